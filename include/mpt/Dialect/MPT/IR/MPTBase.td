@@ -1,0 +1,170 @@
+//===- MPTBase.td - The mpt dialect: types and op classes -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_MPT_IR_MPTBASE_TD
+#define MPT_DIALECT_MPT_IR_MPTBASE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mpt/Interfaces/PrecisionOpInterface.td"
+include "mpt/Interfaces/DifferentiableOpInterface.td"
+
+def MPT_Dialect : Dialect {
+  let name = "mpt";
+  let cppNamespace = "::mpt";
+  let summary = "Training graphs: forward, backward, optimizer and loss scale";
+  let description = [{
+    Ops over ranked tensors with value semantics, rich enough to hold a whole
+    training step in one function.
+
+    **Storage and arithmetic.** An operand's or result's element type says how
+    it is stored. Pointwise ops compute in f32 (f64 if an operand is f64) and
+    round once, to the result's type. Ops that accumulate do so in `acc_type`
+    (default: f32 for narrower storage, else the storage type) and round once.
+    Operands and results of one op may therefore differ in float type; a
+    `mpt.matmul` of bf16 operands may return f32.
+
+    **Step functions.** Arguments carry `mpt.name` (unique), `mpt.role`
+    (`parameter`, `optimizer_state`, `running_stat`, `loss_scale`, `rng`,
+    `schedule`, `input`, `target`) and, where the host initializes them,
+    `mpt.init`. Results carry `mpt.name`; a result with
+    `mpt.updates = "<argument name>"` is the next value of that argument.
+
+    `mpt.init` is a dictionary with `kind` one of `zeros`, `ones`, `constant`
+    (`value`), `uniform` (`low`, `high`), `normal` (`mean`, `std`),
+    `trunc_normal` (`mean`, `std`, cut at two deviations), `kaiming_uniform`
+    (`fan_in`: U(-b, b) with b = 1/sqrt(fan_in), PyTorch's default for Linear
+    and Conv weights and biases), `xavier_uniform` (`fan_in`, `fan_out`).
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 0;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let hasConstantMaterializer = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def MPT_Float : AnyTypeOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2]>;
+def MPT_Int : AnyTypeOf<[I1, I8, I16, I32, I64]>;
+def MPT_FloatTensor : RankedTensorOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2]>;
+def MPT_IntTensor : RankedTensorOf<[I1, I8, I16, I32, I64]>;
+def MPT_IndexTensor : RankedTensorOf<[I32, I64]>;
+def MPT_BoolTensor : RankedTensorOf<[I1]>;
+def MPT_Tensor
+    : RankedTensorOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2,
+                      I1, I8, I16, I32, I64]>;
+
+//===----------------------------------------------------------------------===//
+// Enums
+//===----------------------------------------------------------------------===//
+
+class MPT_Enum<string name, string description, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, description, cases> {
+  let cppNamespace = "::mpt";
+  let genSpecializedAttr = 0;
+}
+class MPT_EnumAttr<EnumInfo info, string mnemonic>
+    : EnumAttr<MPT_Dialect, info, mnemonic> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def MPT_ReduceKindEnum : MPT_Enum<"ReduceKind", "what a reduction computes", [
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">,
+  I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">,
+  I32EnumAttrCase<"Prod", 4, "prod">]>;
+def MPT_ReduceKind : MPT_EnumAttr<MPT_ReduceKindEnum, "reduce_kind">;
+
+def MPT_PredicateEnum : MPT_Enum<"ComparePredicate", "an ordered comparison "
+    "(false with NaN, but `ne`, which is true)", [
+  I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">,
+  I32EnumAttrCase<"LT", 2, "lt">, I32EnumAttrCase<"LE", 3, "le">,
+  I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;
+def MPT_Predicate : MPT_EnumAttr<MPT_PredicateEnum, "predicate">;
+
+def MPT_EpilogueEnum : MPT_Enum<"Epilogue", "what is applied to a product "
+    "before its one rounding", [
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">,
+  I32EnumAttrCase<"Gelu", 2, "gelu_tanh">]>;
+def MPT_Epilogue : MPT_EnumAttr<MPT_EpilogueEnum, "epilogue">;
+
+def MPT_LossReductionEnum : MPT_Enum<"LossReduction", "how rows of a loss "
+    "become one number", [
+  I32EnumAttrCase<"Mean", 0, "mean">, I32EnumAttrCase<"Sum", 1, "sum">]>;
+def MPT_LossReduction : MPT_EnumAttr<MPT_LossReductionEnum, "loss_reduction">;
+
+def MPT_GeluKindEnum : MPT_Enum<"GeluApproximation", "GELU's formula", [
+  I32EnumAttrCase<"Erf", 0, "none">, I32EnumAttrCase<"Tanh", 1, "tanh">]>;
+def MPT_GeluKind : MPT_EnumAttr<MPT_GeluKindEnum, "gelu">;
+
+def MPT_KernelKindEnum : MPT_Enum<"KernelKind", "how a kernel walks its domain", [
+  I32EnumAttrCase<"Pointwise", 0, "pointwise">, I32EnumAttrCase<"Row", 1, "row">,
+  I32EnumAttrCase<"Column", 2, "column">]>;
+def MPT_KernelKind : MPT_EnumAttr<MPT_KernelKindEnum, "kernel_kind">;
+
+def MPT_SpaceEnum : MPT_Enum<"Space", "where a slot lives", [
+  I32EnumAttrCase<"Arena", 0, "arena">, I32EnumAttrCase<"State", 1, "state">,
+  I32EnumAttrCase<"Input", 2, "input">, I32EnumAttrCase<"Output", 3, "output">,
+  I32EnumAttrCase<"Constant", 4, "constant">]>;
+def MPT_Space : MPT_EnumAttr<MPT_SpaceEnum, "space">;
+
+//===----------------------------------------------------------------------===//
+// Op classes
+//===----------------------------------------------------------------------===//
+
+/// Every op of the dialect names its class for f16 and for bf16.
+/// `fixedOperands` and `fixedResults` are C++ conditions on `index`: operands
+/// and results whose element type does not follow the op's precision.
+class MPT_Op<string mnemonic, list<Trait> traits = []>
+    : Op<MPT_Dialect, mnemonic, traits>;
+
+class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
+                   list<Trait> traits = []>
+    : MPT_Op<mnemonic, !listconcat([Pure,
+        PrecisionOpInterface], traits)> {
+  string fixedOperands = "false";
+  string fixedResults = "false";
+  string moreDeclarations = "";
+  let assemblyFormat =
+    "operands attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    ::mpt::PrecisionClass getPrecisionClass(::mlir::Type low) {
+      return low.isF16() ? ::mpt::PrecisionClass::}] # f16Class # [{
+                         : ::mpt::PrecisionClass::}] # bf16Class # [{;
+    }
+    bool isFixedPrecisionOperand(unsigned index) {
+      return }] # fixedOperands # [{;
+    }
+    bool isFixedPrecisionResult(unsigned index) {
+      return }] # fixedResults # [{;
+    }
+  }] # moreDeclarations;
+}
+
+/// Results' shapes follow from the operands; float element types default to
+/// the first operand's and may be set freely.
+class MPT_InferredOp<string mnemonic, string f16Class, string bf16Class,
+                     list<Trait> traits = []>
+    : MPT_TensorOp<mnemonic, f16Class, bf16Class, !listconcat([
+        InferTypeOpAdaptorWithIsCompatible], traits)> {
+  let extraClassDefinition = [{
+    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred,
+                                            ::mlir::TypeRange actual) {
+      return ::mpt::detail::areCompatibleUpToFloatType(inferred, actual);
+    }
+  }];
+}
+
+def MPT_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+
+#endif // MPT_DIALECT_MPT_IR_MPTBASE_TD

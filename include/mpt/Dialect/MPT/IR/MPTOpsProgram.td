@@ -1,0 +1,215 @@
+//===- MPTOpsProgram.td - Kernels and planned programs -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_MPT_IR_MPTOPSPROGRAM_TD
+#define MPT_DIALECT_MPT_IR_MPTOPSPROGRAM_TD
+
+include "mpt/Dialect/MPT/IR/MPTBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Kernels: what is inside never touches memory
+//===----------------------------------------------------------------------===//
+
+defvar kernelSemantics = [{
+    The body runs once for every point of `domain` (static sizes, row-major; the
+    last dimension is the row's inner one). It has one scalar argument per
+    operand, of the operand's element type: the element at the index that
+    `operand_maps` gives for the point. Maps are affine with constants (slices)
+    and without divisions; a dimension that a map leaves out is broadcast. The
+    values of `mpt.yield` are stored through `result_maps`. Arithmetic is
+    explicit: `arith` and `math` ops on f32 (or f64) and integers, `arith.extf`
+    and `arith.truncf` where a tensor-level value was widened or rounded, so
+    fusing never changes a bit.
+
+    Kinds: `pointwise` has no reductions. `row` may hold `mpt.row_reduce`: the
+    result is the same for all points of a row and may be used by any later op,
+    further reductions among them. `column` may hold both, and
+    `mpt.column_reduce`, which sums over all rows; what depends on one is
+    computed once at the end and may use only constants, other column
+    reductions and operands that vary with the last dimension at most.
+
+    `chunk_rows` rows (points of all dimensions but the last) form one task.
+    It is chosen from the shape alone, and so is the order of every reduction:
+    the bits do not depend on the number of threads.
+}];
+
+def MPT_KernelOp : MPT_Op<"kernel", [Pure, IsolatedFromAbove,
+    SingleBlock]> {
+  let summary = "a fused elementwise and reduction kernel on tensors";
+  let description = kernelSemantics # [{
+    Example:
+
+    ```mlir
+    %y = "mpt.kernel"(%x, %b) <{kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
+        operand_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
+        result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+    ^bb0(%e: f32, %f: f32):
+      %s = arith.addf %e, %f : f32
+      mpt.yield %s : f32
+    }) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<MPT_Tensor>:$inputs, MPT_KernelKind:$kind,
+                       DenseI64ArrayAttr:$domain, I64Attr:$chunk_rows,
+                       AffineMapArrayAttr:$operand_maps,
+                       AffineMapArrayAttr:$result_maps);
+  let results = (outs Variadic<MPT_Tensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
+}
+
+def MPT_KernelFuncOp : MPT_Op<"kernel_func", [IsolatedFromAbove, Symbol,
+    SingleBlock]> {
+  let summary = "a kernel of a program; identical ones are built once";
+  let description = kernelSemantics # [{
+    `function_type` gives the tensor types of operands and results, which fix
+    the strides (row-major, packed). Lowered to
+    `void fn(void **buffers, int64_t begin, int64_t end)` over tasks, buffers
+    being operands, results, and for `column` the partials: f32
+    [tasks, columns] per column reduction, one after the other; and a second
+    function `<name>_combine` of one task.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+                       MPT_KernelKind:$kind, DenseI64ArrayAttr:$domain,
+                       I64Attr:$chunk_rows, AffineMapArrayAttr:$operand_maps,
+                       AffineMapArrayAttr:$result_maps);
+  let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
+}
+
+class MPT_KernelReduceOp<string mnemonic>
+    : MPT_Op<mnemonic, [Pure, SameOperandsAndResultType]> {
+  let arguments = (ins MPT_ReduceKind:$kind, AnyTypeOf<[F32, F64, I32, I64]>:$value);
+  let results = (outs AnyTypeOf<[F32, F64, I32, I64]>:$result);
+  let assemblyFormat = "$kind $value attr-dict `:` type($value)";
+}
+def MPT_RowReduceOp : MPT_KernelReduceOp<"row_reduce"> {
+  let summary = "reduces over the last dimension of a kernel's domain";
+  let description = [{
+    `mean` divides by the row's length. Order: W lanes (element i goes to lane i
+    mod W), then a fixed tree over the lanes; W depends on the target alone.
+  }];
+}
+def MPT_ColumnReduceOp : MPT_KernelReduceOp<"column_reduce"> {
+  let summary = "reduces over the rows of a kernel's domain";
+  let description = [{
+    The result varies with the last dimension as the operand does; a row-uniform
+    operand (of `mpt.row_reduce`) gives one number. Rows are summed in order
+    within a task, then tasks in order. `mean` divides by the number of rows.
+  }];
+}
+def MPT_IndexOp : MPT_Op<"index", [Pure]> {
+  let summary = "the point's index along one dimension of a kernel's domain";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs AnyTypeOf<[I32, I64]>:$result);
+  let assemblyFormat = "$dim attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Program: slots, launches, calls
+//===----------------------------------------------------------------------===//
+
+def MPT_CalleeEnum : MPT_Enum<"Callee", "the closed list of library calls", [
+  I32EnumAttrCase<"Matmul", 0, "matmul">,
+  I32EnumAttrCase<"Conv2D", 1, "conv2d">,
+  I32EnumAttrCase<"Conv2DInputGrad", 2, "conv2d_input_grad">,
+  I32EnumAttrCase<"Conv2DFilterGrad", 3, "conv2d_filter_grad">,
+  I32EnumAttrCase<"MaxPool", 4, "max_pool">,
+  I32EnumAttrCase<"MaxPoolGrad", 5, "max_pool_grad">,
+  I32EnumAttrCase<"AvgPool", 6, "avg_pool">,
+  I32EnumAttrCase<"AvgPoolGrad", 7, "avg_pool_grad">,
+  I32EnumAttrCase<"Gather", 8, "gather">,
+  I32EnumAttrCase<"ScatterAdd", 9, "scatter_add">,
+  I32EnumAttrCase<"Copy", 10, "copy">,
+  I32EnumAttrCase<"Fill", 11, "fill">,
+  I32EnumAttrCase<"Reduce", 12, "reduce">,
+  I32EnumAttrCase<"Argmax", 13, "argmax">,
+  I32EnumAttrCase<"RandomMask", 14, "random_mask">]>;
+def MPT_Callee : MPT_EnumAttr<MPT_CalleeEnum, "callee">;
+
+def MPT_ProgramOp : MPT_Op<"program", [IsolatedFromAbove, Symbol, SingleBlock,
+    NoTerminator]> {
+  let summary = "one planned step: slots, launches and calls in order";
+  let description = [{
+    What back ends consume. `arena_bytes`, `state_bytes` and `output_bytes` are
+    the sizes of the blocks that the runtime allocates once; no launch or call
+    allocates tensor memory. `target` names the machine it was planned for and
+    `max_threads` the most threads its workspaces allow.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target,
+                       I64Attr:$max_threads, I64Attr:$arena_bytes,
+                       I64Attr:$state_bytes, I64Attr:$output_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def MPT_SlotOp : MPT_Op<"slot", [ParentOneOf<["ProgramOp"]>]> {
+  let summary = "a place: bytes of a space, seen as a packed row-major buffer";
+  let description = [{
+    `offset` is in bytes within the space (for `input`, the input's number;
+    64-byte aligned elsewhere unless it views another slot). Several slots may
+    view the same bytes. Named slots (state, inputs, outputs) carry `name` and
+    `role`, and `init` where the host initializes them. A `constant` slot
+    carries `value`.
+
+    Example:
+
+    ```mlir
+    %0 = mpt.slot <arena> 64 : memref<4x8xf32>
+    ```
+  }];
+  let arguments = (ins MPT_Space:$space, I64Attr:$offset,
+                       OptionalAttr<StrAttr>:$name, OptionalAttr<StrAttr>:$role,
+                       OptionalAttr<DictionaryAttr>:$init,
+                       OptionalAttr<StrAttr>:$updates,
+                       OptionalAttr<ElementsAttr>:$value);
+  let results = (outs AnyMemRef:$buffer);
+  let assemblyFormat = "$space $offset attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def MPT_LaunchOp : MPT_Op<"launch", [AttrSizedOperandSegments,
+    ParentOneOf<["ProgramOp"]>]> {
+  let summary = "runs a kernel over its tasks";
+  let description = [{
+    `tasks` = ceil(rows / chunk_rows). `partials` is present for `column`
+    kernels. A result may share its bytes with an operand of the same map.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$inputs,
+                       Variadic<AnyMemRef>:$outputs, Optional<AnyMemRef>:$partials,
+                       I64Attr:$tasks);
+  let assemblyFormat = [{
+    $kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:`
+    type($outputs) `)` (`partials` `(` $partials^ `:` type($partials) `)`)?
+    `tasks` $tasks attr-dict
+  }];
+}
+
+def MPT_CallOp : MPT_Op<"call", [AttrSizedOperandSegments,
+    ParentOneOf<["ProgramOp"]>]> {
+  let summary = "a library call of the runtime";
+  let description = [{
+    `config` holds the call's attributes under the names that the tensor op
+    uses (transposes, epilogue, strides, padding, axes, rate, stream, ...); what
+    each call does is defined in mpt/Runtime/ProgramFormat.h.
+  }];
+  let arguments = (ins MPT_Callee:$callee, Variadic<AnyMemRef>:$inputs,
+                       Variadic<AnyMemRef>:$outputs, Optional<AnyMemRef>:$workspace,
+                       DefaultValuedAttr<DictionaryAttr, "{}">:$config);
+  let assemblyFormat = [{
+    $callee `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:`
+    type($outputs) `)` (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
+    attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // MPT_DIALECT_MPT_IR_MPTOPSPROGRAM_TD

@@ -1,0 +1,34 @@
+//===- InitAll.h - Register everything of MPT -------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// One call each for tools and embedders: dialects (with their external
+/// models) and passes (with the named pipelines).
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_INITALL_H
+#define MPT_INITALL_H
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Transforms/Passes.h"
+
+namespace mpt {
+
+/// Registers the mpt dialect.
+inline void registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<MPTDialect>();
+}
+
+/// Registers every pass and pipeline of MPT.
+inline void registerAllPasses() {}
+
+} // namespace mpt
+
+#endif // MPT_INITALL_H

@@ -1,0 +1,159 @@
+//===- Passes.td - Passes of MPT -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_TRANSFORMS_PASSES_TD
+#define MPT_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// Autodiff and the train step
+//===----------------------------------------------------------------------===//
+
+def AutodiffPass : Pass<"mpt-autodiff", "::mlir::ModuleOp"> {
+  let summary = "Append the backward pass to a forward function";
+  let description = [{
+    Reverse-mode differentiation of the loss (the function's first result, an
+    f32 scalar) for every argument whose `mpt.role` is `parameter`. The seed is
+    one `mpt.grad_seed`; the gradients go through one `mpt.gradients` op and
+    become results named `grad.<parameter>`. `mpt.checkpoint` regions are
+    inlined and their ops marked. An op with no rule on a path from a parameter
+    to the loss is an error that names it.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"",
+           "Name of the forward function">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
+def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
+  let summary = "Turn a differentiated function into one training step";
+  let description = [{
+    Replaces the gradient results by an optimizer: parameters become results
+    with `mpt.updates`, optimizer state becomes arguments and results (role
+    `optimizer_state`, initialized to zeros), `step` (i64, role
+    `optimizer_state`) counts steps taken, `attempt` (role `rng`, i64) counts
+    attempts, `lr` is an f32 scalar argument of role `schedule` with
+    `mpt.init` from `lr`. `grad_norm` becomes a result with `clip-norm`.
+    Weight decay applies to parameters of rank 2 and higher with
+    `decay=matrices`, to all with `decay=all`; `mpt.decay = false` on an
+    argument exempts it. Formulas are those of torch.optim.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"",
+           "Name of the differentiated function">,
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
+           "sgd, momentum, adam or adamw">,
+    Option<"lr", "lr", "double", "1.0e-3", "Initial learning rate">,
+    Option<"momentum", "momentum", "double", "0.9", "Momentum (momentum)">,
+    Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
+    Option<"beta1", "beta1", "double", "0.9", "First decay (adam, adamw)">,
+    Option<"beta2", "beta2", "double", "0.999", "Second decay (adam, adamw)">,
+    Option<"eps", "eps", "double", "1.0e-8", "Denominator's epsilon">,
+    Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay">,
+    Option<"decay", "decay", "std::string", "\"matrices\"",
+           "Parameters that decay: matrices or all">,
+    Option<"clipNorm", "clip-norm", "double", "0.0",
+           "Clip gradients to this global L2 norm; 0: no clipping">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Precision and scaling
+//===----------------------------------------------------------------------===//
+
+def AutocastPass : Pass<"mpt-autocast", "::mlir::ModuleOp"> {
+  let summary = "Run matmuls and what surrounds them in a low-precision type";
+  let description = [{
+    Paints values by class (allow, deny, infer, clear, stable) as TensorFlow's
+    auto_mixed_precision does, then sets element types and inserts one shared
+    cast per value and direction. Interfaces of functions keep their types.
+    Running it twice changes nothing.
+  }];
+  let options = [
+    Option<"type", "type", "std::string", "\"bf16\"", "f16 or bf16">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def AnnotatePrecisionPass : Pass<"mpt-annotate-precision", "::mlir::ModuleOp"> {
+  let summary = "Print each op's precision class and its source as attributes";
+  let options = [
+    Option<"type", "type", "std::string", "\"bf16\"", "f16 or bf16">];
+}
+
+def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {
+  let summary = "Scale the loss, unscale and check the gradients, guard the update";
+  let description = [{
+    The seed of the backward is multiplied by the scale, every gradient is
+    unscaled in f32 and checked once, and the whole state transition happens
+    only if all are finite. `dynamic` follows torch.amp.GradScaler; the scale
+    and its tracker are arguments and results (role `loss_scale`). Adds results
+    `found_inf`, `did_step` and `loss_scale`. Needs `mpt.grad_seed` and
+    `mpt.gradients`.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"dynamic\"", "dynamic or static">,
+    Option<"initScale", "init-scale", "double", "65536.0", "First scale">,
+    Option<"growthFactor", "growth-factor", "double", "2.0", "Growth factor">,
+    Option<"backoffFactor", "backoff-factor", "double", "0.5", "Backoff factor">,
+    Option<"growthInterval", "growth-interval", "int64_t", "2000",
+           "Finite steps before the scale grows">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def MasterWeightsPass : Pass<"mpt-master-weights", "::mlir::ModuleOp"> {
+  let summary = "Keep an f32 master copy of low-precision parameters";
+  let description = [{
+    Parameters stored in f32 are their own masters and are left alone. A
+    parameter stored in f16 or bf16 becomes f32 state, cast down once per step.
+  }];
+  let options = [
+    Option<"kind", "kind", "std::string", "\"f32\"", "f32">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Planning a step
+//===----------------------------------------------------------------------===//
+
+def SpecializePass : Pass<"mpt-specialize", "::mlir::ModuleOp"> {
+  let summary = "Give dynamic leading dimensions a size";
+  let options = [
+    Option<"batch", "batch", "int64_t", "0", "Size of dimension 0">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def DecomposePass : Pass<"mpt-decompose", "::mlir::ModuleOp"> {
+  let summary = "Decompose ops into products, elementwise ops and reductions";
+  let description = [{
+    Softmax, norms, losses, attention, optimizers, unscaling, clipping and
+    their gradients become primitive ops whose intermediates are f32 (f64),
+    so that each result is still rounded exactly once. Removes the markers
+    `mpt.grad_seed`, `mpt.gradients`, `mpt.stop_gradient`.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
+  let summary = "Fuse elementwise ops and reductions into `mpt.kernel`s";
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def AssignSlotsPass : Pass<"mpt-assign-slots", "::mlir::ModuleOp"> {
+  let summary = "Turn a fused step into a `mpt.program` with one planned arena";
+  let options = [
+    Option<"function", "function", "std::string", "\"\"",
+           "The function to plan; the module's only one if empty">,
+    Option<"target", "target", "std::string", "\"\"", "Target description">,
+    Option<"maxThreads", "max-threads", "int64_t", "2",
+           "Most threads that workspaces are planned for">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::memref::MemRefDialect"];
+}
+
+#endif // MPT_TRANSFORMS_PASSES_TD

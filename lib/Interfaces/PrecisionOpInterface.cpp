@@ -1,0 +1,27 @@
+//===- PrecisionOpInterface.cpp - How autocast may treat an op -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Interfaces/PrecisionOpInterface.h"
+
+#include "mpt/Interfaces/PrecisionOpInterface.cpp.inc"
+
+llvm::StringRef mpt::stringifyPrecisionClass(PrecisionClass precisionClass) {
+  switch (precisionClass) {
+  case PrecisionClass::Allow:
+    return "allow";
+  case PrecisionClass::Deny:
+    return "deny";
+  case PrecisionClass::Infer:
+    return "infer";
+  case PrecisionClass::Clear:
+    return "clear";
+  case PrecisionClass::Stable:
+    return "stable";
+  }
+  return "unknown";
+}
