@@ -1,0 +1,47 @@
+# lit configuration of MPT's tests.
+import os
+
+import lit.formats
+import lit.util
+from lit.llvm import llvm_config
+
+config.name = "MPT"
+config.test_format = lit.formats.ShTest(not llvm_config.use_lit_shell)
+config.suffixes = {".mlir", ".test"}
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = config.mpt_obj_root + "/test"
+config.excludes = {"Inputs", "unittests", "benchmark", "lib", "CMakeLists.txt"}
+
+llvm_config.with_system_environment(["HOME", "TMP", "TEMP", "CI"])
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
+llvm_config.use_default_substitutions()
+config.substitutions.append(("%mpt_src_root", config.mpt_src_root))
+config.substitutions.append(("%mpt_obj_root", config.mpt_obj_root))
+config.substitutions.append(("%mpt_lib_dir", config.mpt_obj_root + "/lib"))
+config.substitutions.append(("%llvm_tools_dir", config.llvm_tools_dir))
+
+# Python with what the tests need from PyPI; made by tools/check under build/.
+venv_python = os.path.join(config.mpt_obj_root, "venv", "bin", "python")
+python = venv_python if os.path.exists(venv_python) else config.python_executable
+config.substitutions.append(("%python", python))
+
+
+def have_module(name):
+    _, _, code = lit.util.executeCommand([python, "-c", "import " + name])
+    return code == 0
+
+
+for module in ("numpy", "torch", "sklearn"):
+    if have_module(module):
+        config.available_features.add(module)
+if os.path.exists("/usr/local/cuda/bin/ptxas"):
+    config.available_features.add("ptxas")
+
+tools = ["mpt-opt", "mpt-run", "mpt-compile"]
+tool_dirs = [os.path.join(config.mpt_obj_root, "bin"), config.llvm_tools_dir]
+llvm_config.add_tool_substitutions(
+    [tool for tool in tools if os.path.exists(os.path.join(tool_dirs[0], tool))]
+    + ["mlir-opt", "not", "split-file", "count"],
+    tool_dirs,
+)
+llvm_config.with_environment("PATH", tool_dirs, append_path=True)
