@@ -72,9 +72,13 @@ def MPT_KernelFuncOp : MPT_Op<"kernel_func", [IsolatedFromAbove, Symbol,
     `function_type` gives the tensor types of operands and results, which fix
     the strides (row-major, packed). Lowered to
     `void fn(void **buffers, int64_t begin, int64_t end)` over tasks, buffers
-    being operands, results, and for `column` the partials: f32
-    [tasks, columns] per column reduction, one after the other; and a second
-    function `<name>_combine` of one task.
+    being operands, results, and for `column` the partials as KernelInfo
+    (mpt/Analysis/KernelInfo.h) lays them out; and a second function
+    `<name>_combine` of one task.
+
+    A result's buffer may be an operand's if their maps are equal: at every
+    point all loads come before the stores, and no store of a row comes before
+    the last reduction over that row.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        MPT_KernelKind:$kind, DenseI64ArrayAttr:$domain,
