@@ -1,0 +1,54 @@
+//===- ArenaPlan.h - Offsets of buffers in one arena -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Dynamic storage allocation: given sizes and lifetimes, find offsets in one
+/// block so that buffers alive at the same time do not overlap, and keep the
+/// block small. Pure: numbers in, numbers out.
+///
+/// Two orders are tried and the smaller arena wins: largest buffer first into
+/// the lowest gap that fits (Pisarchyk and Lee, "Efficient Memory Management
+/// for Deep Neural Net Inference", 2020), and a sweep over time that takes the
+/// lowest free block (linear but for a logarithm; the only one for many
+/// buffers).
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_ANALYSIS_ARENAPLAN_H
+#define MPT_ANALYSIS_ARENAPLAN_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+
+namespace mpt {
+
+/// A buffer that is alive from step `begin` to step `end`, both included.
+struct ArenaBuffer {
+  int64_t bytes;
+  int64_t begin;
+  int64_t end;
+};
+
+struct ArenaPlan {
+  /// Byte offset of each buffer, a multiple of the alignment.
+  llvm::SmallVector<int64_t> offsets;
+  /// Size of the arena.
+  int64_t bytes = 0;
+  /// The most bytes alive at one step (sizes rounded up to the alignment): no
+  /// plan can be smaller.
+  int64_t lowerBound = 0;
+};
+
+/// Plans offsets for `buffers`; the same input gives the same plan.
+ArenaPlan planArena(llvm::ArrayRef<ArenaBuffer> buffers,
+                    int64_t alignment = 64);
+
+} // namespace mpt
+
+#endif // MPT_ANALYSIS_ARENAPLAN_H
