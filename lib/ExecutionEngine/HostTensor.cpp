@@ -146,12 +146,11 @@ double mpt::decodeElement(ElementType type, const void *element) {
     break;
   }
   unsigned bits = getElementSize(type) * 8;
-  uint64_t raw =
-      bits == 8 ? load<uint8_t>(element) : load<uint16_t>(element);
+  uint64_t raw = bits == 8 ? load<uint8_t>(element) : load<uint16_t>(element);
   llvm::APFloat value(getSemantics(type), llvm::APInt(bits, raw));
   bool losesInfo;
-  value.convert(llvm::APFloat::IEEEdouble(),
-                llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven,
+                &losesInfo);
   return value.convertToDouble();
 }
 
@@ -221,13 +220,16 @@ std::string mpt::describeTensorType(ElementType type,
 // HostTensor
 //===----------------------------------------------------------------------===//
 
-void HostTensor::Free::operator()(uint8_t *pointer) const { std::free(pointer); }
+void HostTensor::Free::operator()(uint8_t *pointer) const {
+  std::free(pointer);
+}
 
 std::unique_ptr<uint8_t[], HostTensor::Free> HostTensor::allocate(size_t size) {
   // A large calloc gets untouched zero pages; aligned_alloc does not, so zero
   // by hand. At least one line, so that data is never null.
   size_t rounded = llvm::alignTo(std::max<size_t>(size, 1), kAlignment);
-  auto *pointer = static_cast<uint8_t *>(std::aligned_alloc(kAlignment, rounded));
+  auto *pointer =
+      static_cast<uint8_t *>(std::aligned_alloc(kAlignment, rounded));
   if (pointer)
     std::memset(pointer, 0, rounded);
   return std::unique_ptr<uint8_t[], Free>(pointer);
@@ -261,9 +263,9 @@ llvm::Expected<HostTensor> HostTensor::create(ElementType type,
     overflow |= llvm::MulOverflow(count, size, count) != 0;
   }
   int64_t byteSize = 0;
-  overflow |= llvm::MulOverflow(
-                  count, static_cast<int64_t>(getElementSize(type)),
-                  byteSize) != 0;
+  overflow |=
+      llvm::MulOverflow(count, static_cast<int64_t>(getElementSize(type)),
+                        byteSize) != 0;
   if (overflow)
     return llvm::createStringError("invalid shape " +
                                    describeTensorType(type, shape) +
@@ -274,9 +276,9 @@ llvm::Expected<HostTensor> HostTensor::create(ElementType type,
   tensor.numElements = count;
   tensor.bytes = allocate(byteSize);
   if (!tensor.bytes)
-    return llvm::createStringError("out of memory: " +
-                                   describeTensorType(type, shape) + " needs " +
-                                   llvm::Twine(byteSize) + " bytes");
+    return llvm::createStringError(
+        "out of memory: " + describeTensorType(type, shape) + " needs " +
+        llvm::Twine(byteSize) + " bytes");
   return tensor;
 }
 

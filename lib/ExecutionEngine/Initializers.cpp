@@ -66,9 +66,8 @@ static std::string formatNumber(double value) {
 
 llvm::Error mpt::verifyInitSpec(const InitSpec &spec) {
   auto fail = [&](const llvm::Twine &message) {
-    return llvm::createStringError("initializer " +
-                                   stringifyInitKind(spec.kind) + ": " +
-                                   message);
+    return llvm::createStringError(
+        "initializer " + stringifyInitKind(spec.kind) + ": " + message);
   };
   switch (spec.kind) {
   case InitKind::Zeros:
@@ -78,14 +77,16 @@ llvm::Error mpt::verifyInitSpec(const InitSpec &spec) {
   case InitKind::Uniform:
     if (!std::isfinite(spec.low) || !std::isfinite(spec.high) ||
         spec.low > spec.high)
-      return fail("expected finite low <= high, found low = " +
-                  formatNumber(spec.low) + ", high = " + formatNumber(spec.high));
+      return fail(
+          "expected finite low <= high, found low = " + formatNumber(spec.low) +
+          ", high = " + formatNumber(spec.high));
     break;
   case InitKind::Normal:
   case InitKind::TruncNormal:
     if (!std::isfinite(spec.mean) || !std::isfinite(spec.std) || spec.std < 0)
       return fail("expected a finite mean and std >= 0, found mean = " +
-                  formatNumber(spec.mean) + ", std = " + formatNumber(spec.std));
+                  formatNumber(spec.mean) +
+                  ", std = " + formatNumber(spec.std));
     break;
   case InitKind::KaimingUniform:
     if (spec.fanIn <= 0)
@@ -134,35 +135,44 @@ static double rational(const double (&numerator)[8],
 double mpt::normalQuantile(double p) {
   // Coefficients of PPND16: centre, near tail, far tail.
   static const double a[8] = {
-      3.3871328727963666080e0, 1.3314166789178437745e+2,
+      3.3871328727963666080e0,  1.3314166789178437745e+2,
       1.9715909503065514427e+3, 1.3731693765509461125e+4,
       4.5921953931549871457e+4, 6.7265770927008700853e+4,
       3.3430575583588128105e+4, 2.5090809287301226727e+3};
-  static const double b[8] = {
-      1, 4.2313330701600911252e+1, 6.8718700749205790830e+2,
-      5.3941960214247511077e+3, 2.1213794301586595867e+4,
-      3.9307895800092710610e+4, 2.8729085735721942674e+4,
-      5.2264952788528545610e+3};
+  static const double b[8] = {1,
+                              4.2313330701600911252e+1,
+                              6.8718700749205790830e+2,
+                              5.3941960214247511077e+3,
+                              2.1213794301586595867e+4,
+                              3.9307895800092710610e+4,
+                              2.8729085735721942674e+4,
+                              5.2264952788528545610e+3};
   static const double c[8] = {
-      1.42343711074968357734e0, 4.63033784615654529590e0,
-      5.76949722146069140550e0, 3.64784832476320460504e0,
-      1.27045825245236838258e0, 2.41780725177450611770e-1,
+      1.42343711074968357734e0,  4.63033784615654529590e0,
+      5.76949722146069140550e0,  3.64784832476320460504e0,
+      1.27045825245236838258e0,  2.41780725177450611770e-1,
       2.27238449892691845833e-2, 7.74545014278341407640e-4};
-  static const double d[8] = {
-      1, 2.05319162663775882187e0, 1.67638483018380384940e0,
-      6.89767334985100004550e-1, 1.48103976427480074590e-1,
-      1.51986665636164571966e-2, 5.47593808499534494600e-4,
-      1.05075007164441684324e-9};
+  static const double d[8] = {1,
+                              2.05319162663775882187e0,
+                              1.67638483018380384940e0,
+                              6.89767334985100004550e-1,
+                              1.48103976427480074590e-1,
+                              1.51986665636164571966e-2,
+                              5.47593808499534494600e-4,
+                              1.05075007164441684324e-9};
   static const double e[8] = {
-      6.65790464350110377720e0, 5.46378491116411436990e0,
-      1.78482653991729133580e0, 2.96560571828504891230e-1,
+      6.65790464350110377720e0,  5.46378491116411436990e0,
+      1.78482653991729133580e0,  2.96560571828504891230e-1,
       2.65321895265761230930e-2, 1.24266094738807843860e-3,
       2.71155556874348757815e-5, 2.01033439929228813265e-7};
-  static const double f[8] = {
-      1, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
-      1.48753612908506148525e-2, 7.86869131145613259100e-4,
-      1.84631831751005468180e-5, 1.42151175831644588870e-7,
-      2.04426310338993978564e-15};
+  static const double f[8] = {1,
+                              5.99832206555887937690e-1,
+                              1.36929880922735805310e-1,
+                              1.48753612908506148525e-2,
+                              7.86869131145613259100e-4,
+                              1.84631831751005468180e-5,
+                              1.42151175831644588870e-7,
+                              2.04426310338993978564e-15};
   double q = p - 0.5;
   if (std::fabs(q) <= 0.425)
     return q * rational(a, b, 0.180625 - q * q);
@@ -178,7 +188,8 @@ double mpt::normalQuantile(double p) {
 /// Maps a uniform number in (0, 1) to the scheme's distribution.
 static double transform(const InitSpec &spec, double uniform) {
   // The standard normal's distribution function at -2 and +2.
-  constexpr double kLow = 0.02275013194817920720, kHigh = 0.97724986805182079280;
+  constexpr double kLow = 0.02275013194817920720,
+                   kHigh = 0.97724986805182079280;
   double bound = 0;
   switch (spec.kind) {
   case InitKind::Zeros:

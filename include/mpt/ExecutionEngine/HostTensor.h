@@ -61,8 +61,7 @@ double decodeElement(ElementType type, const void *element);
 void encodeElement(ElementType type, double value, void *element);
 
 /// "f32[64, 10]", for messages.
-std::string describeTensorType(ElementType type,
-                               llvm::ArrayRef<int64_t> shape);
+std::string describeTensorType(ElementType type, llvm::ArrayRef<int64_t> shape);
 
 /// An owned tensor. Copying copies the bytes.
 class HostTensor {

@@ -18,10 +18,10 @@ using namespace mpt;
 namespace {
 
 const ElementType kAllTypes[] = {
-    ElementType::F64,    ElementType::F32, ElementType::F16, ElementType::BF16,
-    ElementType::F8E4M3FN, ElementType::F8E5M2, ElementType::I64,
-    ElementType::I32,    ElementType::I16, ElementType::I8,  ElementType::U8,
-    ElementType::I1};
+    ElementType::F64,  ElementType::F32,      ElementType::F16,
+    ElementType::BF16, ElementType::F8E4M3FN, ElementType::F8E5M2,
+    ElementType::I64,  ElementType::I32,      ElementType::I16,
+    ElementType::I8,   ElementType::U8,       ElementType::I1};
 
 TEST(HostTensorTest, TypeNamesRoundTrip) {
   for (ElementType type : kAllTypes)

@@ -38,8 +38,8 @@ TEST(PhiloxTest, BlockLayout) {
   EXPECT_EQ(dropoutThreshold(0.5), 0x80000000u);
 }
 
-std::vector<double> draw(const InitSpec &spec, int64_t count,
-                         uint64_t seed = 1, llvm::StringRef name = "w",
+std::vector<double> draw(const InitSpec &spec, int64_t count, uint64_t seed = 1,
+                         llvm::StringRef name = "w",
                          ElementType type = ElementType::F64) {
   HostTensor tensor = llvm::cantFail(HostTensor::create(type, {count}));
   llvm::cantFail(initializeTensor(tensor, spec, seed, name));
@@ -61,7 +61,9 @@ double distance(std::vector<double> values, Function distribution) {
   return worst;
 }
 
-double normalDistribution(double z) { return 0.5 * std::erfc(-z / std::sqrt(2)); }
+double normalDistribution(double z) {
+  return 0.5 * std::erfc(-z / std::sqrt(2));
+}
 
 constexpr int64_t kCount = 100000;
 // P(sqrt(n) D > 1.95) is about 0.001 (Kolmogorov's distribution).
@@ -99,17 +101,18 @@ TEST(InitializersTest, UniformKindsFillTheirInterval) {
   double gain = std::sqrt(2.0 / (1 + 5.0));
   double kaimingBound = gain * std::sqrt(3.0 / 150);
   double xavierBound = std::sqrt(3.0) * std::sqrt(2.0 / (20 + 30));
-  for (const Case &c : {Case{uniform, -3, 5},
-                        Case{kaiming, -kaimingBound, kaimingBound},
-                        Case{xavier, -xavierBound, xavierBound}}) {
+  for (const Case &c :
+       {Case{uniform, -3, 5}, Case{kaiming, -kaimingBound, kaimingBound},
+        Case{xavier, -xavierBound, xavierBound}}) {
     std::vector<double> values = draw(c.spec, kCount);
     for (double value : values) {
       ASSERT_GE(value, c.low);
       ASSERT_LE(value, c.high);
     }
-    EXPECT_LT(distance(values,
-                       [&](double x) { return (x - c.low) / (c.high - c.low); }),
-              kLimit);
+    EXPECT_LT(
+        distance(values,
+                 [&](double x) { return (x - c.low) / (c.high - c.low); }),
+        kLimit);
   }
 }
 
@@ -118,9 +121,10 @@ TEST(InitializersTest, NormalKinds) {
   spec.kind = InitKind::Normal;
   spec.mean = 2;
   spec.std = 0.5;
-  EXPECT_LT(distance(draw(spec, kCount),
-                     [](double x) { return normalDistribution((x - 2) / 0.5); }),
-            kLimit);
+  EXPECT_LT(
+      distance(draw(spec, kCount),
+               [](double x) { return normalDistribution((x - 2) / 0.5); }),
+      kLimit);
   spec.kind = InitKind::TruncNormal;
   std::vector<double> values = draw(spec, kCount);
   for (double value : values)
@@ -165,7 +169,9 @@ TEST(InitializersTest, NarrowTypesRoundTheSameValues) {
 }
 
 TEST(InitializersTest, BadSpecs) {
-  auto check = [](InitSpec spec) { return test::message(verifyInitSpec(spec)); };
+  auto check = [](InitSpec spec) {
+    return test::message(verifyInitSpec(spec));
+  };
   InitSpec spec;
   spec.kind = InitKind::KaimingUniform;
   EXPECT_EQ(check(spec),
