@@ -10,7 +10,7 @@ config.test_format = lit.formats.ShTest(not llvm_config.use_lit_shell)
 config.suffixes = {".mlir", ".test"}
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.mpt_obj_root + "/test"
-config.excludes = {"Inputs", "unittests", "benchmark", "lib", "CMakeLists.txt"}
+config.excludes = {"Inputs", "unittests", "benchmark", "consumer", "lib", "CMakeLists.txt"}
 
 llvm_config.with_system_environment(["HOME", "TMP", "TEMP", "CI"])
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope"

@@ -1,0 +1,5 @@
+// CHECK: mpt.matmul {{.*}} : (tensor<4x8xbf16>, tensor<8x2xbf16>)
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<4x2xf32> {
+  %0 = mpt.matmul %a, %b : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
