@@ -20,6 +20,7 @@ llvm::Error mpt::saveCheckpoint(llvm::StringRef path,
       path, checkpoint.state,
       {{"mpt.checkpoint", kFormat.str()},
        {"mpt.attempt", std::to_string(checkpoint.attempt)},
+       {"mpt.skipped", std::to_string(checkpoint.skipped)},
        {"mpt.seed", std::to_string(checkpoint.seed)},
        {"mpt.batch", std::to_string(checkpoint.batch)},
        {"mpt.rows", std::to_string(checkpoint.rows)},
@@ -55,6 +56,9 @@ llvm::Expected<Checkpoint> mpt::loadCheckpoint(llvm::StringRef path) {
   Checkpoint checkpoint;
   if (llvm::Error error =
           readNumber(*file, path, "mpt.attempt", checkpoint.attempt))
+    return std::move(error);
+  if (llvm::Error error =
+          readNumber(*file, path, "mpt.skipped", checkpoint.skipped))
     return std::move(error);
   if (llvm::Error error = readNumber(*file, path, "mpt.seed", checkpoint.seed))
     return std::move(error);

@@ -29,6 +29,8 @@ namespace mpt {
 struct Checkpoint {
   /// Runs of the step function so far, taken or skipped.
   int64_t attempt = 0;
+  /// Those that were skipped for an infinite or NaN gradient.
+  int64_t skipped = 0;
   uint64_t seed = 0;
   /// Rows per batch and in the data set; the order of the rows follows from
   /// them, the seed and `position`.

@@ -22,6 +22,7 @@ protected:
   Checkpoint make() {
     Checkpoint checkpoint;
     checkpoint.attempt = 12;
+    checkpoint.skipped = 2;
     checkpoint.seed = ~uint64_t(0);
     checkpoint.batch = 4;
     checkpoint.rows = 30;
@@ -42,6 +43,7 @@ TEST_F(CheckpointTest, RoundTrips) {
   llvm::cantFail(saveCheckpoint(path, saved));
   Checkpoint loaded = llvm::cantFail(loadCheckpoint(path));
   EXPECT_EQ(loaded.attempt, saved.attempt);
+  EXPECT_EQ(loaded.skipped, saved.skipped);
   EXPECT_EQ(loaded.seed, saved.seed);
   EXPECT_EQ(loaded.batch, saved.batch);
   EXPECT_EQ(loaded.rows, saved.rows);

@@ -1,0 +1,121 @@
+//===- Trainer.h - The loop around a step -----------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Runs a step function over a data set: initial state, learning-rate schedule,
+/// metrics, evaluation and checkpoints. Everything that decides a bit of the
+/// result (state, data position, counters) is in the checkpoint.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_EXECUTIONENGINE_TRAINER_H
+#define MPT_EXECUTIONENGINE_TRAINER_H
+
+#include "mpt/ExecutionEngine/Checkpoint.h"
+#include "mpt/ExecutionEngine/DataLoader.h"
+#include "mpt/ExecutionEngine/LossPlot.h"
+#include "mpt/ExecutionEngine/MetricsLog.h"
+#include "mpt/ExecutionEngine/Progress.h"
+#include "mpt/ExecutionEngine/StepEngine.h"
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace mpt {
+
+/// The learning rate as a function of the steps taken (skipped ones do not
+/// count): up to the base linearly over `warmup` steps, then as `kind` says
+/// down to `base * finalFraction` at `total` steps.
+struct LearningRateSchedule {
+  enum class Kind { Constant, Linear, Cosine };
+  Kind kind = Kind::Constant;
+  double base = 0;
+  int64_t warmup = 0, total = 0;
+  double finalFraction = 0;
+
+  double getRate(int64_t stepsTaken) const;
+  bool isConstant() const { return kind == Kind::Constant && warmup == 0; }
+};
+
+/// Gives every state argument its first value: from `values` by name (their
+/// source is named in errors), else the seed for the rng argument `seed`, else
+/// `mpt.init`, else zeros for rng and optimizer state. Fails for other state
+/// without `mpt.init` and for values that fit no state.
+llvm::Error initializeState(StepEngine &engine, uint64_t seed,
+                            const std::map<std::string, HostTensor> &values,
+                            llvm::StringRef source);
+
+/// Runs a second function over held-out data with the trained state.
+class Evaluator {
+public:
+  /// Makes an engine for batches of so many rows.
+  using MakeEngine =
+      std::function<llvm::Expected<std::unique_ptr<StepEngine>>(int64_t batch)>;
+
+  Evaluator(DataLoader data, MakeEngine makeEngine)
+      : data(std::move(data)), makeEngine(std::move(makeEngine)) {}
+
+  /// Scalar results over all rows: floats averaged by rows, integers summed.
+  /// State arguments take the values of the same name in `trained`; fails if
+  /// there is none.
+  llvm::Expected<std::vector<std::pair<std::string, double>>>
+  evaluate(const StepEngine &trained);
+
+private:
+  DataLoader data;
+  MakeEngine makeEngine;
+  std::map<int64_t, std::unique_ptr<StepEngine>> engines;
+};
+
+struct TrainerOptions {
+  /// Attempts in all, counted from the beginning of training.
+  int64_t steps = 0;
+  uint64_t seed = 0;
+  /// A digest of the step function for checkpoints.
+  std::string program;
+  /// Written every `checkpointEvery` attempts (0: never) and at the end.
+  std::string checkpointPath;
+  int64_t checkpointEvery = 0;
+  /// Evaluated every so many attempts (0: never) and at the end.
+  int64_t evalEvery = 0;
+  /// Written to state `lr` where that exists and the schedule is not constant.
+  LearningRateSchedule learningRate;
+  /// Added to each record of the metrics, if not empty.
+  std::string label;
+  MetricsLog *metrics = nullptr;
+  Progress *progress = nullptr;
+  Evaluator *evaluator = nullptr;
+  /// Asked after each step; true ends training there, with a checkpoint.
+  std::function<bool()> shouldStop;
+};
+
+struct TrainingSummary {
+  int64_t attempt = 0, skipped = 0;
+  /// Result `loss`, else the first scalar result, of the last step.
+  double finalLoss = 0;
+  std::optional<double> lossScale;
+  /// Median wall time of this run's steps, data included; 0 without steps.
+  double millisecondsPerStep = 0;
+  std::vector<std::pair<std::string, double>> evaluation;
+  LossCurve curve;
+  bool interrupted = false;
+};
+
+/// Trains until `options.steps`, from `resume` if given (its state goes into
+/// the engine), else from the engine's present state. Fails if `resume`, read
+/// from `resumePath`, belongs to another program, seed, batch or data size.
+llvm::Expected<TrainingSummary> train(StepEngine &engine, DataLoader &data,
+                                      const TrainerOptions &options,
+                                      const std::optional<Checkpoint> &resume,
+                                      llvm::StringRef resumePath);
+
+} // namespace mpt
+
+#endif // MPT_EXECUTIONENGINE_TRAINER_H

@@ -1,0 +1,358 @@
+//===- Trainer.cpp - The loop around a step ---------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/ExecutionEngine/Trainer.h"
+#include "mpt/ExecutionEngine/FileIO.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+using namespace mpt;
+
+double LearningRateSchedule::getRate(int64_t stepsTaken) const {
+  if (stepsTaken < warmup)
+    return base * static_cast<double>(stepsTaken + 1) /
+           static_cast<double>(warmup);
+  double progress = 1;
+  if (total > warmup)
+    progress = std::min(1.0, static_cast<double>(stepsTaken - warmup) /
+                                 static_cast<double>(total - warmup));
+  double last = base * finalFraction;
+  switch (kind) {
+  case Kind::Constant:
+    return base;
+  case Kind::Linear:
+    return base + (last - base) * progress;
+  case Kind::Cosine:
+    return last + (base - last) * 0.5 *
+                      (1 + std::cos(3.14159265358979323846 * progress));
+  }
+  return base;
+}
+
+//===----------------------------------------------------------------------===//
+// Initial state
+//===----------------------------------------------------------------------===//
+
+llvm::Error
+mpt::initializeState(StepEngine &engine, uint64_t seed,
+                     const std::map<std::string, HostTensor> &values,
+                     llvm::StringRef source) {
+  for (const auto &entry : values)
+    if (llvm::none_of(engine.getArguments(), [&](const TensorInfo &argument) {
+          return argument.name == entry.first && isStateRole(argument.role);
+        }))
+      return createFileMessage(source, "found '" + entry.first +
+                                           "', which is no state of the step "
+                                           "function");
+  for (const TensorInfo &argument : engine.getArguments()) {
+    if (!isStateRole(argument.role))
+      continue;
+    auto given = values.find(argument.name);
+    if (given != values.end()) {
+      if (given->second.getElementType() != argument.type ||
+          given->second.getShape() != llvm::ArrayRef<int64_t>(argument.shape))
+        return createFileMessage(
+            source, "expected '" + argument.name + "' to be " +
+                        describeTensorType(argument.type, argument.shape) +
+                        ", found " + given->second.describe());
+      if (llvm::Error error = engine.writeState(argument.name, given->second))
+        return error;
+      continue;
+    }
+    auto tensor = HostTensor::create(argument.type, argument.shape);
+    if (!tensor)
+      return tensor.takeError();
+    if (argument.role == Role::Rng && argument.name == "seed" &&
+        argument.type == ElementType::I64 && argument.shape.empty()) {
+      *tensor = HostTensor::scalarI64(static_cast<int64_t>(seed));
+    } else if (argument.init) {
+      if (llvm::Error error =
+              initializeTensor(*tensor, *argument.init, seed, argument.name))
+        return llvm::createStringError(
+            "'" + argument.name + "': " + llvm::toString(std::move(error)));
+    } else if (argument.role != Role::Rng &&
+               argument.role != Role::OptimizerState) {
+      return llvm::createStringError(
+          "'" + argument.name + "' (" + stringifyRole(argument.role) + ", " +
+          tensor->describe() +
+          ") has no first value: add mpt.init to the argument or give one in "
+          "a file with --init");
+    }
+    if (llvm::Error error = engine.writeState(argument.name, *tensor))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<std::vector<std::pair<std::string, double>>>
+Evaluator::evaluate(const StepEngine &trained) {
+  int64_t rows = data.getNumRows(), batch = data.getBatch();
+  std::vector<std::pair<std::string, double>> totals;
+  std::map<int64_t, bool> filled;
+  int64_t first = 0;
+  do {
+    int64_t count = batch ? std::min(batch, rows - first) : 0;
+    std::unique_ptr<StepEngine> &engine = engines[count];
+    if (!engine) {
+      auto made = makeEngine(count);
+      if (!made)
+        return made.takeError();
+      engine = std::move(*made);
+    }
+    if (!std::exchange(filled[count], true))
+      for (const TensorInfo &argument : engine->getArguments()) {
+        if (!isStateRole(argument.role))
+          continue;
+        auto value = trained.readState(argument.name);
+        if (!value)
+          return llvm::createStringError(
+              "evaluation needs '" + argument.name +
+              "', which the trained function does not have: " +
+              llvm::toString(value.takeError()));
+        if (llvm::Error error = engine->writeState(argument.name, *value))
+          return std::move(error);
+      }
+    auto outputs = engine->run(data.getRange(first, count));
+    if (!outputs)
+      return outputs.takeError();
+    size_t slot = 0;
+    for (const ResultInfo &result : engine->getResults()) {
+      auto it = outputs->find(result.name);
+      if (it == outputs->end() || !result.shape.empty())
+        continue;
+      double weight = 1;
+      if (isFloatType(result.type) && rows)
+        weight = static_cast<double>(count) / static_cast<double>(rows);
+      if (slot == totals.size())
+        totals.push_back({result.name, 0.0});
+      totals[slot++].second += weight * it->second.getElement(0);
+    }
+    first += count;
+  } while (first < rows);
+  return totals;
+}
+
+//===----------------------------------------------------------------------===//
+// Training
+//===----------------------------------------------------------------------===//
+
+static llvm::Error checkResume(const Checkpoint &checkpoint,
+                               llvm::StringRef path, const DataLoader &data,
+                               const TrainerOptions &options) {
+  auto mismatch = [&](llvm::StringRef what, auto expected, auto found) {
+    return createFileMessage(path, "expected a checkpoint with " + what + " " +
+                                       llvm::Twine(expected) + ", found " +
+                                       llvm::Twine(found));
+  };
+  if (checkpoint.program != options.program)
+    return createFileMessage(
+        path, "expected a checkpoint of this step function (" +
+                  options.program + "), found one of " + checkpoint.program +
+                  ": the model, the optimizer, the precision or the version of "
+                  "MPT differ");
+  if (checkpoint.seed != options.seed)
+    return mismatch("seed", options.seed, checkpoint.seed);
+  if (checkpoint.batch != data.getBatch())
+    return mismatch("batch", data.getBatch(), checkpoint.batch);
+  if (checkpoint.rows != data.getNumRows())
+    return mismatch("a data set of", data.getNumRows(), checkpoint.rows);
+  return llvm::Error::success();
+}
+
+namespace {
+/// What one run of the loop carries along.
+class Loop {
+public:
+  Loop(StepEngine &engine, DataLoader &data, const TrainerOptions &options)
+      : engine(engine), data(data), options(options) {
+    for (const TensorInfo &argument : engine.getArguments())
+      if (argument.name == "lr" && argument.role == Role::Schedule &&
+          argument.shape.empty())
+        lrType = argument.type;
+  }
+
+  llvm::Expected<TrainingSummary> run();
+  llvm::Error restore(const Checkpoint &checkpoint, llvm::StringRef path);
+
+private:
+  llvm::Error step();
+  llvm::Error record(const llvm::StringMap<HostTensor> &outputs, uint64_t epoch,
+                     double milliseconds);
+  llvm::Error evaluate();
+  llvm::Error save();
+  double getSeconds() const {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
+  using Clock = std::chrono::steady_clock;
+  StepEngine &engine;
+  DataLoader &data;
+  const TrainerOptions &options;
+  std::optional<ElementType> lrType;
+  TrainingSummary summary;
+  std::vector<double> times;
+  Clock::time_point begin;
+  int64_t evaluatedAt = -1, savedAt = -1;
+};
+} // namespace
+
+llvm::Error Loop::restore(const Checkpoint &checkpoint, llvm::StringRef path) {
+  if (llvm::Error error = checkResume(checkpoint, path, data, options))
+    return error;
+  if (llvm::Error error = data.setPosition(checkpoint.position))
+    return createFileMessage(path, llvm::toString(std::move(error)));
+  if (llvm::Error error = restoreState(engine, path, checkpoint.state))
+    return error;
+  summary.attempt = checkpoint.attempt;
+  summary.skipped = checkpoint.skipped;
+  return llvm::Error::success();
+}
+
+llvm::Error Loop::step() {
+  if (lrType && !options.learningRate.isConstant()) {
+    double rate =
+        options.learningRate.getRate(summary.attempt - summary.skipped);
+    if (llvm::Error error =
+            engine.writeState("lr", HostTensor::scalar(*lrType, rate)))
+      return error;
+  }
+  auto start = Clock::now();
+  uint64_t epoch = data.getPosition().epoch;
+  auto outputs = engine.run(data.next());
+  if (!outputs)
+    return outputs.takeError();
+  double milliseconds =
+      std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  times.push_back(milliseconds);
+  ++summary.attempt;
+  return record(*outputs, epoch, milliseconds);
+}
+
+llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
+                         uint64_t epoch, double milliseconds) {
+  MetricsRecord line;
+  line.add("step", summary.attempt);
+  if (!options.label.empty())
+    line.add("run", llvm::StringRef(options.label));
+  line.add("epoch", static_cast<int64_t>(epoch));
+  std::optional<double> loss;
+  for (const ResultInfo &result : engine.getResults()) {
+    auto it = outputs.find(result.name);
+    if (it == outputs.end() || !result.shape.empty())
+      continue;
+    line.add(result.name, it->second);
+    double value = it->second.getElement(0);
+    if (!loss || result.name == "loss")
+      loss = value;
+    if (result.name == "loss_scale")
+      summary.lossScale = value;
+    if (result.name == "did_step" && value == 0)
+      ++summary.skipped;
+  }
+  line.add("ms", milliseconds);
+  summary.finalLoss = loss.value_or(0);
+  summary.curve.points.push_back(
+      {static_cast<double>(summary.attempt), summary.finalLoss});
+  return options.metrics ? options.metrics->append(line)
+                         : llvm::Error::success();
+}
+
+llvm::Error Loop::evaluate() {
+  if (!options.evaluator || evaluatedAt == summary.attempt)
+    return llvm::Error::success();
+  evaluatedAt = summary.attempt;
+  auto results = options.evaluator->evaluate(engine);
+  if (!results)
+    return results.takeError();
+  summary.evaluation = *results;
+  MetricsRecord line;
+  line.add("step", summary.attempt);
+  if (!options.label.empty())
+    line.add("run", llvm::StringRef(options.label));
+  std::string text = "evaluation at step " + std::to_string(summary.attempt);
+  for (const auto &[name, value] : *results) {
+    line.add("eval." + name, value);
+    llvm::raw_string_ostream(text)
+        << "  " << name << ' ' << llvm::format("%.6g", value);
+  }
+  if (options.progress)
+    options.progress->note(text);
+  return options.metrics ? options.metrics->append(line)
+                         : llvm::Error::success();
+}
+
+llvm::Error Loop::save() {
+  if (options.checkpointPath.empty() || savedAt == summary.attempt)
+    return llvm::Error::success();
+  savedAt = summary.attempt;
+  Checkpoint checkpoint;
+  checkpoint.attempt = summary.attempt;
+  checkpoint.skipped = summary.skipped;
+  checkpoint.seed = options.seed;
+  checkpoint.batch = data.getBatch();
+  checkpoint.rows = data.getNumRows();
+  checkpoint.position = data.getPosition();
+  checkpoint.program = options.program;
+  auto state = captureState(engine);
+  if (!state)
+    return state.takeError();
+  checkpoint.state = std::move(*state);
+  return saveCheckpoint(options.checkpointPath, checkpoint);
+}
+
+llvm::Expected<TrainingSummary> Loop::run() {
+  begin = Clock::now();
+  auto isDue = [&](int64_t every) {
+    return every > 0 && summary.attempt % every == 0;
+  };
+  while (summary.attempt < options.steps && !summary.interrupted) {
+    if (llvm::Error error = step())
+      return std::move(error);
+    if (options.progress)
+      options.progress->update(summary.attempt, summary.finalLoss,
+                               getSeconds());
+    if (isDue(options.evalEvery))
+      if (llvm::Error error = evaluate())
+        return std::move(error);
+    if (isDue(options.checkpointEvery))
+      if (llvm::Error error = save())
+        return std::move(error);
+    summary.interrupted = options.shouldStop && options.shouldStop() &&
+                          summary.attempt < options.steps;
+  }
+  if (!times.empty()) {
+    if (!summary.interrupted)
+      if (llvm::Error error = evaluate())
+        return std::move(error);
+    if (llvm::Error error = save())
+      return std::move(error);
+    auto middle = times.begin() + times.size() / 2;
+    std::nth_element(times.begin(), middle, times.end());
+    summary.millisecondsPerStep = *middle;
+  }
+  summary.curve.label = options.label;
+  return std::move(summary);
+}
+
+llvm::Expected<TrainingSummary>
+mpt::train(StepEngine &engine, DataLoader &data, const TrainerOptions &options,
+           const std::optional<Checkpoint> &resume,
+           llvm::StringRef resumePath) {
+  Loop loop(engine, data, options);
+  if (resume)
+    if (llvm::Error error = loop.restore(*resume, resumePath))
+      return std::move(error);
+  return loop.run();
+}
