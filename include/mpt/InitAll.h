@@ -27,7 +27,11 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 /// Registers every pass and pipeline of MPT.
-inline void registerAllPasses() {}
+inline void registerAllPasses() {
+  registerAssignSlotsPass();
+  registerAutodiffPass();
+  registerTrainStepPass();
+}
 
 } // namespace mpt
 

@@ -10,6 +10,7 @@
 #define MPT_DIALECT_MPT_IR_MPT_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
@@ -40,6 +41,12 @@ namespace detail {
 bool areCompatibleUpToFloatType(mlir::TypeRange inferred,
                                 mlir::TypeRange actual);
 } // namespace detail
+
+/// The coefficients of an index that is a sum of dimensions times constants:
+/// one for each of `numDims` dimensions, then the constant. Fails for anything
+/// else (divisions, symbols).
+mlir::FailureOr<llvm::SmallVector<int64_t>>
+getLinearCoefficients(mlir::AffineExpr expr, unsigned numDims);
 
 /// The type in which an op accumulates: `accType` if given, else f32 for
 /// storage narrower than f32 and the storage type itself otherwise.

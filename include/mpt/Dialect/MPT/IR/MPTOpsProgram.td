@@ -116,6 +116,10 @@ def MPT_IndexOp : MPT_Op<"index", [Pure]> {
   let assemblyFormat = "$dim attr-dict `:` type($result)";
 }
 
+/// A packed buffer; a memref of static shape.
+def MPT_Buffer : MemRefOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, I1, I8, I16,
+                           I32, I64]>;
+
 //===----------------------------------------------------------------------===//
 // Program: slots, launches, calls
 //===----------------------------------------------------------------------===//
@@ -175,20 +179,20 @@ def MPT_SlotOp : MPT_Op<"slot", [ParentOneOf<["ProgramOp"]>]> {
                        OptionalAttr<DictionaryAttr>:$init,
                        OptionalAttr<StrAttr>:$updates,
                        OptionalAttr<ElementsAttr>:$value);
-  let results = (outs AnyMemRef:$buffer);
+  let results = (outs MPT_Buffer:$buffer);
   let assemblyFormat = "$space $offset attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
 def MPT_LaunchOp : MPT_Op<"launch", [AttrSizedOperandSegments,
-    ParentOneOf<["ProgramOp"]>]> {
+    ParentOneOf<["ProgramOp"]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel over its tasks";
   let description = [{
     `tasks` = ceil(rows / chunk_rows). `partials` is present for `column`
     kernels. A result may share its bytes with an operand of the same map.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$inputs,
-                       Variadic<AnyMemRef>:$outputs, Optional<AnyMemRef>:$partials,
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<MPT_Buffer>:$inputs,
+                       Variadic<MPT_Buffer>:$outputs, Optional<MPT_Buffer>:$partials,
                        I64Attr:$tasks);
   let assemblyFormat = [{
     $kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:`
@@ -205,8 +209,8 @@ def MPT_CallOp : MPT_Op<"call", [AttrSizedOperandSegments,
     uses (transposes, epilogue, strides, padding, axes, rate, stream, ...); what
     each call does is defined in mpt/Runtime/ProgramFormat.h.
   }];
-  let arguments = (ins MPT_Callee:$callee, Variadic<AnyMemRef>:$inputs,
-                       Variadic<AnyMemRef>:$outputs, Optional<AnyMemRef>:$workspace,
+  let arguments = (ins MPT_Callee:$callee, Variadic<MPT_Buffer>:$inputs,
+                       Variadic<MPT_Buffer>:$outputs, Optional<MPT_Buffer>:$workspace,
                        DefaultValuedAttr<DictionaryAttr, "{}">:$config);
   let assemblyFormat = [{
     $callee `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:`

@@ -290,7 +290,7 @@ def MPT_YieldOp : MPT_Op<"yield", [Pure, Terminator,
   let summary = "ends a `mpt.checkpoint` or kernel body";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins)>];
 }
 
 #endif // MPT_DIALECT_MPT_IR_MPTOPSTRAINING_TD

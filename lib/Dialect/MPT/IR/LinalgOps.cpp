@@ -1,0 +1,256 @@
+//===- LinalgOps.cpp - Products, convolutions, attention -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TypeInference.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto lhs = getTensor(adaptor.getLhs()), rhs = getTensor(adaptor.getRhs());
+  int64_t rank = lhs.getRank(), rhsRank = rhs.getRank();
+  if (rank < 2 || (rhsRank != rank && rhsRank != 2) || rhsRank < 2)
+    return emitOptionalError(location,
+                             "expected lhs of rank 2 or more and rhs of the "
+                             "same rank or of rank 2, found ", lhs, " and ", rhs);
+  Shape shape(lhs.getShape().drop_back(2));
+  if (rhsRank == rank) {
+    ArrayRef<int64_t> batch = rhs.getShape().drop_back(2);
+    if (!shapesAgree(shape, batch))
+      return emitOptionalError(location, "expected equal batch dimensions, found ",
+                               shapeToString(shape), " and ",
+                               shapeToString(batch));
+    for (auto [size, other] : llvm::zip(shape, batch))
+      if (ShapedType::isDynamic(size))
+        size = other;
+  }
+  bool transposeLhs = adaptor.getTransposeLhs();
+  bool transposeRhs = adaptor.getTransposeRhs();
+  int64_t m = lhs.getDimSize(rank - (transposeLhs ? 1 : 2));
+  int64_t k = lhs.getDimSize(rank - (transposeLhs ? 2 : 1));
+  int64_t rhsK = rhs.getDimSize(rhsRank - (transposeRhs ? 1 : 2));
+  int64_t n = rhs.getDimSize(rhsRank - (transposeRhs ? 2 : 1));
+  if (!sizesAgree(k, rhsK))
+    return emitOptionalError(location, "expected equal contracted sizes, found ",
+                             k, " of lhs ", lhs, " and ", rhsK, " of rhs ", rhs);
+  shape.push_back(m);
+  shape.push_back(n);
+  types.push_back(RankedTensorType::get(shape, lhs.getElementType()));
+  return success();
+}
+
+LogicalResult LinearOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto x = getTensor(adaptor.getX()), weight = getTensor(adaptor.getWeight());
+  if (x.getRank() < 1 || weight.getRank() != 2)
+    return emitOptionalError(location, "expected x of rank 1 or more and weight "
+                                       "[in, out], found ", x, " and ", weight);
+  if (!sizesAgree(x.getShape().back(), weight.getDimSize(0)))
+    return emitOptionalError(location, "expected weight with ",
+                             x.getShape().back(), " rows, as x has columns, "
+                             "found ", weight.getDimSize(0));
+  Shape shape(x.getShape());
+  shape.back() = weight.getDimSize(1);
+  types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}
+
+LogicalResult Conv2DOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto x = getTensor(adaptor.getX()), filter = getTensor(adaptor.getFilter());
+  if (x.getRank() != 4 || filter.getRank() != 4)
+    return emitOptionalError(location, "expected x [N, H, W, C] and filter [KH, "
+                                       "KW, C / groups, O], found ", x, " and ",
+                             filter);
+  ArrayRef<int64_t> strides = adaptor.getStrides(), padding = adaptor.getPadding(),
+                    dilations = adaptor.getDilations();
+  if (strides.size() != 2 || padding.size() != 4 || dilations.size() != 2)
+    return emitOptionalError(location, "expected 2 strides, 4 paddings and 2 "
+                                       "dilations, found ", strides.size(), ", ",
+                             padding.size(), " and ", dilations.size());
+  Shape shape = {x.getDimSize(0)};
+  for (int i = 0; i < 2; ++i) {
+    FailureOr<int64_t> size =
+        getWindowedSize(x.getDimSize(1 + i), filter.getDimSize(i), strides[i],
+                        padding[2 * i], padding[2 * i + 1], dilations[i]);
+    if (failed(size))
+      return emitOptionalError(location, "the window does not fit: size ",
+                               x.getDimSize(1 + i), " with padding ",
+                               padding[2 * i], " and ", padding[2 * i + 1],
+                               ", window ", filter.getDimSize(i), ", dilation ",
+                               dilations[i], ", stride ", strides[i]);
+    shape.push_back(*size);
+  }
+  shape.push_back(filter.getDimSize(3));
+  types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}
+
+LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto query = getTensor(adaptor.getQuery()), value = getTensor(adaptor.getValue());
+  if (query.getRank() != 4 || value.getRank() != 4 ||
+      getTensor(adaptor.getKey()).getRank() != 4)
+    return emitOptionalError(location, "expected query, key and value of rank 4 "
+                                       "[B, H, T, D], found ", query, ", ",
+                             adaptor.getKey().getType(), " and ", value);
+  Shape shape(query.getShape());
+  Shape rows(shape.begin(), shape.end() - 1);
+  shape.back() = value.getDimSize(3);
+  types.push_back(RankedTensorType::get(shape, query.getElementType()));
+  types.push_back(
+      RankedTensorType::get(rows, getStatisticType(query.getElementType())));
+  return success();
+}
+
+LogicalResult AttentionGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getQuery().getType());
+  types.push_back(adaptor.getKey().getType());
+  types.push_back(adaptor.getValue().getType());
+  return success();
+}
+
+LogicalResult MatmulOp::verify() {
+  return checkAccType(*this, getAccType(), getLhs());
+}
+
+LogicalResult LinearOp::verify() {
+  if (getBias() &&
+      failed(checkSameShape(*this, getBias(), "bias",
+                            getTensor(getWeight()).getShape().drop_front(),
+                            "the weight's columns")))
+    return failure();
+  return checkAccType(*this, getAccType(), getX());
+}
+
+/// Checks what the convolution and its gradients have in common.
+static LogicalResult verifyConv(Operation *op, ArrayRef<int64_t> input,
+                                ArrayRef<int64_t> filter,
+                                ArrayRef<int64_t> output,
+                                ArrayRef<int64_t> strides,
+                                ArrayRef<int64_t> padding,
+                                ArrayRef<int64_t> dilations, int64_t groups) {
+  if (failed(checkCount(op, strides, "strides", 2)) ||
+      failed(checkCount(op, padding, "padding", 4)) ||
+      failed(checkCount(op, dilations, "dilations", 2)) ||
+      failed(checkAtLeast(op, strides, "strides", 1)) ||
+      failed(checkAtLeast(op, padding, "padding", 0)) ||
+      failed(checkAtLeast(op, dilations, "dilations", 1)) ||
+      failed(checkAtLeast(op, groups, "groups", 1)))
+    return failure();
+  int64_t channels = input[3], outputs = filter[3];
+  if (!ShapedType::isDynamic(channels) && !ShapedType::isDynamic(filter[2]) &&
+      channels != filter[2] * groups)
+    return op->emitOpError("expected a filter over ")
+           << channels << " channels in " << groups << " groups, found "
+           << filter[2] << " channels a group";
+  if (!ShapedType::isDynamic(outputs) && outputs % groups != 0)
+    return op->emitOpError("expected output channels divisible by the ")
+           << groups << " groups, found " << outputs;
+  if (!sizesAgree(output[3], outputs) || !sizesAgree(output[0], input[0]))
+    return op->emitOpError("expected an output of batch ")
+           << input[0] << " and " << outputs << " channels, found "
+           << shapeToString(output);
+  for (int i = 0; i < 2; ++i) {
+    FailureOr<int64_t> size =
+        getWindowedSize(input[1 + i], filter[i], strides[i], padding[2 * i],
+                        padding[2 * i + 1], dilations[i]);
+    if (failed(size) || !sizesAgree(*size, output[1 + i]))
+      return op->emitOpError("expected output size ")
+             << (failed(size) ? std::string("of a window that fits")
+                              : std::to_string(*size))
+             << " along dimension " << 1 + i << ", found " << output[1 + i];
+  }
+  return success();
+}
+
+LogicalResult Conv2DOp::verify() {
+  if (failed(checkRank(*this, getResult(), "result", 4)) ||
+      failed(verifyConv(*this, getTensor(getX()).getShape(),
+                        getTensor(getFilter()).getShape(),
+                        getTensor(getResult()).getShape(), getStrides(),
+                        getPadding(), getDilations(), getGroups())))
+    return failure();
+  if (getBias() &&
+      failed(checkSameShape(*this, getBias(), "bias",
+                            getTensor(getFilter()).getShape().take_back(1),
+                            "the filter's output channels")))
+    return failure();
+  return checkAccType(*this, getAccType(), getX());
+}
+
+LogicalResult Conv2DInputGradOp::verify() {
+  if (failed(checkRank(*this, getDy(), "dy", 4)) ||
+      failed(checkRank(*this, getFilter(), "filter", 4)) ||
+      failed(checkRank(*this, getResult(), "result", 4)) ||
+      failed(checkAccType(*this, getAccType(), getDy())))
+    return failure();
+  return verifyConv(*this, getTensor(getResult()).getShape(),
+                    getTensor(getFilter()).getShape(),
+                    getTensor(getDy()).getShape(), getStrides(), getPadding(),
+                    getDilations(), getGroups());
+}
+
+LogicalResult Conv2DFilterGradOp::verify() {
+  if (failed(checkRank(*this, getX(), "x", 4)) ||
+      failed(checkRank(*this, getDy(), "dy", 4)) ||
+      failed(checkRank(*this, getResult(), "result", 4)) ||
+      failed(checkAccType(*this, getAccType(), getX())))
+    return failure();
+  return verifyConv(*this, getTensor(getX()).getShape(),
+                    getTensor(getResult()).getShape(),
+                    getTensor(getDy()).getShape(), getStrides(), getPadding(),
+                    getDilations(), getGroups());
+}
+
+/// Shapes of query, key and value.
+static LogicalResult verifyAttention(Operation *op, Value query, Value key,
+                                     Value value, std::optional<Type> accType) {
+  ArrayRef<int64_t> q = getTensor(query).getShape();
+  ArrayRef<int64_t> v = getTensor(value).getShape();
+  if (failed(checkRank(op, query, "query", 4)) ||
+      failed(checkRank(op, key, "key", 4)) ||
+      failed(checkRank(op, value, "value", 4)))
+    return failure();
+  if (failed(checkSameShape(op, key, "key", {q[0], q[1], v[2], q[3]},
+                            "[B, H, S, D]")) ||
+      failed(checkSameShape(op, value, "value", {q[0], q[1], v[2], v[3]},
+                            "[B, H, S, E]")))
+    return failure();
+  return checkAccType(op, accType, query);
+}
+
+LogicalResult AttentionOp::verify() {
+  return verifyAttention(*this, getQuery(), getKey(), getValue(), getAccType());
+}
+
+LogicalResult AttentionGradOp::verify() {
+  if (failed(verifyAttention(*this, getQuery(), getKey(), getValue(),
+                             getAccType())))
+    return failure();
+  Shape shape(getTensor(getQuery()).getShape());
+  Shape rows(shape.begin(), shape.end() - 1);
+  shape.back() = getTensor(getValue()).getDimSize(3);
+  if (failed(checkSameShape(*this, getDy(), "dy", shape, "the result")) ||
+      failed(checkSameShape(*this, (*this).getResult(), "result", shape,
+                            "[B, H, T, E]")))
+    return failure();
+  return checkSameShape(*this, getLogSumExp(), "log_sum_exp", rows,
+                        "[B, H, T]");
+}

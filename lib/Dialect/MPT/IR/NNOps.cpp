@@ -1,0 +1,448 @@
+//===- NNOps.cpp - Reductions, norms, pooling, losses -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TypeInference.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto type = getTensor(adaptor.getX());
+  llvm::SmallBitVector reduced(type.getRank());
+  for (int64_t axis : adaptor.getAxes()) {
+    if (axis < 0 || axis >= type.getRank())
+      return emitOptionalError(location, "expected axes in [0, ", type.getRank(),
+                               "), found ", axis);
+    if (reduced.test(axis))
+      return emitOptionalError(location, "expected distinct axes, found ", axis,
+                               " twice");
+    reduced.set(axis);
+  }
+  Shape shape;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    if (!reduced.test(i))
+      shape.push_back(type.getDimSize(i));
+    else if (adaptor.getKeepDims())
+      shape.push_back(1);
+  }
+  types.push_back(type.clone(shape));
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  if (isa<FloatType>(getTensor(getX()).getElementType()))
+    return checkAccType(*this, getAccType(), getX());
+  if (getKind() == ReduceKind::Mean)
+    return emitOpError("expected a float operand for 'mean', found ")
+           << getX().getType() << "; convert it with mpt.cast";
+  if (getTensor(getX()).getElementType().isInteger(1))
+    return emitOpError("expected a float or wider integer operand, found ")
+           << getX().getType() << "; convert it with mpt.cast";
+  return success();
+}
+
+OpFoldResult ReduceOp::fold(FoldAdaptor) {
+  // Over nothing: the operand, if it is not rounded to another type.
+  if (getAxes().empty() && getX().getType() == getY().getType())
+    return getX();
+  return {};
+}
+
+LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto type = getTensor(adaptor.getX());
+  if (type.getRank() < 1)
+    return emitOptionalError(location, "expected an operand of rank 1 or more, "
+                                       "found ", type);
+  types.push_back(RankedTensorType::get(type.getShape().drop_back(),
+                                        IntegerType::get(context, 32)));
+  return success();
+}
+
+LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  if (getTensor(adaptor.getX()).getRank() < 1)
+    return emitOptionalError(location, "expected an operand of rank 1 or more, "
+                                       "found ", adaptor.getX().getType());
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult LogSoftmaxOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  if (getTensor(adaptor.getX()).getRank() < 1)
+    return emitOptionalError(location, "expected an operand of rank 1 or more, "
+                                       "found ", adaptor.getX().getType());
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult SoftmaxGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
+                   getTensor(adaptor.getY()).getShape()))
+    return emitOptionalError(location, "expected operands of one shape, found ",
+                             adaptor.getDy().getType(), " and ",
+                             adaptor.getY().getType());
+  types.push_back(adaptor.getDy().getType());
+  return success();
+}
+
+LogicalResult LogSoftmaxGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
+                   getTensor(adaptor.getY()).getShape()))
+    return emitOptionalError(location, "expected operands of one shape, found ",
+                             adaptor.getDy().getType(), " and ",
+                             adaptor.getY().getType());
+  types.push_back(adaptor.getDy().getType());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+/// The type of per-row (or per-channel) statistics of x.
+static RankedTensorType statistics(RankedTensorType x, ArrayRef<int64_t> shape) {
+  return RankedTensorType::get(shape, getStatisticType(x.getElementType()));
+}
+
+static LogicalResult checkNormOperand(std::optional<Location> location,
+                                      RankedTensorType x) {
+  if (x.getRank() >= 1)
+    return success();
+  return emitOptionalError(location, "expected x of rank 1 or more, found ", x);
+}
+
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto x = getTensor(adaptor.getX());
+  if (failed(checkNormOperand(location, x)))
+    return failure();
+  types.push_back(x);
+  types.append(2, statistics(x, x.getShape().drop_back()));
+  return success();
+}
+
+LogicalResult RMSNormOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto x = getTensor(adaptor.getX());
+  if (failed(checkNormOperand(location, x)))
+    return failure();
+  types.push_back(x);
+  types.push_back(statistics(x, x.getShape().drop_back()));
+  return success();
+}
+
+LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto x = getTensor(adaptor.getX());
+  if (failed(checkNormOperand(location, x)))
+    return failure();
+  types.push_back(x);
+  types.append(4, statistics(x, x.getShape().take_back()));
+  return success();
+}
+
+LogicalResult BatchNormInferenceOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto x = getTensor(adaptor.getX());
+  if (failed(checkNormOperand(location, x)))
+    return failure();
+  types.push_back(x);
+  return success();
+}
+
+LogicalResult LayerNormGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto x = getTensor(adaptor.getX());
+  if (failed(checkNormOperand(location, x)))
+    return failure();
+  types.push_back(x);
+  types.append(2, adaptor.getGamma().getType());
+  return success();
+}
+
+LogicalResult RMSNormGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto x = getTensor(adaptor.getX());
+  if (failed(checkNormOperand(location, x)))
+    return failure();
+  types.push_back(x);
+  types.append(1, adaptor.getGamma().getType());
+  return success();
+}
+
+LogicalResult BatchNormGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto x = getTensor(adaptor.getX());
+  if (failed(checkNormOperand(location, x)))
+    return failure();
+  types.push_back(x);
+  types.append(2, adaptor.getGamma().getType());
+  return success();
+}
+
+/// Checks that every value has the shape of x's last dimension.
+static LogicalResult
+checkChannels(Operation *op, Value x,
+              ArrayRef<std::pair<Value, StringRef>> values) {
+  for (auto [value, name] : values)
+    if (failed(checkSameShape(op, value, name, getTensor(x).getShape().take_back(),
+                              "x's last dimension")))
+      return failure();
+  return success();
+}
+
+/// Checks that every value has the shape of x's rows.
+static LogicalResult checkRows(Operation *op, Value x,
+                               ArrayRef<std::pair<Value, StringRef>> values) {
+  for (auto [value, name] : values)
+    if (failed(checkSameShape(op, value, name, getTensor(x).getShape().drop_back(),
+                              "x's rows")))
+      return failure();
+  return success();
+}
+
+static LogicalResult checkEps(Operation *op, llvm::APFloat eps) {
+  return checkInRange(op, eps, "eps", 0.0,
+                      std::numeric_limits<double>::infinity());
+}
+
+LogicalResult LayerNormOp::verify() {
+  if (failed(checkEps(*this, getEps())))
+    return failure();
+  return checkChannels(*this, getX(), {{getGamma(), "gamma"}, {getBeta(), "beta"}});
+}
+
+LogicalResult LayerNormGradOp::verify() {
+  if (failed(checkSameShape(*this, getDy(), "dy", getTensor(getX()).getShape(), "x")) ||
+      failed(checkChannels(*this, getX(), {{getGamma(), "gamma"}})))
+    return failure();
+  return checkRows(*this, getX(), {{getMean(), "mean"}, {getRstd(), "rstd"}});
+}
+
+LogicalResult RMSNormOp::verify() {
+  if (failed(checkEps(*this, getEps())))
+    return failure();
+  return checkChannels(*this, getX(), {{getGamma(), "gamma"}});
+}
+
+LogicalResult RMSNormGradOp::verify() {
+  if (failed(checkSameShape(*this, getDy(), "dy", getTensor(getX()).getShape(), "x")) ||
+      failed(checkChannels(*this, getX(), {{getGamma(), "gamma"}})))
+    return failure();
+  return checkRows(*this, getX(), {{getRstd(), "rstd"}});
+}
+
+LogicalResult BatchNormOp::verify() {
+  if (failed(checkEps(*this, getEps())) ||
+      failed(checkInRange(*this, getMomentum(), "momentum", 0.0,
+                          std::nextafter(1.0, 2.0))))
+    return failure();
+  return checkChannels(*this, getX(),
+                       {{getGamma(), "gamma"},
+                        {getBeta(), "beta"},
+                        {getRunningMean(), "running_mean"},
+                        {getRunningVar(), "running_var"}});
+}
+
+LogicalResult BatchNormGradOp::verify() {
+  if (failed(checkSameShape(*this, getDy(), "dy", getTensor(getX()).getShape(), "x")))
+    return failure();
+  return checkChannels(
+      *this, getX(),
+      {{getGamma(), "gamma"}, {getMean(), "mean"}, {getRstd(), "rstd"}});
+}
+
+LogicalResult BatchNormInferenceOp::verify() {
+  if (failed(checkEps(*this, getEps())))
+    return failure();
+  return checkChannels(*this, getX(),
+                       {{getGamma(), "gamma"},
+                        {getBeta(), "beta"},
+                        {getMean(), "mean"},
+                        {getVar(), "var"}});
+}
+
+//===----------------------------------------------------------------------===//
+// Pooling
+//===----------------------------------------------------------------------===//
+
+/// The pooled type of x [N, H, W, C].
+static FailureOr<RankedTensorType>
+inferPool(std::optional<Location> location, RankedTensorType x,
+          ArrayRef<int64_t> window, ArrayRef<int64_t> strides,
+          ArrayRef<int64_t> padding) {
+  if (x.getRank() != 4)
+    return emitOptionalError(location, "expected x [N, H, W, C], found ", x);
+  if (window.size() != 2 || strides.size() != 2 || padding.size() != 4)
+    return emitOptionalError(location, "expected 2 window sizes, 2 strides and 4 "
+                                       "paddings, found ", window.size(), ", ",
+                             strides.size(), " and ", padding.size());
+  Shape shape(x.getShape());
+  for (int i = 0; i < 2; ++i) {
+    int64_t low = padding[2 * i], high = padding[2 * i + 1];
+    if (window[i] < 1 || strides[i] < 1 || low < 0 || high < 0 ||
+        low >= window[i] || high >= window[i])
+      return emitOptionalError(location, "expected windows and strides of at "
+                                         "least 1 and paddings smaller than the "
+                                         "window, found window ", window[i],
+                               ", stride ", strides[i], ", padding ", low,
+                               " and ", high);
+    FailureOr<int64_t> size =
+        getWindowedSize(shape[1 + i], window[i], strides[i], low, high);
+    if (failed(size))
+      return emitOptionalError(location, "the window ", window[i],
+                               " does not fit size ", shape[1 + i]);
+    shape[1 + i] = *size;
+  }
+  return x.clone(shape);
+}
+
+LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  FailureOr<RankedTensorType> type =
+      inferPool(location, getTensor(adaptor.getX()), adaptor.getWindow(),
+                adaptor.getStrides(), adaptor.getPadding());
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
+  return success();
+}
+
+LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  FailureOr<RankedTensorType> type =
+      inferPool(location, getTensor(adaptor.getX()), adaptor.getWindow(),
+                adaptor.getStrides(), adaptor.getPadding());
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
+  return success();
+}
+
+LogicalResult MaxPoolGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult MaxPoolOp::verify() { return success(); }
+LogicalResult AvgPoolOp::verify() { return success(); }
+
+/// Checks that `dy` has the shape of the pool of `x`.
+static LogicalResult verifyPoolGrad(Operation *op, Value dy, Value x,
+                                    ArrayRef<int64_t> window,
+                                    ArrayRef<int64_t> strides,
+                                    ArrayRef<int64_t> padding) {
+  FailureOr<RankedTensorType> type =
+      inferPool(op->getLoc(), getTensor(x), window, strides, padding);
+  if (failed(type))
+    return failure();
+  return checkSameShape(op, dy, "dy", type->getShape(), "the pooled x");
+}
+
+LogicalResult MaxPoolGradOp::verify() {
+  return verifyPoolGrad(*this, getDy(), getX(), getWindow(), getStrides(),
+                        getPadding());
+}
+
+LogicalResult AvgPoolGradOp::verify() {
+  return verifyPoolGrad(*this, getDy(), getDx(), getWindow(), getStrides(),
+                        getPadding());
+}
+
+//===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto logits = getTensor(adaptor.getLogits());
+  if (failed(checkNormOperand(location, logits)))
+    return failure();
+  types.push_back(statistics(logits, {}));
+  types.push_back(statistics(logits, logits.getShape().drop_back()));
+  return success();
+}
+
+LogicalResult CrossEntropyGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getLogits().getType());
+  return success();
+}
+
+LogicalResult MSELossOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(statistics(getTensor(adaptor.getPrediction()), {}));
+  return success();
+}
+
+LogicalResult MSELossGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getPrediction().getType());
+  return success();
+}
+
+static LogicalResult checkSmoothing(Operation *op, llvm::APFloat smoothing) {
+  return checkInRange(op, smoothing, "label_smoothing", 0.0,
+                      std::nextafter(1.0, 2.0));
+}
+
+LogicalResult CrossEntropyOp::verify() {
+  if (failed(checkSmoothing(*this, getLabelSmoothing())))
+    return failure();
+  return checkRows(*this, getLogits(), {{getLabels(), "labels"}});
+}
+
+LogicalResult CrossEntropyGradOp::verify() {
+  if (failed(checkScalar(*this, getDloss(), "dloss")) ||
+      failed(checkSmoothing(*this, getLabelSmoothing())))
+    return failure();
+  return checkRows(*this, getLogits(),
+                   {{getLabels(), "labels"}, {getLogSumExp(), "log_sum_exp"}});
+}
+
+LogicalResult MSELossOp::verify() {
+  return checkSameShape(*this, getTarget(), "target",
+                        getTensor(getPrediction()).getShape(), "the prediction");
+}
+
+LogicalResult MSELossGradOp::verify() {
+  if (failed(checkScalar(*this, getDloss(), "dloss")))
+    return failure();
+  return checkSameShape(*this, getTarget(), "target",
+                        getTensor(getPrediction()).getShape(), "the prediction");
+}

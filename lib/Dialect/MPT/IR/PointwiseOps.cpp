@@ -1,0 +1,421 @@
+//===- PointwiseOps.cpp - Elementwise ops -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TypeInference.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+/// The element type a binary op has by default: the first float operand's, or
+/// the common integer type.
+static FailureOr<Type> inferArithmeticType(std::optional<Location> location,
+                                           Value lhs, Value rhs) {
+  Type left = getTensor(lhs).getElementType();
+  Type right = getTensor(rhs).getElementType();
+  if (left == right || (isa<FloatType>(left) && isa<FloatType>(right)))
+    return left;
+  return emitOptionalError(location,
+                           "expected two floats or two equal integer types, "
+                           "found ", left, " and ", right,
+                           "; convert one with mpt.cast");
+}
+
+static LogicalResult inferBinary(std::optional<Location> location, Value lhs,
+                                 Value rhs, SmallVectorImpl<Type> &types) {
+  FailureOr<Shape> shape = inferBroadcast(location, {lhs, rhs});
+  FailureOr<Type> type = inferArithmeticType(location, lhs, rhs);
+  if (failed(shape) || failed(type))
+    return failure();
+  types.push_back(RankedTensorType::get(*shape, *type));
+  return success();
+}
+
+static LogicalResult inferBool(std::optional<Location> location,
+                               ValueRange operands, MLIRContext *context,
+                               SmallVectorImpl<Type> &types) {
+  FailureOr<Shape> shape = inferBroadcast(location, operands);
+  if (failed(shape))
+    return failure();
+  types.push_back(RankedTensorType::get(*shape, IntegerType::get(context, 1)));
+  return success();
+}
+
+LogicalResult NegOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult AbsOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult ExpOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult LogOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult SqrtOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult RsqrtOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult ReciprocalOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult TanhOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult SigmoidOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult ErfOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult SinOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult CosOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult ReluOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult SiluOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult SignOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult FloorOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult GeluOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult NotOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult IsFiniteOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  return inferBool(location, adaptor.getX(), context, types);
+}
+
+LogicalResult AddOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
+}
+
+LogicalResult SubOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
+}
+
+LogicalResult MulOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
+}
+
+LogicalResult DivOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
+}
+
+LogicalResult MaximumOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
+}
+
+LogicalResult MinimumOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
+}
+
+LogicalResult PowOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
+}
+
+LogicalResult CompareOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  if (failed(inferArithmeticType(location, adaptor.getLhs(),
+                                 adaptor.getRhs())))
+    return failure();
+  return inferBool(location, adaptor.getOperands(), context, types);
+}
+
+LogicalResult AndOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  return inferBool(location, adaptor.getOperands(), context, types);
+}
+
+LogicalResult OrOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  return inferBool(location, adaptor.getOperands(), context, types);
+}
+
+LogicalResult WhereOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  FailureOr<Shape> shape = inferBroadcast(location, adaptor.getOperands());
+  FailureOr<Type> type =
+      inferArithmeticType(location, adaptor.getOnTrue(), adaptor.getOnFalse());
+  if (failed(shape) || failed(type))
+    return failure();
+  types.push_back(RankedTensorType::get(*shape, *type));
+  return success();
+}
+
+LogicalResult ReluGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
+                   getTensor(adaptor.getY()).getShape()))
+    return emitOptionalError(
+        location, "expected operands of one shape, found ",
+        adaptor.getDy().getType(), " and ", adaptor.getY().getType());
+  types.push_back(adaptor.getDy().getType());
+  return success();
+}
+
+LogicalResult TanhGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
+                   getTensor(adaptor.getY()).getShape()))
+    return emitOptionalError(
+        location, "expected operands of one shape, found ",
+        adaptor.getDy().getType(), " and ", adaptor.getY().getType());
+  types.push_back(adaptor.getDy().getType());
+  return success();
+}
+
+LogicalResult SigmoidGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
+                   getTensor(adaptor.getY()).getShape()))
+    return emitOptionalError(
+        location, "expected operands of one shape, found ",
+        adaptor.getDy().getType(), " and ", adaptor.getY().getType());
+  types.push_back(adaptor.getDy().getType());
+  return success();
+}
+
+LogicalResult SiluGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
+                   getTensor(adaptor.getX()).getShape()))
+    return emitOptionalError(
+        location, "expected operands of one shape, found ",
+        adaptor.getDy().getType(), " and ", adaptor.getX().getType());
+  types.push_back(adaptor.getDy().getType());
+  return success();
+}
+
+LogicalResult GeluGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
+                   getTensor(adaptor.getX()).getShape()))
+    return emitOptionalError(
+        location, "expected operands of one shape, found ",
+        adaptor.getDy().getType(), " and ", adaptor.getX().getType());
+  types.push_back(adaptor.getDy().getType());
+  return success();
+}
+
+LogicalResult DropoutGradOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
+                   getTensor(adaptor.getMask()).getShape()))
+    return emitOptionalError(
+        location, "expected operands of one shape, found ",
+        adaptor.getDy().getType(), " and ", adaptor.getMask().getType());
+  types.push_back(adaptor.getDy().getType());
+  return success();
+}
+
+LogicalResult RandomMaskOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  for (int64_t size : adaptor.getShape())
+    if (size < 0)
+      return emitOptionalError(location, "expected sizes of at least 0 in "
+                                         "'shape', found ", size);
+  types.push_back(RankedTensorType::get(adaptor.getShape(),
+                                        IntegerType::get(context, 1)));
+  return success();
+}
+
+LogicalResult DropoutOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto type = getTensor(adaptor.getX());
+  types.push_back(type);
+  types.push_back(type.clone(IntegerType::get(context, 1)));
+  return success();
+}
+
+LogicalResult RandomMaskOp::verify() {
+  return checkInRange(*this, getRate(), "rate", 0.0, 1.0);
+}
+LogicalResult DropoutOp::verify() {
+  return checkInRange(*this, getRate(), "rate", 0.0, 1.0);
+}
+LogicalResult DropoutGradOp::verify() {
+  return checkInRange(*this, getRate(), "rate", 0.0, 1.0);
+}
+
+//===----------------------------------------------------------------------===//
+// Folders. x + 0 is not x for x = -0, so only what holds for every float.
+//===----------------------------------------------------------------------===//
+
+/// True if `attribute` is a splat of `value` (of -0.0 if `negativeZero`).
+static bool isSplat(Attribute attribute, double value,
+                    bool negativeZero = false) {
+  auto elements = dyn_cast_or_null<SplatElementsAttr>(attribute);
+  if (!elements)
+    return false;
+  if (auto number = dyn_cast<FloatAttr>(elements.getSplatValue<Attribute>()))
+    return number.getValueAsDouble() == value &&
+           number.getValue().isNegative() == negativeZero;
+  if (auto number = dyn_cast<IntegerAttr>(elements.getSplatValue<Attribute>()))
+    return !number.getType().isInteger(1) && number.getInt() == value;
+  return false;
+}
+
+/// `value` if it can stand for the op's result as it is.
+static OpFoldResult sameType(Operation *op, Value value) {
+  return value.getType() == op->getResult(0).getType() ? OpFoldResult(value)
+                                                       : OpFoldResult();
+}
+
+OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
+  bool isFloat = isa<FloatType>(getTensor(getResult()).getElementType());
+  if (isSplat(adaptor.getRhs(), 0.0, isFloat))
+    return sameType(*this, getLhs());
+  if (isSplat(adaptor.getLhs(), 0.0, isFloat))
+    return sameType(*this, getRhs());
+  return {};
+}
+
+OpFoldResult SubOp::fold(FoldAdaptor adaptor) {
+  return isSplat(adaptor.getRhs(), 0.0) ? sameType(*this, getLhs())
+                                        : OpFoldResult();
+}
+
+OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
+  if (isSplat(adaptor.getRhs(), 1.0))
+    return sameType(*this, getLhs());
+  if (isSplat(adaptor.getLhs(), 1.0))
+    return sameType(*this, getRhs());
+  return {};
+}
+
+OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
+  return isSplat(adaptor.getRhs(), 1.0) ? sameType(*this, getLhs())
+                                        : OpFoldResult();
+}
+
+OpFoldResult WhereOp::fold(FoldAdaptor adaptor) {
+  if (getOnTrue() == getOnFalse())
+    return sameType(*this, getOnTrue());
+  auto condition = dyn_cast_or_null<SplatElementsAttr>(adaptor.getCondition());
+  if (!condition)
+    return {};
+  return sameType(*this, condition.getSplatValue<bool>() ? getOnTrue()
+                                                          : getOnFalse());
+}

@@ -1,0 +1,225 @@
+//===- ProgramOps.cpp - Kernels and planned programs -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TypeInference.h"
+
+#include "mlir/IR/AffineExprVisitor.h"
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<int64_t>> mpt::getLinearCoefficients(AffineExpr expr,
+                                                           unsigned numDims) {
+  // The flattener gives every division or remainder a variable of its own.
+  SimpleAffineExprFlattener flattener(numDims, /*numSymbols=*/0);
+  if (!expr.isPureAffine() || failed(flattener.walkPostOrder(expr)) ||
+      flattener.numLocals != 0)
+    return failure();
+  SmallVector<int64_t> coefficients(flattener.operandExprStack.back().begin(),
+                                    flattener.operandExprStack.back().end());
+  return coefficients;
+}
+
+/// Checks one indexing map: affine over the domain's dimensions without
+/// divisions, with every index inside the tensor.
+static LogicalResult verifyMap(Operation *op, AffineMap map, Type type,
+                               ArrayRef<int64_t> domain, StringRef what) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (map.getNumDims() != domain.size() || map.getNumSymbols() != 0 ||
+      static_cast<int64_t>(map.getNumResults()) != tensor.getRank())
+    return op->emitOpError("expected a map of ")
+           << domain.size() << " dimensions to " << tensor.getRank()
+           << " indices for " << what << " " << type << ", found "
+           << AffineMapAttr::get(map);
+  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+    FailureOr<SmallVector<int64_t>> linear =
+        getLinearCoefficients(expr, domain.size());
+    if (failed(linear))
+      return op->emitOpError("expected indices that are sums of dimensions "
+                             "times constants, found ")
+             << AffineMapAttr::get(map);
+    ArrayRef<int64_t> coefficients = *linear;
+    int64_t low = coefficients.back(), high = coefficients.back();
+    for (size_t d = 0; d < domain.size(); ++d) {
+      int64_t reach = coefficients[d] * std::max<int64_t>(domain[d] - 1, 0);
+      (reach < 0 ? low : high) += reach;
+    }
+    if (low < 0 || high >= tensor.getDimSize(i))
+      return op->emitOpError("index ")
+             << i << " of " << what << " " << type << " runs from " << low
+             << " to " << high << ", outside [0, " << tensor.getDimSize(i) << ")";
+  }
+  return success();
+}
+
+/// Checks what mpt.kernel and mpt.kernel_func have in common.
+static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind,
+                                  ArrayRef<int64_t> domain, int64_t chunkRows,
+                                  ArrayAttr operandMaps, ArrayAttr resultMaps,
+                                  TypeRange operands, TypeRange results) {
+  if (failed(checkAtLeast(op, domain, "domain", 1)) ||
+      failed(checkAtLeast(op, chunkRows, "chunk_rows", 1)))
+    return failure();
+  if (operandMaps.size() != operands.size() || resultMaps.size() != results.size())
+    return op->emitOpError("expected a map for each of ")
+           << operands.size() << " operands and " << results.size()
+           << " results, found " << operandMaps.size() << " and "
+           << resultMaps.size();
+  auto verifySide = [&](ArrayAttr maps, TypeRange types,
+                        StringRef what) -> LogicalResult {
+    for (auto [attribute, type] : llvm::zip(maps, types)) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor || !tensor.hasStaticShape())
+        return op->emitOpError("expected ranked tensors of static shape, found ")
+               << type;
+      if (failed(verifyMap(op, cast<AffineMapAttr>(attribute).getValue(), type,
+                           domain, what)))
+        return failure();
+    }
+    return success();
+  };
+  if (failed(verifySide(operandMaps, operands, "operand")) ||
+      failed(verifySide(resultMaps, results, "result")))
+    return failure();
+  Block &body = region.front();
+  if (body.getNumArguments() != operands.size())
+    return op->emitOpError("expected a body argument for each of ")
+           << operands.size() << " operands, found " << body.getNumArguments();
+  for (auto [argument, type] : llvm::zip(body.getArguments(), operands))
+    if (argument.getType() != cast<RankedTensorType>(type).getElementType())
+      return op->emitOpError("expected body arguments of the operands' element "
+                             "types, found ")
+             << argument.getType() << " for " << type;
+  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  if (!yield || yield.getValues().size() != results.size())
+    return op->emitOpError("expected mpt.yield of ")
+           << results.size() << " values at the body's end";
+  for (auto [value, type] : llvm::zip(yield.getValues(), results))
+    if (value.getType() != cast<RankedTensorType>(type).getElementType())
+      return op->emitOpError("expected yielded values of the results' element "
+                             "types, found ")
+             << value.getType() << " for " << type;
+  bool hasRow = false, hasColumn = false;
+  for (Operation &bodyOp : body) {
+    hasRow |= isa<RowReduceOp>(bodyOp);
+    hasColumn |= isa<ColumnReduceOp>(bodyOp);
+    if (auto index = dyn_cast<IndexOp>(bodyOp))
+      if (index.getDim() >= domain.size())
+        return index.emitOpError("expected a dimension in [0, ")
+               << domain.size() << "), found " << index.getDim();
+  }
+  if ((hasRow || hasColumn) && kind == KernelKind::Pointwise)
+    return op->emitOpError("a pointwise kernel cannot hold reductions");
+  if (hasColumn && kind == KernelKind::Row)
+    return op->emitOpError("a row kernel cannot hold column reductions");
+  return success();
+}
+
+LogicalResult KernelOp::verify() {
+  return verifyKernel(*this, getBody(), getKind(), getDomain(), getChunkRows(),
+                      getOperandMaps(), getResultMaps(), getInputs().getTypes(),
+                      getOutputs().getTypes());
+}
+
+LogicalResult KernelFuncOp::verify() {
+  return verifyKernel(*this, getBody(), getKind(), getDomain(), getChunkRows(),
+                      getOperandMaps(), getResultMaps(),
+                      getFunctionType().getInputs(),
+                      getFunctionType().getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProgramOp::verify() {
+  for (auto [name, bytes] : {std::pair<StringRef, int64_t>{"arena_bytes", getArenaBytes()},
+                             {"state_bytes", getStateBytes()},
+                             {"output_bytes", getOutputBytes()}})
+    if (bytes < 0)
+      return emitOpError("expected ") << name << " of at least 0, found " << bytes;
+  if (getMaxThreads() < 1)
+    return emitOpError("expected max_threads of at least 1, found ")
+           << getMaxThreads();
+  for (Operation &op : getBody().front())
+    if (!isa<SlotOp, LaunchOp, CallOp>(op))
+      return op.emitOpError("cannot be in a mpt.program: only slots, launches "
+                            "and calls can");
+  return success();
+}
+
+LogicalResult SlotOp::verify() {
+  auto type = cast<MemRefType>(getBuffer().getType());
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity())
+    return emitOpError("expected a packed buffer of static shape, found ") << type;
+  if (getSpace() == Space::Constant && !getValue())
+    return emitOpError("expected 'value' in the constant space");
+  int64_t offset = getOffset();
+  if (offset < 0)
+    return emitOpError("expected an offset of at least 0, found ") << offset;
+  if (getSpace() != Space::Input && getSpace() != Space::Constant &&
+      offset % 64 != 0)
+    return emitOpError("expected an offset that is a multiple of 64, found ")
+           << offset;
+  auto program = cast<ProgramOp>((*this)->getParentOp());
+  int64_t bytes = type.getNumElements() *
+                  llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t limit = getSpace() == Space::Arena    ? program.getArenaBytes()
+                  : getSpace() == Space::State  ? program.getStateBytes()
+                  : getSpace() == Space::Output ? program.getOutputBytes()
+                                                : -1;
+  if (limit >= 0 && offset + bytes > limit)
+    return emitOpError("ends at byte ")
+           << offset + bytes << " of a space of " << limit;
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<KernelFuncOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("expected a mpt.kernel_func named ") << getKernelAttr();
+  auto matches = [](TypeRange buffers, TypeRange tensors) {
+    if (buffers.size() != tensors.size())
+      return false;
+    for (auto [buffer, tensor] : llvm::zip(buffers, tensors))
+      if (cast<ShapedType>(buffer).getShape() != cast<ShapedType>(tensor).getShape() ||
+          cast<ShapedType>(buffer).getElementType() !=
+              cast<ShapedType>(tensor).getElementType())
+        return false;
+    return true;
+  };
+  if (!matches(getInputs().getTypes(), kernel.getFunctionType().getInputs()) ||
+      !matches(getOutputs().getTypes(), kernel.getFunctionType().getResults()))
+    return emitOpError("expected buffers as in ")
+           << kernel.getFunctionType() << ", found " << getInputs().getTypes()
+           << " and " << getOutputs().getTypes();
+  int64_t rows = 1;
+  for (int64_t size : kernel.getDomain().drop_back(kernel.getDomain().empty() ? 0 : 1))
+    rows *= size;
+  int64_t tasks = llvm::divideCeil(rows, kernel.getChunkRows());
+  if (static_cast<int64_t>(getTasks()) != tasks)
+    return emitOpError("expected ") << tasks << " tasks, found " << getTasks();
+  if ((kernel.getKind() == KernelKind::Column) != (getPartials() != nullptr))
+    return emitOpError("expected partials if and only if the kernel is of kind "
+                       "'column'");
+  return success();
+}
+
+LogicalResult CallOp::verify() {
+  if (getOutputs().size() != 1)
+    return emitOpError("expected one output, found ") << getOutputs().size();
+  return success();
+}

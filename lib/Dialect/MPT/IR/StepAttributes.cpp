@@ -1,0 +1,148 @@
+//===- StepAttributes.cpp - Attributes of step functions -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Checks `mpt.name`, `mpt.role`, `mpt.init` and `mpt.updates` on arguments and
+/// results of functions.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/IR/MPT.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mpt;
+
+static constexpr StringLiteral roles[] = {
+    "parameter", "optimizer_state", "running_stat", "loss_scale",
+    "rng",       "schedule",        "input",        "target"};
+
+namespace {
+/// One way to initialize a tensor and the numbers it needs.
+struct InitKind {
+  StringLiteral name;
+  SmallVector<StringRef> parameters;
+};
+} // namespace
+
+static ArrayRef<InitKind> getInitKinds() {
+  static const InitKind kinds[] = {
+      {"zeros", {}},
+      {"ones", {}},
+      {"constant", {"value"}},
+      {"uniform", {"low", "high"}},
+      {"normal", {"mean", "std"}},
+      {"trunc_normal", {"mean", "std"}},
+      {"kaiming_uniform", {"fan_in"}},
+      {"xavier_uniform", {"fan_in", "fan_out"}},
+  };
+  return kinds;
+}
+
+template <typename Range, typename Get>
+static std::string join(const Range &range, Get get) {
+  std::string text;
+  for (const auto &entry : range)
+    text += (text.empty() ? "" : ", ") + get(entry).str();
+  return text;
+}
+
+static LogicalResult verifyInit(Operation *op, Attribute attribute) {
+  auto init = dyn_cast<DictionaryAttr>(attribute);
+  auto kind = init ? dyn_cast_or_null<StringAttr>(init.get("kind")) : StringAttr();
+  const InitKind *known = nullptr;
+  for (const InitKind &candidate : getInitKinds())
+    if (kind && candidate.name == kind.getValue())
+      known = &candidate;
+  if (!known)
+    return op->emitError("expected 'mpt.init' to be a dictionary with 'kind' one "
+                         "of ")
+           << join(getInitKinds(), [](const InitKind &k) { return k.name; })
+           << "; found " << attribute;
+  for (StringRef parameter : known->parameters)
+    if (!isa_and_nonnull<FloatAttr, IntegerAttr>(init.get(parameter)))
+      return op->emitError("'mpt.init' of kind '")
+             << known->name << "' needs the number '" << parameter << "'";
+  for (NamedAttribute entry : init)
+    if (entry.getName() != "kind" &&
+        !llvm::is_contained(known->parameters, entry.getName().getValue()))
+      return op->emitError("'mpt.init' of kind '")
+             << known->name << "' does not take " << entry.getName();
+  return success();
+}
+
+LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                   unsigned argIndex,
+                                                   NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  auto text = dyn_cast<StringAttr>(attribute.getValue());
+  if (name == kInitAttr)
+    return verifyInit(op, attribute.getValue());
+  if (name == kRoleAttr) {
+    if (text && llvm::is_contained(roles, text.getValue()))
+      return success();
+    return op->emitError("expected 'mpt.role' to be one of ")
+           << join(roles, [](StringRef role) { return role; }) << "; found "
+           << attribute.getValue();
+  }
+  if (name == kNameAttr) {
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    if (!text || text.getValue().empty())
+      return op->emitError("expected 'mpt.name' to be a string that is not empty, "
+                           "found ")
+             << attribute.getValue();
+    if (!function)
+      return success();
+    for (unsigned i = 0; i < argIndex; ++i)
+      if (function.getArgAttr(i, kNameAttr) == text)
+        return op->emitError("arguments ")
+               << i << " and " << argIndex << " have the same 'mpt.name' " << text;
+    return success();
+  }
+  if (name == kUpdatesAttr)
+    return op->emitError("'mpt.updates' belongs on a result, not on an argument");
+  return success();
+}
+
+LogicalResult MPTDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                                      unsigned resultIndex,
+                                                      NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  auto text = dyn_cast<StringAttr>(attribute.getValue());
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (name != kNameAttr && name != kUpdatesAttr)
+    return success();
+  if (!text || text.getValue().empty())
+    return op->emitError("expected '")
+           << name << "' to be a string that is not empty, found "
+           << attribute.getValue();
+  if (!function)
+    return success();
+  for (unsigned i = 0; i < resultIndex; ++i)
+    if (function.getResultAttr(i, name) == text)
+      return op->emitError("results ")
+             << i << " and " << resultIndex << " have the same '" << name << "' "
+             << text;
+  if (name == kNameAttr)
+    return success();
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    if (function.getArgAttr(i, kNameAttr) != text)
+      continue;
+    Type expected = function.getArgumentTypes()[i];
+    Type found = function.getResultTypes()[resultIndex];
+    if (expected == found)
+      return success();
+    return op->emitError("result ")
+           << resultIndex << " updates " << text << " of type " << expected
+           << " but has type " << found;
+  }
+  return op->emitError("result ")
+         << resultIndex << " updates " << text
+         << ", but no argument has that 'mpt.name'";
+}

@@ -1,0 +1,226 @@
+//===- TrainingOps.cpp - Gradients, loss scale, optimizers, structure -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TypeInference.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+LogicalResult StopGradientOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+
+LogicalResult GradientsOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getInputs().getTypes());
+  return success();
+}
+
+LogicalResult BarrierOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getInputs().getTypes());
+  return success();
+}
+
+LogicalResult ScaleLossOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getLoss().getType());
+  return success();
+}
+
+/// The scalar type i1.
+static RankedTensorType boolScalar(MLIRContext *context) {
+  return RankedTensorType::get({}, IntegerType::get(context, 1));
+}
+
+LogicalResult UnscaleOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  for (Value gradient : adaptor.getGradients()) {
+    auto type = getTensor(gradient);
+    types.push_back(type.clone(getStatisticType(type.getElementType())));
+  }
+  types.push_back(boolScalar(context));
+  return success();
+}
+
+LogicalResult AllFiniteOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(boolScalar(context));
+  return success();
+}
+
+LogicalResult UpdateLossScaleOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getScale().getType());
+  types.push_back(adaptor.getTracker().getType());
+  return success();
+}
+
+LogicalResult ClipByGlobalNormOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  Type norm = Float32Type::get(context);
+  for (Value gradient : adaptor.getGradients()) {
+    types.push_back(gradient.getType());
+    if (getTensor(gradient).getElementType().isF64())
+      norm = Float64Type::get(context);
+  }
+  types.push_back(RankedTensorType::get({}, norm));
+  return success();
+}
+
+LogicalResult SelectStateOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getOld().getType());
+  return success();
+}
+
+LogicalResult SGDOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getParam().getType());
+  if (adaptor.getMomentumBuffer())
+    types.push_back(adaptor.getMomentumBuffer().getType());
+  return success();
+}
+
+LogicalResult AdamOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getParam().getType());
+  types.push_back(adaptor.getExpAvg().getType());
+  types.push_back(adaptor.getExpAvgSq().getType());
+  return success();
+}
+
+LogicalResult AdamWOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getParam().getType());
+  types.push_back(adaptor.getExpAvg().getType());
+  types.push_back(adaptor.getExpAvgSq().getType());
+  return success();
+}
+
+LogicalResult GradientsOp::verify() {
+  if (getNames().size() != getInputs().size())
+    return emitOpError("expected a name for each of the ")
+           << getInputs().size() << " gradients, found " << getNames().size();
+  llvm::StringSet<> seen;
+  for (Attribute name : getNames())
+    if (!seen.insert(cast<StringAttr>(name).getValue()).second)
+      return emitOpError("expected distinct names, found ") << name << " twice";
+  return success();
+}
+
+LogicalResult UnscaleOp::verify() {
+  for (Value gradient : getUnscaled())
+    if (getTensor(gradient).getElementType().getIntOrFloatBitWidth() < 32)
+      return emitOpError("expected unscaled gradients in f32 or f64, found ")
+             << gradient.getType()
+             << ": a gradient that the loss scale kept from underflow would "
+                "underflow here";
+  return checkScalar(*this, getScale(), "scale");
+}
+
+LogicalResult UpdateLossScaleOp::verify() {
+  if (failed(checkScalar(*this, getScale(), "scale")))
+    return failure();
+  double growth = getGrowthFactor().convertToDouble();
+  double backoff = getBackoffFactor().convertToDouble();
+  if (!(growth > 1.0))
+    return emitOpError("expected growth_factor above 1, found ") << growth;
+  if (!(backoff > 0.0 && backoff < 1.0))
+    return emitOpError("expected backoff_factor in (0, 1), found ") << backoff;
+  if (getGrowthInterval() < 1)
+    return emitOpError("expected growth_interval of at least 1, found ")
+           << getGrowthInterval();
+  return success();
+}
+
+LogicalResult ClipByGlobalNormOp::verify() {
+  if (getMaxNorm().convertToDouble() > 0.0)
+    return success();
+  return emitOpError("expected max_norm above 0, found ")
+         << getMaxNorm().convertToDouble();
+}
+
+LogicalResult SelectStateOp::verify() {
+  if (getUpdated().getType() == getOld().getType())
+    return success();
+  return emitOpError("expected updated and old state of one type, found ")
+         << getUpdated().getType() << " and " << getOld().getType();
+}
+
+/// Checks that what an optimizer reads has the parameter's shape.
+static LogicalResult
+verifyOptimizer(Operation *op, Value param, Value lr,
+                ArrayRef<std::pair<Value, StringRef>> values,
+                llvm::APFloat weightDecay) {
+  for (auto [value, name] : values)
+    if (failed(checkSameShape(op, value, name, getTensor(param).getShape(),
+                              "the parameter")))
+      return failure();
+  if (failed(checkScalar(op, lr, "lr")))
+    return failure();
+  return checkInRange(op, weightDecay, "weight_decay", 0.0,
+                      std::numeric_limits<double>::infinity());
+}
+
+LogicalResult SGDOp::verify() {
+  SmallVector<std::pair<Value, StringRef>> values = {{getGradient(), "gradient"}};
+  if (getMomentumBuffer())
+    values.push_back({getMomentumBuffer(), "momentum buffer"});
+  if ((getMomentumBuffer() != nullptr) != (getNewMomentumBuffer() != nullptr))
+    return emitOpError("expected a new momentum buffer as a result if and only "
+                       "if there is one as an operand");
+  if (!getMomentumBuffer() && getNesterov())
+    return emitOpError("expected a momentum buffer with 'nesterov'");
+  return verifyOptimizer(*this, getParam(), getLr(), values, getWeightDecay());
+}
+
+template <typename Adam>
+static LogicalResult verifyAdam(Adam op) {
+  if (failed(checkInRange(op, op.getBeta1(), "beta1", 0.0, 1.0)) ||
+      failed(checkInRange(op, op.getBeta2(), "beta2", 0.0, 1.0)) ||
+      failed(checkInRange(op, op.getEps(), "eps", 0.0,
+                          std::numeric_limits<double>::infinity())))
+    return failure();
+  return verifyOptimizer(op, op.getParam(), op.getLr(),
+                         {{op.getGradient(), "gradient"},
+                          {op.getExpAvg(), "exp_avg"},
+                          {op.getExpAvgSq(), "exp_avg_sq"}},
+                         op.getWeightDecay());
+}
+LogicalResult AdamOp::verify() { return verifyAdam(*this); }
+LogicalResult AdamWOp::verify() { return verifyAdam(*this); }
+
+void YieldOp::build(OpBuilder &, OperationState &) {}
+
+LogicalResult CheckpointOp::verify() {
+  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+  if (yield && yield.getValues().getTypes() == getOutputs().getTypes())
+    return success();
+  return emitOpError("expected mpt.yield of the results' types ")
+         << getOutputs().getTypes() << ", found "
+         << (yield ? TypeRange(yield.getValues().getTypes()) : TypeRange());
+}

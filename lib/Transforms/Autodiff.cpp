@@ -1,0 +1,240 @@
+//===- Autodiff.cpp - Reverse-mode differentiation -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-autodiff`: walks a forward function backwards from its loss and asks
+/// each op on a path from a parameter for its vector-Jacobian product.
+///
+//===----------------------------------------------------------------------===//
+
+#include "StepFunction.h"
+#include "mpt/Transforms/Passes.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_AUTODIFFPASS
+#include "mpt/Transforms/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+/// Replaces each `mpt.checkpoint` by its body, whose ops are marked with the
+/// region's number and to be recomputed rather than saved.
+void inlineCheckpoints(func::FuncOp function) {
+  SmallVector<CheckpointOp> checkpoints;
+  function.walk([&](CheckpointOp op) { checkpoints.push_back(op); });
+  Builder builder(function.getContext());
+  // Inner regions come first in the walk, so an op keeps its innermost number.
+  for (auto [number, checkpoint] : llvm::enumerate(checkpoints)) {
+    Block &body = checkpoint.getBody().front();
+    auto yield = cast<YieldOp>(body.getTerminator());
+    for (Operation &op : body.without_terminator()) {
+      if (!op.hasAttr("mpt.region"))
+        op.setAttr("mpt.region", builder.getI64IntegerAttr(number));
+      op.setAttr("mpt.save", builder.getStringAttr("never"));
+    }
+    // What leaves the region is saved.
+    for (Value value : yield.getValues())
+      if (Operation *op = value.getDefiningOp())
+        if (op->getBlock() == &body)
+          op->removeAttr("mpt.save");
+    SmallVector<Value> values(yield.getValues());
+    checkpoint->getBlock()->getOperations().splice(
+        checkpoint->getIterator(), body.getOperations(), body.begin(),
+        std::prev(body.end()));
+    checkpoint->replaceAllUsesWith(values);
+    checkpoint->erase();
+  }
+}
+
+class Differentiator {
+public:
+  explicit Differentiator(func::FuncOp function)
+      : function(function), block(function.getBody().front()),
+        builder(function.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  /// Marks every value that depends on a parameter and can carry a gradient.
+  void findActive();
+  LogicalResult differentiate(Operation *op);
+  void accumulate(Value value, Value gradient);
+
+  func::FuncOp function;
+  Block &block;
+  OpBuilder builder;
+  SmallVector<BlockArgument> parameters;
+  DenseSet<Value> active;
+  DenseMap<Value, Value> gradients;
+};
+
+void Differentiator::findActive() {
+  active.insert(parameters.begin(), parameters.end());
+  for (Operation &op : block.without_terminator()) {
+    if (isa<StopGradientOp>(op) || !llvm::any_of(op.getOperands(), [&](Value v) {
+          return active.contains(v);
+        }))
+      continue;
+    for (Value result : op.getResults())
+      if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
+        active.insert(result);
+  }
+}
+
+void Differentiator::accumulate(Value value, Value gradient) {
+  Value &sum = gradients[value];
+  sum = sum ? AddOp::create(builder, gradient.getLoc(), value.getType(), sum,
+                            gradient)
+                  .getResult()
+            : gradient;
+}
+
+LogicalResult Differentiator::differentiate(Operation *op) {
+  SmallVector<Value> resultGrads;
+  for (Value result : op->getResults())
+    resultGrads.push_back(gradients.lookup(result));
+  if (llvm::none_of(resultGrads, [](Value gradient) { return gradient; }))
+    return success();
+  SmallVector<bool> needed;
+  for (Value operand : op->getOperands())
+    needed.push_back(active.contains(operand));
+  if (llvm::none_of(needed, [](bool need) { return need; }))
+    return success();
+  auto rule = dyn_cast<DifferentiableOpInterface>(op);
+  if (!rule) {
+    InFlightDiagnostic diagnostic =
+        op->emitError("'") << op->getName()
+                           << "' is on a path from a parameter to the loss but "
+                              "has no gradient rule";
+    if (op->getNumRegions() > 0)
+      diagnostic << "; unroll or inline it first";
+    else if (op->getName().getStringRef() == "func.call")
+      diagnostic << "; inline the call first (--inline)";
+    else
+      diagnostic << "; cut the path with mpt.stop_gradient if it needs none";
+    return diagnostic;
+  }
+  SmallVector<Value> operandGrads(op->getNumOperands());
+  // Where a rule reads only some results' gradients, the first may be missing.
+  if (failed(rule.buildGradients(builder, resultGrads, needed, operandGrads)))
+    return failure();
+  for (auto [operand, gradient, need] :
+       llvm::zip_equal(op->getOperands(), operandGrads, needed)) {
+    if (!need || !gradient)
+      continue;
+    if (gradient.getType() != operand.getType()) {
+      auto type = cast<RankedTensorType>(operand.getType());
+      if (cast<ShapedType>(gradient.getType()).getShape() != type.getShape())
+        gradient = ReshapeOp::create(
+            builder, op->getLoc(),
+            type.clone(getElementTypeOrSelf(gradient.getType())), gradient);
+      if (gradient.getType() != type)
+        gradient = CastOp::create(builder, op->getLoc(), type, gradient);
+    }
+    accumulate(operand, gradient);
+  }
+  return success();
+}
+
+LogicalResult Differentiator::run() {
+  Operation *terminator = block.getTerminator();
+  auto isScalarFloat = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() == 0 &&
+           isa<FloatType>(tensor.getElementType());
+  };
+  if (terminator->getNumOperands() == 0 ||
+      !isScalarFloat(terminator->getOperand(0).getType()))
+    return function.emitError("mpt-autodiff: expected the function's first result "
+                              "to be the loss, a scalar float tensor; found ")
+           << (terminator->getNumOperands()
+                   ? terminator->getOperand(0).getType()
+                   : Type(NoneType::get(function.getContext())));
+  if (!block.getOps<GradSeedOp>().empty())
+    return function.emitError("mpt-autodiff: the function has a mpt.grad_seed: it "
+                              "was differentiated before");
+  for (BlockArgument argument : function.getArguments()) {
+    auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                      kRoleAttr);
+    if (!role || role.getValue() != "parameter")
+      continue;
+    if (!isa<FloatType>(getElementTypeOrSelf(argument.getType())))
+      return function.emitError("mpt-autodiff: expected parameters of a float "
+                                "type, found argument ")
+             << argument.getArgNumber() << " of type " << argument.getType();
+    if (!function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr))
+      return function.emitError("mpt-autodiff: parameter ")
+             << argument.getArgNumber() << " needs a 'mpt.name'";
+    parameters.push_back(argument);
+  }
+  if (parameters.empty())
+    return function.emitError("mpt-autodiff: no argument has mpt.role = "
+                              "\"parameter\", so there is nothing to "
+                              "differentiate for");
+
+  inlineCheckpoints(function);
+  terminator = block.getTerminator();
+  findActive();
+  SmallVector<Operation *> forward;
+  for (Operation &op : block.without_terminator())
+    forward.push_back(&op);
+
+  builder.setInsertionPoint(terminator);
+  Value loss = terminator->getOperand(0);
+  Value seed = GradSeedOp::create(builder, loss.getLoc(), loss.getType());
+  gradients[loss] = seed;
+  for (Operation *op : llvm::reverse(forward))
+    if (failed(differentiate(op)))
+      return failure();
+
+  SmallVector<Value> values;
+  SmallVector<Attribute> names;
+  for (BlockArgument parameter : parameters) {
+    auto name = function.getArgAttrOfType<StringAttr>(parameter.getArgNumber(),
+                                                      kNameAttr);
+    Value gradient = gradients.lookup(parameter);
+    if (!gradient) {
+      function.emitWarning("mpt-autodiff: parameter '")
+          << name.getValue() << "' does not reach the loss; its gradient is zero";
+      auto type = cast<RankedTensorType>(parameter.getType());
+      if (!type.hasStaticShape())
+        return function.emitError("mpt-autodiff: expected parameters of static "
+                                  "shape, found ")
+               << type;
+      gradient = ConstantOp::create(
+          builder, function.getLoc(), type,
+          DenseElementsAttr::get(
+              type, builder.getFloatAttr(type.getElementType(), 0.0)));
+    }
+    values.push_back(gradient);
+    names.push_back(name);
+  }
+  auto marker = GradientsOp::create(builder, function.getLoc(), values,
+                                    builder.getArrayAttr(names));
+  for (auto [name, gradient] : llvm::zip_equal(names, marker.getOutputs()))
+    addStepResult(function, gradient,
+                  "grad." + cast<StringAttr>(name).getValue().str());
+  return success();
+}
+
+struct AutodiffPass : mpt::impl::AutodiffPassBase<AutodiffPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp forward =
+        findStepFunction(getOperation(), function, "mpt-autodiff");
+    if (!forward || failed(Differentiator(forward).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

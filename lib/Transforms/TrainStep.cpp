@@ -1,0 +1,195 @@
+//===- TrainStep.cpp - One function for one whole training step -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-train-step`: replaces the gradients that a differentiated function
+/// returns by an optimizer that returns the next parameters and its own state.
+///
+//===----------------------------------------------------------------------===//
+
+#include "StepFunction.h"
+#include "mpt/Transforms/Passes.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_TRAINSTEPPASS
+#include "mpt/Transforms/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+struct TrainStepPass : mpt::impl::TrainStepPassBase<TrainStepPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult run();
+  LogicalResult checkOptions();
+  /// Removes the results `grad.*` that autodiff added.
+  void removeGradientResults(func::FuncOp step, GradientsOp gradients);
+  void buildOptimizer(OpBuilder &builder, func::FuncOp step,
+                      BlockArgument parameter, StringRef name, Value gradient,
+                      Value lr, Value count);
+  double getWeightDecay(func::FuncOp step, BlockArgument parameter);
+};
+
+LogicalResult TrainStepPass::checkOptions() {
+  ModuleOp module = getOperation();
+  if (!llvm::is_contained({"sgd", "momentum", "adam", "adamw"},
+                          StringRef(optimizer)))
+    return module.emitError("mpt-train-step: unknown optimizer '")
+           << optimizer << "'; expected sgd, momentum, adam or adamw";
+  if (decay != "matrices" && decay != "all")
+    return module.emitError("mpt-train-step: unknown decay '")
+           << decay << "'; expected matrices or all";
+  if (weightDecay < 0 || clipNorm < 0)
+    return module.emitError("mpt-train-step: weight-decay and clip-norm cannot be "
+                            "negative");
+  if (beta1 < 0 || beta1 >= 1 || beta2 < 0 || beta2 >= 1)
+    return module.emitError("mpt-train-step: beta1 and beta2 must be in [0, 1)");
+  return success();
+}
+
+void TrainStepPass::removeGradientResults(func::FuncOp step,
+                                          GradientsOp gradients) {
+  Operation *terminator = step.getBody().front().getTerminator();
+  llvm::BitVector removed(step.getNumResults());
+  for (unsigned i = 0; i < step.getNumResults(); ++i)
+    if (terminator->getOperand(i).getDefiningOp() == gradients)
+      removed.set(i);
+  (void)step.eraseResults(removed);
+  terminator->eraseOperands(removed);
+}
+
+double TrainStepPass::getWeightDecay(func::FuncOp step, BlockArgument parameter) {
+  auto wanted =
+      step.getArgAttrOfType<BoolAttr>(parameter.getArgNumber(), "mpt.decay");
+  if (wanted)
+    return wanted.getValue() ? weightDecay : 0.0;
+  bool isMatrix = cast<RankedTensorType>(parameter.getType()).getRank() >= 2;
+  return decay == "all" || isMatrix ? weightDecay : 0.0;
+}
+
+void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
+                                   BlockArgument parameter, StringRef name,
+                                   Value gradient, Value lr, Value count) {
+  Location loc = gradient.getLoc();
+  auto type = cast<RankedTensorType>(parameter.getType());
+  // State is f32 even where the parameter is stored in less.
+  auto stateType =
+      type.clone(getAccumulatorType(std::nullopt, type.getElementType()));
+  auto addState = [&](StringRef suffix) {
+    return addStepArgument(step, stateType, (name + suffix).str(),
+                           "optimizer_state", getZerosInit(&getContext()));
+  };
+  auto f64 = [&](double value) { return builder.getF64FloatAttr(value); };
+  double decayed = getWeightDecay(step, parameter);
+
+  if (optimizer == "sgd" || optimizer == "momentum") {
+    Value buffer;
+    SmallVector<Type> types = {type};
+    if (optimizer == "momentum") {
+      buffer = addState(".momentum_buffer");
+      types.push_back(stateType);
+    }
+    auto update = SGDOp::create(
+        builder, loc, types, parameter, gradient, lr, buffer, Value(),
+        f64(buffer ? momentum : 0.0), f64(0.0), f64(decayed),
+        buffer && nesterov ? builder.getUnitAttr() : UnitAttr());
+    addStepResult(step, update.getNewParam(), name, name);
+    if (buffer)
+      addStepResult(step, update.getNewMomentumBuffer(),
+                    (name + ".momentum_buffer").str(),
+                    (name + ".momentum_buffer").str());
+    return;
+  }
+  Value average = addState(".exp_avg"), square = addState(".exp_avg_sq");
+  auto build = [&](auto tag) {
+    using Adam = decltype(tag);
+    auto update = Adam::create(builder, loc,
+                               TypeRange{type, stateType, stateType}, parameter,
+                               gradient, lr, average, square, count, Value(),
+                               f64(beta1), f64(beta2), f64(eps), f64(decayed));
+    addStepResult(step, update.getNewParam(), name, name);
+    for (auto [value, suffix] :
+         {std::pair<Value, StringRef>{update.getNewExpAvg(), ".exp_avg"},
+          {update.getNewExpAvgSq(), ".exp_avg_sq"}})
+      addStepResult(step, value, (name + suffix).str(), (name + suffix).str());
+  };
+  if (optimizer == "adam")
+    build(AdamOp());
+  else
+    build(AdamWOp());
+}
+
+LogicalResult TrainStepPass::run() {
+  func::FuncOp step = findStepFunction(getOperation(), function, "mpt-train-step");
+  if (!step || failed(checkOptions()))
+    return failure();
+  auto markers = llvm::to_vector(step.getBody().front().getOps<GradientsOp>());
+  if (markers.size() != 1)
+    return step.emitError("mpt-train-step: expected one mpt.gradients op, found ")
+           << markers.size() << "; run --mpt-autodiff first";
+  GradientsOp marker = markers.front();
+  for (Attribute name : marker.getNames())
+    if (!getNamedArgument(step, cast<StringAttr>(name).getValue()))
+      return step.emitError("mpt-train-step: no argument named ")
+             << name << ", which mpt.gradients names";
+  for (StringRef taken : {"step", "lr"})
+    if (getNamedArgument(step, taken))
+      return step.emitError("mpt-train-step: the function has an argument named '")
+             << taken << "' already; was this pass run before?";
+
+  removeGradientResults(step, marker);
+  Operation *terminator = step.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  Location loc = step.getLoc();
+  auto i64Scalar = RankedTensorType::get({}, builder.getI64Type());
+  auto f32Scalar = RankedTensorType::get({}, builder.getF32Type());
+
+  SmallVector<Value> gradients(marker.getOutputs());
+  if (clipNorm > 0) {
+    auto clip = ClipByGlobalNormOp::create(builder, loc, gradients,
+                                           builder.getF64FloatAttr(clipNorm));
+    gradients.assign(clip.getClipped().begin(), clip.getClipped().end());
+    addStepResult(step, clip.getNorm(), "grad_norm");
+  }
+
+  Value one = ConstantOp::create(
+      builder, loc, i64Scalar,
+      DenseElementsAttr::get(i64Scalar, builder.getI64IntegerAttr(1)));
+  BlockArgument count = addStepArgument(step, i64Scalar, "step", "optimizer_state",
+                                        getZerosInit(&getContext()));
+  Value nextCount = AddOp::create(builder, loc, i64Scalar, count, one);
+  BlockArgument attempt = getNamedArgument(step, "attempt");
+  if (!attempt)
+    attempt = addStepArgument(step, i64Scalar, "attempt", "rng",
+                              getZerosInit(&getContext()));
+  Value nextAttempt = AddOp::create(builder, loc, i64Scalar, attempt, one);
+  BlockArgument rate =
+      addStepArgument(step, f32Scalar, "lr", "schedule",
+                      getConstantInit(&getContext(), lr));
+
+  for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), gradients)) {
+    StringRef text = cast<StringAttr>(name).getValue();
+    buildOptimizer(builder, step, getNamedArgument(step, text), text, gradient,
+                   rate, nextCount);
+  }
+  addStepResult(step, nextCount, "step", "step");
+  addStepResult(step, nextAttempt, "attempt", "attempt");
+  return success();
+}
+
+} // namespace
