@@ -30,6 +30,7 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 inline void registerAllPasses() {
   registerAssignSlotsPass();
   registerAutodiffPass();
+  registerDecomposePass();
   registerTrainStepPass();
 }
 
