@@ -31,6 +31,7 @@ inline void registerAllPasses() {
   registerAssignSlotsPass();
   registerAutodiffPass();
   registerDecomposePass();
+  registerFuseKernelsPass();
   registerTrainStepPass();
 }
 
