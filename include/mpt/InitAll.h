@@ -32,6 +32,7 @@ inline void registerAllPasses() {
   registerAutodiffPass();
   registerDecomposePass();
   registerFuseKernelsPass();
+  registerSpecializePass();
   registerTrainStepPass();
 }
 
