@@ -23,7 +23,8 @@ config.substitutions.append(("%llvm_tools_dir", config.llvm_tools_dir))
 # Python with what the tests need from PyPI; made by tools/check under build/.
 venv_python = os.path.join(config.mpt_obj_root, "venv", "bin", "python")
 python = venv_python if os.path.exists(venv_python) else config.python_executable
-config.substitutions.append(("%python", python))
+# In front of lit's own %python, which is the Python that runs lit.
+config.substitutions.insert(0, ("%python", python))
 
 
 def have_module(name):

@@ -1,0 +1,44 @@
+//===- MPTRunMain.h - The trainer, as a library -----------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_TOOLS_MPT_RUN_MPTRUNMAIN_H
+#define MPT_TOOLS_MPT_RUN_MPTRUNMAIN_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mpt/ExecutionEngine/StepEngine.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <functional>
+#include <memory>
+
+namespace mpt {
+
+/// What `--engine` chooses among; the first is the default.
+struct EngineFactory {
+  std::string name;
+  /// Makes an engine for the step or evaluation function `@function` of
+  /// `module`, whose shapes are static, with `threads` threads (0: the engine's
+  /// default). Diagnostics that it emits are part of the error.
+  std::function<llvm::Expected<std::unique_ptr<StepEngine>>(
+      mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef function,
+      int64_t threads)>
+      create;
+};
+
+/// Runs mpt-run with the arguments behind the program's name; dialects of the
+/// model come from `registry`, passes from the global pass registry. Results go
+/// to stdout; progress and errors, one line each, to stderr. Returns the exit
+/// status: 0, 1 after an error, 130 after an interrupt (with a checkpoint).
+int mptRunMain(llvm::ArrayRef<const char *> arguments,
+               mlir::DialectRegistry &registry,
+               llvm::ArrayRef<EngineFactory> engines);
+
+} // namespace mpt
+
+#endif // MPT_TOOLS_MPT_RUN_MPTRUNMAIN_H

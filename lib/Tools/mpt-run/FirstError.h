@@ -1,0 +1,52 @@
+//===- FirstError.h - Diagnostics as one line -------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_TOOLS_MPT_RUN_FIRSTERROR_H
+#define MPT_LIB_TOOLS_MPT_RUN_FIRSTERROR_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+
+namespace mpt {
+
+/// Keeps the first error that MLIR emits while it lives, as
+/// "model.mlir:3:5: message". Other diagnostics go on to the next handler.
+class FirstError {
+public:
+  explicit FirstError(mlir::MLIRContext *context)
+      : handler(context, [this](mlir::Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
+            return mlir::failure();
+          if (text.empty()) {
+            llvm::raw_string_ostream os(text);
+            if (auto place = mlir::dyn_cast<mlir::FileLineColLoc>(
+                    diagnostic.getLocation()))
+              os << place.getFilename().getValue() << ':' << place.getLine()
+                 << ':' << place.getColumn() << ": ";
+            os << diagnostic;
+          }
+          return mlir::success();
+        }) {}
+
+  /// The error, or `otherwise` if there was none.
+  llvm::Error take(const llvm::Twine &otherwise) const {
+    return llvm::createStringError(text.empty() ? otherwise
+                                                : llvm::Twine(text));
+  }
+
+private:
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+} // namespace mpt
+
+#endif // MPT_LIB_TOOLS_MPT_RUN_FIRSTERROR_H

@@ -1,0 +1,440 @@
+//===- MPTRunMain.cpp - The trainer, as a library ---------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Model and data in, trained state and reports out. What may fail is checked
+/// before the first step: a run must not end after hours on a misspelt path.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Tools/mpt-run/MPTRunMain.h"
+#include "FirstError.h"
+#include "Options.h"
+#include "StepBuilder.h"
+#include "Summary.h"
+#include "mlir/Parser/Parser.h"
+#include "mpt/ExecutionEngine/FileIO.h"
+#include "mpt/ExecutionEngine/LossPlot.h"
+#include "mpt/ExecutionEngine/SafetensorsIO.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+#include <csignal>
+
+using namespace mlir;
+using namespace mpt;
+
+//===----------------------------------------------------------------------===//
+// Interrupts
+//===----------------------------------------------------------------------===//
+
+/// Set by SIGINT and SIGTERM: end after the present step. A second signal
+/// kills.
+static volatile std::sig_atomic_t interruptRequested = 0;
+
+static void requestInterrupt(int signal) {
+  interruptRequested = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+//===----------------------------------------------------------------------===//
+// One run of the tool
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Run {
+public:
+  Run(const RunOptions &options, MLIRContext &context,
+      llvm::ArrayRef<EngineFactory> engines)
+      : options(options), context(context), engines(engines) {}
+  llvm::Error execute();
+  bool wasInterrupted() const { return interrupted; }
+
+private:
+  llvm::Error chooseEngine();
+  llvm::Expected<std::unique_ptr<StepEngine>>
+  createEngine(PreparedFunction prepared);
+  llvm::Error readModel();
+  llvm::Error readData();
+  llvm::Error readEvaluation();
+  llvm::Error checkOutputs();
+  llvm::Error openMetrics();
+  llvm::Error trainOne(llvm::StringRef precision, PreparedFunction step);
+  llvm::Error applyInit(StepEngine &engine);
+  llvm::Error applyLearningRate(StepEngine &engine, TrainerOptions &trainer);
+  Progress::Options getProgressOptions(llvm::StringRef precision) const;
+  llvm::Error report();
+
+  const RunOptions &options;
+  MLIRContext &context;
+  llvm::ArrayRef<EngineFactory> engines;
+  const EngineFactory *engine = nullptr;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp function, evalFunction;
+  StepSignature signature;
+  std::vector<DataLoader::Field> fields;
+  int64_t batch = 0, steps = 0;
+  std::optional<DataLoader> evalData;
+  std::optional<Checkpoint> resume;
+  std::string resumePath;
+  std::optional<MetricsLog> metrics;
+  std::vector<RunSummary> summaries;
+  bool interrupted = false;
+};
+} // namespace
+
+llvm::Error Run::chooseEngine() {
+  std::vector<llvm::StringRef> names;
+  for (const EngineFactory &candidate : engines) {
+    names.push_back(candidate.name);
+    if (candidate.name == options.engine || (options.engine.empty() && !engine))
+      engine = &candidate;
+  }
+  if (engine)
+    return llvm::Error::success();
+  return llvm::createStringError("--engine: expected one of " +
+                                 llvm::join(names, ", ") + ", found '" +
+                                 options.engine + "'");
+}
+
+llvm::Expected<std::unique_ptr<StepEngine>>
+Run::createEngine(PreparedFunction prepared) {
+  FirstError error(&context);
+  auto made = engine->create(std::move(prepared.module), prepared.name,
+                             options.threads);
+  if (made)
+    return made;
+  std::string reason = llvm::toString(made.takeError());
+  return error.take(reason);
+}
+
+llvm::Error Run::readModel() {
+  auto file = InputFile::open(options.model);
+  if (!file)
+    return file.takeError();
+  {
+    FirstError error(&context);
+    module = parseSourceFile<ModuleOp>(options.model, &context);
+    if (!module)
+      return error.take(options.model + ": cannot parse");
+  }
+  auto found = findFunction(*module, "--function", options.function);
+  if (!found)
+    return found.takeError();
+  function = *found;
+  auto read = readSignature(function);
+  if (!read)
+    return read.takeError();
+  signature = std::move(*read);
+  if (signature.isStep() && !options.pipeline &&
+      (!options.precisions.empty() || options.optimizer || options.lossScale))
+    return llvm::createStringError(
+        "@" + function.getName() +
+        " is a whole step already: --precision, --optimizer and --loss-scale "
+        "are for a loss function");
+  return llvm::Error::success();
+}
+
+llvm::Error Run::readData() {
+  auto bound =
+      bindData(signature.arguments, "--data", options.data, options.batch);
+  if (!bound)
+    return bound.takeError();
+  fields = std::move(bound->fields);
+  batch = bound->batch;
+  auto loader = DataLoader::create(fields, batch, options.seed);
+  if (!loader)
+    return loader.takeError();
+  steps = options.steps ? options.steps
+                        : options.epochs * loader->getBatchesPerEpoch();
+  return llvm::Error::success();
+}
+
+llvm::Error Run::readEvaluation() {
+  if (options.evalFunction.empty())
+    return llvm::Error::success();
+  auto found = findFunction(*module, "--eval-function", options.evalFunction);
+  if (!found)
+    return found.takeError();
+  evalFunction = *found;
+  auto evalSignature = readSignature(evalFunction);
+  if (!evalSignature)
+    return evalSignature.takeError();
+  auto bound = bindData(evalSignature->arguments, "--eval-data",
+                        options.evalData, options.evalBatch);
+  if (!bound)
+    return bound.takeError();
+  int64_t rows = 0;
+  for (const DataLoader::Field &field : bound->fields)
+    if (!field.whole)
+      rows = field.data.getShape()[0];
+  bool isDynamic = evalSignature->isDynamic();
+  if (isDynamic && !options.evalBatch && batch)
+    bound->batch = std::min(rows, batch);
+  if (!isDynamic && bound->batch && rows % bound->batch != 0)
+    return llvm::createStringError(
+        "--eval-data: @" + evalFunction.getName() + " fixes the batch to " +
+        llvm::Twine(bound->batch) + ", which does not divide the " +
+        llvm::Twine(rows) + " rows; leave its batch open (?)");
+  auto loader =
+      DataLoader::create(std::move(bound->fields), bound->batch, options.seed);
+  if (!loader)
+    return loader.takeError();
+  evalData = std::move(*loader);
+  return llvm::Error::success();
+}
+
+llvm::Error Run::checkOutputs() {
+  for (const std::string &path :
+       {options.checkpoint, options.metrics, options.plot})
+    if (!path.empty())
+      if (llvm::Error error = checkWritable(path))
+        return error;
+  if (!options.resume)
+    return llvm::Error::success();
+  resumePath = options.resumeFrom;
+  if (resumePath.empty()) {
+    resumePath = options.checkpoint;
+    if (!llvm::sys::fs::exists(resumePath))
+      return llvm::Error::success();
+  }
+  auto checkpoint = loadCheckpoint(resumePath);
+  if (!checkpoint)
+    return checkpoint.takeError();
+  resume = std::move(*checkpoint);
+  return llvm::Error::success();
+}
+
+llvm::Error Run::applyInit(StepEngine &engine) {
+  std::map<std::string, HostTensor> values;
+  if (!options.init.empty()) {
+    auto file = SafetensorsFile::open(options.init);
+    if (!file)
+      return file.takeError();
+    // Of a checkpoint, take what training has learned and no more.
+    bool isCheckpoint = file->getMetadata().count("mpt.checkpoint") != 0;
+    for (const auto &entry : file->getEntries()) {
+      const TensorInfo *argument =
+          llvm::find_if(engine.getArguments(), [&](const TensorInfo &info) {
+            return info.name == entry.first;
+          });
+      bool learned = argument != engine.getArguments().end() &&
+                     (argument->role == Role::Parameter ||
+                      argument->role == Role::RunningStat);
+      if (isCheckpoint && !learned)
+        continue;
+      auto tensor = file->read(entry.first);
+      if (!tensor)
+        return tensor.takeError();
+      values[entry.first] = std::move(*tensor);
+    }
+  }
+  return initializeState(engine, options.seed, values, options.init);
+}
+
+/// Sets state `lr` to --lr and completes the schedule.
+llvm::Error Run::applyLearningRate(StepEngine &engine,
+                                   TrainerOptions &trainer) {
+  trainer.learningRate = options.schedule;
+  trainer.learningRate.total = steps;
+  const TensorInfo *lr =
+      llvm::find_if(engine.getArguments(), [](const TensorInfo &argument) {
+        return argument.name == "lr" && argument.role == Role::Schedule &&
+               argument.shape.empty();
+      });
+  bool wanted = options.lr || !options.schedule.isConstant();
+  if (lr == engine.getArguments().end())
+    return wanted ? llvm::createStringError(
+                        "--lr, --lr-schedule and --warmup: the step has no "
+                        "scalar argument 'lr' of role schedule")
+                  : llvm::Error::success();
+  if (options.lr)
+    if (llvm::Error error =
+            engine.writeState("lr", HostTensor::scalar(lr->type, *options.lr)))
+      return error;
+  auto value = engine.readState("lr");
+  if (!value)
+    return value.takeError();
+  trainer.learningRate.base = options.lr.value_or(value->getElement(0));
+  return llvm::Error::success();
+}
+
+Progress::Options Run::getProgressOptions(llvm::StringRef precision) const {
+  Progress::Options result;
+  result.isTerminal = options.progress.empty()
+                          ? llvm::sys::Process::StandardErrIsDisplayed()
+                          : options.progress == "bar";
+  if (unsigned columns = llvm::sys::Process::StandardErrColumns())
+    result.columns = columns;
+  result.label = options.compare ? precision.str() : "";
+  result.first = resume ? resume->attempt : 0;
+  result.total = steps;
+  result.every =
+      options.logEvery ? options.logEvery : std::max<int64_t>(1, steps / 10);
+  return result;
+}
+
+llvm::Error Run::openMetrics() {
+  if (options.metrics.empty() || metrics)
+    return llvm::Error::success();
+  auto log = MetricsLog::open(options.metrics, resume.has_value(),
+                              resume ? resume->attempt : 0);
+  if (!log)
+    return log.takeError();
+  metrics.emplace(std::move(*log));
+  return llvm::Error::success();
+}
+
+llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
+  std::string digest = step.digest;
+  auto engine = createEngine(std::move(step));
+  if (!engine)
+    return engine.takeError();
+  if (llvm::Error error = applyInit(**engine))
+    return error;
+
+  TrainerOptions trainer;
+  trainer.steps = steps;
+  trainer.seed = options.seed;
+  trainer.program = digest;
+  trainer.checkpointPath = options.checkpoint;
+  trainer.checkpointEvery = options.checkpointEvery;
+  trainer.evalEvery = options.evalEvery;
+  trainer.label = options.compare ? precision.str() : "";
+  trainer.shouldStop = [] { return interruptRequested != 0; };
+  if (llvm::Error error = applyLearningRate(**engine, trainer))
+    return error;
+
+  std::optional<Evaluator> evaluator;
+  if (evalData) {
+    evaluator.emplace(
+        *evalData,
+        [&](int64_t rows) -> llvm::Expected<std::unique_ptr<StepEngine>> {
+          auto prepared = specialize(evalFunction, rows);
+          if (!prepared)
+            return prepared.takeError();
+          return createEngine(std::move(*prepared));
+        });
+    trainer.evaluator = &*evaluator;
+  }
+
+  auto loader = DataLoader::create(fields, batch, options.seed);
+  if (!loader)
+    return loader.takeError();
+  // From here on files are written.
+  if (llvm::Error error = openMetrics())
+    return error;
+  trainer.metrics = metrics ? &*metrics : nullptr;
+  Progress progress(llvm::errs(), getProgressOptions(precision));
+  if (options.progress != "none")
+    trainer.progress = &progress;
+  auto summary = train(**engine, *loader, trainer, resume, resumePath);
+  progress.finish();
+  if (!summary)
+    return summary.takeError();
+  interrupted |= summary->interrupted;
+  summary->curve.label = precision.str();
+  summaries.push_back(
+      {precision.str(), std::move(*summary),
+       (*engine)->arenaBytes() + (*engine)->stateBytes(),
+       options.profile ? (*engine)->profile() : std::vector<ProfileEntry>()});
+  return llvm::Error::success();
+}
+
+llvm::Error Run::report() {
+  if (!options.plot.empty()) {
+    std::vector<LossCurve> curves;
+    for (const RunSummary &summary : summaries)
+      curves.push_back(summary.training.curve);
+    std::string svg = renderLossPlot(curves, options.model + ": loss of @" +
+                                                 function.getName().str());
+    if (llvm::Error error = writeFileAtomically(
+            options.plot, [&](ByteSink &sink) { return sink.append(svg); }))
+      return error;
+  }
+  printSummaries(llvm::outs(), summaries);
+  if (!options.plot.empty())
+    llvm::outs() << "loss curves: " << options.plot << '\n';
+  llvm::outs().flush();
+  if (llvm::outs().has_error()) {
+    std::string reason = llvm::outs().error().message();
+    llvm::outs().clear_error();
+    return llvm::createStringError("standard output: cannot write: " + reason);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Run::execute() {
+  if (llvm::Error error = chooseEngine())
+    return error;
+  if (llvm::Error error = readModel())
+    return error;
+  if (llvm::Error error = readData())
+    return error;
+  if (llvm::Error error = readEvaluation())
+    return error;
+  if (llvm::Error error = checkOutputs())
+    return error;
+  std::vector<std::string> precisions = options.precisions;
+  if (precisions.empty())
+    precisions = {signature.isStep() || options.pipeline ? "as given" : "f32"};
+  // Build every step before the first one runs.
+  std::vector<PreparedFunction> prepared;
+  for (const std::string &precision : precisions) {
+    auto step =
+        buildStep(function, signature.isStep(), batch, precision, options);
+    if (!step)
+      return step.takeError();
+    prepared.push_back(std::move(*step));
+  }
+  for (auto [precision, step] : llvm::zip_equal(precisions, prepared)) {
+    if (llvm::Error error = trainOne(precision, std::move(step)))
+      return error;
+    if (interrupted)
+      break;
+  }
+  return report();
+}
+
+int mpt::mptRunMain(llvm::ArrayRef<const char *> arguments,
+                    DialectRegistry &registry,
+                    llvm::ArrayRef<EngineFactory> engines) {
+  auto fail = [](llvm::Error error) {
+    llvm::errs() << "mpt-run: " << llvm::toString(std::move(error)) << '\n';
+    return 1;
+  };
+  auto options = parseRunOptions(arguments);
+  if (!options)
+    return fail(options.takeError());
+  if (options->help || options->version) {
+    if (options->help)
+      printRunHelp(llvm::outs());
+    else
+      llvm::outs() << "mpt-run " << MPT_VERSION_STRING << '\n';
+    return 0;
+  }
+  std::signal(SIGINT, requestInterrupt);
+  std::signal(SIGTERM, requestInterrupt);
+#ifdef SIGXFSZ
+  std::signal(SIGXFSZ, SIG_IGN); // A write beyond the limit fails instead.
+#endif
+  MLIRContext context(registry);
+  Run run(*options, context, engines);
+  if (llvm::Error error = run.execute())
+    return fail(std::move(error));
+  if (!run.wasInterrupted())
+    return 0;
+  llvm::errs() << "mpt-run: interrupted"
+               << (options->checkpoint.empty()
+                       ? ""
+                       : "; the state is in " + options->checkpoint +
+                             ", go on with --resume")
+               << '\n';
+  return 130;
+}

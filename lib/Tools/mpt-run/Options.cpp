@@ -1,0 +1,265 @@
+//===- Options.cpp - Command line of mpt-run --------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Option/Arg.h"
+#include "llvm/Option/ArgList.h"
+#include "llvm/Option/OptTable.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace mpt;
+using namespace llvm::opt;
+
+//===----------------------------------------------------------------------===//
+// The table that Options.td describes
+//===----------------------------------------------------------------------===//
+
+namespace {
+enum ID {
+  OPT_INVALID = 0,
+#define OPTION(...) LLVM_MAKE_OPT_ID(__VA_ARGS__),
+#include "Options.inc"
+#undef OPTION
+};
+
+#define OPTTABLE_STR_TABLE_CODE
+#include "Options.inc"
+#undef OPTTABLE_STR_TABLE_CODE
+
+#define OPTTABLE_PREFIXES_TABLE_CODE
+#include "Options.inc"
+#undef OPTTABLE_PREFIXES_TABLE_CODE
+
+constexpr OptTable::Info kInfos[] = {
+#define OPTION(...) LLVM_CONSTRUCT_OPT_INFO(__VA_ARGS__),
+#include "Options.inc"
+#undef OPTION
+};
+
+class RunOptTable : public GenericOptTable {
+public:
+  RunOptTable()
+      : GenericOptTable(OptionStrTable, OptionPrefixesTable, kInfos) {}
+};
+} // namespace
+
+void mpt::printRunHelp(llvm::raw_ostream &os) {
+  RunOptTable().printHelp(
+      os, "mpt-run MODEL.mlir --data NAME=FILE... --steps N [options]",
+      "trains a network written in the mpt dialect", /*ShowHidden=*/false,
+      /*ShowAllAliases=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static llvm::Error createOptionError(const Arg &arg,
+                                     const llvm::Twine &message) {
+  std::string name = arg.getSpelling().str();
+  llvm::StringRef shown(name);
+  shown.consume_back("=");
+  return llvm::createStringError(shown + ": " + message);
+}
+
+static llvm::Error parseCount(const ArgList &args, ID id, int64_t least,
+                              int64_t &value) {
+  const Arg *arg = args.getLastArg(id);
+  if (!arg)
+    return llvm::Error::success();
+  llvm::StringRef text = arg->getValue();
+  if (text.getAsInteger(10, value) || value < least)
+    return createOptionError(*arg, "expected a whole number of at least " +
+                                       llvm::Twine(least) + ", found '" + text +
+                                       "'");
+  return llvm::Error::success();
+}
+
+static llvm::Error parseNumber(const ArgList &args, ID id, double &value) {
+  const Arg *arg = args.getLastArg(id);
+  if (!arg)
+    return llvm::Error::success();
+  llvm::StringRef text = arg->getValue();
+  if (text.getAsDouble(value) || !std::isfinite(value) || value < 0)
+    return createOptionError(*arg, "expected a number of at least 0, found '" +
+                                       text + "'");
+  return llvm::Error::success();
+}
+
+static llvm::Error parseChoice(const ArgList &args, ID id,
+                               llvm::ArrayRef<llvm::StringRef> choices,
+                               std::string &value) {
+  const Arg *arg = args.getLastArg(id);
+  if (!arg)
+    return llvm::Error::success();
+  value = arg->getValue();
+  if (!llvm::is_contained(choices, value))
+    return createOptionError(*arg, "expected one of " +
+                                       llvm::join(choices, ", ") + ", found '" +
+                                       value + "'");
+  return llvm::Error::success();
+}
+
+static llvm::Error parsePrecisions(const ArgList &args, RunOptions &options) {
+  const Arg *arg = args.getLastArg(OPT_precision);
+  if (!arg)
+    return llvm::Error::success();
+  for (llvm::StringRef name :
+       llvm::split(llvm::StringRef(arg->getValue()), ',')) {
+    if (name != "f32" && name != "f16" && name != "bf16")
+      return createOptionError(*arg, "expected f32, f16 or bf16, found '" +
+                                         name + "'");
+    if (llvm::is_contained(options.precisions, name.str()))
+      return createOptionError(*arg, "'" + name + "' is given twice");
+    options.precisions.push_back(name.str());
+  }
+  if (options.precisions.size() > 1 && !args.hasArg(OPT_compare))
+    return createOptionError(*arg, "a list needs --compare");
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The whole command line
+//===----------------------------------------------------------------------===//
+
+/// What options need of each other.
+static llvm::Error checkCombination(const RunOptions &options) {
+  auto fail = [](const char *message) {
+    return llvm::createStringError(message);
+  };
+  if (options.steps && options.epochs)
+    return fail("--steps and --epochs: give one of them");
+  if (!options.steps && !options.epochs)
+    return fail("missing option: give --steps=N or --epochs=N");
+  if (options.evalFunction.empty() &&
+      (!options.evalData.empty() || options.evalEvery || options.evalBatch))
+    return fail("--eval-data, --eval-every and --eval-batch need "
+                "--eval-function");
+  if (options.resume && options.checkpoint.empty() &&
+      options.resumeFrom.empty())
+    return fail("--resume needs --checkpoint=FILE, or a file of its own: "
+                "--resume=FILE");
+  if (options.checkpointEvery && options.checkpoint.empty())
+    return fail("--checkpoint-every needs --checkpoint=FILE");
+  if (options.compare && (!options.checkpoint.empty() || options.resume))
+    return fail("--compare trains several networks: --checkpoint and --resume "
+                "are for one");
+  if (options.pipeline &&
+      (!options.precisions.empty() || options.optimizer || options.lossScale))
+    return fail("--pipeline takes the place of --precision, --optimizer and "
+                "--loss-scale: give one or the other");
+  return llvm::Error::success();
+}
+
+llvm::Expected<RunOptions>
+mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
+  RunOptTable table;
+  unsigned missingIndex, missingCount;
+  InputArgList args = table.ParseArgs(arguments, missingIndex, missingCount);
+  RunOptions options;
+  options.help = args.hasArg(OPT_help);
+  options.version = args.hasArg(OPT_version);
+  if (options.help || options.version)
+    return options;
+  for (const Arg *unknown : args.filtered(OPT_UNKNOWN)) {
+    std::string text = unknown->getAsString(args), nearest;
+    unsigned distance = table.findNearest(text, nearest);
+    return llvm::createStringError("unknown option '" + text + "'" +
+                                   (distance <= 3
+                                        ? "; did you mean '" + nearest + "'?"
+                                        : "; --help lists them all"));
+  }
+  if (missingCount)
+    return llvm::createStringError(llvm::StringRef(arguments[missingIndex]) +
+                                   ": expected a value");
+
+  std::vector<std::string> inputs = args.getAllArgValues(OPT_INPUT);
+  if (inputs.size() != 1)
+    return llvm::createStringError(
+        inputs.empty()
+            ? "missing argument: the model, a .mlir file"
+            : "expected one model, found " + llvm::join(inputs, " and "));
+  options.model = inputs.front();
+
+  auto text = [&](ID id, std::string &value) {
+    value = args.getLastArgValue(id).str();
+  };
+  auto optionalText = [&](ID id, std::optional<std::string> &value) {
+    if (const Arg *arg = args.getLastArg(id))
+      value = arg->getValue();
+  };
+  text(OPT_function, options.function);
+  text(OPT_engine, options.engine);
+  text(OPT_init, options.init);
+  text(OPT_eval_function, options.evalFunction);
+  text(OPT_checkpoint, options.checkpoint);
+  text(OPT_resume_from, options.resumeFrom);
+  text(OPT_metrics, options.metrics);
+  text(OPT_plot, options.plot);
+  optionalText(OPT_optimizer, options.optimizer);
+  optionalText(OPT_loss_scale, options.lossScale);
+  optionalText(OPT_pipeline, options.pipeline);
+  options.compare = args.hasArg(OPT_compare);
+  options.profile = args.hasArg(OPT_profile);
+  options.resume = args.hasArg(OPT_resume, OPT_resume_from);
+
+  struct Count {
+    ID id;
+    int64_t *value;
+  };
+  for (Count count :
+       {Count{OPT_threads, &options.threads}, Count{OPT_batch, &options.batch},
+        Count{OPT_eval_batch, &options.evalBatch},
+        Count{OPT_eval_every, &options.evalEvery},
+        Count{OPT_steps, &options.steps}, Count{OPT_epochs, &options.epochs},
+        Count{OPT_warmup, &options.schedule.warmup},
+        Count{OPT_checkpoint_every, &options.checkpointEvery},
+        Count{OPT_log_every, &options.logEvery}})
+    if (llvm::Error error = parseCount(args, count.id, 1, *count.value))
+      return std::move(error);
+  int64_t seed = 0;
+  if (llvm::Error error = parseCount(args, OPT_seed, 0, seed))
+    return std::move(error);
+  options.seed = seed;
+  double lr = -1;
+  if (llvm::Error error = parseNumber(args, OPT_lr, lr))
+    return std::move(error);
+  if (lr >= 0)
+    options.lr = lr;
+  if (llvm::Error error =
+          parseNumber(args, OPT_lr_final, options.schedule.finalFraction))
+    return std::move(error);
+  std::string kind;
+  if (llvm::Error error = parseChoice(args, OPT_lr_schedule,
+                                      {"constant", "linear", "cosine"}, kind))
+    return std::move(error);
+  options.schedule.kind = kind == "linear" ? LearningRateSchedule::Kind::Linear
+                          : kind == "cosine"
+                              ? LearningRateSchedule::Kind::Cosine
+                              : LearningRateSchedule::Kind::Constant;
+  if (llvm::Error error = parseChoice(
+          args, OPT_progress, {"bar", "lines", "none"}, options.progress))
+    return std::move(error);
+  if (llvm::Error error = parsePrecisions(args, options))
+    return std::move(error);
+  for (auto [id, option, specs] :
+       {std::tuple(OPT_data, "--data", &options.data),
+        std::tuple(OPT_eval_data, "--eval-data", &options.evalData)})
+    for (const std::string &value : args.getAllArgValues(id)) {
+      auto spec = parseDataSpec(option, value);
+      if (!spec)
+        return spec.takeError();
+      specs->push_back(std::move(*spec));
+    }
+  if (llvm::Error error = checkCombination(options))
+    return std::move(error);
+  return options;
+}

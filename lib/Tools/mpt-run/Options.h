@@ -1,0 +1,67 @@
+//===- Options.h - Command line of mpt-run ----------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_TOOLS_MPT_RUN_OPTIONS_H
+#define MPT_LIB_TOOLS_MPT_RUN_OPTIONS_H
+
+#include "mpt/ExecutionEngine/DataFiles.h"
+#include "mpt/ExecutionEngine/Trainer.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpt {
+
+/// The checked command line. Numbers are 0 where the user gave none.
+struct RunOptions {
+  std::string model;
+  std::string function;
+  /// Empty: the default of what is trained.
+  std::vector<std::string> precisions;
+  std::optional<std::string> optimizer, lossScale, pipeline;
+  /// Empty: the default one.
+  std::string engine;
+  int64_t threads = 0;
+  std::string init;
+
+  std::vector<DataSpec> data, evalData;
+  int64_t batch = 0, evalBatch = 0, evalEvery = 0;
+  std::string evalFunction;
+
+  int64_t steps = 0, epochs = 0;
+  std::optional<double> lr;
+  LearningRateSchedule schedule;
+  uint64_t seed = 0;
+
+  std::string checkpoint;
+  int64_t checkpointEvery = 0;
+  bool resume = false;
+  /// Given explicitly, so it must exist.
+  std::string resumeFrom;
+  std::string metrics;
+  bool compare = false;
+  std::string plot;
+  std::string progress;
+  int64_t logEvery = 0;
+  bool profile = false;
+
+  bool help = false, version = false;
+};
+
+/// Parses the arguments behind the program's name. Each failure is one line
+/// that names the option.
+llvm::Expected<RunOptions> parseRunOptions(llvm::ArrayRef<const char *> args);
+
+/// The text of --help.
+void printRunHelp(llvm::raw_ostream &os);
+
+} // namespace mpt
+
+#endif // MPT_LIB_TOOLS_MPT_RUN_OPTIONS_H

@@ -1,0 +1,94 @@
+//===- Options.td - Command line of mpt-run -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+include "llvm/Option/OptParser.td"
+
+class F<string name, OptionGroup group, string help>
+    : Flag<["--"], name>, Group<group>, HelpText<help>;
+
+/// --name=VALUE, and --name VALUE.
+multiclass Eq<string name, OptionGroup group, string meta, string help> {
+  def NAME : Joined<["--"], name # "=">, Group<group>, HelpText<help>,
+             MetaVarName<meta>;
+  def NAME # _separate : Separate<["--"], name>, Alias<!cast<Joined>(NAME)>;
+}
+
+def g_model : OptionGroup<"model">, HelpText<"MODEL">;
+def g_data : OptionGroup<"data">, HelpText<"DATA">;
+def g_training : OptionGroup<"training">, HelpText<"TRAINING">;
+def g_output : OptionGroup<"output">, HelpText<"OUTPUT">;
+def g_other : OptionGroup<"other">, HelpText<"OTHER">;
+
+defm function : Eq<"function", g_model, "NAME",
+  "Function to train: a loss or a whole step (default: the only one, else loss)">;
+defm precision : Eq<"precision", g_model, "LIST",
+  "f32, f16 or bf16; a list with --compare (default: f32)">;
+defm optimizer : Eq<"optimizer", g_model, "TEXT",
+  "sgd, momentum, adam or adamw, then options of mpt-train-step such as "
+  "'weight-decay=0.1 clip-norm=1' (default: adamw)">;
+defm loss_scale : Eq<"loss-scale", g_model, "TEXT",
+  "dynamic, static or none, then options of mpt-loss-scale such as "
+  "'init-scale=1024' (default: dynamic for f16, else none)">;
+defm pipeline : Eq<"pipeline", g_model, "TEXT",
+  "Passes that make the step, in place of those that the options above choose">;
+defm engine : Eq<"engine", g_model, "NAME",
+  "cpu, reference (exact rounding, slow) or reference-f64 (default: cpu)">;
+defm threads : Eq<"threads", g_model, "N",
+  "Threads of the cpu engine (default: one per core)">;
+defm init : Eq<"init", g_model, "FILE",
+  "First values of state by name, from a .safetensors file">;
+
+defm data : Eq<"data", g_data, "NAME=FILE",
+  "Data of an input or target: .npy, .npz[:member] or .safetensors[:tensor]">;
+defm batch : Eq<"batch", g_data, "N",
+  "Rows per step (default: the function's, else all)">;
+defm eval_function : Eq<"eval-function", g_data, "NAME",
+  "Function to evaluate on held-out data">;
+defm eval_data : Eq<"eval-data", g_data, "NAME=FILE",
+  "Data of an input or target of the evaluation">;
+defm eval_every : Eq<"eval-every", g_data, "N",
+  "Evaluate every N steps (default: at the end only)">;
+defm eval_batch : Eq<"eval-batch", g_data, "N",
+  "Rows per evaluation batch (default: as --batch)">;
+
+defm steps : Eq<"steps", g_training, "N", "Steps to train">;
+defm epochs : Eq<"epochs", g_training, "N",
+  "Passes over the data, instead of --steps">;
+defm lr : Eq<"lr", g_training, "X", "Learning rate">;
+defm lr_schedule : Eq<"lr-schedule", g_training, "KIND",
+  "constant, linear or cosine, down to lr times --lr-final (default: constant)">;
+defm lr_final : Eq<"lr-final", g_training, "X",
+  "Last learning rate as a fraction of --lr (default: 0)">;
+defm warmup : Eq<"warmup", g_training, "N",
+  "Steps over which the learning rate rises to --lr">;
+defm seed : Eq<"seed", g_training, "N",
+  "Seed of initial values, shuffles and dropout (default: 0)">;
+
+defm checkpoint : Eq<"checkpoint", g_output, "FILE",
+  "Save the whole state to this .safetensors file at the end">;
+defm checkpoint_every : Eq<"checkpoint-every", g_output, "N",
+  "Also save every N steps">;
+def resume : F<"resume", g_output,
+  "Go on from --checkpoint if that file exists">;
+def resume_from : Joined<["--"], "resume=">, Group<g_output>,
+  MetaVarName<"FILE">, HelpText<"Go on from this checkpoint">;
+defm metrics : Eq<"metrics", g_output, "FILE",
+  "Write a JSON line per step">;
+def compare : F<"compare", g_output,
+  "Train once per precision of the list and compare">;
+defm plot : Eq<"plot", g_output, "FILE", "Draw the loss curves to an SVG file">;
+defm progress : Eq<"progress", g_output, "KIND",
+  "bar, lines or none (default: bar on a terminal, else lines)">;
+defm log_every : Eq<"log-every", g_output, "N",
+  "Steps between lines of progress (default: a tenth of the run)">;
+def profile : F<"profile", g_output,
+  "Print where the last step spent its time">;
+
+def help : F<"help", g_other, "Print this text">;
+def : Flag<["-"], "h">, Alias<help>;
+def version : F<"version", g_other, "Print the version">;

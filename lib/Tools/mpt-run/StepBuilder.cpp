@@ -1,0 +1,151 @@
+//===- StepBuilder.cpp - From a model to a step -----------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepBuilder.h"
+#include "FirstError.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace mpt;
+
+llvm::Expected<func::FuncOp> mpt::findFunction(ModuleOp module,
+                                               llvm::StringRef option,
+                                               llvm::StringRef name) {
+  std::vector<std::string> names;
+  func::FuncOp found, loss;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    names.push_back(function.getName().str());
+    if (function.getName() == name)
+      found = function;
+    if (function.getName() == "loss" || names.size() == 1)
+      loss = function;
+  }
+  std::string list = names.empty() ? "none" : "@" + llvm::join(names, ", @");
+  if (!name.empty() && !found)
+    return llvm::createStringError(
+        option + "=" + name + ": no such function in the model; found " + list);
+  if (found)
+    return found;
+  if (names.size() == 1 || (loss && loss.getName() == "loss"))
+    return loss;
+  return llvm::createStringError(
+      "expected one function or one called @loss in the model, found " + list +
+      "; choose one with " + option);
+}
+
+llvm::Expected<StepSignature> mpt::readSignature(func::FuncOp function) {
+  FirstError error(function.getContext());
+  auto signature = readStepSignature(function);
+  if (failed(signature))
+    return error.take("@" + function.getName() + " cannot be run");
+  return std::move(*signature);
+}
+
+/// A module that holds a copy of `function` and nothing else.
+static OwningOpRef<ModuleOp> isolate(func::FuncOp function) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(function.getLoc());
+  module->push_back(function.clone());
+  return module;
+}
+
+/// Runs `pipeline`; whatever passes emit is kept for the message.
+static llvm::Error runPipeline(ModuleOp module, llvm::StringRef pipeline) {
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  std::string problem;
+  llvm::raw_string_ostream os(problem);
+  if (failed(parsePassPipeline(pipeline, manager, os))) {
+    // The parser shows the text and points into it on further lines.
+    llvm::StringRef reason = llvm::StringRef(problem).split('\n').first;
+    return llvm::createStringError("cannot parse the passes '" + pipeline +
+                                   "': " +
+                                   (reason.contains("error: ")
+                                        ? reason.split("error: ").second
+                                        : reason));
+  }
+  FirstError error(module.getContext());
+  if (succeeded(manager.run(module)))
+    return llvm::Error::success();
+  return error.take("the passes '" + pipeline + "' failed");
+}
+
+static llvm::Expected<PreparedFunction>
+prepare(func::FuncOp function, int64_t batch, llvm::StringRef passes) {
+  PreparedFunction prepared;
+  prepared.name = function.getName().str();
+  prepared.module = isolate(function);
+  std::string pipeline;
+  auto signature = readSignature(function);
+  if (!signature)
+    return signature.takeError();
+  if (signature->isDynamic())
+    pipeline = "mpt-specialize{batch=" + std::to_string(batch) + "}";
+  if (!passes.empty())
+    pipeline += (pipeline.empty() ? "" : ",") + passes.str();
+  if (!pipeline.empty())
+    if (llvm::Error error = runPipeline(*prepared.module, pipeline))
+      return std::move(error);
+
+  auto result = prepared.module->lookupSymbol<func::FuncOp>(prepared.name);
+  if (!result)
+    return llvm::createStringError("the passes '" + pipeline +
+                                   "' left no function @" + prepared.name);
+  signature = readSignature(result);
+  if (!signature)
+    return signature.takeError();
+  prepared.signature = std::move(*signature);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  result.print(os);
+  prepared.digest = llvm::utohexstr(llvm::xxh3_64bits(text), true, 16);
+  return std::move(prepared);
+}
+
+llvm::Expected<PreparedFunction> mpt::specialize(func::FuncOp function,
+                                                 int64_t batch) {
+  return prepare(function, batch, "");
+}
+
+/// Splits "adamw lr=1e-3 clip-norm=1" into "adamw" and " lr=1e-3 clip-norm=1".
+static std::pair<std::string, std::string> splitKind(llvm::StringRef text) {
+  auto [kind, rest] = text.trim().split(' ');
+  rest = rest.trim();
+  return {kind.str(), rest.empty() ? "" : " " + rest.str()};
+}
+
+llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
+                                                bool isStep, int64_t batch,
+                                                llvm::StringRef precision,
+                                                const RunOptions &options) {
+  if (options.pipeline)
+    return prepare(function, batch, *options.pipeline);
+  if (isStep)
+    return prepare(function, batch, "");
+
+  std::string name = function.getName().str();
+  std::string onFunction = "{function=" + name;
+  auto [optimizer, optimizerOptions] =
+      splitKind(options.optimizer.value_or("adamw"));
+  std::string passes = "mpt-autodiff" + onFunction + "},mpt-train-step" +
+                       onFunction + " optimizer=" + optimizer +
+                       optimizerOptions + "}";
+  auto [mode, scaleOptions] = splitKind(
+      options.lossScale.value_or(precision == "f16" ? "dynamic" : "none"));
+  if (precision != "f32")
+    passes += ",mpt-master-weights";
+  if (mode != "none")
+    passes += ",mpt-loss-scale{mode=" + mode + scaleOptions + "}";
+  if (precision != "f32")
+    passes += ",mpt-autocast{type=" + precision.str() + "}";
+  return prepare(function, batch, passes);
+}

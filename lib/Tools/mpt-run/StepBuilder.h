@@ -1,0 +1,51 @@
+//===- StepBuilder.h - From a model to a step -------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_TOOLS_MPT_RUN_STEPBUILDER_H
+#define MPT_LIB_TOOLS_MPT_RUN_STEPBUILDER_H
+
+#include "Options.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mpt/ExecutionEngine/StepSignature.h"
+
+namespace mpt {
+
+/// A module with one function, ready for an engine.
+struct PreparedFunction {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string name;
+  /// Static.
+  StepSignature signature;
+  /// A digest of the function's text.
+  std::string digest;
+};
+
+/// The function that `--function` names, else the module's only one, else
+/// `loss`. Fails, naming those that there are.
+llvm::Expected<mlir::func::FuncOp> findFunction(mlir::ModuleOp module,
+                                                llvm::StringRef option,
+                                                llvm::StringRef name);
+
+/// `readStepSignature`, with the diagnostic as the error.
+llvm::Expected<StepSignature> readSignature(mlir::func::FuncOp function);
+
+/// A copy of `function` alone, dimension 0 set to `batch` where it is open.
+llvm::Expected<PreparedFunction> specialize(mlir::func::FuncOp function,
+                                            int64_t batch);
+
+/// As `specialize`, and made a training step in `precision` (f32, f16, bf16)
+/// as the options say, unless it is one already.
+llvm::Expected<PreparedFunction> buildStep(mlir::func::FuncOp function,
+                                           bool isStep, int64_t batch,
+                                           llvm::StringRef precision,
+                                           const RunOptions &options);
+
+} // namespace mpt
+
+#endif // MPT_LIB_TOOLS_MPT_RUN_STEPBUILDER_H

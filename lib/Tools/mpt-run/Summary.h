@@ -1,0 +1,31 @@
+//===- Summary.h - What a run ends with -------------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_TOOLS_MPT_RUN_SUMMARY_H
+#define MPT_LIB_TOOLS_MPT_RUN_SUMMARY_H
+
+#include "mpt/ExecutionEngine/StepEngine.h"
+#include "mpt/ExecutionEngine/Trainer.h"
+
+namespace mpt {
+
+struct RunSummary {
+  std::string precision;
+  TrainingSummary training;
+  /// Arena and state.
+  size_t peakBytes = 0;
+  std::vector<ProfileEntry> profile;
+};
+
+/// A table with a row per run, its evaluation and its profile.
+void printSummaries(llvm::raw_ostream &os,
+                    llvm::ArrayRef<RunSummary> summaries);
+
+} // namespace mpt
+
+#endif // MPT_LIB_TOOLS_MPT_RUN_SUMMARY_H
