@@ -8,6 +8,7 @@
 
 #include "mpt/ExecutionEngine/Progress.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include <algorithm>
 #include <cmath>
@@ -48,7 +49,11 @@ void Progress::update(int64_t step, double loss, double seconds) {
   double perStep = done > 0 ? seconds / done : 0;
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << step << '/' << options.total << llvm::format("  loss %-11.6g", loss)
+  // A bar stays where it is while the step's number grows.
+  std::string total = std::to_string(options.total);
+  stream << llvm::right_justify(std::to_string(step),
+                                options.isTerminal ? total.size() : 0)
+         << '/' << total << llvm::format("  loss %-11.6g", loss)
          << llvm::format("%8.2f ms/step", perStep * 1e3) << "  eta "
          << formatDuration(perStep * (options.total - step));
   std::string label = options.label.empty() ? "" : options.label + "  ";

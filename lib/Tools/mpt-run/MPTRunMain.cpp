@@ -191,6 +191,11 @@ llvm::Error Run::readEvaluation() {
 }
 
 llvm::Error Run::checkOutputs() {
+  if (!engine->hasExactState && (!options.checkpoint.empty() || options.resume))
+    return llvm::createStringError(
+        "--checkpoint and --resume: engine '" + engine->name +
+        "' computes in wider types than the step's state, so a checkpoint "
+        "would lose bits");
   for (const std::string &path :
        {options.checkpoint, options.metrics, options.plot})
     if (!path.empty())

@@ -67,11 +67,9 @@ static llvm::Error runPipeline(ModuleOp module, llvm::StringRef pipeline) {
   if (failed(parsePassPipeline(pipeline, manager, os))) {
     // The parser shows the text and points into it on further lines.
     llvm::StringRef reason = llvm::StringRef(problem).split('\n').first;
-    return llvm::createStringError("cannot parse the passes '" + pipeline +
-                                   "': " +
-                                   (reason.contains("error: ")
-                                        ? reason.split("error: ").second
-                                        : reason));
+    return llvm::createStringError(
+        "cannot parse the passes '" + pipeline + "': " +
+        (reason.contains("error: ") ? reason.split("error: ").second : reason));
   }
   FirstError error(module.getContext());
   if (succeeded(manager.run(module)))

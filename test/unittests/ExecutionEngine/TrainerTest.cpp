@@ -293,8 +293,72 @@ TEST_F(TrainerTest, EvaluatesWhenDueAndAtTheEnd) {
 }
 
 //===----------------------------------------------------------------------===//
-// Learning rate
+// Learning rate and skipped steps
 //===----------------------------------------------------------------------===//
+
+/// Skips every third attempt and records the learning rate it was given.
+class SkippingEngine : public StepEngine {
+public:
+  SkippingEngine()
+      : arguments({{"lr", Role::Schedule, ElementType::F32, {}, std::nullopt}}),
+        results({{"accuracy", ElementType::F32, {}, ""},
+                 {"loss", ElementType::F32, {}, ""},
+                 {"did_step", ElementType::I1, {}, ""},
+                 {"loss_scale", ElementType::F32, {}, ""}}) {}
+  llvm::ArrayRef<TensorInfo> getArguments() const override { return arguments; }
+  llvm::ArrayRef<ResultInfo> getResults() const override { return results; }
+  llvm::Expected<HostTensor> readState(llvm::StringRef) const override {
+    return HostTensor::scalar(ElementType::F32, lr);
+  }
+  llvm::Error writeState(llvm::StringRef, const HostTensor &value) override {
+    lr = value.getElement(0);
+    return llvm::Error::success();
+  }
+  llvm::Expected<llvm::StringMap<HostTensor>>
+  run(const llvm::StringMap<const HostTensor *> &) override {
+    rates.push_back(lr);
+    bool skip = rates.size() % 3 == 0;
+    llvm::StringMap<HostTensor> outputs;
+    outputs["accuracy"] = HostTensor::scalar(ElementType::F32, 0.75);
+    outputs["loss"] = HostTensor::scalar(ElementType::F32, 0.5);
+    outputs["did_step"] = HostTensor::scalar(ElementType::I1, !skip);
+    outputs["loss_scale"] =
+        HostTensor::scalar(ElementType::F32, skip ? 32768 : 65536);
+    return std::move(outputs);
+  }
+  size_t arenaBytes() const override { return 0; }
+  size_t stateBytes() const override { return 4; }
+  std::vector<double> rates;
+
+private:
+  std::vector<TensorInfo> arguments;
+  std::vector<ResultInfo> results;
+  double lr = 0;
+};
+
+TEST_F(TrainerTest, SkippedStepsDoNotAdvanceTheSchedule) {
+  SkippingEngine engine;
+  DataLoader data = makeData();
+  TrainerOptions options = makeOptions(6);
+  options.checkpointPath = checkpoint;
+  options.learningRate.kind = LearningRateSchedule::Kind::Linear;
+  options.learningRate.base = 1;
+  options.learningRate.total = 8;
+  TrainingSummary summary =
+      llvm::cantFail(train(engine, data, options, std::nullopt, ""));
+  EXPECT_EQ(engine.rates,
+            std::vector<double>({1, 0.875, 0.75, 0.75, 0.625, 0.5}));
+  EXPECT_EQ(summary.skipped, 2);
+  EXPECT_EQ(summary.finalLoss, 0.5); // Not the first scalar result.
+  EXPECT_EQ(summary.lossScale, 32768.0);
+  Checkpoint saved = llvm::cantFail(loadCheckpoint(checkpoint));
+  EXPECT_EQ(saved.attempt, 6);
+  EXPECT_EQ(saved.skipped, 2);
+  // The schedule goes on where it was.
+  options.steps = 7;
+  llvm::cantFail(train(engine, data, options, saved, checkpoint));
+  EXPECT_EQ(engine.rates.back(), 0.5);
+}
 
 TEST(LearningRateTest, Schedules) {
   LearningRateSchedule schedule;

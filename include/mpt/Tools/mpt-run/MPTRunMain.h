@@ -29,6 +29,9 @@ struct EngineFactory {
       mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef function,
       int64_t threads)>
       create;
+  /// False if the engine holds state in wider types than `readState` returns,
+  /// so that a checkpoint would lose bits.
+  bool hasExactState = true;
 };
 
 /// Runs mpt-run with the arguments behind the program's name; dialects of the
