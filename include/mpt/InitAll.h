@@ -16,6 +16,8 @@
 #define MPT_INITALL_H
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mpt/Conversion/Passes.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Transforms/Passes.h"
 
@@ -34,6 +36,10 @@ inline void registerAllPasses() {
   registerFuseKernelsPass();
   registerSpecializePass();
   registerTrainStepPass();
+  registerMPTConversionPasses();
+  mlir::PassPipelineRegistration<>(
+      "mpt-program-to-llvm", "From a planned program to LLVM dialect",
+      buildProgramToLLVMPipeline);
 }
 
 } // namespace mpt

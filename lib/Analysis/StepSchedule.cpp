@@ -9,8 +9,9 @@
 #include "mpt/Analysis/StepSchedule.h"
 
 #include "mlir/IR/Builders.h"
-#include "mpt/Analysis/CallWorkspace.h"
+#include "mpt/Analysis/CallEncoding.h"
 #include "mpt/Analysis/KernelInfo.h"
+#include "mpt/Runtime/CallPlan.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -86,19 +87,29 @@ private:
     return {schedule.getOwner(value), type};
   }
 
-  void call(Operation *op, Callee callee, ArrayRef<BufferView> inputs,
-            ArrayRef<BufferView> outputs, ArrayRef<NamedAttribute> config) {
+  LogicalResult call(Operation *op, Callee callee, ArrayRef<BufferView> inputs,
+                     ArrayRef<BufferView> outputs,
+                     ArrayRef<NamedAttribute> config) {
     StepInstruction instruction{op->getLoc(), KernelOp(), callee,
                                 builder.getDictionaryAttr(config),
                                 SmallVector<BufferView>(inputs),
                                 SmallVector<BufferView>(outputs)};
-    instruction.scratchBytes =
-        getCallWorkspaceBytes(instruction, maxThreads);
+    auto typesOf = [](ArrayRef<BufferView> views) {
+      return llvm::map_to_vector(
+          views, [](const BufferView &view) -> Type { return view.type; });
+    };
+    FailureOr<rt::Instruction> encoded =
+        encodeCall(op->getLoc(), callee, instruction.config, typesOf(inputs),
+                   typesOf(outputs));
+    if (failed(encoded))
+      return failure();
+    instruction.scratchBytes = rt::getCallWorkspace(*encoded, maxThreads);
     schedule.instructions.push_back(std::move(instruction));
+    return success();
   }
 
   /// A call whose operands, results and attributes are the op's own.
-  void call(Operation *op, Callee callee) {
+  LogicalResult call(Operation *op, Callee callee) {
     SmallVector<BufferView> inputs, outputs;
     for (Value operand : op->getOperands())
       inputs.push_back(view(operand));
@@ -107,7 +118,7 @@ private:
     SmallVector<NamedAttribute> config;
     for (NamedAttribute attribute : op->getAttrDictionary())
       config.push_back(attribute);
-    call(op, callee, inputs, outputs, config);
+    return call(op, callee, inputs, outputs, config);
   }
 
   NamedAttribute ints(StringRef name, ArrayRef<int64_t> values) {
@@ -119,10 +130,10 @@ private:
 
   /// dst[dstOffset + i * dstStrides] = src[srcOffset + i * srcStrides] for all
   /// i below `sizes`; offsets and strides in elements.
-  void copy(Operation *op, Value src, Value dst, ArrayRef<int64_t> sizes,
+  LogicalResult copy(Operation *op, Value src, Value dst, ArrayRef<int64_t> sizes,
             int64_t srcOffset, ArrayRef<int64_t> srcStrides, int64_t dstOffset,
             ArrayRef<int64_t> dstStrides) {
-    call(op, Callee::Copy, {view(src)}, {view(dst)},
+    return call(op, Callee::Copy, {view(src)}, {view(dst)},
          {ints("sizes", sizes), number("src_offset", srcOffset),
           ints("src_strides", srcStrides), number("dst_offset", dstOffset),
           ints("dst_strides", dstStrides)});
@@ -149,9 +160,8 @@ LogicalResult Scheduler::visitMatmul(MatmulOp op) {
     lhs = flattenLeading(lhs);
     result = flattenLeading(result);
   }
-  call(op, Callee::Matmul, {view(op.getLhs(), lhs), view(op.getRhs())},
-       {view(op.getResult(), result)}, op->getAttrs());
-  return success();
+  return call(op, Callee::Matmul, {view(op.getLhs(), lhs), view(op.getRhs())},
+              {view(op.getResult(), result)}, op->getAttrs());
 }
 
 LogicalResult Scheduler::visitLinear(LinearOp op) {
@@ -161,11 +171,11 @@ LogicalResult Scheduler::visitLinear(LinearOp op) {
       view(op.getWeight())};
   if (op.getBias())
     inputs.push_back(view(op.getBias()));
-  call(op, Callee::Matmul, inputs,
-       {view(op.getResult(),
-             flattenLeading(cast<RankedTensorType>(op.getResult().getType())))},
-       op->getAttrs());
-  return success();
+  return call(
+      op, Callee::Matmul, inputs,
+      {view(op.getResult(),
+            flattenLeading(cast<RankedTensorType>(op.getResult().getType())))},
+      op->getAttrs());
 }
 
 /// Ops that only move elements: strided copies, after a fill where some
@@ -180,9 +190,8 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
     SmallVector<int64_t> permuted;
     for (int64_t dim : transpose.getPermutation())
       permuted.push_back(strides[dim]);
-    copy(op, transpose.getX(), result, resultType.getShape(), 0, permuted, 0,
+    return copy(op, transpose.getX(), result, resultType.getShape(), 0, permuted, 0,
          dstStrides);
-    return success();
   }
   if (auto slice = dyn_cast<SliceOp>(op)) {
     SmallVector<int64_t> strides =
@@ -192,9 +201,8 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
       offset += slice.getOffsets()[i] * stride;
       stride *= slice.getStrides()[i];
     }
-    copy(op, slice.getX(), result, resultType.getShape(), offset, strides, 0,
+    return copy(op, slice.getX(), result, resultType.getShape(), offset, strides, 0,
          dstStrides);
-    return success();
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     auto type = cast<RankedTensorType>(broadcast.getX().getType());
@@ -203,34 +211,34 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
     int64_t shift = resultType.getRank() - type.getRank();
     for (int64_t i = 0; i < type.getRank(); ++i)
       strides[i + shift] = type.getDimSize(i) == 1 ? 0 : packed[i];
-    copy(op, broadcast.getX(), result, resultType.getShape(), 0, strides, 0,
+    return copy(op, broadcast.getX(), result, resultType.getShape(), 0, strides, 0,
          dstStrides);
-    return success();
   }
   if (auto concat = dyn_cast<ConcatOp>(op)) {
     int64_t position = 0, axis = concat.getAxis();
     for (Value input : concat.getInputs()) {
       auto type = cast<RankedTensorType>(input.getType());
-      copy(op, input, result, type.getShape(), 0,
-           packedStrides(type.getShape()), position * dstStrides[axis],
-           dstStrides);
+      if (failed(copy(op, input, result, type.getShape(), 0,
+                      packedStrides(type.getShape()),
+                      position * dstStrides[axis], dstStrides)))
+        return failure();
       position += type.getDimSize(axis);
     }
     return success();
   }
   auto pad = cast<PadOp>(op);
   auto type = cast<RankedTensorType>(pad.getX().getType());
-  call(op, Callee::Fill, {}, {view(result)},
-       {builder.getNamedAttr("value", pad.getValueAttr())});
+  if (failed(call(op, Callee::Fill, {}, {view(result)},
+                  {builder.getNamedAttr("value", pad.getValueAttr())})))
+    return failure();
   int64_t offset = 0;
   for (int64_t i = 0; i < type.getRank(); ++i) {
     offset += pad.getLow()[i] * dstStrides[i];
     if (pad.getInterior())
       dstStrides[i] *= 1 + (*pad.getInterior())[i];
   }
-  copy(op, pad.getX(), result, type.getShape(), 0,
-       packedStrides(type.getShape()), offset, dstStrides);
-  return success();
+  return copy(op, pad.getX(), result, type.getShape(), 0,
+              packedStrides(type.getShape()), offset, dstStrides);
 }
 
 void Scheduler::visitKernel(KernelOp op) {
@@ -290,8 +298,7 @@ LogicalResult Scheduler::visit(Operation *op) {
                  << other->getName()
                  << "' is neither a kernel nor a library call; run "
                     "--mpt-decompose and --mpt-fuse-kernels before planning";
-        call(other, *callee);
-        return success();
+        return call(other, *callee);
       });
 }
 

@@ -188,9 +188,13 @@ LogicalResult SlotOp::verify() {
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto kernel = symbols.lookupNearestSymbolFrom<KernelFuncOp>(*this, getKernelAttr());
-  if (!kernel)
+  Operation *symbol = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
+  if (!symbol)
     return emitOpError("expected a mpt.kernel_func named ") << getKernelAttr();
+  // Once kernels are lowered their names belong to functions.
+  auto kernel = dyn_cast<KernelFuncOp>(symbol);
+  if (!kernel)
+    return success();
   auto matches = [](TypeRange buffers, TypeRange tensors) {
     if (buffers.size() != tensors.size())
       return false;

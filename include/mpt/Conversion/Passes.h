@@ -1,0 +1,36 @@
+//===- Passes.h - From programs to LLVM -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_CONVERSION_PASSES_H
+#define MPT_CONVERSION_PASSES_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+
+namespace mpt {
+
+#define GEN_PASS_DECL
+#include "mpt/Conversion/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "mpt/Conversion/Passes.h.inc"
+
+/// From a module with one `mpt.program` to LLVM dialect: kernels to vectors,
+/// math functions to polynomials, half types to integer arithmetic, all to
+/// LLVM, and the program to its table.
+void buildProgramToLLVMPipeline(mlir::OpPassManager &passes);
+
+} // namespace mpt
+
+#endif // MPT_CONVERSION_PASSES_H

@@ -1,0 +1,52 @@
+//===- Passes.td - From programs to LLVM -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_CONVERSION_PASSES_TD
+#define MPT_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertKernelsToVectorPass : Pass<"mpt-convert-kernels-to-vector", "::mlir::ModuleOp"> {
+  let summary = "Turn each `mpt.kernel_func` into loops over vectors";
+  let description = [{
+    Each kernel becomes `func.func @name(%buffers: !llvm.ptr, %begin: i64, %end:
+    i64)` over tasks (`column` kernels also `@name_combine`). The last dimension
+    of the domain runs in vectors of 16 lanes with a masked tail: the same code,
+    so the same bits, for every element. 16 lanes are two AVX2 or one AVX-512
+    register; the number is the same on every machine, and with it the order of
+    every reduction.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+def ApproximateMathPass : Pass<"mpt-approximate-math"> {
+  let summary = "f32 exp, log, tanh, erf, sin and cos as polynomials";
+  let description = [{
+    Upstream's approximations (a few units in the last place), on vectors and
+    scalars alike, so that a value does not depend on the lane or tail it is
+    computed in. Other functions and f64 stay calls.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
+def ConvertProgramToLLVMPass : Pass<"mpt-convert-program-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Replace the `mpt.program` by its table and the symbol mpt_program";
+  let description = [{
+    The table (mpt/Runtime/ProgramFormat.h) becomes a constant, the kernels a
+    table of function pointers, and both go into the exported descriptor that
+    mpt_rt_program_open reads. Needs the kernels as LLVM functions in the same
+    module.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // MPT_CONVERSION_PASSES_TD

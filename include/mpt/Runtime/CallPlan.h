@@ -1,0 +1,62 @@
+//===- CallPlan.h - How a library call is cut and what it needs -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The cuts of a library call into tasks and the workspace it uses: functions
+/// of shapes, types and the most threads alone. The planner reserves what they
+/// say, the runtime runs by them; so the bits do not depend on how many threads
+/// there are, and no call allocates tensor memory.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_RUNTIME_CALLPLAN_H
+#define MPT_RUNTIME_CALLPLAN_H
+
+#include "mpt/Runtime/ProgramFormat.h"
+
+namespace mpt::rt {
+
+/// A product of `batch` matrices, M x K by K x N.
+struct MatmulShape {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  /// rhs is one matrix for the whole batch.
+  bool sharedRhs = false;
+  bool transposeLhs = false, transposeRhs = false;
+  DataType lhs = DataType::F32, rhs = DataType::F32, out = DataType::F32;
+};
+
+/// How a product is run. Either rows are cut in chunks of `rowChunk`, or, for a
+/// long sum into a small result (weight gradients), the sum in chunks of
+/// `sumChunk` whose partial results are added in order.
+struct MatmulPlan {
+  int64_t rowChunk = 0;
+  int64_t sumChunk = 0;
+  /// Row chunks (per matrix of the batch) or sum chunks.
+  int64_t chunks = 1;
+  /// Bytes of: the whole right side widened to f32; one thread's panels; the
+  /// partial results.
+  int64_t rhsBytes = 0, threadBytes = 0, partialBytes = 0;
+
+  int64_t workspaceBytes(int64_t maxThreads) const {
+    return rhsBytes + threadBytes * maxThreads + partialBytes;
+  }
+};
+MatmulPlan planMatmul(const MatmulShape &shape);
+
+/// The shape of a Matmul instruction; false if its buffers do not fit together.
+bool getMatmulShape(const Instruction &instruction, MatmulShape &shape);
+
+/// Images that one task of a convolution works on.
+int64_t getConvChunk(int64_t images);
+
+/// Bytes that `instruction` (a call without its scratch) may use at most.
+int64_t getCallWorkspace(const Instruction &instruction, int64_t maxThreads);
+
+} // namespace mpt::rt
+
+#endif // MPT_RUNTIME_CALLPLAN_H

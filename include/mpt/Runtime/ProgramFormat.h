@@ -1,0 +1,172 @@
+//===- ProgramFormat.h - The serialized program -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A planned program as bytes: what a compiled module or `.so` exports under
+/// the symbol `mpt_program`, written by the compiler, read by every runtime.
+/// Needs neither LLVM nor MLIR.
+///
+/// All numbers are little endian. A string is its length (u32) and its bytes; a
+/// list its length (u32) and its entries. The table holds, in this order:
+///   name, target (strings), version of MPT (string),
+///   max_threads, arena, state, output bytes (i64 each),
+///   constants (list of byte strings), tensors (list), instructions (list).
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_RUNTIME_PROGRAMFORMAT_H
+#define MPT_RUNTIME_PROGRAMFORMAT_H
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+extern "C" {
+/// A kernel over tasks [begin, end). `buffers`: operands, results, and the
+/// partial sums of column kernels.
+typedef void (*mpt_kernel_fn)(void **buffers, int64_t begin, int64_t end);
+
+/// What a program exports as `mpt_program`.
+struct mpt_program_desc {
+  uint64_t magic;
+  uint64_t format_version;
+  const uint8_t *table;
+  uint64_t table_size;
+  const mpt_kernel_fn *kernels;
+  uint64_t num_kernels;
+};
+}
+
+namespace mpt::rt {
+
+inline constexpr uint64_t kProgramMagic = 0x3130474f52505f4d; // "M_PROG01"
+inline constexpr uint64_t kFormatVersion = 1;
+
+/// Element types, as stored. i1 takes one byte.
+enum class DataType : uint8_t {
+  F64, F32, F16, BF16, F8E4M3FN, F8E5M2, I64, I32, I16, I8, I1
+};
+/// Bytes of one element.
+inline int64_t getSize(DataType type) {
+  switch (type) {
+  case DataType::F64:
+  case DataType::I64:
+    return 8;
+  case DataType::F32:
+  case DataType::I32:
+    return 4;
+  case DataType::F16:
+  case DataType::BF16:
+  case DataType::I16:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
+enum class SpaceId : uint8_t { Arena, State, Input, Output, Constant };
+
+/// Library calls; inputs, then outputs, then the workspace if there is one.
+/// `ints` and `floats` hold what is listed.
+enum class CallId : uint32_t {
+  /// lhs [batch.., M, K], rhs [batch.., K, N] or [K, N], bias [N] if has_bias;
+  /// ints: transpose_lhs, transpose_rhs, has_bias, epilogue (0 none, 1 relu,
+  /// 2 gelu_tanh). Exact products, f32 sums, one rounding.
+  Matmul,
+  /// x NHWC, filter HWIO, bias; ints: stride h w, pad h lo hi, w lo hi,
+  /// dilation h w, groups, has_bias, epilogue.
+  Conv2D,
+  /// dy, filter -> dx; ints as Conv2D.
+  Conv2DInputGrad,
+  /// x, dy -> dfilter; ints as Conv2D.
+  Conv2DFilterGrad,
+  /// x; ints: window h w, stride h w, pad h lo hi, w lo hi, count_include_pad.
+  MaxPool,
+  /// dy, x -> dx; the first largest element of a window takes its gradient.
+  MaxPoolGrad,
+  AvgPool,
+  /// dy -> dx.
+  AvgPoolGrad,
+  /// table [V, C..], indices -> rows.
+  Gather,
+  /// indices, updates -> table.
+  ScatterAdd,
+  /// ints: rank, sizes, src offset, src strides, dst offset, dst strides, in
+  /// elements.
+  Copy,
+  /// floats: value.
+  Fill,
+  /// ints: kind (0 sum, 1 mean, 2 max, 3 min, 4 prod), axes.
+  Reduce,
+  /// Along the last dimension; the first of equals; NaN counts as largest.
+  Argmax,
+  /// seed, attempt (i64 scalars) -> mask; ints: stream; floats: rate.
+  RandomMask,
+};
+
+/// A packed row-major buffer. `offset` is bytes, or the number of the input or
+/// constant.
+struct BufferRef {
+  SpaceId space = SpaceId::Arena;
+  DataType type = DataType::F32;
+  int64_t offset = 0;
+  std::vector<int64_t> dims;
+
+  int64_t count() const {
+    int64_t n = 1;
+    for (int64_t dim : dims)
+      n *= dim;
+    return n;
+  }
+  int64_t bytes() const { return count() * getSize(type); }
+};
+
+/// A tensor that the host knows by name.
+struct NamedTensor {
+  std::string name;
+  /// `mpt.role`, or "output".
+  std::string role;
+  BufferRef buffer;
+};
+
+struct Instruction {
+  bool isCall = false;
+  /// Kernel number or CallId.
+  uint32_t target = 0;
+  /// Tasks of a launch.
+  int64_t tasks = 0;
+  uint32_t numInputs = 0;
+  uint32_t numOutputs = 0;
+  bool hasScratch = false;
+  std::vector<BufferRef> refs;
+  std::vector<int64_t> ints;
+  std::vector<double> floats;
+  /// Where in the source it comes from.
+  std::string location;
+};
+
+struct Program {
+  std::string name, target, version;
+  int64_t maxThreads = 1, arenaBytes = 0, stateBytes = 0, outputBytes = 0;
+  std::vector<std::string> constants;
+  std::vector<NamedTensor> tensors;
+  std::vector<Instruction> instructions;
+};
+
+/// The table of a program.
+std::string writeProgram(const Program &program);
+
+/// Reads a table. Every length is checked against what is left and every
+/// buffer against its space; on failure `error` says what is wrong.
+bool readProgram(const uint8_t *data, uint64_t size, uint64_t numKernels,
+                 Program &program, std::string &error);
+
+} // namespace mpt::rt
+
+#endif // MPT_RUNTIME_PROGRAMFORMAT_H

@@ -1,0 +1,110 @@
+//===- Runtime.h - C ABI of the runtime -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Loads and runs compiled programs. Plain C.
+///
+/// A context belongs to one thread at a time; different contexts are
+/// independent. Functions that can fail return 0 on success and a code of
+/// mpt_rt_status otherwise; mpt_rt_last_error then tells what happened. Nothing
+/// is printed, nothing aborts, no exception leaves.
+///
+/// Opening a program allocates its state, outputs and arena once; a run
+/// allocates no tensor memory.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_RUNTIME_RUNTIME_H
+#define MPT_RUNTIME_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define MPT_RT_EXPORT __attribute__((visibility("default")))
+#else
+#define MPT_RT_EXPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct mpt_program_desc;
+typedef struct mpt_rt_context mpt_rt_context;
+
+enum mpt_rt_status {
+  MPT_RT_OK = 0,
+  MPT_RT_INVALID_ARGUMENT = 1, /* a null pointer, an unknown name, a wrong size */
+  MPT_RT_INVALID_PROGRAM = 2,  /* not a program, another version, damaged */
+  MPT_RT_UNSUPPORTED = 3,      /* this machine or build cannot run it */
+  MPT_RT_OUT_OF_MEMORY = 4,
+  MPT_RT_RUN_FAILED = 5        /* the data made a step fail (an index out of range) */
+};
+
+/* A tensor that has a name. `role` is "parameter", "optimizer_state",
+ * "running_stat", "loss_scale", "rng", "schedule", "input", "target" or
+ * "output"; `type` one of "f64" "f32" "f16" "bf16" "f8E4M3FN" "f8E5M2" "i64"
+ * "i32" "i16" "i8" "i1" (one byte). Pointers live as long as the context. */
+typedef struct mpt_rt_tensor {
+  const char *name;
+  const char *role;
+  const char *type;
+  int32_t rank;
+  const int64_t *dims;
+  size_t bytes;
+} mpt_rt_tensor;
+
+/* `threads` 0: as many as the machine has. NULL if there is no memory. */
+MPT_RT_EXPORT mpt_rt_context *mpt_rt_create(int32_t threads);
+MPT_RT_EXPORT void mpt_rt_destroy(mpt_rt_context *context);
+
+/* The message of the last failure; "" if there was none. */
+MPT_RT_EXPORT const char *mpt_rt_last_error(const mpt_rt_context *context);
+
+/* Opens a program: a file made by mpt-compile, or a descriptor in memory that
+ * outlives the context. One program a context; state starts as zeros. */
+MPT_RT_EXPORT int mpt_rt_open(mpt_rt_context *context, const char *path);
+MPT_RT_EXPORT int mpt_rt_open_desc(mpt_rt_context *context,
+                                   const struct mpt_program_desc *desc);
+
+/* Tensors by number, state and inputs in the order of the function's
+ * arguments, then outputs. Returns nonzero if there is no such number. */
+MPT_RT_EXPORT int32_t mpt_rt_num_tensors(const mpt_rt_context *context);
+MPT_RT_EXPORT int mpt_rt_get_tensor(const mpt_rt_context *context, int32_t index,
+                                    mpt_rt_tensor *tensor);
+
+/* Copies a state tensor in or out, or an output out. `bytes` must be its size. */
+MPT_RT_EXPORT int mpt_rt_write(mpt_rt_context *context, const char *name,
+                               const void *data, size_t bytes);
+MPT_RT_EXPORT int mpt_rt_read(mpt_rt_context *context, const char *name,
+                              void *data, size_t bytes);
+
+/* Binds an input or target. `data` must stay valid for the runs that follow. */
+MPT_RT_EXPORT int mpt_rt_bind(mpt_rt_context *context, const char *name,
+                              const void *data, size_t bytes);
+
+/* Runs the program once. If it fails, the state may be partly updated. */
+MPT_RT_EXPORT int mpt_rt_run(mpt_rt_context *context);
+
+MPT_RT_EXPORT size_t mpt_rt_arena_bytes(const mpt_rt_context *context);
+MPT_RT_EXPORT size_t mpt_rt_state_bytes(const mpt_rt_context *context);
+
+/* Measures each instruction of the following runs if `on`. */
+MPT_RT_EXPORT void mpt_rt_set_profiling(mpt_rt_context *context, int on);
+/* Instruction `index` of the last profiled run: what it is, where it comes from
+ * and how long it took. Nonzero if there is no such number. */
+MPT_RT_EXPORT int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index,
+                                     const char **what, const char **location,
+                                     double *milliseconds);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MPT_RUNTIME_RUNTIME_H */

@@ -1,0 +1,107 @@
+//===- KernelEmitter.h - A kernel as loops over vectors -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_CONVERSION_KERNELEMITTER_H
+#define MPT_LIB_CONVERSION_KERNELEMITTER_H
+
+#include "mpt/Analysis/KernelInfo.h"
+#include "mpt/Conversion/Passes.h"
+
+namespace mpt::detail {
+
+/// Lanes of a vector.
+inline constexpr int64_t kLanes = 16;
+
+/// Where an operand or result of a kernel lies: the element at a point is
+/// `offset` + the sum of `strides[d]` times the point's index d, in elements.
+struct KernelBuffer {
+  mlir::Type element;
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> strides;
+
+  int64_t columnStride() const { return strides.empty() ? 0 : strides.back(); }
+};
+
+/// Emits one kernel function. The body is evaluated on demand: for a whole row
+/// (scalars), for a vector of columns, or after all rows.
+class KernelEmitter {
+public:
+  explicit KernelEmitter(KernelFuncOp kernel);
+
+  /// Checks that the code generator can do every type and op of the body.
+  mlir::LogicalResult check();
+  /// Emits the function over tasks, and the second stage of column kernels.
+  void emit(mlir::OpBuilder &moduleBuilder);
+
+private:
+  using Value = mlir::Value;
+  using ValueMap = llvm::DenseMap<Value, Value>;
+
+  /// One place where body values are evaluated.
+  struct Frame {
+    mlir::OpBuilder *builder = nullptr;
+    /// Vector code of this many lanes, or 0 for scalars.
+    int64_t lanes = 0;
+    /// Column of the first lane; null for scalars.
+    Value column;
+    /// Lanes that exist; null if all do.
+    Value mask;
+    ValueMap values;
+    Frame *outer = nullptr;
+  };
+
+  Value evaluate(Value value, Frame &frame);
+  Value load(unsigned operand, Frame &frame);
+  void store(unsigned result, Value value, Frame &frame);
+  Value pointerTo(unsigned buffer, Frame &frame);
+  Value cloneOp(mlir::Operation *op, Frame &frame);
+  Value loadFrom(Value pointer, mlir::Type element, Frame &frame);
+  void storeTo(Value pointer, Value value, mlir::Type element, Frame &frame);
+
+  void emitTask(mlir::OpBuilder &builder, Value task);
+  void emitRow(mlir::OpBuilder &builder, Value row, Value task);
+  /// Runs `body` for all columns: whole vectors, then a masked tail. `init` are
+  /// carried values; returns their last ones.
+  llvm::SmallVector<Value>
+  forColumns(mlir::OpBuilder &builder, Frame &rowFrame, mlir::ValueRange init,
+             llvm::function_ref<llvm::SmallVector<Value>(
+                 Frame &, mlir::ValueRange)> body);
+  void emitRowReductions(mlir::OpBuilder &builder, Frame &rowFrame, unsigned level);
+  void emitCombine(mlir::OpBuilder &builder);
+  Value combine(mlir::OpBuilder &builder, ReduceKind kind, Value a, Value b);
+  Value identity(mlir::OpBuilder &builder, ReduceKind kind, mlir::Type type);
+  Value foldLanes(mlir::OpBuilder &builder, ReduceKind kind, Value vector);
+  Value scale(mlir::OpBuilder &builder, Value value, int64_t count);
+  Value partialPointer(mlir::OpBuilder &builder, const ColumnPartials &partials,
+                       Value task, Value column);
+  Value constant(mlir::OpBuilder &builder, int64_t value);
+  mlir::Type vectorOf(mlir::Type element, int64_t lanes);
+  bool isFull(Value value) {
+    return !info.isRowUniform(value) && !info.isAfterColumns(value);
+  }
+
+  KernelFuncOp kernel;
+  KernelInfo info;
+  mlir::Block &body;
+  mlir::Location loc;
+  int64_t rows, columns, tasks, lanes;
+  llvm::SmallVector<KernelBuffer> buffers;
+  /// How many row reductions must come before a value; by value.
+  llvm::DenseMap<Value, unsigned> levels;
+  unsigned mostLevels = 0;
+
+  // Of the function being emitted.
+  llvm::SmallVector<Value> pointers;
+  Value partials;
+  /// Index of the current row along each leading dimension.
+  llvm::SmallVector<Value> rowIndices;
+};
+
+} // namespace mpt::detail
+
+#endif // MPT_LIB_CONVERSION_KERNELEMITTER_H

@@ -1,0 +1,124 @@
+//===- CallPlan.cpp - How a library call is cut and what it needs -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Runtime/CallPlan.h"
+
+#include <algorithm>
+
+using namespace mpt::rt;
+
+static int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Floats of a thread's panels: half of a 512 KiB second-level cache.
+static constexpr int64_t panelFloats = 65536;
+/// Sums at least this long, and four times longer than the result is wide, are
+/// cut.
+static constexpr int64_t longSum = 2048;
+
+MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
+  MatmulPlan plan;
+  bool widenLhs = s.lhs != DataType::F32, widenRhs = s.rhs != DataType::F32;
+  bool narrowOut = s.out != DataType::F32;
+  if (s.batch == 1 && s.k >= longSum && s.k >= 4 * std::max(s.m, s.n) &&
+      s.m * s.n <= 1024 * 1024) {
+    // Panels of both sides in the cache; at most 32 partial results.
+    int64_t chunk = std::max<int64_t>(panelFloats / std::max<int64_t>(s.m + s.n, 1), 256);
+    chunk = std::max(chunk, ceilDiv(s.k, 32));
+    plan.sumChunk = std::min(alignUp(chunk), s.k);
+    plan.chunks = ceilDiv(s.k, plan.sumChunk);
+    plan.threadBytes = alignUp(widenLhs ? plan.sumChunk * s.m * 4 : 0) +
+                       alignUp(widenRhs ? plan.sumChunk * s.n * 4 : 0);
+    plan.partialBytes = alignUp(s.m * s.n * 4) * plan.chunks;
+    return plan;
+  }
+  int64_t rows = panelFloats / std::max<int64_t>(s.k + s.n, 1);
+  plan.rowChunk = std::min(std::clamp<int64_t>(rows / 16 * 16, 48, 512),
+                           std::max<int64_t>(s.m, 1));
+  plan.chunks = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowChunk);
+  if (widenRhs)
+    plan.rhsBytes = alignUp(s.k * s.n * 4) * (s.sharedRhs ? 1 : s.batch);
+  plan.threadBytes = alignUp(widenLhs ? plan.rowChunk * s.k * 4 : 0) +
+                     alignUp(narrowOut ? plan.rowChunk * s.n * 4 : 0);
+  return plan;
+}
+
+bool mpt::rt::getMatmulShape(const Instruction &call, MatmulShape &s) {
+  if (call.numInputs < 2 || call.numOutputs != 1 || call.ints.size() < 4)
+    return false;
+  const BufferRef &lhs = call.refs[0], &rhs = call.refs[1],
+                  &out = call.refs[call.numInputs];
+  size_t rank = lhs.dims.size();
+  if (rank < 2 || rhs.dims.size() < 2 || out.dims.size() != rank)
+    return false;
+  s.transposeLhs = call.ints[0];
+  s.transposeRhs = call.ints[1];
+  s.m = lhs.dims[rank - (s.transposeLhs ? 1 : 2)];
+  s.k = lhs.dims[rank - (s.transposeLhs ? 2 : 1)];
+  size_t rhsRank = rhs.dims.size();
+  s.n = rhs.dims[rhsRank - (s.transposeRhs ? 2 : 1)];
+  s.batch = 1;
+  for (size_t i = 0; i + 2 < rank; ++i)
+    s.batch *= lhs.dims[i];
+  s.sharedRhs = rhsRank == 2;
+  s.lhs = lhs.type;
+  s.rhs = rhs.type;
+  s.out = out.type;
+  int64_t rhsK = rhs.dims[rhsRank - (s.transposeRhs ? 1 : 2)];
+  bool biasFits = !call.ints[2] || (call.numInputs == 3 &&
+                                    call.refs[2].count() == s.n);
+  return rhsK == s.k && out.count() == s.batch * s.m * s.n && biasFits &&
+         rhs.count() == (s.sharedRhs ? 1 : s.batch) * s.k * s.n;
+}
+
+int64_t mpt::rt::getConvChunk(int64_t images) {
+  // At most 16 tasks, whose partial filter gradients are added in order.
+  return std::max<int64_t>(1, ceilDiv(images, 16));
+}
+
+/// f32 copies of what a convolution reads or writes in another type, and the
+/// partial filter gradients.
+static int64_t getConvWorkspace(const Instruction &call) {
+  int64_t bytes = 0;
+  uint32_t operands = std::min<uint32_t>(call.numInputs, 2) + call.numOutputs;
+  for (uint32_t i = 0; i < operands; ++i) {
+    const BufferRef &ref = i < 2 && i < call.numInputs
+                               ? call.refs[i]
+                               : call.refs[call.numInputs];
+    if (ref.type != DataType::F32)
+      bytes += alignUp(ref.count() * 4);
+  }
+  if (static_cast<CallId>(call.target) == CallId::Conv2DFilterGrad) {
+    int64_t images = call.refs[0].dims.empty() ? 1 : call.refs[0].dims[0];
+    int64_t chunks = ceilDiv(std::max<int64_t>(images, 1), getConvChunk(images));
+    bytes += alignUp(call.refs[call.numInputs].count() * 4) * chunks;
+  }
+  return bytes;
+}
+
+int64_t mpt::rt::getCallWorkspace(const Instruction &call, int64_t maxThreads) {
+  switch (static_cast<CallId>(call.target)) {
+  case CallId::Matmul: {
+    MatmulShape shape;
+    return getMatmulShape(call, shape)
+               ? planMatmul(shape).workspaceBytes(maxThreads)
+               : 0;
+  }
+  case CallId::Conv2D:
+  case CallId::Conv2DInputGrad:
+  case CallId::Conv2DFilterGrad:
+    return getConvWorkspace(call);
+  case CallId::ScatterAdd:
+    // f32 sums of a narrow table.
+    return call.refs[call.numInputs].type == DataType::F32
+               ? 0
+               : alignUp(call.refs[call.numInputs].count() * 4);
+  default:
+    return 0;
+  }
+}

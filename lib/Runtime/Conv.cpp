@@ -1,0 +1,281 @@
+//===- Conv.cpp - Convolutions through oneDNN -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Convolutions, NHWC by HWIO: oneDNN's f32 primitives on chunks of images, one
+/// thread each, with filters repacked into the layout that oneDNN likes once a
+/// run. Other types are widened to f32 and the result rounded once. Filter
+/// gradients of the chunks are added in order.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Call.h"
+#include "Convert.h"
+#include "OneDnn.h"
+#include "Parallel.h"
+#include "mpt/Runtime/CallPlan.h"
+
+#include <algorithm>
+#include <atomic>
+
+using namespace mpt::rt;
+
+namespace {
+
+int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// The convolution of one chunk of images, and its gradients.
+class ChunkConv {
+public:
+  bool init(CallId kind, const std::vector<int64_t> &x,
+            const std::vector<int64_t> &filter, const std::vector<int64_t> &y,
+            const std::vector<int64_t> &a, int64_t images, int64_t threads) {
+    int64_t groups = a[8], in = filter[2], out = filter[3];
+    int64_t kh = filter[0], kw = filter[1];
+    auto image = [&](dnnl_memory_desc_t &desc, const std::vector<int64_t> &d) {
+      return makeDesc(desc, {images, d[3], d[1], d[2]},
+                      {d[1] * d[2] * d[3], 1, d[2] * d[3], d[3]});
+    };
+    std::vector<int64_t> dims = {out, in, kh, kw};
+    std::vector<int64_t> strides = {1, out, kw * in * out, in * out};
+    if (groups > 1) {
+      dims = {groups, out / groups, in, kh, kw};
+      strides = {out / groups, 1, out, kw * in * out, in * out};
+    }
+    dnnl_memory_desc_t source, target, any;
+    if (!image(source, x) || !image(target, y) || !makeDesc(plain, dims, strides) ||
+        dnnl_memory_desc_init_by_tag(&any, static_cast<int>(dims.size()), dims.data(),
+                                     dnnl_f32, dnnl_format_tag_any) != dnnl_success)
+      return false;
+    int64_t step[2] = {a[0], a[1]}, low[2] = {a[2], a[4]}, high[2] = {a[3], a[5]},
+            dilation[2] = {a[6] - 1, a[7] - 1};
+    dnnl_convolution_desc_t forward, desc;
+    if (dnnl_dilated_convolution_forward_desc_init(
+            &forward, dnnl_forward_training, dnnl_convolution_direct, &source, &any,
+            nullptr, &target, step, dilation, low, high) != dnnl_success)
+      return false;
+    if (kind == CallId::Conv2D) {
+      if (!conv.init(&forward, nullptr))
+        return false;
+      packed = conv.query(dnnl_query_weights_md);
+      return conv.setArguments({{DNNL_ARG_SRC, source},
+                                {DNNL_ARG_WEIGHTS, packed},
+                                {DNNL_ARG_DST, target}},
+                               threads);
+    }
+    Primitive hint;
+    if (!hint.init(&forward, nullptr))
+      return false;
+    if (kind == CallId::Conv2DInputGrad) {
+      if (dnnl_dilated_convolution_backward_data_desc_init(
+              &desc, dnnl_convolution_direct, &source, &any, &target, step, dilation,
+              low, high) != dnnl_success ||
+          !conv.init(&desc, hint.getDesc()))
+        return false;
+      packed = conv.query(dnnl_query_weights_md);
+      return conv.setArguments({{DNNL_ARG_DIFF_SRC, source},
+                                {DNNL_ARG_WEIGHTS, packed},
+                                {DNNL_ARG_DIFF_DST, target}},
+                               threads);
+    }
+    if (dnnl_dilated_convolution_backward_weights_desc_init(
+            &desc, dnnl_convolution_direct, &source, &any, nullptr, &target, step,
+            dilation, low, high) != dnnl_success ||
+        !conv.init(&desc, hint.getDesc()))
+      return false;
+    packed = conv.query(dnnl_query_diff_weights_md);
+    // A thread's filter gradient in oneDNN's layout, then in ours.
+    unpacked.resize(threads);
+    for (std::vector<float> &area : unpacked)
+      area.resize(dnnl_memory_desc_get_size(&packed) / 4 + 16);
+    return conv.setArguments({{DNNL_ARG_SRC, source},
+                              {DNNL_ARG_DIFF_WEIGHTS, packed},
+                              {DNNL_ARG_DIFF_DST, target}},
+                             threads) &&
+           unpack.initReorder(packed, plain) &&
+           unpack.setArguments({{DNNL_ARG_FROM, packed}, {DNNL_ARG_TO, plain}},
+                               threads);
+  }
+
+  Primitive conv, unpack;
+  dnnl_memory_desc_t plain, packed;
+  std::vector<std::vector<float>> unpacked;
+};
+
+float *aligned(std::vector<float> &area) {
+  auto address = reinterpret_cast<uintptr_t>(area.data());
+  return reinterpret_cast<float *>((address + 63) / 64 * 64);
+}
+
+class Conv : public Call {
+public:
+  bool init(const Instruction &instruction, std::string &error) {
+    call = instruction;
+    kind = static_cast<CallId>(call.target);
+    uint32_t inputs = call.numInputs;
+    bool ok = call.ints.size() >= 11 && inputs >= 2 && call.numOutputs == 1;
+    for (uint32_t i = 0; ok && i < 2; ++i)
+      ok = call.refs[i].dims.size() == 4;
+    ok = ok && call.refs[inputs].dims.size() == 4;
+    if (!ok) {
+      error = "the operands of a convolution do not fit together";
+      return false;
+    }
+    // Which buffer is the image, the filter and the output.
+    xIndex = kind == CallId::Conv2DInputGrad ? inputs : 0;
+    filterIndex = kind == CallId::Conv2DFilterGrad ? inputs : 1;
+    yIndex = kind == CallId::Conv2D        ? inputs
+             : kind == CallId::Conv2DInputGrad ? 0
+                                               : 1;
+    hasBias = kind == CallId::Conv2D && call.ints[9] && inputs == 3;
+    epilogue = kind == CallId::Conv2D ? call.ints[10] : 0;
+    if (hasBias)
+      biasRow.resize(call.refs[2].count());
+    return true;
+  }
+
+  bool prepare(int64_t maxThreads, std::string &error) {
+    threads = maxThreads;
+    images = call.refs[xIndex].dims[0];
+    if (images == 0 || call.refs[yIndex].count() == 0)
+      return true;
+    chunk = getConvChunk(images);
+    chunks = (images + chunk - 1) / chunk;
+    for (int64_t size : {chunk, images - chunk * (chunks - 1)}) {
+      ChunkConv &conv = size == chunk ? whole : last;
+      if (!conv.conv.isReady() &&
+          !conv.init(kind, call.refs[xIndex].dims, call.refs[filterIndex].dims,
+                     call.refs[yIndex].dims, call.ints, size, threads)) {
+        error = "oneDNN has no convolution for these shapes";
+        return false;
+      }
+    }
+    if (kind != CallId::Conv2DFilterGrad) {
+      packedFilter.resize(dnnl_memory_desc_get_size(&whole.packed) / 4 + 16);
+      samePacking = images % chunk == 0 ||
+                    dnnl_memory_desc_equal(&whole.packed, &last.packed);
+      if (!samePacking)
+        lastPackedFilter.resize(dnnl_memory_desc_get_size(&last.packed) / 4 + 16);
+      if (!preparePack(pack, whole) || (!samePacking && !preparePack(lastPack, last))) {
+        error = "oneDNN cannot repack this filter";
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool run(void **buffers, int runThreads, std::string &error) override {
+    if (images == 0 || call.refs[yIndex].count() == 0)
+      return true;
+    runThreads = static_cast<int>(std::min<int64_t>(runThreads, threads));
+    char *scratch = static_cast<char *>(buffers[call.numInputs + 1]);
+    float *data[3];
+    for (int i : {0, 1, 2}) {
+      uint32_t index = i < 2 ? i : call.numInputs;
+      const BufferRef &ref = call.refs[index];
+      data[i] = static_cast<float *>(buffers[index]);
+      if (ref.type == DataType::F32)
+        continue;
+      data[i] = reinterpret_cast<float *>(scratch);
+      scratch += alignUp(ref.count() * 4);
+      if (i < 2)
+        widenAll(ref, buffers[index], data[i], runThreads);
+    }
+    auto at = [&](uint32_t index) { return data[index < 2 ? index : 2]; };
+    float *x = at(xIndex), *filter = at(filterIndex), *y = at(yIndex);
+    int64_t xSize = call.refs[xIndex].count() / images;
+    int64_t ySize = call.refs[yIndex].count() / images;
+    if (hasBias)
+      widen(call.refs[2].type, buffers[2], 0, biasRow.data(), biasRow.size());
+    std::atomic<bool> ok{true};
+    if (kind != CallId::Conv2DFilterGrad) {
+      ok = pack.run({filter, aligned(packedFilter)}, 0) &&
+           (samePacking || lastPack.run({filter, aligned(lastPackedFilter)}, 0));
+    }
+    int64_t filterSize = call.refs[filterIndex].count();
+    auto *sums = reinterpret_cast<float *>(scratch);
+    int64_t stride = alignUp(filterSize * 4) / 4;
+    parallelFor(chunks, runThreads, [&](int64_t task, int thread) {
+      int64_t first = task * chunk, size = std::min(chunk, images - first);
+      ChunkConv &conv = size == chunk ? whole : last;
+      if (kind == CallId::Conv2DFilterGrad) {
+        float *area = aligned(conv.unpacked[thread]);
+        if (!conv.conv.run({x + first * xSize, area, y + first * ySize}, thread) ||
+            !conv.unpack.run({area, sums + task * stride}, thread))
+          ok = false;
+        return;
+      }
+      float *packed = size == chunk || samePacking ? aligned(packedFilter)
+                                                   : aligned(lastPackedFilter);
+      if (!conv.conv.run({x + first * xSize, packed, y + first * ySize}, thread)) {
+        ok = false;
+        return;
+      }
+      int64_t channels = call.refs[yIndex].dims[3];
+      if (hasBias || epilogue)
+        for (int64_t i = 0; i < size * ySize; i += channels)
+          finishRow(y + first * ySize + i, hasBias ? biasRow.data() : nullptr,
+                    channels, epilogue);
+    });
+    if (!ok) {
+      error = "oneDNN could not run a convolution";
+      return false;
+    }
+    float *result = data[2];
+    if (kind == CallId::Conv2DFilterGrad) {
+      for (int64_t task = 1; task < chunks; ++task)
+        for (int64_t i = 0; i < filterSize; ++i)
+          sums[i] += sums[task * stride + i];
+      result = sums;
+    }
+    const BufferRef &out = call.refs[call.numInputs];
+    if (kind == CallId::Conv2DFilterGrad || out.type != DataType::F32) {
+      int64_t count = out.count();
+      parallelFor((count + 65535) / 65536, runThreads, [&](int64_t task, int) {
+        int64_t first = task * 65536;
+        narrow(out.type, result + first, buffers[call.numInputs], first,
+               std::min<int64_t>(65536, count - first));
+      });
+    }
+    return true;
+  }
+
+private:
+  bool preparePack(Primitive &primitive, ChunkConv &conv) {
+    return primitive.initReorder(conv.plain, conv.packed) &&
+           primitive.setArguments(
+               {{DNNL_ARG_FROM, conv.plain}, {DNNL_ARG_TO, conv.packed}}, 1);
+  }
+  void widenAll(const BufferRef &ref, void *source, float *target, int runThreads) {
+    int64_t count = ref.count();
+    parallelFor((count + 65535) / 65536, runThreads, [&](int64_t task, int) {
+      int64_t first = task * 65536;
+      widen(ref.type, source, first, target + first,
+            std::min<int64_t>(65536, count - first));
+    });
+  }
+
+  Instruction call;
+  CallId kind = CallId::Conv2D;
+  uint32_t xIndex = 0, filterIndex = 1, yIndex = 2;
+  bool hasBias = false, samePacking = true;
+  int64_t epilogue = 0, images = 0, chunk = 1, chunks = 1, threads = 1;
+  ChunkConv whole, last;
+  Primitive pack, lastPack;
+  std::vector<float> packedFilter, lastPackedFilter, biasRow;
+};
+
+} // namespace
+
+std::unique_ptr<Call> mpt::rt::makeConv(const Instruction &instruction,
+                                        int64_t maxThreads, std::string &error) {
+  auto call = std::make_unique<Conv>();
+  if (!call->init(instruction, error) || !call->prepare(maxThreads, error))
+    return nullptr;
+  return call;
+}

@@ -1,0 +1,234 @@
+//===- Convert.cpp - Float types to and from f32 -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Convert.h"
+
+#include <cmath>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+using namespace mpt::rt;
+
+namespace {
+
+uint32_t bitsOf(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  return bits;
+}
+float floatOf(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+
+uint16_t toBF16(float value) {
+  uint32_t bits = bitsOf(value);
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return static_cast<uint16_t>(bits >> 16 | 0x40); // a quiet NaN
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// A float type with `exponentBits` and `mantissaBits`; `hasInf` is false for
+/// f8E4M3FN, whose largest exponent holds numbers and one NaN.
+struct SmallFloat {
+  int exponentBits, mantissaBits;
+  bool hasInf;
+
+  int bias() const { return (1 << (exponentBits - 1)) - 1; }
+  int largestExponent() const { return (1 << exponentBits) - 1; }
+
+  float widen(uint32_t bits) const {
+    uint32_t mantissa = bits & ((1u << mantissaBits) - 1);
+    int exponent = bits >> mantissaBits & largestExponent();
+    float sign = bits >> (exponentBits + mantissaBits) & 1 ? -1.0f : 1.0f;
+    if (exponent == largestExponent()) {
+      if (hasInf)
+        return mantissa ? std::copysign(NAN, sign) : sign * INFINITY;
+      if (mantissa == (1u << mantissaBits) - 1)
+        return std::copysign(NAN, sign);
+    }
+    if (exponent == 0)
+      return sign * std::ldexp(static_cast<float>(mantissa), 1 - bias() - mantissaBits);
+    return sign * std::ldexp(static_cast<float>(mantissa | 1u << mantissaBits),
+                             exponent - bias() - mantissaBits);
+  }
+
+  uint32_t narrow(float value) const {
+    uint32_t sign = (bitsOf(value) >> 31) << (exponentBits + mantissaBits);
+    uint32_t inf = static_cast<uint32_t>(largestExponent()) << mantissaBits;
+    uint32_t nan = hasInf ? inf | 1u << (mantissaBits - 1)
+                          : inf | ((1u << mantissaBits) - 1);
+    if (std::isnan(value))
+      return sign | nan;
+    double magnitude = std::fabs(static_cast<double>(value));
+    if (magnitude == 0.0)
+      return sign;
+    if (std::isinf(magnitude))
+      return sign | (hasInf ? inf : nan);
+    int exponent;
+    std::frexp(magnitude, &exponent); // magnitude = f * 2^exponent, f in [.5, 1)
+    int scale = std::max(exponent - 1, 1 - bias()) - mantissaBits;
+    // Exact in double; nearbyint rounds to nearest even.
+    auto mantissa =
+        static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -scale)));
+    // The hidden bit adds to the exponent field, and so does a carry.
+    int field = scale + mantissaBits + bias() - 1;
+    uint32_t bits = mantissa + (static_cast<uint32_t>(field) << mantissaBits);
+    uint32_t overflow = hasInf ? inf : nan;
+    return sign | (bits >= overflow ? overflow : bits);
+  }
+};
+
+constexpr SmallFloat f16{5, 10, true};
+constexpr SmallFloat f8E4M3FN{4, 3, false};
+constexpr SmallFloat f8E5M2{5, 2, true};
+
+template <typename T>
+T loadAt(const void *data, int64_t index) {
+  T value;
+  std::memcpy(&value, static_cast<const char *>(data) + index * sizeof(T), sizeof(T));
+  return value;
+}
+template <typename T>
+void storeAt(void *data, int64_t index, T value) {
+  std::memcpy(static_cast<char *>(data) + index * sizeof(T), &value, sizeof(T));
+}
+
+#if defined(__x86_64__)
+bool hasF16C() {
+  static const bool has =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+  return has;
+}
+
+__attribute__((target("avx2,f16c"))) int64_t
+widenF16Vector(const uint16_t *source, float *target, int64_t count) {
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    _mm256_storeu_ps(target + i, _mm256_cvtph_ps(_mm_loadu_si128(
+                                     reinterpret_cast<const __m128i *>(source + i))));
+  return i;
+}
+
+__attribute__((target("avx2,f16c"))) int64_t
+narrowF16Vector(const float *source, uint16_t *target, int64_t count) {
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    _mm_storeu_si128(reinterpret_cast<__m128i *>(target + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(source + i),
+                                     _MM_FROUND_TO_NEAREST_INT));
+  return i;
+}
+
+__attribute__((target("avx2"))) void widenBF16Vector(const uint16_t *source,
+                                                     float *target, int64_t count) {
+  auto *bits = reinterpret_cast<uint32_t *>(target);
+  for (int64_t i = 0; i < count; ++i)
+    bits[i] = static_cast<uint32_t>(source[i]) << 16;
+}
+
+__attribute__((target("avx2"))) int64_t
+narrowBF16Vector(const float *source, uint16_t *target, int64_t count) {
+  const __m256i one = _mm256_set1_epi32(1), half = _mm256_set1_epi32(0x7fff);
+  const __m256i quiet = _mm256_set1_epi32(0x400000);
+  auto round = [&](int64_t at) __attribute__((target("avx2"))) {
+    __m256 value = _mm256_loadu_ps(source + at);
+    __m256i bits = _mm256_castps_si256(value);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), one);
+    __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(half, odd));
+    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+    rounded = _mm256_blendv_epi8(rounded, _mm256_or_si256(bits, quiet), nan);
+    return _mm256_srli_epi32(rounded, 16);
+  };
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    __m256i packed = _mm256_packus_epi32(round(i), round(i + 8));
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(target + i),
+                        _mm256_permute4x64_epi64(packed, 0xd8));
+  }
+  return i;
+}
+#endif
+
+} // namespace
+
+float mpt::rt::toF32(DataType type, const void *data, int64_t index) {
+  switch (type) {
+  case DataType::F64:
+    return static_cast<float>(loadAt<double>(data, index));
+  case DataType::F32:
+    return loadAt<float>(data, index);
+  case DataType::F16:
+    return f16.widen(loadAt<uint16_t>(data, index));
+  case DataType::BF16:
+    return floatOf(static_cast<uint32_t>(loadAt<uint16_t>(data, index)) << 16);
+  case DataType::F8E4M3FN:
+    return f8E4M3FN.widen(loadAt<uint8_t>(data, index));
+  case DataType::F8E5M2:
+    return f8E5M2.widen(loadAt<uint8_t>(data, index));
+  default:
+    return 0.0f;
+  }
+}
+
+void mpt::rt::fromF32(DataType type, void *data, int64_t index, float value) {
+  switch (type) {
+  case DataType::F64:
+    return storeAt<double>(data, index, value);
+  case DataType::F32:
+    return storeAt<float>(data, index, value);
+  case DataType::F16:
+    return storeAt<uint16_t>(data, index, static_cast<uint16_t>(f16.narrow(value)));
+  case DataType::BF16:
+    return storeAt<uint16_t>(data, index, toBF16(value));
+  case DataType::F8E4M3FN:
+    return storeAt<uint8_t>(data, index, static_cast<uint8_t>(f8E4M3FN.narrow(value)));
+  case DataType::F8E5M2:
+    return storeAt<uint8_t>(data, index, static_cast<uint8_t>(f8E5M2.narrow(value)));
+  default:
+    return;
+  }
+}
+
+void mpt::rt::widen(DataType type, const void *source, int64_t index, float *target,
+                    int64_t count) {
+  int64_t i = 0;
+  if (type == DataType::F32) {
+    std::memcpy(target, static_cast<const float *>(source) + index, count * 4);
+    return;
+  }
+#if defined(__x86_64__)
+  auto *halves = static_cast<const uint16_t *>(source) + index;
+  if (type == DataType::BF16 && hasF16C())
+    return widenBF16Vector(halves, target, count);
+  if (type == DataType::F16 && hasF16C())
+    i = widenF16Vector(halves, target, count);
+#endif
+  for (; i < count; ++i)
+    target[i] = toF32(type, source, index + i);
+}
+
+void mpt::rt::narrow(DataType type, const float *source, void *target, int64_t index,
+                     int64_t count) {
+  int64_t i = 0;
+  if (type == DataType::F32) {
+    std::memcpy(static_cast<float *>(target) + index, source, count * 4);
+    return;
+  }
+#if defined(__x86_64__)
+  auto *halves = static_cast<uint16_t *>(target) + index;
+  if (type == DataType::BF16 && hasF16C())
+    i = narrowBF16Vector(source, halves, count);
+  else if (type == DataType::F16 && hasF16C())
+    i = narrowF16Vector(source, halves, count);
+#endif
+  for (; i < count; ++i)
+    fromF32(type, target, index + i, source[i]);
+}

@@ -1,0 +1,129 @@
+//===- OneDnn.cpp - oneDNN primitives that run on one thread -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OneDnn.h"
+#include "Parallel.h"
+
+#include <new>
+
+using namespace mpt::rt;
+
+namespace {
+
+/// While it lives, primitives are made for one thread.
+class OneThread {
+public:
+  OneThread() : before(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before); }
+
+private:
+  int before;
+};
+
+struct Attributes {
+  dnnl_primitive_attr_t handle = nullptr;
+  Attributes() {
+    if (dnnl_primitive_attr_create(&handle) == dnnl_success)
+      dnnl_primitive_attr_set_scratchpad_mode(handle, dnnl_scratchpad_mode_user);
+  }
+  ~Attributes() { dnnl_primitive_attr_destroy(handle); }
+};
+
+} // namespace
+
+dnnl_engine_t mpt::rt::getEngine() {
+  static dnnl_engine_t engine = [] {
+    dnnl_engine_t made = nullptr;
+    dnnl_engine_create(&made, dnnl_cpu, 0);
+    return made;
+  }();
+  return engine;
+}
+
+bool mpt::rt::makeDesc(dnnl_memory_desc_t &desc, std::vector<int64_t> dims,
+                       std::vector<int64_t> strides) {
+  return dnnl_memory_desc_init_by_strides(&desc, static_cast<int>(dims.size()),
+                                          dims.data(), dnnl_f32,
+                                          strides.data()) == dnnl_success;
+}
+
+Primitive::~Primitive() {
+  for (Handles &handles : perThread) {
+    for (dnnl_exec_arg_t &arg : handles.args)
+      dnnl_memory_destroy(arg.memory);
+    dnnl_stream_destroy(handles.stream);
+  }
+  dnnl_primitive_destroy(primitive);
+  dnnl_primitive_desc_destroy(primitiveDesc);
+}
+
+bool Primitive::init(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint) {
+  OneThread one;
+  Attributes attributes;
+  return dnnl_primitive_desc_create(&primitiveDesc, desc, attributes.handle,
+                                    getEngine(), hint) == dnnl_success &&
+         dnnl_primitive_create(&primitive, primitiveDesc) == dnnl_success;
+}
+
+bool Primitive::initReorder(const dnnl_memory_desc_t &from,
+                            const dnnl_memory_desc_t &to) {
+  OneThread one;
+  Attributes attributes;
+  return dnnl_reorder_primitive_desc_create(&primitiveDesc, &from, getEngine(), &to,
+                                            getEngine(), attributes.handle) ==
+             dnnl_success &&
+         dnnl_primitive_create(&primitive, primitiveDesc) == dnnl_success;
+}
+
+dnnl_memory_desc_t Primitive::query(dnnl_query_t what) const {
+  const dnnl_memory_desc_t *desc =
+      dnnl_primitive_desc_query_md(primitiveDesc, what, 0);
+  return desc ? *desc : dnnl_memory_desc_t();
+}
+
+bool Primitive::setArguments(std::vector<Argument> arguments, int64_t threads) {
+  dnnl_memory_desc_t scratch = query(dnnl_query_scratchpad_md);
+  size_t scratchBytes = dnnl_memory_desc_get_size(&scratch);
+  perThread.resize(threads);
+  for (Handles &handles : perThread) {
+    if (dnnl_stream_create(&handles.stream, getEngine(),
+                           dnnl_stream_default_flags) != dnnl_success)
+      return false;
+    auto add = [&](int id, const dnnl_memory_desc_t &desc, void *data) {
+      dnnl_exec_arg_t arg{id, nullptr};
+      bool ok = dnnl_memory_create(&arg.memory, &desc, getEngine(), data) ==
+                dnnl_success;
+      if (ok)
+        handles.args.push_back(arg);
+      return ok;
+    };
+    for (const Argument &argument : arguments)
+      if (!add(argument.id, argument.desc, DNNL_MEMORY_NONE))
+        return false;
+    if (scratchBytes > 0) {
+      handles.scratchpad.reset(new (std::nothrow) char[scratchBytes + 64]);
+      if (!handles.scratchpad)
+        return false;
+      auto address = reinterpret_cast<uintptr_t>(handles.scratchpad.get());
+      if (!add(DNNL_ARG_SCRATCHPAD, scratch,
+               reinterpret_cast<void *>((address + 63) / 64 * 64)))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool Primitive::run(const std::vector<void *> &data, int thread) {
+  Handles &handles = perThread[thread];
+  for (size_t i = 0; i < data.size(); ++i)
+    if (dnnl_memory_set_data_handle(handles.args[i].memory, data[i]) != dnnl_success)
+      return false;
+  return dnnl_primitive_execute(primitive, handles.stream,
+                                static_cast<int>(handles.args.size()),
+                                handles.args.data()) == dnnl_success;
+}

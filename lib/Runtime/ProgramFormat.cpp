@@ -1,0 +1,225 @@
+//===- ProgramFormat.cpp - The serialized program -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Runtime/ProgramFormat.h"
+
+using namespace mpt::rt;
+
+namespace {
+
+class Writer {
+public:
+  template <typename T>
+  void number(T value) {
+    out.append(reinterpret_cast<const char *>(&value), sizeof(T));
+  }
+  void text(const std::string &value) {
+    number<uint32_t>(value.size());
+    out += value;
+  }
+  void ref(const BufferRef &buffer) {
+    number<uint8_t>(static_cast<uint8_t>(buffer.space));
+    number<uint8_t>(static_cast<uint8_t>(buffer.type));
+    number<int64_t>(buffer.offset);
+    numbers(buffer.dims);
+  }
+  template <typename T>
+  void numbers(const std::vector<T> &values) {
+    number<uint32_t>(values.size());
+    for (T value : values)
+      number(value);
+  }
+
+  std::string out;
+};
+
+/// Reads and remembers whether anything was out of bounds.
+class Reader {
+public:
+  Reader(const uint8_t *data, uint64_t size) : at(data), left(size) {}
+
+  template <typename T>
+  T number() {
+    T value = T();
+    if (left < sizeof(T)) {
+      ok = false;
+      return value;
+    }
+    std::memcpy(&value, at, sizeof(T));
+    at += sizeof(T);
+    left -= sizeof(T);
+    return value;
+  }
+  /// A list's length; each entry takes at least `entry` bytes.
+  uint32_t length(uint64_t entry) {
+    uint32_t count = number<uint32_t>();
+    if (count * entry > left) {
+      ok = false;
+      return 0;
+    }
+    return count;
+  }
+  std::string text() {
+    uint32_t count = length(1);
+    std::string value(reinterpret_cast<const char *>(at), count);
+    at += count;
+    left -= count;
+    return value;
+  }
+  template <typename T>
+  std::vector<T> numbers() {
+    std::vector<T> values(length(sizeof(T)));
+    for (T &value : values)
+      value = number<T>();
+    return values;
+  }
+  BufferRef ref() {
+    BufferRef buffer;
+    buffer.space = static_cast<SpaceId>(number<uint8_t>());
+    buffer.type = static_cast<DataType>(number<uint8_t>());
+    buffer.offset = number<int64_t>();
+    buffer.dims = numbers<int64_t>();
+    return buffer;
+  }
+
+  const uint8_t *at;
+  uint64_t left;
+  bool ok = true;
+};
+
+/// Whether the buffer lies in its space.
+bool isInside(const BufferRef &buffer, const Program &program, int64_t inputs) {
+  if (buffer.type > DataType::I1 || buffer.space > SpaceId::Constant ||
+      buffer.offset < 0)
+    return false;
+  int64_t count = 1;
+  for (int64_t dim : buffer.dims)
+    if (dim < 0 || __builtin_mul_overflow(count, dim, &count))
+      return false;
+  int64_t bytes, end;
+  if (__builtin_mul_overflow(count, getSize(buffer.type), &bytes) ||
+      __builtin_add_overflow(buffer.offset, bytes, &end))
+    return false;
+  switch (buffer.space) {
+  case SpaceId::Arena:
+    return end <= program.arenaBytes;
+  case SpaceId::State:
+    return end <= program.stateBytes;
+  case SpaceId::Output:
+    return end <= program.outputBytes;
+  case SpaceId::Input:
+    return buffer.offset < inputs;
+  case SpaceId::Constant:
+    return buffer.offset < static_cast<int64_t>(program.constants.size()) &&
+           bytes <= static_cast<int64_t>(program.constants[buffer.offset].size());
+  }
+  return false;
+}
+
+} // namespace
+
+std::string mpt::rt::writeProgram(const Program &program) {
+  Writer w;
+  w.text(program.name);
+  w.text(program.target);
+  w.text(program.version);
+  for (int64_t value : {program.maxThreads, program.arenaBytes,
+                        program.stateBytes, program.outputBytes})
+    w.number(value);
+  w.number<uint32_t>(program.constants.size());
+  for (const std::string &constant : program.constants)
+    w.text(constant);
+  w.number<uint32_t>(program.tensors.size());
+  for (const NamedTensor &tensor : program.tensors) {
+    w.text(tensor.name);
+    w.text(tensor.role);
+    w.ref(tensor.buffer);
+  }
+  w.number<uint32_t>(program.instructions.size());
+  for (const Instruction &instruction : program.instructions) {
+    w.number<uint8_t>(instruction.isCall);
+    w.number(instruction.target);
+    w.number(instruction.tasks);
+    w.number(instruction.numInputs);
+    w.number(instruction.numOutputs);
+    w.number<uint8_t>(instruction.hasScratch);
+    w.number<uint32_t>(instruction.refs.size());
+    for (const BufferRef &buffer : instruction.refs)
+      w.ref(buffer);
+    w.numbers(instruction.ints);
+    w.numbers(instruction.floats);
+    w.text(instruction.location);
+  }
+  return w.out;
+}
+
+bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernels,
+                          Program &program, std::string &error) {
+  Reader r(data, size);
+  auto fail = [&](const std::string &what) {
+    error = what;
+    return false;
+  };
+  program.name = r.text();
+  program.target = r.text();
+  program.version = r.text();
+  program.maxThreads = r.number<int64_t>();
+  program.arenaBytes = r.number<int64_t>();
+  program.stateBytes = r.number<int64_t>();
+  program.outputBytes = r.number<int64_t>();
+  if (program.maxThreads < 1 || program.arenaBytes < 0 || program.stateBytes < 0 ||
+      program.outputBytes < 0)
+    return fail("the program's sizes are not valid");
+  program.constants.resize(r.length(4));
+  for (std::string &constant : program.constants)
+    constant = r.text();
+  program.tensors.resize(r.length(22));
+  int64_t inputs = 0;
+  for (NamedTensor &tensor : program.tensors) {
+    tensor.name = r.text();
+    tensor.role = r.text();
+    tensor.buffer = r.ref();
+    inputs += tensor.buffer.space == SpaceId::Input;
+  }
+  program.instructions.resize(r.length(34));
+  for (Instruction &instruction : program.instructions) {
+    instruction.isCall = r.number<uint8_t>();
+    instruction.target = r.number<uint32_t>();
+    instruction.tasks = r.number<int64_t>();
+    instruction.numInputs = r.number<uint32_t>();
+    instruction.numOutputs = r.number<uint32_t>();
+    instruction.hasScratch = r.number<uint8_t>();
+    instruction.refs.resize(r.length(14));
+    for (BufferRef &buffer : instruction.refs)
+      buffer = r.ref();
+    instruction.ints = r.numbers<int64_t>();
+    instruction.floats = r.numbers<double>();
+    instruction.location = r.text();
+  }
+  if (!r.ok || r.left != 0)
+    return fail("the program's table is cut short or has extra bytes");
+  for (const NamedTensor &tensor : program.tensors)
+    if (!isInside(tensor.buffer, program, inputs))
+      return fail("tensor '" + tensor.name + "' lies outside its space");
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction &instruction = program.instructions[i];
+    std::string where = "instruction " + std::to_string(i);
+    if (instruction.refs.size() != uint64_t(instruction.numInputs) +
+                                       instruction.numOutputs +
+                                       instruction.hasScratch)
+      return fail(where + " has a wrong number of buffers");
+    if (instruction.isCall
+            ? instruction.target > static_cast<uint32_t>(CallId::RandomMask)
+            : instruction.target >= numKernels)
+      return fail(where + " runs something that is not in the program");
+    for (const BufferRef &buffer : instruction.refs)
+      if (!isInside(buffer, program, inputs))
+        return fail(where + " uses a buffer outside its space");
+  }
+  return true;
+}

@@ -1,0 +1,465 @@
+//===- SimpleCalls.cpp - Library calls that are plain loops -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Call.h"
+#include "Convert.h"
+#include "Parallel.h"
+#include "mpt/Support/Philox.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+using namespace mpt::rt;
+
+namespace {
+
+/// A call that is a function of its buffers.
+class SimpleCall : public Call {
+public:
+  using Body = bool (*)(const Instruction &, void **, int, std::string &);
+  SimpleCall(const Instruction &instruction, Body body)
+      : instruction(instruction), body(body) {}
+  bool run(void **buffers, int threads, std::string &error) override {
+    return body(instruction, buffers, threads, error);
+  }
+
+private:
+  Instruction instruction;
+  Body body;
+};
+
+int64_t readIndex(const BufferRef &ref, const void *data, int64_t i) {
+  return ref.type == DataType::I64 ? static_cast<const int64_t *>(data)[i]
+                                   : static_cast<const int32_t *>(data)[i];
+}
+
+bool checkIndices(const BufferRef &ref, const void *data, int64_t rows,
+                  std::string &error) {
+  for (int64_t i = 0, count = ref.count(); i < count; ++i) {
+    int64_t index = readIndex(ref, data, i);
+    if (index < 0 || index >= rows) {
+      error = "index " + std::to_string(index) + " at position " + std::to_string(i) +
+              " is outside [0, " + std::to_string(rows) + ")";
+      return false;
+    }
+  }
+  return true;
+}
+
+bool runGather(const Instruction &call, void **buffers, int threads,
+               std::string &error) {
+  const BufferRef &table = call.refs[0], &indices = call.refs[1];
+  if (!checkIndices(indices, buffers[1], table.dims[0], error))
+    return false;
+  int64_t row = table.dims[0] ? table.bytes() / table.dims[0] : 0;
+  auto *source = static_cast<const char *>(buffers[0]);
+  auto *target = static_cast<char *>(buffers[2]);
+  int64_t count = indices.count(), perTask = std::max<int64_t>(1, 65536 / std::max<int64_t>(row, 1));
+  parallelFor((count + perTask - 1) / perTask, threads, [&](int64_t task, int) {
+    for (int64_t i = task * perTask; i < std::min(count, (task + 1) * perTask); ++i)
+      std::memcpy(target + i * row, source + readIndex(indices, buffers[1], i) * row, row);
+  });
+  return true;
+}
+
+bool runScatterAdd(const Instruction &call, void **buffers, int threads,
+                   std::string &error) {
+  const BufferRef &indices = call.refs[0], &updates = call.refs[1], &table = call.refs[2];
+  if (!checkIndices(indices, buffers[0], table.dims[0], error))
+    return false;
+  bool isWide = table.type == DataType::F32;
+  auto *sums = static_cast<float *>(isWide ? buffers[2] : buffers[3]);
+  int64_t row = table.dims[0] ? table.count() / table.dims[0] : 0;
+  int64_t count = indices.count();
+  // Tasks own columns, so every sum is in the order of the indices.
+  int64_t perTask = std::max<int64_t>(16, (row + 15) / 16);
+  parallelFor((row + perTask - 1) / perTask, threads, [&](int64_t task, int) {
+    int64_t first = task * perTask, width = std::min(perTask, row - first);
+    for (int64_t r = 0; r < table.dims[0]; ++r)
+      std::fill_n(sums + r * row + first, width, 0.0f);
+    float piece[64];
+    for (int64_t i = 0; i < count; ++i) {
+      float *target = sums + readIndex(indices, buffers[0], i) * row + first;
+      for (int64_t at = 0; at < width; at += 64) {
+        int64_t length = std::min<int64_t>(64, width - at);
+        widen(updates.type, buffers[1], i * row + first + at, piece, length);
+        for (int64_t c = 0; c < length; ++c)
+          target[at + c] += piece[c];
+      }
+    }
+  });
+  if (!isWide)
+    narrow(table.type, sums, buffers[2], 0, table.count());
+  return true;
+}
+
+bool runCopy(const Instruction &call, void **buffers, int threads, std::string &) {
+  int64_t rank = call.ints[0], size = getSize(call.refs[0].type);
+  const int64_t *sizes = &call.ints[1], *srcStrides = sizes + rank + 1,
+                *dstStrides = srcStrides + rank + 1;
+  auto *source = static_cast<const char *>(buffers[0]) + srcStrides[-1] * size;
+  auto *target = static_cast<char *>(buffers[1]) + dstStrides[-1] * size;
+  int64_t total = 1;
+  for (int64_t d = 0; d < rank; ++d)
+    total *= sizes[d];
+  if (total == 0)
+    return true;
+  int64_t inner = rank ? sizes[rank - 1] : 1, rows = total / inner;
+  int64_t srcStep = rank ? srcStrides[rank - 1] : 1, dstStep = rank ? dstStrides[rank - 1] : 1;
+  int64_t perTask = std::max<int64_t>(1, 16384 / inner);
+  parallelFor((rows + perTask - 1) / perTask, threads, [&](int64_t task, int) {
+    for (int64_t r = task * perTask; r < std::min(rows, (task + 1) * perTask); ++r) {
+      int64_t rest = r, from = 0, to = 0;
+      for (int64_t d = rank - 2; d >= 0; --d) {
+        from += rest % sizes[d] * srcStrides[d];
+        to += rest % sizes[d] * dstStrides[d];
+        rest /= sizes[d];
+      }
+      const char *s = source + from * size;
+      char *t = target + to * size;
+      if (srcStep == 1 && dstStep == 1)
+        std::memcpy(t, s, inner * size);
+      else
+        for (int64_t i = 0; i < inner; ++i)
+          std::memcpy(t + i * dstStep * size, s + i * srcStep * size, size);
+    }
+  });
+  return true;
+}
+
+bool runFill(const Instruction &call, void **buffers, int, std::string &) {
+  const BufferRef &out = call.refs[0];
+  double value = call.floats[0];
+  int64_t count = out.count(), size = getSize(out.type);
+  char element[8] = {};
+  if (out.type == DataType::F64) {
+    std::memcpy(element, &value, 8);
+  } else if (out.type <= DataType::F8E5M2) {
+    fromF32(out.type, element, 0, static_cast<float>(value));
+  } else {
+    auto integer = static_cast<int64_t>(value);
+    std::memcpy(element, &integer, size);
+  }
+  auto *target = static_cast<char *>(buffers[0]);
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(target + i * size, element, size);
+  return true;
+}
+
+/// Windows of a pooling, NHWC.
+struct Pool {
+  int64_t n, h, w, c, oh, ow;
+  const int64_t *a;
+  Pool(const BufferRef &x, const BufferRef &y, const std::vector<int64_t> &ints)
+      : n(x.dims[0]), h(x.dims[1]), w(x.dims[2]), c(x.dims[3]), oh(y.dims[1]),
+        ow(y.dims[2]), a(ints.data()) {}
+  int64_t top(int64_t i) const { return i * a[2] - a[4]; }
+  int64_t left(int64_t j) const { return j * a[3] - a[6]; }
+  /// Calls body(row, column) for the elements of window (i, j) that exist.
+  template <typename Body>
+  int64_t forWindow(int64_t i, int64_t j, Body &&body) const {
+    int64_t count = 0;
+    for (int64_t y = std::max<int64_t>(top(i), 0); y < std::min(top(i) + a[0], h); ++y)
+      for (int64_t x = std::max<int64_t>(left(j), 0); x < std::min(left(j) + a[1], w); ++x) {
+        body(y, x);
+        ++count;
+      }
+    return count;
+  }
+  double divisor(int64_t i, int64_t j) const {
+    if (a[8])
+      return static_cast<double>(a[0] * a[1]);
+    return static_cast<double>(std::max<int64_t>(forWindow(i, j, [](int64_t, int64_t) {}), 1));
+  }
+};
+
+bool wins(float value, float best) { return value > best || value != value; }
+
+bool runPool(const Instruction &call, void **buffers, int threads, std::string &) {
+  const BufferRef &x = call.refs[0], &y = call.refs[1];
+  bool isMax = static_cast<CallId>(call.target) == CallId::MaxPool;
+  Pool pool(x, y, call.ints);
+  parallelFor(pool.n * pool.oh, threads, [&](int64_t task, int) {
+    int64_t image = task / pool.oh, i = task % pool.oh;
+    for (int64_t j = 0; j < pool.ow; ++j)
+      for (int64_t c = 0; c < pool.c; ++c) {
+        float best = -std::numeric_limits<float>::infinity(), sum = 0;
+        pool.forWindow(i, j, [&](int64_t row, int64_t column) {
+          float value = toF32(x.type, buffers[0],
+                              ((image * pool.h + row) * pool.w + column) * pool.c + c);
+          if (wins(value, best) && best == best)
+            best = value;
+          sum += value;
+        });
+        float result = isMax ? best : sum / static_cast<float>(pool.divisor(i, j));
+        fromF32(y.type, buffers[1],
+                ((image * pool.oh + i) * pool.ow + j) * pool.c + c, result);
+      }
+  });
+  return true;
+}
+
+/// dx of a pooling. A task owns an image's rows of dx and visits the windows
+/// that touch them in order, so sums have one order.
+bool runPoolGrad(const Instruction &call, void **buffers, int threads, std::string &) {
+  bool isMax = static_cast<CallId>(call.target) == CallId::MaxPoolGrad;
+  const BufferRef &dy = call.refs[0], &dx = call.refs[call.numInputs];
+  void *target = buffers[call.numInputs];
+  Pool pool(dx, dy, call.ints);
+  parallelFor(pool.n * pool.h, threads, [&](int64_t task, int) {
+    int64_t image = task / pool.h, row = task % pool.h;
+    for (int64_t column = 0; column < pool.w; ++column)
+      for (int64_t c = 0; c < pool.c; ++c) {
+        float sum = 0;
+        auto xAt = [&](int64_t y, int64_t x) {
+          return toF32(call.refs[1].type, buffers[1],
+                       ((image * pool.h + y) * pool.w + x) * pool.c + c);
+        };
+        for (int64_t i = 0; i < pool.oh; ++i) {
+          if (row < pool.top(i) || row >= pool.top(i) + pool.a[0])
+            continue;
+          for (int64_t j = 0; j < pool.ow; ++j) {
+            if (column < pool.left(j) || column >= pool.left(j) + pool.a[1])
+              continue;
+            float gradient = toF32(
+                dy.type, buffers[0],
+                ((image * pool.oh + i) * pool.ow + j) * pool.c + c);
+            if (!isMax) {
+              sum += gradient / static_cast<float>(pool.divisor(i, j));
+              continue;
+            }
+            int64_t bestRow = -1, bestColumn = -1;
+            float best = 0;
+            pool.forWindow(i, j, [&](int64_t y, int64_t x) {
+              float value = xAt(y, x);
+              if (bestRow < 0 || (wins(value, best) && best == best)) {
+                best = value;
+                bestRow = y;
+                bestColumn = x;
+              }
+            });
+            if (bestRow == row && bestColumn == column)
+              sum += gradient;
+          }
+        }
+        fromF32(dx.type, target,
+                ((image * pool.h + row) * pool.w + column) * pool.c + c, sum);
+      }
+  });
+  return true;
+}
+
+bool runReduce(const Instruction &call, void **buffers, int threads, std::string &) {
+  const BufferRef &x = call.refs[0], &y = call.refs[1];
+  int64_t kind = call.ints[0], rank = static_cast<int64_t>(x.dims.size());
+  std::vector<int64_t> strides(rank, 1);
+  for (int64_t d = rank - 1; d > 0; --d)
+    strides[d - 1] = strides[d] * x.dims[d];
+  std::vector<int64_t> kept, reduced;
+  int64_t length = 1;
+  for (int64_t d = 0; d < rank; ++d) {
+    bool isReduced = std::find(call.ints.begin() + 1, call.ints.end(), d) != call.ints.end();
+    (isReduced ? reduced : kept).push_back(d);
+    if (isReduced)
+      length *= x.dims[d];
+  }
+  auto offsetOf = [&](int64_t index, const std::vector<int64_t> &dims) {
+    int64_t offset = 0;
+    for (size_t i = dims.size(); i-- > 0;) {
+      offset += index % x.dims[dims[i]] * strides[dims[i]];
+      index /= x.dims[dims[i]];
+    }
+    return offset;
+  };
+  bool isFloat = x.type <= DataType::F8E5M2;
+  parallelFor(y.count(), threads, [&](int64_t out, int) {
+    int64_t base = offsetOf(out, kept);
+    if (!isFloat) {
+      int64_t total = kind == 4 ? 1
+                      : kind == 2 ? std::numeric_limits<int64_t>::min()
+                      : kind == 3 ? std::numeric_limits<int64_t>::max()
+                                  : 0;
+      for (int64_t i = 0; i < length; ++i) {
+        int64_t value = 0;
+        std::memcpy(&value,
+                    static_cast<char *>(buffers[0]) + (base + offsetOf(i, reduced)) * getSize(x.type),
+                    getSize(x.type));
+        if (int64_t unused = 64 - 8 * getSize(x.type))
+          value = static_cast<int64_t>(static_cast<uint64_t>(value) << unused) >> unused;
+        total = kind == 4   ? total * value
+                : kind == 2 ? std::max(total, value)
+                : kind == 3 ? std::min(total, value)
+                            : total + value;
+      }
+      std::memcpy(static_cast<char *>(buffers[1]) + out * getSize(y.type), &total, getSize(y.type));
+      return;
+    }
+    bool isWide = x.type == DataType::F64;
+    double total = kind == 4 ? 1.0
+                   : kind == 2 ? -std::numeric_limits<double>::infinity()
+                   : kind == 3 ? std::numeric_limits<double>::infinity()
+                               : 0.0;
+    for (int64_t i = 0; i < length; ++i) {
+      int64_t at = base + offsetOf(i, reduced);
+      double value = isWide ? static_cast<double *>(buffers[0])[at]
+                            : toF32(x.type, buffers[0], at);
+      if (kind == 2 || kind == 3)
+        total = value != value || total != total ? NAN
+                : kind == 2 ? std::max(total, value) : std::min(total, value);
+      else
+        total = kind == 4 ? total * value : total + value;
+      if (!isWide)
+        total = static_cast<float>(total);
+    }
+    if (kind == 1)
+      total /= static_cast<double>(length);
+    if (y.type == DataType::F64)
+      static_cast<double *>(buffers[1])[out] = total;
+    else
+      fromF32(y.type, buffers[1], out, static_cast<float>(total));
+  });
+  return true;
+}
+
+bool runArgmax(const Instruction &call, void **buffers, int threads, std::string &) {
+  const BufferRef &x = call.refs[0], &y = call.refs[1];
+  int64_t length = x.dims.back();
+  parallelFor(y.count(), threads, [&](int64_t row, int) {
+    int64_t best = 0;
+    auto at = [&](int64_t i) {
+      return x.type == DataType::F64 ? static_cast<double *>(buffers[0])[row * length + i]
+                                     : toF32(x.type, buffers[0], row * length + i);
+    };
+    for (int64_t i = 1; i < length; ++i)
+      if (at(best) == at(best) && (at(i) > at(best) || at(i) != at(i)))
+        best = i;
+    if (y.type == DataType::I64)
+      static_cast<int64_t *>(buffers[1])[row] = best;
+    else
+      static_cast<int32_t *>(buffers[1])[row] = static_cast<int32_t>(best);
+  });
+  return true;
+}
+
+bool runRandomMask(const Instruction &call, void **buffers, int threads, std::string &) {
+  uint64_t seed, attempt;
+  std::memcpy(&seed, buffers[0], 8);
+  std::memcpy(&attempt, buffers[1], 8);
+  uint32_t threshold = mpt::dropoutThreshold(call.floats[0]);
+  auto *mask = static_cast<uint8_t *>(buffers[2]);
+  int64_t count = call.refs[2].count(), perTask = 4096;
+  parallelFor((count + perTask - 1) / perTask, threads, [&](int64_t task, int) {
+    for (int64_t i = task * perTask; i < std::min(count, (task + 1) * perTask); i += 4) {
+      auto words = mpt::philoxBlock(seed, static_cast<uint32_t>(call.ints[0]), attempt, i / 4);
+      for (int64_t lane = 0; lane < std::min<int64_t>(4, count - i); ++lane)
+        mask[i + lane] = words[lane] >= threshold;
+    }
+  });
+  return true;
+}
+
+/// Whether an instruction has the buffers and attributes its body reads.
+bool fits(const Instruction &call) {
+  auto ranks = [&](size_t index, size_t rank) {
+    return call.refs[index].dims.size() == rank;
+  };
+  auto isIndex = [&](size_t index) {
+    return call.refs[index].type == DataType::I32 || call.refs[index].type == DataType::I64;
+  };
+  size_t in = call.numInputs, ints = call.ints.size();
+  if (call.numOutputs != 1)
+    return false;
+  switch (static_cast<CallId>(call.target)) {
+  case CallId::Gather:
+    return in == 2 && isIndex(1) && !call.refs[0].dims.empty() &&
+           call.refs[0].type == call.refs[2].type && call.refs[0].dims[0] > 0 &&
+           call.refs[2].count() ==
+               call.refs[1].count() * (call.refs[0].count() / call.refs[0].dims[0]);
+  case CallId::ScatterAdd:
+    return in == 2 && isIndex(0) && !call.refs[2].dims.empty() &&
+           (call.refs[2].type == DataType::F32 || call.hasScratch);
+  case CallId::Copy: {
+    if (in != 1 || ints < 1 || call.ints[0] < 0 ||
+        ints != static_cast<size_t>(3 * call.ints[0] + 3))
+      return false;
+    // Both sides' farthest elements lie inside their buffers.
+    int64_t rank = call.ints[0];
+    for (int side = 0; side < 2; ++side) {
+      const int64_t *offset = &call.ints[1 + rank + side * (rank + 1)];
+      int64_t low = *offset, high = *offset;
+      for (int64_t d = 0; d < rank; ++d) {
+        if (call.ints[1 + d] == 0)
+          return true;
+        int64_t reach = (call.ints[1 + d] - 1) * offset[1 + d];
+        (reach < 0 ? low : high) += reach;
+      }
+      if (low < 0 || high >= call.refs[side].count())
+        return false;
+    }
+    return call.refs[0].type == call.refs[1].type;
+  }
+  case CallId::Fill:
+    return in == 0 && call.floats.size() == 1;
+  case CallId::MaxPool:
+  case CallId::AvgPool:
+    return in == 1 && ints == 9 && ranks(0, 4) && ranks(1, 4);
+  case CallId::MaxPoolGrad:
+    return in == 2 && ints == 9 && ranks(0, 4) && ranks(1, 4) && ranks(2, 4);
+  case CallId::AvgPoolGrad:
+    return in == 1 && ints == 9 && ranks(0, 4) && ranks(1, 4);
+  case CallId::Reduce:
+    return in == 1 && ints >= 1;
+  case CallId::Argmax:
+    return in == 1 && !call.refs[0].dims.empty() && call.refs[0].dims.back() > 0 && isIndex(1);
+  case CallId::RandomMask:
+    return in == 2 && ints == 1 && call.floats.size() == 1;
+  default:
+    return false;
+  }
+}
+
+} // namespace
+
+std::unique_ptr<Call> mpt::rt::makeSimpleCall(const Instruction &call,
+                                              std::string &error) {
+  if (!fits(call)) {
+    error = "the operands of a library call do not fit together";
+    return nullptr;
+  }
+  SimpleCall::Body body = nullptr;
+  switch (static_cast<CallId>(call.target)) {
+  case CallId::Gather: body = runGather; break;
+  case CallId::ScatterAdd: body = runScatterAdd; break;
+  case CallId::Copy: body = runCopy; break;
+  case CallId::Fill: body = runFill; break;
+  case CallId::MaxPool:
+  case CallId::AvgPool: body = runPool; break;
+  case CallId::MaxPoolGrad:
+  case CallId::AvgPoolGrad: body = runPoolGrad; break;
+  case CallId::Reduce: body = runReduce; break;
+  case CallId::Argmax: body = runArgmax; break;
+  default: body = runRandomMask; break;
+  }
+  return std::make_unique<SimpleCall>(call, body);
+}
+
+std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &instruction,
+                                        int64_t maxThreads, std::string &error) {
+  switch (static_cast<CallId>(instruction.target)) {
+  case CallId::Matmul:
+    return makeMatmul(instruction, maxThreads, error);
+  case CallId::Conv2D:
+  case CallId::Conv2DInputGrad:
+  case CallId::Conv2DFilterGrad:
+    return makeConv(instruction, maxThreads, error);
+  default:
+    return makeSimpleCall(instruction, error);
+  }
+}
