@@ -16,9 +16,9 @@
 #define MPT_INITALL_H
 
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mpt/Conversion/Passes.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Pipelines/Pipelines.h"
 #include "mpt/Transforms/Passes.h"
 
 namespace mpt {
@@ -37,9 +37,7 @@ inline void registerAllPasses() {
   registerSpecializePass();
   registerTrainStepPass();
   registerMPTConversionPasses();
-  mlir::PassPipelineRegistration<>(
-      "mpt-program-to-llvm", "From a planned program to LLVM dialect",
-      buildProgramToLLVMPipeline);
+  registerPipelines();
 }
 
 } // namespace mpt

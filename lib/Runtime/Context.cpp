@@ -15,7 +15,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <map>
 #include <new>
 #include <thread>
 
@@ -71,7 +70,6 @@ struct mpt_rt_context {
   Program program;
   AlignedBlock arena, state, output;
   std::vector<AlignedBlock> constants;
-  std::map<std::string, size_t> tensorByName;
   /// The bound input data, by the input's number, and its tensor.
   std::vector<const void *> inputs;
   std::vector<size_t> inputTensors;
@@ -99,10 +97,6 @@ struct mpt_rt_context {
   }
 
   int open(const mpt_program_desc *desc);
-  const NamedTensor *find(const char *name) {
-    auto it = tensorByName.find(name ? name : "");
-    return it == tensorByName.end() ? nullptr : &program.tensors[it->second];
-  }
 };
 
 int mpt_rt_context::open(const mpt_program_desc *desc) {
@@ -145,10 +139,6 @@ int mpt_rt_context::open(const mpt_program_desc *desc) {
                     std::to_string(program.arenaBytes + program.stateBytes) + " bytes");
   for (size_t i = 0; i < program.tensors.size(); ++i) {
     const NamedTensor &tensor = program.tensors[i];
-    bool isOutput = tensor.buffer.space == SpaceId::Output;
-    // An output may have an argument's name; the argument comes first.
-    if (!tensorByName.emplace(tensor.name, i).second && !isOutput)
-      return fail(MPT_RT_INVALID_PROGRAM, "two tensors are named '" + tensor.name + "'");
     if (tensor.buffer.space == SpaceId::Input) {
       inputTensors.resize(std::max<size_t>(inputTensors.size(), tensor.buffer.offset + 1));
       inputTensors[tensor.buffer.offset] = i;
@@ -284,17 +274,26 @@ int mpt_rt_write(mpt_rt_context *context, const char *name, const void *data,
   return MPT_RT_OK;
 }
 
-int mpt_rt_read(mpt_rt_context *context, const char *name, void *data, size_t bytes) {
+/// Copies a tensor of `space` out.
+static int readTensor(mpt_rt_context *context, const char *name, void *data,
+                      size_t bytes, SpaceId wanted, const char *what) {
   if (!context)
     return MPT_RT_INVALID_ARGUMENT;
   const NamedTensor *tensor = findChecked(
-      context, name, data, bytes,
-      [](SpaceId space) { return space == SpaceId::State || space == SpaceId::Output; },
-      "state or output");
+      context, name, data, bytes, [&](SpaceId space) { return space == wanted; }, what);
   if (!tensor)
     return MPT_RT_INVALID_ARGUMENT;
   std::memcpy(data, context->addressOf(tensor->buffer), bytes);
   return MPT_RT_OK;
+}
+
+int mpt_rt_read(mpt_rt_context *context, const char *name, void *data, size_t bytes) {
+  return readTensor(context, name, data, bytes, SpaceId::State, "state");
+}
+
+int mpt_rt_read_output(mpt_rt_context *context, const char *name, void *data,
+                       size_t bytes) {
+  return readTensor(context, name, data, bytes, SpaceId::Output, "output");
 }
 
 int mpt_rt_bind(mpt_rt_context *context, const char *name, const void *data,
@@ -321,6 +320,9 @@ int mpt_rt_run(mpt_rt_context *context) {
           MPT_RT_INVALID_ARGUMENT,
           "input '" + context->program.tensors[context->inputTensors[i]].name +
               "' is not bound");
+  // Inside a call oneDNN must not spread over threads by itself: its sums would
+  // depend on how many there are.
+  OneThread one;
   using Clock = std::chrono::steady_clock;
   for (size_t i = 0; i < context->steps.size(); ++i) {
     Step &step = context->steps[i];

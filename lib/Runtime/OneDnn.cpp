@@ -15,16 +15,6 @@ using namespace mpt::rt;
 
 namespace {
 
-/// While it lives, primitives are made for one thread.
-class OneThread {
-public:
-  OneThread() : before(omp_get_max_threads()) { omp_set_num_threads(1); }
-  ~OneThread() { omp_set_num_threads(before); }
-
-private:
-  int before;
-};
-
 struct Attributes {
   dnnl_primitive_attr_t handle = nullptr;
   Attributes() {

@@ -57,6 +57,19 @@ void parallelFor(int64_t tasks, int threads, Body &&body) {
       &shared, static_cast<unsigned>(threads), 0);
 }
 
+/// While it lives, libgomp gives this thread's own parallel regions (oneDNN's)
+/// one thread. parallelFor is not affected.
+class OneThread {
+public:
+  OneThread() : before(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before); }
+  OneThread(const OneThread &) = delete;
+  OneThread &operator=(const OneThread &) = delete;
+
+private:
+  int before;
+};
+
 } // namespace mpt::rt
 
 #endif // MPT_LIB_RUNTIME_PARALLEL_H

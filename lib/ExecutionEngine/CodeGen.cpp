@@ -1,0 +1,181 @@
+//===- CodeGen.cpp - Programs as machine code -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/ExecutionEngine/CodeGen.h"
+#include "mpt/Conversion/Passes.h"
+#include "mpt/Pipelines/Pipelines.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace mpt;
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+mpt::createTargetMachine(llvm::StringRef cpu) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (!builder)
+    return builder.takeError();
+  if (builder->getTargetTriple().getArch() != llvm::Triple::x86_64)
+    return llvm::createStringError("code is generated for x86-64 only, this is " +
+                                   builder->getTargetTriple().str());
+  if (cpu != "native") {
+    builder->setCPU(cpu.str());
+    builder->getFeatures() = llvm::SubtargetFeatures();
+  }
+  builder->setRelocationModel(llvm::Reloc::PIC_);
+  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  auto machine = builder->createTargetMachine();
+  if (!machine)
+    return machine.takeError();
+  if (!(*machine)->getMCSubtargetInfo()->isCPUStringValid((*machine)->getTargetCPU()))
+    return llvm::createStringError("unknown CPU '" + cpu +
+                                   "'; use native or a name that clang's -mcpu takes");
+  return machine;
+}
+
+/// The first error that is emitted while it lives, as a message.
+namespace {
+class FirstMessage {
+public:
+  explicit FirstMessage(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return failure();
+          if (text.empty()) {
+            llvm::raw_string_ostream os(text);
+            os << diagnostic.getLocation() << ": " << diagnostic;
+          }
+          return success();
+        }) {}
+  llvm::Error take(llvm::StringRef otherwise) {
+    return llvm::createStringError(text.empty() ? otherwise.str() : text);
+  }
+
+private:
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
+                   llvm::TargetMachine &machine, int64_t maxThreads) {
+  MLIRContext *mlirContext = module.getContext();
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  mlirContext->appendDialectRegistry(registry);
+
+  FirstMessage message(mlirContext);
+  PassManager passes(mlirContext, ModuleOp::getOperationName());
+  if (module.getOps<ProgramOp>().empty()) {
+    PlanStepOptions plan;
+    plan.target = "x86_64 " + machine.getTargetCPU().str();
+    plan.maxThreads = maxThreads;
+    buildPlanStepPipeline(passes, plan);
+  }
+  buildProgramToLLVMPipeline(passes);
+  if (failed(passes.run(module)))
+    return message.take("the step could not be compiled");
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateModuleToLLVMIR(module, context, "mpt_program");
+  if (!llvmModule)
+    return message.take("the step could not be translated to LLVM IR");
+  llvmModule->setTargetTriple(machine.getTargetTriple());
+  llvmModule->setDataLayout(machine.createDataLayout());
+  for (llvm::Function &function : *llvmModule) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    // Only the descriptor is seen from outside.
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+  auto optimize = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, &machine);
+  if (llvm::Error error = optimize(llvmModule.get()))
+    return std::move(error);
+  return llvmModule;
+}
+
+static llvm::Expected<std::pair<std::string, std::vector<std::string>>> findLinker() {
+  llvm::StringRef llvmTools[] = {"/usr/lib/llvm-22/bin"};
+  for (auto found : {llvm::sys::findProgramByName("ld.lld", llvmTools),
+                     llvm::sys::findProgramByName("ld.lld")})
+    if (found)
+      return std::pair(*found, std::vector<std::string>{"-shared"});
+  if (auto cc = llvm::sys::findProgramByName("cc"))
+    return std::pair(*cc, std::vector<std::string>{"-shared", "-nostdlib"});
+  return llvm::createStringError(
+      "no linker: neither ld.lld nor cc is on the path; install lld-22 or gcc");
+}
+
+llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
+                                    llvm::TargetMachine &machine,
+                                    llvm::StringRef path) {
+  auto linker = findLinker();
+  if (!linker)
+    return linker.takeError();
+  llvm::SmallString<128> object, library;
+  auto fail = [&](const llvm::Twine &what) {
+    llvm::sys::fs::remove(object);
+    llvm::sys::fs::remove(library);
+    return llvm::createStringError(what);
+  };
+  int descriptor;
+  if (std::error_code code = llvm::sys::fs::createTemporaryFile(
+          "mpt-program", "o", descriptor, object))
+    return fail("cannot make a temporary file: " + code.message());
+  {
+    llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
+    llvm::legacy::PassManager passes;
+    if (machine.addPassesToEmitFile(passes, os, nullptr,
+                                    llvm::CodeGenFileType::ObjectFile))
+      return fail("this target has no object files");
+    passes.run(module);
+    os.flush();
+    if (os.has_error()) {
+      std::string why = os.error().message();
+      os.clear_error();
+      return fail("cannot write " + object + ": " + why);
+    }
+  }
+  // Beside the target, so that the last step is a rename.
+  std::string model = (path + ".%%%%%%.tmp").str();
+  if (std::error_code code = llvm::sys::fs::createUniqueFile(model, library))
+    return fail("cannot write " + path + ": " + code.message());
+  std::vector<std::string> arguments = {linker->first};
+  llvm::append_range(arguments, linker->second);
+  arguments.insert(arguments.end(), {"-o", library.str().str(), object.str().str(), "-lm"});
+  if (!llvm::StringRef(linker->first).ends_with("cc"))
+    arguments.insert(arguments.end(), {"-L/lib/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu", "-lc"});
+  std::vector<llvm::StringRef> refs(arguments.begin(), arguments.end());
+  std::string why;
+  if (llvm::sys::ExecuteAndWait(linker->first, refs, std::nullopt, {}, 0, 0, &why))
+    return fail(linker->first + " could not link the program" +
+                (why.empty() ? std::string() : ": " + why));
+  if (std::error_code code = llvm::sys::fs::rename(library, path))
+    return fail("cannot write " + path + ": " + code.message());
+  llvm::sys::fs::remove(object);
+  return llvm::Error::success();
+}

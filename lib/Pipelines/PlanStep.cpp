@@ -1,0 +1,40 @@
+//===- PlanStep.cpp - From a training step to a program -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Conversion/Passes.h"
+#include "mpt/Pipelines/Pipelines.h"
+#include "mpt/Transforms/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mpt;
+
+void mpt::buildPlanStepPipeline(OpPassManager &passes,
+                                const PlanStepOptions &options) {
+  passes.addPass(createDecomposePass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createFuseKernelsPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  AssignSlotsPassOptions slots;
+  slots.function = options.function;
+  slots.target = options.target;
+  slots.maxThreads = options.maxThreads;
+  passes.addPass(createAssignSlotsPass(slots));
+}
+
+void mpt::registerPipelines() {
+  PassPipelineRegistration<PlanStepOptions>(
+      "mpt-plan-step", "From a training step to a planned program",
+      buildPlanStepPipeline);
+  PassPipelineRegistration<>("mpt-program-to-llvm",
+                             "From a planned program to the LLVM dialect",
+                             buildProgramToLLVMPipeline);
+}
