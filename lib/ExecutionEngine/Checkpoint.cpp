@@ -8,6 +8,7 @@
 
 #include "mpt/ExecutionEngine/Checkpoint.h"
 #include "mpt/ExecutionEngine/SafetensorsIO.h"
+#include "mpt/Support/Version.h"
 
 using namespace mpt;
 
@@ -19,6 +20,7 @@ llvm::Error mpt::saveCheckpoint(llvm::StringRef path,
   return writeSafetensors(
       path, checkpoint.state,
       {{"mpt.checkpoint", kFormat.str()},
+       {"mpt.version", kVersion},
        {"mpt.attempt", std::to_string(checkpoint.attempt)},
        {"mpt.skipped", std::to_string(checkpoint.skipped)},
        {"mpt.seed", std::to_string(checkpoint.seed)},
@@ -53,6 +55,15 @@ llvm::Expected<Checkpoint> mpt::loadCheckpoint(llvm::StringRef path) {
   if (format->second != kFormat)
     return createFileMessage(path, "expected checkpoint format " + kFormat +
                                        ", found " + format->second);
+  auto version = file->getMetadata().find("mpt.version");
+  if (version == file->getMetadata().end() || version->second != kVersion)
+    return createFileMessage(path,
+                             llvm::Twine("expected a checkpoint of MPT ") +
+                                 kVersion + ", found " +
+                                 (version == file->getMetadata().end()
+                                      ? "one without a version"
+                                      : "one of " + version->second) +
+                                 "; its parameters can be read with --init");
   Checkpoint checkpoint;
   if (llvm::Error error =
           readNumber(*file, path, "mpt.attempt", checkpoint.attempt))

@@ -21,6 +21,7 @@
 #include "mpt/ExecutionEngine/FileIO.h"
 #include "mpt/ExecutionEngine/LossPlot.h"
 #include "mpt/ExecutionEngine/SafetensorsIO.h"
+#include "mpt/Support/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
@@ -421,7 +422,7 @@ int mpt::mptRunMain(llvm::ArrayRef<const char *> arguments,
     if (options->help)
       printRunHelp(llvm::outs());
     else
-      llvm::outs() << "mpt-run " << MPT_VERSION_STRING << '\n';
+      llvm::outs() << "mpt-run " << kVersion << '\n';
     return 0;
   }
   std::signal(SIGINT, requestInterrupt);

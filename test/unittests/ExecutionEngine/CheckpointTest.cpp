@@ -10,6 +10,7 @@
 #include "FakeEngine.h"
 #include "TestHelpers.h"
 #include "mpt/ExecutionEngine/SafetensorsIO.h"
+#include "mpt/Support/Version.h"
 #include "gtest/gtest.h"
 
 using namespace mpt;
@@ -66,13 +67,21 @@ TEST_F(CheckpointTest, RefusesOtherFiles) {
       writeSafetensors(path, make().state, {{"mpt.checkpoint", "99"}}));
   EXPECT_EQ(message(loadCheckpoint(path)),
             path + ": expected checkpoint format 1, found 99");
+  llvm::cantFail(writeSafetensors(
+      path, make().state, {{"mpt.checkpoint", "1"}, {"mpt.version", "0.0.1"}}));
+  EXPECT_EQ(message(loadCheckpoint(path)),
+            path + ": expected a checkpoint of MPT " + kVersion +
+                ", found one of 0.0.1; its parameters can be read with --init");
   llvm::cantFail(
-      writeSafetensors(path, make().state, {{"mpt.checkpoint", "1"}}));
+      writeSafetensors(path, make().state,
+                       {{"mpt.checkpoint", "1"}, {"mpt.version", kVersion}}));
   EXPECT_EQ(message(loadCheckpoint(path)),
             path + ": expected a number for mpt.attempt in the metadata, found "
                    "nothing");
-  llvm::cantFail(writeSafetensors(
-      path, make().state, {{"mpt.checkpoint", "1"}, {"mpt.attempt", "-1"}}));
+  llvm::cantFail(writeSafetensors(path, make().state,
+                                  {{"mpt.checkpoint", "1"},
+                                   {"mpt.version", kVersion},
+                                   {"mpt.attempt", "-1"}}));
   EXPECT_EQ(message(loadCheckpoint(path)),
             path + ": expected a number for mpt.attempt in the metadata, found "
                    "'-1'");
