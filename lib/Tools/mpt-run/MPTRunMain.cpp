@@ -12,7 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Tools/mpt-run/MPTRunMain.h"
+#include "mpt/Tools/MPTRunMain.h"
 #include "FirstError.h"
 #include "Options.h"
 #include "StepBuilder.h"
@@ -24,6 +24,7 @@
 #include "mpt/Support/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
@@ -107,8 +108,11 @@ llvm::Error Run::chooseEngine() {
 llvm::Expected<std::unique_ptr<StepEngine>>
 Run::createEngine(PreparedFunction prepared) {
   FirstError error(&context);
-  auto made = engine->create(std::move(prepared.module), prepared.name,
-                             options.threads);
+  EngineOptions engineOptions;
+  engineOptions.threads = options.threads;
+  engineOptions.profile = options.profile;
+  auto made =
+      engine->create(std::move(prepared.module), prepared.name, engineOptions);
   if (made)
     return made;
   std::string reason = llvm::toString(made.takeError());
@@ -358,8 +362,10 @@ llvm::Error Run::report() {
     std::vector<LossCurve> curves;
     for (const RunSummary &summary : summaries)
       curves.push_back(summary.training.curve);
-    std::string svg = renderLossPlot(curves, options.model + ": loss of @" +
-                                                 function.getName().str());
+    std::string svg =
+        renderLossPlot(curves, (llvm::sys::path::filename(options.model) +
+                                ": loss of @" + function.getName())
+                                   .str());
     if (llvm::Error error = writeFileAtomically(
             options.plot, [&](ByteSink &sink) { return sink.append(svg); }))
       return error;

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_TOOLS_MPT_RUN_MPTRUNMAIN_H
-#define MPT_TOOLS_MPT_RUN_MPTRUNMAIN_H
+#ifndef MPT_TOOLS_MPTRUNMAIN_H
+#define MPT_TOOLS_MPTRUNMAIN_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -19,15 +19,22 @@
 
 namespace mpt {
 
+struct EngineOptions {
+  /// 0: the engine's default.
+  int64_t threads = 0;
+  /// Measure runs, for `StepEngine::profile`.
+  bool profile = false;
+};
+
 /// What `--engine` chooses among; the first is the default.
 struct EngineFactory {
   std::string name;
   /// Makes an engine for the step or evaluation function `@function` of
-  /// `module`, whose shapes are static, with `threads` threads (0: the engine's
-  /// default). Diagnostics that it emits are part of the error.
+  /// `module`, whose shapes are static. Diagnostics that it emits are part of
+  /// the error.
   std::function<llvm::Expected<std::unique_ptr<StepEngine>>(
       mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef function,
-      int64_t threads)>
+      const EngineOptions &options)>
       create;
   /// False if the engine holds state in wider types than `readState` returns,
   /// so that a checkpoint would lose bits.
@@ -44,4 +51,4 @@ int mptRunMain(llvm::ArrayRef<const char *> arguments,
 
 } // namespace mpt
 
-#endif // MPT_TOOLS_MPT_RUN_MPTRUNMAIN_H
+#endif // MPT_TOOLS_MPTRUNMAIN_H

@@ -1,0 +1,31 @@
+//===- mpt-run.cpp - Trains a network from one .mlir file -------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mpt/ExecutionEngine/JITEngine.h"
+#include "mpt/InitAll.h"
+#include "mpt/Tools/MPTRunMain.h"
+
+static llvm::Expected<std::unique_ptr<mpt::StepEngine>>
+createCPUEngine(mlir::OwningOpRef<mlir::ModuleOp> module,
+                llvm::StringRef function, const mpt::EngineOptions &options) {
+  mpt::JITOptions jit;
+  jit.threads = static_cast<int>(options.threads);
+  jit.profile = options.profile;
+  return mpt::createJITEngine(std::move(module), function, jit);
+}
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::func::FuncDialect>();
+  mpt::registerAllDialects(registry);
+  mpt::registerAllPasses();
+  const mpt::EngineFactory engines[] = {{"cpu", createCPUEngine}};
+  return mpt::mptRunMain({argv + 1, static_cast<size_t>(argc - 1)}, registry,
+                         engines);
+}
