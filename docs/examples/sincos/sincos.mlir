@@ -2,7 +2,9 @@
 // trunk of three layers and two heads. The loss is the sum of both mean squared
 // errors. Initialization is PyTorch's default for nn.Linear.
 //
-//   mpt-run sincos.mlir --data x=x.npy --data sin=sin.npy --data cos=cos.npy
+//   make_data.py .
+//   mpt-run sincos.mlir --data x=x.npy --data sin=sin.npy --data cos=cos.npy \
+//     --optimizer=adam --lr=0.01 --steps=1000
 func.func @loss(
     %trunk0_w: tensor<1x150xf32> {mpt.name = "trunk0_w", mpt.role = "parameter", mpt.init = {kind = "kaiming_uniform", fan_in = 1 : i64}},
     %trunk0_b: tensor<150xf32> {mpt.name = "trunk0_b", mpt.role = "parameter", mpt.init = {kind = "kaiming_uniform", fan_in = 1 : i64}},
