@@ -30,10 +30,14 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 
 /// Registers every pass and pipeline of MPT.
 inline void registerAllPasses() {
+  registerAnnotatePrecisionPass();
   registerAssignSlotsPass();
+  registerAutocastPass();
   registerAutodiffPass();
   registerDecomposePass();
   registerFuseKernelsPass();
+  registerLossScalePass();
+  registerMasterWeightsPass();
   registerSpecializePass();
   registerTrainStepPass();
   registerMPTConversionPasses();

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Conversion/Passes.h"
 #include "mpt/Pipelines/Pipelines.h"
 #include "mpt/Transforms/Passes.h"
 
@@ -28,13 +27,4 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes,
   slots.target = options.target;
   slots.maxThreads = options.maxThreads;
   passes.addPass(createAssignSlotsPass(slots));
-}
-
-void mpt::registerPipelines() {
-  PassPipelineRegistration<PlanStepOptions>(
-      "mpt-plan-step", "From a training step to a planned program",
-      buildPlanStepPipeline);
-  PassPipelineRegistration<>("mpt-program-to-llvm",
-                             "From a planned program to the LLVM dialect",
-                             buildProgramToLLVMPipeline);
 }

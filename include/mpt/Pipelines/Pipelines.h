@@ -29,6 +29,39 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       llvm::cl::init(2)};
 };
 
+/// Options of `mpt-mixed-precision`.
+struct MixedPrecisionOptions : mlir::PassPipelineOptions<MixedPrecisionOptions> {
+  Option<std::string> type{*this, "type", llvm::cl::desc("f16 or bf16"),
+                           llvm::cl::init("bf16")};
+  Option<std::string> from{
+      *this, "from",
+      llvm::cl::desc("forward: differentiate and add the optimizer first; step: "
+                     "the function is a training step"),
+      llvm::cl::init("forward")};
+  Option<std::string> function{*this, "function",
+                               llvm::cl::desc("Name of the forward function"),
+                               llvm::cl::init("loss")};
+  Option<std::string> lossScale{
+      *this, "loss-scale",
+      llvm::cl::desc("auto (dynamic for f16, none for bf16), dynamic, static, none"),
+      llvm::cl::init("auto")};
+  Option<std::string> optimizer{*this, "optimizer",
+                                llvm::cl::desc("sgd, momentum, adam or adamw"),
+                                llvm::cl::init("adamw")};
+  Option<double> lr{*this, "lr", llvm::cl::desc("Initial learning rate"),
+                    llvm::cl::init(1.0e-3)};
+  Option<double> weightDecay{*this, "weight-decay", llvm::cl::desc("Weight decay"),
+                             llvm::cl::init(0.0)};
+  Option<double> clipNorm{
+      *this, "clip-norm",
+      llvm::cl::desc("Clip gradients to this global norm; 0: no clipping"),
+      llvm::cl::init(0.0)};
+};
+
+/// From a forward function to a mixed-precision training step.
+void buildMixedPrecisionPipeline(mlir::OpPassManager &passes,
+                                 const MixedPrecisionOptions &options);
+
 /// From a training step to a `mpt.program`: decompose, fuse, assign slots.
 void buildPlanStepPipeline(mlir::OpPassManager &passes,
                            const PlanStepOptions &options);

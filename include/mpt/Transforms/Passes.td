@@ -76,7 +76,17 @@ def AutocastPass : Pass<"mpt-autocast", "::mlir::ModuleOp"> {
     Running it twice changes nothing.
   }];
   let options = [
-    Option<"type", "type", "std::string", "\"bf16\"", "f16 or bf16">];
+    Option<"type", "type", "std::string", "\"bf16\"", "f16 or bf16">,
+    ListOption<"allow", "allow", "std::string",
+               "Ops to run in low precision, moved from where they were">,
+    ListOption<"deny", "deny", "std::string", "Ops to keep in f32">,
+    ListOption<"infer", "infer", "std::string",
+               "Ops to run in low precision between others that do">,
+    ListOption<"clear", "clear", "std::string", "Ops that follow their neighbours">,
+    ListOption<"stable", "stable", "std::string",
+               "Ops with low-precision storage and f32 inside">,
+    Option<"mixedResults", "mixed-results", "bool", "true",
+           "Let a product of low operands return f32 where only f32 is read">];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 

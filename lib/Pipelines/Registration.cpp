@@ -1,0 +1,28 @@
+//===- Registration.cpp - Registers the named pipelines -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Conversion/Passes.h"
+#include "mpt/Pipelines/Pipelines.h"
+
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace mpt;
+
+void mpt::registerPipelines() {
+  PassPipelineRegistration<MixedPrecisionOptions>(
+      "mpt-mixed-precision",
+      "From a forward function to a mixed-precision training step",
+      buildMixedPrecisionPipeline);
+  PassPipelineRegistration<PlanStepOptions>(
+      "mpt-plan-step", "From a training step to a planned program",
+      buildPlanStepPipeline);
+  PassPipelineRegistration<>("mpt-program-to-llvm",
+                             "From a planned program to the LLVM dialect",
+                             buildProgramToLLVMPipeline);
+}
