@@ -181,6 +181,10 @@ public:
       if (argument.name == "lr" && argument.role == Role::Schedule &&
           argument.shape.empty())
         lrType = argument.type;
+    for (const TensorInfo &argument : engine.getArguments())
+      if (argument.role == Role::LossScale && isFloatType(argument.type) &&
+          argument.shape.empty() && scaleName.empty())
+        scaleName = argument.name;
   }
 
   llvm::Expected<TrainingSummary> run();
@@ -201,6 +205,8 @@ private:
   DataLoader &data;
   const TrainerOptions &options;
   std::optional<ElementType> lrType;
+  /// The scalar float state of role loss_scale, if there is one.
+  std::string scaleName;
   TrainingSummary summary;
   std::vector<double> times;
   Clock::time_point begin;
@@ -256,10 +262,15 @@ llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
     double value = it->second.getElement(0);
     if (!loss || result.name == "loss")
       loss = value;
-    if (result.name == "loss_scale")
-      summary.lossScale = value;
     if (result.name == "did_step" && value == 0)
       ++summary.skipped;
+  }
+  if (!scaleName.empty()) {
+    auto scale = engine.readState(scaleName);
+    if (!scale)
+      return scale.takeError();
+    summary.lossScale = scale->getElement(0);
+    line.add(scaleName, *scale);
   }
   line.add("ms", milliseconds);
   summary.finalLoss = loss.value_or(0);
