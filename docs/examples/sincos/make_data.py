@@ -1,43 +1,39 @@
-#!/usr/bin/env python3
-"""Writes the data of sincos.mlir: x.npy, sin.npy and cos.npy.
+"""Data of the sin/cos network: make_data.py FOLDER.
 
-  make_data.py DIRECTORY
-
-20,000 points of [-2 pi, 2 pi] in random order; the targets are sin x and cos x
-plus uniform noise of at most 0.01. Needs nothing but Python.
+20,000 points in [-2 pi, 2 pi], shuffled, with targets sin x and cos x plus
+uniform noise of +-0.01, as x.npy, sin.npy and cos.npy. The same every time.
 """
-import array
+
 import math
-import pathlib
+import os
 import random
 import struct
 import sys
 
-COUNT = 20000
+POINTS = 20000
 
 
 def write_npy(path, values):
+    """A float32 .npy of shape [len(values), 1]."""
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 1), }" % len(values)
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    data = array.array("f", values)
-    if sys.byteorder == "big":
-        data.byteswap()
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) +
-                     header.encode() + data.tobytes())
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)))
+        file.write(header.encode() + struct.pack("<%df" % len(values), *values))
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    directory = pathlib.Path(sys.argv[1])
-    directory.mkdir(parents=True, exist_ok=True)
+def main(folder):
+    os.makedirs(folder, exist_ok=True)
     rng = random.Random(0)
-    x = [-2 * math.pi + 4 * math.pi * i / (COUNT - 1) for i in range(COUNT)]
+    x = [2 * math.pi * (2 * i / (POINTS - 1) - 1) for i in range(POINTS)]
     rng.shuffle(x)
-    write_npy(directory / "x.npy", x)
-    write_npy(directory / "sin.npy", [math.sin(v) + rng.uniform(-0.01, 0.01) for v in x])
-    write_npy(directory / "cos.npy", [math.cos(v) + rng.uniform(-0.01, 0.01) for v in x])
+    write_npy(os.path.join(folder, "x.npy"), x)
+    for name, function in (("sin", math.sin), ("cos", math.cos)):
+        noisy = [function(value) + rng.uniform(-0.01, 0.01) for value in x]
+        write_npy(os.path.join(folder, name + ".npy"), noisy)
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) != 2:
+        sys.exit("usage: make_data.py FOLDER")
+    main(sys.argv[1])
