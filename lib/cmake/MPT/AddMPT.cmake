@@ -7,7 +7,6 @@
 function(add_mpt_library name)
   add_mlir_library(${name} ${ARGN} EXCLUDE_FROM_LIBMLIR DISABLE_INSTALL)
   install_mpt_library(${name})
-  set_property(GLOBAL APPEND PROPERTY MPT_LIBS ${name})
 endfunction()
 
 # Installs and exports a library target of MPT.
