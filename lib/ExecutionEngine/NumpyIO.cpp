@@ -403,9 +403,13 @@ public:
   /// libzip compares the CRC when it meets the end.
   llvm::Error finish() {
     char extra;
-    if (zip_fread(file, &extra, 1) != 0)
+    zip_int64_t got = zip_fread(file, &extra, 1);
+    if (got < 0)
       return fail(llvm::Twine("cannot read: ") +
                   zip_error_strerror(zip_file_get_error(file)));
+    if (got > 0)
+      return fail("damaged: expected " + llvm::Twine(size) +
+                  " bytes, found more");
     return llvm::Error::success();
   }
 

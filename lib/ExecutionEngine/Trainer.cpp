@@ -96,14 +96,16 @@ mpt::initializeState(StepEngine &engine, uint64_t seed,
 // Evaluation
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<std::vector<std::pair<std::string, double>>>
-Evaluator::evaluate(const StepEngine &trained) {
+int64_t Evaluator::getCount(int64_t first) const {
+  return data.getBatch()
+             ? std::min(data.getBatch(), data.getNumRows() - first)
+             : 0;
+}
+
+llvm::Error Evaluator::prepare(const StepEngine &trained) {
   int64_t rows = data.getNumRows(), batch = data.getBatch();
-  std::vector<std::pair<std::string, double>> totals;
-  std::map<int64_t, bool> filled;
-  int64_t first = 0;
-  do {
-    int64_t count = batch ? std::min(batch, rows - first) : 0;
+  int64_t last = batch && rows ? (rows - 1) / batch * batch : 0;
+  for (int64_t count : {getCount(0), getCount(last)}) {
     std::unique_ptr<StepEngine> &engine = engines[count];
     if (!engine) {
       auto made = makeEngine(count);
@@ -111,19 +113,33 @@ Evaluator::evaluate(const StepEngine &trained) {
         return made.takeError();
       engine = std::move(*made);
     }
-    if (!std::exchange(filled[count], true))
-      for (const TensorInfo &argument : engine->getArguments()) {
-        if (!isStateRole(argument.role))
-          continue;
-        auto value = trained.readState(argument.name);
-        if (!value)
-          return llvm::createStringError(
-              "evaluation needs '" + argument.name +
-              "', which the trained function does not have: " +
-              llvm::toString(value.takeError()));
-        if (llvm::Error error = engine->writeState(argument.name, *value))
-          return std::move(error);
-      }
+    for (const TensorInfo &argument : engine->getArguments()) {
+      if (!isStateRole(argument.role))
+        continue;
+      auto value = trained.readState(argument.name);
+      if (!value)
+        return llvm::createStringError(
+            "evaluation needs '" + argument.name +
+            "', which the trained function does not have: " +
+            llvm::toString(value.takeError()));
+      if (llvm::Error error = engine->writeState(argument.name, *value))
+        return llvm::createStringError("evaluation: " +
+                                       llvm::toString(std::move(error)));
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<std::pair<std::string, double>>>
+Evaluator::evaluate(const StepEngine &trained) {
+  if (llvm::Error error = prepare(trained))
+    return std::move(error);
+  int64_t rows = data.getNumRows();
+  std::vector<std::pair<std::string, double>> totals;
+  int64_t first = 0;
+  do {
+    int64_t count = getCount(first);
+    StepEngine *engine = engines[count].get();
     auto outputs = engine->run(data.getRange(first, count));
     if (!outputs)
       return outputs.takeError();

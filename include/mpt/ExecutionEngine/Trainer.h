@@ -62,13 +62,19 @@ public:
   Evaluator(DataLoader data, MakeEngine makeEngine)
       : data(std::move(data)), makeEngine(std::move(makeEngine)) {}
 
-  /// Scalar results over all rows: floats averaged by rows, integers summed.
-  /// State arguments take the values of the same name in `trained`; fails if
-  /// there is none.
+  /// Makes the engines and gives their state arguments the values of the same
+  /// name in `trained`; fails if there is none or if it has another type.
+  llvm::Error prepare(const StepEngine &trained);
+
+  /// Prepares, then: scalar results over all rows, floats averaged by rows,
+  /// integers summed.
   llvm::Expected<std::vector<std::pair<std::string, double>>>
   evaluate(const StepEngine &trained);
 
 private:
+  /// Rows of the batch that begins at row `first`; 0 without batches.
+  int64_t getCount(int64_t first) const;
+
   DataLoader data;
   MakeEngine makeEngine;
   std::map<int64_t, std::unique_ptr<StepEngine>> engines;

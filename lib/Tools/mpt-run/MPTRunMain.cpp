@@ -171,17 +171,19 @@ llvm::Error Run::readEvaluation() {
   auto evalSignature = readSignature(evalFunction);
   if (!evalSignature)
     return evalSignature.takeError();
+  // An open batch has all rows at first, then as many as asked for or there are.
+  bool isDynamic = evalSignature->isDynamic();
   auto bound = bindData(evalSignature->arguments, "--eval-data",
-                        options.evalData, options.evalBatch);
+                        options.evalData, isDynamic ? 0 : options.evalBatch);
   if (!bound)
     return bound.takeError();
   int64_t rows = 0;
   for (const DataLoader::Field &field : bound->fields)
     if (!field.whole)
       rows = field.data.getShape()[0];
-  bool isDynamic = evalSignature->isDynamic();
-  if (isDynamic && !options.evalBatch && batch)
-    bound->batch = std::min(rows, batch);
+  if (int64_t most = options.evalBatch ? options.evalBatch : batch;
+      isDynamic && most)
+    bound->batch = std::min(rows, most);
   if (!isDynamic && bound->batch && rows % bound->batch != 0)
     return llvm::createStringError(
         "--eval-data: @" + evalFunction.getName() + " fixes the batch to " +
@@ -331,6 +333,8 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
             return prepared.takeError();
           return createEngine(std::move(*prepared));
         });
+    if (llvm::Error error = evaluator->prepare(**engine))
+      return error;
     trainer.evaluator = &*evaluator;
   }
 

@@ -2,6 +2,8 @@
 #   check_run.py fit FILE.safetensors       w = [3, -2], b = 1 within 1e-3
 #   check_run.py same A.jsonl B.jsonl       equal but for the times
 #   check_run.py falls FILE.jsonl FACTOR    the loss falls by that factor
+#   check_run.py eval FILE.jsonl FILE.safetensors X.npy Y.npy
+#                                           the last evaluation is that of this state
 import json
 import struct
 import sys
@@ -38,5 +40,21 @@ elif kind == "same":
 elif kind == "falls":
     losses = [line["loss"] for line in records(path) if "loss" in line]
     assert losses[-1] * float(sys.argv[3]) < losses[0], (losses[0], losses[-1])
+elif kind == "eval":
+    def floats(path):  # of a .npy file of format 1.0
+        data = open(path, "rb").read()[10:]
+        data = data[data.index(b"\n") + 1:]
+        return struct.unpack("<%df" % (len(data) // 4), data)
+    state, x, y = (read(path) for read, path in
+                   zip((tensors, floats, floats), sys.argv[3:]))
+    (w0, w1), (b,) = state["w"], state["b"]
+    errors = [(w0 * x[2 * i] + w1 * x[2 * i + 1] + b) - y[i] for i in range(len(y))]
+    last = [line for line in records(path) if "eval.mse" in line][-1]
+    # f32 products and sums of a handful of terms of size 1.
+    mse = sum(error * error for error in errors) / len(y)
+    size = max(abs(w0) + abs(w1) + abs(b), max(map(abs, y)))
+    bound = 16 * 2.0 ** -24 * (size * max(map(abs, errors)) + mse)
+    assert abs(last["eval.mse"] - mse) <= bound, (last, mse, bound)
+    assert last["eval.above"] == sum(error > 0 for error in errors), last
 else:
     sys.exit("unknown check")
