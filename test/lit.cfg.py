@@ -18,6 +18,7 @@ llvm_config.use_default_substitutions()
 config.substitutions.append(("%mpt_src_root", config.mpt_src_root))
 config.substitutions.append(("%mpt_obj_root", config.mpt_obj_root))
 config.substitutions.append(("%mpt_lib_dir", config.mpt_obj_root + "/lib"))
+config.substitutions.append(("%cc", config.c_compiler))
 config.substitutions.append(("%llvm_tools_dir", config.llvm_tools_dir))
 
 # Python with what the tests need from PyPI; made by tools/check under build/.
@@ -35,6 +36,8 @@ def have_module(name):
 for module in ("numpy", "torch", "sklearn"):
     if have_module(module):
         config.available_features.add(module)
+if config.have_runtime == "ON":
+    config.available_features.add("runtime")
 if os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
 

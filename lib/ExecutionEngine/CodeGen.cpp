@@ -8,7 +8,9 @@
 
 #include "mpt/ExecutionEngine/CodeGen.h"
 #include "mpt/Conversion/Passes.h"
+#include "mpt/ExecutionEngine/FileIO.h"
 #include "mpt/Pipelines/Pipelines.h"
+#include "mpt/Support/FirstError.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
@@ -16,11 +18,13 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
@@ -40,43 +44,20 @@ mpt::createTargetMachine(llvm::StringRef cpu) {
     return llvm::createStringError("code is generated for x86-64 only, this is " +
                                    builder->getTargetTriple().str());
   if (cpu != "native") {
+    // A machine of an unknown CPU would print to standard error.
+    auto any = builder->createTargetMachine();
+    if (!any)
+      return any.takeError();
+    if (!(*any)->getMCSubtargetInfo()->isCPUStringValid(cpu))
+      return llvm::createStringError("unknown CPU '" + cpu +
+                                     "'; use native or a name that clang's -mcpu takes");
     builder->setCPU(cpu.str());
     builder->getFeatures() = llvm::SubtargetFeatures();
   }
   builder->setRelocationModel(llvm::Reloc::PIC_);
   builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-  auto machine = builder->createTargetMachine();
-  if (!machine)
-    return machine.takeError();
-  if (!(*machine)->getMCSubtargetInfo()->isCPUStringValid((*machine)->getTargetCPU()))
-    return llvm::createStringError("unknown CPU '" + cpu +
-                                   "'; use native or a name that clang's -mcpu takes");
-  return machine;
+  return builder->createTargetMachine();
 }
-
-/// The first error that is emitted while it lives, as a message.
-namespace {
-class FirstMessage {
-public:
-  explicit FirstMessage(MLIRContext *context)
-      : handler(context, [this](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-            return failure();
-          if (text.empty()) {
-            llvm::raw_string_ostream os(text);
-            os << diagnostic.getLocation() << ": " << diagnostic;
-          }
-          return success();
-        }) {}
-  llvm::Error take(llvm::StringRef otherwise) {
-    return llvm::createStringError(text.empty() ? otherwise.str() : text);
-  }
-
-private:
-  std::string text;
-  ScopedDiagnosticHandler handler;
-};
-} // namespace
 
 llvm::Expected<std::unique_ptr<llvm::Module>>
 mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
@@ -87,7 +68,7 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
   registerLLVMDialectTranslation(registry);
   mlirContext->appendDialectRegistry(registry);
 
-  FirstMessage message(mlirContext);
+  FirstError message(mlirContext);
   PassManager passes(mlirContext, ModuleOp::getOperationName());
   if (module.getOps<ProgramOp>().empty()) {
     PlanStepOptions plan;
@@ -133,37 +114,37 @@ static llvm::Expected<std::pair<std::string, std::vector<std::string>>> findLink
 llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
                                     llvm::TargetMachine &machine,
                                     llvm::StringRef path) {
+  if (llvm::Error error = checkWritable(path))
+    return error;
   auto linker = findLinker();
   if (!linker)
     return linker.takeError();
   llvm::SmallString<128> object, library;
-  auto fail = [&](const llvm::Twine &what) {
+  llvm::scope_exit remove([&] {
     llvm::sys::fs::remove(object);
     llvm::sys::fs::remove(library);
-    return llvm::createStringError(what);
-  };
+  });
   int descriptor;
-  if (std::error_code code = llvm::sys::fs::createTemporaryFile(
-          "mpt-program", "o", descriptor, object))
-    return fail("cannot make a temporary file: " + code.message());
+  std::error_code code =
+      llvm::sys::fs::createTemporaryFile("mpt-program", "so", library);
+  if (!code)
+    code = llvm::sys::fs::createTemporaryFile("mpt-program", "o", descriptor, object);
+  if (code)
+    return llvm::createStringError("cannot make a temporary file: " + code.message());
   {
     llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
     llvm::legacy::PassManager passes;
     if (machine.addPassesToEmitFile(passes, os, nullptr,
                                     llvm::CodeGenFileType::ObjectFile))
-      return fail("this target has no object files");
+      return llvm::createStringError("this target has no object files");
     passes.run(module);
     os.flush();
     if (os.has_error()) {
       std::string why = os.error().message();
       os.clear_error();
-      return fail("cannot write " + object + ": " + why);
+      return createFileMessage(object, "cannot write: " + why);
     }
   }
-  // Beside the target, so that the last step is a rename.
-  std::string model = (path + ".%%%%%%.tmp").str();
-  if (std::error_code code = llvm::sys::fs::createUniqueFile(model, library))
-    return fail("cannot write " + path + ": " + code.message());
   std::vector<std::string> arguments = {linker->first};
   llvm::append_range(arguments, linker->second);
   arguments.insert(arguments.end(), {"-o", library.str().str(), object.str().str(), "-lm"});
@@ -172,10 +153,11 @@ llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
   std::vector<llvm::StringRef> refs(arguments.begin(), arguments.end());
   std::string why;
   if (llvm::sys::ExecuteAndWait(linker->first, refs, std::nullopt, {}, 0, 0, &why))
-    return fail(linker->first + " could not link the program" +
-                (why.empty() ? std::string() : ": " + why));
-  if (std::error_code code = llvm::sys::fs::rename(library, path))
-    return fail("cannot write " + path + ": " + code.message());
-  llvm::sys::fs::remove(object);
-  return llvm::Error::success();
+    return llvm::createStringError(linker->first + " could not link the program" +
+                                   (why.empty() ? std::string() : ": " + why));
+  auto linked = llvm::MemoryBuffer::getFile(library);
+  if (!linked)
+    return createFileMessage(library, "cannot read: " + linked.getError().message());
+  return writeFileAtomically(
+      path, [&](ByteSink &sink) { return sink.append((*linked)->getBuffer()); });
 }

@@ -10,6 +10,7 @@
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/ExecutionEngine/DataFiles.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -230,4 +231,31 @@ FailureOr<StepSignature> mpt::readStepSignature(func::FuncOp function) {
     signature.results.push_back(std::move(info));
   }
   return signature;
+}
+
+llvm::Expected<func::FuncOp> mpt::findFunction(ModuleOp module,
+                                               llvm::StringRef option,
+                                               llvm::StringRef name) {
+  std::vector<std::string> names;
+  func::FuncOp found, loss;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    names.push_back(function.getName().str());
+    if (function.getName() == name)
+      found = function;
+    if (function.getName() == "loss" || names.size() == 1)
+      loss = function;
+  }
+  std::string list = names.empty() ? "none" : "@" + llvm::join(names, ", @");
+  if (!name.empty() && !found)
+    return llvm::createStringError(
+        option + "=" + name + ": no such function in the model; found " + list);
+  if (found)
+    return found;
+  if (names.size() == 1 || (loss && loss.getName() == "loss"))
+    return loss;
+  return llvm::createStringError(
+      "expected one function or one called @loss in the model, found " + list +
+      "; choose one with " + option);
 }

@@ -29,7 +29,8 @@ llvm::Expected<std::unique_ptr<llvm::Module>>
 compileToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
               llvm::TargetMachine &machine, int64_t maxThreads);
 
-/// Writes `module` as a shared library at `path`, complete or not at all. The
+/// Writes `module` as a shared library at `path`, complete or not at all (as
+/// writeFileAtomically). The
 /// linker is ld.lld beside LLVM's tools or on the path, else cc; its absence is
 /// an error that names both.
 llvm::Error writeSharedLibrary(llvm::Module &module, llvm::TargetMachine &machine,

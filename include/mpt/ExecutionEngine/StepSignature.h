@@ -50,6 +50,12 @@ struct StepSignature {
 /// one of another type, or if a size other than dimension 0 is dynamic.
 llvm::FailureOr<StepSignature> readStepSignature(mlir::func::FuncOp function);
 
+/// The function `name`, which the command line option `option` gives; if it is
+/// empty the module's only one, else `loss`. Fails, naming those that there are.
+llvm::Expected<mlir::func::FuncOp> findFunction(mlir::ModuleOp module,
+                                                llvm::StringRef option,
+                                                llvm::StringRef name);
+
 } // namespace mpt
 
 #endif // MPT_EXECUTIONENGINE_STEPSIGNATURE_H

@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Tools/MPTRunMain.h"
-#include "FirstError.h"
 #include "Options.h"
 #include "StepBuilder.h"
 #include "Summary.h"
@@ -21,6 +20,7 @@
 #include "mpt/ExecutionEngine/FileIO.h"
 #include "mpt/ExecutionEngine/LossPlot.h"
 #include "mpt/ExecutionEngine/SafetensorsIO.h"
+#include "mpt/Support/FirstError.h"
 #include "mpt/Support/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

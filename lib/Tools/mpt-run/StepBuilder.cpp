@@ -7,42 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepBuilder.h"
-#include "FirstError.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mpt/Support/FirstError.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace mpt;
-
-llvm::Expected<func::FuncOp> mpt::findFunction(ModuleOp module,
-                                               llvm::StringRef option,
-                                               llvm::StringRef name) {
-  std::vector<std::string> names;
-  func::FuncOp found, loss;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.isExternal())
-      continue;
-    names.push_back(function.getName().str());
-    if (function.getName() == name)
-      found = function;
-    if (function.getName() == "loss" || names.size() == 1)
-      loss = function;
-  }
-  std::string list = names.empty() ? "none" : "@" + llvm::join(names, ", @");
-  if (!name.empty() && !found)
-    return llvm::createStringError(
-        option + "=" + name + ": no such function in the model; found " + list);
-  if (found)
-    return found;
-  if (names.size() == 1 || (loss && loss.getName() == "loss"))
-    return loss;
-  return llvm::createStringError(
-      "expected one function or one called @loss in the model, found " + list +
-      "; choose one with " + option);
-}
 
 llvm::Expected<StepSignature> mpt::readSignature(func::FuncOp function) {
   FirstError error(function.getContext());

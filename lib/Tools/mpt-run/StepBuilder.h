@@ -26,12 +26,6 @@ struct PreparedFunction {
   std::string digest;
 };
 
-/// The function that `--function` names, else the module's only one, else
-/// `loss`. Fails, naming those that there are.
-llvm::Expected<mlir::func::FuncOp> findFunction(mlir::ModuleOp module,
-                                                llvm::StringRef option,
-                                                llvm::StringRef name);
-
 /// `readStepSignature`, with the diagnostic as the error.
 llvm::Expected<StepSignature> readSignature(mlir::func::FuncOp function);
 

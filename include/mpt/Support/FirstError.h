@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_LIB_TOOLS_MPT_RUN_FIRSTERROR_H
-#define MPT_LIB_TOOLS_MPT_RUN_FIRSTERROR_H
+#ifndef MPT_SUPPORT_FIRSTERROR_H
+#define MPT_SUPPORT_FIRSTERROR_H
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
@@ -27,8 +27,8 @@ public:
             return mlir::failure();
           if (text.empty()) {
             llvm::raw_string_ostream os(text);
-            if (auto place = mlir::dyn_cast<mlir::FileLineColLoc>(
-                    diagnostic.getLocation()))
+            if (auto place = mlir::LocationAttr(diagnostic.getLocation())
+                                 .findInstanceOf<mlir::FileLineColLoc>())
               os << place.getFilename().getValue() << ':' << place.getLine()
                  << ':' << place.getColumn() << ": ";
             os << diagnostic;
@@ -49,4 +49,4 @@ private:
 
 } // namespace mpt
 
-#endif // MPT_LIB_TOOLS_MPT_RUN_FIRSTERROR_H
+#endif // MPT_SUPPORT_FIRSTERROR_H
