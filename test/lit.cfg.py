@@ -20,6 +20,7 @@ config.substitutions.append(("%mpt_obj_root", config.mpt_obj_root))
 config.substitutions.append(("%mpt_lib_dir", config.mpt_obj_root + "/lib"))
 config.substitutions.append(("%cc", config.c_compiler))
 config.substitutions.append(("%llvm_tools_dir", config.llvm_tools_dir))
+config.substitutions.append(("%llvm_include_dir", config.llvm_include_dir))
 
 # Python with what the tests need from PyPI; made by tools/check under build/.
 venv_python = os.path.join(config.mpt_obj_root, "venv", "bin", "python")

@@ -30,6 +30,7 @@ void MPTDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "mpt/Dialect/MPT/IR/MPTAttrs.cpp.inc"
       >();
+  addBytecodeInterface();
 }
 
 Operation *MPTDialect::materializeConstant(OpBuilder &builder, Attribute value,

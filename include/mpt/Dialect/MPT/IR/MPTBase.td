@@ -49,6 +49,10 @@ def MPT_Dialect : Dialect {
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let hasConstantMaterializer = 1;
+  let extraClassDeclaration = [{
+    /// Adds what writes and checks the version in bytecode.
+    void addBytecodeInterface();
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -79,6 +79,19 @@ def MPT_KernelFuncOp : MPT_Op<"kernel_func", [IsolatedFromAbove, Symbol,
     A result's buffer may be an operand's if their maps are equal: at every
     point all loads come before the stores, and no store of a row comes before
     the last reduction over that row.
+
+    Example:
+
+    ```mlir
+    "mpt.kernel_func"() <{sym_name = "add_bias", function_type = (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>,
+        kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
+        operand_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
+        result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+    ^bb0(%e: f32, %f: f32):
+      %s = arith.addf %e, %f : f32
+      mpt.yield %s : f32
+    }) : () -> ()
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        MPT_KernelKind:$kind, DenseI64ArrayAttr:$domain,
@@ -99,6 +112,19 @@ def MPT_RowReduceOp : MPT_KernelReduceOp<"row_reduce"> {
   let description = [{
     `mean` divides by the row's length. Order: W lanes (element i goes to lane i
     mod W), then a fixed tree over the lanes; W depends on the target alone.
+
+    Example:
+
+    ```mlir
+    %y = "mpt.kernel"(%x) <{kind = #mpt.kernel_kind<row>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
+        operand_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+        result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+    ^bb0(%e: f32):
+      %max = mpt.row_reduce <max> %e : f32
+      %d = arith.subf %e, %max : f32
+      mpt.yield %d : f32
+    }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
   }];
 }
 def MPT_ColumnReduceOp : MPT_KernelReduceOp<"column_reduce"> {
@@ -107,10 +133,33 @@ def MPT_ColumnReduceOp : MPT_KernelReduceOp<"column_reduce"> {
     The result varies with the last dimension as the operand does; a row-uniform
     operand (of `mpt.row_reduce`) gives one number. Rows are summed in order
     within a task, then tasks in order. `mean` divides by the number of rows.
+
+    Example:
+
+    ```mlir
+    %y = "mpt.kernel"(%x) <{kind = #mpt.kernel_kind<column>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
+        operand_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+        result_maps = [affine_map<(d0, d1) -> (d1)>]}> ({
+    ^bb0(%e: f32):
+      %sum = mpt.column_reduce <sum> %e : f32
+      mpt.yield %sum : f32
+    }) : (tensor<4x8xf32>) -> tensor<8xf32>
+    ```
   }];
 }
 def MPT_IndexOp : MPT_Op<"index", [Pure]> {
   let summary = "the point's index along one dimension of a kernel's domain";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = "mpt.kernel"() <{kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
+        operand_maps = [], result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+      %i = mpt.index 1 : i32
+      mpt.yield %i : i32
+    }) : () -> tensor<4x8xi32>
+    ```
+  }];
   let arguments = (ins I64Attr:$dim);
   let results = (outs AnyTypeOf<[I32, I64]>:$result);
   let assemblyFormat = "$dim attr-dict `:` type($result)";
@@ -150,6 +199,18 @@ def MPT_ProgramOp : MPT_Op<"program", [IsolatedFromAbove, Symbol, SingleBlock,
     the sizes of the blocks that the runtime allocates once; no launch or call
     allocates tensor memory. `target` names the machine it was planned for and
     `max_threads` the most threads its workspaces allow.
+
+    Example:
+
+    ```mlir
+    mpt.program @step attributes {target = "", max_threads = 2 : i64, arena_bytes = 128 : i64,
+        state_bytes = 128 : i64, output_bytes = 64 : i64} {
+      %x = mpt.slot <input> 0 {name = "x", role = "input"} : memref<4x8xf32>
+      %w = mpt.slot <state> 0 {name = "w", role = "parameter"} : memref<8x4xf32>
+      %y = mpt.slot <arena> 0 : memref<4x4xf32>
+      mpt.call <matmul> ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%y : memref<4x4xf32>)
+    }
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target,
                        I64Attr:$max_threads, I64Attr:$arena_bytes,
@@ -190,6 +251,24 @@ def MPT_LaunchOp : MPT_Op<"launch", [AttrSizedOperandSegments,
   let description = [{
     `tasks` = ceil(rows / chunk_rows). `partials` is present for `column`
     kernels. A result may share its bytes with an operand of the same map.
+
+    Example:
+
+    ```mlir
+    "mpt.kernel_func"() <{sym_name = "double", function_type = (tensor<4x8xf32>) -> tensor<4x8xf32>,
+        kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 2 : i64,
+        operand_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+        result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+    ^bb0(%e: f32):
+      %s = arith.addf %e, %e : f32
+      mpt.yield %s : f32
+    }) : () -> ()
+    mpt.program @step attributes {target = "", max_threads = 2 : i64, arena_bytes = 128 : i64,
+        state_bytes = 0 : i64, output_bytes = 0 : i64} {
+      %x = mpt.slot <arena> 0 : memref<4x8xf32>
+      mpt.launch @double ins(%x : memref<4x8xf32>) outs(%x : memref<4x8xf32>) tasks 2
+    }
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<MPT_Buffer>:$inputs,
                        Variadic<MPT_Buffer>:$outputs, Optional<MPT_Buffer>:$partials,
@@ -208,6 +287,12 @@ def MPT_CallOp : MPT_Op<"call", [AttrSizedOperandSegments,
     `config` holds the call's attributes under the names that the tensor op
     uses (transposes, epilogue, strides, padding, axes, rate, stream, ...); what
     each call does is defined in mpt/Runtime/ProgramFormat.h.
+
+    Example:
+
+    ```mlir
+    mpt.call <matmul> ins(%a, %b : memref<4x8xf32>, memref<16x8xf32>) outs(%c : memref<4x16xf32>) workspace(%w : memref<64xi8>) {config = {transpose_rhs}}
+    ```
   }];
   let arguments = (ins MPT_Callee:$callee, Variadic<MPT_Buffer>:$inputs,
                        Variadic<MPT_Buffer>:$outputs, Optional<MPT_Buffer>:$workspace,

@@ -288,6 +288,16 @@ def MPT_CheckpointOp : MPT_Op<"checkpoint", [RecursiveMemoryEffects,
 def MPT_YieldOp : MPT_Op<"yield", [Pure, Terminator,
     ParentOneOf<["CheckpointOp", "KernelOp", "KernelFuncOp"]>]> {
   let summary = "ends a `mpt.checkpoint` or kernel body";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = mpt.checkpoint {
+      %a = mpt.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+      mpt.yield %a : tensor<4xf32>
+    } : tensor<4xf32>
+    ```
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins)>];
