@@ -9,7 +9,6 @@
 #include "mpt/Analysis/FusionPlan.h"
 
 #include "mpt/Dialect/MPT/IR/MPT.h"
-#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
 
@@ -22,6 +21,8 @@ namespace {
 constexpr size_t mostOps = 160;
 /// Readers looked at before a merge is given up.
 constexpr size_t mostReaders = 256;
+/// Tensors that one kernel reads: each is a stream and a pointer.
+constexpr size_t mostReads = 32;
 
 ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
@@ -29,15 +30,33 @@ ArrayRef<int64_t> shapeOf(Value value) {
 
 bool isAlias(Operation *op) { return isa<ReshapeOp, BarrierOp, ConstantOp>(op); }
 
+bool isEmpty(Value value) { return llvm::is_contained(shapeOf(value), 0); }
+
+/// True if `value` costs no load: a kernel holds it as a scalar constant.
+bool isSplat(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && isa<SplatElementsAttr>(constant.getValue());
+}
+
+/// True for the products and windows between which a step's memory peaks.
+bool isHeavyCall(Operation *op) {
+  return isa<MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp,
+             Conv2DFilterGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp,
+             AvgPoolGradOp>(op);
+}
+
 /// How an op could be part of a kernel.
 enum class Role { None, Elementwise, Load, RowReduce, ColumnReduce, FullReduce };
 
 Role getRole(Operation *op) {
+  // Kernels run over at least one point.
+  if (llvm::any_of(op->getOperands(), isEmpty) ||
+      llvm::any_of(op->getResults(), isEmpty))
+    return Role::None;
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     ArrayRef<int64_t> shape = shapeOf(reduce.getX());
     Type element = cast<ShapedType>(reduce.getY().getType()).getElementType();
-    if (!isa<FloatType>(element) || shape.empty() || reduce.getAxes().empty() ||
-        llvm::is_contained(shape, 0))
+    if (!isa<FloatType>(element) || shape.empty() || reduce.getAxes().empty())
       return Role::None;
     auto axes = llvm::to_vector(reduce.getAxes());
     llvm::sort(axes);
@@ -46,7 +65,7 @@ Role getRole(Operation *op) {
       return last == 0 ? Role::RowReduce : Role::FullReduce;
     if (count == 1 && axes.front() == last)
       return Role::RowReduce;
-    if (count == last && axes.back() == last - 1 && !reduce.getKeepDims())
+    if (count == last && axes.back() == last - 1)
       return Role::ColumnReduce;
     return Role::None;
   }
@@ -58,8 +77,13 @@ Role getRole(Operation *op) {
 struct Node {
   SmallVector<Operation *> ops;
   bool isKernel = false;
+  bool hasReductions = false;
   SmallVector<int64_t> domain;
   unsigned depth = 0;
+  /// Heavy calls before its last op in program order.
+  unsigned epoch = 0;
+  /// Tensors that it reads from memory.
+  llvm::SmallSetVector<Value, 4> reads;
   /// Nodes that read this one.
   llvm::SmallSetVector<unsigned, 4> readers;
 };
@@ -72,6 +96,7 @@ public:
     unsigned index = 0;
     for (Operation &op : block.without_terminator()) {
       order[&op] = index++;
+      epoch += isHeavyCall(&op);
       if (!isAlias(&op))
         place(&op, getRole(&op));
     }
@@ -80,9 +105,19 @@ public:
 
 private:
   void place(Operation *op, Role role);
-  /// The domain and extent with which `op` fits node `id`, if it does.
-  std::optional<KernelExtent> fits(Operation *op, Role role, unsigned id,
+  /// How `op` would vary over the domain of `merged.front()` if all of `merged`
+  /// were one kernel; nothing if it cannot be part of it.
+  std::optional<KernelExtent> fits(Operation *op, Role role,
                                    ArrayRef<unsigned> merged);
+  /// True if a row of `domain` has one element of a tensor of shape `shape`.
+  static bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain);
+  /// The depth of `merged` with `op`, if that closes no cycle and keeps the
+  /// limits.
+  std::optional<unsigned> checkMerge(Operation *op, ArrayRef<unsigned> merged,
+                                     KernelExtent extent);
+  void merge(Operation *op, ArrayRef<unsigned> merged, KernelExtent extent,
+             unsigned depth);
+  SmallVector<SmallVector<unsigned>> getAttempts(ArrayRef<unsigned> candidates);
   bool tryJoin(Operation *op, Role role);
   FusionPlan finish();
 
@@ -102,8 +137,8 @@ private:
         value = barrier.getInputs()[cast<OpResult>(value).getResultNumber()];
         continue;
       }
-      auto it = nodes_of.find(op);
-      if (it == nodes_of.end())
+      auto it = nodesOf.find(op);
+      if (it == nodesOf.end())
         return std::nullopt;
       return find(it->second);
     }
@@ -112,35 +147,50 @@ private:
   /// The kernel that computes `value` itself, if a kernel does.
   std::optional<unsigned> kernelOf(Value value) {
     Operation *op = value.getDefiningOp();
-    auto it = op ? nodes_of.find(op) : nodes_of.end();
-    if (it == nodes_of.end() || !nodes[find(it->second)].isKernel)
+    auto it = op ? nodesOf.find(op) : nodesOf.end();
+    if (it == nodesOf.end() || !nodes[find(it->second)].isKernel)
       return std::nullopt;
     return find(it->second);
   }
 
   Block &block;
   DenseMap<Operation *, unsigned> order;
-  SmallVector<Node> nodes;
+  SmallVector<Node, 0> nodes;
   SmallVector<unsigned> parent;
-  DenseMap<Operation *, unsigned> nodes_of;
+  DenseMap<Operation *, unsigned> nodesOf;
   FusionPlan plan;
+  /// Heavy calls so far.
+  unsigned epoch = 0;
   /// The kernel that last read a value it does not compute.
   DenseMap<Value, unsigned> lastLoader;
 };
 
-std::optional<KernelExtent> Planner::fits(Operation *op, Role role, unsigned id,
+bool Planner::isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain) {
+  if (domain.empty())
+    return false;
+  bool kept = shape.size() == domain.size() && shape.back() == 1 &&
+              shape.drop_back() == domain.drop_back();
+  return kept || shape == domain.drop_back();
+}
+
+std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
                                           ArrayRef<unsigned> merged) {
-  ArrayRef<int64_t> domain = nodes[id].domain;
+  ArrayRef<int64_t> domain = nodes[merged.front()].domain;
   auto isInside = [&](Value value) {
     std::optional<unsigned> kernel = kernelOf(value);
     return kernel && llvm::is_contained(merged, *kernel);
+  };
+  // Of a value inside. Kernels of another domain come in as row values.
+  auto extentOf = [&](Value value) {
+    return nodes[*kernelOf(value)].domain == domain ? plan.extents.lookup(value)
+                                                    : KernelExtent::Row;
   };
   if (role == Role::Load)
     return std::nullopt;
   if (role != Role::Elementwise) {
     Value x = op->getOperand(0);
     bool inside = isInside(x);
-    KernelExtent extent = inside ? plan.extents.lookup(x) : KernelExtent::Full;
+    KernelExtent extent = inside ? extentOf(x) : KernelExtent::Full;
     if (role == Role::FullReduce && inside && extent == KernelExtent::Row &&
         shapeOf(x).size() == domain.size())
       return KernelExtent::AfterColumns;
@@ -153,7 +203,7 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role, unsigned id,
   // What every operand computed inside must be for the result to be `extent`.
   auto allInside = [&](auto ok) {
     return llvm::all_of(op->getOperands(), [&](Value operand) {
-      return !isInside(operand) || ok(operand, plan.extents.lookup(operand));
+      return !isInside(operand) || ok(operand, extentOf(operand));
     });
   };
   if (shape == domain &&
@@ -163,10 +213,8 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role, unsigned id,
                 shapeOf(operand).size() == domain.size());
       }))
     return KernelExtent::Full;
-  bool kept = shape.size() == domain.size() && !shape.empty() &&
-              shape.back() == 1 && shape.drop_back() == domain.drop_back();
-  bool dropped = !domain.empty() && shape == domain.drop_back();
-  if ((kept || dropped) && allInside([&](Value operand, KernelExtent extent) {
+  if (isRowShape(shape, domain) &&
+      allInside([&](Value operand, KernelExtent extent) {
         return extent == KernelExtent::Row && shapeOf(operand) == shape;
       }))
     return KernelExtent::Row;
@@ -177,95 +225,143 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role, unsigned id,
   return std::nullopt;
 }
 
+std::optional<unsigned> Planner::checkMerge(Operation *op,
+                                            ArrayRef<unsigned> merged,
+                                            KernelExtent extent) {
+  // Whole tensors are not computed before a heavy call that they come after:
+  // the backward pass would move into the forward's kernels, and all it
+  // recomputes would be stored.
+  for (unsigned id : merged)
+    if (nodes[id].epoch != nodes[merged.front()].epoch ||
+        (extent == KernelExtent::Full && nodes[id].epoch != epoch))
+      return std::nullopt;
+  unsigned depth = 0;
+  size_t count = 1;
+  llvm::SmallSetVector<Value, 4> reads;
+  for (unsigned id : merged) {
+    depth = std::max(depth, nodes[id].depth);
+    count += nodes[id].ops.size();
+    reads.insert_range(nodes[id].reads);
+    if (nodes[id].readers.size() > mostReaders)
+      return std::nullopt;
+  }
+  for (Value operand : op->getOperands()) {
+    std::optional<unsigned> node = nodeOf(operand);
+    if (node && llvm::is_contained(merged, *node)) {
+      // A renaming of what is inside must be read from memory.
+      if (!kernelOf(operand))
+        return std::nullopt;
+      continue;
+    }
+    if (!isSplat(operand))
+      reads.insert(operand);
+    if (node)
+      depth = std::max(depth, nodes[*node].depth + 1);
+  }
+  if (count > mostOps || reads.size() > mostReads)
+    return std::nullopt;
+  // Also no reader among the merged themselves: it did not join what it reads,
+  // so it reads elements that are not there at the same point.
+  for (unsigned id : merged)
+    for (unsigned reader : nodes[id].readers)
+      if (nodes[find(reader)].depth <= depth)
+        return std::nullopt;
+  return depth;
+}
+
+SmallVector<SmallVector<unsigned>>
+Planner::getAttempts(ArrayRef<unsigned> candidates) {
+  SmallVector<SmallVector<unsigned>> attempts;
+  for (unsigned first : candidates) {
+    // With all others of its domain, and those that can be values of its rows.
+    SmallVector<unsigned> same = {first}, all;
+    for (unsigned other : candidates)
+      if (other != first && nodes[other].domain == nodes[first].domain)
+        same.push_back(other);
+    all = same;
+    for (unsigned other : candidates)
+      if (nodes[other].domain != nodes[first].domain &&
+          !nodes[other].hasReductions &&
+          isRowShape(nodes[other].domain, nodes[first].domain))
+        all.push_back(other);
+    attempts.push_back(all);
+    if (same.size() < all.size())
+      attempts.push_back(same);
+    if (same.size() > 1)
+      attempts.push_back({first});
+  }
+  // The more operands come from inside the better.
+  llvm::stable_sort(attempts, [](ArrayRef<unsigned> a, ArrayRef<unsigned> b) {
+    return a.size() > b.size();
+  });
+  return attempts;
+}
+
 bool Planner::tryJoin(Operation *op, Role role) {
   // Kernels that compute an operand, the deepest (latest) first.
   llvm::SmallSetVector<unsigned, 4> candidates;
   for (Value operand : op->getOperands())
     if (std::optional<unsigned> kernel = kernelOf(operand))
       candidates.insert(*kernel);
-  // A reduction of something that a kernel of its domain reads anyway.
-  if (candidates.empty() && role != Role::Elementwise && role != Role::Load) {
-    auto it = lastLoader.find(op->getOperand(0));
-    if (it != lastLoader.end())
-      candidates.insert(find(it->second));
-  }
+  // Something computed of what a kernel of its domain reads anyway.
+  if (candidates.empty())
+    for (Value operand : op->getOperands()) {
+      auto it = lastLoader.find(operand);
+      if (it != lastLoader.end())
+        candidates.insert(find(it->second));
+    }
   SmallVector<unsigned> sorted(candidates.begin(), candidates.end());
   llvm::stable_sort(sorted, [&](unsigned a, unsigned b) {
     return nodes[a].depth > nodes[b].depth;
   });
-  for (unsigned first : sorted) {
-    // All candidates of the same domain together, else the first alone.
-    SmallVector<unsigned> all = {first};
-    for (unsigned other : sorted)
-      if (other != first && nodes[other].domain == nodes[first].domain)
-        all.push_back(other);
-    SmallVector<SmallVector<unsigned>> attempts = {all};
-    if (all.size() > 1)
-      attempts.push_back({first});
+  SmallVector<SmallVector<unsigned>> attempts = getAttempts(sorted);
+  // What follows column reductions runs on one thread, so an elementwise op
+  // goes there only if no other kernel takes it.
+  for (bool afterColumns : {false, true})
     for (ArrayRef<unsigned> merged : attempts) {
-      std::optional<KernelExtent> extent = fits(op, role, first, merged);
-      if (!extent)
+      std::optional<KernelExtent> extent = fits(op, role, merged);
+      if (!extent || (role == Role::Elementwise &&
+                      (*extent == KernelExtent::AfterColumns) != afterColumns))
         continue;
-      unsigned depth = 0;
-      size_t count = 1;
-      for (unsigned id : merged) {
-        depth = std::max(depth, nodes[id].depth);
-        count += nodes[id].ops.size();
-      }
-      for (Value operand : op->getOperands())
-        if (std::optional<unsigned> node = nodeOf(operand))
-          if (!llvm::is_contained(merged, *node))
-            depth = std::max(depth, nodes[*node].depth + 1);
-      // An operand that is a renaming of what is inside must be read from
-      // memory, so it cannot be inside.
-      bool legal = count <= mostOps &&
-                   llvm::all_of(op->getOperands(), [&](Value operand) {
-                     std::optional<unsigned> node = nodeOf(operand);
-                     return !node || kernelOf(operand) ||
-                            !llvm::is_contained(merged, *node);
-                   });
-      for (unsigned id : merged) {
-        if (!legal)
-          break;
-        legal = nodes[id].readers.size() <= mostReaders;
-        for (unsigned reader : nodes[id].readers) {
-          unsigned root = find(reader);
-          if (!llvm::is_contained(merged, root) && nodes[root].depth <= depth)
-            legal = false;
-        }
-      }
-      if (!legal)
+      std::optional<unsigned> depth = checkMerge(op, merged, *extent);
+      if (!depth)
         continue;
-      // Merge into `first`.
-      Node &target = nodes[first];
-      for (unsigned id : merged) {
-        if (id == first)
-          continue;
-        parent[id] = first;
-        llvm::append_range(target.ops, nodes[id].ops);
-        for (unsigned reader : nodes[id].readers)
-          target.readers.insert(reader);
-        nodes[id].ops.clear();
-      }
-      llvm::SmallSetVector<unsigned, 4> readers;
-      for (unsigned reader : target.readers)
-        if (find(reader) != first)
-          readers.insert(find(reader));
-      target.readers = std::move(readers);
-      target.ops.push_back(op);
-      target.depth = depth;
-      nodes_of[op] = first;
-      plan.extents[op->getResult(0)] = *extent;
+      merge(op, merged, *extent, *depth);
       return true;
     }
-  }
   return false;
+}
+
+void Planner::merge(Operation *op, ArrayRef<unsigned> merged,
+                    KernelExtent extent, unsigned depth) {
+  unsigned first = merged.front();
+  Node &target = nodes[first];
+  for (unsigned id : merged.drop_front()) {
+    if (nodes[id].domain != target.domain)
+      for (Operation *rowOp : nodes[id].ops)
+        plan.extents[rowOp->getResult(0)] = KernelExtent::Row;
+    parent[id] = first;
+    llvm::append_range(target.ops, nodes[id].ops);
+    target.reads.insert_range(nodes[id].reads);
+    target.readers.insert_range(nodes[id].readers);
+    target.hasReductions |= nodes[id].hasReductions;
+    nodes[id].ops.clear();
+  }
+  llvm::SmallSetVector<unsigned, 4> readers;
+  for (unsigned reader : target.readers)
+    readers.insert(find(reader));
+  target.readers = std::move(readers);
+  target.ops.push_back(op);
+  target.depth = depth;
+  nodesOf[op] = first;
+  plan.extents[op->getResult(0)] = extent;
 }
 
 void Planner::place(Operation *op, Role role) {
   if (role == Role::None || role == Role::Load || !tryJoin(op, role)) {
     unsigned id = nodes.size();
     Node node;
+    node.epoch = epoch;
     node.ops.push_back(op);
     node.isKernel = role != Role::None;
     for (Value operand : op->getOperands())
@@ -273,6 +369,7 @@ void Planner::place(Operation *op, Role role) {
         node.depth = std::max(node.depth, nodes[*producer].depth + 1);
     if (node.isKernel) {
       bool isReduce = role != Role::Elementwise && role != Role::Load;
+      node.hasReductions = isReduce;
       node.domain.assign(
           shapeOf(isReduce ? op->getOperand(0) : op->getResult(0)));
       plan.extents[op->getResult(0)] =
@@ -282,22 +379,30 @@ void Planner::place(Operation *op, Role role) {
     }
     nodes.push_back(std::move(node));
     parent.push_back(id);
-    nodes_of[op] = id;
+    nodesOf[op] = id;
   }
-  unsigned self = find(nodes_of[op]);
+  unsigned self = find(nodesOf[op]);
   for (Value operand : op->getOperands()) {
     std::optional<unsigned> producer = nodeOf(operand);
     if (producer && *producer != self)
       nodes[*producer].readers.insert(self);
     if (nodes[self].isKernel && (!producer || *producer != self) &&
-        shapeOf(operand) == ArrayRef<int64_t>(nodes[self].domain))
+        !isSplat(operand))
+      nodes[self].reads.insert(operand);
+    nodes[self].hasReductions |= role == Role::RowReduce ||
+                                 role == Role::ColumnReduce ||
+                                 role == Role::FullReduce;
+    if (nodes[self].isKernel && (!producer || *producer != self) &&
+        !isSplat(operand) &&
+        shapeOf(operand) == ArrayRef<int64_t>(nodes[self].domain) &&
+        role != Role::Load)
       lastLoader[operand] = self;
   }
 }
 
 FusionPlan Planner::finish() {
-  // Kahn's algorithm; among the nodes that are ready, the one that ends first
-  // in program order.
+  // Kahn's algorithm; among the nodes that are ready, the one that begins
+  // first in program order.
   SmallVector<unsigned> key(nodes.size()), pending(nodes.size());
   SmallVector<llvm::SmallSetVector<unsigned, 4>> readers(nodes.size());
   for (auto [id, node] : llvm::enumerate(nodes)) {
@@ -305,7 +410,7 @@ FusionPlan Planner::finish() {
       return order[a] < order[b];
     });
     if (!node.ops.empty())
-      key[id] = order[node.ops.back()];
+      key[id] = order[node.ops.front()];
   }
   for (auto [id, node] : llvm::enumerate(nodes))
     for (Operation *op : node.ops)

@@ -16,6 +16,7 @@ using namespace mpt;
 
 void mpt::buildPlanStepPipeline(OpPassManager &passes,
                                 const PlanStepOptions &options) {
+  passes.addPass(createFuseEpiloguesPass());
   passes.addPass(createDecomposePass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -7,7 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-decompose`: applies the decompositions of Patterns.h.
+/// `--mpt-decompose`: applies the decompositions of Patterns.h. Then merges equal
+/// computations of scalars, which every parameter's optimizer repeats (bias
+/// corrections), and equal reshapes, which cost nothing; larger values are left
+/// as they are, since merging them would undo recomputation.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +29,46 @@ using namespace mpt;
 
 namespace {
 
+struct EqualOps : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return OperationEquivalence::computeHash(
+        const_cast<Operation *>(op),
+        /*hashOperands=*/OperationEquivalence::directHashValue,
+        /*hashResults=*/OperationEquivalence::ignoreHashValue,
+        OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(const Operation *a, const Operation *b) {
+    if (a == b)
+      return true;
+    if (a == getEmptyKey() || a == getTombstoneKey() || b == getEmptyKey() ||
+        b == getTombstoneKey())
+      return false;
+    return OperationEquivalence::isEquivalentTo(
+        const_cast<Operation *>(a), const_cast<Operation *>(b),
+        OperationEquivalence::IgnoreLocations);
+  }
+};
+
+/// Merges equal pure ops of `block` that reshape or whose results are scalars.
+void mergeEqualOps(Block &block) {
+  llvm::DenseSet<Operation *, EqualOps> known;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    bool isFree = isa<ReshapeOp>(op) ||
+                  llvm::all_of(op.getResultTypes(), [](Type type) {
+                    auto tensor = dyn_cast<RankedTensorType>(type);
+                    return tensor && tensor.getRank() == 0;
+                  });
+    if (!isFree || op.getNumResults() == 0 || op.getNumRegions() != 0 ||
+        isa<BarrierOp>(op) || !isMemoryEffectFree(&op))
+      continue;
+    auto [it, inserted] = known.insert(&op);
+    if (inserted)
+      continue;
+    op.replaceAllUsesWith(*it);
+    op.erase();
+  }
+}
+
 struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
   using Base::Base;
 
@@ -33,6 +76,7 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
     RewritePatternSet set(context);
     populateDecomposeAttentionPatterns(set);
     populateDecomposeNNPatterns(set);
+    populateDecomposeShapePatterns(set);
     populateDecomposeTrainingPatterns(set);
     patterns = std::move(set);
     return success();
@@ -55,7 +99,10 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
     if (dynamic.wasInterrupted())
       return signalPassFailure();
     if (failed(applyPatternsGreedily(getOperation(), patterns)))
-      signalPassFailure();
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function.getBody())
+        mergeEqualOps(block);
   }
 
   FrozenRewritePatternSet patterns;

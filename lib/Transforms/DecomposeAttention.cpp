@@ -48,12 +48,14 @@ Value buildScores(DecomposeBuilder &b, Value scaled, Value key, bool causal,
                          false, true, acc);
   if (!causal)
     return scores;
+  // Index tensors of the scores' shape: kernels make them of their loops.
   Type i32 = b.builder.getI32Type();
-  auto square = RankedTensorType::get({rows, columns}, i32);
-  Value row = IotaOp::create(b.builder, b.loc, square, 0);
-  Value column = IotaOp::create(b.builder, b.loc, square, 1);
-  Value limit = AddOp::create(b.builder, b.loc, row, b.integer(i32, columns - rows));
-  Value visible = b.compare(column, limit, ComparePredicate::LE);
+  auto indices = RankedTensorType::get(shape, i32);
+  Value row = IotaOp::create(b.builder, b.loc, indices, 2);
+  Value column = IotaOp::create(b.builder, b.loc, indices, 3);
+  if (columns != rows)
+    row = AddOp::create(b.builder, b.loc, row, b.integer(i32, columns - rows));
+  Value visible = b.compare(column, row, ComparePredicate::LE);
   return b.where(visible, scores,
                  b.scalar(-std::numeric_limits<double>::infinity()));
 }

@@ -341,8 +341,13 @@ struct DecomposeMSELossGradOp : OpRewritePattern<MSELossGradOp> {
     double factor = 2.0;
     if (op.getReduction() == LossReduction::Mean)
       factor /= static_cast<double>(type.getNumElements());
-    Value difference = b.sub(op.getPrediction(), op.getTarget());
-    Value dp = b.mul(difference, b.mul(op.getDloss(), factor));
+    // Elementwise, so short rows ([N, 1]) can be joined.
+    Value prediction = op.getPrediction(), target = op.getTarget();
+    if (type.getRank() > 0 && type.getShape().back() < 32) {
+      prediction = b.asRows(prediction);
+      target = b.asRows(target);
+    }
+    Value dp = b.mul(b.sub(prediction, target), b.mul(op.getDloss(), factor));
     rewriter.replaceOp(op, b.round(dp, op.getType()));
     return success();
   }

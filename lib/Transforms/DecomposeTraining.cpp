@@ -15,6 +15,8 @@
 #include "DecomposeBuilder.h"
 #include "mpt/Transforms/Patterns.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
@@ -252,7 +254,8 @@ struct DecomposeStopGradientOp : OpRewritePattern<StopGradientOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(StopGradientOp op,
                                 PatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, op.getX());
+    DecomposeBuilder b(rewriter, op.getLoc(), getElementTypeOrSelf(op.getX()));
+    rewriter.replaceOp(op, b.round(op.getX(), op.getType()));
     return success();
   }
 };
@@ -260,5 +263,10 @@ struct DecomposeStopGradientOp : OpRewritePattern<StopGradientOp> {
 } // namespace
 
 void mpt::populateDecomposeTrainingPatterns(RewritePatternSet &patterns) {
-  patterns.add<DecomposeAdam<AdamOp>, DecomposeAdam<AdamWOp>, DecomposeSGDOp, DecomposeUnscaleOp, DecomposeAllFiniteOp, DecomposeUpdateLossScaleOp, DecomposeClipByGlobalNormOp, DecomposeSelectStateOp, DecomposeScaleLossOp, DecomposeGradSeedOp, DecomposeGradientsOp, DecomposeStopGradientOp>(patterns.getContext());
+  patterns.add<DecomposeAdam<AdamOp>, DecomposeAdam<AdamWOp>, DecomposeSGDOp,
+               DecomposeUnscaleOp, DecomposeAllFiniteOp,
+               DecomposeUpdateLossScaleOp, DecomposeClipByGlobalNormOp,
+               DecomposeSelectStateOp, DecomposeScaleLossOp,
+               DecomposeGradSeedOp, DecomposeGradientsOp,
+               DecomposeStopGradientOp>(patterns.getContext());
 }

@@ -17,6 +17,7 @@
 #include "mpt/Transforms/Passes.h"
 
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -33,6 +34,21 @@ namespace {
 
 RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
+}
+
+/// What `value` is a reshape of.
+Value getRenamed(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  return value;
+}
+
+/// `value` as `type`.
+Value reshapeTo(OpBuilder &builder, Location loc, Value value, Type type) {
+  value = getRenamed(value);
+  if (value.getType() == type)
+    return value;
+  return ReshapeOp::create(builder, loc, type, value);
 }
 
 /// Builds one kernel.
@@ -245,9 +261,7 @@ void KernelBuilder::build() {
   for (auto [i, entry] : llvm::enumerate(loads)) {
     Value value = entry.first.first;
     const KernelAccess &access = domain.accesses[i];
-    if (value.getType() != access.type)
-      value = ReshapeOp::create(builder, value.getLoc(), access.type, value);
-    inputs.push_back(value);
+    inputs.push_back(reshapeTo(builder, value.getLoc(), value, access.type));
     operandMaps.push_back(access.map);
   }
   for (size_t i = 0; i < results.size(); ++i) {
@@ -264,17 +278,15 @@ void KernelBuilder::build() {
                                  builder.getAffineMapArrayAttr(resultMaps));
   kernel.getBody().push_back(body.release());
   for (auto [result, output] : llvm::zip_equal(results, kernel.getOutputs())) {
-    Value replacement = output;
-    if (output.getType() != result.getType())
-      replacement = ReshapeOp::create(builder, loc, result.getType(), output);
+    Value replacement = reshapeTo(builder, loc, output, result.getType());
     result.replaceUsesWithIf(replacement, [&](OpOperand &use) {
       return !members.contains(use.getOwner());
     });
   }
 }
 
-/// Gives each user its own copy of what is cheaper to compute again than to
-/// store: index tensors, masks made of them, and widened narrow floats.
+/// Gives each user its own copy, next to it, of what is cheaper to compute again
+/// than to store: index tensors, masks made of them, and widened narrow floats.
 void duplicateCheapOps(Block &block) {
   auto isCheap = [](Operation &op) {
     if (isa<IotaOp>(op))
@@ -297,13 +309,12 @@ void duplicateCheapOps(Block &block) {
       continue;
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : op.getUses())
-      uses.push_back(&use);
-    for (OpOperand *use : llvm::ArrayRef(uses).drop_front(uses.empty() ? 0 : 1)) {
-      if (use->getOwner()->getBlock() != &block)
-        continue;
-      OpBuilder builder(&op);
-      use->set(builder.clone(op)->getResult(0));
-    }
+      if (use.getOwner()->getBlock() == &block)
+        uses.push_back(&use);
+    for (OpOperand *use : uses)
+      use->set(OpBuilder(use->getOwner()).clone(op)->getResult(0));
+    if (op.use_empty())
+      op.erase();
   }
 }
 
@@ -342,16 +353,21 @@ void fuse(func::FuncOp function) {
   // Constants first; renamings right behind what they rename.
   for (Operation *op : llvm::reverse(constants))
     op->moveBefore(&block, block.begin());
+  DenseMap<Operation *, Operation *> placed;
   for (Operation *op : renamings) {
-    Operation *last = nullptr;
+    if (auto reshape = dyn_cast<ReshapeOp>(op))
+      reshape.getXMutable().assign(getRenamed(reshape.getX()));
+    Operation *source = nullptr;
     for (Value operand : op->getOperands())
-      if (Operation *source = operand.getDefiningOp())
-        if (!last || last->isBeforeInBlock(source))
-          last = source;
+      if (Operation *producer = operand.getDefiningOp())
+        if (!source || source->isBeforeInBlock(producer))
+          source = producer;
+    Operation *&last = placed.try_emplace(source, source).first->second;
     if (last)
       op->moveAfter(last);
     else
       op->moveBefore(&block, block.begin());
+    last = op;
   }
   eraseDead(block);
 }
@@ -369,6 +385,15 @@ struct FuseKernelsPass : mpt::impl::FuseKernelsPassBase<FuseKernelsPass> {
             if (!tensor.hasStaticShape()) {
               op->emitError("mpt-fuse-kernels: expected static shapes, found ")
                   << type << "; run --mpt-specialize first";
+              return WalkResult::interrupt();
+            }
+        if (isa<BarrierOp>(op))
+          for (auto [from, to] :
+               llvm::zip_equal(op->getOperandTypes(), op->getResultTypes()))
+            if (getElementTypeOrSelf(from) != getElementTypeOrSelf(to)) {
+              op->emitError("mpt-fuse-kernels: expected one element type, "
+                            "found ")
+                  << from << " and " << to << "; run --mpt-decompose first";
               return WalkResult::interrupt();
             }
         return WalkResult::advance();

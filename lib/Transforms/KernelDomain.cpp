@@ -64,9 +64,54 @@ static KernelAccess joinDims(const KernelAccess &access, unsigned dim,
           AffineMap::get(rank - 1, 0, exprs, context)};
 }
 
-SmallVector<int64_t> KernelDomain::simplify() {
+/// The access without domain dimension `dim`, which has one point, and without
+/// tensor dimensions that have one element.
+static KernelAccess dropUnits(const KernelAccess &access,
+                              std::optional<unsigned> dim, unsigned rank) {
+  MLIRContext *context = access.map.getContext();
+  SmallVector<AffineExpr> renumbered;
+  for (unsigned i = 0; i < rank; ++i)
+    renumbered.push_back(dim == i ? getAffineConstantExpr(0, context)
+                                  : getAffineDimExpr(dim && *dim < i ? i - 1 : i, context));
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> exprs;
+  for (auto [i, expr] : llvm::enumerate(access.map.getResults())) {
+    AffineExpr rest = simplifyAffineExpr(expr.replaceDims(renumbered),
+                                         rank - dim.has_value(), 0);
+    if (access.type.getDimSize(i) == 1 && isa<AffineConstantExpr>(rest))
+      continue;
+    shape.push_back(access.type.getDimSize(i));
+    exprs.push_back(rest);
+  }
+  return {access.type.clone(shape),
+          AffineMap::get(rank - dim.has_value(), 0, exprs, context)};
+}
+
+SmallVector<int64_t> KernelDomain::dropUnitDims() {
   SmallVector<int64_t> numbers =
       llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
+  for (unsigned dim = 0; dim < sizes.size();) {
+    bool isLast = dim + 1 == sizes.size();
+    if (sizes[dim] != 1 || indexed[dim] || sizes.size() == 1 ||
+        (reduces && isLast)) {
+      ++dim;
+      continue;
+    }
+    for (KernelAccess &access : accesses)
+      access = dropUnits(access, dim, sizes.size());
+    sizes.erase(sizes.begin() + dim);
+    indexed.erase(indexed.begin() + dim);
+    for (int64_t &number : numbers)
+      if (number > static_cast<int64_t>(dim))
+        --number;
+  }
+  for (KernelAccess &access : accesses)
+    access = dropUnits(access, std::nullopt, sizes.size());
+  return numbers;
+}
+
+SmallVector<int64_t> KernelDomain::simplify() {
+  SmallVector<int64_t> numbers = dropUnitDims();
   // With reductions the last dimension is the row.
   auto last = [&] { return sizes.size() - (reduces ? 1 : 0); };
   for (unsigned dim = 0; dim + 1 < last();) {

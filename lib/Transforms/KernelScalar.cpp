@@ -109,7 +109,8 @@ Value ScalarBuilder::geluGrad(Value dy, Value x, GeluApproximation kind) {
 }
 
 Value ScalarBuilder::buildFloat(Operation *op, ArrayRef<Value> x) {
-  Value zero = number(0.0), one = number(1.0);
+  auto zero = [&] { return number(0.0); };
+  auto one = [&] { return number(1.0); };
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<NegOp>([&](auto) { return neg(x[0]); })
       .Case<AbsOp>([&](auto) { return math::AbsFOp::create(b, loc, x[0]); })
@@ -117,20 +118,20 @@ Value ScalarBuilder::buildFloat(Operation *op, ArrayRef<Value> x) {
       .Case<LogOp>([&](auto) { return math::LogOp::create(b, loc, x[0]); })
       .Case<SqrtOp>([&](auto) { return math::SqrtOp::create(b, loc, x[0]); })
       .Case<RsqrtOp>(
-          [&](auto) { return div(one, math::SqrtOp::create(b, loc, x[0])); })
-      .Case<ReciprocalOp>([&](auto) { return div(one, x[0]); })
+          [&](auto) { return div(one(), math::SqrtOp::create(b, loc, x[0])); })
+      .Case<ReciprocalOp>([&](auto) { return div(one(), x[0]); })
       .Case<TanhOp>([&](auto) { return tanh(x[0]); })
       .Case<SigmoidOp>([&](auto) { return sigmoid(x[0]); })
       .Case<ErfOp>([&](auto) { return math::ErfOp::create(b, loc, x[0]); })
       .Case<SinOp>([&](auto) { return math::SinOp::create(b, loc, x[0]); })
       .Case<CosOp>([&](auto) { return math::CosOp::create(b, loc, x[0]); })
       .Case<ReluOp>(
-          [&](auto) { return arith::MaximumFOp::create(b, loc, x[0], zero); })
+          [&](auto) { return arith::MaximumFOp::create(b, loc, x[0], zero()); })
       .Case<SiluOp>([&](auto) { return mul(x[0], sigmoid(x[0])); })
       .Case<SignOp>([&](auto) {
-        Value negative = select(compare(arith::CmpFPredicate::OLT, x[0], zero),
+        Value negative = select(compare(arith::CmpFPredicate::OLT, x[0], zero()),
                                 number(-1.0), x[0]);
-        return select(compare(arith::CmpFPredicate::OGT, x[0], zero), one, negative);
+        return select(compare(arith::CmpFPredicate::OGT, x[0], zero()), one(), negative);
       })
       .Case<FloorOp>([&](auto) { return math::FloorOp::create(b, loc, x[0]); })
       .Case<GeluOp>([&](GeluOp g) { return gelu(x[0], g.getApproximate()); })
@@ -139,15 +140,15 @@ Value ScalarBuilder::buildFloat(Operation *op, ArrayRef<Value> x) {
                        number(std::numeric_limits<double>::infinity()));
       })
       .Case<ReluGradOp>([&](auto) {
-        return select(compare(arith::CmpFPredicate::OGT, x[1], zero), x[0], zero);
+        return select(compare(arith::CmpFPredicate::OGT, x[1], zero()), x[0], zero());
       })
       .Case<TanhGradOp>(
-          [&](auto) { return mul(x[0], sub(one, mul(x[1], x[1]))); })
+          [&](auto) { return mul(x[0], sub(one(), mul(x[1], x[1]))); })
       .Case<SigmoidGradOp>(
-          [&](auto) { return mul(mul(x[0], x[1]), sub(one, x[1])); })
+          [&](auto) { return mul(mul(x[0], x[1]), sub(one(), x[1])); })
       .Case<SiluGradOp>([&](auto) {
         Value s = sigmoid(x[1]);
-        return mul(mul(x[0], s), add(one, mul(x[1], sub(one, s))));
+        return mul(mul(x[0], s), add(one(), mul(x[1], sub(one(), s))));
       })
       .Case<GeluGradOp>(
           [&](GeluGradOp g) { return geluGrad(x[0], x[1], g.getApproximate()); })
@@ -257,7 +258,8 @@ Value ScalarBuilder::build(Operation *op, ValueRange operands) {
   if (auto cast = dyn_cast<CastOp>(op))
     return buildCast(operands[0], elementOf(cast.getX()), type);
   if (isa<BroadcastOp, TransposeOp, SliceOp>(op))
-    return operands[0];
+    return isa<FloatType>(type) ? convertFloat(b, loc, operands[0], type)
+                                : operands[0];
   SmallVector<Value> x;
   bool anyFloat = false;
   for (Value operand : operands) {

@@ -13,8 +13,13 @@
 /// Greedy, in program order: an op joins the kernels that make its operands if
 /// it fits their domain. What makes that safe is a depth per node (kernel or
 /// other op): one more than the deepest node it reads. Merging nodes at depth d
-/// closes no cycle if every other reader of theirs is deeper than d. Near-linear
-/// in the number of ops.
+/// closes no cycle if every reader of theirs is deeper than d. Near-linear in
+/// the number of ops.
+///
+/// An op that computes a whole tensor does not join a kernel that lies before a
+/// matmul, convolution or pooling which the op follows: fusion would otherwise
+/// move the backward pass's recomputation into the forward pass and store it.
+/// Statistics (a number per row or column) may.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -138,6 +138,17 @@ def SpecializePass : Pass<"mpt-specialize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def FuseEpiloguesPass : Pass<"mpt-fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "Move bias and activation into `mpt.linear` and `mpt.conv2d`";
+  let description = [{
+    A bias (an addend with one number per column) and gelu move in if the
+    product returns its accumulator unrounded; relu also if it has the rounded
+    product's type, since it commutes with rounding. The value in between must
+    have no other use. `mpt.matmul` with a bias becomes `mpt.linear`.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 def DecomposePass : Pass<"mpt-decompose", "::mlir::ModuleOp"> {
   let summary = "Decompose ops into products, elementwise ops and reductions";
   let description = [{

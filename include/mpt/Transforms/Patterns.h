@@ -18,8 +18,15 @@ namespace mpt {
 void populateDecomposeNNPatterns(mlir::RewritePatternSet &patterns);
 /// Attention and dropout and their gradients as products, masks and softmax.
 void populateDecomposeAttentionPatterns(mlir::RewritePatternSet &patterns);
+/// Moves that round as moves and casts; checkpoint regions inlined; reductions
+/// reshaped so that they run over the last axis or all but the last.
+void populateDecomposeShapePatterns(mlir::RewritePatternSet &patterns);
 /// Optimizers, loss scale, clipping and the markers of autodiff.
 void populateDecomposeTrainingPatterns(mlir::RewritePatternSet &patterns);
+/// Bias, relu and gelu into the epilogue of `mpt.linear` and `mpt.conv2d` where
+/// that changes no bit of the result (gelu: but for how the back end computes
+/// the tangent).
+void populateFuseEpiloguesPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace mpt
 
