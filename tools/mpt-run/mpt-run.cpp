@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mpt/ExecutionEngine/JITEngine.h"
 #include "mpt/InitAll.h"
+#include "mpt/Reference/ReferenceEngine.h"
 #include "mpt/Tools/MPTRunMain.h"
 
 static llvm::Expected<std::unique_ptr<mpt::StepEngine>>
@@ -20,12 +21,23 @@ createCPUEngine(mlir::OwningOpRef<mlir::ModuleOp> module,
   return mpt::createJITEngine(std::move(module), function, jit);
 }
 
+template <mpt::reference::Mode mode>
+static llvm::Expected<std::unique_ptr<mpt::StepEngine>>
+createInterpreter(mlir::OwningOpRef<mlir::ModuleOp> module,
+                  llvm::StringRef function, const mpt::EngineOptions &) {
+  return mpt::createReferenceEngine(std::move(module), function, mode);
+}
+
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect>();
   mpt::registerAllDialects(registry);
   mpt::registerAllPasses();
-  const mpt::EngineFactory engines[] = {{"cpu", createCPUEngine}};
+  const mpt::EngineFactory engines[] = {
+      {"cpu", createCPUEngine},
+      {"reference", createInterpreter<mpt::reference::Mode::Storage>},
+      {"reference-f64", createInterpreter<mpt::reference::Mode::Float64>,
+       /*hasExactState=*/false}};
   return mpt::mptRunMain({argv + 1, static_cast<size_t>(argc - 1)}, registry,
                          engines);
 }

@@ -1,0 +1,336 @@
+//===- Interpreter.cpp - Functions evaluated op by op -----------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluator.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::reference;
+
+/// Calls inside calls; a recursive program ends here.
+static constexpr unsigned kMaxDepth = 64;
+/// 16 GiB of doubles.
+static constexpr int64_t kMaxElements = int64_t(1) << 31;
+
+//===----------------------------------------------------------------------===//
+// Rounding and types
+//===----------------------------------------------------------------------===//
+
+double mpt::reference::roundToType(double value, FloatType type) {
+  if (type.isF64())
+    return value;
+  // C++ rounds to nearest even here too; outside the range it says nothing.
+  if (type.isF32() && std::abs(value) <= std::numeric_limits<float>::max())
+    return static_cast<float>(value);
+  llvm::APFloat number(value);
+  bool losesInfo;
+  number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                 &losesInfo);
+  return number.convertToDouble();
+}
+
+/// `value` modulo 2^width, sign-extended; i1 stays 0 or 1.
+static int64_t wrap(int64_t value, unsigned width) {
+  if (width == 1)
+    return value & 1;
+  return width >= 64 ? value : llvm::SignExtend64(value, width);
+}
+
+LogicalResult mpt::reference::checkType(
+    Type type, llvm::function_ref<InFlightDiagnostic()> emitError) {
+  Type element = getElementTypeOrSelf(type);
+  bool isNumber = false;
+  if (auto number = dyn_cast<IntegerType>(element))
+    isNumber = number.getWidth() <= 64 && !number.isUnsigned();
+  else if (auto number = dyn_cast<FloatType>(element))
+    isNumber = number.getWidth() <= 64;
+  else
+    isNumber = isa<IndexType>(element);
+  if (!isNumber)
+    return emitError() << "cannot be interpreted: expected floats or signless "
+                          "integers of at most 64 bits, found "
+                       << type;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor && element != type)
+    return emitError() << "cannot be interpreted: expected scalars or ranked "
+                          "tensors, found "
+                       << type;
+  if (!tensor)
+    return success();
+  if (!tensor.hasStaticShape())
+    return emitError() << "cannot be interpreted: expected static shapes, found "
+                       << type << "; run --mpt-specialize first";
+  int64_t count = 1;
+  for (int64_t size : tensor.getShape())
+    if (llvm::MulOverflow(count, size, count) || count > kMaxElements)
+      return emitError() << "cannot be interpreted: expected at most "
+                         << kMaxElements << " elements, found " << type;
+  return success();
+}
+
+int64_t mpt::reference::truncateToInt(double value, unsigned width) {
+  if (std::isnan(value))
+    return 0;
+  value = std::trunc(value);
+  double limit = std::ldexp(1.0, static_cast<int>(width) - 1);
+  if (value >= limit)
+    return width >= 64 ? std::numeric_limits<int64_t>::max()
+                       : (int64_t(1) << (width - 1)) - 1;
+  if (value < -limit)
+    return width >= 64 ? std::numeric_limits<int64_t>::min()
+                       : -(int64_t(1) << (width - 1));
+  return static_cast<int64_t>(value);
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+int64_t mpt::reference::product(ArrayRef<int64_t> sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    count *= size;
+  return count;
+}
+
+SmallVector<int64_t, 4>
+mpt::reference::rowMajorStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t, 4> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+std::vector<int64_t> mpt::reference::mapIndices(ArrayRef<int64_t> shape,
+                                                ArrayRef<int64_t> strides,
+                                                int64_t offset) {
+  std::vector<int64_t> indices(product(shape));
+  SmallVector<int64_t, 4> point(shape.size(), 0);
+  int64_t position = offset;
+  for (int64_t &index : indices) {
+    index = position;
+    for (size_t i = shape.size(); i-- > 0;) {
+      position += strides[i];
+      if (++point[i] < shape[i])
+        break;
+      position -= strides[i] * shape[i];
+      point[i] = 0;
+    }
+  }
+  return indices;
+}
+
+std::vector<int64_t>
+mpt::reference::broadcastIndices(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<int64_t, 4> strides(to.size(), 0);
+  SmallVector<int64_t, 4> own = rowMajorStrides(from);
+  size_t extra = to.size() - from.size();
+  for (size_t i = 0; i < from.size(); ++i)
+    strides[extra + i] = from[i] == 1 ? 0 : own[i];
+  return mapIndices(to, strides);
+}
+
+Tensor mpt::reference::pick(const Tensor &x, ArrayRef<int64_t> indices) {
+  Tensor result;
+  result.elementType = x.elementType;
+  for (int64_t index : indices) {
+    if (x.isFloat())
+      result.floats.push_back(x.floats[index]);
+    else
+      result.ints.push_back(x.ints[index]);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Frame
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t, 4> Frame::getShape(Value value) const {
+  if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+    return SmallVector<int64_t, 4>(type.getShape());
+  return domain;
+}
+
+int64_t Frame::getSize(Value value) const { return product(getShape(value)); }
+
+double Frame::round(double value, Type type) const {
+  auto number = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+  if (mode == Mode::Float64 || !number)
+    return value;
+  return roundToType(value, number);
+}
+
+double Frame::round(double value, Value like) const {
+  return round(value, like.getType());
+}
+
+void Frame::define(Value value, Tensor tensor) {
+  tensor.elementType = getElementTypeOrSelf(value.getType());
+  tensor.shape = getShape(value);
+  usesLeft[value] = std::distance(value.use_begin(), value.use_end());
+  values[value] = std::make_unique<Tensor>(std::move(tensor));
+}
+
+void Frame::set(Value value, std::vector<double> elements) {
+  Tensor tensor;
+  for (double &element : elements)
+    element = round(element, value);
+  tensor.floats = std::move(elements);
+  define(value, std::move(tensor));
+}
+
+void Frame::set(Value value, std::vector<int64_t> elements) {
+  Tensor tensor;
+  if (auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(value.getType())))
+    for (int64_t &element : elements)
+      element = wrap(element, type.getWidth());
+  tensor.ints = std::move(elements);
+  define(value, std::move(tensor));
+}
+
+void Frame::set(Value value, Tensor elements) {
+  if (isa<FloatType>(getElementTypeOrSelf(value.getType())))
+    set(value, std::move(elements.floats));
+  else
+    set(value, std::move(elements.ints));
+}
+
+LogicalResult Frame::runOp(Operation &op) {
+  const OpTable::Evaluate *evaluate = table.lookup(op.getName().getStringRef());
+  if (!evaluate)
+    return op.emitOpError("cannot be interpreted: the reference engine knows the "
+                          "tensor ops of mpt, mpt.kernel, func.call and scalar "
+                          "arith and math; run it before the passes that made "
+                          "this op");
+  for (Type type : llvm::concat<const Type>(SmallVector<Type>(op.getOperandTypes()),
+                                            SmallVector<Type>(op.getResultTypes())))
+    if (failed(checkType(type, [&] { return op.emitOpError(); })))
+      return failure();
+  return (*evaluate)(&op, *this);
+}
+
+LogicalResult Frame::runBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    if (failed(runOp(op)))
+      return failure();
+    for (Value operand : op.getOperands()) {
+      auto it = usesLeft.find(operand);
+      if (it != usesLeft.end() && --it->second == 0)
+        values.erase(operand);
+    }
+    for (Value result : op.getResults())
+      if (result.use_empty())
+        values.erase(result);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static FailureOr<std::vector<Tensor>> runFunction(func::FuncOp function,
+                                                  ArrayRef<Tensor> arguments,
+                                                  Mode mode, unsigned depth,
+                                                  const OpTable &table) {
+  if (function.isExternal())
+    return function.emitOpError("cannot be interpreted: it has no body; give the "
+                                "module that defines it");
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError("cannot be interpreted: expected one block, "
+                                "without branches, found ")
+           << function.getBody().getBlocks().size();
+  Block &block = function.getBody().front();
+  if (arguments.size() != block.getNumArguments())
+    return function.emitOpError("expected ")
+           << block.getNumArguments() << " arguments, found " << arguments.size();
+  Frame frame(table, mode, {}, depth);
+  for (BlockArgument argument : block.getArguments()) {
+    auto emitError = [&] {
+      return function.emitOpError()
+             << "argument " << argument.getArgNumber() << " ";
+    };
+    if (failed(checkType(argument.getType(), emitError)))
+      return failure();
+    const Tensor &value = arguments[argument.getArgNumber()];
+    if (value.elementType != getElementTypeOrSelf(argument.getType()) ||
+        value.size() != frame.getSize(argument) ||
+        value.shape != frame.getShape(argument))
+      return emitError() << "expected elements of type " << argument.getType()
+                         << ", found " << value.size() << " elements of type "
+                         << value.elementType;
+    frame.set(argument, value);
+  }
+  if (failed(frame.runBlock(block)))
+    return failure();
+  auto terminator = dyn_cast<func::ReturnOp>(block.getTerminator());
+  if (!terminator)
+    return block.getTerminator()->emitOpError(
+        "cannot be interpreted: expected func.return");
+  std::vector<Tensor> results;
+  for (Value value : terminator.getOperands())
+    results.push_back(frame.get(value));
+  return results;
+}
+
+static LogicalResult evaluateCall(func::CallOp op, Frame &frame) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      op, op.getCalleeAttr());
+  if (!callee)
+    return op.emitOpError("cannot be interpreted: no function ") << op.getCallee();
+  if (frame.getDepth() >= kMaxDepth)
+    return op.emitOpError("cannot be interpreted: more than ")
+           << kMaxDepth << " calls inside one another; remove the recursion or "
+                           "inline the calls";
+  std::vector<Tensor> arguments;
+  for (Value operand : op.getOperands())
+    arguments.push_back(frame.get(operand));
+  FailureOr<std::vector<Tensor>> results =
+      runFunction(callee, arguments, frame.getMode(), frame.getDepth() + 1,
+                  frame.getTable());
+  if (failed(results))
+    return failure();
+  for (auto [value, result] : llvm::zip_equal(op.getResults(), *results))
+    frame.set(value, std::move(result));
+  return success();
+}
+
+const OpTable &OpTable::get() {
+  static const OpTable table = [] {
+    OpTable all;
+    addPointwise(all);
+    addBinary(all);
+    addShape(all);
+    addLinalg(all);
+    addAttention(all);
+    addWindows(all);
+    addReductions(all);
+    addNorms(all);
+    addLosses(all);
+    addTraining(all);
+    addScalars(all);
+    addKernels(all);
+    all.add<func::CallOp>(evaluateCall);
+    return all;
+  }();
+  return table;
+}
+
+FailureOr<std::vector<Tensor>>
+mpt::reference::interpret(func::FuncOp function, ArrayRef<Tensor> arguments,
+                          Mode mode) {
+  return runFunction(function, arguments, mode, 0, OpTable::get());
+}
+
+bool mpt::reference::isInterpreted(StringRef operationName) {
+  return OpTable::get().lookup(operationName) != nullptr;
+}

@@ -1,0 +1,74 @@
+//===- Linalg.cpp - Matrix products -----------------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluator.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::reference;
+
+/// out [rows, columns] += lhs [rows, inner] rhs [inner, columns], each operand
+/// read with its own strides.
+static void multiply(double *out, const double *lhs, const double *rhs,
+                     int64_t rows, int64_t columns, int64_t inner,
+                     std::pair<int64_t, int64_t> lhsStrides,
+                     std::pair<int64_t, int64_t> rhsStrides) {
+  for (int64_t m = 0; m < rows; ++m)
+    for (int64_t k = 0; k < inner; ++k) {
+      double a = lhs[m * lhsStrides.first + k * lhsStrides.second];
+      const double *row = rhs + k * rhsStrides.first;
+      for (int64_t n = 0; n < columns; ++n)
+        out[m * columns + n] += a * row[n * rhsStrides.second];
+    }
+}
+
+static LogicalResult evaluateMatmul(MatmulOp op, Frame &frame) {
+  const Tensor &lhs = frame.get(op.getLhs()), &rhs = frame.get(op.getRhs());
+  SmallVector<int64_t, 4> shape = frame.getShape(op.getResult());
+  ArrayRef<int64_t> dims(shape);
+  int64_t batch = product(dims.drop_back(2));
+  int64_t rows = dims[dims.size() - 2], columns = dims.back();
+  ArrayRef<int64_t> lhsMatrix = ArrayRef<int64_t>(lhs.shape).take_back(2);
+  int64_t inner = op.getTransposeLhs() ? lhsMatrix[0] : lhsMatrix[1];
+  bool shared = rhs.shape.size() == 2;
+
+  std::pair<int64_t, int64_t> lhsStrides(inner, 1), rhsStrides(columns, 1);
+  if (op.getTransposeLhs())
+    lhsStrides = {1, rows};
+  if (op.getTransposeRhs())
+    rhsStrides = {1, inner};
+  std::vector<double> result = frame.zeros(op.getResult());
+  for (int64_t b = 0; b < batch; ++b)
+    multiply(result.data() + b * rows * columns,
+             lhs.floats.data() + b * rows * inner,
+             rhs.floats.data() + (shared ? 0 : b * inner * columns), rows,
+             columns, inner, lhsStrides, rhsStrides);
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
+static LogicalResult evaluateLinear(LinearOp op, Frame &frame) {
+  const Tensor &x = frame.get(op.getX()), &weight = frame.get(op.getWeight());
+  int64_t in = weight.shape[0], out = weight.shape[1];
+  int64_t rows = product(ArrayRef<int64_t>(x.shape).drop_back());
+  std::vector<double> result = frame.zeros(op.getResult());
+  multiply(result.data(), x.floats.data(), weight.floats.data(), rows, out, in,
+           {in, 1}, {out, 1});
+  for (size_t i = 0; i < result.size(); ++i) {
+    if (op.getBias())
+      result[i] += frame.floats(op.getBias())[i % out];
+    result[i] = applyEpilogue(result[i], op.getEpilogue());
+  }
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
+void mpt::reference::addLinalg(OpTable &table) {
+  table.add<MatmulOp>(evaluateMatmul);
+  table.add<LinearOp>(evaluateLinear);
+}
