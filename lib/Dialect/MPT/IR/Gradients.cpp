@@ -346,7 +346,10 @@ LogicalResult PowOp::buildGradients(OpBuilder &builder,
   if (needed[0]) {
     Value less = b.make<SubOp>(getRhs(), b.scalar(getRhs(), 1.0));
     Value slope = b.mul(b.make<PowOp>(getLhs(), less), getRhs());
-    operandGrads[0] = b.sumTo(b.mul(dy, slope), lhs);
+    // To the power 0 all is 1, 0 too, where the formula says 0 * infinity.
+    Value zero = b.scalar(dy, 0.0);
+    Value isConstant = b.compare(getRhs(), zero, ComparePredicate::EQ);
+    operandGrads[0] = b.sumTo(b.mul(dy, b.where(isConstant, zero, slope)), lhs);
   }
   if (needed[1]) {
     // 0 to a power does not change with the power.

@@ -53,8 +53,23 @@ LogicalResult ReduceOp::buildGradients(OpBuilder &builder,
     break;
   }
   case ReduceKind::Prod: {
-    Value all = b.repeat(getY(), type, getAxes());
-    spread = b.mul(spread, b.make<DivOp>(all, getX()));
+    // The product of the others: without zeros, that of all over the element.
+    // A single zero alone has a slope; beside it, and with two, there is none.
+    Value zero = b.scalar(getX(), 0.0), one = b.scalar(getX(), 1.0);
+    Value isZero = b.compare(getX(), zero, ComparePredicate::EQ);
+    Value nonZero = b.where(isZero, one, getX());
+    auto reduce = [&](Value value, ReduceKind kind) {
+      auto wide = getTensor(getY()).clone(getStatisticType(type.getElementType()));
+      Value y = b.make<ReduceOp>(wide, value, ReduceKindAttr::get(getContext(), kind),
+                                 getAxesAttr(), getKeepDimsAttr(), TypeAttr());
+      return b.repeat(y, type, getAxes());
+    };
+    Value zeros = reduce(b.where(isZero, one, zero), ReduceKind::Sum);
+    Value product = reduce(nonZero, ReduceKind::Prod);
+    Value ofZero = b.where(b.compare(zeros, one, ComparePredicate::EQ), product, zero);
+    Value ofOthers = b.where(b.compare(zeros, zero, ComparePredicate::EQ),
+                             b.make<DivOp>(product, nonZero), zero);
+    spread = b.mul(spread, b.where(isZero, ofZero, ofOthers));
     break;
   }
   }
