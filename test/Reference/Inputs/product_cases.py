@@ -1,0 +1,203 @@
+"""Cases of products, convolutions, attention and pooling."""
+
+import math
+
+import numpy as np
+
+from case import NAN, Case, f64, i64s, relaxed
+
+TYPES = ("f64", "f32", "bf16", "f16")
+erf = np.vectorize(math.erf, otypes=[float])
+EPILOGUES = {
+    "none": lambda x: x,
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu_tanh": lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+}
+
+
+def matmul_cases(random):
+    for type in TYPES + ("f8E4M3FN",):
+        for tl in (False, True):
+            for tr in (False, True):
+                flags = ", ".join(f for f, on in (("transpose_lhs", tl), ("transpose_rhs", tr)) if on)
+                for batch, shared in ((), False), ((3,), False), ((2, 3), False), ((2, 3), True):
+                    a = random(type, batch + ((7, 5) if tl else (5, 7)))
+                    b = random(type, (() if shared else batch) + ((4, 7) if tr else (7, 4)))
+                    l = np.swapaxes(a[1], -1, -2) if tl else a[1]
+                    r = np.swapaxes(b[1], -1, -2) if tr else b[1]
+                    error = 7 * (abs(l) @ abs(r))
+                    yield Case("matmul", [a, b], [(type, l @ r)], flags, error=error)
+    a, b = random("bf16", (5, 300)), random("bf16", (300, 4))
+    yield Case("matmul", [a, b], [("f32", a[1] @ b[1])], error=300 * (abs(a[1]) @ abs(b[1])))
+    a, b = random("bf16", (5, 8)), random("f32", (8, 4))
+    yield Case("matmul", [a, b], [("f32", a[1] @ b[1])], error=8 * (abs(a[1]) @ abs(b[1])))
+
+
+def linear_cases(random):
+    for type in TYPES:
+        for name, f in EPILOGUES.items():
+            attribute = f"epilogue = #mpt.epilogue<{name}>"
+            for shape in (6, 7), (2, 3, 7):
+                x, w, b = random(type, shape), random(type, (7, 4)), random("f32" if type != "f64" else type, (4,))
+                # The epilogues' slopes are at most 1.13.
+                terms = abs(x[1]) @ abs(w[1])
+                yield Case("linear", [x, w], [(type, f(x[1] @ w[1]))], attribute, error=16 * terms)
+                yield Case("linear", [x, w, b], [(type, f(x[1] @ w[1] + b[1]))], attribute, error=16 * (terms + abs(b[1])))
+
+
+def convolve(x, f, strides, padding, dilations, groups):
+    """NHWC by HWIO, one tap at a time over slices of the padded input."""
+    x = np.pad(x, ((0, 0), padding[:2], padding[2:], (0, 0)))
+    kh, kw, per_group, outputs = f.shape
+    oh = (x.shape[1] - dilations[0] * (kh - 1) - 1) // strides[0] + 1
+    ow = (x.shape[2] - dilations[1] * (kw - 1) - 1) // strides[1] + 1
+    y = np.zeros((x.shape[0], oh, ow, outputs))
+    for i in range(kh):
+        for j in range(kw):
+            top, left = i * dilations[0], j * dilations[1]
+            patch = x[:, top : top + (oh - 1) * strides[0] + 1 : strides[0], left : left + (ow - 1) * strides[1] + 1 : strides[1]]
+            patch = patch.reshape(*patch.shape[:3], groups, per_group)
+            tap = f[i, j].reshape(per_group, groups, outputs // groups)
+            y += np.einsum("nhwgc,cgo->nhwgo", patch, tap).reshape(y.shape)
+    return y
+
+
+def adjoint(function, shape, dy):
+    """The transpose of a linear function, from its values on a basis."""
+    result = np.zeros(math.prod(shape))
+    for i in range(result.size):
+        unit = np.zeros(result.size)
+        unit[i] = 1.0
+        result[i] = np.sum(function(unit.reshape(shape)) * dy)
+    return result.reshape(shape)
+
+
+def conv_cases(random):
+    windows = [
+        # x, filter, strides, padding (h lo, h hi, w lo, w hi), dilations, groups
+        ((2, 5, 4, 2), (3, 3, 2, 3), (1, 1), (1, 1, 1, 1), (1, 1), 1),
+        ((1, 6, 7, 4), (2, 3, 2, 4), (2, 1), (1, 0, 0, 2), (2, 2), 2),
+        ((1, 6, 6, 1), (2, 2, 1, 2), (3, 3), (0, 0, 0, 0), (1, 1), 1),
+        ((2, 3, 3, 3), (1, 1, 3, 5), (1, 1), (0, 0, 0, 0), (1, 1), 1),
+        ((1, 5, 5, 3), (3, 3, 1, 3), (1, 2), (1, 1, 1, 1), (1, 1), 3),
+    ]
+    for type in TYPES:
+        for xs, fs, strides, padding, dilations, groups in windows:
+            def conv(a, b):
+                return convolve(a, b, strides, padding, dilations, groups)
+
+            attributes = (
+                f"strides = {i64s(strides)}, padding = {i64s(padding)}, "
+                f"dilations = {i64s(dilations)}, groups = {groups} : i64"
+            )
+            x, f = random(type, xs), random(type, fs)
+            y = conv(x[1], f[1])
+            terms = conv(abs(x[1]), abs(f[1]))
+            k = math.prod(fs[:3]) + 8
+            yield Case("conv2d", [x, f], [(type, y)], attributes, error=k * terms)
+            dy = random(type, y.shape)
+            g = dy[1]
+            want = adjoint(lambda a: conv(a, f[1]), xs, g)
+            error = math.prod(fs[:2]) * fs[3] * adjoint(lambda a: conv(a, abs(f[1])), xs, abs(g))
+            yield Case("conv2d_input_grad", [dy, f], [(type, want)], attributes, error=error)
+            want = adjoint(lambda b: conv(x[1], b), fs, g)
+            error = math.prod(y.shape[:3]) * adjoint(lambda b: conv(abs(x[1]), b), fs, abs(g))
+            yield Case("conv2d_filter_grad", [x, dy], [(type, want)], attributes, error=error)
+        for name, f in EPILOGUES.items():
+            x, w, b = random(type, (1, 4, 4, 2)), random(type, (3, 3, 2, 3)), random("f64" if type == "f64" else "f32", (3,))
+            y = convolve(x[1], w[1], (1, 1), (1, 1, 1, 1), (1, 1), 1) + b[1]
+            terms = convolve(abs(x[1]), abs(w[1]), (1, 1), (1, 1, 1, 1), (1, 1), 1) + abs(b[1])
+            yield Case("conv2d", [x, w, b], [(type, f(y))],
+                       f"padding = {i64s([1] * 4)}, epilogue = #mpt.epilogue<{name}>", error=28 * terms)
+
+
+def softmax(x):
+    p = np.exp(x - x.max(-1, keepdims=True))
+    return p / p.sum(-1, keepdims=True)
+
+
+def attention_cases(random):
+    for causal, scale, (t, s) in (False, None, (3, 5)), (True, 0.4, (3, 5)), (True, None, (4, 4)):
+        for type, wide in ("f64", "f64"), ("f32", "f32"):
+            q, k, v = random(type, (2, 3, t, 4)), random(type, (2, 3, s, 4)), random(type, (2, 3, s, 2))
+            factor = scale if scale is not None else 0.5
+            scores = factor * np.einsum("bhtd,bhsd->bhts", q[1], k[1])
+            if causal:
+                hidden = np.arange(s)[None, :] > np.arange(t)[:, None] + s - t
+                scores = np.where(hidden, -np.inf, scores)
+            p = softmax(scores)
+            y = p @ v[1]
+            lse = np.log(np.exp(scores).sum(-1))
+            attributes = ", ".join((["causal"] if causal else []) + ([f"scale = {f64(scale)}"] if scale else []))
+            # A score is 4 terms of at most 2 * 2 * scale < 2, each off by u of the
+            # rounded query and 5 u of the sum: 48 u, and so is its exponential,
+            # relatively. Probabilities sum to 1 and |v| <= 2.
+            case = Case("attention", [q, k, v], [(type, y), (wide, lse)], attributes,
+                        error=[128 * np.ones_like(y), 64 * np.ones_like(lse)])
+            yield relaxed(case, type)
+            dy = random(type, y.shape)
+            # Through softmax by its Jacobian diag(p) - p p^T.
+            dp = np.einsum("bhte,bhse->bhts", dy[1], v[1])
+            jacobian = np.einsum("bhts,su->bhtsu", p, np.eye(s)) - np.einsum("bhts,bhtu->bhtsu", p, p)
+            ds = np.einsum("bhtsu,bhts->bhtu", jacobian, dp)
+            dq, dk = factor * (ds @ k[1]), factor * np.einsum("bhts,bhtd->bhsd", ds, q[1])
+            dv = np.einsum("bhts,bhte->bhse", p, dy[1])
+            saved = [dy, q, k, v, (type, y), (wide, lse)]
+            case = Case("attention_grad", saved, [(type, dq), (type, dk), (type, dv)], attributes,
+                        error=[1024 * np.ones_like(a) for a in (dq, dk, dv)])
+            yield relaxed(case, type)
+
+
+def windows_of(x, window, strides, padding, fill):
+    """[.., window] of x, row-major in the window."""
+    x = np.pad(x, ((0, 0), padding[:2], padding[2:], (0, 0)), constant_values=fill)
+    oh = (x.shape[1] - window[0]) // strides[0] + 1
+    ow = (x.shape[2] - window[1]) // strides[1] + 1
+    taps = [
+        x[:, i : i + (oh - 1) * strides[0] + 1 : strides[0], j : j + (ow - 1) * strides[1] + 1 : strides[1]]
+        for i in range(window[0])
+        for j in range(window[1])
+    ]
+    return np.stack(taps, -1)
+
+
+def pool_cases(random):
+    for type in TYPES:
+        for window, strides, padding in ((2, 2), (2, 2), (0, 0, 0, 0)), ((3, 2), (1, 2), (1, 2, 1, 1)):
+            x = random(type, (2, 5, 4, 3))
+            attributes = f"window = {i64s(window)}, strides = {i64s(strides)}, padding = {i64s(padding)}"
+            taps = windows_of(x[1], window, strides, padding, -np.inf)
+            yield Case("max_pool", [x], [(type, taps.max(-1))], attributes)
+            dy = random(type, taps.shape[:-1])
+            # Which element of x each tap is.
+            numbers = np.arange(x[1].size).reshape(x[1].shape)
+            origin = windows_of(numbers, window, strides, padding, -1)
+            winner = np.take_along_axis(origin, taps.argmax(-1)[..., None], -1)[..., 0]
+            dx, size = np.zeros(x[1].size), np.zeros(x[1].size)
+            np.add.at(dx, winner, dy[1])
+            np.add.at(size, winner, abs(dy[1]))
+            shape = x[1].shape
+            yield Case("max_pool_grad", [dy, x], [(type, dx.reshape(shape))], attributes,
+                       error=window[0] * window[1] * size.reshape(shape))
+            zeros = windows_of(x[1], window, strides, padding, 0.0)
+            inside = (origin >= 0).sum(-1)
+            for count, divisor in ("", inside), (", count_include_pad", window[0] * window[1]):
+                error = 8 * abs(zeros).sum(-1) / divisor
+                yield Case("avg_pool", [x], [(type, zeros.sum(-1) / divisor)], attributes + count, error=error)
+                share = np.broadcast_to((dy[1] / divisor)[..., None], origin.shape)
+                dx, size = np.zeros(x[1].size), np.zeros(x[1].size)
+                np.add.at(dx, origin[origin >= 0], share[origin >= 0])
+                np.add.at(size, origin[origin >= 0], abs(share[origin >= 0]))
+                yield Case("avg_pool_grad", [dy], [(type, dx.reshape(shape))], attributes + count,
+                           error=8 * size.reshape(shape))
+    # NaN wins, and of equal elements the first.
+    x = ("f32", np.array([1.0, NAN, 2.0, 2.0]).reshape(1, 2, 2, 1))
+    attributes = f"window = {i64s([2, 2])}, strides = {i64s([1, 1])}"
+    yield Case("max_pool", [x], [("f32", np.full((1, 1, 1, 1), NAN))], attributes)
+    x, dy = ("f32", np.array([1.0, 2.0, 2.0, 0.0]).reshape(1, 2, 2, 1)), ("f32", np.full((1, 1, 1, 1), 5.0))
+    yield Case("max_pool_grad", [dy, x], [("f32", np.array([0.0, 5, 0, 0]).reshape(1, 2, 2, 1))], attributes)
+
+
+def product_cases(random):
+    for maker in matmul_cases, linear_cases, conv_cases, attention_cases, pool_cases:
+        yield from maker(random)
