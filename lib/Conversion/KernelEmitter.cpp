@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelEmitter.h"
+#include "EightBitFloats.h"
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/IRMapping.h"
@@ -38,18 +39,22 @@ static KernelBuffer describe(RankedTensorType type, AffineMap map, size_t rank) 
 
 KernelEmitter::KernelEmitter(KernelFuncOp kernel)
     : kernel(kernel), info(kernel), body(kernel.getBody().front()),
-      loc(kernel.getLoc()), rows(getKernelRows(kernel.getDomain())),
-      columns(getKernelColumns(kernel.getDomain())),
-      tasks(getKernelTasks(kernel.getDomain(), kernel.getChunkRows())) {
-  lanes = std::min<int64_t>(kLanes, llvm::PowerOf2Ceil(std::max<int64_t>(columns, 1)));
-  size_t rank = kernel.getDomain().size();
+      loc(kernel.getLoc()), domain(kernel.getDomain()),
+      tasks(getKernelTasks(kernel.getDomain(), kernel.getChunkRows())),
+      rowsPerTask(kernel.getChunkRows()) {
   auto add = [&](TypeRange types, ArrayAttr maps) {
     for (auto [type, map] : llvm::zip(types, maps))
       buffers.push_back(describe(cast<RankedTensorType>(type),
-                                 cast<AffineMapAttr>(map).getValue(), rank));
+                                 cast<AffineMapAttr>(map).getValue(),
+                                 domain.size()));
   };
   add(kernel.getFunctionType().getInputs(), kernel.getOperandMaps());
   add(kernel.getFunctionType().getResults(), kernel.getResultMaps());
+  mergeDimensions();
+  findUniformValues();
+  rows = getKernelRows(domain);
+  columns = getKernelColumns(domain);
+  lanes = std::min<int64_t>(kLanes, llvm::PowerOf2Ceil(std::max<int64_t>(columns, 1)));
   for (Operation &op : body.without_terminator()) {
     unsigned level = 0;
     for (Value operand : op.getOperands())
@@ -61,308 +66,95 @@ KernelEmitter::KernelEmitter(KernelFuncOp kernel)
   }
 }
 
+void KernelEmitter::mergeDimensions() {
+  // An index names a dimension of the domain as it is.
+  if (!body.getOps<IndexOp>().empty())
+    return;
+  auto merge = [&](SmallVectorImpl<int64_t> &sizes,
+                   MutableArrayRef<KernelBuffer> places, size_t dim) {
+    int64_t outer = sizes[dim], inner = sizes[dim + 1];
+    for (const KernelBuffer &buffer : places)
+      if (outer != 1 && inner != 1 &&
+          buffer.strides[dim] != buffer.strides[dim + 1] * inner)
+        return false;
+    for (KernelBuffer &buffer : places) {
+      if (inner == 1)
+        buffer.strides[dim + 1] = buffer.strides[dim];
+      buffer.strides.erase(buffer.strides.begin() + dim);
+    }
+    sizes[dim + 1] = outer * inner;
+    sizes.erase(sizes.begin() + dim);
+    return true;
+  };
+  // Rows are taken in the same order whatever dimensions they come from.
+  for (size_t dim = domain.size() < 3 ? 0 : domain.size() - 2; dim-- > 0;)
+    (void)merge(domain, buffers, dim);
+  if (kernel.getKind() != KernelKind::Pointwise)
+    return;
+  // Points depend on no others: rows may grow as long as each task has some.
+  while (domain.size() > 1) {
+    SmallVector<int64_t> sizes = domain;
+    SmallVector<KernelBuffer> places = buffers;
+    if (!merge(sizes, places, domain.size() - 2))
+      break;
+    if (sizes.size() > 1 && getKernelRows(sizes) < tasks)
+      break;
+    domain = std::move(sizes);
+    buffers = std::move(places);
+  }
+  rowsPerTask = llvm::divideCeil(getKernelRows(domain), tasks);
+}
+
+void KernelEmitter::findUniformValues() {
+  bool isPointwise = kernel.getKind() == KernelKind::Pointwise;
+  for (BlockArgument argument : body.getArguments())
+    if (isPointwise ? buffers[argument.getArgNumber()].columnStride() == 0
+                    : info.isRowUniform(argument))
+      rowUniform.insert(argument);
+  for (Operation &op : body.without_terminator())
+    for (Value result : op.getResults())
+      if (isPointwise && !isa<IndexOp>(op)
+              ? llvm::all_of(op.getOperands(),
+                             [&](Value v) { return isRowUniform(v); })
+              : info.isRowUniform(result))
+        rowUniform.insert(result);
+}
+
 LogicalResult KernelEmitter::check() {
-  auto checkElement = [&](Type type) -> LogicalResult {
-    if (type.isF32() || type.isF64() || type.isF16() || type.isBF16() ||
-        type.isInteger(1) || type.isInteger(8) || type.isInteger(16) ||
-        type.isInteger(32) || type.isInteger(64))
-      return success();
-    return kernel.emitError("the CPU code generator cannot store ")
-           << type << "; convert it with mpt.cast before";
+  auto isKnown = [](Type type) {
+    return type.isF32() || type.isF64() || type.isF16() || type.isBF16() ||
+           isEightBitFloat(type) || type.isInteger(1) || type.isInteger(8) ||
+           type.isInteger(16) || type.isInteger(32) || type.isInteger(64);
   };
   for (const KernelBuffer &buffer : buffers)
-    if (failed(checkElement(buffer.element)))
-      return failure();
-  for (Operation &op : body) {
-    if (isa<YieldOp, RowReduceOp, ColumnReduceOp, IndexOp>(op))
-      continue;
-    if (op.getNumRegions() == 0 && op.getNumResults() == 1 &&
-        isa<arith::ArithDialect, math::MathDialect>(op.getDialect())) {
-      if (failed(checkElement(op.getResult(0).getType())))
-        return failure();
+    if (!isKnown(buffer.element))
+      return kernel.emitError("the CPU code generator cannot store ")
+             << buffer.element << "; convert it with mpt.cast before";
+  for (Operation &op : body.without_terminator()) {
+    if (isa<RowReduceOp, ColumnReduceOp, IndexOp>(op)) {
+      if (isa<RowReduceOp>(op) && info.isAfterColumns(op.getResult(0)))
+        return op.emitError("cannot reduce a row of what depends on a column "
+                            "reduction; split the kernel there");
       continue;
     }
-    return op.emitError("cannot be in a kernel's body: only arith and math ops "
-                        "of one result can");
+    if (op.getNumRegions() != 0 || op.getNumResults() != 1 ||
+        !isa<arith::ArithDialect, math::MathDialect>(op.getDialect()))
+      return op.emitError("cannot be in a kernel's body: only arith and math ops "
+                          "of one result can");
+    Type result = op.getResult(0).getType();
+    if (!isKnown(result))
+      return op.emitError("the CPU code generator cannot compute ") << result;
+    // Eight-bit floats are only moved, widened to f32 and rounded from it.
+    bool isMove = isa<arith::ConstantOp, arith::SelectOp>(op) ||
+                  (isa<arith::TruncFOp>(op) && op.getOperand(0).getType().isF32()) ||
+                  (isa<arith::ExtFOp>(op) && result.isF32());
+    bool hasEightBits = isEightBitFloat(result) ||
+                        llvm::any_of(op.getOperandTypes(), isEightBitFloat);
+    if (hasEightBits && !isMove)
+      return op.emitError("8-bit floats can be converted only from and to f32; "
+                          "convert in between");
   }
   return success();
-}
-
-Value KernelEmitter::constant(OpBuilder &b, int64_t value) {
-  return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
-}
-
-Type KernelEmitter::vectorOf(Type element, int64_t width) {
-  return width == 0 ? element : Type(VectorType::get({width}, element));
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-Value KernelEmitter::pointerTo(unsigned index, Frame &frame) {
-  OpBuilder &b = *frame.builder;
-  const KernelBuffer &buffer = buffers[index];
-  Value offset = constant(b, buffer.offset);
-  auto addTerm = [&](Value at, int64_t stride) {
-    if (stride == 0 || !at)
-      return;
-    Value term = stride == 1
-                     ? at
-                     : arith::MulIOp::create(b, loc, at, constant(b, stride));
-    offset = arith::AddIOp::create(b, loc, offset, term);
-  };
-  for (auto [i, at] : llvm::enumerate(rowIndices))
-    addTerm(at, buffer.strides[i]);
-  if (frame.lanes)
-    addTerm(frame.column, buffer.columnStride());
-  Type memory = buffer.element.isInteger(1) ? b.getI8Type() : buffer.element;
-  return LLVM::GEPOp::create(b, loc, pointers[index].getType(), memory,
-                             pointers[index], ArrayRef<LLVM::GEPArg>{offset});
-}
-
-Value KernelEmitter::loadFrom(Value pointer, Type element, Frame &frame) {
-  OpBuilder &b = *frame.builder;
-  Type memory = element.isInteger(1) ? b.getI8Type() : element;
-  unsigned alignment = llvm::divideCeil(memory.getIntOrFloatBitWidth(), 8);
-  Type type = vectorOf(memory, frame.lanes);
-  Value value;
-  if (frame.mask) {
-    Value zeros = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-    value = LLVM::MaskedLoadOp::create(b, loc, type, pointer, frame.mask, zeros,
-                                       b.getI32IntegerAttr(alignment), UnitAttr());
-  } else {
-    value = LLVM::LoadOp::create(b, loc, type, pointer, alignment);
-  }
-  if (!element.isInteger(1))
-    return value;
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero);
-}
-
-void KernelEmitter::storeTo(Value pointer, Value value, Type element, Frame &frame) {
-  OpBuilder &b = *frame.builder;
-  if (element.isInteger(1))
-    value = arith::ExtUIOp::create(b, loc, vectorOf(b.getI8Type(), frame.lanes),
-                                   value);
-  unsigned alignment = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-  if (frame.mask)
-    LLVM::MaskedStoreOp::create(b, loc, value, pointer, frame.mask, alignment);
-  else
-    LLVM::StoreOp::create(b, loc, value, pointer, alignment);
-}
-
-Value KernelEmitter::load(unsigned operand, Frame &frame) {
-  OpBuilder &b = *frame.builder;
-  const KernelBuffer &buffer = buffers[operand];
-  Value pointer = pointerTo(operand, frame);
-  int64_t stride = buffer.columnStride();
-  if (frame.lanes == 0 || stride == 1)
-    return loadFrom(pointer, buffer.element, frame);
-  // Strided: one pointer a lane.
-  SmallVector<int64_t> steps;
-  for (int64_t lane = 0; lane < frame.lanes; ++lane)
-    steps.push_back(lane * stride);
-  auto type = VectorType::get({frame.lanes}, b.getI64Type());
-  Value offsets = arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
-  Type memory = buffer.element.isInteger(1) ? b.getI8Type() : buffer.element;
-  auto pointerVector = VectorType::get({frame.lanes}, pointer.getType());
-  Value lanePointers = LLVM::GEPOp::create(b, loc, pointerVector, memory, pointer,
-                                           ArrayRef<LLVM::GEPArg>{offsets});
-  Value mask = frame.mask;
-  if (!mask)
-    mask = arith::ConstantOp::create(
-        b, loc,
-        DenseElementsAttr::get(VectorType::get({frame.lanes}, b.getI1Type()), true));
-  Type loaded = vectorOf(memory, frame.lanes);
-  Value zeros = arith::ConstantOp::create(b, loc, b.getZeroAttr(loaded));
-  Value value = LLVM::masked_gather::create(
-      b, loc, loaded, lanePointers, mask, zeros,
-      b.getI32IntegerAttr(llvm::divideCeil(memory.getIntOrFloatBitWidth(), 8)));
-  if (buffer.element.isInteger(1))
-    value = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zeros);
-  return value;
-}
-
-void KernelEmitter::store(unsigned result, Value value, Frame &frame) {
-  unsigned index = body.getNumArguments() + result;
-  storeTo(pointerTo(index, frame), value, buffers[index].element, frame);
-}
-
-//===----------------------------------------------------------------------===//
-// Evaluation
-//===----------------------------------------------------------------------===//
-
-Value KernelEmitter::cloneOp(Operation *op, Frame &frame) {
-  OpBuilder &b = *frame.builder;
-  Type element = op->getResult(0).getType();
-  if (auto constantOp = dyn_cast<arith::ConstantOp>(op)) {
-    if (frame.lanes == 0)
-      return b.clone(*op)->getResult(0);
-    auto type = VectorType::get({frame.lanes}, element);
-    return arith::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(type, Attribute(constantOp.getValue())));
-  }
-  if (auto index = dyn_cast<IndexOp>(op)) {
-    Value at;
-    if (index.getDim() + 1 < kernel.getDomain().size()) {
-      at = rowIndices[index.getDim()];
-      if (!element.isInteger(64))
-        at = arith::TruncIOp::create(b, loc, element, at);
-      return at;
-    }
-    auto type = VectorType::get({frame.lanes}, b.getI64Type());
-    SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, frame.lanes));
-    Value lane = arith::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
-    at = arith::AddIOp::create(
-        b, loc, vector::BroadcastOp::create(b, loc, type, frame.column), lane);
-    if (!element.isInteger(64))
-      at = arith::TruncIOp::create(b, loc, vectorOf(element, frame.lanes), at);
-    return at;
-  }
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(evaluate(operand, frame));
-  OperationState state(op->getLoc(), op->getName(), operands,
-                       {vectorOf(element, frame.lanes)},
-                       op->getAttrDictionary().getValue());
-  return b.create(state)->getResult(0);
-}
-
-Value KernelEmitter::evaluate(Value value, Frame &frame) {
-  if (Value known = frame.values.lookup(value))
-    return known;
-  // Scalars are computed once a row and repeated in the vectors
-  // (constants are made where they are used).
-  bool isScalarHere = frame.lanes == 0;
-  auto comesFromRow = [&](Value candidate) {
-    return !isScalarHere && frame.outer && info.isRowUniform(candidate) &&
-           !candidate.getDefiningOp<arith::ConstantOp>();
-  };
-  if (comesFromRow(value)) {
-    Value scalar = evaluate(value, *frame.outer);
-    Value repeated = vector::BroadcastOp::create(
-        *frame.builder, loc, vectorOf(scalar.getType(), frame.lanes), scalar);
-    return frame.values[value] = repeated;
-  }
-  // The operands of one op at a time, without recursion over long chains.
-  SmallVector<Value> stack = {value};
-  while (!stack.empty()) {
-    Value next = stack.back();
-    if (frame.values.count(next)) {
-      stack.pop_back();
-      continue;
-    }
-    if (next != value && comesFromRow(next)) {
-      (void)evaluate(next, frame);
-      stack.pop_back();
-      continue;
-    }
-    if (auto argument = dyn_cast<BlockArgument>(next)) {
-      frame.values[next] = load(argument.getArgNumber(), frame);
-      stack.pop_back();
-      continue;
-    }
-    Operation *op = next.getDefiningOp();
-    bool ready = true;
-    for (Value operand : op->getOperands())
-      if (!frame.values.count(operand)) {
-        stack.push_back(operand);
-        ready = false;
-      }
-    if (!ready)
-      continue;
-    frame.values[next] = cloneOp(op, frame);
-    stack.pop_back();
-  }
-  return frame.values[value];
-}
-
-//===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
-
-Value KernelEmitter::identity(OpBuilder &b, ReduceKind kind, Type type) {
-  Type element = getElementTypeOrSelf(type);
-  Attribute value;
-  if (auto floatType = dyn_cast<FloatType>(element)) {
-    double number = kind == ReduceKind::Prod  ? 1.0
-                    : kind == ReduceKind::Max ? -std::numeric_limits<double>::infinity()
-                    : kind == ReduceKind::Min ? std::numeric_limits<double>::infinity()
-                                              : 0.0;
-    value = b.getFloatAttr(floatType, number);
-  } else {
-    unsigned width = element.getIntOrFloatBitWidth();
-    llvm::APInt number(width, kind == ReduceKind::Prod ? 1 : 0);
-    if (kind == ReduceKind::Max)
-      number = llvm::APInt::getSignedMinValue(width);
-    if (kind == ReduceKind::Min)
-      number = llvm::APInt::getSignedMaxValue(width);
-    value = b.getIntegerAttr(element, number);
-  }
-  if (auto vector = dyn_cast<VectorType>(type))
-    value = DenseElementsAttr::get(vector, value);
-  return arith::ConstantOp::create(b, loc, cast<TypedAttr>(value));
-}
-
-Value KernelEmitter::combine(OpBuilder &b, ReduceKind kind, Value x, Value y) {
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(x.getType()));
-  switch (kind) {
-  case ReduceKind::Sum:
-  case ReduceKind::Mean:
-    return isFloat ? arith::AddFOp::create(b, loc, x, y).getResult()
-                   : arith::AddIOp::create(b, loc, x, y).getResult();
-  case ReduceKind::Prod:
-    return isFloat ? arith::MulFOp::create(b, loc, x, y).getResult()
-                   : arith::MulIOp::create(b, loc, x, y).getResult();
-  case ReduceKind::Max:
-    return isFloat ? arith::MaximumFOp::create(b, loc, x, y).getResult()
-                   : arith::MaxSIOp::create(b, loc, x, y).getResult();
-  case ReduceKind::Min:
-    break;
-  }
-  return isFloat ? arith::MinimumFOp::create(b, loc, x, y).getResult()
-                 : arith::MinSIOp::create(b, loc, x, y).getResult();
-}
-
-Value KernelEmitter::foldLanes(OpBuilder &b, ReduceKind kind, Value value) {
-  auto type = cast<VectorType>(value.getType());
-  // Halves onto each other: a fixed tree.
-  for (int64_t width = type.getDimSize(0); width > 1; width /= 2) {
-    Value low = vector::ExtractStridedSliceOp::create(
-        b, loc, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{width / 2},
-        ArrayRef<int64_t>{1});
-    Value high = vector::ExtractStridedSliceOp::create(
-        b, loc, value, ArrayRef<int64_t>{width / 2}, ArrayRef<int64_t>{width / 2},
-        ArrayRef<int64_t>{1});
-    value = combine(b, kind, low, high);
-  }
-  return vector::ExtractOp::create(b, loc, value, ArrayRef<int64_t>{0});
-}
-
-Value KernelEmitter::scale(OpBuilder &b, Value value, int64_t count) {
-  Type type = value.getType();
-  Attribute factor = b.getFloatAttr(getElementTypeOrSelf(type),
-                                    1.0 / static_cast<double>(count));
-  if (auto vector = dyn_cast<VectorType>(type))
-    factor = DenseElementsAttr::get(vector, factor);
-  return arith::MulFOp::create(
-      b, loc, value,
-      arith::ConstantOp::create(b, loc, cast<TypedAttr>(factor)));
-}
-
-Value KernelEmitter::partialPointer(OpBuilder &b, const ColumnPartials &part,
-                                    Value task, Value column) {
-  Type element = ColumnReduceOp(part.op).getType();
-  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  Value at = arith::MulIOp::create(b, loc, task, constant(b, part.columns));
-  if (column)
-    at = arith::AddIOp::create(b, loc, at, column);
-  at = arith::AddIOp::create(b, loc, at, constant(b, part.offset / bytes));
-  return LLVM::GEPOp::create(b, loc, partials.getType(), element, partials,
-                             ArrayRef<LLVM::GEPArg>{at});
 }
 
 //===----------------------------------------------------------------------===//
@@ -383,8 +175,9 @@ SmallVector<Value> KernelEmitter::forColumns(
     return frame;
   };
   if (whole > 0) {
-    auto loop = scf::ForOp::create(b, loc, constant(b, 0), constant(b, whole),
-                                   constant(b, lanes), carried);
+    auto loop = scf::ForOp::create(
+        b, loc, flatBegin ? flatBegin : constant(b, 0),
+        flatEnd ? flatEnd : constant(b, whole), constant(b, lanes), carried);
     OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
     Frame frame = makeFrame(inner, loop.getInductionVar());
     SmallVector<Value> next = emitBody(frame, loop.getRegionIterArgs());
@@ -396,9 +189,13 @@ SmallVector<Value> KernelEmitter::forColumns(
     SmallVector<bool> exists(lanes);
     for (int64_t lane = 0; lane < lanes; ++lane)
       exists[lane] = whole + lane < columns;
-    Frame frame = makeFrame(b, constant(b, whole));
+    // In a flat kernel only one task has it (and no values are carried).
+    OpBuilder inner = b;
+    if (flatTail)
+      inner = scf::IfOp::create(b, loc, flatTail).getThenBodyBuilder();
+    Frame frame = makeFrame(inner, constant(inner, whole));
     frame.mask = arith::ConstantOp::create(
-        b, loc,
+        inner, loc,
         DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()),
                                ArrayRef<bool>(exists)));
     carried = emitBody(frame, carried);
@@ -442,8 +239,7 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame,
 }
 
 void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
-  ArrayRef<int64_t> domain = kernel.getDomain();
-  rowIndices.assign(domain.empty() ? 0 : domain.size() - 1, Value());
+    rowIndices.assign(domain.empty() ? 0 : domain.size() - 1, Value());
   Value rest = row;
   for (size_t i = rowIndices.size(); i-- > 0;) {
     if (i == 0) {
@@ -462,20 +258,20 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
       if (isa<RowReduceOp, ColumnReduceOp>(op))
         continue;
       for (Value operand : op.getOperands())
-        if (isa<BlockArgument>(operand) && info.isRowUniform(operand))
+        if (isa<BlockArgument>(operand) && isRowUniform(operand))
           (void)evaluate(operand, rowFrame);
       Value result = op.getResult(0);
-      if (info.isRowUniform(result) && !info.isAfterColumns(result) &&
+      if (isRowUniform(result) && !info.isAfterColumns(result) &&
           levels.lookup(result) <= level && !isa<arith::ConstantOp>(op))
         (void)evaluate(result, rowFrame);
     }
     for (Value value : cast<YieldOp>(body.getTerminator()).getValues())
-      if (isa<BlockArgument>(value) && info.isRowUniform(value))
+      if (isa<BlockArgument>(value) && isRowUniform(value))
         (void)evaluate(value, rowFrame);
     for (Operation &op : body.without_terminator())
       if (isa<RowReduceOp, ColumnReduceOp>(op))
         for (Value operand : op.getOperands())
-          if (isa<BlockArgument>(operand) && info.isRowUniform(operand))
+          if (isa<BlockArgument>(operand) && isRowUniform(operand))
             (void)evaluate(operand, rowFrame);
   };
   evaluateUniform(0);
@@ -521,7 +317,7 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
     if (!isFull(ColumnReduceOp(part.op).getValue()))
       accumulate(part, rowFrame);
   for (auto [i, value] : llvm::enumerate(yield.getValues()))
-    if (info.isRowUniform(value) && !info.isAfterColumns(value)) {
+    if (isRowUniform(value) && !info.isAfterColumns(value)) {
       // A value that is the same along a row may still have a full result.
       if (buffers[body.getNumArguments() + i].columnStride() == 0) {
         store(i, evaluate(value, rowFrame), rowFrame);
@@ -545,18 +341,34 @@ void KernelEmitter::emitTask(OpBuilder &b, Value task) {
                           identity(inner, reduce.getKind(), reduce.getType()),
                           pointer);
   }
-  Value chunk = constant(b, kernel.getChunkRows());
+  Value chunk = constant(b, rowsPerTask);
   Value first = arith::MulIOp::create(b, loc, task, chunk);
   Value last = arith::MinSIOp::create(
       b, loc, arith::AddIOp::create(b, loc, first, chunk), constant(b, rows));
+  // Larger rows may leave the last tasks without any: no iteration then.
   auto loop = scf::ForOp::create(b, loc, first, last, constant(b, 1));
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   emitRow(inner, loop.getInductionVar(), task);
 }
 
+void KernelEmitter::emitFlat(OpBuilder &b, Value begin, Value end) {
+  int64_t whole = columns / lanes * lanes;
+  int64_t perTask = llvm::alignTo(llvm::divideCeil(columns, tasks), lanes);
+  auto bound = [&](Value task) -> Value {
+    return arith::MinSIOp::create(
+        b, loc, arith::MulIOp::create(b, loc, task, constant(b, perTask)),
+        constant(b, whole));
+  };
+  flatBegin = bound(begin);
+  flatEnd = bound(end);
+  flatTail = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, end,
+                                   constant(b, tasks));
+  emitRow(b, constant(b, 0), constant(b, 0));
+  flatBegin = flatEnd = flatTail = Value();
+}
+
 void KernelEmitter::emitCombine(OpBuilder &b) {
-  ArrayRef<int64_t> domain = kernel.getDomain();
-  // What is read here does not vary with the row: the first one will do.
+    // What is read here does not vary with the row: the first one will do.
   rowIndices.assign(domain.empty() ? 0 : domain.size() - 1, Value());
   Frame scalarFrame;
   scalarFrame.builder = &b;
@@ -582,11 +394,11 @@ void KernelEmitter::emitCombine(OpBuilder &b) {
     frame.values[reduce] = result;
   };
   for (const ColumnPartials &part : info.getColumnPartials())
-    if (part.columns == 1 && info.isRowUniform(ColumnReduceOp(part.op).getResult()))
+    if (part.columns == 1 && isRowUniform(ColumnReduceOp(part.op).getResult()))
       sumTasks(part, scalarFrame);
   for (Operation &op : body.without_terminator())
     for (Value operand : op.getOperands())
-      if (isa<BlockArgument>(operand) && info.isRowUniform(operand) &&
+      if (isa<BlockArgument>(operand) && isRowUniform(operand) &&
           info.isAfterColumns(op.getResult(0)) && !isa<ColumnReduceOp>(op))
         (void)evaluate(operand, scalarFrame);
   auto yield = cast<YieldOp>(body.getTerminator());
@@ -594,7 +406,7 @@ void KernelEmitter::emitCombine(OpBuilder &b) {
   for (auto [i, value] : llvm::enumerate(yield.getValues())) {
     if (!info.isAfterColumns(value))
       continue;
-    if (info.isRowUniform(value))
+    if (isRowUniform(value))
       store(i, evaluate(value, scalarFrame), scalarFrame);
     else
       anyColumns = true;
@@ -603,15 +415,15 @@ void KernelEmitter::emitCombine(OpBuilder &b) {
     return;
   // Scalars of this stage that vectors use, before the loop.
   for (Operation &op : body.without_terminator())
-    if (info.isAfterColumns(op.getResult(0)) && info.isRowUniform(op.getResult(0)))
+    if (info.isAfterColumns(op.getResult(0)) && isRowUniform(op.getResult(0)))
       (void)evaluate(op.getResult(0), scalarFrame);
   forColumns(b, scalarFrame, {}, [&](Frame &frame, ValueRange) {
     for (const ColumnPartials &part : info.getColumnPartials())
-      if (!info.isRowUniform(ColumnReduceOp(part.op).getResult()))
+      if (!isRowUniform(ColumnReduceOp(part.op).getResult()))
         sumTasks(part, frame);
     SmallVector<std::pair<unsigned, Value>> stores;
     for (auto [i, value] : llvm::enumerate(yield.getValues()))
-      if (info.isAfterColumns(value) && !info.isRowUniform(value))
+      if (info.isAfterColumns(value) && !isRowUniform(value))
         stores.push_back({i, evaluate(value, frame)});
     for (auto [i, value] : stores)
       store(i, value, frame);
@@ -648,6 +460,8 @@ void KernelEmitter::emit(OpBuilder &moduleBuilder) {
     func::ReturnOp::create(b, loc);
   };
   emitFunction(kernel.getSymName(), [&](OpBuilder &b, Value begin, Value end) {
+    if (isFlat())
+      return emitFlat(b, begin, end);
     auto loop = scf::ForOp::create(b, loc, begin, end, constant(b, 1));
     OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
     emitTask(inner, loop.getInductionVar());

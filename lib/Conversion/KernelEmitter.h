@@ -24,11 +24,16 @@ struct KernelBuffer {
   int64_t offset = 0;
   llvm::SmallVector<int64_t> strides;
 
+  /// Elements between two columns.
   int64_t columnStride() const { return strides.empty() ? 0 : strides.back(); }
 };
 
 /// Emits one kernel function. The body is evaluated on demand: for a whole row
 /// (scalars), for a vector of columns, or after all rows.
+///
+/// Dimensions that every buffer walks with one stride are merged first. If that
+/// leaves one dimension of a pointwise kernel, its tasks are ranges of whole
+/// vectors instead of rows; the last task also runs the tail.
 class KernelEmitter {
 public:
   explicit KernelEmitter(KernelFuncOp kernel);
@@ -63,7 +68,13 @@ private:
   Value loadFrom(Value pointer, mlir::Type element, Frame &frame);
   void storeTo(Value pointer, Value value, mlir::Type element, Frame &frame);
 
+  void mergeDimensions();
+  void findUniformValues();
+  bool isFlat() {
+    return kernel.getKind() == KernelKind::Pointwise && domain.size() == 1;
+  }
   void emitTask(mlir::OpBuilder &builder, Value task);
+  void emitFlat(mlir::OpBuilder &builder, Value begin, Value end);
   void emitRow(mlir::OpBuilder &builder, Value row, Value task);
   /// Runs `body` for all columns: whole vectors, then a masked tail. `init` are
   /// carried values; returns their last ones.
@@ -81,16 +92,23 @@ private:
                        Value task, Value column);
   Value constant(mlir::OpBuilder &builder, int64_t value);
   mlir::Type vectorOf(mlir::Type element, int64_t lanes);
-  bool isFull(Value value) {
-    return !info.isRowUniform(value) && !info.isAfterColumns(value);
+  bool isRowUniform(Value value) const { return rowUniform.contains(value); }
+  bool isFull(Value value) const {
+    return !isRowUniform(value) && !info.isAfterColumns(value);
   }
+  /// The pointers to the elements of `frame`'s lanes, and which lanes exist.
+  std::pair<Value, Value> lanePointers(unsigned buffer, Frame &frame);
 
   KernelFuncOp kernel;
   KernelInfo info;
   mlir::Block &body;
   mlir::Location loc;
-  int64_t rows, columns, tasks, lanes;
+  /// The kernel's domain with dimensions merged.
+  llvm::SmallVector<int64_t> domain;
+  int64_t rows = 1, columns = 1, tasks, rowsPerTask, lanes;
   llvm::SmallVector<KernelBuffer> buffers;
+  /// Values that do not vary along a row of the merged domain.
+  llvm::DenseSet<Value> rowUniform;
   /// How many row reductions must come before a value; by value.
   llvm::DenseMap<Value, unsigned> levels;
   unsigned mostLevels = 0;
@@ -100,6 +118,8 @@ private:
   Value partials;
   /// Index of the current row along each leading dimension.
   llvm::SmallVector<Value> rowIndices;
+  /// In a flat kernel: the columns to run, and whether the tail is among them.
+  Value flatBegin, flatEnd, flatTail;
 };
 
 } // namespace mpt::detail

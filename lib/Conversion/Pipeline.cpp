@@ -10,39 +10,13 @@
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Dialect/Math/Transforms/Approximation.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
-
-namespace mpt {
-#define GEN_PASS_DEF_APPROXIMATEMATHPASS
-#include "mpt/Conversion/Passes.h.inc"
-} // namespace mpt
 
 using namespace mlir;
 using namespace mpt;
 
-namespace {
-
-struct ApproximateMathPass : mpt::impl::ApproximateMathPassBase<ApproximateMathPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return name == "math.exp" || name == "math.log" || name == "math.tanh" ||
-             name == "math.erf" || name == "math.sin" || name == "math.cos";
-    });
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
-  }
-};
-
-} // namespace
-
-void mpt::buildProgramToLLVMPipeline(OpPassManager &passes) {
+void mpt::buildKernelsToLLVMPipeline(OpPassManager &passes) {
   passes.addPass(createConvertKernelsToVectorPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
@@ -59,5 +33,9 @@ void mpt::buildProgramToLLVMPipeline(OpPassManager &passes) {
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createConvertFuncToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void mpt::buildProgramToLLVMPipeline(OpPassManager &passes) {
+  buildKernelsToLLVMPipeline(passes);
   passes.addPass(createConvertProgramToLLVMPass());
 }

@@ -22,6 +22,9 @@ void mpt::registerPipelines() {
   PassPipelineRegistration<PlanStepOptions>(
       "mpt-plan-step", "From a training step to a planned program",
       buildPlanStepPipeline);
+  PassPipelineRegistration<>("mpt-kernels-to-llvm",
+                             "From kernels to LLVM dialect functions",
+                             buildKernelsToLLVMPipeline);
   PassPipelineRegistration<>("mpt-program-to-llvm",
                              "From a planned program to the LLVM dialect",
                              buildProgramToLLVMPipeline);

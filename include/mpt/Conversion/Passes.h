@@ -26,9 +26,12 @@ namespace mpt {
 #define GEN_PASS_REGISTRATION
 #include "mpt/Conversion/Passes.h.inc"
 
-/// From a module with one `mpt.program` to LLVM dialect: kernels to vectors,
-/// math functions to polynomials, half types to integer arithmetic, all to
-/// LLVM, and the program to its table.
+/// Kernels to LLVM dialect functions: kernels to vectors, math functions to
+/// polynomials, half types to integer arithmetic, all to LLVM.
+void buildKernelsToLLVMPipeline(mlir::OpPassManager &passes);
+
+/// From a module with one `mpt.program` to LLVM dialect: kernels as above, then
+/// the program to its table.
 void buildProgramToLLVMPipeline(mlir::OpPassManager &passes);
 
 } // namespace mpt
