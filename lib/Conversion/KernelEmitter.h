@@ -65,6 +65,9 @@ private:
   void store(unsigned result, Value value, Frame &frame);
   Value pointerTo(unsigned buffer, Frame &frame);
   Value cloneOp(mlir::Operation *op, Frame &frame);
+  /// An element's bits as they lie in memory, to and from the element.
+  Value fromStorage(mlir::OpBuilder &builder, Value value, mlir::Type element);
+  Value toStorage(mlir::OpBuilder &builder, Value value, mlir::Type element);
   Value loadFrom(Value pointer, mlir::Type element, Frame &frame);
   void storeTo(Value pointer, Value value, mlir::Type element, Frame &frame);
 

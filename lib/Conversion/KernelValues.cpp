@@ -35,12 +35,39 @@ Type KernelEmitter::vectorOf(Type element, int64_t width) {
   return width == 0 ? element : Type(VectorType::get({width}, element));
 }
 
-/// What an element is in memory and in registers: i1 takes a byte in memory,
-/// 8-bit floats are handled as their bits.
+/// What an element is loaded and stored as: i1 takes a byte; floats of 8 and 16
+/// bits are their bits (LLVM takes masked loads of bf16 vectors apart with
+/// conversions that need a library where the processor has none).
 static Type storageOf(Type element) {
   if (element.isInteger(1) || isEightBitFloat(element))
     return IntegerType::get(element.getContext(), 8);
+  if (element.isF16() || element.isBF16())
+    return IntegerType::get(element.getContext(), 16);
   return element;
+}
+
+Value KernelEmitter::fromStorage(OpBuilder &b, Value value, Type element) {
+  Type type = value.getType();
+  if (element.isInteger(1)) {
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero);
+  }
+  if (element.isF16() || element.isBF16()) {
+    auto vector = dyn_cast<VectorType>(type);
+    return arith::BitcastOp::create(b, loc, vector ? vector.clone(element) : element,
+                                    value);
+  }
+  return value;
+}
+
+Value KernelEmitter::toStorage(OpBuilder &b, Value value, Type element) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  Type type = vector ? vector.clone(storageOf(element)) : storageOf(element);
+  if (element.isInteger(1))
+    return arith::ExtUIOp::create(b, loc, type, value);
+  if (element.isF16() || element.isBF16())
+    return arith::BitcastOp::create(b, loc, type, value);
+  return value;
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,18 +108,13 @@ Value KernelEmitter::loadFrom(Value pointer, Type element, Frame &frame) {
   } else {
     value = LLVM::LoadOp::create(b, loc, type, pointer, alignment);
   }
-  if (!element.isInteger(1))
-    return value;
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero);
+  return fromStorage(b, value, element);
 }
 
 void KernelEmitter::storeTo(Value pointer, Value value, Type element, Frame &frame) {
   OpBuilder &b = *frame.builder;
-  if (element.isInteger(1))
-    value = arith::ExtUIOp::create(b, loc, vectorOf(b.getI8Type(), frame.lanes),
-                                   value);
-  unsigned alignment = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  value = toStorage(b, value, element);
+  unsigned alignment = storageOf(element).getIntOrFloatBitWidth() / 8;
   if (frame.mask)
     LLVM::MaskedStoreOp::create(b, loc, value, pointer, frame.mask, alignment);
   else
@@ -132,9 +154,7 @@ Value KernelEmitter::load(unsigned operand, Frame &frame) {
   Value value = LLVM::masked_gather::create(
       b, loc, loaded, pointers, mask, zeros,
       b.getI32IntegerAttr(memory.getIntOrFloatBitWidth() / 8));
-  if (buffer.element.isInteger(1))
-    value = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zeros);
-  return value;
+  return fromStorage(b, value, buffer.element);
 }
 
 void KernelEmitter::store(unsigned result, Value value, Frame &frame) {
@@ -143,13 +163,11 @@ void KernelEmitter::store(unsigned result, Value value, Frame &frame) {
   const KernelBuffer &buffer = buffers[index];
   if (frame.lanes == 0 || buffer.columnStride() == 1 || columns == 1)
     return storeTo(pointerTo(index, frame), value, buffer.element, frame);
-  Type memory = storageOf(buffer.element);
-  if (buffer.element.isInteger(1))
-    value = arith::ExtUIOp::create(b, loc, vectorOf(memory, frame.lanes), value);
+  value = toStorage(b, value, buffer.element);
+  unsigned alignment = storageOf(buffer.element).getIntOrFloatBitWidth() / 8;
   auto [pointers, mask] = lanePointers(index, frame);
   LLVM::masked_scatter::create(
-      b, loc, value, pointers, mask,
-      b.getI32IntegerAttr(memory.getIntOrFloatBitWidth() / 8));
+      b, loc, value, pointers, mask, b.getI32IntegerAttr(alignment));
 }
 
 //===----------------------------------------------------------------------===//
