@@ -26,18 +26,18 @@ public:
   virtual bool run(void **buffers, int threads, std::string &error) = 0;
 };
 
-/// Prepares `instruction`; null with `error` set if its buffers or attributes do
-/// not fit together or this build cannot run it.
+/// Prepares `instruction`; null with `error` set if checkCall fails, its
+/// workspace is too small or this build cannot run it.
 std::unique_ptr<Call> makeCall(const Instruction &instruction, int64_t maxThreads,
                                std::string &error);
 
+/// These take instructions that have been checked.
 std::unique_ptr<Call> makeMatmul(const Instruction &instruction,
                                  int64_t maxThreads, std::string &error);
 std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThreads,
                                std::string &error);
 /// Everything that is plain loops.
-std::unique_ptr<Call> makeSimpleCall(const Instruction &instruction,
-                                     std::string &error);
+std::unique_ptr<Call> makeSimpleCall(const Instruction &instruction);
 
 /// bias and epilogue on a row of sums.
 void finishRow(float *row, const float *bias, int64_t count, int64_t epilogue);

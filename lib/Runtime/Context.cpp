@@ -10,6 +10,7 @@
 #include "Call.h"
 #include "Parallel.h"
 #include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/Support/Version.h"
 
 #include <algorithm>
 #include <chrono>
@@ -96,12 +97,32 @@ struct mpt_rt_context {
     return nullptr;
   }
 
+  /// Opens the program, or forgets all of it again.
   int open(const mpt_program_desc *desc);
+
+private:
+  int load(const mpt_program_desc *desc);
 };
 
 int mpt_rt_context::open(const mpt_program_desc *desc) {
   if (isOpen)
     return fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  int status = load(desc);
+  isOpen = status == MPT_RT_OK;
+  if (!isOpen) {
+    program = Program();
+    arena = AlignedBlock();
+    state = AlignedBlock();
+    output = AlignedBlock();
+    constants.clear();
+    inputs.clear();
+    inputTensors.clear();
+    steps.clear();
+  }
+  return status;
+}
+
+int mpt_rt_context::load(const mpt_program_desc *desc) {
   if (!desc || desc->magic != kProgramMagic)
     return fail(MPT_RT_INVALID_PROGRAM, "this is not a program of MPT");
   if (desc->format_version != kFormatVersion)
@@ -109,9 +130,16 @@ int mpt_rt_context::open(const mpt_program_desc *desc) {
                 "the program has format " + std::to_string(desc->format_version) +
                     " but this runtime reads format " +
                     std::to_string(kFormatVersion) + "; compile it again");
+  if (!desc->table || (desc->num_kernels && !desc->kernels))
+    return fail(MPT_RT_INVALID_PROGRAM, "the program's descriptor is incomplete");
   std::string why;
   if (!readProgram(desc->table, desc->table_size, desc->num_kernels, program, why))
     return fail(MPT_RT_INVALID_PROGRAM, why);
+  if (program.version != mpt::kVersion)
+    return fail(MPT_RT_INVALID_PROGRAM,
+                "the program was compiled by MPT " + program.version +
+                    " but this runtime is of " + mpt::kVersion +
+                    "; compile it again");
   if (program.target.rfind("cuda", 0) == 0)
     return fail(MPT_RT_UNSUPPORTED, "the program is for '" + program.target +
                                         "' but this runtime runs on the CPU");
@@ -138,10 +166,10 @@ int mpt_rt_context::open(const mpt_program_desc *desc) {
                 "no memory for " +
                     std::to_string(program.arenaBytes + program.stateBytes) + " bytes");
   for (size_t i = 0; i < program.tensors.size(); ++i) {
-    const NamedTensor &tensor = program.tensors[i];
-    if (tensor.buffer.space == SpaceId::Input) {
-      inputTensors.resize(std::max<size_t>(inputTensors.size(), tensor.buffer.offset + 1));
-      inputTensors[tensor.buffer.offset] = i;
+    const BufferRef &buffer = program.tensors[i].buffer;
+    if (buffer.space == SpaceId::Input) {
+      inputTensors.resize(std::max<size_t>(inputTensors.size(), buffer.offset + 1));
+      inputTensors[buffer.offset] = i;
     }
   }
   inputs.resize(inputTensors.size(), nullptr);
@@ -163,7 +191,6 @@ int mpt_rt_context::open(const mpt_program_desc *desc) {
     }
     steps.push_back(std::move(step));
   }
-  isOpen = true;
   return MPT_RT_OK;
 }
 
@@ -207,11 +234,15 @@ int mpt_rt_open(mpt_rt_context *context, const char *path) {
   }
   auto *desc = static_cast<const mpt_program_desc *>(
       dlsym(context->library, "mpt_program"));
-  if (!desc)
-    return context->fail(MPT_RT_INVALID_PROGRAM,
-                         file + " has no symbol mpt_program: it was not made by "
-                                "mpt-compile");
-  return context->open(desc);
+  int status = desc ? context->open(desc)
+                    : context->fail(MPT_RT_INVALID_PROGRAM,
+                                    file + " has no symbol mpt_program: it was not "
+                                           "made by mpt-compile");
+  if (status != MPT_RT_OK) {
+    dlclose(context->library);
+    context->library = nullptr;
+  }
+  return status;
 }
 
 int mpt_rt_open_desc(mpt_rt_context *context, const mpt_program_desc *desc) {
@@ -241,6 +272,10 @@ template <typename Ok>
 static const NamedTensor *findChecked(mpt_rt_context *context, const char *name,
                                       const void *data, size_t bytes, Ok &&ok,
                                       const char *what) {
+  if (!context->isOpen) {
+    context->error = "no program is open";
+    return nullptr;
+  }
   const NamedTensor *tensor = nullptr;
   for (const NamedTensor &candidate : context->program.tensors)
     if (name && data && candidate.name == name && ok(candidate.buffer.space)) {

@@ -114,29 +114,20 @@ float *aligned(std::vector<float> &area) {
 
 class Conv : public Call {
 public:
-  bool init(const Instruction &instruction, std::string &error) {
+  void init(const Instruction &instruction) {
     call = instruction;
     kind = static_cast<CallId>(call.target);
     uint32_t inputs = call.numInputs;
-    bool ok = call.ints.size() >= 11 && inputs >= 2 && call.numOutputs == 1;
-    for (uint32_t i = 0; ok && i < 2; ++i)
-      ok = call.refs[i].dims.size() == 4;
-    ok = ok && call.refs[inputs].dims.size() == 4;
-    if (!ok) {
-      error = "the operands of a convolution do not fit together";
-      return false;
-    }
     // Which buffer is the image, the filter and the output.
     xIndex = kind == CallId::Conv2DInputGrad ? inputs : 0;
     filterIndex = kind == CallId::Conv2DFilterGrad ? inputs : 1;
     yIndex = kind == CallId::Conv2D        ? inputs
              : kind == CallId::Conv2DInputGrad ? 0
                                                : 1;
-    hasBias = kind == CallId::Conv2D && call.ints[9] && inputs == 3;
+    hasBias = inputs == 3;
     epilogue = kind == CallId::Conv2D ? call.ints[10] : 0;
     if (hasBias)
       biasRow.resize(call.refs[2].count());
-    return true;
   }
 
   bool prepare(int64_t maxThreads, std::string &error) {
@@ -275,7 +266,8 @@ private:
 std::unique_ptr<Call> mpt::rt::makeConv(const Instruction &instruction,
                                         int64_t maxThreads, std::string &error) {
   auto call = std::make_unique<Conv>();
-  if (!call->init(instruction, error) || !call->prepare(maxThreads, error))
+  call->init(instruction);
+  if (!call->prepare(maxThreads, error))
     return nullptr;
   return call;
 }

@@ -47,12 +47,15 @@ struct SmallFloat {
   float widen(uint32_t bits) const {
     uint32_t mantissa = bits & ((1u << mantissaBits) - 1);
     int exponent = bits >> mantissaBits & largestExponent();
-    float sign = bits >> (exponentBits + mantissaBits) & 1 ? -1.0f : 1.0f;
+    uint32_t signBit = bits >> (exponentBits + mantissaBits) & 1;
+    float sign = signBit ? -1.0f : 1.0f;
+    // A NaN keeps its payload and becomes quiet, as in the vector instructions.
+    float nan = floatOf(signBit << 31 | 0x7fc00000 | mantissa << (23 - mantissaBits));
     if (exponent == largestExponent()) {
       if (hasInf)
-        return mantissa ? std::copysign(NAN, sign) : sign * INFINITY;
+        return mantissa ? nan : sign * INFINITY;
       if (mantissa == (1u << mantissaBits) - 1)
-        return std::copysign(NAN, sign);
+        return nan;
     }
     if (exponent == 0)
       return sign * std::ldexp(static_cast<float>(mantissa), 1 - bias() - mantissaBits);
@@ -63,7 +66,8 @@ struct SmallFloat {
   uint32_t narrow(float value) const {
     uint32_t sign = (bitsOf(value) >> 31) << (exponentBits + mantissaBits);
     uint32_t inf = static_cast<uint32_t>(largestExponent()) << mantissaBits;
-    uint32_t nan = hasInf ? inf | 1u << (mantissaBits - 1)
+    uint32_t payload = (bitsOf(value) & 0x7fffff) >> (23 - mantissaBits);
+    uint32_t nan = hasInf ? inf | 1u << (mantissaBits - 1) | payload
                           : inf | ((1u << mantissaBits) - 1);
     if (std::isnan(value))
       return sign | nan;

@@ -58,18 +58,8 @@ private:
 
 class Matmul : public Call {
 public:
-  bool init(const Instruction &instruction, int64_t maxThreads, std::string &error) {
-    if (!getMatmulShape(instruction, s)) {
-      error = "the operands of a product do not fit together";
-      return false;
-    }
-    for (const BufferRef &ref : instruction.refs)
-      if (&ref != &instruction.refs.back() || !instruction.hasScratch)
-        if (ref.type > DataType::F8E5M2 || ref.type == DataType::F64) {
-          error = "products of this element type are not supported on the CPU; "
-                  "use f32, bf16 or f16";
-          return false;
-        }
+  void init(const Instruction &instruction, int64_t maxThreads) {
+    getMatmulShape(instruction, s);
     plan = planMatmul(s);
     hasBias = instruction.ints[2];
     epilogue = instruction.ints[3];
@@ -79,7 +69,6 @@ public:
       biasRow.resize(s.n);
     }
     outIndex = instruction.numInputs;
-    return true;
   }
 
   bool run(void **buffers, int runThreads, std::string &error) override {
@@ -289,8 +278,7 @@ void mpt::rt::finishRow(float *row, const float *bias, int64_t count,
 std::unique_ptr<Call> mpt::rt::makeMatmul(const Instruction &instruction,
                                           int64_t maxThreads, std::string &error) {
   auto call = std::make_unique<Matmul>();
-  if (!call->init(instruction, maxThreads, error))
-    return nullptr;
+  call->init(instruction, maxThreads);
   if (!call->prepare()) {
     error = "oneDNN has no product for these shapes";
     return nullptr;

@@ -108,10 +108,11 @@ bool Primitive::setArguments(std::vector<Argument> arguments, int64_t threads) {
   return true;
 }
 
-bool Primitive::run(const std::vector<void *> &data, int thread) {
+bool Primitive::run(std::initializer_list<void *> data, int thread) {
   Handles &handles = perThread[thread];
-  for (size_t i = 0; i < data.size(); ++i)
-    if (dnnl_memory_set_data_handle(handles.args[i].memory, data[i]) != dnnl_success)
+  const dnnl_exec_arg_t *arg = handles.args.data();
+  for (void *address : data)
+    if (dnnl_memory_set_data_handle((arg++)->memory, address) != dnnl_success)
       return false;
   return dnnl_primitive_execute(primitive, handles.stream,
                                 static_cast<int>(handles.args.size()),

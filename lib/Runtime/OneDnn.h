@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <dnnl.h>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -54,7 +55,7 @@ public:
   /// Fixes the arguments, in the order in which run gets their data.
   bool setArguments(std::vector<Argument> arguments, int64_t threads);
 
-  bool run(const std::vector<void *> &data, int thread);
+  bool run(std::initializer_list<void *> data, int thread);
   const_dnnl_primitive_desc_t getDesc() const { return primitiveDesc; }
   bool isReady() const { return !perThread.empty(); }
 

@@ -30,14 +30,14 @@ void omp_set_num_threads(int threads);
 namespace mpt::rt {
 
 /// Calls `body(task, thread)` for every task in [0, tasks), on at most `threads`
-/// threads, in no fixed order. `thread` is in [0, threads).
+/// threads, in no fixed order. `thread` is in [0, threads). Asks libgomp for all
+/// threads even if there are fewer tasks: it would end the others and start them
+/// again for the next region.
 template <typename Body>
 void parallelFor(int64_t tasks, int threads, Body &&body) {
   if (tasks <= 0)
     return;
-  if (threads > tasks)
-    threads = static_cast<int>(tasks);
-  if (threads <= 1) {
+  if (threads <= 1 || tasks == 1) {
     for (int64_t task = 0; task < tasks; ++task)
       body(task, 0);
     return;

@@ -10,6 +10,9 @@
 
 using namespace mpt::rt;
 
+/// What no real program has.
+static constexpr int64_t kMaxThreads = 4096, kMaxBytes = int64_t(1) << 46;
+
 namespace {
 
 class Writer {
@@ -92,8 +95,9 @@ public:
   bool ok = true;
 };
 
-/// Whether the buffer lies in its space.
-bool isInside(const BufferRef &buffer, const Program &program, int64_t inputs) {
+/// Whether the buffer lies in its space; `inputs` are the bytes of the inputs.
+bool isInside(const BufferRef &buffer, const Program &program,
+              const std::vector<int64_t> &inputs) {
   if (buffer.type > DataType::I1 || buffer.space > SpaceId::Constant ||
       buffer.offset < 0)
     return false;
@@ -113,7 +117,8 @@ bool isInside(const BufferRef &buffer, const Program &program, int64_t inputs) {
   case SpaceId::Output:
     return end <= program.outputBytes;
   case SpaceId::Input:
-    return buffer.offset < inputs;
+    return buffer.offset < static_cast<int64_t>(inputs.size()) &&
+           bytes <= inputs[buffer.offset];
   case SpaceId::Constant:
     return buffer.offset < static_cast<int64_t>(program.constants.size()) &&
            bytes <= static_cast<int64_t>(program.constants[buffer.offset].size());
@@ -172,19 +177,19 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
   program.arenaBytes = r.number<int64_t>();
   program.stateBytes = r.number<int64_t>();
   program.outputBytes = r.number<int64_t>();
-  if (program.maxThreads < 1 || program.arenaBytes < 0 || program.stateBytes < 0 ||
-      program.outputBytes < 0)
+  if (program.maxThreads < 1 || program.maxThreads > kMaxThreads ||
+      program.arenaBytes < 0 || program.stateBytes < 0 ||
+      program.outputBytes < 0 || program.arenaBytes > kMaxBytes ||
+      program.stateBytes > kMaxBytes || program.outputBytes > kMaxBytes)
     return fail("the program's sizes are not valid");
   program.constants.resize(r.length(4));
   for (std::string &constant : program.constants)
     constant = r.text();
   program.tensors.resize(r.length(22));
-  int64_t inputs = 0;
   for (NamedTensor &tensor : program.tensors) {
     tensor.name = r.text();
     tensor.role = r.text();
     tensor.buffer = r.ref();
-    inputs += tensor.buffer.space == SpaceId::Input;
   }
   program.instructions.resize(r.length(34));
   for (Instruction &instruction : program.instructions) {
@@ -203,9 +208,20 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
   }
   if (!r.ok || r.left != 0)
     return fail("the program's table is cut short or has extra bytes");
+  // Inputs are numbered from 0, each number once.
+  int64_t numInputs = 0;
   for (const NamedTensor &tensor : program.tensors)
+    numInputs += tensor.buffer.space == SpaceId::Input;
+  std::vector<int64_t> inputs(numInputs, INT64_MAX);
+  for (const NamedTensor &tensor : program.tensors) {
     if (!isInside(tensor.buffer, program, inputs))
       return fail("tensor '" + tensor.name + "' lies outside its space");
+    if (tensor.buffer.space != SpaceId::Input)
+      continue;
+    if (inputs[tensor.buffer.offset] != INT64_MAX)
+      return fail("two inputs have the number of '" + tensor.name + "'");
+    inputs[tensor.buffer.offset] = tensor.buffer.bytes();
+  }
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
     std::string where = "instruction " + std::to_string(i);
@@ -217,9 +233,15 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
             ? instruction.target > static_cast<uint32_t>(CallId::RandomMask)
             : instruction.target >= numKernels)
       return fail(where + " runs something that is not in the program");
+    if (instruction.tasks < 0)
+      return fail(where + " has a negative number of tasks");
     for (const BufferRef &buffer : instruction.refs)
       if (!isInside(buffer, program, inputs))
         return fail(where + " uses a buffer outside its space");
+    for (size_t at = instruction.numInputs; at < instruction.refs.size(); ++at)
+      if (instruction.refs[at].space == SpaceId::Input ||
+          instruction.refs[at].space == SpaceId::Constant)
+        return fail(where + " writes an input or a constant");
   }
   return true;
 }

@@ -9,6 +9,7 @@
 #include "Call.h"
 #include "Convert.h"
 #include "Parallel.h"
+#include "mpt/Runtime/CallPlan.h"
 #include "mpt/Support/Philox.h"
 
 #include <algorithm>
@@ -365,74 +366,9 @@ bool runRandomMask(const Instruction &call, void **buffers, int threads, std::st
   return true;
 }
 
-/// Whether an instruction has the buffers and attributes its body reads.
-bool fits(const Instruction &call) {
-  auto ranks = [&](size_t index, size_t rank) {
-    return call.refs[index].dims.size() == rank;
-  };
-  auto isIndex = [&](size_t index) {
-    return call.refs[index].type == DataType::I32 || call.refs[index].type == DataType::I64;
-  };
-  size_t in = call.numInputs, ints = call.ints.size();
-  if (call.numOutputs != 1)
-    return false;
-  switch (static_cast<CallId>(call.target)) {
-  case CallId::Gather:
-    return in == 2 && isIndex(1) && !call.refs[0].dims.empty() &&
-           call.refs[0].type == call.refs[2].type && call.refs[0].dims[0] > 0 &&
-           call.refs[2].count() ==
-               call.refs[1].count() * (call.refs[0].count() / call.refs[0].dims[0]);
-  case CallId::ScatterAdd:
-    return in == 2 && isIndex(0) && !call.refs[2].dims.empty() &&
-           (call.refs[2].type == DataType::F32 || call.hasScratch);
-  case CallId::Copy: {
-    if (in != 1 || ints < 1 || call.ints[0] < 0 ||
-        ints != static_cast<size_t>(3 * call.ints[0] + 3))
-      return false;
-    // Both sides' farthest elements lie inside their buffers.
-    int64_t rank = call.ints[0];
-    for (int side = 0; side < 2; ++side) {
-      const int64_t *offset = &call.ints[1 + rank + side * (rank + 1)];
-      int64_t low = *offset, high = *offset;
-      for (int64_t d = 0; d < rank; ++d) {
-        if (call.ints[1 + d] == 0)
-          return true;
-        int64_t reach = (call.ints[1 + d] - 1) * offset[1 + d];
-        (reach < 0 ? low : high) += reach;
-      }
-      if (low < 0 || high >= call.refs[side].count())
-        return false;
-    }
-    return call.refs[0].type == call.refs[1].type;
-  }
-  case CallId::Fill:
-    return in == 0 && call.floats.size() == 1;
-  case CallId::MaxPool:
-  case CallId::AvgPool:
-    return in == 1 && ints == 9 && ranks(0, 4) && ranks(1, 4);
-  case CallId::MaxPoolGrad:
-    return in == 2 && ints == 9 && ranks(0, 4) && ranks(1, 4) && ranks(2, 4);
-  case CallId::AvgPoolGrad:
-    return in == 1 && ints == 9 && ranks(0, 4) && ranks(1, 4);
-  case CallId::Reduce:
-    return in == 1 && ints >= 1;
-  case CallId::Argmax:
-    return in == 1 && !call.refs[0].dims.empty() && call.refs[0].dims.back() > 0 && isIndex(1);
-  case CallId::RandomMask:
-    return in == 2 && ints == 1 && call.floats.size() == 1;
-  default:
-    return false;
-  }
-}
-
 } // namespace
 
-std::unique_ptr<Call> mpt::rt::makeSimpleCall(const Instruction &call,
-                                              std::string &error) {
-  if (!fits(call)) {
-    error = "the operands of a library call do not fit together";
-    return nullptr;
-  }
+std::unique_ptr<Call> mpt::rt::makeSimpleCall(const Instruction &call) {
   SimpleCall::Body body = nullptr;
   switch (static_cast<CallId>(call.target)) {
   case CallId::Gather: body = runGather; break;
@@ -450,16 +386,25 @@ std::unique_ptr<Call> mpt::rt::makeSimpleCall(const Instruction &call,
   return std::make_unique<SimpleCall>(call, body);
 }
 
-std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &instruction,
-                                        int64_t maxThreads, std::string &error) {
-  switch (static_cast<CallId>(instruction.target)) {
+std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThreads,
+                                        std::string &error) {
+  if (!checkCall(call, error))
+    return nullptr;
+  int64_t needed = getCallWorkspace(call, maxThreads);
+  int64_t given = call.hasScratch ? call.refs.back().bytes() : 0;
+  if (given < needed) {
+    error = "the call needs a workspace of " + std::to_string(needed) +
+            " bytes but has " + std::to_string(given);
+    return nullptr;
+  }
+  switch (static_cast<CallId>(call.target)) {
   case CallId::Matmul:
-    return makeMatmul(instruction, maxThreads, error);
+    return makeMatmul(call, maxThreads, error);
   case CallId::Conv2D:
   case CallId::Conv2DInputGrad:
   case CallId::Conv2DFilterGrad:
-    return makeConv(instruction, maxThreads, error);
+    return makeConv(call, maxThreads, error);
   default:
-    return makeSimpleCall(instruction, error);
+    return makeSimpleCall(call);
   }
 }

@@ -48,6 +48,10 @@ struct MatmulPlan {
 };
 MatmulPlan planMatmul(const MatmulShape &shape);
 
+/// Whether the buffers and attributes of a call (with or without its workspace)
+/// fit together, so that running it stays inside them; if not, `error` says why.
+bool checkCall(const Instruction &call, std::string &error);
+
 /// The shape of a Matmul instruction; false if its buffers do not fit together.
 bool getMatmulShape(const Instruction &instruction, MatmulShape &shape);
 

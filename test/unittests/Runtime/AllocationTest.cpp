@@ -1,0 +1,205 @@
+//===- AllocationTest.cpp - Steps take no tensor memory ---------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Counts what mpt_rt_run asks malloc for, in all libraries of the process.
+/// oneDNN keeps its books on the heap while a primitive runs: 1 KiB is allowed
+/// for each execution, and all of it must be given back.
+///
+//===----------------------------------------------------------------------===//
+
+#include "ProgramBuilder.h"
+#include <atomic>
+#include <cstdlib>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+
+namespace {
+std::atomic<bool> counting{false};
+std::atomic<int64_t> allocatedBytes{0}, allocations{0}, frees{0};
+
+void countAllocation(const volatile void *address, size_t bytes) {
+  if (counting && address) {
+    allocatedBytes += bytes;
+    ++allocations;
+  }
+}
+void countFree(const volatile void *address) {
+  if (counting && address)
+    ++frees;
+}
+} // namespace
+
+#ifdef HAS_ASAN
+extern "C" int __sanitizer_install_malloc_and_free_hooks(
+    void (*)(const volatile void *, size_t), void (*)(const volatile void *));
+static int installed =
+    __sanitizer_install_malloc_and_free_hooks(countAllocation, countFree);
+#else
+// In place of glibc's, also for the shared libraries.
+extern "C" {
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+void *__libc_memalign(size_t, size_t);
+void __libc_free(void *);
+
+void *malloc(size_t bytes) {
+  void *address = __libc_malloc(bytes);
+  countAllocation(address, bytes);
+  return address;
+}
+void *calloc(size_t count, size_t bytes) {
+  void *address = __libc_calloc(count, bytes);
+  countAllocation(address, count * bytes);
+  return address;
+}
+void *realloc(void *old, size_t bytes) {
+  countFree(old);
+  void *address = __libc_realloc(old, bytes);
+  countAllocation(address, bytes);
+  return address;
+}
+void *memalign(size_t alignment, size_t bytes) {
+  void *address = __libc_memalign(alignment, bytes);
+  countAllocation(address, bytes);
+  return address;
+}
+void *aligned_alloc(size_t alignment, size_t bytes) {
+  return memalign(alignment, bytes);
+}
+int posix_memalign(void **result, size_t alignment, size_t bytes) {
+  *result = memalign(alignment, bytes);
+  return *result ? 0 : 12; // ENOMEM
+}
+void free(void *address) {
+  countFree(address);
+  __libc_free(address);
+}
+}
+#endif
+
+using namespace mpt::rt;
+
+namespace {
+
+constexpr DataType F32 = DataType::F32, F16 = DataType::F16, BF16 = DataType::BF16;
+
+void kernel(void **buffers, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(buffers[1])[i] = static_cast<float *>(buffers[0])[i] + 1;
+}
+
+/// Runs the program of `b` and expects at most `executions` KiB, all returned.
+void expectNoTensorMemory(const ProgramBuilder &b, int64_t executions) {
+  Descriptor desc(writeProgram(b.program), {kernel});
+  for (int threads : {1, 2, 3}) {
+    Context c(threads);
+    ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
+    std::vector<std::vector<char>> data;
+    for (const NamedTensor &tensor : b.program.tensors)
+      if (tensor.role == "input") {
+        data.emplace_back(tensor.buffer.bytes());
+        ASSERT_EQ(mpt_rt_bind(c.rt, tensor.name.c_str(), data.back().data(),
+                              data.back().size()), 0);
+      }
+    // The first run starts threads.
+    ASSERT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
+    allocatedBytes = 0, allocations = 0, frees = 0;
+    counting = true;
+    int status = mpt_rt_run(c.rt);
+    counting = false;
+    ASSERT_EQ(status, MPT_RT_OK) << c.error();
+    EXPECT_LE(allocatedBytes, 1024 * executions) << threads << " threads";
+    EXPECT_EQ(allocations, frees) << threads << " threads";
+  }
+}
+
+/// What the counter is for.
+TEST(AllocationTest, CountsAllocations) {
+  counting = true;
+  allocatedBytes = 0, allocations = 0, frees = 0;
+  auto *volatile pointer = new std::vector<char>(5000);
+  void *volatile aligned = std::aligned_alloc(64, 640);
+  delete pointer;
+  std::free(aligned);
+  counting = false;
+  EXPECT_GE(allocatedBytes, 5640);
+  EXPECT_GE(allocations, 3);
+  EXPECT_EQ(allocations, frees);
+}
+
+TEST(AllocationTest, Convolutions) {
+  for (DataType type : {F32, BF16})
+    for (CallId id : {CallId::Conv2D, CallId::Conv2DInputGrad, CallId::Conv2DFilterGrad}) {
+      ProgramBuilder b;
+      std::vector<int64_t> image = {20, 9, 9, 16}, filter = {3, 3, 16, 16};
+      bool isFilterGrad = id == CallId::Conv2DFilterGrad;
+      b.call(id, {b.input("a", type, image), b.input("b", type, isFilterGrad ? image : filter)},
+             b.output("y", type, isFilterGrad ? filter : image),
+             {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0});
+      // Two images a task; a repacking each, or one for all (two with a last,
+      // shorter task).
+      int64_t tasks = 10;
+      ASSERT_EQ(getConvChunk(20), 2);
+      expectNoTensorMemory(b, isFilterGrad ? 2 * tasks : tasks + 1);
+    }
+}
+
+TEST(AllocationTest, PlainCalls) {
+  auto one = [](CallId id, auto &&inputs, DataType type, std::vector<int64_t> dims,
+                std::vector<int64_t> ints = {}, std::vector<double> floats = {}) {
+    ProgramBuilder b;
+    std::vector<BufferRef> refs = inputs(b);
+    b.call(id, refs, b.output("y", type, dims), ints, floats);
+    expectNoTensorMemory(b, 1);
+  };
+  std::vector<int64_t> pool = {2, 2, 2, 2, 0, 0, 0, 0, 0}, image = {8, 16, 16, 32},
+                       pooled = {8, 8, 8, 32};
+  for (DataType type : {F32, F16}) {
+    auto input = [&](const char *name, std::vector<int64_t> dims) {
+      return [=](ProgramBuilder &b) { return b.input(name, type, dims); };
+    };
+    auto whole = input("a", image), part = input("b", pooled);
+    one(CallId::MaxPool, [&](auto &b) { return std::vector{whole(b)}; }, type, pooled, pool);
+    one(CallId::AvgPool, [&](auto &b) { return std::vector{whole(b)}; }, type, pooled, pool);
+    one(CallId::MaxPoolGrad, [&](auto &b) { return std::vector{part(b), whole(b)}; }, type,
+        image, pool);
+    one(CallId::AvgPoolGrad, [&](auto &b) { return std::vector{part(b)}; }, type, image, pool);
+    auto indices = [](ProgramBuilder &b) { return b.input("i", DataType::I32, {900}); };
+    auto table = input("t", {100, 40}), rows = input("r", {900, 40});
+    one(CallId::Gather, [&](auto &b) { return std::vector{table(b), indices(b)}; }, type,
+        {900, 40});
+    one(CallId::ScatterAdd, [&](auto &b) { return std::vector{indices(b), rows(b)}; }, type,
+        {100, 40});
+    one(CallId::Copy, [&](auto &b) { return std::vector{table(b)}; }, type, {40, 100},
+        {2, 40, 100, 0, 1, 40, 0, 100, 1});
+    one(CallId::Reduce, [&](auto &b) { return std::vector{table(b)}; }, type, {40}, {0, 0});
+    one(CallId::Argmax, [&](auto &b) { return std::vector{table(b)}; }, DataType::I32, {100});
+    one(CallId::Fill, [](auto &) { return std::vector<BufferRef>(); }, type, {900}, {}, {2});
+  }
+  one(CallId::RandomMask, [](auto &b) {
+    return std::vector{b.input("s", DataType::I64, {}), b.input("n", DataType::I64, {})};
+  }, DataType::I1, {9000}, {1}, {0.5});
+}
+
+TEST(AllocationTest, Launches) {
+  ProgramBuilder b;
+  BufferRef x = b.input("x", F32, {5000}), h = b.arena(F32, {5000});
+  b.launch(5000, {x}, h);
+  b.launch(2, {h}, b.output("y", F32, {5000}));
+  expectNoTensorMemory(b, 0);
+}
+
+} // namespace

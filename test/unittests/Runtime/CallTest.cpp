@@ -1,0 +1,428 @@
+//===- CallTest.cpp - The plain library calls -------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestHelpers.h"
+#include "mpt/Support/Philox.h"
+
+using namespace mpt::rt;
+
+namespace {
+
+constexpr DataType F64 = DataType::F64, F32 = DataType::F32, F16 = DataType::F16,
+                   BF16 = DataType::BF16, I64 = DataType::I64, I32 = DataType::I32;
+
+const std::string wrongNumber = "it has a wrong number of buffers or attributes";
+
+//===----------------------------------------------------------------------===//
+// Pooling
+//===----------------------------------------------------------------------===//
+
+struct Pool {
+  int64_t images, height, width, channels, windowH, windowW, strideH, strideW;
+  int64_t top = 0, bottom = 0, left = 0, right = 0;
+  bool countPad = false;
+
+  int64_t outHeight() const { return (height + top + bottom - windowH) / strideH + 1; }
+  int64_t outWidth() const { return (width + left + right - windowW) / strideW + 1; }
+  std::vector<int64_t> xDims() const { return {images, height, width, channels}; }
+  std::vector<int64_t> yDims() const {
+    return {images, outHeight(), outWidth(), channels};
+  }
+  std::vector<int64_t> ints() const {
+    return {windowH, windowW, strideH, strideW, top, bottom, left, right, countPad};
+  }
+  /// The elements of x under each element of y, in row-major order.
+  std::vector<std::vector<int64_t>> windows() const {
+    std::vector<std::vector<int64_t>> result;
+    for (int64_t n = 0; n < images; ++n)
+      for (int64_t i = 0; i < outHeight(); ++i)
+        for (int64_t j = 0; j < outWidth(); ++j)
+          for (int64_t c = 0; c < channels; ++c) {
+            result.emplace_back();
+            for (int64_t p = 0; p < windowH; ++p)
+              for (int64_t q = 0; q < windowW; ++q) {
+                int64_t row = i * strideH - top + p, column = j * strideW - left + q;
+                if (row >= 0 && row < height && column >= 0 && column < width)
+                  result.back().push_back(
+                      ((n * height + row) * width + column) * channels + c);
+              }
+          }
+    return result;
+  }
+};
+
+void checkPool(const Pool &pool, DataType type) {
+  Tensor x = randomTensor(type, pool.xDims(), 1), dy = randomTensor(type, pool.yDims(), 2);
+  // Equal values, so that the first has to win.
+  for (int64_t i = 0; i < x.count(); i += 3)
+    x.set(i, 0.5);
+  Tensor y(type, pool.yDims()), dx(type, pool.xDims());
+  auto windows = pool.windows();
+  std::vector<int64_t> largest(windows.size());
+  for (size_t i = 0; i < windows.size(); ++i) {
+    largest[i] = windows[i][0];
+    for (int64_t at : windows[i])
+      if (x[at] > x[largest[i]])
+        largest[i] = at;
+  }
+  ASSERT_EQ(runCall(CallId::MaxPool, {&x}, y, pool.ints()), "");
+  for (size_t i = 0; i < windows.size(); ++i)
+    ASSERT_EQ(y[i], x[largest[i]]);
+  ASSERT_EQ(runCall(CallId::MaxPoolGrad, {&dy, &x}, dx, pool.ints()), "");
+  std::vector<double> expected(x.count()), size(x.count());
+  for (size_t i = 0; i < windows.size(); ++i) {
+    expected[largest[i]] += dy[i];
+    size[largest[i]] += std::fabs(dy[i]);
+  }
+  double terms = pool.windowH * pool.windowW;
+  for (int64_t i = 0; i < x.count(); ++i) {
+    double bound = gammaOf(terms) * size[i];
+    ASSERT_NEAR(dx[i], expected[i],
+                bound + roundingError(type, std::fabs(expected[i]) + bound));
+  }
+
+  auto divisor = [&](size_t i) {
+    return pool.countPad ? terms : static_cast<double>(windows[i].size());
+  };
+  ASSERT_EQ(runCall(CallId::AvgPool, {&x}, y, pool.ints()), "");
+  for (size_t i = 0; i < windows.size(); ++i) {
+    double sum = 0, sizes = 0;
+    for (int64_t at : windows[i]) {
+      sum += x[at] / divisor(i);
+      sizes += std::fabs(x[at]) / divisor(i);
+    }
+    double bound = gammaOf(terms + 1) * sizes;
+    ASSERT_NEAR(y[i], sum, bound + roundingError(type, std::fabs(sum) + bound));
+  }
+  ASSERT_EQ(runCall(CallId::AvgPoolGrad, {&dy}, dx, pool.ints()), "");
+  expected.assign(x.count(), 0);
+  size.assign(x.count(), 0);
+  for (size_t i = 0; i < windows.size(); ++i)
+    for (int64_t at : windows[i]) {
+      expected[at] += dy[i] / divisor(i);
+      size[at] += std::fabs(dy[i]) / divisor(i);
+    }
+  for (int64_t i = 0; i < x.count(); ++i) {
+    double bound = gammaOf(terms + 1) * size[i];
+    ASSERT_NEAR(dx[i], expected[i],
+                bound + roundingError(type, std::fabs(expected[i]) + bound));
+  }
+}
+
+TEST(PoolTest, AgainstSums) {
+  for (DataType type : {F32, F16, BF16}) {
+    checkPool({2, 6, 8, 3, 2, 2, 2, 2}, type);
+    checkPool({2, 7, 5, 3, 3, 2, 2, 1, 1, 1, 0, 1}, type);
+    checkPool({2, 7, 5, 3, 3, 3, 2, 2, 1, 1, 1, 1, true}, type);
+    checkPool({1, 5, 5, 2, 5, 5, 1, 1}, type);
+  }
+}
+
+TEST(PoolTest, NaNIsLargest) {
+  Tensor x(F32, {1, 2, 2, 1}), y(F32, {1, 1, 1, 1}), dy(F32, {1, 1, 1, 1}),
+      dx(F32, {1, 2, 2, 1});
+  x.set(0, 1), x.set(1, NAN), x.set(2, INFINITY), x.set(3, NAN);
+  dy.set(0, 3);
+  Pool pool{1, 2, 2, 1, 2, 2, 2, 2};
+  ASSERT_EQ(runCall(CallId::MaxPool, {&x}, y, pool.ints()), "");
+  EXPECT_TRUE(std::isnan(y[0]));
+  ASSERT_EQ(runCall(CallId::MaxPoolGrad, {&dy, &x}, dx, pool.ints()), "");
+  EXPECT_EQ(dx[0] + dx[2] + dx[3], 0);
+  EXPECT_EQ(dx[1], 3);
+}
+
+TEST(PoolTest, Misfits) {
+  Pool pool{2, 6, 8, 3, 2, 2, 2, 2};
+  auto error = [&](std::vector<int64_t> ints, std::vector<int64_t> yDims,
+                   DataType type = F32) {
+    Tensor x(type, pool.xDims()), y(type, yDims);
+    return runCall(CallId::AvgPool, {&x}, y, ints);
+  };
+  std::string range = "a window, a stride or a padding is out of range";
+  std::string misfit = "the operands of a pooling do not fit together";
+  EXPECT_EQ(error(pool.ints(), pool.yDims()), "");
+  EXPECT_EQ(error({2, 2, 2, 2}, pool.yDims()), wrongNumber);
+  EXPECT_EQ(error({0, 2, 2, 2, 0, 0, 0, 0, 0}, pool.yDims()), range);
+  EXPECT_EQ(error({2, 2, 0, 2, 0, 0, 0, 0, 0}, pool.yDims()), range);
+  EXPECT_EQ(error({2, 2, 2, 2, 0, -1, 0, 0, 0}, pool.yDims()), range);
+  EXPECT_EQ(error(pool.ints(), {3, 3, 4, 3}), misfit);
+  EXPECT_EQ(error(pool.ints(), {2, 3, 4, 4}), misfit);
+  EXPECT_EQ(error(pool.ints(), {2, 3, 12}), "pooling needs floats of rank 4");
+  EXPECT_EQ(error(pool.ints(), pool.yDims(), I32), "pooling needs floats of rank 4");
+}
+
+//===----------------------------------------------------------------------===//
+// Gather and scatter_add
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+Tensor indices(DataType type, std::vector<int64_t> dims, std::vector<T> values) {
+  Tensor tensor(type, std::move(dims));
+  for (size_t i = 0; i < values.size(); ++i)
+    tensor.set(i, values[i]);
+  return tensor;
+}
+
+TEST(GatherTest, TakesRows) {
+  for (DataType type : {F32, F16, DataType::F8E5M2, F64, I64})
+    for (DataType index : {I32, I64}) {
+      Tensor table = randomTensor(type, {7, 3, 2}, 1, -100, 100);
+      Tensor at = indices(index, {2, 3}, std::vector<int>{6, 0, 3, 3, 1, 6});
+      Tensor rows(type, {2, 3, 3, 2});
+      ASSERT_EQ(runCall(CallId::Gather, {&table, &at}, rows), "");
+      for (int64_t i = 0; i < 6; ++i)
+        for (int64_t c = 0; c < 6; ++c)
+          ASSERT_EQ(rows[i * 6 + c], table[static_cast<int64_t>(at[i]) * 6 + c]);
+    }
+}
+
+TEST(GatherTest, IndexOutside) {
+  Tensor table = randomTensor(F32, {7, 2}, 1), rows(F32, {3, 2});
+  Tensor high = indices(I32, {3}, std::vector<int>{6, 0, 7});
+  EXPECT_EQ(runCall(CallId::Gather, {&table, &high}, rows),
+            "index 7 at position 2 is outside [0, 7)");
+  Tensor low = indices(I64, {3}, std::vector<int>{6, -1, 0});
+  EXPECT_EQ(runCall(CallId::Gather, {&table, &low}, rows),
+            "index -1 at position 1 is outside [0, 7)");
+  Tensor updates = randomTensor(F32, {3, 2}, 1), sums(F32, {7, 2});
+  EXPECT_EQ(runCall(CallId::ScatterAdd, {&high, &updates}, sums),
+            "index 7 at position 2 is outside [0, 7)");
+}
+
+TEST(GatherTest, Misfits) {
+  Tensor table(F32, {7, 2}), at(I32, {3}), rows(F32, {3, 2}), more(F32, {4, 2}),
+      half(F16, {3, 2}), floats(F32, {3}), none(F32, {0, 2}), flat(F32, {});
+  std::string misfit = "the operands of a gather do not fit together";
+  EXPECT_EQ(runCall(CallId::Gather, {&table, &at}, more), misfit);
+  EXPECT_EQ(runCall(CallId::Gather, {&table, &at}, half), misfit);
+  EXPECT_EQ(runCall(CallId::Gather, {&table, &floats}, rows), misfit);
+  EXPECT_EQ(runCall(CallId::Gather, {&none, &at}, rows), misfit);
+  EXPECT_EQ(runCall(CallId::Gather, {&flat, &at}, rows), misfit);
+  EXPECT_EQ(runCall(CallId::Gather, {&table}, rows), wrongNumber);
+  misfit = "the operands of a scatter_add do not fit together";
+  EXPECT_EQ(runCall(CallId::ScatterAdd, {&at, &more}, table), misfit);
+  EXPECT_EQ(runCall(CallId::ScatterAdd, {&floats, &rows}, table), misfit);
+}
+
+TEST(ScatterAddTest, AgainstSums) {
+  for (DataType updatesType : {F32, F16, BF16})
+    for (DataType type : {F32, updatesType})
+      for (int64_t width : {1, 5, 200}) {
+        Tensor at(I32, {50}), updates = randomTensor(updatesType, {50, width}, 2);
+        std::mt19937 rng(3);
+        for (int64_t i = 0; i < 50; ++i)
+          at.set(i, rng() % 4 + (i % 2 ? 0 : 2)); // row 6 gets nothing
+        Tensor table(type, {7, width});
+        ASSERT_EQ(runCall(CallId::ScatterAdd, {&at, &updates}, table), "");
+        std::vector<double> sums(table.count()), sizes(table.count());
+        for (int64_t i = 0; i < 50; ++i)
+          for (int64_t c = 0; c < width; ++c) {
+            auto target = static_cast<int64_t>(at[i]) * width + c;
+            sums[target] += updates[i * width + c];
+            sizes[target] += std::fabs(updates[i * width + c]);
+          }
+        for (int64_t i = 0; i < table.count(); ++i) {
+          double bound = gammaOf(50) * sizes[i];
+          ASSERT_NEAR(table[i], sums[i],
+                      bound + roundingError(type, std::fabs(sums[i]) + bound));
+        }
+      }
+}
+
+//===----------------------------------------------------------------------===//
+// Copy and fill
+//===----------------------------------------------------------------------===//
+
+TEST(CopyTest, Transposes) {
+  for (DataType type : {F32, F16, DataType::F8E4M3FN, F64}) {
+    Tensor x = randomTensor(type, {3, 4, 5}, 1), y(type, {5, 3, 4});
+    // y[k, i, j] = x[i, j, k]
+    ASSERT_EQ(runCall(CallId::Copy, {&x}, y, {3, 5, 3, 4, 0, 1, 20, 5, 0, 12, 4, 1}), "");
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 4; ++j)
+        for (int k = 0; k < 5; ++k)
+          ASSERT_EQ(y[k * 12 + i * 4 + j], x[i * 20 + j * 5 + k]);
+  }
+}
+
+TEST(CopyTest, BackwardsBroadcastAndScalar) {
+  Tensor x = randomTensor(F32, {6}, 1), y(F32, {2, 6}), one(F32, {});
+  // From the end, twice.
+  ASSERT_EQ(runCall(CallId::Copy, {&x}, y, {2, 2, 6, 5, 0, -1, 0, 6, 1}), "");
+  for (int i = 0; i < 12; ++i)
+    ASSERT_EQ(y[i], x[5 - i % 6]);
+  ASSERT_EQ(runCall(CallId::Copy, {&x}, one, {0, 4, 0}), "");
+  EXPECT_EQ(one[0], x[4]);
+}
+
+TEST(CopyTest, Misfits) {
+  Tensor x(F32, {6}), y(F32, {6}), half(F16, {6});
+  std::string outside = "a copy reaches outside its buffers";
+  auto error = [&](std::vector<int64_t> ints) {
+    return runCall(CallId::Copy, {&x}, y, ints);
+  };
+  EXPECT_EQ(error({1, 6, 0, 1, 0, 1}), "");
+  EXPECT_EQ(error({1, 7, 0, 1, 0, 1}), outside);
+  EXPECT_EQ(error({1, 6, 1, 1, 0, 1}), outside);
+  EXPECT_EQ(error({1, 6, 0, 1, 1, 1}), outside);
+  EXPECT_EQ(error({1, 6, 0, -1, 0, 1}), outside);
+  EXPECT_EQ(error({1, 6, 4, -1, 0, 1}), outside);
+  EXPECT_EQ(error({1, int64_t(1) << 62, 0, 8, 0, 1}), outside);
+  EXPECT_EQ(error({1, 2, INT64_MAX, 1, 0, 1}), outside);
+  EXPECT_EQ(error({1, -1, 0, 1, 0, 1}), "a copied size is negative");
+  EXPECT_EQ(error({1, 6, 0, 1, 0}), wrongNumber);
+  EXPECT_EQ(error({INT64_MAX / 3, 6, 0, 1, 0, 1}), wrongNumber);
+  EXPECT_EQ(error({-1}), wrongNumber);
+  EXPECT_EQ(error({}), wrongNumber);
+  EXPECT_EQ(runCall(CallId::Copy, {&x}, half, {1, 6, 0, 1, 0, 1}), wrongNumber);
+}
+
+TEST(FillTest, EveryType) {
+  for (DataType type : {F64, F32, F16, BF16, DataType::F8E4M3FN, DataType::F8E5M2, I64,
+                        I32, DataType::I8, DataType::I1}) {
+    Tensor y(type, {3, 5});
+    ASSERT_EQ(runCall(CallId::Fill, {}, y, {}, {1.0}), "");
+    for (int64_t i = 0; i < 15; ++i)
+      ASSERT_EQ(y[i], 1.0);
+  }
+  Tensor y(F16, {3});
+  ASSERT_EQ(runCall(CallId::Fill, {}, y, {}, {1e9}), "");
+  EXPECT_EQ(y[2], INFINITY);
+  EXPECT_EQ(runCall(CallId::Fill, {}, y), wrongNumber);
+}
+
+//===----------------------------------------------------------------------===//
+// Reduce, argmax and random_mask
+//===----------------------------------------------------------------------===//
+
+TEST(ReduceTest, AgainstSums) {
+  for (DataType type : {F32, F16, BF16, F64})
+    for (const std::vector<int64_t> &axes :
+         {std::vector<int64_t>{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}, {}}) {
+      std::vector<int64_t> xDims = {4, 5, 6}, yDims;
+      for (int64_t d = 0; d < 3; ++d)
+        if (std::find(axes.begin(), axes.end(), d) == axes.end())
+          yDims.push_back(xDims[d]);
+      Tensor x = randomTensor(type, xDims, 1);
+      for (int64_t kind : {0, 1, 2, 3, 4}) {
+        Tensor y(type, yDims);
+        std::vector<int64_t> ints = {kind};
+        ints.insert(ints.end(), axes.begin(), axes.end());
+        ASSERT_EQ(runCall(CallId::Reduce, {&x}, y, ints), "");
+        std::vector<std::vector<double>> groups(y.count());
+        for (int64_t i = 0; i < 120; ++i) {
+          int64_t at[3] = {i / 30, i / 6 % 5, i % 6}, target = 0;
+          for (int64_t d = 0; d < 3; ++d)
+            if (std::find(axes.begin(), axes.end(), d) == axes.end())
+              target = target * xDims[d] + at[d];
+          groups[target].push_back(x[i]);
+        }
+        for (int64_t i = 0; i < y.count(); ++i) {
+          double sum = 0, size = 0, product = 1, low = INFINITY, high = -INFINITY;
+          for (double value : groups[i]) {
+            sum += value;
+            size += std::fabs(value);
+            product *= value;
+            low = std::min(low, value);
+            high = std::max(high, value);
+          }
+          double n = static_cast<double>(groups[i].size());
+          double expected[] = {sum, sum / n, high, low, product};
+          double errors[] = {gammaOf(n) * size, gammaOf(n + 1) * size / n, 0, 0,
+                             gammaOf(n) * std::fabs(product)};
+          double bound = errors[kind];
+          ASSERT_NEAR(y[i], expected[kind],
+                      bound + roundingError(type, std::fabs(expected[kind]) + bound))
+              << kind;
+        }
+      }
+    }
+}
+
+TEST(ReduceTest, Integers) {
+  for (DataType type : {I64, I32, DataType::I8}) {
+    Tensor x(type, {3, 4}), y(type, {3});
+    for (int64_t i = 0; i < 12; ++i)
+      x.set(i, (i * 5) % 7 - 3);
+    for (int64_t kind : {0, 2, 3, 4}) {
+      ASSERT_EQ(runCall(CallId::Reduce, {&x}, y, {kind, 1}), "");
+      for (int64_t i = 0; i < 3; ++i) {
+        double sum = 0, high = -100, low = 100, product = 1;
+        for (int64_t j = 0; j < 4; ++j) {
+          double value = x[i * 4 + j];
+          sum += value, product *= value;
+          high = std::max(high, value), low = std::min(low, value);
+        }
+        ASSERT_EQ(y[i], kind == 0 ? sum : kind == 2 ? high : kind == 3 ? low : product);
+      }
+    }
+  }
+}
+
+TEST(ReduceTest, NaNSpreads) {
+  Tensor x(F32, {3}), y(F32, {});
+  x.set(0, 1), x.set(1, NAN), x.set(2, 2);
+  for (int64_t kind : {0, 1, 2, 3, 4}) {
+    ASSERT_EQ(runCall(CallId::Reduce, {&x}, y, {kind, 0}), "");
+    EXPECT_TRUE(std::isnan(y[0])) << kind;
+  }
+}
+
+TEST(ReduceTest, Misfits) {
+  Tensor x(F32, {3, 4}), y(F32, {3}), whole(I32, {3});
+  std::string misfit = "the operands of a reduction do not fit together";
+  std::string kind = "a reduction has an unknown kind or mixes floats and integers";
+  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {0, 0}), misfit);
+  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {0}), misfit);
+  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {0, 2}), "a reduced axis does not exist");
+  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {0, -1}), "a reduced axis does not exist");
+  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {5, 1}), kind);
+  EXPECT_EQ(runCall(CallId::Reduce, {&x}, whole, {0, 1}), kind);
+  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {}), wrongNumber);
+}
+
+TEST(ArgmaxTest, FirstOfEqualsAndNaN) {
+  for (DataType type : {F32, F16, F64})
+    for (DataType index : {I32, I64}) {
+      Tensor x(type, {3, 4}), y(index, {3});
+      double values[] = {1, 3, 2, 3, -1, NAN, 5, NAN, -2, -2, -2, -2};
+      for (int64_t i = 0; i < 12; ++i)
+        x.set(i, values[i]);
+      ASSERT_EQ(runCall(CallId::Argmax, {&x}, y), "");
+      EXPECT_EQ(y[0], 1);
+      EXPECT_EQ(y[1], 1);
+      EXPECT_EQ(y[2], 0);
+    }
+  Tensor x(F32, {3, 4}), few(I32, {2}), floats(F32, {3}), none(F32, {3, 0}), y(I32, {3});
+  std::string misfit = "the operands of an argmax do not fit together";
+  EXPECT_EQ(runCall(CallId::Argmax, {&x}, few), misfit);
+  EXPECT_EQ(runCall(CallId::Argmax, {&x}, floats), misfit);
+  EXPECT_EQ(runCall(CallId::Argmax, {&none}, y), misfit);
+}
+
+TEST(RandomMaskTest, IsPhiloxByLogicalIndex) {
+  Tensor seed(I64, {}), attempt(I64, {}), mask(DataType::I1, {3, 3001});
+  seed.set(0, 77), attempt.set(0, 5);
+  ASSERT_EQ(runCall(CallId::RandomMask, {&seed, &attempt}, mask, {9}, {0.25}), "");
+  int64_t kept = 0;
+  for (int64_t i = 0; i < mask.count(); ++i) {
+    uint32_t word = mpt::philoxBlock(77, 9, 5, i / 4)[i % 4];
+    ASSERT_EQ(mask[i], word >= 0x40000000u);
+    kept += mask[i] != 0;
+  }
+  // Four standard deviations of a binomial.
+  double n = mask.count();
+  EXPECT_NEAR(kept, 0.75 * n, 4 * std::sqrt(n * 0.25 * 0.75));
+  std::string wrong = "a random mask needs an i64 seed, an i64 attempt, a mask of bytes "
+                      "and a rate in [0, 1)";
+  EXPECT_EQ(runCall(CallId::RandomMask, {&seed, &attempt}, mask, {9}, {1.0}), wrong);
+  EXPECT_EQ(runCall(CallId::RandomMask, {&seed, &attempt}, mask, {9}, {NAN}), wrong);
+  EXPECT_EQ(runCall(CallId::RandomMask, {&seed, &attempt}, seed, {9}, {0.5}), wrong);
+}
+
+} // namespace

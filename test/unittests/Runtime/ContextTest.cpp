@@ -1,0 +1,362 @@
+//===- ContextTest.cpp - The C ABI and damaged programs ---------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramBuilder.h"
+
+using namespace mpt::rt;
+
+namespace {
+
+constexpr DataType F32 = DataType::F32, F16 = DataType::F16, I32 = DataType::I32;
+
+/// buffers: x, w, out. out[task] = 2 x[task] + w[task].
+void doubleAndAdd(void **buffers, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(buffers[2])[i] =
+        2 * static_cast<float *>(buffers[0])[i] + static_cast<float *>(buffers[1])[i];
+}
+
+/// out = 2 x + w over 4 elements; w = out.
+ProgramBuilder makeSmall() {
+  ProgramBuilder b;
+  BufferRef w = b.state("w", F32, {4}), x = b.input("x", F32, {4}),
+            out = b.output("out", F32, {4});
+  b.launch(4, {x, w}, out);
+  b.call(CallId::Copy, {out}, w, {1, 4, 0, 1, 0, 1});
+  return b;
+}
+
+/// One call of every kind.
+ProgramBuilder makeLarge() {
+  ProgramBuilder b;
+  BufferRef x = b.input("x", F16, {5, 6}), indices = b.input("indices", I32, {3}),
+            image = b.input("image", F32, {2, 6, 6, 4});
+  BufferRef w = b.state("w", F16, {6, 4}), filter = b.state("filter", F32, {3, 3, 4, 4});
+  BufferRef seed = b.state("seed", DataType::I64, {}),
+            attempt = b.state("attempt", DataType::I64, {});
+  BufferRef bias = b.constant(F32, std::string(16, '\0'), {4});
+  BufferRef y = b.arena(F16, {5, 4}), conv = b.arena(F32, {2, 6, 6, 4}),
+            pooled = b.arena(F32, {2, 3, 3, 4});
+  std::vector<int64_t> same = {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0};
+  std::vector<int64_t> withBias = same;
+  withBias[9] = 1;
+  std::vector<int64_t> pool = {2, 2, 2, 2, 0, 0, 0, 0, 0};
+  b.call(CallId::Matmul, {x, w}, y, {0, 0, 0, 1});
+  b.call(CallId::Conv2D, {image, filter, bias}, conv, withBias);
+  b.call(CallId::Conv2DInputGrad, {conv, filter}, b.arena(F32, {2, 6, 6, 4}), same);
+  b.call(CallId::Conv2DFilterGrad, {image, conv}, b.arena(F32, {3, 3, 4, 4}), same);
+  b.call(CallId::MaxPool, {conv}, pooled, pool);
+  b.call(CallId::MaxPoolGrad, {pooled, conv}, b.arena(F32, {2, 6, 6, 4}), pool);
+  b.call(CallId::AvgPool, {conv}, pooled, pool);
+  b.call(CallId::AvgPoolGrad, {pooled}, b.arena(F32, {2, 6, 6, 4}), pool);
+  b.call(CallId::Gather, {x, indices}, b.arena(F16, {3, 6}));
+  b.call(CallId::ScatterAdd, {indices, b.arena(F16, {3, 6})}, b.arena(F16, {5, 6}));
+  b.call(CallId::Copy, {y}, b.arena(F16, {4, 5}), {2, 4, 5, 0, 1, 4, 0, 5, 1});
+  b.call(CallId::Fill, {}, b.arena(F16, {7}), {}, {1.5});
+  b.call(CallId::Reduce, {conv}, b.output("sum", F32, {}), {0, 0, 1, 2, 3});
+  b.call(CallId::Argmax, {y}, b.output("class", I32, {5}));
+  b.call(CallId::RandomMask, {seed, attempt}, b.arena(DataType::I1, {9}), {3}, {0.5});
+  return b;
+}
+
+TEST(ContextTest, RunsAndKeepsState) {
+  Descriptor desc(writeProgram(makeSmall().program), {doubleAndAdd});
+  Context c;
+  ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
+  EXPECT_EQ(mpt_rt_num_tensors(c.rt), 3);
+  mpt_rt_tensor t;
+  ASSERT_EQ(mpt_rt_get_tensor(c.rt, 1, &t), 0);
+  EXPECT_STREQ(t.name, "x");
+  EXPECT_STREQ(t.role, "input");
+  EXPECT_STREQ(t.type, "f32");
+  EXPECT_EQ(t.rank, 1);
+  EXPECT_EQ(t.dims[0], 4);
+  EXPECT_EQ(t.bytes, 16u);
+  EXPECT_NE(mpt_rt_get_tensor(c.rt, 3, &t), 0);
+  EXPECT_NE(mpt_rt_get_tensor(c.rt, -1, &t), 0);
+  EXPECT_GE(mpt_rt_state_bytes(c.rt), 16u);
+
+  float x[4] = {1, 2, 3, 4}, w[4] = {10, 20, 30, 40}, found[4];
+  ASSERT_EQ(mpt_rt_read(c.rt, "w", found, 16), 0); // zeros at first
+  EXPECT_EQ(found[0] + found[1] + found[2] + found[3], 0);
+  ASSERT_EQ(mpt_rt_write(c.rt, "w", w, 16), 0);
+  EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "input 'x' is not bound");
+  ASSERT_EQ(mpt_rt_bind(c.rt, "x", x, 16), 0);
+  mpt_rt_set_profiling(c.rt, 1);
+  for (int run = 1; run <= 3; ++run) {
+    ASSERT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
+    ASSERT_EQ(mpt_rt_read_output(c.rt, "out", found, 16), 0);
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(found[i], w[i] + 2 * run * x[i]);
+  }
+  ASSERT_EQ(mpt_rt_read(c.rt, "w", found, 16), 0);
+  EXPECT_EQ(found[3], 64);
+  const char *what, *where;
+  double ms;
+  ASSERT_EQ(mpt_rt_get_profile(c.rt, 1, &what, &where, &ms), 0);
+  EXPECT_STREQ(what, "copy");
+  EXPECT_STREQ(where, "test.mlir:2:1");
+  EXPECT_GE(ms, 0);
+  EXPECT_NE(mpt_rt_get_profile(c.rt, 2, &what, &where, &ms), 0);
+}
+
+TEST(ContextTest, WrongArguments) {
+  Descriptor desc(writeProgram(makeSmall().program), {doubleAndAdd});
+  Context c;
+  float data[4] = {};
+  // Before a program is open.
+  EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "no program is open");
+  EXPECT_EQ(mpt_rt_write(c.rt, "w", data, 16), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "no program is open");
+  EXPECT_EQ(mpt_rt_num_tensors(c.rt), 0);
+  ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "this context has a program already");
+
+  EXPECT_EQ(mpt_rt_write(c.rt, "v", data, 16), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "the program has no state named 'v'");
+  EXPECT_EQ(mpt_rt_write(c.rt, "x", data, 16), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "the program has no state named 'x'");
+  EXPECT_EQ(mpt_rt_write(c.rt, "w", data, 12), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "state 'w' has 16 bytes, not 12");
+  EXPECT_EQ(mpt_rt_read(c.rt, "w", data, 20), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "state 'w' has 16 bytes, not 20");
+  EXPECT_EQ(mpt_rt_read_output(c.rt, "w", data, 16), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "the program has no output named 'w'");
+  EXPECT_EQ(mpt_rt_bind(c.rt, "out", data, 16), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "the program has no input named 'out'");
+  EXPECT_EQ(mpt_rt_bind(c.rt, "x", data, 8), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "input 'x' has 16 bytes, not 8");
+  for (auto status : {mpt_rt_bind(c.rt, nullptr, data, 16),
+                      mpt_rt_bind(c.rt, "x", nullptr, 16),
+                      mpt_rt_write(nullptr, "w", data, 16),
+                      mpt_rt_read(nullptr, "w", data, 16),
+                      mpt_rt_bind(nullptr, "x", data, 16), mpt_rt_run(nullptr),
+                      mpt_rt_open(nullptr, "x"), mpt_rt_open(c.rt, nullptr),
+                      mpt_rt_open_desc(nullptr, &desc.desc),
+                      mpt_rt_get_tensor(c.rt, 0, nullptr),
+                      mpt_rt_get_profile(c.rt, 0, nullptr, nullptr, nullptr)})
+    EXPECT_EQ(status, MPT_RT_INVALID_ARGUMENT);
+  EXPECT_STREQ(mpt_rt_last_error(nullptr), "no context");
+  mpt_rt_destroy(nullptr);
+}
+
+/// The status and message of opening a program that `change` has changed.
+template <typename Change>
+std::pair<int, std::string> openChanged(Change &&change) {
+  ProgramBuilder b = makeSmall();
+  change(b.program);
+  Descriptor desc(writeProgram(b.program), {doubleAndAdd});
+  Context c;
+  int status = mpt_rt_open_desc(c.rt, &desc.desc);
+  // Nothing is left of a program that did not open.
+  if (status != MPT_RT_OK) {
+    std::string why = c.error();
+    EXPECT_EQ(mpt_rt_num_tensors(c.rt), 0);
+    EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_INVALID_ARGUMENT);
+    Descriptor good(writeProgram(makeSmall().program), {doubleAndAdd});
+    EXPECT_EQ(mpt_rt_open_desc(c.rt, &good.desc), MPT_RT_OK);
+    EXPECT_EQ(mpt_rt_num_tensors(c.rt), 3);
+    return {status, why};
+  }
+  return {status, ""};
+}
+
+TEST(ProgramTest, WhatIsWrongIsSaid) {
+  using Result = std::pair<int, std::string>;
+  auto invalid = [](const std::string &message) {
+    return Result(MPT_RT_INVALID_PROGRAM, message);
+  };
+  EXPECT_EQ(openChanged([](Program &) {}), Result(MPT_RT_OK, ""));
+  EXPECT_EQ(openChanged([](Program &p) { p.version = "0.0.9"; }),
+            invalid("the program was compiled by MPT 0.0.9 but this runtime is of " +
+                    std::string(mpt::kVersion) + "; compile it again"));
+  EXPECT_EQ(openChanged([](Program &p) { p.target = "cuda sm_90"; }),
+            Result(MPT_RT_UNSUPPORTED, "the program is for 'cuda sm_90' but this runtime "
+                                       "runs on the CPU"));
+  EXPECT_EQ(openChanged([](Program &p) { p.stateBytes = int64_t(1) << 45; }),
+            Result(MPT_RT_OUT_OF_MEMORY, "no memory for 35184372088832 bytes"));
+  for (int64_t bytes : {int64_t(-1), int64_t(1) << 47, INT64_MAX})
+    EXPECT_EQ(openChanged([&](Program &p) { p.arenaBytes = bytes; }),
+              invalid("the program's sizes are not valid"));
+  for (int64_t threads : {int64_t(0), int64_t(-3), int64_t(1) << 40})
+    EXPECT_EQ(openChanged([&](Program &p) { p.maxThreads = threads; }),
+              invalid("the program's sizes are not valid"));
+  EXPECT_EQ(openChanged([](Program &p) { p.tensors[0].buffer.offset = 64; }),
+            invalid("tensor 'w' lies outside its space"));
+  EXPECT_EQ(openChanged([](Program &p) { p.tensors[2].buffer.dims = {1 << 30, 1 << 30}; }),
+            invalid("tensor 'out' lies outside its space"));
+  EXPECT_EQ(openChanged([](Program &p) { p.tensors[1].buffer.offset = 1; }),
+            invalid("tensor 'x' lies outside its space"));
+  EXPECT_EQ(openChanged([](Program &p) {
+              p.tensors.push_back(p.tensors[1]);
+              p.tensors.back().name = "x2";
+            }),
+            invalid("two inputs have the number of 'x2'"));
+  std::string outside = "instruction 0 uses a buffer outside its space";
+  for (auto dims : {std::vector<int64_t>{5}, {-4}, {INT64_MAX}, {int64_t(1) << 62, 4},
+                    {int64_t(1) << 62, 8}})
+    for (int position : {0, 1, 2})
+      EXPECT_EQ(openChanged([&](Program &p) {
+                  // Larger than what is there by more than its padding.
+                  p.instructions[0].refs[position].dims = dims;
+                  if (dims[0] == 5)
+                    p.instructions[0].refs[position].dims = {17};
+                }),
+                invalid(outside));
+  EXPECT_EQ(openChanged([](Program &p) {
+              p.instructions[0].refs[1].space = static_cast<SpaceId>(9);
+            }),
+            invalid(outside));
+  EXPECT_EQ(openChanged([](Program &p) {
+              p.instructions[0].refs[1].type = static_cast<DataType>(99);
+            }),
+            invalid(outside));
+  EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].refs[1].offset = -64; }),
+            invalid(outside));
+  EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].numInputs = 3; }),
+            invalid("instruction 0 has a wrong number of buffers"));
+  EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].target = 1; }),
+            invalid("instruction 0 runs something that is not in the program"));
+  EXPECT_EQ(openChanged([](Program &p) { p.instructions[1].target = 999; }),
+            invalid("instruction 1 runs something that is not in the program"));
+  EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].tasks = -1; }),
+            invalid("instruction 0 has a negative number of tasks"));
+  EXPECT_EQ(openChanged([](Program &p) {
+              p.instructions[0].refs[2] = p.instructions[0].refs[0];
+            }),
+            invalid("instruction 0 writes an input or a constant"));
+  EXPECT_EQ(openChanged([](Program &p) { p.instructions[1].ints[1] = 5; }),
+            Result(MPT_RT_UNSUPPORTED,
+                   "test.mlir:2:1: a copy reaches outside its buffers"));
+}
+
+TEST(ProgramTest, Descriptors) {
+  Context c;
+  Descriptor desc(writeProgram(makeSmall().program), {doubleAndAdd});
+  EXPECT_EQ(mpt_rt_open_desc(c.rt, nullptr), MPT_RT_INVALID_PROGRAM);
+  EXPECT_EQ(c.error(), "this is not a program of MPT");
+  mpt_program_desc other = desc.desc;
+  other.magic ^= 1;
+  EXPECT_EQ(mpt_rt_open_desc(c.rt, &other), MPT_RT_INVALID_PROGRAM);
+  EXPECT_EQ(c.error(), "this is not a program of MPT");
+  other = desc.desc;
+  other.format_version = 7;
+  EXPECT_EQ(mpt_rt_open_desc(c.rt, &other), MPT_RT_INVALID_PROGRAM);
+  EXPECT_EQ(c.error(),
+            "the program has format 7 but this runtime reads format 1; compile it again");
+  for (bool table : {true, false}) {
+    other = desc.desc;
+    if (table)
+      other.table = nullptr;
+    else
+      other.kernels = nullptr;
+    EXPECT_EQ(mpt_rt_open_desc(c.rt, &other), MPT_RT_INVALID_PROGRAM);
+    EXPECT_EQ(c.error(), "the program's descriptor is incomplete");
+  }
+  EXPECT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK);
+}
+
+TEST(ProgramTest, CutAnywhere) {
+  std::string table = writeProgram(makeLarge().program);
+  for (size_t size = 0; size < table.size(); ++size) {
+    Descriptor desc(table.substr(0, size));
+    Context c(1);
+    ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_INVALID_PROGRAM) << size;
+    ASSERT_NE(c.error(), "");
+  }
+  Descriptor longer(table + "x");
+  Context c;
+  EXPECT_EQ(mpt_rt_open_desc(c.rt, &longer.desc), MPT_RT_INVALID_PROGRAM);
+  EXPECT_EQ(c.error(), "the program's table is cut short or has extra bytes");
+}
+
+/// Whatever is in the table, there is an answer: a message, or a program that
+/// stays inside its buffers (the sanitizers see to that).
+TEST(ProgramTest, DamagedAnywhere) {
+  std::string table = writeProgram(makeLarge().program);
+  // The sizes of the spaces stay, so that no run asks for all memory there is.
+  size_t sizes = 4 + 4 + 4 + 6 + 4 + std::strlen(mpt::kVersion) + 8;
+  std::mt19937 rng(11);
+  int opened = 0;
+  std::vector<char> x(60), image(1152);
+  int32_t indices[3] = {4, 0, 2};
+  for (int trial = 0; trial < 6000; ++trial) {
+    std::string damaged = table;
+    for (int changes = 1 + rng() % 3; changes > 0; --changes) {
+      size_t at = rng() % damaged.size();
+      if (at >= sizes && at < sizes + 24)
+        continue;
+      if (rng() % 2)
+        damaged[at] = static_cast<char>(rng());
+      else
+        damaged[at] ^= 1 << rng() % 8;
+    }
+    Descriptor desc(damaged);
+    Context c(1);
+    int status = mpt_rt_open_desc(c.rt, &desc.desc);
+    if (status != MPT_RT_OK) {
+      ASSERT_NE(c.error(), "");
+      continue;
+    }
+    ++opened;
+    if (mpt_rt_bind(c.rt, "x", x.data(), x.size()) ||
+        mpt_rt_bind(c.rt, "indices", indices, 12) ||
+        mpt_rt_bind(c.rt, "image", image.data(), image.size()))
+      continue;
+    if (mpt_rt_run(c.rt) != MPT_RT_OK)
+      ASSERT_NE(c.error(), "");
+  }
+  EXPECT_GT(opened, 100);
+  EXPECT_LT(opened, 5900);
+}
+
+TEST(ProgramTest, AStepThatFailsSaysWhere) {
+  ProgramBuilder b;
+  BufferRef table = b.state("table", F32, {5, 2}), indices = b.input("indices", I32, {3});
+  b.call(CallId::Gather, {table, indices}, b.output("rows", F32, {3, 2}));
+  Descriptor desc(writeProgram(b.program));
+  Context c;
+  ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
+  int32_t bad[3] = {0, 5, 1}, good[3] = {0, 4, 1};
+  ASSERT_EQ(mpt_rt_bind(c.rt, "indices", bad, 12), 0);
+  EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_RUN_FAILED);
+  EXPECT_EQ(c.error(), "test.mlir:1:1: index 5 at position 1 is outside [0, 5)");
+  ASSERT_EQ(mpt_rt_bind(c.rt, "indices", good, 12), 0);
+  EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_OK);
+}
+
+TEST(ProgramTest, SameBitsOnAnyThreads) {
+  Descriptor desc(writeProgram(makeLarge().program));
+  std::string first;
+  for (int threads : {1, 2, 3, 9}) {
+    Context c(threads);
+    ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
+    Tensor x = randomTensor(F16, {5, 6}, 1), image = randomTensor(F32, {2, 6, 6, 4}, 2);
+    Tensor w = randomTensor(F16, {6, 4}, 3), filter = randomTensor(F32, {3, 3, 4, 4}, 4);
+    int32_t indices[3] = {4, 0, 2};
+    ASSERT_EQ(mpt_rt_bind(c.rt, "x", x.data(), 60), 0);
+    ASSERT_EQ(mpt_rt_bind(c.rt, "image", image.data(), 1152), 0);
+    ASSERT_EQ(mpt_rt_bind(c.rt, "indices", indices, 12), 0);
+    ASSERT_EQ(mpt_rt_write(c.rt, "w", w.data(), 48), 0);
+    ASSERT_EQ(mpt_rt_write(c.rt, "filter", filter.data(), 576), 0);
+    std::string found(24, '\0');
+    for (int run : {0, 1}) {
+      ASSERT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
+      ASSERT_EQ(mpt_rt_read_output(c.rt, "sum", &found[0], 4), 0);
+      ASSERT_EQ(mpt_rt_read_output(c.rt, "class", &found[4], 20), 0);
+      if (first.empty())
+        first = found;
+      EXPECT_EQ(found, first) << threads << " threads, run " << run;
+    }
+  }
+}
+
+} // namespace

@@ -1,0 +1,187 @@
+//===- ConvTest.cpp - Convolutions against sums in double -------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestHelpers.h"
+
+using namespace mpt::rt;
+
+namespace {
+
+constexpr DataType F32 = DataType::F32, F16 = DataType::F16, BF16 = DataType::BF16;
+
+struct Problem {
+  int64_t images, height, width, in, out, kh, kw;
+  int64_t strideH = 1, strideW = 1;
+  int64_t top = 0, bottom = 0, left = 0, right = 0;
+  int64_t dilationH = 1, dilationW = 1, groups = 1;
+
+  int64_t outHeight() const {
+    return (height + top + bottom - (kh - 1) * dilationH - 1) / strideH + 1;
+  }
+  int64_t outWidth() const {
+    return (width + left + right - (kw - 1) * dilationW - 1) / strideW + 1;
+  }
+  std::vector<int64_t> xDims() const { return {images, height, width, in}; }
+  std::vector<int64_t> filterDims() const { return {kh, kw, in / groups, out}; }
+  std::vector<int64_t> yDims() const {
+    return {images, outHeight(), outWidth(), out};
+  }
+  std::vector<int64_t> ints(bool bias = false, int epilogue = 0) const {
+    return {strideH, strideW, top,    bottom, left,    right,
+            dilationH, dilationW, groups, bias,   epilogue};
+  }
+
+  /// Calls body(x index, filter index, y index) for every product there is.
+  template <typename Body>
+  void forProducts(Body &&body) const {
+    int64_t perGroupIn = in / groups, perGroupOut = out / groups;
+    for (int64_t n = 0; n < images; ++n)
+      for (int64_t i = 0; i < outHeight(); ++i)
+        for (int64_t j = 0; j < outWidth(); ++j)
+          for (int64_t p = 0; p < kh; ++p)
+            for (int64_t q = 0; q < kw; ++q) {
+              int64_t row = i * strideH - top + p * dilationH;
+              int64_t column = j * strideW - left + q * dilationW;
+              if (row < 0 || row >= height || column < 0 || column >= width)
+                continue;
+              for (int64_t o = 0; o < out; ++o)
+                for (int64_t c = 0; c < perGroupIn; ++c)
+                  body(((n * height + row) * width + column) * in +
+                           o / perGroupOut * perGroupIn + c,
+                       ((p * kw + q) * perGroupIn + c) * out + o,
+                       ((n * outHeight() + i) * outWidth() + j) * out + o);
+            }
+  }
+};
+
+/// Sums of products with the sum of their sizes and their number.
+struct Sums {
+  explicit Sums(int64_t count) : value(count), size(count), terms(count) {}
+  void add(int64_t i, double term) {
+    value[i] += term;
+    size[i] += std::fabs(term);
+    ++terms[i];
+  }
+  void compare(const Tensor &found, bool relu = false) const {
+    for (int64_t i = 0; i < found.count(); ++i) {
+      double expected = relu ? std::max(value[i], 0.0) : value[i];
+      double bound = gammaOf(terms[i] + 1) * size[i];
+      bound += roundingError(found.ref.type, std::fabs(expected) + bound);
+      ASSERT_NEAR(found[i], expected, bound) << i;
+    }
+  }
+  std::vector<double> value, size;
+  std::vector<int64_t> terms;
+};
+
+void check(const Problem &p, DataType type = F32) {
+  Tensor x = randomTensor(type, p.xDims(), 1);
+  Tensor filter = randomTensor(type, p.filterDims(), 2);
+  Tensor bias = randomTensor(type, {p.out}, 3);
+  Tensor dy = randomTensor(type, p.yDims(), 4);
+  Tensor y(type, p.yDims()), dx(type, p.xDims());
+  // Weight gradients are kept in f32.
+  Tensor dfilter(F32, p.filterDims());
+  Sums forward(y.count()), biased(y.count()), input(x.count()), weights(filter.count());
+  p.forProducts([&](int64_t xi, int64_t fi, int64_t yi) {
+    forward.add(yi, x[xi] * filter[fi]);
+    input.add(xi, dy[yi] * filter[fi]);
+    weights.add(fi, dy[yi] * x[xi]);
+  });
+  biased = forward;
+  for (int64_t i = 0; i < y.count(); ++i)
+    biased.add(i, bias[i % p.out]);
+
+  ASSERT_EQ(runCall(CallId::Conv2D, {&x, &filter}, y, p.ints()), "");
+  forward.compare(y);
+  ASSERT_EQ(runCall(CallId::Conv2D, {&x, &filter, &bias}, y, p.ints(true, 1)), "");
+  biased.compare(y, /*relu=*/true);
+  ASSERT_EQ(runCall(CallId::Conv2DInputGrad, {&dy, &filter}, dx, p.ints()), "");
+  input.compare(dx);
+  ASSERT_EQ(runCall(CallId::Conv2DFilterGrad, {&x, &dy}, dfilter, p.ints()), "");
+  weights.compare(dfilter);
+}
+
+TEST(ConvTest, Plain) {
+  check({2, 6, 5, 3, 4, 3, 3});
+  check({3, 8, 8, 16, 32, 3, 3, 1, 1, 1, 1, 1, 1});
+  check({1, 4, 4, 8, 8, 1, 1});
+  check({1, 3, 3, 1, 1, 3, 3});
+}
+
+TEST(ConvTest, StridesPaddingDilation) {
+  check({2, 9, 7, 3, 5, 3, 3, 2, 2, 1, 0, 1, 1});
+  check({2, 9, 7, 3, 5, 3, 2, 2, 1, 0, 1, 2, 0});
+  check({2, 11, 9, 4, 4, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2});
+  check({1, 9, 9, 16, 16, 3, 3, 3, 2, 1, 1, 1, 1, 1, 2});
+}
+
+TEST(ConvTest, Groups) {
+  check({2, 6, 5, 4, 6, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 2});
+  check({2, 6, 5, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 8});
+}
+
+TEST(ConvTest, Types) {
+  for (DataType type : {F16, BF16}) {
+    check({3, 6, 5, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1}, type);
+    check({2, 9, 7, 4, 6, 3, 3, 2, 2, 1, 0, 1, 1, 1, 1, 2}, type);
+  }
+}
+
+/// More images than tasks, and a last task with fewer of them.
+TEST(ConvTest, ManyImages) {
+  ASSERT_EQ(getConvChunk(37), 3);
+  check({37, 5, 4, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1});
+  check({37, 5, 4, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1}, BF16);
+}
+
+TEST(ConvTest, NoImages) {
+  Problem p{0, 5, 4, 3, 4, 3, 3};
+  Tensor x(F32, p.xDims()), filter = randomTensor(F32, p.filterDims(), 2),
+                            y(F32, p.yDims());
+  EXPECT_EQ(runCall(CallId::Conv2D, {&x, &filter}, y, p.ints()), "");
+}
+
+TEST(ConvTest, Misfits) {
+  Problem good{2, 6, 5, 4, 6, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 2};
+  auto error = [&](Problem p, std::vector<int64_t> xDims = {},
+                   std::vector<int64_t> yDims = {}) {
+    Tensor x(F32, xDims.empty() ? good.xDims() : xDims), filter(F32, good.filterDims());
+    Tensor y(F32, yDims.empty() ? good.yDims() : yDims);
+    return runCall(CallId::Conv2D, {&x, &filter}, y, p.ints());
+  };
+  std::string misfit = "the operands of a convolution do not fit together";
+  std::string range = "a stride, a padding, a dilation or the groups are out of range";
+  EXPECT_EQ(error(good), "");
+  EXPECT_EQ(error(good, {3, 6, 5, 4}), misfit);
+  EXPECT_EQ(error(good, {2, 6, 5, 6}), misfit);
+  EXPECT_EQ(error(good, {2, 6, 5}), misfit);
+  EXPECT_EQ(error(good, {}, {2, 7, 5, 6}), misfit);
+  EXPECT_EQ(error(good, {}, {2, 6, 5, 8}), misfit);
+  auto with = [&](int64_t Problem::*member, int64_t value) {
+    Problem p = good;
+    p.*member = value;
+    Tensor x(F32, good.xDims()), filter(F32, good.filterDims()), y(F32, good.yDims());
+    return runCall(CallId::Conv2D, {&x, &filter}, y, p.ints());
+  };
+  EXPECT_EQ(with(&Problem::strideH, 0), range);
+  EXPECT_EQ(with(&Problem::strideW, -1), range);
+  EXPECT_EQ(with(&Problem::top, -1), range);
+  EXPECT_EQ(with(&Problem::right, int64_t(1) << 40), range);
+  EXPECT_EQ(with(&Problem::dilationH, 0), range);
+  EXPECT_EQ(with(&Problem::groups, 0), range);
+  EXPECT_EQ(with(&Problem::groups, 4), misfit);
+  EXPECT_EQ(with(&Problem::strideH, 2), misfit);
+  Tensor x(DataType::I32, good.xDims()), filter(F32, good.filterDims()),
+      y(F32, good.yDims());
+  EXPECT_EQ(runCall(CallId::Conv2D, {&x, &filter}, y, good.ints()),
+            "convolutions of this element type are not supported on the CPU; use f32, "
+            "bf16 or f16");
+}
+
+} // namespace

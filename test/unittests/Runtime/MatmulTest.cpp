@@ -1,0 +1,183 @@
+//===- MatmulTest.cpp - Products against sums in double ---------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestHelpers.h"
+
+using namespace mpt::rt;
+
+namespace {
+
+constexpr DataType F32 = DataType::F32, F16 = DataType::F16, BF16 = DataType::BF16,
+                   E4M3 = DataType::F8E4M3FN, E5M2 = DataType::F8E5M2;
+
+struct Problem {
+  int64_t batch, m, n, k;
+  DataType lhs, rhs, out;
+  bool transposeLhs = false, transposeRhs = false, sharedRhs = false;
+  int epilogue = 0;
+  bool bias = false;
+};
+
+double gelu(double x) {
+  return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+}
+
+void check(const Problem &p) {
+  auto matrix = [&](int64_t rows, int64_t columns, bool transposed, bool shared) {
+    std::vector<int64_t> dims = {rows, columns};
+    if (transposed)
+      std::swap(dims[0], dims[1]);
+    if (p.batch > 1 && !shared)
+      dims.insert(dims.begin(), p.batch);
+    return dims;
+  };
+  Tensor lhs = randomTensor(p.lhs, matrix(p.m, p.k, p.transposeLhs, false), 1);
+  Tensor rhs = randomTensor(p.rhs, matrix(p.k, p.n, p.transposeRhs, p.sharedRhs), 2);
+  Tensor bias = randomTensor(p.out, {p.n}, 3, -2, 2);
+  Tensor out(p.out, matrix(p.m, p.n, false, false));
+  std::vector<const Tensor *> inputs = {&lhs, &rhs};
+  if (p.bias)
+    inputs.push_back(&bias);
+  ASSERT_EQ(runCall(CallId::Matmul, inputs, out,
+                    {p.transposeLhs, p.transposeRhs, p.bias, p.epilogue}),
+            "");
+  for (int64_t b = 0; b < p.batch; ++b)
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) {
+        double sum = p.bias ? bias[j] : 0, size = std::fabs(sum);
+        for (int64_t l = 0; l < p.k; ++l) {
+          int64_t left = b * p.m * p.k + (p.transposeLhs ? l * p.m + i : i * p.k + l);
+          int64_t right = (p.sharedRhs ? 0 : b * p.k * p.n) +
+                          (p.transposeRhs ? j * p.k + l : l * p.n + j);
+          double product = lhs[left] * rhs[right];
+          sum += product;
+          size += std::fabs(product);
+        }
+        // k products summed in f32 and the bias added: k + 1 roundings a term.
+        double bound = gammaOf(p.k + 1) * size, expected = sum;
+        if (p.epilogue == 1)
+          expected = std::max(sum, 0.0); // Lipschitz with 1
+        if (p.epilogue == 2) {
+          // Lipschitz with 1.13; some ten roundings of its own.
+          expected = gelu(sum);
+          bound = 1.13 * bound + gammaOf(12) * std::fabs(sum);
+        }
+        bound += roundingError(p.out, std::fabs(expected) + bound);
+        ASSERT_NEAR(out[(b * p.m + i) * p.n + j], expected, bound)
+            << b << " " << i << " " << j;
+      }
+}
+
+TEST(MatmulTest, Shapes) {
+  for (bool transposeLhs : {false, true})
+    for (bool transposeRhs : {false, true})
+      for (auto [m, n, k] :
+           {std::array<int64_t, 3>{1, 1, 1}, {5, 7, 3}, {64, 48, 32}, {1, 130, 65},
+            {130, 1, 65}, {600, 10, 9}, {513, 33, 150}})
+        check({1, m, n, k, F32, F32, F32, transposeLhs, transposeRhs});
+}
+
+TEST(MatmulTest, Batches) {
+  for (DataType type : {F32, BF16})
+    for (bool transposeLhs : {false, true})
+      for (bool sharedRhs : {false, true})
+        check({5, 70, 9, 33, type, type, type, transposeLhs, !transposeLhs, sharedRhs});
+}
+
+TEST(MatmulTest, Types) {
+  for (DataType lhs : {F32, F16, BF16, E4M3, E5M2})
+    for (DataType out : {F32, lhs})
+      for (bool transposed : {false, true})
+        check({1, 70, 20, 40, lhs, lhs, out, transposed, !transposed});
+  check({1, 70, 20, 40, F16, F32, BF16});
+  check({1, 70, 20, 40, F32, BF16, F16, true, true});
+}
+
+TEST(MatmulTest, Epilogues) {
+  for (int epilogue : {0, 1, 2})
+    for (bool bias : {false, true})
+      for (DataType type : {F32, F16}) {
+        check({1, 70, 20, 40, type, type, type, false, false, false, epilogue, bias});
+        check({3, 5, 20, 40, type, type, type, false, false, true, epilogue, bias});
+      }
+}
+
+/// Sums that are cut in chunks, whose partial results are added.
+TEST(MatmulTest, LongSums) {
+  MatmulShape shape;
+  shape.m = 12, shape.n = 10, shape.k = 9001;
+  ASSERT_GT(planMatmul(shape).sumChunk, 0);
+  ASSERT_GT(planMatmul(shape).chunks, 1);
+  for (bool transposeLhs : {false, true})
+    for (bool transposeRhs : {false, true})
+      for (DataType type : {F32, BF16})
+        check({1, 12, 10, 9001, type, type, F32, transposeLhs, transposeRhs});
+  check({1, 12, 10, 9001, F16, F16, F16, true, false, false, 1, true});
+}
+
+TEST(MatmulTest, NothingToDo) {
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{0, 3}, {3, 0}}) {
+    Tensor lhs(F32, {m, 4}), rhs(F32, {4, n}), out(F32, {m, n});
+    EXPECT_EQ(runCall(CallId::Matmul, {&lhs, &rhs}, out, {0, 0, 0, 0}), "");
+  }
+}
+
+TEST(MatmulTest, InfinitiesAndNaNs) {
+  Tensor lhs(F16, {3, 2}), rhs(F16, {2, 1}), out(F16, {3, 1});
+  rhs.set(0, 1), rhs.set(1, 1);
+  lhs.set(0, INFINITY), lhs.set(1, -INFINITY);
+  lhs.set(2, 65504), lhs.set(3, 65504);
+  lhs.set(4, -INFINITY), lhs.set(5, 1);
+  ASSERT_EQ(runCall(CallId::Matmul, {&lhs, &rhs}, out, {0, 0, 0, 1}), "");
+  EXPECT_TRUE(std::isnan(out[0])); // through relu as well
+  EXPECT_EQ(out[1], INFINITY);
+  EXPECT_EQ(out[2], 0);
+}
+
+TEST(MatmulTest, Misfits) {
+  auto error = [](std::vector<int64_t> lhs, std::vector<int64_t> rhs,
+                  std::vector<int64_t> out, DataType type = F32,
+                  std::vector<int64_t> ints = {0, 0, 0, 0}) {
+    Tensor a(type, lhs), b(type, rhs), c(type, out);
+    return runCall(CallId::Matmul, {&a, &b}, c, ints);
+  };
+  std::string misfit = "the operands of a product do not fit together";
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}), "");
+  EXPECT_EQ(error({2, 3}, {4, 4}, {2, 4}), misfit);
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 5}), misfit);
+  EXPECT_EQ(error({6}, {3, 4}, {2, 4}), misfit);
+  EXPECT_EQ(error({3, 2, 3}, {2, 3, 4}, {3, 2, 4}), misfit);
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F32, {0, 0, 1, 0}), misfit);
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F32, {0, 0}),
+            "it has a wrong number of buffers or attributes");
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, DataType::I32),
+            "products of this element type are not supported on the CPU; use f32, "
+            "bf16 or f16");
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, DataType::F64),
+            "products of this element type are not supported on the CPU; use f32, "
+            "bf16 or f16");
+}
+
+TEST(MatmulTest, WorkspaceIsChecked) {
+  Tensor lhs(F16, {8, 8}), out(F16, {8, 8});
+  Instruction call =
+      makeInstruction(CallId::Matmul, {lhs.ref, lhs.ref}, out.ref, {0, 0, 0, 0});
+  int64_t needed = getCallWorkspace(call, 2);
+  ASSERT_GT(needed, 0);
+  std::string error, message = "the call needs a workspace of " +
+                               std::to_string(needed) + " bytes but has ";
+  EXPECT_FALSE(makeCall(call, 2, error));
+  EXPECT_EQ(error, message + "0");
+  addScratch(call, 2);
+  EXPECT_TRUE(makeCall(call, 2, error));
+  --call.refs.back().dims[0];
+  EXPECT_FALSE(makeCall(call, 2, error));
+  EXPECT_EQ(error, message + std::to_string(needed - 1));
+}
+
+} // namespace
