@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Analysis/CallEncoding.h"
+#include "mpt/Runtime/CallPlan.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -162,5 +163,9 @@ FailureOr<rt::Instruction> mpt::encodeCall(Location loc, Callee callee,
       call.refs.push_back(std::move(ref));
     }
   encodeAttributes(callee, Config(config), call);
+  if (std::string why; !rt::checkCall(call, why)) {
+    emitError(loc, "the library call cannot run: ") << why;
+    return failure();
+  }
   return call;
 }

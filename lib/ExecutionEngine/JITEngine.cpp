@@ -10,6 +10,7 @@
 #include "mpt/ExecutionEngine/CodeGen.h"
 #include "mpt/ExecutionEngine/StepSignature.h"
 #include "mpt/Runtime/Runtime.h"
+#include "mpt/Support/FirstError.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -57,12 +58,15 @@ private:
 llvm::Error JITEngine::init(ModuleOp module, StringRef name,
                             const JITOptions &options) {
   auto function = module.lookupSymbol<func::FuncOp>(name);
-  if (!function)
-    return llvm::createStringError("no function @" + name);
-  FailureOr<StepSignature> read = readStepSignature(function);
-  if (failed(read))
-    return llvm::createStringError("@" + name + " is not a step that can be run");
-  signature = std::move(*read);
+  if (!function || function.isExternal())
+    return llvm::createStringError("no function @" + name + " with a body");
+  {
+    FirstError error(module.getContext());
+    FailureOr<StepSignature> read = readStepSignature(function);
+    if (failed(read))
+      return error.take("@" + name + " is not a step that can be run");
+    signature = std::move(*read);
+  }
   for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (other != function)
       other.erase();

@@ -22,7 +22,8 @@ struct JITOptions {
 };
 
 /// Plans and compiles the function `name` of `module` for this machine and opens
-/// it with the runtime. `module` is consumed: its other functions are erased.
+/// it with the runtime. `module` is consumed: its other functions are erased. The
+/// error is the first diagnostic of whatever pass or check failed, with its place.
 llvm::Expected<std::unique_ptr<StepEngine>>
 createJITEngine(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef name,
                 const JITOptions &options);
