@@ -1,0 +1,275 @@
+//===- StepComparisonTest.cpp - Whole steps against the oracle --*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Loss and gradients of the examples' networks, compiled and interpreted, in
+/// f32, bf16 and f16. (Single ops are held to elementwise bounds in
+/// test/Reference/cpu.test.)
+///
+/// The bound. Let got be the compiled result, want the oracle's in Storage mode,
+/// exact that in Float64 mode. The oracle rounds each of the graph's values once,
+/// to its type's unit roundoff u_s: want - exact is what these roundings do to a
+/// result on their way through the graph, whatever its conditioning. Compiled
+/// code rounds the same values and, inside an op, sums of up to k terms in f32.
+/// For a sum of k terms with rounding errors of mean zero the error is at most
+/// lambda sqrt(k) u_a sum|a||b| with probability 1 - 2 exp(-lambda^2 / 2) (Higham
+/// and Mary, "A new approach to probabilistic rounding error analysis", 2019),
+/// u_a = 2^-24. So a compiled value carries at most 1 + lambda sqrt(k) u_a / u_s
+/// times the error of the oracle's, and passes it on through the same graph; its
+/// distance to the oracle's adds both:
+///
+///   |got - want| <= (2 + lambda sqrt(k) u_a / u_s) max(|want - exact|, u_s |exact|)
+///
+/// in the Euclidean norm of each result, lambda = 4 (1 - 7e-4), k the longest sum
+/// of the graph and its gradient. The second term of the maximum stands for
+/// results of few elements, whose one rounding error may happen to be small.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mpt/ExecutionEngine/Initializers.h"
+#include "mpt/ExecutionEngine/JITEngine.h"
+#include "mpt/InitAll.h"
+#include "mpt/Reference/ReferenceEngine.h"
+#include "mpt/Support/Philox.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+struct Network {
+  const char *file;
+  /// Replaced in the text, where not empty: sin/cos has its batch in there.
+  const char *batchText;
+  int64_t batch;
+  /// Labels are below this; 0: targets are floats.
+  int64_t classes;
+  /// The longest sum: over a layer's inputs, a row's classes or a batch's rows.
+  int64_t longestSum;
+};
+
+const Network kSinCos = {"sincos/sincos.mlir", "20000", 96, 0, 150};
+const Network kDigits = {"digits/digits.mlir", "", 6, 10, 6 * 64};
+const Network kGPT = {"gpt/gpt.mlir", "", 2, 96, 512};
+
+using Results = llvm::StringMap<HostTensor>;
+
+std::string replaceAll(std::string text, llvm::StringRef from,
+                       llvm::StringRef to) {
+  for (size_t at = 0; !from.empty() && (at = text.find(from.str(), at)) !=
+                                           std::string::npos;
+       at += to.size())
+    text.replace(at, from.size(), to.str());
+  return text;
+}
+
+class StepComparisonTest : public ::testing::Test {
+protected:
+  StepComparisonTest() {
+    static bool registered = (registerAllPasses(), true);
+    (void)registered;
+    context.loadDialect<MPTDialect, func::FuncDialect>();
+  }
+
+  /// The network's loss function after `passes`.
+  OwningOpRef<ModuleOp> load(const Network &network, const std::string &passes) {
+    auto buffer = llvm::MemoryBuffer::getFile(std::string(MPT_EXAMPLES_DIR "/") +
+                                              network.file);
+    if (!buffer) {
+      ADD_FAILURE() << "cannot read " << network.file;
+      return nullptr;
+    }
+    auto module = parseSourceString<ModuleOp>(
+        replaceAll((*buffer)->getBuffer().str(), network.batchText,
+                   std::to_string(network.batch)),
+        &context);
+    if (!module)
+      return nullptr;
+    for (auto function :
+         llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
+      if (function.getName() != "loss")
+        function.erase();
+    PassManager manager(&context);
+    std::string pipeline = "mpt-specialize{batch=" +
+                           std::to_string(network.batch) + "},mpt-autodiff" +
+                           passes;
+    if (failed(parsePassPipeline(pipeline, manager)) ||
+        failed(manager.run(*module)))
+      return nullptr;
+    return module;
+  }
+
+  /// Loss and gradients; the same state and data for every engine.
+  Results run(const Network &network,
+              llvm::Expected<std::unique_ptr<StepEngine>> engine) {
+    if (!engine) {
+      ADD_FAILURE() << llvm::toString(engine.takeError());
+      return {};
+    }
+    std::vector<HostTensor> data;
+    std::vector<std::string> names;
+    for (const TensorInfo &info : (*engine)->getArguments()) {
+      HostTensor tensor = llvm::cantFail(HostTensor::create(info.type, info.shape));
+      if (isStateRole(info.role)) {
+        llvm::cantFail(initializeTensor(tensor, *info.init, 1, info.name));
+        llvm::cantFail((*engine)->writeState(info.name, tensor));
+        continue;
+      }
+      for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
+        uint32_t word = philoxBlock(7, info.role == Role::Target, 0, i / 4)[i % 4];
+        tensor.setElement(i, isFloatType(info.type)
+                                 ? std::ldexp(word, -30) - 2.0
+                                 : word % network.classes);
+      }
+      names.push_back(info.name);
+      data.push_back(std::move(tensor));
+    }
+    llvm::StringMap<const HostTensor *> inputs;
+    for (auto [name, tensor] : llvm::zip_equal(names, data))
+      inputs[name] = &tensor;
+    auto results = (*engine)->run(inputs);
+    if (!results) {
+      ADD_FAILURE() << llvm::toString(results.takeError());
+      return {};
+    }
+    return std::move(*results);
+  }
+
+  Results interpret(const Network &network, const std::string &passes,
+                    reference::Mode mode) {
+    auto module = load(network, passes);
+    if (!module) {
+      ADD_FAILURE() << "the passes " << passes << " failed";
+      return {};
+    }
+    return run(network, createReferenceEngine(std::move(module), "loss", mode));
+  }
+
+  void compareWithCompiled(const Network &network, const std::string &passes,
+                           double storageUnit);
+
+  MLIRContext context;
+};
+
+double norm(const HostTensor &tensor) {
+  double sum = 0.0;
+  for (int64_t i = 0; i < tensor.getNumElements(); ++i)
+    sum += tensor.getElement(i) * tensor.getElement(i);
+  return std::sqrt(sum);
+}
+
+double distance(const HostTensor &a, const HostTensor &b) {
+  double sum = 0.0;
+  for (int64_t i = 0; i < a.getNumElements(); ++i) {
+    double difference = a.getElement(i) - b.getElement(i);
+    sum += difference * difference;
+  }
+  return std::sqrt(sum);
+}
+
+void StepComparisonTest::compareWithCompiled(const Network &network,
+                                             const std::string &passes,
+                                             double storageUnit) {
+  auto module = load(network, passes);
+  ASSERT_TRUE(module);
+  JITOptions options;
+  options.threads = 2;
+  Results got = run(network, createJITEngine(std::move(module), "loss", options));
+  Results want = interpret(network, passes, reference::Mode::Storage);
+  Results exact = interpret(network, passes, reference::Mode::Float64);
+  ASSERT_EQ(got.size(), want.size());
+  ASSERT_GT(want.size(), 8u);
+  const double accumulatorUnit = std::ldexp(1.0, -24), lambda = 4.0;
+  double factor = 2.0 + lambda *
+                            std::sqrt(static_cast<double>(network.longestSum)) *
+                            accumulatorUnit / storageUnit;
+  for (const auto &entry : want) {
+    llvm::StringRef name = entry.first();
+    ASSERT_TRUE(got.count(name) && exact.count(name)) << name.str();
+    EXPECT_FALSE(got[name].findNonFinite()) << name.str();
+    double error = distance(got[name], want[name]);
+    double bound = factor * std::max(distance(want[name], exact[name]),
+                                     storageUnit * norm(exact[name]));
+    EXPECT_LE(error, bound) << network.file << passes << " " << name.str();
+  }
+}
+
+constexpr double kF32 = 0x1p-24, kBF16 = 0x1p-8, kF16 = 0x1p-11;
+
+TEST_F(StepComparisonTest, SinCosF32) { compareWithCompiled(kSinCos, "", kF32); }
+TEST_F(StepComparisonTest, SinCosBF16) {
+  compareWithCompiled(kSinCos, ",mpt-autocast{type=bf16}", kBF16);
+}
+TEST_F(StepComparisonTest, SinCosF16) {
+  compareWithCompiled(kSinCos, ",mpt-autocast{type=f16}", kF16);
+}
+TEST_F(StepComparisonTest, DigitsF32) { compareWithCompiled(kDigits, "", kF32); }
+TEST_F(StepComparisonTest, DigitsBF16) {
+  compareWithCompiled(kDigits, ",mpt-autocast{type=bf16}", kBF16);
+}
+TEST_F(StepComparisonTest, DigitsF16) {
+  compareWithCompiled(kDigits, ",mpt-autocast{type=f16}", kF16);
+}
+TEST_F(StepComparisonTest, GPTF32) { compareWithCompiled(kGPT, "", kF32); }
+TEST_F(StepComparisonTest, GPTBF16) {
+  compareWithCompiled(kGPT, ",mpt-autocast{type=bf16}", kBF16);
+}
+TEST_F(StepComparisonTest, GPTF16) {
+  compareWithCompiled(kGPT, ",mpt-autocast{type=f16}", kF16);
+}
+
+//===----------------------------------------------------------------------===//
+// Passes that must not change what is computed
+//===----------------------------------------------------------------------===//
+
+/// In Float64 mode decomposed and fused graphs compute the same numbers up to
+/// constants that were rounded to f32, and, for gradients that are zero but for
+/// rounding (attention does not depend on the keys' bias), the f64 noise of what
+/// they sum.
+TEST_F(StepComparisonTest, PassesKeepTheFunction) {
+  for (const Network &network : {kSinCos, kDigits, kGPT}) {
+    Results want = interpret(network, "", reference::Mode::Float64);
+    double largest = 0.0;
+    for (const auto &entry : want)
+      largest = std::max(largest, norm(entry.second));
+    for (const char *passes :
+         {",mpt-decompose", ",mpt-decompose,mpt-fuse-kernels",
+          ",mpt-autocast{type=bf16},mpt-decompose,mpt-fuse-kernels"}) {
+      Results got = interpret(network, passes, reference::Mode::Float64);
+      ASSERT_EQ(got.size(), want.size());
+      for (const auto &entry : want) {
+        HostTensor &result = got[entry.first()];
+        EXPECT_LE(distance(result, entry.second), 1e-6 * norm(entry.second) + 1e-14 * largest)
+            << network.file << passes << " " << entry.first().str();
+      }
+    }
+  }
+}
+
+/// Fusing decomposed ops keeps every rounding, so every bit.
+TEST_F(StepComparisonTest, FusionKeepsTheBits) {
+  for (const Network &network : {kSinCos, kDigits})
+    for (std::string precision : {"", ",mpt-autocast{type=bf16}"}) {
+      std::string passes = precision + ",mpt-decompose";
+      Results want = interpret(network, passes, reference::Mode::Storage);
+      Results got = interpret(network, passes + ",mpt-fuse-kernels",
+                              reference::Mode::Storage);
+      for (const auto &entry : want)
+        EXPECT_EQ(distance(got[entry.first()], entry.second), 0.0)
+            << network.file << passes << " " << entry.first().str();
+    }
+}
+
+} // namespace
