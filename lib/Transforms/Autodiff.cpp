@@ -15,6 +15,8 @@
 #include "StepFunction.h"
 #include "mpt/Transforms/Passes.h"
 
+#include "mlir/Transforms/RegionUtils.h"
+
 namespace mpt {
 #define GEN_PASS_DEF_AUTODIFFPASS
 #include "mpt/Transforms/Passes.h.inc"
@@ -68,6 +70,9 @@ private:
   void findActive();
   LogicalResult differentiate(Operation *op);
   void accumulate(Value value, Value gradient);
+  bool isActive(Value value) const { return active.contains(value); }
+  /// True if a region of `op` uses an active value from above.
+  bool capturesActive(Operation *op) const;
 
   func::FuncOp function;
   Block &block;
@@ -80,14 +85,23 @@ private:
 void Differentiator::findActive() {
   active.insert(parameters.begin(), parameters.end());
   for (Operation &op : block.without_terminator()) {
-    if (isa<StopGradientOp>(op) || !llvm::any_of(op.getOperands(), [&](Value v) {
-          return active.contains(v);
-        }))
+    bool dependsOnParameter =
+        llvm::any_of(op.getOperands(), [&](Value v) { return isActive(v); }) ||
+        capturesActive(&op);
+    if (isa<StopGradientOp>(op) || !dependsOnParameter)
       continue;
     for (Value result : op.getResults())
       if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
         active.insert(result);
   }
+}
+
+bool Differentiator::capturesActive(Operation *op) const {
+  bool captures = false;
+  for (Region &region : op->getRegions())
+    visitUsedValuesDefinedAbove(
+        region, region, [&](OpOperand *use) { captures |= isActive(use->get()); });
+  return captures;
 }
 
 void Differentiator::accumulate(Value value, Value gradient) {
@@ -106,8 +120,9 @@ LogicalResult Differentiator::differentiate(Operation *op) {
     return success();
   SmallVector<bool> needed;
   for (Value operand : op->getOperands())
-    needed.push_back(active.contains(operand));
-  if (llvm::none_of(needed, [](bool need) { return need; }))
+    needed.push_back(isActive(operand));
+  if (llvm::none_of(needed, [](bool need) { return need; }) &&
+      !capturesActive(op))
     return success();
   auto rule = dyn_cast<DifferentiableOpInterface>(op);
   if (!rule) {
@@ -167,19 +182,20 @@ LogicalResult Differentiator::run() {
                                                       kRoleAttr);
     if (!role || role.getValue() != "parameter")
       continue;
-    if (!isa<FloatType>(getElementTypeOrSelf(argument.getType())))
-      return function.emitError("mpt-autodiff: expected parameters of a float "
-                                "type, found argument ")
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || !isa<FloatType>(type.getElementType()))
+      return function.emitError("mpt-autodiff: expected parameters to be ranked "
+                                "tensors of a float type, found argument ")
              << argument.getArgNumber() << " of type " << argument.getType();
     if (!function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr))
-      return function.emitError("mpt-autodiff: parameter ")
-             << argument.getArgNumber() << " needs a 'mpt.name'";
+      return function.emitError("mpt-autodiff: expected a 'mpt.name' on every "
+                                "parameter, found none on argument ")
+             << argument.getArgNumber();
     parameters.push_back(argument);
   }
   if (parameters.empty())
-    return function.emitError("mpt-autodiff: no argument has mpt.role = "
-                              "\"parameter\", so there is nothing to "
-                              "differentiate for");
+    return function.emitError("mpt-autodiff: expected an argument with mpt.role "
+                              "= \"parameter\" to differentiate for, found none");
 
   inlineCheckpoints(function);
   terminator = block.getTerminator();

@@ -13,7 +13,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepFunction.h"
+#include "mpt/Support/NumberToString.h"
 #include "mpt/Transforms/Passes.h"
+
+#include <cmath>
 
 namespace mpt {
 #define GEN_PASS_DEF_TRAINSTEPPASS
@@ -54,11 +57,23 @@ LogicalResult TrainStepPass::checkOptions() {
   if (decay != "matrices" && decay != "all")
     return module.emitError("mpt-train-step: unknown decay '")
            << decay << "'; expected matrices or all";
-  if (weightDecay < 0 || clipNorm < 0)
-    return module.emitError("mpt-train-step: weight-decay and clip-norm cannot be "
-                            "negative");
-  if (beta1 < 0 || beta1 >= 1 || beta2 < 0 || beta2 >= 1)
-    return module.emitError("mpt-train-step: beta1 and beta2 must be in [0, 1)");
+  for (auto [name, value] : {std::pair<StringRef, double>{"lr", lr},
+                             {"momentum", momentum},
+                             {"eps", eps},
+                             {"weight-decay", weightDecay},
+                             {"clip-norm", clipNorm}})
+    if (!(value >= 0) || !std::isfinite(value))
+      return module.emitError("mpt-train-step: expected a finite ")
+             << name << " of at least 0, found " << numberToString(value);
+  for (auto [name, value] :
+       {std::pair<StringRef, double>{"beta1", beta1}, {"beta2", beta2}})
+    if (!(value >= 0 && value < 1))
+      return module.emitError("mpt-train-step: expected ")
+             << name << " in [0, 1), found " << numberToString(value);
+  if (nesterov && (optimizer != "momentum" || momentum == 0))
+    return module.emitError("mpt-train-step: expected optimizer=momentum with a "
+                            "momentum above 0 with nesterov, found optimizer=")
+           << optimizer << " and momentum " << numberToString(momentum);
   return success();
 }
 
@@ -151,6 +166,12 @@ LogicalResult TrainStepPass::run() {
     if (getNamedArgument(step, taken))
       return step.emitError("mpt-train-step: the function has an argument named '")
              << taken << "' already; was this pass run before?";
+  auto counter = RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
+  if (BlockArgument attempt = getNamedArgument(step, "attempt");
+      attempt && attempt.getType() != counter)
+    return step.emitError("mpt-train-step: expected the argument named 'attempt' to "
+                          "be the counter of attempts, of type ")
+           << counter << ", found " << attempt.getType();
 
   removeGradientResults(step, marker);
   Operation *terminator = step.getBody().front().getTerminator();

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -67,6 +68,15 @@ LogicalResult LinearOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
+/// The error for a window that getWindowedSize does not take.
+static std::string describeMisfit(int64_t size, int64_t window, int64_t stride,
+                                  int64_t low, int64_t high, int64_t dilation) {
+  return llvm::formatv("expected a window and a stride of at least 1 that fit the "
+                       "padded size, found size {0} with padding {1} and {2}, "
+                       "window {3}, dilation {4}, stride {5}",
+                       size, low, high, window, dilation, stride);
+}
+
 LogicalResult Conv2DOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
@@ -87,11 +97,10 @@ LogicalResult Conv2DOp::inferReturnTypes(MLIRContext *context,
         getWindowedSize(x.getDimSize(1 + i), filter.getDimSize(i), strides[i],
                         padding[2 * i], padding[2 * i + 1], dilations[i]);
     if (failed(size))
-      return emitOptionalError(location, "the window does not fit: size ",
-                               x.getDimSize(1 + i), " with padding ",
-                               padding[2 * i], " and ", padding[2 * i + 1],
-                               ", window ", filter.getDimSize(i), ", dilation ",
-                               dilations[i], ", stride ", strides[i]);
+      return emitOptionalError(
+          location, describeMisfit(x.getDimSize(1 + i), filter.getDimSize(i),
+                                   strides[i], padding[2 * i],
+                                   padding[2 * i + 1], dilations[i]));
     shape.push_back(*size);
   }
   shape.push_back(filter.getDimSize(3));
@@ -131,6 +140,8 @@ LogicalResult MatmulOp::verify() {
 }
 
 LogicalResult LinearOp::verify() {
+  if (failed(checkRank(*this, getWeight(), "weight", 2)))
+    return failure();
   if (getBias() &&
       failed(checkSameShape(*this, getBias(), "bias",
                             getTensor(getWeight()).getShape().drop_front(),
@@ -156,7 +167,7 @@ static LogicalResult verifyConv(Operation *op, ArrayRef<int64_t> input,
     return failure();
   int64_t channels = input[3], outputs = filter[3];
   if (!ShapedType::isDynamic(channels) && !ShapedType::isDynamic(filter[2]) &&
-      channels != filter[2] * groups)
+      (channels % groups != 0 || channels / groups != filter[2]))
     return op->emitOpError("expected a filter over ")
            << channels << " channels in " << groups << " groups, found "
            << filter[2] << " channels a group";
@@ -164,24 +175,29 @@ static LogicalResult verifyConv(Operation *op, ArrayRef<int64_t> input,
     return op->emitOpError("expected output channels divisible by the ")
            << groups << " groups, found " << outputs;
   if (!sizesAgree(output[3], outputs) || !sizesAgree(output[0], input[0]))
-    return op->emitOpError("expected an output of batch ")
-           << input[0] << " and " << outputs << " channels, found "
-           << shapeToString(output);
+    return op->emitOpError("expected an output of the shape ")
+           << shapeToString({input[0], output[1], output[2], outputs})
+           << ", found " << shapeToString(output);
   for (int i = 0; i < 2; ++i) {
     FailureOr<int64_t> size =
         getWindowedSize(input[1 + i], filter[i], strides[i], padding[2 * i],
                         padding[2 * i + 1], dilations[i]);
-    if (failed(size) || !sizesAgree(*size, output[1 + i]))
+    if (failed(size))
+      return op->emitOpError(describeMisfit(input[1 + i], filter[i], strides[i],
+                                            padding[2 * i], padding[2 * i + 1],
+                                            dilations[i]));
+    if (!sizesAgree(*size, output[1 + i]))
       return op->emitOpError("expected output size ")
-             << (failed(size) ? std::string("of a window that fits")
-                              : std::to_string(*size))
-             << " along dimension " << 1 + i << ", found " << output[1 + i];
+             << *size << " along dimension " << 1 + i << ", found "
+             << output[1 + i];
   }
   return success();
 }
 
 LogicalResult Conv2DOp::verify() {
-  if (failed(checkRank(*this, getResult(), "result", 4)) ||
+  if (failed(checkRank(*this, getX(), "x", 4)) ||
+      failed(checkRank(*this, getFilter(), "filter", 4)) ||
+      failed(checkRank(*this, getResult(), "result", 4)) ||
       failed(verifyConv(*this, getTensor(getX()).getShape(),
                         getTensor(getFilter()).getShape(),
                         getTensor(getResult()).getShape(), getStrides(),

@@ -41,15 +41,28 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult ReduceOp::verify() {
+  auto checkNotEmpty = [&]() -> LogicalResult {
+    if (getKind() != ReduceKind::Max && getKind() != ReduceKind::Min)
+      return success();
+    ArrayRef<int64_t> shape = getTensor(getX()).getShape();
+    for (int64_t axis : getAxes()) // Inference checks their range, but later.
+      if (axis >= 0 && axis < static_cast<int64_t>(shape.size()) && shape[axis] == 0)
+        return emitOpError("expected at least one element along axis ")
+               << axis << " for '" << stringifyReduceKind(getKind())
+               << "', found " << getX().getType();
+    return success();
+  };
   if (isa<FloatType>(getTensor(getX()).getElementType()))
-    return checkAccType(*this, getAccType(), getX());
+    return failed(checkNotEmpty())
+               ? failure()
+               : checkAccType(*this, getAccType(), getX());
   if (getKind() == ReduceKind::Mean)
     return emitOpError("expected a float operand for 'mean', found ")
            << getX().getType() << "; convert it with mpt.cast";
   if (getTensor(getX()).getElementType().isInteger(1))
     return emitOpError("expected a float or wider integer operand, found ")
            << getX().getType() << "; convert it with mpt.cast";
-  return success();
+  return checkNotEmpty();
 }
 
 OpFoldResult ReduceOp::fold(FoldAdaptor) {
@@ -63,9 +76,10 @@ LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
   auto type = getTensor(adaptor.getX());
-  if (type.getRank() < 1)
-    return emitOptionalError(location, "expected an operand of rank 1 or more, "
-                                       "found ", type);
+  if (type.getRank() < 1 || type.getShape().back() == 0)
+    return emitOptionalError(location, "expected an operand of rank 1 or more with "
+                                       "at least one element in a row, found ",
+                             type);
   types.push_back(RankedTensorType::get(type.getShape().drop_back(),
                                         IntegerType::get(context, 32)));
   return success();
@@ -91,28 +105,27 @@ LogicalResult LogSoftmaxOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
+static LogicalResult inferSoftmaxGrad(std::optional<Location> location, Value dy,
+                                      Value y, SmallVectorImpl<Type> &types) {
+  if (getTensor(dy).getRank() < 1 ||
+      !shapesAgree(getTensor(dy).getShape(), getTensor(y).getShape()))
+    return emitOptionalError(location, "expected operands of one shape of rank 1 "
+                                       "or more, found ", dy.getType(), " and ",
+                             y.getType());
+  types.push_back(dy.getType());
+  return success();
+}
+
 LogicalResult SoftmaxGradOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
-  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
-                   getTensor(adaptor.getY()).getShape()))
-    return emitOptionalError(location, "expected operands of one shape, found ",
-                             adaptor.getDy().getType(), " and ",
-                             adaptor.getY().getType());
-  types.push_back(adaptor.getDy().getType());
-  return success();
+  return inferSoftmaxGrad(location, adaptor.getDy(), adaptor.getY(), types);
 }
 
 LogicalResult LogSoftmaxGradOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
-  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
-                   getTensor(adaptor.getY()).getShape()))
-    return emitOptionalError(location, "expected operands of one shape, found ",
-                             adaptor.getDy().getType(), " and ",
-                             adaptor.getY().getType());
-  types.push_back(adaptor.getDy().getType());
-  return success();
+  return inferSoftmaxGrad(location, adaptor.getDy(), adaptor.getY(), types);
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,10 +138,12 @@ static RankedTensorType statistics(RankedTensorType x, ArrayRef<int64_t> shape) 
 }
 
 static LogicalResult checkNormOperand(std::optional<Location> location,
-                                      RankedTensorType x) {
+                                      RankedTensorType x,
+                                      StringRef name = "x") {
   if (x.getRank() >= 1)
     return success();
-  return emitOptionalError(location, "expected x of rank 1 or more, found ", x);
+  return emitOptionalError(location, "expected ", name,
+                           " of rank 1 or more, found ", x);
 }
 
 LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *context,
@@ -207,10 +222,21 @@ LogicalResult BatchNormGradOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
+/// Verifiers run before the inferred types are compared, so they cannot rely on
+/// what inference checks.
+static LogicalResult checkHasRows(Operation *op, Value x) {
+  if (getTensor(x).getRank() >= 1)
+    return success();
+  return op->emitOpError("expected an operand of rank 1 or more, found ")
+         << x.getType();
+}
+
 /// Checks that every value has the shape of x's last dimension.
 static LogicalResult
 checkChannels(Operation *op, Value x,
               ArrayRef<std::pair<Value, StringRef>> values) {
+  if (failed(checkHasRows(op, x)))
+    return failure();
   for (auto [value, name] : values)
     if (failed(checkSameShape(op, value, name, getTensor(x).getShape().take_back(),
                               "x's last dimension")))
@@ -221,6 +247,8 @@ checkChannels(Operation *op, Value x,
 /// Checks that every value has the shape of x's rows.
 static LogicalResult checkRows(Operation *op, Value x,
                                ArrayRef<std::pair<Value, StringRef>> values) {
+  if (failed(checkHasRows(op, x)))
+    return failure();
   for (auto [value, name] : values)
     if (failed(checkSameShape(op, value, name, getTensor(x).getShape().drop_back(),
                               "x's rows")))
@@ -229,8 +257,7 @@ static LogicalResult checkRows(Operation *op, Value x,
 }
 
 static LogicalResult checkEps(Operation *op, llvm::APFloat eps) {
-  return checkInRange(op, eps, "eps", 0.0,
-                      std::numeric_limits<double>::infinity());
+  return checkNotNegative(op, eps, "eps");
 }
 
 LogicalResult LayerNormOp::verify() {
@@ -261,8 +288,8 @@ LogicalResult RMSNormGradOp::verify() {
 
 LogicalResult BatchNormOp::verify() {
   if (failed(checkEps(*this, getEps())) ||
-      failed(checkInRange(*this, getMomentum(), "momentum", 0.0,
-                          std::nextafter(1.0, 2.0))))
+      failed(checkInRange(*this, getMomentum(), "momentum", 0.0, 1.0,
+                          /*closed=*/true)))
     return failure();
   return checkChannels(*this, getX(),
                        {{getGamma(), "gamma"},
@@ -317,8 +344,10 @@ inferPool(std::optional<Location> location, RankedTensorType x,
     FailureOr<int64_t> size =
         getWindowedSize(shape[1 + i], window[i], strides[i], low, high);
     if (failed(size))
-      return emitOptionalError(location, "the window ", window[i],
-                               " does not fit size ", shape[1 + i]);
+      return emitOptionalError(location, "expected a window that fits the padded "
+                                         "size, found window ", window[i],
+                               " for size ", shape[1 + i], " with padding ", low,
+                               " and ", high);
     shape[1 + i] = *size;
   }
   return x.clone(shape);
@@ -388,7 +417,7 @@ LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
   auto logits = getTensor(adaptor.getLogits());
-  if (failed(checkNormOperand(location, logits)))
+  if (failed(checkNormOperand(location, logits, "logits")))
     return failure();
   types.push_back(statistics(logits, {}));
   types.push_back(statistics(logits, logits.getShape().drop_back()));
@@ -398,6 +427,8 @@ LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *context,
 LogicalResult CrossEntropyGradOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
+  if (failed(checkNormOperand(location, getTensor(adaptor.getLogits()), "logits")))
+    return failure();
   types.push_back(adaptor.getLogits().getType());
   return success();
 }
@@ -417,8 +448,8 @@ LogicalResult MSELossGradOp::inferReturnTypes(MLIRContext *context,
 }
 
 static LogicalResult checkSmoothing(Operation *op, llvm::APFloat smoothing) {
-  return checkInRange(op, smoothing, "label_smoothing", 0.0,
-                      std::nextafter(1.0, 2.0));
+  return checkInRange(op, smoothing, "label_smoothing", 0.0, 1.0,
+                      /*closed=*/true);
 }
 
 LogicalResult CrossEntropyOp::verify() {

@@ -35,6 +35,11 @@ static LogicalResult inferBinary(std::optional<Location> location, Value lhs,
   FailureOr<Type> type = inferArithmeticType(location, lhs, rhs);
   if (failed(shape) || failed(type))
     return failure();
+  if ((*type).isInteger(1))
+    return emitOptionalError(location, "expected floats or integers of at least "
+                                       "8 bits, found ", *type,
+                             "; use mpt.and, mpt.or or mpt.not, or convert with "
+                             "mpt.cast");
   types.push_back(RankedTensorType::get(*shape, *type));
   return success();
 }
@@ -377,45 +382,66 @@ static bool isSplat(Attribute attribute, double value,
   return false;
 }
 
-/// `value` if it can stand for the op's result as it is.
-static OpFoldResult sameType(Operation *op, Value value) {
-  return value.getType() == op->getResult(0).getType() ? OpFoldResult(value)
-                                                       : OpFoldResult();
+/// `value` if it can stand for the op's result as it is: it has the result's
+/// type, and no size of it is open that another operand may repeat.
+static OpFoldResult standIn(Operation *op, Value value) {
+  if (value.getType() != op->getResult(0).getType())
+    return {};
+  auto isSingle = [](int64_t size) { return size == 1; };
+  if (!getTensor(value).hasStaticShape())
+    for (Value other : op->getOperands())
+      if (other != value && !llvm::all_of(getTensor(other).getShape(), isSingle))
+        return {};
+  return value;
+}
+
+OpFoldResult NegOp::fold(FoldAdaptor) {
+  auto previous = getX().getDefiningOp<NegOp>();
+  bool isExact = previous && previous.getX().getType() == getY().getType() &&
+                 previous.getY().getType() == getY().getType();
+  return isExact ? OpFoldResult(previous.getX()) : OpFoldResult();
+}
+
+OpFoldResult NotOp::fold(FoldAdaptor) {
+  auto previous = getX().getDefiningOp<NotOp>();
+  return previous && previous.getX().getType() == getY().getType()
+             ? OpFoldResult(previous.getX())
+             : OpFoldResult();
 }
 
 OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
   bool isFloat = isa<FloatType>(getTensor(getResult()).getElementType());
   if (isSplat(adaptor.getRhs(), 0.0, isFloat))
-    return sameType(*this, getLhs());
+    return standIn(*this, getLhs());
   if (isSplat(adaptor.getLhs(), 0.0, isFloat))
-    return sameType(*this, getRhs());
+    return standIn(*this, getRhs());
   return {};
 }
 
 OpFoldResult SubOp::fold(FoldAdaptor adaptor) {
-  return isSplat(adaptor.getRhs(), 0.0) ? sameType(*this, getLhs())
+  return isSplat(adaptor.getRhs(), 0.0) ? standIn(*this, getLhs())
                                         : OpFoldResult();
 }
 
 OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
   if (isSplat(adaptor.getRhs(), 1.0))
-    return sameType(*this, getLhs());
+    return standIn(*this, getLhs());
   if (isSplat(adaptor.getLhs(), 1.0))
-    return sameType(*this, getRhs());
+    return standIn(*this, getRhs());
   return {};
 }
 
 OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
-  return isSplat(adaptor.getRhs(), 1.0) ? sameType(*this, getLhs())
+  return isSplat(adaptor.getRhs(), 1.0) ? standIn(*this, getLhs())
                                         : OpFoldResult();
 }
 
 OpFoldResult WhereOp::fold(FoldAdaptor adaptor) {
   if (getOnTrue() == getOnFalse())
-    return sameType(*this, getOnTrue());
+    return standIn(*this, getOnTrue());
   auto condition = dyn_cast_or_null<SplatElementsAttr>(adaptor.getCondition());
   if (!condition)
     return {};
-  return sameType(*this, condition.getSplatValue<bool>() ? getOnTrue()
+  return standIn(*this, condition.getSplatValue<bool>() ? getOnTrue()
                                                           : getOnFalse());
 }

@@ -11,6 +11,8 @@
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -52,15 +54,21 @@ static LogicalResult verifyMap(Operation *op, AffineMap map, Type type,
                              "times constants, found ")
              << AffineMapAttr::get(map);
     ArrayRef<int64_t> coefficients = *linear;
-    int64_t low = coefficients.back(), high = coefficients.back();
+    // Domains and constants come from the file: sums may not overflow.
+    std::optional<int64_t> low = coefficients.back(), high = coefficients.back();
     for (size_t d = 0; d < domain.size(); ++d) {
-      int64_t reach = coefficients[d] * std::max<int64_t>(domain[d] - 1, 0);
-      (reach < 0 ? low : high) += reach;
+      std::optional<int64_t> &end = coefficients[d] < 0 ? low : high;
+      if (end)
+        end = llvm::checkedMulAdd(coefficients[d], domain[d] - 1, *end);
     }
-    if (low < 0 || high >= tensor.getDimSize(i))
-      return op->emitOpError("index ")
-             << i << " of " << what << " " << type << " runs from " << low
-             << " to " << high << ", outside [0, " << tensor.getDimSize(i) << ")";
+    if (!low || !high)
+      return op->emitOpError("expected indices below 2^63, found ")
+             << AffineMapAttr::get(map) << " over the domain "
+             << shapeToString(domain);
+    if (*low < 0 || *high >= tensor.getDimSize(i))
+      return op->emitOpError("expected index ")
+             << i << " of " << what << " " << type << " in [0, "
+             << tensor.getDimSize(i) << "), found " << *low << " to " << *high;
   }
   return success();
 }
@@ -73,6 +81,9 @@ static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind
   if (failed(checkAtLeast(op, domain, "domain", 1)) ||
       failed(checkAtLeast(op, chunkRows, "chunk_rows", 1)))
     return failure();
+  if (!countElements(domain))
+    return op->emitOpError("expected a domain of fewer than 2^63 points, found ")
+           << shapeToString(domain);
   if (operandMaps.size() != operands.size() || resultMaps.size() != results.size())
     return op->emitOpError("expected a map for each of ")
            << operands.size() << " operands and " << results.size()
@@ -103,28 +114,33 @@ static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind
       return op->emitOpError("expected body arguments of the operands' element "
                              "types, found ")
              << argument.getType() << " for " << type;
-  auto yield = dyn_cast<YieldOp>(body.getTerminator());
-  if (!yield || yield.getValues().size() != results.size())
+  auto yield = dyn_cast<YieldOp>(body.back());
+  if (!yield)
+    return op->emitOpError("expected mpt.yield at the body's end, found '")
+           << body.back().getName() << "'";
+  if (yield.getValues().size() != results.size())
     return op->emitOpError("expected mpt.yield of ")
-           << results.size() << " values at the body's end";
+           << results.size() << " values, found " << yield.getValues().size();
   for (auto [value, type] : llvm::zip(yield.getValues(), results))
     if (value.getType() != cast<RankedTensorType>(type).getElementType())
       return op->emitOpError("expected yielded values of the results' element "
                              "types, found ")
              << value.getType() << " for " << type;
-  bool hasRow = false, hasColumn = false;
   for (Operation &bodyOp : body) {
-    hasRow |= isa<RowReduceOp>(bodyOp);
-    hasColumn |= isa<ColumnReduceOp>(bodyOp);
-    if (auto index = dyn_cast<IndexOp>(bodyOp))
-      if (index.getDim() >= domain.size())
+    bool fits = isa<RowReduceOp>(bodyOp)      ? kind != KernelKind::Pointwise
+                : isa<ColumnReduceOp>(bodyOp) ? kind == KernelKind::Column
+                                              : true;
+    if (!fits)
+      return bodyOp.emitOpError("expected in a kernel of kind 'column'")
+             << (isa<RowReduceOp>(bodyOp) ? " or 'row'" : "") << ", found '"
+             << stringifyKernelKind(kind) << "'";
+    if (auto index = dyn_cast<IndexOp>(bodyOp)) {
+      int64_t dim = index.getDim(), rank = domain.size();
+      if (dim < 0 || dim >= rank)
         return index.emitOpError("expected a dimension in [0, ")
-               << domain.size() << "), found " << index.getDim();
+               << rank << "), found " << dim;
+    }
   }
-  if ((hasRow || hasColumn) && kind == KernelKind::Pointwise)
-    return op->emitOpError("a pointwise kernel cannot hold reductions");
-  if (hasColumn && kind == KernelKind::Row)
-    return op->emitOpError("a row kernel cannot hold column reductions");
   return success();
 }
 
@@ -151,13 +167,13 @@ LogicalResult ProgramOp::verify() {
                              {"output_bytes", getOutputBytes()}})
     if (bytes < 0)
       return emitOpError("expected ") << name << " of at least 0, found " << bytes;
-  if (getMaxThreads() < 1)
+  if (static_cast<int64_t>(getMaxThreads()) < 1)
     return emitOpError("expected max_threads of at least 1, found ")
-           << getMaxThreads();
+           << static_cast<int64_t>(getMaxThreads());
   for (Operation &op : getBody().front())
     if (!isa<SlotOp, LaunchOp, CallOp>(op))
-      return op.emitOpError("cannot be in a mpt.program: only slots, launches "
-                            "and calls can");
+      return op.emitOpError("found in a mpt.program: expected only mpt.slot, "
+                            "mpt.launch and mpt.call");
   return success();
 }
 
@@ -166,7 +182,7 @@ LogicalResult SlotOp::verify() {
   if (!type.hasStaticShape() || !type.getLayout().isIdentity())
     return emitOpError("expected a packed buffer of static shape, found ") << type;
   if (getSpace() == Space::Constant && !getValue())
-    return emitOpError("expected 'value' in the constant space");
+    return emitOpError("expected 'value' in the constant space, found none");
   int64_t offset = getOffset();
   if (offset < 0)
     return emitOpError("expected an offset of at least 0, found ") << offset;
@@ -175,26 +191,36 @@ LogicalResult SlotOp::verify() {
     return emitOpError("expected an offset that is a multiple of 64, found ")
            << offset;
   auto program = cast<ProgramOp>((*this)->getParentOp());
-  int64_t bytes = type.getNumElements() *
-                  llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t width = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  std::optional<int64_t> end = countElements(type.getShape());
+  if (end)
+    end = llvm::checkedMulAdd(*end, width, offset);
+  if (!end)
+    return emitOpError("expected a buffer that ends below byte 2^63, found ")
+           << type << " at " << offset;
   int64_t limit = getSpace() == Space::Arena    ? program.getArenaBytes()
                   : getSpace() == Space::State  ? program.getStateBytes()
                   : getSpace() == Space::Output ? program.getOutputBytes()
                                                 : -1;
-  if (limit >= 0 && offset + bytes > limit)
-    return emitOpError("ends at byte ")
-           << offset + bytes << " of a space of " << limit;
+  if (limit >= 0 && *end > limit)
+    return emitOpError("expected to end within the ")
+           << limit << " bytes of its space, found its end at " << *end;
   return success();
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Operation *symbol = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
   if (!symbol)
-    return emitOpError("expected a mpt.kernel_func named ") << getKernelAttr();
+    return emitOpError("expected a mpt.kernel_func named ")
+           << getKernelAttr() << ", found nothing of that name";
   // Once kernels are lowered their names belong to functions.
   auto kernel = dyn_cast<KernelFuncOp>(symbol);
-  if (!kernel)
+  if (!kernel && isa<FunctionOpInterface>(symbol))
     return success();
+  if (!kernel)
+    return emitOpError("expected ")
+           << getKernelAttr() << " to be a mpt.kernel_func, found '"
+           << symbol->getName() << "'";
   auto matches = [](TypeRange buffers, TypeRange tensors) {
     if (buffers.size() != tensors.size())
       return false;
@@ -215,10 +241,14 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     rows *= size;
   int64_t tasks = llvm::divideCeil(rows, kernel.getChunkRows());
   if (static_cast<int64_t>(getTasks()) != tasks)
-    return emitOpError("expected ") << tasks << " tasks, found " << getTasks();
-  if ((kernel.getKind() == KernelKind::Column) != (getPartials() != nullptr))
-    return emitOpError("expected partials if and only if the kernel is of kind "
-                       "'column'");
+    return emitOpError("expected ")
+           << tasks << " tasks, found " << static_cast<int64_t>(getTasks());
+  bool isColumn = kernel.getKind() == KernelKind::Column;
+  if (isColumn != (getPartials() != nullptr))
+    return emitOpError("expected ")
+           << (isColumn ? "partials" : "no partials") << " for a kernel of kind '"
+           << stringifyKernelKind(kernel.getKind()) << "', found "
+           << (isColumn ? "none" : "some");
   return success();
 }
 

@@ -10,7 +10,9 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/SmallBitVector.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -20,9 +22,17 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 LogicalResult IotaOp::verify() {
   auto type = getTensor(getResult());
-  if (getAxis() < 0 || static_cast<int64_t>(getAxis()) >= type.getRank())
+  int64_t axis = getAxis();
+  if (axis < 0 || axis >= type.getRank())
     return emitOpError("expected axis in [0, ")
-           << type.getRank() << "), found " << getAxis();
+           << type.getRank() << "), found " << axis;
+  auto integer = dyn_cast<IntegerType>(type.getElementType());
+  if (!integer || type.isDynamicDim(axis))
+    return success();
+  unsigned bits = integer.getWidth() == 1 ? 1 : integer.getWidth() - 1;
+  if (bits < 63 && type.getDimSize(axis) > (int64_t(1) << bits))
+    return emitOpError("expected an element type that holds indices up to ")
+           << type.getDimSize(axis) - 1 << ", found " << integer;
   return success();
 }
 
@@ -31,8 +41,10 @@ LogicalResult IotaOp::verify() {
 //===----------------------------------------------------------------------===//
 
 bool CastOp::areCastCompatible(TypeRange inputs, TypeRange outputs) {
+  // That shapes agree is checked by the verifier, which says what it expected.
   return inputs.size() == 1 && outputs.size() == 1 &&
-         succeeded(verifyCompatibleShape(inputs.front(), outputs.front()));
+         isa<RankedTensorType>(inputs.front()) &&
+         isa<RankedTensorType>(outputs.front());
 }
 
 LogicalResult CastOp::verify() {
@@ -71,22 +83,42 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
 // Reshape, transpose, broadcast
 //===----------------------------------------------------------------------===//
 
+/// Checks an op that moves elements without converting them.
+static LogicalResult checkSameElementType(Operation *op, RankedTensorType from,
+                                          RankedTensorType to) {
+  if (from.getElementType() == to.getElementType())
+    return success();
+  return op->emitOpError("expected a result of the operand's element type ")
+         << from.getElementType() << ", found " << to.getElementType()
+         << "; convert with mpt.cast";
+}
+
+/// `attribute`, a constant operand, as the result of an op that only moves or
+/// repeats its elements; null unless all are equal and there are any.
+static OpFoldResult foldSplat(Attribute attribute, RankedTensorType type) {
+  auto splat = dyn_cast_or_null<SplatElementsAttr>(attribute);
+  if (!splat || splat.getElementType() != type.getElementType())
+    return {};
+  std::optional<int64_t> count = countElements(type.getShape());
+  return count && *count > 0 ? OpFoldResult(splat.resizeSplat(type))
+                             : OpFoldResult();
+}
+
 LogicalResult ReshapeOp::verify() {
   auto from = getTensor(getX()), to = getTensor(getY());
-  if (from.getElementType() != to.getElementType() &&
-      !(isa<FloatType>(from.getElementType()) &&
-        isa<FloatType>(to.getElementType())))
-    return emitOpError("expected equal element types, found ")
-           << from.getElementType() << " and " << to.getElementType();
-  if (from.getElementType() != to.getElementType())
-    return emitOpError("cannot convert ")
-           << from.getElementType() << " to " << to.getElementType()
-           << "; use mpt.cast";
-  if (from.hasStaticShape() && to.hasStaticShape() &&
-      from.getNumElements() != to.getNumElements())
+  if (failed(checkSameElementType(*this, from, to)))
+    return failure();
+  if (!from.hasStaticShape() || !to.hasStaticShape())
+    return success();
+  std::optional<int64_t> expected = countElements(from.getShape());
+  std::optional<int64_t> found = countElements(to.getShape());
+  if (!expected || !found)
+    return emitOpError("expected fewer than 2^63 elements, found ")
+           << shapeToString((expected ? to : from).getShape());
+  if (*expected != *found)
     return emitOpError("expected a shape of ")
-           << from.getNumElements() << " elements, found "
-           << shapeToString(to.getShape()) << " with " << to.getNumElements();
+           << *expected << " elements, found " << shapeToString(to.getShape())
+           << " with " << *found;
   return success();
 }
 
@@ -129,10 +161,12 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context,
 
 LogicalResult TransposeOp::verify() { return success(); }
 
-OpFoldResult TransposeOp::fold(FoldAdaptor) {
+OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   if (getX().getType() == getY().getType() &&
       llvm::is_sorted(getPermutation()))
     return getX();
+  if (OpFoldResult constant = foldSplat(adaptor.getX(), getTensor(getY())))
+    return constant;
   auto previous = getX().getDefiningOp<TransposeOp>();
   if (!previous || getTensor(previous.getX()).getElementType() !=
                        getTensor(getX()).getElementType())
@@ -149,24 +183,21 @@ LogicalResult BroadcastOp::verify() {
   auto from = getTensor(getX()), to = getTensor(getY());
   FailureOr<Shape> shape = broadcastShapes(from.getShape(), to.getShape());
   if (failed(shape) || !shapesAgree(*shape, to.getShape()))
-    return emitOpError("cannot broadcast ")
-           << shapeToString(from.getShape()) << " to "
-           << shapeToString(to.getShape())
-           << ": expected sizes that are equal or 1, aligned at the last "
-              "dimension";
-  if (from.getElementType() != to.getElementType())
-    return emitOpError("expected equal element types, found ")
-           << from.getElementType() << " and " << to.getElementType();
-  return success();
+    return emitOpError("expected sizes that are equal to the result's or 1, "
+                       "aligned at the last dimension, found ")
+           << shapeToString(from.getShape()) << " for the result "
+           << shapeToString(to.getShape());
+  return checkSameElementType(*this, from, to);
 }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (getX().getType() == getY().getType() && getTensor(getX()).hasStaticShape())
     return getX();
-  auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getX());
-  if (splat && getTensor(getY()).hasStaticShape())
-    return splat.resizeSplat(getTensor(getY()));
-  return {};
+  if (auto previous = getX().getDefiningOp<BroadcastOp>()) {
+    getXMutable().assign(previous.getX());
+    return getY();
+  }
+  return foldSplat(adaptor.getX(), getTensor(getY()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,12 +218,19 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *context,
   for (size_t i = 0; i < rank; ++i) {
     int64_t offset = adaptor.getOffsets()[i], size = adaptor.getSizes()[i],
             stride = adaptor.getStrides()[i], full = type.getDimSize(i);
-    int64_t last = size > 0 ? offset + (size - 1) * stride : offset;
-    if (offset < 0 || size < 0 || stride < 1 ||
-        (!ShapedType::isDynamic(full) && (size > 0 ? last >= full : last > full)))
-      return emitOptionalError(location, "the slice leaves dimension ", i,
-                               " of size ", full, ": offset ", offset, ", size ",
-                               size, ", stride ", stride);
+    // The end of the box, or no value if it is beyond int64_t.
+    std::optional<int64_t> end = offset;
+    if (size > 0) {
+      end = llvm::checkedMulAdd(size - 1, stride, offset);
+      if (end)
+        end = llvm::checkedAdd<int64_t>(*end, 1);
+    }
+    if (offset < 0 || size < 0 || stride < 1 || !end ||
+        (!ShapedType::isDynamic(full) && *end > full))
+      return emitOptionalError(location, "expected a slice within dimension ", i,
+                               " of ", shapeToString(type.getShape()),
+                               ", found offset ", offset, ", size ", size,
+                               ", stride ", stride);
   }
   types.push_back(type.clone(adaptor.getSizes()));
   return success();
@@ -200,25 +238,25 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *context,
 
 LogicalResult SliceOp::verify() { return success(); }
 
-OpFoldResult SliceOp::fold(FoldAdaptor) {
-  return getX().getType() == getY().getType() &&
-                 getTensor(getX()).hasStaticShape()
-             ? OpFoldResult(getX())
-             : OpFoldResult();
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  if (getX().getType() == getY().getType() && getTensor(getX()).hasStaticShape())
+    return getX();
+  return foldSplat(adaptor.getX(), getTensor(getY()));
 }
 
 LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
   if (adaptor.getInputs().empty())
-    return emitOptionalError(location, "expected at least one operand");
+    return emitOptionalError(location, "expected at least one operand, found none");
   auto first = getTensor(adaptor.getInputs().front());
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= first.getRank())
     return emitOptionalError(location, "expected axis in [0, ", first.getRank(),
                              "), found ", axis);
   Shape shape(first.getShape());
-  int64_t total = 0;
+  std::optional<int64_t> total = 0;
+  bool isOpen = false;
   for (Value input : adaptor.getInputs()) {
     auto type = getTensor(input);
     bool ok = type.getRank() == first.getRank();
@@ -231,12 +269,18 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context,
       return emitOptionalError(location, "expected operands that differ along "
                                          "axis ", axis, " only, found ", first,
                                " and ", type);
-    if (type.isDynamicDim(axis) || ShapedType::isDynamic(total))
-      total = ShapedType::kDynamic;
-    else
-      total += type.getDimSize(axis);
+    Type left = first.getElementType(), right = type.getElementType();
+    if (left != right && !(isa<FloatType>(left) && isa<FloatType>(right)))
+      return emitOptionalError(location, "expected operands of one integer type or "
+                                         "of floats, found ", first, " and ", type);
+    isOpen |= type.isDynamicDim(axis);
+    if (total && !isOpen)
+      total = llvm::checkedAdd(*total, type.getDimSize(axis));
   }
-  shape[axis] = total;
+  if (!total)
+    return emitOptionalError(location, "expected a sum of sizes below 2^63 along "
+                                       "axis ", axis, ", found more");
+  shape[axis] = isOpen ? ShapedType::kDynamic : *total;
   types.push_back(first.clone(shape));
   return success();
 }
@@ -269,15 +313,50 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *context,
     if (low < 0 || high < 0 || between < 0)
       return emitOptionalError(location, "expected paddings of at least 0, found ",
                                std::min({low, high, between}));
-    shape.push_back(ShapedType::isDynamic(size)
-                        ? size
-                        : size + low + high + (size > 0 ? (size - 1) * between : 0));
+    if (!ShapedType::isDynamic(size)) {
+      std::optional<int64_t> padded = llvm::checkedAdd(low, high);
+      if (padded && size > 0)
+        padded = llvm::checkedMulAdd(size - 1, between, *padded);
+      if (padded)
+        padded = llvm::checkedAdd(*padded, size);
+      if (!padded)
+        return emitOptionalError(location, "expected a padded size below 2^63 of "
+                                           "dimension ", i, " of ",
+                                 shapeToString(type.getShape()), ", found low ",
+                                 low, ", high ", high, ", interior ", between);
+      size = *padded;
+    }
+    shape.push_back(size);
   }
   types.push_back(type.clone(shape));
   return success();
 }
 
-LogicalResult PadOp::verify() { return success(); }
+LogicalResult PadOp::verify() {
+  auto integer = dyn_cast<IntegerType>(getTensor(getY()).getElementType());
+  if (!integer)
+    return success();
+  // i1 counts as 0 or 1, wider integers are signed.
+  bool isBool = integer.getWidth() == 1;
+  llvm::APSInt value(integer.getWidth(), /*isUnsigned=*/isBool);
+  bool isExact = false;
+  getValue().convertToInteger(value, llvm::APFloat::rmTowardZero, &isExact);
+  // -0.0 converts to 0, which is what it is padded with.
+  if (isExact || getValue().isZero())
+    return success();
+  return emitOpError("expected 'value' to be a value of the element type ")
+         << integer << ", found " << numberToString(getValue().convertToDouble());
+}
+
+OpFoldResult PadOp::fold(FoldAdaptor) {
+  auto isZero = [](int64_t amount) { return amount == 0; };
+  bool isIdentity = llvm::all_of(getLow(), isZero) &&
+                    llvm::all_of(getHigh(), isZero) &&
+                    (!getInterior() || llvm::all_of(*getInterior(), isZero));
+  return isIdentity && getX().getType() == getY().getType()
+             ? OpFoldResult(getX())
+             : OpFoldResult();
+}
 
 //===----------------------------------------------------------------------===//
 // Gather and scatter
@@ -300,7 +379,7 @@ LogicalResult GatherOp::verify() {
   if (getTensor(getTable()).getElementType() != getTensor(getY()).getElementType())
     return emitOpError("expected a result of the table's element type ")
            << getTensor(getTable()).getElementType() << ", found "
-           << getTensor(getY()).getElementType();
+           << getTensor(getY()).getElementType() << "; convert with mpt.cast";
   return success();
 }
 

@@ -45,6 +45,8 @@ static ArrayRef<InitKind> getInitKinds() {
   return kinds;
 }
 
+static StringRef identity(StringRef text) { return text; }
+
 template <typename Range, typename Get>
 static std::string join(const Range &range, Get get) {
   std::string text;
@@ -66,14 +68,22 @@ static LogicalResult verifyInit(Operation *op, Attribute attribute) {
            << join(getInitKinds(), [](const InitKind &k) { return k.name; })
            << "; found " << attribute;
   for (StringRef parameter : known->parameters)
-    if (!isa_and_nonnull<FloatAttr, IntegerAttr>(init.get(parameter)))
-      return op->emitError("'mpt.init' of kind '")
-             << known->name << "' needs the number '" << parameter << "'";
+    if (Attribute value = init.get(parameter);
+        !isa_and_nonnull<FloatAttr, IntegerAttr>(value)) {
+      InFlightDiagnostic error = op->emitError("expected the number '")
+                                 << parameter << "' in 'mpt.init' of kind '"
+                                 << known->name << "', found ";
+      return value ? error << value : error << "none";
+    }
   for (NamedAttribute entry : init)
     if (entry.getName() != "kind" &&
         !llvm::is_contained(known->parameters, entry.getName().getValue()))
-      return op->emitError("'mpt.init' of kind '")
-             << known->name << "' does not take " << entry.getName();
+      return op->emitError("expected ")
+             << (known->parameters.empty()
+                     ? std::string("no number")
+                     : "only " + join(known->parameters, identity))
+             << " in 'mpt.init' of kind '" << known->name << "', found "
+             << entry.getName();
   return success();
 }
 
@@ -88,7 +98,7 @@ LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     if (text && llvm::is_contained(roles, text.getValue()))
       return success();
     return op->emitError("expected 'mpt.role' to be one of ")
-           << join(roles, [](StringRef role) { return role; }) << "; found "
+           << join(roles, identity) << "; found "
            << attribute.getValue();
   }
   if (name == kNameAttr) {
@@ -101,12 +111,18 @@ LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
       return success();
     for (unsigned i = 0; i < argIndex; ++i)
       if (function.getArgAttr(i, kNameAttr) == text)
-        return op->emitError("arguments ")
-               << i << " and " << argIndex << " have the same 'mpt.name' " << text;
+        return op->emitError("expected a 'mpt.name' of its own for every "
+                             "argument, found ")
+               << text << " on arguments " << i << " and " << argIndex;
     return success();
   }
+  if (name == "mpt.decay" && !isa<BoolAttr>(attribute.getValue()))
+    return op->emitError("expected 'mpt.decay' to be true or false, found ")
+           << attribute.getValue();
   if (name == kUpdatesAttr)
-    return op->emitError("'mpt.updates' belongs on a result, not on an argument");
+    return op->emitError("expected 'mpt.updates' on a result, found it on "
+                         "argument ")
+           << argIndex;
   return success();
 }
 
@@ -116,6 +132,9 @@ LogicalResult MPTDialect::verifyRegionResultAttribute(Operation *op, unsigned,
   StringRef name = attribute.getName();
   auto text = dyn_cast<StringAttr>(attribute.getValue());
   auto function = dyn_cast<FunctionOpInterface>(op);
+  if (name == kRoleAttr || name == kInitAttr)
+    return op->emitError("expected '")
+           << name << "' on an argument, found it on result " << resultIndex;
   if (name != kNameAttr && name != kUpdatesAttr)
     return success();
   if (!text || text.getValue().empty())
@@ -126,9 +145,9 @@ LogicalResult MPTDialect::verifyRegionResultAttribute(Operation *op, unsigned,
     return success();
   for (unsigned i = 0; i < resultIndex; ++i)
     if (function.getResultAttr(i, name) == text)
-      return op->emitError("results ")
-             << i << " and " << resultIndex << " have the same '" << name << "' "
-             << text;
+      return op->emitError("expected a '")
+             << name << "' of its own for every result, found " << text
+             << " on results " << i << " and " << resultIndex;
   if (name == kNameAttr)
     return success();
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
@@ -138,11 +157,10 @@ LogicalResult MPTDialect::verifyRegionResultAttribute(Operation *op, unsigned,
     Type found = function.getResultTypes()[resultIndex];
     if (expected == found)
       return success();
-    return op->emitError("result ")
-           << resultIndex << " updates " << text << " of type " << expected
-           << " but has type " << found;
+    return op->emitError("expected result ")
+           << resultIndex << ", which updates " << text << ", to be of its type "
+           << expected << ", found " << found;
   }
-  return op->emitError("result ")
-         << resultIndex << " updates " << text
-         << ", but no argument has that 'mpt.name'";
+  return op->emitError("expected an argument with the 'mpt.name' ")
+         << text << ", which result " << resultIndex << " updates, found none";
 }

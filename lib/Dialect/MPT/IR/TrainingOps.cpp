@@ -132,6 +132,14 @@ LogicalResult GradientsOp::verify() {
   return success();
 }
 
+LogicalResult GradSeedOp::verify() {
+  return checkScalar(*this, getSeed(), "seed");
+}
+
+LogicalResult ScaleLossOp::verify() {
+  return checkScalar(*this, getScale(), "scale");
+}
+
 LogicalResult UnscaleOp::verify() {
   for (Value gradient : getUnscaled())
     if (getTensor(gradient).getElementType().getIntOrFloatBitWidth() < 32)
@@ -147,28 +155,31 @@ LogicalResult UpdateLossScaleOp::verify() {
     return failure();
   double growth = getGrowthFactor().convertToDouble();
   double backoff = getBackoffFactor().convertToDouble();
-  if (!(growth > 1.0))
-    return emitOpError("expected growth_factor above 1, found ") << growth;
+  if (!(growth > 1.0 && getGrowthFactor().isFinite()))
+    return emitOpError("expected a finite 'growth_factor' above 1, found ")
+           << numberToString(growth);
   if (!(backoff > 0.0 && backoff < 1.0))
-    return emitOpError("expected backoff_factor in (0, 1), found ") << backoff;
-  if (getGrowthInterval() < 1)
-    return emitOpError("expected growth_interval of at least 1, found ")
-           << getGrowthInterval();
-  return success();
+    return emitOpError("expected 'backoff_factor' in (0, 1), found ")
+           << numberToString(backoff);
+  return checkAtLeast(*this, static_cast<int64_t>(getGrowthInterval()),
+                      "growth_interval", 1);
 }
 
 LogicalResult ClipByGlobalNormOp::verify() {
   if (getMaxNorm().convertToDouble() > 0.0)
     return success();
-  return emitOpError("expected max_norm above 0, found ")
-         << getMaxNorm().convertToDouble();
+  return emitOpError("expected 'max_norm' above 0, found ")
+         << numberToString(getMaxNorm().convertToDouble());
 }
 
 LogicalResult SelectStateOp::verify() {
-  if (getUpdated().getType() == getOld().getType())
+  Type type = getOld().getType();
+  if (getUpdated().getType() == type && getResult().getType() == type)
     return success();
-  return emitOpError("expected updated and old state of one type, found ")
-         << getUpdated().getType() << " and " << getOld().getType();
+  return emitOpError("expected updated state, old state and result of one type, "
+                     "found ")
+         << getUpdated().getType() << ", " << type << " and "
+         << getResult().getType();
 }
 
 /// Checks that what an optimizer reads has the parameter's shape.
@@ -182,19 +193,26 @@ verifyOptimizer(Operation *op, Value param, Value lr,
       return failure();
   if (failed(checkScalar(op, lr, "lr")))
     return failure();
-  return checkInRange(op, weightDecay, "weight_decay", 0.0,
-                      std::numeric_limits<double>::infinity());
+  return checkNotNegative(op, weightDecay, "weight_decay");
 }
 
 LogicalResult SGDOp::verify() {
   SmallVector<std::pair<Value, StringRef>> values = {{getGradient(), "gradient"}};
   if (getMomentumBuffer())
     values.push_back({getMomentumBuffer(), "momentum buffer"});
-  if ((getMomentumBuffer() != nullptr) != (getNewMomentumBuffer() != nullptr))
-    return emitOpError("expected a new momentum buffer as a result if and only "
-                       "if there is one as an operand");
-  if (!getMomentumBuffer() && getNesterov())
-    return emitOpError("expected a momentum buffer with 'nesterov'");
+  if (!getMomentumBuffer() && !getMomentum().isZero())
+    return emitOpError("expected a momentum buffer with 'momentum' ")
+           << numberToString(getMomentum().convertToDouble()) << ", found none";
+  // As torch.optim.SGD.
+  if (getNesterov() && (getMomentum().isZero() || !getDampening().isZero()))
+    return emitOpError("expected 'momentum' above 0 and 'dampening' 0 with "
+                       "'nesterov', found ")
+           << numberToString(getMomentum().convertToDouble()) << " and "
+           << numberToString(getDampening().convertToDouble());
+  if (failed(checkNotNegative(*this, getMomentum(), "momentum")) ||
+      failed(checkInRange(*this, getDampening(), "dampening", 0.0, 1.0,
+                          /*closed=*/true)))
+    return failure();
   return verifyOptimizer(*this, getParam(), getLr(), values, getWeightDecay());
 }
 
@@ -202,8 +220,7 @@ template <typename Adam>
 static LogicalResult verifyAdam(Adam op) {
   if (failed(checkInRange(op, op.getBeta1(), "beta1", 0.0, 1.0)) ||
       failed(checkInRange(op, op.getBeta2(), "beta2", 0.0, 1.0)) ||
-      failed(checkInRange(op, op.getEps(), "eps", 0.0,
-                          std::numeric_limits<double>::infinity())))
+      failed(checkNotNegative(op, op.getEps(), "eps")))
     return failure();
   return verifyOptimizer(op, op.getParam(), op.getLr(),
                          {{op.getGradient(), "gradient"},
@@ -217,10 +234,13 @@ LogicalResult AdamWOp::verify() { return verifyAdam(*this); }
 void YieldOp::build(OpBuilder &, OperationState &) {}
 
 LogicalResult CheckpointOp::verify() {
+  if (getBody().getNumArguments() != 0)
+    return emitOpError("expected a body without arguments, found ")
+           << getBody().getNumArguments() << "; values from above can be used";
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
   if (yield && yield.getValues().getTypes() == getOutputs().getTypes())
     return success();
   return emitOpError("expected mpt.yield of the results' types ")
-         << getOutputs().getTypes() << ", found "
+         << getOutputs().getTypes() << ", found values of "
          << (yield ? TypeRange(yield.getValues().getTypes()) : TypeRange());
 }

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -69,6 +70,18 @@ bool mpt::detail::shapesAgree(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
          });
 }
 
+std::optional<int64_t> mpt::detail::countElements(ArrayRef<int64_t> shape) {
+  if (llvm::any_of(shape, ShapedType::isDynamic))
+    return std::nullopt;
+  if (llvm::is_contained(shape, 0))
+    return 0;
+  std::optional<int64_t> count = 1;
+  for (int64_t size : shape)
+    if (count)
+      count = llvm::checkedMul(*count, size);
+  return count;
+}
+
 std::string mpt::detail::shapeToString(ArrayRef<int64_t> shape) {
   if (shape.empty())
     return "scalar";
@@ -86,10 +99,18 @@ FailureOr<int64_t> mpt::detail::getWindowedSize(int64_t size, int64_t window,
                                            int64_t high, int64_t dilation) {
   if (ShapedType::isDynamic(size) || ShapedType::isDynamic(window))
     return ShapedType::kDynamic;
-  int64_t span = size + low + high - dilation * (window - 1) - 1;
-  if (span < 0 || stride < 1)
+  if (window < 1 || stride < 1)
     return failure();
-  return span / stride + 1;
+  // Sizes, paddings and dilations come from the file: none of this may overflow.
+  std::optional<int64_t> reach = llvm::checkedMul(dilation, window - 1);
+  std::optional<int64_t> room = llvm::checkedAdd(low, high);
+  if (room)
+    room = llvm::checkedAdd(*room, size);
+  if (room && reach)
+    room = llvm::checkedSub(*room, *reach);
+  if (!room || !reach || *room < 1)
+    return failure();
+  return (*room - 1) / stride + 1;
 }
 
 LogicalResult mpt::detail::checkSameShape(Operation *op, Value value, StringRef name,
@@ -151,12 +172,24 @@ LogicalResult mpt::detail::checkAccType(Operation *op, std::optional<Type> accTy
 }
 
 LogicalResult mpt::detail::checkInRange(Operation *op, llvm::APFloat value,
-                                   StringRef name, double low, double high) {
+                                   StringRef name, double low, double high,
+                                   bool closed) {
   double number = value.convertToDouble();
-  if (number >= low && number < high)
+  if (number >= low && (number < high || (closed && number == high)))
     return success();
   return op->emitOpError("expected '")
-         << name << "' in [" << low << ", " << high << "), found " << number;
+         << name << "' in [" << numberToString(low) << ", "
+         << numberToString(high) << (closed ? "]" : ")") << ", found "
+         << numberToString(number);
+}
+
+LogicalResult mpt::detail::checkNotNegative(Operation *op, llvm::APFloat value,
+                                       StringRef name) {
+  double number = value.convertToDouble();
+  if (number >= 0.0 && value.isFinite())
+    return success();
+  return op->emitOpError("expected a finite '")
+         << name << "' of at least 0, found " << numberToString(number);
 }
 
 bool mpt::detail::areCompatibleUpToFloatType(TypeRange inferred, TypeRange actual) {

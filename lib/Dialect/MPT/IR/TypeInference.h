@@ -10,6 +10,7 @@
 #define MPT_LIB_DIALECT_MPT_IR_TYPEINFERENCE_H
 
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Support/NumberToString.h"
 
 namespace mpt::detail {
 
@@ -35,6 +36,9 @@ inline bool sizesAgree(int64_t a, int64_t b) {
          mlir::ShapedType::isDynamic(b);
 }
 bool shapesAgree(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
+
+/// The product of the sizes; nullopt if one is dynamic or it exceeds int64_t.
+std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
 
 /// "4x?x8" for messages; "scalar" for rank 0.
 std::string shapeToString(llvm::ArrayRef<int64_t> shape);
@@ -63,9 +67,13 @@ mlir::LogicalResult checkAtLeast(mlir::Operation *op,
 mlir::LogicalResult checkAccType(mlir::Operation *op,
                                  std::optional<mlir::Type> accType,
                                  mlir::Value operand);
-/// `value` in [low, high) as a floating-point attribute.
+/// `value` in [low, high), or [low, high] if `closed`.
 mlir::LogicalResult checkInRange(mlir::Operation *op, llvm::APFloat value,
-                                 llvm::StringRef name, double low, double high);
+                                 llvm::StringRef name, double low, double high,
+                                 bool closed = false);
+/// `value` finite and not negative.
+mlir::LogicalResult checkNotNegative(mlir::Operation *op, llvm::APFloat value,
+                                     llvm::StringRef name);
 
 } // namespace mpt::detail
 

@@ -15,7 +15,8 @@ def MPT_ReduceOp : MPT_InferredOp<"reduce", "Deny", "Stable", [MPT_Differentiabl
   let summary = "sum, mean, max, min or product over axes";
   let description = [{
     Reduces the distinct dimensions `axes` in `acc_type`; they stay as size 1
-    with `keep_dims`. Max and min return NaN if an element is NaN.
+    with `keep_dims`. Max and min return NaN if an element is NaN and need at
+    least one element.
 
     Example:
 

@@ -34,6 +34,7 @@ def MPT_NegOp : MPT_UnaryOp<"neg", "Clear", "Clear"> {
     %y = mpt.neg %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let hasFolder = 1;
 }
 
 def MPT_AbsOp : MPT_UnaryOp<"abs", "Clear", "Clear"> {
@@ -272,6 +273,7 @@ def MPT_NotOp : MPT_InferredOp<"not", "Clear", "Clear"> {
   }];
   let arguments = (ins MPT_BoolTensor:$x);
   let results = (outs MPT_BoolTensor:$y);
+  let hasFolder = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -371,7 +373,7 @@ def MPT_AddOp : MPT_BinaryOp<"add", "Infer", "Infer", [Commutative]> {
   let description = [{
     Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
     one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type.
+    floats or both have one integer type other than i1.
 
     Example:
 
@@ -387,7 +389,7 @@ def MPT_SubOp : MPT_BinaryOp<"sub", "Infer", "Infer", []> {
   let description = [{
     Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
     one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type.
+    floats or both have one integer type other than i1.
 
     Example:
 
@@ -403,7 +405,7 @@ def MPT_MulOp : MPT_BinaryOp<"mul", "Infer", "Infer", [Commutative]> {
   let description = [{
     Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
     one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type.
+    floats or both have one integer type other than i1.
 
     Example:
 
@@ -419,7 +421,7 @@ def MPT_DivOp : MPT_BinaryOp<"div", "Infer", "Infer", []> {
   let description = [{
     Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
     one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type.
+    floats or both have one integer type other than i1.
 
     Example:
 
@@ -435,7 +437,7 @@ def MPT_MaximumOp : MPT_BinaryOp<"maximum", "Clear", "Clear", [Commutative]> {
   let description = [{
     Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
     one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type.
+    floats or both have one integer type other than i1.
 
     Example:
 
@@ -443,7 +445,6 @@ def MPT_MaximumOp : MPT_BinaryOp<"maximum", "Clear", "Clear", [Commutative]> {
     %y = mpt.maximum %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
   }];
-
 }
 
 def MPT_MinimumOp : MPT_BinaryOp<"minimum", "Clear", "Clear", [Commutative]> {
@@ -451,7 +452,7 @@ def MPT_MinimumOp : MPT_BinaryOp<"minimum", "Clear", "Clear", [Commutative]> {
   let description = [{
     Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
     one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type.
+    floats or both have one integer type other than i1.
 
     Example:
 
@@ -459,15 +460,13 @@ def MPT_MinimumOp : MPT_BinaryOp<"minimum", "Clear", "Clear", [Commutative]> {
     %y = mpt.minimum %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
   }];
-
 }
 
-def MPT_PowOp : MPT_BinaryOp<"pow", "Deny", "Deny", []> {
-  let summary = "lhs to the power rhs (floats only), elementwise with broadcasting";
+def MPT_PowOp : MPT_InferredOp<"pow", "Deny", "Deny", [MPT_Differentiable]> {
+  let summary = "lhs to the power rhs, elementwise with broadcasting";
   let description = [{
     Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
-    one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type.
+    one of them 1. Computed in f32 and rounded once.
 
     Example:
 
@@ -475,7 +474,8 @@ def MPT_PowOp : MPT_BinaryOp<"pow", "Deny", "Deny", []> {
     %y = mpt.pow %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
   }];
-
+  let arguments = (ins MPT_FloatTensor:$lhs, MPT_FloatTensor:$rhs);
+  let results = (outs MPT_FloatTensor:$result);
 }
 
 def MPT_CompareOp : MPT_InferredOp<"compare", "Clear", "Clear"> {

@@ -102,7 +102,8 @@ def MPT_KernelFuncOp : MPT_Op<"kernel_func", [IsolatedFromAbove, Symbol,
 }
 
 class MPT_KernelReduceOp<string mnemonic>
-    : MPT_Op<mnemonic, [Pure, SameOperandsAndResultType]> {
+    : MPT_Op<mnemonic, [Pure, SameOperandsAndResultType,
+                        ParentOneOf<["KernelOp", "KernelFuncOp"]>]> {
   let arguments = (ins MPT_ReduceKind:$kind, AnyTypeOf<[F32, F64, I32, I64]>:$value);
   let results = (outs AnyTypeOf<[F32, F64, I32, I64]>:$result);
   let assemblyFormat = "$kind $value attr-dict `:` type($value)";
@@ -147,7 +148,8 @@ def MPT_ColumnReduceOp : MPT_KernelReduceOp<"column_reduce"> {
     ```
   }];
 }
-def MPT_IndexOp : MPT_Op<"index", [Pure]> {
+def MPT_IndexOp : MPT_Op<"index", [Pure,
+    ParentOneOf<["KernelOp", "KernelFuncOp"]>]> {
   let summary = "the point's index along one dimension of a kernel's domain";
   let description = [{
     Example:

@@ -163,6 +163,7 @@ def MPT_PadOp : MPT_InferredOp<"pad", "Clear", "Clear", [MPT_Differentiable]> {
                        DefaultValuedAttr<F64Attr, "0.0">:$value);
   let results = (outs MPT_Tensor:$y);
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def MPT_GatherOp : MPT_InferredOp<"gather", "Clear", "Clear", [MPT_Differentiable]> {

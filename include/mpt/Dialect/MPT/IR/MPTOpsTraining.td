@@ -40,6 +40,7 @@ def MPT_GradSeedOp : MPT_TensorOp<"grad_seed", "Deny", "Deny"> {
   }];
   let results = (outs MPT_FloatTensor:$seed);
   let fixedResults = "true";
+  let hasVerifier = 1;
 }
 
 def MPT_GradientsOp : MPT_InferredOp<"gradients", "Clear", "Clear"> {
@@ -75,6 +76,7 @@ def MPT_ScaleLossOp : MPT_StateOp<"scale_loss"> {
   let results = (outs MPT_FloatTensor:$scaled);
   let fixedOperands = "true";
   let fixedResults = "true";
+  let hasVerifier = 1;
 }
 
 def MPT_UnscaleOp : MPT_StateOp<"unscale"> {
