@@ -23,6 +23,7 @@ function(add_mpt_tool name)
   add_llvm_executable(${name} ${ARGN})
   llvm_update_compile_flags(${name})
   install(TARGETS ${name} RUNTIME DESTINATION bin)
-  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  set_target_properties(${name} PROPERTIES
+    INSTALL_RPATH "$ORIGIN/../lib" INSTALL_RPATH_USE_LINK_PATH ON)
   set_property(GLOBAL APPEND PROPERTY MPT_TOOLS ${name})
 endfunction()
