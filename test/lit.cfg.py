@@ -39,6 +39,8 @@ for module in ("numpy", "torch", "sklearn"):
         config.available_features.add(module)
 if config.have_runtime == "ON":
     config.available_features.add("runtime")
+if config.sanitizer:
+    config.available_features.add("sanitizer")
 if os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
 

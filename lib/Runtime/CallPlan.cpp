@@ -64,7 +64,8 @@ bool mpt::rt::getMatmulShape(const Instruction &call, MatmulShape &s) {
   s.n = rhs.dims[rhsRank - (s.transposeRhs ? 2 : 1)];
   s.batch = 1;
   for (size_t i = 0; i + 2 < rank; ++i)
-    s.batch *= lhs.dims[i];
+    if (__builtin_mul_overflow(s.batch, lhs.dims[i], &s.batch))
+      return false;
   s.sharedRhs = rhsRank == 2;
   s.lhs = lhs.type;
   s.rhs = rhs.type;
@@ -72,8 +73,13 @@ bool mpt::rt::getMatmulShape(const Instruction &call, MatmulShape &s) {
   int64_t rhsK = rhs.dims[rhsRank - (s.transposeRhs ? 1 : 2)];
   bool biasFits = !call.ints[2] || (call.numInputs == 3 &&
                                     call.refs[2].count() == s.n);
-  return rhsK == s.k && out.count() == s.batch * s.m * s.n && biasFits &&
-         rhs.count() == (s.sharedRhs ? 1 : s.batch) * s.k * s.n;
+  int64_t outCount, rhsCount;
+  bool isSmall = !__builtin_mul_overflow(s.m, s.n, &outCount) &&
+                 !__builtin_mul_overflow(s.batch, outCount, &outCount) &&
+                 !__builtin_mul_overflow(s.k, s.n, &rhsCount) &&
+                 !__builtin_mul_overflow(s.sharedRhs ? 1 : s.batch, rhsCount, &rhsCount);
+  return isSmall && rhsK == s.k && out.count() == outCount && biasFits &&
+         rhs.count() == rhsCount;
 }
 
 int64_t mpt::rt::getConvChunk(int64_t images) {

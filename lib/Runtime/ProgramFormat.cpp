@@ -126,6 +126,14 @@ bool isInside(const BufferRef &buffer, const Program &program,
   return false;
 }
 
+/// Whether the elements lie at multiples of their size and a workspace, which
+/// holds floats and lines of the cache, at one of 64.
+bool isAligned(const BufferRef &buffer, bool isScratch) {
+  if (buffer.space == SpaceId::Input || buffer.space == SpaceId::Constant)
+    return true;
+  return buffer.offset % (isScratch ? 64 : getSize(buffer.type)) == 0;
+}
+
 } // namespace
 
 std::string mpt::rt::writeProgram(const Program &program) {
@@ -216,6 +224,8 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
   for (const NamedTensor &tensor : program.tensors) {
     if (!isInside(tensor.buffer, program, inputs))
       return fail("tensor '" + tensor.name + "' lies outside its space");
+    if (!isAligned(tensor.buffer, false))
+      return fail("tensor '" + tensor.name + "' is misaligned");
     if (tensor.buffer.space != SpaceId::Input)
       continue;
     if (inputs[tensor.buffer.offset] != INT64_MAX)
@@ -235,9 +245,13 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
       return fail(where + " runs something that is not in the program");
     if (instruction.tasks < 0)
       return fail(where + " has a negative number of tasks");
-    for (const BufferRef &buffer : instruction.refs)
+    for (const BufferRef &buffer : instruction.refs) {
       if (!isInside(buffer, program, inputs))
         return fail(where + " uses a buffer outside its space");
+      bool isScratch = instruction.hasScratch && &buffer == &instruction.refs.back();
+      if (!isAligned(buffer, isScratch))
+        return fail(where + " uses a misaligned buffer");
+    }
     for (size_t at = instruction.numInputs; at < instruction.refs.size(); ++at)
       if (instruction.refs[at].space == SpaceId::Input ||
           instruction.refs[at].space == SpaceId::Constant)

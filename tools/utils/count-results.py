@@ -7,6 +7,7 @@ none ran.
 """
 
 import json
+import os
 import sys
 
 PASSED = {"PASS", "XFAIL", "FLAKYPASS"}
@@ -20,6 +21,9 @@ def main(arguments):
         files, extra = arguments[:split], arguments[split + 1 :]
     passed, failed, skipped = 0, [], []
     for path in files:
+        if not os.path.exists(path):
+            failed.append(path + ": lit wrote no results")
+            continue
         with open(path) as file:
             for test in json.load(file)["tests"]:
                 if test["code"] in PASSED:

@@ -1,4 +1,6 @@
 // The dialect and the passes run inside stock mlir-opt.
+// Stock mlir-opt does not bring the sanitizers' runtime.
+// UNSUPPORTED: sanitizer
 // RUN: %llvm_tools_dir/mlir-opt %s --load-dialect-plugin=%mpt_lib_dir/MPTPlugin.so \
 // RUN:   --pass-pipeline='builtin.module(mpt-autocast{type=bf16})' | FileCheck %s
 

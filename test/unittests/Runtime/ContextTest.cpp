@@ -221,6 +221,16 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
             invalid(outside));
   EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].refs[1].offset = -64; }),
             invalid(outside));
+  EXPECT_EQ(openChanged([](Program &p) {
+              p.instructions[0].refs[1].offset = 2;
+              p.instructions[0].refs[1].dims = {3};
+            }),
+            invalid("instruction 0 uses a misaligned buffer"));
+  EXPECT_EQ(openChanged([](Program &p) {
+              p.tensors[2].buffer.offset = 1;
+              p.tensors[2].buffer.dims = {3};
+            }),
+            invalid("tensor 'out' is misaligned"));
   EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].numInputs = 3; }),
             invalid("instruction 0 has a wrong number of buffers"));
   EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].target = 1; }),
