@@ -40,6 +40,8 @@ struct TrainStepPass : mpt::impl::TrainStepPassBase<TrainStepPass> {
 private:
   LogicalResult run();
   LogicalResult checkOptions();
+  /// Checks that `name` is a parameter that an optimizer can update.
+  LogicalResult checkParameter(func::FuncOp step, StringAttr name, Type gradient);
   /// Removes the results `grad.*` that autodiff added.
   void removeGradientResults(func::FuncOp step, GradientsOp gradients);
   void buildOptimizer(OpBuilder &builder, func::FuncOp step,
@@ -149,6 +151,24 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
     build(AdamWOp());
 }
 
+LogicalResult TrainStepPass::checkParameter(func::FuncOp step, StringAttr name,
+                                            Type gradient) {
+  BlockArgument parameter = getNamedArgument(step, name.getValue());
+  if (!parameter)
+    return step.emitError("mpt-train-step: no argument named ")
+           << name << ", which mpt.gradients names";
+  auto type = dyn_cast<RankedTensorType>(parameter.getType());
+  if (!type || !isa<FloatType>(type.getElementType()))
+    return step.emitError("mpt-train-step: expected the parameter ")
+           << name << " to be a ranked tensor of a float type, found "
+           << parameter.getType();
+  if (failed(verifyCompatibleShape(type, gradient)))
+    return step.emitError("mpt-train-step: expected the gradient of ")
+           << name << " to have the shape of the parameter, " << type << ", found "
+           << gradient;
+  return success();
+}
+
 LogicalResult TrainStepPass::run() {
   func::FuncOp step = findStepFunction(getOperation(), function, "mpt-train-step");
   if (!step || failed(checkOptions()))
@@ -158,10 +178,9 @@ LogicalResult TrainStepPass::run() {
     return step.emitError("mpt-train-step: expected one mpt.gradients op, found ")
            << markers.size() << "; run --mpt-autodiff first";
   GradientsOp marker = markers.front();
-  for (Attribute name : marker.getNames())
-    if (!getNamedArgument(step, cast<StringAttr>(name).getValue()))
-      return step.emitError("mpt-train-step: no argument named ")
-             << name << ", which mpt.gradients names";
+  for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), marker.getInputs()))
+    if (failed(checkParameter(step, cast<StringAttr>(name), gradient.getType())))
+      return failure();
   for (StringRef taken : {"step", "lr"})
     if (getNamedArgument(step, taken))
       return step.emitError("mpt-train-step: the function has an argument named '")
