@@ -9,13 +9,16 @@
 /// \file
 /// `--mpt-approximate-math`. Upstream's approximations serve for exp, log, tanh
 /// and erf. Those of sin and cos lose all relative accuracy near zero and have
-/// a coarse range reduction, so these two are done here, in f64.
+/// a coarse range reduction, so these two are done here, in f64. erf of f64 becomes
+/// calls.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Conversion/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -113,12 +116,51 @@ struct ExpandSinCos : OpRewritePattern<Op> {
   }
 };
 
+/// erf of f64 lane by lane through libm: the one function of the kernels that is
+/// no LLVM intrinsic, which LLVM itself would take apart.
+struct CallErf : OpRewritePattern<math::ErfOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ErfOp op,
+                                PatternRewriter &rewriter) const override {
+    Type element = getElementTypeOrSelf(op.getType());
+    auto module = op->getParentOfType<ModuleOp>();
+    if (!element.isF64() || !module)
+      return failure();
+    auto callee = module.lookupSymbol<func::FuncOp>("erf");
+    if (!callee) {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(module.getBody());
+      callee = func::FuncOp::create(rewriter, op.getLoc(), "erf",
+                                    rewriter.getFunctionType(element, element));
+      callee.setPrivate();
+    }
+    auto call = [&](Value value) {
+      return func::CallOp::create(rewriter, op.getLoc(), callee, value).getResult(0);
+    };
+    auto vector = dyn_cast<VectorType>(op.getType());
+    if (!vector) {
+      rewriter.replaceOp(op, call(op.getOperand()));
+      return success();
+    }
+    Value result = op.getOperand();
+    for (int64_t lane = 0; lane < vector.getNumElements(); ++lane) {
+      Value value = vector::ExtractOp::create(rewriter, op.getLoc(), op.getOperand(), lane);
+      result = vector::InsertOp::create(rewriter, op.getLoc(), call(value), result, lane);
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 struct ApproximateMathPass : mpt::impl::ApproximateMathPassBase<ApproximateMathPass> {
   using Base::Base;
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandSinCos<math::SinOp>, ExpandSinCos<math::CosOp>>(&getContext());
+    if (isa<ModuleOp>(getOperation()))
+      patterns.add<CallErf>(&getContext());
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return name == "math.exp" || name == "math.log" || name == "math.tanh" ||
              name == "math.erf";

@@ -9,6 +9,7 @@
 #include "EightBitFloats.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -143,4 +144,24 @@ Value mpt::detail::truncateToEightBitFloat(OpBuilder &b, Location loc, Value val
                     s.bits(format.nan), result);
   result = arith::OrIOp::create(b, loc, result, sign);
   return arith::TruncIOp::create(b, loc, s.typeOf(b.getI8Type()), result);
+}
+
+Value mpt::detail::roundToOddF32(OpBuilder &builder, Location loc, Value value) {
+  Shaped s{builder, loc, value.getType()};
+  Value nearest =
+      arith::TruncFOp::create(builder, loc, s.typeOf(builder.getF32Type()), value);
+  Value back = arith::ExtFOp::create(builder, loc, value.getType(), nearest);
+  Value bits = s.asBits(nearest);
+  // Inexact (never for NaN) and even: the odd neighbour lies on value's side.
+  Value isInexact = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::ONE,
+                                          back, value);
+  Value isEven = s.compare(arith::CmpIPredicate::eq,
+                           arith::AndIOp::create(builder, loc, bits, s.bits(1)), 0);
+  Value isTooSmall = arith::CmpFOp::create(
+      builder, loc, arith::CmpFPredicate::OLT, math::AbsFOp::create(builder, loc, back),
+      math::AbsFOp::create(builder, loc, value));
+  Value step = s.select(isTooSmall, s.bits(1), s.bits(0xffffffffu));
+  Value odd = arith::AddIOp::create(builder, loc, bits, step);
+  Value moves = arith::AndIOp::create(builder, loc, isInexact, isEven);
+  return s.asFloat(s.select(moves, odd, bits));
 }

@@ -31,6 +31,13 @@ mlir::Value extendEightBitFloat(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value truncateToEightBitFloat(mlir::OpBuilder &builder, mlir::Location loc,
                                     mlir::Value value, mlir::Type format);
 
+/// `value` (f64 or a vector of it) in f32, rounded to odd: the neighbour with an
+/// odd last bit unless it is exact. Rounding that to nearest even in a type of at
+/// most 22 significant bits gives what rounding `value` itself would (Boldo and
+/// Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
+mlir::Value roundToOddF32(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value value);
+
 } // namespace mpt::detail
 
 #endif // MPT_LIB_CONVERSION_EIGHTBITFLOATS_H

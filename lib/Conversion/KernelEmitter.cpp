@@ -144,15 +144,14 @@ LogicalResult KernelEmitter::check() {
     Type result = op.getResult(0).getType();
     if (!isKnown(result))
       return op.emitError("the CPU code generator cannot compute ") << result;
-    // Eight-bit floats are only moved, widened to f32 and rounded from it.
-    bool isMove = isa<arith::ConstantOp, arith::SelectOp>(op) ||
-                  (isa<arith::TruncFOp>(op) && op.getOperand(0).getType().isF32()) ||
-                  (isa<arith::ExtFOp>(op) && result.isF32());
+    // Eight-bit floats are only moved and converted.
+    bool isMove = isa<arith::ConstantOp, arith::SelectOp, arith::TruncFOp,
+                      arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp>(op);
     bool hasEightBits = isEightBitFloat(result) ||
                         llvm::any_of(op.getOperandTypes(), isEightBitFloat);
     if (hasEightBits && !isMove)
-      return op.emitError("8-bit floats can be converted only from and to f32; "
-                          "convert in between");
+      return op.emitError("8-bit floats can only be moved and converted; "
+                          "compute in f32");
   }
   return success();
 }

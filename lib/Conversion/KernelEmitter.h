@@ -64,6 +64,8 @@ private:
   Value load(unsigned operand, Frame &frame);
   void store(unsigned result, Value value, Frame &frame);
   Value pointerTo(unsigned buffer, Frame &frame);
+  Value convertFloat(mlir::OpBuilder &b, Value value, mlir::Type from,
+                     mlir::Type to);
   Value cloneOp(mlir::Operation *op, Frame &frame);
   /// An element's bits as they lie in memory, to and from the element.
   Value fromStorage(mlir::OpBuilder &builder, Value value, mlir::Type element);

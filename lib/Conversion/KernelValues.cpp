@@ -174,6 +174,32 @@ void KernelEmitter::store(unsigned result, Value value, Frame &frame) {
 // Evaluation
 //===----------------------------------------------------------------------===//
 
+Value KernelEmitter::convertFloat(OpBuilder &b, Value value, Type from, Type to) {
+  // By way of f32, which holds the narrower types; f64 so that it rounds once.
+  unsigned width = to.getIntOrFloatBitWidth();
+  if (isEightBitFloat(from)) {
+    value = extendEightBitFloat(b, loc, value, from);
+    from = b.getF32Type();
+  } else if (from.isF64() && width < 32) {
+    value = roundToOddF32(b, loc, value);
+    from = b.getF32Type();
+  }
+  auto vector = dyn_cast<VectorType>(value.getType());
+  auto convert = [&](Type element) {
+    Type type = vector ? Type(vector.clone(element)) : element;
+    if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+      value = arith::ExtFOp::create(b, loc, type, value);
+    else if (from != element)
+      value = arith::TruncFOp::create(b, loc, type, value);
+  };
+  if (!isEightBitFloat(to)) {
+    convert(to);
+    return value;
+  }
+  convert(b.getF32Type());
+  return truncateToEightBitFloat(b, loc, value, to);
+}
+
 Value KernelEmitter::cloneOp(Operation *op, Frame &frame) {
   OpBuilder &b = *frame.builder;
   Type element = op->getResult(0).getType();
@@ -208,10 +234,15 @@ Value KernelEmitter::cloneOp(Operation *op, Frame &frame) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(evaluate(operand, frame));
-  if (isa<arith::ExtFOp>(op) && isEightBitFloat(op->getOperand(0).getType()))
-    return extendEightBitFloat(b, loc, operands.front(), op->getOperand(0).getType());
-  if (isa<arith::TruncFOp>(op) && isEightBitFloat(element))
-    return truncateToEightBitFloat(b, loc, operands.front(), element);
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return convertFloat(b, operands.front(), op->getOperand(0).getType(), element);
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) &&
+      element.getIntOrFloatBitWidth() < 32) {
+    // f64 holds all integers that these types can tell apart.
+    OperationState state(op->getLoc(), op->getName(), operands,
+                         {vectorOf(b.getF64Type(), frame.lanes)});
+    return convertFloat(b, b.create(state)->getResult(0), b.getF64Type(), element);
+  }
   OperationState state(op->getLoc(), op->getName(), operands,
                        {vectorOf(element, frame.lanes)},
                        op->getAttrDictionary().getValue());

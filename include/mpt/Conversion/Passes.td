@@ -36,7 +36,8 @@ def ApproximateMathPass : Pass<"mpt-approximate-math"> {
     exp become 0. Other functions and f64 stay calls.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+    "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"];
 }
 
 def ConvertProgramToLLVMPass : Pass<"mpt-convert-program-to-llvm", "::mlir::ModuleOp"> {
