@@ -181,9 +181,27 @@ struct Pool {
   }
 };
 
-bool wins(float value, float best) { return value > best || value != value; }
+template <typename Number>
+Number loadAs(DataType type, const void *data, int64_t index) {
+  if (type == DataType::F64)
+    return static_cast<Number>(static_cast<const double *>(data)[index]);
+  return toF32(type, data, index);
+}
+template <typename Number>
+void storeAs(DataType type, void *data, int64_t index, Number value) {
+  if (type == DataType::F64)
+    static_cast<double *>(data)[index] = value;
+  else
+    fromF32(type, data, index, static_cast<float>(value));
+}
 
-bool runPool(const Instruction &call, void **buffers, int threads, std::string &) {
+template <typename Number>
+bool wins(Number value, Number best) {
+  return value > best || value != value;
+}
+
+template <typename Number>
+bool runPoolAs(const Instruction &call, void **buffers, int threads) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
   bool isMax = static_cast<CallId>(call.target) == CallId::MaxPool;
   Pool pool(x, y, call.ints);
@@ -191,16 +209,17 @@ bool runPool(const Instruction &call, void **buffers, int threads, std::string &
     int64_t image = task / pool.oh, i = task % pool.oh;
     for (int64_t j = 0; j < pool.ow; ++j)
       for (int64_t c = 0; c < pool.c; ++c) {
-        float best = -std::numeric_limits<float>::infinity(), sum = 0;
+        Number best = -std::numeric_limits<Number>::infinity(), sum = 0;
         pool.forWindow(i, j, [&](int64_t row, int64_t column) {
-          float value = toF32(x.type, buffers[0],
-                              ((image * pool.h + row) * pool.w + column) * pool.c + c);
+          auto value = loadAs<Number>(
+              x.type, buffers[0],
+              ((image * pool.h + row) * pool.w + column) * pool.c + c);
           if (wins(value, best) && best == best)
             best = value;
           sum += value;
         });
-        float result = isMax ? best : sum / static_cast<float>(pool.divisor(i, j));
-        fromF32(y.type, buffers[1],
+        Number result = isMax ? best : sum / static_cast<Number>(pool.divisor(i, j));
+        storeAs(y.type, buffers[1],
                 ((image * pool.oh + i) * pool.ow + j) * pool.c + c, result);
       }
   });
@@ -209,7 +228,8 @@ bool runPool(const Instruction &call, void **buffers, int threads, std::string &
 
 /// dx of a pooling. A task owns an image's rows of dx and visits the windows
 /// that touch them in order, so sums have one order.
-bool runPoolGrad(const Instruction &call, void **buffers, int threads, std::string &) {
+template <typename Number>
+bool runPoolGradAs(const Instruction &call, void **buffers, int threads) {
   bool isMax = static_cast<CallId>(call.target) == CallId::MaxPoolGrad;
   const BufferRef &dy = call.refs[0], &dx = call.refs[call.numInputs];
   void *target = buffers[call.numInputs];
@@ -218,10 +238,10 @@ bool runPoolGrad(const Instruction &call, void **buffers, int threads, std::stri
     int64_t image = task / pool.h, row = task % pool.h;
     for (int64_t column = 0; column < pool.w; ++column)
       for (int64_t c = 0; c < pool.c; ++c) {
-        float sum = 0;
+        Number sum = 0;
         auto xAt = [&](int64_t y, int64_t x) {
-          return toF32(call.refs[1].type, buffers[1],
-                       ((image * pool.h + y) * pool.w + x) * pool.c + c);
+          return loadAs<Number>(call.refs[1].type, buffers[1],
+                                ((image * pool.h + y) * pool.w + x) * pool.c + c);
         };
         for (int64_t i = 0; i < pool.oh; ++i) {
           if (row < pool.top(i) || row >= pool.top(i) + pool.a[0])
@@ -229,17 +249,17 @@ bool runPoolGrad(const Instruction &call, void **buffers, int threads, std::stri
           for (int64_t j = 0; j < pool.ow; ++j) {
             if (column < pool.left(j) || column >= pool.left(j) + pool.a[1])
               continue;
-            float gradient = toF32(
+            auto gradient = loadAs<Number>(
                 dy.type, buffers[0],
                 ((image * pool.oh + i) * pool.ow + j) * pool.c + c);
             if (!isMax) {
-              sum += gradient / static_cast<float>(pool.divisor(i, j));
+              sum += gradient / static_cast<Number>(pool.divisor(i, j));
               continue;
             }
             int64_t bestRow = -1, bestColumn = -1;
-            float best = 0;
+            Number best = 0;
             pool.forWindow(i, j, [&](int64_t y, int64_t x) {
-              float value = xAt(y, x);
+              Number value = xAt(y, x);
               if (bestRow < 0 || (wins(value, best) && best == best)) {
                 best = value;
                 bestRow = y;
@@ -250,11 +270,26 @@ bool runPoolGrad(const Instruction &call, void **buffers, int threads, std::stri
               sum += gradient;
           }
         }
-        fromF32(dx.type, target,
+        storeAs(dx.type, target,
                 ((image * pool.h + row) * pool.w + column) * pool.c + c, sum);
       }
   });
   return true;
+}
+
+/// Whether to compute in f64.
+bool isWideCall(const Instruction &call) {
+  return std::any_of(call.refs.begin(), call.refs.end(), [](const BufferRef &ref) {
+    return ref.type == DataType::F64;
+  });
+}
+bool runPool(const Instruction &call, void **buffers, int threads, std::string &) {
+  return isWideCall(call) ? runPoolAs<double>(call, buffers, threads)
+                          : runPoolAs<float>(call, buffers, threads);
+}
+bool runPoolGrad(const Instruction &call, void **buffers, int threads, std::string &) {
+  return isWideCall(call) ? runPoolGradAs<double>(call, buffers, threads)
+                          : runPoolGradAs<float>(call, buffers, threads);
 }
 
 bool runReduce(const Instruction &call, void **buffers, int threads, std::string &) {
