@@ -240,8 +240,13 @@ Value ScalarBuilder::buildCast(Value value, Type from, Type to) {
     Value clamped = arith::MinimumFOp::create(
         b, loc, arith::MaximumFOp::create(b, loc, wide, number(low)), number(high));
     Value isNumber = compare(arith::CmpFPredicate::ORD, wide, wide);
-    return arith::FPToSIOp::create(b, loc, to,
-                                   select(isNumber, clamped, number(0.0)));
+    Value result = arith::FPToSIOp::create(b, loc, to,
+                                           select(isNumber, clamped, number(0.0)));
+    if (toWidth < 64)
+      return result;
+    // The largest i64 is no f64.
+    Value isOver = compare(arith::CmpFPredicate::OGE, wide, number(0x1p63));
+    return select(isOver, integer(to, std::numeric_limits<int64_t>::max()), result);
   }
   if (toWidth < fromWidth)
     return toWidth == 1 ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
