@@ -12,8 +12,8 @@ class Case:
 
     Expected arrays are in f64 and not rounded. `error` says by how much compiled
     code may miss each output before it rounds, in units of its arithmetic's unit
-    roundoff u (2^-24, or 2^-53 with f64): a number or array per output; None for
-    no promise. Formulas of sums: with k terms and |t| their sum of magnitudes, a
+    roundoff u (2^-24, or 2^-53 with f64): per output an absolute number or array, or
+    an int, which counts in units of the expected value. Formulas of sums: with k terms and |t| their sum of magnitudes, a
     sum in any order errs by at most k u |t| to first order, a product of two
     stored numbers adds u each.
     """
@@ -21,22 +21,23 @@ class Case:
     def __init__(self, op, inputs, outputs, attributes="", syntax=None, error=8):
         self.op, self.inputs, self.outputs = op, inputs, outputs
         self.attributes, self.syntax = attributes, syntax
-        # A number counts in units of the expected value.
-        if error is None:
-            self.error = None
-        else:
-            errors = error if isinstance(error, list) else [error] * len(outputs)
-            self.error = lambda i: self.get_error(errors[i], outputs[i][1])
+        errors = error if isinstance(error, list) else [error] * len(outputs)
+        self.error = lambda i: self.get_error(errors[i], outputs[i][1])
 
     @staticmethod
     def get_error(error, want):
-        if np.ndim(error) == 0:
-            finite = np.where(np.isfinite(np.asarray(want, float)), want, 0.0)
-            return error * np.abs(finite)
-        return error
+        if not isinstance(error, int):
+            return error
+        return error * np.abs(np.where(np.isfinite(np.asarray(want, float)), want, 0.0))
 
     def is_wide(self):
         return any(type == "f64" for type, _ in self.inputs + self.outputs)
+
+    def is_empty(self):
+        return any(np.size(array) == 0 for _, array in self.inputs + self.outputs)
+
+    def has_float8(self):
+        return any(type.startswith("f8") for type, _ in self.inputs + self.outputs)
 
     def scale(self, i):
         want = np.asarray(self.outputs[i][1], np.float64)

@@ -31,6 +31,16 @@ def check_coverage(directory, cases):
     assert not missing, f"ops without a case in op_cases.py: {sorted(missing)}"
 
 
+# The runtime's library has products and sums by index for f32 and narrower.
+NO_F64 = {"matmul", "linear", "conv2d", "conv2d_input_grad", "conv2d_filter_grad", "attention",
+          "attention_grad", "scatter_add"}
+
+
+def is_compiled(case):
+    """Whether compiled code takes the case; what it does not it refuses."""
+    return not case.is_empty() and not (case.op in NO_F64 and case.is_wide())
+
+
 def build(cases):
     arguments, results, body, returned, state = [], [], [], [], {}
     for number, case in enumerate(cases):
@@ -103,7 +113,7 @@ def main(mpt_run, td_directory, work, engine, *only):
     cases = all_cases()
     check_coverage(td_directory, cases)
     if engine == "cpu":
-        cases = [case for case in cases if case.error is not None]
+        cases = [case for case in cases if is_compiled(case)]
     if only:
         cases = [case for case in cases if case.op in only]
     work = Path(work)
