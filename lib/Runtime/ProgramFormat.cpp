@@ -134,6 +134,15 @@ bool isAligned(const BufferRef &buffer, bool isScratch) {
   return buffer.offset % (isScratch ? 64 : getSize(buffer.type)) == 0;
 }
 
+/// Whether two buffers that are inside their space have a byte in common.
+bool overlap(const BufferRef &a, const BufferRef &b) {
+  if (a.space != b.space || a.space == SpaceId::Input)
+    return false;
+  if (a.space == SpaceId::Constant)
+    return a.offset == b.offset;
+  return a.offset < b.offset + b.bytes() && b.offset < a.offset + a.bytes();
+}
+
 } // namespace
 
 std::string mpt::rt::writeProgram(const Program &program) {
@@ -256,6 +265,12 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
       if (instruction.refs[at].space == SpaceId::Input ||
           instruction.refs[at].space == SpaceId::Constant)
         return fail(where + " writes an input or a constant");
+    // Kernels may work in place, calls do not.
+    for (size_t at = instruction.numInputs;
+         instruction.isCall && at < instruction.refs.size(); ++at)
+      for (size_t other = 0; other < at; ++other)
+        if (overlap(instruction.refs[at], instruction.refs[other]))
+          return fail(where + " writes over a buffer that it reads");
   }
   return true;
 }

@@ -222,6 +222,11 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
   EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].refs[1].offset = -64; }),
             invalid(outside));
   EXPECT_EQ(openChanged([](Program &p) {
+              p.instructions[1].refs[1] = p.instructions[1].refs[0];
+              p.instructions[1].refs[1].dims = {1};
+            }),
+            invalid("instruction 1 writes over a buffer that it reads"));
+  EXPECT_EQ(openChanged([](Program &p) {
               p.instructions[0].refs[1].offset = 2;
               p.instructions[0].refs[1].dims = {3};
             }),
