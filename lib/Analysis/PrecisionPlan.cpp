@@ -44,7 +44,9 @@ bool mpt::isFreeOperand(Operation *op, unsigned index) {
 
 bool mpt::isFreeResult(Operation *op, unsigned index) {
   auto interface = dyn_cast<PrecisionOpInterface>(op);
-  return interface && isF32Tensor(op->getResult(index).getType()) &&
+  // A constant serves both types: readers in low precision get a copy of it.
+  return interface && !op->hasTrait<OpTrait::ConstantLike>() &&
+         isF32Tensor(op->getResult(index).getType()) &&
          !interface.isFixedPrecisionResult(index);
 }
 

@@ -236,9 +236,10 @@ LogicalResult Differentiator::run() {
   }
   auto marker = GradientsOp::create(builder, function.getLoc(), values,
                                     builder.getArrayAttr(names));
+  StepEditor editor(function);
   for (auto [name, gradient] : llvm::zip_equal(names, marker.getOutputs()))
-    addStepResult(function, gradient,
-                  "grad." + cast<StringAttr>(name).getValue().str());
+    editor.addResult(gradient, "grad." + cast<StringAttr>(name).getValue().str());
+  editor.finish();
   return success();
 }
 

@@ -60,7 +60,8 @@ struct LossScalePass : mpt::impl::LossScalePassBase<LossScalePass> {
 
 private:
   LogicalResult scale(func::FuncOp step);
-  LogicalResult guard(func::FuncOp step, Value allFinite, OpBuilder &builder);
+  LogicalResult guard(func::FuncOp step, const StepEditor &editor, Value allFinite,
+                      OpBuilder &builder);
 };
 
 /// Gives `op` the predicate if it is an optimizer.
@@ -80,8 +81,8 @@ bool guardOptimizer(Operation *op, Value predicate) {
   return false;
 }
 
-LogicalResult LossScalePass::guard(func::FuncOp step, Value allFinite,
-                                   OpBuilder &builder) {
+LogicalResult LossScalePass::guard(func::FuncOp step, const StepEditor &editor,
+                                   Value allFinite, OpBuilder &builder) {
   Operation *terminator = step.getBody().front().getTerminator();
   bool anyUpdate = false;
   for (OpOperand &operand : terminator->getOpOperands()) {
@@ -89,7 +90,7 @@ LogicalResult LossScalePass::guard(func::FuncOp step, Value allFinite,
                                                      kUpdatesAttr);
     if (!name)
       continue;
-    BlockArgument old = getNamedArgument(step, name.getValue());
+    BlockArgument old = editor.getArgument(name.getValue());
     auto role = step.getArgAttrOfType<StringAttr>(old.getArgNumber(), kRoleAttr);
     // Random numbers and the position in the data always advance.
     if (operand.get() == old || (role && role.getValue() == "rng"))
@@ -121,8 +122,9 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
   OpBuilder builder(terminator);
   MLIRContext *context = &getContext();
   auto f32Scalar = RankedTensorType::get({}, builder.getF32Type());
-  BlockArgument scale = addStepArgument(step, f32Scalar, "loss_scale", "loss_scale",
-                                        getConstantInit(context, initScale));
+  StepEditor editor(step);
+  BlockArgument scale = editor.addArgument(f32Scalar, "loss_scale", "loss_scale",
+                                           getConstantInit(context, initScale));
 
   GradSeedOp seed = seeds.front();
   builder.setInsertionPointAfter(seed);
@@ -139,23 +141,26 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
 
   builder.setInsertionPoint(terminator);
   Value allFinite = unscale.getAllFinite();
-  if (failed(guard(step, allFinite, builder)))
+  if (failed(guard(step, editor, allFinite, builder)))
     return failure();
   Value foundInf = NotOp::create(builder, unscale.getLoc(), allFinite);
-  addStepResult(step, foundInf, "found_inf");
-  addStepResult(step, allFinite, "did_step");
-  if (mode == "static")
+  editor.addResult(foundInf, "found_inf");
+  editor.addResult(allFinite, "did_step");
+  if (mode == "static") {
+    editor.finish();
     return success();
-  BlockArgument tracker = addStepArgument(
-      step, RankedTensorType::get({}, builder.getI32Type()),
+  }
+  BlockArgument tracker = editor.addArgument(
+      RankedTensorType::get({}, builder.getI32Type()),
       "loss_scale.growth_tracker", "loss_scale", getZerosInit(context));
   auto update = UpdateLossScaleOp::create(
       builder, unscale.getLoc(), scale, tracker, allFinite,
       builder.getF64FloatAttr(growthFactor), builder.getF64FloatAttr(backoffFactor),
       builder.getI64IntegerAttr(growthInterval));
-  addStepResult(step, update.getNewScale(), "loss_scale", "loss_scale");
-  addStepResult(step, update.getNewTracker(), "loss_scale.growth_tracker",
-                "loss_scale.growth_tracker");
+  editor.addResult(update.getNewScale(), "loss_scale", "loss_scale");
+  editor.addResult(update.getNewTracker(), "loss_scale.growth_tracker",
+                   "loss_scale.growth_tracker");
+  editor.finish();
   return success();
 }
 

@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace mpt;
+using mpt::detail::StepEditor;
 
 func::FuncOp mpt::detail::findStepFunction(ModuleOp module, StringRef name,
                                            StringRef pass) {
@@ -35,43 +36,70 @@ func::FuncOp mpt::detail::findStepFunction(ModuleOp module, StringRef name,
   return function;
 }
 
-BlockArgument mpt::detail::getNamedArgument(func::FuncOp function,
-                                            StringRef name) {
-  for (BlockArgument argument : function.getArguments())
-    if (auto attribute = function.getArgAttrOfType<StringAttr>(
-            argument.getArgNumber(), kNameAttr))
-      if (attribute.getValue() == name)
-        return argument;
-  return {};
+StepEditor::StepEditor(func::FuncOp function) : function(function) {
+  Attribute none = DictionaryAttr::get(function.getContext());
+  argumentAttributes.assign(function.getNumArguments(), none);
+  resultAttributes.assign(function.getNumResults(), none);
+  if (ArrayAttr given = function.getArgAttrsAttr())
+    argumentAttributes.assign(given.begin(), given.end());
+  if (ArrayAttr given = function.getResAttrsAttr())
+    resultAttributes.assign(given.begin(), given.end());
+  for (auto [argument, attributes] :
+       llvm::zip_equal(function.getArguments(), argumentAttributes))
+    if (auto name = cast<DictionaryAttr>(attributes).getAs<StringAttr>(kNameAttr))
+      arguments.try_emplace(name.getValue(), argument);
 }
 
-BlockArgument mpt::detail::addStepArgument(func::FuncOp function, Type type,
-                                           StringRef name, StringRef role,
-                                           DictionaryAttr init) {
+BlockArgument StepEditor::addArgument(Type type, StringRef name, StringRef role,
+                                      DictionaryAttr init) {
   Builder builder(function.getContext());
   SmallVector<NamedAttribute> attributes = {
       builder.getNamedAttr(kNameAttr, builder.getStringAttr(name)),
       builder.getNamedAttr(kRoleAttr, builder.getStringAttr(role))};
   if (init)
     attributes.push_back(builder.getNamedAttr(kInitAttr, init));
-  unsigned index = function.getNumArguments();
-  (void)function.insertArgument(index, type, builder.getDictionaryAttr(attributes),
-                                function.getLoc());
-  return function.getArgument(index);
+  argumentAttributes.push_back(builder.getDictionaryAttr(attributes));
+  BlockArgument argument =
+      function.getBody().front().addArgument(type, function.getLoc());
+  arguments.try_emplace(name, argument);
+  return argument;
 }
 
-void mpt::detail::addStepResult(func::FuncOp function, Value value,
-                                StringRef name, StringRef updates) {
+void StepEditor::addResult(Value value, StringRef name, StringRef updates) {
   Builder builder(function.getContext());
   SmallVector<NamedAttribute> attributes = {
       builder.getNamedAttr(kNameAttr, builder.getStringAttr(name))};
   if (!updates.empty())
     attributes.push_back(
         builder.getNamedAttr(kUpdatesAttr, builder.getStringAttr(updates)));
-  (void)function.insertResult(function.getNumResults(), value.getType(),
-                              builder.getDictionaryAttr(attributes));
+  resultAttributes.push_back(builder.getDictionaryAttr(attributes));
+  added.push_back(value);
+}
+
+void StepEditor::removeResults(llvm::function_ref<bool(Value)> isRemoved) {
   Operation *terminator = function.getBody().front().getTerminator();
-  terminator->insertOperands(terminator->getNumOperands(), value);
+  llvm::BitVector removed(terminator->getNumOperands());
+  SmallVector<Attribute> kept;
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    if (isRemoved(value))
+      removed.set(i);
+    else
+      kept.push_back(resultAttributes[i]);
+  }
+  kept.append(resultAttributes.begin() + removed.size(), resultAttributes.end());
+  resultAttributes = std::move(kept);
+  terminator->eraseOperands(removed);
+}
+
+void StepEditor::finish() {
+  Block &block = function.getBody().front();
+  Operation *terminator = block.getTerminator();
+  terminator->insertOperands(terminator->getNumOperands(), added);
+  Builder builder(function.getContext());
+  function.setFunctionTypeAttr(TypeAttr::get(builder.getFunctionType(
+      block.getArgumentTypes(), terminator->getOperandTypes())));
+  function.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
+  function.setResAttrsAttr(builder.getArrayAttr(resultAttributes));
 }
 
 DictionaryAttr mpt::detail::getZerosInit(MLIRContext *context) {

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mpt::detail {
 
@@ -20,19 +21,34 @@ namespace mpt::detail {
 mlir::func::FuncOp findStepFunction(mlir::ModuleOp module, llvm::StringRef name,
                                     llvm::StringRef pass);
 
-/// The argument whose `mpt.name` is `name`, or null.
-mlir::BlockArgument getNamedArgument(mlir::func::FuncOp function,
-                                     llvm::StringRef name);
+/// Adds arguments and results to a step. Function type and attributes follow in
+/// `finish`, once, so that adding many is linear.
+class StepEditor {
+public:
+  explicit StepEditor(mlir::func::FuncOp function);
 
-/// Adds an argument of a step with its attributes; `init` may be null.
-mlir::BlockArgument addStepArgument(mlir::func::FuncOp function, mlir::Type type,
-                                    llvm::StringRef name, llvm::StringRef role,
-                                    mlir::DictionaryAttr init);
+  /// The argument whose `mpt.name` is `name`, or null.
+  mlir::BlockArgument getArgument(llvm::StringRef name) const {
+    return arguments.lookup(name);
+  }
+  /// Adds an argument with its attributes; `init` may be null.
+  mlir::BlockArgument addArgument(mlir::Type type, llvm::StringRef name,
+                                  llvm::StringRef role, mlir::DictionaryAttr init);
+  /// Adds `value` to what the function returns, as `name` and, if `updates` is
+  /// not empty, as the next value of that argument.
+  void addResult(mlir::Value value, llvm::StringRef name,
+                 llvm::StringRef updates = "");
+  /// Removes the results that `isRemoved` accepts, among those not added here.
+  void removeResults(llvm::function_ref<bool(mlir::Value)> isRemoved);
+  /// Gives the function its new type. Must be called last.
+  void finish();
 
-/// Adds `value` to what the function returns, as `name` and, if `updates` is
-/// not empty, as the next value of that argument.
-void addStepResult(mlir::func::FuncOp function, mlir::Value value,
-                   llvm::StringRef name, llvm::StringRef updates = "");
+private:
+  mlir::func::FuncOp function;
+  llvm::StringMap<mlir::BlockArgument> arguments;
+  llvm::SmallVector<mlir::Attribute> argumentAttributes, resultAttributes;
+  llvm::SmallVector<mlir::Value> added;
+};
 
 /// A dictionary for `mpt.init`.
 mlir::DictionaryAttr getZerosInit(mlir::MLIRContext *context);

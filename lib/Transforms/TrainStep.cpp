@@ -41,10 +41,10 @@ private:
   LogicalResult run();
   LogicalResult checkOptions();
   /// Checks that `name` is a parameter that an optimizer can update.
-  LogicalResult checkParameter(func::FuncOp step, StringAttr name, Type gradient);
+  LogicalResult checkParameter(func::FuncOp step, const StepEditor &editor,
+                               StringAttr name, Type gradient);
   /// Removes the results `grad.*` that autodiff added.
-  void removeGradientResults(func::FuncOp step, GradientsOp gradients);
-  void buildOptimizer(OpBuilder &builder, func::FuncOp step,
+  void buildOptimizer(OpBuilder &builder, func::FuncOp step, StepEditor &editor,
                       BlockArgument parameter, StringRef name, Value gradient,
                       Value lr, Value count);
   double getWeightDecay(func::FuncOp step, BlockArgument parameter);
@@ -79,17 +79,6 @@ LogicalResult TrainStepPass::checkOptions() {
   return success();
 }
 
-void TrainStepPass::removeGradientResults(func::FuncOp step,
-                                          GradientsOp gradients) {
-  Operation *terminator = step.getBody().front().getTerminator();
-  llvm::BitVector removed(step.getNumResults());
-  for (unsigned i = 0; i < step.getNumResults(); ++i)
-    if (terminator->getOperand(i).getDefiningOp() == gradients)
-      removed.set(i);
-  (void)step.eraseResults(removed);
-  terminator->eraseOperands(removed);
-}
-
 double TrainStepPass::getWeightDecay(func::FuncOp step, BlockArgument parameter) {
   auto wanted =
       step.getArgAttrOfType<BoolAttr>(parameter.getArgNumber(), "mpt.decay");
@@ -100,6 +89,7 @@ double TrainStepPass::getWeightDecay(func::FuncOp step, BlockArgument parameter)
 }
 
 void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
+                                   StepEditor &editor,
                                    BlockArgument parameter, StringRef name,
                                    Value gradient, Value lr, Value count) {
   Location loc = gradient.getLoc();
@@ -108,7 +98,7 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
   auto stateType =
       type.clone(getAccumulatorType(std::nullopt, type.getElementType()));
   auto addState = [&](StringRef suffix) {
-    return addStepArgument(step, stateType, (name + suffix).str(),
+    return editor.addArgument(stateType, (name + suffix).str(),
                            "optimizer_state", getZerosInit(&getContext()));
   };
   auto f64 = [&](double value) { return builder.getF64FloatAttr(value); };
@@ -125,9 +115,9 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
         builder, loc, types, parameter, gradient, lr, buffer, Value(),
         f64(buffer ? momentum : 0.0), f64(0.0), f64(decayed),
         buffer && nesterov ? builder.getUnitAttr() : UnitAttr());
-    addStepResult(step, update.getNewParam(), name, name);
+    editor.addResult(update.getNewParam(), name, name);
     if (buffer)
-      addStepResult(step, update.getNewMomentumBuffer(),
+      editor.addResult(update.getNewMomentumBuffer(),
                     (name + ".momentum_buffer").str(),
                     (name + ".momentum_buffer").str());
     return;
@@ -139,11 +129,11 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
                                TypeRange{type, stateType, stateType}, parameter,
                                gradient, lr, average, square, count, Value(),
                                f64(beta1), f64(beta2), f64(eps), f64(decayed));
-    addStepResult(step, update.getNewParam(), name, name);
+    editor.addResult(update.getNewParam(), name, name);
     for (auto [value, suffix] :
          {std::pair<Value, StringRef>{update.getNewExpAvg(), ".exp_avg"},
           {update.getNewExpAvgSq(), ".exp_avg_sq"}})
-      addStepResult(step, value, (name + suffix).str(), (name + suffix).str());
+      editor.addResult(value, (name + suffix).str(), (name + suffix).str());
   };
   if (optimizer == "adam")
     build(AdamOp());
@@ -151,9 +141,10 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
     build(AdamWOp());
 }
 
-LogicalResult TrainStepPass::checkParameter(func::FuncOp step, StringAttr name,
-                                            Type gradient) {
-  BlockArgument parameter = getNamedArgument(step, name.getValue());
+LogicalResult TrainStepPass::checkParameter(func::FuncOp step,
+                                            const StepEditor &editor,
+                                            StringAttr name, Type gradient) {
+  BlockArgument parameter = editor.getArgument(name.getValue());
   if (!parameter)
     return step.emitError("mpt-train-step: no argument named ")
            << name << ", which mpt.gradients names";
@@ -178,21 +169,23 @@ LogicalResult TrainStepPass::run() {
     return step.emitError("mpt-train-step: expected one mpt.gradients op, found ")
            << markers.size() << "; run --mpt-autodiff first";
   GradientsOp marker = markers.front();
+  StepEditor editor(step);
   for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), marker.getInputs()))
-    if (failed(checkParameter(step, cast<StringAttr>(name), gradient.getType())))
+    if (failed(checkParameter(step, editor, cast<StringAttr>(name), gradient.getType())))
       return failure();
   for (StringRef taken : {"step", "lr"})
-    if (getNamedArgument(step, taken))
+    if (editor.getArgument(taken))
       return step.emitError("mpt-train-step: the function has an argument named '")
              << taken << "' already; was this pass run before?";
   auto counter = RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
-  if (BlockArgument attempt = getNamedArgument(step, "attempt");
+  if (BlockArgument attempt = editor.getArgument("attempt");
       attempt && attempt.getType() != counter)
     return step.emitError("mpt-train-step: expected the argument named 'attempt' to "
                           "be the counter of attempts, of type ")
            << counter << ", found " << attempt.getType();
 
-  removeGradientResults(step, marker);
+  editor.removeResults(
+      [&](Value value) { return value.getDefiningOp() == marker; });
   Operation *terminator = step.getBody().front().getTerminator();
   OpBuilder builder(terminator);
   Location loc = step.getLoc();
@@ -204,31 +197,32 @@ LogicalResult TrainStepPass::run() {
     auto clip = ClipByGlobalNormOp::create(builder, loc, gradients,
                                            builder.getF64FloatAttr(clipNorm));
     gradients.assign(clip.getClipped().begin(), clip.getClipped().end());
-    addStepResult(step, clip.getNorm(), "grad_norm");
+    editor.addResult(clip.getNorm(), "grad_norm");
   }
 
   Value one = ConstantOp::create(
       builder, loc, i64Scalar,
       DenseElementsAttr::get(i64Scalar, builder.getI64IntegerAttr(1)));
-  BlockArgument count = addStepArgument(step, i64Scalar, "step", "optimizer_state",
+  BlockArgument count = editor.addArgument(i64Scalar, "step", "optimizer_state",
                                         getZerosInit(&getContext()));
   Value nextCount = AddOp::create(builder, loc, i64Scalar, count, one);
-  BlockArgument attempt = getNamedArgument(step, "attempt");
+  BlockArgument attempt = editor.getArgument("attempt");
   if (!attempt)
-    attempt = addStepArgument(step, i64Scalar, "attempt", "rng",
+    attempt = editor.addArgument(i64Scalar, "attempt", "rng",
                               getZerosInit(&getContext()));
   Value nextAttempt = AddOp::create(builder, loc, i64Scalar, attempt, one);
   BlockArgument rate =
-      addStepArgument(step, f32Scalar, "lr", "schedule",
+      editor.addArgument(f32Scalar, "lr", "schedule",
                       getConstantInit(&getContext(), lr));
 
   for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), gradients)) {
     StringRef text = cast<StringAttr>(name).getValue();
-    buildOptimizer(builder, step, getNamedArgument(step, text), text, gradient,
+    buildOptimizer(builder, step, editor, editor.getArgument(text), text, gradient,
                    rate, nextCount);
   }
-  addStepResult(step, nextCount, "step", "step");
-  addStepResult(step, nextAttempt, "attempt", "attempt");
+  editor.addResult(nextCount, "step", "step");
+  editor.addResult(nextAttempt, "attempt", "attempt");
+  editor.finish();
   return success();
 }
 

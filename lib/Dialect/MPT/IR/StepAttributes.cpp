@@ -87,6 +87,78 @@ static LogicalResult verifyInit(Operation *op, Attribute attribute) {
   return success();
 }
 
+// The verifier comes here once per attribute. What concerns all arguments or
+// results together is checked at the first one that has the attribute.
+
+/// The first of `count` for which `get` returns an attribute.
+static unsigned findFirst(unsigned count, llvm::function_ref<Attribute(unsigned)> get) {
+  unsigned i = 0;
+  while (i < count && !get(i))
+    ++i;
+  return i;
+}
+
+static LogicalResult verifyArgumentNames(FunctionOpInterface function,
+                                         unsigned index) {
+  auto nameOf = [&](unsigned i) { return function.getArgAttr(i, kNameAttr); };
+  unsigned count = function.getNumArguments();
+  if (findFirst(count, nameOf) != index)
+    return success();
+  DenseMap<Attribute, unsigned> seen;
+  for (unsigned i = index; i < count; ++i)
+    if (Attribute name = nameOf(i))
+      if (auto [it, inserted] = seen.try_emplace(name, i); !inserted)
+        return function.emitError("expected a 'mpt.name' of its own for every "
+                                  "argument, found ")
+               << name << " on arguments " << it->second << " and " << i;
+  return success();
+}
+
+static LogicalResult verifyResultNames(FunctionOpInterface function,
+                                       StringRef attribute, unsigned index) {
+  auto nameOf = [&](unsigned i) { return function.getResultAttr(i, attribute); };
+  unsigned count = function.getNumResults();
+  if (findFirst(count, nameOf) != index)
+    return success();
+  DenseMap<Attribute, unsigned> seen;
+  for (unsigned i = index; i < count; ++i)
+    if (Attribute name = nameOf(i))
+      if (auto [it, inserted] = seen.try_emplace(name, i); !inserted)
+        return function.emitError("expected a '")
+               << attribute << "' of its own for every result, found " << name
+               << " on results " << it->second << " and " << i;
+  return success();
+}
+
+static LogicalResult verifyUpdates(FunctionOpInterface function, unsigned index) {
+  auto updatesOf = [&](unsigned i) { return function.getResultAttr(i, kUpdatesAttr); };
+  unsigned count = function.getNumResults();
+  if (findFirst(count, updatesOf) != index)
+    return success();
+  if (failed(verifyResultNames(function, kUpdatesAttr, index)))
+    return failure();
+  DenseMap<Attribute, unsigned> arguments;
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    if (Attribute name = function.getArgAttr(i, kNameAttr))
+      arguments.try_emplace(name, i);
+  for (unsigned i = index; i < count; ++i) {
+    Attribute updates = updatesOf(i);
+    if (!updates)
+      continue;
+    auto argument = arguments.find(updates);
+    if (argument == arguments.end())
+      return function.emitError("expected an argument with the 'mpt.name' ")
+             << updates << ", which result " << i << " updates, found none";
+    Type expected = function.getArgumentTypes()[argument->second];
+    Type found = function.getResultTypes()[i];
+    if (expected != found)
+      return function.emitError("expected result ")
+             << i << ", which updates " << updates << ", to be of its type "
+             << expected << ", found " << found;
+  }
+  return success();
+}
+
 LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                    unsigned argIndex,
                                                    NamedAttribute attribute) {
@@ -107,14 +179,7 @@ LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
       return op->emitError("expected 'mpt.name' to be a string that is not empty, "
                            "found ")
              << attribute.getValue();
-    if (!function)
-      return success();
-    for (unsigned i = 0; i < argIndex; ++i)
-      if (function.getArgAttr(i, kNameAttr) == text)
-        return op->emitError("expected a 'mpt.name' of its own for every "
-                             "argument, found ")
-               << text << " on arguments " << i << " and " << argIndex;
-    return success();
+    return function ? verifyArgumentNames(function, argIndex) : success();
   }
   if (name == "mpt.decay" && !isa<BoolAttr>(attribute.getValue()))
     return op->emitError("expected 'mpt.decay' to be true or false, found ")
@@ -143,24 +208,6 @@ LogicalResult MPTDialect::verifyRegionResultAttribute(Operation *op, unsigned,
            << attribute.getValue();
   if (!function)
     return success();
-  for (unsigned i = 0; i < resultIndex; ++i)
-    if (function.getResultAttr(i, name) == text)
-      return op->emitError("expected a '")
-             << name << "' of its own for every result, found " << text
-             << " on results " << i << " and " << resultIndex;
-  if (name == kNameAttr)
-    return success();
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    if (function.getArgAttr(i, kNameAttr) != text)
-      continue;
-    Type expected = function.getArgumentTypes()[i];
-    Type found = function.getResultTypes()[resultIndex];
-    if (expected == found)
-      return success();
-    return op->emitError("expected result ")
-           << resultIndex << ", which updates " << text << ", to be of its type "
-           << expected << ", found " << found;
-  }
-  return op->emitError("expected an argument with the 'mpt.name' ")
-         << text << ", which result " << resultIndex << " updates, found none";
+  return name == kNameAttr ? verifyResultNames(function, kNameAttr, resultIndex)
+                           : verifyUpdates(function, resultIndex);
 }

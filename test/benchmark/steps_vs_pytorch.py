@@ -1,0 +1,224 @@
+"""Time and memory of a training step, MPT against PyTorch on the CPU.
+
+    steps_vs_pytorch.py BUILD_DIR [--threads 2] [--rounds 5] [--steps 20]
+                        [--only sincos,digits,gpt] [--no-compile]
+
+Both train the networks of docs/examples with the same batch and optimizer.
+Rounds are interleaved, so that noise of the machine meets all; the figure is
+the median over rounds of the round's median time of a step. Memory of PyTorch
+is the most that its allocator held at once during two steps, parameters and
+optimizer state included; that of MPT is arena plus state. Needs torch, numpy
+and scikit-learn from PyPI.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+EXAMPLES = os.path.join(ROOT, "docs", "examples")
+
+
+class SinCos(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.trunk = nn.ModuleList([nn.Linear(1, 150), nn.Linear(150, 150), nn.Linear(150, 150)])
+        self.heads = nn.ModuleList(
+            [nn.Sequential(nn.Linear(150, 150), nn.ReLU(), nn.Linear(150, 1)) for _ in range(2)]
+        )
+
+    def forward(self, x, sin, cos):
+        for layer in self.trunk:
+            x = F.relu(layer(x))
+        return F.mse_loss(self.heads[0](x).float(), sin) + F.mse_loss(self.heads[1](x).float(), cos)
+
+
+class Digits(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c0, self.c1 = nn.Conv2d(1, 16, 3, padding=1), nn.Conv2d(16, 32, 3, padding=1)
+        self.d0, self.d1 = nn.Linear(128, 64), nn.Linear(64, 10)
+
+    def forward(self, x, y):
+        x = F.max_pool2d(F.relu(self.c0(x)), 2)
+        x = F.max_pool2d(F.relu(self.c1(x)), 2)
+        x = self.d1(F.relu(self.d0(x.flatten(1))))
+        return F.cross_entropy(x.float(), y)
+
+
+class Block(nn.Module):
+    def __init__(self, c, heads):
+        super().__init__()
+        self.heads = heads
+        self.n0, self.n1 = nn.LayerNorm(c), nn.LayerNorm(c)
+        self.qkv, self.proj = nn.Linear(c, 3 * c), nn.Linear(c, c)
+        self.up, self.down = nn.Linear(c, 4 * c), nn.Linear(4 * c, c)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = (
+            p.view(b, t, self.heads, c // self.heads).transpose(1, 2)
+            for p in self.qkv(self.n0(x)).split(c, dim=2)
+        )
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.proj(y.transpose(1, 2).reshape(b, t, c))
+        return x + self.down(F.gelu(self.up(self.n1(x)), approximate="tanh"))
+
+
+class GPT(nn.Module):
+    def __init__(self, layers=4, c=128, heads=4, context=64, vocabulary=96):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocabulary, c), nn.Embedding(context, c)
+        self.blocks = nn.ModuleList([Block(c, heads) for _ in range(layers)])
+        self.last, self.head = nn.LayerNorm(c), nn.Linear(c, vocabulary)
+
+    def forward(self, x, y):
+        h = self.tokens(x) + self.positions.weight
+        for block in self.blocks:
+            h = block(h)
+        logits = self.head(self.last(h))
+        return F.cross_entropy(logits.flatten(0, 1).float(), y.flatten())
+
+
+def adam(parameters):
+    return torch.optim.Adam(parameters, lr=0.01, fused=True)
+
+
+def adamw(parameters):
+    return torch.optim.AdamW(parameters, lr=1e-3, weight_decay=0.1, fused=True)
+
+
+CASES = {
+    "sincos": dict(
+        model=SinCos,
+        batch=lambda: (torch.randn(20000, 1), torch.randn(20000, 1), torch.randn(20000, 1)),
+        optimizer=adam,
+        clip=None,
+        options=["--optimizer=adam", "--lr=0.01"],
+        data=lambda d: [f"x={d}/x.npy", f"sin={d}/sin.npy", f"cos={d}/cos.npy"],
+    ),
+    "digits": dict(
+        model=Digits,
+        batch=lambda: (torch.randn(64, 1, 8, 8), torch.randint(0, 10, (64,))),
+        optimizer=adam,
+        clip=None,
+        options=["--optimizer=adam", "--lr=0.002", "--batch=64", "--function=loss"],
+        data=lambda d: [f"x={d}/train_x.npy", f"y={d}/train_y.npy"],
+    ),
+    "gpt": dict(
+        model=GPT,
+        batch=lambda: (torch.randint(0, 96, (16, 64)), torch.randint(0, 96, (16, 64))),
+        optimizer=adamw,
+        clip=1.0,
+        options=["--optimizer=adamw weight-decay=0.1 clip-norm=1", "--lr=1e-3", "--batch=16"],
+        data=lambda d: [f"x={d}/x.npy", f"y={d}/y.npy"],
+    ),
+}
+
+
+class TorchStep:
+    """One training step of PyTorch as a function without arguments."""
+
+    def __init__(self, case, precision, compiled):
+        torch.manual_seed(0)
+        self.model = case["model"]()
+        self.optimizer = case["optimizer"](self.model.parameters())
+        self.batch, self.clip = case["batch"](), case["clip"]
+        self.low = {"bf16": torch.bfloat16, "f16": torch.float16}.get(precision)
+        self.forward = torch.compile(self.model) if compiled else self.model
+
+    def __call__(self):
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", dtype=self.low or torch.bfloat16, enabled=self.low is not None):
+            loss = self.forward(*self.batch)
+        loss.backward()
+        if self.clip:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        self.optimizer.step()
+        return loss.item()
+
+    def time(self, steps):
+        times = []
+        for _ in range(steps):
+            start = time.perf_counter()
+            self()
+            times.append(time.perf_counter() - start)
+        return 1e3 * statistics.median(times)
+
+
+def torch_peak_bytes(case, precision):
+    """The most bytes that PyTorch's CPU allocator held during two steps."""
+    with torch.profiler.profile(profile_memory=True) as profile:
+        step = TorchStep(case, precision, compiled=False)
+        step(), step()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace.json")
+        profile.export_chrome_trace(path)
+        with open(path) as file:
+            events = json.load(file)["traceEvents"]
+    return max(e["args"]["Total Allocated"] for e in events if e.get("name") == "[memory]")
+
+
+def mpt_run(build, name, case, data, precision, threads, steps):
+    command = [os.path.join(build, "bin", "mpt-run"), os.path.join(EXAMPLES, name, name + ".mlir")]
+    for item in case["data"](data):
+        command += ["--data", item]
+    command += case["options"]
+    command += [f"--precision={precision}", f"--threads={threads}", f"--steps={steps}",
+                "--progress=none"]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    row = re.search(rf"^{precision} +(\d+) +(\S+) +(\S+) +(\d+)", output, re.M)
+    return float(row[3]), int(row[4])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--only", default=",".join(CASES))
+    parser.add_argument("--no-compile", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    print(f"torch {torch.__version__}, {options.threads} threads")
+    print("network  step                    ms   bytes      ")
+    for name in options.only.split(","):
+        case = CASES[name]
+        data = os.path.join(options.build, "benchmark", name)
+        subprocess.run([sys.executable, os.path.join(EXAMPLES, name, "make_data.py"), data],
+                       check=True)
+        contenders = {}
+        for precision in ("f32", "bf16"):
+            for compiled in (False,) if options.no_compile else (False, True):
+                label = f"torch {precision} {'compile' if compiled else 'eager'}"
+                contenders[label] = TorchStep(case, precision, compiled)
+                contenders[label].time(3)
+        times, peaks = {}, {}
+        for precision in ("f32", "bf16"):
+            peaks[f"torch {precision} eager"] = torch_peak_bytes(case, precision)
+        for _ in range(options.rounds):
+            for label, step in contenders.items():
+                times.setdefault(label, []).append(step.time(options.steps))
+            for precision in ("f32", "f16", "bf16"):
+                label = f"mpt {precision}"
+                ms, peaks[label] = mpt_run(options.build, name, case, data, precision,
+                                           options.threads, options.steps)
+                times.setdefault(label, []).append(ms)
+        for label, rounds in times.items():
+            print(f"{name:8} {label:20} {statistics.median(rounds):8.2f} {peaks.get(label, ''):>11}",
+                  flush=True)
+
+
+if __name__ == "__main__":
+    main()
