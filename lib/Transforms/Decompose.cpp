@@ -98,7 +98,11 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
     });
     if (dynamic.wasInterrupted())
       return signalPassFailure();
-    if (failed(applyPatternsGreedily(getOperation(), patterns)))
+    // The terminator is revisited for every result that is replaced, and folding
+    // looks at all of its operands each time.
+    GreedyRewriteConfig config;
+    config.enableFolding(false);
+    if (failed(applyPatternsGreedily(getOperation(), patterns, config)))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
