@@ -112,7 +112,7 @@ mpt::createReferenceEngine(OwningOpRef<ModuleOp> module, StringRef name,
         return host.takeError();
       hostResults.push_back(std::move(*host));
     }
-    return std::move(hostResults);
+    return hostResults;
   };
   DiagnosticText diagnostics(context);
   FailureOr<std::unique_ptr<StepEngine>> engine =

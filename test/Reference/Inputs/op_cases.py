@@ -79,6 +79,7 @@ def unary_cases(random):
         "exp": [NAN, INF, 0, 1, 1, math.e],
         "abs": [NAN, INF, INF, 0, 0, 1],
         "reciprocal": [NAN, 0, 0, INF, -INF, 1],
+        "sign": [NAN, 1, -1, 0, 0, 1],
     }.items():
         yield Case(name, [special], [("f32", np.array(want))])
     yield Case("log", [("f32", np.array([0.0, -1.0, INF]))], [("f32", np.array([-INF, NAN, INF]))])
@@ -170,6 +171,7 @@ def cast_cases(random):
         yield Case("cast", [(a, finite)], [("i1", finite != 0)])
     x = ("f32", np.array([300.0, -300.0, NAN, INF, -INF]))
     yield Case("cast", [x], [("i8", np.array([127, -128, 0, 127, -128]))])
+    yield Case("cast", [x], [("i1", np.array([1, 1, 1, 1, 1]))])
     top = 2**63 - 1
     yield Case("cast", [x], [("i64", np.array([300, -300, 0, top, -top - 1]))])
     n = ("i32", np.array([0, 1, -1, 257, -(2**31), 2**31 - 1, 2**24 + 1, 65519, 65520]))

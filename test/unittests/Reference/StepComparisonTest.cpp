@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Loss and gradients of the examples' networks, compiled and interpreted, in
-/// f32, bf16 and f16. (Single ops are held to elementwise bounds in
+/// Loss, gradients and whole steps of the examples' networks, compiled and
+/// interpreted, in f32, bf16 and f16. (Single ops are held to elementwise bounds in
 /// test/Reference/cpu.test.)
 ///
 /// The bound. Let got be the compiled result, want the oracle's in Storage mode,
@@ -111,7 +111,8 @@ protected:
     return module;
   }
 
-  /// Loss and gradients; the same state and data for every engine.
+  /// The results of one run and, as "state:<name>", what it updates; the same
+  /// first state and data for every engine.
   Results run(const Network &network,
               llvm::Expected<std::unique_ptr<StepEngine>> engine) {
     if (!engine) {
@@ -144,6 +145,10 @@ protected:
       ADD_FAILURE() << llvm::toString(results.takeError());
       return {};
     }
+    for (const ResultInfo &info : (*engine)->getResults())
+      if (!info.updates.empty())
+        (*results)["state:" + info.updates] =
+            llvm::cantFail((*engine)->readState(info.updates));
     return std::move(*results);
   }
 
@@ -159,6 +164,8 @@ protected:
 
   void compareWithCompiled(const Network &network, const std::string &passes,
                            double storageUnit);
+  void compareSteps(const Network &network, const std::string &precision,
+                    double storageUnit, bool takesStep);
 
   MLIRContext context;
 };
@@ -179,6 +186,14 @@ double distance(const HostTensor &a, const HostTensor &b) {
   return std::sqrt(sum);
 }
 
+double getBound(const Network &network, const HostTensor &want,
+                const HostTensor &exact, double storageUnit) {
+  const double accumulatorUnit = 0x1p-24, lambda = 4.0;
+  double terms = static_cast<double>(network.longestSum);
+  double factor = 2.0 + lambda * std::sqrt(terms) * accumulatorUnit / storageUnit;
+  return factor * std::max(distance(want, exact), storageUnit * norm(exact));
+}
+
 void StepComparisonTest::compareWithCompiled(const Network &network,
                                              const std::string &passes,
                                              double storageUnit) {
@@ -191,18 +206,12 @@ void StepComparisonTest::compareWithCompiled(const Network &network,
   Results exact = interpret(network, passes, reference::Mode::Float64);
   ASSERT_EQ(got.size(), want.size());
   ASSERT_GT(want.size(), 8u);
-  const double accumulatorUnit = std::ldexp(1.0, -24), lambda = 4.0;
-  double factor = 2.0 + lambda *
-                            std::sqrt(static_cast<double>(network.longestSum)) *
-                            accumulatorUnit / storageUnit;
   for (const auto &entry : want) {
     llvm::StringRef name = entry.first();
     ASSERT_TRUE(got.count(name) && exact.count(name)) << name.str();
     EXPECT_FALSE(got[name].findNonFinite()) << name.str();
-    double error = distance(got[name], want[name]);
-    double bound = factor * std::max(distance(want[name], exact[name]),
-                                     storageUnit * norm(exact[name]));
-    EXPECT_LE(error, bound) << network.file << passes << " " << name.str();
+    EXPECT_LE(distance(got[name], want[name]),
+              getBound(network, want[name], exact[name], storageUnit)) << network.file << passes << " " << name.str();
   }
 }
 
@@ -228,6 +237,80 @@ TEST_F(StepComparisonTest, GPTBF16) {
 }
 TEST_F(StepComparisonTest, GPTF16) {
   compareWithCompiled(kGPT, ",mpt-autocast{type=f16}", kF16);
+}
+
+//===----------------------------------------------------------------------===//
+// Whole steps
+//===----------------------------------------------------------------------===//
+
+constexpr double kLearningRate = 0.25;
+
+/// With momentum from a zero buffer the new buffer is the clipped gradient and
+/// has a gradient's bound; the new parameter's is the learning rate times that
+/// and, as it is f32 itself, one rounding. Counters and the scale agree exactly.
+void StepComparisonTest::compareSteps(const Network &network,
+                                      const std::string &precision,
+                                      double storageUnit, bool takesStep) {
+  std::string passes =
+      ",mpt-train-step{function=loss optimizer=momentum lr=0.25 clip-norm=0.5}" +
+      precision;
+  auto module = load(network, passes);
+  ASSERT_TRUE(module);
+  Results got = run(network, createJITEngine(std::move(module), "loss", {2, false}));
+  Results want = interpret(network, passes, reference::Mode::Storage);
+  Results exact = interpret(network, passes, reference::Mode::Float64);
+  ASSERT_EQ(got.size(), want.size());
+  const std::string suffix = ".momentum_buffer";
+  unsigned buffers = 0;
+  for (const auto &entry : want) {
+    llvm::StringRef name = entry.first();
+    ASSERT_TRUE(got.count(name) && exact.count(name)) << name.str();
+    double error = distance(got[name], entry.second);
+    std::string buffer = name.str() + suffix;
+    if (!takesStep && name.starts_with("state:") && name != "state:loss_scale") {
+      // Nothing has changed, so nothing was rounded.
+      ++buffers;
+      EXPECT_TRUE(got[name] == entry.second) << network.file << " " << name.str();
+    } else if (name.ends_with(suffix) || name == "loss" ||
+               (name == "grad_norm" && takesStep)) {
+      ++buffers;
+      EXPECT_LE(error, getBound(network, entry.second, exact[name], storageUnit))
+          << network.file << precision << " " << name.str();
+      EXPECT_GT(norm(got[name]), 0.0) << name.str();
+    } else if (want.count(buffer)) {
+      EXPECT_LE(error, kLearningRate * getBound(network, want[buffer], exact[buffer],
+                                                storageUnit) +
+                           0x1p-23 * norm(entry.second))
+          << network.file << precision << " " << name.str();
+    } else if (name != "grad_norm") {
+      EXPECT_TRUE(got[name] == entry.second)
+          << network.file << precision << " " << name.str();
+    }
+  }
+  EXPECT_GT(buffers, 8u);
+}
+
+TEST_F(StepComparisonTest, StepsF32) {
+  compareSteps(kSinCos, "", kF32, true);
+  compareSteps(kDigits, "", kF32, true);
+}
+TEST_F(StepComparisonTest, StepsBF16) {
+  std::string passes = ",mpt-master-weights,mpt-autocast{type=bf16}";
+  compareSteps(kSinCos, passes, kBF16, true);
+  compareSteps(kDigits, passes, kBF16, true);
+}
+TEST_F(StepComparisonTest, StepsF16) {
+  std::string passes = ",mpt-master-weights,mpt-loss-scale{mode=dynamic "
+                       "init-scale=1024},mpt-autocast{type=f16}";
+  compareSteps(kSinCos, passes, kF16, true);
+  compareSteps(kDigits, passes, kF16, true);
+}
+/// With a scale that overflows f16 both leave the state alone.
+TEST_F(StepComparisonTest, SkippedStepsF16) {
+  std::string passes = ",mpt-master-weights,mpt-loss-scale{mode=dynamic "
+                       "init-scale=1e30},mpt-autocast{type=f16}";
+  compareSteps(kSinCos, passes, kF16, false);
+  compareSteps(kDigits, passes, kF16, false);
 }
 
 //===----------------------------------------------------------------------===//
