@@ -37,6 +37,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mpt/ExecutionEngine/Initializers.h"
 #include "mpt/ExecutionEngine/JITEngine.h"
+#include "mpt/ExecutionEngine/StepSignature.h"
 #include "mpt/InitAll.h"
 #include "mpt/Reference/ReferenceEngine.h"
 #include "mpt/Support/Philox.h"
@@ -73,6 +74,21 @@ std::string replaceAll(std::string text, llvm::StringRef from,
        at += to.size())
     text.replace(at, from.size(), to.str());
   return text;
+}
+
+/// The first value of a state argument, or data for an input.
+HostTensor makeArgument(const Network &network, const TensorInfo &info) {
+  HostTensor tensor = llvm::cantFail(HostTensor::create(info.type, info.shape));
+  if (isStateRole(info.role)) {
+    llvm::cantFail(initializeTensor(tensor, *info.init, 1, info.name));
+    return tensor;
+  }
+  for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
+    uint32_t word = philoxBlock(7, info.role == Role::Target, 0, i / 4)[i % 4];
+    tensor.setElement(i, isFloatType(info.type) ? std::ldexp(word, -30) - 2.0
+                                                : word % network.classes);
+  }
+  return tensor;
 }
 
 class StepComparisonTest : public ::testing::Test {
@@ -122,17 +138,10 @@ protected:
     std::vector<HostTensor> data;
     std::vector<std::string> names;
     for (const TensorInfo &info : (*engine)->getArguments()) {
-      HostTensor tensor = llvm::cantFail(HostTensor::create(info.type, info.shape));
+      HostTensor tensor = makeArgument(network, info);
       if (isStateRole(info.role)) {
-        llvm::cantFail(initializeTensor(tensor, *info.init, 1, info.name));
         llvm::cantFail((*engine)->writeState(info.name, tensor));
         continue;
-      }
-      for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
-        uint32_t word = philoxBlock(7, info.role == Role::Target, 0, i / 4)[i % 4];
-        tensor.setElement(i, isFloatType(info.type)
-                                 ? std::ldexp(word, -30) - 2.0
-                                 : word % network.classes);
       }
       names.push_back(info.name);
       data.push_back(std::move(tensor));
@@ -237,6 +246,63 @@ TEST_F(StepComparisonTest, GPTBF16) {
 }
 TEST_F(StepComparisonTest, GPTF16) {
   compareWithCompiled(kGPT, ",mpt-autocast{type=f16}", kF16);
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+/// The loss in f64 along the gradient g changes by |g| per unit of length. The
+/// central difference errs by h^2 times the third derivative and, where a ReLU or
+/// a maximum changes its mind within h, by about h.
+TEST_F(StepComparisonTest, WholeGradients) {
+  for (const Network &network : {kSinCos, kDigits, kGPT}) {
+    auto module = load(network, "");
+    ASSERT_TRUE(module);
+    auto function = module->lookupSymbol<func::FuncOp>("loss");
+    auto signature = readStepSignature(function);
+    ASSERT_TRUE(succeeded(signature));
+    std::vector<reference::Tensor> arguments;
+    for (auto [info, type] :
+         llvm::zip_equal(signature->arguments, function.getArgumentTypes())) {
+      HostTensor host = makeArgument(network, info);
+      reference::Tensor tensor;
+      tensor.elementType = getElementTypeOrSelf(type);
+      tensor.shape.assign(info.shape.begin(), info.shape.end());
+      for (int64_t i = 0; i < host.getNumElements(); ++i)
+        if (tensor.isFloat())
+          tensor.floats.push_back(host.getElement(i));
+        else
+          tensor.ints.push_back(static_cast<int64_t>(host.getElement(i)));
+      arguments.push_back(std::move(tensor));
+    }
+    auto evaluate = [&] {
+      return *reference::interpret(function, arguments, reference::Mode::Float64);
+    };
+    // Results are the loss and the parameters' gradients in order.
+    std::vector<reference::Tensor> at = evaluate();
+    double square = 0.0;
+    for (const reference::Tensor &gradient : llvm::drop_begin(at))
+      for (double value : gradient.floats)
+        square += value * value;
+    double length = std::sqrt(square);
+    auto move = [&](double distance) {
+      size_t next = 1;
+      for (auto [info, argument] : llvm::zip_equal(signature->arguments, arguments))
+        if (info.role == Role::Parameter) {
+          const reference::Tensor &gradient = at[next++];
+          for (auto [x, slope] : llvm::zip_equal(argument.floats, gradient.floats))
+            x += distance / length * slope;
+        }
+      EXPECT_EQ(next, at.size());
+    };
+    constexpr double h = 1e-5;
+    move(h);
+    double above = evaluate()[0].floats[0];
+    move(-2 * h);
+    double below = evaluate()[0].floats[0];
+    EXPECT_NEAR((above - below) / (2 * h), length, 1e-5 * length) << network.file;
+  }
 }
 
 //===----------------------------------------------------------------------===//
