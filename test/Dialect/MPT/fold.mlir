@@ -308,6 +308,24 @@ func.func @broadcast_stays(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<0x4xf32>
   return %a, %b, %c : tensor<?xf32>, tensor<0x4xf32>, tensor<2x2xf32>
 }
 
+// Bits and bytes move like words; no elements are no elements.
+// CHECK-LABEL: func @narrow_constants
+//   CHECK-DAG: %[[A:.*]] = mpt.constant dense<true> : tensor<9xi1>
+//   CHECK-DAG: %[[B:.*]] = mpt.constant dense<true> : tensor<3x3xi1>
+//   CHECK-DAG: %[[C:.*]] = mpt.constant dense<1.500000e+00> : tensor<2x1xf8E4M3FN>
+//   CHECK-DAG: %[[D:.*]] = mpt.constant dense<> : tensor<4x0xf32>
+//       CHECK: return %[[A]], %[[B]], %[[C]], %[[D]]
+func.func @narrow_constants() -> (tensor<9xi1>, tensor<3x3xi1>, tensor<2x1xf8E4M3FN>, tensor<4x0xf32>) {
+  %true = mpt.constant dense<true> : tensor<i1>
+  %a = mpt.broadcast %true : (tensor<i1>) -> tensor<9xi1>
+  %b = mpt.reshape %a : (tensor<9xi1>) -> tensor<3x3xi1>
+  %k = mpt.constant dense<1.5> : tensor<1x2xf8E4M3FN>
+  %c = mpt.transpose %k {permutation = array<i64: 1, 0>} : (tensor<1x2xf8E4M3FN>) -> tensor<2x1xf8E4M3FN>
+  %none = mpt.constant dense<> : tensor<0x4xf32>
+  %d = mpt.reshape %none : (tensor<0x4xf32>) -> tensor<4x0xf32>
+  return %a, %b, %c, %d : tensor<9xi1>, tensor<3x3xi1>, tensor<2x1xf8E4M3FN>, tensor<4x0xf32>
+}
+
 //===----------------------------------------------------------------------===//
 // Slice, concat, pad, reduce
 //===----------------------------------------------------------------------===//

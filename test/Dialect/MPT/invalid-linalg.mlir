@@ -419,6 +419,25 @@ func.func @attention_acc(%q: tensor<2x4x16x8xf16>) {
 
 // -----
 
+// A cache of keys longer than the queries is fine; a shorter one leaves rows
+// without any.
+func.func @attention_causal(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x12x8xf32>) {
+  %y, %lse = mpt.attention %k, %q, %q {causal} : (tensor<2x4x12x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>) -> (tensor<2x4x12x8xf32>, tensor<2x4x12xf32>)
+  // expected-error @+1 {{'mpt.attention' op expected at least as many keys as queries with 'causal', found 12 and 16}}
+  %z, %lse2 = mpt.attention %q, %k, %k {causal} : (tensor<2x4x16x8xf32>, tensor<2x4x12x8xf32>, tensor<2x4x12x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_causal(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x12x8xf32>, %l: tensor<2x4x16xf32>) {
+  // expected-error @+1 {{'mpt.attention_grad' op expected at least as many keys as queries with 'causal', found 12 and 16}}
+  %dq, %dk, %dv = mpt.attention_grad %q, %q, %k, %k, %q, %l {causal} : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x12x8xf32>, tensor<2x4x12x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x12x8xf32>, tensor<2x4x12x8xf32>)
+  return
+}
+
+// -----
+
 func.func @attention_result(%q: tensor<2x4x16x8xf32>, %v: tensor<2x4x16x6xf32>) {
   // expected-error @+2 {{inferred type(s) 'tensor<2x4x16x6xf32>', 'tensor<2x4x16xf32>' are incompatible with return type(s) of operation 'tensor<2x4x16x8xf32>', 'tensor<2x4x16xf32>'}}
   // expected-error @+1 {{'mpt.attention' op failed to infer returned types}}

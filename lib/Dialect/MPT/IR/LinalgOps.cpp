@@ -237,7 +237,8 @@ LogicalResult Conv2DFilterGradOp::verify() {
 
 /// Shapes of query, key and value.
 static LogicalResult verifyAttention(Operation *op, Value query, Value key,
-                                     Value value, std::optional<Type> accType) {
+                                     Value value, bool causal,
+                                     std::optional<Type> accType) {
   ArrayRef<int64_t> q = getTensor(query).getShape();
   ArrayRef<int64_t> v = getTensor(value).getShape();
   if (failed(checkRank(op, query, "query", 4)) ||
@@ -249,15 +250,21 @@ static LogicalResult verifyAttention(Operation *op, Value query, Value key,
       failed(checkSameShape(op, value, "value", {q[0], q[1], v[2], v[3]},
                             "[B, H, S, E]")))
     return failure();
+  if (causal && !ShapedType::isDynamic(q[2]) && !ShapedType::isDynamic(v[2]) &&
+      v[2] < q[2])
+    return op->emitOpError("expected at least as many keys as queries with "
+                           "'causal', found ")
+           << v[2] << " and " << q[2];
   return checkAccType(op, accType, query);
 }
 
 LogicalResult AttentionOp::verify() {
-  return verifyAttention(*this, getQuery(), getKey(), getValue(), getAccType());
+  return verifyAttention(*this, getQuery(), getKey(), getValue(), getCausal(),
+                         getAccType());
 }
 
 LogicalResult AttentionGradOp::verify() {
-  if (failed(verifyAttention(*this, getQuery(), getKey(), getValue(),
+  if (failed(verifyAttention(*this, getQuery(), getKey(), getValue(), getCausal(),
                              getAccType())))
     return failure();
   Shape shape(getTensor(getQuery()).getShape());

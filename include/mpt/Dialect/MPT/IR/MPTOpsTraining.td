@@ -283,7 +283,7 @@ def MPT_CheckpointOp : MPT_Op<"checkpoint", [RecursiveMemoryEffects,
   }];
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<MPT_Tensor>:$outputs);
-  let assemblyFormat = "$body attr-dict `:` type($outputs)";
+  let assemblyFormat = "$body attr-dict (`:` type($outputs)^)?";
   let hasVerifier = 1;
 }
 
