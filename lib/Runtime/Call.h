@@ -39,6 +39,9 @@ std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThread
 /// Everything that is plain loops.
 std::unique_ptr<Call> makeSimpleCall(const Instruction &instruction);
 
+/// Poolings and their gradients.
+void runPool(const Instruction &instruction, void **buffers, int threads);
+
 /// bias and epilogue on a row of sums.
 void finishRow(float *row, const float *bias, int64_t count, int64_t epilogue);
 

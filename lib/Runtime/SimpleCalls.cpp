@@ -154,144 +154,6 @@ bool runFill(const Instruction &call, void **buffers, int, std::string &) {
   return true;
 }
 
-/// Windows of a pooling, NHWC.
-struct Pool {
-  int64_t n, h, w, c, oh, ow;
-  const int64_t *a;
-  Pool(const BufferRef &x, const BufferRef &y, const std::vector<int64_t> &ints)
-      : n(x.dims[0]), h(x.dims[1]), w(x.dims[2]), c(x.dims[3]), oh(y.dims[1]),
-        ow(y.dims[2]), a(ints.data()) {}
-  int64_t top(int64_t i) const { return i * a[2] - a[4]; }
-  int64_t left(int64_t j) const { return j * a[3] - a[6]; }
-  /// Calls body(row, column) for the elements of window (i, j) that exist.
-  template <typename Body>
-  int64_t forWindow(int64_t i, int64_t j, Body &&body) const {
-    int64_t count = 0;
-    for (int64_t y = std::max<int64_t>(top(i), 0); y < std::min(top(i) + a[0], h); ++y)
-      for (int64_t x = std::max<int64_t>(left(j), 0); x < std::min(left(j) + a[1], w); ++x) {
-        body(y, x);
-        ++count;
-      }
-    return count;
-  }
-  double divisor(int64_t i, int64_t j) const {
-    if (a[8])
-      return static_cast<double>(a[0] * a[1]);
-    return static_cast<double>(std::max<int64_t>(forWindow(i, j, [](int64_t, int64_t) {}), 1));
-  }
-};
-
-template <typename Number>
-Number loadAs(DataType type, const void *data, int64_t index) {
-  if (type == DataType::F64)
-    return static_cast<Number>(static_cast<const double *>(data)[index]);
-  return toF32(type, data, index);
-}
-template <typename Number>
-void storeAs(DataType type, void *data, int64_t index, Number value) {
-  if (type == DataType::F64)
-    static_cast<double *>(data)[index] = value;
-  else
-    fromF32(type, data, index, static_cast<float>(value));
-}
-
-template <typename Number>
-bool wins(Number value, Number best) {
-  return value > best || value != value;
-}
-
-template <typename Number>
-bool runPoolAs(const Instruction &call, void **buffers, int threads) {
-  const BufferRef &x = call.refs[0], &y = call.refs[1];
-  bool isMax = static_cast<CallId>(call.target) == CallId::MaxPool;
-  Pool pool(x, y, call.ints);
-  parallelFor(pool.n * pool.oh, threads, [&](int64_t task, int) {
-    int64_t image = task / pool.oh, i = task % pool.oh;
-    for (int64_t j = 0; j < pool.ow; ++j)
-      for (int64_t c = 0; c < pool.c; ++c) {
-        Number best = -std::numeric_limits<Number>::infinity(), sum = 0;
-        pool.forWindow(i, j, [&](int64_t row, int64_t column) {
-          auto value = loadAs<Number>(
-              x.type, buffers[0],
-              ((image * pool.h + row) * pool.w + column) * pool.c + c);
-          if (wins(value, best) && best == best)
-            best = value;
-          sum += value;
-        });
-        Number result = isMax ? best : sum / static_cast<Number>(pool.divisor(i, j));
-        storeAs(y.type, buffers[1],
-                ((image * pool.oh + i) * pool.ow + j) * pool.c + c, result);
-      }
-  });
-  return true;
-}
-
-/// dx of a pooling. A task owns an image's rows of dx and visits the windows
-/// that touch them in order, so sums have one order.
-template <typename Number>
-bool runPoolGradAs(const Instruction &call, void **buffers, int threads) {
-  bool isMax = static_cast<CallId>(call.target) == CallId::MaxPoolGrad;
-  const BufferRef &dy = call.refs[0], &dx = call.refs[call.numInputs];
-  void *target = buffers[call.numInputs];
-  Pool pool(dx, dy, call.ints);
-  parallelFor(pool.n * pool.h, threads, [&](int64_t task, int) {
-    int64_t image = task / pool.h, row = task % pool.h;
-    for (int64_t column = 0; column < pool.w; ++column)
-      for (int64_t c = 0; c < pool.c; ++c) {
-        Number sum = 0;
-        auto xAt = [&](int64_t y, int64_t x) {
-          return loadAs<Number>(call.refs[1].type, buffers[1],
-                                ((image * pool.h + y) * pool.w + x) * pool.c + c);
-        };
-        for (int64_t i = 0; i < pool.oh; ++i) {
-          if (row < pool.top(i) || row >= pool.top(i) + pool.a[0])
-            continue;
-          for (int64_t j = 0; j < pool.ow; ++j) {
-            if (column < pool.left(j) || column >= pool.left(j) + pool.a[1])
-              continue;
-            auto gradient = loadAs<Number>(
-                dy.type, buffers[0],
-                ((image * pool.oh + i) * pool.ow + j) * pool.c + c);
-            if (!isMax) {
-              sum += gradient / static_cast<Number>(pool.divisor(i, j));
-              continue;
-            }
-            int64_t bestRow = -1, bestColumn = -1;
-            Number best = 0;
-            pool.forWindow(i, j, [&](int64_t y, int64_t x) {
-              Number value = xAt(y, x);
-              if (bestRow < 0 || (wins(value, best) && best == best)) {
-                best = value;
-                bestRow = y;
-                bestColumn = x;
-              }
-            });
-            if (bestRow == row && bestColumn == column)
-              sum += gradient;
-          }
-        }
-        storeAs(dx.type, target,
-                ((image * pool.h + row) * pool.w + column) * pool.c + c, sum);
-      }
-  });
-  return true;
-}
-
-/// Whether to compute in f64.
-bool isWideCall(const Instruction &call) {
-  return std::any_of(call.refs.begin(), call.refs.end(), [](const BufferRef &ref) {
-    return ref.type == DataType::F64;
-  });
-}
-bool runPool(const Instruction &call, void **buffers, int threads, std::string &) {
-  return isWideCall(call) ? runPoolAs<double>(call, buffers, threads)
-                          : runPoolAs<float>(call, buffers, threads);
-}
-bool runPoolGrad(const Instruction &call, void **buffers, int threads, std::string &) {
-  return isWideCall(call) ? runPoolGradAs<double>(call, buffers, threads)
-                          : runPoolGradAs<float>(call, buffers, threads);
-}
-
 bool runReduce(const Instruction &call, void **buffers, int threads, std::string &) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
   int64_t kind = call.ints[0], rank = static_cast<int64_t>(x.dims.size());
@@ -411,9 +273,14 @@ std::unique_ptr<Call> mpt::rt::makeSimpleCall(const Instruction &call) {
   case CallId::Copy: body = runCopy; break;
   case CallId::Fill: body = runFill; break;
   case CallId::MaxPool:
-  case CallId::AvgPool: body = runPool; break;
+  case CallId::AvgPool:
   case CallId::MaxPoolGrad:
-  case CallId::AvgPoolGrad: body = runPoolGrad; break;
+  case CallId::AvgPoolGrad:
+    body = [](const Instruction &call, void **buffers, int threads, std::string &) {
+      runPool(call, buffers, threads);
+      return true;
+    };
+    break;
   case CallId::Reduce: body = runReduce; break;
   case CallId::Argmax: body = runArgmax; break;
   default: body = runRandomMask; break;

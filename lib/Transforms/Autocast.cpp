@@ -63,7 +63,8 @@ private:
                Conv2DFilterGradOp>(op) &&
            isReadInF32(result);
   }
-  Value castTo(Value value, Type element);
+  /// `value` in `element` for `reader`.
+  Value castTo(Value value, Type element, Operation *reader);
 
   Block &block;
   const PrecisionPlan &plan;
@@ -72,29 +73,40 @@ private:
   DenseMap<std::pair<Value, Type>, Value> casts;
 };
 
-Value Caster::castTo(Value value, Type element) {
+/// The constant `value` converted to `element`, or null if `value` is none or
+/// would become infinite.
+DenseElementsAttr convertConstant(Value value, Type element) {
+  DenseFPElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)))
+    return {};
+  bool overflows = false;
+  auto convert = [&](const llvm::APFloat &number) {
+    llvm::APFloat converted = number;
+    bool losesInfo;
+    converted.convert(mlir::cast<FloatType>(element).getFloatSemantics(),
+                      llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    overflows |= number.isFinite() && !converted.isFinite();
+    return converted.bitcastToAPInt();
+  };
+  auto converted = elements.mapValues(element, convert);
+  return overflows ? DenseElementsAttr() : converted;
+}
+
+Value Caster::castTo(Value value, Type element, Operation *reader) {
   Value &cast = casts[{value, element}];
   if (cast)
     return cast;
   auto type = mlir::cast<RankedTensorType>(value.getType()).clone(element);
   OpBuilder builder(block.getParentOp()->getContext());
   builder.setInsertionPointAfterValue(value);
-  // Constants are converted here and now, unless that would overflow.
-  DenseFPElementsAttr elements;
-  if (element == low && matchPattern(value, m_Constant(&elements))) {
-    bool overflows = false;
-    auto convert = [&](const llvm::APFloat &number) {
-      llvm::APFloat converted = number;
-      bool losesInfo;
-      converted.convert(mlir::cast<FloatType>(element).getFloatSemantics(),
-                        llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-      overflows |= number.isFinite() && !converted.isFinite();
-      return converted.bitcastToAPInt();
-    };
-    auto converted = elements.mapValues(element, convert);
-    if (overflows)
-      return cast = value;
-    return cast = ConstantOp::create(builder, value.getLoc(), type, converted);
+  if (matchPattern(value, m_Constant())) {
+    // Converted here and now. One that would become infinite stays f32, since
+    // what is computed from it need not: ops may read mixed types, unless they
+    // only rename.
+    if (DenseElementsAttr converted = convertConstant(value, element))
+      return cast = ConstantOp::create(builder, value.getLoc(), type, converted);
+    if (!isa<ReshapeOp, BroadcastOp>(reader))
+      return value;
   }
   return cast = CastOp::create(builder, value.getLoc(), type, value,
                                builder.getUnitAttr());
@@ -125,9 +137,9 @@ void Caster::run() {
     value.setType(mlir::cast<RankedTensorType>(value.getType()).clone(low));
   Type f32 = Float32Type::get(low.getContext());
   for (OpOperand *operand : down)
-    operand->set(castTo(operand->get(), low));
+    operand->set(castTo(operand->get(), low, operand->getOwner()));
   for (OpOperand *operand : up)
-    operand->set(castTo(operand->get(), f32));
+    operand->set(castTo(operand->get(), f32, operand->getOwner()));
 }
 
 struct AutocastPass : mpt::impl::AutocastPassBase<AutocastPass> {

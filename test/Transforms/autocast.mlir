@@ -199,3 +199,17 @@ func.func @large_constant(%x: !m, %w: !m) -> !m {
   %y = mpt.add %a, %c : (!m, tensor<f32>) -> !m
   return %y : !m
 }
+
+// An op that only renames must have one type: it reads the constant rounded.
+// CHECK-LABEL: func.func @large_constant_reshaped
+// CHECK: %[[C:.*]] = mpt.constant dense<1.000000e+05> : tensor<1x32xf32>
+// CHECK: %[[H:.*]] = mpt.cast %[[C]] {{.*}} -> tensor<1x32xf16>
+// CHECK: mpt.reshape %[[H]] {{.*}} -> tensor<32xf16>
+func.func @large_constant_reshaped(%x: !m, %w: !m) -> !m {
+  %c = mpt.constant dense<100000.0> : tensor<1x32xf32>
+  %a = mpt.matmul %x, %w : (!m, !m) -> !m
+  %r = mpt.reshape %c : (tensor<1x32xf32>) -> tensor<32xf32>
+  %y = mpt.add %a, %r : (!m, tensor<32xf32>) -> !m
+  %z = mpt.matmul %y, %w : (!m, !m) -> !m
+  return %z : !m
+}

@@ -1,11 +1,12 @@
 """Final losses of f32 and mixed precision over seeds.
 
-    seed_spread.py BUILD_DIR sincos|digits|gpt [--seeds 5] [--steps N]
+    seed_spread.py BUILD_DIR sincos|digits|gpt [--seeds 5] [--mixed-seeds 5]
+                   [--steps N] [--threads 1]
 
 Trains the example once per seed and precision with the options of
 docs/examples/README.md. Prints each final loss (mean of the last 20 steps'),
 each precision's range over the seeds, and whether the means of f16 and bf16
-lie within the range of f32.
+lie within the range of f32. Results do not depend on the number of threads.
 """
 
 import argparse
@@ -37,7 +38,9 @@ def main():
     parser.add_argument("build")
     parser.add_argument("network", choices=RUNS)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--mixed-seeds", type=int, help="seeds of f16 and bf16 (default: all)")
     parser.add_argument("--steps", type=int)
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     folder = os.path.join(build, "benchmark", options.network)
@@ -49,13 +52,14 @@ def main():
         arguments.append(f"--steps={options.steps}")
     losses = {}
     for seed in range(options.seeds):
-        for precision in ("f32", "f16", "bf16"):
+        mixed = options.mixed_seeds is None or seed < options.mixed_seeds
+        for precision in ("f32", "f16", "bf16") if mixed else ("f32",):
             command = [os.path.join(build, "bin", "mpt-run"),
                        os.path.join(example, options.network + ".mlir")]
             for item in data:
                 command += ["--data", item]
             command += arguments + [f"--seed={seed}", f"--precision={precision}",
-                                    "--metrics=metrics.jsonl", "--progress=none"]
+                                    f"--threads={options.threads}", "--metrics=metrics.jsonl", "--progress=none"]
             output = subprocess.run(command, check=True, cwd=folder, capture_output=True, text=True)
             with open(os.path.join(folder, "metrics.jsonl")) as file:
                 steps = [r["loss"] for r in map(json.loads, file) if "loss" in r]

@@ -126,8 +126,8 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
   let description = [{
     query is [B, H, T, D], key [B, H, S, D], value [B, H, S, E]; the result is
     [B, H, T, E] = softmax(scale * query @ key^T + mask) @ value. The query is
-    scaled before the product. `causal` masks positions s > t + S - T; it needs
-    S >= T, so that no row is masked entirely.
+    scaled, and rounded to its type, before the product. `causal` masks
+    positions s > t + S - T; it needs S >= T, so that no row is masked entirely.
     Softmax statistics are f32; probabilities are rounded to value's type
     before the second product. `scale` defaults to 1 / sqrt(D). `log_sum_exp`
     [B, H, T] is saved for the gradient.
@@ -151,7 +151,8 @@ def MPT_AttentionGradOp : MPT_InferredOp<"attention_grad", "Allow", "Allow"> {
   let summary = "gradient of `mpt.attention`";
   let description = [{
     Recomputes the probabilities from query, key and the saved log-sum-exp
-    (FlashAttention, Dao et al. 2022). Results have the operands' shapes.
+    (FlashAttention, Dao et al. 2022), rounded as there; so is the gradient of
+    the scores, to value's type. Results have the operands' shapes.
 
     Example:
 

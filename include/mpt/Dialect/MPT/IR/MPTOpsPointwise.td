@@ -207,9 +207,9 @@ def MPT_SiluOp : MPT_UnaryOp<"silu", "Infer", "Infer"> {
 }
 
 def MPT_SignOp : MPT_UnaryOp<"sign", "Clear", "Clear"> {
-  let summary = "-1, 0 or 1, elementwise";
+  let summary = "-1, 0 or 1; NaN stays NaN, elementwise";
   let description = [{
-    Computes -1, 0 or 1, in f32 (f64 for f64), rounded once to the result's type.
+    Computes -1, 0 or 1; NaN stays NaN, in f32 (f64 for f64), rounded once to the result's type.
 
     Example:
 

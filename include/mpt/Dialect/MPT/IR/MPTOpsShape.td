@@ -48,7 +48,8 @@ def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
   let description = [{
     Float to float rounds to nearest even; overflow gives an infinity (for
     f8E4M3FN, which has none, NaN). Integer to float rounds to nearest even,
-    float to integer truncates (saturating, NaN to 0), i1 counts as 0 or 1.
+    float to integer truncates (saturating, NaN to 0). i1 counts as 0 or 1; to
+    i1, everything but zero becomes 1.
     `autocast` marks casts that MPT made, which alone it may fold away.
 
     Example:
