@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Tools/MPTCompileMain.h"
+#include "Options.h"
 #include "mpt/ExecutionEngine/CodeGen.h"
 #include "mpt/ExecutionEngine/FileIO.h"
 #include "mpt/ExecutionEngine/StepSignature.h"
@@ -22,7 +23,6 @@
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
@@ -63,52 +63,34 @@ int mpt::mptCompileMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   // A limit on file sizes is an error of the write, not the end.
   std::signal(SIGXFSZ, SIG_IGN);
-  llvm::cl::OptionCategory category("mpt-compile");
-  llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::desc("<step.mlir>"),
-                                   llvm::cl::cat(category));
-  llvm::cl::opt<std::string> output("o", llvm::cl::desc("The file to write"),
-                                    llvm::cl::value_desc("step.so"),
-                                    llvm::cl::cat(category));
-  llvm::cl::opt<std::string> name(
-      "function",
-      llvm::cl::desc("The function to compile (default: the only one, else loss)"),
-      llvm::cl::cat(category));
-  llvm::cl::opt<std::string> target("target", llvm::cl::desc("cpu"),
-                                    llvm::cl::init("cpu"), llvm::cl::cat(category));
-  llvm::cl::opt<std::string> cpu(
-      "mcpu", llvm::cl::desc("The CPU to generate code for, as clang's -mcpu"),
-      llvm::cl::init("native"), llvm::cl::cat(category));
-  llvm::cl::opt<int> threads(
-      "max-threads", llvm::cl::desc("Most threads that workspaces are planned for"),
-      llvm::cl::init(8), llvm::cl::cat(category));
-  llvm::cl::HideUnrelatedOptions(category);
-  llvm::cl::ParseCommandLineOptions(
-      argc, argv, "Compiles a training step into a file that MPT's runtime opens\n");
-  if (input.empty())
-    return fail("missing argument: the step, a .mlir file");
-  if (output.empty())
-    return fail("missing option: give -o FILE");
-  if (target != "cpu")
-    return fail("unknown target '" + target + "'; this build compiles for cpu");
-  if (threads < 1)
-    return fail("--max-threads must be at least 1");
+  auto options = parseCompileOptions(
+      llvm::ArrayRef<const char *>(argv, argc).drop_front());
+  if (!options)
+    return fail(llvm::toString(options.takeError()));
+  if (options->help || options->version) {
+    if (options->help)
+      printCompileHelp(llvm::outs());
+    else
+      llvm::outs() << "mpt-compile " << kVersion << "\n";
+    return 0;
+  }
 
   DialectRegistry registry;
   mpt::registerAllDialects(registry);
   registry.insert<func::FuncDialect, arith::ArithDialect, math::MathDialect,
                   memref::MemRefDialect>();
   MLIRContext context(registry);
-  auto module = readModule(input, name, context);
+  auto module = readModule(options->input, options->function, context);
   if (!module)
     return fail(llvm::toString(module.takeError()));
-  auto machine = createTargetMachine(cpu);
+  auto machine = createTargetMachine(options->cpu);
   if (!machine)
     return fail(llvm::toString(machine.takeError()));
   llvm::LLVMContext llvmContext;
-  auto compiled = compileToLLVM(**module, llvmContext, **machine, threads);
+  auto compiled = compileToLLVM(**module, llvmContext, **machine, options->threads);
   if (!compiled)
     return fail(llvm::toString(compiled.takeError()));
-  if (llvm::Error error = writeSharedLibrary(**compiled, **machine, output))
+  if (llvm::Error error = writeSharedLibrary(**compiled, **machine, options->output))
     return fail(llvm::toString(std::move(error)));
   return 0;
 }

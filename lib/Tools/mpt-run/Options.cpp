@@ -7,11 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "../CommandLine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Option/Arg.h"
-#include "llvm/Option/ArgList.h"
-#include "llvm/Option/OptTable.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -169,14 +167,8 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   options.version = args.hasArg(OPT_version);
   if (options.help || options.version)
     return options;
-  for (const Arg *unknown : args.filtered(OPT_UNKNOWN)) {
-    std::string text = unknown->getAsString(args), nearest;
-    unsigned distance = table.findNearest(text, nearest);
-    return llvm::createStringError("unknown option '" + text + "'" +
-                                   (distance <= 3
-                                        ? "; did you mean '" + nearest + "'?"
-                                        : "; --help lists them all"));
-  }
+  if (llvm::Error error = checkKnown(table, args, OPT_UNKNOWN))
+    return std::move(error);
   if (missingCount)
     return llvm::createStringError(llvm::StringRef(arguments[missingIndex]) +
                                    ": expected a value");

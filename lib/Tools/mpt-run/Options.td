@@ -37,7 +37,8 @@ defm loss_scale : Eq<"loss-scale", g_model, "TEXT",
 defm pipeline : Eq<"pipeline", g_model, "TEXT",
   "Passes that make the step, in place of those that the options above choose">;
 defm engine : Eq<"engine", g_model, "NAME",
-  "cpu: compiled code (default: cpu)">;
+  "cpu (compiled), reference or reference-f64 (interpreted op by op, to check "
+  "results) (default: cpu)">;
 defm threads : Eq<"threads", g_model, "N",
   "Threads of the cpu engine (default: one per core)">;
 defm init : Eq<"init", g_model, "FILE",

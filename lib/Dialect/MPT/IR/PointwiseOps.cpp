@@ -261,76 +261,50 @@ LogicalResult WhereOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
+/// The type of the gradient `dy`, if `other` has its shape.
+static LogicalResult inferLikeGradient(std::optional<Location> location, Value dy,
+                                       Value other, SmallVectorImpl<Type> &types) {
+  if (!shapesAgree(getTensor(dy).getShape(), getTensor(other).getShape()))
+    return emitOptionalError(location, "expected operands of one shape, found ",
+                             dy.getType(), " and ", other.getType());
+  types.push_back(dy.getType());
+  return success();
+}
+
 LogicalResult ReluGradOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
-  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
-                   getTensor(adaptor.getY()).getShape()))
-    return emitOptionalError(
-        location, "expected operands of one shape, found ",
-        adaptor.getDy().getType(), " and ", adaptor.getY().getType());
-  types.push_back(adaptor.getDy().getType());
-  return success();
+  return inferLikeGradient(location, adaptor.getDy(), adaptor.getY(), types);
 }
 
 LogicalResult TanhGradOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
-  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
-                   getTensor(adaptor.getY()).getShape()))
-    return emitOptionalError(
-        location, "expected operands of one shape, found ",
-        adaptor.getDy().getType(), " and ", adaptor.getY().getType());
-  types.push_back(adaptor.getDy().getType());
-  return success();
+  return inferLikeGradient(location, adaptor.getDy(), adaptor.getY(), types);
 }
 
 LogicalResult SigmoidGradOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
-  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
-                   getTensor(adaptor.getY()).getShape()))
-    return emitOptionalError(
-        location, "expected operands of one shape, found ",
-        adaptor.getDy().getType(), " and ", adaptor.getY().getType());
-  types.push_back(adaptor.getDy().getType());
-  return success();
+  return inferLikeGradient(location, adaptor.getDy(), adaptor.getY(), types);
 }
 
 LogicalResult SiluGradOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
-  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
-                   getTensor(adaptor.getX()).getShape()))
-    return emitOptionalError(
-        location, "expected operands of one shape, found ",
-        adaptor.getDy().getType(), " and ", adaptor.getX().getType());
-  types.push_back(adaptor.getDy().getType());
-  return success();
+  return inferLikeGradient(location, adaptor.getDy(), adaptor.getX(), types);
 }
 
 LogicalResult GeluGradOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
-  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
-                   getTensor(adaptor.getX()).getShape()))
-    return emitOptionalError(
-        location, "expected operands of one shape, found ",
-        adaptor.getDy().getType(), " and ", adaptor.getX().getType());
-  types.push_back(adaptor.getDy().getType());
-  return success();
+  return inferLikeGradient(location, adaptor.getDy(), adaptor.getX(), types);
 }
 
 LogicalResult DropoutGradOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
-  if (!shapesAgree(getTensor(adaptor.getDy()).getShape(),
-                   getTensor(adaptor.getMask()).getShape()))
-    return emitOptionalError(
-        location, "expected operands of one shape, found ",
-        adaptor.getDy().getType(), " and ", adaptor.getMask().getType());
-  types.push_back(adaptor.getDy().getType());
-  return success();
+  return inferLikeGradient(location, adaptor.getDy(), adaptor.getMask(), types);
 }
 
 LogicalResult RandomMaskOp::inferReturnTypes(MLIRContext *context,

@@ -1,0 +1,92 @@
+//===- Options.cpp - Command line of mpt-compile ----------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "../CommandLine.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mpt;
+using namespace llvm::opt;
+
+namespace {
+enum ID {
+  OPT_INVALID = 0,
+#define OPTION(...) LLVM_MAKE_OPT_ID(__VA_ARGS__),
+#include "Options.inc"
+#undef OPTION
+};
+
+#define OPTTABLE_STR_TABLE_CODE
+#include "Options.inc"
+#undef OPTTABLE_STR_TABLE_CODE
+
+#define OPTTABLE_PREFIXES_TABLE_CODE
+#include "Options.inc"
+#undef OPTTABLE_PREFIXES_TABLE_CODE
+
+constexpr OptTable::Info kInfos[] = {
+#define OPTION(...) LLVM_CONSTRUCT_OPT_INFO(__VA_ARGS__),
+#include "Options.inc"
+#undef OPTION
+};
+
+class CompileOptTable : public GenericOptTable {
+public:
+  CompileOptTable()
+      : GenericOptTable(OptionStrTable, OptionPrefixesTable, kInfos) {}
+};
+} // namespace
+
+void mpt::printCompileHelp(llvm::raw_ostream &os) {
+  CompileOptTable().printHelp(
+      os, "mpt-compile STEP.mlir -o STEP.so [options]",
+      "compiles a training step into a file that MPT's runtime opens",
+      /*ShowHidden=*/false, /*ShowAllAliases=*/false);
+}
+
+llvm::Expected<CompileOptions>
+mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
+  CompileOptTable table;
+  unsigned missingIndex, missingCount;
+  InputArgList args = table.ParseArgs(arguments, missingIndex, missingCount);
+  CompileOptions options;
+  options.help = args.hasArg(OPT_help);
+  options.version = args.hasArg(OPT_version);
+  if (options.help || options.version)
+    return options;
+  if (llvm::Error error = checkKnown(table, args, OPT_UNKNOWN))
+    return std::move(error);
+  if (missingCount)
+    return llvm::createStringError(llvm::StringRef(arguments[missingIndex]) +
+                                   ": expected a value");
+
+  std::vector<std::string> inputs = args.getAllArgValues(OPT_INPUT);
+  if (inputs.size() != 1)
+    return llvm::createStringError(
+        inputs.empty() ? "missing argument: the step, a .mlir file"
+                       : "expected one step, found " + llvm::join(inputs, " and "));
+  options.input = inputs.front();
+  options.output = args.getLastArgValue(OPT_o).str();
+  if (options.output.empty())
+    return llvm::createStringError("missing option: give -o FILE");
+  options.function = args.getLastArgValue(OPT_function).str();
+  options.cpu = args.getLastArgValue(OPT_mcpu, options.cpu).str();
+  llvm::StringRef target = args.getLastArgValue(OPT_target, "cpu");
+  if (target != "cpu")
+    return llvm::createStringError("unknown target '" + target +
+                                   "'; this build compiles for cpu");
+  if (const Arg *threads = args.getLastArg(OPT_max_threads)) {
+    llvm::StringRef text = threads->getValue();
+    if (text.getAsInteger(10, options.threads) || options.threads < 1)
+      return llvm::createStringError(
+          "--max-threads: expected a whole number of at least 1, found '" + text +
+          "'");
+  }
+  return options;
+}

@@ -1,0 +1,37 @@
+//===- Options.h - Command line of mpt-compile ------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_TOOLS_MPT_COMPILE_OPTIONS_H
+#define MPT_LIB_TOOLS_MPT_COMPILE_OPTIONS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace mpt {
+
+struct CompileOptions {
+  std::string input, output;
+  /// Empty: the only function, else the one called loss.
+  std::string function;
+  std::string cpu = "native";
+  int threads = 8;
+  bool help = false, version = false;
+};
+
+/// Parses the arguments behind the program's name. Each failure is one line
+/// that names the option.
+llvm::Expected<CompileOptions>
+parseCompileOptions(llvm::ArrayRef<const char *> arguments);
+
+/// The text of --help.
+void printCompileHelp(llvm::raw_ostream &os);
+
+} // namespace mpt
+
+#endif // MPT_LIB_TOOLS_MPT_COMPILE_OPTIONS_H
