@@ -331,13 +331,6 @@ void fuse(func::FuncOp function) {
   FusionPlan plan = planFusion(block);
   Operation *terminator = block.getTerminator();
 
-  SmallVector<Operation *> renamings, constants;
-  for (Operation &op : block) {
-    if (isa<ReshapeOp, BarrierOp>(op))
-      renamings.push_back(&op);
-    else if (isa<ConstantOp>(op))
-      constants.push_back(&op);
-  }
   for (const FusionNode &node : plan.nodes) {
     if (node.isKernel)
       KernelBuilder(plan, node, terminator).build();
@@ -350,7 +343,15 @@ void fuse(func::FuncOp function) {
         op->dropAllUses();
         op->erase();
       }
-  // Constants first; renamings right behind what they rename.
+  // Constants first; renamings, those of the new kernels too, right behind what
+  // they rename.
+  SmallVector<Operation *> renamings, constants;
+  for (Operation &op : block) {
+    if (isa<ReshapeOp, BarrierOp>(op))
+      renamings.push_back(&op);
+    else if (isa<ConstantOp>(op))
+      constants.push_back(&op);
+  }
   for (Operation *op : llvm::reverse(constants))
     op->moveBefore(&block, block.begin());
   DenseMap<Operation *, Operation *> placed;

@@ -1,4 +1,7 @@
 // RUN: mpt-opt %s --mpt-fuse-kernels | FileCheck %s
+// RUN: mpt-opt %s --mpt-fuse-kernels -o %t.once.mlir
+// RUN: mpt-opt %t.once.mlir --mpt-fuse-kernels -o %t.twice.mlir
+// RUN: diff %t.once.mlir %t.twice.mlir
 
 // A rounded value in between stays rounded.
 // CHECK-LABEL: func.func @chain
