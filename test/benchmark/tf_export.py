@@ -17,7 +17,8 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.grappler import cluster, tf_optimizer
 
 MAC_OPS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum", "Conv2D", "Conv2DBackpropInput",
-           "Conv2DBackpropFilter")
+           "Conv2DBackpropFilter", "DepthwiseConv2dNative",
+           "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter")
 LOW = {"cuda": tf.float16, "bf16": tf.bfloat16}
 ELEMENT = {tf.float32: "f32", tf.float64: "f64", tf.float16: "f16", tf.bfloat16: "bf16",
            tf.bool: "i1", tf.int8: "i8", tf.uint8: "ui8", tf.int16: "i16", tf.int32: "i32",
@@ -31,25 +32,34 @@ def sizes(tensor):  # None: unknown rank; -1: unknown size
 
 
 class Graph:
-    """The part of a loss-and-gradients function that its results need."""
+    """A model's loss and gradients, or its whole step: the part that the results need."""
 
     def __init__(self, name, model):
         parameters, inputs = list(model.parameters), list(model.inputs)
+        slots = [f"{slot}_{key}" for slot in "mv" for key in parameters] if model.adam else []
+        shapes = {**model.parameters, **{key: model.parameters[key[2:]] for key in slots}}
+        specs = [tf.TensorSpec(shape, tf.float32, name=key) for key, shape in shapes.items()]
+        specs += [tf.TensorSpec(shape, dtype, name=key)
+                  for key, (shape, dtype) in model.inputs.items()]
 
-        def loss_and_gradients(*values):
-            p = dict(zip(parameters, values))
-            x = dict(zip(inputs, values[len(parameters):]))
-            loss = model.loss(p, x)
-            return [loss] + [tf.convert_to_tensor(gradient)
-                             for gradient in tf.gradients(loss, list(p.values()))]
+        def loss_and_results(*values):
+            state = dict(zip(shapes, values))
+            p = {key: state[key] for key in parameters}
+            loss = model.loss(p, dict(zip(inputs, values[len(shapes):])))
+            gradients = [tf.convert_to_tensor(gradient)
+                         for gradient in tf.gradients(loss, list(p.values()))]
+            if not model.adam:
+                return [loss] + gradients
+            results = []
+            for key, gradient in zip(parameters, gradients):
+                m = 0.9 * state["m_" + key] + 0.1 * gradient
+                v = 0.999 * state["v_" + key] + 0.001 * tf.square(gradient)
+                results += [p[key] - 1e-3 * m / (tf.sqrt(v) + 1e-8), m, v]
+            return [loss] + results
 
-        signature = [tf.TensorSpec(shape, tf.float32, name=key)
-                     for key, shape in model.parameters.items()]
-        signature += [tf.TensorSpec(shape, dtype, name=key)
-                      for key, (shape, dtype) in model.inputs.items()]
-        function = tf.function(loss_and_gradients, autograph=False)
+        function = tf.function(loss_and_results, autograph=False)
         self.name = name
-        self.graph = function.get_concrete_function(*signature).graph
+        self.graph = function.get_concrete_function(*specs).graph
         self.arguments = [tensor.op.name for tensor in self.graph.inputs]
         self.results = [tensor.name for tensor in self.graph.outputs]
         self.graph_def = tf.compat.v1.graph_util.extract_sub_graph(
@@ -233,13 +243,10 @@ def mac_flops(op):
     """Two per multiply and add."""
     shapes = [sizes(tensor) for tensor in op.inputs]
     result = sizes(op.outputs[0])
-    if op.type == "Conv2D":
-        kernel = shapes[1]
-        return 2 * np.prod(result) * np.prod(kernel[:3])
-    if op.type == "Conv2DBackpropInput":
-        return 2 * np.prod(shapes[2]) * np.prod(shapes[1][:3])
-    if op.type == "Conv2DBackpropFilter":
-        return 2 * np.prod(shapes[2]) * np.prod(result[:3])
+    if "onv2" in op.type:  # of the kernel, all that is not the output's channels
+        image = result if op.type in ("Conv2D", "DepthwiseConv2dNative") else shapes[2]
+        kernel = result if op.type.endswith("Filter") else shapes[1]
+        return 2 * np.prod(image) * np.prod(kernel[:2 if "Depthwise" in op.type else 3])
     if op.type == "Einsum":
         inputs = op.get_attr("equation").decode().split("->")[0].split(",")
         return 2 * np.prod(list({letter: size for letters, shape in zip(inputs, shapes)

@@ -21,6 +21,7 @@ class Model:
     parameters: dict  # name -> shape
     inputs: dict  # name -> (shape, type)
     loss: Callable  # (dict, dict) -> scalar tensor
+    adam: bool = False  # a whole step: results are the loss, new parameters and slots
 
 
 def dense(x, p, name):
@@ -133,7 +134,7 @@ def resnet(blocks, bottleneck, size, batch, classes, decay=1e-4):
 
 
 def transformer(layers, width, heads, length, batch, vocabulary, causal, gelu_form, dropout=0.1,
-                decay=0.0, segments=0, matrices="2d"):
+                decay=0.0, segments=0, matrices="2d", masked=-1e4):
     """A decoder (causal, pre-norm) or an encoder (post-norm, masked LM head).
 
     matrices: "2d" flattens tokens to rows before each linear, as BERT's own
@@ -184,9 +185,9 @@ def transformer(layers, width, heads, length, batch, vocabulary, causal, gelu_fo
         if segments:
             h = h + tf.gather(p["segment"], x["segment"])
         if causal:
-            mask = (1.0 - tf.linalg.band_part(tf.ones([length, length]), -1, 0)) * -1e4
+            mask = (1.0 - tf.linalg.band_part(tf.ones([length, length]), -1, 0)) * masked
         else:
-            mask = (1.0 - tf.cast(x["mask"], F32))[:, None, None, :] * -1e4
+            mask = (1.0 - tf.cast(x["mask"], F32))[:, None, None, :] * masked
             h = layer_norm(h, p, "e") if segments else h
         h = drop(h)
         if matrices == "2d":
@@ -217,6 +218,104 @@ def transformer(layers, width, heads, length, batch, vocabulary, causal, gelu_fo
     return Model(p, inputs, loss)
 
 
+def lstm(length=16, batch=32, width=128, vocabulary=2000, embedding=64):
+    """An LSTM, unrolled, over embedded tokens."""
+    p = {"embed": (vocabulary, embedding), **dense_parameters("cell", embedding + width, 4 * width),
+         **dense_parameters("head", width, 2)}
+
+    def loss(p, x):
+        c = h = tf.zeros([batch, width])
+        for token in tf.unstack(tf.gather(p["embed"], x["tokens"]), axis=1):
+            i, f, g, o = tf.split(dense(tf.concat([token, h], 1), p, "cell"), 4, axis=1)
+            c = tf.sigmoid(f + 1.0) * c + tf.sigmoid(i) * tf.tanh(g)
+            h = tf.sigmoid(o) * tf.tanh(c)
+        return cross_entropy(dense(h, p, "head"), x["y"])
+
+    return Model(p, {"tokens": ((batch, length), I32), "y": ((batch,), I32)}, loss)
+
+
+def mobile_net(batch=32, size=32, classes=10):
+    """Depthwise and pointwise convolutions, batch norm, ReLU6, average pooling."""
+    widths = (32, 64, 128, 128, 256)
+    p = {"stem_w": (3, 3, 3, 32), "stem_gamma": (32,), "stem_beta": (32,)}
+    for i, (before, after) in enumerate(zip(widths, widths[1:])):
+        p.update({f"d{i}_w": (3, 3, before, 1), f"d{i}_gamma": (before,), f"d{i}_beta": (before,),
+                  f"p{i}_w": (1, 1, before, after), f"p{i}_gamma": (after,),
+                  f"p{i}_beta": (after,)})
+    p.update(dense_parameters("head", widths[-1], classes))
+
+    def loss(p, x):
+        def norm(h, name):
+            return tf.nn.relu6(tf.raw_ops.FusedBatchNormV3(
+                x=h, scale=p[name + "_gamma"], offset=p[name + "_beta"], mean=tf.zeros([0]),
+                variance=tf.zeros([0]), epsilon=1e-3, is_training=True).y)
+
+        h = norm(tf.nn.conv2d(x["x"], p["stem_w"], 1, "SAME"), "stem")
+        for i in range(len(widths) - 1):
+            stride = 1 + i % 2
+            h = norm(tf.nn.depthwise_conv2d(h, p[f"d{i}_w"], [1, stride, stride, 1], "SAME"),
+                     f"d{i}")
+            h = norm(tf.nn.conv2d(h, p[f"p{i}_w"], 1, "SAME"), f"p{i}")
+        h = tf.nn.avg_pool2d(h, h.shape[1], 1, "VALID")
+        return cross_entropy(dense(tf.squeeze(h, [1, 2]), p, "head"), x["y"])
+
+    return Model(p, {"x": ((batch, size, size, 3), F32), "y": ((batch,), I32)}, loss)
+
+
+def u_net(batch=8, size=64):
+    """Down by strided convolutions, up by transposed ones and by resizing; sigmoid loss."""
+    p = {}
+    for name, kernel, before, after in (("a", 3, 1, 16), ("b", 3, 16, 32), ("c", 3, 32, 64),
+                                        ("d", 3, 64, 64), ("e", 3, 96, 32), ("f", 3, 48, 16),
+                                        ("g", 1, 16, 1)):
+        p[name + "_w"], p[name + "_b"] = (kernel, kernel, before, after), (after,)
+    p["u_w"] = (2, 2, 64, 64)  # height, width, out, in
+
+    def loss(p, x):
+        def conv(h, name, stride=1):
+            h = tf.nn.conv2d(h, p[name + "_w"], stride, "SAME")
+            return tf.nn.bias_add(h, p[name + "_b"])
+
+        a = tf.nn.leaky_relu(conv(x["x"], "a"))
+        b = tf.nn.leaky_relu(conv(a, "b", 2))
+        h = tf.nn.leaky_relu(conv(tf.nn.leaky_relu(conv(b, "c", 2)), "d"))
+        h = tf.nn.conv2d_transpose(h, p["u_w"], [batch, size // 2, size // 2, 64], 2, "SAME")
+        h = tf.nn.leaky_relu(conv(tf.concat([h, b], 3), "e"))
+        h = tf.raw_ops.ResizeNearestNeighbor(images=h, size=[size, size])
+        h = tf.nn.leaky_relu(conv(tf.concat([h, a], 3), "f"))
+        return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(
+            labels=x["y"], logits=conv(h, "g")))
+
+    image = ((batch, size, size, 1), F32)
+    return Model(p, {"x": image, "y": image}, loss)
+
+
+def recommender(batch=512, tables=8, rows=1000, width=32):
+    """Embeddings and a dense tower that meet in their pairwise products, sigmoid loss."""
+    p = {f"table{i}": (rows, width) for i in range(tables)}
+    p.update({**dense_parameters("b0", 13, 64), **dense_parameters("b1", 64, width),
+              **dense_parameters("t0", (tables + 1) ** 2 + width, 128),
+              **dense_parameters("t1", 128, 1)})
+
+    def loss(p, x):
+        h = tf.nn.relu(dense(tf.nn.relu(dense(tf.math.log1p(x["dense"]), p, "b0")), p, "b1"))
+        looked_up = [tf.gather(p[f"table{i}"], x["sparse"][:, i]) for i in range(tables)]
+        features = tf.stack([h] + looked_up, axis=1)
+        pairs = tf.matmul(features, features, transpose_b=True)
+        h = tf.concat([tf.reshape(pairs, [batch, -1]), h], 1)
+        logits = dense(tf.nn.relu(dense(h, p, "t0")), p, "t1")
+        return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(
+            labels=x["y"], logits=logits))
+
+    return Model(p, {"dense": ((batch, 13), F32), "sparse": ((batch, tables), I32),
+                     "y": ((batch, 1), F32)}, loss)
+
+
+def step_of(model):
+    model.adam = True
+    return model
+
+
 MODELS = {
     "sincos_mlp": sincos_mlp,
     "mnist_cnn": mnist_cnn,
@@ -225,4 +324,14 @@ MODELS = {
     "bert_small": lambda: transformer(4, 256, 4, 128, 8, 8192, False, "erf", segments=2,
                                       decay=1e-4),
     "gpt_small": lambda: transformer(4, 256, 4, 256, 4, 8192, True, "tanh"),
+    "gpt_einsum": lambda: transformer(2, 128, 4, 64, 8, 1000, True, "erf", matrices="einsum",
+                                      masked=-1e9, decay=1e-4),
+    "bert_tanh": lambda: transformer(2, 128, 2, 64, 16, 4000, False, "tanh", dropout=0.0),
+    "lstm": lstm,
+    "mobile_net": mobile_net,
+    "u_net": u_net,
+    "recommender": recommender,
+    "sincos_adam": lambda: step_of(sincos_mlp()),
+    "mnist_adam": lambda: step_of(mnist_cnn()),
+    "gpt_adam": lambda: step_of(transformer(2, 128, 4, 64, 8, 1000, True, "tanh")),
 }
