@@ -1,7 +1,7 @@
 """Training graphs from TensorFlow, and what its own mixed-precision pass does to them.
 
     tf_graphs.py make DIR [MODEL...]
-    tf_graphs.py compare --mpt-opt=PATH DIR [MODEL...]
+    tf_graphs.py compare --mpt-opt=PATH [--verify] DIR [MODEL...]
 
 make builds each model's loss and gradients (tf_models.py), writes them as
 functional `tf` dialect MLIR in generic form, with the graph node's name in the
@@ -14,7 +14,8 @@ for, and then paints less.
 compare runs mpt-opt --mpt-autocast on each graph and prints its figures beside
 Grappler's: with the strategy `paint` and TensorFlow's lists, where any difference
 of casts or of nodes in low precision is an error, and with `mincut`, where more
-bytes cast or fewer FLOPs in low precision are. It needs nothing but Python.
+bytes cast or fewer FLOPs in low precision are. --verify has TensorFlow's own MLIR
+read and verify each result (tensorflow-cpu will do); else it needs nothing but Python.
 """
 
 import argparse
@@ -25,7 +26,10 @@ import re
 import subprocess
 import sys
 
-MODES = {"cuda": ("f16", "tf-fp16"), "bf16": ("bf16", "tf-bf16")}
+LOW = {"cuda": "f16", "bf16": "bf16"}
+# Grappler casts constants as any other value, and looks at no value.
+STRATEGIES = {"paint": "strategy=paint fold-constants=false check-constants=false",
+              "mincut": "strategy=mincut"}
 
 
 def make(options):
@@ -42,7 +46,7 @@ def make(options):
         graph = tf_export.Graph(name, tf_models.MODELS[name]())
         with open(os.path.join(options.directory, name + ".mlir"), "w") as file:
             file.write(tf_export.to_mlir(graph))
-        for mode in MODES:
+        for mode in LOW:
             row = rows[f"{name}.{mode}"] = tf_export.figures(graph, mode)
             print(f"{name}.{mode}: {row['nodes_before']} nodes, {row['casts_down']} casts down, "
                   f"{row['casts_up']} up, {row['cast_bytes'] / 1e6:.1f} MB, "
@@ -98,11 +102,15 @@ def read_graph(text, low):
 
 
 def figures(path, row, mode, options, strategy):
-    low, policy = MODES[mode]
-    arguments = f"type={low} strategy={strategy} policy={policy} {options.autocast}".strip()
+    low = LOW[mode]
     result = subprocess.run(
         [options.mpt_opt, path, "--allow-unregistered-dialect", "--mlir-print-op-generic",
-         f"--mpt-autocast={arguments}"], stdout=subprocess.PIPE, text=True, check=True)
+         f"--mpt-autocast=type={low} {STRATEGIES[strategy]} {options.autocast}"],
+        stdout=subprocess.PIPE, text=True, check=True)
+    if options.verify:
+        import tensorflow
+
+        tensorflow.mlir.experimental.run_pass_pipeline(result.stdout, "symbol-dce")
     casts, nodes = read_graph(result.stdout, low)
     return {"casts_down": sum(cast["direction"] == "down" for cast in casts),
             "casts_up": sum(cast["direction"] == "up" for cast in casts),
@@ -123,7 +131,7 @@ def compare(options):
             continue
         path = os.path.join(options.directory, name + ".mlir")
         found = {strategy: figures(path, row, mode, options, strategy)
-                 for strategy in ("paint", "mincut")}
+                 for strategy in STRATEGIES}
         for strategy, line in (("grappler", row), *found.items()):
             print(f"{key:18} {strategy:8} {line['casts_down']:5} {line['casts_up']:4} "
                   f"{line['cast_bytes'] / 1e6:8.1f} {line['interior_bytes'] / 1e6:8.1f} "
@@ -158,6 +166,7 @@ def main():
         if name == "compare":
             command.add_argument("--mpt-opt", required=True)
             command.add_argument("--autocast", default="", help="more options of the pass")
+            command.add_argument("--verify", action="store_true")
             command.add_argument("--limit", type=int, default=10, help="differences printed a row")
     options = parser.parse_args()
     sys.exit(make(options) if options.command == "make" else compare(options))
