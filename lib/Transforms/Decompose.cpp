@@ -59,7 +59,7 @@ void mergeEqualOps(Block &block) {
                     return tensor && tensor.getRank() == 0;
                   });
     if (!isFree || op.getNumResults() == 0 || op.getNumRegions() != 0 ||
-        isa<BarrierOp>(op) || !isMemoryEffectFree(&op))
+        !isMemoryEffectFree(&op))
       continue;
     auto [it, inserted] = known.insert(&op);
     if (inserted)

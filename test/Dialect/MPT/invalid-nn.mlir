@@ -106,9 +106,8 @@ func.func @argmax_empty(%x: tensor<4x0xf32>) {
 // -----
 
 func.func @argmax_type(%x: tensor<4x8xf32>) {
-  // expected-error @+2 {{inferred type(s) 'tensor<4xi32>' are incompatible with return type(s) of operation 'tensor<4xi64>'}}
-  // expected-error @+1 {{'mpt.argmax' op failed to infer returned types}}
-  %y = mpt.argmax %x : (tensor<4x8xf32>) -> tensor<4xi64>
+  // expected-error @+1 {{'mpt.argmax' op result #0 must be ranked tensor of 32-bit signless integer or 64-bit signless integer values, but got 'tensor<4xi16>'}}
+  %y = mpt.argmax %x : (tensor<4x8xf32>) -> tensor<4xi16>
   return
 }
 

@@ -189,6 +189,12 @@ void addReductions(Cases &c) {
          "%y = mpt.reduce %z {kind = #mpt.reduce_kind<prod>, axes = array<i64: "
          "1>} : (tensor<2x3xf64>) -> tensor<2xf64>",
          "2xf64");
+  c.add("barrier", {{"x", "3x4xf64"}}, "", "3x4xf64");
+  c.text("barrier", {{"x", "3xf64"}, {"z", "3xf64"}},
+         "%a, %b = mpt.barrier %x, %z : (tensor<3xf64>, tensor<3xf64>) -> "
+         "(tensor<3xf64>, tensor<3xf64>)\n"
+         "%y = mpt.mul %a, %a : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>",
+         "3xf64");
   c.text("reduce", {{"x", "2x3xf64"}, {"m", "2x3xf64", 0, 0, {1, 2, 1, 1, 0.5, 1}}},
          "%o = mpt.slice %x {offsets = array<i64: 0, 0>, sizes = array<i64: 2, "
          "1>, strides = array<i64: 1, 1>} : (tensor<2x3xf64>) -> tensor<2x1xf64>\n"

@@ -250,6 +250,15 @@ LogicalResult StopGradientOp::buildGradients(OpBuilder &, ValueRange,
   return success();
 }
 
+LogicalResult BarrierOp::buildGradients(OpBuilder &, ValueRange resultGrads,
+                                        ArrayRef<bool> needed,
+                                        MutableArrayRef<Value> operandGrads) {
+  for (auto [i, gradient] : llvm::enumerate(resultGrads))
+    if (needed[i])
+      operandGrads[i] = gradient;
+  return success();
+}
+
 LogicalResult AddOp::buildGradients(OpBuilder &builder,
     ValueRange resultGrads, ArrayRef<bool> needed,
     MutableArrayRef<Value> operandGrads) {

@@ -258,4 +258,3 @@ LogicalResult GatherOp::buildGradients(OpBuilder &builder,
   operandGrads[0] = b.make<ScatterAddOp>(getTable().getType(), getIndices(), dy);
   return success();
 }
-

@@ -205,6 +205,13 @@ bool mpt::detail::areCompatibleUpToFloatType(TypeRange inferred, TypeRange actua
   return true;
 }
 
+bool mpt::detail::areCompatibleIndices(TypeRange inferred, TypeRange actual) {
+  return inferred.size() == 1 && actual.size() == 1 &&
+         succeeded(verifyCompatibleShape(inferred[0], actual[0])) &&
+         (getElementTypeOrSelf(actual[0]).isInteger(32) ||
+          getElementTypeOrSelf(actual[0]).isInteger(64));
+}
+
 Type mpt::getAccumulatorType(std::optional<Type> accType, Type storageType) {
   if (accType)
     return *accType;

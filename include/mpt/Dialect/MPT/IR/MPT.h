@@ -40,6 +40,9 @@ namespace detail {
 /// True if shapes are compatible and element types equal or both floats.
 bool areCompatibleUpToFloatType(mlir::TypeRange inferred,
                                 mlir::TypeRange actual);
+/// True if there is one type, its shape is compatible and its elements are i32
+/// or i64.
+bool areCompatibleIndices(mlir::TypeRange inferred, mlir::TypeRange actual);
 } // namespace detail
 
 /// The coefficients of an index that is a sum of dimensions times constants:

@@ -133,9 +133,8 @@ class MPT_Op<string mnemonic, list<Trait> traits = []>
     : Op<MPT_Dialect, mnemonic, traits>;
 
 class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
-                   list<Trait> traits = []>
-    : MPT_Op<mnemonic, !listconcat([Pure,
-        PrecisionOpInterface], traits)> {
+                   list<Trait> traits = [], list<Trait> purity = [Pure]>
+    : MPT_Op<mnemonic, !listconcat([PrecisionOpInterface], purity, traits)> {
   string fixedOperands = "false";
   string fixedResults = "false";
   string moreDeclarations = "";
@@ -158,9 +157,9 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
 /// Results' shapes follow from the operands; float element types default to
 /// the first operand's and may be set freely.
 class MPT_InferredOp<string mnemonic, string f16Class, string bf16Class,
-                     list<Trait> traits = []>
+                     list<Trait> traits = [], list<Trait> purity = [Pure]>
     : MPT_TensorOp<mnemonic, f16Class, bf16Class, !listconcat([
-        InferTypeOpAdaptorWithIsCompatible], traits)> {
+        InferTypeOpAdaptorWithIsCompatible], traits), purity> {
   let extraClassDefinition = [{
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred,
                                             ::mlir::TypeRange actual) {

@@ -35,6 +35,8 @@ def MPT_ReduceOp : MPT_InferredOp<"reduce", "Deny", "Stable", [MPT_Differentiabl
 def MPT_ArgmaxOp : MPT_InferredOp<"argmax", "Clear", "Clear"> {
   let summary = "index of the largest element along the last axis (the first of equals)";
   let description = [{
+    NaN counts as largest. Indices are i32 or i64.
+
     Example:
 
     ```mlir
@@ -43,6 +45,12 @@ def MPT_ArgmaxOp : MPT_InferredOp<"argmax", "Clear", "Clear"> {
   }];
   let arguments = (ins MPT_FloatTensor:$x);
   let results = (outs MPT_IndexTensor:$y);
+  let extraClassDefinition = [{
+    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred,
+                                            ::mlir::TypeRange actual) {
+      return ::mpt::detail::areCompatibleIndices(inferred, actual);
+    }
+  }];
 }
 
 class MPT_SoftmaxLikeOp<string mnemonic, list<Trait> traits = []>

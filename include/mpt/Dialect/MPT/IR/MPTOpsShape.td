@@ -39,6 +39,7 @@ def MPT_IotaOp : MPT_TensorOp<"iota", "Clear", "Clear"> {
   }];
   let arguments = (ins I64Attr:$axis);
   let results = (outs MPT_Tensor:$result);
+  let assemblyFormat = "attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

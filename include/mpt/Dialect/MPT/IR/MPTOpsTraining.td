@@ -39,6 +39,7 @@ def MPT_GradSeedOp : MPT_TensorOp<"grad_seed", "Deny", "Deny"> {
     ```
   }];
   let results = (outs MPT_FloatTensor:$seed);
+  let assemblyFormat = "attr-dict `:` functional-type(operands, results)";
   let fixedResults = "true";
   let hasVerifier = 1;
 }
@@ -249,10 +250,13 @@ def MPT_AdamWOp : MPT_AdamLikeOp<"adamw", "p *= 1 - lr weight_decay first"> {
 // Structure
 //===----------------------------------------------------------------------===//
 
-def MPT_BarrierOp : MPT_InferredOp<"barrier", "Clear", "Clear"> {
+def MPT_BarrierOp : MPT_InferredOp<"barrier", "Clear", "Clear", [MPT_Differentiable],
+                                   /*purity=*/[AlwaysSpeculatable]> {
   let summary = "returns its operands; nothing is merged or moved across";
   let description = [{
-    Stops common-subexpression elimination from undoing a recomputation.
+    Stops common-subexpression elimination from undoing a recomputation. So that
+    equal barriers are not merged either, each counts as making new values (an
+    allocation, for MLIR's side effects); one without uses is dropped.
 
     Example:
 
@@ -261,7 +265,7 @@ def MPT_BarrierOp : MPT_InferredOp<"barrier", "Clear", "Clear"> {
     ```
   }];
   let arguments = (ins Variadic<MPT_Tensor>:$inputs);
-  let results = (outs Variadic<MPT_Tensor>:$outputs);
+  let results = (outs Res<Variadic<MPT_Tensor>, "", [MemAlloc]>:$outputs);
 }
 
 def MPT_CheckpointOp : MPT_Op<"checkpoint", [RecursiveMemoryEffects,
