@@ -73,10 +73,12 @@ private:
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (type && type.hasStaticShape())
       return success();
-    return emitError(loc) << "planning needs ranked tensors of static shape, "
-                          << "but this " << what << " is " << value.getType()
-                          << "; give dynamic dimensions a size with "
-                             "--mpt-specialize first";
+    InFlightDiagnostic diagnostic =
+        emitError(loc) << "planning needs ranked tensors of static shape, "
+                       << "but this " << what << " is " << value.getType();
+    if (type)
+      diagnostic << "; give dynamic dimensions a size with --mpt-specialize first";
+    return diagnostic;
   }
 
   BufferView view(Value value) {

@@ -256,7 +256,7 @@ private:
   func::FuncOp findFunction(ModuleOp module) {
     if (maxThreads < 1) {
       module.emitError("mpt-assign-slots: max-threads must be at least 1, got ")
-          << maxThreads;
+          << maxThreads.getValue();
       return {};
     }
     if (!function.empty()) {

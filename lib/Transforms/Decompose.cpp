@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Transforms/Passes.h"
+#include "StepFunction.h"
 #include "mpt/Transforms/Patterns.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -27,6 +28,7 @@ namespace mpt {
 using namespace mlir;
 using namespace mpt;
 
+using namespace mpt::detail;
 namespace {
 
 struct EqualOps : llvm::DenseMapInfo<Operation *> {
@@ -84,16 +86,9 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
 
   void runOnOperation() override {
     WalkResult dynamic = getOperation().walk([](Operation *op) {
-      if (!isa_and_nonnull<MPTDialect>(op->getDialect()))
-        return WalkResult::advance();
-      for (Type type : op->getResultTypes()) {
-        auto tensor = dyn_cast<RankedTensorType>(type);
-        if (tensor && !tensor.hasStaticShape()) {
-          op->emitError("mpt-decompose: expected static shapes, found ")
-              << type << "; run --mpt-specialize first";
-          return WalkResult::interrupt();
-        }
-      }
+      if (isa_and_nonnull<MPTDialect>(op->getDialect()) &&
+          failed(checkStaticShapes(op, "mpt-decompose")))
+        return WalkResult::interrupt();
       return WalkResult::advance();
     });
     if (dynamic.wasInterrupted())

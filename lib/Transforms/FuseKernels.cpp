@@ -13,6 +13,7 @@
 
 #include "KernelDomain.h"
 #include "KernelScalar.h"
+#include "StepFunction.h"
 #include "mpt/Analysis/FusionPlan.h"
 #include "mpt/Transforms/Passes.h"
 
@@ -373,6 +374,29 @@ void fuse(func::FuncOp function) {
   eraseDead(block);
 }
 
+bool isOfDialect(Operation &op) {
+  return isa_and_nonnull<MPTDialect>(op.getDialect());
+}
+
+/// Planning reorders ops by their operands alone and takes these for tensors.
+LogicalResult check(Operation *op) {
+  if (!isOfDialect(*op) || (op->getNumRegions() > 0 && !isa<KernelOp>(op)))
+    return op->emitError("mpt-fuse-kernels: expected a step of mpt ops without "
+                         "regions, found '")
+           << op->getName() << "'; "
+           << (isa<CheckpointOp>(op) ? "run --mpt-decompose first"
+                                     : "lower or unroll it first");
+  if (failed(checkStaticShapes(op, "mpt-fuse-kernels")))
+    return failure();
+  if (isa<BarrierOp>(op))
+    for (auto [from, to] :
+         llvm::zip_equal(op->getOperandTypes(), op->getResultTypes()))
+      if (getElementTypeOrSelf(from) != getElementTypeOrSelf(to))
+        return op->emitError("mpt-fuse-kernels: expected one element type, found ")
+               << from << " and " << to << "; run --mpt-decompose first";
+  return success();
+}
+
 struct FuseKernelsPass : mpt::impl::FuseKernelsPassBase<FuseKernelsPass> {
   using Base::Base;
 
@@ -380,27 +404,12 @@ struct FuseKernelsPass : mpt::impl::FuseKernelsPassBase<FuseKernelsPass> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isDeclaration() || !function.getBody().hasOneBlock())
         continue;
-      WalkResult dynamic = function.walk([](Operation *op) {
-        for (Type type : op->getResultTypes())
-          if (auto tensor = dyn_cast<RankedTensorType>(type))
-            if (!tensor.hasStaticShape()) {
-              op->emitError("mpt-fuse-kernels: expected static shapes, found ")
-                  << type << "; run --mpt-specialize first";
-              return WalkResult::interrupt();
-            }
-        if (isa<BarrierOp>(op))
-          for (auto [from, to] :
-               llvm::zip_equal(op->getOperandTypes(), op->getResultTypes()))
-            if (getElementTypeOrSelf(from) != getElementTypeOrSelf(to)) {
-              op->emitError("mpt-fuse-kernels: expected one element type, "
-                            "found ")
-                  << from << " and " << to << "; run --mpt-decompose first";
-              return WalkResult::interrupt();
-            }
-        return WalkResult::advance();
-      });
-      if (dynamic.wasInterrupted())
-        return signalPassFailure();
+      Block &block = function.getBody().front();
+      if (llvm::none_of(block, isOfDialect))
+        continue;
+      for (Operation &op : block.without_terminator())
+        if (failed(check(&op)))
+          return signalPassFailure();
       fuse(function);
     }
   }

@@ -36,6 +36,18 @@ func::FuncOp mpt::detail::findStepFunction(ModuleOp module, StringRef name,
   return function;
 }
 
+LogicalResult mpt::detail::checkStaticShapes(Operation *op, StringRef pass) {
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (tensor && !tensor.hasStaticShape())
+        return op->emitError() << pass << ": expected static shapes, found " << type
+                               << "; run --mpt-specialize first";
+    }
+  return success();
+}
+
 StepEditor::StepEditor(func::FuncOp function) : function(function) {
   Attribute none = DictionaryAttr::get(function.getContext());
   argumentAttributes.assign(function.getNumArguments(), none);

@@ -21,6 +21,9 @@ namespace mpt::detail {
 mlir::func::FuncOp findStepFunction(mlir::ModuleOp module, llvm::StringRef name,
                                     llvm::StringRef pass);
 
+/// Emits an error for `pass` if an operand or result of `op` has a dynamic size.
+mlir::LogicalResult checkStaticShapes(mlir::Operation *op, llvm::StringRef pass);
+
 /// Adds arguments and results to a step. Function type and attributes follow in
 /// `finish`, once, so that adding many is linear.
 class StepEditor {

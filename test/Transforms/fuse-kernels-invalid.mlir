@@ -8,6 +8,47 @@ func.func @dynamic(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 
 // -----
 
+func.func @dynamic_operand(%x: tensor<?x8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{mpt-fuse-kernels: expected static shapes, found 'tensor<?x8xf32>'; run --mpt-specialize first}}
+  %y = mpt.reduce %x {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<?x8xf32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+func.func @control_flow(%x: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
+  %y = mpt.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @+1 {{mpt-fuse-kernels: expected a step of mpt ops without regions, found 'scf.if'; lower or unroll it first}}
+  %z = scf.if %c -> tensor<4xf32> {
+    scf.yield %x : tensor<4xf32>
+  } else {
+    scf.yield %y : tensor<4xf32>
+  }
+  return %z : tensor<4xf32>
+}
+
+// -----
+
+func.func @checkpoint(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{mpt-fuse-kernels: expected a step of mpt ops without regions, found 'mpt.checkpoint'; run --mpt-decompose first}}
+  %y = mpt.checkpoint {
+    %a = mpt.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+    mpt.yield %a : tensor<4xf32>
+  } : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// Functions without ops of the dialect are none of its business.
+func.func @other(%n: index) -> index {
+  %c = arith.constant 1 : index
+  %m = arith.addi %n, %c : index
+  return %m : index
+}
+
+// -----
+
 func.func @rounding_barrier(%x: tensor<4x8xf32>) -> tensor<4x8xbf16> {
   // expected-error @+1 {{mpt-fuse-kernels: expected one element type, found 'tensor<4x8xf32>' and 'tensor<4x8xbf16>'; run --mpt-decompose first}}
   %y = mpt.barrier %x : (tensor<4x8xf32>) -> tensor<4x8xbf16>

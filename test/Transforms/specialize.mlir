@@ -59,3 +59,20 @@ func.func @unknown(%x: tensor<?x3xf32>) {
   %y = mpt.add %x, %c : (tensor<?x3xf32>, tensor<4x3xf32>) -> tensor<?x3xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{expected a body of one block to specialize}}
+func.func @branch(%x: tensor<?xf32>) -> tensor<?xf32> {
+  cf.br ^end
+^end:
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+func.func @not_of_the_batch(%x: tensor<?x3xf32>, %w: tensor<f32>) -> tensor<?x?xf32> {
+  // expected-error @below {{expected every size to follow from the batch, found 'tensor<6x?xf32>'}}
+  %y = mpt.broadcast %w : (tensor<f32>) -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
