@@ -68,6 +68,8 @@ public:
       bias = instruction.refs[2];
       biasRow.resize(s.n);
     }
+    if (s.k == 0)
+      emptyRow.resize(s.n);
     outIndex = instruction.numInputs;
   }
 
@@ -79,6 +81,10 @@ public:
     if (hasBias) {
       widen(bias.type, buffers[2], 0, biasRow.data(), s.n);
       biasData = biasRow.data();
+    }
+    if (s.k == 0) {
+      writeEmptySums(buffers[outIndex], biasData);
+      return true;
     }
     runThreads = static_cast<int>(std::min<int64_t>(runThreads, threads));
     char *scratch = static_cast<char *>(buffers[outIndex + 1]);
@@ -92,10 +98,8 @@ public:
   }
 
   bool prepare() {
-    if (s.m == 0 || s.n == 0 || s.batch == 0)
+    if (s.m == 0 || s.n == 0 || s.k == 0 || s.batch == 0)
       return true;
-    if (s.k == 0)
-      return false;
     if (plan.sumChunk) {
       for (int64_t size : {std::min(plan.sumChunk, s.k),
                            s.k - plan.sumChunk * (plan.chunks - 1)})
@@ -128,6 +132,14 @@ private:
     return product.init(m, s.n, k, s.transposeLhs ? 1 : lhsLead,
                         s.transposeLhs ? lhsLead : 1, s.transposeRhs ? 1 : rhsLead,
                         s.transposeRhs ? rhsLead : 1, s.n, threads);
+  }
+
+  /// Rows of a product over nothing: zeros, then bias and epilogue.
+  void writeEmptySums(void *out, const float *biasData) {
+    std::fill(emptyRow.begin(), emptyRow.end(), 0.0f);
+    finishRow(emptyRow.data(), biasData, s.n, epilogue);
+    for (int64_t row = 0; row < s.batch * s.m; ++row)
+      narrow(s.out, emptyRow.data(), out, row * s.n, s.n);
   }
 
   const char *elements(void *base, DataType type, int64_t index) {
@@ -252,7 +264,7 @@ private:
   int64_t threads = 1;
   BufferRef bias;
   uint32_t outIndex = 2;
-  std::vector<float> biasRow;
+  std::vector<float> biasRow, emptyRow;
   std::map<std::pair<int64_t, int64_t>, Product> products;
   std::atomic<bool> failed{false};
 };

@@ -33,7 +33,16 @@ def matmul_cases(random):
     yield Case("matmul", [a, b], [("f32", a[1] @ b[1])], error=8 * (abs(a[1]) @ abs(b[1])))
 
 
+    # Sums of nothing.
+    for type in TYPES:
+        a, b = random(type, (3, 5, 0)), random(type, (3, 0, 4))
+        yield Case("matmul", [a, b], [(type, np.zeros((3, 5, 4)))])
+
+
 def linear_cases(random):
+    x, w, b = random("bf16", (5, 0)), random("bf16", (0, 4)), random("f32", (4,))
+    want = np.tile(np.maximum(b[1], 0), (5, 1))
+    yield Case("linear", [x, w, b], [("bf16", want)], "epilogue = #mpt.epilogue<relu>")
     for type in TYPES:
         for name, f in EPILOGUES.items():
             attribute = f"epilogue = #mpt.epilogue<{name}>"

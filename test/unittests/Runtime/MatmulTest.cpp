@@ -127,6 +127,15 @@ TEST(MatmulTest, NothingToDo) {
   }
 }
 
+TEST(MatmulTest, SumsOfNothing) {
+  for (DataType type : {F32, BF16, F16})
+    for (int64_t batch : {1, 3})
+      for (bool transpose : {false, true})
+        for (int epilogue : {0, 1, 2})
+          check({batch, 5, 7, 0, type, type, type, transpose, transpose,
+                 /*sharedRhs=*/false, epilogue, /*bias=*/true});
+}
+
 TEST(MatmulTest, InfinitiesAndNaNs) {
   Tensor lhs(F16, {3, 2}), rhs(F16, {2, 1}), out(F16, {3, 1});
   rhs.set(0, 1), rhs.set(1, 1);
