@@ -294,6 +294,7 @@ LogicalResult Scheduler::visit(Operation *op) {
                 .Case<ReduceOp>([](auto) { return Callee::Reduce; })
                 .Case<ArgmaxOp>([](auto) { return Callee::Argmax; })
                 .Case<RandomMaskOp>([](auto) { return Callee::RandomMask; })
+                .Case<CheckIndicesOp>([](auto) { return Callee::CheckIndices; })
                 .Default([](auto) { return std::nullopt; });
         if (!callee)
           return other->emitError("'")

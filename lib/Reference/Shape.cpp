@@ -154,11 +154,12 @@ static LogicalResult evaluatePad(PadOp op, Frame &frame) {
   return success();
 }
 
-/// Emits an error unless every index is in [0, size).
+/// Emits an error unless every index is in [0, size) or `ignored`.
 static LogicalResult checkIndices(Operation *op, ArrayRef<int64_t> indices,
-                                  int64_t size) {
+                                  int64_t size,
+                                  std::optional<int64_t> ignored = {}) {
   for (int64_t index : indices)
-    if (index < 0 || index >= size)
+    if ((index < 0 || index >= size) && index != ignored)
       return op->emitOpError("expected indices in [0, ")
              << size << "), found " << index << "; check the data";
   return success();
@@ -175,6 +176,14 @@ static LogicalResult evaluateGather(GatherOp op, Frame &frame) {
     for (int64_t i = 0; i < width; ++i)
       indices.push_back(row * width + i);
   frame.set(op.getY(), pick(table, indices));
+  return success();
+}
+
+static LogicalResult evaluateCheckIndices(CheckIndicesOp op, Frame &frame) {
+  std::vector<int64_t> indices = frame.ints(op.getIndices());
+  if (failed(checkIndices(op, indices, op.getSize(), op.getIgnoreIndex())))
+    return failure();
+  frame.set(op.getChecked(), std::move(indices));
   return success();
 }
 
@@ -229,6 +238,7 @@ void mpt::reference::addShape(OpTable &table) {
   table.add<ConcatOp>(evaluateConcat);
   table.add<PadOp>(evaluatePad);
   table.add<GatherOp>(evaluateGather);
+  table.add<CheckIndicesOp>(evaluateCheckIndices);
   table.add<ScatterAddOp>(evaluateScatterAdd);
   addIdentity<StopGradientOp>(table);
   addIdentity<GradientsOp>(table);

@@ -58,6 +58,7 @@ private:
   const char *checkReduce() const;
   const char *checkArgmax() const;
   const char *checkRandomMask() const;
+  const char *checkIndexCheck() const;
 
   const Instruction &call;
 };
@@ -216,6 +217,14 @@ const char *Check::checkRandomMask() const {
   return nullptr;
 }
 
+const char *Check::checkIndexCheck() const {
+  if (!has(1, 3))
+    return wrongNumber;
+  return isIndex(in(0)) && out().type == in(0).type && out().count() == in(0).count()
+             ? nullptr
+             : "the operands of a check_indices do not fit together";
+}
+
 const char *Check::run() const {
   if (call.refs.size() < size_t(call.numInputs) + call.numOutputs ||
       call.numOutputs != 1)
@@ -246,6 +255,8 @@ const char *Check::run() const {
     return checkArgmax();
   case CallId::RandomMask:
     return checkRandomMask();
+  case CallId::CheckIndices:
+    return checkIndexCheck();
   }
   return "it is no call of this runtime";
 }

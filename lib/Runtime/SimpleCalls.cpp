@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 using namespace mpt::rt;
 
@@ -42,10 +43,10 @@ int64_t readIndex(const BufferRef &ref, const void *data, int64_t i) {
 }
 
 bool checkIndices(const BufferRef &ref, const void *data, int64_t rows,
-                  std::string &error) {
+                  std::string &error, std::optional<int64_t> ignored = {}) {
   for (int64_t i = 0, count = ref.count(); i < count; ++i) {
     int64_t index = readIndex(ref, data, i);
-    if (index < 0 || index >= rows) {
+    if ((index < 0 || index >= rows) && index != ignored) {
       error = "index " + std::to_string(index) + " at position " + std::to_string(i) +
               " is outside [0, " + std::to_string(rows) + ")";
       return false;
@@ -263,6 +264,17 @@ bool runRandomMask(const Instruction &call, void **buffers, int threads, std::st
   return true;
 }
 
+bool runCheckIndices(const Instruction &call, void **buffers, int,
+                     std::string &error) {
+  std::optional<int64_t> ignored;
+  if (call.ints[1])
+    ignored = call.ints[2];
+  if (!checkIndices(call.refs[0], buffers[0], call.ints[0], error, ignored))
+    return false;
+  std::memcpy(buffers[1], buffers[0], call.refs[0].bytes());
+  return true;
+}
+
 } // namespace
 
 std::unique_ptr<Call> mpt::rt::makeSimpleCall(const Instruction &call) {
@@ -283,6 +295,7 @@ std::unique_ptr<Call> mpt::rt::makeSimpleCall(const Instruction &call) {
     break;
   case CallId::Reduce: body = runReduce; break;
   case CallId::Argmax: body = runArgmax; break;
+  case CallId::CheckIndices: body = runCheckIndices; break;
   default: body = runRandomMask; break;
   }
   return std::make_unique<SimpleCall>(call, body);

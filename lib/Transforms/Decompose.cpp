@@ -9,8 +9,9 @@
 /// \file
 /// `--mpt-decompose`: applies the decompositions of Patterns.h. Then merges equal
 /// computations of scalars, which every parameter's optimizer repeats (bias
-/// corrections), and equal reshapes, which cost nothing; larger values are left
-/// as they are, since merging them would undo recomputation.
+/// corrections), equal reshapes, which cost nothing, and equal checks of labels;
+/// larger values are left as they are, since merging them would undo
+/// recomputation.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -51,11 +52,11 @@ struct EqualOps : llvm::DenseMapInfo<Operation *> {
   }
 };
 
-/// Merges equal pure ops of `block` that reshape or whose results are scalars.
+/// Merges equal pure ops of `block` that reshape, check or return scalars.
 void mergeEqualOps(Block &block) {
   llvm::DenseSet<Operation *, EqualOps> known;
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    bool isFree = isa<ReshapeOp>(op) ||
+    bool isFree = isa<ReshapeOp, CheckIndicesOp>(op) ||
                   llvm::all_of(op.getResultTypes(), [](Type type) {
                     auto tensor = dyn_cast<RankedTensorType>(type);
                     return tensor && tensor.getRank() == 0;

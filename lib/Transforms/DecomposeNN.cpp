@@ -242,7 +242,10 @@ struct CrossEntropyRows {
                    std::optional<int64_t> ignoreIndex) {
     auto type = DecomposeBuilder::typeOf(logits);
     Type integer = DecomposeBuilder::typeOf(labelIds).getElementType();
-    labels = b.asRow(labelIds);
+    classes = type.getShape().back();
+    labels = b.asRow(CheckIndicesOp::create(
+        b.builder, b.loc, labelIds, static_cast<uint64_t>(classes),
+        ignoreIndex ? b.builder.getI64IntegerAttr(*ignoreIndex) : IntegerAttr()));
     Value position = IotaOp::create(b.builder, b.loc, type.clone(integer),
                                     type.getRank() - 1);
     isLabel = b.compare(position, labels, ComparePredicate::EQ);
@@ -250,7 +253,6 @@ struct CrossEntropyRows {
       counts = b.compare(labels, b.integer(integer, *ignoreIndex),
                          ComparePredicate::NE);
     smoothing = labelSmoothing.convertToDouble();
-    classes = type.getShape().back();
     rows = type.getNumElements() / std::max<int64_t>(classes, 1);
   }
 

@@ -108,6 +108,9 @@ enum class CallId : uint32_t {
   Argmax,
   /// seed, attempt (i64 scalars) -> mask; ints: stream; floats: rate.
   RandomMask,
+  /// indices -> the same, if each is in [0, size) or to be ignored; ints: size,
+  /// has_ignored, ignored.
+  CheckIndices,
 };
 
 /// A packed row-major buffer. `offset` is bytes, or the number of the input or

@@ -393,3 +393,11 @@ func.func @scatter_updates(%i: tensor<4xi32>, %u: tensor<4x3xf32>) {
   %y = mpt.scatter_add %i, %u : (tensor<4xi32>, tensor<4x3xf32>) -> tensor<8x2xf32>
   return
 }
+
+// -----
+
+func.func @check_indices_size(%i: tensor<4xi32>) {
+  // expected-error @+1 {{'mpt.check_indices' op expected values of at least 0 in 'size', found -1}}
+  %y = mpt.check_indices %i {size = -1 : i64} : (tensor<4xi32>) -> tensor<4xi32>
+  return
+}

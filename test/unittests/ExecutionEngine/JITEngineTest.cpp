@@ -170,6 +170,27 @@ func.func @step(
   EXPECT_EQ(message((*engine)->run({{"i", &good}})), "success");
 }
 
+TEST_F(JITEngineTest, ALabelThatIsNoClass) {
+  auto engine = create(R"(
+func.func @step(
+    %w: tensor<3x4xf32> {mpt.name = "w", mpt.role = "parameter"},
+    %t: tensor<3xi32> {mpt.name = "t", mpt.role = "target"})
+    -> (tensor<f32> {mpt.name = "loss"}, tensor<3x4xf32> {mpt.name = "g"}) {
+  %l, %lse = mpt.cross_entropy %w, %t {ignore_index = -1 : i64} : (tensor<3x4xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
+  %g = mpt.cross_entropy_grad %l, %w, %t, %lse {ignore_index = -1 : i64} : (tensor<f32>, tensor<3x4xf32>, tensor<3xi32>, tensor<3xf32>) -> tensor<3x4xf32>
+  return %l, %g : tensor<f32>, tensor<3x4xf32>
+})");
+  ASSERT_EQ(message(engine.takeError()), "success");
+  HostTensor high = vector({0, 4, -1}, ElementType::I32);
+  EXPECT_EQ(message((*engine)->run({{"t", &high}})),
+            "the step failed: step.mlir:6:14: index 4 at position 1 is outside [0, 4)");
+  HostTensor low = vector({0, 3, -2}, ElementType::I32);
+  EXPECT_EQ(message((*engine)->run({{"t", &low}})),
+            "the step failed: step.mlir:6:14: index -2 at position 2 is outside [0, 4)");
+  HostTensor good = vector({0, 3, -1}, ElementType::I32);
+  EXPECT_EQ(message((*engine)->run({{"t", &good}})), "success");
+}
+
 TEST_F(JITEngineTest, OtherFunctionsDoNotMatter) {
   auto engine = create(std::string(kStep) + R"(
 func.func @other(%x: tensor<?xf32>) -> tensor<?xf32> {

@@ -229,6 +229,9 @@ TEST(AllocationTest, PlainCalls) {
     one(CallId::Argmax, [&](auto &b) { return std::vector{table(b)}; }, DataType::I32, {100});
     one(CallId::Fill, [](auto &) { return std::vector<BufferRef>(); }, type, {900}, {}, {2});
   }
+  one(CallId::CheckIndices, [](auto &b) {
+    return std::vector{b.input("i", DataType::I32, {900})};
+  }, DataType::I32, {900}, {1, 0, 0});
   one(CallId::RandomMask, [](auto &b) {
     return std::vector{b.input("s", DataType::I64, {}), b.input("n", DataType::I64, {})};
   }, DataType::I1, {9000}, {1}, {0.5});

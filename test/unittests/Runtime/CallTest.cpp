@@ -405,6 +405,25 @@ TEST(ArgmaxTest, FirstOfEqualsAndNaN) {
   EXPECT_EQ(runCall(CallId::Argmax, {&none}, y), misfit);
 }
 
+TEST(CheckIndicesTest, Ranges) {
+  for (DataType type : {I32, I64}) {
+    Tensor x = indices(type, {2, 2}, std::vector<int>{0, 9, -100, 3}), y(type, {2, 2});
+    ASSERT_EQ(runCall(CallId::CheckIndices, {&x}, y, {10, 1, -100}), "");
+    for (int64_t i = 0; i < 4; ++i)
+      EXPECT_EQ(y[i], x[i]);
+    EXPECT_EQ(runCall(CallId::CheckIndices, {&x}, y, {10, 0, -100}),
+              "index -100 at position 2 is outside [0, 10)");
+    EXPECT_EQ(runCall(CallId::CheckIndices, {&x}, y, {9, 1, -100}),
+              "index 9 at position 1 is outside [0, 9)");
+  }
+  Tensor x(I32, {4}), few(I32, {3}), wide(I64, {4}), floats(F32, {4});
+  std::string misfit = "the operands of a check_indices do not fit together";
+  EXPECT_EQ(runCall(CallId::CheckIndices, {&x}, few, {1, 0, 0}), misfit);
+  EXPECT_EQ(runCall(CallId::CheckIndices, {&x}, wide, {1, 0, 0}), misfit);
+  EXPECT_EQ(runCall(CallId::CheckIndices, {&floats}, floats, {1, 0, 0}), misfit);
+  EXPECT_EQ(runCall(CallId::CheckIndices, {&x}, x, {1}), wrongNumber);
+}
+
 TEST(RandomMaskTest, IsPhiloxByLogicalIndex) {
   Tensor seed(I64, {}), attempt(I64, {}), mask(DataType::I1, {3, 3001});
   seed.set(0, 77), attempt.set(0, 5);

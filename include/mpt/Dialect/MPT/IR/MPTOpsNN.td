@@ -334,6 +334,7 @@ def MPT_CrossEntropyOp : MPT_InferredOp<"cross_entropy", "Stable", "Stable", [MP
     logits [.., V], labels [..]. A row's loss is lse - (1 - s) x[label] -
     s mean(x) with s = `label_smoothing`. Rows with label `ignore_index` count
     neither in the sum nor in the mean. The loss and `log_sum_exp` [..] are f32.
+    Any other label outside [0, V) is an error when the program runs.
 
     Example:
 

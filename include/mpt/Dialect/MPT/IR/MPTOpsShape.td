@@ -185,6 +185,24 @@ def MPT_GatherOp : MPT_InferredOp<"gather", "Clear", "Clear", [MPT_Differentiabl
   let hasVerifier = 1;
 }
 
+def MPT_CheckIndicesOp : MPT_InferredOp<"check_indices", "Clear", "Clear"> {
+  let summary = "indices that are known to be in range";
+  let description = [{
+    Returns its operand. An index that is neither in [0, `size`) nor
+    `ignore_index` is an error when the program runs.
+
+    Example:
+
+    ```mlir
+    %i = mpt.check_indices %t {size = 10 : i64, ignore_index = -100 : i64} : (tensor<4xi32>) -> tensor<4xi32>
+    ```
+  }];
+  let arguments = (ins MPT_IndexTensor:$indices, I64Attr:$size,
+                       OptionalAttr<I64Attr>:$ignore_index);
+  let results = (outs MPT_IndexTensor:$checked);
+  let hasVerifier = 1;
+}
+
 def MPT_ScatterAddOp : MPT_TensorOp<"scatter_add", "Clear", "Clear"> {
   let summary = "sums rows into a table of zeros (gradient of `mpt.gather`)";
   let description = [{
