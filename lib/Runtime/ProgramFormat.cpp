@@ -194,8 +194,10 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
   program.arenaBytes = r.number<int64_t>();
   program.stateBytes = r.number<int64_t>();
   program.outputBytes = r.number<int64_t>();
-  if (program.maxThreads < 1 || program.maxThreads > kMaxThreads ||
-      program.arenaBytes < 0 || program.stateBytes < 0 ||
+  if (program.maxThreads < 1 || program.maxThreads > kMaxThreads)
+    return fail("the program is planned for " + std::to_string(program.maxThreads) +
+                " threads; expected 1 to " + std::to_string(kMaxThreads));
+  if (program.arenaBytes < 0 || program.stateBytes < 0 ||
       program.outputBytes < 0 || program.arenaBytes > kMaxBytes ||
       program.stateBytes > kMaxBytes || program.outputBytes > kMaxBytes)
     return fail("the program's sizes are not valid");

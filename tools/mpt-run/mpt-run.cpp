@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/Passes.h"
 #include "mpt/ExecutionEngine/JITEngine.h"
 #include "mpt/InitAll.h"
 #include "mpt/Reference/ReferenceEngine.h"
@@ -33,6 +34,7 @@ int main(int argc, char **argv) {
   registry.insert<mlir::func::FuncDialect>();
   mpt::registerAllDialects(registry);
   mpt::registerAllPasses();
+  mlir::registerTransformsPasses(); // for --pipeline
   const mpt::EngineFactory engines[] = {
       {"cpu", createCPUEngine},
       {"reference", createInterpreter<mpt::reference::Mode::Storage>},

@@ -188,7 +188,8 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
               invalid("the program's sizes are not valid"));
   for (int64_t threads : {int64_t(0), int64_t(-3), int64_t(1) << 40})
     EXPECT_EQ(openChanged([&](Program &p) { p.maxThreads = threads; }),
-              invalid("the program's sizes are not valid"));
+              invalid("the program is planned for " + std::to_string(threads) +
+                      " threads; expected 1 to 4096"));
   EXPECT_EQ(openChanged([](Program &p) { p.tensors[0].buffer.offset = 64; }),
             invalid("tensor 'w' lies outside its space"));
   EXPECT_EQ(openChanged([](Program &p) { p.tensors[2].buffer.dims = {1 << 30, 1 << 30}; }),
