@@ -111,6 +111,7 @@ void addShape(OpTable &table);
 void addLinalg(OpTable &table);
 void addAttention(OpTable &table);
 void addWindows(OpTable &table);
+void addRecurrent(OpTable &table);
 void addReductions(OpTable &table);
 void addNorms(OpTable &table);
 void addLosses(OpTable &table);

@@ -313,6 +313,7 @@ const OpTable &OpTable::get() {
     addLinalg(all);
     addAttention(all);
     addWindows(all);
+    addRecurrent(all);
     addReductions(all);
     addNorms(all);
     addLosses(all);

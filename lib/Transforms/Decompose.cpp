@@ -15,8 +15,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Transforms/Passes.h"
 #include "StepFunction.h"
+#include "mpt/Transforms/Passes.h"
 #include "mpt/Transforms/Patterns.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -28,8 +28,8 @@ namespace mpt {
 
 using namespace mlir;
 using namespace mpt;
-
 using namespace mpt::detail;
+
 namespace {
 
 struct EqualOps : llvm::DenseMapInfo<Operation *> {
@@ -78,6 +78,7 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
     populateDecomposeAttentionPatterns(set);
+    populateDecomposeLSTMPatterns(set);
     populateDecomposeNNPatterns(set);
     populateDecomposeShapePatterns(set);
     populateDecomposeTrainingPatterns(set);

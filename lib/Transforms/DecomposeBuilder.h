@@ -34,6 +34,8 @@ public:
   mlir::Value add(mlir::Value a, double b) { return add(a, scalar(b)); }
   mlir::Value mul(mlir::Value a, double b) { return mul(a, scalar(b)); }
   mlir::Value div(mlir::Value a, double b) { return div(a, scalar(b)); }
+  mlir::Value sigmoid(mlir::Value a) { return unary<SigmoidOp>(a); }
+  mlir::Value tanh(mlir::Value a) { return unary<TanhOp>(a); }
   mlir::Value exp(mlir::Value a) { return unary<ExpOp>(a); }
   mlir::Value log(mlir::Value a) { return unary<LogOp>(a); }
   mlir::Value sqrt(mlir::Value a) { return unary<SqrtOp>(a); }

@@ -18,6 +18,8 @@ namespace mpt {
 void populateDecomposeNNPatterns(mlir::RewritePatternSet &patterns);
 /// Attention and dropout and their gradients as products, masks and softmax.
 void populateDecomposeAttentionPatterns(mlir::RewritePatternSet &patterns);
+/// LSTM cells.
+void populateDecomposeLSTMPatterns(mlir::RewritePatternSet &patterns);
 /// Moves that round as moves and casts; checkpoint regions inlined; reductions
 /// reshaped so that they run over the last axis or all but the last.
 void populateDecomposeShapePatterns(mlir::RewritePatternSet &patterns);

@@ -492,3 +492,68 @@ func.func @attention_grad_lse(%q: tensor<2x4x16x8xf32>, %l: tensor<2x4xf32>) {
   %dq, %dk, %dv = mpt.attention_grad %q, %q, %q, %q, %q, %l : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>)
   return
 }
+
+// -----
+
+func.func @lstm_cell_rank(%x: tensor<8xf32>, %h: tensor<4x16xf32>, %c: tensor<4x16xf32>, %w: tensor<8x64xf32>, %u: tensor<16x64xf32>, %b: tensor<64xf32>) {
+  // expected-error @+1 {{'mpt.lstm_cell' op expected x of rank 2, found 'tensor<8xf32>'}}
+  %y, %s, %g = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<8xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<8x64xf32>, tensor<16x64xf32>, tensor<64xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @lstm_cell_h(%x: tensor<4x8xf32>, %h: tensor<3x16xf32>, %c: tensor<4x16xf32>, %w: tensor<8x64xf32>, %u: tensor<16x64xf32>, %b: tensor<64xf32>) {
+  // expected-error @+1 {{'mpt.lstm_cell' op expected h of the shape of [B, H], 4x16, found 3x16}}
+  %y, %s, %g = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xf32>, tensor<3x16xf32>, tensor<4x16xf32>, tensor<8x64xf32>, tensor<16x64xf32>, tensor<64xf32>) -> (tensor<3x16xf32>, tensor<3x16xf32>, tensor<3x64xf32>)
+  return
+}
+
+// -----
+
+func.func @lstm_cell_c(%x: tensor<4x8xf32>, %h: tensor<4x16xf32>, %c: tensor<4x15xf32>, %w: tensor<8x64xf32>, %u: tensor<16x64xf32>, %b: tensor<64xf32>) {
+  // expected-error @+1 {{'mpt.lstm_cell' op expected c of the shape of [B, H], 4x16, found 4x15}}
+  %y, %s, %g = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x15xf32>, tensor<8x64xf32>, tensor<16x64xf32>, tensor<64xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @lstm_cell_weight_ih(%x: tensor<4x8xf32>, %h: tensor<4x16xf32>, %c: tensor<4x16xf32>, %w: tensor<8x48xf32>, %u: tensor<16x64xf32>, %b: tensor<64xf32>) {
+  // expected-error @+1 {{'mpt.lstm_cell' op expected weight_ih of the shape of [I, 4H], 8x64, found 8x48}}
+  %y, %s, %g = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<8x48xf32>, tensor<16x64xf32>, tensor<64xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x48xf32>)
+  return
+}
+
+// -----
+
+func.func @lstm_cell_weight_hh(%x: tensor<4x8xf32>, %h: tensor<4x16xf32>, %c: tensor<4x16xf32>, %w: tensor<8x64xf32>, %u: tensor<8x64xf32>, %b: tensor<64xf32>) {
+  // expected-error @+1 {{'mpt.lstm_cell' op expected weight_hh of the shape of [H, 4H], 16x64, found 8x64}}
+  %y, %s, %g = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @lstm_cell_bias(%x: tensor<4x8xf32>, %h: tensor<4x16xf32>, %c: tensor<4x16xf32>, %w: tensor<8x64xf32>, %u: tensor<16x64xf32>, %b: tensor<16xf32>) {
+  // expected-error @+1 {{'mpt.lstm_cell' op expected bias of the shape of [4H], 64, found 16}}
+  %y, %s, %g = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<8x64xf32>, tensor<16x64xf32>, tensor<16xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @lstm_cell_gates(%x: tensor<4x8xf32>, %h: tensor<4x16xf32>, %c: tensor<4x16xf32>, %w: tensor<8x64xf32>, %u: tensor<16x64xf32>, %b: tensor<64xf32>) {
+  // expected-error @+2 {{inferred type(s) 'tensor<4x16xf32>', 'tensor<4x16xf32>', 'tensor<4x64xf32>' are incompatible with return type(s) of operation 'tensor<4x16xf32>', 'tensor<4x16xf32>', 'tensor<4x16xf32>'}}
+  // expected-error @+1 {{'mpt.lstm_cell' op failed to infer returned types}}
+  %y, %s, %g = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<8x64xf32>, tensor<16x64xf32>, tensor<64xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @lstm_cell_size(%x: tensor<4x8xf32>, %h: tensor<4x4611686018427387904xf32>, %c: tensor<4x4611686018427387904xf32>, %w: tensor<8x64xf32>, %u: tensor<16x64xf32>, %b: tensor<64xf32>) {
+  // expected-error @+1 {{'mpt.lstm_cell' op expected four times h's columns to be below 2^63, found 'tensor<4x4611686018427387904xf32>'}}
+  %y, %s, %g = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xf32>, tensor<4x4611686018427387904xf32>, tensor<4x4611686018427387904xf32>, tensor<8x64xf32>, tensor<16x64xf32>, tensor<64xf32>) -> (tensor<4x4611686018427387904xf32>, tensor<4x4611686018427387904xf32>, tensor<4x64xf32>)
+  return
+}

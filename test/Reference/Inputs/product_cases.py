@@ -54,6 +54,32 @@ def linear_cases(random):
                 yield Case("linear", [x, w, b], [(type, f(x[1] @ w[1] + b[1]))], attribute, error=16 * (terms + abs(b[1])))
 
 
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def lstm_cases(random):
+    # torch.nn.LSTMCell with weights transposed and biases added. The gates' slopes
+    # are at most 1 (tanh) and 1/4; z's terms err by the sum's length, c' by
+    # those of its factors, and each function by some roundings of its own.
+    for type in TYPES:
+        s = "f64" if type == "f64" else "f32"
+        x, h, c = random(type, (3, 5)), random(type, (3, 2)), random(s, (3, 2))
+        w, u, b = random(type, (5, 8)), random(type, (2, 8)), random(s, (8,))
+        for bias in True, False:
+            z = x[1] @ w[1] + h[1] @ u[1] + (b[1] if bias else 0)
+            i, f, g, o = np.split(z, 4, axis=1)
+            i, f, g, o = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)
+            new_c = f * c[1] + i * g
+            gates = np.concatenate([i, f, g, o], 1)
+            terms = 9 * (abs(x[1]) @ abs(w[1]) + abs(h[1]) @ abs(u[1]) + abs(b[1])) + 16
+            ti, tf, tg, to = np.split(terms, 4, axis=1)
+            c_error = tf * abs(c[1]) + ti + tg + 4 * (1 + abs(c[1]))
+            yield Case("lstm_cell", [x, h, c, w, u] + [b] * bias,
+                       [(type, o * np.tanh(new_c)), (s, new_c), (type, gates)],
+                       error=[to + c_error + 16, c_error, terms])
+
+
 def convolve(x, f, strides, padding, dilations, groups):
     """NHWC by HWIO, one tap at a time over slices of the padded input."""
     x = np.pad(x, ((0, 0), padding[:2], padding[2:], (0, 0)))
@@ -208,5 +234,5 @@ def pool_cases(random):
 
 
 def product_cases(random):
-    for maker in matmul_cases, linear_cases, conv_cases, attention_cases, pool_cases:
+    for maker in matmul_cases, linear_cases, lstm_cases, conv_cases, attention_cases, pool_cases:
         yield from maker(random)

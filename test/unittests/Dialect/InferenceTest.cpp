@@ -84,6 +84,17 @@ TEST_F(InferenceTest, Attention) {
             "tensor<1x2x4x3xbf16>, tensor<1x2x4xf32>");
 }
 
+TEST_F(InferenceTest, LSTMCell) {
+  EXPECT_EQ(infer<LSTMCellOp>({"tensor<8xf32>", "tensor<4x2xf32>", "tensor<4x2xf32>",
+                               "tensor<8x8xf32>", "tensor<2x8xf32>"}),
+            "expected x [B, I], h [B, H] and weight_ih [I, 4H], found "
+            "'tensor<8xf32>', 'tensor<4x2xf32>' and 'tensor<8x8xf32>'");
+  EXPECT_EQ(infer<LSTMCellOp>({"tensor<4x8xbf16>", "tensor<?x2xbf16>",
+                               "tensor<?x2xf32>", "tensor<8x8xbf16>",
+                               "tensor<2x8xbf16>", "tensor<8xf32>"}),
+            "tensor<4x2xbf16>, tensor<4x2xf32>, tensor<4x8xbf16>");
+}
+
 TEST_F(InferenceTest, Linear) {
   EXPECT_EQ(infer<LinearOp>({"tensor<4xf32>", "tensor<4xf32>"}),
             "expected x of rank 1 or more and weight [in, out], found "

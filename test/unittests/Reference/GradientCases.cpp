@@ -142,6 +142,26 @@ void addProducts(Cases &c) {
          "1x1x4x3xf64");
 }
 
+void addCells(Cases &c) {
+  Arguments cell = {{"x", "3x2xf64"}, {"h", "3x2xf64"},  {"c", "3x2xf64"},
+                    {"w", "2x8xf64"}, {"u", "2x8xf64"}};
+  c.add("lstm_cell", cell, "", "3x2xf64", {"3x2xf64", "3x8xf64"});
+  cell.push_back({"b", "8xf64"});
+  c.add("lstm_cell", cell, "", "3x2xf64", {"3x2xf64", "3x8xf64"});
+  // Two steps, whose states are used twice, and the last cell state alone.
+  std::string types = "(tensor<3x2xf64>, tensor<3x2xf64>, tensor<3x2xf64>, "
+                      "tensor<2x8xf64>, tensor<2x8xf64>, tensor<8xf64>) -> "
+                      "(tensor<3x2xf64>, tensor<3x2xf64>, tensor<3x8xf64>)\n";
+  std::string steps = "%h1, %c1, %g1 = mpt.lstm_cell %x, %h, %c, %w, %u, %b : " + types +
+                      "%h2, %c2, %g2 = mpt.lstm_cell %h1, %h1, %c1, %w, %u, %b : " + types;
+  c.text("lstm_cell", cell,
+         steps + "%y = mpt.mul %h2, %c2 : (tensor<3x2xf64>, tensor<3x2xf64>) -> "
+                 "tensor<3x2xf64>",
+         "3x2xf64");
+  c.text("lstm_cell", cell,
+         steps + "%y = mpt.exp %c2 : (tensor<3x2xf64>) -> tensor<3x2xf64>", "3x2xf64");
+}
+
 void addShapes(Cases &c) {
   c.add("cast", {{"x", "3x4xf32"}}, "", "3x4xf64");
   c.add("cast", {{"x", "3x4xf64"}}, "", "3x4xbf16");
@@ -169,6 +189,12 @@ void addShapes(Cases &c) {
   GradientArgument ids = {"ids", "2x3xi32", 0, 0, {4, 0, 4, 1, 4, 2}};
   c.add("gather", {{"t", "5x3xf64"}, ids}, "", "2x3x3xf64");
   c.add("stop_gradient", {{"x", "3x4xf64"}}, "", "3x4xf64");
+  c.add("barrier", {{"x", "3x4xf64"}}, "", "3x4xf64");
+  c.text("barrier", {{"x", "3xf64"}, {"z", "3xf64"}},
+         "%a, %b = mpt.barrier %x, %z : (tensor<3xf64>, tensor<3xf64>) -> "
+         "(tensor<3xf64>, tensor<3xf64>)\n"
+         "%y = mpt.mul %a, %a : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>",
+         "3xf64");
 }
 
 void addReductions(Cases &c) {
@@ -189,12 +215,6 @@ void addReductions(Cases &c) {
          "%y = mpt.reduce %z {kind = #mpt.reduce_kind<prod>, axes = array<i64: "
          "1>} : (tensor<2x3xf64>) -> tensor<2xf64>",
          "2xf64");
-  c.add("barrier", {{"x", "3x4xf64"}}, "", "3x4xf64");
-  c.text("barrier", {{"x", "3xf64"}, {"z", "3xf64"}},
-         "%a, %b = mpt.barrier %x, %z : (tensor<3xf64>, tensor<3xf64>) -> "
-         "(tensor<3xf64>, tensor<3xf64>)\n"
-         "%y = mpt.mul %a, %a : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>",
-         "3xf64");
   c.text("reduce", {{"x", "2x3xf64"}, {"m", "2x3xf64", 0, 0, {1, 2, 1, 1, 0.5, 1}}},
          "%o = mpt.slice %x {offsets = array<i64: 0, 0>, sizes = array<i64: 2, "
          "1>, strides = array<i64: 1, 1>} : (tensor<2x3xf64>) -> tensor<2x1xf64>\n"
@@ -257,6 +277,7 @@ std::vector<GradientCase> mpt::test::getGradientCases() {
   Cases c;
   addPointwise(c);
   addProducts(c);
+  addCells(c);
   addShapes(c);
   addReductions(c);
   addNorms(c);

@@ -146,6 +146,61 @@ LogicalResult AttentionOp::buildGradients(OpBuilder &builder,
   return success();
 }
 
+LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder,
+    ValueRange resultGrads, ArrayRef<bool> needed,
+    MutableArrayRef<Value> operandGrads) {
+  GradientBuilder b(builder, getLoc());
+  if (resultGrads[2])
+    return emitOpError("has no gradient rule for its result gates");
+  auto stateType = getTensor(getH()), gatesType = getTensor(getGates());
+  if (!stateType.hasStaticShape())
+    return emitOpError("has a gradient for operands of static shape only; run "
+                       "--mpt-specialize first");
+  auto wide = stateType.clone(getStatisticType(getTensor(getX()).getElementType()));
+  auto mul = [&](Value x, Value y) { return b.binary<MulOp>(wide, x, y); };
+  SmallVector<Value, 4> gates;
+  for (int64_t gate = 0; gate < 4; ++gate)
+    gates.push_back(b.make<SliceOp>(
+        getGates(), ArrayRef<int64_t>{0, gate * stateType.getDimSize(1)},
+        stateType.getShape(), ArrayRef<int64_t>{1, 1}));
+  auto [i, f, g, o] = std::tuple(gates[0], gates[1], gates[2], gates[3]);
+  // Through new_h = o tanh(new_c) to the cell's state.
+  Value dh = resultGrads[0], dc = resultGrads[1], dOutput;
+  if (dh) {
+    Value activated = b.make<TanhOp>(wide, getNewC());
+    dOutput = mul(dh, activated);
+    Value through = b.binary<TanhGradOp>(wide, mul(dh, o), activated);
+    dc = dc ? b.binary<AddOp>(wide, through, dc) : through;
+  } else {
+    dOutput = b.make<BroadcastOp>(wide, b.scalar(getX(), 0.0));
+  }
+  if (needed[2])
+    operandGrads[2] = b.cast(mul(dc, f), getTensor(getC()));
+  if (llvm::none_of(needed.take_front(2), [](bool n) { return n; }) &&
+      llvm::none_of(needed.drop_front(3), [](bool n) { return n; }))
+    return success();
+  SmallVector<Value, 4> dGates = {
+      b.binary<SigmoidGradOp>(wide, mul(dc, g), i),
+      b.binary<SigmoidGradOp>(wide, mul(dc, getC()), f),
+      b.binary<TanhGradOp>(wide, mul(dc, i), g),
+      b.binary<SigmoidGradOp>(wide, dOutput, o)};
+  Value dz = b.cast(b.make<ConcatOp>(dGates, int64_t(1)), gatesType);
+  TypeAttr acc = getAccTypeAttr();
+  if (needed[0])
+    operandGrads[0] = b.matmul(getX().getType(), dz, getWeightIh(), false, true, acc);
+  if (needed[1])
+    operandGrads[1] = b.matmul(stateType, dz, getWeightHh(), false, true, acc);
+  if (needed[3])
+    operandGrads[3] =
+        b.matmul(getWeightIh().getType(), getX(), dz, true, false, acc);
+  if (needed[4])
+    operandGrads[4] =
+        b.matmul(getWeightHh().getType(), getH(), dz, true, false, acc);
+  if (getBias() && needed[5])
+    operandGrads[5] = b.sumTo(dz, getTensor(getBias()));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Ops that move elements
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -276,4 +277,45 @@ LogicalResult AttentionGradOp::verify() {
     return failure();
   return checkSameShape(*this, getLogSumExp(), "log_sum_exp", rows,
                         "[B, H, T]");
+}
+
+LogicalResult LSTMCellOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto x = getTensor(adaptor.getX()), h = getTensor(adaptor.getH());
+  auto weight = getTensor(adaptor.getWeightIh());
+  if (x.getRank() != 2 || h.getRank() != 2 || weight.getRank() != 2)
+    return emitOptionalError(location, "expected x [B, I], h [B, H] and weight_ih "
+                                       "[I, 4H], found ", x, ", ", h, " and ", weight);
+  int64_t rows = ShapedType::isDynamic(h.getDimSize(0)) ? x.getDimSize(0)
+                                                        : h.getDimSize(0);
+  types.push_back(x.clone({rows, h.getDimSize(1)}));
+  types.push_back(getTensor(adaptor.getC()).clone({rows, h.getDimSize(1)}));
+  types.push_back(x.clone({rows, weight.getDimSize(1)}));
+  return success();
+}
+
+LogicalResult LSTMCellOp::verify() {
+  if (failed(checkRank(*this, getX(), "x", 2)) ||
+      failed(checkRank(*this, getH(), "h", 2)))
+    return failure();
+  int64_t rows = getTensor(getX()).getDimSize(0), in = getTensor(getX()).getDimSize(1);
+  int64_t size = getTensor(getH()).getDimSize(1);
+  std::optional<int64_t> columns = ShapedType::isDynamic(size)
+                                       ? ShapedType::kDynamic
+                                       : llvm::checkedMul<int64_t>(size, 4);
+  if (!columns)
+    return emitOpError("expected four times h's columns to be below 2^63, found ")
+           << getH().getType();
+  if (failed(checkSameShape(*this, getH(), "h", {rows, size}, "[B, H]")) ||
+      failed(checkSameShape(*this, getC(), "c", {rows, size}, "[B, H]")) ||
+      failed(checkSameShape(*this, getWeightIh(), "weight_ih", {in, *columns},
+                            "[I, 4H]")) ||
+      failed(checkSameShape(*this, getWeightHh(), "weight_hh", {size, *columns},
+                            "[H, 4H]")))
+    return failure();
+  if (getBias() &&
+      failed(checkSameShape(*this, getBias(), "bias", {*columns}, "[4H]")))
+    return failure();
+  return checkAccType(*this, getAccType(), getX());
 }

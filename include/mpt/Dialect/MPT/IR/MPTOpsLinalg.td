@@ -171,4 +171,38 @@ def MPT_AttentionGradOp : MPT_InferredOp<"attention_grad", "Allow", "Allow"> {
   let hasVerifier = 1;
 }
 
+def MPT_LSTMCellOp : MPT_InferredOp<"lstm_cell", "Allow", "Allow", [MPT_Differentiable]> {
+  let summary = "one time step of a long short-term memory cell";
+  let description = [{
+    As torch.nn.LSTMCell (Hochreiter and Schmidhuber 1997, with forget gate):
+    the columns of z = x @ weight_ih + h @ weight_hh + bias are, in this order,
+    those of the gates i, f, g and o, H each;
+
+        i, f, o = sigmoid(z_i), sigmoid(z_f), sigmoid(z_o);  g = tanh(z_g)
+        new_c = f c + i g;  new_h = o tanh(new_c)
+
+    x is [B, I], h and c are [B, H], weight_ih [I, 4H] and weight_hh [H, 4H]
+    (PyTorch's transposed), bias [4H] if present (the sum of PyTorch's two). z is
+    summed in `acc_type`; all is computed in f32 and each result rounded once,
+    new_h from the new_c that is not yet rounded. `gates` [B, 4H] holds i, f, g
+    and o for the gradient. The cell state c keeps its type in mixed precision:
+    it is a sum over time.
+
+    Example:
+
+    ```mlir
+    %h1, %c1, %gates = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xbf16>, tensor<4x16xbf16>, tensor<4x16xf32>, tensor<8x64xbf16>, tensor<16x64xbf16>, tensor<64xf32>) -> (tensor<4x16xbf16>, tensor<4x16xf32>, tensor<4x64xbf16>)
+    ```
+  }];
+  let arguments = (ins MPT_FloatTensor:$x, MPT_FloatTensor:$h, MPT_FloatTensor:$c,
+                       MPT_FloatTensor:$weight_ih, MPT_FloatTensor:$weight_hh,
+                       Optional<MPT_FloatTensor>:$bias,
+                       OptionalAttr<TypeAttr>:$acc_type);
+  let results = (outs MPT_FloatTensor:$new_h, MPT_FloatTensor:$new_c,
+                      MPT_FloatTensor:$gates);
+  let fixedOperands = "index == 2 || index == 5";
+  let fixedResults = "index == 1";
+  let hasVerifier = 1;
+}
+
 #endif // MPT_DIALECT_MPT_IR_MPTOPSLINALG_TD

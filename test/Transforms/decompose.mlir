@@ -1,0 +1,65 @@
+// RUN: mpt-opt %s --mpt-decompose --split-input-file --verify-diagnostics | FileCheck %s
+
+// Norms in f32 with one rounding, at the end.
+// CHECK-LABEL: func.func @rms_norm
+//   CHECK-NOT:   mpt.rms_norm
+//       CHECK:   %[[X:.*]] = mpt.cast %arg0 : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+//       CHECK:   mpt.reduce {{.*}} -> tensor<4x1xf32>
+//       CHECK:   %[[Y:.*]] = mpt.mul %{{.*}}, %arg1 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+//       CHECK:   mpt.cast %[[Y]] : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+//   CHECK-NOT:   mpt.cast
+func.func @rms_norm(%x: tensor<4x8xbf16>, %g: tensor<8xf32>) -> tensor<4x8xbf16> {
+  %y, %r = mpt.rms_norm %x, %g : (tensor<4x8xbf16>, tensor<8xf32>) -> (tensor<4x8xbf16>, tensor<4xf32>)
+  return %y : tensor<4x8xbf16>
+}
+
+// -----
+
+// Loss and gradient read labels that are checked, once.
+// CHECK-LABEL: func.func @cross_entropy
+//       CHECK:   %[[T:.*]] = mpt.check_indices %arg1 {ignore_index = -1 : i64, size = 8 : i64}
+//       CHECK:   mpt.reshape %[[T]]
+//   CHECK-NOT:   mpt.check_indices
+//       CHECK:   return
+func.func @cross_entropy(%x: tensor<4x8xf32>, %t: tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>) {
+  %l, %lse = mpt.cross_entropy %x, %t {ignore_index = -1 : i64} : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+  %g = mpt.cross_entropy_grad %l, %x, %t, %lse {ignore_index = -1 : i64} : (tensor<f32>, tensor<4x8xf32>, tensor<4xi32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return %l, %g : tensor<f32>, tensor<4x8xf32>
+}
+
+// -----
+
+// One product a weight, in f32; gates along the columns.
+// CHECK-LABEL: func.func @lstm_cell
+//       CHECK:   %[[A:.*]] = mpt.linear %arg0, %arg3, %arg5 {{.*}} -> tensor<4x64xf32>
+//       CHECK:   %[[B:.*]] = mpt.matmul %arg1, %arg4 {{.*}} -> tensor<4x64xf32>
+//       CHECK:   %[[Z:.*]] = mpt.add %[[A]], %[[B]]
+//       CHECK:   mpt.slice %[[Z]] {offsets = array<i64: 0, 0>
+//       CHECK:   mpt.slice %[[Z]] {offsets = array<i64: 0, 16>
+//       CHECK:   mpt.slice %[[Z]] {offsets = array<i64: 0, 32>
+//  CHECK-NEXT:   mpt.tanh
+//       CHECK:   mpt.slice %[[Z]] {offsets = array<i64: 0, 48>
+func.func @lstm_cell(%x: tensor<4x8xbf16>, %h: tensor<4x16xbf16>, %c: tensor<4x16xf32>, %w: tensor<8x64xbf16>, %u: tensor<16x64xbf16>, %b: tensor<64xf32>) -> (tensor<4x16xbf16>, tensor<4x16xf32>, tensor<4x64xbf16>) {
+  %h1, %c1, %g = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xbf16>, tensor<4x16xbf16>, tensor<4x16xf32>, tensor<8x64xbf16>, tensor<16x64xbf16>, tensor<64xf32>) -> (tensor<4x16xbf16>, tensor<4x16xf32>, tensor<4x64xbf16>)
+  return %h1, %c1, %g : tensor<4x16xbf16>, tensor<4x16xf32>, tensor<4x64xbf16>
+}
+
+// -----
+
+// Equal values larger than scalars are not merged (one may be a recomputation).
+// CHECK-LABEL: func.func @not_merged
+// CHECK-COUNT-2: mpt.exp
+func.func @not_merged(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = mpt.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %b = mpt.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// A size that only an operand has.
+func.func @open_size(%p: tensor<?x3xf32>, %t: tensor<?x3xf32>) -> tensor<f32> {
+  // expected-error @+1 {{mpt-decompose: expected static shapes, found 'tensor<?x3xf32>'; run --mpt-specialize first}}
+  %l = mpt.mse_loss %p, %t : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
