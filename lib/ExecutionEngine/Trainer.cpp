@@ -277,7 +277,7 @@ llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
     line.add(result.name, it->second);
     double value = it->second.getElement(0);
     if (!loss || result.name == "loss")
-      loss = value;
+      loss = std::isnan(value) ? NAN : value; // of either sign
     if (result.name == "did_step" && value == 0)
       ++summary.skipped;
   }

@@ -27,6 +27,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 #include <csignal>
 
 using namespace mlir;
@@ -72,6 +73,8 @@ private:
   llvm::Error applyLearningRate(StepEngine &engine, TrainerOptions &trainer);
   Progress::Options getProgressOptions(llvm::StringRef precision) const;
   llvm::Error report();
+  /// A line for each network whose loss ends as no finite number.
+  void warnOfDivergence() const;
 
   const RunOptions &options;
   MLIRContext &context;
@@ -361,6 +364,21 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
   return llvm::Error::success();
 }
 
+void Run::warnOfDivergence() const {
+  for (const RunSummary &summary : summaries) {
+    const auto &points = summary.training.curve.points;
+    auto lastGood = std::find_if(points.rbegin(), points.rend(), [](auto point) {
+      return std::isfinite(point.second);
+    });
+    if (lastGood == points.rbegin())
+      continue;
+    double since = std::prev(lastGood)->first;
+    llvm::errs() << "mpt-run: warning: the loss of " << summary.precision
+                 << " is not finite since step " << static_cast<int64_t>(since)
+                 << "; a lower --lr or clip-norm may help\n";
+  }
+}
+
 llvm::Error Run::report() {
   if (!options.plot.empty()) {
     std::vector<LossCurve> curves;
@@ -378,6 +396,7 @@ llvm::Error Run::report() {
   if (!options.plot.empty())
     llvm::outs() << "loss curves: " << options.plot << '\n';
   llvm::outs().flush();
+  warnOfDivergence();
   if (llvm::outs().has_error()) {
     std::string reason = llvm::outs().error().message();
     llvm::outs().clear_error();
