@@ -8,221 +8,175 @@
 
 #include "mpt/Analysis/PrecisionPlan.h"
 
-#include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/TypeUtilities.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "PrecisionStrategies.h"
 
 using namespace mlir;
 using namespace mpt;
 
-StringRef mpt::stringifyPaintReason(PaintReason reason) {
-  switch (reason) {
-  case PaintReason::Allowed:
-    return "on the allow list";
-  case PaintReason::Between:
-    return "between ops in low precision";
-  case PaintReason::Follows:
-    return "follows an op in low precision";
-  case PaintReason::Neighbour:
-    return "next to an op in low precision";
-  case PaintReason::Cast:
-    return "a cast that only ops in low precision read";
-  }
-  return "";
-}
-
-static bool isF32Tensor(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getElementType().isF32();
-}
-
-bool mpt::isFreeOperand(Operation *op, unsigned index) {
-  auto interface = dyn_cast<PrecisionOpInterface>(op);
-  return interface && isF32Tensor(op->getOperand(index).getType()) &&
-         !interface.isFixedPrecisionOperand(index);
-}
-
-bool mpt::isFreeResult(Operation *op, unsigned index) {
-  auto interface = dyn_cast<PrecisionOpInterface>(op);
-  // A constant serves both types: readers in low precision get a copy of it.
-  return interface && !op->hasTrait<OpTrait::ConstantLike>() &&
-         isF32Tensor(op->getResult(index).getType()) &&
-         !interface.isFixedPrecisionResult(index);
+std::optional<PrecisionStrategy> mpt::symbolizePrecisionStrategy(StringRef text) {
+  if (text == "paint")
+    return PrecisionStrategy::Paint;
+  if (text == "mincut")
+    return PrecisionStrategy::MinCut;
+  return std::nullopt;
 }
 
 namespace {
-
-using OpSet = llvm::DenseSet<Operation *>;
-
-class Painter {
-public:
-  Painter(Block &block, const PrecisionPolicy &policy, Type low)
-      : block(block), low(low) {
-    for (Operation &op : block) {
-      std::optional<PrecisionRecord> record = policy.lookup(&op, low);
-      if (record && isVertex(&op))
-        classes[&op] = record->precisionClass;
-    }
-  }
-
-  PrecisionPlan run();
-
-private:
-  static bool isVertex(Operation *op) {
-    for (unsigned i = 0; i < op->getNumOperands(); ++i)
-      if (isFreeOperand(op, i))
-        return true;
-    for (unsigned i = 0; i < op->getNumResults(); ++i)
-      if (isFreeResult(op, i))
-        return true;
-    return false;
-  }
-  bool is(Operation *op, PrecisionClass wanted) const {
-    auto it = classes.find(op);
-    if (it == classes.end())
-      return false;
-    PrecisionClass found = it->second == PrecisionClass::Stable
-                               ? PrecisionClass::Infer
-                               : it->second;
-    return found == wanted;
-  }
-  bool isClearOrInfer(Operation *op) const {
-    return is(op, PrecisionClass::Clear) || is(op, PrecisionClass::Infer);
-  }
-
-  /// The vertices that `op` reads or is read by.
-  template <typename Visit>
-  void forInputs(Operation *op, Visit &&visit) {
-    for (OpOperand &operand : op->getOpOperands()) {
-      auto result = dyn_cast<OpResult>(operand.get());
-      if (result && classes.count(result.getOwner()) &&
-          isFreeOperand(op, operand.getOperandNumber()) &&
-          isFreeResult(result.getOwner(), result.getResultNumber()))
-        visit(result.getOwner());
-    }
-  }
-  template <typename Visit>
-  void forOutputs(Operation *op, Visit &&visit) {
-    for (OpResult result : op->getResults()) {
-      if (!isFreeResult(op, result.getResultNumber()))
-        continue;
-      for (OpOperand &use : result.getUses())
-        if (classes.count(use.getOwner()) &&
-            isFreeOperand(use.getOwner(), use.getOperandNumber()))
-          visit(use.getOwner());
-    }
-  }
-  /// Everything reached from `roots` (which are included) through vertices that
-  /// `enter` accepts.
-  template <typename Enter>
-  OpSet reach(ArrayRef<Operation *> roots, bool inputs, bool outputs,
-              Enter &&enter) {
-    OpSet seen(roots.begin(), roots.end());
-    SmallVector<Operation *> stack(roots);
-    auto visit = [&](Operation *next) {
-      if (!seen.contains(next) && enter(next)) {
-        seen.insert(next);
-        stack.push_back(next);
-      }
-    };
-    while (!stack.empty()) {
-      Operation *op = stack.pop_back_val();
-      if (inputs)
-        forInputs(op, visit);
-      if (outputs)
-        forOutputs(op, visit);
-    }
-    return seen;
-  }
-  SmallVector<Operation *> painted() {
-    SmallVector<Operation *> ops;
-    for (auto &entry : plan.low)
-      ops.push_back(entry.first);
-    return ops;
-  }
-  /// Paints what is in `ops`, in program order.
-  void paint(const OpSet &ops, PaintReason reason) {
-    for (Operation &op : block)
-      if (ops.contains(&op))
-        plan.low.insert({&op, reason});
-  }
-  void paintCasts();
-
-  Block &block;
-  Type low;
-  llvm::MapVector<Operation *, PrecisionClass> classes;
-  PrecisionPlan plan;
+struct ReasonText {
+  PrecisionReason reason;
+  StringRef name, sentence;
 };
-
-PrecisionPlan Painter::run() {
-  SmallVector<Operation *> deny, denyOrInfer;
-  for (auto &[op, unused] : classes) {
-    if (is(op, PrecisionClass::Allow))
-      plan.low.insert({op, PaintReason::Allowed});
-    if (is(op, PrecisionClass::Deny))
-      deny.push_back(op);
-    if (is(op, PrecisionClass::Deny) || is(op, PrecisionClass::Infer))
-      denyOrInfer.push_back(op);
-  }
-  if (plan.low.empty())
-    return std::move(plan);
-
-  OpSet up = reach(denyOrInfer, /*inputs=*/true, /*outputs=*/false,
-                   [&](Operation *op) { return is(op, PrecisionClass::Clear); });
-  plan.denied = reach(deny, /*inputs=*/false, /*outputs=*/true,
-                      [&](Operation *op) { return up.contains(op); });
-
-  OpSet down = reach(painted(), /*inputs=*/false, /*outputs=*/true,
-                     [&](Operation *op) {
-                       return !plan.isLow(op) && !plan.denied.contains(op) &&
-                              isClearOrInfer(op);
-                     });
-  paint(reach(painted(), /*inputs=*/true, /*outputs=*/false,
-              [&](Operation *op) { return down.contains(op); }),
-        PaintReason::Between);
-
-  for (auto &[op, unused] : classes) {
-    if (!is(op, PrecisionClass::Infer) || plan.isLow(op) ||
-        plan.denied.contains(op))
-      continue;
-    bool anyLow = false, anyDenied = false;
-    forInputs(op, [&](Operation *input) {
-      anyLow |= plan.isLow(input);
-      anyDenied |= plan.denied.contains(input);
-    });
-    if (anyLow && !anyDenied)
-      plan.low.insert({op, PaintReason::Follows});
-  }
-
-  paint(reach(painted(), /*inputs=*/true, /*outputs=*/true,
-              [&](Operation *op) {
-                return !plan.isLow(op) && !plan.denied.contains(op) &&
-                       is(op, PrecisionClass::Clear);
-              }),
-        PaintReason::Neighbour);
-  paintCasts();
-  return std::move(plan);
+const ReasonText reasonTexts[] = {
+    {PrecisionReason::Allowed, "allowed", "on the allow list"},
+    {PrecisionReason::AlreadyLow, "already-low", "was in low precision before"},
+    {PrecisionReason::Between, "between", "between ops in low precision"},
+    {PrecisionReason::Follows, "follows", "follows an op in low precision"},
+    {PrecisionReason::Neighbour, "neighbour", "next to an op in low precision"},
+    {PrecisionReason::Denied, "denied", "on the deny list"},
+    {PrecisionReason::BehindDenied, "behind-denied", "computed from a denied op"},
+    {PrecisionReason::Kept, "kept", "kept as it is"},
+    {PrecisionReason::ConstantRange, "constant-range",
+     "reads a constant that the low type cannot hold"},
+    {PrecisionReason::NotBetween, "not-between",
+     "not between two ops in low precision"},
+    {PrecisionReason::NoLowNeighbour, "no-low-neighbour",
+     "no neighbour is in low precision"},
+    {PrecisionReason::FewerCasts, "fewer-casts", "f32 needs fewer bytes of casts"},
+};
+const ReasonText &findText(PrecisionReason reason) {
+  return *llvm::find_if(reasonTexts, [&](const ReasonText &text) {
+    return text.reason == reason;
+  });
 }
-
-void Painter::paintCasts() {
-  for (auto cast : block.getOps<CastOp>()) {
-    // A narrower source is exact already; integers and bits convert directly.
-    if (!isF32Tensor(cast.getY().getType()) || cast.getAutocast() ||
-        cast.getY().use_empty() ||
-        isa<FloatType>(getElementTypeOrSelf(cast.getX().getType())))
-      continue;
-    bool allLow = llvm::all_of(cast.getY().getUses(), [&](OpOperand &use) {
-      return plan.isLow(use.getOwner()) &&
-             isFreeOperand(use.getOwner(), use.getOperandNumber());
-    });
-    if (allLow)
-      plan.low.insert({cast, PaintReason::Cast});
-  }
-}
-
 } // namespace
 
-PrecisionPlan mpt::planPrecision(Block &block, const PrecisionPolicy &policy,
-                                 Type lowType) {
-  return Painter(block, policy, lowType).run();
+StringRef mpt::stringifyPrecisionReason(PrecisionReason reason) {
+  return findText(reason).name;
+}
+StringRef mpt::describePrecisionReason(PrecisionReason reason) {
+  return findText(reason).sentence;
+}
+
+bool PrecisionPlan::isValueLow(uint32_t value) const {
+  using Producer = PrecisionGraph::Producer;
+  const PrecisionGraph::ValueNode &node = graph->getValues()[value];
+  auto allWantLow = [&] {
+    ArrayRef<PrecisionGraph::Use> uses = graph->getUses(value);
+    return !uses.empty() && llvm::all_of(uses, [&](const PrecisionGraph::Use &use) {
+      return wantsLow(use);
+    });
+  };
+  switch (node.producer) {
+  case Producer::Fixed:
+    return node.isLow;
+  case Producer::Constant:
+    return false;
+  case Producer::Cast:
+    return !node.readAny && allWantLow();
+  case Producer::Vertex:
+    if (node.alwaysF32 || !isLow(node.vertex))
+      return false;
+    return !node.wide || allWantLow();
+  }
+  return false;
+}
+
+PrecisionPlan::Casts PrecisionPlan::countCasts() const {
+  Casts casts;
+  for (uint32_t value = 0; value < graph->getValues().size(); ++value) {
+    const PrecisionGraph::ValueNode &node = graph->getValues()[value];
+    if (node.producer == PrecisionGraph::Producer::Constant)
+      continue;
+    const bool low = isValueLow(value);
+    bool down = false, up = false;
+    for (const PrecisionGraph::Use &use : graph->getUses(value)) {
+      down |= !low && wantsLow(use) && !node.lowSource;
+      up |= low && !wantsLow(use) && !node.isLow;
+    }
+    casts.down += down;
+    casts.up += up;
+    casts.bytes += (down + up) * getCastBytes(value);
+  }
+  return casts;
+}
+
+//===----------------------------------------------------------------------===//
+// Rules that the strategies share
+//===----------------------------------------------------------------------===//
+
+PrecisionRules::PrecisionRules(const PrecisionGraph &graph, PrecisionPlan &plan,
+                               bool checkConstants)
+    : graph(graph), plan(plan), denied(graph.getVertices().size()),
+      barred(graph.getVertices().size()) {
+  const uint32_t count = graph.getVertices().size();
+  for (uint32_t v = 0; v < count; ++v) {
+    const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
+    if (vertex.kept)
+      bar(v, PrecisionReason::Kept);
+    else if (is(v, PrecisionClass::Deny))
+      bar(v, PrecisionReason::Denied);
+    else if (checkConstants && !vertex.pinned && readsUnfit(v))
+      bar(v, PrecisionReason::ConstantRange);
+  }
+}
+
+bool PrecisionRules::readsUnfit(uint32_t vertex) const {
+  return llvm::any_of(graph.getConsumed(vertex), [&](uint32_t value) {
+    return !graph.getValues()[value].fitsLow;
+  });
+}
+
+std::vector<bool> PrecisionRules::reach(ArrayRef<uint32_t> roots, bool inputs,
+                                        bool outputs, Enter enter) {
+  std::vector<bool> seen(graph.getVertices().size());
+  std::vector<uint32_t> queue(roots.begin(), roots.end());
+  for (uint32_t root : roots)
+    seen[root] = true;
+  for (size_t head = 0; head < queue.size(); ++head) {
+    const uint32_t from = queue[head];
+    auto visit = [&](uint32_t next) {
+      if (!seen[next] && enter(next, from)) {
+        seen[next] = true;
+        queue.push_back(next);
+      }
+    };
+    if (inputs)
+      graph.forInputs(from, visit);
+    if (outputs)
+      graph.forOutputs(from, visit);
+  }
+  return seen;
+}
+
+void PrecisionRules::spreadDeny() {
+  std::vector<uint32_t> deny, ends;
+  for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
+    if (is(v, PrecisionClass::Deny))
+      deny.push_back(v);
+    if (is(v, PrecisionClass::Deny) || isInfer(v))
+      ends.push_back(v);
+  }
+  std::vector<bool> up = reach(ends, true, false, [&](uint32_t v, uint32_t) {
+    return is(v, PrecisionClass::Clear);
+  });
+  denied = reach(deny, false, true, [&](uint32_t v, uint32_t from) {
+    if (!up[v] || graph.getVertices()[v].pinned)
+      return false;
+    if (!barred[v]) {
+      plan[v].reason = PrecisionReason::BehindDenied;
+      plan[v].via = from;
+    }
+    return true;
+  });
+}
+
+PrecisionPlan mpt::planPrecision(const PrecisionGraph &graph,
+                                 const PrecisionPlanOptions &options) {
+  PrecisionPlan plan(graph);
+  PrecisionRules rules(graph, plan, options.checkConstants);
+  if (options.strategy == PrecisionStrategy::Paint)
+    planPaint(graph, rules, plan);
+  else
+    planMinCut(graph, rules, plan);
+  return plan;
 }

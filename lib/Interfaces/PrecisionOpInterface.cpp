@@ -22,6 +22,18 @@ llvm::StringRef mpt::stringifyPrecisionClass(PrecisionClass precisionClass) {
     return "clear";
   case PrecisionClass::Stable:
     return "stable";
+  case PrecisionClass::Fixed:
+    return "fixed";
   }
   return "unknown";
+}
+
+std::optional<mpt::PrecisionClass>
+mpt::symbolizePrecisionClass(llvm::StringRef text) {
+  for (PrecisionClass each :
+       {PrecisionClass::Allow, PrecisionClass::Deny, PrecisionClass::Infer,
+        PrecisionClass::Clear, PrecisionClass::Stable, PrecisionClass::Fixed})
+    if (text == stringifyPrecisionClass(each))
+      return each;
+  return std::nullopt;
 }

@@ -8,29 +8,116 @@
 
 #include "mpt/Policy/PrecisionPolicy.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mpt;
+
+StringRef mpt::stringifyRuleSource(RuleSource source) {
+  switch (source) {
+  case RuleSource::Attribute:
+    return "attribute";
+  case RuleSource::List:
+    return "list";
+  case RuleSource::Table:
+    return "table";
+  case RuleSource::Interface:
+    return "op";
+  case RuleSource::Unlisted:
+    return "unlisted";
+  }
+  return "";
+}
+
+static const PrecisionPreset presets[] = {
+    {"mpt", "", "mincut", true, true, true},
+    // Grappler's auto_mixed_precision of TensorFlow 2.21: lists of CUDA, and of
+    // oneDNN; constants are cast when the graph runs.
+    {"tf-fp16", "f16", "paint", false, false, false},
+    {"tf-bf16", "bf16", "paint", false, false, false},
+};
+
+ArrayRef<PrecisionPreset> mpt::getPrecisionPresets() { return presets; }
+
+//===----------------------------------------------------------------------===//
+// Records
+//===----------------------------------------------------------------------===//
+
+bool OpRecord::isCast(Operation *op) const {
+  if (rule)
+    return rule->cast;
+  auto interface = dyn_cast<PrecisionOpInterface>(op);
+  return interface && interface.isElementCast();
+}
+
+bool OpRecord::isContraction(Operation *op) const {
+  if (rule)
+    return rule->contraction;
+  auto interface = dyn_cast<PrecisionOpInterface>(op);
+  return interface && interface.hasWideResults();
+}
+
+bool OpRecord::canClone(Operation *op) const {
+  if (op->getNumRegions() != 0 || op->getNumResults() != 1)
+    return false;
+  return rule ? rule->clone : precisionClass == PrecisionClass::Clear && isPure(op);
+}
+
+Port OpRecord::getOperandPort(Operation *op, unsigned index) const {
+  if (precisionClass == PrecisionClass::Fixed)
+    return Port::Fixed;
+  if (rule) {
+    if (llvm::is_contained(rule->f32Operands, index))
+      return Port::Fixed;
+    return readsAny ? Port::Any : Port::Follows;
+  }
+  auto interface = dyn_cast<PrecisionOpInterface>(op);
+  if (!interface || interface.isFixedPrecisionOperand(index))
+    return Port::Fixed;
+  return Port::Follows;
+}
+
+Port OpRecord::getResultPort(Operation *op, unsigned index) const {
+  if (precisionClass == PrecisionClass::Fixed)
+    return Port::Fixed;
+  if (rule) {
+    if (llvm::is_contained(rule->f32Results, index))
+      return Port::Fixed;
+  } else {
+    auto interface = dyn_cast<PrecisionOpInterface>(op);
+    if (!interface || interface.isFixedPrecisionResult(index))
+      return Port::Fixed;
+  }
+  return results == ResultForm::Wide ? Port::Wide : Port::Follows;
+}
+
+//===----------------------------------------------------------------------===//
+// Lists
+//===----------------------------------------------------------------------===//
 
 LogicalResult PrecisionPolicy::add(Location loc, PrecisionClass precisionClass,
                                    ArrayRef<std::string> names) {
   MLIRContext *context = loc.getContext();
   for (const std::string &name : names) {
-    std::optional<RegisteredOperationName> known =
-        RegisteredOperationName::lookup(name, context);
-    if (!known) {
+    rules.addBuiltin(StringRef(name).split('.').first);
+    if (!RegisteredOperationName::lookup(name, context) && !rules.lookup(name)) {
       StringRef nearest;
       unsigned best = 6; // further away than a slip of the finger
-      for (RegisteredOperationName candidate : context->getRegisteredOperations()) {
-        unsigned distance =
-            StringRef(name).edit_distance(candidate.getStringRef(), true, best);
+      auto offer = [&](StringRef candidate) {
+        unsigned distance = StringRef(name).edit_distance(candidate, true, best);
         if (distance < best) {
           best = distance;
-          nearest = candidate.getStringRef();
+          nearest = candidate;
         }
-      }
+      };
+      for (RegisteredOperationName candidate : context->getRegisteredOperations())
+        offer(candidate.getStringRef());
+      rules.forEachName(offer);
       InFlightDiagnostic diagnostic = emitError(loc) << "there is no op '" << name
                                                      << "' to put on the list '"
                                                      << stringifyPrecisionClass(precisionClass)
@@ -39,18 +126,99 @@ LogicalResult PrecisionPolicy::add(Location loc, PrecisionClass precisionClass,
         diagnostic << "; did you mean '" << nearest << "'?";
       return diagnostic;
     }
-    overrides[*known] = precisionClass;
+    overrides[OperationName(name, context)] = precisionClass;
   }
   return success();
 }
 
-std::optional<PrecisionRecord> PrecisionPolicy::lookup(Operation *op,
-                                                       Type low) const {
-  auto listed = overrides.find(op->getName());
-  auto interface = dyn_cast<PrecisionOpInterface>(op);
-  if (listed != overrides.end() && interface)
-    return PrecisionRecord{listed->second, "list"};
-  if (interface)
-    return PrecisionRecord{interface.getPrecisionClass(low), "op"};
-  return std::nullopt;
+//===----------------------------------------------------------------------===//
+// Lookup
+//===----------------------------------------------------------------------===//
+
+const OpRule *PrecisionPolicy::findRule(OperationName name) {
+  auto [entry, isNew] = ruleCache.try_emplace(name, nullptr);
+  if (isNew) {
+    rules.addBuiltin(name.getDialectNamespace());
+    entry->second = rules.lookup(name.getStringRef());
+  }
+  return entry->second;
+}
+
+/// The first row of `rule` that covers all that `op`'s regions compute.
+static const OpRule::Combiner *findCombiner(const OpRule &rule, Operation *op) {
+  for (const OpRule::Combiner &combiner : rule.combiners) {
+    bool covers = true;
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Operation &inner : block)
+          covers &= &inner == &block.back() ||
+                    llvm::is_contained(combiner.ops, inner.getName().getStringRef());
+    if (covers)
+      return &combiner;
+  }
+  return nullptr;
+}
+
+OpRecord PrecisionPolicy::lookup(Operation *op) {
+  OpRecord record;
+  if (const OpRule *rule = findRule(op->getName())) {
+    record.rule = rule;
+    record.source = RuleSource::Table;
+    record.precisionClass = rule->getClass(low);
+    record.results = rule->results;
+    record.readsAny = rule->readsAny;
+    if (const OpRule::Combiner *combiner =
+            rule->combiners.empty() ? nullptr : findCombiner(*rule, op)) {
+      record.precisionClass = low.isF16() ? combiner->f16 : combiner->bf16;
+      record.results = combiner->results;
+      record.readsAny = combiner->readsAny;
+    }
+  } else if (auto interface = dyn_cast<PrecisionOpInterface>(op)) {
+    record.source = RuleSource::Interface;
+    record.precisionClass = interface.getPrecisionClass(low);
+    if (interface.hasWideResults())
+      record.results = ResultForm::Wide;
+  }
+  if (record.source != RuleSource::Unlisted && !overrides.empty()) {
+    auto listed = overrides.find(op->getName());
+    if (listed != overrides.end()) {
+      record.precisionClass = listed->second;
+      record.source = RuleSource::List;
+    }
+  }
+  if (!mixedResults) {
+    record.readsAny &= record.rule && record.rule->cast;
+    if (record.results == ResultForm::Wide || !record.readsAny)
+      record.results = ResultForm::Same;
+  }
+  if (auto attribute = op->getAttrOfType<StringAttr>(kPrecisionAttr)) {
+    if (attribute.getValue() == "f32") {
+      record.kept = true;
+      record.source = RuleSource::Attribute;
+    } else if (attribute.getValue() == "low" &&
+               record.source != RuleSource::Unlisted) {
+      record.precisionClass = PrecisionClass::Allow;
+      record.source = RuleSource::Attribute;
+    }
+  }
+  return record;
+}
+
+bool mpt::isConstant(Operation *op, const RuleTable &rules, ElementsAttr *value) {
+  ElementsAttr found;
+  if (op->hasTrait<OpTrait::ConstantLike>()) {
+    if (!matchPattern(op, m_Constant(&found)))
+      found = {};
+  } else if (op->getNumOperands() == 0 && op->getNumResults() == 1) {
+    const DialectSpelling *spelling =
+        rules.getSpelling(op->getName().getDialectNamespace());
+    if (!spelling || spelling->constantOp != op->getName().getStringRef())
+      return false;
+    found = op->getAttrOfType<ElementsAttr>(spelling->constantValue);
+  } else {
+    return false;
+  }
+  if (value)
+    *value = found;
+  return static_cast<bool>(found);
 }

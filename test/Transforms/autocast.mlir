@@ -2,9 +2,9 @@
 // graphs (not devices or tensor lists), with these classes: allow matmul, deny
 // exp, infer sqrt and log, clear relu.
 //
-// RUN: mpt-opt %s --mpt-autocast="type=f16 mixed-results=false" | FileCheck %s
-// RUN: mpt-opt %s --mpt-autocast="type=f16 mixed-results=false" -o %t.once.mlir
-// RUN: mpt-opt %t.once.mlir --mpt-autocast="type=f16 mixed-results=false" | diff %t.once.mlir -
+// RUN: mpt-opt %s --mpt-autocast="type=f16 strategy=paint mixed-results=false" | FileCheck %s
+// RUN: mpt-opt %s --mpt-autocast="type=f16 strategy=paint mixed-results=false" -o %t.once.mlir
+// RUN: mpt-opt %t.once.mlir --mpt-autocast="type=f16 strategy=paint mixed-results=false" | diff %t.once.mlir -
 
 !m = tensor<32x32xf32>
 !h = tensor<32x32xf16>
@@ -189,10 +189,11 @@ func.func @constant(%x: !h) -> !h {
   return %y : !h
 }
 
-// Unless it would become infinite.
+// Unless it would become infinite, or zero: then what reads it stays f32, also
+// behind an op that only renames.
 // CHECK-LABEL: func.func @large_constant
 // CHECK: mpt.constant dense<1.000000e+05> : tensor<f32>
-// CHECK: mpt.add {{.*}} : (tensor<32x32xf16>, tensor<f32>) -> tensor<32x32xf16>
+// CHECK: mpt.add {{.*}} : (tensor<32x32xf32>, tensor<f32>) -> tensor<32x32xf32>
 func.func @large_constant(%x: !m, %w: !m) -> !m {
   %c = mpt.constant dense<100000.0> : tensor<f32>
   %a = mpt.matmul %x, %w : (!m, !m) -> !m
@@ -200,13 +201,12 @@ func.func @large_constant(%x: !m, %w: !m) -> !m {
   return %y : !m
 }
 
-// An op that only renames must have one type: it reads the constant rounded.
-// CHECK-LABEL: func.func @large_constant_reshaped
-// CHECK: %[[C:.*]] = mpt.constant dense<1.000000e+05> : tensor<1x32xf32>
-// CHECK: %[[H:.*]] = mpt.cast %[[C]] {{.*}} -> tensor<1x32xf16>
-// CHECK: mpt.reshape %[[H]] {{.*}} -> tensor<32xf16>
-func.func @large_constant_reshaped(%x: !m, %w: !m) -> !m {
-  %c = mpt.constant dense<100000.0> : tensor<1x32xf32>
+// CHECK-LABEL: func.func @small_constant_reshaped
+// CHECK: mpt.constant dense<9.99999993E-9> : tensor<1x32xf32>
+// CHECK: mpt.reshape %{{.*}} : (tensor<1x32xf32>) -> tensor<32xf32>
+// CHECK: mpt.add {{.*}} : (tensor<32x32xf32>, tensor<32xf32>) -> tensor<32x32xf32>
+func.func @small_constant_reshaped(%x: !m, %w: !m) -> !m {
+  %c = mpt.constant dense<1.0e-8> : tensor<1x32xf32>
   %a = mpt.matmul %x, %w : (!m, !m) -> !m
   %r = mpt.reshape %c : (tensor<1x32xf32>) -> tensor<32xf32>
   %y = mpt.add %a, %r : (!m, tensor<32xf32>) -> !m

@@ -7,52 +7,110 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// TensorFlow's paint (auto_mixed_precision.cc, the propagation rules of
-/// AutoMixedPrecisionImpl) on SSA values. Pure: the IR is not changed.
+/// Decides for each vertex of a PrecisionGraph whether it is low. Two
+/// strategies; both are pure and deterministic.
 ///
-/// A vertex is an op with f32 operands or results that follow its precision; an
-/// edge is such a result used as such an operand. In order:
-///  1. allowed ops are painted;
-///  2. deny spreads forward through clear and infer ops, up to the last infer or
-///     denied op that they lead to;
-///  3. infer and clear ops on a path between two painted ops are painted;
-///  4. infer ops that read a painted op and no denied one are painted, in
+/// `paint` is TensorFlow's (tensorflow/core/grappler/optimizers/
+/// auto_mixed_precision.cc, AutoMixedPrecisionImpl). In order:
+///  1. allowed vertices are painted;
+///  2. deny spreads forward through clear and infer vertices, up to the last
+///     infer or denied vertex that they lead to;
+///  3. infer and clear vertices on a path between two painted ones are painted;
+///  4. infer vertices that read a painted one and no denied one are painted, in
 ///     program order;
-///  5. paint spreads through clear ops both ways;
-///  6. casts to f32 whose readers are all painted are painted.
-/// `stable` ops (f32 inside, any storage outside) are painted as infer ops.
+///  5. paint spreads through clear vertices both ways.
+///
+/// `mincut` takes what may be low without harm: allowed vertices, infer and
+/// stable ones between two of them that deny does not reach (rules 2 and 3),
+/// stable ones that read a low value, and clear ones that touch what may be low.
+/// Of those it makes the set low that leaves the fewest bytes to be read and
+/// written by casts, one shared cast per value and direction; of equal ones the
+/// largest set. Exact, by a minimum cut.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef MPT_ANALYSIS_PRECISIONPLAN_H
 #define MPT_ANALYSIS_PRECISIONPLAN_H
 
-#include "mpt/Policy/PrecisionPolicy.h"
-#include "llvm/ADT/SetVector.h"
+#include "mpt/Analysis/PrecisionGraph.h"
 
 namespace mpt {
 
-/// Why an op has the colour it has.
-enum class PaintReason : uint8_t { Allowed, Between, Follows, Neighbour, Cast };
-llvm::StringRef stringifyPaintReason(PaintReason reason);
+enum class PrecisionStrategy : uint8_t { Paint, MinCut };
+std::optional<PrecisionStrategy> symbolizePrecisionStrategy(llvm::StringRef text);
 
-struct PrecisionPlan {
-  /// The ops that run in low precision, in the order they were painted.
-  llvm::MapVector<mlir::Operation *, PaintReason> low;
-  /// The ops that deny reached.
-  llvm::DenseSet<mlir::Operation *> denied;
+/// Why a vertex has the precision that it has.
+enum class PrecisionReason : uint8_t {
+  // Low.
+  Allowed,
+  AlreadyLow,
+  Between,
+  Follows,
+  Neighbour,
+  // f32.
+  Denied,
+  BehindDenied,
+  Kept,
+  ConstantRange,
+  NotBetween,
+  NoLowNeighbour,
+  FewerCasts,
+};
+/// A stable name ("behind-denied") and a sentence.
+llvm::StringRef stringifyPrecisionReason(PrecisionReason reason);
+llvm::StringRef describePrecisionReason(PrecisionReason reason);
 
-  bool isLow(mlir::Operation *op) const { return low.contains(op); }
+struct PrecisionDecision {
+  bool low = false;
+  PrecisionReason reason = PrecisionReason::NotBetween;
+  /// The vertex that made it so (the next one on the way to the denied op, or
+  /// to the low neighbour); kNone if it is the vertex itself.
+  uint32_t via = PrecisionGraph::kNone;
 };
 
-/// Plans the ops of `block` (not those in nested regions) for `lowType`.
-PrecisionPlan planPrecision(mlir::Block &block, const PrecisionPolicy &policy,
-                            mlir::Type lowType);
+class PrecisionPlan {
+public:
+  PrecisionPlan(const PrecisionGraph &graph) : graph(&graph) {
+    vertices.resize(graph.getVertices().size());
+  }
+  const PrecisionGraph &getGraph() const { return *graph; }
+  PrecisionDecision &operator[](uint32_t vertex) { return vertices[vertex]; }
+  const PrecisionDecision &operator[](uint32_t vertex) const {
+    return vertices[vertex];
+  }
+  bool isLow(uint32_t vertex) const { return vertices[vertex].low; }
+  /// True if the reader wants the low type.
+  bool wantsLow(const PrecisionGraph::Use &use) const {
+    return use.vertex != PrecisionGraph::kNone && vertices[use.vertex].low;
+  }
+  /// True if the value itself has the low type, given what its vertex and its
+  /// readers are.
+  bool isValueLow(uint32_t value) const;
+  /// What a cast of `value` moves: all its elements are read in one type and
+  /// written in the other.
+  uint64_t getCastBytes(uint32_t value) const {
+    return graph->getValues()[value].elements * 6;
+  }
 
-/// True if operand `index` of `op` is an f32 tensor that follows op's precision.
-bool isFreeOperand(mlir::Operation *op, unsigned index);
-/// True if result `index` of `op` is an f32 tensor that follows op's precision.
-bool isFreeResult(mlir::Operation *op, unsigned index);
+  /// The casts that the plan needs.
+  struct Casts {
+    uint64_t down = 0, up = 0, bytes = 0;
+  };
+  Casts countCasts() const;
+
+private:
+  const PrecisionGraph *graph;
+  std::vector<PrecisionDecision> vertices;
+};
+
+struct PrecisionPlanOptions {
+  PrecisionStrategy strategy = PrecisionStrategy::MinCut;
+  /// A vertex that reads a constant which the low type cannot hold stays f32.
+  bool checkConstants = true;
+};
+
+PrecisionPlan planPrecision(const PrecisionGraph &graph,
+                            const PrecisionPlanOptions &options);
 
 } // namespace mpt
 

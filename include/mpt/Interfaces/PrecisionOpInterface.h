@@ -31,10 +31,15 @@ enum class PrecisionClass : uint8_t {
   Clear,
   /// Low-precision operands and results, f32 inside (softmax, norms).
   Stable,
+  /// Keeps the types it has; nothing is painted through it (bit casts, calls to
+  /// foreign code). What is on no list is treated so too.
+  Fixed,
 };
 
 /// The spelling used in attributes, policies and messages.
 llvm::StringRef stringifyPrecisionClass(PrecisionClass precisionClass);
+/// The inverse; nullopt for any other text.
+std::optional<PrecisionClass> symbolizePrecisionClass(llvm::StringRef text);
 
 } // namespace mpt
 

@@ -34,6 +34,15 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
       True if result `index` keeps its element type whatever the op's
       precision is.
     }], "bool", "isFixedPrecisionResult", (ins "unsigned":$index),
+      /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<[{
+      True if the op with low operands can also return f32 at no cost (a product
+      that sums in f32).
+    }], "bool", "hasWideResults", (ins),
+      /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<[{
+      True if the op only converts element types: a cast.
+    }], "bool", "isElementCast", (ins),
       /*methodBody=*/"", /*defaultImplementation=*/"return false;">
   ];
 }

@@ -67,16 +67,15 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
 // Precision and scaling
 //===----------------------------------------------------------------------===//
 
-def AutocastPass : Pass<"mpt-autocast", "::mlir::ModuleOp"> {
-  let summary = "Run matmuls and what surrounds them in a low-precision type";
-  let description = [{
-    Paints values by class (allow, deny, infer, clear, stable) as TensorFlow's
-    auto_mixed_precision does, then sets element types and inserts one shared
-    cast per value and direction. Interfaces of functions keep their types.
-    Running it twice changes nothing.
-  }];
-  let options = [
-    Option<"type", "type", "std::string", "\"bf16\"", "f16 or bf16">,
+class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
+  list<Option> policyOptions = [
+    Option<"type", "type", "std::string", "\"\"",
+           "f16 or bf16; the policy's if it has one, else bf16">,
+    Option<"policy", "policy", "std::string", "\"mpt\"",
+           "Named set of defaults: mpt, tf-fp16 or tf-bf16">,
+    ListOption<"rules", "rules", "std::string",
+               "Files with rule tables, which add rows to the built-in ones or "
+               "replace them">,
     ListOption<"allow", "allow", "std::string",
                "Ops to run in low precision, moved from where they were">,
     ListOption<"deny", "deny", "std::string", "Ops to keep in f32">,
@@ -86,14 +85,40 @@ def AutocastPass : Pass<"mpt-autocast", "::mlir::ModuleOp"> {
     ListOption<"stable", "stable", "std::string",
                "Ops with low-precision storage and f32 inside">,
     Option<"mixedResults", "mixed-results", "bool", "true",
-           "Let a product of low operands return f32 where only f32 is read">];
+           "Let a product of low operands return f32 where only f32 is read, and "
+           "sums in f32 read low operands, where the dialect permits">];
+}
+
+def AutocastPass : PrecisionPass<"mpt-autocast"> {
+  let summary = "Run matmuls and what surrounds them in a low-precision type";
+  let description = [{
+    Decides for each op whether it is f32 or low, then sets element types and
+    inserts one shared cast per value and direction. `mincut` (default) chooses,
+    of what the classes permit, what needs the fewest bytes of casts; `paint`
+    does what TensorFlow's auto_mixed_precision does. Works on any dialect that
+    has a rule table or implements PrecisionOpInterface, through loops,
+    conditionals and blocks. Interfaces of functions keep their types. Running it
+    twice changes nothing.
+  }];
+  let options = !listconcat(policyOptions, [
+    Option<"strategy", "strategy", "std::string", "\"\"",
+           "mincut or paint; by default the policy's">,
+    Option<"checkConstants", "check-constants", "bool", "true",
+           "Keep in f32 what reads a constant that the low type cannot hold">,
+    Option<"foldConstants", "fold-constants", "bool", "true",
+           "Convert constants at compile time, not by casts">,
+    Option<"explain", "explain", "std::string", "\"\"",
+           "Regular expression: emit a remark with the reasons at each op whose "
+           "name or location matches">,
+    Option<"summary", "summary", "std::string", "\"\"",
+           "File to write the counts of ops, bytes, casts, reasons and unknown ops "
+           "to">]);
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
-def AnnotatePrecisionPass : Pass<"mpt-annotate-precision", "::mlir::ModuleOp"> {
+def AnnotatePrecisionPass : PrecisionPass<"mpt-annotate-precision"> {
   let summary = "Print each op's precision class and its source as attributes";
-  let options = [
-    Option<"type", "type", "std::string", "\"bf16\"", "f16 or bf16">];
+  let options = policyOptions;
 }
 
 def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {

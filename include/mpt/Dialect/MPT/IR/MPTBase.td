@@ -128,7 +128,8 @@ def MPT_Space : MPT_EnumAttr<MPT_SpaceEnum, "space">;
 
 /// Every op of the dialect names its class for f16 and for bf16.
 /// `fixedOperands` and `fixedResults` are C++ conditions on `index`: operands
-/// and results whose element type does not follow the op's precision.
+/// and results whose element type does not follow the op's precision;
+/// `wideResults` says that a low product may return its f32 accumulator.
 class MPT_Op<string mnemonic, list<Trait> traits = []>
     : Op<MPT_Dialect, mnemonic, traits>;
 
@@ -137,6 +138,8 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
     : MPT_Op<mnemonic, !listconcat([PrecisionOpInterface], purity, traits)> {
   string fixedOperands = "false";
   string fixedResults = "false";
+  string wideResults = "false";
+  string elementCast = "false";
   string moreDeclarations = "";
   let assemblyFormat =
     "operands attr-dict `:` functional-type(operands, results)";
@@ -151,6 +154,8 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
     bool isFixedPrecisionResult(unsigned index) {
       return }] # fixedResults # [{;
     }
+    bool hasWideResults() { return }] # wideResults # [{; }
+    bool isElementCast() { return }] # elementCast # [{; }
   }] # moreDeclarations;
 }
 

@@ -12,6 +12,7 @@
 include "mpt/Dialect/MPT/IR/MPTBase.td"
 
 def MPT_MatmulOp : MPT_InferredOp<"matmul", "Allow", "Allow", [MPT_Differentiable]> {
+  let wideResults = "true";
   let summary = "matrix product, with leading batch dimensions";
   let description = [{
     lhs is [batch.., M, K] ([batch.., K, M] with `transpose_lhs`), rhs
@@ -33,6 +34,7 @@ def MPT_MatmulOp : MPT_InferredOp<"matmul", "Allow", "Allow", [MPT_Differentiabl
 }
 
 def MPT_LinearOp : MPT_InferredOp<"linear", "Allow", "Allow", [MPT_Differentiable]> {
+  let wideResults = "true";
   let summary = "dense layer: epilogue(x @ weight + bias), rounded once";
   let description = [{
     x is [.., in], weight [in, out], bias [out] if present. The sum, the bias
@@ -55,6 +57,7 @@ def MPT_LinearOp : MPT_InferredOp<"linear", "Allow", "Allow", [MPT_Differentiabl
 }
 
 def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiable]> {
+  let wideResults = "true";
   let summary = "2-d convolution, NHWC by HWIO";
   let description = [{
     x is [N, H, W, C], filter [KH, KW, C / groups, O], optional bias [O], result
@@ -82,6 +85,7 @@ def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiabl
 }
 
 class MPT_ConvGradOp<string mnemonic> : MPT_TensorOp<mnemonic, "Allow", "Allow"> {
+  let wideResults = "true";
   dag windowArgs = (ins
     DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$strides,
     DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0, 0, 0}">:$padding,

@@ -63,6 +63,7 @@ def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
   let results = (outs MPT_Tensor:$y);
   let fixedOperands = "true";
   let fixedResults = "true";
+  let elementCast = "true";
   let hasVerifier = 1;
   let hasFolder = 1;
 }

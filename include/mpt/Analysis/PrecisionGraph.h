@@ -1,0 +1,163 @@
+//===- PrecisionGraph.h - What must agree on a precision -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A module as autocast sees it. A vertex is what has one precision: the f32
+/// operands and results of an op that share an element type, or the values that
+/// a loop, a conditional or a branch joins (initial value, block arguments,
+/// what is yielded, result). A value is a tensor of f32 or of the low type with
+/// what makes it and what reads it. MPT's own casts are looked through, so that a
+/// graph that was cast before looks as it did then. Pure: the IR is not
+/// changed. Built in one walk, linear in ops and operands.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_ANALYSIS_PRECISIONGRAPH_H
+#define MPT_ANALYSIS_PRECISIONGRAPH_H
+
+#include "mpt/Policy/ElementTypes.h"
+#include "mpt/Policy/PrecisionPolicy.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <vector>
+
+namespace mpt {
+
+/// Marks a cast that autocast made; only those may be folded.
+inline constexpr llvm::StringLiteral kOwnCastAttr = "mpt.autocast";
+
+/// True for a cast that autocast made.
+bool isOwnCast(mlir::Operation *op);
+
+class PrecisionGraph {
+public:
+  static constexpr uint32_t kNone = ~uint32_t(0);
+
+  struct Vertex {
+    /// The op; for a join, the op or block that joins.
+    mlir::Operation *op = nullptr;
+    PrecisionClass precisionClass = PrecisionClass::Fixed;
+    RuleSource source = RuleSource::Unlisted;
+    bool isJoin = false;
+    /// Stays as it is, though neighbours see its class.
+    bool kept = false;
+    /// Has the low type already.
+    bool pinned = false;
+    bool contraction = false;
+  };
+
+  /// Who makes a value.
+  enum class Producer : uint8_t {
+    /// Nobody that can change: an argument, an unlisted op.
+    Fixed,
+    Vertex,
+    /// A constant, or an op on constants that is cheaper to repeat than to cast.
+    Constant,
+    /// A cast from integers or bits, which can make the low type as well.
+    Cast,
+  };
+
+  struct ValueNode {
+    mlir::Value value;
+    Producer producer = Producer::Fixed;
+    /// f32 or low at no cost where its vertex is low.
+    bool wide = false;
+    /// f32 whatever its vertex is.
+    bool alwaysF32 = false;
+    /// The type is low now.
+    bool isLow = false;
+    /// Constants: converted, no element becomes infinite or, unless it is zero,
+    /// zero.
+    bool fitsLow = true;
+    /// Read as it comes by an op that takes any type.
+    bool readAny = false;
+    /// For Producer::Vertex.
+    uint32_t vertex = kNone;
+    /// A user's exact widening of this low value, which low readers may read.
+    mlir::Value lowSource;
+    uint64_t elements = 0;
+    /// Loops around the place where it is made.
+    uint8_t loopDepth = 0;
+  };
+
+  struct Use {
+    mlir::OpOperand *operand;
+    uint32_t value;
+    /// kNone if the reader keeps the type.
+    uint32_t vertex;
+  };
+
+  struct Options {
+    /// Sees what TensorFlow's pass sees: an op that makes what a function returns
+    /// is kept where its dialect says so, and what is low already ends all paths.
+    bool likeGrappler = false;
+  };
+  /// Builds the graph of all functions of `root`.
+  PrecisionGraph(mlir::Operation *root, PrecisionPolicy &policy, Options options);
+
+  llvm::ArrayRef<Vertex> getVertices() const { return vertices; }
+  llvm::ArrayRef<ValueNode> getValues() const { return values; }
+  /// The uses of a value by ports that follow or keep a type.
+  llvm::ArrayRef<Use> getUses(uint32_t value) const {
+    return llvm::ArrayRef(uses).slice(useBegin[value],
+                                      useBegin[value + 1] - useBegin[value]);
+  }
+  /// The values that a vertex reads, and those that it makes.
+  llvm::ArrayRef<uint32_t> getConsumed(uint32_t vertex) const {
+    return llvm::ArrayRef(consumed)
+        .slice(consumedBegin[vertex],
+               consumedBegin[vertex + 1] - consumedBegin[vertex]);
+  }
+  llvm::ArrayRef<uint32_t> getProduced(uint32_t vertex) const {
+    return llvm::ArrayRef(produced)
+        .slice(producedBegin[vertex],
+               producedBegin[vertex + 1] - producedBegin[vertex]);
+  }
+  /// The vertex of `op` if it has one that is no join; kNone otherwise.
+  uint32_t getVertex(mlir::Operation *op) const {
+    auto found = vertexOf.find(op);
+    return found == vertexOf.end() ? kNone : found->second;
+  }
+
+  /// Calls `visit(vertex)` for every vertex whose values `vertex` reads, or that
+  /// reads its values.
+  template <typename Visit>
+  void forInputs(uint32_t vertex, Visit &&visit) const {
+    for (uint32_t value : getConsumed(vertex))
+      if (values[value].producer == Producer::Vertex)
+        visit(values[value].vertex);
+  }
+  template <typename Visit>
+  void forOutputs(uint32_t vertex, Visit &&visit) const {
+    for (uint32_t value : getProduced(vertex))
+      for (const Use &use : getUses(value))
+        if (use.vertex != kNone)
+          visit(use.vertex);
+  }
+
+  /// Ops that no rule, list or interface knows and that read or make f32
+  /// tensors, with their number, in the order of their first appearance.
+  const llvm::MapVector<mlir::OperationName, unsigned> &getUnlisted() const {
+    return unlisted;
+  }
+  /// MPT's casts that were there already.
+  llvm::ArrayRef<mlir::Operation *> getOwnCasts() const { return ownCasts; }
+
+private:
+  friend class PrecisionGraphBuilder;
+  std::vector<Vertex> vertices;
+  std::vector<ValueNode> values;
+  std::vector<Use> uses;
+  std::vector<uint32_t> useBegin, consumed, consumedBegin, produced, producedBegin;
+  llvm::DenseMap<mlir::Operation *, uint32_t> vertexOf;
+  llvm::MapVector<mlir::OperationName, unsigned> unlisted;
+  std::vector<mlir::Operation *> ownCasts;
+};
+
+} // namespace mpt
+
+#endif // MPT_ANALYSIS_PRECISIONGRAPH_H

@@ -1,0 +1,53 @@
+//===- ElementTypes.h - The float in a tensor type of any dialect -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Autocast changes element types of builtin tensors and vectors, and of tensor
+/// types that dialects spell themselves and this process does not know, such as
+/// `!torch.vtensor<[2,3],f32>`. Anything else (scalars, memrefs, tuples,
+/// resources) keeps its type.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_POLICY_ELEMENTTYPES_H
+#define MPT_POLICY_ELEMENTTYPES_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mpt {
+
+/// What there is to know of a type; remembered, since graphs repeat few types.
+class ElementTypes {
+public:
+  /// The element type if `type` is a tensor of floats, else null.
+  mlir::FloatType getFloat(mlir::Type type) { return lookup(type).element; }
+  bool isF32(mlir::Type type) {
+    mlir::FloatType element = lookup(type).element;
+    return element && element.isF32();
+  }
+  /// The number of elements; a dynamic dimension counts as 1, and the product
+  /// stops at 2^40.
+  uint64_t getNumElements(mlir::Type type) { return lookup(type).elements; }
+
+  /// `type` with elements of `element`; null if it is no tensor of floats.
+  static mlir::Type clone(mlir::Type type, mlir::Type element);
+
+private:
+  struct Info {
+    mlir::FloatType element;
+    uint64_t elements = 0;
+  };
+  const Info &lookup(mlir::Type type);
+
+  llvm::DenseMap<mlir::Type, Info> known;
+};
+
+} // namespace mpt
+
+#endif // MPT_POLICY_ELEMENTTYPES_H

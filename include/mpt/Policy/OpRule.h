@@ -1,0 +1,110 @@
+//===- OpRule.h - How autocast may treat an op, as data -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// One row of a rule table: everything that planning, applying and validating
+/// precision know of an op that cannot say it itself (through
+/// PrecisionOpInterface). docs/RuleTables.md describes the YAML.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_POLICY_OPRULE_H
+#define MPT_POLICY_OPRULE_H
+
+#include "mpt/Interfaces/PrecisionOpInterface.h"
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+#include <vector>
+
+namespace mpt {
+
+/// Which f32 operands and results have one element type.
+enum class OpTyping : uint8_t {
+  /// All of them.
+  Uniform,
+  /// Operand i and result i, each pair by itself (identity of several tensors).
+  Positional,
+};
+
+/// What a result is when the operands are low.
+enum class ResultForm : uint8_t {
+  /// Low, as the operands.
+  Same,
+  /// Low or f32, at no cost (a product returns its accumulator).
+  Wide,
+  /// f32.
+  F32,
+};
+
+/// What an op's regions mean.
+enum class RegionPolicy : uint8_t {
+  /// Unknown: block arguments and what terminators return keep their types; the
+  /// ops inside are planned like all others.
+  Opaque,
+  /// Scalar code on elements of the operands (`reduce`): converted with the op.
+  Combiner,
+  /// A loop: operand i, block argument i of every region, operand i of every
+  /// terminator that returns as many values as there are results, and result i
+  /// are one variable.
+  Carry,
+  /// A conditional: operand i of every terminator is result i.
+  Branches,
+};
+
+struct OpRule {
+  /// With the dialect: "stablehlo.dot_general".
+  std::string name;
+  PrecisionClass f16 = PrecisionClass::Fixed;
+  PrecisionClass bf16 = PrecisionClass::Fixed;
+  OpTyping typing = OpTyping::Uniform;
+  ResultForm results = ResultForm::Same;
+  /// Operands may be f32 or low, whatever the results are.
+  bool readsAny = false;
+  /// These keep their type.
+  llvm::SmallVector<unsigned, 2> f32Operands, f32Results;
+  RegionPolicy region = RegionPolicy::Opaque;
+  /// Rows for ops whose regions hold nothing but these ops; first match wins.
+  struct Combiner {
+    std::vector<std::string> ops;
+    PrecisionClass f16, bf16;
+    ResultForm results;
+    bool readsAny;
+  };
+  std::vector<Combiner> combiners;
+  /// No side effects and the same results each time: may be removed or cloned.
+  bool pure = true;
+  /// Made from constants it is cheaper to compute twice than to cast.
+  bool clone = false;
+  /// Converts element types: a cast that the user wrote.
+  bool cast = false;
+  /// Multiplies and accumulates (matmul, convolution).
+  bool contraction = false;
+  /// Where the row comes from: "stablehlo.yaml", or the user's file.
+  llvm::StringRef source;
+
+  PrecisionClass getClass(mlir::Type low) const {
+    return low.isF16() ? f16 : bf16;
+  }
+};
+
+/// How a dialect spells what autocast inserts.
+struct DialectSpelling {
+  /// Op that converts element types, operand to result, and the one that widens
+  /// if that is another; attributes, as MLIR text, that every cast gets
+  /// (`{Truncate = false}`).
+  std::string castOp, castUpOp, castAttributes;
+  /// Op that makes constants and the attribute that holds the value.
+  std::string constantOp, constantValue;
+  /// For dialects that name the target type by an integer operand (torch): the
+  /// form `torch`, `onnx` (type attribute `to`) or empty.
+  std::string castForm;
+};
+
+} // namespace mpt
+
+#endif // MPT_POLICY_OPRULE_H

@@ -1,0 +1,73 @@
+//===- RuleTable.h - Rows for ops of foreign dialects -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Tables in YAML say how ops of dialects that implement no interface (also
+/// unregistered ones) may be treated. Some are built in (lib/Policy/Rules), the
+/// user's files add rows or replace them.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_POLICY_RULETABLE_H
+#define MPT_POLICY_RULETABLE_H
+
+#include "mpt/Policy/OpRule.h"
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/raw_ostream.h"
+#include <deque>
+
+namespace mpt {
+
+class RuleTable {
+public:
+  /// Rows of tables that are for one policy (`policy: mpt`) count only under it.
+  explicit RuleTable(llvm::StringRef policy = "mpt") : policy(policy) {}
+
+  /// The dialects that have a built-in table, in alphabetical order.
+  static llvm::SmallVector<llvm::StringRef> getBuiltinDialects();
+  /// Adds the built-in rows of `dialect` unless they are there; no effect if
+  /// there are none.
+  void addBuiltin(llvm::StringRef dialect);
+  /// Adds the rows of a file; they replace rows of the same name. Errors, also
+  /// those of the text, are emitted with the place in the file.
+  llvm::LogicalResult addFile(mlir::Location loc, llvm::StringRef path);
+  /// Adds the rows of `yaml`, whose errors name `source`.
+  llvm::LogicalResult addText(mlir::Location loc, llvm::StringRef yaml,
+                              llvm::StringRef source);
+
+  /// The row of `opName`, or null. Stays valid.
+  const OpRule *lookup(llvm::StringRef opName) const;
+  /// Calls `visit` with the name of each row, in the order in which they were
+  /// added.
+  void forEachName(llvm::function_ref<void(llvm::StringRef)> visit) const;
+  /// How `dialect` spells casts and constants, or null.
+  const DialectSpelling *getSpelling(llvm::StringRef dialect) const;
+  /// True if an op of `dialect` whose result a public function returns stays as
+  /// it is under TensorFlow's paint (Grappler preserves the nodes fetched).
+  bool preservesReturned(llvm::StringRef dialect) const;
+
+  /// All rows as YAML, sorted by name, each with its source as a comment.
+  void print(llvm::raw_ostream &os) const;
+
+private:
+  struct Dialect {
+    DialectSpelling spelling;
+    bool preserveReturned = false;
+  };
+  std::string policy;
+  std::deque<OpRule> rows;
+  std::deque<std::string> sources;
+  llvm::StringMap<OpRule *> byName;
+  llvm::StringMap<Dialect> dialects;
+  llvm::StringMap<bool> loaded;
+};
+
+} // namespace mpt
+
+#endif // MPT_POLICY_RULETABLE_H

@@ -1,0 +1,161 @@
+//===- MinCut.cpp - A cheapest assignment of two labels -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Analysis/MinCut.h"
+
+#include <algorithm>
+
+using namespace mpt;
+
+void MinCut::buildArcs() {
+  const uint32_t nodes = getNumNodes();
+  begin.assign(nodes + 1, 0);
+  arcs.reserve(edges.size() * 2);
+  for (const Edge &edge : edges) {
+    arcs.push_back({edge.to, edge.capacity});
+    arcs.push_back({edge.from, 0});
+    ++begin[edge.from + 1];
+    ++begin[edge.to + 1];
+  }
+  for (uint32_t i = 0; i < nodes; ++i)
+    begin[i + 1] += begin[i];
+  arcOf.resize(arcs.size());
+  std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
+  for (uint32_t i = 0; i < edges.size(); ++i) {
+    arcOf[next[edges[i].from]++] = 2 * i;
+    arcOf[next[edges[i].to]++] = 2 * i + 1;
+  }
+  level.assign(nodes, 0);
+  current.assign(nodes, 0);
+}
+
+/// Levels by distance from the source, in this component; false if the sink
+/// cannot be reached.
+bool MinCut::rankComponent(const std::vector<uint32_t> &component) {
+  std::vector<uint32_t> queue;
+  for (uint32_t node : component) {
+    level[node] = 0;
+    if (source[node] != 0) {
+      level[node] = 1;
+      queue.push_back(node);
+    }
+    current[node] = begin[node];
+  }
+  bool reached = false;
+  for (size_t head = 0; head < queue.size(); ++head) {
+    uint32_t node = queue[head];
+    reached |= sink[node] != 0;
+    for (uint32_t i = begin[node]; i < begin[node + 1]; ++i) {
+      const Arc &arc = arcs[arcOf[i]];
+      if (arc.residual != 0 && level[arc.to] == 0) {
+        level[arc.to] = level[node] + 1;
+        queue.push_back(arc.to);
+      }
+    }
+  }
+  return reached;
+}
+
+/// Pushes what can be pushed along paths of rising level from `start`.
+void MinCut::augmentFrom(uint32_t start) {
+  std::vector<uint32_t> path; // arcs
+  uint32_t node = start;
+  while (source[start] != 0) {
+    if (sink[node] != 0) {
+      uint64_t amount = std::min(source[start], sink[node]);
+      for (uint32_t arc : path)
+        amount = std::min(amount, arcs[arc].residual);
+      source[start] -= amount;
+      sink[node] -= amount;
+      // Go back to before the first arc that is full now.
+      size_t keep = path.size();
+      for (size_t i = path.size(); i-- > 0;) {
+        arcs[path[i]].residual -= amount;
+        arcs[path[i] ^ 1].residual += amount;
+        if (arcs[path[i]].residual == 0)
+          keep = i;
+      }
+      path.resize(keep);
+      node = path.empty() ? start : arcs[path.back()].to;
+      continue;
+    }
+    bool advanced = false;
+    for (uint32_t &i = current[node]; i < begin[node + 1]; ++i) {
+      uint32_t arc = arcOf[i];
+      if (arcs[arc].residual != 0 && level[arcs[arc].to] == level[node] + 1) {
+        path.push_back(arc);
+        node = arcs[arc].to;
+        advanced = true;
+        break;
+      }
+    }
+    if (advanced)
+      continue;
+    if (path.empty())
+      return;
+    level[node] = 0; // a dead end
+    path.pop_back();
+    node = path.empty() ? start : arcs[path.back()].to;
+  }
+}
+
+void MinCut::augmentComponent(const std::vector<uint32_t> &component) {
+  while (rankComponent(component))
+    for (uint32_t node : component)
+      if (source[node] != 0 && level[node] == 1)
+        augmentFrom(node);
+}
+
+/// What can still reach the sink is on its side.
+void MinCut::markSinkSide() {
+  side.assign(getNumNodes(), true);
+  std::vector<uint32_t> stack;
+  for (uint32_t node = 0; node < getNumNodes(); ++node)
+    if (sink[node] != 0) {
+      side[node] = false;
+      stack.push_back(node);
+    }
+  while (!stack.empty()) {
+    uint32_t node = stack.back();
+    stack.pop_back();
+    for (uint32_t i = begin[node]; i < begin[node + 1]; ++i) {
+      uint32_t arc = arcOf[i], from = arcs[arc].to;
+      if (arcs[arc ^ 1].residual != 0 && side[from]) {
+        side[from] = false;
+        stack.push_back(from);
+      }
+    }
+  }
+}
+
+void MinCut::solve() {
+  buildArcs();
+  for (uint32_t node = 0; node < getNumNodes(); ++node) {
+    uint64_t direct = std::min(source[node], sink[node]);
+    source[node] -= direct;
+    sink[node] -= direct;
+  }
+  std::vector<bool> seen(getNumNodes());
+  std::vector<uint32_t> component;
+  for (uint32_t root = 0; root < getNumNodes(); ++root) {
+    if (seen[root])
+      continue;
+    component.assign(1, root);
+    seen[root] = true;
+    for (size_t head = 0; head < component.size(); ++head)
+      for (uint32_t i = begin[component[head]]; i < begin[component[head] + 1]; ++i) {
+        uint32_t next = arcs[arcOf[i]].to;
+        if (!seen[next]) {
+          seen[next] = true;
+          component.push_back(next);
+        }
+      }
+    augmentComponent(component);
+  }
+  markSinkSide();
+}

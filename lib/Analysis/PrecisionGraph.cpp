@@ -1,0 +1,575 @@
+//===- PrecisionGraph.cpp - What must agree on a precision -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Analysis/PrecisionGraph.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mpt;
+
+bool mpt::isOwnCast(Operation *op) {
+  if (auto cast = dyn_cast<CastOp>(op))
+    return cast.getAutocast();
+  return op->getNumOperands() >= 1 && op->getNumResults() == 1 &&
+         op->hasAttr(kOwnCastAttr);
+}
+
+/// True if no finite element becomes infinite in `low`, and none but zeros zero.
+static bool fitsIn(ElementsAttr elements, Type low) {
+  auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
+  if (!dense || !dense.getElementType().isF32())
+    return true;
+  // Round to nearest even: what lies in (largest - half a step, ...) rounds to
+  // infinity, and up to half the smallest subnormal rounds to zero.
+  const bool half = low.isF16();
+  const float largest = half ? 65520.0f : 0x1.FFp127f;
+  const float smallest = half ? 0x1p-25f : 0x1p-134f;
+  auto fits = [&](float number) {
+    float magnitude = std::fabs(number);
+    if (!std::isfinite(number))
+      return true;
+    return magnitude < largest && (magnitude == 0.0f || magnitude > smallest);
+  };
+  if (dense.isSplat())
+    return fits(dense.getSplatValue<float>());
+  return llvm::all_of(dense.getValues<float>(), fits);
+}
+
+namespace mpt {
+
+class PrecisionGraphBuilder {
+public:
+  PrecisionGraphBuilder(PrecisionGraph &graph, PrecisionPolicy &policy,
+                        PrecisionGraph::Options options)
+      : graph(graph), policy(policy), low(policy.getLowType()),
+        likeGrappler(options.likeGrappler) {}
+
+  void build(Operation *root);
+
+private:
+  using Vertex = PrecisionGraph::Vertex;
+  using ValueNode = PrecisionGraph::ValueNode;
+  using Producer = PrecisionGraph::Producer;
+  static constexpr uint32_t kNone = PrecisionGraph::kNone;
+
+  /// True for a tensor of f32 or of the low type.
+  bool isCandidate(Type type) {
+    FloatType element = types.getFloat(type);
+    return element && (element.isF32() || element == low);
+  }
+  bool isLow(Type type) { return types.getFloat(type) == low; }
+
+  uint32_t indexOf(Value value);
+  uint8_t getLoopDepth(Region *region);
+  WalkResult visit(Operation *op);
+  void visitConstant(Operation *op, ElementsAttr value);
+  void visitCast(Operation *op);
+  void visitUniform(Operation *op, const OpRecord &record);
+  void visitPositional(Operation *op, const OpRecord &record);
+  bool visitClonable(Operation *op, const OpRecord &record);
+  void visitBarrier(Operation *op);
+  bool isConvertible(Operation *op);
+  bool isReturned(Operation *op);
+  /// All operands of `op` that no join has keep their type.
+  void fixUses(Operation *op);
+
+  /// The operand flows into `value`: both are of one variable.
+  void join(OpOperand &operand, Value value);
+  void joinRegions(Operation *op, RegionPolicy region);
+  void joinBranches(Operation *terminator);
+  void finishJoins();
+  void index();
+
+  void addUse(OpOperand &operand, uint32_t vertex) {
+    graph.uses.push_back({&operand, indexOf(operand.get()), vertex});
+  }
+  uint32_t addVertex(const Vertex &vertex) {
+    graph.vertices.push_back(vertex);
+    return graph.vertices.size() - 1;
+  }
+  void setProducer(Value value, uint32_t vertex, bool wide, bool alwaysF32) {
+    ValueNode &node = graph.values[indexOf(value)];
+    node.producer = Producer::Vertex;
+    node.vertex = vertex;
+    node.wide = wide && !node.isLow;
+    node.alwaysF32 = alwaysF32 && !node.isLow;
+  }
+
+  PrecisionGraph &graph;
+  PrecisionPolicy &policy;
+  Type low;
+  bool likeGrappler;
+  ElementTypes types;
+  llvm::DenseMap<Value, uint32_t> valueIndex;
+  llvm::DenseMap<Region *, uint8_t> loopDepth;
+  /// The values joined so far, and the uses that flow into them.
+  struct JoinedUse {
+    OpOperand *operand;
+    uint32_t into;
+  };
+  std::vector<JoinedUse> joinedUses;
+  std::vector<std::pair<uint32_t, Operation *>> joinedValues;
+  llvm::DenseSet<OpOperand *> isJoined;
+};
+
+} // namespace mpt
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+uint32_t PrecisionGraphBuilder::indexOf(Value value) {
+  SmallVector<Value> looked;
+  uint32_t found = kNone;
+  while (true) {
+    auto [entry, isNew] = valueIndex.try_emplace(value, kNone);
+    if (entry->second != kNone) {
+      found = entry->second;
+      break;
+    }
+    looked.push_back(value);
+    // A cycle of casts (in an unregistered op's region) ends here.
+    if (!isNew)
+      break;
+    Operation *op = value.getDefiningOp();
+    if (!op || likeGrappler || !isOwnCast(op) || !isCandidate(op->getOperand(0).getType()))
+      break;
+    value = op->getOperand(0);
+  }
+  if (found == kNone) {
+    ValueNode node;
+    node.value = value;
+    node.isLow = isLow(value.getType());
+    node.elements = types.getNumElements(value.getType());
+    node.loopDepth = getLoopDepth(value.getParentRegion());
+    found = graph.values.size();
+    graph.values.push_back(node);
+  }
+  for (Value each : looked)
+    valueIndex[each] = found;
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// True if `value` is made outside the regions of `op`.
+static bool isOutside(Value value, Operation *op) {
+  return !op->isProperAncestor(value.getParentBlock()->getParentOp()) &&
+         value.getParentBlock()->getParentOp() != op;
+}
+
+/// How many loops `region` lies in. Asks each op around it once.
+uint8_t PrecisionGraphBuilder::getLoopDepth(Region *region) {
+  SmallVector<Region *> unknown;
+  uint8_t depth = 0;
+  for (; region; region = region->getParentRegion()) {
+    auto found = loopDepth.find(region);
+    if (found != loopDepth.end()) {
+      depth = found->second;
+      break;
+    }
+    unknown.push_back(region);
+  }
+  for (Region *each : llvm::reverse(unknown)) {
+    Operation *op = each->getParentOp();
+    if (depth < 4 && op && policy.lookup(op).getRegionPolicy() == RegionPolicy::Carry)
+      ++depth;
+    loopDepth[each] = depth;
+  }
+  return depth;
+}
+
+WalkResult PrecisionGraphBuilder::visit(Operation *op) {
+  if (isOwnCast(op) && isCandidate(op->getOperand(0).getType()) &&
+      isCandidate(op->getResult(0).getType())) {
+    if (likeGrappler)
+      fixUses(op);
+    else
+      graph.ownCasts.push_back(op);
+    return WalkResult::advance();
+  }
+  OpRecord record = policy.lookup(op);
+  ElementsAttr constant;
+  if (isConstant(op, policy.getRules(), &constant)) {
+    visitConstant(op, constant);
+    return WalkResult::advance();
+  }
+  if (record.isCast(op) && op->getNumOperands() >= 1 && op->getNumResults() == 1) {
+    visitCast(op);
+    return WalkResult::advance();
+  }
+  RegionPolicy region = record.getRegionPolicy();
+  const bool combines = region == RegionPolicy::Combiner;
+  if (region == RegionPolicy::Carry || region == RegionPolicy::Branches)
+    joinRegions(op, region);
+  if (op->getNumSuccessors() != 0)
+    joinBranches(op);
+  if (record.source == RuleSource::Unlisted)
+    visitBarrier(op);
+  if (record.precisionClass == PrecisionClass::Fixed ||
+      (op->getNumRegions() != 0 && !combines) ||
+      (combines && record.precisionClass != PrecisionClass::Deny &&
+       !isConvertible(op)))
+    fixUses(op);
+  else if (record.getTyping() == OpTyping::Positional)
+    visitPositional(op, record);
+  else if (!visitClonable(op, record))
+    visitUniform(op, record);
+  if (!combines)
+    return WalkResult::advance();
+  // What is inside belongs to the op; what it captures keeps its type.
+  op->walk([&](Operation *inner) {
+    if (inner == op)
+      return;
+    for (OpOperand &operand : inner->getOpOperands())
+      if (isCandidate(operand.get().getType()) && isOutside(operand.get(), op))
+        addUse(operand, kNone);
+  });
+  return WalkResult::skip();
+}
+
+void PrecisionGraphBuilder::fixUses(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (isCandidate(operand.get().getType()) && !isJoined.contains(&operand))
+      addUse(operand, kNone);
+}
+
+void PrecisionGraphBuilder::visitConstant(Operation *op, ElementsAttr value) {
+  if (!isCandidate(op->getResult(0).getType()))
+    return;
+  ValueNode &node = graph.values[indexOf(op->getResult(0))];
+  // What is not in the module's text (a resource) is cast when it runs.
+  if (node.isLow || !isa_and_nonnull<DenseFPElementsAttr>(value))
+    return;
+  node.producer = Producer::Constant;
+  node.fitsLow = fitsIn(value, low);
+}
+
+void PrecisionGraphBuilder::visitCast(Operation *op) {
+  Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+  if (isCandidate(from)) {
+    ValueNode &node = graph.values[indexOf(op->getOperand(0))];
+    node.readAny = true;
+  }
+  if (!isCandidate(to))
+    return;
+  uint32_t index = indexOf(op->getResult(0));
+  ValueNode &node = graph.values[index];
+  if (!isa<FloatType>(getElementTypeOrSelf(from)) && !types.getFloat(from) &&
+      !node.isLow)
+    node.producer = Producer::Cast;
+  else if (isLow(from) && !node.isLow)
+    node.lowSource = op->getOperand(0);
+}
+
+bool PrecisionGraphBuilder::visitClonable(Operation *op, const OpRecord &record) {
+  if (!record.canClone(op) || record.kept ||
+      !isCandidate(op->getResult(0).getType()) || isLow(op->getResult(0).getType()))
+    return false;
+  bool any = false, fits = true;
+  for (Value operand : op->getOperands()) {
+    if (!isCandidate(operand.getType()))
+      continue;
+    const ValueNode &node = graph.values[indexOf(operand)];
+    if (node.producer != Producer::Constant)
+      return false;
+    any = true;
+    fits &= node.fitsLow;
+  }
+  if (!any)
+    return false;
+  ValueNode &node = graph.values[indexOf(op->getResult(0))];
+  node.producer = Producer::Constant;
+  node.fitsLow = fits;
+  return true;
+}
+
+bool PrecisionGraphBuilder::isReturned(Operation *op) {
+  for (Operation *user : op->getUsers())
+    if (user->hasTrait<OpTrait::ReturnLike>() &&
+        isa_and_nonnull<FunctionOpInterface>(user->getParentOp()))
+      return true;
+  return false;
+}
+
+void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) {
+  Vertex vertex;
+  vertex.op = op;
+  vertex.precisionClass = record.precisionClass;
+  vertex.source = record.source;
+  vertex.contraction = record.isContraction(op);
+  vertex.kept =
+      record.kept || (likeGrappler &&
+                      policy.getRules().preservesReturned(
+                          op->getName().getDialectNamespace()) &&
+                      isReturned(op));
+  bool takesPart = false;
+  auto look = [&](Type type, Port port) {
+    if (port == Port::Fixed || port == Port::Any || !isCandidate(type))
+      return;
+    takesPart = true;
+    vertex.pinned |= isLow(type);
+  };
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    look(operand.getType(), record.getOperandPort(op, i));
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    look(result.getType(), record.getResultPort(op, i));
+  // A user may do in low precision what we would not.
+  if (!takesPart || (vertex.pinned && (likeGrappler || record.precisionClass ==
+                                                          PrecisionClass::Deny)))
+    return fixUses(op);
+  uint32_t index = addVertex(vertex);
+  graph.vertexOf[op] = index;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isCandidate(operand.get().getType()))
+      continue;
+    Port port = record.getOperandPort(op, operand.getOperandNumber());
+    if (port == Port::Any)
+      graph.values[indexOf(operand.get())].readAny = true;
+    else if (port == Port::Fixed ||
+             (vertex.pinned && !isLow(operand.get().getType())))
+      addUse(operand, kNone);
+    else
+      addUse(operand, index);
+  }
+  for (OpResult result : op->getResults()) {
+    if (!isCandidate(result.getType()))
+      continue;
+    Port port = record.getResultPort(op, result.getResultNumber());
+    if (port == Port::Fixed)
+      continue;
+    setProducer(result, index, port == Port::Wide && !vertex.pinned,
+                record.results == ResultForm::F32 || vertex.pinned);
+  }
+}
+
+void PrecisionGraphBuilder::visitPositional(Operation *op,
+                                            const OpRecord &record) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned i = operand.getOperandNumber();
+    if (!isCandidate(operand.get().getType()))
+      continue;
+    if (i >= op->getNumResults() ||
+        op->getResult(i).getType() != operand.get().getType()) {
+      addUse(operand, kNone);
+      continue;
+    }
+    Vertex vertex;
+    vertex.op = op;
+    vertex.precisionClass = record.precisionClass;
+    vertex.source = record.source;
+    vertex.kept = record.kept;
+    vertex.isJoin = true;
+    vertex.pinned = isLow(operand.get().getType());
+    uint32_t index = addVertex(vertex);
+    addUse(operand, index);
+    setProducer(op->getResult(i), index, false, false);
+  }
+}
+
+void PrecisionGraphBuilder::visitBarrier(Operation *op) {
+  if (op->hasTrait<OpTrait::IsTerminator>() || isa<FunctionOpInterface>(op))
+    return;
+  auto isTensor = [&](Type type) { return isCandidate(type); };
+  if (llvm::any_of(op->getOperandTypes(), isTensor) ||
+      llvm::any_of(op->getResultTypes(), isTensor))
+    ++graph.unlisted[op->getName()];
+}
+
+/// True if all that the regions of `op` compute can be done in the low type.
+bool PrecisionGraphBuilder::isConvertible(Operation *op) {
+  WalkResult result = op->walk([&](Operation *inner) {
+    if (inner == op || isConstant(inner, policy.getRules()))
+      return WalkResult::advance();
+    auto isTensor = [&](Type type) { return isCandidate(type); };
+    if (llvm::any_of(inner->getOperands(), [&](Value value) {
+          return isTensor(value.getType()) && isOutside(value, op);
+        }))
+      return WalkResult::interrupt();
+    if (inner == &inner->getBlock()->back() ||
+        (llvm::none_of(inner->getOperandTypes(), isTensor) &&
+         llvm::none_of(inner->getResultTypes(), isTensor)))
+      return WalkResult::advance();
+    OpRecord record = policy.lookup(inner);
+    const bool follows =
+        inner->getNumRegions() == 0 && record.rule && !record.isCast(inner) &&
+        record.rule->f32Operands.empty() && record.rule->f32Results.empty() &&
+        record.precisionClass != PrecisionClass::Fixed &&
+        record.precisionClass != PrecisionClass::Deny;
+    return follows ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// Joins
+//===----------------------------------------------------------------------===//
+
+void PrecisionGraphBuilder::join(OpOperand &operand, Value value) {
+  Type from = operand.get().getType(), to = value.getType();
+  if (!isCandidate(to) || from != to)
+    return;
+  uint32_t into = indexOf(value);
+  isJoined.insert(&operand);
+  joinedUses.push_back({&operand, into});
+}
+
+void PrecisionGraphBuilder::joinRegions(Operation *op, RegionPolicy region) {
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
+    RegionBranchSuccessorMapping mapping;
+    branch.getSuccessorOperandInputMapping(mapping);
+    auto joinOperands = [&](Operation *from) {
+      for (OpOperand &operand : from->getOpOperands()) {
+        auto found = mapping.find(&operand);
+        if (found == mapping.end())
+          continue;
+        for (Value value : found->second)
+          join(operand, value);
+      }
+    };
+    joinOperands(op);
+    for (Region &each : op->getRegions())
+      for (Block &block : each)
+        if (!block.empty())
+          joinOperands(&block.back());
+    return;
+  }
+  const bool carries = region == RegionPolicy::Carry;
+  for (Region &each : op->getRegions())
+    for (Block &block : each) {
+      if (carries && block.isEntryBlock())
+        for (auto [operand, argument] :
+             llvm::zip(op->getOpOperands(), block.getArguments()))
+          join(operand, argument);
+      if (block.empty())
+        continue;
+      Operation &last = block.back();
+      if (last.getNumOperands() != op->getNumResults())
+        continue;
+      for (auto [operand, result] : llvm::zip(last.getOpOperands(), op->getResults()))
+        join(operand, result);
+      if (carries)
+        for (auto [operand, argument] :
+             llvm::zip(last.getOpOperands(), each.front().getArguments()))
+          join(operand, argument);
+    }
+  if (carries)
+    for (auto [operand, result] : llvm::zip(op->getOpOperands(), op->getResults()))
+      join(operand, result);
+}
+
+void PrecisionGraphBuilder::joinBranches(Operation *terminator) {
+  auto branch = dyn_cast<BranchOpInterface>(terminator);
+  if (!branch)
+    return;
+  for (unsigned i = 0; i < terminator->getNumSuccessors(); ++i) {
+    SuccessorOperands operands = branch.getSuccessorOperands(i);
+    Block *block = terminator->getSuccessor(i);
+    unsigned made = operands.getProducedOperandCount();
+    for (unsigned j = made; j < operands.size(); ++j)
+      join(terminator->getOpOperand(operands.getOperandIndex(j)),
+           block->getArgument(j));
+  }
+}
+
+void PrecisionGraphBuilder::finishJoins() {
+  llvm::EquivalenceClasses<uint32_t> classes;
+  // A use joins the values it flows into: the same operand may appear twice.
+  DenseMap<OpOperand *, uint32_t> first;
+  for (const JoinedUse &use : joinedUses) {
+    classes.insert(use.into);
+    auto [entry, isNew] = first.try_emplace(use.operand, use.into);
+    if (!isNew)
+      classes.unionSets(entry->second, use.into);
+  }
+  DenseMap<uint32_t, uint32_t> vertexOfClass;
+  DenseSet<OpOperand *> added;
+  for (const JoinedUse &use : joinedUses) {
+    uint32_t leader = classes.getLeaderValue(use.into);
+    auto [entry, isNew] = vertexOfClass.try_emplace(leader, kNone);
+    if (isNew) {
+      Vertex vertex;
+      vertex.op = use.operand->getOwner();
+      vertex.precisionClass = PrecisionClass::Clear;
+      vertex.source = RuleSource::Table;
+      vertex.isJoin = true;
+      entry->second = addVertex(vertex);
+    }
+    uint32_t vertex = entry->second;
+    ValueNode &node = graph.values[use.into];
+    graph.vertices[vertex].pinned |= node.isLow;
+    node.producer = Producer::Vertex;
+    node.vertex = vertex;
+    if (added.insert(use.operand).second)
+      graph.uses.push_back({use.operand, indexOf(use.operand->get()), vertex});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+void PrecisionGraphBuilder::index() {
+  auto count = [](std::vector<uint32_t> &begin, size_t size) {
+    begin.assign(size + 1, 0);
+  };
+  auto accumulate = [](std::vector<uint32_t> &begin) {
+    for (size_t i = 1; i < begin.size(); ++i)
+      begin[i] += begin[i - 1];
+  };
+  // Uses by value, in the order in which they were found.
+  count(graph.useBegin, graph.values.size());
+  for (const PrecisionGraph::Use &use : graph.uses)
+    ++graph.useBegin[use.value + 1];
+  accumulate(graph.useBegin);
+  std::vector<PrecisionGraph::Use> sorted(graph.uses.size());
+  std::vector<uint32_t> next(graph.useBegin.begin(), graph.useBegin.end() - 1);
+  for (const PrecisionGraph::Use &use : graph.uses)
+    sorted[next[use.value]++] = use;
+  graph.uses = std::move(sorted);
+
+  count(graph.consumedBegin, graph.vertices.size());
+  count(graph.producedBegin, graph.vertices.size());
+  for (const PrecisionGraph::Use &use : graph.uses)
+    if (use.vertex != kNone)
+      ++graph.consumedBegin[use.vertex + 1];
+  for (const ValueNode &node : graph.values)
+    if (node.producer == Producer::Vertex)
+      ++graph.producedBegin[node.vertex + 1];
+  accumulate(graph.consumedBegin);
+  accumulate(graph.producedBegin);
+  graph.consumed.resize(graph.consumedBegin.back());
+  graph.produced.resize(graph.producedBegin.back());
+  next.assign(graph.consumedBegin.begin(), graph.consumedBegin.end() - 1);
+  for (const PrecisionGraph::Use &use : graph.uses)
+    if (use.vertex != kNone)
+      graph.consumed[next[use.vertex]++] = use.value;
+  next.assign(graph.producedBegin.begin(), graph.producedBegin.end() - 1);
+  for (auto [i, node] : llvm::enumerate(graph.values))
+    if (node.producer == Producer::Vertex)
+      graph.produced[next[node.vertex]++] = i;
+}
+
+void PrecisionGraphBuilder::build(Operation *root) {
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) { return visit(op); });
+  finishJoins();
+  index();
+}
+
+PrecisionGraph::PrecisionGraph(Operation *root, PrecisionPolicy &policy,
+                               Options options) {
+  PrecisionGraphBuilder(*this, policy, options).build(root);
+}

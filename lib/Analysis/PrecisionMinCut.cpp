@@ -1,0 +1,234 @@
+//===- PrecisionMinCut.cpp - The fewest bytes of casts -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PrecisionStrategies.h"
+#include "mpt/Analysis/MinCut.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+constexpr uint32_t kNone = PrecisionGraph::kNone;
+
+/// The vertices that may be low, and those that are.
+class MinCutPlanner {
+public:
+  MinCutPlanner(const PrecisionGraph &graph, PrecisionRules &rules,
+                PrecisionPlan &plan)
+      : graph(graph), rules(rules), plan(plan),
+        count(graph.getVertices().size()), node(count, kNone) {}
+
+  void run();
+
+private:
+  /// What a label is known of: a node of the cut, or settled.
+  struct Label {
+    uint32_t node = kNone;
+    bool low = false;
+    bool isFree() const { return node != kNone; }
+  };
+
+  std::vector<uint32_t> findLow();
+  void findFree(ArrayRef<uint32_t> low);
+  void addValue(uint32_t value);
+  /// `to` must be low where `from` is.
+  void require(Label from, Label to) { pay(from, to, MinCut::kInfinite); }
+  /// `bytes` are paid if `from` is low and `to` is not.
+  void pay(Label from, Label to, uint64_t bytes);
+  /// `bytes` are paid once if `from` is low and any of `to` is not; and the
+  /// other way round.
+  void payOnce(Label from, ArrayRef<Label> to, uint64_t bytes);
+  void payOnce(ArrayRef<Label> from, Label to, uint64_t bytes);
+  Label getLabel(uint32_t vertex) const {
+    return {node[vertex], node[vertex] == kNone && plan.isLow(vertex)};
+  }
+  Label addNode() { return {cut.addNode(), false}; }
+
+  const PrecisionGraph &graph;
+  PrecisionRules &rules;
+  PrecisionPlan &plan;
+  uint32_t count;
+  /// The node of each free vertex.
+  std::vector<uint32_t> node;
+  std::vector<PrecisionDecision> ifLow;
+  MinCut cut;
+};
+
+/// The vertices that are low in any case.
+std::vector<uint32_t> MinCutPlanner::findLow() {
+  std::vector<uint32_t> low;
+  for (uint32_t v = 0; v < count; ++v) {
+    if (graph.getVertices()[v].pinned)
+      plan[v] = {true, PrecisionReason::AlreadyLow, kNone};
+    else if (rules.is(v, PrecisionClass::Allow) && !rules.isBarred(v))
+      plan[v] = {true, PrecisionReason::Allowed, kNone};
+    if (plan.isLow(v))
+      low.push_back(v);
+  }
+  return low;
+}
+
+/// Gives a node to each vertex that may be low or f32.
+void MinCutPlanner::findFree(ArrayRef<uint32_t> low) {
+  ifLow.resize(count);
+  auto mayBeLow = [&](uint32_t v) {
+    return !plan.isLow(v) && !rules.isDenied(v) && !rules.isBarred(v) &&
+           rules.isClearOrInfer(v);
+  };
+  std::vector<bool> free(count);
+  std::vector<bool> down = rules.reach(
+      low, false, true, [&](uint32_t v, uint32_t) { return mayBeLow(v); });
+  std::vector<bool> between =
+      rules.reach(low, true, false, [&](uint32_t v, uint32_t reader) {
+        ifLow[v] = {true, PrecisionReason::Between, reader};
+        return down[v];
+      });
+  std::vector<uint32_t> roots;
+  for (uint32_t v = 0; v < count; ++v) {
+    free[v] = between[v] && !plan.isLow(v);
+    // What computes in f32 inside loses nothing by reading what is low.
+    if (!free[v] && down[v] && rules.is(v, PrecisionClass::Stable)) {
+      free[v] = true;
+      ifLow[v] = {true, PrecisionReason::Follows, kNone};
+    }
+    if (free[v] || plan.isLow(v))
+      roots.push_back(v);
+  }
+  std::vector<bool> touched =
+      rules.reach(roots, true, true, [&](uint32_t v, uint32_t neighbour) {
+        if (free[v] || !mayBeLow(v) || !rules.is(v, PrecisionClass::Clear))
+          return false;
+        ifLow[v] = {true, PrecisionReason::Neighbour, neighbour};
+        return true;
+      });
+  for (uint32_t v = 0; v < count; ++v) {
+    if (plan.isLow(v))
+      continue;
+    if (free[v] || touched[v])
+      node[v] = cut.addNode();
+    else if (rules.is(v, PrecisionClass::Clear) &&
+             plan[v].reason == PrecisionReason::NotBetween)
+      plan[v].reason = PrecisionReason::NoLowNeighbour;
+  }
+}
+
+void MinCutPlanner::pay(Label from, Label to, uint64_t bytes) {
+  if (bytes == 0)
+    return;
+  if (from.isFree() && to.isFree())
+    cut.addEdge(from.node, to.node, bytes);
+  else if (from.isFree() && !to.low)
+    cut.addSink(from.node, bytes);
+  else if (to.isFree() && from.low)
+    cut.addSource(to.node, bytes);
+}
+
+void MinCutPlanner::payOnce(Label from, ArrayRef<Label> to, uint64_t bytes) {
+  SmallVector<Label> free;
+  for (Label each : to) {
+    if (each.isFree())
+      free.push_back(each);
+    else if (!each.low)
+      return pay(from, each, bytes);
+  }
+  if (free.size() == 1)
+    return pay(from, free.front(), bytes);
+  if (free.empty() || (!from.isFree() && !from.low))
+    return;
+  Label all = addNode();
+  pay(from, all, bytes);
+  for (Label each : free)
+    require(all, each);
+}
+
+void MinCutPlanner::payOnce(ArrayRef<Label> from, Label to, uint64_t bytes) {
+  SmallVector<Label> free;
+  for (Label each : from) {
+    if (each.isFree())
+      free.push_back(each);
+    else if (each.low)
+      return pay(each, to, bytes);
+  }
+  if (free.size() == 1)
+    return pay(free.front(), to, bytes);
+  if (free.empty() || (!to.isFree() && to.low))
+    return;
+  Label any = addNode();
+  pay(any, to, bytes);
+  for (Label each : free)
+    require(each, any);
+}
+
+void MinCutPlanner::addValue(uint32_t value) {
+  using Producer = PrecisionGraph::Producer;
+  const PrecisionGraph::ValueNode &made = graph.getValues()[value];
+  if (made.producer == Producer::Constant)
+    return;
+  SmallVector<Label> readers;
+  bool anyFree = false;
+  for (const PrecisionGraph::Use &use : graph.getUses(value)) {
+    Label reader = use.vertex == kNone ? Label() : getLabel(use.vertex);
+    anyFree |= reader.isFree();
+    readers.push_back(reader);
+  }
+  if (readers.empty())
+    return;
+  Label maker;
+  if (made.producer == Producer::Vertex && !made.alwaysF32)
+    maker = getLabel(made.vertex);
+  else if (made.producer == Producer::Fixed)
+    maker.low = made.isLow;
+  const bool chooses =
+      made.producer == Producer::Cast || (made.wide && (maker.isFree() || maker.low));
+  if (!anyFree && !maker.isFree() && !chooses)
+    return;
+  if (chooses) {
+    // Low or f32 at no cost, if the vertex is low; low only for low readers.
+    Label form = addNode();
+    if (made.producer == Producer::Vertex)
+      require(form, maker);
+    for (Label reader : readers)
+      require(form, reader);
+    if (made.readAny && made.producer == Producer::Cast)
+      require(form, Label());
+    maker = form;
+  }
+  // A cast in a loop runs each time round: say eight.
+  const uint64_t bytes = plan.getCastBytes(value) << (3 * made.loopDepth);
+  if (!made.lowSource)
+    payOnce(readers, maker, bytes);
+  if (!made.isLow || made.producer == Producer::Vertex)
+    payOnce(maker, readers, bytes);
+}
+
+void MinCutPlanner::run() {
+  std::vector<uint32_t> low = findLow();
+  if (low.empty())
+    return;
+  rules.spreadDeny();
+  findFree(low);
+  for (uint32_t value = 0; value < graph.getValues().size(); ++value)
+    addValue(value);
+  cut.solve();
+  for (uint32_t v = 0; v < count; ++v) {
+    if (node[v] == kNone)
+      continue;
+    if (cut.isSourceSide(node[v]))
+      plan[v] = ifLow[v];
+    else
+      plan[v].reason = PrecisionReason::FewerCasts;
+  }
+}
+
+} // namespace
+
+void mpt::planMinCut(const PrecisionGraph &graph, PrecisionRules &rules,
+                     PrecisionPlan &plan) {
+  MinCutPlanner(graph, rules, plan).run();
+}

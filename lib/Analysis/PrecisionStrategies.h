@@ -1,0 +1,64 @@
+//===- PrecisionStrategies.h - Rules of paint and mincut -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_ANALYSIS_PRECISIONSTRATEGIES_H
+#define MPT_ANALYSIS_PRECISIONSTRATEGIES_H
+
+#include "mpt/Analysis/PrecisionPlan.h"
+
+namespace mpt {
+
+/// What both strategies know of a graph: classes, who must stay f32, how deny
+/// spreads. Writes reasons into the plan as it goes.
+class PrecisionRules {
+public:
+  PrecisionRules(const PrecisionGraph &graph, PrecisionPlan &plan,
+                 bool checkConstants);
+
+  /// True if the vertex is of that class; a stable one counts as infer too.
+  bool is(uint32_t vertex, PrecisionClass wanted) const {
+    return graph.getVertices()[vertex].precisionClass == wanted;
+  }
+  bool isInfer(uint32_t vertex) const {
+    return is(vertex, PrecisionClass::Infer) || is(vertex, PrecisionClass::Stable);
+  }
+  bool isClearOrInfer(uint32_t vertex) const {
+    return is(vertex, PrecisionClass::Clear) || isInfer(vertex);
+  }
+  /// Stays f32 whatever surrounds it.
+  bool isBarred(uint32_t vertex) const { return barred[vertex]; }
+  bool isDenied(uint32_t vertex) const { return denied[vertex]; }
+
+  using Enter = llvm::function_ref<bool(uint32_t next, uint32_t from)>;
+  /// Everything reached from `roots` (which are included) against and along the
+  /// flow of values, through vertices that `enter` accepts. Breadth first.
+  std::vector<bool> reach(llvm::ArrayRef<uint32_t> roots, bool inputs, bool outputs,
+                          Enter enter);
+  /// Rule 2: finds what deny reaches.
+  void spreadDeny();
+
+private:
+  void bar(uint32_t vertex, PrecisionReason reason) {
+    barred[vertex] = true;
+    plan[vertex].reason = reason;
+  }
+  bool readsUnfit(uint32_t vertex) const;
+
+  const PrecisionGraph &graph;
+  PrecisionPlan &plan;
+  std::vector<bool> denied, barred;
+};
+
+void planPaint(const PrecisionGraph &graph, PrecisionRules &rules,
+               PrecisionPlan &plan);
+void planMinCut(const PrecisionGraph &graph, PrecisionRules &rules,
+                PrecisionPlan &plan);
+
+} // namespace mpt
+
+#endif // MPT_ANALYSIS_PRECISIONSTRATEGIES_H

@@ -1,0 +1,108 @@
+//===- ElementTypes.cpp - The float in a tensor type -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Policy/ElementTypes.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mpt;
+
+constexpr uint64_t kMostElements = uint64_t(1) << 40;
+
+static FloatType parseFloat(MLIRContext *context, StringRef word) {
+  if (word == "f16")
+    return Float16Type::get(context);
+  if (word == "bf16")
+    return BFloat16Type::get(context);
+  if (word == "f32")
+    return Float32Type::get(context);
+  if (word == "f64")
+    return Float64Type::get(context);
+  return {};
+}
+
+namespace {
+/// The parts of a tensor type that its dialect spells `vtensor<[2,3],f32>` or
+/// `tensor<[2,3],f32,...>`: what is before the element type and behind it.
+struct SpelledTensor {
+  StringRef before, element, after, dims;
+};
+} // namespace
+
+static std::optional<SpelledTensor> splitSpelled(OpaqueType type) {
+  StringRef data = type.getTypeData();
+  if (!data.starts_with("vtensor<[") && !data.starts_with("tensor<["))
+    return std::nullopt;
+  size_t open = data.find('['), close = data.find("],", open);
+  if (close == StringRef::npos)
+    return std::nullopt;
+  size_t begin = close + 2;
+  size_t end = data.find_first_of(",>", begin);
+  if (end == StringRef::npos)
+    return std::nullopt;
+  return SpelledTensor{data.take_front(begin), data.slice(begin, end),
+                       data.drop_front(end), data.slice(open + 1, close)};
+}
+
+static uint64_t countElements(ArrayRef<int64_t> shape) {
+  uint64_t count = 1;
+  for (int64_t size : shape) {
+    if (size == 0)
+      return 0;
+    if (ShapedType::isDynamic(size))
+      continue;
+    count = count > kMostElements / size ? kMostElements : count * size;
+  }
+  return count;
+}
+
+const ElementTypes::Info &ElementTypes::lookup(Type type) {
+  auto [entry, isNew] = known.try_emplace(type);
+  if (!isNew)
+    return entry->second;
+  Info &info = entry->second;
+  if (isa<RankedTensorType, UnrankedTensorType, VectorType>(type)) {
+    auto shaped = cast<ShapedType>(type);
+    info.element = dyn_cast<FloatType>(shaped.getElementType());
+    info.elements = shaped.hasRank() ? countElements(shaped.getShape()) : 1;
+  } else if (auto opaque = dyn_cast<OpaqueType>(type)) {
+    if (std::optional<SpelledTensor> tensor = splitSpelled(opaque)) {
+      info.element = parseFloat(type.getContext(), tensor->element);
+      SmallVector<int64_t> shape;
+      SmallVector<StringRef> dims;
+      tensor->dims.split(dims, ',', -1, false);
+      for (StringRef dim : dims) {
+        int64_t size;
+        if (!dim.trim().getAsInteger(10, size) && size >= 0)
+          shape.push_back(size);
+      }
+      info.elements = countElements(shape);
+    }
+  }
+  return info;
+}
+
+Type ElementTypes::clone(Type type, Type element) {
+  if (auto shaped = dyn_cast<ShapedType>(type)) {
+    if (isa<RankedTensorType, UnrankedTensorType, VectorType>(type) &&
+        isa<FloatType>(shaped.getElementType()))
+      return shaped.clone(element);
+    return {};
+  }
+  auto opaque = dyn_cast<OpaqueType>(type);
+  std::optional<SpelledTensor> tensor;
+  if (opaque)
+    tensor = splitSpelled(opaque);
+  if (!tensor || !parseFloat(type.getContext(), tensor->element))
+    return {};
+  std::string text;
+  llvm::raw_string_ostream(text) << tensor->before << element << tensor->after;
+  return OpaqueType::get(opaque.getDialectNamespace(), text);
+}

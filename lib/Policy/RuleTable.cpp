@@ -1,0 +1,351 @@
+//===- RuleTable.cpp - Rows for ops of foreign dialects -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Policy/RuleTable.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLTraits.h"
+
+using namespace mlir;
+using namespace mpt;
+
+//===----------------------------------------------------------------------===//
+// The text's form
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What a row says of precision; as a row of its own or of a combiner.
+struct ClassText {
+  std::string all, f16, bf16, results, reads;
+};
+struct CombinerText : ClassText {
+  std::vector<std::string> ops;
+};
+struct RowText : ClassText {
+  std::vector<std::string> ops;
+  std::string typing, region;
+  std::vector<unsigned> f32Operands, f32Results;
+  std::vector<CombinerText> combiners;
+  bool pure = true, clone = false, cast = false, contraction = false;
+};
+struct OpText {
+  std::string op, up, attributes, value, form;
+};
+struct TableText {
+  std::string dialect, extends, policy;
+  OpText cast, constant;
+  bool preserveReturned = false;
+  std::vector<RowText> rules;
+};
+
+} // namespace
+
+LLVM_YAML_IS_SEQUENCE_VECTOR(CombinerText)
+LLVM_YAML_IS_SEQUENCE_VECTOR(RowText)
+LLVM_YAML_IS_DOCUMENT_LIST_VECTOR(TableText)
+
+/// One of `choices`, or an error of the text.
+static void mapChoice(llvm::yaml::IO &io, const char *key, std::string &value,
+                      ArrayRef<StringRef> choices) {
+  io.mapOptional(key, value);
+  if (value.empty() || llvm::is_contained(choices, value))
+    return;
+  io.setError("unknown " + llvm::Twine(key) + " '" + value + "'; expected one of " +
+              llvm::join(choices, ", "));
+}
+
+static void mapClass(llvm::yaml::IO &io, ClassText &text) {
+  const StringRef classes[] = {"allow", "deny", "infer", "clear", "stable", "fixed"};
+  mapChoice(io, "class", text.all, classes);
+  mapChoice(io, "class-f16", text.f16, classes);
+  mapChoice(io, "class-bf16", text.bf16, classes);
+  mapChoice(io, "results", text.results, {"same", "wide", "f32"});
+  mapChoice(io, "reads", text.reads, {"same", "any"});
+}
+
+template <>
+struct llvm::yaml::MappingTraits<CombinerText> {
+  static void mapping(IO &io, CombinerText &text) {
+    io.mapRequired("ops", text.ops);
+    mapClass(io, text);
+  }
+};
+
+template <>
+struct llvm::yaml::MappingTraits<RowText> {
+  static void mapping(IO &io, RowText &text) {
+    io.mapRequired("ops", text.ops);
+    mapClass(io, text);
+    mapChoice(io, "typing", text.typing, {"uniform", "positional"});
+    mapChoice(io, "region", text.region, {"opaque", "combiner", "carry", "branches"});
+    io.mapOptional("f32-operands", text.f32Operands);
+    io.mapOptional("f32-results", text.f32Results);
+    io.mapOptional("combiners", text.combiners);
+    io.mapOptional("pure", text.pure, true);
+    io.mapOptional("clone", text.clone, false);
+    io.mapOptional("cast", text.cast, false);
+    io.mapOptional("contraction", text.contraction, false);
+  }
+};
+
+template <>
+struct llvm::yaml::MappingTraits<OpText> {
+  static void mapping(IO &io, OpText &text) {
+    io.mapRequired("op", text.op);
+    io.mapOptional("up", text.up);
+    io.mapOptional("attributes", text.attributes);
+    io.mapOptional("value", text.value);
+    mapChoice(io, "form", text.form, {"operand", "torch", "onnx"});
+  }
+};
+
+template <>
+struct llvm::yaml::MappingTraits<TableText> {
+  static void mapping(IO &io, TableText &text) {
+    io.mapRequired("dialect", text.dialect);
+    io.mapOptional("extends", text.extends);
+    io.mapOptional("policy", text.policy);
+    io.mapOptional("cast", text.cast);
+    io.mapOptional("constant", text.constant);
+    io.mapOptional("preserve-returned", text.preserveReturned, false);
+    io.mapOptional("rules", text.rules);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// From the text to rows
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Builtin {
+  StringRef dialect, text;
+};
+
+/// Every *.yaml of lib/Policy/Rules, sorted by name.
+const Builtin builtins[] = {
+#include "BuiltinRules.inc"
+};
+
+PrecisionClass readClass(const ClassText &text, StringRef special,
+                         PrecisionClass inherited) {
+  StringRef word = !special.empty() ? special : StringRef(text.all);
+  return symbolizePrecisionClass(word).value_or(inherited);
+}
+
+ResultForm readResults(StringRef word, ResultForm inherited) {
+  return llvm::StringSwitch<ResultForm>(word)
+      .Case("same", ResultForm::Same)
+      .Case("wide", ResultForm::Wide)
+      .Case("f32", ResultForm::F32)
+      .Default(inherited);
+}
+
+bool readReads(StringRef word, bool inherited) {
+  return word.empty() ? inherited : word == "any";
+}
+
+OpRule makeRule(const RowText &text, StringRef name, StringRef dialect,
+                StringRef source) {
+  OpRule rule;
+  rule.name = (dialect + "." + name).str();
+  rule.f16 = readClass(text, text.f16, PrecisionClass::Fixed);
+  rule.bf16 = readClass(text, text.bf16, PrecisionClass::Fixed);
+  rule.results = readResults(text.results, ResultForm::Same);
+  rule.readsAny = readReads(text.reads, false);
+  rule.typing =
+      text.typing == "positional" ? OpTyping::Positional : OpTyping::Uniform;
+  rule.f32Operands.append(text.f32Operands.begin(), text.f32Operands.end());
+  rule.f32Results.append(text.f32Results.begin(), text.f32Results.end());
+  rule.region = llvm::StringSwitch<RegionPolicy>(text.region)
+                    .Case("combiner", RegionPolicy::Combiner)
+                    .Case("carry", RegionPolicy::Carry)
+                    .Case("branches", RegionPolicy::Branches)
+                    .Default(RegionPolicy::Opaque);
+  for (const CombinerText &each : text.combiners) {
+    OpRule::Combiner combiner;
+    for (const std::string &op : each.ops)
+      combiner.ops.push_back((dialect + "." + op).str());
+    combiner.f16 = readClass(each, each.f16, rule.f16);
+    combiner.bf16 = readClass(each, each.bf16, rule.bf16);
+    combiner.results = readResults(each.results, rule.results);
+    combiner.readsAny = readReads(each.reads, rule.readsAny);
+    rule.combiners.push_back(std::move(combiner));
+  }
+  rule.pure = text.pure;
+  rule.clone = text.clone;
+  rule.cast = text.cast;
+  rule.contraction = text.contraction;
+  rule.source = source;
+  return rule;
+}
+
+/// Emits what the YAML reader found at its place in `source`.
+void emitTextError(const llvm::SMDiagnostic &diagnostic, void *opaque) {
+  Location loc = *static_cast<Location *>(opaque);
+  mlir::emitError(FileLineColLoc::get(loc.getContext(), diagnostic.getFilename(),
+                                      diagnostic.getLineNo(),
+                                      diagnostic.getColumnNo() + 1))
+      << "rule table: " << diagnostic.getMessage();
+}
+
+} // namespace
+
+SmallVector<StringRef> RuleTable::getBuiltinDialects() {
+  SmallVector<StringRef> dialects;
+  for (const Builtin &builtin : builtins)
+    dialects.push_back(builtin.dialect);
+  return dialects;
+}
+
+/// The tables of `yaml`, or failure after errors that name `source`.
+static FailureOr<std::vector<TableText>> readText(Location loc, StringRef yaml,
+                                                  StringRef source) {
+  llvm::yaml::Input input(llvm::MemoryBufferRef(yaml, source), nullptr,
+                          emitTextError, &loc);
+  std::vector<TableText> tables;
+  input >> tables;
+  if (input.error())
+    return failure();
+  return tables;
+}
+
+/// `op` with its dialect: names with a dot have it already.
+static std::string qualify(StringRef op, StringRef dialect) {
+  if (op.empty() || op.contains('.'))
+    return op.str();
+  return (dialect + "." + op).str();
+}
+
+static const Builtin *findBuiltin(StringRef dialect) {
+  auto found = llvm::find_if(
+      builtins, [&](const Builtin &each) { return each.dialect == dialect; });
+  return found == std::end(builtins) ? nullptr : found;
+}
+
+LogicalResult RuleTable::addText(Location loc, StringRef yaml, StringRef source) {
+  FailureOr<std::vector<TableText>> tables = readText(loc, yaml, source);
+  if (failed(tables))
+    return failure();
+  sources.push_back(source.str());
+  StringRef origin = sources.back();
+  auto addRows = [&](const TableText &table, StringRef dialect) {
+    if (!table.policy.empty() && table.policy != policy)
+      return;
+    Dialect &entry = dialects[dialect];
+    entry.preserveReturned |= table.preserveReturned;
+    if (!table.cast.op.empty()) {
+      entry.spelling.castOp = qualify(table.cast.op, dialect);
+      entry.spelling.castUpOp = qualify(table.cast.up, dialect);
+      entry.spelling.castAttributes = table.cast.attributes;
+      entry.spelling.castForm = table.cast.form;
+    }
+    if (!table.constant.op.empty()) {
+      entry.spelling.constantOp = qualify(table.constant.op, dialect);
+      entry.spelling.constantValue = table.constant.value;
+    }
+    for (const RowText &row : table.rules)
+      for (const std::string &name : row.ops) {
+        rows.push_back(makeRule(row, name, dialect, origin));
+        byName[rows.back().name] = &rows.back();
+      }
+  };
+  for (const TableText &table : *tables) {
+    // The user's rows are added to the built-in ones, not put in their place.
+    addBuiltin(table.dialect);
+    if (!table.extends.empty()) {
+      const Builtin *base = findBuiltin(table.extends);
+      if (!base)
+        return mlir::emitError(loc)
+               << source << ": extends '" << table.extends
+               << "', which has no built-in rule table; there are "
+               << llvm::join(getBuiltinDialects(), ", ");
+      FailureOr<std::vector<TableText>> inherited =
+          readText(loc, base->text, base->dialect);
+      if (failed(inherited))
+        return failure();
+      for (const TableText &each : *inherited)
+        addRows(each, table.dialect);
+    }
+    addRows(table, table.dialect);
+  }
+  return success();
+}
+
+void RuleTable::addBuiltin(StringRef dialect) {
+  if (!loaded.try_emplace(dialect, true).second)
+    return;
+  // Built-in tables are read by a test, so that they have no errors.
+  if (const Builtin *builtin = findBuiltin(dialect)) {
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    (void)addText(UnknownLoc::get(&context), builtin->text,
+                  (dialect + ".yaml").str());
+  }
+}
+
+LogicalResult RuleTable::addFile(Location loc, StringRef path) {
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &error);
+  if (!buffer)
+    return mlir::emitError(loc) << "rule table: " << error;
+  return addText(loc, buffer->getBuffer(), path);
+}
+
+const OpRule *RuleTable::lookup(StringRef opName) const {
+  return byName.lookup(opName);
+}
+
+void RuleTable::forEachName(llvm::function_ref<void(StringRef)> visit) const {
+  for (const OpRule &rule : rows)
+    visit(rule.name);
+}
+
+const DialectSpelling *RuleTable::getSpelling(StringRef dialect) const {
+  auto found = dialects.find(dialect);
+  return found == dialects.end() || found->second.spelling.castOp.empty()
+             ? nullptr
+             : &found->second.spelling;
+}
+
+bool RuleTable::preservesReturned(StringRef dialect) const {
+  auto found = dialects.find(dialect);
+  return found != dialects.end() && found->second.preserveReturned;
+}
+
+void RuleTable::print(llvm::raw_ostream &os) const {
+  SmallVector<const OpRule *> sorted;
+  for (const auto &entry : byName)
+    sorted.push_back(entry.second);
+  llvm::sort(sorted, [](const OpRule *a, const OpRule *b) { return a->name < b->name; });
+  StringRef dialect;
+  for (const OpRule *rule : sorted) {
+    auto [prefix, name] = StringRef(rule->name).split('.');
+    if (prefix != dialect) {
+      os << "---\ndialect: " << prefix << "\n";
+      if (const DialectSpelling *spelling = getSpelling(prefix))
+        os << "cast: {op: " << spelling->castOp << "}\n";
+      os << "rules:\n";
+      dialect = prefix;
+    }
+    os << "- {ops: [" << name << "], class-f16: " << stringifyPrecisionClass(rule->f16)
+       << ", class-bf16: " << stringifyPrecisionClass(rule->bf16);
+    if (rule->results != ResultForm::Same)
+      os << ", results: " << (rule->results == ResultForm::Wide ? "wide" : "f32");
+    if (rule->readsAny)
+      os << ", reads: any";
+    os << "} # " << rule->source << "\n";
+  }
+}

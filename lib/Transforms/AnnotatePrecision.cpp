@@ -1,0 +1,47 @@
+//===- AnnotatePrecision.cpp - Show each op's class -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PolicyOptions.h"
+#include "mpt/Transforms/Passes.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_ANNOTATEPRECISIONPASS
+#include "mpt/Transforms/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+struct AnnotatePrecisionPass
+    : mpt::impl::AnnotatePrecisionPassBase<AnnotatePrecisionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    std::optional<PolicyAndPreset> chosen =
+        makePolicy(module, {getArgument(), policy, type, mixedResults, *rules, *allow,
+                            *deny, *infer, *clear, *stable});
+    if (!chosen)
+      return signalPassFailure();
+    Builder builder(&getContext());
+    module.walk([&](Operation *op) {
+      OpRecord record = chosen->policy.lookup(op);
+      if (record.source == RuleSource::Unlisted)
+        return;
+      op->setAttr("mpt.precision_class",
+                  builder.getStringAttr(
+                      stringifyPrecisionClass(record.precisionClass)));
+      op->setAttr("mpt.precision_source",
+                  builder.getStringAttr(stringifyRuleSource(record.source)));
+    });
+  }
+};
+
+} // namespace

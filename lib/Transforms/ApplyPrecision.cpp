@@ -1,0 +1,352 @@
+//===- ApplyPrecision.cpp - Types and casts as a plan says -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Transforms/ApplyPrecision.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+using Producer = PrecisionGraph::Producer;
+
+/// How casts of one dialect are made.
+struct CastMaker {
+  /// Null: `mpt.cast`.
+  const DialectSpelling *spelling = nullptr;
+
+  Value make(OpBuilder &builder, Location loc, Type type, Value value,
+             bool widens) const {
+    if (!spelling)
+      return CastOp::create(builder, loc, type, value, builder.getUnitAttr());
+    StringRef name = widens && !spelling->castUpOp.empty() ? spelling->castUpOp
+                                                           : spelling->castOp;
+    OperationState state(loc, name);
+    state.addOperands(value);
+    state.addTypes(type);
+    if (!spelling->castAttributes.empty())
+      if (auto attributes = dyn_cast_or_null<DictionaryAttr>(parseAttribute(
+              spelling->castAttributes, builder.getContext())))
+        state.addAttributes(attributes.getValue());
+    state.addAttribute(kOwnCastAttr, builder.getUnitAttr());
+    return builder.create(state)->getResult(0);
+  }
+};
+
+class Applier {
+public:
+  Applier(const PrecisionPlan &plan, const PrecisionPolicy &policy,
+          bool foldConstants)
+      : plan(plan), graph(plan.getGraph()), policy(policy),
+        low(policy.getLowType()), foldConstants(foldConstants) {}
+
+  FailureOr<AppliedPrecision> run();
+
+private:
+  struct Rewrite {
+    OpOperand *operand;
+    uint32_t value;
+    bool wantsLow;
+  };
+
+  bool folds(uint32_t value) const {
+    return foldConstants && graph.getValues()[value].producer == Producer::Constant;
+  }
+  /// The maker of casts of `value` for `reader`, or nullopt if there is none.
+  std::optional<CastMaker> findMaker(Value value, Operation *reader) const;
+  void findFallback();
+  LogicalResult checkMakers();
+  void findRewrites();
+  void setTypes();
+  void convertRegions(Operation *op);
+  Value getAs(const Rewrite &rewrite);
+  Value getLowConstant(Value value);
+  Value convertConstant(Operation *op);
+  void eraseDead();
+
+  const PrecisionPlan &plan;
+  const PrecisionGraph &graph;
+  const PrecisionPolicy &policy;
+  Type low;
+  bool foldConstants;
+  AppliedPrecision applied;
+  std::vector<Rewrite> rewrites;
+  std::vector<bool> isLow;
+  /// Casts by value, to the low type and back.
+  DenseMap<uint32_t, Value> casts[2];
+  DenseMap<Value, Value> lowConstants;
+  llvm::SetVector<Operation *> maybeDead;
+  std::optional<CastMaker> fallback;
+  ElementTypes types;
+};
+
+std::optional<CastMaker> Applier::findMaker(Value value, Operation *reader) const {
+  const RuleTable &rules = policy.getRules();
+  Operation *made = value ? value.getDefiningOp() : nullptr;
+  for (Operation *op : {made, reader}) {
+    if (!op)
+      continue;
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (dialect == MPTDialect::getDialectNamespace())
+      return CastMaker{};
+    if (const DialectSpelling *spelling = rules.getSpelling(dialect))
+      return CastMaker{spelling};
+  }
+  // A loop or a return has none; another op of the module does.
+  return fallback;
+}
+
+void Applier::findFallback() {
+  for (const PrecisionGraph::Vertex &vertex : graph.getVertices())
+    if ((fallback = findMaker(Value(), vertex.op)))
+      return;
+}
+
+void Applier::findRewrites() {
+  for (uint32_t value = 0; value < graph.getValues().size(); ++value)
+    for (const PrecisionGraph::Use &use : graph.getUses(value)) {
+      bool wantsLow = plan.wantsLow(use);
+      if (use.vertex == PrecisionGraph::kNone)
+        wantsLow = types.getFloat(use.operand->get().getType()) == low;
+      rewrites.push_back({use.operand, value, wantsLow});
+    }
+}
+
+LogicalResult Applier::checkMakers() {
+  for (const Rewrite &rewrite : rewrites) {
+    if (rewrite.wantsLow == isLow[rewrite.value] ||
+        (rewrite.wantsLow && folds(rewrite.value)))
+      continue;
+    Operation *reader = rewrite.operand->getOwner();
+    if (!findMaker(graph.getValues()[rewrite.value].value, reader))
+      return reader->emitError()
+             << "no rule table says how '" << reader->getName().getDialectNamespace()
+             << "' casts element types; add a table with 'dialect: "
+             << reader->getName().getDialectNamespace()
+             << "' and 'cast: {op: ...}' by the option 'rules'";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+void Applier::setTypes() {
+  for (uint32_t value = 0; value < graph.getValues().size(); ++value) {
+    const PrecisionGraph::ValueNode &node = graph.getValues()[value];
+    if (isLow[value] && !node.isLow)
+      if (Type type = ElementTypes::clone(node.value.getType(), low)) {
+        Value made = node.value;
+        made.setType(type);
+      }
+  }
+  for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
+    const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
+    if (plan.isLow(v) && !vertex.pinned && !vertex.isJoin &&
+        vertex.op->getNumRegions() != 0)
+      convertRegions(vertex.op);
+  }
+}
+
+/// Everything inside computes in the low type.
+void Applier::convertRegions(Operation *op) {
+  auto convert = [&](Value value) {
+    if (types.isF32(value.getType()))
+      if (Type type = ElementTypes::clone(value.getType(), low))
+        value.setType(type);
+  };
+  for (Region &region : op->getRegions())
+    for (Block &block : region) {
+      for (Value argument : block.getArguments())
+        convert(argument);
+      for (Operation &inner : llvm::make_early_inc_range(block)) {
+        if (isConstant(&inner, policy.getRules())) {
+          if (Value converted = convertConstant(&inner)) {
+            inner.getResult(0).replaceAllUsesWith(converted);
+            inner.erase();
+          }
+          continue;
+        }
+        for (Value result : inner.getResults())
+          convert(result);
+      }
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Casts and constants
+//===----------------------------------------------------------------------===//
+
+/// A copy of the constant `op`, in the low type; null if it is of another type.
+Value Applier::convertConstant(Operation *op) {
+  ElementsAttr elements;
+  isConstant(op, policy.getRules(), &elements);
+  auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
+  Type type = ElementTypes::clone(op->getResult(0).getType(), low);
+  if (!dense || !type || !dense.getElementType().isF32())
+    return {};
+  auto converted = dense.mapValues(low, [&](const llvm::APFloat &number) {
+    llvm::APFloat rounded = number;
+    bool losesInfo;
+    rounded.convert(cast<FloatType>(low).getFloatSemantics(),
+                    llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    return rounded.bitcastToAPInt();
+  });
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  Operation *copy = builder.clone(*op);
+  if (op->isRegistered()) {
+    for (NamedAttribute attribute : op->getAttrDictionary())
+      if (attribute.getValue() == elements)
+        copy->setAttr(attribute.getName(), converted);
+  } else {
+    copy->setAttr(policy.getRules()
+                      .getSpelling(op->getName().getDialectNamespace())
+                      ->constantValue,
+                  converted);
+  }
+  copy->getResult(0).setType(type);
+  ++applied.constants;
+  return copy->getResult(0);
+}
+
+/// `value`, made from constants, made once more in the low type.
+Value Applier::getLowConstant(Value value) {
+  // Operands first, without recursion: chains may be long.
+  SmallVector<Value> stack = {value};
+  while (!stack.empty()) {
+    Value next = stack.back();
+    if (lowConstants.contains(next)) {
+      stack.pop_back();
+      continue;
+    }
+    Operation *op = next.getDefiningOp();
+    maybeDead.insert(op);
+    if (isConstant(op, policy.getRules())) {
+      lowConstants[next] = convertConstant(op);
+      stack.pop_back();
+      continue;
+    }
+    IRMapping mapping;
+    bool ready = true;
+    for (Value operand : op->getOperands()) {
+      if (!types.isF32(operand.getType()))
+        continue;
+      auto found = lowConstants.find(operand);
+      if (found == lowConstants.end()) {
+        stack.push_back(operand);
+        ready = false;
+      } else {
+        mapping.map(operand, found->second);
+      }
+    }
+    if (!ready)
+      continue;
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    Operation *copy = builder.clone(*op, mapping);
+    copy->getResult(0).setType(ElementTypes::clone(next.getType(), low));
+    lowConstants[next] = copy->getResult(0);
+    stack.pop_back();
+  }
+  return lowConstants[value];
+}
+
+/// The value in the type that its reader wants.
+Value Applier::getAs(const Rewrite &rewrite) {
+  const PrecisionGraph::ValueNode &node = graph.getValues()[rewrite.value];
+  if (rewrite.wantsLow == isLow[rewrite.value])
+    return node.value;
+  if (rewrite.wantsLow && folds(rewrite.value))
+    return getLowConstant(node.value);
+  if (rewrite.wantsLow && node.lowSource)
+    return node.lowSource;
+  Value &cast = casts[rewrite.wantsLow][rewrite.value];
+  if (cast) {
+    // One that was there before may have stood behind this reader.
+    if (!graph.getOwnCasts().empty() && rewrite.operand->get() != cast) {
+      if (Operation *made = node.value.getDefiningOp())
+        cast.getDefiningOp()->moveAfter(made);
+      else
+        cast.getDefiningOp()->moveBefore(
+            &Value(node.value).getParentBlock()->front());
+    }
+    return cast;
+  }
+  Type element = rewrite.wantsLow ? low : Float32Type::get(low.getContext());
+  OpBuilder builder(low.getContext());
+  builder.setInsertionPointAfterValue(node.value);
+  cast = findMaker(node.value, rewrite.operand->getOwner())
+             ->make(builder, node.value.getLoc(),
+                    ElementTypes::clone(node.value.getType(), element), node.value,
+                    !rewrite.wantsLow);
+  ++(rewrite.wantsLow ? applied.castsDown : applied.castsUp);
+  return cast;
+}
+
+/// Of what was there before: constants that only low readers had, and casts.
+void Applier::eraseDead() {
+  maybeDead.insert(graph.getOwnCasts().begin(), graph.getOwnCasts().end());
+  while (!maybeDead.empty()) {
+    Operation *op = maybeDead.pop_back_val();
+    if (!op->use_empty())
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *made = operand.getDefiningOp())
+        if (lowConstants.contains(operand))
+          maybeDead.insert(made);
+    op->erase();
+  }
+}
+
+FailureOr<AppliedPrecision> Applier::run() {
+  isLow.resize(graph.getValues().size());
+  for (uint32_t value = 0; value < isLow.size(); ++value)
+    isLow[value] = plan.isValueLow(value);
+  findRewrites();
+  findFallback();
+  if (failed(checkMakers()))
+    return failure();
+  // Casts that are there serve again.
+  DenseMap<Value, uint32_t> indexOf;
+  if (!graph.getOwnCasts().empty())
+    for (auto [index, node] : llvm::enumerate(graph.getValues()))
+      indexOf[node.value] = index;
+  for (Operation *cast : graph.getOwnCasts()) {
+    auto found = indexOf.find(cast->getOperand(0));
+    if (found == indexOf.end())
+      continue;
+    const bool toLow = types.getFloat(cast->getResult(0).getType()) == low;
+    if (toLow != isLow[found->second])
+      casts[toLow].try_emplace(found->second, cast->getResult(0));
+  }
+  setTypes();
+  for (const Rewrite &rewrite : rewrites) {
+    Value wanted = getAs(rewrite);
+    if (wanted && rewrite.operand->get() != wanted)
+      rewrite.operand->set(wanted);
+  }
+  eraseDead();
+  applied.castBytes = plan.countCasts().bytes;
+  return applied;
+}
+
+} // namespace
+
+FailureOr<AppliedPrecision> mpt::applyPrecision(const PrecisionPlan &plan,
+                                                const PrecisionPolicy &policy,
+                                                bool foldConstants) {
+  return Applier(plan, policy, foldConstants).run();
+}

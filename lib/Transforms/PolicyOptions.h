@@ -1,0 +1,36 @@
+//===- PolicyOptions.h - A policy from a pass's options -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_TRANSFORMS_POLICYOPTIONS_H
+#define MPT_TRANSFORMS_POLICYOPTIONS_H
+
+#include "mpt/Policy/PrecisionPolicy.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mpt {
+
+/// The options of PrecisionPass in Passes.td.
+struct PolicyOptions {
+  llvm::StringRef pass, policy, type;
+  bool mixedResults;
+  llvm::ArrayRef<std::string> rules, allow, deny, infer, clear, stable;
+};
+
+struct PolicyAndPreset {
+  PrecisionPolicy policy;
+  PrecisionPreset preset;
+};
+
+/// The policy that `options` describe; nullopt after an error.
+std::optional<PolicyAndPreset> makePolicy(mlir::ModuleOp module,
+                                          const PolicyOptions &options);
+
+} // namespace mpt
+
+#endif // MPT_TRANSFORMS_POLICYOPTIONS_H

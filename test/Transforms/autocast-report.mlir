@@ -1,0 +1,37 @@
+// RUN: mpt-opt %s --allow-unregistered-dialect --mpt-autocast="type=f16 mixed-results=false explain=(multiply|exponential) summary=%t.txt" -o /dev/null 2>&1 | FileCheck %s
+// RUN: FileCheck %s --check-prefix=SUMMARY < %t.txt
+// RUN: not mpt-opt %s --allow-unregistered-dialect --mpt-autocast="explain=( " 2>&1 | FileCheck %s --check-prefix=REGEX
+// RUN: mpt-opt %s --allow-unregistered-dialect --mpt-autocast="explain=nothing" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not mpt-opt %s --allow-unregistered-dialect --mpt-autocast="summary=/nowhere/at/all" 2>&1 | FileCheck %s --check-prefix=FILE
+// RUN: not mpt-opt %s --allow-unregistered-dialect --mpt-autocast="strategy=guess" 2>&1 | FileCheck %s --check-prefix=STRATEGY
+// RUN: not mpt-opt %s --allow-unregistered-dialect --mpt-autocast="policy=tf" 2>&1 | FileCheck %s --check-prefix=POLICY
+// RUN: not mpt-opt %s --allow-unregistered-dialect --mpt-autocast="policy=tf-fp16 type=bf16" 2>&1 | FileCheck %s --check-prefix=TYPE
+
+// REGEX: error: mpt-autocast: explain: {{.+}}
+// NONE: warning: mpt-autocast: explain: no op or location matches 'nothing'
+// FILE: error: mpt-autocast: summary: {{.*}}/nowhere/at/all
+// STRATEGY: error: mpt-autocast: unknown strategy 'guess'; expected mincut or paint
+// POLICY: error: mpt-autocast: unknown policy 'tf'; expected one of mpt, tf-fp16, tf-bf16
+// TYPE: error: mpt-autocast: the policy 'tf-fp16' is for f16, not for bf16
+
+// CHECK: remark: 'stablehlo.exponential' stays f32: on the deny list (deny by table)
+// CHECK: remark: 'stablehlo.multiply' stays f32: computed from a denied op (infer by table)
+// CHECK: note: because of 'stablehlo.exponential', on the deny list
+// CHECK: note: moving 'stablehlo.exponential' off the deny list would let it follow its neighbours
+
+// SUMMARY: ops in f16: 2, in f32: 2
+// SUMMARY: products in f16: 2, in f32: 0
+// SUMMARY: bytes of results in f16: 0.00 MB, in f32: 0.00 MB
+// SUMMARY: casts to f16: 3, to f32: 2, bytes read and written: 0.00 MB
+// SUMMARY: f32 because on the deny list: 1
+// SUMMARY: f32 because computed from a denied op: 1
+// SUMMARY: blocker: stablehlo.exponential at {{.*}} keeps 1 in f32
+// SUMMARY: on no list: acme.mystery, 1
+func.func @f(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
+  %a = "stablehlo.dot"(%x, %w) : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %e = "stablehlo.exponential"(%a) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %m = "stablehlo.multiply"(%e, %x) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %b = "stablehlo.dot"(%m, %w) : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %r = "acme.mystery"(%b) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
