@@ -34,7 +34,7 @@ def have_module(name):
     return code == 0
 
 
-for module in ("numpy", "torch", "sklearn"):
+for module in ("numpy", "torch", "sklearn", "jax", "optax"):
     if have_module(module):
         config.available_features.add(module)
 if config.have_runtime == "ON":
