@@ -141,6 +141,23 @@ private:
           ints("dst_strides", dstStrides)});
   }
 
+  /// True for an op of the dialect whose results have no elements. Kernels run
+  /// over at least one point, so it is in none.
+  static bool isEmpty(Operation *op) {
+    return isa_and_nonnull<MPTDialect>(op->getDialect()) && op->getNumResults() > 0 &&
+           llvm::all_of(op->getResultTypes(), [](Type type) {
+             return cast<RankedTensorType>(type).getNumElements() == 0;
+           });
+  }
+  /// Defines results without elements.
+  LogicalResult fillResults(Operation *op) {
+    for (Value result : op->getResults())
+      if (failed(call(op, Callee::Fill, {}, {view(result)},
+                      {builder.getNamedAttr("value", builder.getF64FloatAttr(0.0))})))
+        return failure();
+    return success();
+  }
+
   LogicalResult visit(Operation *op);
   LogicalResult visitMatmul(MatmulOp op);
   LogicalResult visitLinear(LinearOp op);
@@ -296,6 +313,8 @@ LogicalResult Scheduler::visit(Operation *op) {
                 .Case<RandomMaskOp>([](auto) { return Callee::RandomMask; })
                 .Case<CheckIndicesOp>([](auto) { return Callee::CheckIndices; })
                 .Default([](auto) { return std::nullopt; });
+        if (!callee && isEmpty(other))
+          return fillResults(other);
         if (!callee)
           return other->emitError("'")
                  << other->getName()

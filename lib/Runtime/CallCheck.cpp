@@ -146,8 +146,9 @@ const char *Check::checkScatterAdd() const {
     return wrongNumber;
   if (!isIndex(in(0)) || !isFloat(in(1)) || !isFloat(out()) ||
       in(1).type == DataType::F64 || out().type == DataType::F64 ||
-      out().dims.empty() || out().dims[0] <= 0 ||
-      in(1).count() != in(0).count() * (out().count() / out().dims[0]))
+      out().dims.empty() ||
+      in(1).count() !=
+          in(0).count() * (out().count() / std::max<int64_t>(out().dims[0], 1)))
     return "the operands of a scatter_add do not fit together";
   return nullptr;
 }

@@ -133,8 +133,10 @@ public:
   bool prepare(int64_t maxThreads, std::string &error) {
     threads = maxThreads;
     images = call.refs[xIndex].dims[0];
-    if (images == 0 || call.refs[yIndex].count() == 0)
+    if (hasNoProducts()) {
+      emptyRow.resize(call.refs[call.numInputs].dims.back());
       return true;
+    }
     chunk = getConvChunk(images);
     chunks = (images + chunk - 1) / chunk;
     for (int64_t size : {chunk, images - chunk * (chunks - 1)}) {
@@ -161,8 +163,10 @@ public:
   }
 
   bool run(void **buffers, int runThreads, std::string &error) override {
-    if (images == 0 || call.refs[yIndex].count() == 0)
+    if (hasNoProducts()) {
+      writeEmptySums(buffers);
       return true;
+    }
     runThreads = static_cast<int>(std::min<int64_t>(runThreads, threads));
     char *scratch = static_cast<char *>(buffers[call.numInputs + 1]);
     float *data[3];
@@ -237,6 +241,21 @@ public:
   }
 
 private:
+  bool hasNoProducts() const {
+    return call.refs[xIndex].count() == 0 || call.refs[filterIndex].count() == 0 ||
+           call.refs[yIndex].count() == 0;
+  }
+  /// Sums over nothing: zeros, then bias and epilogue.
+  void writeEmptySums(void **buffers) {
+    const BufferRef &out = call.refs[call.numInputs];
+    int64_t width = static_cast<int64_t>(emptyRow.size());
+    std::fill(emptyRow.begin(), emptyRow.end(), 0.0f);
+    if (hasBias)
+      widen(call.refs[2].type, buffers[2], 0, biasRow.data(), biasRow.size());
+    finishRow(emptyRow.data(), hasBias ? biasRow.data() : nullptr, width, epilogue);
+    for (int64_t first = 0; first < out.count(); first += width)
+      narrow(out.type, emptyRow.data(), buffers[call.numInputs], first, width);
+  }
   bool preparePack(Primitive &primitive, ChunkConv &conv) {
     return primitive.initReorder(conv.plain, conv.packed) &&
            primitive.setArguments(
@@ -258,7 +277,7 @@ private:
   int64_t epilogue = 0, images = 0, chunk = 1, chunks = 1, threads = 1;
   ChunkConv whole, last;
   Primitive pack, lastPack;
-  std::vector<float> packedFilter, lastPackedFilter, biasRow;
+  std::vector<float> packedFilter, lastPackedFilter, biasRow, emptyRow;
 };
 
 } // namespace

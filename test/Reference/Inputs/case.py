@@ -33,9 +33,6 @@ class Case:
     def is_wide(self):
         return any(type == "f64" for type, _ in self.inputs + self.outputs)
 
-    def is_empty(self):
-        return any(np.size(array) == 0 for _, array in self.inputs + self.outputs)
-
     def has_float8(self):
         return any(type.startswith("f8") for type, _ in self.inputs + self.outputs)
 

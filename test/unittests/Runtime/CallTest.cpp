@@ -209,6 +209,15 @@ TEST(GatherTest, Misfits) {
   EXPECT_EQ(runCall(CallId::ScatterAdd, {&floats, &rows}, table), misfit);
 }
 
+TEST(ScatterAddTest, NoRows) {
+  Tensor none(I32, {0}), updates(F32, {0, 3}), table(F32, {0, 3}), empty(F32, {2, 0}),
+      point(F32, {0, 0});
+  Tensor some = indices(I32, {2}, std::vector<int>{0, 1});
+  EXPECT_EQ(runCall(CallId::ScatterAdd, {&none, &updates}, table), "");
+  EXPECT_EQ(runCall(CallId::ScatterAdd, {&some, &empty}, point),
+            "index 0 at position 0 is outside [0, 0)");
+}
+
 TEST(ScatterAddTest, AgainstSums) {
   for (DataType updatesType : {F32, F16, BF16})
     for (DataType type : {F32, updatesType})
