@@ -9,6 +9,7 @@
 #include "mpt/Analysis/PrecisionGraph.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
@@ -25,25 +26,34 @@ bool mpt::isOwnCast(Operation *op) {
          op->hasAttr(kOwnCastAttr);
 }
 
-/// True if no finite element becomes infinite in `low`, and none but zeros zero.
-static bool fitsIn(ElementsAttr elements, Type low) {
-  auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
-  if (!dense || !dense.getElementType().isF32())
-    return true;
+/// True if `number` does not become infinite in `low`, nor zero unless it is.
+static bool fitsIn(float number, Type low) {
   // Round to nearest even: what lies in (largest - half a step, ...) rounds to
   // infinity, and up to half the smallest subnormal rounds to zero.
   const bool half = low.isF16();
   const float largest = half ? 65520.0f : 0x1.FFp127f;
   const float smallest = half ? 0x1p-25f : 0x1p-134f;
-  auto fits = [&](float number) {
-    float magnitude = std::fabs(number);
-    if (!std::isfinite(number))
-      return true;
-    return magnitude < largest && (magnitude == 0.0f || magnitude > smallest);
-  };
+  float magnitude = std::fabs(number);
+  if (!std::isfinite(number))
+    return true;
+  return magnitude < largest && (magnitude == 0.0f || magnitude > smallest);
+}
+
+static bool fitsIn(ElementsAttr elements, Type low) {
+  auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
+  if (!dense || !dense.getElementType().isF32())
+    return true;
   if (dense.isSplat())
-    return fits(dense.getSplatValue<float>());
-  return llvm::all_of(dense.getValues<float>(), fits);
+    return fitsIn(dense.getSplatValue<float>(), low);
+  return llvm::all_of(dense.getValues<float>(),
+                      [&](float number) { return fitsIn(number, low); });
+}
+
+/// True unless `value` is a constant scalar of f32 that does not fit.
+static bool fitsIn(Value value, Type low) {
+  FloatAttr number;
+  return !value.getType().isF32() || !matchPattern(value, m_Constant(&number)) ||
+         fitsIn(number.getValue().convertToFloat(), low);
 }
 
 namespace mpt {
@@ -74,7 +84,7 @@ private:
   uint8_t getLoopDepth(Region *region);
   WalkResult visit(Operation *op);
   void visitConstant(Operation *op, ElementsAttr value);
-  void visitCast(Operation *op);
+  void visitCast(Operation *op, const OpRecord &record);
   void visitUniform(Operation *op, const OpRecord &record);
   void visitPositional(Operation *op, const OpRecord &record);
   bool visitClonable(Operation *op, const OpRecord &record);
@@ -208,11 +218,12 @@ WalkResult PrecisionGraphBuilder::visit(Operation *op) {
     return WalkResult::advance();
   }
   if (record.isCast(op) && op->getNumOperands() >= 1 && op->getNumResults() == 1) {
-    visitCast(op);
+    visitCast(op, record);
     return WalkResult::advance();
   }
   RegionPolicy region = record.getRegionPolicy();
   const bool combines = region == RegionPolicy::Combiner;
+  const bool ownsRegions = combines || record.hasElementRegion;
   if (region == RegionPolicy::Carry || region == RegionPolicy::Branches)
     joinRegions(op, region);
   if (op->getNumSuccessors() != 0)
@@ -220,7 +231,7 @@ WalkResult PrecisionGraphBuilder::visit(Operation *op) {
   if (record.source == RuleSource::Unlisted)
     visitBarrier(op);
   if (record.precisionClass == PrecisionClass::Fixed ||
-      (op->getNumRegions() != 0 && !combines) ||
+      (op->getNumRegions() != 0 && !ownsRegions) ||
       (combines && record.precisionClass != PrecisionClass::Deny &&
        !isConvertible(op)))
     fixUses(op);
@@ -228,7 +239,7 @@ WalkResult PrecisionGraphBuilder::visit(Operation *op) {
     visitPositional(op, record);
   else if (!visitClonable(op, record))
     visitUniform(op, record);
-  if (!combines)
+  if (!ownsRegions)
     return WalkResult::advance();
   // What is inside belongs to the op; what it captures keeps its type.
   op->walk([&](Operation *inner) {
@@ -258,18 +269,24 @@ void PrecisionGraphBuilder::visitConstant(Operation *op, ElementsAttr value) {
   node.fitsLow = fitsIn(value, low);
 }
 
-void PrecisionGraphBuilder::visitCast(Operation *op) {
+void PrecisionGraphBuilder::visitCast(Operation *op, const OpRecord &record) {
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+  // Not every cast may read what is as wide as its result (arith.truncf).
   if (isCandidate(from)) {
-    ValueNode &node = graph.values[indexOf(op->getOperand(0))];
-    node.readAny = true;
+    if (record.rule && !record.readsAny)
+      addUse(op->getOpOperand(0), kNone);
+    else
+      graph.values[indexOf(op->getOperand(0))].readAny = true;
   }
   if (!isCandidate(to))
     return;
   uint32_t index = indexOf(op->getResult(0));
   ValueNode &node = graph.values[index];
+  // Where an operand or attribute names the type too, the cast stays.
+  const DialectSpelling *spelling =
+      policy.getRules().getSpelling(op->getName().getDialectNamespace());
   if (!isa<FloatType>(getElementTypeOrSelf(from)) && !types.getFloat(from) &&
-      !node.isLow)
+      !node.isLow && !(spelling && spelling->namesType()))
     node.producer = Producer::Cast;
   else if (isLow(from) && !node.isLow)
     node.lowSource = op->getOperand(0);
@@ -279,8 +296,10 @@ bool PrecisionGraphBuilder::visitClonable(Operation *op, const OpRecord &record)
   if (!record.canClone(op) || record.kept ||
       !isCandidate(op->getResult(0).getType()) || isLow(op->getResult(0).getType()))
     return false;
-  bool any = false, fits = true;
+  // What needs no tensor (tensor.empty) is as good as a constant.
+  bool any = record.rule, fits = true;
   for (Value operand : op->getOperands()) {
+    fits &= fitsIn(operand, low);
     if (!isCandidate(operand.getType()))
       continue;
     const ValueNode &node = graph.values[indexOf(operand)];

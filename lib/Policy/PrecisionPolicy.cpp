@@ -14,6 +14,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mpt/Interfaces/ElementRegionOpInterface.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -59,11 +60,13 @@ bool OpRecord::isContraction(Operation *op) const {
   if (rule)
     return rule->contraction;
   auto interface = dyn_cast<PrecisionOpInterface>(op);
-  return interface && interface.hasWideResults();
+  return interface && (interface.hasWideResults() ||
+                       (hasElementRegion && results == ResultForm::F32 &&
+                        precisionClass == PrecisionClass::Allow));
 }
 
 bool OpRecord::canClone(Operation *op) const {
-  if (op->getNumRegions() != 0 || op->getNumResults() != 1)
+  if ((op->getNumRegions() != 0 && !hasElementRegion) || op->getNumResults() != 1)
     return false;
   return rule ? rule->clone : precisionClass == PrecisionClass::Clear && isPure(op);
 }
@@ -76,9 +79,13 @@ Port OpRecord::getOperandPort(Operation *op, unsigned index) const {
       return Port::Fixed;
     return readsAny ? Port::Any : Port::Follows;
   }
+  if (onlyMoves)
+    return Port::Follows;
   auto interface = dyn_cast<PrecisionOpInterface>(op);
   if (!interface || interface.isFixedPrecisionOperand(index))
     return Port::Fixed;
+  if (auto region = readsAny ? dyn_cast<ElementRegionOpInterface>(op) : nullptr)
+    return region.readsAnyElement(index) ? Port::Any : Port::Follows;
   return Port::Follows;
 }
 
@@ -159,12 +166,54 @@ static const OpRule::Combiner *findCombiner(const OpRule &rule, Operation *op) {
   return nullptr;
 }
 
+/// An op that computes on elements is what its region does.
+void PrecisionPolicy::refineByRegion(Operation *op, OpRecord &record) {
+  auto interface = cast<ElementRegionOpInterface>(op);
+  Region &region = interface.getElementRegion();
+  if (interface.combinesElements())
+    record.results = ResultForm::F32;
+  if (region.empty() || record.precisionClass == PrecisionClass::Allow)
+    return;
+  Block &block = region.front();
+  auto getClass = [&](Operation *inner) {
+    const OpRule *rule = findRule(inner->getName());
+    return rule ? rule->getClass(low) : PrecisionClass::Fixed;
+  };
+  auto isFloat = [](Type type) { return isa<FloatType>(type); };
+  record.onlyMoves = llvm::all_of(block, [&](Operation &inner) {
+    return &inner == &block.back() || isConstant(&inner, rules) ||
+           llvm::none_of(inner.getOperandTypes(), isFloat) ||
+           (getClass(&inner) == PrecisionClass::Clear && inner.getNumRegions() == 0);
+  });
+  if (record.onlyMoves) {
+    record.precisionClass = PrecisionClass::Clear;
+    record.results = ResultForm::Same;
+  } else if (llvm::any_of(block.back().getOperands(), [&](Value yielded) {
+               Operation *made = yielded.getDefiningOp();
+               return made && getClass(made) == PrecisionClass::Deny;
+             })) {
+    record.precisionClass = PrecisionClass::Deny;
+  }
+}
+
+/// `none` of MLIR or of a dialect that this process does not know.
+static bool isNoneType(Type type) {
+  auto opaque = dyn_cast<OpaqueType>(type);
+  return isa<NoneType>(type) || (opaque && opaque.getTypeData() == "none");
+}
+
 OpRecord PrecisionPolicy::lookup(Operation *op) {
   OpRecord record;
+  record.hasElementRegion = isa<ElementRegionOpInterface>(op);
   if (const OpRule *rule = findRule(op->getName())) {
     record.rule = rule;
     record.source = RuleSource::Table;
     record.precisionClass = rule->getClass(low);
+    if (llvm::any_of(rule->absentOperands, [&](unsigned index) {
+          return index < op->getNumOperands() &&
+                 !isNoneType(op->getOperand(index).getType());
+        }))
+      record.precisionClass = PrecisionClass::Fixed;
     record.results = rule->results;
     record.readsAny = rule->readsAny;
     if (const OpRule::Combiner *combiner =
@@ -178,6 +227,8 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     record.precisionClass = interface.getPrecisionClass(low);
     if (interface.hasWideResults())
       record.results = ResultForm::Wide;
+    if (record.hasElementRegion)
+      refineByRegion(op, record);
   }
   if (record.source != RuleSource::Unlisted && !overrides.empty()) {
     auto listed = overrides.find(op->getName());
@@ -186,9 +237,16 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
       record.source = RuleSource::List;
     }
   }
+  // What is f32 inside and in its results reads either type at no cost.
+  if (record.hasElementRegion && !record.rule &&
+      record.precisionClass == PrecisionClass::Deny) {
+    record.readsAny = true;
+    record.results = ResultForm::F32;
+  }
   if (!mixedResults) {
-    record.readsAny &= record.rule && record.rule->cast;
-    if (record.results == ResultForm::Wide || !record.readsAny)
+    const bool readAny = record.readsAny;
+    record.readsAny &= record.isCast(op);
+    if (record.results == ResultForm::Wide || (readAny && !record.readsAny))
       record.results = ResultForm::Same;
   }
   if (auto attribute = op->getAttrOfType<StringAttr>(kPrecisionAttr)) {

@@ -37,7 +37,8 @@ struct CombinerText : ClassText {
 struct RowText : ClassText {
   std::vector<std::string> ops;
   std::string typing, region;
-  std::vector<unsigned> f32Operands, f32Results;
+  std::vector<unsigned> f32Operands, f32Results, absentOperands;
+  std::vector<std::string> elementAttributes;
   std::vector<CombinerText> combiners;
   bool pure = true, clone = false, cast = false, contraction = false;
 };
@@ -93,6 +94,8 @@ struct llvm::yaml::MappingTraits<RowText> {
     mapChoice(io, "region", text.region, {"opaque", "combiner", "carry", "branches"});
     io.mapOptional("f32-operands", text.f32Operands);
     io.mapOptional("f32-results", text.f32Results);
+    io.mapOptional("absent-operands", text.absentOperands);
+    io.mapOptional("element-attributes", text.elementAttributes);
     io.mapOptional("combiners", text.combiners);
     io.mapOptional("pure", text.pure, true);
     io.mapOptional("clone", text.clone, false);
@@ -170,6 +173,8 @@ OpRule makeRule(const RowText &text, StringRef name, StringRef dialect,
       text.typing == "positional" ? OpTyping::Positional : OpTyping::Uniform;
   rule.f32Operands.append(text.f32Operands.begin(), text.f32Operands.end());
   rule.f32Results.append(text.f32Results.begin(), text.f32Results.end());
+  rule.absentOperands.append(text.absentOperands.begin(), text.absentOperands.end());
+  rule.elementAttributes = text.elementAttributes;
   rule.region = llvm::StringSwitch<RegionPolicy>(text.region)
                     .Case("combiner", RegionPolicy::Combiner)
                     .Case("carry", RegionPolicy::Carry)

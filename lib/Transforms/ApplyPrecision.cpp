@@ -8,10 +8,11 @@
 
 #include "mpt/Transforms/ApplyPrecision.h"
 
-#include "mlir/AsmParser/AsmParser.h"
+#include "CastSpelling.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Interfaces/ElementRegionOpInterface.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -21,27 +22,9 @@ namespace {
 
 using Producer = PrecisionGraph::Producer;
 
-/// How casts of one dialect are made.
+/// The spelling of one dialect's casts; null: `mpt.cast`.
 struct CastMaker {
-  /// Null: `mpt.cast`.
   const DialectSpelling *spelling = nullptr;
-
-  Value make(OpBuilder &builder, Location loc, Type type, Value value,
-             bool widens) const {
-    if (!spelling)
-      return CastOp::create(builder, loc, type, value, builder.getUnitAttr());
-    StringRef name = widens && !spelling->castUpOp.empty() ? spelling->castUpOp
-                                                           : spelling->castOp;
-    OperationState state(loc, name);
-    state.addOperands(value);
-    state.addTypes(type);
-    if (!spelling->castAttributes.empty())
-      if (auto attributes = dyn_cast_or_null<DictionaryAttr>(parseAttribute(
-              spelling->castAttributes, builder.getContext())))
-        state.addAttributes(attributes.getValue());
-    state.addAttribute(kOwnCastAttr, builder.getUnitAttr());
-    return builder.create(state)->getResult(0);
-  }
 };
 
 class Applier {
@@ -69,7 +52,9 @@ private:
   LogicalResult checkMakers();
   void findRewrites();
   void setTypes();
+  void convertAttributes(Operation *op);
   void convertRegions(Operation *op);
+  void convertElementRegions();
   Value getAs(const Rewrite &rewrite);
   Value getLowConstant(Value value);
   Value convertConstant(Operation *op);
@@ -88,6 +73,9 @@ private:
   DenseMap<Value, Value> lowConstants;
   llvm::SetVector<Operation *> maybeDead;
   std::optional<CastMaker> fallback;
+  CastBuilder castBuilder;
+  /// Ops that compute on elements whose types have changed.
+  llvm::SetVector<Operation *> elementOps;
   ElementTypes types;
 };
 
@@ -154,10 +142,38 @@ void Applier::setTypes() {
   }
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
     const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
-    if (plan.isLow(v) && !vertex.pinned && !vertex.isJoin &&
-        vertex.op->getNumRegions() != 0)
+    if (!plan.isLow(v) || vertex.pinned || vertex.isJoin)
+      continue;
+    convertAttributes(vertex.op);
+    if (isa<ElementRegionOpInterface>(vertex.op))
+      elementOps.insert(vertex.op);
+    else if (vertex.op->getNumRegions() != 0)
       convertRegions(vertex.op);
   }
+}
+
+/// Numbers beside the operands that must have their element type.
+void Applier::convertAttributes(Operation *op) {
+  const OpRule *rule = policy.getRules().lookup(op->getName().getStringRef());
+  if (!rule)
+    return;
+  for (const std::string &name : rule->elementAttributes)
+    if (auto number = op->getAttrOfType<FloatAttr>(name))
+      op->setAttr(name, FloatAttr::get(low, number.getValueAsDouble()));
+}
+
+/// Makes the regions fit what is around them by now.
+void Applier::convertElementRegions() {
+  // Of the ops that read either type, those that read what has become low.
+  for (uint32_t value = 0; value < graph.getValues().size(); ++value) {
+    const PrecisionGraph::ValueNode &node = graph.getValues()[value];
+    if (node.readAny && isLow[value] && !node.isLow)
+      for (Operation *user : Value(node.value).getUsers())
+        elementOps.insert(user);
+  }
+  for (Operation *op : elementOps)
+    if (auto interface = dyn_cast<ElementRegionOpInterface>(op))
+      interface.convertElementRegion();
 }
 
 /// Everything inside computes in the low type.
@@ -258,6 +274,7 @@ Value Applier::getLowConstant(Value value) {
     builder.setInsertionPointAfter(op);
     Operation *copy = builder.clone(*op, mapping);
     copy->getResult(0).setType(ElementTypes::clone(next.getType(), low));
+    elementOps.insert(copy);
     lowConstants[next] = copy->getResult(0);
     stack.pop_back();
   }
@@ -277,21 +294,27 @@ Value Applier::getAs(const Rewrite &rewrite) {
   if (cast) {
     // One that was there before may have stood behind this reader.
     if (!graph.getOwnCasts().empty() && rewrite.operand->get() != cast) {
+      Operation *op = cast.getDefiningOp();
       if (Operation *made = node.value.getDefiningOp())
-        cast.getDefiningOp()->moveAfter(made);
+        op->moveAfter(made);
       else
-        cast.getDefiningOp()->moveBefore(
-            &Value(node.value).getParentBlock()->front());
+        op->moveBefore(&Value(node.value).getParentBlock()->front());
+      // Constants that name its type come first.
+      for (Value constant : op->getOperands().drop_front())
+        if (Operation *made = constant.getDefiningOp();
+            made && made->getBlock() == op->getBlock() && op->isBeforeInBlock(made))
+          made->moveBefore(op);
     }
     return cast;
   }
   Type element = rewrite.wantsLow ? low : Float32Type::get(low.getContext());
   OpBuilder builder(low.getContext());
   builder.setInsertionPointAfterValue(node.value);
-  cast = findMaker(node.value, rewrite.operand->getOwner())
-             ->make(builder, node.value.getLoc(),
-                    ElementTypes::clone(node.value.getType(), element), node.value,
-                    !rewrite.wantsLow);
+  cast = castBuilder.make(
+      builder, node.value.getLoc(),
+      findMaker(node.value, rewrite.operand->getOwner())->spelling,
+      ElementTypes::clone(node.value.getType(), element), node.value,
+      !rewrite.wantsLow);
   ++(rewrite.wantsLow ? applied.castsDown : applied.castsUp);
   return cast;
 }
@@ -338,6 +361,7 @@ FailureOr<AppliedPrecision> Applier::run() {
     if (wanted && rewrite.operand->get() != wanted)
       rewrite.operand->set(wanted);
   }
+  convertElementRegions();
   eraseDead();
   applied.castBytes = plan.countCasts().bytes;
   return applied;

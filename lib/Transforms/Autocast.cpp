@@ -17,6 +17,7 @@
 #include "mpt/Transforms/ApplyPrecision.h"
 #include "mpt/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/ToolOutputFile.h"

@@ -10,6 +10,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "mpt/ExternalModels/ExternalModels.h"
 #include "mpt/InitAll.h"
 #include "mpt/Support/Version.h"
 
@@ -32,6 +33,7 @@ int main(int argc, char **argv) {
   // others, and loads MPT as a plugin.
   mlir::registerAllDialects(registry);
   mpt::registerAllDialects(registry);
+  mpt::registerPrecisionExternalModels(registry);
   mlir::registerTransformsPasses();
   mpt::registerAllPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(

@@ -14,6 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/ExternalModels/ExternalModels.h"
 #include "mpt/InitAll.h"
 
 #include "mlir/Tools/Plugins/DialectPlugin.h"
@@ -25,6 +26,7 @@ mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "MPT", LLVM_VERSION_STRING,
           [](mlir::DialectRegistry *registry) {
             mpt::registerAllDialects(*registry);
+            mpt::registerPrecisionExternalModels(*registry);
             mpt::registerAllPasses();
           }};
 }

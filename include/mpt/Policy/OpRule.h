@@ -67,6 +67,11 @@ struct OpRule {
   bool readsAny = false;
   /// These keep their type.
   llvm::SmallVector<unsigned, 2> f32Operands, f32Results;
+  /// The row is for ops that leave these operands out (pass a `none`): an
+  /// optional result type, which would rule the result (torch).
+  llvm::SmallVector<unsigned, 2> absentOperands;
+  /// Float attributes that have the element type of the operands (tosa).
+  std::vector<std::string> elementAttributes;
   RegionPolicy region = RegionPolicy::Opaque;
   /// Rows for ops whose regions hold nothing but these ops; first match wins.
   struct Combiner {
@@ -103,6 +108,9 @@ struct DialectSpelling {
   /// For dialects that name the target type by an integer operand (torch): the
   /// form `torch`, `onnx` (type attribute `to`) or empty.
   std::string castForm;
+
+  /// True if the cast's target type is spelled in more than its result.
+  bool namesType() const { return castForm == "torch" || castForm == "onnx"; }
 };
 
 } // namespace mpt

@@ -56,6 +56,10 @@ struct OpRecord {
   bool readsAny = false;
   /// Null where the interface answers.
   const OpRule *rule = nullptr;
+  /// Computes on elements in a region (ElementRegionOpInterface).
+  bool hasElementRegion = false;
+  /// Nothing inside that region rounds: all operands and results agree.
+  bool onlyMoves = false;
 
   bool isCast(mlir::Operation *op) const;
   bool isContraction(mlir::Operation *op) const;
@@ -105,6 +109,7 @@ public:
 
 private:
   const OpRule *findRule(mlir::OperationName name);
+  void refineByRegion(mlir::Operation *op, OpRecord &record);
 
   mlir::Type low;
   RuleTable rules;

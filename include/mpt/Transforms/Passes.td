@@ -113,7 +113,8 @@ def AutocastPass : PrecisionPass<"mpt-autocast"> {
     Option<"summary", "summary", "std::string", "\"\"",
            "File to write the counts of ops, bytes, casts, reasons and unknown ops "
            "to">]);
-  let dependentDialects = ["::mpt::MPTDialect"];
+  // The casts of most of MLIR's dialects are arith's.
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::arith::ArithDialect"];
 }
 
 def AnnotatePrecisionPass : PrecisionPass<"mpt-annotate-precision"> {
