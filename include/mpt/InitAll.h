@@ -35,12 +35,14 @@ inline void registerAllPasses() {
   registerAutocastPass();
   registerAutodiffPass();
   registerDecomposePass();
+  registerDumpRulesPass();
   registerFuseEpiloguesPass();
   registerFuseKernelsPass();
   registerLossScalePass();
   registerMasterWeightsPass();
   registerSpecializePass();
   registerTrainStepPass();
+  registerValidatePrecisionPass();
   registerMPTConversionPasses();
   registerPipelines();
 }

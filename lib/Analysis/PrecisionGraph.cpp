@@ -10,6 +10,8 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
@@ -63,7 +65,7 @@ public:
   PrecisionGraphBuilder(PrecisionGraph &graph, PrecisionPolicy &policy,
                         PrecisionGraph::Options options)
       : graph(graph), policy(policy), low(policy.getLowType()),
-        likeGrappler(options.likeGrappler) {}
+        options(options), likeGrappler(options.likeGrappler) {}
 
   void build(Operation *root);
 
@@ -80,6 +82,13 @@ private:
   }
   bool isLow(Type type) { return types.getFloat(type) == low; }
 
+  /// True for a cast between f32 and the low type that bears MPT's mark.
+  bool isOwn(Operation *op) {
+    if (!isOwnCast(op) || !policy.lookup(op).isCast(op))
+      return false;
+    Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+    return isCandidate(from) && isCandidate(to) && isLow(from) != isLow(to);
+  }
   uint32_t indexOf(Value value);
   uint8_t getLoopDepth(Region *region);
   WalkResult visit(Operation *op);
@@ -98,11 +107,12 @@ private:
   void join(OpOperand &operand, Value value);
   void joinRegions(Operation *op, RegionPolicy region);
   void joinBranches(Operation *terminator);
+  void joinCalls(Operation *root);
   void finishJoins();
   void index();
 
-  void addUse(OpOperand &operand, uint32_t vertex, bool loose = false) {
-    graph.uses.push_back({&operand, indexOf(operand.get()), vertex, loose});
+  void addUse(OpOperand &operand, uint32_t vertex) {
+    graph.uses.push_back({&operand, indexOf(operand.get()), vertex});
   }
   uint32_t addVertex(const Vertex &vertex) {
     graph.vertices.push_back(vertex);
@@ -119,6 +129,7 @@ private:
   PrecisionGraph &graph;
   PrecisionPolicy &policy;
   Type low;
+  PrecisionGraph::Options options;
   bool likeGrappler;
   ElementTypes types;
   llvm::DenseMap<Value, uint32_t> valueIndex;
@@ -153,7 +164,7 @@ uint32_t PrecisionGraphBuilder::indexOf(Value value) {
     if (!isNew)
       break;
     Operation *op = value.getDefiningOp();
-    if (!op || likeGrappler || !isOwnCast(op) || !isCandidate(op->getOperand(0).getType()))
+    if (!op || likeGrappler || !isOwn(op))
       break;
     value = op->getOperand(0);
   }
@@ -203,8 +214,7 @@ uint8_t PrecisionGraphBuilder::getLoopDepth(Region *region) {
 }
 
 WalkResult PrecisionGraphBuilder::visit(Operation *op) {
-  if (isOwnCast(op) && isCandidate(op->getOperand(0).getType()) &&
-      isCandidate(op->getResult(0).getType())) {
+  if (isOwn(op)) {
     if (likeGrappler)
       fixUses(op);
     else
@@ -224,13 +234,15 @@ WalkResult PrecisionGraphBuilder::visit(Operation *op) {
   RegionPolicy region = record.getRegionPolicy();
   const bool combines = region == RegionPolicy::Combiner;
   const bool ownsRegions = combines || record.hasElementRegion;
-  if (region == RegionPolicy::Carry || region == RegionPolicy::Branches)
+  // What a functional loop or call passes is joined with its functions, if at all.
+  const bool calls = record.rule && !record.rule->callees.empty();
+  if (!calls && (region == RegionPolicy::Carry || region == RegionPolicy::Branches))
     joinRegions(op, region);
   if (op->getNumSuccessors() != 0)
     joinBranches(op);
   if (record.source == RuleSource::Unlisted)
     visitBarrier(op);
-  if (record.precisionClass == PrecisionClass::Fixed ||
+  if (record.precisionClass == PrecisionClass::Fixed || calls ||
       (op->getNumRegions() != 0 && !ownsRegions) ||
       (combines && record.precisionClass != PrecisionClass::Deny &&
        !isConvertible(op)))
@@ -318,9 +330,10 @@ bool PrecisionGraphBuilder::visitClonable(Operation *op, const OpRecord &record)
 
 bool PrecisionGraphBuilder::isReturned(Operation *op) {
   for (Operation *user : op->getUsers())
-    if (user->hasTrait<OpTrait::ReturnLike>() &&
-        isa_and_nonnull<FunctionOpInterface>(user->getParentOp()))
-      return true;
+    if (user->hasTrait<OpTrait::ReturnLike>())
+      if (auto function = dyn_cast_or_null<FunctionOpInterface>(user->getParentOp());
+          function && !function.isPrivate())
+        return true;
   return false;
 }
 
@@ -340,7 +353,7 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
     if (port == Port::Fixed || port == Port::Any || !isCandidate(type))
       return;
     takesPart = true;
-    vertex.pinned |= port != Port::Loose && isLow(type);
+    vertex.pinned |= isLow(type);
   };
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     look(operand.getType(), record.getOperandPort(op, i));
@@ -356,9 +369,7 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
     if (!isCandidate(operand.get().getType()))
       continue;
     Port port = record.getOperandPort(op, operand.getOperandNumber());
-    if (port == Port::Loose)
-      addUse(operand, index, /*loose=*/true);
-    else if (port == Port::Any)
+    if (port == Port::Any)
       graph.values[indexOf(operand.get())].readAny = true;
     else if (port == Port::Fixed ||
              (vertex.pinned && !isLow(operand.get().getType())))
@@ -506,6 +517,104 @@ void PrecisionGraphBuilder::joinBranches(Operation *terminator) {
   }
 }
 
+/// Joins calls with the private functions that they name.
+void PrecisionGraphBuilder::joinCalls(Operation *root) {
+  struct Callee {
+    std::vector<Operation *> calls;
+    unsigned references = 0;
+  };
+  llvm::MapVector<Operation *, Callee> callees;
+  SymbolTableCollection tables;
+  root->walk([&](Operation *op) {
+    auto add = [&](SymbolRefAttr symbol) {
+      Operation *callee = tables.lookupNearestSymbolFrom(op, symbol);
+      if (auto function = dyn_cast_or_null<FunctionOpInterface>(callee);
+          function && !function.isExternal() && function.isPrivate() &&
+          function.getNumArguments() == op->getNumOperands() &&
+          (callees[callee].calls.empty() || callees[callee].calls.back() != op))
+        callees[callee].calls.push_back(op);
+    };
+    if (auto call = dyn_cast<CallOpInterface>(op)) {
+      if (auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee()))
+        add(symbol);
+    } else if (OpRecord record = policy.lookup(op); record.rule) {
+      for (const std::string &name : record.rule->callees)
+        if (auto symbol = op->getAttrOfType<SymbolRefAttr>(name))
+          add(symbol);
+    }
+  });
+  if (callees.empty())
+    return;
+  // Every mention of a function must be one of those calls.
+  if (std::optional<SymbolTable::UseRange> uses =
+          SymbolTable::getSymbolUses(&root->getRegion(0)))
+    for (const SymbolTable::SymbolUse &use : *uses)
+      if (Operation *callee =
+              tables.lookupNearestSymbolFrom(use.getUser(), use.getSymbolRef())) {
+        auto found = callees.find(callee);
+        if (found != callees.end() &&
+            !llvm::is_contained(found->second.calls, use.getUser()))
+          ++found->second.references;
+      }
+  // All functions of one call change together, or none.
+  auto getCallees = [&](Operation *call) {
+    SmallVector<Operation *> found;
+    if (isa<CallOpInterface>(call))
+      return found;
+    for (const std::string &name : policy.lookup(call).rule->callees)
+      if (auto symbol = call->getAttrOfType<SymbolRefAttr>(name))
+        found.push_back(tables.lookupNearestSymbolFrom(call, symbol));
+    return found;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto &[op, callee] : callees) {
+      if (callee.references != 0)
+        continue;
+      for (Operation *call : callee.calls)
+        for (Operation *other : getCallees(call)) {
+          auto found = callees.find(other);
+          if (found == callees.end() || found->second.references != 0)
+            ++callee.references;
+        }
+      changed |= callee.references != 0;
+    }
+  }
+  for (auto &[op, callee] : callees) {
+    if (callee.references != 0)
+      continue;
+    graph.specializedCalls.insert(graph.specializedCalls.end(), callee.calls.begin(),
+                                  callee.calls.end());
+    graph.specialized.push_back(op);
+    auto function = cast<FunctionOpInterface>(op);
+    for (Operation *call : callee.calls) {
+      for (auto [operand, argument] :
+           llvm::zip(call->getOpOperands(), function.getArguments()))
+        join(operand, argument);
+      for (Block &block : function.getFunctionBody()) {
+        Operation *last = block.empty() ? nullptr : &block.back();
+        if (!last || !last->hasTrait<OpTrait::ReturnLike>())
+          continue;
+        if (last->getNumOperands() == call->getNumResults())
+          for (auto [operand, result] :
+               llvm::zip(last->getOpOperands(), call->getResults()))
+            join(operand, result);
+        // A loop passes on what its body returns.
+        OpRecord record = policy.lookup(call);
+        if (record.getRegionPolicy() == RegionPolicy::Carry &&
+            last->getNumOperands() == function.getNumArguments()) {
+          for (auto [operand, argument] :
+               llvm::zip(last->getOpOperands(), function.getArguments()))
+            join(operand, argument);
+          for (auto [operand, result] :
+               llvm::zip(call->getOpOperands(), call->getResults()))
+            join(operand, result);
+        }
+      }
+    }
+  }
+}
+
 void PrecisionGraphBuilder::finishJoins() {
   llvm::EquivalenceClasses<uint32_t> classes;
   // A use joins the values it flows into: the same operand may appear twice.
@@ -585,6 +694,8 @@ void PrecisionGraphBuilder::index() {
 }
 
 void PrecisionGraphBuilder::build(Operation *root) {
+  if (options.specializeCalls)
+    joinCalls(root);
   root->walk<WalkOrder::PreOrder>([&](Operation *op) { return visit(op); });
   finishJoins();
   index();

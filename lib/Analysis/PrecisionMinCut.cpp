@@ -16,6 +16,10 @@ namespace {
 
 constexpr uint32_t kNone = PrecisionGraph::kNone;
 
+/// What a cast costs beside the bytes that it moves, in bytes: what a core moves
+/// in the microsecond that it takes to start one.
+constexpr uint64_t kCastOverhead = 16384;
+
 /// The vertices that may be low, and those that are.
 class MinCutPlanner {
 public:
@@ -170,14 +174,12 @@ void MinCutPlanner::addValue(uint32_t value) {
   const PrecisionGraph::ValueNode &made = graph.getValues()[value];
   if (made.producer == Producer::Constant)
     return;
-  SmallVector<Label> readers, strict;
+  SmallVector<Label> readers;
   bool anyFree = false;
   for (const PrecisionGraph::Use &use : graph.getUses(value)) {
     Label reader = use.vertex == kNone ? Label() : getLabel(use.vertex);
     anyFree |= reader.isFree();
     readers.push_back(reader);
-    if (!use.loose)
-      strict.push_back(reader);
   }
   if (readers.empty())
     return;
@@ -202,10 +204,10 @@ void MinCutPlanner::addValue(uint32_t value) {
     maker = form;
   }
   // A cast in a loop runs each time round: say eight.
-  const uint64_t bytes = plan.getCastBytes(value) << (3 * made.loopDepth);
+  const uint64_t bytes = (plan.getCastBytes(value) + kCastOverhead)
+                         << (3 * made.loopDepth);
   if (!made.lowSource)
-    payOnce(strict, maker, bytes);
-  // What reads loosely pays too: for the digits that were lost before it.
+    payOnce(readers, maker, bytes);
   if (!made.isLow || made.producer == Producer::Vertex)
     payOnce(maker, readers, bytes);
 }

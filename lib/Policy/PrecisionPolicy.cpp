@@ -79,15 +79,14 @@ Port OpRecord::getOperandPort(Operation *op, unsigned index) const {
       return Port::Fixed;
     return readsAny ? Port::Any : Port::Follows;
   }
+  if (onlyMoves)
+    return Port::Follows;
   auto interface = dyn_cast<PrecisionOpInterface>(op);
-  if (!interface || (!onlyMoves && interface.isFixedPrecisionOperand(index)))
+  if (!interface || interface.isFixedPrecisionOperand(index))
     return Port::Fixed;
-  if (!readsAny && !readsLoosely)
-    return Port::Follows;
-  auto region = dyn_cast<ElementRegionOpInterface>(op);
-  if (!region || !region.readsAnyElement(index))
-    return Port::Follows;
-  return readsAny ? Port::Any : Port::Loose;
+  if (auto region = readsAny ? dyn_cast<ElementRegionOpInterface>(op) : nullptr)
+    return region.readsAnyElement(index) ? Port::Any : Port::Follows;
+  return Port::Follows;
 }
 
 Port OpRecord::getResultPort(Operation *op, unsigned index) const {
@@ -150,6 +149,43 @@ const OpRule *PrecisionPolicy::findRule(OperationName name) {
     entry->second = rules.lookup(name.getStringRef());
   }
   return entry->second;
+}
+
+int PrecisionPolicy::getSign(Value value, unsigned steps) {
+  Operation *op = value.getDefiningOp();
+  if (!op || steps == 0)
+    return 0;
+  ElementsAttr elements;
+  if (isConstant(op, rules, &elements)) {
+    auto dense = dyn_cast<DenseFPElementsAttr>(elements);
+    if (!dense || !dense.isSplat())
+      return 0;
+    llvm::APFloat number = dense.getSplatValue<llvm::APFloat>();
+    return number.isNaN() ? 0 : number.isNegative() ? -1 : 1;
+  }
+  const OpRule *rule = findRule(op->getName());
+  if (!rule || op->getNumOperands() == 0)
+    return 0;
+  if (rule->cast)
+    return getSign(op->getOperand(0), steps - 1);
+  switch (rule->sign) {
+  case ResultSign::Any:
+    return 0;
+  case ResultSign::NonNegative:
+    return 1;
+  case ResultSign::Same:
+    return getSign(op->getOperand(0), steps - 1);
+  case ResultSign::Opposite:
+    return -getSign(op->getOperand(0), steps - 1);
+  case ResultSign::Product:
+    if (op->getNumOperands() != 2)
+      return 0;
+    if (op->getOperand(0) == op->getOperand(1))
+      return 1;
+    return getSign(op->getOperand(0), steps - 1) *
+           getSign(op->getOperand(1), steps - 1);
+  }
+  return 0;
 }
 
 /// The first row of `rule` that covers all that `op`'s regions compute.
@@ -217,6 +253,9 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
       record.precisionClass = PrecisionClass::Fixed;
     record.results = rule->results;
     record.readsAny = rule->readsAny;
+    if (rule->ifNonPositive && op->getNumOperands() != 0 &&
+        getSign(op->getOperand(0)) == -1)
+      record.precisionClass = *rule->ifNonPositive;
     if (const OpRule::Combiner *combiner =
             rule->combiners.empty() ? nullptr : findCombiner(*rule, op)) {
       record.precisionClass = low.isF16() ? combiner->f16 : combiner->bf16;
@@ -244,9 +283,6 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     record.readsAny = true;
     record.results = ResultForm::F32;
   }
-  record.readsLoosely = record.hasElementRegion && !record.rule && mixedResults &&
-                        record.results == ResultForm::Same &&
-                        record.precisionClass != PrecisionClass::Allow;
   if (!mixedResults) {
     const bool readAny = record.readsAny;
     record.readsAny &= record.isCast(op);

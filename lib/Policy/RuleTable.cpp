@@ -36,10 +36,11 @@ struct CombinerText : ClassText {
 };
 struct RowText : ClassText {
   std::vector<std::string> ops;
-  std::string typing, region;
+  std::string typing, region, ifNonPositive, sign;
   std::vector<unsigned> f32Operands, f32Results, absentOperands;
   std::vector<std::string> elementAttributes;
   std::vector<CombinerText> combiners;
+  std::vector<std::string> callees;
   bool pure = true, clone = false, cast = false, contraction = false;
 };
 struct OpText {
@@ -68,11 +69,13 @@ static void mapChoice(llvm::yaml::IO &io, const char *key, std::string &value,
               llvm::join(choices, ", "));
 }
 
+static const StringRef classNames[] = {"allow", "deny", "infer",
+                                       "clear", "stable", "fixed"};
+
 static void mapClass(llvm::yaml::IO &io, ClassText &text) {
-  const StringRef classes[] = {"allow", "deny", "infer", "clear", "stable", "fixed"};
-  mapChoice(io, "class", text.all, classes);
-  mapChoice(io, "class-f16", text.f16, classes);
-  mapChoice(io, "class-bf16", text.bf16, classes);
+  mapChoice(io, "class", text.all, classNames);
+  mapChoice(io, "class-f16", text.f16, classNames);
+  mapChoice(io, "class-bf16", text.bf16, classNames);
   mapChoice(io, "results", text.results, {"same", "wide", "f32"});
   mapChoice(io, "reads", text.reads, {"same", "any"});
 }
@@ -90,6 +93,8 @@ struct llvm::yaml::MappingTraits<RowText> {
   static void mapping(IO &io, RowText &text) {
     io.mapRequired("ops", text.ops);
     mapClass(io, text);
+    mapChoice(io, "class-if-nonpositive", text.ifNonPositive, classNames);
+    mapChoice(io, "sign", text.sign, {"nonnegative", "same", "opposite", "product"});
     mapChoice(io, "typing", text.typing, {"uniform", "positional"});
     mapChoice(io, "region", text.region, {"opaque", "combiner", "carry", "branches"});
     io.mapOptional("f32-operands", text.f32Operands);
@@ -97,6 +102,7 @@ struct llvm::yaml::MappingTraits<RowText> {
     io.mapOptional("absent-operands", text.absentOperands);
     io.mapOptional("element-attributes", text.elementAttributes);
     io.mapOptional("combiners", text.combiners);
+    io.mapOptional("callees", text.callees);
     io.mapOptional("pure", text.pure, true);
     io.mapOptional("clone", text.clone, false);
     io.mapOptional("cast", text.cast, false);
@@ -167,6 +173,13 @@ OpRule makeRule(const RowText &text, StringRef name, StringRef dialect,
   rule.name = (dialect + "." + name).str();
   rule.f16 = readClass(text, text.f16, PrecisionClass::Fixed);
   rule.bf16 = readClass(text, text.bf16, PrecisionClass::Fixed);
+  rule.ifNonPositive = symbolizePrecisionClass(text.ifNonPositive);
+  rule.sign = llvm::StringSwitch<ResultSign>(text.sign)
+                  .Case("nonnegative", ResultSign::NonNegative)
+                  .Case("same", ResultSign::Same)
+                  .Case("opposite", ResultSign::Opposite)
+                  .Case("product", ResultSign::Product)
+                  .Default(ResultSign::Any);
   rule.results = readResults(text.results, ResultForm::Same);
   rule.readsAny = readReads(text.reads, false);
   rule.typing =
@@ -190,6 +203,7 @@ OpRule makeRule(const RowText &text, StringRef name, StringRef dialect,
     combiner.readsAny = readReads(each.reads, rule.readsAny);
     rule.combiners.push_back(std::move(combiner));
   }
+  rule.callees = text.callees;
   rule.pure = text.pure;
   rule.clone = text.clone;
   rule.cast = text.cast;
@@ -286,6 +300,17 @@ LogicalResult RuleTable::addText(Location loc, StringRef yaml, StringRef source)
         addRows(each, table.dialect);
     }
     addRows(table, table.dialect);
+    // What casts are made of is a cast also where no row says so.
+    const DialectSpelling &spelling = dialects[table.dialect].spelling;
+    for (const std::string &name : {spelling.castOp, spelling.castUpOp})
+      if (StringRef(name).starts_with(table.dialect + ".") && !lookup(name)) {
+        OpRule rule;
+        rule.name = name;
+        rule.cast = true;
+        rule.source = origin;
+        rows.push_back(std::move(rule));
+        byName[name] = &rows.back();
+      }
   }
   return success();
 }
@@ -330,6 +355,65 @@ bool RuleTable::preservesReturned(StringRef dialect) const {
   return found != dialects.end() && found->second.preserveReturned;
 }
 
+static void printRow(llvm::raw_ostream &os, PrecisionClass f16, PrecisionClass bf16,
+                     ResultForm results, bool readsAny) {
+  if (f16 == bf16)
+    os << ", class: " << stringifyPrecisionClass(f16);
+  else
+    os << ", class-f16: " << stringifyPrecisionClass(f16)
+       << ", class-bf16: " << stringifyPrecisionClass(bf16);
+  const StringRef forms[] = {"same", "wide", "f32"};
+  os << ", results: " << forms[size_t(results)]
+     << ", reads: " << (readsAny ? "any" : "same");
+}
+
+static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name) {
+  auto printIndices = [&](StringRef key, ArrayRef<unsigned> indices) {
+    if (!indices.empty())
+      os << ", " << key << ": [" << llvm::join(llvm::map_range(indices, [](unsigned i) {
+               return std::to_string(i);
+             }), ", ") << "]";
+  };
+  os << "- {ops: [\"" << name << "\"]";
+  printRow(os, rule.f16, rule.bf16, rule.results, rule.readsAny);
+  if (rule.ifNonPositive)
+    os << ", class-if-nonpositive: " << stringifyPrecisionClass(*rule.ifNonPositive);
+  const StringRef signs[] = {"", "nonnegative", "same", "opposite", "product"};
+  if (rule.sign != ResultSign::Any)
+    os << ", sign: " << signs[size_t(rule.sign)];
+  if (rule.typing == OpTyping::Positional)
+    os << ", typing: positional";
+  printIndices("f32-operands", rule.f32Operands);
+  printIndices("f32-results", rule.f32Results);
+  const StringRef regions[] = {"opaque", "combiner", "carry", "branches"};
+  if (rule.region != RegionPolicy::Opaque)
+    os << ", region: " << regions[size_t(rule.region)];
+  if (!rule.combiners.empty()) {
+    os << ", combiners: [";
+    llvm::interleaveComma(rule.combiners, os, [&](const OpRule::Combiner &combiner) {
+      os << "{ops: [";
+      llvm::interleaveComma(combiner.ops, os, [&](const std::string &op) {
+        os << '"' << StringRef(op).split('.').second << '"';
+      });
+      os << "]";
+      printRow(os, combiner.f16, combiner.bf16, combiner.results, combiner.readsAny);
+      os << "}";
+    });
+    os << "]";
+  }
+  if (!rule.callees.empty())
+    os << ", callees: [" << llvm::join(rule.callees, ", ") << "]";
+  if (!rule.pure)
+    os << ", pure: false";
+  if (rule.clone)
+    os << ", clone: true";
+  if (rule.cast)
+    os << ", cast: true";
+  if (rule.contraction)
+    os << ", contraction: true";
+  os << "} # " << rule.source << "\n";
+}
+
 void RuleTable::print(llvm::raw_ostream &os) const {
   SmallVector<const OpRule *> sorted;
   for (const auto &entry : byName)
@@ -340,17 +424,22 @@ void RuleTable::print(llvm::raw_ostream &os) const {
     auto [prefix, name] = StringRef(rule->name).split('.');
     if (prefix != dialect) {
       os << "---\ndialect: " << prefix << "\n";
-      if (const DialectSpelling *spelling = getSpelling(prefix))
-        os << "cast: {op: " << spelling->castOp << "}\n";
+      if (const DialectSpelling *spelling = getSpelling(prefix)) {
+        os << "cast: {op: " << spelling->castOp;
+        if (!spelling->castUpOp.empty())
+          os << ", up: " << spelling->castUpOp;
+        if (!spelling->castAttributes.empty())
+          os << ", attributes: \"" << spelling->castAttributes << "\"";
+        if (!spelling->castForm.empty())
+          os << ", form: " << spelling->castForm;
+        os << "}\n";
+        if (!spelling->constantOp.empty())
+          os << "constant: {op: " << spelling->constantOp
+             << ", value: " << spelling->constantValue << "}\n";
+      }
       os << "rules:\n";
       dialect = prefix;
     }
-    os << "- {ops: [" << name << "], class-f16: " << stringifyPrecisionClass(rule->f16)
-       << ", class-bf16: " << stringifyPrecisionClass(rule->bf16);
-    if (rule->results != ResultForm::Same)
-      os << ", results: " << (rule->results == ResultForm::Wide ? "wide" : "f32");
-    if (rule->readsAny)
-      os << ", reads: any";
-    os << "} # " << rule->source << "\n";
+    printRule(os, *rule, name);
   }
 }

@@ -11,6 +11,8 @@
 #include "CastSpelling.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Interfaces/ElementRegionOpInterface.h"
 #include "llvm/ADT/SetVector.h"
@@ -53,6 +55,7 @@ private:
   void findRewrites();
   void setTypes();
   void convertAttributes(Operation *op);
+  void setFunctionTypes();
   void convertRegions(Operation *op);
   void convertElementRegions();
   Value getAs(const Rewrite &rewrite);
@@ -107,11 +110,6 @@ void Applier::findRewrites() {
       bool wantsLow = plan.wantsLow(use);
       if (use.vertex == PrecisionGraph::kNone)
         wantsLow = types.getFloat(use.operand->get().getType()) == low;
-      if (use.loose) {
-        elementOps.insert(use.operand->getOwner());
-        if (!wantsLow || (!folds(value) && !graph.getValues()[value].lowSource))
-          wantsLow = isLow[value];
-      }
       rewrites.push_back({use.operand, value, wantsLow});
     }
 }
@@ -179,6 +177,36 @@ void Applier::convertElementRegions() {
   for (Operation *op : elementOps)
     if (auto interface = dyn_cast<ElementRegionOpInterface>(op))
       interface.convertElementRegion();
+}
+
+/// A list of the operands' element types, which some calls bear (`T` of tf.While).
+static void setListedTypes(Operation *call, ElementTypes &types, Type low) {
+  for (NamedAttribute attribute : llvm::to_vector(call->getAttrs())) {
+    auto list = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (!list || list.size() != call->getNumOperands())
+      continue;
+    SmallVector<Attribute> listed(list.begin(), list.end());
+    for (auto [each, operand] : llvm::zip(listed, call->getOperands()))
+      if (auto type = dyn_cast<TypeAttr>(each);
+          type && type.getValue().isF32() && types.getFloat(operand.getType()) == low)
+        each = TypeAttr::get(low);
+    call->setAttr(attribute.getName(), ArrayAttr::get(call->getContext(), listed));
+  }
+}
+
+/// The functions' types follow from their bodies.
+void Applier::setFunctionTypes() {
+  for (Operation *call : graph.getSpecializedCalls())
+    setListedTypes(call, types, low);
+  for (Operation *op : graph.getSpecialized()) {
+    auto function = cast<FunctionOpInterface>(op);
+    TypeRange results = function.getResultTypes();
+    for (Block &block : function.getFunctionBody())
+      if (!block.empty() && block.back().hasTrait<OpTrait::ReturnLike>())
+        results = block.back().getOperandTypes();
+    function.setType(
+        function.cloneTypeWith(function.getFunctionBody().getArgumentTypes(), results));
+  }
 }
 
 /// Everything inside computes in the low type.
@@ -367,6 +395,7 @@ FailureOr<AppliedPrecision> Applier::run() {
       rewrite.operand->set(wanted);
   }
   convertElementRegions();
+  setFunctionTypes();
   eraseDead();
   applied.castBytes = plan.countCasts().bytes;
   return applied;

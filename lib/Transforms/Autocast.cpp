@@ -60,7 +60,8 @@ struct AutocastPass : mpt::impl::AutocastPassBase<AutocastPass> {
       return signalPassFailure();
     }
     PrecisionGraph graph(module, chosen->policy,
-                         {/*likeGrappler=*/*how == PrecisionStrategy::Paint});
+                         {/*likeGrappler=*/*how == PrecisionStrategy::Paint,
+                          specializeCalls});
     PrecisionPlanOptions options;
     options.strategy = *how;
     options.checkConstants = checkConstants && chosen->preset.checkConstants;

@@ -2,6 +2,8 @@
 //
 // RUN: split-file %s %t
 // RUN: mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="type=bf16 rules=%t/acme.yaml" | FileCheck %s
+// RUN: mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="type=bf16 rules=%t/acme.yaml" -o %t/once.mlir
+// RUN: mpt-opt %t/once.mlir --allow-unregistered-dialect --mpt-autocast="type=bf16 rules=%t/acme.yaml" | diff %t/once.mlir -
 // RUN: mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-annotate-precision="type=f16 rules=%t/acme.yaml" | FileCheck %s --check-prefix=CLASS
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/key.yaml" 2>&1 | FileCheck %s --check-prefix=KEY
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/class.yaml" 2>&1 | FileCheck %s --check-prefix=BADCLASS

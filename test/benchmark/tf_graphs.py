@@ -28,7 +28,7 @@ import sys
 
 LOW = {"cuda": "f16", "bf16": "bf16"}
 # Grappler casts constants as any other value, and looks at no value.
-STRATEGIES = {"paint": "strategy=paint fold-constants=false check-constants=false",
+STRATEGIES = {"paint": "policy=tf-{policy}",
               "mincut": "strategy=mincut"}
 
 
@@ -105,7 +105,8 @@ def figures(path, row, mode, options, strategy):
     low = LOW[mode]
     result = subprocess.run(
         [options.mpt_opt, path, "--allow-unregistered-dialect", "--mlir-print-op-generic",
-         f"--mpt-autocast=type={low} {STRATEGIES[strategy]} {options.autocast}"],
+         f"--mpt-autocast=type={low} {STRATEGIES[strategy]} {options.autocast}".format(
+             policy={"f16": "fp16", "bf16": "bf16"}[low])],
         stdout=subprocess.PIPE, text=True, check=True)
     if options.verify:
         import tensorflow

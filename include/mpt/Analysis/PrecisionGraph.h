@@ -89,15 +89,15 @@ public:
     uint32_t value;
     /// kNone if the reader keeps the type.
     uint32_t vertex;
-    /// The reader, low or f32, takes the value as it is: no cast is made. It
-    /// rounds what is f32 itself.
-    bool loose = false;
   };
 
   struct Options {
     /// Sees what TensorFlow's pass sees: an op that makes what a function returns
     /// is kept where its dialect says so, and what is low already ends all paths.
     bool likeGrappler = false;
+    /// Private functions whose uses are all known calls may change their types:
+    /// what is passed and what is returned joins at all calls.
+    bool specializeCalls = false;
   };
   /// Builds the graph of all functions of `root`.
   PrecisionGraph(mlir::Operation *root, PrecisionPolicy &policy, Options options);
@@ -147,6 +147,12 @@ public:
   const llvm::MapVector<mlir::OperationName, unsigned> &getUnlisted() const {
     return unlisted;
   }
+  /// The functions whose types may change, in order of their calls.
+  llvm::ArrayRef<mlir::Operation *> getSpecialized() const { return specialized; }
+  /// The calls of these functions; one that names several is there for each.
+  llvm::ArrayRef<mlir::Operation *> getSpecializedCalls() const {
+    return specializedCalls;
+  }
   /// MPT's casts that were there already.
   llvm::ArrayRef<mlir::Operation *> getOwnCasts() const { return ownCasts; }
 
@@ -158,7 +164,7 @@ private:
   std::vector<uint32_t> useBegin, consumed, consumedBegin, produced, producedBegin;
   llvm::DenseMap<mlir::Operation *, uint32_t> vertexOf;
   llvm::MapVector<mlir::OperationName, unsigned> unlisted;
-  std::vector<mlir::Operation *> ownCasts;
+  std::vector<mlir::Operation *> ownCasts, specialized, specializedCalls;
 };
 
 } // namespace mpt

@@ -56,11 +56,29 @@ enum class RegionPolicy : uint8_t {
   Branches,
 };
 
+/// What a row says of the sign of an op's result.
+enum class ResultSign : uint8_t {
+  Any,
+  /// Never below zero.
+  NonNegative,
+  /// The sign of operand 0, or its opposite.
+  Same,
+  Opposite,
+  /// The product of the operands' signs; a value times itself is not negative.
+  Product,
+};
+
 struct OpRule {
   /// With the dialect: "stablehlo.dot_general".
   std::string name;
   PrecisionClass f16 = PrecisionClass::Fixed;
   PrecisionClass bf16 = PrecisionClass::Fixed;
+  /// The class where operand 0 is never above zero, if that is another: the
+  /// exponential of such a number is at most 1, and an error of x * u in its
+  /// operand x, u being the unit roundoff, is one of at most 0.37 u in it, since
+  /// |x| exp(x) has its maximum 1/e there.
+  std::optional<PrecisionClass> ifNonPositive;
+  ResultSign sign = ResultSign::Any;
   OpTyping typing = OpTyping::Uniform;
   ResultForm results = ResultForm::Same;
   /// Operands may be f32 or low, whatever the results are.
@@ -81,6 +99,9 @@ struct OpRule {
     bool readsAny;
   };
   std::vector<Combiner> combiners;
+  /// Attributes that name functions of the module to which the operands are
+  /// passed and which return the results (`body` of a functional loop).
+  std::vector<std::string> callees;
   /// No side effects and the same results each time: may be removed or cloned.
   bool pure = true;
   /// Made from constants it is cheaper to compute twice than to cast.

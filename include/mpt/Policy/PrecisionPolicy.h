@@ -42,8 +42,6 @@ enum class Port : uint8_t {
   Wide,
   /// Takes either type as it comes (operands).
   Any,
-  /// As Follows, but an f32 value needs no cast: it is rounded inside (operands).
-  Loose,
   /// Keeps the type it has.
   Fixed,
 };
@@ -62,8 +60,6 @@ struct OpRecord {
   bool hasElementRegion = false;
   /// Nothing inside that region rounds: all operands and results agree.
   bool onlyMoves = false;
-  /// Operands that the region can convert may be f32 where results are low.
-  bool readsLoosely = false;
 
   bool isCast(mlir::Operation *op) const;
   bool isContraction(mlir::Operation *op) const;
@@ -114,6 +110,9 @@ public:
 private:
   const OpRule *findRule(mlir::OperationName name);
   void refineByRegion(mlir::Operation *op, OpRecord &record);
+  /// 1 if no element of `value` is below zero, -1 if none is above, 0 if that is
+  /// not known from the few ops before it.
+  int getSign(mlir::Value value, unsigned steps = 8);
 
   mlir::Type low;
   RuleTable rules;

@@ -107,6 +107,9 @@ def AutocastPass : PrecisionPass<"mpt-autocast"> {
            "Keep in f32 what reads a constant that the low type cannot hold">,
     Option<"foldConstants", "fold-constants", "bool", "true",
            "Convert constants at compile time, not by casts">,
+    Option<"specializeCalls", "specialize-calls", "bool", "false",
+           "Let private functions take and return the low type, where all their "
+           "calls agree">,
     Option<"explain", "explain", "std::string", "\"\"",
            "Regular expression: emit a remark with the reasons at each op whose "
            "name or location matches">,
@@ -120,6 +123,29 @@ def AutocastPass : PrecisionPass<"mpt-autocast"> {
 def AnnotatePrecisionPass : PrecisionPass<"mpt-annotate-precision"> {
   let summary = "Print each op's precision class and its source as attributes";
   let options = policyOptions;
+}
+
+def ValidatePrecisionPass : PrecisionPass<"mpt-validate-precision"> {
+  let summary = "Check that a module keeps what autocast promises";
+  let description = [{
+    Changes nothing. Errors, each at its op: a denied op that reads a low value
+    from a cast of MPT's; operands and results that must share an element type
+    and do not; a product that accumulates below f32; a cast of MPT's that
+    converts what another one has just converted, or a value a second time. Give
+    it the options that autocast was given.
+  }];
+  let options = policyOptions;
+}
+
+def DumpRulesPass : PrecisionPass<"mpt-dump-rules"> {
+  let summary = "Print the rule tables as YAML to standard error";
+  let description = [{
+    Rows of the dialects that the module holds ops of, or of `dialects`: what the
+    policy and the files of `rules` make of the built-in tables, and where each
+    row comes from. The text is a table that `rules` reads.
+  }];
+  let options = !listconcat(policyOptions, [
+    ListOption<"dialects", "dialects", "std::string", "Dialects to print">]);
 }
 
 def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {

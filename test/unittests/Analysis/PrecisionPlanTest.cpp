@@ -46,11 +46,11 @@ struct Random {
 
 std::string makeModule(Random &random, unsigned ops) {
   const char *names[] = {"mm", "wmm", "mul", "copy", "exp", "sum", "mul", "copy"};
-  const char *shapes[] = {"4", "16", "64"};
-  std::string text = "func.func @f(%v0: tensor<4xf32>, %v1: tensor<16xf32>, "
-                     "%v2: tensor<64xf32>) -> (";
-  std::vector<std::string> types = {"tensor<4xf32>", "tensor<16xf32>",
-                                    "tensor<64xf32>"};
+  const char *shapes[] = {"1000", "4000", "16000"};
+  std::string text = "func.func @f(%v0: tensor<1000xf32>, %v1: tensor<4000xf32>, "
+                     "%v2: tensor<16000xf32>) -> (";
+  std::vector<std::string> types = {"tensor<1000xf32>", "tensor<4000xf32>",
+                                    "tensor<16000xf32>"};
   std::string body;
   unsigned values = 3;
   for (unsigned i = 0; i < ops; ++i) {
@@ -67,9 +67,9 @@ std::string makeModule(Random &random, unsigned ops) {
          std::to_string(returned) + " : " + types[returned] + "\n}\n";
 }
 
-/// Bytes that casts of `plan` read and write, from first principles: the ops of
-/// the function, each value once a direction.
-uint64_t countBytes(ModuleOp module, const PrecisionPlan &plan) {
+/// What casts of `plan` cost, from first principles: the ops of the function,
+/// each value once a direction; the bytes read and written and 16384 for each.
+uint64_t getCost(ModuleOp module, const PrecisionPlan &plan) {
   const PrecisionGraph &graph = plan.getGraph();
   auto runsLow = [&](Operation *op) {
     uint32_t vertex = graph.getVertex(op);
@@ -84,7 +84,7 @@ uint64_t countBytes(ModuleOp module, const PrecisionPlan &plan) {
         continue; // reads either type
       (runsLow(user) ? anyLow : anyF32) = true;
     }
-    const uint64_t cost = cast<ShapedType>(value.getType()).getNumElements() * 6;
+    const uint64_t cost = cast<ShapedType>(value.getType()).getNumElements() * 6 + 16384;
     bool low = maker && runsLow(maker);
     if (low && maker->getName().getStringRef() == "t.wmm")
       low = !anyF32 && anyLow; // f32 is as good
@@ -118,7 +118,9 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
     PrecisionPlanOptions options;
     options.strategy = PrecisionStrategy::MinCut;
     PrecisionPlan found = planPrecision(graph, options);
-    ASSERT_EQ(found.countCasts().bytes, countBytes(*module, found)) << text;
+    PrecisionPlan::Casts casts = found.countCasts();
+    ASSERT_EQ(casts.bytes + 16384 * (casts.down + casts.up), getCost(*module, found))
+        << text;
 
     // What may go either way: low, or left in f32 only for the sake of casts.
     std::vector<uint32_t> free;
@@ -136,9 +138,9 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
     for (uint32_t labels = 0; labels < 1u << free.size(); ++labels) {
       for (size_t i = 0; i < free.size(); ++i)
         other[free[i]].low = labels >> i & 1;
-      best = std::min(best, countBytes(*module, other));
+      best = std::min(best, getCost(*module, other));
     }
-    ASSERT_EQ(found.countCasts().bytes, best) << text;
+    ASSERT_EQ(getCost(*module, found), best) << text;
   }
   EXPECT_GT(tried, 200u);
 }

@@ -1,0 +1,27 @@
+// What is printed is a table again, and means the same.
+//
+// RUN: mpt-opt %s --mpt-dump-rules="dialects=stablehlo,tf" -o /dev/null 2> %t.yaml
+// RUN: FileCheck %s < %t.yaml
+// RUN: mpt-opt %s --mpt-dump-rules="rules=%t.yaml dialects=stablehlo,tf" -o /dev/null 2> %t.again.yaml
+// RUN: sed 's/ #.*//' %t.yaml > %t.1
+// RUN: sed 's/ #.*//' %t.again.yaml | diff %t.1 -
+// RUN: mpt-opt %s --mpt-dump-rules="dialects=tf policy=tf-fp16" -o /dev/null 2>&1 | FileCheck %s --check-prefix=TF
+// RUN: not mpt-opt %s --mpt-dump-rules="dialects=nobody" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: mpt-opt %s --mpt-dump-rules -o /dev/null 2>&1 | FileCheck %s --check-prefix=PRESENT --implicit-check-not=stablehlo
+
+// CHECK: dialect: stablehlo
+// CHECK-NEXT: cast: {op: stablehlo.convert}
+// CHECK-NEXT: constant: {op: stablehlo.constant, value: value}
+// CHECK: - {ops: ["dot_general"], class: allow, results: wide, reads: same, contraction: true} # stablehlo.yaml
+// CHECK: - {ops: ["reduce"], class: deny, results: f32, reads: any, region: combiner, combiners: [{ops: ["maximum",
+// CHECK: dialect: tf
+// CHECK-NEXT: cast: {op: tf.Cast, attributes: "{Truncate = false}"}
+// CHECK: - {ops: ["BiasAddGrad"], class: stable
+// CHECK: - {ops: ["Mean"], class-f16: deny, class-bf16: infer
+// TF: - {ops: ["BiasAddGrad"], class: infer
+// UNKNOWN: error: mpt-dump-rules: no built-in rule table of dialect 'nobody'; there are arith,
+// PRESENT: dialect: func
+// PRESENT: - {ops: ["return"], class: fixed
+func.func @f() {
+  return
+}
