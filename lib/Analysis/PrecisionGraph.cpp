@@ -111,8 +111,8 @@ private:
   void finishJoins();
   void index();
 
-  void addUse(OpOperand &operand, uint32_t vertex) {
-    graph.uses.push_back({&operand, indexOf(operand.get()), vertex});
+  void addUse(OpOperand &operand, uint32_t vertex, bool loose = false) {
+    graph.uses.push_back({&operand, indexOf(operand.get()), vertex, loose});
   }
   uint32_t addVertex(const Vertex &vertex) {
     graph.vertices.push_back(vertex);
@@ -353,7 +353,7 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
     if (port == Port::Fixed || port == Port::Any || !isCandidate(type))
       return;
     takesPart = true;
-    vertex.pinned |= isLow(type);
+    vertex.pinned |= port != Port::Loose && isLow(type);
   };
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     look(operand.getType(), record.getOperandPort(op, i));
@@ -369,7 +369,9 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
     if (!isCandidate(operand.get().getType()))
       continue;
     Port port = record.getOperandPort(op, operand.getOperandNumber());
-    if (port == Port::Any)
+    if (port == Port::Loose)
+      addUse(operand, index, /*loose=*/true);
+    else if (port == Port::Any)
       graph.values[indexOf(operand.get())].readAny = true;
     else if (port == Port::Fixed ||
              (vertex.pinned && !isLow(operand.get().getType())))

@@ -174,12 +174,14 @@ void MinCutPlanner::addValue(uint32_t value) {
   const PrecisionGraph::ValueNode &made = graph.getValues()[value];
   if (made.producer == Producer::Constant)
     return;
-  SmallVector<Label> readers;
+  SmallVector<Label> readers, strict;
   bool anyFree = false;
   for (const PrecisionGraph::Use &use : graph.getUses(value)) {
     Label reader = use.vertex == kNone ? Label() : getLabel(use.vertex);
     anyFree |= reader.isFree();
     readers.push_back(reader);
+    if (!use.loose)
+      strict.push_back(reader);
   }
   if (readers.empty())
     return;
@@ -207,7 +209,8 @@ void MinCutPlanner::addValue(uint32_t value) {
   const uint64_t bytes = (plan.getCastBytes(value) + kCastOverhead)
                          << (3 * made.loopDepth);
   if (!made.lowSource)
-    payOnce(readers, maker, bytes);
+    payOnce(strict, maker, bytes);
+  // What reads loosely pays too: for the digits that were lost before it.
   if (!made.isLow || made.producer == Producer::Vertex)
     payOnce(maker, readers, bytes);
 }

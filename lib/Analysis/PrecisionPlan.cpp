@@ -90,6 +90,8 @@ PrecisionPlan::Casts PrecisionPlan::countCasts() const {
     const bool low = isValueLow(value);
     bool down = false, up = false;
     for (const PrecisionGraph::Use &use : graph->getUses(value)) {
+      if (use.loose)
+        continue;
       down |= !low && wantsLow(use) && !node.lowSource;
       up |= low && !wantsLow(use) && !node.isLow;
     }

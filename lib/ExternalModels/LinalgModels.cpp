@@ -51,7 +51,8 @@ void convertScalars(linalg::LinalgOp op, Type had, Type wanted) {
   for (OpOperand *input : op.getDpsInputOperands())
     if (input->get().getType() == had) {
       OpBuilder builder(op);
-      input->set(convertFloat(builder, op.getLoc(), cast<FloatType>(wanted), input->get()));
+      input->set(
+          convertFloat(builder, op.getLoc(), cast<FloatType>(wanted), input->get()));
     }
 }
 
@@ -105,9 +106,11 @@ struct StructuredRegion
   }
   bool readsAnyElement(Operation *op, unsigned index) const {
     auto structured = cast<linalg::LinalgOp>(op);
-    // Of named ops, only those that accumulate convert what they read.
+    // Of named ops, only those that accumulate convert what they read; the region
+    // of a transpose or broadcast is not even written.
     return structured.isDpsInput(&op->getOpOperand(index)) &&
-           (!structured.getRegionBuilder() || structured.getNumReductionLoops() != 0);
+           (isa<linalg::GenericOp, linalg::MapOp, linalg::ReduceOp>(op) ||
+            (structured.getRegionBuilder() && structured.getNumReductionLoops() != 0));
   }
   void convertElementRegion(Operation *op) const {
     auto structured = cast<linalg::LinalgOp>(op);

@@ -79,14 +79,15 @@ Port OpRecord::getOperandPort(Operation *op, unsigned index) const {
       return Port::Fixed;
     return readsAny ? Port::Any : Port::Follows;
   }
-  if (onlyMoves)
-    return Port::Follows;
   auto interface = dyn_cast<PrecisionOpInterface>(op);
-  if (!interface || interface.isFixedPrecisionOperand(index))
+  if (!interface || (!onlyMoves && interface.isFixedPrecisionOperand(index)))
     return Port::Fixed;
-  if (auto region = readsAny ? dyn_cast<ElementRegionOpInterface>(op) : nullptr)
-    return region.readsAnyElement(index) ? Port::Any : Port::Follows;
-  return Port::Follows;
+  if (!readsAny && !readsLoosely)
+    return Port::Follows;
+  auto region = dyn_cast<ElementRegionOpInterface>(op);
+  if (!region || !region.readsAnyElement(index))
+    return Port::Follows;
+  return readsAny ? Port::Any : Port::Loose;
 }
 
 Port OpRecord::getResultPort(Operation *op, unsigned index) const {
@@ -283,6 +284,9 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     record.readsAny = true;
     record.results = ResultForm::F32;
   }
+  record.readsLoosely = record.hasElementRegion && !record.rule && mixedResults &&
+                        record.results == ResultForm::Same &&
+                        record.precisionClass != PrecisionClass::Allow;
   if (!mixedResults) {
     const bool readAny = record.readsAny;
     record.readsAny &= record.isCast(op);

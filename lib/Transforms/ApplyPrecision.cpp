@@ -110,6 +110,11 @@ void Applier::findRewrites() {
       bool wantsLow = plan.wantsLow(use);
       if (use.vertex == PrecisionGraph::kNone)
         wantsLow = types.getFloat(use.operand->get().getType()) == low;
+      if (use.loose) {
+        elementOps.insert(use.operand->getOwner());
+        if (!wantsLow || (!folds(value) && !graph.getValues()[value].lowSource))
+          wantsLow = isLow[value];
+      }
       rewrites.push_back({use.operand, value, wantsLow});
     }
 }

@@ -4,44 +4,80 @@
 // RUN: FileCheck %s < %t.once.mlir
 // RUN: mpt-opt %t.once.mlir --mpt-autocast="type=f16" | diff %t.once.mlir -
 // RUN: mpt-opt %s --mpt-autocast="type=f16 mixed-results=false" -o %t.same.mlir
+// RUN: FileCheck --check-prefix=SAME %s < %t.same.mlir
 // RUN: mpt-opt %t.same.mlir --mpt-autocast="type=f16 mixed-results=false" | diff %t.same.mlir -
 
 !x = tensor<4x4xf32>
 #id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d1)>
 #col = affine_map<(d0, d1) -> (d0)>
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 
 // Products read low operands and add to f32. What lies between them computes in
-// f32 inside, and stores low.
+// f32 inside, reads f32 and stores low: no cast is needed around it, unless
+// mixed forms are turned off.
 // CHECK-LABEL: func.func @mlp(
 // CHECK-DAG: %[[XL:.*]] = arith.truncf %arg0 {mpt.autocast} : tensor<4x4xf32> to tensor<4x4xf16>
 // CHECK-DAG: %[[WL:.*]] = arith.truncf %arg1 {mpt.autocast} : tensor<4x4xf32> to tensor<4x4xf16>
 // CHECK-DAG: %[[Z:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<4x4xf32>) -> tensor<4x4xf32>
 // CHECK-DAG: %[[E:.*]] = tensor.empty() : tensor<4x4xf16>
 // CHECK: %[[M:.*]] = linalg.matmul ins(%[[XL]], %[[WL]] : tensor<4x4xf16>, tensor<4x4xf16>) outs(%[[Z]] : tensor<4x4xf32>) -> tensor<4x4xf32>
-// CHECK: %[[L:.*]] = arith.truncf %[[M]] {mpt.autocast} : tensor<4x4xf32> to tensor<4x4xf16>
-// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[L]] : tensor<4x4xf16>) outs(%[[E]] : tensor<4x4xf16>)
-// CHECK-NEXT: ^bb0(%[[P:.*]]: f16, %{{.*}}: f16):
-// CHECK-NEXT: %[[U:.*]] = arith.extf %[[P]] : f16 to f32
-// CHECK-NEXT: %[[S:.*]] = arith.mulf %[[U]], %[[U]] : f32
-// CHECK-NEXT: %[[T:.*]] = arith.truncf %[[S]] : f32 to f16
-// CHECK-NEXT: linalg.yield %[[T]] : f16
-// CHECK: linalg.matmul ins(%[[R]], %[[WL]] : tensor<4x4xf16>, tensor<4x4xf16>) outs(%[[Z]] : tensor<4x4xf32>)
-func.func @mlp(%x: !x, %w: !x) -> !x {
+// CHECK-NEXT: %[[R:.*]] = linalg.generic {{.*}} ins(%[[M]], %arg2 : tensor<4x4xf32>, tensor<4xf32>) outs(%[[E]] : tensor<4x4xf16>)
+// CHECK-NEXT: ^bb0(%[[P:.*]]: f32, %[[Q:.*]]: f32, %{{.*}}: f16):
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[P]], %[[Q]] : f32
+// CHECK-NEXT: %[[T:.*]] = arith.mulf %[[S]], %[[S]] : f32
+// CHECK-NEXT: %[[L:.*]] = arith.truncf %[[T]] : f32 to f16
+// CHECK-NEXT: linalg.yield %[[L]] : f16
+// CHECK: %[[N:.*]] = linalg.abs ins(%[[R]] : tensor<4x4xf16>) outs(%[[E]] : tensor<4x4xf16>)
+// CHECK: %[[V:.*]] = linalg.add ins(%[[R]], %[[N]] : tensor<4x4xf16>, tensor<4x4xf16>) outs(%[[E]] : tensor<4x4xf16>)
+// CHECK: linalg.matmul ins(%[[R]], %[[V]] : tensor<4x4xf16>, tensor<4x4xf16>) outs(%[[Z]] : tensor<4x4xf32>)
+// SAME-LABEL: func.func @mlp(
+// SAME: %[[M:.*]] = linalg.matmul
+// SAME: %[[R:.*]] = linalg.generic {{.*}} ins(%[[M]], %arg2 : tensor<4x4xf32>, tensor<4xf32>) outs(%{{.*}} : tensor<4x4xf32>)
+// SAME: arith.truncf %[[R]] {mpt.autocast}
+func.func @mlp(%x: !x, %w: !x, %b: tensor<4xf32>) -> !x {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : !x
   %z = linalg.fill ins(%zero : f32) outs(%e : !x) -> !x
   %m = linalg.matmul ins(%x, %w : !x, !x) outs(%z : !x) -> !x
-  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%m : !x) outs(%e : !x) {
-  ^bb0(%p: f32, %o: f32):
-    %s = arith.mulf %p, %p : f32
-    linalg.yield %s : f32
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %b : !x, tensor<4xf32>) outs(%e : !x) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.addf %p, %q : f32
+    %t = arith.mulf %s, %s : f32
+    linalg.yield %t : f32
   } -> !x
-  %y = linalg.matmul ins(%r, %w : !x, !x) outs(%z : !x) -> !x
-  return %y : !x
+  %n = linalg.abs ins(%r : !x) outs(%e : !x) -> !x
+  %v = linalg.add ins(%r, %n : !x, !x) outs(%e : !x) -> !x
+  %u = linalg.matmul ins(%r, %v : !x, !x) outs(%z : !x) -> !x
+  return %u : !x
+}
+
+// A weight's update is not between products: reading f32 is no reason to store low.
+// CHECK-LABEL: func.func @update(
+// CHECK: %[[G:.*]] = linalg.matmul {{.*}} outs(%arg3 : tensor<4x4xf32>)
+// CHECK-NOT: f16
+// CHECK: return
+func.func @update(%x: !x, %w: !x, %dy: !x, %acc: !x) -> !x {
+  %lr = arith.constant 0.1 : f32
+  %e = tensor.empty() : !x
+  %g = linalg.matmul ins(%x, %dy : !x, !x) outs(%acc : !x) -> !x
+  %t = linalg.transpose ins(%g : !x) outs(%e : !x) permutation = [1, 0]
+  %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%t : !x) outs(%e : !x) {
+  ^bb0(%p: f32, %o: f32):
+    %a = arith.mulf %p, %lr : f32
+    linalg.yield %a : f32
+  } -> !x
+  %n = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w, %s : !x, !x) outs(%e : !x) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %a = arith.subf %p, %q : f32
+    linalg.yield %a : f32
+  } -> !x
+  return %n : !x
 }
 
 // CHECK-LABEL: func.func @contraction(
@@ -117,7 +153,7 @@ func.func @named(%x: !x, %w: !x, %acc: !x) -> !x {
   %n = linalg.mul ins(%m, %m : !x, !x) outs(%e : !x) -> !x
   %t = linalg.transpose ins(%n : !x) outs(%e : !x) permutation = [1, 0]
   %k = linalg.map { arith.addf } ins(%t, %n : !x, !x) outs(%e : !x)
-  %l = linalg.matmul ins(%k, %w : !x, !x) outs(%acc : !x) -> !x
+  %l = linalg.matmul ins(%k, %n : !x, !x) outs(%acc : !x) -> !x
   %p = linalg.exp ins(%l : !x) outs(%e : !x) -> !x
   %q = linalg.matmul ins(%p, %w : !x, !x) outs(%acc : !x) -> !x
   return %q : !x
@@ -126,9 +162,8 @@ func.func @named(%x: !x, %w: !x, %acc: !x) -> !x {
 // A convolution is a product; a pooling moves or adds.
 // CHECK-LABEL: func.func @windows(
 // CHECK: %[[C:.*]] = linalg.conv_2d_nhwc_hwcf {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x8x8x4xf16>, tensor<3x3x4x4xf16>) outs(%arg2 : tensor<1x6x6x4xf32>)
-// CHECK: %[[M:.*]] = linalg.pooling_nhwc_max {{.*}} ins(%[[C]], %{{.*}} : tensor<1x6x6x4xf32>, tensor<2x2xf32>)
-// CHECK: %[[L:.*]] = arith.truncf %[[M]] {mpt.autocast} : tensor<1x3x3x4xf32> to tensor<1x3x3x4xf16>
-// CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%[[L]], %{{.*}} : tensor<1x3x3x4xf16>, tensor<3x3x4x4xf16>)
+// CHECK: %[[M:.*]] = linalg.pooling_nhwc_max {{.*}} ins(%[[C]], %{{.*}} : tensor<1x6x6x4xf32>, tensor<2x2xf16>) outs(%{{.*}} : tensor<1x3x3x4xf16>)
+// CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%[[M]], %{{.*}} : tensor<1x3x3x4xf16>, tensor<3x3x4x4xf16>)
 // CHECK: linalg.pooling_nhwc_sum {{.*}} outs(%arg4 : tensor<1x3x3x4xf32>)
 func.func @windows(%x: tensor<1x8x8x4xf32>, %k: tensor<3x3x4x4xf32>, %acc: tensor<1x6x6x4xf32>,
                    %k2: tensor<3x3x4x4xf32>, %a2: tensor<1x3x3x4xf32>, %a3: tensor<1x1x1x4xf32>) -> (tensor<1x1x1x4xf32>, tensor<1x3x3x4xf32>) {
@@ -163,8 +198,7 @@ func.func @mask(%x: !x, %w: !x, %acc: !x, %p: tensor<4x4xi1>) -> !x {
 // What a region captures keeps its type.
 // CHECK-LABEL: func.func @captured(
 // CHECK: %[[N:.*]] = linalg.negf ins(%{{.*}} : tensor<4x4xf32>) outs(%{{.*}} : tensor<4x4xf32>)
-// CHECK: %[[L:.*]] = arith.truncf %[[N]] {mpt.autocast} : tensor<4x4xf32> to tensor<4x4xf16>
-// CHECK: linalg.generic {{.*}} ins(%[[L]] : tensor<4x4xf16>)
+// CHECK: linalg.generic {{.*}} ins(%[[N]] : tensor<4x4xf32>) outs(%{{.*}} : tensor<4x4xf16>)
 // CHECK: tensor.extract %[[N]][%{{.*}}, %{{.*}}] : tensor<4x4xf32>
 func.func @captured(%x: !x, %w: !x, %acc: !x) -> !x {
   %e = tensor.empty() : !x

@@ -89,6 +89,9 @@ public:
     uint32_t value;
     /// kNone if the reader keeps the type.
     uint32_t vertex;
+    /// The reader, low or f32, takes the value as it is: no cast is made. It
+    /// rounds what is f32 itself.
+    bool loose = false;
   };
 
   struct Options {

@@ -42,6 +42,8 @@ enum class Port : uint8_t {
   Wide,
   /// Takes either type as it comes (operands).
   Any,
+  /// As Follows, but an f32 value needs no cast: it is rounded inside (operands).
+  Loose,
   /// Keeps the type it has.
   Fixed,
 };
@@ -60,6 +62,8 @@ struct OpRecord {
   bool hasElementRegion = false;
   /// Nothing inside that region rounds: all operands and results agree.
   bool onlyMoves = false;
+  /// Operands that the region can convert may be f32 where results are low.
+  bool readsLoosely = false;
 
   bool isCast(mlir::Operation *op) const;
   bool isContraction(mlir::Operation *op) const;
