@@ -385,6 +385,9 @@ static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name)
     os << ", typing: positional";
   printIndices("f32-operands", rule.f32Operands);
   printIndices("f32-results", rule.f32Results);
+  printIndices("absent-operands", rule.absentOperands);
+  if (!rule.elementAttributes.empty())
+    os << ", element-attributes: [" << llvm::join(rule.elementAttributes, ", ") << "]";
   const StringRef regions[] = {"opaque", "combiner", "carry", "branches"};
   if (rule.region != RegionPolicy::Opaque)
     os << ", region: " << regions[size_t(rule.region)];

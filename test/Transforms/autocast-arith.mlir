@@ -3,6 +3,7 @@
 //
 // RUN: mpt-opt %s --mpt-autocast="type=bf16 allow=math.fma" -o %t.once.mlir
 // RUN: FileCheck %s < %t.once.mlir
+// RUN: mpt-opt %t.once.mlir --mpt-validate-precision="type=bf16 allow=math.fma" -o /dev/null
 // RUN: mpt-opt %t.once.mlir --mpt-autocast="type=bf16 allow=math.fma" | diff %t.once.mlir -
 
 !v = vector<8xf32>

@@ -2,6 +2,7 @@
 //
 // RUN: mpt-opt %s --mpt-autocast="type=bf16" -o %t.once.mlir
 // RUN: FileCheck %s < %t.once.mlir
+// RUN: mpt-opt %t.once.mlir --mpt-validate-precision="type=bf16" -o /dev/null
 // RUN: mpt-opt %t.once.mlir --mpt-autocast="type=bf16" | diff %t.once.mlir -
 
 !x = tensor<4x4xf32>
@@ -109,6 +110,22 @@ func.func @denied_loop(%x: !x, %w: !x, %n: index) -> !x {
     scf.yield %e : !x
   }
   return %r : !x
+}
+
+// What threads share keeps its type; what each computes of it need not.
+// CHECK-LABEL: func.func @forall(
+// CHECK: scf.forall {{.*}} shared_outs(%[[O:.*]] = %arg0) -> (tensor<4x4xf32>)
+// CHECK: %[[M:.*]] = mpt.matmul {{.*}} : (tensor<1x4xbf16>, tensor<4x4xbf16>) -> tensor<1x4xf32>
+// CHECK: tensor.parallel_insert_slice %[[M]] into %[[O]]{{.*}} : tensor<1x4xf32> into tensor<4x4xf32>
+func.func @forall(%x: !x, %w: !x) -> !x {
+  %f = scf.forall (%i) in (4) shared_outs(%o = %x) -> !x {
+    %s = tensor.extract_slice %x[%i, 0] [1, 4] [1, 1] : !x to tensor<1x4xf32>
+    %m = mpt.matmul %s, %w : (tensor<1x4xf32>, !x) -> tensor<1x4xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %m into %o[%i, 0] [1, 4] [1, 1] : tensor<1x4xf32> into !x
+    }
+  }
+  return %f : !x
 }
 
 // Functions keep their types, whoever can see them.

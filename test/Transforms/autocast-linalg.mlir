@@ -2,6 +2,7 @@
 //
 // RUN: mpt-opt %s --mpt-autocast="type=f16" -o %t.once.mlir
 // RUN: FileCheck %s < %t.once.mlir
+// RUN: mpt-opt %t.once.mlir --mpt-validate-precision="type=f16" -o /dev/null
 // RUN: mpt-opt %t.once.mlir --mpt-autocast="type=f16" | diff %t.once.mlir -
 // RUN: mpt-opt %s --mpt-autocast="type=f16 mixed-results=false" -o %t.same.mlir
 // RUN: FileCheck --check-prefix=SAME %s < %t.same.mlir

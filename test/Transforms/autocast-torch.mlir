@@ -3,6 +3,7 @@
 //
 // RUN: mpt-opt %s --allow-unregistered-dialect --mpt-autocast="type=f16" -o %t.once.mlir
 // RUN: FileCheck %s < %t.once.mlir
+// RUN: mpt-opt %t.once.mlir --allow-unregistered-dialect --mpt-validate-precision="type=f16" -o /dev/null
 // RUN: mpt-opt %t.once.mlir --allow-unregistered-dialect --mpt-autocast="type=f16" | diff %t.once.mlir -
 // RUN: mpt-opt %s --allow-unregistered-dialect --mpt-autocast="type=bf16" -o %t.bf16.mlir
 // RUN: FileCheck %s --check-prefix=BF16 < %t.bf16.mlir

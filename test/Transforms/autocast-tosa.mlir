@@ -4,10 +4,11 @@
 //
 // RUN: mpt-opt %s --mpt-autocast="type=bf16" -o %t.once.mlir
 // RUN: FileCheck %s < %t.once.mlir
+// RUN: mpt-opt %t.once.mlir --mpt-validate-precision="type=bf16" -o /dev/null
 // RUN: mpt-opt %t.once.mlir --mpt-autocast="type=bf16" | diff %t.once.mlir -
-// RUN: mlir-opt %t.once.mlir --tosa-attach-target="profiles=pro_fp extensions=bf16" --tosa-validate="strict-op-spec-alignment" -o %t.valid
+// RUN: mlir-opt %t.once.mlir --tosa-attach-target="profiles=pro_fp,pro_int extensions=bf16,controlflow" --tosa-validate="strict-op-spec-alignment" -o %t.valid
 // RUN: mpt-opt %s --mpt-autocast="type=f16" -o %t.f16.mlir
-// RUN: mlir-opt %t.f16.mlir --tosa-attach-target="profiles=pro_fp" --tosa-validate="strict-op-spec-alignment" -o %t.valid
+// RUN: mlir-opt %t.f16.mlir --tosa-attach-target="profiles=pro_fp,pro_int extensions=controlflow" --tosa-validate="strict-op-spec-alignment" -o %t.valid
 // RUN: mpt-opt %t.f16.mlir --mpt-autocast="type=f16" | diff %t.f16.mlir -
 
 !x = tensor<1x4x4xf32>
@@ -47,6 +48,31 @@ func.func @cnn(%x: tensor<1x8x8x4xf32>, %w: tensor<4x3x3x4xf32>, %b: tensor<4xf3
   %d = tosa.conv2d %p, %w, %b, %zp, %zp {acc_type = f32, dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>}
       : (tensor<1x3x3x4xf32>, tensor<4x3x3x4xf32>, tensor<4xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x1x4xf32>
   return %d : tensor<1x1x1x4xf32>
+}
+
+// What a loop carries is one variable. The weight is low, cast in front of the loop;
+// what the products make is f32. The regions stay isolated.
+// CHECK-LABEL: func.func @loop(
+// CHECK: %[[WL:.*]] = tosa.cast %arg1 {mpt.autocast} : (tensor<1x4x4xf32>) -> tensor<1x4x4xbf16>
+// CHECK: tosa.while_loop (%{{.*}} = %arg2, %{{.*}} = %arg0, %{{.*}} = %[[WL]]) : (tensor<i32>, tensor<1x4x4xf32>, tensor<1x4x4xbf16>) -> (tensor<i32>, tensor<1x4x4xf32>, tensor<1x4x4xbf16>)
+// CHECK: ^bb0(%{{.*}}: tensor<i32>, %[[C:.*]]: tensor<1x4x4xf32>, %[[W:.*]]: tensor<1x4x4xbf16>):
+// CHECK: %[[L:.*]] = tosa.cast %[[C]] {mpt.autocast} : (tensor<1x4x4xf32>) -> tensor<1x4x4xbf16>
+// CHECK: %[[M:.*]] = tosa.matmul %[[L]], %[[W]], {{.*}} -> tensor<1x4x4xf32>
+// CHECK: tosa.yield %{{.*}}, %[[M]], %[[W]] : tensor<i32>, tensor<1x4x4xf32>, tensor<1x4x4xbf16>
+func.func @loop(%x: !x, %w: !x, %n: tensor<i32>) -> !x {
+  %r:3 = tosa.while_loop (%i = %n, %c = %x, %v = %w) : (tensor<i32>, !x, !x) -> (tensor<i32>, !x, !x) {
+    %ten = "tosa.const"() <{values = dense<10> : tensor<i32>}> : () -> tensor<i32>
+    %p = tosa.greater_equal %ten, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    tosa.yield %p : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i32>, %c: !x, %v: !x):
+    %zp = "tosa.const"() <{values = dense<0.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+    %one = "tosa.const"() <{values = dense<1> : tensor<i32>}> : () -> tensor<i32>
+    %j = tosa.add %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %m = tosa.matmul %c, %v, %zp, %zp : (!x, !x, tensor<1xf32>, tensor<1xf32>) -> !x
+    tosa.yield %j, %m, %v : tensor<i32>, !x, !x
+  }
+  return %r#1 : !x
 }
 
 // A sum is f32, and what it reads and the products only need be cast once.

@@ -1,8 +1,8 @@
 // What is printed is a table again, and means the same.
 //
-// RUN: mpt-opt %s --mpt-dump-rules="dialects=stablehlo,tf" -o /dev/null 2> %t.yaml
+// RUN: mpt-opt %s --mpt-dump-rules="dialects=stablehlo,tf,torch,tosa" -o /dev/null 2> %t.yaml
 // RUN: FileCheck %s < %t.yaml
-// RUN: mpt-opt %s --mpt-dump-rules="rules=%t.yaml dialects=stablehlo,tf" -o /dev/null 2> %t.again.yaml
+// RUN: mpt-opt %s --mpt-dump-rules="rules=%t.yaml dialects=stablehlo,tf,torch,tosa" -o /dev/null 2> %t.again.yaml
 // RUN: sed 's/ #.*//' %t.yaml > %t.1
 // RUN: sed 's/ #.*//' %t.again.yaml | diff %t.1 -
 // RUN: mpt-opt %s --mpt-dump-rules="dialects=tf policy=tf-fp16" -o /dev/null 2>&1 | FileCheck %s --check-prefix=TF
@@ -18,6 +18,9 @@
 // CHECK-NEXT: cast: {op: tf.Cast, attributes: "{Truncate = false}"}
 // CHECK: - {ops: ["BiasAddGrad"], class: stable
 // CHECK: - {ops: ["Mean"], class-f16: deny, class-bf16: infer
+// CHECK: cast: {op: torch.aten.to.dtype, form: torch}
+// CHECK: - {ops: ["aten.softmax.int"], class: stable, results: same, reads: same, absent-operands: [2]
+// CHECK: - {ops: ["clamp"], class: clear, results: same, reads: same, element-attributes: [min_val, max_val]
 // TF: - {ops: ["BiasAddGrad"], class: infer
 // UNKNOWN: error: mpt-dump-rules: no built-in rule table of dialect 'nobody'; there are arith,
 // PRESENT: dialect: func
