@@ -277,7 +277,8 @@ void PrecisionGraphBuilder::visitConstant(Operation *op, ElementsAttr value) {
   // What is not in the module's text (a resource) is cast when it runs.
   if (node.isLow || !isa_and_nonnull<DenseFPElementsAttr>(value))
     return;
-  node.producer = Producer::Constant;
+  if (options.foldConstants)
+    node.producer = Producer::Constant;
   node.fitsLow = fitsIn(value, low);
 }
 

@@ -100,27 +100,12 @@ void mpt::printPrecisionSummary(const PrecisionSummary &summary, Type low,
     os << "on no list: " << name << ", " << count << "\n";
 }
 
-/// Everything a user may call the place by: files and names.
-static std::string getPlace(Operation *op) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << op->getName() << ' ';
-  op->getLoc()->walk([&](Location loc) {
-    if (auto name = dyn_cast<NameLoc>(loc))
-      os << name.getName().getValue() << ' ';
-    else if (auto file = dyn_cast<FileLineColLoc>(loc))
-      os << file.getFilename().getValue() << ':' << file.getLine() << ' ';
-    return WalkResult::advance();
-  });
-  return text;
-}
-
 unsigned mpt::explainPrecision(const PrecisionPlan &plan, const llvm::Regex &pattern) {
   const PrecisionGraph &graph = plan.getGraph();
   unsigned matched = 0;
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
     const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
-    if (!pattern.match(getPlace(vertex.op)))
+    if (!pattern.match(describePlace(vertex.op)))
       continue;
     ++matched;
     InFlightDiagnostic remark = vertex.op->emitRemark();

@@ -13,7 +13,9 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/GlobPattern.h"
 #include "mpt/Interfaces/ElementRegionOpInterface.h"
 
 using namespace mlir;
@@ -113,6 +115,11 @@ LogicalResult PrecisionPolicy::add(Location loc, PrecisionClass precisionClass,
   MLIRContext *context = loc.getContext();
   for (const std::string &name : names) {
     rules.addBuiltin(StringRef(name).split('.').first);
+    if (StringRef(name).contains('*')) {
+      if (failed(addPattern(loc, precisionClass, name)))
+        return failure();
+      continue;
+    }
     if (!RegisteredOperationName::lookup(name, context) && !rules.lookup(name)) {
       StringRef nearest;
       unsigned best = 6; // further away than a slip of the finger
@@ -137,6 +144,66 @@ LogicalResult PrecisionPolicy::add(Location loc, PrecisionClass precisionClass,
     overrides[OperationName(name, context)] = precisionClass;
   }
   return success();
+}
+
+LogicalResult PrecisionPolicy::addPattern(Location loc, PrecisionClass precisionClass,
+                                          StringRef text) {
+  MLIRContext *context = loc.getContext();
+  llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(text);
+  if (!pattern)
+    return emitError(loc) << "the pattern '" << text << "' for the list '"
+                          << stringifyPrecisionClass(precisionClass)
+                          << "': " << llvm::toString(pattern.takeError());
+  bool any = false;
+  auto offer = [&](StringRef name) {
+    if (!pattern->match(name))
+      return;
+    any = true;
+    overrides[OperationName(name, context)] = precisionClass;
+  };
+  for (RegisteredOperationName candidate : context->getRegisteredOperations())
+    offer(candidate.getStringRef());
+  rules.forEachName(offer);
+  if (!any)
+    return emitError(loc) << "no op matches '" << text << "' for the list '"
+                          << stringifyPrecisionClass(precisionClass) << "'";
+  return success();
+}
+
+LogicalResult PrecisionPolicy::keep(Location loc, ArrayRef<std::string> patterns) {
+  for (const std::string &text : patterns) {
+    llvm::Regex pattern(text);
+    std::string error;
+    if (!pattern.isValid(error))
+      return emitError(loc) << "keep: '" << text
+                            << "' is no regular expression: " << error;
+    keptScopes.push_back(std::move(pattern));
+  }
+  return success();
+}
+
+std::string mpt::describePlace(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << op->getName() << ' ';
+  op->getLoc()->walk([&](Location loc) {
+    if (auto name = dyn_cast<NameLoc>(loc))
+      os << name.getName().getValue() << ' ';
+    else if (auto file = dyn_cast<FileLineColLoc>(loc))
+      os << file.getFilename().getValue() << ':' << file.getLine() << ' ';
+    return WalkResult::advance();
+  });
+  if (auto function = op->getParentOfType<FunctionOpInterface>())
+    os << '@' << function.getName();
+  return text;
+}
+
+bool PrecisionPolicy::isInKeptScope(Operation *op) const {
+  if (keptScopes.empty())
+    return false;
+  std::string place = describePlace(op);
+  return llvm::any_of(keptScopes,
+                      [&](const llvm::Regex &pattern) { return pattern.match(place); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -292,6 +359,10 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     record.readsAny &= record.isCast(op);
     if (record.results == ResultForm::Wide || (readAny && !record.readsAny))
       record.results = ResultForm::Same;
+  }
+  if (isInKeptScope(op)) {
+    record.kept = true;
+    record.source = RuleSource::List;
   }
   if (auto attribute = op->getAttrOfType<StringAttr>(kPrecisionAttr)) {
     if (attribute.getValue() == "f32") {

@@ -27,7 +27,7 @@ struct AnnotatePrecisionPass
     ModuleOp module = getOperation();
     std::optional<PolicyAndPreset> chosen =
         makePolicy(module, {getArgument(), policy, type, mixedResults, *rules, *allow,
-                            *deny, *infer, *clear, *stable});
+                            *deny, *infer, *clear, *stable, *keep});
     if (!chosen)
       return signalPassFailure();
     Builder builder(&getContext());

@@ -31,10 +31,8 @@ struct CastMaker {
 
 class Applier {
 public:
-  Applier(const PrecisionPlan &plan, const PrecisionPolicy &policy,
-          bool foldConstants)
-      : plan(plan), graph(plan.getGraph()), policy(policy),
-        low(policy.getLowType()), foldConstants(foldConstants) {}
+  Applier(const PrecisionPlan &plan, const PrecisionPolicy &policy)
+      : plan(plan), graph(plan.getGraph()), policy(policy), low(policy.getLowType()) {}
 
   FailureOr<AppliedPrecision> run();
 
@@ -46,7 +44,7 @@ private:
   };
 
   bool folds(uint32_t value) const {
-    return foldConstants && graph.getValues()[value].producer == Producer::Constant;
+    return graph.getValues()[value].producer == Producer::Constant;
   }
   /// The maker of casts of `value` for `reader`, or nullopt if there is none.
   std::optional<CastMaker> findMaker(Value value, Operation *reader) const;
@@ -67,7 +65,6 @@ private:
   const PrecisionGraph &graph;
   const PrecisionPolicy &policy;
   Type low;
-  bool foldConstants;
   AppliedPrecision applied;
   std::vector<Rewrite> rewrites;
   std::vector<bool> isLow;
@@ -409,7 +406,6 @@ FailureOr<AppliedPrecision> Applier::run() {
 } // namespace
 
 FailureOr<AppliedPrecision> mpt::applyPrecision(const PrecisionPlan &plan,
-                                                const PrecisionPolicy &policy,
-                                                bool foldConstants) {
-  return Applier(plan, policy, foldConstants).run();
+                                                const PrecisionPolicy &policy) {
+  return Applier(plan, policy).run();
 }

@@ -49,7 +49,7 @@ struct AutocastPass : mpt::impl::AutocastPassBase<AutocastPass> {
     ModuleOp module = getOperation();
     std::optional<PolicyAndPreset> chosen =
         makePolicy(module, {getArgument(), policy, type, mixedResults, *rules, *allow,
-                            *deny, *infer, *clear, *stable});
+                            *deny, *infer, *clear, *stable, *keep});
     if (!chosen)
       return signalPassFailure();
     StringRef name = strategy.empty() ? chosen->preset.strategy : StringRef(strategy);
@@ -61,7 +61,8 @@ struct AutocastPass : mpt::impl::AutocastPassBase<AutocastPass> {
     }
     PrecisionGraph graph(module, chosen->policy,
                          {/*likeGrappler=*/*how == PrecisionStrategy::Paint,
-                          specializeCalls});
+                          specializeCalls,
+                          foldConstants && chosen->preset.foldConstants});
     PrecisionPlanOptions options;
     options.strategy = *how;
     options.checkConstants = checkConstants && chosen->preset.checkConstants;
@@ -84,8 +85,7 @@ struct AutocastPass : mpt::impl::AutocastPassBase<AutocastPass> {
         remark::passed(graph.getVertices()[v].op->getLoc(),
                        remark::RemarkOpts::name("LowPrecision").category(getArgument()))
             << remark::reason("{0}", describePrecisionReason(plan[v].reason));
-    if (failed(applyPrecision(plan, chosen->policy,
-                              foldConstants && chosen->preset.foldConstants)))
+    if (failed(applyPrecision(plan, chosen->policy)))
       signalPassFailure();
   }
 };

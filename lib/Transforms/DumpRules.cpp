@@ -28,7 +28,7 @@ struct DumpRulesPass : mpt::impl::DumpRulesPassBase<DumpRulesPass> {
     ModuleOp module = getOperation();
     std::optional<PolicyAndPreset> chosen =
         makePolicy(module, {getArgument(), policy, type, mixedResults, *rules, *allow,
-                            *deny, *infer, *clear, *stable});
+                            *deny, *infer, *clear, *stable, *keep});
     if (!chosen)
       return signalPassFailure();
     RuleTable &table = chosen->policy.getRules();

@@ -62,7 +62,8 @@ std::optional<PolicyAndPreset> mpt::makePolicy(ModuleOp module,
       failed(add(PrecisionClass::Deny, options.deny)) ||
       failed(add(PrecisionClass::Infer, options.infer)) ||
       failed(add(PrecisionClass::Clear, options.clear)) ||
-      failed(add(PrecisionClass::Stable, options.stable)))
+      failed(add(PrecisionClass::Stable, options.stable)) ||
+      failed(policy.keep(module.getLoc(), options.keep)))
     return std::nullopt;
   return PolicyAndPreset{std::move(policy), *preset};
 }

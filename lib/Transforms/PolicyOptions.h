@@ -19,7 +19,7 @@ namespace mpt {
 struct PolicyOptions {
   llvm::StringRef pass, policy, type;
   bool mixedResults;
-  llvm::ArrayRef<std::string> rules, allow, deny, infer, clear, stable;
+  llvm::ArrayRef<std::string> rules, allow, deny, infer, clear, stable, keep;
 };
 
 struct PolicyAndPreset {

@@ -130,7 +130,7 @@ struct ValidatePrecisionPass
     ModuleOp module = getOperation();
     std::optional<PolicyAndPreset> chosen =
         makePolicy(module, {getArgument(), policy, type, mixedResults, *rules, *allow,
-                            *deny, *infer, *clear, *stable});
+                            *deny, *infer, *clear, *stable, *keep});
     if (!chosen)
       return signalPassFailure();
     Validator validator(chosen->policy);

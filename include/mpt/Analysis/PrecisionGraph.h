@@ -101,6 +101,8 @@ public:
     /// Private functions whose uses are all known calls may change their types:
     /// what is passed and what is returned joins at all calls.
     bool specializeCalls = false;
+    /// Constants are converted at compile time: no casts.
+    bool foldConstants = true;
   };
   /// Builds the graph of all functions of `root`.
   PrecisionGraph(mlir::Operation *root, PrecisionPolicy &policy, Options options);

@@ -21,6 +21,7 @@
 #include "mpt/Interfaces/PrecisionOpInterface.h"
 #include "mpt/Policy/RuleTable.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/Regex.h"
 
 namespace mpt {
 
@@ -98,12 +99,16 @@ public:
   RuleTable &getRules() { return rules; }
   const RuleTable &getRules() const { return rules; }
 
-  /// Puts each op named in `names` ("mpt.exp", "stablehlo.dot_general") into
-  /// `precisionClass`; later calls move it. A name is known if its dialect is
-  /// registered and has such an op, or if a rule table has it; else emits an
-  /// error at `loc` that names the nearest one.
+  /// Puts each op named in `names` ("mpt.exp", "stablehlo.dot_general", or a
+  /// pattern with `*` such as "mpt.conv2d*") into `precisionClass`; later calls
+  /// move it. A name is known if its dialect is registered and has such an op, or
+  /// if a rule table has it; else emits an error at `loc` that names the nearest
+  /// one. Of what a pattern covers, ops without a class stay without.
   llvm::LogicalResult add(mlir::Location loc, PrecisionClass precisionClass,
                           llvm::ArrayRef<std::string> names);
+  /// Keeps all ops in f32 whose location (file:line, name) or function matches
+  /// one of `patterns`. Emits an error at `loc` for what is no regular expression.
+  llvm::LogicalResult keep(mlir::Location loc, llvm::ArrayRef<std::string> patterns);
   /// False takes mixed forms out of all records: products return the type that
   /// they read, and nothing reads either type.
   void setMixedResults(bool enable) { mixedResults = enable; }
@@ -118,13 +123,22 @@ private:
   /// not known from the few ops before it.
   int getSign(mlir::Value value, unsigned steps = 8);
 
+  llvm::LogicalResult addPattern(mlir::Location loc, PrecisionClass precisionClass,
+                                 llvm::StringRef text);
+  bool isInKeptScope(mlir::Operation *op) const;
+
   mlir::Type low;
   RuleTable rules;
+  std::vector<llvm::Regex> keptScopes;
   bool mixedResults = true;
   llvm::MapVector<mlir::OperationName, PrecisionClass> overrides;
   /// By op name: the row, or null if there is none.
   llvm::DenseMap<mlir::OperationName, const OpRule *> ruleCache;
 };
+
+/// What a user may call the place of `op` by: its name, the files, lines and
+/// names of its location, and its function.
+std::string describePlace(mlir::Operation *op);
 
 /// True if `op` makes a constant: a constant-like op, or the one that its
 /// dialect's table names. The value is in `*value` then.

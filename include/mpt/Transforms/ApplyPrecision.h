@@ -29,13 +29,11 @@ struct AppliedPrecision {
 };
 
 /// Sets element types and inserts one shared cast per value and direction,
-/// behind the value's definition; converts constants at compile time if
-/// `foldConstants`. Casts that autocast made before and nobody needs now go
+/// behind the value's definition; converts constants at compile time. Casts that autocast made before and nobody needs now go
 /// away; others are not touched. Fails, with an error and before any change, if
 /// a cast is needed whose spelling no rule table has.
 llvm::FailureOr<AppliedPrecision> applyPrecision(const PrecisionPlan &plan,
-                                                 const PrecisionPolicy &policy,
-                                                 bool foldConstants);
+                                                 const PrecisionPolicy &policy);
 
 } // namespace mpt
 

@@ -84,6 +84,9 @@ class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
     ListOption<"clear", "clear", "std::string", "Ops that follow their neighbours">,
     ListOption<"stable", "stable", "std::string",
                "Ops with low-precision storage and f32 inside">,
+    ListOption<"keep", "keep", "std::string",
+               "Regular expressions: ops stay f32 whose location (file:line, name) "
+               "or function (@name) matches">,
     Option<"mixedResults", "mixed-results", "bool", "true",
            "Let a product of low operands return f32 where only f32 is read, and "
            "sums in f32 read low operands, where the dialect permits">];
