@@ -345,6 +345,20 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
       record.source = RuleSource::List;
     }
   }
+  if (isInKeptScope(op)) {
+    record.kept = true;
+    record.source = RuleSource::List;
+  }
+  if (auto attribute = op->getAttrOfType<StringAttr>(kPrecisionAttr)) {
+    if (attribute.getValue() == "f32") {
+      record.kept = true;
+      record.source = RuleSource::Attribute;
+    } else if (attribute.getValue() == "low" &&
+               record.source != RuleSource::Unlisted) {
+      record.precisionClass = PrecisionClass::Allow;
+      record.source = RuleSource::Attribute;
+    }
+  }
   // What is f32 inside and in its results reads either type at no cost.
   if (record.hasElementRegion && !record.rule &&
       record.precisionClass == PrecisionClass::Deny) {
@@ -359,20 +373,6 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     record.readsAny &= record.isCast(op);
     if (record.results == ResultForm::Wide || (readAny && !record.readsAny))
       record.results = ResultForm::Same;
-  }
-  if (isInKeptScope(op)) {
-    record.kept = true;
-    record.source = RuleSource::List;
-  }
-  if (auto attribute = op->getAttrOfType<StringAttr>(kPrecisionAttr)) {
-    if (attribute.getValue() == "f32") {
-      record.kept = true;
-      record.source = RuleSource::Attribute;
-    } else if (attribute.getValue() == "low" &&
-               record.source != RuleSource::Unlisted) {
-      record.precisionClass = PrecisionClass::Allow;
-      record.source = RuleSource::Attribute;
-    }
   }
   return record;
 }

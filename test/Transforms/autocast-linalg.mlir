@@ -217,3 +217,29 @@ func.func @captured(%x: !x, %w: !x, %acc: !x) -> !x {
   %y = linalg.matmul ins(%g, %w : !x, !x) outs(%acc : !x) -> !x
   return %y : !x
 }
+
+// What the user says of an op counts more than what its region holds.
+// CHECK-LABEL: func.func @told(
+// CHECK: %[[M:.*]] = linalg.matmul
+// CHECK: %[[L:.*]] = arith.truncf %[[M]] {mpt.autocast} : tensor<4x4xf32> to tensor<4x4xf16>
+// CHECK: %[[G:.*]] = linalg.generic {{.*}} ins(%[[L]] : tensor<4x4xf16>) outs(%{{.*}} : tensor<4x4xf16>) attrs = {mpt.precision = "low"}
+// CHECK: math.exp %{{.*}} : f32
+// CHECK: linalg.generic {{.*}} ins(%[[G]] : tensor<4x4xf16>) outs(%{{.*}} : tensor<4x4xf32>) attrs = {mpt.precision = "f32"}
+func.func @told(%x: !x, %w: !x, %acc: !x) -> !x {
+  %e = tensor.empty() : !x
+  %m = linalg.matmul ins(%x, %w : !x, !x) outs(%acc : !x) -> !x
+  %g = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m : !x) outs(%e : !x) attrs = {mpt.precision = "low"} {
+  ^bb0(%p: f32, %o: f32):
+    %t = math.exp %p : f32
+    linalg.yield %t : f32
+  } -> !x
+  %h = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%g : !x) outs(%e : !x) attrs = {mpt.precision = "f32"} {
+  ^bb0(%p: f32, %o: f32):
+    %t = math.tanh %p : f32
+    linalg.yield %t : f32
+  } -> !x
+  %y = linalg.matmul ins(%h, %w : !x, !x) outs(%acc : !x) -> !x
+  return %y : !x
+}
