@@ -8,6 +8,8 @@
 
 #include "mpt/Analysis/PrecisionGraph.h"
 
+#include "PrecisionClusters.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
@@ -173,6 +175,7 @@ uint32_t PrecisionGraphBuilder::indexOf(Value value) {
     node.value = value;
     node.isLow = isLow(value.getType());
     node.elements = types.getNumElements(value.getType());
+    node.isList = types.isList(value.getType());
     node.loopDepth = getLoopDepth(value.getParentRegion());
     found = graph.values.size();
     graph.values.push_back(node);
@@ -242,7 +245,12 @@ WalkResult PrecisionGraphBuilder::visit(Operation *op) {
     joinBranches(op);
   if (record.source == RuleSource::Unlisted)
     visitBarrier(op);
-  if (record.precisionClass == PrecisionClass::Fixed || calls ||
+  // What a list holds is known from its handle's type, or the list stays as it is.
+  auto isOpen = [&](Type type) { return types.isOpenList(type); };
+  const bool tied = record.isList() && llvm::none_of(op->getOperandTypes(), isOpen) &&
+                    llvm::none_of(op->getResultTypes(), isOpen);
+  if ((record.isList() ? !tied : record.precisionClass == PrecisionClass::Fixed) ||
+      calls ||
       (op->getNumRegions() != 0 && !ownsRegions) ||
       (combines && record.precisionClass != PrecisionClass::Deny &&
        !isConvertible(op)))
@@ -286,7 +294,8 @@ void PrecisionGraphBuilder::visitCast(Operation *op, const OpRecord &record) {
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
   // Not every cast may read what is as wide as its result (arith.truncf).
   if (isCandidate(from)) {
-    if (record.rule && !record.readsAny)
+    // Grappler leaves the type that a user's cast reads.
+    if (likeGrappler || (record.rule && !record.readsAny))
       addUse(op->getOpOperand(0), kNone);
     else
       graph.values[indexOf(op->getOperand(0))].readAny = true;
@@ -298,8 +307,10 @@ void PrecisionGraphBuilder::visitCast(Operation *op, const OpRecord &record) {
   // Where an operand or attribute names the type too, the cast stays.
   const DialectSpelling *spelling =
       policy.getRules().getSpelling(op->getName().getDialectNamespace());
-  if (!isa<FloatType>(getElementTypeOrSelf(from)) && !types.getFloat(from) &&
-      !node.isLow && !(spelling && spelling->namesType()))
+  const bool fromOther =
+      !isa<FloatType>(getElementTypeOrSelf(from)) && !types.getFloat(from);
+  if ((fromOther || likeGrappler) && !node.isLow &&
+      !(spelling && spelling->namesType()))
     node.producer = Producer::Cast;
   else if (isLow(from) && !node.isLow)
     node.lowSource = op->getOperand(0);
@@ -349,6 +360,8 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
                       policy.getRules().preservesReturned(
                           op->getName().getDialectNamespace()) &&
                       isReturned(op));
+  vertex.recurrent = record.rule && record.rule->recurrent;
+  vertex.readsVariable = policy.readsVariable(op);
   bool takesPart = false;
   auto look = [&](Type type, Port port) {
     if (port == Port::Fixed || port == Port::Any || !isCandidate(type))
@@ -702,6 +715,7 @@ void PrecisionGraphBuilder::build(Operation *root) {
   root->walk<WalkOrder::PreOrder>([&](Operation *op) { return visit(op); });
   finishJoins();
   index();
+  graph.clusters = findClusters(graph);
 }
 
 PrecisionGraph::PrecisionGraph(Operation *root, PrecisionPolicy &policy,

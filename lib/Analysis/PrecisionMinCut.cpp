@@ -40,6 +40,7 @@ private:
 
   std::vector<uint32_t> findLow();
   void findFree(ArrayRef<uint32_t> low);
+  void freeClusters(std::vector<bool> &free);
   void addValue(uint32_t value);
   /// `to` must be low where `from` is.
   void require(Label from, Label to) { pay(from, to, MinCut::kInfinite); }
@@ -106,19 +107,44 @@ void MinCutPlanner::findFree(ArrayRef<uint32_t> low) {
   }
   std::vector<bool> touched =
       rules.reach(roots, true, true, [&](uint32_t v, uint32_t neighbour) {
-        if (free[v] || !mayBeLow(v) || !rules.is(v, PrecisionClass::Clear))
+        if (free[v] || !mayBeLow(v) || !rules.is(v, PrecisionClass::Clear) ||
+            graph.getVertices()[v].readsVariable)
           return false;
         ifLow[v] = {true, PrecisionReason::Neighbour, neighbour};
         return true;
       });
+  for (uint32_t v = 0; v < count; ++v)
+    free[v] = !plan.isLow(v) && (free[v] || touched[v]);
+  freeClusters(free);
   for (uint32_t v = 0; v < count; ++v) {
     if (plan.isLow(v))
       continue;
-    if (free[v] || touched[v])
+    if (free[v])
       node[v] = cut.addNode();
     else if (rules.is(v, PrecisionClass::Clear) &&
              plan[v].reason == PrecisionReason::NotBetween)
       plan[v].reason = PrecisionReason::NoLowNeighbour;
+  }
+}
+
+/// All members of a cluster are free or low, or none is free.
+void MinCutPlanner::freeClusters(std::vector<bool> &free) {
+  for (const PrecisionGraph::Cluster &cluster : graph.getClusters()) {
+    auto mayBeLow = [&](uint32_t v) { return free[v] || plan.isLow(v); };
+    // What makes a list is on no list of its own; it follows.
+    const bool can =
+        cluster.isList
+            ? llvm::any_of(cluster.members, mayBeLow) &&
+                  llvm::none_of(cluster.members,
+                                [&](uint32_t v) { return rules.isBarred(v); })
+            : !cluster.escapes && llvm::all_of(cluster.members, mayBeLow);
+    for (uint32_t v : cluster.members) {
+      if (can && !mayBeLow(v))
+        ifLow[v] = {true, PrecisionReason::ListInLow, kNone};
+      if (!can && free[v])
+        plan[v].reason = PrecisionReason::LoopInF32;
+      free[v] = can && !plan.isLow(v);
+    }
   }
 }
 
@@ -220,9 +246,16 @@ void MinCutPlanner::run() {
   if (low.empty())
     return;
   rules.spreadDeny();
+  rules.denyClusters();
   findFree(low);
   for (uint32_t value = 0; value < graph.getValues().size(); ++value)
     addValue(value);
+  for (const PrecisionGraph::Cluster &cluster : graph.getClusters())
+    for (size_t i = 1; i < cluster.members.size(); ++i) {
+      Label one = getLabel(cluster.members[i - 1]), other = getLabel(cluster.members[i]);
+      require(one, other);
+      require(other, one);
+    }
   cut.solve();
   for (uint32_t v = 0; v < count; ++v) {
     if (node[v] == kNone)

@@ -36,6 +36,8 @@ void mpt::planPaint(const PrecisionGraph &graph, PrecisionRules &rules,
     return;
 
   rules.spreadDeny();
+  rules.denyClusters();
+  rules.allowClusters();
 
   std::vector<uint32_t> from(count, PrecisionGraph::kNone);
   std::vector<bool> down =
@@ -69,7 +71,7 @@ void mpt::planPaint(const PrecisionGraph &graph, PrecisionRules &rules,
   std::vector<bool> touched =
       rules.reach(getLow(), true, true, [&](uint32_t v, uint32_t neighbour) {
         if (plan.isLow(v) || rules.isDenied(v) || rules.isBarred(v) ||
-            !rules.is(v, PrecisionClass::Clear))
+            !rules.is(v, PrecisionClass::Clear) || graph.getVertices()[v].readsVariable)
           return false;
         from[v] = neighbour;
         return true;
@@ -83,4 +85,7 @@ void mpt::planPaint(const PrecisionGraph &graph, PrecisionRules &rules,
              plan[v].reason == PrecisionReason::NotBetween)
       plan[v].reason = PrecisionReason::NoLowNeighbour;
   }
+  rules.denyClusters();
+  rules.allowClusters();
+  rules.matchRecurrent();
 }

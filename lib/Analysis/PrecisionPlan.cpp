@@ -32,6 +32,9 @@ const ReasonText reasonTexts[] = {
     {PrecisionReason::Between, "between", "between ops in low precision"},
     {PrecisionReason::Follows, "follows", "follows an op in low precision"},
     {PrecisionReason::Neighbour, "neighbour", "next to an op in low precision"},
+    {PrecisionReason::ListInLow, "list-in-low",
+     "works on a list with an op in low precision"},
+    {PrecisionReason::LoopInLow, "loop-in-low", "what reads it is in low precision"},
     {PrecisionReason::Denied, "denied", "on the deny list"},
     {PrecisionReason::BehindDenied, "behind-denied", "computed from a denied op"},
     {PrecisionReason::Kept, "kept", "kept as it is"},
@@ -42,6 +45,9 @@ const ReasonText reasonTexts[] = {
     {PrecisionReason::NoLowNeighbour, "no-low-neighbour",
      "no neighbour is in low precision"},
     {PrecisionReason::FewerCasts, "fewer-casts", "f32 needs fewer bytes of casts"},
+    {PrecisionReason::ListInF32, "list-in-f32",
+     "works on a list that an op in f32 or one out of sight works on"},
+    {PrecisionReason::LoopInF32, "loop-in-f32", "goes round a loop in f32"},
 };
 const ReasonText &findText(PrecisionReason reason) {
   return *llvm::find_if(reasonTexts, [&](const ReasonText &text) {

@@ -41,6 +41,12 @@ public:
                           Enter enter);
   /// Rule 2: finds what deny reaches.
   void spreadDeny();
+  /// Clusters of lists: if a member is denied or the list is worked on elsewhere,
+  /// all members are; else, if one is low, all are.
+  void denyClusters();
+  void allowClusters();
+  /// What goes round a loop is low if all that reads it is, else nothing of it.
+  void matchRecurrent();
 
 private:
   void bar(uint32_t vertex, PrecisionReason reason) {

@@ -8,7 +8,9 @@
 
 #include "mpt/Policy/ElementTypes.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -51,6 +53,23 @@ static std::optional<SpelledTensor> splitSpelled(OpaqueType type) {
                        data.drop_front(end), data.slice(open + 1, close)};
 }
 
+constexpr StringLiteral kHandle = "variant";
+
+/// The tensor type in `variant<tensor<..>>`, a handle to a list; null if `type`
+/// is nothing like it.
+static TensorType getListElement(OpaqueType type) {
+  StringRef data = type.getTypeData();
+  if (!data.consume_front(kHandle) || !data.consume_front("<") ||
+      !data.consume_back(">"))
+    return {};
+  // What is no type at all is none of ours to report.
+  ScopedDiagnosticHandler silent(type.getContext(), [](Diagnostic &) {});
+  return dyn_cast_or_null<TensorType>(parseType(data, type.getContext()));
+}
+
+/// True if `type` says nothing of the list.
+static bool isOpenHandle(OpaqueType type) { return type.getTypeData() == kHandle; }
+
 static uint64_t countElements(ArrayRef<int64_t> shape) {
   uint64_t count = 1;
   for (int64_t size : shape) {
@@ -70,6 +89,15 @@ const ElementTypes::Info &ElementTypes::lookup(Type type) {
   Info &info = entry->second;
   if (isa<RankedTensorType, UnrankedTensorType, VectorType>(type)) {
     auto shaped = cast<ShapedType>(type);
+    if (auto handle = dyn_cast<OpaqueType>(shaped.getElementType())) {
+      if (TensorType element = getListElement(handle)) {
+        info.element = dyn_cast<FloatType>(element.getElementType());
+        info.list = info.element ? List::Known : List::None;
+      } else if (isOpenHandle(handle)) {
+        info.list = List::Open;
+      }
+      return info;
+    }
     info.element = dyn_cast<FloatType>(shaped.getElementType());
     info.elements = shaped.hasRank() ? countElements(shaped.getShape()) : 1;
   } else if (auto opaque = dyn_cast<OpaqueType>(type)) {
@@ -91,10 +119,17 @@ const ElementTypes::Info &ElementTypes::lookup(Type type) {
 
 Type ElementTypes::clone(Type type, Type element) {
   if (auto shaped = dyn_cast<ShapedType>(type)) {
-    if (isa<RankedTensorType, UnrankedTensorType, VectorType>(type) &&
-        isa<FloatType>(shaped.getElementType()))
+    if (!isa<RankedTensorType, UnrankedTensorType, VectorType>(type))
+      return {};
+    if (isa<FloatType>(shaped.getElementType()))
       return shaped.clone(element);
-    return {};
+    auto handle = dyn_cast<OpaqueType>(shaped.getElementType());
+    TensorType held = handle ? getListElement(handle) : TensorType();
+    if (!held || !isa<FloatType>(held.getElementType()))
+      return {};
+    std::string text;
+    llvm::raw_string_ostream(text) << kHandle << "<" << held.clone(element) << ">";
+    return shaped.clone(OpaqueType::get(handle.getDialectNamespace(), text));
   }
   auto opaque = dyn_cast<OpaqueType>(type);
   std::optional<SpelledTensor> tensor;

@@ -74,7 +74,7 @@ bool OpRecord::canClone(Operation *op) const {
 }
 
 Port OpRecord::getOperandPort(Operation *op, unsigned index) const {
-  if (precisionClass == PrecisionClass::Fixed)
+  if (precisionClass == PrecisionClass::Fixed && !isList())
     return Port::Fixed;
   if (rule) {
     if (llvm::is_contained(rule->f32Operands, index))
@@ -93,7 +93,7 @@ Port OpRecord::getOperandPort(Operation *op, unsigned index) const {
 }
 
 Port OpRecord::getResultPort(Operation *op, unsigned index) const {
-  if (precisionClass == PrecisionClass::Fixed)
+  if (precisionClass == PrecisionClass::Fixed && !isList())
     return Port::Fixed;
   if (rule) {
     if (llvm::is_contained(rule->f32Results, index))
@@ -114,7 +114,7 @@ LogicalResult PrecisionPolicy::add(Location loc, PrecisionClass precisionClass,
                                    ArrayRef<std::string> names) {
   MLIRContext *context = loc.getContext();
   for (const std::string &name : names) {
-    rules.addBuiltin(StringRef(name).split('.').first);
+    (void)rules.addBuiltin(StringRef(name).split('.').first);
     if (StringRef(name).contains('*')) {
       if (failed(addPattern(loc, precisionClass, name)))
         return failure();
@@ -213,7 +213,7 @@ bool PrecisionPolicy::isInKeptScope(Operation *op) const {
 const OpRule *PrecisionPolicy::findRule(OperationName name) {
   auto [entry, isNew] = ruleCache.try_emplace(name, nullptr);
   if (isNew) {
-    rules.addBuiltin(name.getDialectNamespace());
+    (void)rules.addBuiltin(name.getDialectNamespace());
     entry->second = rules.lookup(name.getStringRef());
   }
   return entry->second;
@@ -345,6 +345,10 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
       record.source = RuleSource::List;
     }
   }
+  if (rules.keeps(op)) {
+    record.kept = true;
+    record.source = RuleSource::Attribute;
+  }
   if (isInKeptScope(op)) {
     record.kept = true;
     record.source = RuleSource::List;
@@ -375,6 +379,24 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
       record.results = ResultForm::Same;
   }
   return record;
+}
+
+bool PrecisionPolicy::readsVariable(Operation *op) {
+  auto getRole = [&](Operation *each) {
+    const OpRule *rule = each ? findRule(each->getName()) : nullptr;
+    return rule ? rule->variable : VariableRole::None;
+  };
+  auto getMaker = [](Operation *each) {
+    return each->getNumOperands() == 0 ? nullptr : each->getOperand(0).getDefiningOp();
+  };
+  VariableRole role = getRole(op);
+  // As many loops around each other as anyone writes.
+  for (unsigned depth = 0; op && role == VariableRole::Pass && depth < 16; ++depth) {
+    op = getMaker(op);
+    role = getRole(op);
+  }
+  return op && role == VariableRole::Read &&
+         getRole(getMaker(op)) == VariableRole::Source;
 }
 
 bool mpt::isConstant(Operation *op, const RuleTable &rules, ElementsAttr *value) {

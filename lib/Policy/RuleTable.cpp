@@ -8,11 +8,13 @@
 
 #include "mpt/Policy/RuleTable.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -36,20 +38,25 @@ struct CombinerText : ClassText {
 };
 struct RowText : ClassText {
   std::vector<std::string> ops;
-  std::string typing, region, ifNonPositive, sign;
+  std::string typing, region, ifNonPositive, sign, variable, lowName;
   std::vector<unsigned> f32Operands, f32Results, absentOperands;
   std::vector<std::string> elementAttributes;
   std::vector<CombinerText> combiners;
   std::vector<std::string> callees;
-  bool pure = true, clone = false, cast = false, contraction = false;
+  bool pure = true, clone = false, cast = false, contraction = false, list = false,
+       recurrent = false;
 };
 struct OpText {
   std::string op, up, attributes, value, form;
+};
+struct AttributeText {
+  std::string attribute, contains;
 };
 struct TableText {
   std::string dialect, extends, policy;
   OpText cast, constant;
   bool preserveReturned = false;
+  std::vector<AttributeText> keepIf;
   std::vector<RowText> rules;
 };
 
@@ -57,6 +64,7 @@ struct TableText {
 
 LLVM_YAML_IS_SEQUENCE_VECTOR(CombinerText)
 LLVM_YAML_IS_SEQUENCE_VECTOR(RowText)
+LLVM_YAML_IS_SEQUENCE_VECTOR(AttributeText)
 LLVM_YAML_IS_DOCUMENT_LIST_VECTOR(TableText)
 
 /// One of `choices`, or an error of the text.
@@ -107,6 +115,10 @@ struct llvm::yaml::MappingTraits<RowText> {
     io.mapOptional("clone", text.clone, false);
     io.mapOptional("cast", text.cast, false);
     io.mapOptional("contraction", text.contraction, false);
+    io.mapOptional("list", text.list, false);
+    io.mapOptional("recurrent", text.recurrent, false);
+    mapChoice(io, "variable", text.variable, {"source", "read", "pass"});
+    io.mapOptional("low-name", text.lowName);
   }
 };
 
@@ -122,6 +134,14 @@ struct llvm::yaml::MappingTraits<OpText> {
 };
 
 template <>
+struct llvm::yaml::MappingTraits<AttributeText> {
+  static void mapping(IO &io, AttributeText &text) {
+    io.mapRequired("attribute", text.attribute);
+    io.mapRequired("contains", text.contains);
+  }
+};
+
+template <>
 struct llvm::yaml::MappingTraits<TableText> {
   static void mapping(IO &io, TableText &text) {
     io.mapRequired("dialect", text.dialect);
@@ -130,6 +150,7 @@ struct llvm::yaml::MappingTraits<TableText> {
     io.mapOptional("cast", text.cast);
     io.mapOptional("constant", text.constant);
     io.mapOptional("preserve-returned", text.preserveReturned, false);
+    io.mapOptional("keep-if", text.keepIf);
     io.mapOptional("rules", text.rules);
   }
 };
@@ -165,6 +186,13 @@ ResultForm readResults(StringRef word, ResultForm inherited) {
 
 bool readReads(StringRef word, bool inherited) {
   return word.empty() ? inherited : word == "any";
+}
+
+/// `op` with its dialect: names with a dot have it already.
+std::string qualify(StringRef op, StringRef dialect) {
+  if (op.empty() || op.contains('.'))
+    return op.str();
+  return (dialect + "." + op).str();
 }
 
 OpRule makeRule(const RowText &text, StringRef name, StringRef dialect,
@@ -208,6 +236,15 @@ OpRule makeRule(const RowText &text, StringRef name, StringRef dialect,
   rule.clone = text.clone;
   rule.cast = text.cast;
   rule.contraction = text.contraction;
+  rule.list = text.list;
+  rule.recurrent = text.recurrent;
+  rule.variable = llvm::StringSwitch<VariableRole>(text.variable)
+                      .Case("source", VariableRole::Source)
+                      .Case("read", VariableRole::Read)
+                      .Case("pass", VariableRole::Pass)
+                      .Default(VariableRole::None);
+  if (!text.lowName.empty())
+    rule.lowName = qualify(text.lowName, dialect);
   rule.source = source;
   return rule;
 }
@@ -242,13 +279,6 @@ static FailureOr<std::vector<TableText>> readText(Location loc, StringRef yaml,
   return tables;
 }
 
-/// `op` with its dialect: names with a dot have it already.
-static std::string qualify(StringRef op, StringRef dialect) {
-  if (op.empty() || op.contains('.'))
-    return op.str();
-  return (dialect + "." + op).str();
-}
-
 static const Builtin *findBuiltin(StringRef dialect) {
   auto found = llvm::find_if(
       builtins, [&](const Builtin &each) { return each.dialect == dialect; });
@@ -276,6 +306,12 @@ LogicalResult RuleTable::addText(Location loc, StringRef yaml, StringRef source)
       entry.spelling.constantOp = qualify(table.constant.op, dialect);
       entry.spelling.constantValue = table.constant.value;
     }
+    for (const AttributeText &each : table.keepIf) {
+      std::pair<std::string, std::string> condition(each.attribute, each.contains);
+      if (!llvm::is_contained(entry.keepIf, condition))
+        entry.keepIf.push_back(std::move(condition));
+      anyKeepIf = true;
+    }
     for (const RowText &row : table.rules)
       for (const std::string &name : row.ops) {
         rows.push_back(makeRule(row, name, dialect, origin));
@@ -283,8 +319,16 @@ LogicalResult RuleTable::addText(Location loc, StringRef yaml, StringRef source)
       }
   };
   for (const TableText &table : *tables) {
+    llvm::StringSet<> listed;
+    for (const RowText &row : table.rules)
+      for (const std::string &name : row.ops)
+        if (!listed.insert(name).second)
+          return mlir::emitError(loc)
+                 << source << ": '" << table.dialect << "." << name
+                 << "' is in two rows of one table; keep one of them";
     // The user's rows are added to the built-in ones, not put in their place.
-    addBuiltin(table.dialect);
+    if (failed(addBuiltin(table.dialect)))
+      return failure();
     if (!table.extends.empty()) {
       const Builtin *base = findBuiltin(table.extends);
       if (!base)
@@ -315,15 +359,14 @@ LogicalResult RuleTable::addText(Location loc, StringRef yaml, StringRef source)
   return success();
 }
 
-void RuleTable::addBuiltin(StringRef dialect) {
+LogicalResult RuleTable::addBuiltin(StringRef dialect) {
   if (!loaded.try_emplace(dialect, true).second)
-    return;
-  // Built-in tables are read by a test, so that they have no errors.
-  if (const Builtin *builtin = findBuiltin(dialect)) {
-    MLIRContext context(MLIRContext::Threading::DISABLED);
-    (void)addText(UnknownLoc::get(&context), builtin->text,
-                  (dialect + ".yaml").str());
-  }
+    return success();
+  const Builtin *builtin = findBuiltin(dialect);
+  if (!builtin)
+    return success();
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  return addText(UnknownLoc::get(&context), builtin->text, (dialect + ".yaml").str());
 }
 
 LogicalResult RuleTable::addFile(Location loc, StringRef path) {
@@ -348,6 +391,18 @@ const DialectSpelling *RuleTable::getSpelling(StringRef dialect) const {
   return found == dialects.end() || found->second.spelling.castOp.empty()
              ? nullptr
              : &found->second.spelling;
+}
+
+bool RuleTable::keeps(Operation *op) const {
+  if (!anyKeepIf)
+    return false;
+  auto found = dialects.find(op->getName().getDialectNamespace());
+  if (found == dialects.end())
+    return false;
+  return llvm::any_of(found->second.keepIf, [&](const auto &each) {
+    auto attribute = op->getAttrOfType<StringAttr>(each.first);
+    return attribute && attribute.getValue().contains_insensitive(each.second);
+  });
 }
 
 bool RuleTable::preservesReturned(StringRef dialect) const {
@@ -414,6 +469,15 @@ static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name)
     os << ", cast: true";
   if (rule.contraction)
     os << ", contraction: true";
+  if (rule.list)
+    os << ", list: true";
+  if (rule.recurrent)
+    os << ", recurrent: true";
+  const StringRef roles[] = {"", "source", "read", "pass"};
+  if (rule.variable != VariableRole::None)
+    os << ", variable: " << roles[size_t(rule.variable)];
+  if (!rule.lowName.empty())
+    os << ", low-name: " << rule.lowName;
   os << "} # " << rule.source << "\n";
 }
 
@@ -439,6 +503,12 @@ void RuleTable::print(llvm::raw_ostream &os) const {
         if (!spelling->constantOp.empty())
           os << "constant: {op: " << spelling->constantOp
              << ", value: " << spelling->constantValue << "}\n";
+      }
+      auto found = dialects.find(prefix);
+      if (found != dialects.end() && !found->second.keepIf.empty()) {
+        os << "keep-if:\n";
+        for (const auto &[attribute, text] : found->second.keepIf)
+          os << "- {attribute: " << attribute << ", contains: \"" << text << "\"}\n";
       }
       os << "rules:\n";
       dialect = prefix;

@@ -31,8 +31,10 @@ struct CastMaker {
 
 class Applier {
 public:
-  Applier(const PrecisionPlan &plan, const PrecisionPolicy &policy)
-      : plan(plan), graph(plan.getGraph()), policy(policy), low(policy.getLowType()) {}
+  Applier(const PrecisionPlan &plan, const PrecisionPolicy &policy,
+          ApplyPrecisionOptions options)
+      : plan(plan), graph(plan.getGraph()), policy(policy),
+        low(policy.getLowType()), options(options) {}
 
   FailureOr<AppliedPrecision> run();
 
@@ -60,11 +62,20 @@ private:
   Value getLowConstant(Value value);
   Value convertConstant(Operation *op);
   void eraseDead();
+  void rename();
+  void emulate();
+  /// Low by the plan, but f32 between casts. Not what has regions.
+  bool isEmulated(uint32_t v) const {
+    return options.emulate && v != PrecisionGraph::kNone && plan.isLow(v) &&
+           !graph.getVertices()[v].pinned && !graph.getVertices()[v].isJoin &&
+           graph.getVertices()[v].op->getNumRegions() == 0;
+  }
 
   const PrecisionPlan &plan;
   const PrecisionGraph &graph;
   const PrecisionPolicy &policy;
   Type low;
+  ApplyPrecisionOptions options;
   AppliedPrecision applied;
   std::vector<Rewrite> rewrites;
   std::vector<bool> isLow;
@@ -149,7 +160,8 @@ void Applier::setTypes() {
     const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
     if (!plan.isLow(v) || vertex.pinned || vertex.isJoin)
       continue;
-    convertAttributes(vertex.op);
+    if (!isEmulated(v))
+      convertAttributes(vertex.op);
     if (isa<ElementRegionOpInterface>(vertex.op))
       elementOps.insert(vertex.op);
     else if (vertex.op->getNumRegions() != 0)
@@ -349,7 +361,7 @@ Value Applier::getAs(const Rewrite &rewrite) {
       builder, node.value.getLoc(),
       findMaker(node.value, rewrite.operand->getOwner())->spelling,
       ElementTypes::clone(node.value.getType(), element), node.value,
-      !rewrite.wantsLow);
+      !rewrite.wantsLow, /*isOwn=*/!options.emulate);
   ++(rewrite.wantsLow ? applied.castsDown : applied.castsUp);
   return cast;
 }
@@ -366,6 +378,71 @@ void Applier::eraseDead() {
         if (lowConstants.contains(operand))
           maybeDead.insert(made);
     op->erase();
+  }
+}
+
+/// Ops called otherwise in low precision. Last, since it makes new ops of those
+/// that the graph knows.
+void Applier::rename() {
+  for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
+    const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
+    if (!plan.isLow(v) || vertex.pinned || vertex.isJoin || isEmulated(v) ||
+        vertex.op->isRegistered())
+      continue;
+    const OpRule *rule = policy.getRules().lookup(vertex.op->getName().getStringRef());
+    if (!rule || rule->lowName.empty() || vertex.op->getNumRegions() != 0)
+      continue;
+    OpBuilder builder(vertex.op);
+    OperationState state(vertex.op->getLoc(), rule->lowName, vertex.op->getOperands(),
+                         vertex.op->getResultTypes(),
+                         vertex.op->getAttrDictionary().getValue(),
+                         vertex.op->getSuccessors());
+    vertex.op->replaceAllUsesWith(builder.create(state));
+    vertex.op->erase();
+  }
+}
+
+/// Low ops become f32 between casts: each operand up, each result down. Here a
+/// cast is what the program means, and none of those that may be folded.
+void Applier::emulate() {
+  OpBuilder builder(low.getContext());
+  auto cast = [&](Value value, Type element, Operation *op) {
+    ++(element == low ? applied.castsDown : applied.castsUp);
+    return castBuilder.make(builder, op->getLoc(), findMaker(value, op)->spelling,
+                            ElementTypes::clone(value.getType(), element), value,
+                            element != low, /*isOwn=*/false);
+  };
+  Type f32 = Float32Type::get(low.getContext());
+  for (uint32_t value = 0; value < graph.getValues().size(); ++value) {
+    Value list = graph.getValues()[value].value;
+    if (graph.getValues()[value].isList && isLow[value])
+      list.setType(ElementTypes::clone(list.getType(), f32));
+  }
+  for (const Rewrite &rewrite : rewrites) {
+    Operation *op = rewrite.operand->getOwner();
+    if (!isEmulated(graph.getVertex(op)) || !rewrite.wantsLow ||
+        graph.getValues()[rewrite.value].isList)
+      continue;
+    builder.setInsertionPoint(op);
+    rewrite.operand->set(cast(rewrite.operand->get(), f32, op));
+  }
+  for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
+    if (!isEmulated(v))
+      continue;
+    Operation *op = graph.getVertices()[v].op;
+    // So that it is not done again.
+    op->setAttr(kPrecisionAttr, builder.getStringAttr("f32"));
+    builder.setInsertionPointAfter(op);
+    for (uint32_t value : graph.getProduced(v)) {
+      Value result = graph.getValues()[value].value;
+      if (!isLow[value] || graph.getValues()[value].isList)
+        continue;
+      result.setType(ElementTypes::clone(result.getType(), f32));
+      if (result.use_empty())
+        continue;
+      Value rounded = cast(result, low, op);
+      result.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
+    }
   }
 }
 
@@ -397,15 +474,19 @@ FailureOr<AppliedPrecision> Applier::run() {
       rewrite.operand->set(wanted);
   }
   convertElementRegions();
+  if (options.emulate)
+    emulate();
   setFunctionTypes();
   eraseDead();
   applied.castBytes = plan.countCasts().bytes;
+  rename();
   return applied;
 }
 
 } // namespace
 
 FailureOr<AppliedPrecision> mpt::applyPrecision(const PrecisionPlan &plan,
-                                                const PrecisionPolicy &policy) {
-  return Applier(plan, policy).run();
+                                                const PrecisionPolicy &policy,
+                                                ApplyPrecisionOptions options) {
+  return Applier(plan, policy, options).run();
 }

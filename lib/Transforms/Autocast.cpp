@@ -85,7 +85,7 @@ struct AutocastPass : mpt::impl::AutocastPassBase<AutocastPass> {
         remark::passed(graph.getVertices()[v].op->getLoc(),
                        remark::RemarkOpts::name("LowPrecision").category(getArgument()))
             << remark::reason("{0}", describePrecisionReason(plan[v].reason));
-    if (failed(applyPrecision(plan, chosen->policy)))
+    if (failed(applyPrecision(plan, chosen->policy, {emulate})))
       signalPassFailure();
   }
 };

@@ -66,9 +66,10 @@ void CastBuilder::addTorchOperands(OpBuilder &builder, OperationState &state) {
 
 Value CastBuilder::make(OpBuilder &builder, Location loc,
                         const DialectSpelling *spelling, Type type, Value value,
-                        bool widens) {
+                        bool widens, bool isOwn) {
   if (!spelling)
-    return CastOp::create(builder, loc, type, value, builder.getUnitAttr());
+    return CastOp::create(builder, loc, type, value,
+                          isOwn ? builder.getUnitAttr() : UnitAttr());
   StringRef name = widens && !spelling->castUpOp.empty() ? spelling->castUpOp
                                                          : spelling->castOp;
   OperationState state(loc, name);
@@ -82,6 +83,7 @@ Value CastBuilder::make(OpBuilder &builder, Location loc,
     addTorchOperands(builder, state);
   else if (spelling->castForm == "onnx")
     state.addAttribute("to", TypeAttr::get(ElementTypes().getFloat(type)));
-  state.addAttribute(kOwnCastAttr, builder.getUnitAttr());
+  if (isOwn)
+    state.addAttribute(kOwnCastAttr, builder.getUnitAttr());
   return builder.create(state)->getResult(0);
 }

@@ -18,10 +18,11 @@ namespace mpt {
 class CastBuilder {
 public:
   /// Casts `value` to `type`, whose elements are floats, where `builder` stands.
-  /// `spelling` is its dialect's; null stands for `mpt.cast`.
+  /// `spelling` is its dialect's; null stands for `mpt.cast`. Own casts are marked
+  /// as such; others are the program's.
   mlir::Value make(mlir::OpBuilder &builder, mlir::Location loc,
                    const DialectSpelling *spelling, mlir::Type type,
-                   mlir::Value value, bool widens);
+                   mlir::Value value, bool widens, bool isOwn);
 
 private:
   /// The operands behind the tensor of `torch.aten.to.dtype`: constants, made

@@ -39,7 +39,8 @@ struct DumpRulesPass : mpt::impl::DumpRulesPassBase<DumpRulesPass> {
             << dialect << "'; there are " << llvm::join(known, ", ");
         return signalPassFailure();
       }
-      table.addBuiltin(dialect);
+      if (failed(table.addBuiltin(dialect)))
+        return signalPassFailure();
     }
     if ((*dialects).empty())
       module.walk([&](Operation *op) { (void)chosen->policy.lookup(op); });

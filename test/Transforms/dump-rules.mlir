@@ -17,10 +17,13 @@
 // CHECK: dialect: tf
 // CHECK-NEXT: cast: {op: tf.Cast, attributes: "{Truncate = false}"}
 // CHECK: - {ops: ["BiasAddGrad"], class: stable
+// CHECK: - {ops: ["FusedBatchNorm"], class: infer, {{.*}}low-name: tf.FusedBatchNormV2
 // CHECK: - {ops: ["Mean"], class-f16: deny, class-bf16: infer
 // CHECK: cast: {op: torch.aten.to.dtype, form: torch}
 // CHECK: - {ops: ["aten.softmax.int"], class: stable, results: same, reads: same, absent-operands: [2]
 // CHECK: - {ops: ["clamp"], class: clear, results: same, reads: same, element-attributes: [min_val, max_val]
+// TF: keep-if:
+// TF-NEXT: - {attribute: device, contains: "CPU:"}
 // TF: - {ops: ["BiasAddGrad"], class: infer
 // UNKNOWN: error: mpt-dump-rules: no built-in rule table of dialect 'nobody'; there are arith,
 // PRESENT: dialect: func

@@ -48,6 +48,10 @@ public:
     /// Has the low type already.
     bool pinned = false;
     bool contraction = false;
+    /// Takes what its neighbours have, but not from a variable next to it.
+    bool readsVariable = false;
+    /// What reads it goes round a loop: no cast in between.
+    bool recurrent = false;
   };
 
   /// Who makes a value.
@@ -80,6 +84,8 @@ public:
     /// A user's exact widening of this low value, which low readers may read.
     mlir::Value lowSource;
     uint64_t elements = 0;
+    /// A handle to a list, which cannot be cast.
+    bool isList = false;
     /// Loops around the place where it is made.
     uint8_t loopDepth = 0;
   };
@@ -92,6 +98,15 @@ public:
     /// The reader, low or f32, takes the value as it is: no cast is made. It
     /// rounds what is f32 itself.
     bool loose = false;
+  };
+
+  /// Vertices among which no cast can stand: what works on one list by its
+  /// handles, or what goes round a loop with all that reads it.
+  struct Cluster {
+    std::vector<uint32_t> members;
+    /// Also something outside the graph works on it: it must stay f32.
+    bool escapes = false;
+    bool isList = false;
   };
 
   struct Options {
@@ -147,6 +162,9 @@ public:
           visit(use.vertex);
   }
 
+  /// Disjoint.
+  llvm::ArrayRef<Cluster> getClusters() const { return clusters; }
+
   /// Ops that no rule, list or interface knows and that read or make f32
   /// tensors, with their number, in the order of their first appearance.
   const llvm::MapVector<mlir::OperationName, unsigned> &getUnlisted() const {
@@ -170,6 +188,7 @@ private:
   llvm::DenseMap<mlir::Operation *, uint32_t> vertexOf;
   llvm::MapVector<mlir::OperationName, unsigned> unlisted;
   std::vector<mlir::Operation *> ownCasts, specialized, specializedCalls;
+  std::vector<Cluster> clusters;
 };
 
 } // namespace mpt

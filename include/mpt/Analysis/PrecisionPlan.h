@@ -18,7 +18,10 @@
 ///  3. infer and clear vertices on a path between two painted ones are painted;
 ///  4. infer vertices that read a painted one and no denied one are painted, in
 ///     program order;
-///  5. paint spreads through clear vertices both ways.
+///  5. paint spreads through clear vertices both ways;
+///  6. what works on one list has one precision: f32 if a member is denied or the
+///     list is worked on elsewhere, else low if a member is (the former also after
+///     2), and what goes round a loop has that of what reads it.
 ///
 /// `mincut` takes what may be low without harm: allowed vertices, infer and
 /// stable ones between two of them that deny does not reach (rules 2 and 3),
@@ -47,6 +50,8 @@ enum class PrecisionReason : uint8_t {
   Between,
   Follows,
   Neighbour,
+  ListInLow,
+  LoopInLow,
   // f32.
   Denied,
   BehindDenied,
@@ -55,6 +60,8 @@ enum class PrecisionReason : uint8_t {
   NotBetween,
   NoLowNeighbour,
   FewerCasts,
+  ListInF32,
+  LoopInF32,
 };
 /// A stable name ("behind-denied") and a sentence.
 llvm::StringRef stringifyPrecisionReason(PrecisionReason reason);

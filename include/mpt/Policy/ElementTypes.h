@@ -9,7 +9,10 @@
 /// \file
 /// Autocast changes element types of builtin tensors and vectors, and of tensor
 /// types that dialects spell themselves and this process does not know, such as
-/// `!torch.vtensor<[2,3],f32>`. Anything else (scalars, memrefs, tuples,
+/// `!torch.vtensor<[2,3],f32>`. Tensors of handles to lists of tensors, such as
+/// `tensor<!tf_type.variant<tensor<2x3xf32>>>`, count as tensors of what the list
+/// holds, with no elements of their own: a cast can do nothing for them. Anything
+/// else (scalars, memrefs, tuples,
 /// resources) keeps its type.
 ///
 //===----------------------------------------------------------------------===//
@@ -35,13 +38,20 @@ public:
   /// stops at 2^40.
   uint64_t getNumElements(mlir::Type type) { return lookup(type).elements; }
 
+  /// True for a tensor of handles to lists of what getFloat returns.
+  bool isList(mlir::Type type) { return lookup(type).list == List::Known; }
+  /// True for a tensor of handles that do not say to what.
+  bool isOpenList(mlir::Type type) { return lookup(type).list == List::Open; }
+
   /// `type` with elements of `element`; null if it is no tensor of floats.
   static mlir::Type clone(mlir::Type type, mlir::Type element);
 
 private:
+  enum class List : uint8_t { None, Known, Open };
   struct Info {
     mlir::FloatType element;
     uint64_t elements = 0;
+    List list = List::None;
   };
   const Info &lookup(mlir::Type type);
 

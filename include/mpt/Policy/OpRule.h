@@ -68,6 +68,19 @@ enum class ResultSign : uint8_t {
   Product,
 };
 
+/// How an op stands to variables whose storage is read when it runs
+/// (TensorFlow's reference variables). A cast in between would read them at
+/// another time, so paint does not spread to what reads them.
+enum class VariableRole : uint8_t {
+  None,
+  /// Is the variable.
+  Source,
+  /// Reads a variable if that is its first operand.
+  Read,
+  /// Brings what such a reader makes into a loop.
+  Pass,
+};
+
 struct OpRule {
   /// With the dialect: "stablehlo.dot_general".
   std::string name;
@@ -106,6 +119,15 @@ struct OpRule {
   bool pure = true;
   /// Made from constants it is cheaper to compute twice than to cast.
   bool clone = false;
+  /// Takes or makes lists of tensors by handles, which all that uses a list must
+  /// agree on; an op that is on no other list is low if the rest is.
+  bool list = false;
+  /// Its result goes round a loop, without a cast: what reads it agrees with it.
+  bool recurrent = false;
+  VariableRole variable = VariableRole::None;
+  /// What the op is called once it runs low, with the dialect; empty if that is
+  /// its name. For unregistered ops.
+  std::string lowName;
   /// Converts element types: a cast that the user wrote.
   bool cast = false;
   /// Multiplies and accumulates (matmul, convolution).

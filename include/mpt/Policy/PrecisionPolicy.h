@@ -72,6 +72,7 @@ struct OpRecord {
   RegionPolicy getRegionPolicy() const {
     return rule ? rule->region : RegionPolicy::Opaque;
   }
+  bool isList() const { return rule && rule->list; }
   bool canClone(mlir::Operation *op) const;
   /// How operand or result `index` takes part, given that it is a tensor of f32
   /// or of the low type.
@@ -115,6 +116,8 @@ public:
 
   /// The record of `op`. Loads the built-in table of the op's dialect.
   OpRecord lookup(mlir::Operation *op);
+  /// True if `op` reads a variable whose storage changes while the graph runs.
+  bool readsVariable(mlir::Operation *op);
 
 private:
   const OpRule *findRule(mlir::OperationName name);

@@ -18,6 +18,7 @@
 
 #include "mpt/Policy/OpRule.h"
 #include "mlir/IR/Location.h"
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 #include <deque>
@@ -32,12 +33,13 @@ public:
   /// The dialects that have a built-in table, in alphabetical order.
   static llvm::SmallVector<llvm::StringRef> getBuiltinDialects();
   /// Adds the built-in rows of `dialect` unless they are there; no effect if
-  /// there are none.
-  void addBuiltin(llvm::StringRef dialect);
+  /// there are none. Fails if they have an error, which a test excludes.
+  llvm::LogicalResult addBuiltin(llvm::StringRef dialect);
   /// Adds the rows of a file; they replace rows of the same name. Errors, also
   /// those of the text, are emitted with the place in the file.
   llvm::LogicalResult addFile(mlir::Location loc, llvm::StringRef path);
-  /// Adds the rows of `yaml`, whose errors name `source`.
+  /// Adds the rows of `yaml`, whose errors name `source`. An op in two rows of one
+  /// document is an error.
   llvm::LogicalResult addText(mlir::Location loc, llvm::StringRef yaml,
                               llvm::StringRef source);
 
@@ -48,6 +50,9 @@ public:
   void forEachName(llvm::function_ref<void(llvm::StringRef)> visit) const;
   /// How `dialect` spells casts and constants, or null.
   const DialectSpelling *getSpelling(llvm::StringRef dialect) const;
+  /// True if what the table of `op`'s dialect says of attributes (`keep-if`) keeps
+  /// `op` as it is: one on a device that has no fast arithmetic of the low type.
+  bool keeps(mlir::Operation *op) const;
   /// True if an op of `dialect` whose result a public function returns stays as
   /// it is under TensorFlow's paint (Grappler preserves the nodes fetched).
   bool preservesReturned(llvm::StringRef dialect) const;
@@ -59,6 +64,8 @@ private:
   struct Dialect {
     DialectSpelling spelling;
     bool preserveReturned = false;
+    /// Name of a string attribute, and text in it, in any case of letters.
+    llvm::SmallVector<std::pair<std::string, std::string>, 1> keepIf;
   };
   std::string policy;
   std::deque<OpRule> rows;
@@ -66,6 +73,7 @@ private:
   llvm::StringMap<OpRule *> byName;
   llvm::StringMap<Dialect> dialects;
   llvm::StringMap<bool> loaded;
+  bool anyKeepIf = false;
 };
 
 } // namespace mpt

@@ -28,12 +28,23 @@ struct AppliedPrecision {
   uint64_t constants = 0;
 };
 
+struct ApplyPrecisionOptions {
+  /// Low ops compute in f32 between casts that round each operand and result as
+  /// the low type would: the plan's numerics where there is no such arithmetic
+  /// (TensorFlow's auto_mixed_precision_cpu). Lists hold f32; ops with regions
+  /// are low.
+  bool emulate = false;
+};
+
 /// Sets element types and inserts one shared cast per value and direction,
-/// behind the value's definition; converts constants at compile time. Casts that autocast made before and nobody needs now go
-/// away; others are not touched. Fails, with an error and before any change, if
-/// a cast is needed whose spelling no rule table has.
+/// behind the value's definition; converts constants at compile time. Ops that are
+/// called otherwise in low precision are replaced, so that the plan's graph is of no
+/// use afterwards. Casts that autocast made before and nobody needs now go away;
+/// others are not touched. Fails, with an error and before any change, if a cast is
+/// needed whose spelling no rule table has.
 llvm::FailureOr<AppliedPrecision> applyPrecision(const PrecisionPlan &plan,
-                                                 const PrecisionPolicy &policy);
+                                                 const PrecisionPolicy &policy,
+                                                 ApplyPrecisionOptions options = {});
 
 } // namespace mpt
 

@@ -110,6 +110,8 @@ def AutocastPass : PrecisionPass<"mpt-autocast"> {
            "Keep in f32 what reads a constant that the low type cannot hold">,
     Option<"foldConstants", "fold-constants", "bool", "true",
            "Convert constants at compile time, not by casts">,
+    Option<"emulate", "emulate", "bool", "false",
+           "Compute in f32 between casts that round to the low type">,
     Option<"specializeCalls", "specialize-calls", "bool", "false",
            "Let private functions take and return the low type, where all their "
            "calls agree">,

@@ -1,0 +1,66 @@
+//===- ElementTypesTest.cpp - Floats inside types that dialects spell -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Policy/ElementTypes.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/MLIRContext.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+struct Types : ::testing::Test {
+  Types() { context.allowUnregisteredDialects(); }
+  Type parse(StringRef text) { return parseType(text, &context); }
+  Type half(StringRef text) {
+    return ElementTypes::clone(parse(text), Float16Type::get(&context));
+  }
+
+  MLIRContext context{MLIRContext::Threading::DISABLED};
+  ElementTypes types;
+};
+
+TEST_F(Types, ListsCountAsWhatTheyHold) {
+  Type list = parse("tensor<2x!tf_type.variant<tensor<?x3xf32>>>");
+  EXPECT_TRUE(types.isF32(list));
+  EXPECT_TRUE(types.isList(list));
+  EXPECT_EQ(types.getNumElements(list), 0u);
+  EXPECT_EQ(half("tensor<2x!tf_type.variant<tensor<?x3xf32>>>"),
+            parse("tensor<2x!tf_type.variant<tensor<?x3xf16>>>"));
+  EXPECT_EQ(half("tensor<!tf_type.variant<tensor<*xf32>>>"),
+            parse("tensor<!tf_type.variant<tensor<*xf16>>>"));
+}
+
+TEST_F(Types, OtherHandlesAreNoLists) {
+  for (StringRef text :
+       {"tensor<!tf_type.variant<tensor<3xi32>>>",
+        "tensor<!tf_type.variant<tensor<3xf32>, tensor<3xf32>>>",
+        "tensor<!tf_type.variant<tensor<!tf_type.variant<tensor<3xf32>>>>>",
+        "tensor<!tf_type.resource<tensor<3xf32>>>", "tensor<!tf_type.variants>",
+        "tensor<!tf_type.variant<f32>>"}) {
+    Type type = parse(text);
+    ASSERT_TRUE(type) << text.str();
+    EXPECT_FALSE(types.getFloat(type)) << text.str();
+    EXPECT_FALSE(types.isList(type)) << text.str();
+    EXPECT_FALSE(types.isOpenList(type)) << text.str();
+    EXPECT_FALSE(half(text)) << text.str();
+  }
+}
+
+TEST_F(Types, AHandleMaySayNothing) {
+  Type type = parse("tensor<!tf_type.variant>");
+  EXPECT_TRUE(types.isOpenList(type));
+  EXPECT_FALSE(types.isList(type));
+  EXPECT_FALSE(types.getFloat(type));
+  EXPECT_FALSE(half("tensor<!tf_type.variant>"));
+}
+
+} // namespace
