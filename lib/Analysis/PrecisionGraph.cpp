@@ -27,7 +27,7 @@ bool mpt::isOwnCast(Operation *op) {
   if (auto cast = dyn_cast<CastOp>(op))
     return cast.getAutocast();
   return op->getNumOperands() >= 1 && op->getNumResults() == 1 &&
-         op->hasAttr(kOwnCastAttr);
+         op->getDiscardableAttrDictionary().contains(kOwnCastAttr);
 }
 
 /// True if `number` does not become infinite in `low`, nor zero unless it is.

@@ -353,7 +353,8 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     record.kept = true;
     record.source = RuleSource::List;
   }
-  if (auto attribute = op->getAttrOfType<StringAttr>(kPrecisionAttr)) {
+  if (auto attribute = dyn_cast_or_null<StringAttr>(
+          op->getDiscardableAttrDictionary().get(kPrecisionAttr))) {
     if (attribute.getValue() == "f32") {
       record.kept = true;
       record.source = RuleSource::Attribute;

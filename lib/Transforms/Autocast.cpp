@@ -80,7 +80,10 @@ struct AutocastPass : mpt::impl::AutocastPassBase<AutocastPass> {
     }
     if (!summary.empty() && failed(writeSummary(module, plan, chosen->policy.getLowType())))
       return signalPassFailure();
-    for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
+    // Nobody listens, most of the time.
+    const uint32_t remarked =
+        getContext().getRemarkEngine() ? graph.getVertices().size() : 0;
+    for (uint32_t v = 0; v < remarked; ++v)
       if (plan.isLow(v))
         remark::passed(graph.getVertices()[v].op->getLoc(),
                        remark::RemarkOpts::name("LowPrecision").category(getArgument()))
