@@ -1,0 +1,109 @@
+//===- PrecisionGraphBuilder.h - Makes a PrecisionGraph -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The state of the one walk that makes a graph: PrecisionGraph.cpp has the ops,
+/// PrecisionJoins.cpp what loops, conditionals, branches and calls pass on.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_ANALYSIS_PRECISIONGRAPHBUILDER_H
+#define MPT_ANALYSIS_PRECISIONGRAPHBUILDER_H
+
+#include "mpt/Analysis/PrecisionGraph.h"
+#include "mlir/IR/Visitors.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mpt {
+
+class PrecisionGraphBuilder {
+public:
+  PrecisionGraphBuilder(PrecisionGraph &graph, PrecisionPolicy &policy,
+                        PrecisionGraph::Options options)
+      : graph(graph), policy(policy), low(policy.getLowType()),
+        options(options), likeGrappler(options.likeGrappler) {}
+
+  void build(mlir::Operation *root);
+
+private:
+  using Vertex = PrecisionGraph::Vertex;
+  using ValueNode = PrecisionGraph::ValueNode;
+  using Producer = PrecisionGraph::Producer;
+  static constexpr uint32_t kNone = PrecisionGraph::kNone;
+
+  /// True for a tensor of f32 or of the low type.
+  bool isCandidate(mlir::Type type) {
+    mlir::FloatType element = types.getFloat(type);
+    return element && (element.isF32() || element == low);
+  }
+  bool isLow(mlir::Type type) { return types.getFloat(type) == low; }
+
+  /// True for a cast between f32 and the low type that bears MPT's mark.
+  bool isOwn(mlir::Operation *op) {
+    if (!isOwnCast(op) || !policy.lookup(op).isCast(op))
+      return false;
+    mlir::Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+    return isCandidate(from) && isCandidate(to) && isLow(from) != isLow(to);
+  }
+  uint32_t indexOf(mlir::Value value);
+  uint8_t getLoopDepth(mlir::Region *region);
+  mlir::WalkResult visit(mlir::Operation *op);
+  void visitConstant(mlir::Operation *op, mlir::ElementsAttr value);
+  void visitCast(mlir::Operation *op, const OpRecord &record);
+  void visitUniform(mlir::Operation *op, const OpRecord &record);
+  void visitPositional(mlir::Operation *op, const OpRecord &record);
+  bool visitClonable(mlir::Operation *op, const OpRecord &record);
+  void visitBarrier(mlir::Operation *op);
+  bool isConvertible(mlir::Operation *op);
+  bool isReturned(mlir::Operation *op);
+  /// All operands of `op` that no join has keep their type.
+  void fixUses(mlir::Operation *op);
+
+  /// The operand flows into `value`: both are of one variable.
+  void join(mlir::OpOperand &operand, mlir::Value value);
+  void joinRegions(mlir::Operation *op, RegionPolicy region);
+  void joinBranches(mlir::Operation *terminator);
+  void joinCalls(mlir::Operation *root);
+  void finishJoins();
+  void index();
+
+  void addUse(mlir::OpOperand &operand, uint32_t vertex, bool loose = false) {
+    graph.uses.push_back({&operand, indexOf(operand.get()), vertex, loose});
+  }
+  uint32_t addVertex(const Vertex &vertex) {
+    graph.vertices.push_back(vertex);
+    return graph.vertices.size() - 1;
+  }
+  void setProducer(mlir::Value value, uint32_t vertex, bool wide, bool alwaysF32) {
+    ValueNode &node = graph.values[indexOf(value)];
+    node.producer = Producer::Vertex;
+    node.vertex = vertex;
+    node.wide = wide && !node.isLow;
+    node.alwaysF32 = alwaysF32 && !node.isLow;
+  }
+
+  PrecisionGraph &graph;
+  PrecisionPolicy &policy;
+  mlir::Type low;
+  PrecisionGraph::Options options;
+  bool likeGrappler;
+  ElementTypes types;
+  llvm::DenseMap<mlir::Value, uint32_t> valueIndex;
+  llvm::DenseMap<mlir::Region *, uint8_t> loopDepth;
+  /// The values joined so far, and the uses that flow into them.
+  struct JoinedUse {
+    mlir::OpOperand *operand;
+    uint32_t into;
+  };
+  std::vector<JoinedUse> joinedUses;
+  llvm::DenseSet<mlir::OpOperand *> isJoined;
+};
+
+} // namespace mpt
+
+#endif // MPT_ANALYSIS_PRECISIONGRAPHBUILDER_H
