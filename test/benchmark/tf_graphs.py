@@ -117,7 +117,7 @@ def figures(path, row, mode, options, strategy):
             "casts_up": sum(cast["direction"] == "up" for cast in casts),
             "cast_bytes": sum(cast["bytes"] for cast in casts),
             "interior_bytes": sum(cast["bytes"] for cast in casts if cast["interior"]),
-            "mac_low_flops": sum(flops for name, flops in row["macs"].items() if name in nodes),
+            "mac_low_flops": sum(flops for name, flops in row.get("macs", {}).items() if name in nodes),
             "low_nodes": nodes}
 
 
@@ -135,7 +135,7 @@ def compare(options):
                  for strategy in STRATEGIES}
         for strategy, line in (("grappler", row), *found.items()):
             print(f"{key:18} {strategy:8} {line['casts_down']:5} {line['casts_up']:4} "
-                  f"{line['cast_bytes'] / 1e6:8.1f} {line['interior_bytes'] / 1e6:8.1f} "
+                  f"{line['cast_bytes'] / 1e6:8.1f} {line.get('interior_bytes', 0) / 1e6:8.1f} "
                   f"{line['mac_low_flops'] / 1e9:10.2f} {len(line['low_nodes']):10}")
         paint, mincut = found["paint"], found["mincut"]
         low = set(row["low_nodes"])
@@ -144,7 +144,7 @@ def compare(options):
         problems += [f"paint: {field} {paint[field]}, Grappler's {row[field]}"
                      for field in ("casts_down", "casts_up", "cast_bytes")
                      if paint[field] != row[field]]
-        if mincut["mac_low_flops"] < row["mac_low_flops"]:
+        if "macs" in row and mincut["mac_low_flops"] < row["mac_low_flops"]:
             problems.append("mincut: fewer FLOPs in low precision than Grappler's")
         if mincut["cast_bytes"] > row["cast_bytes"]:
             problems.append("mincut: more bytes cast than Grappler's")
