@@ -70,7 +70,7 @@ bool OpRecord::isContraction(Operation *op) const {
 bool OpRecord::canClone(Operation *op) const {
   if ((op->getNumRegions() != 0 && !hasElementRegion) || op->getNumResults() != 1)
     return false;
-  return rule ? rule->clone : precisionClass == PrecisionClass::Clear && isPure(op);
+  return rule ? rule->clone && rule->pure : precisionClass == PrecisionClass::Clear && isPure(op);
 }
 
 Port OpRecord::getOperandPort(Operation *op, unsigned index) const {

@@ -19,15 +19,12 @@ using namespace mpt;
 
 namespace {
 
-struct AnnotatePrecisionPass
-    : mpt::impl::AnnotatePrecisionPassBase<AnnotatePrecisionPass> {
-  using Base::Base;
+struct AnnotatePrecisionPass : PolicyPass<mpt::impl::AnnotatePrecisionPassBase<AnnotatePrecisionPass>> {
+  using PolicyPass::PolicyPass;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<PolicyAndPreset> chosen =
-        makePolicy(module, {getArgument(), policy, type, mixedResults, *rules, *allow,
-                            *deny, *infer, *clear, *stable, *keep});
+    std::optional<PolicyAndPreset> chosen = makePolicy(module);
     if (!chosen)
       return signalPassFailure();
     Builder builder(&getContext());

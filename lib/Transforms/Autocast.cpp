@@ -32,8 +32,8 @@ using namespace mpt;
 
 namespace {
 
-struct AutocastPass : mpt::impl::AutocastPassBase<AutocastPass> {
-  using Base::Base;
+struct AutocastPass : PolicyPass<mpt::impl::AutocastPassBase<AutocastPass>> {
+  using PolicyPass::PolicyPass;
 
   LogicalResult writeSummary(ModuleOp module, const PrecisionPlan &plan, Type low) {
     std::string error;
@@ -47,9 +47,7 @@ struct AutocastPass : mpt::impl::AutocastPassBase<AutocastPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<PolicyAndPreset> chosen =
-        makePolicy(module, {getArgument(), policy, type, mixedResults, *rules, *allow,
-                            *deny, *infer, *clear, *stable, *keep});
+    std::optional<PolicyAndPreset> chosen = makePolicy(module);
     if (!chosen)
       return signalPassFailure();
     StringRef name = strategy.empty() ? chosen->preset.strategy : StringRef(strategy);

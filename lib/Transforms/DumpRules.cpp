@@ -21,14 +21,12 @@ using namespace mpt;
 
 namespace {
 
-struct DumpRulesPass : mpt::impl::DumpRulesPassBase<DumpRulesPass> {
-  using Base::Base;
+struct DumpRulesPass : PolicyPass<mpt::impl::DumpRulesPassBase<DumpRulesPass>> {
+  using PolicyPass::PolicyPass;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<PolicyAndPreset> chosen =
-        makePolicy(module, {getArgument(), policy, type, mixedResults, *rules, *allow,
-                            *deny, *infer, *clear, *stable, *keep});
+    std::optional<PolicyAndPreset> chosen = makePolicy(module);
     if (!chosen)
       return signalPassFailure();
     RuleTable &table = chosen->policy.getRules();

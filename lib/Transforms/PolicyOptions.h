@@ -31,6 +31,19 @@ struct PolicyAndPreset {
 std::optional<PolicyAndPreset> makePolicy(mlir::ModuleOp module,
                                           const PolicyOptions &options);
 
+/// Adds makePolicy to the generated base of a pass that has those options.
+template <typename PassBase>
+struct PolicyPass : PassBase {
+  using PassBase::PassBase;
+
+  std::optional<PolicyAndPreset> makePolicy(mlir::ModuleOp module) {
+    return mpt::makePolicy(
+        module, {this->getArgument(), this->policy, this->type, this->mixedResults,
+                 *this->rules, *this->allow, *this->deny, *this->infer, *this->clear,
+                 *this->stable, *this->keep});
+  }
+};
+
 } // namespace mpt
 
 #endif // MPT_TRANSFORMS_POLICYOPTIONS_H

@@ -122,15 +122,12 @@ private:
   DenseSet<std::pair<Value, Type>> casts;
 };
 
-struct ValidatePrecisionPass
-    : mpt::impl::ValidatePrecisionPassBase<ValidatePrecisionPass> {
-  using Base::Base;
+struct ValidatePrecisionPass : PolicyPass<mpt::impl::ValidatePrecisionPassBase<ValidatePrecisionPass>> {
+  using PolicyPass::PolicyPass;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<PolicyAndPreset> chosen =
-        makePolicy(module, {getArgument(), policy, type, mixedResults, *rules, *allow,
-                            *deny, *infer, *clear, *stable, *keep});
+    std::optional<PolicyAndPreset> chosen = makePolicy(module);
     if (!chosen)
       return signalPassFailure();
     Validator validator(chosen->policy);

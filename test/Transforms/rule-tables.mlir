@@ -5,6 +5,7 @@
 // RUN: mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="type=bf16 rules=%t/acme.yaml" -o %t/once.mlir
 // RUN: mpt-opt %t/once.mlir --allow-unregistered-dialect --mpt-autocast="type=bf16 rules=%t/acme.yaml" | diff %t/once.mlir -
 // RUN: mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-annotate-precision="type=f16 rules=%t/acme.yaml" | FileCheck %s --check-prefix=CLASS
+// RUN: mpt-opt %t/clone.mlir --allow-unregistered-dialect --mpt-autocast="type=bf16 rules=%t/clone.yaml" | FileCheck %s --check-prefix=CLONE
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/key.yaml" 2>&1 | FileCheck %s --check-prefix=KEY
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/class.yaml" 2>&1 | FileCheck %s --check-prefix=BADCLASS
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/extends.yaml" 2>&1 | FileCheck %s --check-prefix=EXTENDS
@@ -22,6 +23,30 @@
 // MISSING: error: rule table: {{.*}}missing.yaml
 // NOCAST: error: no rule table says how 'acme' casts element types; add a table with 'dialect: acme' and 'cast: {op: ...}' by the option 'rules'
 // NEAR: error: there is no op 'stablehlo.dott' to put on the list 'allow'; did you mean 'stablehlo.dot'?
+
+// What is pure is made once more from the low constant; what has effects stays one op.
+// CLONE: "acme.spread"({{.*}}) : (tensor<1xbf16>) -> tensor<4xbf16>
+// CLONE-COUNT-1: "acme.log"
+// CLONE-NOT: acme.log
+
+//--- clone.mlir
+func.func @f() -> tensor<4xf32> {
+  %c = "acme.const"() {value = dense<0.5> : tensor<1xf32>} : () -> tensor<1xf32>
+  %s = "acme.spread"(%c) : (tensor<1xf32>) -> tensor<4xf32>
+  %d = "acme.dot"(%s, %s) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %l = "acme.log"(%c) : (tensor<1xf32>) -> tensor<4xf32>
+  %e = "acme.dot"(%d, %l) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %e : tensor<4xf32>
+}
+
+//--- clone.yaml
+dialect: acme
+cast: {op: to}
+constant: {op: const, value: value}
+rules:
+- {ops: [dot], class: allow}
+- {ops: [spread], class: clear, clone: true}
+- {ops: [log], class: clear, clone: true, pure: false}
 
 //--- in.mlir
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
