@@ -112,7 +112,7 @@ void PrecisionGraphBuilder::joinCalls(Operation *root) {
       if (auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee()))
         add(symbol);
     } else if (OpRecord record = policy.lookup(op); record.rule) {
-      for (const std::string &name : record.rule->callees)
+      for (StringRef name : record.rule->callees)
         if (auto symbol = op->getAttrOfType<SymbolRefAttr>(name))
           add(symbol);
     }
@@ -135,7 +135,7 @@ void PrecisionGraphBuilder::joinCalls(Operation *root) {
     SmallVector<Operation *> found;
     if (isa<CallOpInterface>(call))
       return found;
-    for (const std::string &name : policy.lookup(call).rule->callees)
+    for (StringRef name : policy.lookup(call).rule->callees)
       if (auto symbol = call->getAttrOfType<SymbolRefAttr>(name))
         found.push_back(tables.lookupNearestSymbolFrom(call, symbol));
     return found;

@@ -114,7 +114,7 @@ LogicalResult PrecisionPolicy::add(Location loc, PrecisionClass precisionClass,
                                    ArrayRef<std::string> names) {
   MLIRContext *context = loc.getContext();
   for (const std::string &name : names) {
-    (void)rules.addBuiltin(StringRef(name).split('.').first);
+    rules.addBuiltin(StringRef(name).split('.').first);
     if (StringRef(name).contains('*')) {
       if (failed(addPattern(loc, precisionClass, name)))
         return failure();
@@ -213,7 +213,7 @@ bool PrecisionPolicy::isInKeptScope(Operation *op) const {
 const OpRule *PrecisionPolicy::findRule(OperationName name) {
   auto [entry, isNew] = ruleCache.try_emplace(name, nullptr);
   if (isNew) {
-    (void)rules.addBuiltin(name.getDialectNamespace());
+    rules.addBuiltin(name.getDialectNamespace());
     entry->second = rules.lookup(name.getStringRef());
   }
   return entry->second;
@@ -321,9 +321,9 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
       record.precisionClass = PrecisionClass::Fixed;
     record.results = rule->results;
     record.readsAny = rule->readsAny;
-    if (rule->ifNonPositive && op->getNumOperands() != 0 &&
+    if (rule->ifNonPositive != PrecisionClass::Fixed && op->getNumOperands() != 0 &&
         getSign(op->getOperand(0)) == -1)
-      record.precisionClass = *rule->ifNonPositive;
+      record.precisionClass = rule->ifNonPositive;
     if (const OpRule::Combiner *combiner =
             rule->combiners.empty() ? nullptr : findCombiner(*rule, op)) {
       record.precisionClass = low.isF16() ? combiner->f16 : combiner->bf16;

@@ -174,7 +174,7 @@ void Applier::convertAttributes(Operation *op) {
   const OpRule *rule = policy.getRules().lookup(op->getName().getStringRef());
   if (!rule)
     return;
-  for (const std::string &name : rule->elementAttributes)
+  for (StringRef name : rule->elementAttributes)
     if (auto number = op->getAttrOfType<FloatAttr>(name))
       op->setAttr(name, FloatAttr::get(low, number.getValueAsDouble()));
 }

@@ -17,9 +17,7 @@
 #define MPT_POLICY_OPRULE_H
 
 #include "mpt/Interfaces/PrecisionOpInterface.h"
-#include "llvm/ADT/SmallVector.h"
-#include <string>
-#include <vector>
+#include "llvm/ADT/ArrayRef.h"
 
 namespace mpt {
 
@@ -81,40 +79,40 @@ enum class VariableRole : uint8_t {
   Pass,
 };
 
+/// A row is plain data that points to what somebody else keeps: a RuleTable, or
+/// the program itself, which holds the built-in tables.
 struct OpRule {
-  /// With the dialect: "stablehlo.dot_general".
-  std::string name;
   PrecisionClass f16 = PrecisionClass::Fixed;
   PrecisionClass bf16 = PrecisionClass::Fixed;
-  /// The class where operand 0 is never above zero, if that is another: the
+  /// The class where operand 0 is never above zero, unless it is `Fixed`: the
   /// exponential of such a number is at most 1, and an error of x * u in its
   /// operand x, u being the unit roundoff, is one of at most 0.37 u in it, since
   /// |x| exp(x) has its maximum 1/e there.
-  std::optional<PrecisionClass> ifNonPositive;
+  PrecisionClass ifNonPositive = PrecisionClass::Fixed;
   ResultSign sign = ResultSign::Any;
   OpTyping typing = OpTyping::Uniform;
   ResultForm results = ResultForm::Same;
   /// Operands may be f32 or low, whatever the results are.
   bool readsAny = false;
   /// These keep their type.
-  llvm::SmallVector<unsigned, 2> f32Operands, f32Results;
+  llvm::ArrayRef<unsigned> f32Operands, f32Results;
   /// The row is for ops that leave these operands out (pass a `none`): an
   /// optional result type, which would rule the result (torch).
-  llvm::SmallVector<unsigned, 2> absentOperands;
+  llvm::ArrayRef<unsigned> absentOperands;
   /// Float attributes that have the element type of the operands (tosa).
-  std::vector<std::string> elementAttributes;
+  llvm::ArrayRef<llvm::StringRef> elementAttributes;
   RegionPolicy region = RegionPolicy::Opaque;
   /// Rows for ops whose regions hold nothing but these ops; first match wins.
   struct Combiner {
-    std::vector<std::string> ops;
-    PrecisionClass f16, bf16;
-    ResultForm results;
-    bool readsAny;
+    llvm::ArrayRef<llvm::StringRef> ops;
+    PrecisionClass f16 = PrecisionClass::Fixed, bf16 = PrecisionClass::Fixed;
+    ResultForm results = ResultForm::Same;
+    bool readsAny = false;
   };
-  std::vector<Combiner> combiners;
+  llvm::ArrayRef<Combiner> combiners;
   /// Attributes that name functions of the module to which the operands are
   /// passed and which return the results (`body` of a functional loop).
-  std::vector<std::string> callees;
+  llvm::ArrayRef<llvm::StringRef> callees;
   /// No side effects and the same results each time: may be removed or cloned.
   bool pure = true;
   /// Made from constants it is cheaper to compute twice than to cast.
@@ -127,7 +125,7 @@ struct OpRule {
   VariableRole variable = VariableRole::None;
   /// What the op is called once it runs low, with the dialect; empty if that is
   /// its name. For unregistered ops.
-  std::string lowName;
+  llvm::StringRef lowName;
   /// Converts element types: a cast that the user wrote.
   bool cast = false;
   /// Multiplies and accumulates (matmul, convolution).
@@ -145,15 +143,38 @@ struct DialectSpelling {
   /// Op that converts element types, operand to result, and the one that widens
   /// if that is another; attributes, as MLIR text, that every cast gets
   /// (`{Truncate = false}`).
-  std::string castOp, castUpOp, castAttributes;
+  llvm::StringRef castOp, castUpOp, castAttributes;
   /// Op that makes constants and the attribute that holds the value.
-  std::string constantOp, constantValue;
+  llvm::StringRef constantOp, constantValue;
   /// For dialects that name the target type by an integer operand (torch): the
   /// form `torch`, `onnx` (type attribute `to`) or empty.
-  std::string castForm;
+  llvm::StringRef castForm;
 
   /// True if the cast's target type is spelled in more than its result.
   bool namesType() const { return castForm == "torch" || castForm == "onnx"; }
+};
+
+/// The ops of one row, with their dialect: "stablehlo.dot_general".
+struct RuleRow {
+  llvm::ArrayRef<llvm::StringRef> ops;
+  OpRule rule;
+};
+
+/// One table: the rows of a dialect, for one policy or all.
+struct RuleSet {
+  /// Keeps ops that have this string attribute with that text in it, in any case
+  /// of letters.
+  struct KeepIf {
+    llvm::StringRef attribute, contains;
+    bool operator==(const KeepIf &other) const {
+      return attribute == other.attribute && contains == other.contains;
+    }
+  };
+  llvm::StringRef dialect, policy;
+  DialectSpelling spelling;
+  bool preserveReturned = false;
+  llvm::ArrayRef<KeepIf> keepIf;
+  llvm::ArrayRef<RuleRow> rows;
 };
 
 } // namespace mpt

@@ -8,8 +8,9 @@
 ///
 /// \file
 /// Tables in YAML say how ops of dialects that implement no interface (also
-/// unregistered ones) may be treated. Some are built in (lib/Policy/Rules), the
-/// user's files add rows or replace them.
+/// unregistered ones) may be treated. Some are built in (lib/Policy/Rules, which
+/// the build turns into constants of the program), the user's files add rows or
+/// replace them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +20,10 @@
 #include "mpt/Policy/OpRule.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Allocator.h"
 #include "llvm/Support/raw_ostream.h"
-#include <deque>
 
 namespace mpt {
 
@@ -33,8 +35,8 @@ public:
   /// The dialects that have a built-in table, in alphabetical order.
   static llvm::SmallVector<llvm::StringRef> getBuiltinDialects();
   /// Adds the built-in rows of `dialect` unless they are there; no effect if
-  /// there are none. Fails if they have an error, which a test excludes.
-  llvm::LogicalResult addBuiltin(llvm::StringRef dialect);
+  /// there are none.
+  void addBuiltin(llvm::StringRef dialect);
   /// Adds the rows of a file; they replace rows of the same name. Errors, also
   /// those of the text, are emitted with the place in the file.
   llvm::LogicalResult addFile(mlir::Location loc, llvm::StringRef path);
@@ -64,13 +66,16 @@ private:
   struct Dialect {
     DialectSpelling spelling;
     bool preserveReturned = false;
-    /// Name of a string attribute, and text in it, in any case of letters.
-    llvm::SmallVector<std::pair<std::string, std::string>, 1> keepIf;
+    llvm::SmallVector<RuleSet::KeepIf, 1> keepIf;
   };
+  void addSet(const RuleSet &set);
+  void addImpliedCasts(llvm::StringRef dialect, llvm::StringRef source);
+
   std::string policy;
-  std::deque<OpRule> rows;
-  std::deque<std::string> sources;
-  llvm::StringMap<OpRule *> byName;
+  /// What the rows of the user's tables consist of.
+  llvm::BumpPtrAllocator storage;
+  std::vector<const RuleSet *> sets;
+  llvm::DenseMap<llvm::StringRef, const OpRule *> byName;
   llvm::StringMap<Dialect> dialects;
   llvm::StringMap<bool> loaded;
   bool anyKeepIf = false;
