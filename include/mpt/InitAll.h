@@ -35,6 +35,7 @@ inline void registerAllPasses() {
   registerAutocastPass();
   registerAutodiffPass();
   registerDecomposePass();
+  registerDumpPolicyPass();
   registerDumpRulesPass();
   registerFuseEpiloguesPass();
   registerFuseKernelsPass();

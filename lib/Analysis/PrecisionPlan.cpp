@@ -18,6 +18,10 @@ std::optional<PrecisionStrategy> mpt::symbolizePrecisionStrategy(StringRef text)
     return PrecisionStrategy::Paint;
   if (text == "mincut")
     return PrecisionStrategy::MinCut;
+  if (text == "promote")
+    return PrecisionStrategy::Promote;
+  if (text == "none")
+    return PrecisionStrategy::None;
   return std::nullopt;
 }
 
@@ -44,6 +48,7 @@ const ReasonText reasonTexts[] = {
      "not between two ops in low precision"},
     {PrecisionReason::NoLowNeighbour, "no-low-neighbour",
      "no neighbour is in low precision"},
+    {PrecisionReason::Promoted, "promoted", "reads what is f32"},
     {PrecisionReason::FewerCasts, "fewer-casts", "f32 needs fewer bytes of casts"},
     {PrecisionReason::ListInF32, "list-in-f32",
      "works on a list that an op in f32 or one out of sight works on"},
@@ -178,13 +183,30 @@ void PrecisionRules::spreadDeny() {
   });
 }
 
+/// Only what is low already.
+static void planNone(const PrecisionGraph &graph, PrecisionPlan &plan) {
+  for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
+    if (graph.getVertices()[v].pinned)
+      plan[v] = {true, PrecisionReason::AlreadyLow, PrecisionGraph::kNone};
+}
+
 PrecisionPlan mpt::planPrecision(const PrecisionGraph &graph,
                                  const PrecisionPlanOptions &options) {
   PrecisionPlan plan(graph);
   PrecisionRules rules(graph, plan, options.checkConstants);
-  if (options.strategy == PrecisionStrategy::Paint)
+  switch (options.strategy) {
+  case PrecisionStrategy::Paint:
     planPaint(graph, rules, plan);
-  else
+    break;
+  case PrecisionStrategy::MinCut:
     planMinCut(graph, rules, plan);
+    break;
+  case PrecisionStrategy::Promote:
+    planPromote(graph, rules, plan, options.castArguments);
+    break;
+  case PrecisionStrategy::None:
+    planNone(graph, plan);
+    break;
+  }
   return plan;
 }

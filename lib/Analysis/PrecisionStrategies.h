@@ -1,4 +1,4 @@
-//===- PrecisionStrategies.h - Rules of paint and mincut -*- C++ -*-===//
+//===- PrecisionStrategies.h - Rules that the strategies share -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -13,7 +13,7 @@
 
 namespace mpt {
 
-/// What both strategies know of a graph: classes, who must stay f32, how deny
+/// What all strategies know of a graph: classes, who must stay f32, how deny
 /// spreads. Writes reasons into the plan as it goes.
 class PrecisionRules {
 public:
@@ -64,6 +64,8 @@ void planPaint(const PrecisionGraph &graph, PrecisionRules &rules,
                PrecisionPlan &plan);
 void planMinCut(const PrecisionGraph &graph, PrecisionRules &rules,
                 PrecisionPlan &plan);
+void planPromote(const PrecisionGraph &graph, PrecisionRules &rules,
+                 PrecisionPlan &plan, bool castArguments);
 
 } // namespace mpt
 

@@ -9,13 +9,11 @@
 #include "mpt/Policy/PrecisionPolicy.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/Support/GlobPattern.h"
 #include "mpt/Interfaces/ElementRegionOpInterface.h"
 
 using namespace mlir;
@@ -36,16 +34,6 @@ StringRef mpt::stringifyRuleSource(RuleSource source) {
   }
   return "";
 }
-
-static const PrecisionPreset presets[] = {
-    {"mpt", "", "mincut", true, true, true},
-    // Grappler's auto_mixed_precision of TensorFlow 2.21: lists of CUDA, and of
-    // oneDNN; constants are cast when the graph runs.
-    {"tf-fp16", "f16", "paint", false, false, false},
-    {"tf-bf16", "bf16", "paint", false, false, false},
-};
-
-ArrayRef<PrecisionPreset> mpt::getPrecisionPresets() { return presets; }
 
 //===----------------------------------------------------------------------===//
 // Records
@@ -110,66 +98,6 @@ Port OpRecord::getResultPort(Operation *op, unsigned index) const {
 // Lists
 //===----------------------------------------------------------------------===//
 
-LogicalResult PrecisionPolicy::add(Location loc, PrecisionClass precisionClass,
-                                   ArrayRef<std::string> names) {
-  MLIRContext *context = loc.getContext();
-  for (const std::string &name : names) {
-    rules.addBuiltin(StringRef(name).split('.').first);
-    if (StringRef(name).contains('*')) {
-      if (failed(addPattern(loc, precisionClass, name)))
-        return failure();
-      continue;
-    }
-    if (!RegisteredOperationName::lookup(name, context) && !rules.lookup(name)) {
-      StringRef nearest;
-      unsigned best = 6; // further away than a slip of the finger
-      auto offer = [&](StringRef candidate) {
-        unsigned distance = StringRef(name).edit_distance(candidate, true, best);
-        if (distance < best) {
-          best = distance;
-          nearest = candidate;
-        }
-      };
-      for (RegisteredOperationName candidate : context->getRegisteredOperations())
-        offer(candidate.getStringRef());
-      rules.forEachName(offer);
-      InFlightDiagnostic diagnostic = emitError(loc) << "there is no op '" << name
-                                                     << "' to put on the list '"
-                                                     << stringifyPrecisionClass(precisionClass)
-                                                     << "'";
-      if (!nearest.empty())
-        diagnostic << "; did you mean '" << nearest << "'?";
-      return diagnostic;
-    }
-    overrides[OperationName(name, context)] = precisionClass;
-  }
-  return success();
-}
-
-LogicalResult PrecisionPolicy::addPattern(Location loc, PrecisionClass precisionClass,
-                                          StringRef text) {
-  MLIRContext *context = loc.getContext();
-  llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(text);
-  if (!pattern)
-    return emitError(loc) << "the pattern '" << text << "' for the list '"
-                          << stringifyPrecisionClass(precisionClass)
-                          << "': " << llvm::toString(pattern.takeError());
-  bool any = false;
-  auto offer = [&](StringRef name) {
-    if (!pattern->match(name))
-      return;
-    any = true;
-    overrides[OperationName(name, context)] = precisionClass;
-  };
-  for (RegisteredOperationName candidate : context->getRegisteredOperations())
-    offer(candidate.getStringRef());
-  rules.forEachName(offer);
-  if (!any)
-    return emitError(loc) << "no op matches '" << text << "' for the list '"
-                          << stringifyPrecisionClass(precisionClass) << "'";
-  return success();
-}
-
 LogicalResult PrecisionPolicy::keep(Location loc, ArrayRef<std::string> patterns) {
   for (const std::string &text : patterns) {
     llvm::Regex pattern(text);
@@ -180,22 +108,6 @@ LogicalResult PrecisionPolicy::keep(Location loc, ArrayRef<std::string> patterns
     keptScopes.push_back(std::move(pattern));
   }
   return success();
-}
-
-std::string mpt::describePlace(Operation *op) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << op->getName() << ' ';
-  op->getLoc()->walk([&](Location loc) {
-    if (auto name = dyn_cast<NameLoc>(loc))
-      os << name.getName().getValue() << ' ';
-    else if (auto file = dyn_cast<FileLineColLoc>(loc))
-      os << file.getFilename().getValue() << ':' << file.getLine() << ' ';
-    return WalkResult::advance();
-  });
-  if (auto function = op->getParentOfType<FunctionOpInterface>())
-    os << '@' << function.getName();
-  return text;
 }
 
 bool PrecisionPolicy::isInKeptScope(Operation *op) const {
@@ -338,13 +250,11 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     if (record.hasElementRegion)
       refineByRegion(op, record);
   }
-  if (record.source != RuleSource::Unlisted && !overrides.empty()) {
-    auto listed = overrides.find(op->getName());
-    if (listed != overrides.end()) {
-      record.precisionClass = listed->second;
+  if (record.source != RuleSource::Unlisted)
+    if (const OpLists::Entry *listed = lists.lookup(op)) {
+      record.precisionClass = listed->precisionClass;
       record.source = RuleSource::List;
     }
-  }
   if (rules.keeps(op)) {
     record.kept = true;
     record.source = RuleSource::Attribute;
@@ -353,15 +263,20 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     record.kept = true;
     record.source = RuleSource::List;
   }
-  if (auto attribute = dyn_cast_or_null<StringAttr>(
-          op->getDiscardableAttrDictionary().get(kPrecisionAttr))) {
-    if (attribute.getValue() == "f32") {
+  if (Attribute attribute = op->getDiscardableAttr(kPrecisionAttr)) {
+    auto text = dyn_cast<StringAttr>(attribute);
+    if (text && text.getValue() == "f32") {
       record.kept = true;
       record.source = RuleSource::Attribute;
-    } else if (attribute.getValue() == "low" &&
-               record.source != RuleSource::Unlisted) {
-      record.precisionClass = PrecisionClass::Allow;
-      record.source = RuleSource::Attribute;
+    } else if (text && text.getValue() == "low") {
+      record.kept = false;
+      if (record.source != RuleSource::Unlisted) {
+        record.precisionClass = PrecisionClass::Allow;
+        record.source = RuleSource::Attribute;
+      }
+    } else if (reported.insert(op).second) {
+      op->emitError() << kPrecisionAttr << " = " << attribute
+                      << "; expected \"f32\" or \"low\"";
     }
   }
   // What is f32 inside and in its results reads either type at no cost.

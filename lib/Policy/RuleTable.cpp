@@ -31,7 +31,7 @@ SmallVector<StringRef> RuleTable::getBuiltinDialects() {
 }
 
 void RuleTable::addSet(const RuleSet &set) {
-  if (!set.policy.empty() && set.policy != policy)
+  if (!set.policy.empty() && !llvm::is_contained(policies, set.policy))
     return;
   Dialect &entry = dialects[set.dialect];
   entry.preserveReturned |= set.preserveReturned;

@@ -24,7 +24,7 @@ struct AnnotatePrecisionPass : PolicyPass<mpt::impl::AnnotatePrecisionPassBase<A
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<PolicyAndPreset> chosen = makePolicy(module);
+    std::optional<PolicyAndSettings> chosen = makePolicy(module);
     if (!chosen)
       return signalPassFailure();
     Builder builder(&getContext());
@@ -38,6 +38,8 @@ struct AnnotatePrecisionPass : PolicyPass<mpt::impl::AnnotatePrecisionPassBase<A
       op->setAttr("mpt.precision_source",
                   builder.getStringAttr(stringifyRuleSource(record.source)));
     });
+    if (chosen->policy.hadErrors())
+      signalPassFailure();
   }
 };
 

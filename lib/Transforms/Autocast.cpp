@@ -47,23 +47,26 @@ struct AutocastPass : PolicyPass<mpt::impl::AutocastPassBase<AutocastPass>> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<PolicyAndPreset> chosen = makePolicy(module);
+    std::optional<PolicyAndSettings> chosen = makePolicy(module);
     if (!chosen)
       return signalPassFailure();
-    StringRef name = strategy.empty() ? chosen->preset.strategy : StringRef(strategy);
+    StringRef name = strategy.empty() ? chosen->settings.strategy : StringRef(strategy);
     std::optional<PrecisionStrategy> how = symbolizePrecisionStrategy(name);
     if (!how) {
       module.emitError("mpt-autocast: unknown strategy '")
-          << name << "'; expected mincut or paint";
+          << name << "'; expected mincut, paint, promote or none";
       return signalPassFailure();
     }
     PrecisionGraph graph(module, chosen->policy,
                          {/*likeGrappler=*/*how == PrecisionStrategy::Paint,
                           specializeCalls,
-                          foldConstants && chosen->preset.foldConstants});
+                          foldConstants && chosen->settings.foldConstants});
+    if (chosen->policy.hadErrors())
+      return signalPassFailure();
     PrecisionPlanOptions options;
     options.strategy = *how;
-    options.checkConstants = checkConstants && chosen->preset.checkConstants;
+    options.checkConstants = checkConstants && chosen->settings.checkConstants;
+    options.castArguments = chosen->settings.castArguments;
     PrecisionPlan plan = planPrecision(graph, options);
     if (!explain.empty()) {
       llvm::Regex pattern(explain);

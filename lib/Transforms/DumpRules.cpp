@@ -9,8 +9,6 @@
 #include "PolicyOptions.h"
 #include "mpt/Transforms/Passes.h"
 
-#include "llvm/ADT/StringExtras.h"
-
 namespace mpt {
 #define GEN_PASS_DEF_DUMPRULESPASS
 #include "mpt/Transforms/Passes.h.inc"
@@ -26,19 +24,12 @@ struct DumpRulesPass : PolicyPass<mpt::impl::DumpRulesPassBase<DumpRulesPass>> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<PolicyAndPreset> chosen = makePolicy(module);
+    std::optional<PolicyAndSettings> chosen = makePolicy(module);
     if (!chosen)
       return signalPassFailure();
     RuleTable &table = chosen->policy.getRules();
-    SmallVector<StringRef> known = RuleTable::getBuiltinDialects();
-    for (const std::string &dialect : *dialects) {
-      if (!llvm::is_contained(known, dialect)) {
-        module.emitError("mpt-dump-rules: no built-in rule table of dialect '")
-            << dialect << "'; there are " << llvm::join(known, ", ");
-        return signalPassFailure();
-      }
-      table.addBuiltin(dialect);
-    }
+    if (failed(loadTables(module, *dialects, table)))
+      return signalPassFailure();
     if ((*dialects).empty())
       module.walk([&](Operation *op) { (void)chosen->policy.lookup(op); });
     table.print(llvm::errs());

@@ -24,46 +24,63 @@ static Type parseLowType(ModuleOp module, StringRef pass, StringRef name) {
   return {};
 }
 
-std::optional<PolicyAndPreset> mpt::makePolicy(ModuleOp module,
-                                               const PolicyOptions &options) {
-  auto preset = llvm::find_if(getPrecisionPresets(), [&](const PrecisionPreset &each) {
-    return each.name == options.policy;
-  });
-  if (preset == getPrecisionPresets().end()) {
-    module.emitError(options.pass)
-        << ": unknown policy '" << options.policy << "'; expected one of "
-        << llvm::join(llvm::map_range(getPrecisionPresets(),
-                                      [](const PrecisionPreset &each) {
-                                        return each.name;
-                                      }),
-                      ", ");
+std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
+                                                 const PolicyOptions &options) {
+  FailureOr<PolicySettings> settings = loadPolicy(module.getLoc(), options.policy);
+  if (failed(settings))
     return std::nullopt;
-  }
-  StringRef type = options.type;
-  if (type.empty())
-    type = preset->type.empty() ? StringRef("bf16") : preset->type;
+  StringRef type = options.type.empty() ? StringRef(settings->types.front()) : options.type;
   Type low = parseLowType(module, options.pass, type);
   if (!low)
     return std::nullopt;
-  if (!preset->type.empty() && preset->type != type) {
-    module.emitError(options.pass) << ": the policy '" << preset->name << "' is for "
-                                   << preset->type << ", not for " << type;
+  if (!llvm::is_contained(settings->types, type)) {
+    module.emitError(options.pass) << ": the policy '" << settings->names.front()
+                                   << "' is for " << llvm::join(settings->types, ", ")
+                                   << ", not for " << type;
     return std::nullopt;
   }
-  PrecisionPolicy policy(low, preset->name);
-  policy.setMixedResults(options.mixedResults && preset->mixedResults);
-  for (const std::string &file : options.rules)
+  PrecisionPolicy policy(low, settings->names);
+  settings->types = {type.str()};
+  settings->mixedResults &= options.mixedResults;
+  policy.setMixedResults(settings->mixedResults);
+  llvm::append_range(settings->rules, options.rules);
+  for (const std::string &file : settings->rules)
     if (failed(policy.getRules().addFile(module.getLoc(), file)))
       return std::nullopt;
-  auto add = [&](PrecisionClass precisionClass, ArrayRef<std::string> names) {
-    return policy.add(module.getLoc(), precisionClass, names);
+  const unsigned layer = settings->names.size();
+  auto add = [&](PrecisionClass precisionClass, ArrayRef<std::string> ops) {
+    PolicyMove move;
+    move.precisionClass = precisionClass;
+    move.ops = ops;
+    move.origin = ("option " + stringifyPrecisionClass(precisionClass)).str();
+    move.layer = layer;
+    settings->moves.push_back(std::move(move));
   };
-  if (failed(add(PrecisionClass::Allow, options.allow)) ||
-      failed(add(PrecisionClass::Deny, options.deny)) ||
-      failed(add(PrecisionClass::Infer, options.infer)) ||
-      failed(add(PrecisionClass::Clear, options.clear)) ||
-      failed(add(PrecisionClass::Stable, options.stable)) ||
-      failed(policy.keep(module.getLoc(), options.keep)))
+  add(PrecisionClass::Allow, options.allow);
+  add(PrecisionClass::Deny, options.deny);
+  add(PrecisionClass::Infer, options.infer);
+  add(PrecisionClass::Clear, options.clear);
+  add(PrecisionClass::Stable, options.stable);
+  add(PrecisionClass::Fixed, options.remove);
+  for (const PolicyMove &move : settings->moves)
+    if (failed(policy.add(module.getLoc(), move)))
+      return std::nullopt;
+  llvm::append_range(settings->keep, options.keep);
+  if (failed(policy.keep(module.getLoc(), settings->keep)))
     return std::nullopt;
-  return PolicyAndPreset{std::move(policy), *preset};
+  return PolicyAndSettings{std::move(policy), std::move(*settings)};
+}
+
+LogicalResult mpt::loadTables(ModuleOp module, ArrayRef<std::string> dialects,
+                              RuleTable &table) {
+  SmallVector<StringRef> known = RuleTable::getBuiltinDialects();
+  for (const std::string &dialect : dialects) {
+    if (!llvm::is_contained(known, dialect) &&
+        !llvm::is_contained(module.getContext()->getAvailableDialects(), dialect))
+      return module.emitError("no built-in rule table of dialect '")
+             << dialect << "', nor is it registered; there are tables of "
+             << llvm::join(known, ", ");
+    table.addBuiltin(dialect);
+  }
+  return success();
 }

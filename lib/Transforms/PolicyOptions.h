@@ -19,28 +19,33 @@ namespace mpt {
 struct PolicyOptions {
   llvm::StringRef pass, policy, type;
   bool mixedResults;
-  llvm::ArrayRef<std::string> rules, allow, deny, infer, clear, stable, keep;
+  llvm::ArrayRef<std::string> rules, allow, deny, infer, clear, stable, remove, keep;
 };
 
-struct PolicyAndPreset {
+struct PolicyAndSettings {
   PrecisionPolicy policy;
-  PrecisionPreset preset;
+  PolicySettings settings;
 };
 
 /// The policy that `options` describe; nullopt after an error.
-std::optional<PolicyAndPreset> makePolicy(mlir::ModuleOp module,
+std::optional<PolicyAndSettings> makePolicy(mlir::ModuleOp module,
                                           const PolicyOptions &options);
+
+/// Adds the built-in tables of `dialects` to `table`; an error at `module` if there
+/// is none of a dialect that is not registered either.
+llvm::LogicalResult loadTables(mlir::ModuleOp module,
+                               llvm::ArrayRef<std::string> dialects, RuleTable &table);
 
 /// Adds makePolicy to the generated base of a pass that has those options.
 template <typename PassBase>
 struct PolicyPass : PassBase {
   using PassBase::PassBase;
 
-  std::optional<PolicyAndPreset> makePolicy(mlir::ModuleOp module) {
+  std::optional<PolicyAndSettings> makePolicy(mlir::ModuleOp module) {
     return mpt::makePolicy(
         module, {this->getArgument(), this->policy, this->type, this->mixedResults,
                  *this->rules, *this->allow, *this->deny, *this->infer, *this->clear,
-                 *this->stable, *this->keep});
+                 *this->stable, *this->remove, *this->keep});
   }
 };
 

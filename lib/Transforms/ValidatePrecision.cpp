@@ -127,7 +127,7 @@ struct ValidatePrecisionPass : PolicyPass<mpt::impl::ValidatePrecisionPassBase<V
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<PolicyAndPreset> chosen = makePolicy(module);
+    std::optional<PolicyAndSettings> chosen = makePolicy(module);
     if (!chosen)
       return signalPassFailure();
     Validator validator(chosen->policy);

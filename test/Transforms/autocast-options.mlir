@@ -13,8 +13,8 @@
 // RUN: not mpt-opt %s --mpt-master-weights="kind=f8" 2>&1 | FileCheck %s --check-prefix=KIND
 
 // TYPE: error: {{.*}}: unknown type '{{.*}}'; expected f16 or bf16
-// NEAR: error: there is no op 'mpt.matmull' to put on the list 'allow'; did you mean 'mpt.matmul'?
-// FAR: error: there is no op 'nothing.like.it' to put on the list 'stable'{{$}}
+// NEAR: error: there is no op 'mpt.matmull' to put on the list 'allow' (option allow); did you mean 'mpt.matmul'?
+// FAR: error: there is no op 'nothing.like.it' to put on the list 'stable' (option stable){{$}}
 // NOSTEP: error: mpt-loss-scale: no function holds mpt.gradients; run --mpt-autodiff and --mpt-train-step first
 // MODE: error: mpt-loss-scale: unknown mode 'wild'; expected dynamic or static
 // INIT: error: mpt-loss-scale: init-scale must be above 0, got 0

@@ -10,8 +10,8 @@
 // REGEX: error: mpt-autocast: explain: {{.+}}
 // NONE: warning: mpt-autocast: explain: no op or location matches 'nothing'
 // FILE: error: mpt-autocast: summary: {{.*}}/nowhere/at/all
-// STRATEGY: error: mpt-autocast: unknown strategy 'guess'; expected mincut or paint
-// POLICY: error: mpt-autocast: unknown policy 'tf'; expected one of mpt, tf-fp16, tf-bf16
+// STRATEGY: error: mpt-autocast: unknown strategy 'guess'; expected mincut, paint, promote or none
+// POLICY: error: unknown policy 'tf'; expected one of apex-O0, {{.*}} tf-bf16, tf-fp16
 // TYPE: error: mpt-autocast: the policy 'tf-fp16' is for f16, not for bf16
 
 // CHECK: remark: 'stablehlo.exponential' stays f32: on the deny list (deny by table)

@@ -25,7 +25,7 @@
 // TF: keep-if:
 // TF-NEXT: - {attribute: device, contains: "CPU:"}
 // TF: - {ops: ["BiasAddGrad"], class: infer
-// UNKNOWN: error: mpt-dump-rules: no built-in rule table of dialect 'nobody'; there are arith,
+// UNKNOWN: error: no built-in rule table of dialect 'nobody', nor is it registered; there are tables of arith,
 // PRESENT: dialect: func
 // PRESENT: - {ops: ["return"], class: fixed
 func.func @f() {

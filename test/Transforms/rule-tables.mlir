@@ -22,7 +22,7 @@
 // EXTENDS: error: {{.*}}extends.yaml: extends 'nobody', which has no built-in rule table; there are {{.*}}stablehlo
 // MISSING: error: rule table: {{.*}}missing.yaml
 // NOCAST: error: no rule table says how 'acme' casts element types; add a table with 'dialect: acme' and 'cast: {op: ...}' by the option 'rules'
-// NEAR: error: there is no op 'stablehlo.dott' to put on the list 'allow'; did you mean 'stablehlo.dot'?
+// NEAR: error: there is no op 'stablehlo.dott' to put on the list 'allow' (option allow); did you mean 'stablehlo.dot'?
 
 // What is pure is made once more from the low constant; what has effects stays one op.
 // CLONE: "acme.spread"({{.*}}) : (tensor<1xbf16>) -> tensor<4xbf16>

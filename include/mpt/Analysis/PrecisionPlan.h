@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Decides for each vertex of a PrecisionGraph whether it is low. Two
-/// strategies; both are pure and deterministic.
+/// Decides for each vertex of a PrecisionGraph whether it is low. All strategies
+/// are pure and deterministic.
 ///
 /// `paint` is TensorFlow's (tensorflow/core/grappler/optimizers/
 /// auto_mixed_precision.cc, AutoMixedPrecisionImpl). In order:
@@ -30,6 +30,14 @@
 /// written by casts, one shared cast per value and direction; of equal ones the
 /// largest set. Exact, by a minimum cut.
 ///
+/// `promote` is PyTorch's autocast (aten/src/ATen/autocast_mode.h) as type
+/// promotion sees a whole graph: allowed vertices are low, denied ones f32, and all
+/// others have the widest type that they read, numbers in the program's text not
+/// counted. With `castArguments`, as Apex's O2 and O3, what a function gets is low
+/// to whatever leads to an allowed vertex: the model was cast.
+///
+/// `none` leaves everything in f32.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef MPT_ANALYSIS_PRECISIONPLAN_H
@@ -39,7 +47,7 @@
 
 namespace mpt {
 
-enum class PrecisionStrategy : uint8_t { Paint, MinCut };
+enum class PrecisionStrategy : uint8_t { Paint, MinCut, Promote, None };
 std::optional<PrecisionStrategy> symbolizePrecisionStrategy(llvm::StringRef text);
 
 /// Why a vertex has the precision that it has.
@@ -59,6 +67,7 @@ enum class PrecisionReason : uint8_t {
   ConstantRange,
   NotBetween,
   NoLowNeighbour,
+  Promoted,
   FewerCasts,
   ListInF32,
   LoopInF32,
@@ -114,6 +123,8 @@ struct PrecisionPlanOptions {
   PrecisionStrategy strategy = PrecisionStrategy::MinCut;
   /// A vertex that reads a constant which the low type cannot hold stays f32.
   bool checkConstants = true;
+  /// For `promote`.
+  bool castArguments = false;
 };
 
 PrecisionPlan planPrecision(const PrecisionGraph &graph,

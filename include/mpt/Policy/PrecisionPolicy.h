@@ -19,9 +19,8 @@
 #define MPT_POLICY_PRECISIONPOLICY_H
 
 #include "mpt/Interfaces/PrecisionOpInterface.h"
-#include "mpt/Policy/RuleTable.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/Support/Regex.h"
+#include "mpt/Policy/OpLists.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace mpt {
 
@@ -80,33 +79,22 @@ struct OpRecord {
   Port getResultPort(mlir::Operation *op, unsigned index) const;
 };
 
-/// A named set of defaults. `mpt` is the default one; the others do what their
-/// originals do.
-struct PrecisionPreset {
-  llvm::StringRef name;
-  /// Empty: any low type.
-  llvm::StringRef type;
-  llvm::StringRef strategy;
-  bool mixedResults, checkConstants, foldConstants;
-};
-llvm::ArrayRef<PrecisionPreset> getPrecisionPresets();
-
 class PrecisionPolicy {
 public:
-  explicit PrecisionPolicy(mlir::Type lowType, llvm::StringRef preset = "mpt")
-      : low(lowType), rules(preset) {}
+  /// `policies`: the names that tables may be for (PolicySettings::names).
+  explicit PrecisionPolicy(mlir::Type lowType,
+                           std::vector<std::string> policies = {"mpt"})
+      : low(lowType), rules(std::move(policies)) {}
 
   mlir::Type getLowType() const { return low; }
   RuleTable &getRules() { return rules; }
   const RuleTable &getRules() const { return rules; }
 
-  /// Puts each op named in `names` ("mpt.exp", "stablehlo.dot_general", or a
-  /// pattern with `*` such as "mpt.conv2d*") into `precisionClass`; later calls
-  /// move it. A name is known if its dialect is registered and has such an op, or
-  /// if a rule table has it; else emits an error at `loc` that names the nearest
-  /// one. Of what a pattern covers, ops without a class stay without.
-  llvm::LogicalResult add(mlir::Location loc, PrecisionClass precisionClass,
-                          llvm::ArrayRef<std::string> names);
+  /// Puts ops on a list; see OpLists.
+  llvm::LogicalResult add(mlir::Location loc, const PolicyMove &move) {
+    return lists.add(loc, move, rules);
+  }
+  const OpLists &getLists() const { return lists; }
   /// Keeps all ops in f32 whose location (file:line, name) or function matches
   /// one of `patterns`. Emits an error at `loc` for what is no regular expression.
   llvm::LogicalResult keep(mlir::Location loc, llvm::ArrayRef<std::string> patterns);
@@ -114,8 +102,11 @@ public:
   /// they read, and nothing reads either type.
   void setMixedResults(bool enable) { mixedResults = enable; }
 
-  /// The record of `op`. Loads the built-in table of the op's dialect.
+  /// The record of `op`. Loads the built-in table of the op's dialect. Emits an
+  /// error, once, if the op's attribute is neither "f32" nor "low".
   OpRecord lookup(mlir::Operation *op);
+  /// True after such an error.
+  bool hadErrors() const { return !reported.empty(); }
   /// True if `op` reads a variable whose storage changes while the graph runs.
   bool readsVariable(mlir::Operation *op);
 
@@ -126,22 +117,17 @@ private:
   /// not known from the few ops before it.
   int getSign(mlir::Value value, unsigned steps = 8);
 
-  llvm::LogicalResult addPattern(mlir::Location loc, PrecisionClass precisionClass,
-                                 llvm::StringRef text);
   bool isInKeptScope(mlir::Operation *op) const;
 
   mlir::Type low;
   RuleTable rules;
   std::vector<llvm::Regex> keptScopes;
   bool mixedResults = true;
-  llvm::MapVector<mlir::OperationName, PrecisionClass> overrides;
+  OpLists lists;
+  llvm::SmallPtrSet<mlir::Operation *, 1> reported;
   /// By op name: the row, or null if there is none.
   llvm::DenseMap<mlir::OperationName, const OpRule *> ruleCache;
 };
-
-/// What a user may call the place of `op` by: its name, the files, lines and
-/// names of its location, and its function.
-std::string describePlace(mlir::Operation *op);
 
 /// True if `op` makes a constant: a constant-like op, or the one that its
 /// dialect's table names. The value is in `*value` then.

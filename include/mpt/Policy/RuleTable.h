@@ -25,12 +25,16 @@
 #include "llvm/Support/Allocator.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <vector>
+
 namespace mpt {
 
 class RuleTable {
 public:
-  /// Rows of tables that are for one policy (`policy: mpt`) count only under it.
-  explicit RuleTable(llvm::StringRef policy = "mpt") : policy(policy) {}
+  /// Rows of tables that are for one policy (`policy: mpt`) count only under it,
+  /// and under what extends it: `policies` are the present one and its bases.
+  explicit RuleTable(std::vector<std::string> policies = {"mpt"})
+      : policies(std::move(policies)) {}
 
   /// The dialects that have a built-in table, in alphabetical order.
   static llvm::SmallVector<llvm::StringRef> getBuiltinDialects();
@@ -71,7 +75,7 @@ private:
   void addSet(const RuleSet &set);
   void addImpliedCasts(llvm::StringRef dialect, llvm::StringRef source);
 
-  std::string policy;
+  std::vector<std::string> policies;
   /// What the rows of the user's tables consist of.
   llvm::BumpPtrAllocator storage;
   std::vector<const RuleSet *> sets;

@@ -68,11 +68,14 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
+  // Policies name its ops.
+  let dependentDialects = ["::mpt::MPTDialect"];
   list<Option> policyOptions = [
     Option<"type", "type", "std::string", "\"\"",
            "f16 or bf16; the policy's if it has one, else bf16">,
     Option<"policy", "policy", "std::string", "\"mpt\"",
-           "Named set of defaults: mpt, tf-fp16 or tf-bf16">,
+           "mpt, torch-cuda, torch-cpu, tf-fp16, tf-bf16, apex-O0 to apex-O3, or a file "
+           "(*.yaml); see docs/Policies.md">,
     ListOption<"rules", "rules", "std::string",
                "Files with rule tables, which add rows to the built-in ones or "
                "replace them">,
@@ -84,6 +87,9 @@ class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
     ListOption<"clear", "clear", "std::string", "Ops that follow their neighbours">,
     ListOption<"stable", "stable", "std::string",
                "Ops with low-precision storage and f32 inside">,
+    ListOption<"remove", "remove", "std::string",
+               "Ops to take off all lists: they keep their types, and nothing is "
+               "decided through them">,
     ListOption<"keep", "keep", "std::string",
                "Regular expressions: ops stay f32 whose location (file:line, name) "
                "or function (@name) matches">,
@@ -105,7 +111,7 @@ def AutocastPass : PrecisionPass<"mpt-autocast"> {
   }];
   let options = !listconcat(policyOptions, [
     Option<"strategy", "strategy", "std::string", "\"\"",
-           "mincut or paint; by default the policy's">,
+           "mincut, paint, promote or none; by default the policy's">,
     Option<"checkConstants", "check-constants", "bool", "true",
            "Keep in f32 what reads a constant that the low type cannot hold">,
     Option<"foldConstants", "fold-constants", "bool", "true",
@@ -148,6 +154,18 @@ def DumpRulesPass : PrecisionPass<"mpt-dump-rules"> {
     Rows of the dialects that the module holds ops of, or of `dialects`: what the
     policy and the files of `rules` make of the built-in tables, and where each
     row comes from. The text is a table that `rules` reads.
+  }];
+  let options = !listconcat(policyOptions, [
+    ListOption<"dialects", "dialects", "std::string", "Dialects to print">]);
+}
+
+def DumpPolicyPass : PrecisionPass<"mpt-dump-policy"> {
+  let summary = "Print the effective policy as YAML to standard error";
+  let description = [{
+    The settings and moves of the policy with its bases and the options, as one
+    file that `policy` reads, and where each comes from; then, as comments, the
+    class and its origin of every op of the dialects that the module holds ops of,
+    or of `dialects`.
   }];
   let options = !listconcat(policyOptions, [
     ListOption<"dialects", "dialects", "std::string", "Dialects to print">]);

@@ -22,9 +22,9 @@ namespace {
 TEST(RuleTable, BuiltinTablesHaveRows) {
   SmallVector<StringRef> dialects = RuleTable::getBuiltinDialects();
   ASSERT_FALSE(dialects.empty());
-  for (const PrecisionPreset &preset : getPrecisionPresets())
+  for (StringRef policy : getBuiltinPolicies())
     for (StringRef dialect : dialects) {
-      RuleTable table(preset.name);
+      RuleTable table({policy.str()});
       table.addBuiltin(dialect);
       unsigned rows = 0;
       table.forEachName([&](StringRef) { ++rows; });
@@ -91,7 +91,7 @@ TEST(RuleTable, ALaterTableReplacesRows) {
 
 TEST(RuleTable, TablesOfAnotherPolicyDoNotCount) {
   Errors errors;
-  RuleTable table("tf-fp16");
+  RuleTable table({"tf-fp16"});
   EXPECT_TRUE(errors.add(table, "dialect: acme\n"
                                 "policy: mpt\n"
                                 "rules: [{ops: [add], class: allow}]\n"));

@@ -1,0 +1,73 @@
+//===- PolicyFile.h - A precision policy as data -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What a policy changes of the tables' and ops' own classes, and how autocast
+/// plans under it. Presets are such files that are built in (lib/Policy/Presets);
+/// docs/Policies.md describes the YAML.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_POLICY_POLICYFILE_H
+#define MPT_POLICY_POLICYFILE_H
+
+#include "mpt/Interfaces/PrecisionOpInterface.h"
+
+#include "mlir/IR/Location.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <string>
+#include <vector>
+
+namespace mpt {
+
+/// Ops put on a list.
+struct PolicyMove {
+  PrecisionClass precisionClass = PrecisionClass::Fixed;
+  /// Names with their dialect, or patterns with `*`.
+  std::vector<std::string> ops;
+  /// Regular expression of the places (op name, file:line, name, @function) where
+  /// the move counts; empty: everywhere.
+  std::string in;
+  /// Who says so: "torch-cuda", the path of a file, "option deny".
+  std::string origin;
+  /// Moves of a higher layer go before those of a lower one.
+  unsigned layer = 0;
+};
+
+struct PolicySettings {
+  /// This policy and those that it extends, nearest first.
+  std::vector<std::string> names;
+  /// The low types that it is for ("f16", "bf16"), the default one first.
+  std::vector<std::string> types;
+  std::string strategy;
+  bool mixedResults = true, checkConstants = true, foldConstants = true;
+  /// What a function gets is low for strategy `promote`: the model was cast.
+  bool castArguments = false;
+  std::vector<PolicyMove> moves;
+  /// Regular expressions: ops at these places keep f32.
+  std::vector<std::string> keep;
+  /// Paths of rule tables.
+  std::vector<std::string> rules;
+};
+
+/// The names of the built-in policies, in alphabetical order.
+llvm::SmallVector<llvm::StringRef> getBuiltinPolicies();
+
+/// The policy called `name`, or that of a file if `name` ends in ".yaml" or
+/// ".yml"; with what it extends. Errors are emitted with the place in the file, or
+/// at `loc`.
+llvm::FailureOr<PolicySettings> loadPolicy(mlir::Location loc, llvm::StringRef name);
+
+/// Writes `settings` as a policy file that means the same, with the origin of each
+/// move as a comment.
+void printPolicy(const PolicySettings &settings, llvm::raw_ostream &os);
+
+} // namespace mpt
+
+#endif // MPT_POLICY_POLICYFILE_H

@@ -1,0 +1,238 @@
+//===- PolicyFile.cpp - A precision policy as data -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Policy/PolicyFile.h"
+#include "YamlText.h"
+
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+struct MoveText {
+  std::string precisionClass, dialect, in;
+  std::vector<std::string> ops;
+};
+struct PolicyText {
+  std::string policy, extends, strategy;
+  std::vector<std::string> types, keep, rules;
+  std::optional<bool> mixedResults, checkConstants, foldConstants, castArguments;
+  std::vector<MoveText> moves;
+};
+
+} // namespace
+
+LLVM_YAML_IS_SEQUENCE_VECTOR(MoveText)
+LLVM_YAML_IS_DOCUMENT_LIST_VECTOR(PolicyText)
+
+template <>
+struct llvm::yaml::MappingTraits<MoveText> {
+  static void mapping(IO &io, MoveText &text) {
+    io.mapRequired("ops", text.ops);
+    mapChoice(io, "class", text.precisionClass, kClassNames);
+    if (text.precisionClass.empty())
+      io.setError("a move needs a 'class'");
+    io.mapOptional("dialect", text.dialect);
+    io.mapOptional("in", text.in);
+  }
+};
+
+template <>
+struct llvm::yaml::MappingTraits<PolicyText> {
+  static void mapping(IO &io, PolicyText &text) {
+    io.mapRequired("policy", text.policy);
+    io.mapOptional("extends", text.extends);
+    io.mapOptional("types", text.types);
+    for (const std::string &type : text.types)
+      if (type != "f16" && type != "bf16")
+        io.setError("unknown type '" + Twine(type) + "'; expected f16 or bf16");
+    mapChoice(io, "strategy", text.strategy, {"mincut", "paint", "promote", "none"});
+    io.mapOptional("mixed-results", text.mixedResults);
+    io.mapOptional("check-constants", text.checkConstants);
+    io.mapOptional("fold-constants", text.foldConstants);
+    io.mapOptional("cast-arguments", text.castArguments);
+    io.mapOptional("moves", text.moves);
+    io.mapOptional("keep", text.keep);
+    io.mapOptional("rules", text.rules);
+  }
+};
+
+namespace {
+
+struct Builtin {
+  StringRef name, text;
+};
+/// Every *.yaml of lib/Policy/Presets, sorted by name.
+const Builtin builtins[] = {
+#include "BuiltinPolicies.inc"
+};
+
+/// Deeper than anyone nests policies on purpose.
+constexpr unsigned kMaxExtends = 8;
+
+/// One policy of a chain, with where it is from.
+struct Source {
+  PolicyText text;
+  /// The directory that its paths start from; empty for built-in ones.
+  std::string directory, origin;
+};
+
+bool isPath(StringRef name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+FailureOr<Source> readPolicy(Location loc, StringRef name, StringRef directory) {
+  Source source;
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  StringRef yaml;
+  if (isPath(name)) {
+    SmallString<128> path(name);
+    if (!directory.empty() && llvm::sys::path::is_relative(path)) {
+      path = directory;
+      llvm::sys::path::append(path, name);
+    }
+    std::string error;
+    buffer = openInputFile(path, &error);
+    if (!buffer)
+      return mlir::emitError(loc) << "policy: " << error;
+    yaml = buffer->getBuffer();
+    source.origin = path.str();
+    source.directory = llvm::sys::path::parent_path(path);
+  } else {
+    auto found = llvm::find_if(
+        builtins, [&](const Builtin &each) { return each.name == name; });
+    if (found == std::end(builtins))
+      return mlir::emitError(loc)
+             << "unknown policy '" << name << "'; expected one of "
+             << llvm::join(getBuiltinPolicies(), ", ") << ", or a file (*.yaml)";
+    yaml = found->text;
+    source.origin = name;
+  }
+  FailureOr<std::vector<PolicyText>> documents =
+      readYaml<PolicyText>({loc, "policy"}, yaml, source.origin);
+  if (failed(documents))
+    return failure();
+  if (documents->size() != 1)
+    return mlir::emitError(loc) << source.origin << ": expected one policy, found "
+                                << documents->size();
+  source.text = std::move(documents->front());
+  return source;
+}
+
+void apply(const Source &source, unsigned layer, PolicySettings &settings) {
+  const PolicyText &text = source.text;
+  settings.names.insert(settings.names.begin(), text.policy);
+  if (!text.types.empty())
+    settings.types = text.types;
+  if (!text.strategy.empty())
+    settings.strategy = text.strategy;
+  auto set = [](bool &setting, std::optional<bool> value) {
+    setting = value.value_or(setting);
+  };
+  set(settings.mixedResults, text.mixedResults);
+  set(settings.checkConstants, text.checkConstants);
+  set(settings.foldConstants, text.foldConstants);
+  set(settings.castArguments, text.castArguments);
+  for (const MoveText &each : text.moves) {
+    PolicyMove move;
+    move.precisionClass = *symbolizePrecisionClass(each.precisionClass);
+    for (const std::string &op : each.ops)
+      move.ops.push_back(each.dialect.empty() ? op : each.dialect + "." + op);
+    move.in = each.in;
+    move.origin = source.origin;
+    move.layer = layer;
+    settings.moves.push_back(std::move(move));
+  }
+  settings.keep.insert(settings.keep.end(), text.keep.begin(), text.keep.end());
+  for (const std::string &path : text.rules) {
+    SmallString<128> resolved(path);
+    if (llvm::sys::path::is_relative(path)) {
+      resolved = source.directory;
+      llvm::sys::path::append(resolved, path);
+    }
+    settings.rules.push_back(resolved.str().str());
+  }
+}
+
+} // namespace
+
+SmallVector<StringRef> mpt::getBuiltinPolicies() {
+  return llvm::map_to_vector(builtins, [](const Builtin &each) { return each.name; });
+}
+
+FailureOr<PolicySettings> mpt::loadPolicy(Location loc, StringRef name) {
+  SmallVector<Source, 2> chain;
+  std::string next = name.str(), directory;
+  while (!next.empty()) {
+    if (chain.size() == kMaxExtends)
+      return mlir::emitError(loc) << "policy '" << name << "' extends itself, or "
+                                  << "through more than " << kMaxExtends << " others";
+    FailureOr<Source> source = readPolicy(loc, next, directory);
+    if (failed(source))
+      return failure();
+    next = source->text.extends;
+    directory = source->directory;
+    // A file that names no base adds to the default.
+    if (next.empty() && isPath(source->origin))
+      next = "mpt";
+    chain.push_back(std::move(*source));
+  }
+  PolicySettings settings;
+  unsigned layer = 0;
+  for (const Source &source : llvm::reverse(chain))
+    apply(source, layer++, settings);
+  return settings;
+}
+
+/// `text` in YAML's single quotes, in which only they are special.
+static std::string quote(StringRef text) {
+  std::string quoted = "'";
+  for (char letter : text)
+    quoted += letter == '\'' ? "''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+void mpt::printPolicy(const PolicySettings &settings, llvm::raw_ostream &os) {
+  auto printList = [&](StringRef key, ArrayRef<std::string> items) {
+    if (items.empty())
+      return;
+    os << key << ": [";
+    llvm::interleaveComma(items, os, [&](StringRef item) { os << quote(item); });
+    os << "]\n";
+  };
+  const char *words[] = {"false", "true"};
+  os << "policy: " << quote(settings.names.front()) << "\n";
+  // Its tables may be for a policy that it extends; the moves are all below.
+  os << "extends: " << settings.names.back() << "\n";
+  os << "types: [" << llvm::join(settings.types, ", ") << "]\n"
+     << "strategy: " << settings.strategy << "\n"
+     << "mixed-results: " << words[settings.mixedResults] << "\n"
+     << "check-constants: " << words[settings.checkConstants] << "\n"
+     << "fold-constants: " << words[settings.foldConstants] << "\n"
+     << "cast-arguments: " << words[settings.castArguments] << "\n";
+  printList("keep", settings.keep);
+  printList("rules", settings.rules);
+  bool first = true;
+  for (const PolicyMove &move : settings.moves) {
+    if (move.ops.empty())
+      continue;
+    if (first)
+      os << "moves:\n";
+    first = false;
+    os << "- class: " << stringifyPrecisionClass(move.precisionClass) << " # "
+       << move.origin << "\n";
+    if (!move.in.empty())
+      os << "  in: " << quote(move.in) << "\n";
+    os << "  ops: [";
+    llvm::interleaveComma(move.ops, os, [&](StringRef op) { os << quote(op); });
+    os << "]\n";
+  }
+}

@@ -1,0 +1,134 @@
+// Policies as files: moves, places, bases, what is printed is read again; every
+// error and warning.
+//
+// RUN: split-file %s %t
+// RUN: mpt-opt %t/in.mlir --mpt-annotate-precision="policy=%t/my.yaml" | FileCheck %s --check-prefix=CLASS
+// RUN: mpt-opt %t/in.mlir --mpt-annotate-precision="policy=%t/my.yaml allow=mpt.tanh" | FileCheck %s --check-prefix=OPTION
+// RUN: mpt-opt %t/in.mlir --mpt-annotate-precision="remove=mpt.tanh" | FileCheck %s --check-prefix=REMOVE
+// RUN: mpt-opt %t/in.mlir --mpt-autocast="policy=%t/my.yaml" | FileCheck %s --check-prefix=CAST
+//
+// RUN: mpt-opt %t/in.mlir --mpt-dump-policy="policy=%t/my.yaml deny=mpt.sigmoid" -o /dev/null 2> %t/dump.yaml
+// RUN: FileCheck %s --check-prefix=DUMP < %t/dump.yaml
+// RUN: mpt-opt %t/in.mlir --mpt-dump-policy="policy=%t/dump.yaml" -o /dev/null 2> %t/again.yaml
+// RUN: sed -n '/# class/,$p' %t/dump.yaml | cut -d' ' -f1-3 > %t/classes
+// RUN: sed -n '/# class/,$p' %t/again.yaml | cut -d' ' -f1-3 | diff %t/classes -
+//
+// RUN: mpt-opt %t/in.mlir --mpt-autocast="deny=mpt.tanh stable=mpt.tanh" 2>&1 | FileCheck %s --check-prefix=CONFLICT
+// RUN: mpt-opt %t/in.mlir --mpt-annotate-precision="allow=mpt.tanh deny=mpt.t*" 2>&1 | FileCheck %s --check-prefix=EXACT --implicit-check-not=warning
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=nobody" 2>&1 | FileCheck %s --check-prefix=NOBODY
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/none.yaml" 2>&1 | FileCheck %s --check-prefix=NOFILE
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/key.yaml" 2>&1 | FileCheck %s --check-prefix=KEY
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/class.yaml" 2>&1 | FileCheck %s --check-prefix=NOCLASS
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/name.yaml" 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/place.yaml" 2>&1 | FileCheck %s --check-prefix=PLACE
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/round.yaml" 2>&1 | FileCheck %s --check-prefix=ROUND
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/type.yaml" 2>&1 | FileCheck %s --check-prefix=TYPE
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=apex-O1 type=bf16" 2>&1 | FileCheck %s --check-prefix=ONLY
+// RUN: not mpt-opt %t/attribute.mlir --mpt-autocast 2>&1 | FileCheck %s --check-prefix=ATTRIBUTE
+// RUN: not mpt-opt %t/attribute.mlir --mpt-annotate-precision 2>&1 | FileCheck %s --check-prefix=ATTRIBUTE
+// RUN: mpt-opt %t/over.mlir --mpt-autocast="type=bf16 keep=@f" | FileCheck %s --check-prefix=OVER
+
+// The file's moves replace those of its base, a place goes before everywhere.
+// CLASS-LABEL: func @f
+// CLASS: mpt.tanh {{.*}}"deny", mpt.precision_source = "list"
+// CLASS: mpt.sigmoid {{.*}}"allow", mpt.precision_source = "list"
+// CLASS: mpt.exp {{.*}}"infer", mpt.precision_source = "list"
+// CLASS-LABEL: func @g
+// CLASS: mpt.tanh {{.*}}"stable", mpt.precision_source = "list"
+// An option goes before the file, but not before the file's places.
+// OPTION-LABEL: func @f
+// OPTION: mpt.tanh {{.*}}"allow"
+// OPTION-LABEL: func @g
+// OPTION: mpt.tanh {{.*}}"stable"
+// REMOVE: mpt.tanh {{.*}}"fixed", mpt.precision_source = "list"
+// CAST: mpt.sigmoid {{.*}}f16
+// CAST-NOT: bf16
+
+// DUMP: policy: 'mine'
+// DUMP-NEXT: extends: mpt
+// DUMP-NEXT: types: [f16]
+// DUMP-NEXT: strategy: promote
+// DUMP: - class: deny # {{.*}}base.yaml
+// DUMP-NEXT: ops: ['mpt.tanh', 'mpt.exp']
+// DUMP: - class: stable # {{.*}}my.yaml
+// DUMP-NEXT: in: '@g|''x'''
+// DUMP: - class: deny # option deny
+// DUMP-NEXT: ops: ['mpt.sigmoid']
+// DUMP: # class, op, origin
+// DUMP: # infer mpt.add op
+// DUMP: # infer mpt.exp {{.*}}my.yaml
+// DUMP: # deny mpt.sigmoid option deny
+// DUMP: # stable mpt.tanh {{.*}}my.yaml, in '@g|'x''
+
+// CONFLICT: warning: 'mpt.tanh' is on the list 'deny' (option deny) and on 'stable' (option stable); the latter counts
+// A name goes before a pattern, which is no conflict.
+// EXACT: mpt.tanh {{.*}}"allow"
+// NOBODY: error: unknown policy 'nobody'; expected one of apex-O0, apex-O1, apex-O2, apex-O3, mpt, tf-bf16, tf-fp16, torch-cpu, torch-cuda, or a file (*.yaml)
+// NOFILE: error: policy: {{.*}}none.yaml
+// KEY: key.yaml:2:1: error: policy: unknown key 'colour'
+// NOCLASS: class.yaml:3:{{.*}}: error: policy: a move needs a 'class'
+// NAME: error: there is no op 'mpt.tanhh' to put on the list 'deny' ({{.*}}name.yaml); did you mean 'mpt.tanh'?
+// PLACE: error: {{.*}}place.yaml: in: '(' is no regular expression
+// ROUND: error: policy '{{.*}}round.yaml' extends itself, or through more than 8 others
+// TYPE: type.yaml:1:1: error: policy: unknown type 'f17'; expected f16 or bf16
+// ONLY: error: mpt-autocast: the policy 'apex-O1' is for f16, not for bf16
+// ATTRIBUTE: attribute.mlir:2:8: error: mpt.precision = "half"; expected "f32" or "low"
+// The op's own attribute goes before a place.
+// OVER: mpt.matmul {{.*}}bf16
+
+//--- in.mlir
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = mpt.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+  %b = mpt.sigmoid %a : (tensor<4xf32>) -> tensor<4xf32>
+  %c = mpt.exp %b : (tensor<4xf32>) -> tensor<4xf32>
+  %d = mpt.add %c, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %d : tensor<4xf32>
+}
+func.func @g(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = mpt.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %a : tensor<4xf32>
+}
+//--- attribute.mlir
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = mpt.tanh %x {mpt.precision = "half"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %a : tensor<4xf32>
+}
+//--- over.mlir
+func.func @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %a = mpt.matmul %x, %x {mpt.precision = "low"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %a : tensor<4x4xf32>
+}
+//--- base.yaml
+policy: base
+types: [f16]
+strategy: promote
+moves:
+- {class: deny, dialect: mpt, ops: [tanh, exp]}
+//--- my.yaml
+policy: mine
+extends: base.yaml
+moves:
+- {class: infer, ops: [mpt.exp]}
+- {class: allow, ops: ["mpt.sig*oid"]}
+- {class: stable, in: "@g|'x'", ops: [mpt.tanh]}
+//--- key.yaml
+policy: p
+colour: red
+//--- class.yaml
+policy: p
+moves:
+- {ops: [mpt.exp]}
+//--- name.yaml
+policy: p
+moves:
+- {class: deny, ops: [mpt.tanhh]}
+//--- place.yaml
+policy: p
+moves:
+- {class: deny, in: "(", ops: [mpt.tanh]}
+//--- round.yaml
+policy: p
+extends: round.yaml
+//--- type.yaml
+policy: p
+types: [f17]
