@@ -44,6 +44,11 @@ const ReasonText reasonTexts[] = {
     {PrecisionReason::Kept, "kept", "kept as it is"},
     {PrecisionReason::ConstantRange, "constant-range",
      "reads a constant that the low type cannot hold"},
+    {PrecisionReason::FirstOrLast, "first-or-last", "in the first or the last layer"},
+    {PrecisionReason::AttentionValues, "attention-values",
+     "multiplies attention's probabilities by values"},
+    {PrecisionReason::LongReduction, "long-reduction",
+     "sums more elements than the limit"},
     {PrecisionReason::NotBetween, "not-between",
      "not between two ops in low precision"},
     {PrecisionReason::NoLowNeighbour, "no-low-neighbour",
@@ -118,7 +123,7 @@ PrecisionPlan::Casts PrecisionPlan::countCasts() const {
 //===----------------------------------------------------------------------===//
 
 PrecisionRules::PrecisionRules(const PrecisionGraph &graph, PrecisionPlan &plan,
-                               bool checkConstants)
+                               const PrecisionPlanOptions &options)
     : graph(graph), plan(plan), denied(graph.getVertices().size()),
       barred(graph.getVertices().size()) {
   const uint32_t count = graph.getVertices().size();
@@ -128,9 +133,12 @@ PrecisionRules::PrecisionRules(const PrecisionGraph &graph, PrecisionPlan &plan,
       bar(v, PrecisionReason::Kept);
     else if (is(v, PrecisionClass::Deny))
       bar(v, PrecisionReason::Denied);
-    else if (checkConstants && !vertex.pinned && readsUnfit(v))
+    else if (options.checkConstants && !vertex.pinned && readsUnfit(v))
       bar(v, PrecisionReason::ConstantRange);
   }
+  for (auto [vertex, reason] : options.exceptions)
+    if (!barred[vertex] && !graph.getVertices()[vertex].pinned)
+      bar(vertex, reason);
 }
 
 bool PrecisionRules::readsUnfit(uint32_t vertex) const {
@@ -193,7 +201,7 @@ static void planNone(const PrecisionGraph &graph, PrecisionPlan &plan) {
 PrecisionPlan mpt::planPrecision(const PrecisionGraph &graph,
                                  const PrecisionPlanOptions &options) {
   PrecisionPlan plan(graph);
-  PrecisionRules rules(graph, plan, options.checkConstants);
+  PrecisionRules rules(graph, plan, options);
   switch (options.strategy) {
   case PrecisionStrategy::Paint:
     planPaint(graph, rules, plan);

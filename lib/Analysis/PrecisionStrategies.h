@@ -18,7 +18,7 @@ namespace mpt {
 class PrecisionRules {
 public:
   PrecisionRules(const PrecisionGraph &graph, PrecisionPlan &plan,
-                 bool checkConstants);
+                 const PrecisionPlanOptions &options);
 
   /// True if the vertex is of that class; a stable one counts as infer too.
   bool is(uint32_t vertex, PrecisionClass wanted) const {

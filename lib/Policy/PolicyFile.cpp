@@ -22,9 +22,11 @@ struct MoveText {
   std::vector<std::string> ops;
 };
 struct PolicyText {
-  std::string policy, extends, strategy;
-  std::vector<std::string> types, keep, rules;
-  std::optional<bool> mixedResults, checkConstants, foldConstants, castArguments;
+  std::string policy, extends, strategy, attentionPV, target;
+  std::vector<std::string> types, keep, rules, probabilities, attention;
+  std::optional<bool> mixedResults, checkConstants, foldConstants, castArguments,
+      keepFirstLast;
+  std::optional<uint64_t> f16ReductionLimit;
   std::vector<MoveText> moves;
 };
 
@@ -59,6 +61,12 @@ struct llvm::yaml::MappingTraits<PolicyText> {
     io.mapOptional("check-constants", text.checkConstants);
     io.mapOptional("fold-constants", text.foldConstants);
     io.mapOptional("cast-arguments", text.castArguments);
+    io.mapOptional("keep-first-last", text.keepFirstLast);
+    mapChoice(io, "attention-pv", text.attentionPV, {"low", "f32"});
+    io.mapOptional("probabilities", text.probabilities);
+    io.mapOptional("attention", text.attention);
+    io.mapOptional("f16-reduction-limit", text.f16ReductionLimit);
+    io.mapOptional("target", text.target);
     io.mapOptional("moves", text.moves);
     io.mapOptional("keep", text.keep);
     io.mapOptional("rules", text.rules);
@@ -141,6 +149,15 @@ void apply(const Source &source, unsigned layer, PolicySettings &settings) {
   set(settings.checkConstants, text.checkConstants);
   set(settings.foldConstants, text.foldConstants);
   set(settings.castArguments, text.castArguments);
+  set(settings.keepFirstLast, text.keepFirstLast);
+  if (!text.attentionPV.empty())
+    settings.attentionPV = text.attentionPV;
+  llvm::append_range(settings.probabilities, text.probabilities);
+  llvm::append_range(settings.attention, text.attention);
+  settings.f16ReductionLimit =
+      text.f16ReductionLimit.value_or(settings.f16ReductionLimit);
+  if (!text.target.empty())
+    settings.target = text.target;
   for (const MoveText &each : text.moves) {
     PolicyMove move;
     move.precisionClass = *symbolizePrecisionClass(each.precisionClass);
@@ -151,7 +168,7 @@ void apply(const Source &source, unsigned layer, PolicySettings &settings) {
     move.layer = layer;
     settings.moves.push_back(std::move(move));
   }
-  settings.keep.insert(settings.keep.end(), text.keep.begin(), text.keep.end());
+  llvm::append_range(settings.keep, text.keep);
   for (const std::string &path : text.rules) {
     SmallString<128> resolved(path);
     if (llvm::sys::path::is_relative(path)) {
@@ -217,7 +234,13 @@ void mpt::printPolicy(const PolicySettings &settings, llvm::raw_ostream &os) {
      << "mixed-results: " << words[settings.mixedResults] << "\n"
      << "check-constants: " << words[settings.checkConstants] << "\n"
      << "fold-constants: " << words[settings.foldConstants] << "\n"
-     << "cast-arguments: " << words[settings.castArguments] << "\n";
+     << "cast-arguments: " << words[settings.castArguments] << "\n"
+     << "keep-first-last: " << words[settings.keepFirstLast] << "\n"
+     << "f16-reduction-limit: " << settings.f16ReductionLimit << "\n";
+  if (!settings.attentionPV.empty())
+    os << "attention-pv: " << settings.attentionPV << "\n";
+  if (!settings.target.empty())
+    os << "target: " << quote(settings.target) << "\n";
   printList("keep", settings.keep);
   printList("rules", settings.rules);
   bool first = true;

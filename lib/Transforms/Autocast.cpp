@@ -66,6 +66,7 @@ struct AutocastPass : PolicyPass<mpt::impl::AutocastPassBase<AutocastPass>> {
     PrecisionPlanOptions options;
     options.strategy = *how;
     options.checkConstants = checkConstants && chosen->settings.checkConstants;
+    options.exceptions = chosen->findExceptions(graph);
     options.castArguments = chosen->settings.castArguments;
     PrecisionPlan plan = planPrecision(graph, options);
     if (!explain.empty()) {

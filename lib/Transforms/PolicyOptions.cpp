@@ -39,6 +39,31 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
                                    << ", not for " << type;
     return std::nullopt;
   }
+  if (!options.attentionPV.empty() && options.attentionPV != "low" &&
+      options.attentionPV != "f32") {
+    module.emitError(options.pass) << ": unknown attention-pv '" << options.attentionPV
+                                   << "'; expected low or f32";
+    return std::nullopt;
+  }
+  if (!options.attentionPV.empty())
+    settings->attentionPV = options.attentionPV;
+  settings->keepFirstLast |= options.keepFirstLast;
+  if (options.reductionLimit < -1) {
+    module.emitError(options.pass)
+        << ": reduction-limit must be 0 (none) or more, got " << options.reductionLimit;
+    return std::nullopt;
+  }
+  if (low.isF16() && options.reductionLimit >= 0)
+    settings->f16ReductionLimit = options.reductionLimit;
+  const TargetDescription *target;
+  if (!options.target.empty())
+    settings->target = options.target;
+  if (failed(findTarget(module, settings->target, target)))
+    return std::nullopt;
+  if (target && !target->hasUnits(low))
+    module.emitWarning(options.pass)
+        << ": " << target->name << " has no units for products of " << type
+        << ", which run as in f32; low precision saves memory alone";
   PrecisionPolicy policy(low, settings->names);
   settings->types = {type.str()};
   settings->mixedResults &= options.mixedResults;
@@ -68,7 +93,28 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   llvm::append_range(settings->keep, options.keep);
   if (failed(policy.keep(module.getLoc(), settings->keep)))
     return std::nullopt;
-  return PolicyAndSettings{std::move(policy), std::move(*settings)};
+  const uint64_t reductionLimit = low.isF16() ? settings->f16ReductionLimit
+                                  : options.reductionLimit > 0 ? options.reductionLimit
+                                                               : 0;
+  return PolicyAndSettings{std::move(policy), std::move(*settings), target,
+                           reductionLimit};
+}
+
+PrecisionExceptions PolicyAndSettings::findExceptions(const PrecisionGraph &graph) const {
+  PrecisionExceptions exceptions;
+  if (settings.keepFirstLast)
+    keepFirstAndLastLayers(graph, exceptions);
+  if (settings.attentionPV == "f32") {
+    llvm::StringSet<> probabilities, attention;
+    for (StringRef name : settings.probabilities)
+      probabilities.insert(name);
+    for (StringRef name : settings.attention)
+      attention.insert(name);
+    keepAttentionValues(graph, probabilities, attention, exceptions);
+  }
+  if (reductionLimit != 0)
+    keepLongReductions(graph, reductionLimit, exceptions);
+  return exceptions;
 }
 
 LogicalResult mpt::loadTables(ModuleOp module, ArrayRef<std::string> dialects,

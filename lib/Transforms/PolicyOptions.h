@@ -9,7 +9,8 @@
 #ifndef MPT_TRANSFORMS_POLICYOPTIONS_H
 #define MPT_TRANSFORMS_POLICYOPTIONS_H
 
-#include "mpt/Policy/PrecisionPolicy.h"
+#include "mpt/Analysis/PrecisionExceptions.h"
+#include "mpt/Policy/TargetDescription.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -18,13 +19,22 @@ namespace mpt {
 /// The options of PrecisionPass in Passes.td.
 struct PolicyOptions {
   llvm::StringRef pass, policy, type;
-  bool mixedResults;
+  bool mixedResults, keepFirstLast;
+  llvm::StringRef attentionPV, target;
+  int64_t reductionLimit;
   llvm::ArrayRef<std::string> rules, allow, deny, infer, clear, stable, remove, keep;
 };
 
 struct PolicyAndSettings {
   PrecisionPolicy policy;
   PolicySettings settings;
+  /// Null if no target is named.
+  const TargetDescription *target = nullptr;
+  /// Sums of more elements stay f32; 0: none.
+  uint64_t reductionLimit = 0;
+
+  /// The ops of `graph` that stay f32 for where they stand.
+  PrecisionExceptions findExceptions(const PrecisionGraph &graph) const;
 };
 
 /// The policy that `options` describe; nullopt after an error.
@@ -44,7 +54,8 @@ struct PolicyPass : PassBase {
   std::optional<PolicyAndSettings> makePolicy(mlir::ModuleOp module) {
     return mpt::makePolicy(
         module, {this->getArgument(), this->policy, this->type, this->mixedResults,
-                 *this->rules, *this->allow, *this->deny, *this->infer, *this->clear,
+                 this->keepFirstLast, this->attentionPV, this->target,
+                 this->reductionLimit, *this->rules, *this->allow, *this->deny, *this->infer, *this->clear,
                  *this->stable, *this->remove, *this->keep});
   }
 };

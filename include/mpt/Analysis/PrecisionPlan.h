@@ -65,6 +65,9 @@ enum class PrecisionReason : uint8_t {
   BehindDenied,
   Kept,
   ConstantRange,
+  FirstOrLast,
+  AttentionValues,
+  LongReduction,
   NotBetween,
   NoLowNeighbour,
   Promoted,
@@ -119,12 +122,16 @@ private:
   std::vector<PrecisionDecision> vertices;
 };
 
+/// Vertices that stay f32, each with the reason (PrecisionExceptions.h).
+using PrecisionExceptions = std::vector<std::pair<uint32_t, PrecisionReason>>;
+
 struct PrecisionPlanOptions {
   PrecisionStrategy strategy = PrecisionStrategy::MinCut;
   /// A vertex that reads a constant which the low type cannot hold stays f32.
   bool checkConstants = true;
   /// For `promote`.
   bool castArguments = false;
+  PrecisionExceptions exceptions;
 };
 
 PrecisionPlan planPrecision(const PrecisionGraph &graph,

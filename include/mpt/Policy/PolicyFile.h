@@ -49,6 +49,16 @@ struct PolicySettings {
   bool mixedResults = true, checkConstants = true, foldConstants = true;
   /// What a function gets is low for strategy `promote`: the model was cast.
   bool castArguments = false;
+  /// Products of the first and last layers stay f32.
+  bool keepFirstLast = false;
+  /// "f32" keeps products of attention's probabilities and values; they come from
+  /// the ops called `probabilities`, or all is one op called `attention`.
+  std::string attentionPV;
+  std::vector<std::string> probabilities, attention;
+  /// Sums of more elements stay f32 if the low type is f16; 0: none.
+  uint64_t f16ReductionLimit = 0;
+  /// Name of a target (TargetDescription.h), or empty.
+  std::string target;
   std::vector<PolicyMove> moves;
   /// Regular expressions: ops at these places keep f32.
   std::vector<std::string> keep;

@@ -95,7 +95,17 @@ class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
                "or function (@name) matches">,
     Option<"mixedResults", "mixed-results", "bool", "true",
            "Let a product of low operands return f32 where only f32 is read, and "
-           "sums in f32 read low operands, where the dialect permits">];
+           "sums in f32 read low operands, where the dialect permits">,
+    Option<"keepFirstLast", "keep-first-last", "bool", "false",
+           "Keep the products of the first and the last layers in f32">,
+    Option<"attentionPV", "attention-pv", "std::string", "\"\"",
+           "low or f32: products of attention's probabilities and values">,
+    Option<"reductionLimit", "reduction-limit", "int64_t", "-1",
+           "Sums of more elements stay f32; 0: none; by default the policy's for f16, "
+           "none for bf16">,
+    Option<"target", "target", "std::string", "\"\"",
+           "Machine to decide for: sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, "
+           "cpu-amx or cpu-generic; else what the module's mpt.target says">];
 }
 
 def AutocastPass : PrecisionPass<"mpt-autocast"> {
