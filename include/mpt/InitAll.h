@@ -41,6 +41,7 @@ inline void registerAllPasses() {
   registerFuseKernelsPass();
   registerLossScalePass();
   registerMasterWeightsPass();
+  registerPadTensorCoresPass();
   registerSpecializePass();
   registerTrainStepPass();
   registerValidatePrecisionPass();

@@ -181,6 +181,18 @@ def DumpPolicyPass : PrecisionPass<"mpt-dump-policy"> {
     ListOption<"dialects", "dialects", "std::string", "Dialects to print">]);
 }
 
+def PadTensorCoresPass : PrecisionPass<"mpt-pad-tensor-cores"> {
+  let summary = "Pad products to sizes that the target's units for them want";
+  let description = [{
+    `mpt.matmul` and `mpt.linear` with operands of 16 bits or fewer whose contiguous
+    dimensions are no multiples of 16 bytes: their operands get zeros and their
+    result is cut, where that costs less than it saves on the target; else, and for
+    products of other dialects, a `missed` remark says what would suit. The elements
+    of the result stay the same.
+  }];
+  let options = policyOptions;
+}
+
 def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {
   let summary = "Scale the loss, unscale and check the gradients, guard the update";
   let description = [{
