@@ -30,11 +30,13 @@ config.substitutions.insert(0, ("%python", python))
 
 
 def have_module(name):
-    _, _, code = lit.util.executeCommand([python, "-c", "import " + name])
+    environment = dict(os.environ, KERAS_BACKEND="numpy")
+    _, _, code = lit.util.executeCommand([python, "-c", "import " + name],
+                                         env=environment)
     return code == 0
 
 
-for module in ("numpy", "torch", "sklearn", "jax", "optax"):
+for module in ("numpy", "torch", "sklearn", "jax", "optax", "jmp", "keras"):
     if have_module(module):
         config.available_features.add(module)
 if config.have_runtime == "ON":

@@ -13,8 +13,12 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "LossScaleRule.h"
 #include "StepFunction.h"
 #include "mpt/Transforms/Passes.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_LOSSSCALEPASS
@@ -32,16 +36,13 @@ struct LossScalePass : mpt::impl::LossScalePassBase<LossScalePass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (mode != "dynamic" && mode != "static") {
+    if (mode != "dynamic" && mode != "static" && mode != "amax") {
       module.emitError("mpt-loss-scale: unknown mode '")
-          << mode << "'; expected dynamic or static";
+          << mode << "'; expected dynamic, static or amax";
       return signalPassFailure();
     }
-    if (!(initScale > 0)) {
-      module.emitError("mpt-loss-scale: init-scale must be above 0, got ")
-          << std::to_string(initScale);
+    if (failed(makeRule(module)))
       return signalPassFailure();
-    }
     bool any = false;
     for (auto step : module.getOps<func::FuncOp>()) {
       if (step.isDeclaration() || !step.getBody().hasOneBlock() ||
@@ -59,10 +60,69 @@ struct LossScalePass : mpt::impl::LossScalePassBase<LossScalePass> {
   }
 
 private:
+  /// The preset's row with what the options put in its place.
+  LogicalResult makeRule(ModuleOp module);
   LogicalResult scale(func::FuncOp step);
+  void addDynamic(StepEditor &editor, OpBuilder &builder, Location loc, Value scale,
+                  Value allFinite);
+  void addAmax(StepEditor &editor, OpBuilder &builder, Location loc, Value scale,
+               Value allFinite, ValueRange gradients);
+  void addScale(StepEditor &editor, OpBuilder &builder, Location loc, Value scale);
   LogicalResult guard(func::FuncOp step, const StepEditor &editor, Value allFinite,
                       OpBuilder &builder);
+
+  LossScaleRule rule;
 };
+
+LogicalResult LossScalePass::makeRule(ModuleOp module) {
+  ArrayRef<LossScaleRule> rules = getLossScaleRules();
+  auto found = llvm::find_if(
+      rules, [&](const LossScaleRule &each) { return each.name == preset; });
+  if (found == rules.end())
+    return module.emitError("mpt-loss-scale: unknown preset '")
+           << preset << "'; expected one of "
+           << llvm::join(llvm::map_range(
+                             rules, [](const LossScaleRule &each) { return each.name; }),
+                         ", ");
+  rule = *found;
+  if (mode == "amax") {
+    rule.min = 1;
+    rule.max = 16777216;
+  }
+  LogicalResult valid = success();
+  auto set = [&](auto &field, double option, StringRef name,
+                 bool isValid, StringRef expected) {
+    if (option == -1)
+      return;
+    if (!isValid && succeeded(valid))
+      valid = module.emitError("mpt-loss-scale: ")
+              << name << " must be " << expected << ", got "
+              << llvm::formatv("{0:G}", option).str();
+    field = option;
+  };
+  set(rule.init, initScale, "init-scale", initScale > 0, "above 0");
+  set(rule.growth, growthFactor, "growth-factor", growthFactor > 1, "above 1");
+  set(rule.backoff, backoffFactor, "backoff-factor",
+      backoffFactor > 0 && backoffFactor < 1, "between 0 and 1");
+  set(rule.interval, growthInterval, "growth-interval", growthInterval > 0, "above 0");
+  set(rule.min, minScale, "min-scale", minScale >= 0, "0 (none) or more");
+  set(rule.max, maxScale, "max-scale", maxScale >= 0, "0 (none) or more");
+  set(rule.hysteresis, hysteresis, "hysteresis", hysteresis > 0, "above 0");
+  if (failed(valid))
+    return failure();
+  if (hysteresis != -1 && rule.kind == Hysteresis::None)
+    return module.emitError("mpt-loss-scale: the preset '")
+           << rule.name << "' has no hysteresis; megatron, deepspeed and paddle have";
+  if (rule.max != 0 && rule.min > rule.max)
+    return module.emitError("mpt-loss-scale: min-scale is above max-scale");
+  if (mode == "amax" && (rule.min == 0 || rule.max == 0))
+    return module.emitError("mpt-loss-scale: mode=amax needs a min-scale and a "
+                            "max-scale above 0");
+  if (mode == "amax" && (!(margin >= 1) || window < 1))
+    return module.emitError(
+        "mpt-loss-scale: margin and window must be 1 or more");
+  return success();
+}
 
 /// Gives `op` the predicate if it is an optimizer.
 bool guardOptimizer(Operation *op, Value predicate) {
@@ -124,7 +184,7 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
   auto f32Scalar = RankedTensorType::get({}, builder.getF32Type());
   StepEditor editor(step);
   BlockArgument scale = editor.addArgument(f32Scalar, "loss_scale", "loss_scale",
-                                           getConstantInit(context, initScale));
+                                           getConstantInit(context, rule.init));
 
   GradSeedOp seed = seeds.front();
   builder.setInsertionPointAfter(seed);
@@ -150,18 +210,83 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
     editor.finish();
     return success();
   }
-  BlockArgument tracker = editor.addArgument(
-      RankedTensorType::get({}, builder.getI32Type()),
-      "loss_scale.growth_tracker", "loss_scale", getZerosInit(context));
-  auto update = UpdateLossScaleOp::create(
-      builder, unscale.getLoc(), scale, tracker, allFinite,
-      builder.getF64FloatAttr(growthFactor), builder.getF64FloatAttr(backoffFactor),
-      builder.getI64IntegerAttr(growthInterval));
-  editor.addResult(update.getNewScale(), "loss_scale", "loss_scale");
-  editor.addResult(update.getNewTracker(), "loss_scale.growth_tracker",
-                   "loss_scale.growth_tracker");
+  if (mode == "dynamic")
+    addDynamic(editor, builder, unscale.getLoc(), scale, allFinite);
+  else
+    addAmax(editor, builder, unscale.getLoc(), scale, allFinite, unscale.getUnscaled());
   editor.finish();
   return success();
+}
+
+/// The scale after the step, and whether it is at a bound.
+void LossScalePass::addScale(StepEditor &editor, OpBuilder &builder, Location loc,
+                             Value scale) {
+  editor.addResult(scale, "loss_scale", "loss_scale");
+  auto addBound = [&](double bound, ComparePredicate predicate, StringRef name) {
+    if (bound == 0)
+      return;
+    auto type = cast<RankedTensorType>(scale.getType());
+    Value limit = ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(type, static_cast<float>(bound)));
+    editor.addResult(CompareOp::create(builder, loc, scale, limit, predicate), name);
+  };
+  addBound(rule.min, ComparePredicate::LE, "loss_scale.at_min");
+  addBound(rule.max, ComparePredicate::GE, "loss_scale.at_max");
+}
+
+void LossScalePass::addDynamic(StepEditor &editor, OpBuilder &builder, Location loc,
+                               Value scale, Value allFinite) {
+  auto i32Scalar = RankedTensorType::get({}, builder.getI32Type());
+  LossScaleState state{scale, {}, {}};
+  state.good = editor.addArgument(i32Scalar, "loss_scale.growth_tracker", "loss_scale",
+                                  getZerosInit(&getContext()));
+  if (rule.kind != Hysteresis::None)
+    state.bad = editor.addArgument(
+        i32Scalar, "loss_scale.hysteresis_tracker", "loss_scale",
+        rule.kind == Hysteresis::EveryNth
+            ? getZerosInit(&getContext())
+            : getConstantInit(&getContext(), rule.hysteresis));
+  LossScaleState after;
+  if (rule.name == "torch" && rule.min == 0 && rule.max == 0) {
+    auto update = UpdateLossScaleOp::create(
+        builder, loc, scale, state.good, allFinite,
+        builder.getF64FloatAttr(rule.growth), builder.getF64FloatAttr(rule.backoff),
+        builder.getI64IntegerAttr(rule.interval));
+    after = {update.getNewScale(), update.getNewTracker(), {}};
+  } else {
+    after = updateLossScale(builder, loc, rule, state, allFinite);
+  }
+  addScale(editor, builder, loc, after.scale);
+  editor.addResult(after.good, "loss_scale.growth_tracker",
+                   "loss_scale.growth_tracker");
+  if (after.bad)
+    editor.addResult(after.bad, "loss_scale.hysteresis_tracker",
+                     "loss_scale.hysteresis_tracker");
+}
+
+void LossScalePass::addAmax(StepEditor &editor, OpBuilder &builder, Location loc,
+                            Value scale, Value allFinite, ValueRange gradients) {
+  auto type = RankedTensorType::get({window}, builder.getF32Type());
+  BlockArgument history =
+      editor.addArgument(type, "loss_scale.amax_history", "loss_scale",
+                         getZerosInit(&getContext()));
+  Value largest = getLargestMagnitude(builder, loc, gradients);
+  Value newest = ReshapeOp::create(
+      builder, loc, RankedTensorType::get({1}, builder.getF32Type()), largest);
+  Value moved = newest;
+  if (window > 1) {
+    auto rest = RankedTensorType::get({window - 1}, builder.getF32Type());
+    Value later = SliceOp::create(builder, loc, rest, history, ArrayRef<int64_t>{1},
+                                  ArrayRef<int64_t>{window - 1}, ArrayRef<int64_t>{1});
+    moved = ConcatOp::create(builder, loc, type, ValueRange{later, newest},
+                             builder.getI64IntegerAttr(0));
+  }
+  // A step that is not taken records nothing.
+  Value recorded = SelectStateOp::create(builder, loc, type, allFinite, moved, history);
+  AmaxScaleRule amax{65504, margin, rule.backoff, rule.min, rule.max};
+  addScale(editor, builder, loc,
+           chooseLossScale(builder, loc, amax, scale, recorded, allFinite));
+  editor.addResult(recorded, "loss_scale.amax_history", "loss_scale.amax_history");
 }
 
 } // namespace

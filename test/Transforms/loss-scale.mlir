@@ -1,5 +1,27 @@
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step="optimizer=momentum clip-norm=1.0" --mpt-loss-scale | FileCheck %s --check-prefixes=CHECK,DYNAMIC
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step="optimizer=momentum clip-norm=1.0" --mpt-loss-scale="mode=static init-scale=8" | FileCheck %s --check-prefixes=CHECK,STATIC
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="preset=megatron min-scale=4" | FileCheck %s --check-prefix=MEGATRON
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="preset=nobody" 2>&1 | FileCheck %s --check-prefix=PRESET
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="hysteresis=2" 2>&1 | FileCheck %s --check-prefix=HYSTERESIS
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="growth-factor=1" 2>&1 | FileCheck %s --check-prefix=GROWTH
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="backoff-factor=1.5" 2>&1 | FileCheck %s --check-prefix=BACKOFF
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="growth-interval=0" 2>&1 | FileCheck %s --check-prefix=INTERVAL
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="min-scale=8 max-scale=4" 2>&1 | FileCheck %s --check-prefix=BOUNDS
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax min-scale=0" 2>&1 | FileCheck %s --check-prefix=AMAX
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax window=0" 2>&1 | FileCheck %s --check-prefix=WINDOW
+
+// MEGATRON: value = 0x41F0000000000000 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"
+// MEGATRON-SAME: value = 2.000000e+00 : f64}, mpt.name = "loss_scale.hysteresis_tracker"
+// MEGATRON-SAME: mpt.name = "loss_scale.at_min"
+// MEGATRON-NOT: at_max
+// PRESET: error: mpt-loss-scale: unknown preset 'nobody'; expected one of torch, tf, keras, apex, megatron, deepspeed, deepspeed-consecutive, jmp, paddle
+// HYSTERESIS: error: mpt-loss-scale: the preset 'torch' has no hysteresis; megatron, deepspeed and paddle have
+// GROWTH: error: mpt-loss-scale: growth-factor must be above 1, got 1
+// BACKOFF: error: mpt-loss-scale: backoff-factor must be between 0 and 1, got 1.5
+// INTERVAL: error: mpt-loss-scale: growth-interval must be above 0, got 0
+// BOUNDS: error: mpt-loss-scale: min-scale is above max-scale
+// AMAX: error: mpt-loss-scale: mode=amax needs a min-scale and a max-scale above 0
+// WINDOW: error: mpt-loss-scale: margin and window must be 1 or more
 
 // CHECK: func.func @loss
 // STATIC-SAME: value = 8.000000e+00 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"

@@ -198,18 +198,35 @@ def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {
   let description = [{
     The seed of the backward is multiplied by the scale, every gradient is
     unscaled in f32 and checked once, and the whole state transition happens
-    only if all are finite. `dynamic` follows torch.amp.GradScaler; the scale
-    and its tracker are arguments and results (role `loss_scale`). Adds results
-    `found_inf`, `did_step` and `loss_scale`. Needs `mpt.grad_seed` and
-    `mpt.gradients`.
+    only if all are finite. The scale and what moves it are arguments and results
+    (role `loss_scale`): `dynamic` as one of eight libraries does it (`preset`);
+    `amax` chooses the greatest power of two with which the largest gradient of the
+    last `window` steps stays `margin` times below 65504, f16's largest number;
+    `static` leaves it alone. Adds results `found_inf`, `did_step`, `loss_scale`, and
+    where the scale has a floor or a ceiling `loss_scale.at_min` and
+    `loss_scale.at_max`. Needs `mpt.grad_seed` and `mpt.gradients`.
   }];
   let options = [
-    Option<"mode", "mode", "std::string", "\"dynamic\"", "dynamic or static">,
-    Option<"initScale", "init-scale", "double", "65536.0", "First scale">,
-    Option<"growthFactor", "growth-factor", "double", "2.0", "Growth factor">,
-    Option<"backoffFactor", "backoff-factor", "double", "0.5", "Backoff factor">,
-    Option<"growthInterval", "growth-interval", "int64_t", "2000",
-           "Finite steps before the scale grows">];
+    Option<"mode", "mode", "std::string", "\"dynamic\"", "dynamic, static or amax">,
+    Option<"preset", "preset", "std::string", "\"torch\"",
+           "torch, tf, keras, apex, megatron, deepspeed, deepspeed-consecutive, jmp or "
+           "paddle; gives the options below, up to hysteresis, where they are -1">,
+    Option<"initScale", "init-scale", "double", "-1.0", "First scale">,
+    Option<"growthFactor", "growth-factor", "double", "-1.0",
+           "Growth factor">,
+    Option<"backoffFactor", "backoff-factor", "double", "-1.0",
+           "Backoff factor">,
+    Option<"growthInterval", "growth-interval", "int64_t", "-1",
+           "Finite steps before the scale grows">,
+    Option<"minScale", "min-scale", "double", "-1.0",
+           "The scale does not fall below it; 0: no floor">,
+    Option<"maxScale", "max-scale", "double", "-1.0",
+           "The scale does not grow above it; 0: no ceiling">,
+    Option<"hysteresis", "hysteresis", "int64_t", "-1",
+           "Bad steps until the scale falls (megatron, deepspeed, paddle)">,
+    Option<"window", "window", "int64_t", "16", "Steps that amax looks back">,
+    Option<"margin", "margin", "double", "16.0",
+           "How many times the largest gradient must fit (amax)">];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 

@@ -1,0 +1,264 @@
+"""The loss scales of eight libraries, written after their sources, in f32.
+
+Each has `scale` and `update(found_inf)`. As a program it checks mpt-run:
+    scalers.py PRESET METRICS INIT INTERVAL HYSTERESIS MIN MAX
+or the classes themselves against what is installed (torch, keras, jmp):
+    scalers.py --originals torch|keras|jmp
+"""
+
+import json
+import sys
+
+import numpy
+
+f32 = numpy.float32
+numpy.seterr(over="ignore")
+
+
+class Torch:
+    """torch.amp.GradScaler: aten/src/ATen/native/cuda/AmpKernels.cu."""
+
+    def __init__(self, init, interval, **_):
+        self.scale, self.interval, self.tracker = f32(init), interval, 0
+
+    def update(self, found_inf):
+        if found_inf:
+            self.scale, self.tracker = self.scale * f32(0.5), 0
+        elif self.tracker + 1 == self.interval:
+            grown = self.scale * f32(2)
+            if numpy.isfinite(grown):
+                self.scale = grown
+            self.tracker = 0
+        else:
+            self.tracker += 1
+
+
+class TF:
+    """tf_keras mixed_precision's _DynamicLossScaleState."""
+
+    def __init__(self, init, interval, **_):
+        self.scale, self.growth_steps, self.counter = f32(init), interval, 0
+
+    def update(self, found_inf):
+        if found_inf:
+            self.counter = 0
+            self.scale = max(self.scale / f32(2), f32(1))
+        elif self.counter + 1 >= self.growth_steps:
+            if numpy.isfinite(self.scale * f32(2)):
+                self.scale = self.scale * f32(2)
+            self.counter = 0
+        else:
+            self.counter += 1
+
+
+class Keras:
+    """keras 3's LossScaleOptimizer."""
+
+    def __init__(self, init, interval, **_):
+        self.scale, self.growth_steps, self.step_counter = f32(init), interval, 0
+
+    def update(self, found_inf):
+        if found_inf:
+            self.step_counter = 0
+            self.scale = self.scale / f32(2)
+        elif self.step_counter == self.growth_steps - 1:
+            self.step_counter = 0
+            self.scale = self.scale * f32(2)
+        else:
+            self.step_counter += 1
+
+
+class Apex:
+    """apex.amp.scaler.LossScaler, min_loss_scale None."""
+
+    def __init__(self, init, interval, maximum, **_):
+        self.scale, self.window, self.unskipped = f32(init), interval, 0
+        self.max_loss_scale = maximum
+
+    def update(self, found_inf):
+        if found_inf:
+            self.scale = self.scale / f32(2)
+            self.unskipped = 0
+        else:
+            self.unskipped += 1
+        if self.unskipped == self.window:
+            self.scale = min(f32(self.max_loss_scale), self.scale * f32(2))
+            self.unskipped = 0
+
+
+class Megatron:
+    """megatron.core.optimizer.grad_scaler.DynamicGradScaler."""
+
+    def __init__(self, init, interval, hysteresis, minimum, **_):
+        self.scale, self.interval, self.minimum = f32(init), interval, f32(minimum)
+        self.hysteresis = self.hysteresis_tracker = hysteresis
+        self.growth_tracker = 0
+
+    def update(self, found_inf):
+        if found_inf:
+            self.growth_tracker = 0
+            self.hysteresis_tracker -= 1
+            if self.hysteresis_tracker <= 0:
+                self.scale = max(self.scale * f32(0.5), self.minimum)
+        else:
+            self.growth_tracker += 1
+            if self.growth_tracker == self.interval:
+                self.growth_tracker = 0
+                self.hysteresis_tracker = self.hysteresis
+                self.scale = self.scale * f32(2)
+
+
+class DeepSpeed:
+    """deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler."""
+
+    consecutive = False
+
+    def __init__(self, init, interval, hysteresis, minimum, **_):
+        self.scale, self.window, self.minimum = f32(init), interval, f32(minimum)
+        self.delayed_shift = self.cur_hysteresis = hysteresis
+        self.cur_iter, self.last_overflow_iter = 0, -1
+
+    def update(self, found_inf):
+        if found_inf:
+            if self.delayed_shift == 1 or self.cur_hysteresis == 1:
+                self.scale = max(self.scale / f32(2), self.minimum)
+            else:
+                self.cur_hysteresis -= 1
+            self.last_overflow_iter = self.cur_iter
+        else:
+            if self.consecutive:
+                self.cur_hysteresis = self.delayed_shift
+            if (self.cur_iter - self.last_overflow_iter) % self.window == 0:
+                if not self.consecutive:
+                    self.cur_hysteresis = self.delayed_shift
+                self.scale = self.scale * f32(2)
+        self.cur_iter += 1
+
+
+class DeepSpeedConsecutive(DeepSpeed):
+    consecutive = True
+
+
+class Jmp:
+    """jmp.DynamicLossScale."""
+
+    def __init__(self, init, interval, minimum, **_):
+        self.scale, self.period, self.counter = f32(init), interval, 0
+        self.minimum = f32(minimum)
+
+    def update(self, found_inf):
+        if not found_inf:
+            if self.counter == self.period - 1 and numpy.isfinite(self.scale * f32(2)):
+                self.scale = self.scale * f32(2)
+        else:
+            self.scale = max(self.minimum, self.scale / f32(2))
+        self.counter = ((self.counter + 1) % self.period) * (not found_inf)
+
+
+class Paddle:
+    """paddle/phi/kernels/impl/amp_kernel_impl.h, Update."""
+
+    def __init__(self, init, interval, hysteresis, **_):
+        self.scale, self.incr_every, self.decr_every = f32(init), interval, hysteresis
+        self.good = self.bad = 0
+
+    def update(self, found_inf):
+        if found_inf:
+            self.good = 0
+            self.bad += 1
+            if self.bad == self.decr_every:
+                self.bad = 0
+                self.scale = max(self.scale * f32(0.5), f32(1))
+        else:
+            self.bad = 0
+            self.good += 1
+            if self.good == self.incr_every:
+                self.good = 0
+                if numpy.isfinite(self.scale * f32(2)):
+                    self.scale = self.scale * f32(2)
+
+
+PRESETS = {"torch": Torch, "tf": TF, "keras": Keras, "apex": Apex,
+           "megatron": Megatron, "deepspeed": DeepSpeed,
+           "deepspeed-consecutive": DeepSpeedConsecutive, "jmp": Jmp, "paddle": Paddle}
+
+
+def check(preset, metrics, init, interval, hysteresis, minimum, maximum):
+    init, minimum, maximum = float(init), float(minimum), float(maximum)
+    scaler = PRESETS[preset](init=init, interval=int(interval), minimum=minimum,
+                             maximum=maximum, hysteresis=int(hysteresis))
+    steps = [json.loads(line) for line in open(metrics)]
+    steps = [step for step in steps if "loss" in step]
+    skipped, moved = 0, 0
+    for number, step in enumerate(steps, 1):
+        found_inf, before = bool(step["found_inf"]), scaler.scale
+        assert bool(step["did_step"]) != found_inf
+        scaler.update(found_inf)
+        skipped += found_inf
+        moved += scaler.scale != before
+        found = f32(step["loss_scale"])  # also "Infinity"
+        assert found == scaler.scale, (preset, number, found, scaler.scale)
+        for name, at in (("at_min", minimum and scaler.scale <= minimum),
+                         ("at_max", maximum and scaler.scale >= maximum)):
+            if "loss_scale." + name in step:
+                assert bool(step["loss_scale." + name]) == bool(at), (number, name)
+    assert skipped > len(steps) // 20 and moved > 3, (skipped, moved)
+    print(preset, "equal over", len(steps), "steps")
+
+
+def compare(name):
+    """The class `name` against the installed original, over random patterns."""
+    random = numpy.random.default_rng(0)
+    for case in range(20):
+        interval, init = int(random.integers(1, 5)), 2.0 ** int(random.integers(0, 127))
+        share = random.choice([0.05, 0.3, 0.6])
+        mine = PRESETS[name](init=init, interval=interval, minimum=1.0, maximum=0.0,
+                             hysteresis=1)
+        if name == "torch":
+            import torch
+            weight = torch.ones(1, requires_grad=True)
+            optimizer = torch.optim.SGD([weight], lr=0.0)
+            theirs = torch.amp.GradScaler("cpu", init_scale=init, growth_interval=interval)
+            theirs.scale(torch.ones(()))
+
+            def update(found_inf):
+                weight.grad = torch.full((1,), float("inf") if found_inf else 1.0)
+                theirs.step(optimizer)
+                theirs.update()
+                return theirs.get_scale()
+        elif name == "jmp":
+            import jax
+            import jmp
+            state = [jmp.DynamicLossScale(jax.numpy.float32(init), period=interval,
+                                          factor=2,
+                                          min_loss_scale=jax.numpy.float32(1))]
+
+            def update(found_inf):
+                state[0] = state[0].adjust(jax.numpy.array(not found_inf))
+                return float(state[0].loss_scale)
+        else:
+            import keras
+            variable = keras.Variable(numpy.ones(1, numpy.float32))
+            theirs = keras.optimizers.LossScaleOptimizer(
+                keras.optimizers.SGD(0.0), initial_scale=init,
+                dynamic_growth_steps=interval)
+            theirs.build([variable])
+
+            def update(found_inf):
+                value = float("inf") if found_inf else 1.0
+                theirs.apply([keras.ops.convert_to_tensor(
+                    numpy.full(1, value, numpy.float32))])
+                return float(keras.ops.convert_to_numpy(theirs.dynamic_scale))
+        for step in range(1000 if name == "torch" else 100):
+            found_inf = bool(random.random() < share)
+            mine.update(found_inf)
+            found = update(found_inf)
+            assert f32(found) == mine.scale, (case, step, found, mine.scale)
+    print(name, "equals the original")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--originals":
+        compare(sys.argv[2])
+    else:
+        check(*sys.argv[1:])
