@@ -44,6 +44,7 @@ inline void registerAllPasses() {
   registerPadTensorCoresPass();
   registerSpecializePass();
   registerTrainStepPass();
+  registerValidateLossScalePass();
   registerValidatePrecisionPass();
   registerMPTConversionPasses();
   registerPipelines();

@@ -37,6 +37,7 @@ void mpt::buildMixedPrecisionPipeline(OpPassManager &passes,
     scale.mode = mode;
     passes.addPass(createLossScalePass(scale));
   }
+  passes.addPass(createValidateLossScalePass());
   AutocastPassOptions autocast;
   autocast.type = options.type;
   passes.addPass(createAutocastPass(autocast));

@@ -230,6 +230,16 @@ def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def ValidateLossScalePass : Pass<"mpt-validate-loss-scale", "::mlir::ModuleOp"> {
+  let summary = "Check that gradients are scaled and unscaled as they must be";
+  let description = [{
+    Changes nothing. Errors, each at its op: a gradient that is unscaled twice, or by
+    another scale than it was scaled by; clipping, or an optimizer, that reads scaled
+    gradients; gradients of different scales that are added (a scale that changed
+    between micro-batches); a parameter stored in f16 that is updated in f16.
+  }];
+}
+
 def MasterWeightsPass : Pass<"mpt-master-weights", "::mlir::ModuleOp"> {
   let summary = "Keep an f32 master copy of low-precision parameters";
   let description = [{

@@ -1,0 +1,121 @@
+//===- ValidateLossScale.cpp - Mistakes with scaled gradients -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-validate-loss-scale`: changes nothing, reports each mistake at its op.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Analysis/LossScaleAnalysis.h"
+#include "mpt/Transforms/Passes.h"
+
+#include "mlir/Analysis/DataFlow/Utils.h"
+#include "mlir/Analysis/DataFlowFramework.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_VALIDATELOSSSCALEPASS
+#include "mpt/Transforms/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+/// The gradient that an optimizer reads, or null.
+Value getGradient(Operation *op) {
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<SGDOp, AdamOp, AdamWOp>([](auto optimizer) { return optimizer.getGradient(); })
+      .Default(Value());
+}
+
+struct ValidateLossScalePass
+    : mpt::impl::ValidateLossScalePassBase<ValidateLossScalePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    DataFlowSolver solver;
+    dataflow::loadBaselineAnalyses(solver);
+    solver.load<LossScaleAnalysis>();
+    if (failed(solver.initializeAndRun(module))) {
+      module.emitError("mpt-validate-loss-scale: the analysis failed");
+      return signalPassFailure();
+    }
+    bool valid = true;
+    module.walk([&](Operation *op) { valid &= succeeded(check(op, solver)); });
+    if (!valid)
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+private:
+  LossScaling get(const DataFlowSolver &solver, Value value) {
+    const auto *lattice = solver.lookupState<LossScaleLattice>(value);
+    return lattice ? lattice->getValue() : LossScaling();
+  }
+
+  LogicalResult checkUnscale(UnscaleOp op, const DataFlowSolver &solver) {
+    for (auto [i, gradient] : llvm::enumerate(op.getGradients())) {
+      LossScaling scaling = get(solver, gradient);
+      if (scaling.getKind() == LossScaling::Unscaled)
+        return op.emitError("gradient ")
+               << i << " is unscaled already; unscale each gradient once a step, after "
+               << "the last addition to it";
+      if (scaling.getKind() == LossScaling::Scaled && scaling.getScale() != op.getScale()) {
+        InFlightDiagnostic error = op.emitError("gradient ")
+                                   << i << " was scaled by another scale than this one; "
+                                   << "keep one scale from mpt.scale_loss to mpt.unscale "
+                                   << "and update it after";
+        error.attachNote(scaling.getScale().getLoc()) << "the scale that was used";
+        return error;
+      }
+    }
+    return success();
+  }
+
+  LogicalResult check(Operation *op, const DataFlowSolver &solver) {
+    if (auto unscale = dyn_cast<UnscaleOp>(op))
+      return checkUnscale(unscale, solver);
+    if (auto clip = dyn_cast<ClipByGlobalNormOp>(op)) {
+      for (auto [i, gradient] : llvm::enumerate(clip.getGradients()))
+        if (get(solver, gradient).isScaled())
+          return clip.emitError("gradient ")
+                 << i << " is still scaled, so that the limit means another norm; put "
+                 << "mpt.unscale before clipping";
+      return success();
+    }
+    if (Value gradient = getGradient(op)) {
+      if (get(solver, gradient).isScaled())
+        return op->emitError("the optimizer reads a gradient that is still scaled; put "
+                             "mpt.unscale before it");
+      if (getElementTypeOrSelf(op->getResult(0).getType()).isF16())
+        return op->emitError("the parameter is stored in f16, which loses updates below "
+                             "half a unit in the last place; run --mpt-master-weights");
+      return success();
+    }
+    return checkMixing(op, solver);
+  }
+
+  /// What adds gradients of different scales, at the first op that does.
+  LogicalResult checkMixing(Operation *op, const DataFlowSolver &solver) {
+    if (op->getNumResults() != 1 ||
+        get(solver, op->getResult(0)).getKind() != LossScaling::Mixed)
+      return success();
+    if (llvm::any_of(op->getOperands(), [&](Value operand) {
+          return get(solver, operand).getKind() == LossScaling::Mixed;
+        }))
+      return success();
+    return op->emitError("combines gradients of different scales; keep one scale for all "
+                         "micro-batches of a step, or unscale each before they meet");
+  }
+};
+
+} // namespace

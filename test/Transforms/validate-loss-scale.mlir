@@ -1,0 +1,82 @@
+// RUN: mpt-opt %s --split-input-file --verify-diagnostics --mpt-validate-loss-scale
+
+// As it should be; also through a loop that adds micro-batches under one scale, and
+// with a scale for each of two losses.
+func.func @right(%p: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>, %t: tensor<i64>, %lr: tensor<f32>,
+                 %g: tensor<4xf32>, %s: tensor<f32>, %u: tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %zero = mpt.constant dense<0.0> : tensor<4xf32>
+  %from = arith.constant 0 : index
+  %to = arith.constant 4 : index
+  %one = arith.constant 1 : index
+  %sum = scf.for %i = %from to %to step %one iter_args(%acc = %zero) -> tensor<4xf32> {
+    %next = mpt.add %acc, %scaled : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %next : tensor<4xf32>
+  }
+  %other = mpt.scale_loss %g, %u : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %a, %b = mpt.gradients %sum, %other {names = ["a", "b"]} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %x, %ok = mpt.unscale %a, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  %y, %fine = mpt.unscale %b, %u : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  %c, %d, %norm = mpt.clip_by_global_norm %x, %y {max_norm = 1.0 : f64} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<f32>)
+  %p1, %m1, %v1 = mpt.adam param(%p) grad(%c) lr(%lr) moments(%m, %v) step(%t) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>, tensor<i64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return %p1, %d : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+func.func @twice(%g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %scaled, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  %z = mpt.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @below {{gradient 0 is unscaled already; unscale each gradient once a step}}
+  %y, %fine = mpt.unscale %z, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @clipped(%g: tensor<4xf32>, %h: tensor<2xf32>, %s: tensor<f32>) -> tensor<2xf32> {
+  %scaled = mpt.scale_loss %h, %s : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  // expected-error @below {{gradient 1 is still scaled, so that the limit means another norm; put mpt.unscale before clipping}}
+  %c, %d, %norm = mpt.clip_by_global_norm %g, %scaled {max_norm = 1.0 : f64} : (tensor<4xf32>, tensor<2xf32>) -> (tensor<4xf32>, tensor<2xf32>, tensor<f32>)
+  return %d : tensor<2xf32>
+}
+
+// -----
+
+func.func @scaled_gradient(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{the optimizer reads a gradient that is still scaled; put mpt.unscale before it}}
+  %p1 = mpt.sgd param(%p) grad(%scaled) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %p1 : tensor<4xf32>
+}
+
+// -----
+
+func.func @no_master(%p: tensor<4xf16>, %lr: tensor<f32>, %g: tensor<4xf16>) -> tensor<4xf16> {
+  // expected-error @below {{the parameter is stored in f16, which loses updates below half a unit in the last place; run --mpt-master-weights}}
+  %p1 = mpt.sgd param(%p) grad(%g) lr(%lr) : (tensor<4xf16>, tensor<4xf16>, tensor<f32>) -> tensor<4xf16>
+  return %p1 : tensor<4xf16>
+}
+
+// -----
+
+// expected-note @below {{the scale that was used}}
+func.func @scale_changed(%g: tensor<4xf32>, %s: tensor<f32>, %t: tensor<i32>, %ok: tensor<i1>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %new, %t1 = mpt.update_loss_scale %s, %t, %ok : (tensor<f32>, tensor<i32>, tensor<i1>) -> (tensor<f32>, tensor<i32>)
+  // expected-error @below {{gradient 0 was scaled by another scale than this one; keep one scale from mpt.scale_loss to mpt.unscale}}
+  %y, %fine = mpt.unscale %scaled, %new : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @window(%g: tensor<4xf32>, %h: tensor<4xf32>, %s: tensor<f32>, %t: tensor<i32>, %ok: tensor<i1>) -> tensor<4xf32> {
+  %first = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %new, %t1 = mpt.update_loss_scale %s, %t, %ok : (tensor<f32>, tensor<i32>, tensor<i1>) -> (tensor<f32>, tensor<i32>)
+  %second = mpt.scale_loss %h, %new : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{combines gradients of different scales; keep one scale for all micro-batches of a step}}
+  %sum = mpt.add %first, %second : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %sum : tensor<4xf32>
+}
