@@ -83,9 +83,10 @@ uint32_t PrecisionGraphBuilder::indexOf(Value value) {
   if (found == kNone) {
     ValueNode node;
     node.value = value;
-    node.isLow = isLow(value.getType());
+    node.isLow = isLow(value);
     node.elements = types.getNumElements(value.getType());
-    node.isList = types.isList(value.getType());
+    node.isList =
+        types.isList(value.getType()) || types.isUntypedList(value.getType());
     node.loopDepth = getLoopDepth(value.getParentRegion());
     found = graph.values.size();
     graph.values.push_back(node);
@@ -93,6 +94,35 @@ uint32_t PrecisionGraphBuilder::indexOf(Value value) {
   for (Value each : looked)
     valueIndex[each] = found;
   return found;
+}
+
+/// What the tensors of an untyped list are: those that it was made of. Null if
+/// that is not known, or they differ.
+FloatType PrecisionGraphBuilder::getListed(Value list) {
+  auto [entry, isNew] = listed.try_emplace(list, FloatType());
+  Operation *op = list.getDefiningOp();
+  if (!isNew || !op || !policy.lookup(op).isList())
+    return entry->second;
+  FloatType found;
+  for (Type type : op->getOperandTypes()) {
+    FloatType element = types.getFloat(type);
+    if (ElementTypes::isUntypedTensor(type) || types.isUntypedList(type) ||
+        (element && found && element != found))
+      return {};
+    if (element)
+      found = element;
+  }
+  return listed[list] = found;
+}
+
+/// True if all lists that `op` takes and makes say of what they are.
+bool PrecisionGraphBuilder::isListKnown(Operation *op) {
+  auto isKnown = [&](Value value) {
+    Type type = value.getType();
+    return !types.isOpenList(type) && (!types.isUntypedList(type) || getListed(value));
+  };
+  return llvm::all_of(op->getOperands(), isKnown) &&
+         llvm::all_of(op->getResults(), isKnown);
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,15 +180,13 @@ WalkResult PrecisionGraphBuilder::visit(Operation *op) {
   // What a functional loop or call passes is joined with its functions, if at all.
   const bool calls = record.rule && !record.rule->callees.empty();
   if (!calls && (region == RegionPolicy::Carry || region == RegionPolicy::Branches))
-    joinRegions(op, region);
+    joinRegions(op, record);
   if (op->getNumSuccessors() != 0)
     joinBranches(op);
   if (record.source == RuleSource::Unlisted)
     visitBarrier(op);
-  // What a list holds is known from its handle's type, or the list stays as it is.
-  auto isOpen = [&](Type type) { return types.isOpenList(type); };
-  const bool tied = record.isList() && llvm::none_of(op->getOperandTypes(), isOpen) &&
-                    llvm::none_of(op->getResultTypes(), isOpen);
+  // What a list holds is known, or the list stays as it is.
+  const bool tied = record.isList() && isListKnown(op);
   if ((record.isList() ? !tied : record.precisionClass == PrecisionClass::Fixed) ||
       calls ||
       (op->getNumRegions() != 0 && !ownsRegions) ||
@@ -176,7 +204,7 @@ WalkResult PrecisionGraphBuilder::visit(Operation *op) {
     if (inner == op)
       return;
     for (OpOperand &operand : inner->getOpOperands())
-      if (isCandidate(operand.get().getType()) && isOutside(operand.get(), op))
+      if (isCandidate(operand.get()) && isOutside(operand.get(), op))
         addUse(operand, kNone);
   });
   return WalkResult::skip();
@@ -184,7 +212,7 @@ WalkResult PrecisionGraphBuilder::visit(Operation *op) {
 
 void PrecisionGraphBuilder::fixUses(Operation *op) {
   for (OpOperand &operand : op->getOpOperands())
-    if (isCandidate(operand.get().getType()) && !isJoined.contains(&operand))
+    if (isCandidate(operand.get()) && !isJoined.contains(&operand))
       addUse(operand, kNone);
 }
 
@@ -234,7 +262,7 @@ bool PrecisionGraphBuilder::visitClonable(Operation *op, const OpRecord &record)
   bool any = record.rule, fits = true;
   for (Value operand : op->getOperands()) {
     fits &= fitsIn(operand, low);
-    if (!isCandidate(operand.getType()))
+    if (!isCandidate(operand))
       continue;
     const ValueNode &node = graph.values[indexOf(operand)];
     if (node.producer != Producer::Constant)
@@ -273,16 +301,16 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
   vertex.recurrent = record.rule && record.rule->recurrent;
   vertex.readsVariable = policy.readsVariable(op);
   bool takesPart = false;
-  auto look = [&](Type type, Port port) {
-    if (port == Port::Fixed || port == Port::Any || !isCandidate(type))
+  auto look = [&](Value value, Port port) {
+    if (port == Port::Fixed || port == Port::Any || !isCandidate(value))
       return;
     takesPart = true;
-    vertex.pinned |= port != Port::Loose && isLow(type);
+    vertex.pinned |= port != Port::Loose && isLow(value);
   };
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-    look(operand.getType(), record.getOperandPort(op, i));
+    look(operand, record.getOperandPort(op, i));
   for (auto [i, result] : llvm::enumerate(op->getResults()))
-    look(result.getType(), record.getResultPort(op, i));
+    look(result, record.getResultPort(op, i));
   // A user may do in low precision what we would not.
   if (!takesPart || (vertex.pinned && (likeGrappler || record.precisionClass ==
                                                           PrecisionClass::Deny)))
@@ -290,7 +318,7 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
   uint32_t index = addVertex(vertex);
   graph.vertexOf[op] = index;
   for (OpOperand &operand : op->getOpOperands()) {
-    if (!isCandidate(operand.get().getType()))
+    if (!isCandidate(operand.get()))
       continue;
     Port port = record.getOperandPort(op, operand.getOperandNumber());
     if (port == Port::Loose)
@@ -298,13 +326,13 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
     else if (port == Port::Any)
       graph.values[indexOf(operand.get())].readAny = true;
     else if (port == Port::Fixed ||
-             (vertex.pinned && !isLow(operand.get().getType())))
+             (vertex.pinned && !isLow(operand.get())))
       addUse(operand, kNone);
     else
       addUse(operand, index);
   }
   for (OpResult result : op->getResults()) {
-    if (!isCandidate(result.getType()))
+    if (!isCandidate(result))
       continue;
     Port port = record.getResultPort(op, result.getResultNumber());
     if (port == Port::Fixed)
@@ -318,7 +346,7 @@ void PrecisionGraphBuilder::visitPositional(Operation *op,
                                             const OpRecord &record) {
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned i = operand.getOperandNumber();
-    if (!isCandidate(operand.get().getType()))
+    if (!isCandidate(operand.get()))
       continue;
     if (i >= op->getNumResults() ||
         op->getResult(i).getType() != operand.get().getType()) {
@@ -331,7 +359,7 @@ void PrecisionGraphBuilder::visitPositional(Operation *op,
     vertex.source = record.source;
     vertex.kept = record.kept;
     vertex.isJoin = true;
-    vertex.pinned = isLow(operand.get().getType());
+    vertex.pinned = isLow(operand.get());
     uint32_t index = addVertex(vertex);
     addUse(operand, index);
     setProducer(op->getResult(i), index, false, false);

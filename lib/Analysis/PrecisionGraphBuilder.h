@@ -42,6 +42,16 @@ private:
     return element && (element.isF32() || element == low);
   }
   bool isLow(mlir::Type type) { return types.getFloat(type) == low; }
+  /// As of types, but also of a list whose type does not say what it holds.
+  mlir::FloatType getElement(mlir::Value value) {
+    return types.isUntypedList(value.getType()) ? getListed(value)
+                                                : types.getFloat(value.getType());
+  }
+  bool isCandidate(mlir::Value value) {
+    mlir::FloatType element = getElement(value);
+    return element && (element.isF32() || element == low);
+  }
+  bool isLow(mlir::Value value) { return getElement(value) == low; }
 
   /// True for a cast between f32 and the low type that bears MPT's mark.
   bool isOwn(mlir::Operation *op) {
@@ -51,6 +61,8 @@ private:
     return isCandidate(from) && isCandidate(to) && isLow(from) != isLow(to);
   }
   uint32_t indexOf(mlir::Value value);
+  mlir::FloatType getListed(mlir::Value list);
+  bool isListKnown(mlir::Operation *op);
   uint8_t getLoopDepth(mlir::Region *region);
   mlir::WalkResult visit(mlir::Operation *op);
   void visitConstant(mlir::Operation *op, mlir::ElementsAttr value);
@@ -66,7 +78,7 @@ private:
 
   /// The operand flows into `value`: both are of one variable.
   void join(mlir::OpOperand &operand, mlir::Value value);
-  void joinRegions(mlir::Operation *op, RegionPolicy region);
+  void joinRegions(mlir::Operation *op, const OpRecord &record);
   void joinBranches(mlir::Operation *terminator);
   void joinCalls(mlir::Operation *root);
   void finishJoins();
@@ -95,6 +107,7 @@ private:
   ElementTypes types;
   llvm::DenseMap<mlir::Value, uint32_t> valueIndex;
   llvm::DenseMap<mlir::Region *, uint8_t> loopDepth;
+  llvm::DenseMap<mlir::Value, mlir::FloatType> listed;
   /// The values joined so far, and the uses that flow into them.
   struct JoinedUse {
     mlir::OpOperand *operand;

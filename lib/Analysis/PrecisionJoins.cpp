@@ -25,15 +25,18 @@ using namespace mlir;
 using namespace mpt;
 
 void PrecisionGraphBuilder::join(OpOperand &operand, Value value) {
+  // Shapes may be less known on one side.
   Type from = operand.get().getType(), to = value.getType();
-  if (!isCandidate(to) || from != to)
+  if (!isCandidate(value) || getElement(operand.get()) != getElement(value) ||
+      types.isList(from) != types.isList(to) ||
+      types.isUntypedList(from) != types.isUntypedList(to))
     return;
   uint32_t into = indexOf(value);
   isJoined.insert(&operand);
   joinedUses.push_back({&operand, into});
 }
 
-void PrecisionGraphBuilder::joinRegions(Operation *op, RegionPolicy region) {
+void PrecisionGraphBuilder::joinRegions(Operation *op, const OpRecord &record) {
   if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
     RegionBranchSuccessorMapping mapping;
     branch.getSuccessorOperandInputMapping(mapping);
@@ -53,27 +56,46 @@ void PrecisionGraphBuilder::joinRegions(Operation *op, RegionPolicy region) {
           joinOperands(&block.back());
     return;
   }
-  const bool carries = region == RegionPolicy::Carry;
+  const bool carries = record.getRegionPolicy() == RegionPolicy::Carry;
+  // Where what belongs to result 0 begins: in operands, arguments, and yields.
+  unsigned first[3] = {0, 0, 0};
+  llvm::copy(record.rule->firstCarried.take_front(3), first);
+  int64_t carried = int64_t(op->getNumOperands()) - first[0];
+  if (StringRef name = record.rule->scanInputs; !name.empty()) {
+    auto scanned = op->getAttrOfType<IntegerAttr>(name);
+    if (!scanned || scanned.getValue().getSignificantBits() > 32)
+      return;
+    carried -= scanned.getValue().getSExtValue();
+  }
+  if (carries && (carried < 0 || carried > op->getNumOperands()))
+    return;
+  MutableArrayRef<OpOperand> operands;
+  if (first[0] <= op->getNumOperands())
+    operands = op->getOpOperands().drop_front(first[0]);
+  auto joinArguments = [&](MutableArrayRef<OpOperand> from, Block &block) {
+    if (first[1] <= block.getNumArguments())
+      for (auto [operand, argument] :
+           llvm::zip(from, block.getArguments().drop_front(first[1])))
+        join(operand, argument);
+  };
   for (Region &each : op->getRegions())
     for (Block &block : each) {
       if (carries && block.isEntryBlock())
-        for (auto [operand, argument] :
-             llvm::zip(op->getOpOperands(), block.getArguments()))
-          join(operand, argument);
+        joinArguments(operands, block);
       if (block.empty())
         continue;
       Operation &last = block.back();
-      if (last.getNumOperands() != op->getNumResults())
+      if (last.getNumOperands() != op->getNumResults() + first[2])
         continue;
-      for (auto [operand, result] : llvm::zip(last.getOpOperands(), op->getResults()))
+      MutableArrayRef<OpOperand> yielded = last.getOpOperands().drop_front(first[2]);
+      for (auto [operand, result] : llvm::zip(yielded, op->getResults()))
         join(operand, result);
       if (carries)
-        for (auto [operand, argument] :
-             llvm::zip(last.getOpOperands(), each.front().getArguments()))
-          join(operand, argument);
+        joinArguments(yielded.take_front(carried), each.front());
     }
   if (carries)
-    for (auto [operand, result] : llvm::zip(op->getOpOperands(), op->getResults()))
+    for (auto [operand, result] :
+         llvm::zip(operands.take_front(carried), op->getResults()))
       join(operand, result);
 }
 

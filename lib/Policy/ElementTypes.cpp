@@ -38,9 +38,30 @@ struct SpelledTensor {
 };
 } // namespace
 
-static std::optional<SpelledTensor> splitSpelled(OpaqueType type) {
+/// What `data`, the text of a type, says of one item if it is a list.
+static bool stripList(StringRef &data) {
+  if (!data.consume_front("list<"))
+    return false;
+  data.consume_front("optional<");
+  return true;
+}
+
+static bool startsWithTensor(StringRef data) {
+  data.consume_front("v");
+  return data.starts_with("tensor");
+}
+
+/// `list<vtensor>`, which says nothing of its tensors.
+static bool isUntyped(OpaqueType type) {
   StringRef data = type.getTypeData();
-  if (!data.starts_with("vtensor<[") && !data.starts_with("tensor<["))
+  return data == "list<vtensor>" || data == "list<tensor>";
+}
+
+/// Of a tensor, or of a list of tensors.
+static std::optional<SpelledTensor> splitSpelled(OpaqueType type) {
+  StringRef data = type.getTypeData(), item = data;
+  stripList(item);
+  if (!item.starts_with("vtensor<[") && !item.starts_with("tensor<["))
     return std::nullopt;
   size_t open = data.find('['), close = data.find("],", open);
   if (close == StringRef::npos)
@@ -111,10 +132,24 @@ const ElementTypes::Info &ElementTypes::lookup(Type type) {
         if (!dim.trim().getAsInteger(10, size) && size >= 0)
           shape.push_back(size);
       }
-      info.elements = countElements(shape);
+      StringRef data = opaque.getTypeData();
+      if (stripList(data))
+        info.list = info.element ? List::Known : List::None;
+      else
+        info.elements = countElements(shape);
+    } else if (isUntyped(opaque)) {
+      info.list = List::Untyped;
+    } else if (StringRef data = opaque.getTypeData();
+               stripList(data) && data.contains("tensor")) {
+      info.list = List::Open;
     }
   }
   return info;
+}
+
+bool ElementTypes::isUntypedTensor(Type type) {
+  auto opaque = dyn_cast<OpaqueType>(type);
+  return opaque && startsWithTensor(opaque.getTypeData()) && !splitSpelled(opaque);
 }
 
 Type ElementTypes::clone(Type type, Type element) {
@@ -135,6 +170,8 @@ Type ElementTypes::clone(Type type, Type element) {
   std::optional<SpelledTensor> tensor;
   if (opaque)
     tensor = splitSpelled(opaque);
+  if (opaque && isUntyped(opaque))
+    return type;
   if (!tensor || !parseFloat(type.getContext(), tensor->element))
     return {};
   std::string text;

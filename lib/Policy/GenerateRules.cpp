@@ -125,6 +125,8 @@ std::string Generator::makeRule(const OpRule &rule) {
   setIndices("absentOperands", rule.absentOperands);
   setStrings("elementAttributes", rule.elementAttributes);
   set(text, "region", rule.region, none.region, spell("RegionPolicy", rule.region));
+  setIndices("firstCarried", rule.firstCarried);
+  set(text, "scanInputs", rule.scanInputs, none.scanInputs, quote(rule.scanInputs));
   if (!rule.combiners.empty())
     text += "    made.combiners = " +
             writeArray("OpRule::Combiner", rule.combiners,

@@ -176,6 +176,9 @@ static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name)
   const StringRef regions[] = {"opaque", "combiner", "carry", "branches"};
   if (rule.region != RegionPolicy::Opaque)
     os << ", region: " << regions[size_t(rule.region)];
+  printIndices("first-carried", rule.firstCarried);
+  if (!rule.scanInputs.empty())
+    os << ", scan-inputs: " << rule.scanInputs;
   if (!rule.combiners.empty()) {
     os << ", combiners: [";
     llvm::interleaveComma(rule.combiners, os, [&](const OpRule::Combiner &combiner) {

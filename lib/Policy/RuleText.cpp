@@ -30,8 +30,8 @@ struct CombinerText : ClassText {
 };
 struct RowText : ClassText {
   std::vector<std::string> ops;
-  std::string typing, region, ifNonPositive, sign, variable, lowName;
-  std::vector<unsigned> f32Operands, f32Results, absentOperands;
+  std::string typing, region, scanInputs, ifNonPositive, sign, variable, lowName;
+  std::vector<unsigned> f32Operands, f32Results, absentOperands, firstCarried;
   std::vector<std::string> elementAttributes;
   std::vector<CombinerText> combiners;
   std::vector<std::string> callees;
@@ -85,6 +85,11 @@ struct llvm::yaml::MappingTraits<RowText> {
     mapChoice(io, "sign", text.sign, {"nonnegative", "same", "opposite", "product"});
     mapChoice(io, "typing", text.typing, {"uniform", "positional"});
     mapChoice(io, "region", text.region, {"opaque", "combiner", "carry", "branches"});
+    io.mapOptional("first-carried", text.firstCarried);
+    if (!text.firstCarried.empty() && text.firstCarried.size() != 3)
+      io.setError("expected three indices for first-carried: of an operand, a block "
+                  "argument and an operand of the terminator");
+    io.mapOptional("scan-inputs", text.scanInputs);
     io.mapOptional("f32-operands", text.f32Operands);
     io.mapOptional("f32-results", text.f32Results);
     io.mapOptional("absent-operands", text.absentOperands);
@@ -220,6 +225,8 @@ OpRule RowMaker::makeRule(const RowText &text) {
                     .Case("carry", RegionPolicy::Carry)
                     .Case("branches", RegionPolicy::Branches)
                     .Default(RegionPolicy::Opaque);
+  rule.firstCarried = keep(ArrayRef(text.firstCarried));
+  rule.scanInputs = keep(text.scanInputs);
   rule.combiners =
       map<OpRule::Combiner>(text.combiners, [&](const CombinerText &each) {
         OpRule::Combiner combiner;

@@ -118,6 +118,9 @@ void Applier::findRewrites() {
       bool wantsLow = plan.wantsLow(use);
       if (use.vertex == PrecisionGraph::kNone)
         wantsLow = types.getFloat(use.operand->get().getType()) == low;
+      // A list is what it is made as; its type may not even say it.
+      if (graph.getValues()[value].isList)
+        wantsLow = isLow[value];
       if (use.loose) {
         elementOps.insert(use.operand->getOwner());
         if (!wantsLow || (!folds(value) && !graph.getValues()[value].lowSource))

@@ -11,9 +11,9 @@
 /// types that dialects spell themselves and this process does not know, such as
 /// `!torch.vtensor<[2,3],f32>`. Tensors of handles to lists of tensors, such as
 /// `tensor<!tf_type.variant<tensor<2x3xf32>>>`, count as tensors of what the list
-/// holds, with no elements of their own: a cast can do nothing for them. Anything
-/// else (scalars, memrefs, tuples,
-/// resources) keeps its type.
+/// holds, with no elements of their own: a cast can do nothing for them. So do lists
+/// such as `!torch.list<vtensor<[2,3],f32>>`. Anything else (scalars, memrefs,
+/// tuples, resources) keeps its type.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -38,16 +38,23 @@ public:
   /// stops at 2^40.
   uint64_t getNumElements(mlir::Type type) { return lookup(type).elements; }
 
-  /// True for a tensor of handles to lists of what getFloat returns.
+  /// True for a list, or a tensor of handles to lists, of what getFloat returns.
   bool isList(mlir::Type type) { return lookup(type).list == List::Known; }
-  /// True for a tensor of handles that do not say to what.
+  /// True for a list of tensors of whatever kind (`!torch.list<vtensor>`): who
+  /// makes it knows.
+  bool isUntypedList(mlir::Type type) { return lookup(type).list == List::Untyped; }
+  /// True for a tensor of handles that do not say to what, and for what else holds
+  /// tensors that cannot be named.
   bool isOpenList(mlir::Type type) { return lookup(type).list == List::Open; }
+  /// True for a tensor of a dialect's own that does not say of what.
+  static bool isUntypedTensor(mlir::Type type);
 
-  /// `type` with elements of `element`; null if it is no tensor of floats.
+  /// `type` with elements of `element`, which an untyped list is already; null if
+  /// it is no tensor of floats.
   static mlir::Type clone(mlir::Type type, mlir::Type element);
 
 private:
-  enum class List : uint8_t { None, Known, Open };
+  enum class List : uint8_t { None, Known, Untyped, Open };
   struct Info {
     mlir::FloatType element;
     uint64_t elements = 0;

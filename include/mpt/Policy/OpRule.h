@@ -48,7 +48,7 @@ enum class RegionPolicy : uint8_t {
   Combiner,
   /// A loop: operand i, block argument i of every region, operand i of every
   /// terminator that returns as many values as there are results, and result i
-  /// are one variable.
+  /// are one variable. See also `firstCarried` and `scanInputs`.
   Carry,
   /// A conditional: operand i of every terminator is result i.
   Branches,
@@ -102,6 +102,13 @@ struct OpRule {
   /// Float attributes that have the element type of the operands (tosa).
   llvm::ArrayRef<llvm::StringRef> elementAttributes;
   RegionPolicy region = RegionPolicy::Opaque;
+  /// For loops: the indices of the operand, block argument and operand of the
+  /// terminator that belong to result 0, if those are not all 0 (a trip count comes
+  /// first).
+  llvm::ArrayRef<unsigned> firstCarried;
+  /// For loops: the integer attribute that says how many of the last operands are
+  /// read slice by slice: they are block arguments, but no results.
+  llvm::StringRef scanInputs;
   /// Rows for ops whose regions hold nothing but these ops; first match wins.
   struct Combiner {
     llvm::ArrayRef<llvm::StringRef> ops;
@@ -117,8 +124,9 @@ struct OpRule {
   bool pure = true;
   /// Made from constants it is cheaper to compute twice than to cast.
   bool clone = false;
-  /// Takes or makes lists of tensors by handles, which all that uses a list must
-  /// agree on; an op that is on no other list is low if the rest is.
+  /// Takes or makes lists of tensors, by handles (TensorFlow) or as they are
+  /// (torch), which all that uses a list must agree on; an op that is on no other
+  /// list is low if the rest is.
   bool list = false;
   /// Its result goes round a loop, without a cast: what reads it agrees with it.
   bool recurrent = false;
