@@ -19,13 +19,16 @@
 #include "mpt/Conversion/Passes.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Pipelines/Pipelines.h"
+#include "mpt/Support/SymbolNotes.h"
 #include "mpt/Transforms/Passes.h"
 
 namespace mpt {
 
-/// Registers the mpt dialect.
+/// Registers the mpt dialect, and what makes errors of the dialects around it
+/// clearer.
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<MPTDialect>();
+  registerSymbolNotes(registry);
 }
 
 /// Registers every pass and pipeline of MPT.

@@ -141,17 +141,26 @@ void PrecisionGraphBuilder::joinCalls(Operation *root) {
   });
   if (callees.empty())
     return;
-  // Every mention of a function must be one of those calls.
-  if (std::optional<SymbolTable::UseRange> uses =
-          SymbolTable::getSymbolUses(&root->getRegion(0)))
-    for (const SymbolTable::SymbolUse &use : *uses)
-      if (Operation *callee =
-              tables.lookupNearestSymbolFrom(use.getUser(), use.getSymbolRef())) {
-        auto found = callees.find(callee);
-        if (found != callees.end() &&
-            !llvm::is_contained(found->second.calls, use.getUser()))
-          ++found->second.references;
-      }
+  // Every mention of a function must be one of those calls. By name, since MLIR
+  // finds no use, and no function, from inside an op that may be a symbol table of
+  // its own: one with one region, of a dialect that it does not know.
+  DenseMap<StringAttr, SmallVector<Operation *, 1>> byName;
+  DenseSet<std::pair<Operation *, Operation *>> known;
+  for (auto &[op, callee] : callees) {
+    byName[SymbolTable::getSymbolName(op)].push_back(op);
+    for (Operation *call : callee.calls)
+      known.insert({call, op});
+  }
+  root->walk([&](Operation *op) {
+    op->getAttrDictionary().walk([&](SymbolRefAttr symbol) {
+      auto named = byName.find(symbol.getLeafReference());
+      if (named == byName.end())
+        return;
+      for (Operation *callee : named->second)
+        if (!known.contains({op, callee}))
+          ++callees[callee].references;
+    });
+  });
   // All functions of one call change together, or none.
   auto getCallees = [&](Operation *call) {
     SmallVector<Operation *> found;

@@ -123,6 +123,7 @@ std::string Generator::makeRule(const OpRule &rule) {
   setIndices("f32Operands", rule.f32Operands);
   setIndices("f32Results", rule.f32Results);
   setIndices("absentOperands", rule.absentOperands);
+  setFlag("fixedScalars", rule.fixedScalars, none.fixedScalars);
   setStrings("elementAttributes", rule.elementAttributes);
   set(text, "region", rule.region, none.region, spell("RegionPolicy", rule.region));
   setIndices("firstCarried", rule.firstCarried);

@@ -279,6 +279,11 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
                       << "; expected \"f32\" or \"low\"";
     }
   }
+  auto isScalar = [](Type type) { return isa<FloatType>(type); };
+  if (record.rule && record.rule->fixedScalars &&
+      (llvm::any_of(op->getOperandTypes(), isScalar) ||
+       llvm::any_of(op->getResultTypes(), isScalar)))
+    record.precisionClass = PrecisionClass::Fixed;
   // What is f32 inside and in its results reads either type at no cost.
   if (record.hasElementRegion && !record.rule &&
       record.precisionClass == PrecisionClass::Deny) {

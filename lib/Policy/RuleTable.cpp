@@ -171,6 +171,8 @@ static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name)
   printIndices("f32-operands", rule.f32Operands);
   printIndices("f32-results", rule.f32Results);
   printIndices("absent-operands", rule.absentOperands);
+  if (rule.fixedScalars)
+    os << ", scalars: fixed";
   if (!rule.elementAttributes.empty())
     os << ", element-attributes: [" << llvm::join(rule.elementAttributes, ", ") << "]";
   const StringRef regions[] = {"opaque", "combiner", "carry", "branches"};

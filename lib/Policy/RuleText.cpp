@@ -37,6 +37,7 @@ struct RowText : ClassText {
   std::vector<std::string> callees;
   bool pure = true, clone = false, cast = false, contraction = false, list = false,
        recurrent = false;
+  std::string scalars;
 };
 struct OpText {
   std::string op, up, attributes, value, form;
@@ -93,6 +94,7 @@ struct llvm::yaml::MappingTraits<RowText> {
     io.mapOptional("f32-operands", text.f32Operands);
     io.mapOptional("f32-results", text.f32Results);
     io.mapOptional("absent-operands", text.absentOperands);
+    mapChoice(io, "scalars", text.scalars, {"any", "fixed"});
     io.mapOptional("element-attributes", text.elementAttributes);
     io.mapOptional("combiners", text.combiners);
     io.mapOptional("callees", text.callees);
@@ -219,6 +221,7 @@ OpRule RowMaker::makeRule(const RowText &text) {
   rule.f32Operands = keep(ArrayRef(text.f32Operands));
   rule.f32Results = keep(ArrayRef(text.f32Results));
   rule.absentOperands = keep(ArrayRef(text.absentOperands));
+  rule.fixedScalars = text.scalars == "fixed";
   rule.elementAttributes = keep(text.elementAttributes);
   rule.region = llvm::StringSwitch<RegionPolicy>(text.region)
                     .Case("combiner", RegionPolicy::Combiner)

@@ -99,6 +99,9 @@ struct OpRule {
   /// The row is for ops that leave these operands out (pass a `none`): an
   /// optional result type, which would rule the result (torch).
   llvm::ArrayRef<unsigned> absentOperands;
+  /// The row is for ops that have no float that is no tensor or vector: its type
+  /// stays, and rules theirs (a scalar that is spread over a vector).
+  bool fixedScalars = false;
   /// Float attributes that have the element type of the operands (tosa).
   llvm::ArrayRef<llvm::StringRef> elementAttributes;
   RegionPolicy region = RegionPolicy::Opaque;

@@ -1,0 +1,91 @@
+// Calls and unregistered ops: MLIR finds no symbol from inside an op that has one
+// region and is of a dialect that it does not know.
+//
+// RUN: split-file %s %t
+// RUN: not mpt-opt %t/inside.mlir --allow-unregistered-dialect --mpt-autocast="type=f16" 2>&1 | FileCheck %s --check-prefix=INSIDE
+// RUN: not mpt-opt %t/missing.mlir --mpt-autocast="type=f16" 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: mpt-opt %t/beside.mlir --allow-unregistered-dialect --mpt-autocast="type=f16 specialize-calls" | FileCheck %s --check-prefix=BESIDE
+// RUN: mpt-opt %t/two.mlir --allow-unregistered-dialect --mpt-autocast="type=f16 specialize-calls" | FileCheck %s --check-prefix=TWO
+
+//--- inside.mlir
+
+// INSIDE: inside.mlir:10:10: error: 'func.call' op 'f' does not reference a valid function
+// INSIDE: note: if that function is there: MLIR does not look for it from inside an op that has one region and is of an unregistered dialect; inline such calls before, where the dialect is registered
+func.func private @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  return %x : tensor<4x4xf32>
+}
+func.func @inside(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %r = "acme.region"(%x) ({
+  ^bb0(%a: tensor<4x4xf32>):
+    %c = func.call @f(%a) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    "acme.return"(%c) : (tensor<4x4xf32>) -> ()
+  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+//--- missing.mlir
+
+// Without unregistered dialects the function is just not there.
+// MISSING: error: 'func.call' op 'g' does not reference a valid function
+// MISSING-NOT: note: if
+func.func @missing(%x: tensor<4x4xf32>) {
+  func.call @g(%x) : (tensor<4x4xf32>) -> ()
+  return
+}
+
+//--- beside.mlir
+
+// Must stay: another op than a call names the function, which MLIR's own search for
+// uses does not see next to an op that it does not know.
+// BESIDE: func.func private @f(%arg0: tensor<4x4xf32>) -> tensor<4x4xf32>
+// BESIDE: call @f(%{{.*}}) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+// BESIDE: constant @f : (tensor<4x4xf32>) -> tensor<4x4xf32>
+func.func private @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %r = "stablehlo.dot"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+func.func @beside(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, (tensor<4x4xf32>) -> tensor<4x4xf32>) {
+  %d = "stablehlo.dot"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = func.call @f(%d) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  "acme.region"() ({
+    "acme.return"() : () -> ()
+  }) : () -> ()
+  %e = "stablehlo.dot"(%r, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g = func.constant @f : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %e, %g : tensor<4x4xf32>, (tensor<4x4xf32>) -> tensor<4x4xf32>
+}
+
+//--- two.mlir
+
+// An op with two regions cannot be a symbol table: calls inside it work, and their
+// functions are specialised; but not one that an unknown op inside one region names.
+// TWO: func.func private @f(%arg0: tensor<4x4xf16>) -> tensor<4x4xf16>
+// TWO: func.func private @g(%arg0: tensor<4x4xf32>) -> tensor<4x4xf32>
+// TWO: func.call @f(%{{.*}}) : (tensor<4x4xf16>) -> tensor<4x4xf16>
+func.func private @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %r = "stablehlo.dot"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %s = "stablehlo.dot"(%r, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %s : tensor<4x4xf32>
+}
+func.func private @g(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %r = "stablehlo.dot"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %s = "stablehlo.dot"(%r, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %s : tensor<4x4xf32>
+}
+func.func @two(%x: tensor<4x4xf32>, %n: tensor<i1>) -> tensor<4x4xf32> {
+  %d = "stablehlo.dot"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = "stablehlo.while"(%d) ({
+  ^bb0(%a: tensor<4x4xf32>):
+    "stablehlo.return"(%n) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<4x4xf32>):
+    %c = func.call @f(%a) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    "stablehlo.return"(%c) : (tensor<4x4xf32>) -> ()
+  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %e = func.call @g(%r) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  "acme.region"() ({
+    "acme.call"() {callee = @g} : () -> ()
+  }) : () -> ()
+  %h = "stablehlo.dot"(%e, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %h : tensor<4x4xf32>
+}
