@@ -26,16 +26,20 @@ public:
   virtual bool run(void **buffers, int threads, std::string &error) = 0;
 };
 
+/// Whether oneDNN multiplies bf16 faster than f32 on this machine.
+bool hasFastBF16();
+
 /// Prepares `instruction`; null with `error` set if checkCall fails, its
-/// workspace is too small or this build cannot run it.
+/// workspace is too small or this build cannot run it. With `fastBF16` bf16 is
+/// multiplied as it is wherever oneDNN can, else widened.
 std::unique_ptr<Call> makeCall(const Instruction &instruction, int64_t maxThreads,
-                               std::string &error);
+                               std::string &error, bool fastBF16 = hasFastBF16());
 
 /// These take instructions that have been checked.
-std::unique_ptr<Call> makeMatmul(const Instruction &instruction,
-                                 int64_t maxThreads, std::string &error);
+std::unique_ptr<Call> makeMatmul(const Instruction &instruction, int64_t maxThreads,
+                                 bool fastBF16, std::string &error);
 std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThreads,
-                               std::string &error);
+                               bool fastBF16, std::string &error);
 /// Everything that is plain loops.
 std::unique_ptr<Call> makeSimpleCall(const Instruction &instruction);
 

@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Convolutions, NHWC by HWIO: oneDNN's f32 primitives on chunks of images, one
+/// Convolutions, NHWC by HWIO: oneDNN's primitives on chunks of images, one
 /// thread each, with filters repacked into the layout that oneDNN likes once a
-/// run. Other types are widened to f32 and the result rounded once. Filter
+/// run. Operands are f32, widened where necessary, or, where the CPU multiplies
+/// that faster, bf16. Sums are f32 and the result is rounded once. Filter
 /// gradients of the chunks are added in order.
 ///
 //===----------------------------------------------------------------------===//
@@ -32,14 +33,17 @@ int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 /// The convolution of one chunk of images, and its gradients.
 class ChunkConv {
 public:
-  bool init(CallId kind, const std::vector<int64_t> &x,
+  /// Both operands are of type `operands`, the result is f32.
+  bool init(CallId kind, DataType operands, const std::vector<int64_t> &x,
             const std::vector<int64_t> &filter, const std::vector<int64_t> &y,
             const std::vector<int64_t> &a, int64_t images, int64_t threads) {
     int64_t groups = a[8], in = filter[2], out = filter[3];
     int64_t kh = filter[0], kw = filter[1];
-    auto image = [&](dnnl_memory_desc_t &desc, const std::vector<int64_t> &d) {
+    auto image = [&](dnnl_memory_desc_t &desc, const std::vector<int64_t> &d,
+                     bool isResult) {
       return makeDesc(desc, {images, d[3], d[1], d[2]},
-                      {d[1] * d[2] * d[3], 1, d[2] * d[3], d[3]});
+                      {d[1] * d[2] * d[3], 1, d[2] * d[3], d[3]},
+                      isResult ? DataType::F32 : operands);
     };
     std::vector<int64_t> dims = {out, in, kh, kw};
     std::vector<int64_t> strides = {1, out, kw * in * out, in * out};
@@ -47,20 +51,26 @@ public:
       dims = {groups, out / groups, in, kh, kw};
       strides = {out / groups, 1, out, kw * in * out, in * out};
     }
-    dnnl_memory_desc_t source, target, any;
-    if (!image(source, x) || !image(target, y) || !makeDesc(plain, dims, strides) ||
-        dnnl_memory_desc_init_by_tag(&any, static_cast<int>(dims.size()), dims.data(),
-                                     dnnl_f32, dnnl_format_tag_any) != dnnl_success)
+    dnnl_memory_desc_t source, target, any, hintSource, hintAny;
+    DataType filterType = kind == CallId::Conv2DFilterGrad ? DataType::F32 : operands;
+    if (!image(source, x, kind == CallId::Conv2DInputGrad) ||
+        !image(target, y, kind == CallId::Conv2D) || !image(hintSource, x, false) ||
+        !makeDesc(plain, dims, strides, filterType) ||
+        !makeDesc(any, dims, {}, filterType) || !makeDesc(hintAny, dims, {}, operands))
       return false;
     int64_t step[2] = {a[0], a[1]}, low[2] = {a[2], a[4]}, high[2] = {a[3], a[5]},
             dilation[2] = {a[6] - 1, a[7] - 1};
     dnnl_convolution_desc_t forward, desc;
     if (dnnl_dilated_convolution_forward_desc_init(
-            &forward, dnnl_forward_training, dnnl_convolution_direct, &source, &any,
-            nullptr, &target, step, dilation, low, high) != dnnl_success)
+            &forward, dnnl_forward_training, dnnl_convolution_direct, &hintSource,
+            &hintAny, nullptr, &target, step, dilation, low, high) != dnnl_success)
       return false;
+    auto initConv = [&](const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint) {
+      return conv.init(desc, hint) &&
+             (operands == DataType::F32 || !conv.isReference());
+    };
     if (kind == CallId::Conv2D) {
-      if (!conv.init(&forward, nullptr))
+      if (!initConv(&forward, nullptr))
         return false;
       packed = conv.query(dnnl_query_weights_md);
       return conv.setArguments({{DNNL_ARG_SRC, source},
@@ -75,7 +85,7 @@ public:
       if (dnnl_dilated_convolution_backward_data_desc_init(
               &desc, dnnl_convolution_direct, &source, &any, &target, step, dilation,
               low, high) != dnnl_success ||
-          !conv.init(&desc, hint.getDesc()))
+          !initConv(&desc, hint.getDesc()))
         return false;
       packed = conv.query(dnnl_query_weights_md);
       return conv.setArguments({{DNNL_ARG_DIFF_SRC, source},
@@ -86,7 +96,7 @@ public:
     if (dnnl_dilated_convolution_backward_weights_desc_init(
             &desc, dnnl_convolution_direct, &source, &any, nullptr, &target, step,
             dilation, low, high) != dnnl_success ||
-        !conv.init(&desc, hint.getDesc()))
+        !initConv(&desc, hint.getDesc()))
       return false;
     packed = conv.query(dnnl_query_diff_weights_md);
     // A thread's filter gradient in oneDNN's layout, then in ours.
@@ -107,15 +117,16 @@ public:
   std::vector<std::vector<float>> unpacked;
 };
 
-float *aligned(std::vector<float> &area) {
+char *aligned(std::vector<float> &area) {
   auto address = reinterpret_cast<uintptr_t>(area.data());
-  return reinterpret_cast<float *>((address + 63) / 64 * 64);
+  return reinterpret_cast<char *>((address + 63) / 64 * 64);
 }
 
 class Conv : public Call {
 public:
-  void init(const Instruction &instruction) {
+  void init(const Instruction &instruction, bool fastBF16) {
     call = instruction;
+    operands = getProductType(call.refs[0].type, call.refs[1].type, fastBF16);
     kind = static_cast<CallId>(call.target);
     uint32_t inputs = call.numInputs;
     // Which buffer is the image, the filter and the output.
@@ -139,22 +150,20 @@ public:
     }
     chunk = getConvChunk(images);
     chunks = (images + chunk - 1) / chunk;
-    for (int64_t size : {chunk, images - chunk * (chunks - 1)}) {
-      ChunkConv &conv = size == chunk ? whole : last;
-      if (!conv.conv.isReady() &&
-          !conv.init(kind, call.refs[xIndex].dims, call.refs[filterIndex].dims,
-                     call.refs[yIndex].dims, call.ints, size, threads)) {
-        error = "oneDNN has no convolution for these shapes";
-        return false;
-      }
+    if (operands != DataType::F32 && !prepareChunks())
+      operands = DataType::F32;
+    if (operands == DataType::F32 && !prepareChunks()) {
+      error = "oneDNN has no convolution for these shapes";
+      return false;
     }
     if (kind != CallId::Conv2DFilterGrad) {
-      packedFilter.resize(dnnl_memory_desc_get_size(&whole.packed) / 4 + 16);
+      packedFilter.resize(dnnl_memory_desc_get_size(&whole->packed) / 4 + 16);
       samePacking = images % chunk == 0 ||
-                    dnnl_memory_desc_equal(&whole.packed, &last.packed);
+                    dnnl_memory_desc_equal(&whole->packed, &last->packed);
       if (!samePacking)
-        lastPackedFilter.resize(dnnl_memory_desc_get_size(&last.packed) / 4 + 16);
-      if (!preparePack(pack, whole) || (!samePacking && !preparePack(lastPack, last))) {
+        lastPackedFilter.resize(dnnl_memory_desc_get_size(&last->packed) / 4 + 16);
+      if (!preparePack(pack, *whole) ||
+          (!samePacking && !preparePack(lastPack, *last))) {
         error = "oneDNN cannot repack this filter";
         return false;
       }
@@ -169,22 +178,21 @@ public:
     }
     runThreads = static_cast<int>(std::min<int64_t>(runThreads, threads));
     char *scratch = static_cast<char *>(buffers[call.numInputs + 1]);
-    float *data[3];
+    char *data[3];
     for (int i : {0, 1, 2}) {
       uint32_t index = i < 2 ? i : call.numInputs;
       const BufferRef &ref = call.refs[index];
-      data[i] = static_cast<float *>(buffers[index]);
-      if (ref.type == DataType::F32)
+      data[i] = static_cast<char *>(buffers[index]);
+      if (ref.type == (i < 2 ? operands : DataType::F32))
         continue;
-      data[i] = reinterpret_cast<float *>(scratch);
+      data[i] = scratch;
       scratch += alignUp(ref.count() * 4);
       if (i < 2)
-        widenAll(ref, buffers[index], data[i], runThreads);
+        widenAll(ref, buffers[index], reinterpret_cast<float *>(data[i]), runThreads);
     }
     auto at = [&](uint32_t index) { return data[index < 2 ? index : 2]; };
-    float *x = at(xIndex), *filter = at(filterIndex), *y = at(yIndex);
-    int64_t xSize = call.refs[xIndex].count() / images;
-    int64_t ySize = call.refs[yIndex].count() / images;
+    char *x = at(xIndex), *filter = at(filterIndex), *y = at(yIndex);
+    int64_t xSize = bytesPerImage(xIndex), ySize = bytesPerImage(yIndex);
     if (hasBias)
       widen(call.refs[2].type, buffers[2], 0, biasRow.data(), biasRow.size());
     std::atomic<bool> ok{true};
@@ -197,31 +205,32 @@ public:
     int64_t stride = alignUp(filterSize * 4) / 4;
     parallelFor(chunks, runThreads, [&](int64_t task, int thread) {
       int64_t first = task * chunk, size = std::min(chunk, images - first);
-      ChunkConv &conv = size == chunk ? whole : last;
+      ChunkConv &conv = size == chunk ? *whole : *last;
       if (kind == CallId::Conv2DFilterGrad) {
-        float *area = aligned(conv.unpacked[thread]);
+        char *area = aligned(conv.unpacked[thread]);
         if (!conv.conv.run({x + first * xSize, area, y + first * ySize}, thread) ||
             !conv.unpack.run({area, sums + task * stride}, thread))
           ok = false;
         return;
       }
-      float *packed = size == chunk || samePacking ? aligned(packedFilter)
-                                                   : aligned(lastPackedFilter);
+      char *packed = size == chunk || samePacking ? aligned(packedFilter)
+                                                  : aligned(lastPackedFilter);
       if (!conv.conv.run({x + first * xSize, packed, y + first * ySize}, thread)) {
         ok = false;
         return;
       }
       int64_t channels = call.refs[yIndex].dims[3];
       if (hasBias || epilogue)
-        for (int64_t i = 0; i < size * ySize; i += channels)
-          finishRow(y + first * ySize + i, hasBias ? biasRow.data() : nullptr,
-                    channels, epilogue);
+        for (char *row = y + first * ySize; row < y + (first + size) * ySize;
+             row += channels * 4)
+          finishRow(reinterpret_cast<float *>(row),
+                    hasBias ? biasRow.data() : nullptr, channels, epilogue);
     });
     if (!ok) {
       error = "oneDNN could not run a convolution";
       return false;
     }
-    float *result = data[2];
+    auto *result = reinterpret_cast<float *>(data[2]);
     if (kind == CallId::Conv2DFilterGrad) {
       for (int64_t task = 1; task < chunks; ++task)
         for (int64_t i = 0; i < filterSize; ++i)
@@ -256,6 +265,26 @@ private:
     for (int64_t first = 0; first < out.count(); first += width)
       narrow(out.type, emptyRow.data(), buffers[call.numInputs], first, width);
   }
+  /// What a chunk of images, and a last, shorter one, needs.
+  bool prepareChunks() {
+    int64_t lastSize = images - chunk * (chunks - 1);
+    auto make = [&](int64_t size) {
+      auto conv = std::make_unique<ChunkConv>();
+      bool ok = conv->init(kind, operands, call.refs[xIndex].dims,
+                           call.refs[filterIndex].dims, call.refs[yIndex].dims,
+                           call.ints, size, threads);
+      return ok ? std::move(conv) : nullptr;
+    };
+    whole = make(chunk);
+    if (whole && lastSize != chunk)
+      last = make(lastSize);
+    return whole && (lastSize == chunk || last);
+  }
+  /// Operands are stored as they are multiplied, results in f32.
+  int64_t bytesPerImage(uint32_t index) const {
+    int64_t size = index < 2 ? getSize(operands) : 4;
+    return call.refs[index].count() / images * size;
+  }
   bool preparePack(Primitive &primitive, ChunkConv &conv) {
     return primitive.initReorder(conv.plain, conv.packed) &&
            primitive.setArguments(
@@ -273,9 +302,10 @@ private:
   Instruction call;
   CallId kind = CallId::Conv2D;
   uint32_t xIndex = 0, filterIndex = 1, yIndex = 2;
+  DataType operands = DataType::F32;
   bool hasBias = false, samePacking = true;
   int64_t epilogue = 0, images = 0, chunk = 1, chunks = 1, threads = 1;
-  ChunkConv whole, last;
+  std::unique_ptr<ChunkConv> whole, last;
   Primitive pack, lastPack;
   std::vector<float> packedFilter, lastPackedFilter, biasRow, emptyRow;
 };
@@ -283,9 +313,10 @@ private:
 } // namespace
 
 std::unique_ptr<Call> mpt::rt::makeConv(const Instruction &instruction,
-                                        int64_t maxThreads, std::string &error) {
+                                        int64_t maxThreads, bool fastBF16,
+                                        std::string &error) {
   auto call = std::make_unique<Conv>();
-  call->init(instruction);
+  call->init(instruction, fastBF16);
   if (!call->prepare(maxThreads, error))
     return nullptr;
   return call;

@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Matrix products: oneDNN's f32 product on one thread a chunk, chunks as
-/// planMatmul cuts them. Operands in half types are widened to f32 in panels
-/// that stay in the cache; results are rounded once.
+/// Matrix products: oneDNN's product on one thread a chunk, chunks as planMatmul
+/// cuts them. Operands in half types are widened to f32 in panels that stay in
+/// the cache. Two of bf16 are multiplied as they are where the CPU does that
+/// faster, the right one repacked once a run into the layout that oneDNN likes.
+/// Sums are f32 in any case; results are rounded once.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,27 +31,28 @@ namespace {
 
 int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// C = A B in f32 with given strides, on one thread.
+/// C = A B with given layouts, C in f32, on one thread.
 class Product {
 public:
-  bool init(int64_t m, int64_t n, int64_t k, int64_t lhsRow, int64_t lhsColumn,
-            int64_t rhsRow, int64_t rhsColumn, int64_t outRow, int64_t threads) {
-    dnnl_memory_desc_t lhs, rhs, out;
+  /// `rhs` may leave its layout to oneDNN.
+  bool init(const dnnl_memory_desc_t &lhs, const dnnl_memory_desc_t &rhs,
+            const dnnl_memory_desc_t &out, int64_t threads) {
     dnnl_matmul_desc_t desc;
-    return makeDesc(lhs, {m, k}, {lhsRow, lhsColumn}) &&
-           makeDesc(rhs, {k, n}, {rhsRow, rhsColumn}) &&
-           makeDesc(out, {m, n}, {outRow, 1}) &&
-           dnnl_matmul_desc_init(&desc, &lhs, &rhs, nullptr, &out) == dnnl_success &&
-           primitive.init(&desc, nullptr) &&
-           primitive.setArguments({{DNNL_ARG_SRC, lhs},
-                                   {DNNL_ARG_WEIGHTS, rhs},
+    if (dnnl_matmul_desc_init(&desc, &lhs, &rhs, nullptr, &out) != dnnl_success ||
+        !primitive.init(&desc, nullptr))
+      return false;
+    if (lhs.data_type == dnnl_bf16 && primitive.isReference())
+      return false;
+    return primitive.setArguments({{DNNL_ARG_SRC, lhs},
+                                   {DNNL_ARG_WEIGHTS, getRhs()},
                                    {DNNL_ARG_DST, out}},
                                   threads);
   }
   bool isReady() const { return primitive.isReady(); }
-  bool run(const float *lhs, const float *rhs, float *out, int thread) {
-    return primitive.run(
-        {const_cast<float *>(lhs), const_cast<float *>(rhs), out}, thread);
+  dnnl_memory_desc_t getRhs() const { return primitive.query(dnnl_query_weights_md); }
+  bool run(const void *lhs, const void *rhs, float *out, int thread) {
+    return primitive.run({const_cast<void *>(lhs), const_cast<void *>(rhs), out},
+                         thread);
   }
 
 private:
@@ -58,9 +61,10 @@ private:
 
 class Matmul : public Call {
 public:
-  void init(const Instruction &instruction, int64_t maxThreads) {
+  void init(const Instruction &instruction, int64_t maxThreads, bool fastBF16) {
     getMatmulShape(instruction, s);
     plan = planMatmul(s);
+    operands = getProductType(s.lhs, s.rhs, fastBF16);
     hasBias = instruction.ints[2];
     epilogue = instruction.ints[3];
     threads = maxThreads;
@@ -100,38 +104,76 @@ public:
   bool prepare() {
     if (s.m == 0 || s.n == 0 || s.k == 0 || s.batch == 0)
       return true;
-    if (plan.sumChunk) {
-      for (int64_t size : {std::min(plan.sumChunk, s.k),
-                           s.k - plan.sumChunk * (plan.chunks - 1)})
-        if (!prepareProduct(s.m, size))
-          return false;
-      return true;
+    if (operands != DataType::F32) {
+      packs = preparePacking();
+      if (packs)
+        return true;
+      products.clear();
+      if (prepareProducts(nullptr))
+        return true;
+      products.clear();
+      operands = DataType::F32;
     }
-    for (int64_t size : {std::min(plan.rowChunk, s.m),
-                         s.m - plan.rowChunk * (plan.chunks - 1)})
-      if (!prepareProduct(size, s.k))
+    return prepareProducts(nullptr);
+  }
+
+private:
+  bool widens(DataType type) const { return type != operands; }
+
+  /// Bytes from one right side in the workspace to the next.
+  int64_t rhsStride() const { return alignUp(s.k * s.n * 4); }
+
+  /// Products whose right side is in a layout of oneDNN's choice, if one fits
+  /// all chunks and the workspace, which has room for f32.
+  bool preparePacking() {
+    dnnl_memory_desc_t any, plain;
+    if (plan.sumChunk || !makeDesc(any, {s.k, s.n}, {}, operands) ||
+        !makeRhs(plain, s.k) || !prepareProduct(std::min(plan.rowChunk, s.m), s.k, &any))
+      return false;
+    dnnl_memory_desc_t packed = products.begin()->second.getRhs();
+    return !dnnl_memory_desc_equal(&packed, &plain) &&
+           static_cast<int64_t>(dnnl_memory_desc_get_size(&packed)) <= rhsStride() &&
+           prepareProducts(&packed) && pack.initReorder(plain, packed) &&
+           pack.setArguments({{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}}, threads);
+  }
+
+  /// The products of all chunks, their right side plain or as `packedRhs`.
+  bool prepareProducts(const dnnl_memory_desc_t *packedRhs) {
+    int64_t chunk = plan.sumChunk ? plan.sumChunk : plan.rowChunk;
+    int64_t length = plan.sumChunk ? s.k : s.m;
+    for (int64_t size : {std::min(chunk, length), length - chunk * (plan.chunks - 1)})
+      if (!prepareProduct(plan.sumChunk ? s.m : size, plan.sumChunk ? size : s.k,
+                          packedRhs))
         return false;
     return true;
   }
 
-private:
-  /// Products by (rows, summed length).
-  bool prepareProduct(int64_t m, int64_t k) {
+  /// A right side of `k` rows as it is stored, or as a widened panel of it.
+  bool makeRhs(dnnl_memory_desc_t &desc, int64_t k) const {
+    int64_t lead = s.transposeRhs ? s.k : s.n;
+    if (plan.sumChunk && widens(s.rhs) && s.transposeRhs)
+      lead = k;
+    return makeDesc(desc, {k, s.n},
+                    {s.transposeRhs ? 1 : lead, s.transposeRhs ? lead : 1}, operands);
+  }
+
+  /// The product of `m` rows and a sum of length `k`.
+  bool prepareProduct(int64_t m, int64_t k, const dnnl_memory_desc_t *packedRhs) {
     Product &product = products[{m, k}];
     if (product.isReady())
       return true;
     // Widened panels keep the layout of what they copy: rows of the stored
     // matrix, cut to the chunk.
-    bool widenLhs = s.lhs != DataType::F32;
+    bool widenLhs = widens(s.lhs);
     int64_t lhsLead = s.transposeLhs ? (widenLhs && !plan.sumChunk ? m : s.m) : s.k;
     if (plan.sumChunk && widenLhs && !s.transposeLhs)
       lhsLead = k;
-    int64_t rhsLead = s.transposeRhs ? s.k : s.n;
-    if (plan.sumChunk && s.rhs != DataType::F32 && s.transposeRhs)
-      rhsLead = k;
-    return product.init(m, s.n, k, s.transposeLhs ? 1 : lhsLead,
-                        s.transposeLhs ? lhsLead : 1, s.transposeRhs ? 1 : rhsLead,
-                        s.transposeRhs ? rhsLead : 1, s.n, threads);
+    dnnl_memory_desc_t lhs, rhs, out;
+    return makeDesc(lhs, {m, k},
+                    {s.transposeLhs ? 1 : lhsLead, s.transposeLhs ? lhsLead : 1},
+                    operands) &&
+           makeRhs(rhs, k) && makeDesc(out, {m, s.n}, {s.n, 1}) &&
+           product.init(lhs, packedRhs ? *packedRhs : rhs, out, threads);
   }
 
   /// Rows of a product over nothing: zeros, then bias and epilogue.
@@ -142,7 +184,7 @@ private:
       narrow(s.out, emptyRow.data(), out, row * s.n, s.n);
   }
 
-  const char *elements(void *base, DataType type, int64_t index) {
+  char *elements(void *base, DataType type, int64_t index) {
     return static_cast<char *>(base) + index * getSize(type);
   }
 
@@ -157,29 +199,42 @@ private:
             target + row * columns, columns);
   }
 
-  void runRows(void **buffers, char *scratch, const float *biasData, int runThreads) {
-    float *wideRhs = reinterpret_cast<float *>(scratch);
-    if (plan.rhsBytes) {
-      int64_t matrices = s.sharedRhs ? 1 : s.batch, size = s.k * s.n;
-      int64_t pieces = (size + 65535) / 65536;
-      parallelFor(matrices * pieces, runThreads, [&](int64_t task, int) {
-        int64_t matrix = task / pieces, first = task % pieces * 65536;
-        widen(s.rhs, buffers[1], matrix * size + first,
-              wideRhs + matrix * (alignUp(size * 4) / 4) + first,
-              std::min<int64_t>(65536, size - first));
+  /// Brings the right sides into the workspace, unless they are used in place.
+  void prepareRhs(void *source, char *scratch, int runThreads) {
+    int64_t matrices = s.sharedRhs ? 1 : s.batch, size = s.k * s.n;
+    if (packs)
+      parallelFor(matrices, runThreads, [&](int64_t matrix, int thread) {
+        if (!pack.run({elements(source, s.rhs, matrix * size),
+                       scratch + matrix * rhsStride()},
+                      thread))
+          failed = true;
       });
-    }
+    if (!widens(s.rhs))
+      return;
+    int64_t pieces = (size + 65535) / 65536;
+    parallelFor(matrices * pieces, runThreads, [&](int64_t task, int) {
+      int64_t matrix = task / pieces, first = task % pieces * 65536;
+      widen(s.rhs, source, matrix * size + first,
+            reinterpret_cast<float *>(scratch + matrix * rhsStride()) + first,
+            std::min<int64_t>(65536, size - first));
+    });
+  }
+
+  void runRows(void **buffers, char *scratch, const float *biasData, int runThreads) {
+    prepareRhs(buffers[1], scratch, runThreads);
+    if (failed)
+      return;
     parallelFor(s.batch * plan.chunks, runThreads, [&](int64_t task, int thread) {
       int64_t matrix = task / plan.chunks, chunk = task % plan.chunks;
       int64_t first = chunk * plan.rowChunk;
       int64_t rows = std::min(plan.rowChunk, s.m - first);
       float *panel = reinterpret_cast<float *>(scratch + plan.rhsBytes +
                                                plan.threadBytes * thread);
-      const float *lhs;
+      const void *lhs;
       int64_t base = matrix * s.m * s.k;
-      if (s.lhs == DataType::F32) {
-        lhs = static_cast<float *>(buffers[0]) + base +
-              (s.transposeLhs ? first : first * s.k);
+      if (!widens(s.lhs)) {
+        lhs = elements(buffers[0], s.lhs,
+                       base + (s.transposeLhs ? first : first * s.k));
       } else {
         const void *source = elements(buffers[0], s.lhs, base);
         if (s.transposeLhs)
@@ -190,9 +245,9 @@ private:
         panel += alignUp(plan.rowChunk * s.k * 4) / 4;
       }
       int64_t rhsMatrix = s.sharedRhs ? 0 : matrix;
-      const float *rhs = plan.rhsBytes
-                             ? wideRhs + rhsMatrix * (alignUp(s.k * s.n * 4) / 4)
-                             : static_cast<float *>(buffers[1]) + rhsMatrix * s.k * s.n;
+      const void *rhs = packs || widens(s.rhs)
+                            ? scratch + rhsMatrix * rhsStride()
+                            : elements(buffers[1], s.rhs, rhsMatrix * s.k * s.n);
       int64_t outFirst = (matrix * s.m + first) * s.n;
       float *out = s.out == DataType::F32
                        ? static_cast<float *>(buffers[outIndex]) + outFirst
@@ -219,10 +274,10 @@ private:
       int64_t length = std::min(plan.sumChunk, s.k - first);
       auto *panel = reinterpret_cast<float *>(threadArea + plan.threadBytes * thread);
       auto side = [&](DataType type, void *buffer, bool sumIsRows,
-                      int64_t other) -> const float * {
+                      int64_t other) -> const void * {
         // The stored matrix has the summed dimension as rows or as columns.
-        if (type == DataType::F32)
-          return static_cast<float *>(buffer) + (sumIsRows ? first * other : first);
+        if (!widens(type))
+          return elements(buffer, type, sumIsRows ? first * other : first);
         float *target = panel;
         if (sumIsRows)
           widenBlock(type, buffer, other, first, length, 0, other, target);
@@ -231,8 +286,8 @@ private:
         panel += alignUp(plan.sumChunk * other * 4) / 4;
         return target;
       };
-      const float *lhs = side(s.lhs, buffers[0], s.transposeLhs, s.m);
-      const float *rhs = side(s.rhs, buffers[1], !s.transposeRhs, s.n);
+      const void *lhs = side(s.lhs, buffers[0], s.transposeLhs, s.m);
+      const void *rhs = side(s.rhs, buffers[1], !s.transposeRhs, s.n);
       if (!products.at({s.m, length}).run(lhs, rhs, sums + chunk * partialFloats, thread))
         failed = true;
     });
@@ -259,13 +314,17 @@ private:
 
   MatmulShape s;
   MatmulPlan plan;
-  bool hasBias = false;
+  /// What both sides are multiplied in, and whether `pack` repacks the right one.
+  DataType operands = DataType::F32;
+  bool packs = false, hasBias = false;
   int64_t epilogue = 0;
   int64_t threads = 1;
   BufferRef bias;
   uint32_t outIndex = 2;
   std::vector<float> biasRow, emptyRow;
+  /// By (rows, summed length).
   std::map<std::pair<int64_t, int64_t>, Product> products;
+  Primitive pack;
   std::atomic<bool> failed{false};
 };
 
@@ -288,9 +347,10 @@ void mpt::rt::finishRow(float *row, const float *bias, int64_t count,
 }
 
 std::unique_ptr<Call> mpt::rt::makeMatmul(const Instruction &instruction,
-                                          int64_t maxThreads, std::string &error) {
+                                          int64_t maxThreads, bool fastBF16,
+                                          std::string &error) {
   auto call = std::make_unique<Matmul>();
-  call->init(instruction, maxThreads);
+  call->init(instruction, maxThreads, fastBF16);
   if (!call->prepare()) {
     error = "oneDNN has no product for these shapes";
     return nullptr;

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "OneDnn.h"
+#include "Call.h"
 #include "Parallel.h"
 
+#include <cstring>
 #include <new>
 
 using namespace mpt::rt;
@@ -35,10 +37,29 @@ dnnl_engine_t mpt::rt::getEngine() {
   return engine;
 }
 
+bool mpt::rt::hasFastBF16(dnnl_cpu_isa_t isa) {
+  // A set holds the bits of the sets that it contains.
+  return (isa & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx;
+}
+
+bool mpt::rt::hasFastBF16() {
+  static const bool has = hasFastBF16(dnnl_get_effective_cpu_isa());
+  return has;
+}
+
+DataType mpt::rt::getProductType(DataType lhs, DataType rhs, bool fastBF16) {
+  bool areBF16 = lhs == DataType::BF16 && rhs == DataType::BF16;
+  return areBF16 && fastBF16 ? DataType::BF16 : DataType::F32;
+}
+
 bool mpt::rt::makeDesc(dnnl_memory_desc_t &desc, std::vector<int64_t> dims,
-                       std::vector<int64_t> strides) {
-  return dnnl_memory_desc_init_by_strides(&desc, static_cast<int>(dims.size()),
-                                          dims.data(), dnnl_f32,
+                       std::vector<int64_t> strides, DataType type) {
+  dnnl_data_type_t element = type == DataType::BF16 ? dnnl_bf16 : dnnl_f32;
+  int rank = static_cast<int>(dims.size());
+  if (strides.empty())
+    return dnnl_memory_desc_init_by_tag(&desc, rank, dims.data(), element,
+                                        dnnl_format_tag_any) == dnnl_success;
+  return dnnl_memory_desc_init_by_strides(&desc, rank, dims.data(), element,
                                           strides.data()) == dnnl_success;
 }
 
@@ -68,6 +89,13 @@ bool Primitive::initReorder(const dnnl_memory_desc_t &from,
                                             getEngine(), attributes.handle) ==
              dnnl_success &&
          dnnl_primitive_create(&primitive, primitiveDesc) == dnnl_success;
+}
+
+bool Primitive::isReference() const {
+  const char *name = nullptr;
+  return dnnl_primitive_desc_query(primitiveDesc, dnnl_query_impl_info_str, 0,
+                                   &name) != dnnl_success ||
+         std::strncmp(name, "ref", 3) == 0;
 }
 
 dnnl_memory_desc_t Primitive::query(dnnl_query_t what) const {

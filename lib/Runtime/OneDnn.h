@@ -17,6 +17,8 @@
 #ifndef MPT_LIB_RUNTIME_ONEDNN_H
 #define MPT_LIB_RUNTIME_ONEDNN_H
 
+#include "mpt/Runtime/ProgramFormat.h"
+
 #include <cstdint>
 #include <dnnl.h>
 #include <initializer_list>
@@ -28,9 +30,19 @@ namespace mpt::rt {
 /// The CPU engine, or null.
 dnnl_engine_t getEngine();
 
-/// The f32 tensor with these logical sizes and strides.
+/// Whether products of bf16 matrices run faster on a CPU of this instruction set
+/// than in f32: with AMX. AVX-512 without units for bf16 only emulates it, three
+/// times slower than f32.
+bool hasFastBF16(dnnl_cpu_isa_t isa);
+
+/// The type in which operands are multiplied, with sums in f32: bf16 if both are
+/// and the CPU has `fastBF16`, else f32. Operands of other types are converted.
+DataType getProductType(DataType lhs, DataType rhs, bool fastBF16);
+
+/// The f32 or bf16 tensor with these logical sizes and strides, or, without
+/// strides, in a layout that oneDNN chooses.
 bool makeDesc(dnnl_memory_desc_t &desc, std::vector<int64_t> dims,
-              std::vector<int64_t> strides);
+              std::vector<int64_t> strides, DataType type = DataType::F32);
 
 /// One primitive and what each thread needs to run it.
 class Primitive {
@@ -48,7 +60,9 @@ public:
   /// Makes the primitive of an operation descriptor (for gradients, with the
   /// forward one as `hint`). False if oneDNN has none.
   bool init(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint);
-  /// The layout it wants for an argument whose descriptor was `any`.
+  /// Whether oneDNN has nothing but its plain loops for this.
+  bool isReference() const;
+  /// The layout it wants for an argument whose descriptor had none.
   dnnl_memory_desc_t query(dnnl_query_t what) const;
   /// A conversion between two layouts.
   bool initReorder(const dnnl_memory_desc_t &from, const dnnl_memory_desc_t &to);

@@ -302,7 +302,7 @@ std::unique_ptr<Call> mpt::rt::makeSimpleCall(const Instruction &call) {
 }
 
 std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThreads,
-                                        std::string &error) {
+                                        std::string &error, bool fastBF16) {
   if (!checkCall(call, error))
     return nullptr;
   int64_t needed = getCallWorkspace(call, maxThreads);
@@ -314,11 +314,11 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
   }
   switch (static_cast<CallId>(call.target)) {
   case CallId::Matmul:
-    return makeMatmul(call, maxThreads, error);
+    return makeMatmul(call, maxThreads, fastBF16, error);
   case CallId::Conv2D:
   case CallId::Conv2DInputGrad:
   case CallId::Conv2DFilterGrad:
-    return makeConv(call, maxThreads, error);
+    return makeConv(call, maxThreads, fastBF16, error);
   default:
     return makeSimpleCall(call);
   }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OneDnn.h"
 #include "TestHelpers.h"
 
 using namespace mpt::rt;
@@ -79,7 +80,7 @@ struct Sums {
   std::vector<int64_t> terms;
 };
 
-void check(const Problem &p, DataType type = F32) {
+void check(const Problem &p, DataType type = F32, bool fastBF16 = hasFastBF16()) {
   Tensor x = randomTensor(type, p.xDims(), 1);
   Tensor filter = randomTensor(type, p.filterDims(), 2);
   Tensor bias = randomTensor(type, {p.out}, 3);
@@ -97,13 +98,17 @@ void check(const Problem &p, DataType type = F32) {
   for (int64_t i = 0; i < y.count(); ++i)
     biased.add(i, bias[i % p.out]);
 
-  ASSERT_EQ(runCall(CallId::Conv2D, {&x, &filter}, y, p.ints()), "");
+  ASSERT_EQ(runCall(CallId::Conv2D, {&x, &filter}, y, p.ints(), {}, fastBF16), "");
   forward.compare(y);
-  ASSERT_EQ(runCall(CallId::Conv2D, {&x, &filter, &bias}, y, p.ints(true, 1)), "");
+  ASSERT_EQ(runCall(CallId::Conv2D, {&x, &filter, &bias}, y, p.ints(true, 1), {},
+                    fastBF16),
+            "");
   biased.compare(y, /*relu=*/true);
-  ASSERT_EQ(runCall(CallId::Conv2DInputGrad, {&dy, &filter}, dx, p.ints()), "");
+  ASSERT_EQ(runCall(CallId::Conv2DInputGrad, {&dy, &filter}, dx, p.ints(), {}, fastBF16),
+            "");
   input.compare(dx);
-  ASSERT_EQ(runCall(CallId::Conv2DFilterGrad, {&x, &dy}, dfilter, p.ints()), "");
+  ASSERT_EQ(runCall(CallId::Conv2DFilterGrad, {&x, &dy}, dfilter, p.ints(), {}, fastBF16),
+            "");
   weights.compare(dfilter);
 }
 
@@ -131,6 +136,23 @@ TEST(ConvTest, Types) {
     check({3, 6, 5, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1}, type);
     check({2, 9, 7, 4, 6, 3, 3, 2, 2, 1, 0, 1, 1, 1, 1, 2}, type);
   }
+}
+
+/// Operands of bf16 as they are. oneDNN has that from AVX-512 on.
+TEST(ConvTest, BF16Operands) {
+  if ((dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) !=
+      dnnl_cpu_isa_avx512_core)
+    GTEST_SKIP() << "oneDNN has no bf16 on this CPU";
+  check({3, 6, 5, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, true);
+  check({2, 8, 8, 33, 17, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, true);
+  check({2, 8, 8, 64, 32, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, true);
+  check({2, 9, 7, 4, 6, 3, 3, 2, 2, 1, 0, 1, 1, 1, 1, 2}, BF16, true);
+  check({37, 5, 4, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, true);
+}
+
+/// The way of CPUs without bf16, wherever this runs.
+TEST(ConvTest, WidenedBF16) {
+  check({3, 6, 5, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, false);
 }
 
 /// More images than tasks, and a last task with fewer of them.

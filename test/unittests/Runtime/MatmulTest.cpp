@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OneDnn.h"
 #include "TestHelpers.h"
 
 using namespace mpt::rt;
@@ -21,6 +22,7 @@ struct Problem {
   bool transposeLhs = false, transposeRhs = false, sharedRhs = false;
   int epilogue = 0;
   bool bias = false;
+  bool fastBF16 = hasFastBF16();
 };
 
 double gelu(double x) {
@@ -44,7 +46,8 @@ void check(const Problem &p) {
   if (p.bias)
     inputs.push_back(&bias);
   ASSERT_EQ(runCall(CallId::Matmul, inputs, out,
-                    {p.transposeLhs, p.transposeRhs, p.bias, p.epilogue}),
+                    {p.transposeLhs, p.transposeRhs, p.bias, p.epilogue}, {},
+                    p.fastBF16),
             "");
   for (int64_t b = 0; b < p.batch; ++b)
     for (int64_t i = 0; i < p.m; ++i)
@@ -134,6 +137,64 @@ TEST(MatmulTest, SumsOfNothing) {
         for (int epilogue : {0, 1, 2})
           check({batch, 5, 7, 0, type, type, type, transpose, transpose,
                  /*sharedRhs=*/false, epilogue, /*bias=*/true});
+}
+
+TEST(MatmulTest, TypeOfProducts) {
+  for (dnnl_cpu_isa_t slow :
+       {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx2_vnni,
+        dnnl_cpu_isa_avx512_core, dnnl_cpu_isa_avx512_core_vnni,
+        dnnl_cpu_isa_avx512_core_bf16})
+    EXPECT_FALSE(hasFastBF16(slow)) << slow;
+  EXPECT_TRUE(hasFastBF16(dnnl_cpu_isa_avx512_core_amx));
+  for (DataType type : {F32, F16, BF16, E4M3, E5M2}) {
+    EXPECT_EQ(getProductType(type, type, false), F32);
+    EXPECT_EQ(getProductType(type, type, true), type == BF16 ? BF16 : F32);
+  }
+  EXPECT_EQ(getProductType(BF16, F32, true), F32);
+  EXPECT_EQ(getProductType(F16, BF16, true), F32);
+}
+
+/// Shapes around the tiles of AMX: 16 rows of 32 terms. oneDNN multiplies bf16
+/// from AVX-512 on; where it does so fast, the other tests take that way too.
+TEST(MatmulTest, BF16Operands) {
+  if ((dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) !=
+      dnnl_cpu_isa_avx512_core)
+    GTEST_SKIP() << "oneDNN has no bf16 on this CPU";
+  for (bool transposeLhs : {false, true})
+    for (bool transposeRhs : {false, true})
+      for (auto [m, n, k] :
+           {std::array<int64_t, 3>{16, 16, 32}, {17, 15, 33}, {1, 1, 31}, {70, 50, 97},
+            {600, 64, 40}})
+        for (DataType out : {F32, BF16})
+          check({1, m, n, k, BF16, BF16, out, transposeLhs, transposeRhs,
+                 /*sharedRhs=*/false, /*epilogue=*/1, /*bias=*/true,
+                 /*fastBF16=*/true});
+  // Right sides repacked one by one and together, and a sum in chunks.
+  for (bool sharedRhs : {false, true})
+    check({3, 70, 50, 97, BF16, BF16, BF16, false, false, sharedRhs, 0, false, true});
+  check({1, 12, 10, 9001, BF16, BF16, F32, true, false, false, 0, false, true});
+}
+
+/// The way of CPUs without bf16, wherever this runs.
+TEST(MatmulTest, WidenedBF16) {
+  for (bool transposed : {false, true})
+    check({2, 70, 50, 97, BF16, BF16, BF16, transposed, !transposed, false, 0, false,
+           /*fastBF16=*/false});
+}
+
+/// Padding must not meet infinities.
+TEST(MatmulTest, InfinityInATail) {
+  for (DataType type : {F16, BF16}) {
+    Tensor lhs(type, {20, 37}), rhs(type, {37, 35}), out(type, {20, 35});
+    for (int64_t i = 0; i < lhs.count(); ++i)
+      lhs.set(i, 1);
+    for (int64_t i = 0; i < rhs.count(); ++i)
+      rhs.set(i, 1);
+    lhs.set(3 * 37 + 36, INFINITY);
+    ASSERT_EQ(runCall(CallId::Matmul, {&lhs, &rhs}, out, {0, 0, 0, 0}), "");
+    for (int64_t i = 0; i < out.count(); ++i)
+      EXPECT_EQ(out[i], i / 35 == 3 ? INFINITY : 37.0) << i;
+  }
 }
 
 TEST(MatmulTest, InfinitiesAndNaNs) {

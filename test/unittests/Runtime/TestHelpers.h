@@ -165,7 +165,8 @@ inline void addScratch(Instruction &call, int64_t maxThreads) {
 /// bits. Returns the error message.
 inline std::string runCall(CallId id, const std::vector<const Tensor *> &inputs,
                            Tensor &output, std::vector<int64_t> ints = {},
-                           std::vector<double> floats = {}) {
+                           std::vector<double> floats = {},
+                           bool fastBF16 = hasFastBF16()) {
   std::vector<BufferRef> refs;
   for (const Tensor *input : inputs)
     refs.push_back(input->ref);
@@ -176,7 +177,7 @@ inline std::string runCall(CallId id, const std::vector<const Tensor *> &inputs,
       addScratch(call, maxThreads);
       Tensor scratch(DataType::I8, {call.hasScratch ? call.refs.back().count() : 0});
       std::string error;
-      std::unique_ptr<Call> made = makeCall(call, maxThreads, error);
+      std::unique_ptr<Call> made = makeCall(call, maxThreads, error, fastBF16);
       if (!made)
         return error;
       std::vector<void *> buffers;
