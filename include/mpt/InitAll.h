@@ -40,11 +40,13 @@ inline void registerAllPasses() {
   registerDecomposePass();
   registerDumpPolicyPass();
   registerDumpRulesPass();
+  registerExplainPass();
   registerFuseEpiloguesPass();
   registerFuseKernelsPass();
   registerLossScalePass();
   registerMasterWeightsPass();
   registerPadTensorCoresPass();
+  registerPrintPrecisionPlanPass();
   registerSpecializePass();
   registerTrainStepPass();
   registerValidateLossScalePass();

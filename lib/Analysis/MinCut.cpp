@@ -70,6 +70,7 @@ void MinCut::augmentFrom(uint32_t start) {
       uint64_t amount = std::min(source[start], sink[node]);
       for (uint32_t arc : path)
         amount = std::min(amount, arcs[arc].residual);
+      flow += amount;
       source[start] -= amount;
       sink[node] -= amount;
       // Go back to before the first arc that is full now.
@@ -137,6 +138,7 @@ void MinCut::solve() {
   buildArcs();
   for (uint32_t node = 0; node < getNumNodes(); ++node) {
     uint64_t direct = std::min(source[node], sink[node]);
+    flow += direct;
     source[node] -= direct;
     sink[node] -= direct;
   }

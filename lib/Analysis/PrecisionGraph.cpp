@@ -371,8 +371,11 @@ void PrecisionGraphBuilder::visitBarrier(Operation *op) {
     return;
   auto isTensor = [&](Type type) { return isCandidate(type); };
   if (llvm::any_of(op->getOperandTypes(), isTensor) ||
-      llvm::any_of(op->getResultTypes(), isTensor))
-    ++graph.unlisted[op->getName()];
+      llvm::any_of(op->getResultTypes(), isTensor)) {
+    PrecisionGraph::Unlisted &entry = graph.unlisted[op->getName()];
+    if (entry.count++ == 0)
+      entry.first = op;
+  }
 }
 
 /// True if all that the regions of `op` compute can be done in the low type.

@@ -16,16 +16,12 @@ namespace {
 
 constexpr uint32_t kNone = PrecisionGraph::kNone;
 
-/// What a cast costs beside the bytes that it moves, in bytes: what a core moves
-/// in the microsecond that it takes to start one.
-constexpr uint64_t kCastOverhead = 16384;
-
 /// The vertices that may be low, and those that are.
 class MinCutPlanner {
 public:
   MinCutPlanner(const PrecisionGraph &graph, PrecisionRules &rules,
-                PrecisionPlan &plan)
-      : graph(graph), rules(rules), plan(plan),
+                const CastCost &cost, PrecisionPlan &plan)
+      : graph(graph), rules(rules), cost(cost), plan(plan),
         count(graph.getVertices().size()), node(count, kNone) {}
 
   void run();
@@ -57,8 +53,11 @@ private:
 
   const PrecisionGraph &graph;
   PrecisionRules &rules;
+  const CastCost &cost;
   PrecisionPlan &plan;
   uint32_t count;
+  /// What is paid whatever is chosen.
+  uint64_t settledCost = 0;
   /// The node of each free vertex.
   std::vector<uint32_t> node;
   std::vector<PrecisionDecision> ifLow;
@@ -157,6 +156,8 @@ void MinCutPlanner::pay(Label from, Label to, uint64_t bytes) {
     cut.addSink(from.node, bytes);
   else if (to.isFree() && from.low)
     cut.addSource(to.node, bytes);
+  else if (!to.isFree() && from.low && !to.low && bytes != MinCut::kInfinite)
+    settledCost += bytes;
 }
 
 void MinCutPlanner::payOnce(Label from, ArrayRef<Label> to, uint64_t bytes) {
@@ -218,8 +219,18 @@ void MinCutPlanner::addValue(uint32_t value) {
     maker.low = made.isLow;
   const bool chooses =
       made.producer == Producer::Cast || (made.wide && (maker.isFree() || maker.low));
-  if (!anyFree && !maker.isFree() && !chooses)
+  // A cast in a loop runs each time round.
+  const uint64_t bytes = (plan.getCastBytes(value) + cost.overhead)
+                         << (cost.loopShift * made.loopDepth);
+  ArrayRef<Label> losing = cost.loosePays ? readers : strict;
+  if (!anyFree && !maker.isFree() && !chooses) {
+    auto isLow = [](Label label) { return label.low; };
+    const bool differs = maker.low ? !made.isLow && !llvm::all_of(losing, isLow)
+                                   : !made.lowSource && llvm::any_of(strict, isLow);
+    if (differs)
+      settledCost += bytes;
     return;
+  }
   if (chooses) {
     // Low or f32 at no cost, if the vertex is low; low only for low readers.
     Label form = addNode();
@@ -231,20 +242,18 @@ void MinCutPlanner::addValue(uint32_t value) {
       require(form, Label());
     maker = form;
   }
-  // A cast in a loop runs each time round: say eight.
-  const uint64_t bytes = (plan.getCastBytes(value) + kCastOverhead)
-                         << (3 * made.loopDepth);
   if (!made.lowSource)
     payOnce(strict, maker, bytes);
-  // What reads loosely pays too: for the digits that were lost before it.
   if (!made.isLow || made.producer == Producer::Vertex)
-    payOnce(maker, readers, bytes);
+    payOnce(maker, losing, bytes);
 }
 
 void MinCutPlanner::run() {
   std::vector<uint32_t> low = findLow();
-  if (low.empty())
+  if (low.empty()) {
+    plan.setProvedMinimum(0);
     return;
+  }
   rules.spreadDeny();
   rules.denyClusters();
   findFree(low);
@@ -257,6 +266,7 @@ void MinCutPlanner::run() {
       require(other, one);
     }
   cut.solve();
+  plan.setProvedMinimum(cut.getFlow() + settledCost);
   for (uint32_t v = 0; v < count; ++v) {
     if (node[v] == kNone)
       continue;
@@ -270,6 +280,6 @@ void MinCutPlanner::run() {
 } // namespace
 
 void mpt::planMinCut(const PrecisionGraph &graph, PrecisionRules &rules,
-                     PrecisionPlan &plan) {
-  MinCutPlanner(graph, rules, plan).run();
+                     const CastCost &cost, PrecisionPlan &plan) {
+  MinCutPlanner(graph, rules, cost, plan).run();
 }

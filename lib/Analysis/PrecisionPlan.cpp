@@ -25,54 +25,6 @@ std::optional<PrecisionStrategy> mpt::symbolizePrecisionStrategy(StringRef text)
   return std::nullopt;
 }
 
-namespace {
-struct ReasonText {
-  PrecisionReason reason;
-  StringRef name, sentence;
-};
-const ReasonText reasonTexts[] = {
-    {PrecisionReason::Allowed, "allowed", "on the allow list"},
-    {PrecisionReason::AlreadyLow, "already-low", "was in low precision before"},
-    {PrecisionReason::Between, "between", "between ops in low precision"},
-    {PrecisionReason::Follows, "follows", "follows an op in low precision"},
-    {PrecisionReason::Neighbour, "neighbour", "next to an op in low precision"},
-    {PrecisionReason::ListInLow, "list-in-low",
-     "works on a list with an op in low precision"},
-    {PrecisionReason::LoopInLow, "loop-in-low", "what reads it is in low precision"},
-    {PrecisionReason::Denied, "denied", "on the deny list"},
-    {PrecisionReason::BehindDenied, "behind-denied", "computed from a denied op"},
-    {PrecisionReason::Kept, "kept", "kept as it is"},
-    {PrecisionReason::ConstantRange, "constant-range",
-     "reads a constant that the low type cannot hold"},
-    {PrecisionReason::FirstOrLast, "first-or-last", "in the first or the last layer"},
-    {PrecisionReason::AttentionValues, "attention-values",
-     "multiplies attention's probabilities by values"},
-    {PrecisionReason::LongReduction, "long-reduction",
-     "sums more elements than the limit"},
-    {PrecisionReason::NotBetween, "not-between",
-     "not between two ops in low precision"},
-    {PrecisionReason::NoLowNeighbour, "no-low-neighbour",
-     "no neighbour is in low precision"},
-    {PrecisionReason::Promoted, "promoted", "reads what is f32"},
-    {PrecisionReason::FewerCasts, "fewer-casts", "f32 needs fewer bytes of casts"},
-    {PrecisionReason::ListInF32, "list-in-f32",
-     "works on a list that an op in f32 or one out of sight works on"},
-    {PrecisionReason::LoopInF32, "loop-in-f32", "goes round a loop in f32"},
-};
-const ReasonText &findText(PrecisionReason reason) {
-  return *llvm::find_if(reasonTexts, [&](const ReasonText &text) {
-    return text.reason == reason;
-  });
-}
-} // namespace
-
-StringRef mpt::stringifyPrecisionReason(PrecisionReason reason) {
-  return findText(reason).name;
-}
-StringRef mpt::describePrecisionReason(PrecisionReason reason) {
-  return findText(reason).sentence;
-}
-
 bool PrecisionPlan::isValueLow(uint32_t value) const {
   using Producer = PrecisionGraph::Producer;
   const PrecisionGraph::ValueNode &node = graph->getValues()[value];
@@ -97,25 +49,56 @@ bool PrecisionPlan::isValueLow(uint32_t value) const {
   return false;
 }
 
-PrecisionPlan::Casts PrecisionPlan::countCasts() const {
-  Casts casts;
+void PrecisionPlan::forEachCast(llvm::function_ref<void(const Cast &)> visit) const {
   for (uint32_t value = 0; value < graph->getValues().size(); ++value) {
     const PrecisionGraph::ValueNode &node = graph->getValues()[value];
     if (node.producer == PrecisionGraph::Producer::Constant)
       continue;
     const bool low = isValueLow(value);
-    bool down = false, up = false;
+    const PrecisionGraph::Use *down = nullptr, *up = nullptr;
     for (const PrecisionGraph::Use &use : graph->getUses(value)) {
       if (use.loose)
         continue;
-      down |= !low && wantsLow(use) && !node.lowSource;
-      up |= low && !wantsLow(use) && !node.isLow;
+      if (!down && !low && wantsLow(use) && !node.lowSource)
+        down = &use;
+      if (!up && low && !wantsLow(use) && !node.isLow)
+        up = &use;
     }
-    casts.down += down;
-    casts.up += up;
-    casts.bytes += (down + up) * getCastBytes(value);
+    if (down)
+      visit({value, true, down});
+    if (up)
+      visit({value, false, up});
   }
+}
+
+PrecisionPlan::Casts PrecisionPlan::countCasts() const {
+  Casts casts;
+  forEachCast([&](const Cast &cast) {
+    ++(cast.toLow ? casts.down : casts.up);
+    casts.bytes += getCastBytes(cast.value);
+  });
   return casts;
+}
+
+uint64_t PrecisionPlan::getCost(const CastCost &cost) const {
+  uint64_t sum = 0;
+  for (uint32_t value = 0; value < graph->getValues().size(); ++value) {
+    const PrecisionGraph::ValueNode &node = graph->getValues()[value];
+    if (node.producer == PrecisionGraph::Producer::Constant)
+      continue;
+    const bool low = isValueLow(value);
+    bool differs = false;
+    for (const PrecisionGraph::Use &use : graph->getUses(value)) {
+      if (low)
+        differs |= !wantsLow(use) && !node.isLow && (!use.loose || cost.loosePays);
+      else
+        differs |= wantsLow(use) && !node.lowSource && !use.loose;
+    }
+    if (differs)
+      sum += (getCastBytes(value) + cost.overhead)
+             << (cost.loopShift * node.loopDepth);
+  }
+  return sum;
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,7 +190,7 @@ PrecisionPlan mpt::planPrecision(const PrecisionGraph &graph,
     planPaint(graph, rules, plan);
     break;
   case PrecisionStrategy::MinCut:
-    planMinCut(graph, rules, plan);
+    planMinCut(graph, rules, options.cost, plan);
     break;
   case PrecisionStrategy::Promote:
     planPromote(graph, rules, plan, options.castArguments);

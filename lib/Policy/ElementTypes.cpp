@@ -74,6 +74,18 @@ static std::optional<SpelledTensor> splitSpelled(OpaqueType type) {
                        data.drop_front(end), data.slice(open + 1, close)};
 }
 
+static SmallVector<int64_t> readDims(const SpelledTensor &tensor) {
+  SmallVector<int64_t> shape;
+  SmallVector<StringRef> dims;
+  tensor.dims.split(dims, ',', -1, false);
+  for (StringRef dim : dims) {
+    int64_t size;
+    const bool isStatic = !dim.trim().getAsInteger(10, size) && size >= 0;
+    shape.push_back(isStatic ? size : ShapedType::kDynamic);
+  }
+  return shape;
+}
+
 constexpr StringLiteral kHandle = "variant";
 
 /// The tensor type in `variant<tensor<..>>`, a handle to a list; null if `type`
@@ -124,19 +136,11 @@ const ElementTypes::Info &ElementTypes::lookup(Type type) {
   } else if (auto opaque = dyn_cast<OpaqueType>(type)) {
     if (std::optional<SpelledTensor> tensor = splitSpelled(opaque)) {
       info.element = parseFloat(type.getContext(), tensor->element);
-      SmallVector<int64_t> shape;
-      SmallVector<StringRef> dims;
-      tensor->dims.split(dims, ',', -1, false);
-      for (StringRef dim : dims) {
-        int64_t size;
-        if (!dim.trim().getAsInteger(10, size) && size >= 0)
-          shape.push_back(size);
-      }
       StringRef data = opaque.getTypeData();
       if (stripList(data))
         info.list = info.element ? List::Known : List::None;
       else
-        info.elements = countElements(shape);
+        info.elements = countElements(readDims(*tensor));
     } else if (isUntyped(opaque)) {
       info.list = List::Untyped;
     } else if (StringRef data = opaque.getTypeData();
@@ -150,6 +154,18 @@ const ElementTypes::Info &ElementTypes::lookup(Type type) {
 bool ElementTypes::isUntypedTensor(Type type) {
   auto opaque = dyn_cast<OpaqueType>(type);
   return opaque && startsWithTensor(opaque.getTypeData()) && !splitSpelled(opaque);
+}
+
+std::optional<SmallVector<int64_t>> ElementTypes::getShape(Type type) {
+  if (auto shaped = dyn_cast<ShapedType>(type)) {
+    if (!shaped.hasRank())
+      return std::nullopt;
+    return SmallVector<int64_t>(shaped.getShape());
+  }
+  if (auto opaque = dyn_cast<OpaqueType>(type))
+    if (std::optional<SpelledTensor> tensor = splitSpelled(opaque))
+      return readDims(*tensor);
+  return std::nullopt;
 }
 
 Type ElementTypes::clone(Type type, Type element) {

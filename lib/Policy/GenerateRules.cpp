@@ -178,6 +178,14 @@ std::string Generator::makeSet(const RuleSet &table) {
                          return "{" + ops + ", " + makeRule(row.rule) + "}";
                        }) +
             ";\n";
+  if (!table.products.empty())
+    text += "    made.products = " +
+            writeArray("ProductRow", table.products,
+                       [&](const ProductRow &row) {
+                         std::string ops = writeStrings(row.ops);
+                         return "{" + ops + ", " + quote(row.macs) + "}";
+                       }) +
+            ";\n";
   return wrap("RuleSet", text);
 }
 

@@ -54,6 +54,9 @@ void RuleTable::addSet(const RuleSet &set) {
   for (const RuleRow &row : set.rows)
     for (StringRef op : row.ops)
       byName[op] = &row.rule;
+  for (const ProductRow &row : set.products)
+    for (StringRef op : row.ops)
+      products[op] = row.macs;
 }
 
 /// What casts are made of is a cast also where no row says so.
@@ -247,5 +250,15 @@ void RuleTable::print(llvm::raw_ostream &os) const {
       dialect = prefix;
     }
     printRule(os, *rule, name);
+  }
+  SmallVector<std::pair<StringRef, StringRef>> formulas(products.begin(), products.end());
+  llvm::sort(formulas);
+  dialect = "";
+  for (auto [op, macs] : formulas) {
+    auto [prefix, name] = op.split('.');
+    if (prefix != dialect)
+      os << "---\ndialect: " << prefix << "\nproducts:\n";
+    dialect = prefix;
+    os << "- {ops: [\"" << name << "\"], macs: \"" << macs << "\"}\n";
   }
 }

@@ -9,6 +9,7 @@
 #include "RuleText.h"
 
 #include "YamlText.h"
+#include "mpt/Policy/MacFormula.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -39,6 +40,10 @@ struct RowText : ClassText {
        recurrent = false;
   std::string scalars;
 };
+struct ProductText {
+  std::vector<std::string> ops;
+  std::string macs;
+};
 struct OpText {
   std::string op, up, attributes, value, form;
 };
@@ -51,6 +56,7 @@ struct TableText {
   bool preserveReturned = false;
   std::vector<AttributeText> keepIf;
   std::vector<RowText> rules;
+  std::vector<ProductText> products;
 };
 
 } // namespace
@@ -58,6 +64,7 @@ struct TableText {
 LLVM_YAML_IS_SEQUENCE_VECTOR(CombinerText)
 LLVM_YAML_IS_SEQUENCE_VECTOR(RowText)
 LLVM_YAML_IS_SEQUENCE_VECTOR(AttributeText)
+LLVM_YAML_IS_SEQUENCE_VECTOR(ProductText)
 LLVM_YAML_IS_DOCUMENT_LIST_VECTOR(TableText)
 
 static void mapClass(llvm::yaml::IO &io, ClassText &text) {
@@ -110,6 +117,17 @@ struct llvm::yaml::MappingTraits<RowText> {
 };
 
 template <>
+struct llvm::yaml::MappingTraits<ProductText> {
+  static void mapping(IO &io, ProductText &text) {
+    io.mapRequired("ops", text.ops);
+    io.mapRequired("macs", text.macs);
+    std::string error;
+    if (!MacFormula::parse(text.macs, error))
+      io.setError("macs '" + llvm::Twine(text.macs) + "': " + error);
+  }
+};
+
+template <>
 struct llvm::yaml::MappingTraits<OpText> {
   static void mapping(IO &io, OpText &text) {
     io.mapRequired("op", text.op);
@@ -139,6 +157,7 @@ struct llvm::yaml::MappingTraits<TableText> {
     io.mapOptional("preserve-returned", text.preserveReturned, false);
     io.mapOptional("keep-if", text.keepIf);
     io.mapOptional("rules", text.rules);
+    io.mapOptional("products", text.products);
   }
 };
 
@@ -276,6 +295,10 @@ RuleSet RowMaker::makeSet(const TableText &table) {
     return RuleRow{map<StringRef>(row.ops, [&](StringRef op) { return prefix(op); }),
                    makeRule(row)};
   });
+  set.products = map<ProductRow>(table.products, [&](const ProductText &row) {
+    return ProductRow{map<StringRef>(row.ops, [&](StringRef op) { return prefix(op); }),
+                      keep(row.macs)};
+  });
   return set;
 }
 
@@ -301,6 +324,9 @@ RuleSet RowMaker::cloneSet(const RuleSet &set) {
     made.rule.lowName = rename(row.rule.lowName);
     made.rule.source = source;
     return made;
+  });
+  clone.products = map<ProductRow>(set.products, [&](const ProductRow &row) {
+    return ProductRow{renameAll(row.ops), row.macs};
   });
   return clone;
 }

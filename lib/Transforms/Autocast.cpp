@@ -12,15 +12,13 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "PolicyOptions.h"
+#include "PlanOptions.h"
+#include "mpt/Analysis/ModelExplorer.h"
 #include "mpt/Analysis/PrecisionReport.h"
 #include "mpt/Transforms/ApplyPrecision.h"
 #include "mpt/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Remarks.h"
-#include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_AUTOCASTPASS
@@ -32,65 +30,34 @@ using namespace mpt;
 
 namespace {
 
-struct AutocastPass : PolicyPass<mpt::impl::AutocastPassBase<AutocastPass>> {
-  using PolicyPass::PolicyPass;
-
-  LogicalResult writeSummary(ModuleOp module, const PrecisionPlan &plan, Type low) {
-    std::string error;
-    std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(summary, &error);
-    if (!file)
-      return module.emitError("mpt-autocast: summary: ") << error;
-    printPrecisionSummary(summarizePrecision(plan), low, file->os());
-    file->keep();
-    return success();
-  }
+struct AutocastPass : PlanPass<mpt::impl::AutocastPassBase<AutocastPass>> {
+  using PlanPass::PlanPass;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<PolicyAndSettings> chosen = makePolicy(module);
-    if (!chosen)
+    std::unique_ptr<PlannedModule> planned = makePlan(module);
+    if (!planned)
       return signalPassFailure();
-    StringRef name = strategy.empty() ? chosen->settings.strategy : StringRef(strategy);
-    std::optional<PrecisionStrategy> how = symbolizePrecisionStrategy(name);
-    if (!how) {
-      module.emitError("mpt-autocast: unknown strategy '")
-          << name << "'; expected mincut, paint, promote or none";
+    const PrecisionPlan &plan = planned->plan;
+    PrecisionPolicy &policy = planned->chosen.policy;
+    if (!explain.empty() && failed(mpt::explain(module, getArgument(), *planned, explain)))
       return signalPassFailure();
-    }
-    PrecisionGraph graph(module, chosen->policy,
-                         {/*likeGrappler=*/*how == PrecisionStrategy::Paint,
-                          specializeCalls,
-                          foldConstants && chosen->settings.foldConstants});
-    if (chosen->policy.hadErrors())
+    if (!summary.empty() &&
+        failed(writeReport(module, getArgument(), "summary", summary,
+                           [&](llvm::raw_ostream &os) {
+                             printPrecisionSummary(
+                                 summarizePrecision(plan, planned->planner),
+                                 policy.getLowType(), os);
+                           })))
       return signalPassFailure();
-    PrecisionPlanOptions options;
-    options.strategy = *how;
-    options.checkConstants = checkConstants && chosen->settings.checkConstants;
-    options.exceptions = chosen->findExceptions(graph);
-    options.castArguments = chosen->settings.castArguments;
-    PrecisionPlan plan = planPrecision(graph, options);
-    if (!explain.empty()) {
-      llvm::Regex pattern(explain);
-      std::string error;
-      if (!pattern.isValid(error)) {
-        module.emitError("mpt-autocast: explain: ") << error;
-        return signalPassFailure();
-      }
-      if (explainPrecision(plan, pattern) == 0)
-        module.emitWarning("mpt-autocast: explain: no op or location matches '")
-            << explain << "'";
-    }
-    if (!summary.empty() && failed(writeSummary(module, plan, chosen->policy.getLowType())))
+    if (!nodeData.empty() &&
+        failed(writeReport(module, getArgument(), "node-data", nodeData,
+                           [&](llvm::raw_ostream &os) {
+                             printNodeData(plan, module, policy.getLowType(), os);
+                           })))
       return signalPassFailure();
-    // Nobody listens, most of the time.
-    const uint32_t remarked =
-        getContext().getRemarkEngine() ? graph.getVertices().size() : 0;
-    for (uint32_t v = 0; v < remarked; ++v)
-      if (plan.isLow(v))
-        remark::passed(graph.getVertices()[v].op->getLoc(),
-                       remark::RemarkOpts::name("LowPrecision").category(getArgument()))
-            << remark::reason("{0}", describePrecisionReason(plan[v].reason));
-    if (failed(applyPrecision(plan, chosen->policy, {emulate})))
+    emitPrecisionRemarks(plan, planned->planner);
+    if (failed(applyPrecision(plan, policy, {emulate})))
       signalPassFailure();
   }
 };

@@ -14,9 +14,9 @@
 
 #include "PolicyOptions.h"
 #include "mpt/Analysis/TensorCorePadding.h"
+#include "mpt/Support/Remarks.h"
 #include "mpt/Transforms/Passes.h"
 
-#include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mpt {
@@ -83,14 +83,12 @@ public:
                                      target.name)
                            .str();
     if (!padding->pays()) {
-      remark::missed(op->getLoc(), remark::RemarkOpts::name("mpt.pad-tensor-cores.unaligned")
-                                       .category("mpt.pad-tensor-cores"))
+      emitRemark(RemarkId::Unaligned, op->getLoc(), "")
           << remark::reason("{0}", text);
       return;
     }
     rewrite(op, shape, *padding);
-    remark::passed(op->getLoc(), remark::RemarkOpts::name("mpt.pad-tensor-cores.padded")
-                                     .category("mpt.pad-tensor-cores"))
+    emitRemark(RemarkId::Padded, op->getLoc(), "")
         << remark::reason("{0}", text);
   }
 
@@ -168,8 +166,7 @@ struct PadTensorCoresPass
       const int64_t size = tensor.getShape().back();
       if (ShapedType::isDynamic(size) || size % multiple == 0)
         continue;
-      remark::missed(op->getLoc(), remark::RemarkOpts::name("mpt.pad-tensor-cores.unaligned")
-                                       .category("mpt.pad-tensor-cores"))
+      emitRemark(RemarkId::Unaligned, op->getLoc(), "")
           << remark::reason("the last dimension of {0} is {1}; multiples of {2} suit the "
                             "units of {3}",
                             tensor, size, multiple, target.name);

@@ -14,15 +14,19 @@
 // POLICY: error: unknown policy 'tf'; expected one of apex-O0, {{.*}} tf-bf16, tf-fp16
 // TYPE: error: mpt-autocast: the policy 'tf-fp16' is for f16, not for bf16
 
-// CHECK: remark: 'stablehlo.exponential' stays f32: on the deny list (deny by table)
-// CHECK: remark: 'stablehlo.multiply' stays f32: computed from a denied op (infer by table)
-// CHECK: note: because of 'stablehlo.exponential', on the deny list
-// CHECK: note: moving 'stablehlo.exponential' off the deny list would let it follow its neighbours
+// CHECK: remark: 'stablehlo.exponential' stays f32: on the deny list (deny by table) [mpt.autocast.denied]
+// CHECK: note: 'stablehlo.exponential': allowing it removes 2 casts, 384 bytes, and 1 more op runs low
+// CHECK: remark: 'stablehlo.multiply' stays f32: computed from a denied op (infer by table) [mpt.autocast.blocked-by]
+// CHECK: note: because of 'stablehlo.exponential', on the deny list [mpt.autocast.denied]
+// CHECK: note: 'stablehlo.exponential': allowing it removes 2 casts, 384 bytes, and 1 more op runs low
 
 // SUMMARY: ops in f16: 2, in f32: 2
 // SUMMARY: products in f16: 2, in f32: 0
-// SUMMARY: bytes of results in f16: 0.00 MB, in f32: 0.00 MB
-// SUMMARY: casts to f16: 3, to f32: 2, bytes read and written: 0.00 MB
+// SUMMARY-NEXT: FLOPs of products in f16: 512, in f32: 0
+// SUMMARY-NEXT: bytes of results in f16: 0.00 MB, in f32: 0.00 MB
+// SUMMARY-NEXT: casts to f16: 3, to f32: 2, bytes read and written: 0.00 MB, proved minimum: 0.00 MB
+// Four casts of 8x4 elements, one of 4x4: 6 bytes an element and 16384 for each.
+// SUMMARY-NEXT: cost of casts: 82784, proved minimum: 82784
 // SUMMARY: f32 because on the deny list: 1
 // SUMMARY: f32 because computed from a denied op: 1
 // SUMMARY: blocker: stablehlo.exponential at {{.*}} keeps 1 in f32

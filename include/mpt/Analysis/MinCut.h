@@ -45,6 +45,9 @@ public:
   /// side, which is unique. Call once.
   void solve();
   bool isSourceSide(uint32_t node) const { return side[node]; }
+  /// What flows from the source to the sink: no cut costs less than any flow does
+  /// (weak duality), and this one is as large as the cut found.
+  uint64_t getFlow() const { return flow; }
 
 private:
   struct Edge {
@@ -65,6 +68,7 @@ private:
   void augmentFrom(uint32_t start);
   void markSinkSide();
 
+  uint64_t flow = 0;
   std::vector<uint64_t> source, sink;
   std::vector<Edge> edges;
   std::vector<Arc> arcs;

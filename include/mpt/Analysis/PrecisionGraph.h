@@ -165,9 +165,14 @@ public:
   /// Disjoint.
   llvm::ArrayRef<Cluster> getClusters() const { return clusters; }
 
-  /// Ops that no rule, list or interface knows and that read or make f32
-  /// tensors, with their number, in the order of their first appearance.
-  const llvm::MapVector<mlir::OperationName, unsigned> &getUnlisted() const {
+  /// Ops of one name that no rule, list or interface knows and that read or make
+  /// f32 tensors.
+  struct Unlisted {
+    mlir::Operation *first = nullptr;
+    unsigned count = 0;
+  };
+  /// In the order of their first appearance.
+  const llvm::MapVector<mlir::OperationName, Unlisted> &getUnlisted() const {
     return unlisted;
   }
   /// The functions whose types may change, in order of their calls.
@@ -186,7 +191,7 @@ private:
   std::vector<Use> uses;
   std::vector<uint32_t> useBegin, consumed, consumedBegin, produced, producedBegin;
   llvm::DenseMap<mlir::Operation *, uint32_t> vertexOf;
-  llvm::MapVector<mlir::OperationName, unsigned> unlisted;
+  llvm::MapVector<mlir::OperationName, Unlisted> unlisted;
   std::vector<mlir::Operation *> ownCasts, specialized, specializedCalls;
   std::vector<Cluster> clusters;
 };

@@ -44,40 +44,15 @@
 #define MPT_ANALYSIS_PRECISIONPLAN_H
 
 #include "mpt/Analysis/PrecisionGraph.h"
+#include "mpt/Support/Remarks.h"
 
 namespace mpt {
 
 enum class PrecisionStrategy : uint8_t { Paint, MinCut, Promote, None };
 std::optional<PrecisionStrategy> symbolizePrecisionStrategy(llvm::StringRef text);
 
-/// Why a vertex has the precision that it has.
-enum class PrecisionReason : uint8_t {
-  // Low.
-  Allowed,
-  AlreadyLow,
-  Between,
-  Follows,
-  Neighbour,
-  ListInLow,
-  LoopInLow,
-  // f32.
-  Denied,
-  BehindDenied,
-  Kept,
-  ConstantRange,
-  FirstOrLast,
-  AttentionValues,
-  LongReduction,
-  NotBetween,
-  NoLowNeighbour,
-  Promoted,
-  FewerCasts,
-  ListInF32,
-  LoopInF32,
-};
-/// A stable name ("behind-denied") and a sentence.
-llvm::StringRef stringifyPrecisionReason(PrecisionReason reason);
-llvm::StringRef describePrecisionReason(PrecisionReason reason);
+/// Why a vertex has the precision that it has: a remark of the catalogue.
+using PrecisionReason = RemarkId;
 
 struct PrecisionDecision {
   bool low = false;
@@ -85,6 +60,18 @@ struct PrecisionDecision {
   /// The vertex that made it so (the next one on the way to the denied op, or
   /// to the low neighbour); kNone if it is the vertex itself.
   uint32_t via = PrecisionGraph::kNone;
+};
+
+/// What a cast costs, in bytes.
+struct CastCost {
+  /// For each, beside the bytes that it moves: what a core moves in the microsecond
+  /// that it takes to start one.
+  uint64_t overhead = 16384;
+  /// A cast in a loop counts 2^loopShift times for each loop around it.
+  unsigned loopShift = 3;
+  /// What an op with f32 results reads low without a cast costs as a cast would: for
+  /// the digits that were lost before it.
+  bool loosePays = true;
 };
 
 class PrecisionPlan {
@@ -111,15 +98,32 @@ public:
     return graph->getValues()[value].elements * 6;
   }
 
+  /// A cast that the plan needs.
+  struct Cast {
+    uint32_t value;
+    bool toLow;
+    /// The first reader that wants the other type.
+    const PrecisionGraph::Use *reader;
+  };
+  /// Calls `visit(cast)` for each cast, in the order of values, those to the low
+  /// type first.
+  void forEachCast(llvm::function_ref<void(const Cast &)> visit) const;
   /// The casts that the plan needs.
   struct Casts {
     uint64_t down = 0, up = 0, bytes = 0;
   };
   Casts countCasts() const;
+  /// What the casts cost.
+  uint64_t getCost(const CastCost &cost) const;
+  /// For a plan by mincut: no assignment that its rules permit costs less, proved by
+  /// the maximum flow that was found with the plan. As much as the plan costs.
+  std::optional<uint64_t> getProvedMinimum() const { return provedMinimum; }
+  void setProvedMinimum(uint64_t cost) { provedMinimum = cost; }
 
 private:
   const PrecisionGraph *graph;
   std::vector<PrecisionDecision> vertices;
+  std::optional<uint64_t> provedMinimum;
 };
 
 /// Vertices that stay f32, each with the reason (PrecisionExceptions.h).
@@ -132,6 +136,8 @@ struct PrecisionPlanOptions {
   /// For `promote`.
   bool castArguments = false;
   PrecisionExceptions exceptions;
+  /// What mincut makes as small as it can.
+  CastCost cost;
 };
 
 PrecisionPlan planPrecision(const PrecisionGraph &graph,

@@ -1,4 +1,4 @@
-//===- PrecisionReport.h - What a plan does, and why -*- C++ -*-===//
+//===- PrecisionReport.h - What a plan comes to -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,15 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The figures of a plan and the reasons of single decisions, as text.
+/// The figures of a plan, as text.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef MPT_ANALYSIS_PRECISIONREPORT_H
 #define MPT_ANALYSIS_PRECISIONREPORT_H
 
-#include "mpt/Analysis/PrecisionPlan.h"
-#include "llvm/Support/Regex.h"
+#include "mpt/Analysis/PrecisionRemarks.h"
 
 namespace mpt {
 
@@ -23,8 +22,17 @@ namespace mpt {
 struct PrecisionSummary {
   uint64_t lowOps = 0, f32Ops = 0;
   uint64_t lowContractions = 0, f32Contractions = 0;
+  /// Of products (OpFlops.h); of `estimated` ops no table says how many.
+  uint64_t lowFlops = 0, f32Flops = 0, estimatedOps = 0;
   uint64_t lowBytes = 0, f32Bytes = 0;
   PrecisionPlan::Casts casts;
+  /// The fewest bytes of casts of any assignment that mincut's rules permit, proved by
+  /// a maximum flow over the bytes alone.
+  std::optional<uint64_t> leastBytes;
+  /// What the casts cost with all that mincut counts (CastCost), and the least, proved
+  /// by the flow of the plan itself if that is one by mincut.
+  uint64_t cost = 0;
+  std::optional<uint64_t> leastCost;
   /// f32 ops by reason, in the order of PrecisionReason.
   llvm::SmallVector<std::pair<PrecisionReason, uint64_t>> reasons;
   /// Denied ops by how many vertices they keep in f32, most first; at most ten.
@@ -32,14 +40,11 @@ struct PrecisionSummary {
   /// Names that no rule knows, with counts.
   llvm::SmallVector<std::pair<llvm::StringRef, unsigned>> unlisted;
 };
-PrecisionSummary summarizePrecision(const PrecisionPlan &plan);
+/// Plans once or twice more for the minima.
+PrecisionSummary summarizePrecision(const PrecisionPlan &plan,
+                                    const PrecisionPlanner &planner);
 void printPrecisionSummary(const PrecisionSummary &summary, mlir::Type low,
                            llvm::raw_ostream &os);
-
-/// Emits a remark at the op of each vertex whose op name or location (file,
-/// name) matches `pattern`: what it is and why, with a note for each step of
-/// the chain to the op that decided it. Returns how many matched.
-unsigned explainPrecision(const PrecisionPlan &plan, const llvm::Regex &pattern);
 
 } // namespace mpt
 

@@ -22,6 +22,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/DenseMap.h"
+#include <optional>
 
 namespace mpt {
 
@@ -37,6 +38,10 @@ public:
   /// The number of elements; a dynamic dimension counts as 1, and the product
   /// stops at 2^40.
   uint64_t getNumElements(mlir::Type type) { return lookup(type).elements; }
+
+  /// The sizes of a ranked tensor of anything, a negative one for a dynamic
+  /// dimension; nullopt for what is none.
+  static std::optional<llvm::SmallVector<int64_t>> getShape(mlir::Type type);
 
   /// True for a list, or a tensor of handles to lists, of what getFloat returns.
   bool isList(mlir::Type type) { return lookup(type).list == List::Known; }

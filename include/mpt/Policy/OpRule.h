@@ -171,6 +171,12 @@ struct RuleRow {
   OpRule rule;
 };
 
+/// The multiply-adds of ops: a MacFormula's text.
+struct ProductRow {
+  llvm::ArrayRef<llvm::StringRef> ops;
+  llvm::StringRef macs;
+};
+
 /// One table: the rows of a dialect, for one policy or all.
 struct RuleSet {
   /// Keeps ops that have this string attribute with that text in it, in any case
@@ -186,6 +192,7 @@ struct RuleSet {
   bool preserveReturned = false;
   llvm::ArrayRef<KeepIf> keepIf;
   llvm::ArrayRef<RuleRow> rows;
+  llvm::ArrayRef<ProductRow> products;
 };
 
 } // namespace mpt

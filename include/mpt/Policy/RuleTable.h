@@ -63,6 +63,11 @@ public:
   /// it is under TensorFlow's paint (Grappler preserves the nodes fetched).
   bool preservesReturned(llvm::StringRef dialect) const;
 
+  /// How many multiply-adds `opName` does: a MacFormula's text, or "".
+  llvm::StringRef getProductFormula(llvm::StringRef opName) const {
+    return products.lookup(opName);
+  }
+
   /// All rows as YAML, sorted by name, each with its source as a comment.
   void print(llvm::raw_ostream &os) const;
 
@@ -80,6 +85,7 @@ private:
   llvm::BumpPtrAllocator storage;
   std::vector<const RuleSet *> sets;
   llvm::DenseMap<llvm::StringRef, const OpRule *> byName;
+  llvm::DenseMap<llvm::StringRef, llvm::StringRef> products;
   llvm::StringMap<Dialect> dialects;
   llvm::StringMap<bool> loaded;
   bool anyKeepIf = false;

@@ -108,7 +108,21 @@ class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
            "cpu-amx or cpu-generic; else what the module's mpt.target says">];
 }
 
-def AutocastPass : PrecisionPass<"mpt-autocast"> {
+/// A pass that plans as autocast does.
+class PlanningPass<string arg> : PrecisionPass<arg> {
+  list<Option> planOptions = !listconcat(policyOptions, [
+    Option<"strategy", "strategy", "std::string", "\"\"",
+           "mincut, paint, promote or none; by default the policy's">,
+    Option<"checkConstants", "check-constants", "bool", "true",
+           "Keep in f32 what reads a constant that the low type cannot hold">,
+    Option<"foldConstants", "fold-constants", "bool", "true",
+           "Convert constants at compile time, not by casts">,
+    Option<"specializeCalls", "specialize-calls", "bool", "false",
+           "Let private functions take and return the low type, where all their "
+           "calls agree">]);
+}
+
+def AutocastPass : PlanningPass<"mpt-autocast"> {
   let summary = "Run matmuls and what surrounds them in a low-precision type";
   let description = [{
     Decides for each op whether it is f32 or low, then sets element types and
@@ -119,26 +133,43 @@ def AutocastPass : PrecisionPass<"mpt-autocast"> {
     conditionals and blocks. Interfaces of functions keep their types. Running it
     twice changes nothing.
   }];
-  let options = !listconcat(policyOptions, [
-    Option<"strategy", "strategy", "std::string", "\"\"",
-           "mincut, paint, promote or none; by default the policy's">,
-    Option<"checkConstants", "check-constants", "bool", "true",
-           "Keep in f32 what reads a constant that the low type cannot hold">,
-    Option<"foldConstants", "fold-constants", "bool", "true",
-           "Convert constants at compile time, not by casts">,
+  let options = !listconcat(planOptions, [
     Option<"emulate", "emulate", "bool", "false",
            "Compute in f32 between casts that round to the low type">,
-    Option<"specializeCalls", "specialize-calls", "bool", "false",
-           "Let private functions take and return the low type, where all their "
-           "calls agree">,
     Option<"explain", "explain", "std::string", "\"\"",
            "Regular expression: emit a remark with the reasons at each op whose "
            "name or location matches">,
     Option<"summary", "summary", "std::string", "\"\"",
            "File to write the counts of ops, bytes, casts, reasons and unknown ops "
-           "to">]);
+           "to">,
+    Option<"nodeData", "node-data", "std::string", "\"\"",
+           "File to write each op's type and reason to, as custom node data of "
+           "Model Explorer">]);
   // The casts of most of MLIR's dialects are arith's.
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::arith::ArithDialect"];
+}
+
+def PrintPrecisionPlanPass : PlanningPass<"mpt-print-precision-plan"> {
+  let summary = "Print what autocast would decide, and change nothing";
+  let description = [{
+    To standard error, one line for each op (or for what a loop or branch joins) in
+    the order of the program: number, op, low or f32, the remark that says why, the
+    number of the op that made it so, class and its source, place. Then a line for
+    each cast.
+  }];
+  let options = planOptions;
+}
+
+def ExplainPass : PlanningPass<"mpt-explain"> {
+  let summary = "Say why ops have the precision that autocast would give them";
+  let description = [{
+    `--mpt-explain=REGEX`, or `--mpt-explain="match=REGEX ..."` with the options of
+    autocast's plan: emits a remark at each op whose name, location or function
+    matches, with the chain to the op that decided it and what allowing that op
+    would change. The module is not changed.
+  }];
+  let options = !listconcat(planOptions, [
+    Option<"match", "match", "std::string", "\"\"", "The regular expression">]);
 }
 
 def AnnotatePrecisionPass : PrecisionPass<"mpt-annotate-precision"> {

@@ -122,6 +122,15 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
     ASSERT_EQ(casts.bytes + 16384 * (casts.down + casts.up), getCost(*module, found))
         << text;
 
+    ASSERT_EQ(found.getCost(options.cost), getCost(*module, found)) << text;
+    // The flow's proof is of the same number.
+    ASSERT_TRUE(found.getProvedMinimum());
+    ASSERT_EQ(*found.getProvedMinimum(), getCost(*module, found)) << text;
+    options.cost = {/*overhead=*/0, /*loopShift=*/0, /*loosePays=*/false};
+    PrecisionPlan fewest = planPrecision(graph, options);
+    ASSERT_EQ(*fewest.getProvedMinimum(), fewest.countCasts().bytes) << text;
+    ASSERT_LE(*fewest.getProvedMinimum(), casts.bytes) << text;
+
     // What may go either way: low, or left in f32 only for the sake of casts.
     std::vector<uint32_t> free;
     for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
@@ -134,12 +143,14 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
       continue;
     ++tried;
     PrecisionPlan other = found;
-    uint64_t best = ~uint64_t(0);
+    uint64_t best = ~uint64_t(0), leastBytes = best;
     for (uint32_t labels = 0; labels < 1u << free.size(); ++labels) {
       for (size_t i = 0; i < free.size(); ++i)
         other[free[i]].low = labels >> i & 1;
       best = std::min(best, getCost(*module, other));
+      leastBytes = std::min(leastBytes, other.countCasts().bytes);
     }
+    ASSERT_EQ(*fewest.getProvedMinimum(), leastBytes) << text;
     ASSERT_EQ(getCost(*module, found), best) << text;
   }
   EXPECT_GT(tried, 200u);

@@ -28,7 +28,8 @@ TEST(RuleTable, BuiltinTablesHaveRows) {
       table.addBuiltin(dialect);
       unsigned rows = 0;
       table.forEachName([&](StringRef) { ++rows; });
-      EXPECT_NE(rows, 0u) << dialect.str();
+      // MPT's ops need none.
+      EXPECT_EQ(rows == 0, dialect == "mpt") << dialect.str();
     }
 }
 

@@ -1,0 +1,150 @@
+//===- Remarks.td - The catalogue of remarks -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every remark that MPT's passes emit, with a name that stays. Stock backends
+// make of it the enum RemarkId (mlir-tblgen -gen-enum-decls) and the table of
+// texts (llvm-tblgen -gen-searchable-tables); a test holds docs/Remarks.md to it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_SUPPORT_REMARKS_TD
+#define MPT_SUPPORT_REMARKS_TD
+
+include "mlir/IR/EnumAttr.td"
+include "llvm/TableGen/SearchableTable.td"
+
+/// `kind` is one of MLIR's: passed, missed, analysis or failure. `text` says why,
+/// in words that fit behind "because"; `hint` is a format (llvm::formatv) of what
+/// to do about it, or empty; `doc` is for the documentation.
+class Remark<string symbol, int value, string suffix, string kind, string text,
+             string hint, string doc, string category = "mpt.autocast">
+    : EnumCase<symbol, value, suffix, 8> {
+  bits<8> id = value;
+  string Category = category;
+  string Name = Category # "." # suffix;
+  string Kind = kind;
+  string Text = text;
+  string Hint = hint;
+  string Doc = doc;
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions of autocast: why an op is low
+//===----------------------------------------------------------------------===//
+
+def Allowed : Remark<"Allowed", 0, "allowed", "passed", "on the allow list", "",
+  "The op's class is `allow`.">;
+def AlreadyLow : Remark<"AlreadyLow", 1, "already-low", "passed",
+  "was in low precision before", "",
+  "The op read or made the low type before the pass ran.">;
+def Between : Remark<"Between", 2, "between", "passed",
+  "between ops in low precision", "",
+  "The op lies on a path between two low ops, and no denied op is before it.">;
+def Follows : Remark<"Follows", 3, "follows", "passed",
+  "follows an op in low precision", "",
+  "The op reads what is low: a `stable` one, or any `infer` one under `paint`.">;
+def Neighbour : Remark<"Neighbour", 4, "neighbour", "passed",
+  "next to an op in low precision", "",
+  "A `clear` op that touches what is low.">;
+def ListInLow : Remark<"ListInLow", 5, "list-in-low", "passed",
+  "works on a list with an op in low precision", "",
+  "All ops that work on one list of tensors agree.">;
+def LoopInLow : Remark<"LoopInLow", 6, "loop-in-low", "passed",
+  "what reads it is in low precision", "",
+  "What goes round a loop made of single ops has the precision of its readers.">;
+
+//===----------------------------------------------------------------------===//
+// Why an op is f32
+//===----------------------------------------------------------------------===//
+
+def Denied : Remark<"Denied", 7, "denied", "missed", "on the deny list",
+  "the attribute mpt.precision = 'low' allows this op; {0}",
+  "The op's class is `deny`. For the ops that keep most others in f32, and those "
+  "that `explain` matches, what allowing each would change.">;
+def BehindDenied : Remark<"BehindDenied", 8, "blocked-by", "missed",
+  "computed from a denied op", "denied by '{0}' at {1}; {2}",
+  "A denied op is before this one, and an `infer` op follows: the chain between "
+  "them is there.">;
+def Kept : Remark<"Kept", 9, "kept", "analysis", "kept as it is", "",
+  "The attribute `mpt.precision`, the option `keep` or a table's `keep-if` says "
+  "so.">;
+def ConstantRange : Remark<"ConstantRange", 10, "constant-range", "missed",
+  "reads a constant that the low type cannot hold",
+  "check-constants=false lets it overflow or become zero",
+  "A constant that the op reads is too large for the low type, or so small that "
+  "it would become zero.">;
+def FirstOrLast : Remark<"FirstOrLast", 11, "first-or-last", "missed",
+  "in the first or the last layer", "",
+  "A product of the first or last layers, where `keep-first-last` keeps them.">;
+def AttentionValues : Remark<"AttentionValues", 12, "attention-values", "missed",
+  "multiplies attention's probabilities by values", "",
+  "Kept by `attention-pv=f32`.">;
+def LongReduction : Remark<"LongReduction", 13, "long-reduction", "missed",
+  "sums more elements than the limit", "", "Kept by `reduction-limit`.">;
+def NotBetween : Remark<"NotBetween", 14, "not-between", "analysis",
+  "not between two ops in low precision", "",
+  "No product comes after the op, or none before it: optimizers, losses.">;
+def NoLowNeighbour : Remark<"NoLowNeighbour", 15, "no-low-neighbour", "analysis",
+  "no neighbour is in low precision", "",
+  "A `clear` op that touches nothing low.">;
+def Promoted : Remark<"Promoted", 16, "promoted", "analysis", "reads what is f32", "",
+  "Under `promote` an op runs in the widest type that it reads.">;
+def FewerCasts : Remark<"FewerCasts", 17, "fewer-casts", "analysis",
+  "f32 needs fewer bytes of casts", "",
+  "The op might be low, but the minimum cut leaves it in f32.">;
+def ListInF32 : Remark<"ListInF32", 18, "list-in-f32", "missed",
+  "works on a list that an op in f32 or one out of sight works on", "",
+  "All ops that work on one list of tensors agree.">;
+def LoopInF32 : Remark<"LoopInF32", 19, "loop-in-f32", "missed",
+  "goes round a loop in f32", "",
+  "Something in the loop cannot be low, and no cast can stand in between.">;
+
+//===----------------------------------------------------------------------===//
+// What is not about the precision of one op
+//===----------------------------------------------------------------------===//
+
+def CastInserted : Remark<"CastInserted", 20, "cast-inserted", "analysis",
+  "its maker and a reader differ", "",
+  "A cast: the value, its types, the bytes read and written, who "
+  "makes it and the first that reads it otherwise, each with its reason.">;
+def UnlistedOp : Remark<"UnlistedOp", 21, "unlisted", "missed",
+  "no rule table, list or interface knows the op",
+  "a row for '{0}' in a rule table (option 'rules') lets it take part",
+  "Once for each op name, at the first such op: it keeps its types, and nothing "
+  "is painted through it.">;
+
+//===----------------------------------------------------------------------===//
+// Padding for tensor cores
+//===----------------------------------------------------------------------===//
+
+def Padded : Remark<"Padded", 22, "padded", "passed",
+  "padding a product saves more than it costs", "",
+  "`Reason` has the sizes before and after, what padding saves at most and what it "
+  "costs.", "mpt.pad-tensor-cores">;
+def Unaligned : Remark<"Unaligned", 23, "unaligned", "missed",
+  "sizes that the units for products do not suit", "",
+  "A product that is not padded: `Reason` has what would suit, and why not.",
+  "mpt.pad-tensor-cores">;
+
+def RemarkId : IntEnum<"RemarkId", "remark", [
+    Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
+    BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
+    NotBetween, NoLowNeighbour, Promoted, FewerCasts, ListInF32, LoopInF32,
+    CastInserted, UnlistedOp, Padded, Unaligned], 8> {
+  let cppNamespace = "::mpt";
+}
+
+def RemarkTable : GenericTable {
+  let FilterClass = "Remark";
+  let CppTypeName = "RemarkInfo";
+  let Fields = ["id", "Name", "Category", "Kind", "Text", "Hint", "Doc"];
+  let PrimaryKey = ["id"];
+  let PrimaryKeyName = "lookupRemark";
+}
+
+#endif // MPT_SUPPORT_REMARKS_TD
