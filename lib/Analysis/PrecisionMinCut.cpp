@@ -20,8 +20,8 @@ constexpr uint32_t kNone = PrecisionGraph::kNone;
 class MinCutPlanner {
 public:
   MinCutPlanner(const PrecisionGraph &graph, PrecisionRules &rules,
-                const CastCost &cost, PrecisionPlan &plan)
-      : graph(graph), rules(rules), cost(cost), plan(plan),
+                const PrecisionPlanOptions &options, PrecisionPlan &plan)
+      : graph(graph), rules(rules), cost(options.cost), gains(options.gains), plan(plan),
         count(graph.getVertices().size()), node(count, kNone) {}
 
   void run();
@@ -35,6 +35,7 @@ private:
   };
 
   std::vector<uint32_t> findLow();
+  void freeProducts();
   void findFree(ArrayRef<uint32_t> low);
   void freeClusters(std::vector<bool> &free);
   void addValue(uint32_t value);
@@ -54,6 +55,7 @@ private:
   const PrecisionGraph &graph;
   PrecisionRules &rules;
   const CastCost &cost;
+  ArrayRef<uint64_t> gains;
   PrecisionPlan &plan;
   uint32_t count;
   /// What is paid whatever is chosen.
@@ -76,6 +78,22 @@ std::vector<uint32_t> MinCutPlanner::findLow() {
       low.push_back(v);
   }
   return low;
+}
+
+/// Products whose casts may cost more than they gain become a choice as well. What lies
+/// between them may be low all the same.
+void MinCutPlanner::freeProducts() {
+  if (gains.empty())
+    return;
+  for (uint32_t v = 0; v < count; ++v) {
+    if (plan[v].reason != PrecisionReason::Allowed || !plan.isLow(v) ||
+        !graph.getVertices()[v].contraction)
+      continue;
+    ifLow[v] = plan[v];
+    plan[v].low = false;
+    node[v] = cut.addNode();
+    pay({kNone, true}, getLabel(v), gains[v]);
+  }
 }
 
 /// Gives a node to each vertex that may be low or f32.
@@ -257,6 +275,7 @@ void MinCutPlanner::run() {
   rules.spreadDeny();
   rules.denyClusters();
   findFree(low);
+  freeProducts();
   for (uint32_t value = 0; value < graph.getValues().size(); ++value)
     addValue(value);
   for (const PrecisionGraph::Cluster &cluster : graph.getClusters())
@@ -266,20 +285,26 @@ void MinCutPlanner::run() {
       require(other, one);
     }
   cut.solve();
+  uint64_t forgone = 0;
   plan.setProvedMinimum(cut.getFlow() + settledCost);
   for (uint32_t v = 0; v < count; ++v) {
     if (node[v] == kNone)
       continue;
-    if (cut.isSourceSide(node[v]))
+    if (cut.isSourceSide(node[v])) {
       plan[v] = ifLow[v];
-    else
+    } else if (ifLow[v].reason == PrecisionReason::Allowed) {
+      plan[v].reason = PrecisionReason::CostGate;
+      forgone += gains[v];
+    } else {
       plan[v].reason = PrecisionReason::FewerCasts;
+    }
   }
+  plan.setForgone(forgone);
 }
 
 } // namespace
 
 void mpt::planMinCut(const PrecisionGraph &graph, PrecisionRules &rules,
-                     const CastCost &cost, PrecisionPlan &plan) {
-  MinCutPlanner(graph, rules, cost, plan).run();
+                     const PrecisionPlanOptions &options, PrecisionPlan &plan) {
+  MinCutPlanner(graph, rules, options, plan).run();
 }

@@ -81,7 +81,7 @@ PrecisionPlan::Casts PrecisionPlan::countCasts() const {
 }
 
 uint64_t PrecisionPlan::getCost(const CastCost &cost) const {
-  uint64_t sum = 0;
+  uint64_t sum = forgone;
   for (uint32_t value = 0; value < graph->getValues().size(); ++value) {
     const PrecisionGraph::ValueNode &node = graph->getValues()[value];
     if (node.producer == PrecisionGraph::Producer::Constant)
@@ -190,7 +190,7 @@ PrecisionPlan mpt::planPrecision(const PrecisionGraph &graph,
     planPaint(graph, rules, plan);
     break;
   case PrecisionStrategy::MinCut:
-    planMinCut(graph, rules, options.cost, plan);
+    planMinCut(graph, rules, options, plan);
     break;
   case PrecisionStrategy::Promote:
     planPromote(graph, rules, plan, options.castArguments);

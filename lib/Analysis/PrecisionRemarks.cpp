@@ -162,7 +162,7 @@ std::optional<Counterfactuals::Change> Counterfactuals::get(uint32_t vertex) {
   op->setDiscardableAttr(kPrecisionAttr, StringAttr::get(op->getContext(), "low"));
   PrecisionGraph graph(planner.root, *planner.policy, planner.graphOptions);
   PrecisionPlanOptions options = planner.planOptions;
-  options.exceptions = planner.findExceptions(graph);
+  planner.adapt(graph, options);
   PrecisionPlan other = planPrecision(graph, options);
   if (had)
     op->setDiscardableAttr(kPrecisionAttr, had);

@@ -56,7 +56,9 @@ PrecisionSummary mpt::summarizePrecision(const PrecisionPlan &plan,
     if (!summary.leastCost)
       summary.leastCost = planPrecision(graph, options).getProvedMinimum();
     options.cost = {/*overhead=*/0, /*loopShift=*/0, /*loosePays=*/false};
-    summary.leastBytes = planPrecision(graph, options).getProvedMinimum();
+    // Where products may stay f32 as well there is a plan without casts.
+    if (options.gains.empty())
+      summary.leastBytes = planPrecision(graph, options).getProvedMinimum();
   }
   for (size_t i = 0; i < reasonCount; ++i)
     if (reasons[i] != 0)

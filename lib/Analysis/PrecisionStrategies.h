@@ -63,7 +63,7 @@ private:
 void planPaint(const PrecisionGraph &graph, PrecisionRules &rules,
                PrecisionPlan &plan);
 void planMinCut(const PrecisionGraph &graph, PrecisionRules &rules,
-                const CastCost &cost, PrecisionPlan &plan);
+                const PrecisionPlanOptions &options, PrecisionPlan &plan);
 void planPromote(const PrecisionGraph &graph, PrecisionRules &rules,
                  PrecisionPlan &plan, bool castArguments);
 

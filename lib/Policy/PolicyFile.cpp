@@ -25,7 +25,7 @@ struct PolicyText {
   std::string policy, extends, strategy, attentionPV, target;
   std::vector<std::string> types, keep, rules, probabilities, attention;
   std::optional<bool> mixedResults, checkConstants, foldConstants, castArguments,
-      keepFirstLast;
+      keepFirstLast, costGate;
   std::optional<uint64_t> f16ReductionLimit;
   std::vector<MoveText> moves;
 };
@@ -67,6 +67,7 @@ struct llvm::yaml::MappingTraits<PolicyText> {
     io.mapOptional("attention", text.attention);
     io.mapOptional("f16-reduction-limit", text.f16ReductionLimit);
     io.mapOptional("target", text.target);
+    io.mapOptional("cost-gate", text.costGate);
     io.mapOptional("moves", text.moves);
     io.mapOptional("keep", text.keep);
     io.mapOptional("rules", text.rules);
@@ -150,6 +151,7 @@ void apply(const Source &source, unsigned layer, PolicySettings &settings) {
   set(settings.foldConstants, text.foldConstants);
   set(settings.castArguments, text.castArguments);
   set(settings.keepFirstLast, text.keepFirstLast);
+  set(settings.costGate, text.costGate);
   if (!text.attentionPV.empty())
     settings.attentionPV = text.attentionPV;
   llvm::append_range(settings.probabilities, text.probabilities);
@@ -240,7 +242,8 @@ void mpt::printPolicy(const PolicySettings &settings, llvm::raw_ostream &os) {
   if (!settings.attentionPV.empty())
     os << "attention-pv: " << settings.attentionPV << "\n";
   if (!settings.target.empty())
-    os << "target: " << quote(settings.target) << "\n";
+    os << "target: " << quote(settings.target) << "\n"
+       << "cost-gate: " << words[settings.costGate] << "\n";
   printList("keep", settings.keep);
   printList("rules", settings.rules);
   bool first = true;

@@ -10,6 +10,7 @@
 #define MPT_TRANSFORMS_PLANOPTIONS_H
 
 #include "PolicyOptions.h"
+#include "mpt/Analysis/CostGate.h"
 #include "mpt/Analysis/PrecisionRemarks.h"
 
 namespace mpt {
@@ -27,8 +28,8 @@ struct PlannedModule {
       : chosen(std::move(chosen)), graph(module, this->chosen.policy, graphOptions),
         plan(makePlan(graph, planOptions)),
         planner{module, &this->chosen.policy, graphOptions, std::move(planOptions),
-                [this](const PrecisionGraph &other) {
-                  return this->chosen.findExceptions(other);
+                [this](const PrecisionGraph &other, PrecisionPlanOptions &options) {
+                  adapt(other, options);
                 }} {}
   PlannedModule(const PlannedModule &) = delete;
 
@@ -38,8 +39,17 @@ struct PlannedModule {
   PrecisionPlanner planner;
 
 private:
-  PrecisionPlan makePlan(const PrecisionGraph &graph, PrecisionPlanOptions &options) {
+  /// What is said of single vertices.
+  void adapt(const PrecisionGraph &graph, PrecisionPlanOptions &options) const {
     options.exceptions = chosen.findExceptions(graph);
+    if (chosen.target && chosen.settings.costGate) {
+      options.cost = getCastCost(*chosen.target);
+      options.gains = getProductGains(graph, chosen.policy.getRules(), *chosen.target,
+                                      chosen.policy.getLowType(), options.cost);
+    }
+  }
+  PrecisionPlan makePlan(const PrecisionGraph &graph, PrecisionPlanOptions &options) {
+    adapt(graph, options);
     return planPrecision(graph, options);
   }
 };

@@ -48,6 +48,7 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   if (!options.attentionPV.empty())
     settings->attentionPV = options.attentionPV;
   settings->keepFirstLast |= options.keepFirstLast;
+  settings->costGate &= options.costGate;
   if (options.reductionLimit < -1) {
     module.emitError(options.pass)
         << ": reduction-limit must be 0 (none) or more, got " << options.reductionLimit;

@@ -113,8 +113,9 @@ public:
     uint64_t down = 0, up = 0, bytes = 0;
   };
   Casts countCasts() const;
-  /// What the casts cost.
+  /// What the casts cost, and what products that stay f32 for their sake forgo.
   uint64_t getCost(const CastCost &cost) const;
+  void setForgone(uint64_t gains) { forgone = gains; }
   /// For a plan by mincut: no assignment that its rules permit costs less, proved by
   /// the maximum flow that was found with the plan. As much as the plan costs.
   std::optional<uint64_t> getProvedMinimum() const { return provedMinimum; }
@@ -124,6 +125,7 @@ private:
   const PrecisionGraph *graph;
   std::vector<PrecisionDecision> vertices;
   std::optional<uint64_t> provedMinimum;
+  uint64_t forgone = 0;
 };
 
 /// Vertices that stay f32, each with the reason (PrecisionExceptions.h).
@@ -138,6 +140,9 @@ struct PrecisionPlanOptions {
   PrecisionExceptions exceptions;
   /// What mincut makes as small as it can.
   CastCost cost;
+  /// What an allowed vertex forgoes, in bytes, if it stays f32 (CostGate.h); empty: all
+  /// allowed vertices are low. For mincut.
+  std::vector<uint64_t> gains;
 };
 
 PrecisionPlan planPrecision(const PrecisionGraph &graph,

@@ -26,8 +26,8 @@ struct PrecisionPlanner {
   PrecisionPolicy *policy;
   PrecisionGraph::Options graphOptions;
   PrecisionPlanOptions planOptions;
-  /// The exceptions of `planOptions`, for another graph.
-  std::function<PrecisionExceptions(const PrecisionGraph &)> findExceptions;
+  /// Fits what `planOptions` says of single vertices to another graph.
+  std::function<void(const PrecisionGraph &, PrecisionPlanOptions &)> adapt;
 };
 
 /// Denied vertices, and how many others each keeps in f32; most first, of equal

@@ -59,6 +59,8 @@ struct PolicySettings {
   uint64_t f16ReductionLimit = 0;
   /// Name of a target (TargetDescription.h), or empty.
   std::string target;
+  /// With a target, a product stays f32 if its casts cost more than it gains.
+  bool costGate = true;
   std::vector<PolicyMove> moves;
   /// Regular expressions: ops at these places keep f32.
   std::vector<std::string> keep;

@@ -97,6 +97,9 @@ def Promoted : Remark<"Promoted", 16, "promoted", "analysis", "reads what is f32
 def FewerCasts : Remark<"FewerCasts", 17, "fewer-casts", "analysis",
   "f32 needs fewer bytes of casts", "",
   "The op might be low, but the minimum cut leaves it in f32.">;
+def CostGate : Remark<"CostGate", 24, "cost-gate", "missed",
+  "its casts cost more than the target gains by it", "",
+  "A product under a `target`; `cost-gate=false` makes it low all the same.">;
 def ListInF32 : Remark<"ListInF32", 18, "list-in-f32", "missed",
   "works on a list that an op in f32 or one out of sight works on", "",
   "All ops that work on one list of tensors agree.">;
@@ -135,7 +138,7 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
     NotBetween, NoLowNeighbour, Promoted, FewerCasts, ListInF32, LoopInF32,
-    CastInserted, UnlistedOp, Padded, Unaligned], 8> {
+    CastInserted, UnlistedOp, Padded, Unaligned, CostGate], 8> {
   let cppNamespace = "::mpt";
 }
 

@@ -103,6 +103,8 @@ class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
     Option<"reductionLimit", "reduction-limit", "int64_t", "-1",
            "Sums of more elements stay f32; 0: none; by default the policy's for f16, "
            "none for bf16">,
+    Option<"costGate", "cost-gate", "bool", "true",
+           "With a target, leave products in f32 whose casts cost more than they gain">,
     Option<"target", "target", "std::string", "\"\"",
            "Machine to decide for: sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, "
            "cpu-amx or cpu-generic; else what the module's mpt.target says">];
