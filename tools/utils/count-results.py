@@ -1,6 +1,6 @@
 """Sums lit result files into one line: N passed, N failed, N skipped.
 
-count-results.py RESULTS.json... [-- PASSED FAILED]
+count-results.py RESULTS.json... [-- [PASSED FAILED]...]
 
 Names what failed and what was skipped. Exits with 1 if a test failed or if
 none ran.
@@ -34,8 +34,8 @@ def main(arguments):
                     failed.append(test["name"])
     failures = len(failed)
     if extra:
-        passed += int(extra[0])
-        failures += int(extra[1])
+        passed += sum(map(int, extra[0::2]))
+        failures += sum(map(int, extra[1::2]))
     for name in skipped:
         print("skipped:", name)
     for name in failed:

@@ -1,0 +1,181 @@
+//===- AutocastFuzzer.cpp - Modules that nobody wrote, through autocast -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A libFuzzer target. An input is one byte that chooses options, then the text of
+/// a module. Of the texts that MLIR accepts, autocast must not crash, must make
+/// what verifies and keep the types of functions, and must change nothing when run
+/// once more; or it must fail with an error.
+///
+//===----------------------------------------------------------------------===//
+
+#include "TextMutator.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/ExternalModels/ExternalModels.h"
+#include "mpt/Transforms/Passes.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+
+static const DialectRegistry &getRegistry() {
+  static const DialectRegistry *registry = [] {
+    auto *made = new DialectRegistry;
+    mlir::registerAllDialects(*made);
+    made->insert<mpt::MPTDialect>();
+    mpt::registerPrecisionExternalModels(*made);
+    mpt::registerAutocastPass();
+    return made;
+  }();
+  return *registry;
+}
+
+static bool hasBit(uint8_t choice, unsigned bit) { return (choice >> bit) & 1; }
+
+static std::string chooseOptions(uint8_t choice) {
+  if ((choice & 0xf0) == 0xf0)
+    return hasBit(choice, 0) ? "policy=tf-fp16" : "policy=tf-bf16";
+  std::string options = hasBit(choice, 0) ? "type=f16" : "type=bf16";
+  if (hasBit(choice, 1))
+    options += " strategy=paint";
+  if (hasBit(choice, 2))
+    options += " specialize-calls=true";
+  if (hasBit(choice, 3))
+    options += " mixed-results=false";
+  if (hasBit(choice, 4))
+    options += " fold-constants=false";
+  return options;
+}
+
+/// What callers from outside rely on.
+static std::string describeInterfaces(ModuleOp module, bool specialize) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.walk([&](FunctionOpInterface function) {
+    if (!specialize || !function.isPrivate())
+      os << function.getName() << ": " << function.getFunctionType() << "\n";
+  });
+  return text;
+}
+
+[[noreturn]] static void fail(StringRef what, StringRef options, StringRef text) {
+  llvm::errs() << "mpt finding: " << what << "\nmpt-opt --allow-unregistered-dialect "
+               << "--mpt-autocast=\"" << options << "\"\n"
+               << text << "\n";
+  __builtin_trap();
+}
+
+/// What libFuzzer counts as news beside code: ops with the types around them, and
+/// which op reads which.
+__attribute__((section("__libfuzzer_extra_counters"))) static uint8_t seen[1 << 15];
+
+static void record(const std::string &what) {
+  // The same number in every process.
+  seen[llvm::xxh3_64bits(what) % sizeof(seen)] = 1;
+}
+
+static void recordOps(ModuleOp module, uint8_t choice) {
+  module.walk([&](Operation *op) {
+    std::string around = op->getName().getStringRef().str() + char('0' + (choice & 3));
+    auto add = [&](Type type) {
+      Type element = getElementTypeOrSelf(type);
+      around += element.isF32()                          ? 'f'
+                : element.isF16() || element.isBF16()    ? 'h'
+                : element == type                        ? '-'
+                                                         : 'o';
+    };
+    llvm::for_each(op->getOperandTypes(), add);
+    around += '>';
+    llvm::for_each(op->getResultTypes(), add);
+    record(around);
+    for (Value operand : op->getOperands()) {
+      Operation *made = operand.getDefiningOp();
+      record((op->getName().getStringRef() + "<-" +
+              (made ? made->getName().getStringRef() : "argument"))
+                 .str());
+    }
+  });
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size < 2 || size > 1 << 16)
+    return -1;
+  std::string options = chooseOptions(data[0]);
+  const bool specialize = options.find("specialize") != std::string::npos;
+  // The parser wants a zero at the end.
+  std::string text(reinterpret_cast<const char *>(data) + 1, size - 1);
+  MLIRContext context(getRegistry(), MLIRContext::Threading::DISABLED);
+  context.allowUnregisteredDialects();
+  unsigned errors = 0;
+  std::string last;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+      ++errors;
+      last = diagnostic.str();
+    }
+  });
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    return -1;
+  std::string interfaces = describeInterfaces(*module, specialize);
+  PassManager pm(&context);
+  pm.enableVerifier(false);
+  std::string pipeline = "builtin.module(mpt-autocast{" + options + "})";
+  if (failed(parsePassPipeline(pipeline, pm, llvm::errs())))
+    fail("the options do not parse", options, text);
+  errors = 0;
+  if (failed(pm.run(*module))) {
+    if (errors == 0)
+      fail("fails without an error", options, text);
+    return 0;
+  }
+  recordOps(*module, data[0]);
+  if (failed(verify(*module)))
+    fail("makes what does not verify: " + last, options, text);
+  if (describeInterfaces(*module, specialize) != interfaces)
+    fail("changes the type of a function", options, text);
+  auto print = [&] {
+    std::string printed;
+    llvm::raw_string_ostream os(printed);
+    module->print(os);
+    return printed;
+  };
+  std::string once = print();
+  if (failed(pm.run(*module)))
+    fail("fails on what it made", options, text);
+  if (print() != once)
+    fail("changes what it made", options, text);
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
+                                          unsigned seed) {
+  std::minstd_rand random(seed + 1);
+  if (size < 2 || random() % 50 == 0)
+    return LLVMFuzzerMutate(data, size, maxSize);
+  if (random() % 4 == 0)
+    data[0] = random() & 0xff;
+  mpt::TextMutator mutator(StringRef(reinterpret_cast<char *>(data) + 1, size - 1), random);
+  for (unsigned steps = 1 + random() % 3; steps != 0; --steps)
+    mutator.mutate();
+  std::string text = mutator.getText();
+  if (text.size() + 1 > maxSize)
+    return size;
+  std::memcpy(data + 1, text.data(), text.size());
+  return text.size() + 1;
+}
