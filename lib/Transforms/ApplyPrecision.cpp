@@ -255,7 +255,8 @@ void Applier::convertRegions(Operation *op) {
 // Casts and constants
 //===----------------------------------------------------------------------===//
 
-/// A copy of the constant `op`, in the low type; null if it is of another type.
+/// A copy of the constant `op`, in the low type; null if it is of another type. Warns
+/// of numbers that do not survive.
 Value Applier::convertConstant(Operation *op) {
   ElementsAttr elements;
   isConstant(op, policy.getRules(), &elements);
@@ -263,13 +264,22 @@ Value Applier::convertConstant(Operation *op) {
   Type type = ElementTypes::clone(op->getResult(0).getType(), low);
   if (!dense || !type || !dense.getElementType().isF32())
     return {};
+  bool overflows = false, vanishes = false;
   auto converted = dense.mapValues(low, [&](const llvm::APFloat &number) {
     llvm::APFloat rounded = number;
     bool losesInfo;
     rounded.convert(cast<FloatType>(low).getFloatSemantics(),
                     llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    overflows |= rounded.isInfinity() && number.isFinite();
+    vanishes |= rounded.isZero() && !number.isZero();
     return rounded.bitcastToAPInt();
   });
+  if (overflows)
+    op->emitWarning("a number of this constant becomes infinite in ")
+        << low << "; check-constants=true keeps what reads it in f32";
+  if (vanishes)
+    op->emitWarning("a number of this constant becomes zero in ")
+        << low << "; check-constants=true keeps what reads it in f32";
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
   Operation *copy = builder.clone(*op);

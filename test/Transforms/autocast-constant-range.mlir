@@ -1,0 +1,36 @@
+// What reads a constant that the low type cannot hold stays f32; without that check the
+// constant is converted, with a warning.
+//
+// RUN: mpt-opt %s --mpt-autocast="type=f16" 2>&1 | FileCheck %s --check-prefix=KEPT --implicit-check-not=warning
+// RUN: mpt-opt %s --mpt-autocast="type=f16 check-constants=false" 2>&1 | FileCheck %s --check-prefix=WARN
+
+// KEPT-LABEL: func @mask
+// KEPT: mpt.add {{.*}} -> tensor<4x4xf32>
+// KEPT-LABEL: func @epsilon
+// KEPT: mpt.add {{.*}} -> tensor<4x4xf32>
+// KEPT-LABEL: func @fits
+// KEPT: mpt.add {{.*}} -> tensor<4x4xf16>
+// WARN: constant-range.mlir:[[@LINE+5]]:{{[0-9]+}}: warning: a number of this constant becomes infinite in 'f16'; check-constants=true keeps what reads it in f32
+// WARN: constant-range.mlir:[[@LINE+11]]:{{[0-9]+}}: warning: a number of this constant becomes zero in 'f16'
+// WARN-NOT: warning
+func.func @mask(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %a = mpt.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %c = mpt.constant dense<-3.4e38> : tensor<4x4xf32>
+  %b = mpt.add %a, %c : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d = mpt.matmul %b, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %d : tensor<4x4xf32>
+}
+func.func @epsilon(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %a = mpt.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %c = mpt.constant dense<1.0e-8> : tensor<4x4xf32>
+  %b = mpt.add %a, %c : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d = mpt.matmul %b, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %d : tensor<4x4xf32>
+}
+func.func @fits(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %a = mpt.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %c = mpt.constant dense<0.1> : tensor<4x4xf32>
+  %b = mpt.add %a, %c : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d = mpt.matmul %b, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %d : tensor<4x4xf32>
+}
