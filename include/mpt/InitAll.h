@@ -43,6 +43,7 @@ inline void registerAllPasses() {
   registerExplainPass();
   registerFuseEpiloguesPass();
   registerFuseKernelsPass();
+  registerInstrumentPass();
   registerLossScalePass();
   registerMasterWeightsPass();
   registerPadTensorCoresPass();

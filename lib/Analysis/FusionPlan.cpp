@@ -8,6 +8,7 @@
 
 #include "mpt/Analysis/FusionPlan.h"
 
+#include "mpt/Analysis/RangeProfile.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
@@ -93,12 +94,17 @@ public:
   explicit Planner(Block &block) : block(block) {}
 
   FusionPlan run() {
-    unsigned index = 0;
-    for (Operation &op : block.without_terminator()) {
-      order[&op] = index++;
-      epoch += isHeavyCall(&op);
-      if (!isAlias(&op))
-        place(&op, getRole(&op));
+    // What records magnitudes comes last, so that it changes no decision on
+    // anything else: the order of sums may depend on what is fused.
+    for (bool records : {false, true}) {
+      unsigned index = 0;
+      epoch = 0;
+      for (Operation &op : block.without_terminator()) {
+        order[&op] = index++;
+        epoch += isHeavyCall(&op);
+        if (!isAlias(&op) && op.hasAttr(kRecordAttr) == records)
+          place(&op, getRole(&op));
+      }
     }
     return finish();
   }

@@ -41,6 +41,7 @@ static StringRef getColor(const PrecisionDecision &decision) {
     return "#f46d43";
   case PrecisionReason::BehindDenied:
   case PrecisionReason::ConstantRange:
+  case PrecisionReason::ProfileRange:
   case PrecisionReason::ListInF32:
   case PrecisionReason::LoopInF32:
     return "#fdae61";

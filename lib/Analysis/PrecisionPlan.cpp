@@ -122,6 +122,41 @@ PrecisionRules::PrecisionRules(const PrecisionGraph &graph, PrecisionPlan &plan,
   for (auto [vertex, reason] : options.exceptions)
     if (!barred[vertex] && !graph.getVertices()[vertex].pinned)
       bar(vertex, reason);
+  if (options.ranges)
+    barOutOfRange(options.ranges->values);
+}
+
+void PrecisionRules::barOutOfRange(const llvm::DenseMap<Value, bool> &recorded) {
+  std::vector<uint32_t> queue;
+  std::vector<bool> seen(graph.getValues().size());
+  auto add = [&](uint32_t value) {
+    if (!seen[value])
+      queue.push_back(value);
+    seen[value] = true;
+  };
+  auto barOne = [&](uint32_t vertex) {
+    if (!barred[vertex] && !graph.getVertices()[vertex].pinned)
+      bar(vertex, PrecisionReason::ProfileRange);
+  };
+  for (uint32_t value = 0; value < seen.size(); ++value)
+    if (recorded.lookup(graph.getValues()[value].value))
+      add(value);
+  for (size_t head = 0; head < queue.size(); ++head) {
+    const PrecisionGraph::ValueNode &node = graph.getValues()[queue[head]];
+    // What can return f32 from low operands does, as nobody reads it low.
+    if (node.producer == PrecisionGraph::Producer::Vertex && !node.wide)
+      barOne(node.vertex);
+    for (const PrecisionGraph::Use &use : graph.getUses(queue[head])) {
+      if (use.vertex == PrecisionGraph::kNone)
+        continue;
+      barOne(use.vertex);
+      // What was not recorded and rounds nothing has the same magnitudes.
+      if (is(use.vertex, PrecisionClass::Clear))
+        for (uint32_t made : graph.getProduced(use.vertex))
+          if (!recorded.contains(graph.getValues()[made].value))
+            add(made);
+    }
+  }
 }
 
 bool PrecisionRules::readsUnfit(uint32_t vertex) const {

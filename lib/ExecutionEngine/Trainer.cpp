@@ -270,6 +270,7 @@ llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
     line.add("run", llvm::StringRef(options.label));
   line.add("epoch", static_cast<int64_t>(epoch));
   std::optional<double> loss;
+  const int64_t skippedBefore = summary.skipped;
   for (const ResultInfo &result : engine.getResults()) {
     auto it = outputs.find(result.name);
     if (it == outputs.end() || !result.shape.empty())
@@ -289,6 +290,8 @@ llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
     line.add(scaleName, *scale);
   }
   line.add("ms", milliseconds);
+  if (options.observe)
+    options.observe(outputs, summary.attempt, summary.skipped != skippedBefore);
   summary.finalLoss = loss.value_or(0);
   summary.curve.points.push_back(
       {static_cast<double>(summary.attempt), summary.finalLoss});

@@ -14,6 +14,41 @@
 using namespace mlir;
 using namespace mpt;
 
+/// Reads the profile and finds its values; null after an error.
+static std::shared_ptr<const MatchedRanges>
+readProfile(ModuleOp module, Type low, const PlanOptions &options) {
+  auto read = readRangeProfile(options.profile);
+  if (!read) {
+    module.emitError(options.pass)
+        << ": profile: " << llvm::toString(read.takeError());
+    return nullptr;
+  }
+  const FloatFormat *format = findFloatFormat(low.isF16() ? "f16" : "bf16");
+  if (!llvm::is_contained(read->formats, format->name)) {
+    module.emitError(options.pass)
+        << ": profile: " << options.profile << " has no counts for " << format->name
+        << "; record it with --mpt-instrument=\"type=" << format->name << "\"";
+    return nullptr;
+  }
+  if (!(options.profileMargin > 0) || !(options.profileUnderflow >= 0)) {
+    module.emitError(options.pass)
+        << ": expected a profile-margin above 0 and a profile-underflow of at least 0, "
+           "found "
+        << std::to_string(options.profileMargin) << " and "
+        << std::to_string(options.profileUnderflow);
+    return nullptr;
+  }
+  auto matched = std::make_shared<MatchedRanges>(matchRanges(
+      module, *read, *format, {options.profileMargin, options.profileUnderflow}));
+  if (matched->values.empty())
+    module.emitWarning(options.pass)
+        << ": profile: none of the " << read->values.size() << " values of "
+        << options.profile
+        << " is in this module, by function, op name and location; the profile "
+           "decides nothing. Record it again from the present file";
+  return matched;
+}
+
 std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
                                              std::optional<PolicyAndSettings> chosen,
                                              const PlanOptions &options) {
@@ -35,6 +70,11 @@ std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
   planOptions.strategy = *strategy;
   planOptions.checkConstants = options.checkConstants && chosen->settings.checkConstants;
   planOptions.castArguments = chosen->settings.castArguments;
+  if (!options.profile.empty()) {
+    planOptions.ranges = readProfile(module, chosen->policy.getLowType(), options);
+    if (!planOptions.ranges)
+      return nullptr;
+  }
   auto planned = std::make_unique<PlannedModule>(module, std::move(*chosen),
                                                  graphOptions, planOptions);
   return planned->chosen.policy.hadErrors() ? nullptr : std::move(planned);

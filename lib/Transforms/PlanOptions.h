@@ -19,6 +19,8 @@ namespace mpt {
 struct PlanOptions {
   llvm::StringRef pass, strategy;
   bool checkConstants, foldConstants, specializeCalls;
+  llvm::StringRef profile;
+  double profileMargin, profileUnderflow;
 };
 
 /// A plan and all that it points to.
@@ -78,7 +80,8 @@ struct PlanPass : PolicyPass<PassBase> {
   std::unique_ptr<PlannedModule> makePlan(mlir::ModuleOp module) {
     return mpt::makePlan(module, this->makePolicy(module),
                          {this->getArgument(), this->strategy, this->checkConstants,
-                          this->foldConstants, this->specializeCalls});
+                          this->foldConstants, this->specializeCalls, this->profile,
+                          this->profileMargin, this->profileUnderflow});
   }
 };
 

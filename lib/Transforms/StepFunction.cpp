@@ -77,13 +77,16 @@ BlockArgument StepEditor::addArgument(Type type, StringRef name, StringRef role,
   return argument;
 }
 
-void StepEditor::addResult(Value value, StringRef name, StringRef updates) {
+void StepEditor::addResult(Value value, StringRef name, StringRef updates,
+                           std::optional<NamedAttribute> attribute) {
   Builder builder(function.getContext());
   SmallVector<NamedAttribute> attributes = {
       builder.getNamedAttr(kNameAttr, builder.getStringAttr(name))};
   if (!updates.empty())
     attributes.push_back(
         builder.getNamedAttr(kUpdatesAttr, builder.getStringAttr(updates)));
+  if (attribute)
+    attributes.push_back(*attribute);
   resultAttributes.push_back(builder.getDictionaryAttr(attributes));
   added.push_back(value);
 }

@@ -40,7 +40,8 @@ public:
   /// Adds `value` to what the function returns, as `name` and, if `updates` is
   /// not empty, as the next value of that argument.
   void addResult(mlir::Value value, llvm::StringRef name,
-                 llvm::StringRef updates = "");
+                 llvm::StringRef updates = "",
+                 std::optional<mlir::NamedAttribute> attribute = std::nullopt);
   /// Removes the results that `isRemoved` accepts, among those not added here.
   void removeResults(llvm::function_ref<bool(mlir::Value)> isRemoved);
   /// Gives the function its new type. Must be called last.

@@ -44,7 +44,9 @@
 #define MPT_ANALYSIS_PRECISIONPLAN_H
 
 #include "mpt/Analysis/PrecisionGraph.h"
+#include "mpt/Analysis/RangeProfile.h"
 #include "mpt/Support/Remarks.h"
+#include <memory>
 
 namespace mpt {
 
@@ -143,6 +145,10 @@ struct PrecisionPlanOptions {
   /// What an allowed vertex forgoes, in bytes, if it stays f32 (CostGate.h); empty: all
   /// allowed vertices are low. For mincut.
   std::vector<uint64_t> gains;
+  /// Values recorded in a profile. What makes or reads one that is out of range
+  /// stays f32, but for a maker that can return f32 from low operands; what only
+  /// passes on its elements is as if recorded.
+  std::shared_ptr<const MatchedRanges> ranges;
 };
 
 PrecisionPlan planPrecision(const PrecisionGraph &graph,

@@ -98,6 +98,11 @@ struct TrainerOptions {
   MetricsLog *metrics = nullptr;
   Progress *progress = nullptr;
   Evaluator *evaluator = nullptr;
+  /// Shown the results of each step, the number of attempts with it, and whether
+  /// the loss scaler skipped it.
+  std::function<void(const llvm::StringMap<HostTensor> &results, int64_t attempt,
+                     bool skipped)>
+      observe;
   /// Asked after each step; true ends training there, with a checkpoint.
   std::function<bool()> shouldStop;
 };

@@ -86,6 +86,10 @@ def AttentionValues : Remark<"AttentionValues", 12, "attention-values", "missed"
   "Kept by `attention-pv=f32`.">;
 def LongReduction : Remark<"LongReduction", 13, "long-reduction", "missed",
   "sums more elements than the limit", "", "Kept by `reduction-limit`.">;
+def ProfileRange : Remark<"ProfileRange", 25, "profile-range", "missed",
+  "a value that it makes or reads was recorded out of the low type's range",
+  "a larger profile-underflow or a smaller profile-margin permits it",
+  "The profile that `profile` names says so (mpt-run --ranges).">;
 def NotBetween : Remark<"NotBetween", 14, "not-between", "analysis",
   "not between two ops in low precision", "",
   "No product comes after the op, or none before it: optimizers, losses.">;
@@ -138,7 +142,8 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
     NotBetween, NoLowNeighbour, Promoted, FewerCasts, ListInF32, LoopInF32,
-    CastInserted, UnlistedOp, Padded, Unaligned, CostGate], 8> {
+    CastInserted, UnlistedOp, Padded, Unaligned, CostGate,
+    ProfileRange], 8> {
   let cppNamespace = "::mpt";
 }
 

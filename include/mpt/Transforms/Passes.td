@@ -121,7 +121,15 @@ class PlanningPass<string arg> : PrecisionPass<arg> {
            "Convert constants at compile time, not by casts">,
     Option<"specializeCalls", "specialize-calls", "bool", "false",
            "Let private functions take and return the low type, where all their "
-           "calls agree">]);
+           "calls agree">,
+    Option<"profile", "profile", "std::string", "\"\"",
+           "File with recorded ranges (mpt-run --ranges): values out of the low "
+           "type's range stay f32, with the ops that make and read them">,
+    Option<"profileMargin", "profile-margin", "double", "4.0",
+           "A value is out of range if this many times its largest recorded "
+           "magnitude is">,
+    Option<"profileUnderflow", "profile-underflow", "double", "0.05",
+           "... or if more than this share of its non-zero elements rounds to zero">]);
 }
 
 def AutocastPass : PlanningPass<"mpt-autocast"> {
@@ -224,6 +232,41 @@ def PadTensorCoresPass : PrecisionPass<"mpt-pad-tensor-cores"> {
     of the result stay the same.
   }];
   let options = policyOptions;
+}
+
+def InstrumentPass : Pass<"mpt-instrument", "::mlir::ModuleOp"> {
+  let summary = "Record the magnitudes of a step's values as further results";
+  let description = [{
+    For each chosen value adds three results, made of existing ops: its largest
+    finite and its smallest non-zero magnitude (`tensor<1xf32>`), and how many of
+    its elements reach each of a list of thresholds (`tensor<nxf64>`), from which
+    follow the elements that are NaN, infinite, zero, that underflow, become
+    subnormal or overflow in the types of `type`, and a histogram of exponents.
+    Results carry `mpt.record` with the value's id, op, source location and
+    figure. Nothing else of the function changes, nor does any bit of its other
+    results; `mpt-run --ranges` merges the records over steps.
+
+    By default all floating results of the ops up to the gradients are recorded,
+    but not those of constants and of ops that only move elements (`reshape`,
+    `transpose`, `slice`, ...). Values of f16, bf16 and f8 are recorded as they
+    are, so a step can be instrumented before or after autocast; gradients under
+    a loss scale are recorded scaled.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"\"",
+           "The function to instrument; the module's only one if empty">,
+    ListOption<"types", "type", "std::string",
+               "Types to count for: f16, bf16, f8E5M2, f8E4M3FN, f32 (default: f16)">,
+    ListOption<"values", "values", "std::string",
+               "Regular expressions: record instead all ops whose name, location "
+               "(file:line, name) or function (@name) matches">,
+    Option<"step", "histogram-step", "int64_t", "4",
+           "Powers of two per bin of the histogram; 0: no histogram">,
+    Option<"low", "histogram-low", "int64_t", "-40",
+           "Power of two at which the second bin begins">,
+    Option<"high", "histogram-high", "int64_t", "20",
+           "Power of two up to which bins go">];
+  let dependentDialects = ["::mpt::MPTDialect"];
 }
 
 def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {

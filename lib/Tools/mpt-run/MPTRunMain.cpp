@@ -14,6 +14,7 @@
 
 #include "mpt/Tools/MPTRunMain.h"
 #include "Options.h"
+#include "RangeRecorder.h"
 #include "StepBuilder.h"
 #include "Summary.h"
 #include "mlir/Parser/Parser.h"
@@ -72,6 +73,7 @@ private:
   llvm::Error applyInit(StepEngine &engine);
   llvm::Error applyLearningRate(StepEngine &engine, TrainerOptions &trainer);
   Progress::Options getProgressOptions(llvm::StringRef precision) const;
+  llvm::Error reportRanges(const RangeRecorder &recorder);
   llvm::Error report();
   /// A line for each network whose loss ends as no finite number.
   void warnOfDivergence() const;
@@ -207,7 +209,8 @@ llvm::Error Run::checkOutputs() {
         "' computes in wider types than the step's state, so a checkpoint "
         "would lose bits");
   for (const std::string &path :
-       {options.checkpoint, options.metrics, options.plot})
+       {options.checkpoint, options.metrics, options.plot, options.ranges,
+        options.rangesHtml})
     if (!path.empty())
       if (llvm::Error error = checkWritable(path))
         return error;
@@ -308,6 +311,10 @@ llvm::Error Run::openMetrics() {
 
 llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
   std::string digest = step.digest;
+  auto recorder =
+      RangeRecorder::create(step.module->lookupSymbol<func::FuncOp>(step.name));
+  if (!recorder)
+    return recorder.takeError();
   auto engine = createEngine(std::move(step));
   if (!engine)
     return engine.takeError();
@@ -322,6 +329,9 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
   trainer.checkpointEvery = options.checkpointEvery;
   trainer.evalEvery = options.evalEvery;
   trainer.label = options.compare ? precision.str() : "";
+  if (*recorder)
+    trainer.observe = [&](const llvm::StringMap<HostTensor> &results, int64_t attempt,
+                          bool skipped) { (*recorder)->add(results, attempt, skipped); };
   trainer.shouldStop = [] { return interruptRequested != 0; };
   if (llvm::Error error = applyLearningRate(**engine, trainer))
     return error;
@@ -355,6 +365,9 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
   progress.finish();
   if (!summary)
     return summary.takeError();
+  if (*recorder)
+    if (llvm::Error error = reportRanges(**recorder))
+      return error;
   interrupted |= summary->interrupted;
   summary->curve.label = precision.str();
   summaries.push_back(
@@ -362,6 +375,24 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
        (*engine)->arenaBytes() + (*engine)->stateBytes(),
        options.profile ? (*engine)->profile() : std::vector<ProfileEntry>()});
   return llvm::Error::success();
+}
+
+llvm::Error Run::reportRanges(const RangeRecorder &recorder) {
+  recorder.warn(llvm::errs());
+  auto write = [](const std::string &path, llvm::StringRef text) {
+    return path.empty() ? llvm::Error::success()
+                        : writeFileAtomically(path, [&](ByteSink &sink) {
+                            return sink.append(text);
+                          });
+  };
+  if (llvm::Error error =
+          write(options.ranges, printRangeProfile(recorder.getProfile())))
+    return error;
+  return write(options.rangesHtml,
+               renderRangePage(recorder.getProfile(),
+                               (llvm::sys::path::filename(options.model) +
+                                ": ranges of @" + function.getName())
+                                   .str()));
 }
 
 void Run::warnOfDivergence() const {

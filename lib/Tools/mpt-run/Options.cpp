@@ -150,6 +150,15 @@ static llvm::Error checkCombination(const RunOptions &options) {
   if (options.compare && (!options.checkpoint.empty() || options.resume))
     return fail("--compare trains several networks: --checkpoint and --resume "
                 "are for one");
+  if (options.compare && options.recordsRanges())
+    return fail("--compare trains several networks: --ranges and --ranges-html are "
+                "for one");
+  if (options.instrument && !options.recordsRanges())
+    return fail("--instrument needs --ranges=FILE or --ranges-html=FILE");
+  if (options.autocast &&
+      llvm::none_of(options.precisions,
+                    [](const std::string &name) { return name != "f32"; }))
+    return fail("--autocast needs --precision=f16 or bf16");
   if (options.pipeline &&
       (!options.precisions.empty() || options.optimizer || options.lossScale))
     return fail("--pipeline takes the place of --precision, --optimizer and "
@@ -198,7 +207,11 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   text(OPT_plot, options.plot);
   optionalText(OPT_optimizer, options.optimizer);
   optionalText(OPT_loss_scale, options.lossScale);
+  optionalText(OPT_autocast, options.autocast);
   optionalText(OPT_pipeline, options.pipeline);
+  optionalText(OPT_instrument, options.instrument);
+  text(OPT_ranges, options.ranges);
+  text(OPT_ranges_html, options.rangesHtml);
   options.compare = args.hasArg(OPT_compare);
   options.profile = args.hasArg(OPT_profile);
   options.resume = args.hasArg(OPT_resume, OPT_resume_from);

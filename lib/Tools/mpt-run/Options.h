@@ -25,7 +25,7 @@ struct RunOptions {
   std::string function;
   /// Empty: the default of what is trained.
   std::vector<std::string> precisions;
-  std::optional<std::string> optimizer, lossScale, pipeline;
+  std::optional<std::string> optimizer, lossScale, autocast, pipeline;
   /// Empty: the default one.
   std::string engine;
   int64_t threads = 0;
@@ -51,6 +51,9 @@ struct RunOptions {
   std::string progress;
   int64_t logEvery = 0;
   bool profile = false;
+  std::string ranges, rangesHtml;
+  std::optional<std::string> instrument;
+  bool recordsRanges() const { return !ranges.empty() || !rangesHtml.empty(); }
 
   bool help = false, version = false;
 };

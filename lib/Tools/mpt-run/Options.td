@@ -34,6 +34,9 @@ defm optimizer : Eq<"optimizer", g_model, "TEXT",
 defm loss_scale : Eq<"loss-scale", g_model, "TEXT",
   "dynamic, static or none, then options of mpt-loss-scale such as "
   "'init-scale=1024' (default: dynamic for f16, else none)">;
+defm autocast : Eq<"autocast", g_model, "TEXT",
+  "Options of mpt-autocast such as 'profile=ranges.jsonl keep=head', with "
+  "--precision=f16 or bf16">;
 defm pipeline : Eq<"pipeline", g_model, "TEXT",
   "Passes that make the step, in place of those that the options above choose">;
 defm engine : Eq<"engine", g_model, "NAME",
@@ -87,6 +90,12 @@ defm progress : Eq<"progress", g_output, "KIND",
   "bar, lines or none (default: bar on a terminal, else lines)">;
 defm log_every : Eq<"log-every", g_output, "N",
   "Steps between lines of progress (default: a tenth of the run)">;
+defm ranges : Eq<"ranges", g_output, "FILE",
+  "Record the magnitudes of the step's values and write them as JSON lines">;
+defm ranges_html : Eq<"ranges-html", g_output, "FILE",
+  "... as a page with histograms">;
+defm instrument : Eq<"instrument", g_output, "TEXT",
+  "Options of mpt-instrument such as 'type=f16,bf16 values=linear' for these two">;
 def profile : F<"profile", g_output,
   "Print where the last step spent its time">;
 

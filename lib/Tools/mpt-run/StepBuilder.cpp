@@ -8,6 +8,7 @@
 
 #include "StepBuilder.h"
 #include "mlir/Pass/PassManager.h"
+#include "mpt/Analysis/RangeProfile.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mpt/Support/FirstError.h"
 #include "llvm/ADT/StringExtras.h"
@@ -32,6 +33,38 @@ static OwningOpRef<ModuleOp> isolate(func::FuncOp function) {
   return module;
 }
 
+/// As "net.mlir:3:5: warning: text".
+static void printOne(const Diagnostic &diagnostic) {
+  if (auto place =
+          LocationAttr(diagnostic.getLocation()).findInstanceOf<FileLineColLoc>())
+    llvm::errs() << place.getFilename().getValue() << ':' << place.getLine() << ':'
+                 << place.getColumn() << ": ";
+  else
+    llvm::errs() << "mpt-run: ";
+  switch (diagnostic.getSeverity()) {
+  case DiagnosticSeverity::Error:
+    llvm::errs() << "error: ";
+    break;
+  case DiagnosticSeverity::Warning:
+    llvm::errs() << "warning: ";
+    break;
+  case DiagnosticSeverity::Remark:
+    llvm::errs() << "remark: ";
+    break;
+  case DiagnosticSeverity::Note:
+    llvm::errs() << "note: ";
+    break;
+  }
+  llvm::errs() << diagnostic << '\n';
+}
+
+static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
+  printOne(diagnostic);
+  for (const Diagnostic &note : diagnostic.getNotes())
+    printOne(note);
+  return success();
+}
+
 /// Runs `pipeline`; whatever passes emit is kept for the message.
 static llvm::Error runPipeline(ModuleOp module, llvm::StringRef pipeline) {
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
@@ -44,10 +77,37 @@ static llvm::Error runPipeline(ModuleOp module, llvm::StringRef pipeline) {
         "cannot parse the passes '" + pipeline + "': " +
         (reason.contains("error: ") ? reason.split("error: ").second : reason));
   }
+  // Warnings and remarks are for the user now; the first error is the message.
+  ScopedDiagnosticHandler others(module.getContext(), printDiagnostic);
   FirstError error(module.getContext());
   if (succeeded(manager.run(module)))
     return llvm::Error::success();
   return error.take("the passes '" + pipeline + "' failed");
+}
+
+/// Adds records to what `prepare` made, unless it has some. The digest stays: a
+/// step computes the same without them.
+static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
+                                                   const RunOptions &options) {
+  auto step = prepared.module->lookupSymbol<func::FuncOp>(prepared.name);
+  if (!options.recordsRanges())
+    return std::move(prepared);
+  if (step->hasAttr(kRecordsAttr)) {
+    if (options.instrument)
+      return llvm::createStringError(
+          "--instrument: @" + prepared.name +
+          " holds records already; leave the option or mpt-instrument out");
+    return std::move(prepared);
+  }
+  if (llvm::Error error =
+          runPipeline(*prepared.module, "mpt-instrument{function=" + prepared.name + " " +
+                                            options.instrument.value_or("") + "}"))
+    return std::move(error);
+  auto signature = readSignature(prepared.module->lookupSymbol<func::FuncOp>(prepared.name));
+  if (!signature)
+    return signature.takeError();
+  prepared.signature = std::move(*signature);
+  return std::move(prepared);
 }
 
 static llvm::Expected<PreparedFunction>
@@ -98,10 +158,15 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
                                                 bool isStep, int64_t batch,
                                                 llvm::StringRef precision,
                                                 const RunOptions &options) {
+  auto prepareStep = [&](llvm::StringRef passes) -> llvm::Expected<PreparedFunction> {
+    auto prepared = prepare(function, batch, passes);
+    return prepared ? instrument(std::move(*prepared), options)
+                    : prepared.takeError();
+  };
   if (options.pipeline)
-    return prepare(function, batch, *options.pipeline);
+    return prepareStep(*options.pipeline);
   if (isStep)
-    return prepare(function, batch, "");
+    return prepareStep("");
 
   std::string name = function.getName().str();
   std::string onFunction = "{function=" + name;
@@ -117,6 +182,7 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
   if (mode != "none")
     passes += ",mpt-loss-scale{mode=" + mode + scaleOptions + "}";
   if (precision != "f32")
-    passes += ",mpt-autocast{type=" + precision.str() + "}";
-  return prepare(function, batch, passes);
+    passes += ",mpt-autocast{type=" + precision.str() + " " +
+              options.autocast.value_or("") + "}";
+  return prepareStep(passes);
 }

@@ -1,0 +1,143 @@
+//===- RangeRecorder.cpp - Records of a run, merged -------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RangeRecorder.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace mpt;
+
+llvm::Expected<std::optional<RangeRecorder>>
+RangeRecorder::create(func::FuncOp function) {
+  auto header = function->getAttrOfType<DictionaryAttr>(kRecordsAttr);
+  if (!header)
+    return std::nullopt;
+  auto fail = [&] {
+    return llvm::createStringError("@" + function.getName() +
+                                   ": expected the records of mpt-instrument; "
+                                   "instrument the step again");
+  };
+  RangeRecorder recorder;
+  auto types = header.getAs<ArrayAttr>("types");
+  auto edges = header.getAs<DenseI64ArrayAttr>("edges");
+  if (!types || !edges)
+    return fail();
+  for (Attribute type : types) {
+    auto name = dyn_cast<StringAttr>(type);
+    if (!name || !findFloatFormat(name.getValue()))
+      return fail();
+    recorder.profile.formats.push_back(name.getValue().str());
+  }
+  for (int64_t edge : edges.asArrayRef()) {
+    if (edge < -149 || edge > 127)
+      return fail();
+    recorder.profile.edges.push_back(edge);
+  }
+  const int64_t bounds =
+      RangeThresholds(recorder.profile.formats, recorder.profile.edges)
+          .thresholds.size();
+  // Each value has three results, one behind the other.
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
+    auto record = function.getResultAttrOfType<DictionaryAttr>(i, kRecordAttr);
+    if (!record)
+      continue;
+    RecordedRange value;
+    value.function = function.getName().str();
+    auto text = [&](llvm::StringRef key, std::string &into) {
+      if (auto found = record.getAs<StringAttr>(key))
+        into = found.getValue().str();
+      return !into.empty();
+    };
+    auto number = [&](llvm::StringRef key) -> int64_t {
+      auto found = record.getAs<IntegerAttr>(key);
+      return found && found.getType().isSignlessInteger(64) ? found.getInt() : -1;
+    };
+    Names names;
+    text("parameter", value.parameter);
+    text("phase", value.phase);
+    bool ok = text("id", value.id) && text("op", value.op) &&
+              text("location", value.location) && text("type", value.type) &&
+              number("elements") > 0 && number("result") >= 0 && i + 2 < e;
+    value.result = number("result");
+    for (auto [offset, figure, into] :
+         {std::tuple(0u, llvm::StringRef("amax"), &names.amax),
+          std::tuple(1u, llvm::StringRef("smallest"), &names.smallest),
+          std::tuple(2u, llvm::StringRef("counts"), &names.counts)}) {
+      if (!ok)
+        break;
+      auto other = function.getResultAttrOfType<DictionaryAttr>(i + offset, kRecordAttr);
+      auto is = other ? other.getAs<StringAttr>("figure") : StringAttr();
+      auto name = function.getResultAttrOfType<StringAttr>(i + offset, kNameAttr);
+      auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i + offset]);
+      ok = is && is.getValue() == figure && name && type && type.getRank() == 1 &&
+           type.getDimSize(0) == (offset == 2 ? bounds : 1);
+      if (ok)
+        *into = name.getValue().str();
+    }
+    if (!ok)
+      return fail();
+    value.counts.assign(bounds, 0);
+    value.firstOverflow.assign(recorder.profile.formats.size(), 0);
+    recorder.elements.push_back(number("elements"));
+    recorder.profile.values.push_back(std::move(value));
+    recorder.names.push_back(std::move(names));
+    i += 2;
+  }
+  return recorder;
+}
+
+void RangeRecorder::add(const llvm::StringMap<HostTensor> &results, int64_t attempt,
+                        bool skipped) {
+  ++(skipped ? profile.skipped : profile.steps);
+  RangeThresholds all(profile.formats, profile.edges);
+  for (size_t i = 0; i < names.size(); ++i) {
+    auto amax = results.find(names[i].amax), smallest = results.find(names[i].smallest),
+         counts = results.find(names[i].counts);
+    if (amax == results.end() || smallest == results.end() || counts == results.end())
+      continue;
+    RecordedRange &value = profile.values[i];
+    auto count = [&](size_t index) { return counts->second.getElement(index); };
+    auto note = [&](int64_t &first, bool seen) {
+      if (seen && first == 0)
+        first = attempt;
+    };
+    const size_t last = value.counts.size() - 1;
+    note(value.firstNaN, count(0) < elements[i]);
+    note(value.firstInf, count(last) > 0);
+    for (auto [index, name] : llvm::enumerate(profile.formats))
+      note(value.firstOverflow[index],
+           count(all.indexOf(findFloatFormat(name)->overflowFrom)) > count(last));
+    if (skipped)
+      continue;
+    value.amax = std::max(value.amax, amax->second.getElement(0));
+    value.smallest = std::min(value.smallest, smallest->second.getElement(0));
+    value.elements += elements[i];
+    for (size_t bound = 0; bound <= last; ++bound)
+      value.counts[bound] += count(bound);
+  }
+}
+
+void RangeRecorder::warn(llvm::raw_ostream &os) const {
+  auto tell = [&](const llvm::Twine &what, auto getFirst) {
+    const RecordedRange *first = nullptr;
+    for (const RecordedRange &value : profile.values)
+      if (getFirst(value) > 0 && (!first || getFirst(value) < getFirst(*first)))
+        first = &value;
+    if (first)
+      os << first->location << ": warning: first " << what << ": step "
+         << getFirst(*first) << ", in result " << first->result << " of '" << first->op
+         << "' (" << first->phase << ")\n";
+  };
+  tell("NaN", [](const RecordedRange &value) { return value.firstNaN; });
+  tell("infinity", [](const RecordedRange &value) { return value.firstInf; });
+  for (size_t format = 0; format < profile.formats.size(); ++format)
+    tell("overflow in " + profile.formats[format],
+         [&](const RecordedRange &value) { return value.firstOverflow[format]; });
+}
