@@ -9,11 +9,23 @@
 #include "mpt/Analysis/CostGate.h"
 
 #include "mpt/Analysis/OpFlops.h"
+#include "mpt/Policy/ElementTypes.h"
 
 #include <algorithm>
 
 using namespace mlir;
 using namespace mpt;
+
+/// A petabyte: far below what a cut can add up, far above what a cast costs.
+static constexpr uint64_t kMostGain = 1000000000000000;
+
+static bool isDynamic(Type type) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return !shaped.hasStaticShape();
+  std::optional<SmallVector<int64_t>> shape = ElementTypes::getShape(type);
+  return ElementTypes::isUntypedTensor(type) ||
+         (shape && llvm::any_of(*shape, ShapedType::isDynamic));
+}
 
 CastCost mpt::getCastCost(const TargetDescription &target) {
   CastCost cost;
@@ -32,6 +44,12 @@ std::vector<uint64_t> mpt::getProductGains(const PrecisionGraph &graph,
     const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
     if (!vertex.contraction || vertex.precisionClass != PrecisionClass::Allow)
       continue;
+    // Who knows how large it is: not to be left out for that.
+    if (llvm::any_of(vertex.op->getOperandTypes(), isDynamic) ||
+        llvm::any_of(vertex.op->getResultTypes(), isDynamic)) {
+      gains[v] = kMostGain;
+      continue;
+    }
     std::optional<OpFlops> flops = countFlops(vertex.op, rules, /*isProduct=*/true);
     if (!flops)
       continue;
@@ -52,8 +70,7 @@ std::vector<uint64_t> mpt::getProductGains(const PrecisionGraph &graph,
     const double saved = getSeconds(target.f32 * 1e12, 4) -
                          getSeconds(target.getRate(low), 2);
     const double bytes = saved * bytesPerSecond;
-    // Far below what a cut can add up.
-    gains[v] = static_cast<uint64_t>(std::clamp(bytes, 0.0, 1e15))
+    gains[v] = static_cast<uint64_t>(std::clamp(bytes, 0.0, double(kMostGain)))
                << std::min(cost.loopShift * depth, 10u);
   }
   return gains;

@@ -220,6 +220,7 @@ void PrecisionGraphBuilder::visitConstant(Operation *op, ElementsAttr value) {
   if (!isCandidate(op->getResult(0).getType()))
     return;
   ValueNode &node = graph.values[indexOf(op->getResult(0))];
+  node.maybeOurs = true;
   // What is not in the module's text (a resource) is cast when it runs.
   if (node.isLow || !isa_and_nonnull<DenseFPElementsAttr>(value))
     return;
@@ -247,6 +248,7 @@ void PrecisionGraphBuilder::visitCast(Operation *op, const OpRecord &record) {
       policy.getRules().getSpelling(op->getName().getDialectNamespace());
   const bool fromOther =
       !isa<FloatType>(getElementTypeOrSelf(from)) && !types.getFloat(from);
+  node.maybeOurs = fromOther;
   if ((fromOther || likeGrappler) && !node.isLow &&
       !(spelling && spelling->namesType()))
     node.producer = Producer::Cast;
@@ -287,6 +289,18 @@ bool PrecisionGraphBuilder::isReturned(Operation *op) {
   return false;
 }
 
+/// True for what an op may hold beside f32 that no cast of ours fits: another narrow
+/// float type or a quantized one, or a tensor that does not say what it holds.
+bool PrecisionGraphBuilder::isOfAnotherType(Type type) {
+  if (ElementTypes::isUntypedTensor(type))
+    return true;
+  if (FloatType element = types.getFloat(type))
+    return element != low && element.getWidth() < 32;
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped && !isa<FloatType, IntegerType, IndexType, ComplexType>(
+                       shaped.getElementType());
+}
+
 void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) {
   Vertex vertex;
   vertex.op = op;
@@ -300,9 +314,12 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
                       isReturned(op));
   vertex.recurrent = record.rule && record.rule->recurrent;
   vertex.readsVariable = policy.readsVariable(op);
-  bool takesPart = false;
+  bool takesPart = false, isMixed = false;
   auto look = [&](Value value, Port port) {
-    if (port == Port::Fixed || port == Port::Any || !isCandidate(value))
+    if (port == Port::Fixed || port == Port::Any)
+      return;
+    isMixed |= isOfAnotherType(value.getType());
+    if (!isCandidate(value))
       return;
     takesPart = true;
     vertex.pinned |= port != Port::Loose && isLow(value);
@@ -312,7 +329,7 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     look(result, record.getResultPort(op, i));
   // A user may do in low precision what we would not.
-  if (!takesPart || (vertex.pinned && (likeGrappler || record.precisionClass ==
+  if (!takesPart || (isMixed && !likeGrappler) || (vertex.pinned && (likeGrappler || record.precisionClass ==
                                                           PrecisionClass::Deny)))
     return fixUses(op);
   uint32_t index = addVertex(vertex);

@@ -67,6 +67,7 @@ private:
   mlir::WalkResult visit(mlir::Operation *op);
   void visitConstant(mlir::Operation *op, mlir::ElementsAttr value);
   void visitCast(mlir::Operation *op, const OpRecord &record);
+  bool isOfAnotherType(mlir::Type type);
   void visitUniform(mlir::Operation *op, const OpRecord &record);
   void visitPositional(mlir::Operation *op, const OpRecord &record);
   bool visitClonable(mlir::Operation *op, const OpRecord &record);

@@ -35,6 +35,7 @@ private:
   };
 
   std::vector<uint32_t> findLow();
+  void findOwn();
   void freeProducts();
   void findFree(ArrayRef<uint32_t> low);
   void freeClusters(std::vector<bool> &free);
@@ -60,13 +61,38 @@ private:
   uint32_t count;
   /// What is paid whatever is chosen.
   uint64_t settledCost = 0;
+  /// See findOwn.
+  std::vector<bool> own;
   /// The node of each free vertex.
   std::vector<uint32_t> node;
   std::vector<PrecisionDecision> ifLow;
   MinCut cut;
 };
 
-/// The vertices that are low in any case.
+/// Of the vertices that are low already, those that an earlier run may have made so:
+/// they depend on nothing that was low before it. They are no reason for others to be
+/// low; what is between them and a reason lies between two reasons.
+void MinCutPlanner::findOwn() {
+  std::vector<uint32_t> users;
+  for (uint32_t v = 0; v < count; ++v)
+    if (graph.getVertices()[v].pinned &&
+        llvm::any_of(graph.getConsumed(v), [&](uint32_t value) {
+          const PrecisionGraph::ValueNode &read = graph.getValues()[value];
+          return read.isLow && !read.maybeOurs &&
+                 read.producer != PrecisionGraph::Producer::Vertex;
+        }))
+      users.push_back(v);
+  std::vector<bool> isUsers =
+      rules.reach(users, false, true, [&](uint32_t v, uint32_t) {
+        return graph.getVertices()[v].pinned;
+      });
+  own.resize(count);
+  for (uint32_t v = 0; v < count; ++v)
+    own[v] = graph.getVertices()[v].pinned && !isUsers[v] &&
+             !rules.is(v, PrecisionClass::Allow);
+}
+
+/// The vertices that are low in any case. Returns those that are a reason for others.
 std::vector<uint32_t> MinCutPlanner::findLow() {
   std::vector<uint32_t> low;
   for (uint32_t v = 0; v < count; ++v) {
@@ -74,7 +100,7 @@ std::vector<uint32_t> MinCutPlanner::findLow() {
       plan[v] = {true, PrecisionReason::AlreadyLow, kNone};
     else if (rules.is(v, PrecisionClass::Allow) && !rules.isBarred(v))
       plan[v] = {true, PrecisionReason::Allowed, kNone};
-    if (plan.isLow(v))
+    if (plan.isLow(v) && !own[v])
       low.push_back(v);
   }
   return low;
@@ -105,7 +131,7 @@ void MinCutPlanner::findFree(ArrayRef<uint32_t> low) {
   };
   std::vector<bool> free(count);
   std::vector<bool> down = rules.reach(
-      low, false, true, [&](uint32_t v, uint32_t) { return mayBeLow(v); });
+      low, false, true, [&](uint32_t v, uint32_t) { return own[v] || mayBeLow(v); });
   std::vector<bool> between =
       rules.reach(low, true, false, [&](uint32_t v, uint32_t reader) {
         ifLow[v] = {true, PrecisionReason::Between, reader};
@@ -267,6 +293,7 @@ void MinCutPlanner::addValue(uint32_t value) {
 }
 
 void MinCutPlanner::run() {
+  findOwn();
   std::vector<uint32_t> low = findLow();
   if (low.empty()) {
     plan.setProvedMinimum(0);

@@ -53,6 +53,7 @@ PrecisionSummary mpt::summarizePrecision(const PrecisionPlan &plan,
       options.strategy == PrecisionStrategy::Paint) {
     options.strategy = PrecisionStrategy::MinCut;
     summary.leastCost = plan.getProvedMinimum();
+    summary.ofMinCut = summary.leastCost.has_value();
     if (!summary.leastCost)
       summary.leastCost = planPrecision(graph, options).getProvedMinimum();
     options.cost = {/*overhead=*/0, /*loopShift=*/0, /*loosePays=*/false};
@@ -86,10 +87,10 @@ void mpt::printPrecisionSummary(const PrecisionSummary &summary, Type low,
      << ", to f32: " << summary.casts.up << ", bytes read and written: "
      << megabytes(summary.casts.bytes);
   if (summary.leastBytes)
-    os << ", proved minimum: " << megabytes(*summary.leastBytes);
+    os << (summary.ofMinCut ? ", proved minimum: " : ", proved minimum by mincut's rules: ") << megabytes(*summary.leastBytes);
   os << "\ncost of casts: " << summary.cost;
   if (summary.leastCost)
-    os << ", proved minimum: " << *summary.leastCost;
+    os << (summary.ofMinCut ? ", proved minimum: " : ", proved minimum by mincut's rules: ") << *summary.leastCost;
   os << "\n";
   for (auto [reason, count] : summary.reasons)
     os << "f32 because " << getRemarkInfo(reason).text << ": " << count << "\n";

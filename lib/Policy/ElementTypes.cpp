@@ -153,7 +153,10 @@ const ElementTypes::Info &ElementTypes::lookup(Type type) {
 
 bool ElementTypes::isUntypedTensor(Type type) {
   auto opaque = dyn_cast<OpaqueType>(type);
-  return opaque && startsWithTensor(opaque.getTypeData()) && !splitSpelled(opaque);
+  if (!opaque || !startsWithTensor(opaque.getTypeData()))
+    return false;
+  std::optional<SpelledTensor> tensor = splitSpelled(opaque);
+  return !tensor || tensor->element == "unk";
 }
 
 std::optional<SmallVector<int64_t>> ElementTypes::getShape(Type type) {

@@ -36,7 +36,8 @@ std::string mpt::describePlace(Operation *op) {
 static StringRef findNearest(StringRef name, MLIRContext *context,
                              const RuleTable &rules) {
   StringRef nearest;
-  unsigned best = 6; // further away than a slip of the finger
+  // Further away than a slip of the finger.
+  unsigned best = std::min<size_t>(6, name.size() / 3 + 1);
   auto offer = [&](StringRef candidate) {
     unsigned distance = name.edit_distance(candidate, true, best);
     if (distance < best) {
@@ -86,7 +87,10 @@ LogicalResult OpLists::add(Location loc, const PolicyMove &move, RuleTable &rule
   }
   origins.push_back(move.origin);
   Entry entry{move.precisionClass, move.layer, false, origins.back()};
-  StringRef list = stringifyPrecisionClass(move.precisionClass);
+  // What is fixed was taken off all lists.
+  StringRef list = move.precisionClass == PrecisionClass::Fixed
+                       ? StringRef("remove")
+                       : stringifyPrecisionClass(move.precisionClass);
   for (StringRef text : move.ops) {
     StringRef dialect = text.split('.').first;
     if (!dialect.contains('*')) {
@@ -106,6 +110,8 @@ LogicalResult OpLists::add(Location loc, const PolicyMove &move, RuleTable &rule
               << "' (" << move.origin << ")";
         if (!nearest.empty())
           error << "; did you mean '" << nearest << "'?";
+        else
+          error << "; a row of a rule table (option rules) makes one known";
         return error;
       }
       entry.byPattern = false;

@@ -46,7 +46,7 @@ LogicalResult mpt::findTarget(ModuleOp module, StringRef name,
       return success();
     auto text = dyn_cast<StringAttr>(attribute);
     if (!text)
-      return module.emitError() << kTargetAttr << " = " << attribute
+      return mlir::emitError(module.getLoc()) << kTargetAttr << " = " << attribute
                                 << "; expected a string such as \"sm_90\"";
     name = text.getValue();
   }
@@ -55,7 +55,7 @@ LogicalResult mpt::findTarget(ModuleOp module, StringRef name,
       target = &each;
   if (target)
     return success();
-  return module.emitError()
+  return mlir::emitError(module.getLoc())
          << "unknown target '" << name << "'; expected one of "
          << llvm::join(llvm::map_range(
                            targets, [](const TargetDescription &each) { return each.name; }),

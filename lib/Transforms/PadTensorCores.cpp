@@ -180,7 +180,7 @@ struct PadTensorCoresPass
     if (!chosen)
       return signalPassFailure();
     if (!chosen->target) {
-      module.emitError(getArgument())
+      mlir::emitError(module.getLoc()) << getArgument()
           << ": no target is named; give target=sm_90 or the module an attribute "
           << kTargetAttr << " = \"sm_90\"";
       return signalPassFailure();

@@ -19,19 +19,19 @@ static std::shared_ptr<const MatchedRanges>
 readProfile(ModuleOp module, Type low, const PlanOptions &options) {
   auto read = readRangeProfile(options.profile);
   if (!read) {
-    module.emitError(options.pass)
+    mlir::emitError(module.getLoc()) << options.pass
         << ": profile: " << llvm::toString(read.takeError());
     return nullptr;
   }
   const FloatFormat *format = findFloatFormat(low.isF16() ? "f16" : "bf16");
   if (!llvm::is_contained(read->formats, format->name)) {
-    module.emitError(options.pass)
+    mlir::emitError(module.getLoc()) << options.pass
         << ": profile: " << options.profile << " has no counts for " << format->name
         << "; record it with --mpt-instrument=\"type=" << format->name << "\"";
     return nullptr;
   }
   if (!(options.profileMargin > 0) || !(options.profileUnderflow >= 0)) {
-    module.emitError(options.pass)
+    mlir::emitError(module.getLoc()) << options.pass
         << ": expected a profile-margin above 0 and a profile-underflow of at least 0, "
            "found "
         << std::to_string(options.profileMargin) << " and "
@@ -41,12 +41,27 @@ readProfile(ModuleOp module, Type low, const PlanOptions &options) {
   auto matched = std::make_shared<MatchedRanges>(matchRanges(
       module, *read, *format, {options.profileMargin, options.profileUnderflow}));
   if (matched->values.empty())
-    module.emitWarning(options.pass)
+    mlir::emitWarning(module.getLoc()) << options.pass
         << ": profile: none of the " << read->values.size() << " values of "
         << options.profile
         << " is in this module, by function, op name and location; the profile "
            "decides nothing. Record it again from the present file";
   return matched;
+}
+
+/// Says so if a target's cost gate leaves nothing low.
+static void warnOfGate(ModuleOp module, StringRef pass, const PlannedModule &planned) {
+  bool anyLow = false, anyGated = false;
+  for (uint32_t v = 0; v < planned.graph.getVertices().size(); ++v) {
+    anyLow |= planned.plan.isLow(v);
+    anyGated |= planned.plan[v].reason == PrecisionReason::CostGate;
+  }
+  if (anyGated && !anyLow)
+    mlir::emitWarning(module.getLoc())
+        << pass << ": on " << planned.chosen.target->name
+        << " the casts of every product cost more than it gains, so nothing runs in "
+        << planned.chosen.policy.getLowType()
+        << "; without a target, or with cost-gate=false, products do";
 }
 
 std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
@@ -58,7 +73,7 @@ std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
       options.strategy.empty() ? chosen->settings.strategy : options.strategy;
   std::optional<PrecisionStrategy> strategy = symbolizePrecisionStrategy(name);
   if (!strategy) {
-    module.emitError(options.pass)
+    mlir::emitError(module.getLoc()) << options.pass
         << ": unknown strategy '" << name << "'; expected mincut, paint, promote or none";
     return nullptr;
   }
@@ -77,7 +92,10 @@ std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
   }
   auto planned = std::make_unique<PlannedModule>(module, std::move(*chosen),
                                                  graphOptions, planOptions);
-  return planned->chosen.policy.hadErrors() ? nullptr : std::move(planned);
+  if (planned->chosen.policy.hadErrors())
+    return nullptr;
+  warnOfGate(module, options.pass, *planned);
+  return planned;
 }
 
 LogicalResult mpt::writeReport(ModuleOp module, StringRef pass, StringRef option,
@@ -86,7 +104,7 @@ LogicalResult mpt::writeReport(ModuleOp module, StringRef pass, StringRef option
   std::string error;
   std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(path, &error);
   if (!file)
-    return module.emitError(pass) << ": " << option << ": " << error;
+    return mlir::emitError(module.getLoc()) << pass << ": " << option << ": " << error;
   write(file->os());
   file->keep();
   return success();
@@ -97,8 +115,8 @@ LogicalResult mpt::explain(ModuleOp module, StringRef pass,
   llvm::Regex pattern(text);
   std::string error;
   if (!pattern.isValid(error))
-    return module.emitError(pass) << ": explain: " << error;
+    return mlir::emitError(module.getLoc()) << pass << ": explain: " << error;
   if (explainPrecision(planned.plan, planned.planner, pattern) == 0)
-    module.emitWarning(pass) << ": explain: no op or location matches '" << text << "'";
+    mlir::emitWarning(module.getLoc()) << pass << ": explain: no op or location matches '" << text << "'";
   return success();
 }

@@ -20,7 +20,7 @@ static Type parseLowType(ModuleOp module, StringRef pass, StringRef name) {
     return Float16Type::get(module.getContext());
   if (name == "bf16")
     return BFloat16Type::get(module.getContext());
-  module.emitError(pass) << ": unknown type '" << name << "'; expected f16 or bf16";
+  mlir::emitError(module.getLoc()) << pass << ": unknown type '" << name << "'; expected f16 or bf16";
   return {};
 }
 
@@ -34,14 +34,14 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   if (!low)
     return std::nullopt;
   if (!llvm::is_contained(settings->types, type)) {
-    module.emitError(options.pass) << ": the policy '" << settings->names.front()
+    mlir::emitError(module.getLoc()) << options.pass << ": the policy '" << settings->names.front()
                                    << "' is for " << llvm::join(settings->types, ", ")
                                    << ", not for " << type;
     return std::nullopt;
   }
   if (!options.attentionPV.empty() && options.attentionPV != "low" &&
       options.attentionPV != "f32") {
-    module.emitError(options.pass) << ": unknown attention-pv '" << options.attentionPV
+    mlir::emitError(module.getLoc()) << options.pass << ": unknown attention-pv '" << options.attentionPV
                                    << "'; expected low or f32";
     return std::nullopt;
   }
@@ -50,7 +50,7 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   settings->keepFirstLast |= options.keepFirstLast;
   settings->costGate &= options.costGate;
   if (options.reductionLimit < -1) {
-    module.emitError(options.pass)
+    mlir::emitError(module.getLoc()) << options.pass
         << ": reduction-limit must be 0 (none) or more, got " << options.reductionLimit;
     return std::nullopt;
   }
@@ -62,7 +62,7 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   if (failed(findTarget(module, settings->target, target)))
     return std::nullopt;
   if (target && !target->hasUnits(low))
-    module.emitWarning(options.pass)
+    mlir::emitWarning(module.getLoc()) << options.pass
         << ": " << target->name << " has no units for products of " << type
         << ", which run as in f32; low precision saves memory alone";
   PrecisionPolicy policy(low, settings->names);
@@ -78,7 +78,9 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
     PolicyMove move;
     move.precisionClass = precisionClass;
     move.ops = ops;
-    move.origin = ("option " + stringifyPrecisionClass(precisionClass)).str();
+    move.origin = precisionClass == PrecisionClass::Fixed
+                      ? "option remove"
+                      : ("option " + stringifyPrecisionClass(precisionClass)).str();
     move.layer = layer;
     settings->moves.push_back(std::move(move));
   };
@@ -124,7 +126,7 @@ LogicalResult mpt::loadTables(ModuleOp module, ArrayRef<std::string> dialects,
   for (const std::string &dialect : dialects) {
     if (!llvm::is_contained(known, dialect) &&
         !llvm::is_contained(module.getContext()->getAvailableDialects(), dialect))
-      return module.emitError("no built-in rule table of dialect '")
+      return mlir::emitError(module.getLoc()) << "no built-in rule table of dialect '"
              << dialect << "', nor is it registered; there are tables of "
              << llvm::join(known, ", ");
     table.addBuiltin(dialect);

@@ -14,7 +14,7 @@
 
 // TYPE: error: {{.*}}: unknown type '{{.*}}'; expected f16 or bf16
 // NEAR: error: there is no op 'mpt.matmull' to put on the list 'allow' (option allow); did you mean 'mpt.matmul'?
-// FAR: error: there is no op 'nothing.like.it' to put on the list 'stable' (option stable){{$}}
+// FAR: error: there is no op 'nothing.like.it' to put on the list 'stable' (option stable); a row of a rule table (option rules) makes one known
 // NOSTEP: error: mpt-loss-scale: no function holds mpt.gradients; run --mpt-autodiff and --mpt-train-step first
 // MODE: error: mpt-loss-scale: unknown mode 'wild'; expected dynamic, static or amax
 // INIT: error: mpt-loss-scale: init-scale must be above 0, got 0

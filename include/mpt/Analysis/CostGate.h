@@ -27,7 +27,7 @@ CastCost getCastCost(const TargetDescription &target);
 
 /// What each allowed product that is low instead of f32 saves on `target`, as the bytes
 /// that could be moved in that time; 0 for other vertices. What is in a loop counts as
-/// often as its casts do.
+/// often as its casts do. A product of unknown size saves more than any cast costs.
 std::vector<uint64_t> getProductGains(const PrecisionGraph &graph, const RuleTable &rules,
                                       const TargetDescription &target, mlir::Type low,
                                       const CastCost &cost);

@@ -74,6 +74,8 @@ public:
     bool alwaysF32 = false;
     /// The type is low now.
     bool isLow = false;
+    /// Constants, and casts from integers: if low, it may be MPT that made it so.
+    bool maybeOurs = false;
     /// Constants: converted, no element becomes infinite or, unless it is zero,
     /// zero.
     bool fitsLow = true;

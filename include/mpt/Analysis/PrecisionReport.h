@@ -32,6 +32,9 @@ struct PrecisionSummary {
   /// What the casts cost with all that mincut counts (CastCost), and the least, proved
   /// by the flow of the plan itself if that is one by mincut.
   uint64_t cost = 0;
+  /// The plan is one by mincut. Paint makes low what mincut's rules do not permit
+  /// (infer ops that no product follows), so that it may need fewer casts.
+  bool ofMinCut = false;
   std::optional<uint64_t> leastCost;
   /// f32 ops by reason, in the order of PrecisionReason.
   llvm::SmallVector<std::pair<PrecisionReason, uint64_t>> reasons;
