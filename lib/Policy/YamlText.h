@@ -35,11 +35,25 @@ inline void emitYamlError(const llvm::SMDiagnostic &diagnostic, void *opaque) {
       << context.what << ": " << diagnostic.getMessage();
 }
 
+/// How deep brackets may nest in a file: LLVM's reader is recursive.
+inline constexpr unsigned kMaxYamlDepth = 64;
+
 /// The documents of `yaml`, or failure after errors that name `source`.
 template <typename Document>
 llvm::FailureOr<std::vector<Document>> readYaml(YamlContext context,
                                                 llvm::StringRef yaml,
                                                 llvm::StringRef source) {
+  unsigned depth = 0;
+  for (char letter : yaml) {
+    depth += letter == '[' || letter == '{';
+    depth -= depth != 0 && (letter == ']' || letter == '}');
+    if (depth > kMaxYamlDepth) {
+      mlir::emitError(context.loc) << context.what << ": " << source
+                                   << ": brackets are nested deeper than "
+                                   << kMaxYamlDepth;
+      return llvm::failure();
+    }
+  }
   llvm::yaml::Input input(llvm::MemoryBufferRef(yaml, source), nullptr, emitYamlError,
                           &context);
   std::vector<Document> documents;

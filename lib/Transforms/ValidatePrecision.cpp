@@ -90,6 +90,12 @@ private:
         record.getRegionPolicy() == RegionPolicy::Branches)
       return success();
     Type agreed;
+    // What the user mixed as the op permits is meaning, also where we would not.
+    const bool mayMix =
+        record.rule && record.rule->results != ResultForm::Same &&
+        llvm::none_of(op->getOperands(), [](Value operand) {
+          return operand.getDefiningOp() && isOwnCast(operand.getDefiningOp());
+        });
     auto look = [&](Type type, Port port, bool isResult, unsigned index) {
       FloatType element = types.getFloat(type);
       if (!element || (!element.isF32() && element != low) ||
@@ -99,7 +105,7 @@ private:
         agreed = element;
       // A product of low operands may return f32, not the other way round.
       if (element == agreed || (isResult && element.isF32() &&
-                                (port == Port::Wide || record.readsAny ||
+                                (port == Port::Wide || record.readsAny || mayMix ||
                                  record.results == ResultForm::F32)))
         return success();
       return LogicalResult(op->emitError("mpt-validate-precision: '")

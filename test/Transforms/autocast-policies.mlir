@@ -23,6 +23,9 @@
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/place.yaml" 2>&1 | FileCheck %s --check-prefix=PLACE
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/round.yaml" 2>&1 | FileCheck %s --check-prefix=ROUND
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/type.yaml" 2>&1 | FileCheck %s --check-prefix=TYPE
+// RUN: %python -c "print('policy: ' + '[' * 100000)" > %t/deep.yaml
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/deep.yaml" 2>&1 | FileCheck %s --check-prefix=DEEP
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="rules=%t/deep.yaml" 2>&1 | FileCheck %s --check-prefix=DEEP
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=apex-O1 type=bf16" 2>&1 | FileCheck %s --check-prefix=ONLY
 // RUN: not mpt-opt %t/attribute.mlir --mpt-autocast 2>&1 | FileCheck %s --check-prefix=ATTRIBUTE
 // RUN: not mpt-opt %t/attribute.mlir --mpt-annotate-precision 2>&1 | FileCheck %s --check-prefix=ATTRIBUTE
@@ -71,6 +74,7 @@
 // PLACE: error: {{.*}}place.yaml: in: '(' is no regular expression
 // ROUND: error: policy '{{.*}}round.yaml' extends itself, or through more than 8 others
 // TYPE: type.yaml:1:1: error: policy: unknown type 'f17'; expected f16 or bf16
+// DEEP: error: {{(policy|rule table)}}: {{.*}}deep.yaml: brackets are nested deeper than 64
 // ONLY: error: mpt-autocast: the policy 'apex-O1' is for f16, not for bf16
 // ATTRIBUTE: attribute.mlir:2:8: error: mpt.precision = "half"; expected "f32" or "low"
 // The op's own attribute goes before a place.
