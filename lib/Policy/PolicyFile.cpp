@@ -10,7 +10,10 @@
 #include "YamlText.h"
 
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/Path.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace mpt;
@@ -246,9 +249,33 @@ void mpt::printPolicy(const PolicySettings &settings, llvm::raw_ostream &os) {
        << "cost-gate: " << words[settings.costGate] << "\n";
   printList("keep", settings.keep);
   printList("rules", settings.rules);
+  // Of a name that several layers move, the last counts, also a pattern of a later one;
+  // here all are one layer.
+  std::map<std::pair<StringRef, StringRef>, const PolicyMove *> last;
+  for (const PolicyMove &move : settings.moves)
+    for (const std::string &op : move.ops)
+      last[{move.in, op}] = &move;
+  auto isCovered = [&](const PolicyMove &move, StringRef op) {
+    return llvm::any_of(settings.moves, [&](const PolicyMove &later) {
+      return later.layer > move.layer && later.in == move.in &&
+             llvm::any_of(later.ops, [&](StringRef text) {
+               if (!text.contains('*'))
+                 return false;
+               llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(text);
+               if (pattern)
+                 return pattern->match(op);
+               llvm::consumeError(pattern.takeError());
+               return false;
+             });
+    });
+  };
   bool first = true;
   for (const PolicyMove &move : settings.moves) {
-    if (move.ops.empty())
+    std::vector<StringRef> ops;
+    for (const std::string &op : move.ops)
+      if (last[{move.in, op}] == &move && !isCovered(move, op))
+        ops.push_back(op);
+    if (ops.empty())
       continue;
     if (first)
       os << "moves:\n";
@@ -258,7 +285,7 @@ void mpt::printPolicy(const PolicySettings &settings, llvm::raw_ostream &os) {
     if (!move.in.empty())
       os << "  in: " << quote(move.in) << "\n";
     os << "  ops: [";
-    llvm::interleaveComma(move.ops, os, [&](StringRef op) { os << quote(op); });
+    llvm::interleaveComma(ops, os, [&](StringRef op) { os << quote(op); });
     os << "]\n";
   }
 }

@@ -13,6 +13,13 @@
 // RUN: sed -n '/# class/,$p' %t/dump.yaml | cut -d' ' -f1-3 > %t/classes
 // RUN: sed -n '/# class/,$p' %t/again.yaml | cut -d' ' -f1-3 | diff %t/classes -
 //
+// A pattern of an option goes before a name of the file, also when read again.
+// RUN: mpt-opt %t/in.mlir --mpt-dump-policy="policy=%t/my.yaml clear=mpt.ex*" -o /dev/null 2> %t/covered.yaml
+// RUN: mpt-opt %t/in.mlir --mpt-annotate-precision="policy=%t/covered.yaml" | FileCheck %s --check-prefix=COVERED
+// What extends another moves its ops once more, which is no conflict when read again.
+// RUN: mpt-opt %t/in.mlir --mpt-dump-policy="policy=apex-O3" -o /dev/null 2> %t/o3.yaml
+// RUN: mpt-opt %t/in.mlir --mpt-autocast="policy=%t/o3.yaml" -o /dev/null 2>&1 | count 0
+//
 // RUN: mpt-opt %t/in.mlir --mpt-autocast="deny=mpt.tanh stable=mpt.tanh" 2>&1 | FileCheck %s --check-prefix=CONFLICT
 // RUN: mpt-opt %t/in.mlir --mpt-annotate-precision="allow=mpt.tanh deny=mpt.t*" 2>&1 | FileCheck %s --check-prefix=EXACT --implicit-check-not=warning
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=nobody" 2>&1 | FileCheck %s --check-prefix=NOBODY
@@ -52,7 +59,7 @@
 // DUMP-NEXT: types: [f16]
 // DUMP-NEXT: strategy: promote
 // DUMP: - class: deny # {{.*}}base.yaml
-// DUMP-NEXT: ops: ['mpt.tanh', 'mpt.exp']
+// DUMP-NEXT: ops: ['mpt.tanh']
 // DUMP: - class: stable # {{.*}}my.yaml
 // DUMP-NEXT: in: '@g|''x'''
 // DUMP: - class: deny # option deny
@@ -63,6 +70,7 @@
 // DUMP: # deny mpt.sigmoid option deny
 // DUMP: # stable mpt.tanh {{.*}}my.yaml, in '@g|'x''
 
+// COVERED: mpt.exp {{.*}}"clear", mpt.precision_source = "list"
 // CONFLICT: warning: 'mpt.tanh' is on the list 'deny' (option deny) and on 'stable' (option stable); the latter counts
 // A name goes before a pattern, which is no conflict.
 // EXACT: mpt.tanh {{.*}}"allow"
