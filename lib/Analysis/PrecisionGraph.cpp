@@ -40,6 +40,18 @@ static bool fitsIn(float number, Type low) {
   return magnitude < largest && (magnitude == 0.0f || magnitude > smallest);
 }
 
+/// True if a number of `elements` becomes infinite in `low`.
+static bool overflowsIn(ElementsAttr elements, Type low) {
+  auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
+  if (!dense || !dense.getElementType().isF32())
+    return false;
+  auto overflows = [&](float number) {
+    return !fitsIn(number, low) && std::fabs(number) > 1.0f;
+  };
+  return dense.isSplat() ? overflows(dense.getSplatValue<float>())
+                         : llvm::any_of(dense.getValues<float>(), overflows);
+}
+
 static bool fitsIn(ElementsAttr elements, Type low) {
   auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
   if (!dense || !dense.getElementType().isF32())
@@ -227,6 +239,7 @@ void PrecisionGraphBuilder::visitConstant(Operation *op, ElementsAttr value) {
   if (options.foldConstants)
     node.producer = Producer::Constant;
   node.fitsLow = fitsIn(value, low);
+  node.overflows = !node.fitsLow && overflowsIn(value, low);
 }
 
 void PrecisionGraphBuilder::visitCast(Operation *op, const OpRecord &record) {
@@ -261,7 +274,7 @@ bool PrecisionGraphBuilder::visitClonable(Operation *op, const OpRecord &record)
       !isCandidate(op->getResult(0).getType()) || isLow(op->getResult(0).getType()))
     return false;
   // What needs no tensor (tensor.empty) is as good as a constant.
-  bool any = record.rule, fits = true;
+  bool any = record.rule, fits = true, overflows = false;
   for (Value operand : op->getOperands()) {
     fits &= fitsIn(operand, low);
     if (!isCandidate(operand))
@@ -271,12 +284,14 @@ bool PrecisionGraphBuilder::visitClonable(Operation *op, const OpRecord &record)
       return false;
     any = true;
     fits &= node.fitsLow;
+    overflows |= node.overflows;
   }
   if (!any)
     return false;
   ValueNode &node = graph.values[indexOf(op->getResult(0))];
   node.producer = Producer::Constant;
   node.fitsLow = fits;
+  node.overflows = overflows;
   return true;
 }
 

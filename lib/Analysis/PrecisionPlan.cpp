@@ -119,6 +119,8 @@ PrecisionRules::PrecisionRules(const PrecisionGraph &graph, PrecisionPlan &plan,
     else if (options.checkConstants && !vertex.pinned && readsUnfit(v))
       bar(v, PrecisionReason::ConstantRange);
   }
+  if (options.checkConstants)
+    barBehindOverflow();
   for (auto [vertex, reason] : options.exceptions)
     if (!barred[vertex] && !graph.getVertices()[vertex].pinned)
       bar(vertex, reason);
@@ -156,6 +158,35 @@ void PrecisionRules::barOutOfRange(const llvm::DenseMap<Value, bool> &recorded) 
           if (!recorded.contains(graph.getValues()[made].value))
             add(made);
     }
+  }
+}
+
+/// What reads a number that would be infinite may pass it on (a mask that is added or
+/// chosen, or made by a product of numbers and then added): whoever reads its result
+/// stays f32 as well, through clear ops and one infer op. Matrix products cannot be
+/// helped.
+void PrecisionRules::barBehindOverflow() {
+  // With whether an infer op may follow.
+  std::vector<std::pair<uint32_t, bool>> queue;
+  for (uint32_t v = 0; v < barred.size(); ++v)
+    if (barred[v] && plan[v].reason == PrecisionReason::ConstantRange &&
+        llvm::any_of(graph.getConsumed(v), [&](uint32_t value) {
+          return graph.getValues()[value].overflows;
+        }))
+      queue.push_back({v, true});
+  for (size_t head = 0; head < queue.size(); ++head) {
+    auto [from, mayInfer] = queue[head];
+    graph.forOutputs(from, [&](uint32_t reader) {
+      if (barred[reader] || graph.getVertices()[reader].pinned ||
+          is(reader, PrecisionClass::Allow))
+        return;
+      bar(reader, PrecisionReason::ConstantRange);
+      plan[reader].via = from;
+      if (is(reader, PrecisionClass::Clear))
+        queue.push_back({reader, mayInfer});
+      else if (mayInfer && is(reader, PrecisionClass::Infer))
+        queue.push_back({reader, false});
+    });
   }
 }
 

@@ -54,6 +54,7 @@ private:
     plan[vertex].reason = reason;
   }
   bool readsUnfit(uint32_t vertex) const;
+  void barBehindOverflow();
   void barOutOfRange(const llvm::DenseMap<mlir::Value, bool> &recorded);
 
   const PrecisionGraph &graph;

@@ -34,3 +34,21 @@ func.func @fits(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %d = mpt.matmul %b, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %d : tensor<4x4xf32>
 }
+
+// A mask that would be infinite goes through the sum to the softmax, which then reads f32;
+// what is behind the softmax is low again.
+// KEPT-LABEL: func @attention
+// KEPT: mpt.add {{.*}} -> tensor<4x4xf32>
+// KEPT: mpt.reshape {{.*}} -> tensor<4x4xf32>
+// KEPT: mpt.softmax {{.*}} : (tensor<4x4xf32>) ->
+// KEPT: mpt.matmul {{.*}}(tensor<4x4xf16>, tensor<4x4xf16>)
+func.func @attention(%q: tensor<4x4xf32>, %m: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %s = mpt.matmul %q, %q : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %c = mpt.constant dense<-3.4e38> : tensor<4x4xf32>
+  %n = mpt.mul %m, %c : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %t = mpt.add %s, %n : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = mpt.reshape %t : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p = mpt.softmax %r {axis = 1 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %o = mpt.matmul %p, %q : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %o : tensor<4x4xf32>
+}

@@ -79,6 +79,8 @@ public:
     /// Constants: converted, no element becomes infinite or, unless it is zero,
     /// zero.
     bool fitsLow = true;
+    /// Constants that do not fit since a number would be infinite.
+    bool overflows = false;
     /// Read as it comes by an op that takes any type.
     bool readAny = false;
     /// For Producer::Vertex.

@@ -77,7 +77,8 @@ def ConstantRange : Remark<"ConstantRange", 10, "constant-range", "missed",
   "reads a constant that the low type cannot hold",
   "check-constants=false lets it overflow or become zero",
   "A constant that the op reads is too large for the low type, or so small that "
-  "it would become zero.">;
+  "it would become zero; or reads what a number too large was added to or chosen "
+  "for.">;
 def FirstOrLast : Remark<"FirstOrLast", 11, "first-or-last", "missed",
   "in the first or the last layer", "",
   "A product of the first or last layers, where `keep-first-last` keeps them.">;
