@@ -175,7 +175,8 @@ void PrecisionRules::barBehindOverflow() {
         }))
       queue.push_back({v, true});
   for (size_t head = 0; head < queue.size(); ++head) {
-    auto [from, mayInfer] = queue[head];
+    const uint32_t from = queue[head].first;
+    const bool mayInfer = queue[head].second;
     graph.forOutputs(from, [&](uint32_t reader) {
       if (barred[reader] || graph.getVertices()[reader].pinned ||
           is(reader, PrecisionClass::Allow))
