@@ -43,7 +43,8 @@ struct llvm::yaml::MappingTraits<MoveText> {
   static void mapping(IO &io, MoveText &text) {
     io.mapRequired("ops", text.ops);
     mapChoice(io, "class", text.precisionClass, kClassNames);
-    if (text.precisionClass.empty())
+    // Where the ops are missing, that error is enough.
+    if (text.precisionClass.empty() && !text.ops.empty())
       io.setError("a move needs a 'class'");
     io.mapOptional("dialect", text.dialect);
     io.mapOptional("in", text.in);
@@ -247,6 +248,8 @@ void mpt::printPolicy(const PolicySettings &settings, llvm::raw_ostream &os) {
   if (!settings.target.empty())
     os << "target: " << quote(settings.target) << "\n"
        << "cost-gate: " << words[settings.costGate] << "\n";
+  printList("probabilities", settings.probabilities);
+  printList("attention", settings.attention);
   printList("keep", settings.keep);
   printList("rules", settings.rules);
   // Of a name that several layers move, the last counts, also a pattern of a later one;

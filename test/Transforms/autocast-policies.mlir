@@ -26,6 +26,7 @@
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/none.yaml" 2>&1 | FileCheck %s --check-prefix=NOFILE
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/key.yaml" 2>&1 | FileCheck %s --check-prefix=KEY
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/class.yaml" 2>&1 | FileCheck %s --check-prefix=NOCLASS
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/ops.yaml" 2>&1 | FileCheck %s --check-prefix=NOOPS --implicit-check-not="needs a"
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/name.yaml" 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/place.yaml" 2>&1 | FileCheck %s --check-prefix=PLACE
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/round.yaml" 2>&1 | FileCheck %s --check-prefix=ROUND
@@ -58,6 +59,8 @@
 // DUMP-NEXT: extends: mpt
 // DUMP-NEXT: types: [f16]
 // DUMP-NEXT: strategy: promote
+// DUMP: probabilities: [{{.*}}'mpt.softmax'{{.*}}'mpt.sigmoid']
+// DUMP: attention: ['mpt.attention'
 // DUMP: - class: deny # {{.*}}base.yaml
 // DUMP-NEXT: ops: ['mpt.tanh']
 // DUMP: - class: stable # {{.*}}my.yaml
@@ -78,6 +81,7 @@
 // NOFILE: error: policy: {{.*}}none.yaml
 // KEY: key.yaml:2:1: error: policy: unknown key 'colour'
 // NOCLASS: class.yaml:3:{{.*}}: error: policy: a move needs a 'class'
+// NOOPS: ops.yaml:3:{{.*}}: error: policy: missing required key 'ops'
 // NAME: error: there is no op 'mpt.tanhh' to put on the list 'deny' ({{.*}}name.yaml); did you mean 'mpt.tanh'?
 // PLACE: error: {{.*}}place.yaml: in: '(' is no regular expression
 // ROUND: error: policy '{{.*}}round.yaml' extends itself, or through more than 8 others
@@ -119,6 +123,7 @@ moves:
 //--- my.yaml
 policy: mine
 extends: base.yaml
+probabilities: [mpt.sigmoid]
 moves:
 - {class: infer, ops: [mpt.exp]}
 - {class: allow, ops: ["mpt.sig*oid"]}
@@ -130,6 +135,10 @@ colour: red
 policy: p
 moves:
 - {ops: [mpt.exp]}
+//--- ops.yaml
+policy: p
+moves:
+- {class: deny}
 //--- name.yaml
 policy: p
 moves:
