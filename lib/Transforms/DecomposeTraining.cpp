@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DecomposeBuilder.h"
+#include "LossScaleRule.h"
 #include "mpt/Transforms/Patterns.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -159,24 +160,13 @@ struct DecomposeUpdateLossScaleOp : OpRewritePattern<UpdateLossScaleOp> {
                                 PatternRewriter &rewriter) const override {
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getScale()).getElementType());
-    Location loc = op.getLoc();
-    Type i32 = rewriter.getI32Type();
-    Value finite = op.getAllFinite();
-    Value next = AddOp::create(rewriter, loc, op.getTracker(), b.integer(i32, 1));
-    Value grows = AndOp::create(
-        rewriter, loc, finite,
-        b.compare(next, b.integer(i32, op.getGrowthInterval()),
-                  ComparePredicate::EQ));
-    Value grown = b.mul(op.getScale(), op.getGrowthFactor().convertToDouble());
-    Value fits = IsFiniteOp::create(rewriter, loc, grown);
-    Value larger = b.where(fits, grown, op.getScale());
-    Value backedOff = b.mul(op.getScale(), op.getBackoffFactor().convertToDouble());
-    Value scale = b.where(finite, b.where(grows, larger, op.getScale()), backedOff);
-    Value counts = AndOp::create(rewriter, loc, finite,
-                                 NotOp::create(rewriter, loc, grows));
-    Value tracker = WhereOp::create(rewriter, loc, op.getTracker().getType(),
-                                    counts, next, b.integer(i32, 0));
-    rewriter.replaceOp(op, {b.round(scale, op.getNewScale().getType()), tracker});
+    LossScaleRule rule = getLossScaleRules().front();
+    rule.growth = op.getGrowthFactor().convertToDouble();
+    rule.backoff = op.getBackoffFactor().convertToDouble();
+    rule.interval = op.getGrowthInterval();
+    LossScaleState after = updateLossScale(
+        rewriter, op.getLoc(), rule, {op.getScale(), op.getTracker(), {}}, op.getAllFinite());
+    rewriter.replaceOp(op, {b.round(after.scale, op.getNewScale().getType()), after.good});
     return success();
   }
 };

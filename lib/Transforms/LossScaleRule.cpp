@@ -34,7 +34,8 @@ ArrayRef<LossScaleRule> mpt::detail::getLossScaleRules() { return rules; }
 LossScaleState mpt::detail::updateLossScale(OpBuilder &builder, Location loc,
                                             const LossScaleRule &rule,
                                             LossScaleState state, Value allFinite) {
-  DecomposeBuilder b(builder, loc, builder.getF32Type());
+  DecomposeBuilder b(builder, loc,
+                     DecomposeBuilder::typeOf(state.scale).getElementType());
   Type i32 = builder.getI32Type();
   auto both = [&](Value x, Value y) -> Value { return AndOp::create(builder, loc, x, y); };
   auto isNot = [&](Value x) -> Value { return NotOp::create(builder, loc, x); };

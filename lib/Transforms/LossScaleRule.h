@@ -52,10 +52,11 @@ struct LossScaleRule {
 /// tf_keras's LossScaleOptimizer); keras 3's LossScaleOptimizer; apex.amp's LossScaler;
 /// Megatron-LM's DynamicGradScaler; DeepSpeed's DynamicLossScaler with its
 /// configuration's defaults; jmp's DynamicLossScale; paddle.amp.GradScaler.
+/// PyTorch's is the first.
 llvm::ArrayRef<LossScaleRule> getLossScaleRules();
 
 struct LossScaleState {
-  /// f32; i32 good steps in a row; i32 counter of bad steps, or null.
+  /// A float scalar; i32 good steps in a row; i32 counter of bad steps, or null.
   mlir::Value scale, good, bad;
 };
 
