@@ -3,6 +3,8 @@
 // RUN: mpt-opt %s --allow-unregistered-dialect --mpt-autocast="type=f16" -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
 // RUN: mpt-opt %t.mlir --allow-unregistered-dialect --mpt-autocast="type=f16" | diff %t.mlir -
+// RUN: %python %S/Inputs/run-twice.py mpt-opt 400 | FileCheck %s --check-prefix=RANDOM
+// RANDOM: {{^}}0 functions changed
 
 // tanh reads what is low for the sake of a product, but comes after none.
 // CHECK-LABEL: func @clear
