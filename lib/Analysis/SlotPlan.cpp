@@ -8,9 +8,8 @@
 
 #include "mpt/Analysis/SlotPlan.h"
 
-#include "mpt/Analysis/ArenaPlan.h"
-#include "mpt/Analysis/KernelInfo.h"
-#include "llvm/ADT/MapVector.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -20,36 +19,28 @@ namespace {
 
 constexpr int64_t slotAlignment = 64;
 
-/// What is known of one owner.
-struct Buffer {
-  /// Instruction that writes it first (-1: an argument or a constant).
-  int64_t begin = -1;
-  /// Last instruction that reads or writes it; the number of instructions if
-  /// it is copied out at the end.
-  int64_t end = -1;
-  int64_t bytes = 0;
-  /// Index into the arena's storages, for temporaries.
-  std::optional<unsigned> storage;
-};
-
 class Planner {
 public:
   Planner(func::FuncOp function, const StepSchedule &schedule)
       : function(function), schedule(schedule),
-        endOfStep(schedule.instructions.size()) {}
+        graph(plan.graph) {
+    graph.alignment = slotAlignment;
+  }
 
   SlotPlan run() {
     placeArguments();
-    findLifetimes();
+    buildGraph();
     placeResults();
+    linkUpdates();
     placeTemporaries();
     return std::move(plan);
   }
 
 private:
   void placeArguments();
-  void findLifetimes();
+  void buildGraph();
   void placeResults();
+  void linkUpdates();
   void placeTemporaries();
 
   /// True if result `index` of `instruction` may be written where the operands
@@ -65,15 +56,36 @@ private:
     return name && it != argumentsByName.end() ? it->second : Value();
   }
 
+  /// The graph's buffer of an owner; made if need be.
+  unsigned getBuffer(Value value);
+
   func::FuncOp function;
   const StepSchedule &schedule;
-  int64_t endOfStep;
   SlotPlan plan;
-  llvm::MapVector<Value, Buffer> buffers;
+  MemoryGraph &graph;
+  /// The number of each owner's buffer.
+  DenseMap<Value, unsigned> buffers;
   DenseMap<StringAttr, Value> argumentsByName;
-  /// The instruction and result number that write a value.
+  /// The instruction and result number that first write a value.
   DenseMap<Value, std::pair<unsigned, unsigned>> writers;
 };
+
+unsigned Planner::getBuffer(Value value) {
+  auto [it, inserted] = buffers.insert({value, graph.buffers.size()});
+  if (inserted) {
+    MemoryBuffer buffer;
+    buffer.value = value;
+    buffer.bytes = llvm::alignTo(
+        getTensorBytes(cast<RankedTensorType>(value.getType())), slotAlignment);
+    if (value.getDefiningOp<ConstantOp>())
+      buffer.kind = MemoryKind::Constant;
+    else if (isa<BlockArgument>(value))
+      buffer.kind = plan.places.lookup(value).space == Space::State ? MemoryKind::State
+                                                                   : MemoryKind::Argument;
+    graph.buffers.push_back(std::move(buffer));
+  }
+  return it->second;
+}
 
 void Planner::placeArguments() {
   int64_t inputs = 0;
@@ -96,37 +108,42 @@ void Planner::placeArguments() {
   }
 }
 
-void Planner::findLifetimes() {
-  auto get = [&](Value value) -> Buffer & {
-    auto [it, inserted] = buffers.insert({value, Buffer()});
-    if (inserted)
-      it->second.bytes =
-          getTensorBytes(cast<RankedTensorType>(value.getType()));
-    return it->second;
-  };
+void Planner::buildGraph() {
+  // Arguments that nothing reads take memory too.
+  for (BlockArgument argument : function.getArguments())
+    getBuffer(argument);
   for (auto [i, instruction] : llvm::enumerate(schedule.instructions)) {
-    for (const BufferView &input : instruction.inputs)
-      get(input.value).end = i;
-    for (auto [number, output] : llvm::enumerate(instruction.outputs)) {
-      Buffer &buffer = get(output.value);
-      if (buffer.begin < 0) {
-        buffer.begin = i;
-        writers[output.value] = {static_cast<unsigned>(i),
-                                 static_cast<unsigned>(number)};
-      }
-      buffer.end = i;
+    if (graph.ops.empty() || graph.ops.back().op != instruction.op) {
+      graph.ops.emplace_back();
+      graph.ops.back().op = instruction.op;
+      graph.ops.back().repeatable = isMemoryEffectFree(instruction.op);
     }
+    MemoryOp &op = graph.ops.back();
+    auto add = [](SmallVectorImpl<unsigned> &ids, unsigned id) {
+      if (!llvm::is_contained(ids, id))
+        ids.push_back(id);
+    };
+    for (const BufferView &input : instruction.inputs)
+      add(op.inputs, getBuffer(input.value));
+    for (auto [number, output] : llvm::enumerate(instruction.outputs)) {
+      add(op.outputs, getBuffer(output.value));
+      writers.insert({output.value, {unsigned(i), unsigned(number)}});
+    }
+    op.workspace = std::max<int64_t>(
+        op.workspace, llvm::alignTo(instruction.scratchBytes, slotAlignment));
+    for (auto [number, output] : llvm::enumerate(instruction.outputs))
+      for (const BufferView &input : instruction.inputs)
+        if (mayShare(instruction, number, input.value))
+          op.inPlace.push_back({getBuffer(output.value), getBuffer(input.value)});
   }
-  int64_t constants = 0;
-  for (auto &entry : buffers)
-    if (entry.first.getDefiningOp<ConstantOp>())
-      plan.places[entry.first] = {Space::Constant, constants++};
+  connectBuffers(graph);
   // Values that are returned without being read or written by an instruction.
-  for (Value value : schedule.returned) {
-    get(value);
-    if (value.getDefiningOp<ConstantOp>() && !plan.places.count(value))
-      plan.places[value] = {Space::Constant, constants++};
-  }
+  for (Value value : schedule.returned)
+    getBuffer(value);
+  int64_t constants = 0;
+  for (const MemoryBuffer &buffer : graph.buffers)
+    if (buffer.kind == MemoryKind::Constant)
+      plan.places[buffer.value] = {Space::Constant, constants++};
 }
 
 bool Planner::mayShare(const StepInstruction &instruction, unsigned index,
@@ -155,11 +172,14 @@ bool Planner::mayUpdateInPlace(Value value, BlockArgument old) {
   auto writer = writers.find(value);
   if (writer == writers.end() || plan.places.count(value))
     return false;
-  auto [instruction, result] = writer->second;
-  auto readers = buffers.find(old);
-  if (readers == buffers.end() || readers->second.end < (int64_t)instruction)
+  const MemoryBuffer &buffer = graph.buffers[getBuffer(old)];
+  const int64_t producer = graph.buffers[getBuffer(value)].producer;
+  if (buffer.returned)
+    return false;
+  if (buffer.users.empty() || buffer.users.back() < producer)
     return true;
-  return readers->second.end == (int64_t)instruction &&
+  auto [instruction, result] = writer->second;
+  return buffer.users.back() == producer &&
          mayShare(schedule.instructions[instruction], result, old);
 }
 
@@ -167,11 +187,12 @@ void Planner::placeResults() {
   // Arguments whose old value leaves the step are read at its end.
   for (auto [i, value] : llvm::enumerate(schedule.returned))
     if (isa<BlockArgument>(value) && getUpdatedArgument(i) != value)
-      buffers[value].end = endOfStep;
+      graph.buffers[getBuffer(value)].returned = true;
 
   for (auto [i, value] : llvm::enumerate(schedule.returned)) {
     plan.outputs.push_back(std::nullopt);
     SlotPlace place;
+    MemoryBuffer &buffer = graph.buffers[getBuffer(value)];
     auto updated = dyn_cast_or_null<BlockArgument>(getUpdatedArgument(i));
     if (updated) {
       place = plan.places[updated];
@@ -179,86 +200,71 @@ void Planner::placeResults() {
         continue;
       if (mayUpdateInPlace(value, updated)) {
         plan.places[value] = place;
+        buffer.kind = MemoryKind::State;
+        buffer.updates = getBuffer(updated);
         continue;
       }
     } else {
       place = {Space::Output, plan.outputBytes};
-      plan.outputBytes +=
-          llvm::alignTo(buffers[value].bytes, slotAlignment);
+      plan.outputBytes += buffer.bytes;
       plan.outputs.back() = place;
       if (writers.count(value) && !plan.places.count(value)) {
         plan.places[value] = place;
+        buffer.kind = MemoryKind::Output;
         continue;
       }
     }
-    buffers[value].end = endOfStep;
+    buffer.returned = true;
     plan.finalCopies.push_back({value, place, std::nullopt});
   }
 }
 
-void Planner::placeTemporaries() {
-  // Storages of the arena; a result in place of its operand shares one.
-  SmallVector<ArenaBuffer> storages;
-  SmallVector<Value> holders; // the value that a storage holds now
-  SmallVector<unsigned> scratchOf;
-  for (auto [i, instruction] : llvm::enumerate(schedule.instructions)) {
-    for (auto [number, output] : llvm::enumerate(instruction.outputs)) {
-      Buffer &buffer = buffers[output.value];
-      if (plan.places.count(output.value) || buffer.storage)
-        continue;
-      for (const BufferView &input : instruction.inputs) {
-        Buffer &operand = buffers[input.value];
-        if (!operand.storage || operand.end != (int64_t)i ||
-            operand.bytes != buffer.bytes ||
-            holders[*operand.storage] != input.value ||
-            !mayShare(instruction, number, input.value))
-          continue;
-        buffer.storage = operand.storage;
-        storages[*operand.storage].end = buffer.end;
-        holders[*operand.storage] = output.value;
-        break;
-      }
-      if (buffer.storage)
-        continue;
-      buffer.storage = storages.size();
-      storages.push_back({buffer.bytes, (int64_t)i, buffer.end});
-      holders.push_back(output.value);
-    }
-    scratchOf.push_back(storages.size());
-    if (instruction.scratchBytes > 0) {
-      storages.push_back(
-          {instruction.scratchBytes, (int64_t)i, (int64_t)i});
-      holders.push_back(Value());
-    }
+void Planner::linkUpdates() {
+  for (const MemoryBuffer &buffer : graph.buffers) {
+    if (buffer.updates < 0)
+      continue;
+    for (unsigned user : graph.buffers[buffer.updates].users)
+      if (user != buffer.producer)
+        graph.ops[buffer.producer].after.push_back(user);
   }
+}
+
+void Planner::placeTemporaries() {
   // Final copies whose source another one overwrites go through the arena. All
   // such reads come before all writes, so they are alive together.
   DenseSet<int64_t> overwritten;
   for (const FinalCopy &copy : plan.finalCopies)
     if (copy.destination.space == Space::State)
       overwritten.insert(copy.destination.offset);
-  SmallVector<std::pair<unsigned, unsigned>> detours; // copy, storage
+  SmallVector<unsigned> detours;
   for (auto [i, copy] : llvm::enumerate(plan.finalCopies)) {
     auto place = plan.places.find(copy.source);
     if (place == plan.places.end() || place->second.space != Space::State ||
         !overwritten.contains(place->second.offset))
       continue;
-    detours.push_back({i, storages.size()});
-    storages.push_back({buffers[copy.source].bytes, endOfStep, endOfStep});
+    detours.push_back(i);
+    graph.finalBlocks.push_back(graph.buffers[getBuffer(copy.source)].bytes);
   }
 
-  ArenaPlan arena = planArena(storages, slotAlignment);
+  plan.profile = profileMemory(graph);
+  ArenaPlan arena = planArena(plan.profile.blocks, slotAlignment);
   plan.arenaBytes = arena.bytes;
   plan.arenaLowerBound = arena.lowerBound;
-  for (auto &[value, buffer] : buffers)
-    if (buffer.storage)
-      plan.places[value] = {Space::Arena, arena.offsets[*buffer.storage]};
-  for (auto [i, instruction] : llvm::enumerate(schedule.instructions))
+  for (auto [id, buffer] : llvm::enumerate(graph.buffers))
+    if (int64_t block = plan.profile.blockOfBuffer[id]; block >= 0)
+      plan.places[buffer.value] = {Space::Arena, arena.offsets[block]};
+  int64_t op = -1;
+  for (const StepInstruction &instruction : schedule.instructions) {
+    if (op < 0 || graph.ops[op].op != instruction.op)
+      ++op;
     plan.scratchOffsets.push_back(
-        instruction.scratchBytes > 0 ? arena.offsets[scratchOf[i]] : -1);
-  for (auto [copy, storage] : detours)
-    plan.finalCopies[copy].through =
-        SlotPlace{Space::Arena, arena.offsets[storage]};
+        instruction.scratchBytes > 0
+            ? arena.offsets[plan.profile.blockOfWorkspace[op]]
+            : -1);
+  }
+  for (auto [copy, block] : llvm::zip_equal(detours, plan.profile.blockOfFinal))
+    plan.finalCopies[copy].through = SlotPlace{Space::Arena, arena.offsets[block]};
+  plan.blockOffsets = std::move(arena.offsets);
 }
 
 } // namespace

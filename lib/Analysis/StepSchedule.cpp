@@ -92,7 +92,7 @@ private:
   LogicalResult call(Operation *op, Callee callee, ArrayRef<BufferView> inputs,
                      ArrayRef<BufferView> outputs,
                      ArrayRef<NamedAttribute> config) {
-    StepInstruction instruction{op->getLoc(), KernelOp(), callee,
+    StepInstruction instruction{op, op->getLoc(), KernelOp(), callee,
                                 builder.getDictionaryAttr(config),
                                 SmallVector<BufferView>(inputs),
                                 SmallVector<BufferView>(outputs)};
@@ -261,7 +261,7 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
 }
 
 void Scheduler::visitKernel(KernelOp op) {
-  StepInstruction instruction{op.getLoc(), op, Callee::Copy,
+  StepInstruction instruction{op, op.getLoc(), op, Callee::Copy,
                               builder.getDictionaryAttr({}),
                               {},
                               {}};

@@ -9,7 +9,8 @@
 /// \file
 /// Decides where each value of a scheduled step lives: state and outputs in
 /// blocks of their own, everything else in one arena, in place where an
-/// elementwise result can take its operand's bytes. Pure.
+/// elementwise result can take its operand's bytes. Pure. Time is counted in ops:
+/// what one instruction of an op needs is there for all of them.
 ///
 /// A new value of a state argument is written straight into the state if every
 /// reader of the old value runs before, or is the same kernel reading each
@@ -20,6 +21,7 @@
 #ifndef MPT_ANALYSIS_SLOTPLAN_H
 #define MPT_ANALYSIS_SLOTPLAN_H
 
+#include "mpt/Analysis/MemoryGraph.h"
 #include "mpt/Analysis/StepSchedule.h"
 
 namespace mpt {
@@ -53,9 +55,14 @@ struct SlotPlan {
   int64_t arenaBytes = 0;
   int64_t stateBytes = 0;
   int64_t outputBytes = 0;
-  /// The most bytes alive at one point: no arena without recomputation can be
-  /// smaller.
+  /// The most bytes alive at one point: no arena without recomputation, in this
+  /// order, can be smaller.
   int64_t arenaLowerBound = 0;
+  /// What was planned: one op for each that has instructions, in their order, and
+  /// the profile whose blocks lie at `blockOffsets` of the arena.
+  MemoryGraph graph;
+  MemoryProfile profile;
+  llvm::SmallVector<int64_t> blockOffsets;
 };
 
 /// True if `role` (of `mpt.role`) is of an argument that the runtime keeps from

@@ -32,6 +32,8 @@ struct BufferView {
 
 /// One entry of a step: the launch of `kernel`, or else a call of `callee`.
 struct StepInstruction {
+  /// Where it comes from. The instructions of one op follow each other.
+  mlir::Operation *op;
   mlir::Location loc;
   KernelOp kernel;
   Callee callee = Callee::Copy;
