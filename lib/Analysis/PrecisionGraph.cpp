@@ -15,6 +15,8 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include <algorithm>
+#include <cfloat>
 #include <cmath>
 
 using namespace mlir;
@@ -69,6 +71,23 @@ static bool fitsIn(Value value, Type low) {
          fitsIn(number.getValue().convertToFloat(), low);
 }
 
+/// The constant that is `value`, which is no tensor, by the spelling that dialects of
+/// numbers share (`torch.constant.float`): no operand, one attribute `value`.
+static std::optional<float> getScalarConstant(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumOperands() != 0 || op->getNumResults() != 1 ||
+      isa<ShapedType>(value.getType()))
+    return std::nullopt;
+  auto number = dyn_cast_or_null<FloatAttr>(op->getAttr("value"));
+  if (!number)
+    return std::nullopt;
+  // A double beyond f32 becomes infinite there as well; what a user wrote as infinite
+  // stays so.
+  const double wide = number.getValueAsDouble();
+  if (!std::isfinite(wide))
+    return std::nullopt;
+  return static_cast<float>(std::clamp(wide, -double(FLT_MAX), double(FLT_MAX)));
+}
 
 //===----------------------------------------------------------------------===//
 // Values
@@ -347,6 +366,14 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
   if (!takesPart || (isMixed && !likeGrappler) || (vertex.pinned && (likeGrappler || record.precisionClass ==
                                                           PrecisionClass::Deny)))
     return fixUses(op);
+  if (vertex.precisionClass == PrecisionClass::Infer ||
+      vertex.precisionClass == PrecisionClass::Clear)
+    for (Value operand : op->getOperands())
+      if (std::optional<float> number = getScalarConstant(operand);
+          number && !fitsIn(*number, low)) {
+        vertex.unfitScalar = true;
+        vertex.infiniteScalar |= std::fabs(*number) > 1.0f;
+      }
   uint32_t index = addVertex(vertex);
   graph.vertexOf[op] = index;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -491,5 +518,6 @@ void PrecisionGraphBuilder::build(Operation *root) {
 
 PrecisionGraph::PrecisionGraph(Operation *root, PrecisionPolicy &policy,
                                Options options) {
+  amongPainted = root->hasAttr(kAmongPaintedAttr);
   PrecisionGraphBuilder(*this, policy, options).build(root);
 }

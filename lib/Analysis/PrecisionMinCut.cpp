@@ -21,7 +21,9 @@ class MinCutPlanner {
 public:
   MinCutPlanner(const PrecisionGraph &graph, PrecisionRules &rules,
                 const PrecisionPlanOptions &options, PrecisionPlan &plan)
-      : graph(graph), rules(rules), cost(options.cost), gains(options.gains), plan(plan),
+      : graph(graph), rules(rules),
+        cost(plan.isAmongPainted() ? CastCost::getBytesAlone() : options.cost),
+        gains(options.gains), plan(plan),
         count(graph.getVertices().size()), node(count, kNone) {}
 
   void run();
@@ -38,6 +40,8 @@ private:
   void findOwn();
   void freeProducts();
   void findFree(ArrayRef<uint32_t> low);
+  std::vector<bool> findFollowing(ArrayRef<uint32_t> low,
+                                  const std::vector<bool> &between);
   void freeClusters(std::vector<bool> &free);
   void addValue(uint32_t value);
   /// `to` must be low where `from` is.
@@ -51,11 +55,13 @@ private:
   Label getLabel(uint32_t vertex) const {
     return {node[vertex], node[vertex] == kNone && plan.isLow(vertex)};
   }
+  /// On no side yet, and nothing keeps it f32.
+  bool mayBeLow(uint32_t vertex) const;
   Label addNode() { return {cut.addNode(), false}; }
 
   const PrecisionGraph &graph;
   PrecisionRules &rules;
-  const CastCost &cost;
+  const CastCost cost;
   ArrayRef<uint64_t> gains;
   PrecisionPlan &plan;
   uint32_t count;
@@ -122,14 +128,35 @@ void MinCutPlanner::freeProducts() {
   }
 }
 
+bool MinCutPlanner::mayBeLow(uint32_t v) const {
+  return !plan.isLow(v) && !rules.isDenied(v) && !rules.isBarred(v) &&
+         rules.isClearOrInfer(v);
+}
+
+/// The infer ops that paint makes low behind what is low or between.
+std::vector<bool> MinCutPlanner::findFollowing(ArrayRef<uint32_t> low,
+                                               const std::vector<bool> &between) {
+  std::vector<uint32_t> roots(low.begin(), low.end());
+  for (uint32_t v = 0; v < count; ++v)
+    if (between[v])
+      roots.push_back(v);
+  auto readsDenied = [&](uint32_t v) {
+    bool any = false;
+    graph.forInputs(v, [&](uint32_t input) { any |= rules.isDenied(input); });
+    return any;
+  };
+  return rules.reach(roots, false, true, [&](uint32_t v, uint32_t source) {
+    if ((!own[v] && !mayBeLow(v)) || !rules.isInfer(v) || readsDenied(v))
+      return false;
+    ifLow[v] = {true, PrecisionReason::Follows, source};
+    return true;
+  });
+}
+
 /// Gives a node to each vertex that may be low or f32.
 void MinCutPlanner::findFree(ArrayRef<uint32_t> low) {
   ifLow.resize(count);
-  auto mayBeLow = [&](uint32_t v) {
-    return !plan.isLow(v) && !rules.isDenied(v) && !rules.isBarred(v) &&
-           rules.isClearOrInfer(v);
-  };
-  std::vector<bool> free(count);
+  std::vector<bool> free(count), follows(count);
   std::vector<bool> down = rules.reach(
       low, false, true, [&](uint32_t v, uint32_t) { return own[v] || mayBeLow(v); });
   std::vector<bool> between =
@@ -137,9 +164,11 @@ void MinCutPlanner::findFree(ArrayRef<uint32_t> low) {
         ifLow[v] = {true, PrecisionReason::Between, reader};
         return down[v];
       });
+  if (plan.isAmongPainted())
+    follows = findFollowing(low, between);
   std::vector<uint32_t> roots;
   for (uint32_t v = 0; v < count; ++v) {
-    free[v] = between[v] && !plan.isLow(v);
+    free[v] = (between[v] || follows[v]) && !plan.isLow(v);
     // What computes in f32 inside loses nothing by reading what is low.
     if (!free[v] && down[v] && rules.is(v, PrecisionClass::Stable)) {
       free[v] = true;

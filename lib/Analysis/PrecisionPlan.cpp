@@ -170,9 +170,10 @@ void PrecisionRules::barBehindOverflow() {
   std::vector<std::pair<uint32_t, bool>> queue;
   for (uint32_t v = 0; v < barred.size(); ++v)
     if (barred[v] && plan[v].reason == PrecisionReason::ConstantRange &&
-        llvm::any_of(graph.getConsumed(v), [&](uint32_t value) {
-          return graph.getValues()[value].overflows;
-        }))
+        (graph.getVertices()[v].infiniteScalar ||
+         llvm::any_of(graph.getConsumed(v), [&](uint32_t value) {
+           return graph.getValues()[value].overflows;
+         })))
       queue.push_back({v, true});
   for (size_t head = 0; head < queue.size(); ++head) {
     const uint32_t from = queue[head].first;
@@ -192,6 +193,8 @@ void PrecisionRules::barBehindOverflow() {
 }
 
 bool PrecisionRules::readsUnfit(uint32_t vertex) const {
+  if (graph.getVertices()[vertex].unfitScalar)
+    return true;
   return llvm::any_of(graph.getConsumed(vertex), [&](uint32_t value) {
     return !graph.getValues()[value].fitsLow;
   });
@@ -220,6 +223,8 @@ std::vector<bool> PrecisionRules::reach(ArrayRef<uint32_t> roots, bool inputs,
 }
 
 void PrecisionRules::spreadDeny() {
+  if (std::exchange(hasSpread, true))
+    return;
   std::vector<uint32_t> deny, ends;
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
     if (is(v, PrecisionClass::Deny))
@@ -248,6 +253,23 @@ static void planNone(const PrecisionGraph &graph, PrecisionPlan &plan) {
       plan[v] = {true, PrecisionReason::AlreadyLow, PrecisionGraph::kNone};
 }
 
+/// True if paint's casts read and write fewer bytes for the same products.
+static bool isWorseThanPaint(const PrecisionPlan &plan, const PrecisionRules &rules) {
+  const PrecisionGraph &graph = plan.getGraph();
+  const uint64_t bytes = plan.countCasts().bytes;
+  if (bytes == 0)
+    return false;
+  PrecisionPlan painted(graph);
+  PrecisionRules paintRules(rules, painted);
+  planPaint(graph, paintRules, painted);
+  if (painted.countCasts().bytes >= bytes)
+    return false;
+  for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
+    if (graph.getVertices()[v].contraction && plan.isLow(v) && !painted.isLow(v))
+      return false;
+  return true;
+}
+
 PrecisionPlan mpt::planPrecision(const PrecisionGraph &graph,
                                  const PrecisionPlanOptions &options) {
   PrecisionPlan plan(graph);
@@ -257,7 +279,17 @@ PrecisionPlan mpt::planPrecision(const PrecisionGraph &graph,
     planPaint(graph, rules, plan);
     break;
   case PrecisionStrategy::MinCut:
+    if (graph.isAmongPainted())
+      plan.setAmongPainted();
     planMinCut(graph, rules, options, plan);
+    // What an earlier run made low is no plan of paint's to compare with.
+    if (!plan.isAmongPainted() && options.gains.empty() && graph.getOwnCasts().empty() &&
+        isWorseThanPaint(plan, rules)) {
+      plan = PrecisionPlan(graph);
+      plan.setAmongPainted();
+      PrecisionRules again(graph, plan, options);
+      planMinCut(graph, again, options, plan);
+    }
     break;
   case PrecisionStrategy::Promote:
     planPromote(graph, rules, plan, options.castArguments);

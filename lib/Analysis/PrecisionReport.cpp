@@ -47,20 +47,22 @@ PrecisionSummary mpt::summarizePrecision(const PrecisionPlan &plan,
   }
   summary.casts = plan.countCasts();
   PrecisionPlanOptions options = planner.planOptions;
-  summary.cost = plan.getCost(options.cost);
+  CastCost measure = options.cost;
   // The others do not choose among assignments.
   if (options.strategy == PrecisionStrategy::MinCut ||
       options.strategy == PrecisionStrategy::Paint) {
     options.strategy = PrecisionStrategy::MinCut;
-    summary.leastCost = plan.getProvedMinimum();
-    summary.ofMinCut = summary.leastCost.has_value();
-    if (!summary.leastCost)
-      summary.leastCost = planPrecision(graph, options).getProvedMinimum();
-    options.cost = {/*overhead=*/0, /*loopShift=*/0, /*loosePays=*/false};
+    summary.ofMinCut = plan.getProvedMinimum().has_value();
+    const PrecisionPlan least = summary.ofMinCut ? plan : planPrecision(graph, options);
+    summary.leastCost = least.getProvedMinimum();
+    if (least.isAmongPainted())
+      measure = CastCost::getBytesAlone();
+    options.cost = CastCost::getBytesAlone();
     // Where products may stay f32 as well there is a plan without casts.
     if (options.gains.empty())
       summary.leastBytes = planPrecision(graph, options).getProvedMinimum();
   }
+  summary.cost = plan.getCost(measure);
   for (size_t i = 0; i < reasonCount; ++i)
     if (reasons[i] != 0)
       summary.reasons.push_back({PrecisionReason(i), reasons[i]});

@@ -20,6 +20,11 @@ public:
   PrecisionRules(const PrecisionGraph &graph, PrecisionPlan &plan,
                  const PrecisionPlanOptions &options);
 
+  /// The same for another plan of the graph: what is barred and denied is known.
+  PrecisionRules(const PrecisionRules &other, PrecisionPlan &plan)
+      : graph(other.graph), plan(plan), denied(other.denied), barred(other.barred),
+        hasSpread(other.hasSpread) {}
+
   /// True if the vertex is of that class; a stable one counts as infer too.
   bool is(uint32_t vertex, PrecisionClass wanted) const {
     return graph.getVertices()[vertex].precisionClass == wanted;
@@ -39,7 +44,7 @@ public:
   /// flow of values, through vertices that `enter` accepts. Breadth first.
   std::vector<bool> reach(llvm::ArrayRef<uint32_t> roots, bool inputs, bool outputs,
                           Enter enter);
-  /// Rule 2: finds what deny reaches.
+  /// Rule 2: finds what deny reaches; once.
   void spreadDeny();
   /// Clusters of lists: if a member is denied or the list is worked on elsewhere,
   /// all members are; else, if one is low, all are.
@@ -60,6 +65,7 @@ private:
   const PrecisionGraph &graph;
   PrecisionPlan &plan;
   std::vector<bool> denied, barred;
+  bool hasSpread = false;
 };
 
 void planPaint(const PrecisionGraph &graph, PrecisionRules &rules,

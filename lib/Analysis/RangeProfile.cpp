@@ -10,6 +10,7 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Analysis/PrecisionGraph.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -49,6 +50,12 @@ OpNames::OpNames(Operation *function) {
     unsigned number = seen[name]++;
     names[op] = number == 0 ? name : name + "#" + std::to_string(number);
   });
+}
+
+std::string mpt::getArgumentName(FunctionOpInterface function, unsigned index) {
+  if (auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr))
+    return ("argument@" + name.getValue()).str();
+  return "argument@#" + std::to_string(index);
 }
 
 StringRef OpNames::lookup(Operation *op) const {
@@ -118,6 +125,12 @@ MatchedRanges mpt::matchRanges(Operation *root, const RangeProfile &profile,
         isOutOfRange(profile, value, format, limits);
   MatchedRanges matched;
   root->walk<WalkOrder::PreOrder>([&](FunctionOpInterface function) {
+    for (BlockArgument argument : function.getArguments()) {
+      auto found = outOfRange.find(
+          getKey(function.getName(), getArgumentName(function, argument.getArgNumber()), 0));
+      if (found != outOfRange.end())
+        matched.values[argument] = found->second;
+    }
     OpNames names(function);
     function->walk([&](Operation *op) {
       StringRef name = names.lookup(op);

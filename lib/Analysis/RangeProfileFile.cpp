@@ -44,14 +44,16 @@ static void print(const RangeProfile &profile, const RecordedRange &value,
     out.attribute("nan", count(profile.getNaN(value)));
     out.attribute("inf", count(profile.getInf(value)));
     out.attribute("zero", count(value.counts[0] - value.counts[1]));
-    for (auto [index, format] : llvm::enumerate(profile.formats))
-      out.attributeObject(format, [&, index = index] {
+    for (size_t index = 0; index < profile.formats.size(); ++index) {
+      const std::string &format = profile.formats[index];
+      out.attributeObject(format, [&] {
         out.attribute("underflow", count(profile.getUnderflow(value, format)));
         out.attribute("subnormal", count(profile.getSubnormal(value, format)));
         out.attribute("overflow", count(profile.getOverflow(value, format)));
         if (value.firstOverflow[index])
           out.attribute("first_overflow", value.firstOverflow[index]);
       });
+    }
     if (value.firstNaN)
       out.attribute("first_nan", value.firstNaN);
     if (value.firstInf)

@@ -29,7 +29,7 @@ struct PolicyText {
   std::vector<std::string> types, keep, rules, probabilities, attention;
   std::optional<bool> mixedResults, checkConstants, foldConstants, castArguments,
       keepFirstLast, costGate;
-  std::optional<uint64_t> f16ReductionLimit;
+  std::optional<uint64_t> f16ReductionLimit, bf16ReductionLimit;
   std::vector<MoveText> moves;
 };
 
@@ -70,6 +70,7 @@ struct llvm::yaml::MappingTraits<PolicyText> {
     io.mapOptional("probabilities", text.probabilities);
     io.mapOptional("attention", text.attention);
     io.mapOptional("f16-reduction-limit", text.f16ReductionLimit);
+    io.mapOptional("bf16-reduction-limit", text.bf16ReductionLimit);
     io.mapOptional("target", text.target);
     io.mapOptional("cost-gate", text.costGate);
     io.mapOptional("moves", text.moves);
@@ -162,6 +163,8 @@ void apply(const Source &source, unsigned layer, PolicySettings &settings) {
   llvm::append_range(settings.attention, text.attention);
   settings.f16ReductionLimit =
       text.f16ReductionLimit.value_or(settings.f16ReductionLimit);
+  settings.bf16ReductionLimit =
+      text.bf16ReductionLimit.value_or(settings.bf16ReductionLimit);
   if (!text.target.empty())
     settings.target = text.target;
   for (const MoveText &each : text.moves) {
@@ -242,7 +245,8 @@ void mpt::printPolicy(const PolicySettings &settings, llvm::raw_ostream &os) {
      << "fold-constants: " << words[settings.foldConstants] << "\n"
      << "cast-arguments: " << words[settings.castArguments] << "\n"
      << "keep-first-last: " << words[settings.keepFirstLast] << "\n"
-     << "f16-reduction-limit: " << settings.f16ReductionLimit << "\n";
+     << "f16-reduction-limit: " << settings.f16ReductionLimit << "\n"
+     << "bf16-reduction-limit: " << settings.bf16ReductionLimit << "\n";
   if (!settings.attentionPV.empty())
     os << "attention-pv: " << settings.attentionPV << "\n";
   if (!settings.target.empty())

@@ -57,8 +57,11 @@ struct AutocastPass : PlanPass<mpt::impl::AutocastPassBase<AutocastPass>> {
                            })))
       return signalPassFailure();
     emitPrecisionRemarks(plan, planned->planner);
+    const bool amongPainted = plan.isAmongPainted();
     if (failed(applyPrecision(plan, policy, {emulate})))
-      signalPassFailure();
+      return signalPassFailure();
+    if (amongPainted)
+      module->setAttr(kAmongPaintedAttr, UnitAttr::get(&getContext()));
   }
 };
 

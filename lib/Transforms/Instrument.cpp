@@ -64,6 +64,12 @@ static bool isUpdate(Operation *op) {
              SelectStateOp, SGDOp, AdamOp, AdamWOp>(op);
 }
 
+/// What `values=` is matched with, for an argument; as describePlace for an op.
+static std::string describeArgument(func::FuncOp function, BlockArgument argument) {
+  return getArgumentName(function, argument.getArgNumber()) + " " +
+         describeLocation(argument.getLoc()) + " @" + function.getName().str();
+}
+
 /// True if planning moves what reads `value` into the product that makes it, where
 /// gelu is computed in another way than alone; a record would prevent that.
 static bool becomesEpilogue(Value value) {
@@ -101,7 +107,8 @@ private:
   func::FuncOp findFunction();
   /// Finds the results to record, in program order.
   LogicalResult choose(func::FuncOp function);
-  void record(OpResult value);
+  bool isInput(func::FuncOp function, BlockArgument argument) const;
+  void record(Value value);
   /// The recorded value that `gradient` has the numbers of, or null.
   Value findRecorded(Value gradient);
   /// What each result's `mpt.record` says, but for the figure.
@@ -114,7 +121,7 @@ private:
   SmallVector<int64_t> edges;
   SmallVector<float> thresholds;
   SmallVector<llvm::Regex> patterns;
-  SmallVector<OpResult> chosen;
+  SmallVector<Value> chosen;
   DenseSet<Value> isChosen;
   struct Figures {
     Value amax, smallest, counts;
@@ -173,6 +180,16 @@ func::FuncOp Instrumenter::findFunction() {
   return findStepFunction(module, name, "mpt-instrument");
 }
 
+/// True for data and parameters that the network reads, and not only their update.
+bool Instrumenter::isInput(func::FuncOp function, BlockArgument argument) const {
+  auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr);
+  if (role && role.getValue() != "parameter" && role.getValue() != "input" &&
+      role.getValue() != "target")
+    return false;
+  return llvm::any_of(argument.getUsers(),
+                      [](Operation *user) { return !isUpdate(user); });
+}
+
 LogicalResult Instrumenter::choose(func::FuncOp function) {
   auto isRecordable = [](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -184,6 +201,26 @@ LogicalResult Instrumenter::choose(func::FuncOp function) {
   };
   DenseSet<Value> updated;
   bool any = false;
+  auto matches = [&](StringRef place) {
+    return llvm::any_of(
+        patterns, [&](const llvm::Regex &pattern) { return pattern.match(place); });
+  };
+  auto choose = [&](Value value) {
+    if (cast<RankedTensorType>(value.getType()).getNumElements() == 0)
+      return;
+    chosen.push_back(value);
+    isChosen.insert(value);
+  };
+  for (BlockArgument argument : function.getArguments()) {
+    if (!isRecordable(argument) ||
+        !(patterns.empty() ? isInput(function, argument)
+                           : matches(describeArgument(function, argument))))
+      continue;
+    if (!cast<RankedTensorType>(argument.getType()).hasStaticShape())
+      return emitError(argument.getLoc(), "mpt-instrument: expected static shapes, found ")
+             << argument.getType() << "; run --mpt-specialize first";
+    choose(argument);
+  }
   for (Operation &op : function.getBody().front().without_terminator()) {
     bool updates = isUpdate(&op) || llvm::any_of(op.getOperands(), [&](Value operand) {
                      return updated.contains(operand);
@@ -194,11 +231,8 @@ LogicalResult Instrumenter::choose(func::FuncOp function) {
       continue;
     any |= llvm::any_of(op.getResults(), isRecordable);
     bool wanted = !updates && !onlyMoves(&op);
-    if (!patterns.empty()) {
-      std::string place = describePlace(&op);
-      wanted = llvm::any_of(
-          patterns, [&](const llvm::Regex &pattern) { return pattern.match(place); });
-    }
+    if (!patterns.empty())
+      wanted = matches(describePlace(&op));
     if (!wanted)
       continue;
     for (OpResult result : op.getResults()) {
@@ -207,10 +241,7 @@ LogicalResult Instrumenter::choose(func::FuncOp function) {
       auto type = cast<RankedTensorType>(result.getType());
       if (!type.hasStaticShape())
         return checkStaticShapes(&op, "mpt-instrument");
-      if (type.getNumElements() == 0)
-        continue;
-      chosen.push_back(result);
-      isChosen.insert(result);
+      choose(result);
     }
   }
   if (!chosen.empty())
@@ -223,9 +254,9 @@ LogicalResult Instrumenter::choose(func::FuncOp function) {
          << function.getName() << "; choose some with values=REGEX";
 }
 
-void Instrumenter::record(OpResult value) {
+void Instrumenter::record(Value value) {
   OpBuilder builder(module.getContext());
-  builder.setInsertionPointAfter(value.getOwner());
+  builder.setInsertionPointAfterValue(value);
   Location loc = value.getLoc();
   auto mark = [&](auto op) -> Value {
     op->setAttr(kRecordAttr, builder.getUnitAttr());
@@ -333,8 +364,7 @@ SmallVector<SmallVector<NamedAttribute>> Instrumenter::describe(func::FuncOp ste
   }
   Builder builder(module.getContext());
   SmallVector<SmallVector<NamedAttribute>> descriptions;
-  for (OpResult value : chosen) {
-    Operation *op = value.getOwner();
+  for (Value value : chosen) {
     auto text = [&](StringRef key, StringRef content) {
       return builder.getNamedAttr(key, builder.getStringAttr(content));
     };
@@ -344,15 +374,21 @@ SmallVector<SmallVector<NamedAttribute>> Instrumenter::describe(func::FuncOp ste
     auto type = cast<RankedTensorType>(value.getType());
     std::string element;
     llvm::raw_string_ostream(element) << type.getElementType();
-    const bool isBackward = seed && seed->isBeforeInBlock(op);
     SmallVector<NamedAttribute> attributes = {
-        text("id", names.lookup(op)),
-        text("op", op->getName().getStringRef()),
-        text("location", describeLocation(op->getLoc())),
-        text("type", element),
-        text("phase", isBackward ? "backward" : "forward"),
-        number("result", value.getResultNumber()),
+        text("location", describeLocation(value.getLoc())), text("type", element),
         number("elements", type.getNumElements())};
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      attributes.append({text("id", getArgumentName(step, argument.getArgNumber())),
+                         text("op", "argument"), text("phase", "input"),
+                         number("result", 0)});
+    } else {
+      Operation *op = value.getDefiningOp();
+      const bool isBackward = seed && seed->isBeforeInBlock(op);
+      attributes.append({text("id", names.lookup(op)),
+                         text("op", op->getName().getStringRef()),
+                         text("phase", isBackward ? "backward" : "forward"),
+                         number("result", cast<OpResult>(value).getResultNumber())});
+    }
     if (StringAttr parameter = parameterOf.lookup(value))
       attributes.push_back(builder.getNamedAttr("parameter", parameter));
     descriptions.push_back(std::move(attributes));
@@ -372,7 +408,7 @@ LogicalResult Instrumenter::run() {
   if (failed(choose(step)))
     return failure();
   SmallVector<SmallVector<NamedAttribute>> descriptions = describe(step);
-  for (OpResult value : chosen)
+  for (Value value : chosen)
     record(value);
 
   Builder builder(module.getContext());

@@ -54,8 +54,8 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
         << ": reduction-limit must be 0 (none) or more, got " << options.reductionLimit;
     return std::nullopt;
   }
-  if (low.isF16() && options.reductionLimit >= 0)
-    settings->f16ReductionLimit = options.reductionLimit;
+  if (options.reductionLimit >= 0)
+    settings->getReductionLimit(low.isF16()) = options.reductionLimit;
   const TargetDescription *target;
   if (!options.target.empty())
     settings->target = options.target;
@@ -96,9 +96,7 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   llvm::append_range(settings->keep, options.keep);
   if (failed(policy.keep(module.getLoc(), settings->keep)))
     return std::nullopt;
-  const uint64_t reductionLimit = low.isF16() ? settings->f16ReductionLimit
-                                  : options.reductionLimit > 0 ? options.reductionLimit
-                                                               : 0;
+  const uint64_t reductionLimit = settings->getReductionLimit(low.isF16());
   return PolicyAndSettings{std::move(policy), std::move(*settings), target,
                            reductionLimit};
 }

@@ -13,6 +13,9 @@
 // RUN: sed -n '/# class/,$p' %t/dump.yaml | cut -d' ' -f1-3 > %t/classes
 // RUN: sed -n '/# class/,$p' %t/again.yaml | cut -d' ' -f1-3 | diff %t/classes -
 //
+// RUN: mpt-opt %t/in.mlir --mpt-dump-policy="type=bf16 reduction-limit=100" -o /dev/null 2> %t/limit.yaml
+// RUN: mpt-opt %t/in.mlir --mpt-dump-policy="type=bf16 policy=%t/limit.yaml" -o /dev/null 2>&1 | FileCheck %s --check-prefix=LIMIT
+// LIMIT: bf16-reduction-limit: 100
 // A pattern of an option goes before a name of the file, also when read again.
 // RUN: mpt-opt %t/in.mlir --mpt-dump-policy="policy=%t/my.yaml clear=mpt.ex*" -o /dev/null 2> %t/covered.yaml
 // RUN: mpt-opt %t/in.mlir --mpt-annotate-precision="policy=%t/covered.yaml" | FileCheck %s --check-prefix=COVERED

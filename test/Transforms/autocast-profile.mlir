@@ -33,6 +33,12 @@
 
 // PLAIN-NOT: was recorded
 
+// An argument that does not fit keeps what reads it in f32.
+// RUN: mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/input.jsonl explain=." -o /dev/null 2>&1 | FileCheck %s --check-prefix=INPUT
+// INPUT: net.mlir:2:{{.*}} remark: 'mpt.matmul' stays f32: a value that it makes or reads was recorded
+// INPUT: net.mlir:3:{{.*}} remark: 'mpt.matmul' runs low
+// INPUT: net.mlir:9:{{.*}} remark: 'mpt.matmul' stays f32: a value that it makes or reads was recorded
+
 // RUN: mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/stale.jsonl" -o /dev/null 2>&1 | FileCheck %s --check-prefix=STALE
 // STALE: warning: mpt-autocast: profile: none of the 1 values of {{.*}}stale.jsonl is in this module, by function, op name and location; the profile decides nothing. Record it again from the present file
 // RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/none.jsonl" 2>&1 | FileCheck %s --check-prefix=NOFILE
@@ -82,6 +88,9 @@ func.func @f(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
 {"id":"mpt.matmul@net.mlir:6:8","op":"mpt.matmul","function":"g","result":0,"elements":32,"amax":1e30,"nan":0,"inf":0,"zero":0,"f16":{"underflow":0,"subnormal":0,"overflow":0},"bf16":{"underflow":0,"subnormal":0,"overflow":0}}
 {"id":"mpt.matmul@net.mlir:7:8","op":"mpt.matmul","function":"f","result":0,"elements":32,"amax":100,"nan":0,"inf":0,"zero":12,"f16":{"underflow":2,"subnormal":0,"overflow":0},"bf16":{"underflow":0,"subnormal":0,"overflow":0}}
 {"id":"mpt.matmul@net.mlir:9:8#1","op":"mpt.matmul","function":"f","result":0,"elements":32,"amax":1e30,"nan":0,"inf":0,"zero":12,"f16":{"underflow":2,"subnormal":0,"overflow":0},"bf16":{"underflow":0,"subnormal":0,"overflow":0}}
+//--- input.jsonl
+{"mpt_ranges":1,"steps":2,"skipped":0,"types":["f16"],"edges":[]}
+{"id":"argument@#0","op":"argument","phase":"input","function":"f","result":0,"elements":32,"amax":1e6,"nan":0,"inf":0,"zero":0,"f16":{"underflow":0,"subnormal":0,"overflow":9}}
 //--- stale.jsonl
 {"mpt_ranges":1,"steps":2,"skipped":0,"types":["f16","bf16"],"edges":[]}
 {"id":"mpt.matmul@net.mlir:99:8","op":"mpt.matmul","function":"f","result":0,"elements":32,"amax":1e30,"nan":0,"inf":0,"zero":0,"f16":{"underflow":0,"subnormal":0,"overflow":0},"bf16":{"underflow":0,"subnormal":0,"overflow":0}}

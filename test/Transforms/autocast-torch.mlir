@@ -96,3 +96,23 @@ func.func @nested(%p: !torch.bool, %w: !w) -> !x {
   }) : (!torch.bool) -> !x
   return %r : !x
 }
+
+// A scalar constant that the low type cannot hold keeps its reader in f32, as does what
+// is behind a mask up to the softmax; one that it holds does not.
+// CHECK-LABEL: @scalars
+// CHECK: torch.aten.masked_fill.Scalar{{.*}} -> !torch.vtensor<[16,16],f32>
+// CHECK: torch.aten._softmax{{.*}} -> !torch.vtensor<[16,16],f32>
+// CHECK: torch.aten.mul.Scalar{{.*}} -> !torch.vtensor<[16,16],f16>
+func.func @scalars(%x: !torch.vtensor<[16,16],f32>, %m: !torch.vtensor<[16,16],i1>) -> !torch.vtensor<[16,16],f32> {
+  %lowest = "torch.constant.float"() {value = -3.4028234663852886E+38 : f64} : () -> !torch.float
+  %half = "torch.constant.float"() {value = 5.0E-1 : f64} : () -> !torch.float
+  %axis = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %false = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %0 = "torch.aten.mm"(%x, %x) : (!torch.vtensor<[16,16],f32>, !torch.vtensor<[16,16],f32>) -> !torch.vtensor<[16,16],f32>
+  %1 = "torch.aten.masked_fill.Scalar"(%0, %m, %lowest) : (!torch.vtensor<[16,16],f32>, !torch.vtensor<[16,16],i1>, !torch.float) -> !torch.vtensor<[16,16],f32>
+  %2 = "torch.aten._softmax"(%1, %axis, %false) : (!torch.vtensor<[16,16],f32>, !torch.int, !torch.bool) -> !torch.vtensor<[16,16],f32>
+  %3 = "torch.aten.mm"(%2, %x) : (!torch.vtensor<[16,16],f32>, !torch.vtensor<[16,16],f32>) -> !torch.vtensor<[16,16],f32>
+  %4 = "torch.aten.mul.Scalar"(%3, %half) : (!torch.vtensor<[16,16],f32>, !torch.float) -> !torch.vtensor<[16,16],f32>
+  %5 = "torch.aten.mm"(%4, %x) : (!torch.vtensor<[16,16],f32>, !torch.vtensor<[16,16],f32>) -> !torch.vtensor<[16,16],f32>
+  return %5 : !torch.vtensor<[16,16],f32>
+}

@@ -16,7 +16,7 @@
 // FUNCTION: error: mpt-instrument: no function 'g' with a body
 // FUNCTION: note: there is 'f'
 // TWICE: error: mpt-instrument: @f holds records already; instrument it once
-// DYNAMIC: dynamic.mlir:2:{{.*}} error: mpt-instrument: expected static shapes, found 'tensor<?xf32>'; run --mpt-specialize first
+// DYNAMIC: dynamic.mlir:1:{{.*}} error: mpt-instrument: expected static shapes, found 'tensor<?xf32>'; run --mpt-specialize first
 // INTEGERS: integers.mlir:1:{{.*}} error: mpt-instrument: @f computes no floating-point tensor to record
 // TWO: error: mpt-instrument: no function '' with a body; name one with function=
 // TWO: note: there is 'f'

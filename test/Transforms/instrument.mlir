@@ -1,6 +1,10 @@
-// RUN: mpt-opt %s --mpt-instrument="function=f histogram-step=0" | FileCheck %s
+// RUN: mpt-opt %s --mpt-instrument="function=f histogram-step=0 values=mpt.matmul" | FileCheck %s
+// Data and parameters, but not what only the update reads.
+// RUN: mpt-opt %s --mpt-autodiff="function=loss" --mpt-train-step="function=loss optimizer=momentum" --mpt-instrument="function=loss" | FileCheck %s --check-prefix=INPUTS
+// INPUTS-COUNT-9: id = "argument@{{[wxy]}}"
+// INPUTS-NOT: argument@
 // Attributes and edges by the options.
-// RUN: mpt-opt %s --mpt-instrument="function=f type=bf16,f8E4M3FN histogram-step=8 histogram-low=-16 histogram-high=0 values=mpt.reshape" | FileCheck %s --check-prefix=OPTIONS
+// RUN: mpt-opt %s --mpt-instrument="function=f type=bf16,f8E4M3FN histogram-step=8 histogram-low=-16 histogram-high=0 values=mpt.reshape,argument@b" | FileCheck %s --check-prefix=OPTIONS
 // A step: no update of the state, gradients by their parameters, forward and backward.
 // RUN: mpt-opt %s --mpt-autodiff="function=loss" --mpt-train-step="function=loss optimizer=momentum clip-norm=1" --mpt-loss-scale --mpt-autocast="type=f16" --mpt-instrument="function=loss" | FileCheck %s --check-prefix=STEP
 // Autocast decides the same with records and without.
@@ -29,6 +33,8 @@
 // CHECK-NEXT: mpt.argmax
 // CHECK-NEXT: return
 
+// OPTIONS: id = "argument@b", location = "{{[^"]*}}instrument.mlir:{{[0-9]+}}:{{[0-9]+}}", op = "argument", phase = "input", result = 0
+// OPTIONS-NOT: argument@a
 // OPTIONS: op = "mpt.reshape"
 // OPTIONS-NOT: mpt.matmul@
 // OPTIONS: mpt.records = {edges = array<i64: -16, -8, 0>, types = ["bf16", "f8E4M3FN"]}

@@ -30,6 +30,10 @@ namespace mpt {
 /// Marks a cast that autocast made; only those may be folded.
 inline constexpr llvm::StringLiteral kOwnCastAttr = "mpt.autocast";
 
+/// Marks a module whose casts come from a plan among all that paint makes low
+/// (PrecisionPlan.h), for a second run.
+inline constexpr llvm::StringLiteral kAmongPaintedAttr = "mpt.autocast_among_painted";
+
 /// True for a cast that autocast made.
 bool isOwnCast(mlir::Operation *op);
 
@@ -52,6 +56,10 @@ public:
     bool readsVariable = false;
     /// What reads it goes round a loop: no cast in between.
     bool recurrent = false;
+    /// Reads a constant that is no tensor and that the low type cannot hold.
+    bool unfitScalar = false;
+    /// ... since it would be infinite.
+    bool infiniteScalar = false;
   };
 
   /// Who makes a value.
@@ -188,8 +196,12 @@ public:
   /// MPT's casts that were there already.
   llvm::ArrayRef<mlir::Operation *> getOwnCasts() const { return ownCasts; }
 
+  /// The module has kAmongPaintedAttr.
+  bool isAmongPainted() const { return amongPainted; }
+
 private:
   friend class PrecisionGraphBuilder;
+  bool amongPainted = false;
   std::vector<Vertex> vertices;
   std::vector<ValueNode> values;
   std::vector<Use> uses;

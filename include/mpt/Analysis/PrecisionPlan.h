@@ -74,6 +74,9 @@ struct CastCost {
   /// What an op with f32 results reads low without a cast costs as a cast would: for
   /// the digits that were lost before it.
   bool loosePays = true;
+
+  /// Nothing but the bytes.
+  static CastCost getBytesAlone() { return {0, 0, false}; }
 };
 
 class PrecisionPlan {
@@ -122,12 +125,16 @@ public:
   /// the maximum flow that was found with the plan. As much as the plan costs.
   std::optional<uint64_t> getProvedMinimum() const { return provedMinimum; }
   void setProvedMinimum(uint64_t cost) { provedMinimum = cost; }
+  /// For a plan by mincut: made among all that paint makes low, see planPrecision.
+  bool isAmongPainted() const { return amongPainted; }
+  void setAmongPainted() { amongPainted = true; }
 
 private:
   const PrecisionGraph *graph;
   std::vector<PrecisionDecision> vertices;
   std::optional<uint64_t> provedMinimum;
   uint64_t forgone = 0;
+  bool amongPainted = false;
 };
 
 /// Vertices that stay f32, each with the reason (PrecisionExceptions.h).
@@ -151,6 +158,11 @@ struct PrecisionPlanOptions {
   std::shared_ptr<const MatchedRanges> ranges;
 };
 
+/// Plans by `options.strategy`. Mincut's rules leave some ops f32 that paint makes low,
+/// and count casts as well as bytes. Where paint's casts would read and write fewer bytes
+/// for the same products, mincut plans again: all that paint makes low is a choice, and
+/// only bytes count. So no plan by mincut has more bytes of casts than one by paint. A
+/// module that was planned so is marked (kAmongPaintedAttr) and planned so again.
 PrecisionPlan planPrecision(const PrecisionGraph &graph,
                             const PrecisionPlanOptions &options);
 

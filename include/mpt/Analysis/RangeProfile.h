@@ -17,8 +17,8 @@
 #ifndef MPT_ANALYSIS_RANGEPROFILE_H
 #define MPT_ANALYSIS_RANGEPROFILE_H
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Analysis/FloatFormats.h"
-#include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -51,6 +51,10 @@ public:
 private:
   llvm::DenseMap<mlir::Operation *, std::string> names;
 };
+
+/// Calls an argument of a function by its `mpt.name`, else by its number:
+/// "argument@w", "argument@#3".
+std::string getArgumentName(mlir::FunctionOpInterface function, unsigned index);
 
 /// "net.mlir:12:8" with its folder, a name, or "unknown": the first of those in
 /// `location`.

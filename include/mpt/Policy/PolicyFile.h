@@ -55,8 +55,11 @@ struct PolicySettings {
   /// the ops called `probabilities`, or all is one op called `attention`.
   std::string attentionPV;
   std::vector<std::string> probabilities, attention;
-  /// Sums of more elements stay f32 if the low type is f16; 0: none.
-  uint64_t f16ReductionLimit = 0;
+  /// Sums of more elements stay f32 if the low type is f16, or bf16; 0: none.
+  uint64_t f16ReductionLimit = 0, bf16ReductionLimit = 0;
+  uint64_t &getReductionLimit(bool f16) {
+    return f16 ? f16ReductionLimit : bf16ReductionLimit;
+  }
   /// Name of a target (TargetDescription.h), or empty.
   std::string target;
   /// With a target, a product stays f32 if its casts cost more than it gains.

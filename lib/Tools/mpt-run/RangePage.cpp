@@ -61,7 +61,8 @@ static void renderValue(const RangeProfile &profile, const RecordedRange &value,
   os << "<div class='value'><h3>";
   if (!value.parameter.empty())
     os << "gradient of " << escape(value.parameter) << ": ";
-  os << escape(value.op) << " <small>" << escape(value.location) << ", " << value.type
+  // "argument@w" says more than "argument".
+  os << escape(value.phase == "input" ? value.id : value.op) << " <small>" << escape(value.location) << ", " << value.type
      << "</small></h3>\n";
   if (!profile.edges.empty()) {
     std::vector<double> bins = profile.getHistogram(value);
@@ -154,8 +155,10 @@ text { font: 12px sans-serif; } .tick { font-size: 10px; text-anchor: middle; fi
     return value.parameter.empty() && value.phase == "backward";
   });
   section("Forward", [](const RecordedRange &value) {
-    return value.parameter.empty() && value.phase != "backward";
+    return value.parameter.empty() && value.phase == "forward";
   });
+  section("Inputs and parameters",
+          [](const RecordedRange &value) { return value.phase == "input"; });
   os << "</body></html>\n";
   return text;
 }

@@ -130,10 +130,15 @@ void RangeRecorder::warn(llvm::raw_ostream &os) const {
     for (const RecordedRange &value : profile.values)
       if (getFirst(value) > 0 && (!first || getFirst(value) < getFirst(*first)))
         first = &value;
-    if (first)
-      os << first->location << ": warning: first " << what << ": step "
-         << getFirst(*first) << ", in result " << first->result << " of '" << first->op
-         << "' (" << first->phase << ")\n";
+    if (!first)
+      return;
+    os << first->location << ": warning: first " << what << ": step " << getFirst(*first)
+       << ", in ";
+    if (first->phase == "input")
+      os << "'" << first->id << "'\n";
+    else
+      os << "result " << first->result << " of '" << first->op << "' (" << first->phase
+         << ")\n";
   };
   tell("NaN", [](const RecordedRange &value) { return value.firstNaN; });
   tell("infinity", [](const RecordedRange &value) { return value.firstInf; });

@@ -106,7 +106,7 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
   context.loadDialect<func::FuncDialect>();
   context.allowUnregisteredDialects();
   Random random{std::mt19937(11)};
-  unsigned tried = 0;
+  unsigned tried = 0, amongPainted = 0;
   for (int round = 0; round < 300; ++round) {
     std::string text = makeModule(random, 4 + random(9));
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
@@ -136,13 +136,27 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
     PrecisionPlan::Casts casts = found.countCasts();
     ASSERT_EQ(casts.bytes + 16384 * (casts.down + casts.up), getCost(*module, found))
         << text;
+    if (!gated) {
+      PrecisionPlanOptions byPaint;
+      byPaint.strategy = PrecisionStrategy::Paint;
+      PrecisionPlan painted = planPrecision(graph, byPaint);
+      ASSERT_LE(casts.bytes, painted.countCasts().bytes) << text;
+      for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
+        if (graph.getVertices()[v].contraction)
+          ASSERT_GE(found.isLow(v), painted.isLow(v)) << text;
+    }
+    if (found.isAmongPainted()) {
+      ++amongPainted;
+      ASSERT_EQ(*found.getProvedMinimum(), casts.bytes) << text;
+      continue;
+    }
 
     ASSERT_EQ(found.getCost(options.cost), getTotal(found)) << text;
     // The flow's proof is of the same number.
     ASSERT_TRUE(found.getProvedMinimum());
     ASSERT_EQ(*found.getProvedMinimum(), getTotal(found)) << text;
     PrecisionPlanOptions bytesAlone;
-    bytesAlone.cost = {/*overhead=*/0, /*loopShift=*/0, /*loosePays=*/false};
+    bytesAlone.cost = CastCost::getBytesAlone();
     PrecisionPlan fewest = planPrecision(graph, bytesAlone);
     ASSERT_EQ(*fewest.getProvedMinimum(), fewest.countCasts().bytes) << text;
     if (!gated)
@@ -174,6 +188,7 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
     ASSERT_EQ(getTotal(found), best) << text;
   }
   EXPECT_GT(tried, 200u);
+  EXPECT_GT(amongPainted, 5u);
 }
 
 } // namespace
