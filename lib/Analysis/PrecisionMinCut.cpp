@@ -42,6 +42,7 @@ private:
   void findFree(ArrayRef<uint32_t> low);
   std::vector<bool> findFollowing(ArrayRef<uint32_t> low,
                                   const std::vector<bool> &between);
+  void weighFollowing();
   void freeClusters(std::vector<bool> &free);
   void addValue(uint32_t value);
   /// `to` must be low where `from` is.
@@ -67,6 +68,8 @@ private:
   uint32_t count;
   /// What is paid whatever is chosen.
   uint64_t settledCost = 0;
+  /// Bytes count 2^byteShift, see weighFollowing.
+  unsigned byteShift = 0;
   /// See findOwn.
   std::vector<bool> own;
   /// The node of each free vertex.
@@ -151,6 +154,20 @@ std::vector<bool> MinCutPlanner::findFollowing(ArrayRef<uint32_t> low,
     ifLow[v] = {true, PrecisionReason::Follows, source};
     return true;
   });
+}
+
+/// What only follows (an update, a loss) stays f32 where that costs no byte more: each
+/// counts one, and a byte more than all of them.
+void MinCutPlanner::weighFollowing() {
+  uint64_t total = 1;
+  for (uint32_t value = 0; value < graph.getValues().size(); ++value)
+    total += plan.getCastBytes(value);
+  // Each is paid twice at most, which leaves all below what stands for infinite.
+  byteShift = std::min(llvm::Log2_64_Ceil(count + 1),
+                       57 - std::min(57u, llvm::Log2_64_Ceil(total)));
+  for (uint32_t v = 0; v < count; ++v)
+    if (node[v] != kNone && ifLow[v].reason == PrecisionReason::Follows)
+      pay(getLabel(v), Label(), 1);
 }
 
 /// Gives a node to each vertex that may be low or f32.
@@ -294,7 +311,7 @@ void MinCutPlanner::addValue(uint32_t value) {
       made.producer == Producer::Cast || (made.wide && (maker.isFree() || maker.low));
   // A cast in a loop runs each time round.
   const uint64_t bytes = (plan.getCastBytes(value) + cost.overhead)
-                         << (cost.loopShift * made.loopDepth);
+                         << (cost.loopShift * made.loopDepth + byteShift);
   ArrayRef<Label> losing = cost.loosePays ? readers : strict;
   if (!anyFree && !maker.isFree() && !chooses) {
     auto isLow = [](Label label) { return label.low; };
@@ -332,6 +349,8 @@ void MinCutPlanner::run() {
   rules.denyClusters();
   findFree(low);
   freeProducts();
+  if (plan.isAmongPainted())
+    weighFollowing();
   for (uint32_t value = 0; value < graph.getValues().size(); ++value)
     addValue(value);
   for (const PrecisionGraph::Cluster &cluster : graph.getClusters())
@@ -342,7 +361,7 @@ void MinCutPlanner::run() {
     }
   cut.solve();
   uint64_t forgone = 0;
-  plan.setProvedMinimum(cut.getFlow() + settledCost);
+  plan.setProvedMinimum((cut.getFlow() + settledCost) >> byteShift);
   for (uint32_t v = 0; v < count; ++v) {
     if (node[v] == kNone)
       continue;

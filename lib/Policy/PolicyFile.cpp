@@ -26,7 +26,8 @@ struct MoveText {
 };
 struct PolicyText {
   std::string policy, extends, strategy, attentionPV, target;
-  std::vector<std::string> types, keep, rules, probabilities, attention;
+  std::optional<std::vector<std::string>> types;
+  std::vector<std::string> keep, rules, probabilities, attention;
   std::optional<bool> mixedResults, checkConstants, foldConstants, castArguments,
       keepFirstLast, costGate;
   std::optional<uint64_t> f16ReductionLimit, bf16ReductionLimit;
@@ -57,7 +58,9 @@ struct llvm::yaml::MappingTraits<PolicyText> {
     io.mapRequired("policy", text.policy);
     io.mapOptional("extends", text.extends);
     io.mapOptional("types", text.types);
-    for (const std::string &type : text.types)
+    if (text.types && text.types->empty())
+      io.setError("expected f16, bf16 or both in 'types'");
+    for (const std::string &type : text.types.value_or(std::vector<std::string>()))
       if (type != "f16" && type != "bf16")
         io.setError("unknown type '" + Twine(type) + "'; expected f16 or bf16");
     mapChoice(io, "strategy", text.strategy, {"mincut", "paint", "promote", "none"});
@@ -144,8 +147,8 @@ FailureOr<Source> readPolicy(Location loc, StringRef name, StringRef directory) 
 void apply(const Source &source, unsigned layer, PolicySettings &settings) {
   const PolicyText &text = source.text;
   settings.names.insert(settings.names.begin(), text.policy);
-  if (!text.types.empty())
-    settings.types = text.types;
+  if (text.types)
+    settings.types = *text.types;
   if (!text.strategy.empty())
     settings.strategy = text.strategy;
   auto set = [](bool &setting, std::optional<bool> value) {

@@ -105,17 +105,26 @@ LogicalResult PrecisionPolicy::keep(Location loc, ArrayRef<std::string> patterns
     if (!pattern.isValid(error))
       return emitError(loc) << "keep: '" << text
                             << "' is no regular expression: " << error;
-    keptScopes.push_back(std::move(pattern));
+    keptScopes.push_back({text, std::move(pattern)});
   }
   return success();
 }
 
-bool PrecisionPolicy::isInKeptScope(Operation *op) const {
+bool PrecisionPolicy::isInKeptScope(Operation *op) {
   if (keptScopes.empty())
     return false;
   std::string place = describePlace(op);
-  return llvm::any_of(keptScopes,
-                      [&](const llvm::Regex &pattern) { return pattern.match(place); });
+  bool found = false;
+  for (KeptScope &scope : keptScopes)
+    if (scope.pattern.match(place))
+      found = scope.matched = true;
+  return found;
+}
+
+bool PrecisionPolicy::wasKept(StringRef pattern) const {
+  return llvm::any_of(keptScopes, [&](const KeptScope &scope) {
+    return scope.matched && scope.text == pattern;
+  });
 }
 
 //===----------------------------------------------------------------------===//

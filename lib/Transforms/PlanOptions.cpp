@@ -94,6 +94,11 @@ std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
                                                  graphOptions, planOptions);
   if (planned->chosen.policy.hadErrors())
     return nullptr;
+  for (StringRef pattern : options.keep)
+    if (!planned->chosen.policy.wasKept(pattern))
+      mlir::emitWarning(module.getLoc())
+          << options.pass << ": keep: '" << pattern << "' matches no op; it is matched with "
+          << "an op's name, location (file:line, name) and function (@name)";
   warnOfGate(module, options.pass, *planned);
   return planned;
 }

@@ -21,6 +21,7 @@ struct PlanOptions {
   bool checkConstants, foldConstants, specializeCalls;
   llvm::StringRef profile;
   double profileMargin, profileUnderflow;
+  llvm::ArrayRef<std::string> keep;
 };
 
 /// A plan and all that it points to.
@@ -81,7 +82,7 @@ struct PlanPass : PolicyPass<PassBase> {
     return mpt::makePlan(module, this->makePolicy(module),
                          {this->getArgument(), this->strategy, this->checkConstants,
                           this->foldConstants, this->specializeCalls, this->profile,
-                          this->profileMargin, this->profileUnderflow});
+                          this->profileMargin, this->profileUnderflow, *this->keep});
   }
 };
 

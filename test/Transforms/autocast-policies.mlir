@@ -28,6 +28,8 @@
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=nobody" 2>&1 | FileCheck %s --check-prefix=NOBODY
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/none.yaml" 2>&1 | FileCheck %s --check-prefix=NOFILE
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/key.yaml" 2>&1 | FileCheck %s --check-prefix=KEY
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/types.yaml" 2>&1 | FileCheck %s --check-prefix=TYPES
+// RUN: mpt-opt %t/in.mlir --mpt-autocast="keep=@f,@nobody" -o /dev/null 2>&1 | FileCheck %s --check-prefix=KEEP --implicit-check-not=@f
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/class.yaml" 2>&1 | FileCheck %s --check-prefix=NOCLASS
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/ops.yaml" 2>&1 | FileCheck %s --check-prefix=NOOPS --implicit-check-not="needs a"
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/name.yaml" 2>&1 | FileCheck %s --check-prefix=NAME
@@ -80,6 +82,8 @@
 // CONFLICT: warning: 'mpt.tanh' is on the list 'deny' (option deny) and on 'stable' (option stable); the latter counts
 // A name goes before a pattern, which is no conflict.
 // EXACT: mpt.tanh {{.*}}"allow"
+// TYPES: types.yaml:1:1: error: policy: expected f16, bf16 or both in 'types'
+// KEEP: warning: mpt-autocast: keep: '@nobody' matches no op; it is matched with an op's name, location (file:line, name) and function (@name)
 // NOBODY: error: unknown policy 'nobody'; expected one of apex-O0, apex-O1, apex-O2, apex-O3, mpt, tf-bf16, tf-fp16, torch-cpu, torch-cuda, or a file (*.yaml)
 // NOFILE: error: policy: {{.*}}none.yaml
 // KEY: key.yaml:2:1: error: policy: unknown key 'colour'
@@ -131,6 +135,9 @@ moves:
 - {class: infer, ops: [mpt.exp]}
 - {class: allow, ops: ["mpt.sig*oid"]}
 - {class: stable, in: "@g|'x'", ops: [mpt.tanh]}
+//--- types.yaml
+policy: mine
+types: []
 //--- key.yaml
 policy: p
 colour: red

@@ -98,6 +98,8 @@ public:
   /// Keeps all ops in f32 whose location (file:line, name) or function matches
   /// one of `patterns`. Emits an error at `loc` for what is no regular expression.
   llvm::LogicalResult keep(mlir::Location loc, llvm::ArrayRef<std::string> patterns);
+  /// True if an op was looked up that `pattern`, one of those, matches.
+  bool wasKept(llvm::StringRef pattern) const;
   /// False takes mixed forms out of all records: products return the type that
   /// they read, and nothing reads either type.
   void setMixedResults(bool enable) { mixedResults = enable; }
@@ -117,11 +119,16 @@ private:
   /// not known from the few ops before it.
   int getSign(mlir::Value value, unsigned steps = 8);
 
-  bool isInKeptScope(mlir::Operation *op) const;
+  bool isInKeptScope(mlir::Operation *op);
 
   mlir::Type low;
   RuleTable rules;
-  std::vector<llvm::Regex> keptScopes;
+  struct KeptScope {
+    std::string text;
+    llvm::Regex pattern;
+    bool matched = false;
+  };
+  std::vector<KeptScope> keptScopes;
   bool mixedResults = true;
   OpLists lists;
   llvm::SmallPtrSet<mlir::Operation *, 1> reported;
