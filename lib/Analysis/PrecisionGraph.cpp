@@ -518,6 +518,8 @@ void PrecisionGraphBuilder::build(Operation *root) {
 
 PrecisionGraph::PrecisionGraph(Operation *root, PrecisionPolicy &policy,
                                Options options) {
-  amongPainted = root->hasAttr(kAmongPaintedAttr);
+  if (auto overhead = root->getAttrOfType<IntegerAttr>(kAmongPaintedAttr);
+      overhead && overhead.getType().isInteger(64) && overhead.getInt() >= 0)
+    amongPainted = overhead.getInt();
   PrecisionGraphBuilder(*this, policy, options).build(root);
 }

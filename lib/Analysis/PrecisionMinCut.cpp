@@ -22,7 +22,8 @@ public:
   MinCutPlanner(const PrecisionGraph &graph, PrecisionRules &rules,
                 const PrecisionPlanOptions &options, PrecisionPlan &plan)
       : graph(graph), rules(rules),
-        cost(plan.isAmongPainted() ? CastCost::getBytesAlone() : options.cost),
+        cost(plan.getAmongPainted() ? CastCost::getFlat(*plan.getAmongPainted())
+                                    : options.cost),
         gains(options.gains), plan(plan),
         count(graph.getVertices().size()), node(count, kNone) {}
 
@@ -161,7 +162,7 @@ std::vector<bool> MinCutPlanner::findFollowing(ArrayRef<uint32_t> low,
 void MinCutPlanner::weighFollowing() {
   uint64_t total = 1;
   for (uint32_t value = 0; value < graph.getValues().size(); ++value)
-    total += plan.getCastBytes(value);
+    total += plan.getCastBytes(value) + cost.overhead;
   // Each is paid twice at most, which leaves all below what stands for infinite.
   byteShift = std::min(llvm::Log2_64_Ceil(count + 1),
                        57 - std::min(57u, llvm::Log2_64_Ceil(total)));
@@ -181,7 +182,7 @@ void MinCutPlanner::findFree(ArrayRef<uint32_t> low) {
         ifLow[v] = {true, PrecisionReason::Between, reader};
         return down[v];
       });
-  if (plan.isAmongPainted())
+  if (plan.getAmongPainted())
     follows = findFollowing(low, between);
   std::vector<uint32_t> roots;
   for (uint32_t v = 0; v < count; ++v) {
@@ -349,7 +350,7 @@ void MinCutPlanner::run() {
   rules.denyClusters();
   findFree(low);
   freeProducts();
-  if (plan.isAmongPainted())
+  if (plan.getAmongPainted())
     weighFollowing();
   for (uint32_t value = 0; value < graph.getValues().size(); ++value)
     addValue(value);

@@ -253,21 +253,44 @@ static void planNone(const PrecisionGraph &graph, PrecisionPlan &plan) {
       plan[v] = {true, PrecisionReason::AlreadyLow, PrecisionGraph::kNone};
 }
 
-/// True if paint's casts read and write fewer bytes for the same products.
-static bool isWorseThanPaint(const PrecisionPlan &plan, const PrecisionRules &rules) {
+/// The bytes of paint's casts, if they are for the same products.
+static std::optional<uint64_t> getPaintedBytes(const PrecisionPlan &plan,
+                                               const PrecisionRules &rules) {
   const PrecisionGraph &graph = plan.getGraph();
-  const uint64_t bytes = plan.countCasts().bytes;
-  if (bytes == 0)
-    return false;
   PrecisionPlan painted(graph);
   PrecisionRules paintRules(rules, painted);
   planPaint(graph, paintRules, painted);
-  if (painted.countCasts().bytes >= bytes)
-    return false;
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
     if (graph.getVertices()[v].contraction && plan.isLow(v) && !painted.isLow(v))
-      return false;
-  return true;
+      return std::nullopt;
+  return painted.countCasts().bytes;
+}
+
+/// See planPrecision.
+static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &rules,
+                                 const PrecisionPlanOptions &options,
+                                 PrecisionPlan &plan) {
+  auto planAmongPainted = [&](uint64_t overhead) {
+    plan = PrecisionPlan(graph);
+    plan.setAmongPainted(overhead);
+    PrecisionRules fresh(graph, plan, options);
+    planMinCut(graph, fresh, options, plan);
+  };
+  if (std::optional<uint64_t> overhead = graph.getAmongPainted())
+    return planAmongPainted(*overhead);
+  planMinCut(graph, rules, options, plan);
+  const uint64_t bytes = plan.countCasts().bytes;
+  // What an earlier run made low is no plan of paint's to compare with.
+  if (bytes == 0 || !options.gains.empty() || !graph.getOwnCasts().empty())
+    return;
+  std::optional<uint64_t> painted = getPaintedBytes(plan, rules);
+  if (!painted || *painted >= bytes)
+    return;
+  for (uint64_t overhead = options.cost.overhead;; overhead /= 4) {
+    planAmongPainted(overhead);
+    if (overhead == 0 || plan.countCasts().bytes <= *painted)
+      return;
+  }
 }
 
 PrecisionPlan mpt::planPrecision(const PrecisionGraph &graph,
@@ -279,17 +302,7 @@ PrecisionPlan mpt::planPrecision(const PrecisionGraph &graph,
     planPaint(graph, rules, plan);
     break;
   case PrecisionStrategy::MinCut:
-    if (graph.isAmongPainted())
-      plan.setAmongPainted();
-    planMinCut(graph, rules, options, plan);
-    // What an earlier run made low is no plan of paint's to compare with.
-    if (!plan.isAmongPainted() && options.gains.empty() && graph.getOwnCasts().empty() &&
-        isWorseThanPaint(plan, rules)) {
-      plan = PrecisionPlan(graph);
-      plan.setAmongPainted();
-      PrecisionRules again(graph, plan, options);
-      planMinCut(graph, again, options, plan);
-    }
+    planNoWorseThanPaint(graph, rules, options, plan);
     break;
   case PrecisionStrategy::Promote:
     planPromote(graph, rules, plan, options.castArguments);

@@ -55,9 +55,9 @@ PrecisionSummary mpt::summarizePrecision(const PrecisionPlan &plan,
     summary.ofMinCut = plan.getProvedMinimum().has_value();
     const PrecisionPlan least = summary.ofMinCut ? plan : planPrecision(graph, options);
     summary.leastCost = least.getProvedMinimum();
-    if (least.isAmongPainted())
-      measure = CastCost::getBytesAlone();
-    options.cost = CastCost::getBytesAlone();
+    if (least.getAmongPainted())
+      measure = CastCost::getFlat(*least.getAmongPainted());
+    options.cost = CastCost::getFlat(0);
     // Where products may stay f32 as well there is a plan without casts.
     if (options.gains.empty())
       summary.leastBytes = planPrecision(graph, options).getProvedMinimum();

@@ -57,11 +57,11 @@ struct AutocastPass : PlanPass<mpt::impl::AutocastPassBase<AutocastPass>> {
                            })))
       return signalPassFailure();
     emitPrecisionRemarks(plan, planned->planner);
-    const bool amongPainted = plan.isAmongPainted();
+    const std::optional<uint64_t> amongPainted = plan.getAmongPainted();
     if (failed(applyPrecision(plan, policy, {emulate})))
       return signalPassFailure();
     if (amongPainted)
-      module->setAttr(kAmongPaintedAttr, UnitAttr::get(&getContext()));
+      module->setAttr(kAmongPaintedAttr, Builder(&getContext()).getI64IntegerAttr(*amongPainted));
   }
 };
 

@@ -4,7 +4,7 @@
 // RUN: mpt-opt %t --allow-unregistered-dialect --mpt-autocast="type=bf16 mixed-results=false" --split-input-file | diff %t -
 
 // The slice moves a thousandth of what the product returns.
-// CHECK: module attributes {mpt.autocast_among_painted}
+// CHECK: module attributes {mpt.autocast_among_painted = 16384 : i64}
 // CHECK-LABEL: @behind
 // CHECK: stablehlo.multiply{{.*}}xbf16
 // CHECK: stablehlo.slice{{.*}}tensor<1x1000xbf16>

@@ -31,7 +31,7 @@ namespace mpt {
 inline constexpr llvm::StringLiteral kOwnCastAttr = "mpt.autocast";
 
 /// Marks a module whose casts come from a plan among all that paint makes low
-/// (PrecisionPlan.h), for a second run.
+/// (PrecisionPlan.h), for a second run: what each cast cost beside its bytes, an i64.
 inline constexpr llvm::StringLiteral kAmongPaintedAttr = "mpt.autocast_among_painted";
 
 /// True for a cast that autocast made.
@@ -196,12 +196,12 @@ public:
   /// MPT's casts that were there already.
   llvm::ArrayRef<mlir::Operation *> getOwnCasts() const { return ownCasts; }
 
-  /// The module has kAmongPaintedAttr.
-  bool isAmongPainted() const { return amongPainted; }
+  /// What the module's kAmongPaintedAttr says.
+  std::optional<uint64_t> getAmongPainted() const { return amongPainted; }
 
 private:
   friend class PrecisionGraphBuilder;
-  bool amongPainted = false;
+  std::optional<uint64_t> amongPainted;
   std::vector<Vertex> vertices;
   std::vector<ValueNode> values;
   std::vector<Use> uses;

@@ -75,8 +75,8 @@ struct CastCost {
   /// the digits that were lost before it.
   bool loosePays = true;
 
-  /// Nothing but the bytes.
-  static CastCost getBytesAlone() { return {0, 0, false}; }
+  /// Bytes, and the same for each cast wherever it is.
+  static CastCost getFlat(uint64_t overhead) { return {overhead, 0, false}; }
 };
 
 class PrecisionPlan {
@@ -125,16 +125,17 @@ public:
   /// the maximum flow that was found with the plan. As much as the plan costs.
   std::optional<uint64_t> getProvedMinimum() const { return provedMinimum; }
   void setProvedMinimum(uint64_t cost) { provedMinimum = cost; }
-  /// For a plan by mincut: made among all that paint makes low, see planPrecision.
-  bool isAmongPainted() const { return amongPainted; }
-  void setAmongPainted() { amongPainted = true; }
+  /// For a plan by mincut made among all that paint makes low, see planPrecision: what a
+  /// cast cost beside its bytes.
+  std::optional<uint64_t> getAmongPainted() const { return amongPainted; }
+  void setAmongPainted(uint64_t overhead) { amongPainted = overhead; }
 
 private:
   const PrecisionGraph *graph;
   std::vector<PrecisionDecision> vertices;
   std::optional<uint64_t> provedMinimum;
   uint64_t forgone = 0;
-  bool amongPainted = false;
+  std::optional<uint64_t> amongPainted;
 };
 
 /// Vertices that stay f32, each with the reason (PrecisionExceptions.h).
@@ -160,8 +161,8 @@ struct PrecisionPlanOptions {
 
 /// Plans by `options.strategy`. Mincut's rules leave some ops f32 that paint makes low,
 /// and count casts as well as bytes. Where paint's casts would read and write fewer bytes
-/// for the same products, mincut plans again: all that paint makes low is a choice, and
-/// only bytes count. So no plan by mincut has more bytes of casts than one by paint. A
+/// for the same products, mincut plans again: all that paint makes low is a choice, and a
+/// cast costs less and less beside its bytes until they are no more than paint's. So no plan by mincut has more bytes of casts than one by paint. A
 /// module that was planned so is marked (kAmongPaintedAttr) and planned so again.
 PrecisionPlan planPrecision(const PrecisionGraph &graph,
                             const PrecisionPlanOptions &options);
