@@ -126,8 +126,17 @@ mpt::parseInitAttribute(DictionaryAttr attribute,
 //===----------------------------------------------------------------------===//
 
 bool StepSignature::isStep() const {
-  return llvm::any_of(results, [](const ResultInfo &result) {
-    return !result.updates.empty();
+  bool hasParameters = false;
+  llvm::StringSet<> trained;
+  for (const TensorInfo &argument : arguments) {
+    hasParameters |= argument.role == Role::Parameter;
+    if (argument.role == Role::Parameter || argument.role == Role::OptimizerState ||
+        argument.role == Role::LossScale)
+      trained.insert(argument.name);
+  }
+  return llvm::any_of(results, [&](const ResultInfo &result) {
+    return !result.updates.empty() &&
+           (!hasParameters || trained.contains(result.updates));
   });
 }
 

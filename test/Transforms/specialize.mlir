@@ -1,4 +1,5 @@
 // RUN: mpt-opt %s --mpt-specialize="batch=6" -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: not mpt-opt %s -split-input-file --mpt-specialize="batch=6" --mpt-autodiff="function=columns" 2>/dev/null | FileCheck %s --check-prefix=GRADIENT
 // RUN: not mpt-opt %s --mpt-specialize 2>&1 | FileCheck %s --check-prefix=NOBATCH
 // NOBATCH: mpt-specialize: expected batch to be at least 1, found 0
 
@@ -27,6 +28,18 @@ func.func @net(%w: tensor<3x4xf32>, %x: tensor<?x3xf32>) -> (tensor<?x4xbf16>, t
   %ones = mpt.broadcast %one : (tensor<1x4xf32>) -> tensor<?x4xf32>
   %loss = mpt.mse_loss %back, %ones : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<f32>
   return %low, %loss : tensor<?x4xbf16>, tensor<f32>
+}
+
+// A slice's size of -1 is the whole dimension, before and after; so is its gradient's.
+// CHECK-LABEL: func.func @columns
+// CHECK: mpt.slice {{.*}} {offsets = array<i64: 0, 1>, sizes = array<i64: -1, 2>, strides = array<i64: 1, 1>} : (tensor<6x4xf32>) -> tensor<6x2xf32>
+// GRADIENT-LABEL: func.func @columns
+// GRADIENT: mpt.pad %{{.*}} {high = array<i64: 0, 1>, low = array<i64: 0, 1>} : (tensor<6x2xf32>) -> tensor<6x4xf32>
+func.func @columns(%w: tensor<4xf32> {mpt.name = "w", mpt.role = "parameter"}, %x: tensor<?x4xf32>) -> tensor<f32> {
+  %p = mpt.mul %x, %w : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  %s = mpt.slice %p {offsets = array<i64: 0, 1>, sizes = array<i64: -1, 2>, strides = array<i64: 1, 1>} : (tensor<?x4xf32>) -> tensor<?x2xf32>
+  %l = mpt.reduce %s {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0, 1>} : (tensor<?x2xf32>) -> tensor<f32>
+  return %l : tensor<f32>
 }
 
 // A static function is left as it is.

@@ -38,7 +38,9 @@ struct StepSignature {
   std::vector<TensorInfo> arguments;
   std::vector<ResultInfo> results;
 
-  /// True if a result updates an argument: the function is a whole step.
+  /// True if the function is a whole step: a result updates a parameter, state of
+  /// the optimizer or the loss scale. Of a function that has parameters, one that
+  /// updates other state alone (running statistics) is a loss still to be trained.
   bool isStep() const;
   /// True if an argument's dimension 0 is open.
   bool isDynamic() const;

@@ -112,9 +112,12 @@ static llvm::Error parsePrecisions(const ArgList &args, RunOptions &options) {
     return llvm::Error::success();
   for (llvm::StringRef name :
        llvm::split(llvm::StringRef(arg->getValue()), ',')) {
-    if (name != "f32" && name != "f16" && name != "bf16")
+    auto [type, lossScale] = name.split(':');
+    if (type != "f32" && type != "f16" && type != "bf16")
       return createOptionError(*arg, "expected f32, f16 or bf16, found '" +
-                                         name + "'");
+                                         type + "'");
+    if (lossScale.empty() && name != type)
+      return createOptionError(*arg, "expected a loss scale behind '" + name + "'");
     if (llvm::is_contained(options.precisions, name.str()))
       return createOptionError(*arg, "'" + name + "' is given twice");
     options.precisions.push_back(name.str());
@@ -157,7 +160,7 @@ static llvm::Error checkCombination(const RunOptions &options) {
     return fail("--instrument needs --ranges=FILE or --ranges-html=FILE");
   if (options.autocast &&
       llvm::none_of(options.precisions,
-                    [](const std::string &name) { return name != "f32"; }))
+                    [](llvm::StringRef name) { return !name.starts_with("f32"); }))
     return fail("--autocast needs --precision=f16 or bf16");
   if (options.pipeline &&
       (!options.precisions.empty() || options.optimizer || options.lossScale))

@@ -23,7 +23,7 @@ namespace mpt {
 struct RunOptions {
   std::string model;
   std::string function;
-  /// Empty: the default of what is trained.
+  /// Each a type, or TYPE:LOSS-SCALE. Empty: the default of what is trained.
   std::vector<std::string> precisions;
   std::optional<std::string> optimizer, lossScale, autocast, pipeline;
   /// Empty: the default one.

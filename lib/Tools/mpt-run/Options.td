@@ -27,7 +27,8 @@ def g_other : OptionGroup<"other">, HelpText<"OTHER">;
 defm function : Eq<"function", g_model, "NAME",
   "Function to train: a loss or a whole step (default: the only one, else loss)">;
 defm precision : Eq<"precision", g_model, "LIST",
-  "f32, f16 or bf16; a list with --compare (default: f32)">;
+  "f32, f16 or bf16; a list with --compare; 'f16:static init-scale=1024' has a "
+  "--loss-scale of its own (default: f32)">;
 defm optimizer : Eq<"optimizer", g_model, "TEXT",
   "sgd, momentum, adam or adamw, then options of mpt-train-step such as "
   "'weight-decay=0.1 clip-norm=1' (default: adamw)">;

@@ -175,14 +175,16 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
   std::string passes = "mpt-autodiff" + onFunction + "},mpt-train-step" +
                        onFunction + " optimizer=" + optimizer +
                        optimizerOptions + "}";
+  auto [type, ownScale] = precision.split(':');
   auto [mode, scaleOptions] = splitKind(
-      options.lossScale.value_or(precision == "f16" ? "dynamic" : "none"));
-  if (precision != "f32")
+      !ownScale.empty() ? ownScale.str()
+                        : options.lossScale.value_or(type == "f16" ? "dynamic" : "none"));
+  if (type != "f32")
     passes += ",mpt-master-weights";
   if (mode != "none")
     passes += ",mpt-loss-scale{mode=" + mode + scaleOptions + "}";
-  if (precision != "f32")
-    passes += ",mpt-autocast{type=" + precision.str() + " " +
+  if (type != "f32")
+    passes += ",mpt-autocast{type=" + type.str() + " " +
               options.autocast.value_or("") + "}";
   return prepareStep(passes);
 }

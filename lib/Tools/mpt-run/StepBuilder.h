@@ -33,8 +33,8 @@ llvm::Expected<StepSignature> readSignature(mlir::func::FuncOp function);
 llvm::Expected<PreparedFunction> specialize(mlir::func::FuncOp function,
                                             int64_t batch);
 
-/// As `specialize`, and made a training step in `precision` (f32, f16, bf16)
-/// as the options say, unless it is one already.
+/// As `specialize`, and made a training step in `precision` (a type, or
+/// TYPE:LOSS-SCALE) as the options say, unless it is one already.
 llvm::Expected<PreparedFunction> buildStep(mlir::func::FuncOp function,
                                            bool isStep, int64_t batch,
                                            llvm::StringRef precision,

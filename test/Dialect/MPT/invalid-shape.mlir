@@ -219,6 +219,16 @@ func.func @slice_stride(%x: tensor<4xf32>) {
 
 // -----
 
+// -1 is the whole dimension only.
+func.func @slice_rest(%x: tensor<4xf32>) {
+  // expected-error @+2 {{expected a slice within dimension 0 of 4, found offset 1, size -1, stride 1}}
+  // expected-error @+1 {{'mpt.slice' op failed to infer returned types}}
+  %y = mpt.slice %x {offsets = array<i64: 1>, sizes = array<i64: -1>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
 // The end is 2^64 - 1.
 func.func @slice_overflow(%x: tensor<4xf32>) {
   // expected-error @+2 {{expected a slice within dimension 0 of 4, found offset 9223372036854775807, size 2, stride 9223372036854775807}}

@@ -251,7 +251,9 @@ LogicalResult SliceOp::buildGradients(OpBuilder &builder,
   Value dy = resultGrads[0];
   SmallVector<int64_t> high, interior;
   for (int64_t i = 0; i < getTensor(getX()).getRank(); ++i) {
-    int64_t covered = getSizes()[i] > 0 ? (getSizes()[i] - 1) * getStrides()[i] + 1 : 0;
+    // The type's, since `sizes` may say -1.
+    int64_t size = getTensor(getY()).getDimSize(i);
+    int64_t covered = size > 0 ? (size - 1) * getStrides()[i] + 1 : 0;
     high.push_back(getTensor(getX()).getDimSize(i) - getOffsets()[i] - covered);
     interior.push_back(getStrides()[i] - 1);
   }

@@ -215,9 +215,14 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *context,
                              "strides, found ", adaptor.getOffsets().size(), ", ",
                              adaptor.getSizes().size(), " and ",
                              adaptor.getStrides().size());
+  Shape shape(adaptor.getSizes());
   for (size_t i = 0; i < rank; ++i) {
     int64_t offset = adaptor.getOffsets()[i], size = adaptor.getSizes()[i],
             stride = adaptor.getStrides()[i], full = type.getDimSize(i);
+    if (size == -1 && offset == 0 && stride == 1) {
+      shape[i] = full;
+      continue;
+    }
     // The end of the box, or no value if it is beyond int64_t.
     std::optional<int64_t> end = offset;
     if (size > 0) {
@@ -232,7 +237,7 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *context,
                                ", found offset ", offset, ", size ", size,
                                ", stride ", stride);
   }
-  types.push_back(type.clone(adaptor.getSizes()));
+  types.push_back(type.clone(shape));
   return success();
 }
 
