@@ -1,0 +1,253 @@
+//===- RematPlanTest.cpp - Plans of rematerialization -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Analysis/RematPlan.h"
+
+#include "RematInstances.h"
+#include "gtest/gtest.h"
+
+using namespace mpt;
+using namespace mpt::test;
+
+namespace {
+
+RematOptions quick(RematStrategy strategy = RematStrategy::Auto) {
+  RematOptions options;
+  options.strategy = strategy;
+  options.effort = 30'000;
+  return options;
+}
+
+RematBudget bytes(int64_t count) { return {RematBudget::Bytes, count}; }
+RematBudget ratio(double r) { return {RematBudget::Ratio, 0, r}; }
+
+/// The plan does what it says, by the tests' own simulator.
+void expectHonest(const RematGraph &graph, const RematPlan &plan) {
+  int64_t cost = 0;
+  EXPECT_EQ(simulate(graph, plan.order, cost), plan.peak);
+  EXPECT_EQ(cost, plan.cost);
+}
+
+/// A chain: forward nodes of `bytes` each, and a backward node for each.
+RematGraph makeChain(uint32_t length, int64_t bytes) {
+  RematGraph graph;
+  std::vector<uint32_t> forward;
+  for (uint32_t i = 0; i < length; ++i) {
+    RematNode node;
+    node.cost = 1;
+    node.isFree = i % 2;
+    if (i > 0)
+      node.inputs = {forward.back()};
+    forward.push_back(graph.addValue(graph.addNode(node), bytes));
+  }
+  graph.backward = length;
+  uint32_t gradient = ~0u;
+  for (uint32_t i = length; i-- > 0;) {
+    RematNode node;
+    node.cost = 2;
+    node.inputs = {forward[i]};
+    if (gradient != ~0u)
+      node.inputs.push_back(gradient);
+    gradient = graph.addValue(graph.addNode(node), bytes, i == 0);
+  }
+  return graph;
+}
+
+TEST(RematPlan, EveryPlanIsWhatItSays) {
+  for (uint32_t seed = 0; seed < 120; ++seed) {
+    RematGraph graph = makeRandomGraph(4 + seed % 30, seed);
+    for (RematStrategy strategy : {RematStrategy::None, RematStrategy::Segments,
+                                   RematStrategy::MinCut, RematStrategy::Auto}) {
+      std::vector<RematPlan> plans = planRematFrontier(graph, quick(strategy));
+      ASSERT_FALSE(plans.empty());
+      for (size_t i = 0; i < plans.size(); ++i) {
+        expectHonest(graph, plans[i]);
+        if (i > 0) {
+          EXPECT_GT(plans[i].peak, plans[i - 1].peak);
+          EXPECT_LT(plans[i].cost, plans[i - 1].cost);
+        }
+      }
+    }
+  }
+}
+
+TEST(RematPlan, AgainstTryingEverything) {
+  unsigned met = 0, infeasible = 0, proved = 0, equal = 0, total = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    RematGraph graph = makeRandomGraph(6, 1000 + seed);
+    if (graph.values.size() > 9)
+      continue;
+    RematProfile plain = measureRemat(graph, getPlainOrder(graph));
+    for (int64_t budget = plain.peak; budget > plain.peak / 2; budget -= 2) {
+      int64_t least = searchEverything(graph, budget);
+      RematBound bound = boundRemat(graph, budget);
+      if (bound.infeasible) {
+        EXPECT_EQ(least, -1) << seed << " " << budget;
+        ++infeasible;
+      } else if (least >= 0) {
+        EXPECT_LE(bound.cost, least) << seed << " " << budget;
+      }
+      RematResult best = planRemat(graph, bytes(budget), quick(RematStrategy::Optimal));
+      EXPECT_EQ(best.status == RematResult::Met, least >= 0) << seed << " " << budget;
+      if (best.isOptimal)
+        ++proved;
+      if (least < 0)
+        continue;
+      EXPECT_EQ(best.plan.cost, least) << seed << " " << budget;
+      RematResult found = planRemat(graph, bytes(budget), quick());
+      if (found.status == RematResult::Met) {
+        ++met;
+        EXPECT_GE(found.plan.cost, least);
+        EXPECT_LE(found.costBound, least);
+        equal += found.plan.cost == least;
+        expectHonest(graph, found.plan);
+      }
+      ++total;
+    }
+  }
+  EXPECT_GT(total, 100u);
+  EXPECT_GT(infeasible, 20u);
+  EXPECT_GT(proved, 100u);
+  // The planner is a heuristic; on graphs this small it hardly ever misses.
+  EXPECT_GE(equal * 100, total * 95);
+  EXPECT_GE(met * 100, total * 95);
+}
+
+TEST(RematPlan, MoreBytesNeverCostMore) {
+  for (uint32_t seed = 0; seed < 8; ++seed) {
+    RematGraph graph = makeRandomGraph(25, 500 + seed);
+    RematProfile plain = measureRemat(graph, getPlainOrder(graph));
+    int64_t last = -1;
+    for (int64_t budget = plain.peak / 4; budget <= plain.peak; ++budget) {
+      RematResult result = planRemat(graph, bytes(budget), quick());
+      if (result.status != RematResult::Met) {
+        EXPECT_EQ(last, -1);
+        continue;
+      }
+      EXPECT_LE(result.plan.peak, budget);
+      if (last >= 0)
+        EXPECT_LE(result.plan.cost, last);
+      last = result.plan.cost;
+    }
+    EXPECT_EQ(last, plain.cost);
+  }
+}
+
+TEST(RematPlan, LongFreeChainsAreMonotone) {
+  // What made a partitioner's peak rise as its budget fell: long chains recomputed
+  // as one region.
+  RematGraph graph = makeChain(100, 64);
+  RematProfile plain = measureRemat(graph, getPlainOrder(graph));
+  int64_t last = std::numeric_limits<int64_t>::max();
+  for (double r : {0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0}) {
+    RematResult result = planRemat(graph, ratio(r), quick());
+    if (result.status == RematResult::Met) {
+      EXPECT_LE(result.plan.peak, r * plain.peak);
+      EXPECT_LE(result.plan.cost, last);
+      last = result.plan.cost;
+    }
+  }
+  EXPECT_EQ(last, plain.cost);
+}
+
+TEST(RematPlan, Chains) {
+  // Chen: a root of the chain is kept, for about one more forward pass.
+  RematGraph graph = makeChain(100, 64);
+  std::vector<RematPlan> plans =
+      planRematFrontier(graph, quick(RematStrategy::Segments));
+  EXPECT_LE(plans.front().peak, 25 * 64);
+  EXPECT_LE(plans.front().cost, plans.back().cost + 100);
+  // Every second node is free, and costs nothing to leave out.
+  RematResult free = planRemat(graph, {RematBudget::Min}, quick(RematStrategy::MinCut));
+  EXPECT_EQ(free.status, RematResult::Met);
+  EXPECT_LE(free.plan.peak, 54 * 64);
+  EXPECT_LE(free.plan.cost, 350);
+}
+
+TEST(RematPlan, SaysWhyNot) {
+  RematGraph graph = makeChain(5, 64);
+  RematResult result = planRemat(graph, bytes(3 * 64 - 1), quick());
+  EXPECT_EQ(result.status, RematResult::Infeasible);
+  EXPECT_EQ(result.witness.bytes, 3 * 64);
+  EXPECT_EQ(graph.getWorkingSet(result.witness.node), 3 * 64);
+  EXPECT_EQ(result.leastBudget.bytes, 3 * 64);
+  graph.fixedBytes = 10;
+  EXPECT_EQ(planRemat(graph, bytes(200), quick()).leastBudget.bytes, 3 * 64 + 10);
+}
+
+TEST(RematPlan, MustAndNeverAreHonoured) {
+  RematGraph graph = makeChain(12, 64);
+  graph.nodes[3].save = RematSave::Must;
+  graph.nodes[5].mayRepeat = false;
+  for (const RematPlan &plan : planRematFrontier(graph, quick())) {
+    EXPECT_EQ(std::count(plan.order.begin(), plan.order.end(), 3), 1);
+    EXPECT_EQ(std::count(plan.order.begin(), plan.order.end(), 5), 1);
+  }
+  graph.nodes[4].save = RematSave::Never;
+  for (RematStrategy strategy :
+       {RematStrategy::Segments, RematStrategy::MinCut, RematStrategy::Auto})
+    for (const RematPlan &plan : planRematFrontier(graph, quick(strategy)))
+      EXPECT_EQ(std::count(plan.order.begin(), plan.order.end(), 4), 2);
+}
+
+TEST(RematPlan, InvalidOrders) {
+  RematGraph graph = makeChain(3, 1);
+  EXPECT_TRUE(measureRemat(graph, {0, 1, 2, 3, 4, 5}).isValid);
+  EXPECT_TRUE(measureRemat(graph, {0, 1, 2, 1, 3, 4, 5}).isValid);
+  EXPECT_FALSE(measureRemat(graph, {0, 1, 2, 3, 4}).isValid);
+  EXPECT_FALSE(measureRemat(graph, {0, 2, 1, 3, 4, 5}).isValid);
+  EXPECT_FALSE(measureRemat(graph, {1, 0, 2, 3, 4, 5}).isValid);
+  graph.nodes[1].mayRepeat = false;
+  EXPECT_FALSE(measureRemat(graph, {0, 1, 2, 1, 3, 4, 5}).isValid);
+}
+
+TEST(RematPlan, SameTwice) {
+  RematGraph graph = makeRandomGraph(40, 7);
+  std::vector<RematPlan> a = planRematFrontier(graph, quick()),
+                         b = planRematFrontier(graph, quick());
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i)
+    EXPECT_EQ(a[i].order, b[i].order);
+}
+
+TEST(RematPlan, PublicInstances) {
+  // Published by Checkmate for 16 GB; no order of these nodes can do more.
+  auto getMost = [](const LayerNet &net) {
+    int64_t batch = 1;
+    while (getLeastBudget(net.build(batch + 1)).bytes <= 16'000'000'000)
+      ++batch;
+    return batch;
+  };
+  EXPECT_EQ(getMost(makeVGG(true)), 289);
+  EXPECT_EQ(getMost(makeUNet()), 61);
+  EXPECT_EQ(getMost(makeMobileNet()), 1231);
+  RematResult result = planRemat(makeVGG(true).build(289), bytes(16'000'000'000), quick());
+  EXPECT_EQ(result.status, RematResult::Met);
+  EXPECT_LT(result.getOverhead(), 1.002);
+  RematGraph vgg = makeVGG(false).build(1);
+  vgg.fixedBytes = 0;
+  // The optimum that an integer program proves.
+  EXPECT_NEAR(planRemat(vgg, ratio(0.85), quick()).getOverhead(), 1.00187, 1e-5);
+}
+
+TEST(RematPlan, Budgets) {
+  auto get = [](const char *text) {
+    std::optional<RematBudget> budget = parseRematBudget(text);
+    return budget ? resolveRematBudget(*budget, 1000) : std::optional<int64_t>(-1);
+  };
+  EXPECT_EQ(get("1000"), 1000);
+  EXPECT_EQ(get("4GiB"), int64_t(4) << 30);
+  EXPECT_EQ(get("1.5 kB"), 1500);
+  EXPECT_EQ(get("0.5x"), 500);
+  EXPECT_EQ(get("70%"), 700);
+  EXPECT_EQ(get("min"), std::nullopt);
+  for (const char *bad : {"", "x", "-1", "0", "1TB", "0.5y", "1e99", "mint", "nan"})
+    EXPECT_EQ(get(bad), -1) << bad;
+}
+
+} // namespace
