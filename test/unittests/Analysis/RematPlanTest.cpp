@@ -19,7 +19,7 @@ namespace {
 RematOptions quick(RematStrategy strategy = RematStrategy::Auto) {
   RematOptions options;
   options.strategy = strategy;
-  options.effort = 30'000;
+  options.effort = 6'000;
   return options;
 }
 
@@ -59,7 +59,7 @@ RematGraph makeChain(uint32_t length, int64_t bytes) {
 }
 
 TEST(RematPlan, EveryPlanIsWhatItSays) {
-  for (uint32_t seed = 0; seed < 120; ++seed) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
     RematGraph graph = makeRandomGraph(4 + seed % 30, seed);
     for (RematStrategy strategy : {RematStrategy::None, RematStrategy::Segments,
                                    RematStrategy::MinCut, RematStrategy::Auto}) {
@@ -78,7 +78,7 @@ TEST(RematPlan, EveryPlanIsWhatItSays) {
 
 TEST(RematPlan, AgainstTryingEverything) {
   unsigned met = 0, infeasible = 0, proved = 0, equal = 0, total = 0;
-  for (uint32_t seed = 0; seed < 60; ++seed) {
+  for (uint32_t seed = 0; seed < 30; ++seed) {
     RematGraph graph = makeRandomGraph(6, 1000 + seed);
     if (graph.values.size() > 9)
       continue;
@@ -110,16 +110,16 @@ TEST(RematPlan, AgainstTryingEverything) {
       ++total;
     }
   }
-  EXPECT_GT(total, 100u);
+  EXPECT_GT(total, 60u);
   EXPECT_GT(infeasible, 20u);
-  EXPECT_GT(proved, 100u);
+  EXPECT_GT(proved, 60u);
   // The planner is a heuristic; on graphs this small it hardly ever misses.
   EXPECT_GE(equal * 100, total * 95);
   EXPECT_GE(met * 100, total * 95);
 }
 
 TEST(RematPlan, MoreBytesNeverCostMore) {
-  for (uint32_t seed = 0; seed < 8; ++seed) {
+  for (uint32_t seed = 0; seed < 4; ++seed) {
     RematGraph graph = makeRandomGraph(25, 500 + seed);
     RematProfile plain = measureRemat(graph, getPlainOrder(graph));
     int64_t last = -1;
