@@ -1,7 +1,7 @@
 """Final losses and accuracies of f32 and mixed precision over seeds.
 
-    seed_spread.py BUILD_DIR NETWORK... [--seeds 5] [--modes f32,bf16,f16-static,f16]
-                   [--steps N] [--threads 1] [--svg FOLDER]
+    seed_spread.py BUILD_DIR NETWORK... [--seeds 5] [--mixed-seeds 5]
+                   [--modes f32,bf16,f16-static,f16] [--steps N] [--threads 1] [--svg FOLDER]
 
 NETWORK is a folder of docs/examples, or `all`. Trains it once per seed and mode
 with the options of docs/examples/README.md; the metrics of a run are kept in
@@ -146,6 +146,7 @@ def main():
     parser.add_argument("networks", nargs="+", choices=[*RUNS, "all"], metavar="NETWORK",
                         help=", ".join([*RUNS, "all"]))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--mixed-seeds", type=int, help="seeds of the modes but f32 (default: all)")
     parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--steps", type=int)
     parser.add_argument("--threads", type=int, default=1)
@@ -162,6 +163,8 @@ def main():
         runs = {mode: [] for mode in modes}
         for seed in range(options.seeds):
             for mode in modes:
+                if mode != "f32" and options.mixed_seeds is not None and seed >= options.mixed_seeds:
+                    continue
                 runs[mode].append(read(train(build, network, mode, seed, options)))
         inside &= report(network, runs)
         if options.svg:
