@@ -224,7 +224,9 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
         return extent == KernelExtent::Row && shapeOf(operand) == shape;
       }))
     return KernelExtent::Row;
-  if (allInside([&](Value operand, KernelExtent extent) {
+  // What reads nothing of the kernel's has no place behind its columns.
+  if (llvm::any_of(op->getOperands(), isInside) &&
+      allInside([&](Value operand, KernelExtent extent) {
         return extent == KernelExtent::AfterColumns && shapeOf(operand) == shape;
       }))
     return KernelExtent::AfterColumns;

@@ -288,3 +288,16 @@ func.func @empty(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
   %y = mpt.relu %x : (tensor<0x8xf32>) -> tensor<0x8xf32>
   return %y : tensor<0x8xf32>
 }
+
+// What is broadcast from a scalar does not join the kernel of another that reads it.
+// CHECK-LABEL: func.func @scalar_and_tensor
+// CHECK: domain = array<i64: 1>
+// CHECK-NOT: -> (tensor<f32>, tensor<32x64xf32>)
+// CHECK: domain = array<i64: {{32, 64|1, 2048|2048}}>
+// CHECK: return
+func.func @scalar_and_tensor(%k: tensor<f32>, %a: tensor<32x64xf32>) -> (tensor<f32>, tensor<32x64xf32>) {
+  %c = mpt.constant dense<3.7> : tensor<f32>
+  %n = mpt.mul %k, %c : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %s = mpt.mul %a, %k : (tensor<32x64xf32>, tensor<f32>) -> tensor<32x64xf32>
+  return %n, %s : tensor<f32>, tensor<32x64xf32>
+}

@@ -107,6 +107,17 @@ func.func @map_negative(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{expected results of at most as many elements as the domain has points (1), found 'tensor<8xf32>'}}
+  %y = "mpt.kernel"(%x) <{kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 1>, chunk_rows = 1 : i64, operand_maps = [affine_map<(d0) -> (0)>], result_maps = [affine_map<(d0) -> (0)>]}> ({
+  ^bb0(%a: f32):
+    mpt.yield %a : f32
+  }) : (tensor<8xf32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
 // 2^62 * 4 is 0 in 64 bits.
 func.func @map_overflow(%x: tensor<4xf32>) {
   // expected-error @+1 {{'mpt.kernel' op expected indices below 2^63, found affine_map<(d0) -> (d0 * 4611686018427387904)> over the domain 5}}

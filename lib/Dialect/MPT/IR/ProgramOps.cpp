@@ -105,6 +105,14 @@ static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind
   if (failed(verifySide(operandMaps, operands, "operand")) ||
       failed(verifySide(resultMaps, results, "result")))
     return failure();
+  // Maps are injective where it matters or repeat an element; they never write more
+  // elements than there are points.
+  const int64_t points = *countElements(domain);
+  for (Type type : results)
+    if (cast<RankedTensorType>(type).getNumElements() > points)
+      return op->emitOpError("expected results of at most as many elements as the domain "
+                             "has points (")
+             << points << "), found " << type;
   Block &body = region.front();
   if (body.getNumArguments() != operands.size())
     return op->emitOpError("expected a body argument for each of ")
