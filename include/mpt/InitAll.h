@@ -46,6 +46,7 @@ inline void registerAllPasses() {
   registerInstrumentPass();
   registerLossScalePass();
   registerMasterWeightsPass();
+  registerFp8Pass();
   registerPadTensorCoresPass();
   registerPrintPrecisionPlanPass();
   registerSpecializePass();

@@ -139,12 +139,23 @@ def Unaligned : Remark<"Unaligned", 23, "unaligned", "missed",
   "A product that is not padded: `Reason` has what would suit, and why not.",
   "mpt.pad-tensor-cores">;
 
+//===----------------------------------------------------------------------===//
+// 8-bit floats
+//===----------------------------------------------------------------------===//
+
+def Fp8Product : Remark<"Fp8Product", 40, "product", "passed",
+  "the product reads 8-bit floats", "",
+  "`Reason` has the formats of its operands.", "mpt.fp8">;
+def Fp8Kept : Remark<"Fp8Kept", 41, "kept", "missed",
+  "the product keeps its types", "",
+  "`Reason` says why no 8-bit floats suit it.", "mpt.fp8">;
+
 def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
     NotBetween, NoLowNeighbour, Promoted, FewerCasts, ListInF32, LoopInF32,
     CastInserted, UnlistedOp, Padded, Unaligned, CostGate,
-    ProfileRange], 8> {
+    ProfileRange, Fp8Product, Fp8Kept], 8> {
   let cppNamespace = "::mpt";
 }
 

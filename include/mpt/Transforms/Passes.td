@@ -234,6 +234,42 @@ def PadTensorCoresPass : PrecisionPass<"mpt-pad-tensor-cores"> {
   let options = policyOptions;
 }
 
+def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
+  let summary = "Products of a step read 8-bit floats, each tensor with a scale";
+  let description = [{
+    The matrix products of a step (`mpt.matmul`, `mpt.linear`; not those inside
+    attention) read f8E4M3FN and, for gradients, f8E5M2, sum in f32 and return what
+    they returned. Each tensor is multiplied by a scale before it is rounded (what is
+    too large saturates; NaN and infinities stay none numbers), and the product by the
+    inverse scales. A tensor that several products read is quantized once.
+
+    A scale is the format's largest number over the tensor's largest magnitude (amax)
+    over 2^`margin`; where amax is zero or not finite the scale stays. `recipe=current`
+    takes the amax of the tensor itself. `recipe=delayed` takes that of the last
+    `history` steps, the present one included, for the next step: amax and scales are
+    state of the step, role `running_stat`, `fp8.amax_history` [tensors, history] and
+    `fp8.scale` [tensors], at first 0 and 1. The rule is Transformer Engine's.
+
+    Runs after `--mpt-train-step` and before `--mpt-loss-scale`, which keeps the state
+    where a step is skipped.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"", "The step">,
+    Option<"recipe", "recipe", "std::string", "\"delayed\"", "delayed or current">,
+    Option<"format", "format", "std::string", "\"hybrid\"",
+           "hybrid (gradients f8E5M2, all else f8E4M3FN) or e4m3 (all)">,
+    Option<"history", "history", "int64_t", "1024", "Steps that delayed looks back">,
+    Option<"amax", "amax", "std::string", "\"max\"",
+           "max or most_recent: which amax of the history counts">,
+    Option<"margin", "margin", "int64_t", "0", "Powers of two left free">,
+    Option<"alignment", "alignment", "int64_t", "16",
+           "Products whose sizes are no multiples of this keep their types">,
+    ListOption<"keep", "keep", "std::string",
+               "Regular expressions of op names, locations (file:line, name) or "
+               "functions (@name) whose products keep their types">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 def InstrumentPass : Pass<"mpt-instrument", "::mlir::ModuleOp"> {
   let summary = "Record the magnitudes of a step's values as further results";
   let description = [{
