@@ -1,0 +1,273 @@
+//===- GemmPlan.cpp - A product as a call of cuBLASLt -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/Runtime/CallPlan.h"
+
+#include <algorithm>
+
+using namespace mpt::rt;
+
+static bool isF8(DataType type) {
+  return type == DataType::F8E4M3FN || type == DataType::F8E5M2;
+}
+
+static const char *nameOf(DataType type) {
+  static const char *const names[] = {"f64", "f32", "f16", "bf16", "f8E4M3FN",
+                                      "f8E5M2", "i64", "i32", "i16", "i8", "i1"};
+  return names[static_cast<int>(type)];
+}
+
+static const char *nameOf(GemmEpilogue epilogue) {
+  switch (epilogue) {
+  case GemmEpilogue::Default: return "DEFAULT";
+  case GemmEpilogue::Relu: return "RELU";
+  case GemmEpilogue::Bias: return "BIAS";
+  case GemmEpilogue::ReluBias: return "RELU_BIAS";
+  case GemmEpilogue::Gelu: return "GELU";
+  case GemmEpilogue::GeluBias: return "GELU_BIAS";
+  case GemmEpilogue::ReluAux: return "RELU_AUX";
+  case GemmEpilogue::ReluAuxBias: return "RELU_AUX_BIAS";
+  case GemmEpilogue::DRelu: return "DRELU";
+  case GemmEpilogue::DReluBGrad: return "DRELU_BGRAD";
+  case GemmEpilogue::GeluAux: return "GELU_AUX";
+  case GemmEpilogue::GeluAuxBias: return "GELU_AUX_BIAS";
+  case GemmEpilogue::DGelu: return "DGELU";
+  case GemmEpilogue::DGeluBGrad: return "DGELU_BGRAD";
+  case GemmEpilogue::BGradA: return "BGRADA";
+  case GemmEpilogue::BGradB: return "BGRADB";
+  }
+  return "unknown";
+}
+
+static const char *nameOf(GemmCompute compute) {
+  switch (compute) {
+  case GemmCompute::F32: return "32F";
+  case GemmCompute::F64: return "64F";
+  case GemmCompute::F32FastTF32: return "32F_FAST_TF32";
+  case GemmCompute::F32EmulatedBF16x9: return "32F_EMULATED_16BFX9";
+  }
+  return "unknown";
+}
+
+bool mpt::rt::usesBias(GemmEpilogue epilogue) {
+  switch (epilogue) {
+  case GemmEpilogue::Default:
+  case GemmEpilogue::Relu:
+  case GemmEpilogue::Gelu:
+  case GemmEpilogue::ReluAux:
+  case GemmEpilogue::GeluAux:
+  case GemmEpilogue::DRelu:
+  case GemmEpilogue::DGelu:
+    return false;
+  default:
+    return true;
+  }
+}
+
+bool mpt::rt::usesAux(GemmEpilogue epilogue) {
+  // cuBLASLt marks them by this bit, but for the gradients of biases alone.
+  return static_cast<int32_t>(epilogue) & 128;
+}
+
+bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &plan,
+                           std::string &error) {
+  MatmulShape shape;
+  if (!getMatmulShape(call, shape)) {
+    error = "the operands of a product do not fit together";
+    return false;
+  }
+  plan = GemmPlan();
+  plan.batch = shape.batch;
+  plan.m = shape.n;
+  plan.n = shape.m;
+  plan.k = shape.k;
+  if (shape.sharedRhs && shape.batch > 1 && !shape.transposeLhs) {
+    plan.n *= plan.batch;
+    plan.batch = 1;
+  }
+  plan.transposeA = shape.transposeRhs;
+  plan.transposeB = shape.transposeLhs;
+  bool isBatch = plan.batch > 1;
+  auto matrix = [&](DataType type, int64_t rows, int64_t columns, bool isOne) {
+    return GemmMatrix{type, rows, columns, rows,
+                      isBatch && !isOne ? rows * columns : 0};
+  };
+  plan.a = plan.transposeA ? matrix(shape.rhs, plan.k, plan.m, shape.sharedRhs)
+                           : matrix(shape.rhs, plan.m, plan.k, shape.sharedRhs);
+  plan.b = plan.transposeB ? matrix(shape.lhs, plan.n, plan.k, false)
+                           : matrix(shape.lhs, plan.k, plan.n, false);
+  plan.d = matrix(shape.out, plan.m, plan.n, false);
+  if (shape.lhs == DataType::F64)
+    plan.compute = GemmCompute::F64;
+  else if (allowTF32 && shape.lhs == DataType::F32 && shape.rhs == DataType::F32 &&
+           shape.out == DataType::F32)
+    plan.compute = GemmCompute::F32FastTF32;
+  bool hasBias = call.ints[2];
+  if (hasBias)
+    plan.bias = call.refs[2].type;
+  switch (call.ints[3]) {
+  case 0:
+    plan.epilogue = hasBias ? GemmEpilogue::Bias : GemmEpilogue::Default;
+    return true;
+  case 1:
+    plan.epilogue = hasBias ? GemmEpilogue::ReluBias : GemmEpilogue::Relu;
+    return true;
+  case 2:
+    plan.epilogue = hasBias ? GemmEpilogue::GeluBias : GemmEpilogue::Gelu;
+    return true;
+  }
+  error = "a product has an unknown epilogue";
+  return false;
+}
+
+static bool fail(std::string &error, std::string message) {
+  error = std::move(message);
+  return false;
+}
+
+/// The table of types: what A, B and D may be together.
+static bool checkTypes(const GemmPlan &plan, int sm, std::string &error) {
+  DataType a = plan.a.type, b = plan.b.type, d = plan.d.type;
+  std::string found = std::string("a product of ") + nameOf(b) + " and " + nameOf(a) +
+                      " into " + nameOf(d);
+  if (isF8(a) || isF8(b)) {
+    if (!isF8(a) || !isF8(b))
+      return fail(error, found + ": both operands must be 8 bits wide; cast one");
+    if (sm < 89)
+      return fail(error, found + " needs sm_89 or newer");
+    if (a == DataType::F8E5M2 && b == DataType::F8E5M2)
+      return fail(error, found + ": one operand must be f8E4M3FN");
+    if (d != DataType::F32 && d != DataType::F16 && d != DataType::BF16)
+      return fail(error, found + ": the result must be f32, f16 or bf16");
+    if (sm < 100 && (!plan.transposeA || plan.transposeB))
+      return fail(error, found + ": before sm_100 the summed dimension must be the "
+                                 "last one of both operands; transpose a copy");
+    if (plan.m % 16 || plan.n % 16 || plan.k % 16)
+      return fail(error, found + ": all dimensions must be multiples of 16");
+    return true;
+  }
+  if (a != b)
+    return fail(error, found + ": both operands must have one type; cast one");
+  bool fits = a == DataType::F64   ? d == DataType::F64
+              : a == DataType::F32 ? d == DataType::F32
+              : a == DataType::F16 || a == DataType::BF16
+                  ? d == a || d == DataType::F32
+                  : false;
+  if (!fits)
+    return fail(error, found + " does not exist in cuBLASLt; the result may have the "
+                               "operands' type, or be f32 if they are f16 or bf16");
+  return true;
+}
+
+static bool checkEpilogue(const GemmPlan &plan, std::string &error) {
+  std::string name = std::string("the epilogue ") + nameOf(plan.epilogue);
+  if (std::string(nameOf(plan.epilogue)) == "unknown")
+    return fail(error, "epilogue " + std::to_string(static_cast<int>(plan.epilogue)) +
+                           " does not exist in cuBLASLt");
+  if (plan.epilogue == GemmEpilogue::Default)
+    return true;
+  DataType d = plan.d.type;
+  if (d == DataType::F64)
+    return fail(error, name + " does not exist for f64");
+  bool isF8Into32 = isF8(plan.a.type) && d == DataType::F32;
+  DataType bias = isF8Into32 ? DataType::BF16 : d;
+  if (usesBias(plan.epilogue) && plan.bias != bias)
+    return fail(error, name + " needs a bias of " + nameOf(bias) + " beside a result of " +
+                           nameOf(d) + ", found " + nameOf(plan.bias) +
+                           "; cast it, or add it in a kernel");
+  if (!usesAux(plan.epilogue))
+    return true;
+  bool isBits = plan.epilogue == GemmEpilogue::ReluAux ||
+                plan.epilogue == GemmEpilogue::ReluAuxBias ||
+                plan.epilogue == GemmEpilogue::DRelu ||
+                plan.epilogue == GemmEpilogue::DReluBGrad;
+  int64_t multiple = isBits ? 128 : 8;
+  if (plan.auxLd < plan.m || plan.auxLd % multiple != 0)
+    return fail(error, name + " needs a second matrix whose leading dimension is a "
+                              "multiple of " +
+                           std::to_string(multiple) + " and at least " +
+                           std::to_string(plan.m) + ", found " +
+                           std::to_string(plan.auxLd));
+  return true;
+}
+
+bool mpt::rt::checkGemmPlan(const GemmPlan &plan, int sm, std::string &error) {
+  constexpr int64_t most = 0x7fffffff;
+  for (int64_t size : {plan.m, plan.n, plan.k, plan.batch})
+    if (size < 1 || size > most)
+      return fail(error, "a dimension of a product is " + std::to_string(size) +
+                             "; cuBLASLt takes 1 to 2147483647");
+  auto checkMatrix = [&](const GemmMatrix &matrix, const char *name, int64_t rows,
+                         int64_t columns) {
+    if (matrix.rows == rows && matrix.columns == columns && matrix.ld >= rows &&
+        matrix.stride >= 0)
+      return true;
+    return fail(error, std::string("matrix ") + name + " of a product is " +
+                           std::to_string(matrix.rows) + " x " +
+                           std::to_string(matrix.columns) + " with a leading dimension of " +
+                           std::to_string(matrix.ld) + ", expected " +
+                           std::to_string(rows) + " x " + std::to_string(columns));
+  };
+  if (!checkMatrix(plan.a, "A", plan.transposeA ? plan.k : plan.m,
+                   plan.transposeA ? plan.m : plan.k) ||
+      !checkMatrix(plan.b, "B", plan.transposeB ? plan.n : plan.k,
+                   plan.transposeB ? plan.k : plan.n) ||
+      !checkMatrix(plan.d, "D", plan.m, plan.n))
+    return false;
+  if (plan.batch > 1 && plan.d.stride < plan.d.ld * plan.n)
+    return fail(error, "the results of a batch overlap");
+  if (!checkTypes(plan, sm, error))
+    return false;
+  bool allF32 = plan.a.type == DataType::F32 && plan.d.type == DataType::F32;
+  bool computes = false;
+  switch (plan.compute) {
+  case GemmCompute::F32:
+    computes = plan.a.type != DataType::F64;
+    break;
+  case GemmCompute::F64:
+    computes = plan.a.type == DataType::F64;
+    break;
+  case GemmCompute::F32FastTF32:
+    computes = allF32 && sm >= 80;
+    break;
+  case GemmCompute::F32EmulatedBF16x9:
+    if (allF32 && sm < 100)
+      return fail(error, "summing as nine products of bf16 needs sm_100 or newer");
+    computes = allF32;
+    break;
+  }
+  if (!computes)
+    return fail(error, std::string("products of ") + nameOf(plan.a.type) +
+                           " are not computed as " + nameOf(plan.compute));
+  return checkEpilogue(plan, error);
+}
+
+std::string mpt::rt::describeGemmPlan(const GemmPlan &plan) {
+  auto matrix = [](const GemmMatrix &matrix, bool transposed) {
+    std::string text = std::string(nameOf(matrix.type)) + "[" +
+                       std::to_string(matrix.rows) + "x" +
+                       std::to_string(matrix.columns) + " ld " +
+                       std::to_string(matrix.ld);
+    if (matrix.stride)
+      text += " stride " + std::to_string(matrix.stride);
+    return text + "]" + (transposed ? "T" : "N");
+  };
+  std::string text = "m=" + std::to_string(plan.m) + " n=" + std::to_string(plan.n) +
+                     " k=" + std::to_string(plan.k);
+  if (plan.batch > 1)
+    text += " batch=" + std::to_string(plan.batch);
+  text += " A=" + matrix(plan.a, plan.transposeA) + " B=" + matrix(plan.b, plan.transposeB) +
+          " D=" + matrix(plan.d, false) + " compute=" + nameOf(plan.compute) +
+          " epilogue=" + nameOf(plan.epilogue);
+  if (usesBias(plan.epilogue))
+    text += std::string(" bias=") + nameOf(plan.bias);
+  if (plan.beta != 0)
+    text += " beta=" + std::to_string(plan.beta);
+  return text;
+}

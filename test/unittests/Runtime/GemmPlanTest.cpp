@@ -1,0 +1,271 @@
+//===- GemmPlanTest.cpp - What cuBLASLt is asked for -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Runtime/GemmPlan.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <optional>
+#include <random>
+
+using namespace mpt::rt;
+
+namespace {
+
+BufferRef buffer(DataType type, std::vector<int64_t> dims) {
+  BufferRef ref;
+  ref.type = type;
+  ref.dims = std::move(dims);
+  return ref;
+}
+
+struct Product {
+  BufferRef lhs, rhs, out;
+  bool transposeLhs = false, transposeRhs = false;
+  std::optional<DataType> bias;
+  int64_t epilogue = 0;
+
+  Instruction instruction() const {
+    Instruction call;
+    call.isCall = true;
+    call.target = static_cast<uint32_t>(CallId::Matmul);
+    call.numInputs = bias ? 3 : 2;
+    call.numOutputs = 1;
+    call.refs = {lhs, rhs};
+    if (bias)
+      call.refs.push_back(buffer(*bias, {out.dims.back()}));
+    call.refs.push_back(out);
+    call.ints = {transposeLhs, transposeRhs, bias.has_value(), epilogue};
+    return call;
+  }
+  GemmPlan plan(bool allowTF32 = false) const {
+    GemmPlan plan;
+    std::string error;
+    EXPECT_TRUE(makeGemmPlan(instruction(), allowTF32, plan, error)) << error;
+    return plan;
+  }
+};
+
+const DataType f32 = DataType::F32, f16 = DataType::F16, bf16 = DataType::BF16;
+
+/// Element (row, column) of op(matrix), as cuBLASLt addresses it.
+double element(const std::vector<double> &data, const GemmMatrix &matrix, bool transposed,
+               int64_t row, int64_t column, int64_t batch) {
+  if (transposed)
+    std::swap(row, column);
+  return data[batch * matrix.stride + column * matrix.ld + row];
+}
+
+/// Runs the plan by cuBLASLt's column-major definition and compares with the
+/// row-major product: the swap, transposes, leading dimensions and strides.
+void checkAgainstRowMajor(const Product &product) {
+  GemmPlan plan = product.plan();
+  std::string error;
+  EXPECT_TRUE(checkGemmPlan(plan, 90, error)) << error;
+  std::mt19937 random(3);
+  auto fill = [&](int64_t count) {
+    std::vector<double> data(count);
+    for (double &value : data)
+      value = static_cast<int>(random() % 17) - 8;
+    return data;
+  };
+  std::vector<double> x = fill(product.lhs.count()), w = fill(product.rhs.count());
+  std::vector<double> y(product.out.count(), NAN), expected(product.out.count());
+  for (int64_t b = 0; b < plan.batch; ++b)
+    for (int64_t i = 0; i < plan.m; ++i)
+      for (int64_t j = 0; j < plan.n; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < plan.k; ++k)
+          sum += element(w, plan.a, plan.transposeA, i, k, b) *
+                 element(x, plan.b, plan.transposeB, k, j, b);
+        y[b * plan.d.stride + j * plan.d.ld + i] = sum;
+      }
+  size_t rank = product.lhs.dims.size();
+  int64_t m = product.out.dims[rank - 2], n = product.out.dims[rank - 1];
+  int64_t k = product.lhs.dims[rank - (product.transposeLhs ? 2 : 1)];
+  int64_t batch = product.out.count() / (m * n);
+  bool shared = product.rhs.dims.size() == 2;
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += x[b * m * k + (product.transposeLhs ? l * m + i : i * k + l)] *
+                 w[(shared ? 0 : b * k * n) + (product.transposeRhs ? j * k + l : l * n + j)];
+        expected[(b * m + i) * n + j] = sum;
+      }
+  EXPECT_EQ(y, expected);
+}
+
+TEST(GemmPlan, RowMajorProducts) {
+  for (bool left : {false, true})
+    for (bool right : {false, true}) {
+      SCOPED_TRACE(std::to_string(left) + std::to_string(right));
+      Product one{buffer(f32, left ? std::vector<int64_t>{7, 5} : std::vector<int64_t>{5, 7}),
+                  buffer(f32, right ? std::vector<int64_t>{3, 7} : std::vector<int64_t>{7, 3}),
+                  buffer(f32, {5, 3}), left, right};
+      checkAgainstRowMajor(one);
+      Product batch = one;
+      for (BufferRef *ref : {&batch.lhs, &batch.rhs, &batch.out})
+        ref->dims.insert(ref->dims.begin(), {2, 4});
+      checkAgainstRowMajor(batch);
+      // One right side for the batch.
+      Product shared = batch;
+      shared.rhs = one.rhs;
+      checkAgainstRowMajor(shared);
+    }
+}
+
+TEST(GemmPlan, Description) {
+  Product forward{buffer(bf16, {20000, 150}), buffer(bf16, {150, 64}),
+                  buffer(bf16, {20000, 64})};
+  forward.bias = bf16;
+  forward.epilogue = 1;
+  EXPECT_EQ(describeGemmPlan(forward.plan()),
+            "m=64 n=20000 k=150 A=bf16[64x150 ld 64]N B=bf16[150x20000 ld 150]N "
+            "D=bf16[64x20000 ld 64]N compute=32F epilogue=RELU_BIAS bias=bf16");
+  // A weight gradient: f16 summed into f32.
+  Product gradient{buffer(f16, {20000, 150}), buffer(f16, {20000, 64}),
+                   buffer(f32, {150, 64}), true};
+  EXPECT_EQ(describeGemmPlan(gradient.plan()),
+            "m=64 n=150 k=20000 A=f16[64x20000 ld 64]N B=f16[150x20000 ld 150]T "
+            "D=f32[64x150 ld 64]N compute=32F epilogue=DEFAULT");
+  // The rows of a batch with one right side are one product's.
+  Product batch{buffer(f32, {8, 16, 32}), buffer(f32, {32, 48}), buffer(f32, {8, 16, 48})};
+  EXPECT_EQ(describeGemmPlan(batch.plan(true)),
+            "m=48 n=128 k=32 A=f32[48x32 ld 48]N B=f32[32x128 ld 32]N "
+            "D=f32[48x128 ld 48]N compute=32F_FAST_TF32 epilogue=DEFAULT");
+}
+
+std::string refusal(const GemmPlan &plan, int sm = 90) {
+  std::string error;
+  return checkGemmPlan(plan, sm, error) ? "" : error;
+}
+
+Product square(DataType lhs, DataType rhs, DataType out) {
+  return {buffer(lhs, {32, 32}), buffer(rhs, {32, 32}), buffer(out, {32, 32})};
+}
+
+/// cuBLASLt's table of types.
+TEST(GemmPlan, Types) {
+  const DataType f64 = DataType::F64, e4 = DataType::F8E4M3FN, e5 = DataType::F8E5M2;
+  for (auto [lhs, rhs, out] :
+       {std::tuple(f32, f32, f32), std::tuple(f16, f16, f16), std::tuple(f16, f16, f32),
+        std::tuple(bf16, bf16, bf16), std::tuple(bf16, bf16, f32),
+        std::tuple(f64, f64, f64)})
+    EXPECT_EQ(refusal(square(lhs, rhs, out).plan()), "");
+  EXPECT_EQ(refusal(square(f16, bf16, f32).plan()),
+            "a product of f16 and bf16 into f32: both operands must have one type; cast one");
+  EXPECT_EQ(refusal(square(f32, f32, bf16).plan()),
+            "a product of f32 and f32 into bf16 does not exist in cuBLASLt; the result may "
+            "have the operands' type, or be f32 if they are f16 or bf16");
+  EXPECT_NE(refusal(square(f16, f16, bf16).plan()), "");
+  EXPECT_NE(refusal(square(f64, f64, f32).plan()), "");
+  EXPECT_NE(refusal(square(DataType::I8, DataType::I8, DataType::I32).plan()), "");
+  // 8-bit floats: from Ada on, rows against rows before Blackwell.
+  Product f8 = square(e4, e5, bf16);
+  f8.transposeRhs = true;
+  EXPECT_EQ(refusal(f8.plan()), "");
+  EXPECT_EQ(refusal(f8.plan(), 80),
+            "a product of f8E4M3FN and f8E5M2 into bf16 needs sm_89 or newer");
+  EXPECT_NE(refusal(square(e4, e4, bf16).plan()), "");
+  EXPECT_EQ(refusal(square(e4, e4, bf16).plan(), 100), "");
+  f8.lhs.type = e5;
+  EXPECT_EQ(refusal(f8.plan()),
+            "a product of f8E5M2 and f8E5M2 into bf16: one operand must be f8E4M3FN");
+  f8 = square(e4, f16, bf16);
+  EXPECT_NE(refusal(f8.plan()), "");
+  Product odd{buffer(e4, {32, 24}), buffer(e4, {32, 24}), buffer(f32, {32, 32}), false, true};
+  EXPECT_EQ(refusal(odd.plan()), "a product of f8E4M3FN and f8E4M3FN into f32: all "
+                                 "dimensions must be multiples of 16");
+}
+
+TEST(GemmPlan, ComputeTypes) {
+  GemmPlan plan = square(f32, f32, f32).plan();
+  for (GemmCompute compute : {GemmCompute::F32, GemmCompute::F32FastTF32}) {
+    plan.compute = compute;
+    EXPECT_EQ(refusal(plan), "");
+  }
+  plan.compute = GemmCompute::F32EmulatedBF16x9;
+  EXPECT_EQ(refusal(plan, 100), "");
+  EXPECT_EQ(refusal(plan),
+            "summing as nine products of bf16 needs sm_100 or newer");
+  plan.compute = GemmCompute::F64;
+  EXPECT_EQ(refusal(plan), "products of f32 are not computed as 64F");
+  plan = square(bf16, bf16, f32).plan(/*allowTF32=*/true);
+  EXPECT_EQ(plan.compute, GemmCompute::F32);
+  plan.compute = GemmCompute::F32FastTF32;
+  EXPECT_EQ(refusal(plan), "products of bf16 are not computed as 32F_FAST_TF32");
+}
+
+TEST(GemmPlan, Epilogues) {
+  Product product = square(f16, f16, f16);
+  product.bias = f32;
+  product.epilogue = 2;
+  EXPECT_EQ(refusal(product.plan()),
+            "the epilogue GELU_BIAS needs a bias of f16 beside a result of f16, found "
+            "f32; cast it, or add it in a kernel");
+  product.bias = f16;
+  EXPECT_EQ(refusal(product.plan()), "");
+  product.out.type = f32;
+  EXPECT_NE(refusal(product.plan()), "");
+  product.bias = f32;
+  EXPECT_EQ(refusal(product.plan()), "");
+
+  GemmPlan plan = square(bf16, bf16, bf16).plan();
+  plan.bias = bf16;
+  for (GemmEpilogue epilogue : {GemmEpilogue::GeluAuxBias, GemmEpilogue::DGeluBGrad}) {
+    plan.epilogue = epilogue;
+    plan.auxLd = 32;
+    EXPECT_EQ(refusal(plan), "");
+    plan.auxLd = 24;
+    EXPECT_NE(refusal(plan), "");
+  }
+  // One bit an element.
+  for (GemmEpilogue epilogue : {GemmEpilogue::ReluAuxBias, GemmEpilogue::DReluBGrad}) {
+    plan.epilogue = epilogue;
+    plan.auxLd = 128;
+    EXPECT_EQ(refusal(plan), "");
+    plan.auxLd = 32;
+    EXPECT_NE(refusal(plan), "");
+  }
+  plan.epilogue = static_cast<GemmEpilogue>(3);
+  EXPECT_EQ(refusal(plan), "epilogue 3 does not exist in cuBLASLt");
+  plan = square(DataType::F64, DataType::F64, DataType::F64).plan();
+  plan.epilogue = GemmEpilogue::Relu;
+  EXPECT_EQ(refusal(plan), "the epilogue RELU does not exist for f64");
+}
+
+TEST(GemmPlan, Damage) {
+  GemmPlan good = square(f32, f32, f32).plan();
+  GemmPlan plan = good;
+  plan.a.ld = 31;
+  EXPECT_EQ(refusal(plan), "matrix A of a product is 32 x 32 with a leading dimension of "
+                           "31, expected 32 x 32");
+  plan = good;
+  plan.transposeB = true;
+  plan.b.rows = 16;
+  EXPECT_NE(refusal(plan), "");
+  plan = good;
+  plan.k = 0;
+  EXPECT_EQ(refusal(plan),
+            "a dimension of a product is 0; cuBLASLt takes 1 to 2147483647");
+  plan = good;
+  plan.batch = 2;
+  EXPECT_EQ(refusal(plan), "the results of a batch overlap");
+  Product wrong = square(f32, f32, f32);
+  wrong.rhs.dims = {31, 32};
+  std::string error;
+  EXPECT_FALSE(makeGemmPlan(wrong.instruction(), false, plan, error));
+  EXPECT_EQ(error, "the operands of a product do not fit together");
+  wrong = square(f32, f32, f32);
+  wrong.epilogue = 7;
+  EXPECT_FALSE(makeGemmPlan(wrong.instruction(), false, plan, error));
+}
+
+} // namespace
