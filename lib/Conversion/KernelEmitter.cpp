@@ -395,34 +395,42 @@ void KernelEmitter::emitCombine(OpBuilder &b) {
   for (const ColumnPartials &part : info.getColumnPartials())
     if (part.columns == 1 && isRowUniform(ColumnReduceOp(part.op).getResult()))
       sumTasks(part, scalarFrame);
-  for (Operation &op : body.without_terminator())
-    for (Value operand : op.getOperands())
-      if (isa<BlockArgument>(operand) && isRowUniform(operand) &&
-          info.isAfterColumns(op.getResult(0)) && !isa<ColumnReduceOp>(op))
-        (void)evaluate(operand, scalarFrame);
+  // A result may take the place of what this stage reads: all scalars are read and
+  // computed before anything is stored.
+  for (Operation &op : body.without_terminator()) {
+    if (!info.isAfterColumns(op.getResult(0)))
+      continue;
+    if (!isa<ColumnReduceOp>(op))
+      for (Value operand : op.getOperands())
+        if (isRowUniform(operand))
+          (void)evaluate(operand, scalarFrame);
+    if (isRowUniform(op.getResult(0)))
+      (void)evaluate(op.getResult(0), scalarFrame);
+  }
   auto yield = cast<YieldOp>(body.getTerminator());
+  // One number for all columns (a reduced constant) may still be stored for each.
+  auto isStoredOnce = [&](unsigned i, Value value) {
+    return isRowUniform(value) &&
+           buffers[body.getNumArguments() + i].columnStride() == 0;
+  };
   bool anyColumns = false;
   for (auto [i, value] : llvm::enumerate(yield.getValues())) {
     if (!info.isAfterColumns(value))
       continue;
-    if (isRowUniform(value))
+    if (isStoredOnce(i, value))
       store(i, evaluate(value, scalarFrame), scalarFrame);
     else
       anyColumns = true;
   }
   if (!anyColumns)
     return;
-  // Scalars of this stage that vectors use, before the loop.
-  for (Operation &op : body.without_terminator())
-    if (info.isAfterColumns(op.getResult(0)) && isRowUniform(op.getResult(0)))
-      (void)evaluate(op.getResult(0), scalarFrame);
   forColumns(b, scalarFrame, {}, [&](Frame &frame, ValueRange) {
     for (const ColumnPartials &part : info.getColumnPartials())
       if (!isRowUniform(ColumnReduceOp(part.op).getResult()))
         sumTasks(part, frame);
     SmallVector<std::pair<unsigned, Value>> stores;
     for (auto [i, value] : llvm::enumerate(yield.getValues()))
-      if (info.isAfterColumns(value) && !isRowUniform(value))
+      if (info.isAfterColumns(value) && !isStoredOnce(i, value))
         stores.push_back({i, evaluate(value, frame)});
     for (auto [i, value] : stores)
       store(i, value, frame);
