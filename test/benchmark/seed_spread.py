@@ -7,14 +7,15 @@ NETWORK is a folder of docs/examples, or `all`. Trains it once per seed and mode
 with the options of docs/examples/README.md; the metrics of a run are kept in
 BUILD_DIR/benchmark, and what is there is not run again, so that an interrupted
 measurement goes on. Prints a table: of each mode the final loss (mean of the last
-20 steps') and the held-out accuracy, both as mean and range over the seeds, and
-whether its means lie within the ranges of f32, or beyond them on the better or the
+20 steps') and the held-out accuracy, both as mean and range over the seeds, the
+largest difference of a loss from that of f32 with the same seed, and whether its means lie within the ranges of f32, or beyond them on the better or the
 worse side. Fails if one is worse. `--svg` draws the loss curves.
 Results do not depend on the number of threads.
 """
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -114,10 +115,10 @@ def summarize(values, form):
 
 def report(network, runs):
     """Prints the rows of one network; whether no mean is worse than f32's ranges."""
-    inside, ranges = True, {}
+    inside, ranges, f32 = True, {}, []
     for mode, records in runs.items():
         losses = [sum(record[0][-LAST:]) / LAST for record in records]
-        columns = [(losses, ".4g")]
+        columns = [(losses, "#.4g")]
         if records[0][1] is not None:
             columns.append(([100 * record[1] for record in records], ".2f"))
         texts, better, worse = [], [], []
@@ -131,10 +132,13 @@ def report(network, runs):
                 (better if falls == (name == "loss") else worse).append(name)
         if len(columns) == 1:
             texts.append("| ")
+        f32 = losses if mode == "f32" else f32
+        apart = max((abs(a - b) for a, b in zip(losses, f32)), default=math.nan)
         verdict = "WORSE: " + ", ".join(worse) if worse else (
             "better: " + ", ".join(better) if better else "within")
         inside &= not worse
-        print(f"| {network if mode == 'f32' else ''} | {mode} | {' | '.join(texts)} | "
+        print(f"| {network if mode == 'f32' else ''} | {mode} | {len(losses)} | "
+              f"{' | '.join(texts)} | {'' if mode == 'f32' else f'{apart:.2g}'} | "
               f"{sum(record[2] for record in records)} | "
               f"{'' if mode == 'f32' else verdict} |", flush=True)
     return inside
@@ -157,8 +161,8 @@ def main():
         parser.error(f"expected modes of {', '.join(MODES)}, found {', '.join(unknown)}")
     build = os.path.abspath(options.build)
     inside = True
-    print("| network | | loss | range | accuracy | range | skipped | |")
-    print("| --- | --- | ---: | --- | ---: | --- | ---: | --- |", flush=True)
+    print("| network | | seeds | loss | range | accuracy | range | same seed | skipped | |")
+    print("| --- | --- | ---: | ---: | --- | ---: | --- | ---: | ---: | --- |", flush=True)
     for network in RUNS if "all" in options.networks else options.networks:
         runs = {mode: [] for mode in modes}
         for seed in range(options.seeds):

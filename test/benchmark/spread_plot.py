@@ -50,7 +50,7 @@ def draw(title, runs):
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
              f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">',
              '<rect width="100%" height="100%" fill="#fff"/>',
-             f'<text x="{WIDTH / 2}" y="22" font-size="15" text-anchor="middle">{title}</text>']
+             f'<text x="{WIDTH / 2}" y="22" font-size="15" text-anchor="middle">{title}: training loss</text>']
     for value in ticks(low, high):
         x, y = place(0, value).split()
         parts.append(f'<path d="M{x} {y}H{WIDTH - RIGHT}" stroke="#ddd"/>'
@@ -69,7 +69,7 @@ def draw(title, runs):
         stroke = f'stroke="{color}" stroke-width="1.6" stroke-dasharray="{dash}"'
         mean = over(seeds, lambda y: sum(y) / len(y))
         parts.append(f'<path d="{path(mean)}" fill="none" {stroke}/>')
-        x, y = WIDTH - RIGHT - 190, TOP + 16 + 18 * i
+        x, y = WIDTH - RIGHT - 240, TOP + 16 + 18 * i
         label = mode + (f": mean of {len(seeds)} seeds" + (" and range" if mode == "f32" else ""))
         parts.append(f'<path d="M{x} {y}h34" fill="none" {stroke}/>'
                      f'<text x="{x + 40}" y="{y + 4}">{label}</text>')
