@@ -219,7 +219,7 @@ LogicalResult Differentiator::run() {
                                                       kNameAttr);
     Value gradient = gradients.lookup(parameter);
     if (!gradient) {
-      function.emitWarning("mpt-autodiff: parameter '")
+      mlir::emitWarning(parameter.getLoc(), "mpt-autodiff: parameter '")
           << name.getValue() << "' does not reach the loss; its gradient is zero";
       auto type = cast<RankedTensorType>(parameter.getType());
       if (!type.hasStaticShape())

@@ -99,7 +99,7 @@ func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"}) -> (te
 
 // -----
 
-// expected-warning @below {{mpt-autodiff: parameter 'v' does not reach the loss; its gradient is zero}}
+// expected-warning @+2 {{mpt-autodiff: parameter 'v' does not reach the loss; its gradient is zero}}
 func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"},
                 %v: tensor<4xf32> {mpt.name = "v", mpt.role = "parameter"}) -> (tensor<f32>, tensor<4xf32>) {
   %m = mpt.exp %v : (tensor<4xf32>) -> tensor<4xf32>
@@ -108,7 +108,7 @@ func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"},
 
 // -----
 
-// expected-warning @below {{mpt-autodiff: parameter 'v' does not reach the loss; its gradient is zero}}
+// expected-warning @+2 {{mpt-autodiff: parameter 'v' does not reach the loss; its gradient is zero}}
 func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"},
                 %v: tensor<f32> {mpt.name = "v", mpt.role = "parameter"}) -> tensor<f32> {
   %s = mpt.stop_gradient %v : (tensor<f32>) -> tensor<f32>
@@ -118,7 +118,7 @@ func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"},
 
 // -----
 
-// expected-warning @below {{mpt-autodiff: parameter 'v' does not reach the loss; its gradient is zero}}
+// expected-warning @+3 {{mpt-autodiff: parameter 'v' does not reach the loss; its gradient is zero}}
 // expected-error @below {{mpt-autodiff: expected parameters of static shape, found 'tensor<?xf32>'}}
 func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"},
                 %v: tensor<?xf32> {mpt.name = "v", mpt.role = "parameter"}) -> tensor<f32> {

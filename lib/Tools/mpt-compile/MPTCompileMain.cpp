@@ -80,6 +80,7 @@ int mpt::mptCompileMain(int argc, char **argv) {
   registry.insert<func::FuncDialect, arith::ArithDialect, math::MathDialect,
                   memref::MemRefDialect>();
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
   auto module = readModule(options->input, options->function, context);
   if (!module)
     return fail(llvm::toString(module.takeError()));

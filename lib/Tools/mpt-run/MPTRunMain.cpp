@@ -491,6 +491,8 @@ int mpt::mptRunMain(llvm::ArrayRef<const char *> arguments,
   std::signal(SIGXFSZ, SIG_IGN); // A write beyond the limit fails instead.
 #endif
   MLIRContext context(registry);
+  // Whoever trains wants the place and the remedy, not a print of the module.
+  context.printOpOnDiagnostic(false);
   Run run(*options, context, engines);
   if (llvm::Error error = run.execute())
     return fail(std::move(error));
