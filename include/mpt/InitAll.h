@@ -20,6 +20,7 @@
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Pipelines/Pipelines.h"
 #include "mpt/Support/SymbolNotes.h"
+#include "mpt/Transforms/MemoryPasses.h"
 #include "mpt/Transforms/Passes.h"
 
 namespace mpt {
@@ -54,6 +55,7 @@ inline void registerAllPasses() {
   registerValidateLossScalePass();
   registerValidatePrecisionPass();
   registerMPTConversionPasses();
+  registerMPTMemoryPasses();
   registerPipelines();
 }
 

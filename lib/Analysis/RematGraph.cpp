@@ -14,7 +14,7 @@
 using namespace mpt;
 
 int64_t RematGraph::getWorkingSet(uint32_t node) const {
-  int64_t bytes = fixedBytes + nodes[node].workspace;
+  int64_t bytes = fixedBytes + nodes[node].workspace - nodes[node].inPlace;
   for (uint32_t value : nodes[node].inputs)
     bytes += values[value].bytes;
   for (uint32_t value : nodes[node].outputs)

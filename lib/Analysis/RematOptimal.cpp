@@ -357,7 +357,7 @@ std::vector<uint32_t> Search::run(bool &isProved) {
   if (graph.values.size() > maxValues)
     return {};
   for (const RematNode &node : graph.nodes)
-    if (node.save == RematSave::Never)
+    if (node.save == RematSave::Never || node.inPlace > 0)
       return {};
   prepare();
   int64_t first = graph.getTotalCost();

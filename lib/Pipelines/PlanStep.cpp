@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Pipelines/Pipelines.h"
+#include "mpt/Transforms/MemoryPasses.h"
 #include "mpt/Transforms/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -23,6 +24,13 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes,
   passes.addPass(createFuseKernelsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  // Of kernels and calls, on the arena that there will be. Nothing may merge clones
+  // behind it.
+  RematerializePassOptions remat;
+  remat.function = options.function;
+  remat.budget = options.memoryBudget;
+  remat.maxThreads = options.maxThreads;
+  passes.addPass(createRematerializePass(remat));
   AssignSlotsPassOptions slots;
   slots.function = options.function;
   slots.target = options.target;

@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "RematClones.h"
 #include "mpt/Analysis/KernelInfo.h"
 #include "mpt/Analysis/SlotPlan.h"
 #include "mpt/Analysis/StepSchedule.h"
@@ -30,6 +31,7 @@ namespace mpt {
 
 using namespace mlir;
 using namespace mpt;
+using mpt::detail::kRematAttr;
 
 namespace {
 
@@ -148,7 +150,10 @@ StringAttr ProgramBuilder::getKernel(KernelOp kernel) {
   // Kernels are equal if they print alike but for names and locations.
   std::string key;
   llvm::raw_string_ostream stream(key);
-  stream << type << kernel->getAttrDictionary();
+  // Marks of clones tell them from their originals, which they share code with.
+  NamedAttrList attributes(kernel->getAttrDictionary());
+  attributes.erase(kRematAttr);
+  stream << type << attributes.getDictionary(builder.getContext());
   AsmState state(kernel, OpPrintingFlags().useLocalScope());
   for (Operation &op : kernel.getBody().front())
     op.print(stream << "\n", state);

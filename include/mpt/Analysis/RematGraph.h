@@ -46,6 +46,9 @@ struct RematNode {
   int64_t cost = 0;
   /// Bytes needed while it runs, beside inputs and outputs.
   int64_t workspace = 0;
+  /// Bytes of outputs that may take the place of inputs that die here: bounds count
+  /// on it, plans do not.
+  int64_t inPlace = 0;
   /// Running it again gives the same bits and has no other effect.
   bool mayRepeat = true;
   /// So cheap beside what it saves that it is recomputed without asking (the
@@ -92,8 +95,8 @@ struct RematGraph {
       total += node.cost;
     return total;
   }
-  /// Bytes of fixed values, inputs, outputs and workspace of `node`: it cannot run
-  /// in less.
+  /// Bytes of fixed values, inputs, outputs and workspace of `node`, less what may be
+  /// in place: it cannot run in less.
   int64_t getWorkingSet(uint32_t node) const;
 };
 

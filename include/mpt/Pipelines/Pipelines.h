@@ -27,6 +27,11 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       *this, "max-threads",
       llvm::cl::desc("Most threads that workspaces are planned for"),
       llvm::cl::init(2)};
+  Option<std::string> memoryBudget{
+      *this, "memory-budget",
+      llvm::cl::desc("Most bytes of the arena, as in mpt-rematerialize's budget; a "
+                     "function's mpt.memory_budget goes first"),
+      llvm::cl::init("")};
 };
 
 /// Options of `mpt-mixed-precision`.
@@ -62,7 +67,8 @@ struct MixedPrecisionOptions : mlir::PassPipelineOptions<MixedPrecisionOptions> 
 void buildMixedPrecisionPipeline(mlir::OpPassManager &passes,
                                  const MixedPrecisionOptions &options);
 
-/// From a training step to a `mpt.program`: decompose, fuse, assign slots.
+/// From a training step to a `mpt.program`: decompose, fuse, fit the
+/// budget if there is one, assign slots.
 void buildPlanStepPipeline(mlir::OpPassManager &passes,
                            const PlanStepOptions &options);
 

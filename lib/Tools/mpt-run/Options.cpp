@@ -211,6 +211,7 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   optionalText(OPT_optimizer, options.optimizer);
   optionalText(OPT_loss_scale, options.lossScale);
   optionalText(OPT_autocast, options.autocast);
+  optionalText(OPT_memory_budget, options.memoryBudget);
   optionalText(OPT_pipeline, options.pipeline);
   optionalText(OPT_instrument, options.instrument);
   text(OPT_ranges, options.ranges);

@@ -25,7 +25,7 @@ struct RunOptions {
   std::string function;
   /// Each a type, or TYPE:LOSS-SCALE. Empty: the default of what is trained.
   std::vector<std::string> precisions;
-  std::optional<std::string> optimizer, lossScale, autocast, pipeline;
+  std::optional<std::string> optimizer, lossScale, autocast, memoryBudget, pipeline;
   /// Empty: the default one.
   std::string engine;
   int64_t threads = 0;

@@ -38,6 +38,9 @@ defm loss_scale : Eq<"loss-scale", g_model, "TEXT",
 defm autocast : Eq<"autocast", g_model, "TEXT",
   "Options of mpt-autocast such as 'profile=ranges.jsonl keep=head', with "
   "--precision=f16 or bf16">;
+defm memory_budget : Eq<"memory-budget", g_model, "SIZE",
+  "Fit the step's arena into 512MB, 4GiB, 0.5x (of what it takes otherwise) or min, by "
+  "computing values again">;
 defm pipeline : Eq<"pipeline", g_model, "TEXT",
   "Passes that make the step, in place of those that the options above choose">;
 defm engine : Eq<"engine", g_model, "NAME",

@@ -85,11 +85,15 @@ static llvm::Error runPipeline(ModuleOp module, llvm::StringRef pipeline) {
   return error.take("the passes '" + pipeline + "' failed");
 }
 
-/// Adds records to what `prepare` made, unless it has some. The digest stays: a
-/// step computes the same without them.
+/// Notes the memory budget on what `prepare` made, and adds records unless it has some.
+/// The digest stays: a step computes the same without them.
 static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
                                                    const RunOptions &options) {
   auto step = prepared.module->lookupSymbol<func::FuncOp>(prepared.name);
+  // The digest stays here too: what is computed again has the same bits.
+  if (options.memoryBudget)
+    step->setAttr("mpt.memory_budget",
+                  StringAttr::get(step.getContext(), *options.memoryBudget));
   if (!options.recordsRanges())
     return std::move(prepared);
   if (step->hasAttr(kRecordsAttr)) {

@@ -1,0 +1,54 @@
+//===- MemoryPasses.td - Passes of MPT on memory -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_TRANSFORMS_MEMORYPASSES_TD
+#define MPT_TRANSFORMS_MEMORYPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
+  let summary = "Compute values again so that a function fits a memory budget";
+  let description = [{
+    Clones ops so that fewer bytes are alive at once: those of temporaries, beside
+    arguments, constants and what is returned. What is computed again equals what
+    was there bit for bit; ops with effects, random ops without explicit state and
+    collectives are never repeated. Clones carry a unique `mpt.remat`, which keeps
+    `--cse` from undoing them. Either the budget is met, or an error says that it
+    cannot be (with the op that needs more) or that no plan was found, and what the
+    best takes. A function with `mpt.kernel`s is measured by the arena that
+    `--mpt-assign-slots` plans for it, any other by the bytes alive.
+
+    `mpt.save = "must"` on an op keeps its values, `mpt.save = "never"` makes them
+    again in the backward pass; a string attribute `mpt.memory_budget` of a function
+    goes before `budget`. docs/Rematerialization.md has the strategies.
+  }];
+  let options = [
+    Option<"strategy", "strategy", "std::string", "\"auto\"",
+           "auto, none, segments, mincut or optimal">,
+    Option<"budget", "budget", "std::string", "\"\"",
+           "Bytes (4GiB, 512MB, 1000), a part of what is needed without "
+           "rematerialization (0.5x, 50%) or min; without one, mincut and segments "
+           "do what they can and the others what mpt.save asks for">,
+    Option<"function", "function", "std::string", "\"\"",
+           "The function; all with a body if empty">,
+    Option<"barrier", "barrier", "std::string", "\"\"",
+           "Name of an op that returns its operands and that a foreign compiler does "
+           "not see through (stablehlo.optimization_barrier): what clones read goes "
+           "through it">,
+    ListOption<"rules", "rules", "std::string",
+               "Files with rule tables, which add rows to the built-in ones or "
+               "replace them">,
+    Option<"effort", "effort", "int64_t", "2000000",
+           "Most executions of ops that the planner may simulate">,
+    Option<"seed", "seed", "uint64_t", "1", "Seed of the planner's local search">,
+    Option<"maxThreads", "max-threads", "int64_t", "2",
+           "Most threads that workspaces are planned for">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+#endif // MPT_TRANSFORMS_MEMORYPASSES_TD
