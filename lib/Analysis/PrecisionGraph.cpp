@@ -264,9 +264,16 @@ void PrecisionGraphBuilder::visitConstant(Operation *op, ElementsAttr value) {
 void PrecisionGraphBuilder::visitCast(Operation *op, const OpRecord &record) {
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
   // Not every cast may read what is as wide as its result (arith.truncf).
+  // Between the low type and another narrow one the way is through f32, which holds
+  // both; what the user rounds to bf16 is not rounded to f16 before.
+  const bool asGrappler = likeGrappler && op->getName().getDialectNamespace() == "tf";
+  auto isOtherNarrow = [&](Type type) {
+    FloatType element = types.getFloat(type);
+    return element && element != low && element.getWidth() < 32 && !asGrappler;
+  };
   if (isCandidate(from)) {
     // Grappler leaves the type that a user's cast reads.
-    if (likeGrappler || (record.rule && !record.readsAny))
+    if (likeGrappler || (record.rule && !record.readsAny) || isOtherNarrow(to))
       addUse(op->getOpOperand(0), kNone);
     else
       graph.values[indexOf(op->getOperand(0))].readAny = true;
@@ -281,7 +288,7 @@ void PrecisionGraphBuilder::visitCast(Operation *op, const OpRecord &record) {
   const bool fromOther =
       !isa<FloatType>(getElementTypeOrSelf(from)) && !types.getFloat(from);
   node.maybeOurs = fromOther;
-  if ((fromOther || likeGrappler) && !node.isLow &&
+  if ((fromOther || (likeGrappler && !isOtherNarrow(from))) && !node.isLow &&
       !(spelling && spelling->namesType()))
     node.producer = Producer::Cast;
   else if (isLow(from) && !node.isLow)

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PrecisionStrategies.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mpt/Analysis/MinCut.h"
 
 using namespace mlir;
@@ -43,6 +44,7 @@ private:
   void findFree(ArrayRef<uint32_t> low);
   std::vector<bool> findFollowing(ArrayRef<uint32_t> low,
                                   const std::vector<bool> &between);
+  std::vector<bool> findLeadingOn();
   void weighFollowing();
   void freeClusters(std::vector<bool> &free);
   void addValue(uint32_t value);
@@ -137,6 +139,25 @@ bool MinCutPlanner::mayBeLow(uint32_t v) const {
          rules.isClearOrInfer(v);
 }
 
+/// What leads to a product, nowhere, or out of the function by more than one number: the
+/// rest makes the loss alone.
+std::vector<bool> MinCutPlanner::findLeadingOn() {
+  std::vector<uint32_t> roots;
+  for (uint32_t v = 0; v < count; ++v) {
+    bool leaves = graph.getVertices()[v].contraction;
+    for (uint32_t made : graph.getProduced(v)) {
+      leaves |= graph.getUses(made).empty();
+      for (const PrecisionGraph::Use &use : graph.getUses(made))
+        leaves |= use.vertex == kNone &&
+                  (graph.getValues()[made].elements > 1 ||
+                   !use.operand->getOwner()->hasTrait<OpTrait::ReturnLike>());
+    }
+    if (leaves)
+      roots.push_back(v);
+  }
+  return rules.reach(roots, true, false, [](uint32_t, uint32_t) { return true; });
+}
+
 /// The infer ops that paint makes low behind what is low or between.
 std::vector<bool> MinCutPlanner::findFollowing(ArrayRef<uint32_t> low,
                                                const std::vector<bool> &between) {
@@ -149,8 +170,9 @@ std::vector<bool> MinCutPlanner::findFollowing(ArrayRef<uint32_t> low,
     graph.forInputs(v, [&](uint32_t input) { any |= rules.isDenied(input); });
     return any;
   };
+  std::vector<bool> leadsOn = findLeadingOn();
   return rules.reach(roots, false, true, [&](uint32_t v, uint32_t source) {
-    if ((!own[v] && !mayBeLow(v)) || !rules.isInfer(v) || readsDenied(v))
+    if (!leadsOn[v] || (!own[v] && !mayBeLow(v)) || !rules.isInfer(v) || readsDenied(v))
       return false;
     ifLow[v] = {true, PrecisionReason::Follows, source};
     return true;

@@ -253,12 +253,18 @@ static void planNone(const PrecisionGraph &graph, PrecisionPlan &plan) {
       plan[v] = {true, PrecisionReason::AlreadyLow, PrecisionGraph::kNone};
 }
 
-/// The bytes of paint's casts, if they are for the same products.
+/// The bytes of paint's casts, if they are for the same products. Paint keeps no state.
 static std::optional<uint64_t> getPaintedBytes(const PrecisionPlan &plan,
-                                               const PrecisionRules &rules) {
+                                               const PrecisionRules &rules,
+                                               PrecisionPlanOptions options) {
   const PrecisionGraph &graph = plan.getGraph();
   PrecisionPlan painted(graph);
-  PrecisionRules paintRules(rules, painted);
+  const size_t exceptions = options.exceptions.size();
+  llvm::erase_if(options.exceptions,
+                 [](auto each) { return each.second == PrecisionReason::State; });
+  PrecisionRules paintRules = options.exceptions.size() == exceptions
+                                  ? PrecisionRules(rules, painted)
+                                  : PrecisionRules(graph, painted, options);
   planPaint(graph, paintRules, painted);
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
     if (graph.getVertices()[v].contraction && plan.isLow(v) && !painted.isLow(v))
@@ -276,6 +282,8 @@ static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &ru
     PrecisionRules fresh(graph, plan, options);
     planMinCut(graph, fresh, options, plan);
   };
+  if (options.amongPainted)
+    return planAmongPainted(*options.amongPainted);
   if (std::optional<uint64_t> overhead = graph.getAmongPainted())
     return planAmongPainted(*overhead);
   planMinCut(graph, rules, options, plan);
@@ -283,7 +291,7 @@ static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &ru
   // What an earlier run made low is no plan of paint's to compare with.
   if (bytes == 0 || !options.gains.empty() || !graph.getOwnCasts().empty())
     return;
-  std::optional<uint64_t> painted = getPaintedBytes(plan, rules);
+  std::optional<uint64_t> painted = getPaintedBytes(plan, rules, options);
   if (!painted || *painted >= bytes)
     return;
   for (uint64_t overhead = options.cost.overhead;; overhead /= 4) {

@@ -24,14 +24,15 @@ PrecisionSummary mpt::summarizePrecision(const PrecisionPlan &plan,
     const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
     const bool low = plan.isLow(v);
     ++(low ? summary.lowOps : summary.f32Ops);
-    if (vertex.contraction)
-      ++(low ? summary.lowContractions : summary.f32Contractions);
+    std::optional<OpFlops> flops;
     if (!vertex.isJoin)
-      if (std::optional<OpFlops> flops = countFlops(
-              vertex.op, planner.policy->getRules(), vertex.contraction)) {
-        (low ? summary.lowFlops : summary.f32Flops) += flops->flops;
-        summary.estimatedOps += flops->isEstimate;
-      }
+      flops = countFlops(vertex.op, planner.policy->getRules(), vertex.contraction);
+    if (vertex.contraction || flops)
+      ++(low ? summary.lowContractions : summary.f32Contractions);
+    if (flops) {
+      (low ? summary.lowFlops : summary.f32Flops) += flops->flops;
+      summary.estimatedOps += flops->isEstimate;
+    }
     if (low)
       continue;
     ++reasons[size_t(plan[v].reason)];
@@ -58,6 +59,8 @@ PrecisionSummary mpt::summarizePrecision(const PrecisionPlan &plan,
     if (least.getAmongPainted())
       measure = CastCost::getFlat(*least.getAmongPainted());
     options.cost = CastCost::getFlat(0);
+    if (least.getAmongPainted())
+      options.amongPainted = 0;
     // Where products may stay f32 as well there is a plan without casts.
     if (options.gains.empty())
       summary.leastBytes = planPrecision(graph, options).getProvedMinimum();

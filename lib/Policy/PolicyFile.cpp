@@ -58,7 +58,7 @@ struct llvm::yaml::MappingTraits<PolicyText> {
     io.mapRequired("policy", text.policy);
     io.mapOptional("extends", text.extends);
     io.mapOptional("types", text.types);
-    if (text.types && text.types->empty())
+    if (text.types && text.types->empty() && !io.error())
       io.setError("expected f16, bf16 or both in 'types'");
     for (const std::string &type : text.types.value_or(std::vector<std::string>()))
       if (type != "f16" && type != "bf16")
@@ -200,6 +200,11 @@ SmallVector<StringRef> mpt::getBuiltinPolicies() {
 FailureOr<PolicySettings> mpt::loadPolicy(Location loc, StringRef name) {
   SmallVector<Source, 2> chain;
   std::string next = name.str(), directory;
+  // What a file names is wrong in that file.
+  auto setPlace = [&](const Source &source) {
+    if (isPath(source.origin))
+      loc = FileLineColLoc::get(loc.getContext(), source.origin, 1, 1);
+  };
   while (!next.empty()) {
     if (chain.size() == kMaxExtends)
       return mlir::emitError(loc) << "policy '" << name << "' extends itself, or "
@@ -209,6 +214,7 @@ FailureOr<PolicySettings> mpt::loadPolicy(Location loc, StringRef name) {
       return failure();
     next = source->text.extends;
     directory = source->directory;
+    setPlace(*source);
     // A file that names no base adds to the default.
     if (next.empty() && isPath(source->origin))
       next = "mpt";
@@ -218,6 +224,8 @@ FailureOr<PolicySettings> mpt::loadPolicy(Location loc, StringRef name) {
   unsigned layer = 0;
   for (const Source &source : llvm::reverse(chain))
     apply(source, layer++, settings);
+  if (isPath(chain.front().origin))
+    settings.file = chain.front().origin;
   return settings;
 }
 

@@ -38,7 +38,7 @@ double TargetDescription::getRate(Type low) const {
 }
 
 LogicalResult mpt::findTarget(ModuleOp module, StringRef name,
-                              const TargetDescription *&target) {
+                              const TargetDescription *&target, Location named) {
   target = nullptr;
   if (name.empty()) {
     Attribute attribute = module->getDiscardableAttr(kTargetAttr);
@@ -49,13 +49,14 @@ LogicalResult mpt::findTarget(ModuleOp module, StringRef name,
       return mlir::emitError(module.getLoc()) << kTargetAttr << " = " << attribute
                                 << "; expected a string such as \"sm_90\"";
     name = text.getValue();
+    named = module.getLoc();
   }
   for (const TargetDescription &each : targets)
     if (each.name == name)
       target = &each;
   if (target)
     return success();
-  return mlir::emitError(module.getLoc())
+  return mlir::emitError(named)
          << "unknown target '" << name << "'; expected one of "
          << llvm::join(llvm::map_range(
                            targets, [](const TargetDescription &each) { return each.name; }),

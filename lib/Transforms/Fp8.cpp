@@ -338,7 +338,7 @@ private:
                          StringRef other) -> LogicalResult {
       if (value == one || value == other)
         return success();
-      return module.emitError("mpt-fp8: unknown ")
+      return mlir::emitError(module.getLoc(), "mpt-fp8: unknown ")
              << option << " '" << value << "'; expected " << one << " or " << other;
     };
     if (failed(expectOne("recipe", recipe, "delayed", "current")) ||
@@ -346,7 +346,7 @@ private:
         failed(expectOne("amax", amax, "max", "most_recent")))
       return failure();
     if (history < 1 || history > 65536 || margin < 0 || margin > 30 || alignment < 1)
-      return module.emitError("mpt-fp8: expected a history of 1 to 65536 steps, a margin "
+      return mlir::emitError(module.getLoc(), "mpt-fp8: expected a history of 1 to 65536 steps, a margin "
                               "of 0 to 30 and an alignment of at least 1, found ")
              << int64_t(history) << ", " << int64_t(margin) << " and "
              << int64_t(alignment);
@@ -354,7 +354,7 @@ private:
       llvm::Regex pattern(text);
       std::string error;
       if (!pattern.isValid(error))
-        return module.emitError("mpt-fp8: keep: '")
+        return mlir::emitError(module.getLoc(), "mpt-fp8: keep: '")
                << text << "' is no regular expression: " << error;
       patterns.push_back(std::move(pattern));
     }

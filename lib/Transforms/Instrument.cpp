@@ -133,7 +133,7 @@ private:
 
 LogicalResult Instrumenter::setEdges(int64_t step, int64_t low, int64_t high) {
   if (step < 0 || low < -149 || high > 127 || low > high)
-    return module.emitError("mpt-instrument: expected histogram-step of at least 0 and "
+    return mlir::emitError(module.getLoc(), "mpt-instrument: expected histogram-step of at least 0 and "
                             "-149 <= histogram-low <= histogram-high <= 127, found ")
            << step << ", " << low << " and " << high;
   for (int64_t edge = low; step > 0 && edge <= high; edge += step)
@@ -148,7 +148,7 @@ LogicalResult Instrumenter::readOptions() {
   for (StringRef name : formats)
     if (!findFloatFormat(name)) {
       InFlightDiagnostic diagnostic =
-          module.emitError("mpt-instrument: unknown type '") << name << "'; expected ";
+          mlir::emitError(module.getLoc(), "mpt-instrument: unknown type '") << name << "'; expected ";
       llvm::interleaveComma(getFloatFormats(), diagnostic,
                             [&](const FloatFormat &format) { diagnostic << format.name; });
       return diagnostic;
@@ -159,7 +159,7 @@ LogicalResult Instrumenter::readOptions() {
     llvm::Regex pattern(text);
     std::string error;
     if (!pattern.isValid(error))
-      return module.emitError("mpt-instrument: values: '")
+      return mlir::emitError(module.getLoc(), "mpt-instrument: values: '")
              << text << "' is no regular expression: " << error;
     patterns.push_back(std::move(pattern));
   }

@@ -45,6 +45,9 @@ private:
   /// What is said of single vertices.
   void adapt(const PrecisionGraph &graph, PrecisionPlanOptions &options) const {
     options.exceptions = chosen.findExceptions(graph);
+    // The other strategies are what others do.
+    if (options.strategy == PrecisionStrategy::MinCut)
+      keepState(graph, options.exceptions);
     if (chosen.target && chosen.settings.costGate) {
       options.cost = getCastCost(*chosen.target);
       options.gains = getProductGains(graph, chosen.policy.getRules(), *chosen.target,

@@ -29,6 +29,11 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   FailureOr<PolicySettings> settings = loadPolicy(module.getLoc(), options.policy);
   if (failed(settings))
     return std::nullopt;
+  // What the policy's file says wrong is wrong there.
+  const Location policyLoc =
+      settings->file.empty()
+          ? module.getLoc()
+          : Location(FileLineColLoc::get(module.getContext(), settings->file, 1, 1));
   StringRef type = options.type.empty() ? StringRef(settings->types.front()) : options.type;
   Type low = parseLowType(module, options.pass, type);
   if (!low)
@@ -59,7 +64,8 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   const TargetDescription *target;
   if (!options.target.empty())
     settings->target = options.target;
-  if (failed(findTarget(module, settings->target, target)))
+  if (failed(findTarget(module, settings->target, target,
+                        options.target.empty() ? policyLoc : module.getLoc())))
     return std::nullopt;
   if (target && !target->hasUnits(low))
     mlir::emitWarning(module.getLoc()) << options.pass
@@ -69,10 +75,13 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   settings->types = {type.str()};
   settings->mixedResults &= options.mixedResults;
   policy.setMixedResults(settings->mixedResults);
-  llvm::append_range(settings->rules, options.rules);
   for (const std::string &file : settings->rules)
+    if (failed(policy.getRules().addFile(policyLoc, file)))
+      return std::nullopt;
+  for (const std::string &file : options.rules)
     if (failed(policy.getRules().addFile(module.getLoc(), file)))
       return std::nullopt;
+  llvm::append_range(settings->rules, options.rules);
   const unsigned layer = settings->names.size();
   auto add = [&](PrecisionClass precisionClass, ArrayRef<std::string> ops) {
     PolicyMove move;
@@ -91,7 +100,7 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   add(PrecisionClass::Stable, options.stable);
   add(PrecisionClass::Fixed, options.remove);
   for (const PolicyMove &move : settings->moves)
-    if (failed(policy.add(module.getLoc(), move)))
+    if (failed(policy.add(move.layer == layer ? module.getLoc() : policyLoc, move)))
       return std::nullopt;
   llvm::append_range(settings->keep, options.keep);
   if (failed(policy.keep(module.getLoc(), settings->keep)))

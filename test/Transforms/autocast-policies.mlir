@@ -28,6 +28,15 @@
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=nobody" 2>&1 | FileCheck %s --check-prefix=NOBODY
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/none.yaml" 2>&1 | FileCheck %s --check-prefix=NOFILE
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/key.yaml" 2>&1 | FileCheck %s --check-prefix=KEY
+// What a file names is wrong in that file.
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/lost-base.yaml" 2>&1 | FileCheck %s --check-prefix=BASE
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/target.yaml" 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/rules.yaml" 2>&1 | FileCheck %s --check-prefix=RULES
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/open.yaml" 2>&1 | FileCheck %s --check-prefix=OPEN --implicit-check-not="in 'types'"
+// BASE: lost-base.yaml:1:1: error: unknown policy 'nobody'
+// TARGET: target.yaml:1:1: error: unknown target 'sm_3'
+// RULES: rules.yaml:1:1: error: {{.*}}missing-table.yaml
+// OPEN: open.yaml:{{.*}} error:
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/types.yaml" 2>&1 | FileCheck %s --check-prefix=TYPES
 // RUN: mpt-opt %t/in.mlir --mpt-autocast="keep=@f,@nobody" -o /dev/null 2>&1 | FileCheck %s --check-prefix=KEEP --implicit-check-not=@f
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/class.yaml" 2>&1 | FileCheck %s --check-prefix=NOCLASS
@@ -135,6 +144,17 @@ moves:
 - {class: infer, ops: [mpt.exp]}
 - {class: allow, ops: ["mpt.sig*oid"]}
 - {class: stable, in: "@g|'x'", ops: [mpt.tanh]}
+//--- lost-base.yaml
+policy: mine
+extends: nobody
+//--- target.yaml
+policy: mine
+target: sm_3
+//--- rules.yaml
+policy: mine
+rules: [missing-table.yaml]
+//--- open.yaml
+policy: [
 //--- types.yaml
 policy: mine
 types: []

@@ -39,6 +39,14 @@ void keepAttentionValues(const PrecisionGraph &graph,
                          const llvm::StringSet<> &attention,
                          PrecisionExceptions &kept);
 
+/// What a training step updates: the ops on a way from an argument to a result through
+/// values of one type and no product (parameters, moments, averages, also round a loop
+/// or over several steps in one function), and what only feeds them and is no larger (a
+/// gradient times its rate). Also without a product behind it half would lose what is
+/// added: a bf16 parameter keeps no change below its 256th. A function is a step if it
+/// returns a number (the loss) or has `tf.aliasing_output`. Linear.
+void keepState(const PrecisionGraph &graph, PrecisionExceptions &kept);
+
 /// Infer and stable ops each of whose results is a sum (or mean, or norm) of more than
 /// `limit` elements, to judge by shapes. The result would be stored low: a sum of
 /// 65,505 ones is infinite in f16.

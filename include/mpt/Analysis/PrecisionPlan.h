@@ -150,6 +150,9 @@ struct PrecisionPlanOptions {
   PrecisionExceptions exceptions;
   /// What mincut makes as small as it can.
   CastCost cost;
+  /// Mincut chooses among what paint makes low whatever paint's bytes are, and a cast
+  /// costs this beside its bytes.
+  std::optional<uint64_t> amongPainted;
   /// What an allowed vertex forgoes, in bytes, if it stays f32 (CostGate.h); empty: all
   /// allowed vertices are low. For mincut.
   std::vector<uint64_t> gains;

@@ -43,6 +43,8 @@ struct PolicyMove {
 struct PolicySettings {
   /// This policy and those that it extends, nearest first.
   std::vector<std::string> names;
+  /// The file that was named; empty for a built-in policy.
+  std::string file;
   /// The low types that it is for ("f16", "bf16"), the default one first.
   std::vector<std::string> types;
   std::string strategy;

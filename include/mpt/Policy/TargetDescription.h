@@ -44,10 +44,10 @@ struct TargetDescription {
 llvm::ArrayRef<TargetDescription> getTargets();
 
 /// The target called `name`, or if that is empty the one that the module's attribute
-/// names; null in `*target` if there is neither. An unknown name is an error at
-/// `module` that lists those there are.
+/// names; null in `*target` if there is neither. An unknown name is an error that lists
+/// those there are, at `named` (where the name is from) or at the module.
 llvm::LogicalResult findTarget(mlir::ModuleOp module, llvm::StringRef name,
-                               const TargetDescription *&target);
+                               const TargetDescription *&target, mlir::Location named);
 
 } // namespace mpt
 

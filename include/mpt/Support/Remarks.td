@@ -91,6 +91,10 @@ def ProfileRange : Remark<"ProfileRange", 25, "profile-range", "missed",
   "a value that it makes or reads was recorded out of the low type's range",
   "a larger profile-underflow or a smaller profile-margin permits it",
   "The profile that `profile` names says so (mpt-run --ranges).">;
+def State : Remark<"State", 26, "state", "analysis",
+  "updates what the step returns", "",
+  "An op between an argument and a result of its type, or one that feeds it alone: "
+  "parameters, moments and averages stay f32.">;
 def NotBetween : Remark<"NotBetween", 14, "not-between", "analysis",
   "not between two ops in low precision", "",
   "No product comes after the op, or none before it: optimizers, losses.">;
@@ -155,7 +159,7 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
     NotBetween, NoLowNeighbour, Promoted, FewerCasts, ListInF32, LoopInF32,
     CastInserted, UnlistedOp, Padded, Unaligned, CostGate,
-    ProfileRange, Fp8Product, Fp8Kept], 8> {
+    ProfileRange, State, Fp8Product, Fp8Kept], 8> {
   let cppNamespace = "::mpt";
 }
 
