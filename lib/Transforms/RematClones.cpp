@@ -202,6 +202,11 @@ void pruneResults(KernelOp kernel) {
        llvm::make_early_inc_range(llvm::reverse(pruned.getBody().front())))
     if (isOpTriviallyDead(&op))
       op.erase();
+  // Without its column reductions it needs one stage, and no partial sums.
+  Block &body = pruned.getBody().front();
+  if (body.getOps<ColumnReduceOp>().empty())
+    pruned.setKind(body.getOps<RowReduceOp>().empty() ? KernelKind::Pointwise
+                                                      : KernelKind::Row);
   for (auto [i, from] : llvm::enumerate(kept))
     kernel->getResult(from).replaceAllUsesWith(pruned->getResult(i));
   kernel->erase();
