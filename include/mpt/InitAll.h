@@ -38,6 +38,7 @@ inline void registerAllPasses() {
   registerAssignSlotsPass();
   registerAutocastPass();
   registerAutodiffPass();
+  registerCastParametersPass();
   registerDecomposePass();
   registerDumpPolicyPass();
   registerDumpRulesPass();
@@ -45,6 +46,7 @@ inline void registerAllPasses() {
   registerFuseEpiloguesPass();
   registerFuseKernelsPass();
   registerInstrumentPass();
+  registerLearningRatePass();
   registerLossScalePass();
   registerMasterWeightsPass();
   registerFp8Pass();

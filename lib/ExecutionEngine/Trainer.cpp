@@ -16,27 +16,6 @@
 
 using namespace mpt;
 
-double LearningRateSchedule::getRate(int64_t stepsTaken) const {
-  if (stepsTaken < warmup)
-    return base * static_cast<double>(stepsTaken + 1) /
-           static_cast<double>(warmup);
-  double progress = 1;
-  if (total > warmup)
-    progress = std::min(1.0, static_cast<double>(stepsTaken - warmup) /
-                                 static_cast<double>(total - warmup));
-  double last = base * finalFraction;
-  switch (kind) {
-  case Kind::Constant:
-    return base;
-  case Kind::Linear:
-    return base + (last - base) * progress;
-  case Kind::Cosine:
-    return last + (base - last) * 0.5 *
-                      (1 + std::cos(3.14159265358979323846 * progress));
-  }
-  return base;
-}
-
 //===----------------------------------------------------------------------===//
 // Initial state
 //===----------------------------------------------------------------------===//
@@ -102,7 +81,7 @@ int64_t Evaluator::getCount(int64_t first) const {
              : 0;
 }
 
-llvm::Error Evaluator::prepare(const StepEngine &trained) {
+llvm::Error Evaluator::prepare(const StepEngine &trained, bool hasUpdates) {
   int64_t rows = data.getNumRows(), batch = data.getBatch();
   int64_t last = batch && rows ? (rows - 1) / batch * batch : 0;
   for (int64_t count : {getCount(0), getCount(last)}) {
@@ -116,12 +95,31 @@ llvm::Error Evaluator::prepare(const StepEngine &trained) {
     for (const TensorInfo &argument : engine->getArguments()) {
       if (!isStateRole(argument.role))
         continue;
-      auto value = trained.readState(argument.name);
+      bool isAverage = usesAverages && argument.role == Role::Parameter;
+      std::string name = argument.name + (isAverage ? ".ema" : "");
+      auto value = trained.readState(name);
       if (!value)
         return llvm::createStringError(
-            "evaluation needs '" + argument.name +
-            "', which the trained function does not have: " +
+            "evaluation needs '" + name +
+            "', which the trained function does not have" +
+            (isAverage ? " (averages come with ema-decay): " : ": ") +
             llvm::toString(value.takeError()));
+      if (isAverage && !hasUpdates) {
+        value = trained.readState(argument.name);
+        if (!value)
+          return value.takeError();
+      }
+      // What is stored low is read exactly.
+      if (value->getElementType() != argument.type && argument.type == ElementType::F32 &&
+          isFloatType(value->getElementType()) &&
+          value->getElementType() != ElementType::F64) {
+        auto wide = HostTensor::create(argument.type, value->getShape());
+        if (!wide)
+          return wide.takeError();
+        for (int64_t i = 0, e = value->getNumElements(); i < e; ++i)
+          wide->setElement(i, value->getElement(i));
+        value = std::move(wide);
+      }
       if (llvm::Error error = engine->writeState(argument.name, *value))
         return llvm::createStringError("evaluation: " +
                                        llvm::toString(std::move(error)));
@@ -131,8 +129,8 @@ llvm::Error Evaluator::prepare(const StepEngine &trained) {
 }
 
 llvm::Expected<std::vector<std::pair<std::string, double>>>
-Evaluator::evaluate(const StepEngine &trained) {
-  if (llvm::Error error = prepare(trained))
+Evaluator::evaluate(const StepEngine &trained, bool hasUpdates) {
+  if (llvm::Error error = prepare(trained, hasUpdates))
     return std::move(error);
   int64_t rows = data.getNumRows();
   std::vector<std::pair<std::string, double>> totals;
@@ -194,10 +192,6 @@ public:
   Loop(StepEngine &engine, DataLoader &data, const TrainerOptions &options)
       : engine(engine), data(data), options(options) {
     for (const TensorInfo &argument : engine.getArguments())
-      if (argument.name == "lr" && argument.role == Role::Schedule &&
-          argument.shape.empty())
-        lrType = argument.type;
-    for (const TensorInfo &argument : engine.getArguments())
       if (argument.role == Role::LossScale && isFloatType(argument.type) &&
           argument.shape.empty() && scaleName.empty())
         scaleName = argument.name;
@@ -220,7 +214,6 @@ private:
   StepEngine &engine;
   DataLoader &data;
   const TrainerOptions &options;
-  std::optional<ElementType> lrType;
   /// The scalar float state of role loss_scale, if there is one.
   std::string scaleName;
   TrainingSummary summary;
@@ -243,13 +236,6 @@ llvm::Error Loop::restore(const Checkpoint &checkpoint, llvm::StringRef path) {
 }
 
 llvm::Error Loop::step() {
-  if (lrType && !options.learningRate.isConstant()) {
-    double rate =
-        options.learningRate.getRate(summary.attempt - summary.skipped);
-    if (llvm::Error error =
-            engine.writeState("lr", HostTensor::scalar(*lrType, rate)))
-      return error;
-  }
   auto start = Clock::now();
   uint64_t epoch = data.getPosition().epoch;
   auto outputs = engine.run(data.next());
@@ -303,7 +289,8 @@ llvm::Error Loop::evaluate() {
   if (!options.evaluator || evaluatedAt == summary.attempt)
     return llvm::Error::success();
   evaluatedAt = summary.attempt;
-  auto results = options.evaluator->evaluate(engine);
+  auto results = options.evaluator->evaluate(
+      engine, /*hasUpdates=*/summary.attempt > summary.skipped);
   if (!results)
     return results.takeError();
   summary.evaluation = *results;

@@ -19,6 +19,19 @@ void mpt::registerPipelines() {
       "mpt-mixed-precision",
       "From a forward function to a mixed-precision training step",
       buildMixedPrecisionPipeline);
+  // Unlike the others this one can refuse its options.
+  registerPassPipeline(
+      "mpt-apex", "From a forward function to a training step as Apex's O0 to O3 make it",
+      [](OpPassManager &passes, StringRef text,
+         function_ref<LogicalResult(const Twine &)> emitError) -> LogicalResult {
+        ApexOptions options;
+        if (failed(options.parseFromString(text)))
+          return failure();
+        return buildApexPipeline(passes, options, emitError);
+      },
+      [](function_ref<void(const mlir::detail::PassOptions &)> show) {
+        show(ApexOptions());
+      });
   PassPipelineRegistration<PlanStepOptions>(
       "mpt-plan-step", "From a training step to a planned program",
       buildPlanStepPipeline);

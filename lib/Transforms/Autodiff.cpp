@@ -68,6 +68,13 @@ public:
 private:
   /// Marks every value that depends on a parameter and can carry a gradient.
   void findActive();
+  /// The results that are losses, by number: those with `mpt.loss`, else the first.
+  FailureOr<SmallVector<unsigned>> findLosses();
+  /// Appends the backward pass of `loss`.
+  LogicalResult differentiateLoss(Value loss, ArrayRef<Operation *> forward);
+  /// Appends the markers of all gradients, and returns these from the function.
+  LogicalResult addMarkers(ArrayRef<unsigned> losses);
+  FailureOr<Value> makeZeros(BlockArgument parameter, StringRef name);
   LogicalResult differentiate(Operation *op);
   void accumulate(Value value, Value gradient);
   bool isActive(Value value) const { return active.contains(value); }
@@ -80,6 +87,9 @@ private:
   SmallVector<BlockArgument> parameters;
   DenseSet<Value> active;
   DenseMap<Value, Value> gradients;
+  /// Of each loss: its seed, and its gradients of `parameters`, null where there is none.
+  SmallVector<GradSeedOp> seeds;
+  SmallVector<SmallVector<Value>> parameterGradients;
 };
 
 void Differentiator::findActive() {
@@ -160,20 +170,118 @@ LogicalResult Differentiator::differentiate(Operation *op) {
   return success();
 }
 
-LogicalResult Differentiator::run() {
+FailureOr<SmallVector<unsigned>> Differentiator::findLosses() {
   Operation *terminator = block.getTerminator();
+  SmallVector<unsigned> losses;
+  for (unsigned i = 0; i < terminator->getNumOperands(); ++i)
+    if (function.getResultAttr(i, kLossAttr))
+      losses.push_back(i);
+  const bool isMarked = !losses.empty();
+  if (!isMarked)
+    losses.push_back(0);
   auto isScalarFloat = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && tensor.getRank() == 0 &&
            isa<FloatType>(tensor.getElementType());
   };
-  if (terminator->getNumOperands() == 0 ||
-      !isScalarFloat(terminator->getOperand(0).getType()))
-    return function.emitError("mpt-autodiff: expected the function's first result "
-                              "to be the loss, a scalar float tensor; found ")
-           << (terminator->getNumOperands()
-                   ? terminator->getOperand(0).getType()
-                   : Type(NoneType::get(function.getContext())));
+  for (unsigned i : losses) {
+    Type type = i < terminator->getNumOperands() ? terminator->getOperand(i).getType()
+                                                 : Type(NoneType::get(function.getContext()));
+    if (!isMarked && !isScalarFloat(type))
+      return function.emitError("mpt-autodiff: expected the function's first result "
+                                "to be the loss, a scalar float tensor; found ")
+             << type;
+    if (!isScalarFloat(type))
+      return function.emitError("mpt-autodiff: expected result ")
+             << i << ", which has 'mpt.loss', to be a scalar float tensor; found "
+             << type;
+    if (isMarked && !function.getResultAttrOfType<StringAttr>(i, kNameAttr))
+      return function.emitError("mpt-autodiff: expected a 'mpt.name' on result ")
+             << i << ", which has 'mpt.loss'";
+  }
+  return losses;
+}
+
+LogicalResult Differentiator::differentiateLoss(Value loss,
+                                                ArrayRef<Operation *> forward) {
+  gradients.clear();
+  GradSeedOp seed = GradSeedOp::create(builder, loss.getLoc(), loss.getType());
+  gradients[loss] = seed;
+  seeds.push_back(seed);
+  for (Operation *op : llvm::reverse(forward))
+    if (failed(differentiate(op)))
+      return failure();
+  SmallVector<Value> &values = parameterGradients.emplace_back();
+  for (BlockArgument parameter : parameters)
+    values.push_back(gradients.lookup(parameter));
+  return success();
+}
+
+FailureOr<Value> Differentiator::makeZeros(BlockArgument parameter, StringRef name) {
+  mlir::emitWarning(parameter.getLoc(), "mpt-autodiff: parameter '")
+      << name << "' does not reach the loss; its gradient is zero";
+  auto type = cast<RankedTensorType>(parameter.getType());
+  if (!type.hasStaticShape())
+    return function.emitError("mpt-autodiff: expected parameters of static "
+                              "shape, found ")
+           << type;
+  return ConstantOp::create(
+             builder, function.getLoc(), type,
+             DenseElementsAttr::get(
+                 type, builder.getFloatAttr(type.getElementType(), 0.0)))
+      .getResult();
+}
+
+LogicalResult Differentiator::addMarkers(ArrayRef<unsigned> losses) {
+  StepEditor editor(function);
+  for (auto [k, result] : llvm::enumerate(losses)) {
+    std::string prefix = "grad.";
+    StringAttr loss;
+    if (function.getResultAttr(result, kLossAttr)) {
+      loss = function.getResultAttrOfType<StringAttr>(result, kNameAttr);
+      prefix += loss.getValue().str() + ".";
+    }
+    SmallVector<Value> values;
+    SmallVector<Attribute> names;
+    for (auto [i, parameter] : llvm::enumerate(parameters)) {
+      auto name = function.getArgAttrOfType<StringAttr>(parameter.getArgNumber(),
+                                                        kNameAttr);
+      Value gradient = parameterGradients[k][i];
+      // What one of several losses does not reach has no gradient of it; what none
+      // reaches has zeros, of the first.
+      if (!gradient &&
+          (k > 0 || llvm::any_of(parameterGradients, [&, at = i](const auto &other) {
+             return bool(other[at]);
+           })))
+        continue;
+      if (!gradient) {
+        FailureOr<Value> zeros = makeZeros(parameter, name.getValue());
+        if (failed(zeros))
+          return failure();
+        gradient = *zeros;
+      }
+      values.push_back(gradient);
+      names.push_back(name);
+    }
+    if (values.empty())
+      return function.emitError("mpt-autodiff: no parameter reaches the loss ") << loss;
+    auto marker = GradientsOp::create(builder, function.getLoc(), values,
+                                      builder.getArrayAttr(names));
+    if (loss) {
+      marker->setAttr(kLossAttr, loss);
+      seeds[k]->setAttr(kLossAttr, loss);
+    }
+    for (auto [name, gradient] : llvm::zip_equal(names, marker.getOutputs()))
+      editor.addResult(gradient, prefix + cast<StringAttr>(name).getValue().str());
+  }
+  editor.finish();
+  return success();
+}
+
+LogicalResult Differentiator::run() {
+  FailureOr<SmallVector<unsigned>> losses = findLosses();
+  if (failed(losses))
+    return failure();
   if (!block.getOps<GradSeedOp>().empty())
     return function.emitError("mpt-autodiff: the function has a mpt.grad_seed: it "
                               "was differentiated before");
@@ -198,49 +306,17 @@ LogicalResult Differentiator::run() {
                               "= \"parameter\" to differentiate for, found none");
 
   inlineCheckpoints(function);
-  terminator = block.getTerminator();
+  Operation *terminator = block.getTerminator();
   findActive();
   SmallVector<Operation *> forward;
   for (Operation &op : block.without_terminator())
     forward.push_back(&op);
 
   builder.setInsertionPoint(terminator);
-  Value loss = terminator->getOperand(0);
-  Value seed = GradSeedOp::create(builder, loss.getLoc(), loss.getType());
-  gradients[loss] = seed;
-  for (Operation *op : llvm::reverse(forward))
-    if (failed(differentiate(op)))
+  for (unsigned result : *losses)
+    if (failed(differentiateLoss(terminator->getOperand(result), forward)))
       return failure();
-
-  SmallVector<Value> values;
-  SmallVector<Attribute> names;
-  for (BlockArgument parameter : parameters) {
-    auto name = function.getArgAttrOfType<StringAttr>(parameter.getArgNumber(),
-                                                      kNameAttr);
-    Value gradient = gradients.lookup(parameter);
-    if (!gradient) {
-      mlir::emitWarning(parameter.getLoc(), "mpt-autodiff: parameter '")
-          << name.getValue() << "' does not reach the loss; its gradient is zero";
-      auto type = cast<RankedTensorType>(parameter.getType());
-      if (!type.hasStaticShape())
-        return function.emitError("mpt-autodiff: expected parameters of static "
-                                  "shape, found ")
-               << type;
-      gradient = ConstantOp::create(
-          builder, function.getLoc(), type,
-          DenseElementsAttr::get(
-              type, builder.getFloatAttr(type.getElementType(), 0.0)));
-    }
-    values.push_back(gradient);
-    names.push_back(name);
-  }
-  auto marker = GradientsOp::create(builder, function.getLoc(), values,
-                                    builder.getArrayAttr(names));
-  StepEditor editor(function);
-  for (auto [name, gradient] : llvm::zip_equal(names, marker.getOutputs()))
-    editor.addResult(gradient, "grad." + cast<StringAttr>(name).getValue().str());
-  editor.finish();
-  return success();
+  return addMarkers(*losses);
 }
 
 struct AutodiffPass : mpt::impl::AutodiffPassBase<AutodiffPass> {

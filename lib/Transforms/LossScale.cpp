@@ -63,13 +63,16 @@ private:
   /// The preset's row with what the options put in its place.
   LogicalResult makeRule(ModuleOp module);
   LogicalResult scale(func::FuncOp step);
-  void addDynamic(StepEditor &editor, OpBuilder &builder, Location loc, Value scale,
-                  Value allFinite);
-  void addAmax(StepEditor &editor, OpBuilder &builder, Location loc, Value scale,
-               Value allFinite, ValueRange gradients);
-  void addScale(StepEditor &editor, OpBuilder &builder, Location loc, Value scale);
-  LogicalResult guard(func::FuncOp step, const StepEditor &editor, Value allFinite,
-                      OpBuilder &builder);
+  /// Scales one loss and unscales its gradients. `suffix` tells its state from that of
+  /// other losses.
+  UnscaleOp scaleLoss(StepEditor &editor, OpBuilder &builder, GradSeedOp seed,
+                      GradientsOp marker, StringRef suffix);
+  void addDynamic(StepEditor &editor, OpBuilder &builder, UnscaleOp unscale,
+                  StringRef suffix);
+  void addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp unscale,
+               StringRef suffix);
+  void addScale(StepEditor &editor, OpBuilder &builder, Location loc, Value scale,
+                StringRef name);
 
   LossScaleRule rule;
 };
@@ -124,125 +127,110 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
   return success();
 }
 
-/// Gives `op` the predicate if it is an optimizer.
-bool guardOptimizer(Operation *op, Value predicate) {
-  if (auto sgd = dyn_cast_or_null<SGDOp>(op)) {
-    sgd.getPredicateMutable().assign(predicate);
-    return true;
-  }
-  if (auto adam = dyn_cast_or_null<AdamOp>(op)) {
-    adam.getPredicateMutable().assign(predicate);
-    return true;
-  }
-  if (auto adamw = dyn_cast_or_null<AdamWOp>(op)) {
-    adamw.getPredicateMutable().assign(predicate);
-    return true;
-  }
-  return false;
-}
-
-LogicalResult LossScalePass::guard(func::FuncOp step, const StepEditor &editor,
-                                   Value allFinite, OpBuilder &builder) {
-  Operation *terminator = step.getBody().front().getTerminator();
-  bool anyUpdate = false;
-  for (OpOperand &operand : terminator->getOpOperands()) {
-    auto name = step.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
-                                                     kUpdatesAttr);
-    if (!name)
-      continue;
-    BlockArgument old = editor.getArgument(name.getValue());
-    auto role = step.getArgAttrOfType<StringAttr>(old.getArgNumber(), kRoleAttr);
-    // Random numbers and the position in the data always advance.
-    if (operand.get() == old || (role && role.getValue() == "rng"))
-      continue;
-    anyUpdate = true;
-    if (!guardOptimizer(operand.get().getDefiningOp(), allFinite))
-      operand.set(SelectStateOp::create(builder, operand.get().getLoc(),
-                                        old.getType(), allFinite, operand.get(),
-                                        old));
-  }
-  if (anyUpdate)
-    return success();
-  return step.emitError("mpt-loss-scale: the function updates nothing; run "
-                        "--mpt-train-step first");
-}
-
-LogicalResult LossScalePass::scale(func::FuncOp step) {
-  Block &block = step.getBody().front();
-  auto seeds = llvm::to_vector(block.getOps<GradSeedOp>());
-  auto markers = llvm::to_vector(block.getOps<GradientsOp>());
-  if (seeds.size() != 1 || markers.size() != 1)
-    return step.emitError("mpt-loss-scale: expected one mpt.grad_seed and one "
-                          "mpt.gradients, found ")
-           << seeds.size() << " and " << markers.size();
-  if (!block.getOps<ScaleLossOp>().empty() || !block.getOps<UnscaleOp>().empty())
-    return step.emitError("mpt-loss-scale: the loss is scaled already; run this "
-                          "pass once");
-  Operation *terminator = block.getTerminator();
-  OpBuilder builder(terminator);
-  MLIRContext *context = &getContext();
+UnscaleOp LossScalePass::scaleLoss(StepEditor &editor, OpBuilder &builder,
+                                   GradSeedOp seed, GradientsOp marker,
+                                   StringRef suffix) {
   auto f32Scalar = RankedTensorType::get({}, builder.getF32Type());
-  StepEditor editor(step);
-  BlockArgument scale = editor.addArgument(f32Scalar, "loss_scale", "loss_scale",
-                                           getConstantInit(context, rule.init));
-
-  GradSeedOp seed = seeds.front();
+  BlockArgument scale =
+      editor.addArgument(f32Scalar, ("loss_scale" + suffix).str(), "loss_scale",
+                         getConstantInit(&getContext(), rule.init));
   builder.setInsertionPointAfter(seed);
   auto scaled = ScaleLossOp::create(builder, seed.getLoc(), seed.getType(), seed, scale);
   seed.getSeed().replaceAllUsesExcept(scaled, scaled);
-
-  GradientsOp marker = markers.front();
   builder.setInsertionPointAfter(marker);
   auto unscale =
       UnscaleOp::create(builder, marker.getLoc(), marker.getOutputs(), scale);
   for (auto [gradient, unscaled] :
        llvm::zip_equal(marker.getOutputs(), unscale.getUnscaled()))
     gradient.replaceAllUsesExcept(unscaled, unscale);
+  return unscale;
+}
 
-  builder.setInsertionPoint(terminator);
-  Value allFinite = unscale.getAllFinite();
-  if (failed(guard(step, editor, allFinite, builder)))
-    return failure();
-  Value foundInf = NotOp::create(builder, unscale.getLoc(), allFinite);
-  editor.addResult(foundInf, "found_inf");
-  editor.addResult(allFinite, "did_step");
-  if (mode == "static") {
-    editor.finish();
-    return success();
+LogicalResult LossScalePass::scale(func::FuncOp step) {
+  Block &block = step.getBody().front();
+  auto seeds = llvm::to_vector(block.getOps<GradSeedOp>());
+  auto markers = llvm::to_vector(block.getOps<GradientsOp>());
+  if (seeds.size() != markers.size() || seeds.empty())
+    return step.emitError("mpt-loss-scale: expected one mpt.grad_seed and one "
+                          "mpt.gradients, found ")
+           << seeds.size() << " and " << markers.size() << "; each loss needs both";
+  if (!block.getOps<ScaleLossOp>().empty() || !block.getOps<UnscaleOp>().empty())
+    return step.emitError("mpt-loss-scale: the loss is scaled already; run this "
+                          "pass once");
+  OpBuilder builder(&getContext());
+  StepEditor editor(step);
+  SmallVector<std::pair<UnscaleOp, std::string>> unscales;
+  for (GradSeedOp seed : seeds) {
+    auto loss = seed->getAttrOfType<StringAttr>(kLossAttr);
+    auto marker = llvm::find_if(markers, [&](GradientsOp each) {
+      return each->getAttrOfType<StringAttr>(kLossAttr) == loss;
+    });
+    if (marker == markers.end() || (!loss && seeds.size() > 1))
+      return step.emitError("mpt-loss-scale: expected each of several mpt.grad_seed and "
+                            "its mpt.gradients to have the same 'mpt.loss'");
+    std::string suffix = seeds.size() == 1 ? "" : "." + loss.getValue().str();
+    unscales.push_back({scaleLoss(editor, builder, seed, *marker, suffix), suffix});
   }
-  if (mode == "dynamic")
-    addDynamic(editor, builder, unscale.getLoc(), scale, allFinite);
-  else
-    addAmax(editor, builder, unscale.getLoc(), scale, allFinite, unscale.getUnscaled());
+
+  // The step is taken if the gradients of all losses are finite.
+  UnscaleOp last = unscales.front().first;
+  for (auto &[unscale, suffix] : unscales)
+    if (last->isBeforeInBlock(unscale))
+      last = unscale;
+  builder.setInsertionPointAfter(last);
+  Value allFinite = unscales.front().first.getAllFinite();
+  for (auto &[unscale, suffix] : llvm::drop_begin(unscales))
+    allFinite =
+        AndOp::create(builder, unscale.getLoc(), allFinite, unscale.getAllFinite());
+  builder.setInsertionPoint(block.getTerminator());
+  editor.addResult(NotOp::create(builder, last.getLoc(), allFinite), "found_inf");
+  if (unscales.size() > 1)
+    for (auto &[unscale, suffix] : unscales)
+      editor.addResult(
+          NotOp::create(builder, unscale.getLoc(), unscale.getAllFinite()),
+          "found_inf" + suffix);
+  if (!guardUpdates(step, editor, allFinite))
+    return step.emitError("mpt-loss-scale: the function updates nothing; run "
+                          "--mpt-train-step first");
+  for (auto &[unscale, suffix] : unscales) {
+    if (mode == "dynamic")
+      addDynamic(editor, builder, unscale, suffix);
+    else if (mode == "amax")
+      addAmax(editor, builder, unscale, suffix);
+  }
   editor.finish();
   return success();
 }
 
 /// The scale after the step, and whether it is at a bound.
 void LossScalePass::addScale(StepEditor &editor, OpBuilder &builder, Location loc,
-                             Value scale) {
-  editor.addResult(scale, "loss_scale", "loss_scale");
-  auto addBound = [&](double bound, ComparePredicate predicate, StringRef name) {
+                             Value scale, StringRef name) {
+  editor.addResult(scale, name, name);
+  auto addBound = [&](double bound, ComparePredicate predicate, StringRef kind) {
     if (bound == 0)
       return;
     auto type = cast<RankedTensorType>(scale.getType());
     Value limit = ConstantOp::create(
         builder, loc, DenseElementsAttr::get(type, static_cast<float>(bound)));
-    editor.addResult(CompareOp::create(builder, loc, scale, limit, predicate), name);
+    editor.addResult(CompareOp::create(builder, loc, scale, limit, predicate),
+                     (name + kind).str());
   };
-  addBound(rule.min, ComparePredicate::LE, "loss_scale.at_min");
-  addBound(rule.max, ComparePredicate::GE, "loss_scale.at_max");
+  addBound(rule.min, ComparePredicate::LE, ".at_min");
+  addBound(rule.max, ComparePredicate::GE, ".at_max");
 }
 
-void LossScalePass::addDynamic(StepEditor &editor, OpBuilder &builder, Location loc,
-                               Value scale, Value allFinite) {
+void LossScalePass::addDynamic(StepEditor &editor, OpBuilder &builder, UnscaleOp unscale,
+                               StringRef suffix) {
+  Location loc = unscale.getLoc();
+  Value scale = unscale.getScale(), allFinite = unscale.getAllFinite();
+  std::string name = ("loss_scale" + suffix).str();
   auto i32Scalar = RankedTensorType::get({}, builder.getI32Type());
   LossScaleState state{scale, {}, {}};
-  state.good = editor.addArgument(i32Scalar, "loss_scale.growth_tracker", "loss_scale",
+  state.good = editor.addArgument(i32Scalar, name + ".growth_tracker", "loss_scale",
                                   getZerosInit(&getContext()));
   if (rule.kind != Hysteresis::None)
     state.bad = editor.addArgument(
-        i32Scalar, "loss_scale.hysteresis_tracker", "loss_scale",
+        i32Scalar, name + ".hysteresis_tracker", "loss_scale",
         rule.kind == Hysteresis::EveryNth
             ? getZerosInit(&getContext())
             : getConstantInit(&getContext(), rule.hysteresis));
@@ -256,21 +244,22 @@ void LossScalePass::addDynamic(StepEditor &editor, OpBuilder &builder, Location 
   } else {
     after = updateLossScale(builder, loc, rule, state, allFinite);
   }
-  addScale(editor, builder, loc, after.scale);
-  editor.addResult(after.good, "loss_scale.growth_tracker",
-                   "loss_scale.growth_tracker");
+  addScale(editor, builder, loc, after.scale, name);
+  editor.addResult(after.good, name + ".growth_tracker", name + ".growth_tracker");
   if (after.bad)
-    editor.addResult(after.bad, "loss_scale.hysteresis_tracker",
-                     "loss_scale.hysteresis_tracker");
+    editor.addResult(after.bad, name + ".hysteresis_tracker",
+                     name + ".hysteresis_tracker");
 }
 
-void LossScalePass::addAmax(StepEditor &editor, OpBuilder &builder, Location loc,
-                            Value scale, Value allFinite, ValueRange gradients) {
+void LossScalePass::addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp unscale,
+                            StringRef suffix) {
+  Location loc = unscale.getLoc();
+  Value scale = unscale.getScale(), allFinite = unscale.getAllFinite();
+  std::string name = ("loss_scale" + suffix).str();
   auto type = RankedTensorType::get({window}, builder.getF32Type());
-  BlockArgument history =
-      editor.addArgument(type, "loss_scale.amax_history", "loss_scale",
-                         getZerosInit(&getContext()));
-  Value largest = getLargestMagnitude(builder, loc, gradients);
+  BlockArgument history = editor.addArgument(type, name + ".amax_history", "loss_scale",
+                                             getZerosInit(&getContext()));
+  Value largest = getLargestMagnitude(builder, loc, unscale.getUnscaled());
   Value newest = ReshapeOp::create(
       builder, loc, RankedTensorType::get({1}, builder.getF32Type()), largest);
   Value moved = newest;
@@ -285,8 +274,8 @@ void LossScalePass::addAmax(StepEditor &editor, OpBuilder &builder, Location loc
   Value recorded = SelectStateOp::create(builder, loc, type, allFinite, moved, history);
   AmaxScaleRule amax{65504, margin, rule.backoff, rule.min, rule.max};
   addScale(editor, builder, loc,
-           chooseLossScale(builder, loc, amax, scale, recorded, allFinite));
-  editor.addResult(recorded, "loss_scale.amax_history", "loss_scale.amax_history");
+           chooseLossScale(builder, loc, amax, scale, recorded, allFinite), name);
+  editor.addResult(recorded, name + ".amax_history", name + ".amax_history");
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "StepFunction.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -115,6 +116,89 @@ void StepEditor::finish() {
       block.getArgumentTypes(), terminator->getOperandTypes())));
   function.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
   function.setResAttrsAttr(builder.getArrayAttr(resultAttributes));
+}
+
+namespace {
+
+/// What a value depends on with a further predicate; one `and` for each that it
+/// depends on already.
+class Predicates {
+public:
+  explicit Predicates(Value predicate) : predicate(predicate) {}
+
+  /// `before` may be null.
+  Value with(Value before) {
+    if (!before || before == predicate)
+      return predicate;
+    Value &both = made[before];
+    if (both)
+      return both;
+    OpBuilder builder(predicate.getContext());
+    Operation *first = predicate.getDefiningOp(), *second = before.getDefiningOp();
+    builder.setInsertionPointAfterValue(
+        !second || (first && second->isBeforeInBlock(first)) ? predicate : before);
+    both = AndOp::create(builder, predicate.getLoc(), before, predicate);
+    return both;
+  }
+
+private:
+  Value predicate;
+  llvm::SmallDenseMap<Value, Value> made;
+};
+
+/// Makes `op` depend on `predicates`, if it is an optimizer.
+bool guardOptimizer(Operation *op, Predicates &predicates) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<SGDOp, AdamOp, AdamWOp>([&](auto optimizer) {
+        optimizer.getPredicateMutable().assign(
+            predicates.with(optimizer.getPredicate()));
+        return true;
+      })
+      .Default(false);
+}
+
+} // namespace
+
+bool mpt::detail::guardUpdates(func::FuncOp step, StepEditor &editor, Value predicate) {
+  Operation *terminator = step.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  Predicates predicates(predicate);
+  // An optimizer gives several results.
+  llvm::SmallPtrSet<Operation *, 16> guarded;
+  bool anyUpdate = false, hasDidStep = false;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    Value value = operand.get();
+    auto name = step.getResultAttrOfType<StringAttr>(index, kNameAttr);
+    if (name && name.getValue() == "did_step" &&
+        value.getType() == predicate.getType()) {
+      operand.set(predicates.with(value));
+      hasDidStep = true;
+      continue;
+    }
+    auto updates = step.getResultAttrOfType<StringAttr>(index, kUpdatesAttr);
+    if (!updates)
+      continue;
+    BlockArgument old = editor.getArgument(updates.getValue());
+    auto role = step.getArgAttrOfType<StringAttr>(old.getArgNumber(), kRoleAttr);
+    if (value == old || (role && role.getValue() == "rng"))
+      continue;
+    anyUpdate = true;
+    Operation *op = value.getDefiningOp();
+    if (op && (guarded.contains(op) || guardOptimizer(op, predicates))) {
+      guarded.insert(op);
+      continue;
+    }
+    auto select = dyn_cast_or_null<SelectStateOp>(op);
+    if (select && select.getOld() == old && select->hasOneUse())
+      select.getPredicateMutable().assign(predicates.with(select.getPredicate()));
+    else
+      operand.set(SelectStateOp::create(builder, value.getLoc(), old.getType(), predicate,
+                                        value, old));
+  }
+  if (anyUpdate && !hasDidStep)
+    editor.addResult(predicate, "did_step");
+  return anyUpdate;
 }
 
 DictionaryAttr mpt::detail::getZerosInit(MLIRContext *context) {

@@ -16,6 +16,10 @@
 
 namespace mpt::detail {
 
+/// On a result of a forward function: it is a loss, differentiated for itself. On
+/// `mpt.grad_seed` and `mpt.gradients`: the name of that loss.
+inline constexpr llvm::StringLiteral kLossAttr = "mpt.loss";
+
 /// The function `name` with a body of one block; otherwise emits an error that
 /// names the functions there are.
 mlir::func::FuncOp findStepFunction(mlir::ModuleOp module, llvm::StringRef name,
@@ -53,6 +57,13 @@ private:
   llvm::SmallVector<mlir::Attribute> argumentAttributes, resultAttributes;
   llvm::SmallVector<mlir::Value> added;
 };
+
+/// Makes all that `step` updates, but its state of role `rng` (random numbers and the
+/// position in the data always advance), and the result `did_step`, which is added
+/// where there is none, depend on `predicate` beside what they depend on already.
+/// False if there is nothing. To be called before `editor` finishes; what has been
+/// added to it stays as it is.
+bool guardUpdates(mlir::func::FuncOp step, StepEditor &editor, mlir::Value predicate);
 
 /// A dictionary for `mpt.init`.
 mlir::DictionaryAttr getZerosInit(mlir::MLIRContext *context);

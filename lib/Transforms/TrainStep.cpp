@@ -12,9 +12,11 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "StepFunction.h"
+#include "TrainStepAids.h"
 #include "mpt/Support/NumberToString.h"
 #include "mpt/Transforms/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
 
 #include <cmath>
 
@@ -43,11 +45,30 @@ private:
   /// Checks that `name` is a parameter that an optimizer can update.
   LogicalResult checkParameter(func::FuncOp step, const StepEditor &editor,
                                StringAttr name, Type gradient);
-  /// Removes the results `grad.*` that autodiff added.
   void buildOptimizer(OpBuilder &builder, func::FuncOp step, StepEditor &editor,
                       BlockArgument parameter, StringRef name, Value gradient,
                       Value lr, Value count);
   double getWeightDecay(func::FuncOp step, BlockArgument parameter);
+  LearningRateRule getLearningRate() const {
+    return {lrSchedule, warmup, totalSteps, lrFinal, lrStep, lrGamma};
+  }
+  SpikeRule getSpikes() const {
+    return {skipSpikes, spikeAlpha, spikeWarmup, spikePatience};
+  }
+
+  /// What happens to gradients between autodiff and the optimizer; adds the norms to
+  /// the results. Returns the predicate of a step that is to be taken, or null.
+  FailureOr<Value> buildGradients(OpBuilder &builder, func::FuncOp step,
+                                  StepEditor &editor, ArrayRef<StringRef> names,
+                                  MutableArrayRef<Value> gradients);
+  /// The average of `value`, the next one of the parameter `name`.
+  void buildEma(OpBuilder &builder, StepEditor &editor, StringRef name, Value value,
+                Value weight);
+
+  /// State of skip-spikes whose next value goes in after the other state is guarded.
+  Value nextSpikes;
+  /// Next values of parameters, in the order of `mpt.gradients`.
+  SmallVector<Value> updated;
 };
 
 LogicalResult TrainStepPass::checkOptions() {
@@ -72,6 +93,17 @@ LogicalResult TrainStepPass::checkOptions() {
     if (!(value >= 0 && value < 1))
       return module.emitError("mpt-train-step: expected ")
              << name << " in [0, 1), found " << numberToString(value);
+  if (!(emaDecay >= 0 && emaDecay < 1))
+    return module.emitError("mpt-train-step: expected ema-decay in [0, 1), found ")
+           << numberToString(emaDecay);
+  if (emaWarmup != "none" && emaWarmup != "steps" && emaWarmup != "bias-correction")
+    return module.emitError("mpt-train-step: unknown ema-warmup '")
+           << emaWarmup << "'; expected none, steps or bias-correction";
+  if (emaWarmup != "none" && emaDecay == 0)
+    return module.emitError("mpt-train-step: ema-warmup needs an ema-decay above 0");
+  if (failed(checkLearningRate(module, "mpt-train-step", getLearningRate())) ||
+      failed(checkSpikes(module, getSpikes())))
+    return failure();
   if (nesterov && (optimizer != "momentum" || momentum == 0))
     return module.emitError("mpt-train-step: expected optimizer=momentum with a "
                             "momentum above 0 with nesterov, found optimizer=")
@@ -115,6 +147,7 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
         builder, loc, types, parameter, gradient, lr, buffer, Value(),
         f64(buffer ? momentum : 0.0), f64(0.0), f64(decayed),
         buffer && nesterov ? builder.getUnitAttr() : UnitAttr());
+    updated.push_back(update.getNewParam());
     editor.addResult(update.getNewParam(), name, name);
     if (buffer)
       editor.addResult(update.getNewMomentumBuffer(),
@@ -129,6 +162,7 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
                                TypeRange{type, stateType, stateType}, parameter,
                                gradient, lr, average, square, count, Value(),
                                f64(beta1), f64(beta2), f64(eps), f64(decayed));
+    updated.push_back(update.getNewParam());
     editor.addResult(update.getNewParam(), name, name);
     for (auto [value, suffix] :
          {std::pair<Value, StringRef>{update.getNewExpAvg(), ".exp_avg"},
@@ -139,6 +173,73 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
     build(AdamOp());
   else
     build(AdamWOp());
+}
+
+FailureOr<Value> TrainStepPass::buildGradients(OpBuilder &builder, func::FuncOp step,
+                                               StepEditor &editor,
+                                               ArrayRef<StringRef> names,
+                                               MutableArrayRef<Value> gradients) {
+  Location loc = step.getLoc();
+  auto scaled = matchParameters(step, "scale-gradients", scaleGradients, names);
+  auto clipped = matchParameters(step, "clip-groups", clipGroups, names);
+  if (failed(scaled) || failed(clipped))
+    return failure();
+  for (const ParameterGroup &group : *scaled)
+    for (unsigned i : group.members)
+      gradients[i] = scaleGradient(builder, loc, gradients[i], group.number);
+
+  const double none = std::numeric_limits<double>::infinity();
+  const bool isSkipping = skipSpikes > 0;
+  // With groups, the norm of all is taken beside the one that clip-norm limits.
+  Value norm;
+  if (isSkipping || !clipped->empty())
+    norm = clipGradients(builder, loc, gradients,
+                         clipped->empty() && clipNorm > 0 ? clipNorm : none);
+  for (auto [i, group] : llvm::enumerate(*clipped)) {
+    SmallVector<Value> members;
+    for (unsigned member : group.members)
+      members.push_back(gradients[member]);
+    Value groupNorm = clipGradients(builder, loc, members, group.number);
+    for (auto [member, gradient] : llvm::zip_equal(group.members, members))
+      gradients[member] = gradient;
+    editor.addResult(groupNorm, ("grad_norm.group" + Twine(i)).str());
+  }
+  if (clipNorm > 0 && (!norm || !clipped->empty())) {
+    Value limited = clipGradients(builder, loc, gradients, clipNorm);
+    norm = norm ? norm : limited;
+  }
+  if (norm)
+    editor.addResult(norm, "grad_norm");
+  if (!isSkipping)
+    return Value();
+
+  auto addState = [&](Type element, StringRef name) -> Value {
+    return editor.addArgument(RankedTensorType::get({}, element), name, "optimizer_state",
+                              getZerosInit(&getContext()));
+  };
+  Type f64 = builder.getF64Type(), i64 = builder.getI64Type();
+  SpikeState state;
+  state.mean = addState(f64, "grad_norm.mean");
+  state.variance = addState(f64, "grad_norm.variance");
+  state.count = addState(i64, "grad_norm.count");
+  state.spikes = addState(i64, "grad_norm.spikes");
+  SpikeDecision decision = detectSpike(builder, loc, getSpikes(), state, norm);
+  editor.addResult(decision.after.mean, "grad_norm.mean", "grad_norm.mean");
+  editor.addResult(decision.after.variance, "grad_norm.variance", "grad_norm.variance");
+  editor.addResult(decision.after.count, "grad_norm.count", "grad_norm.count");
+  editor.addResult(NotOp::create(builder, loc, decision.isNormal), "is_spike");
+  nextSpikes = decision.after.spikes;
+  return decision.isNormal;
+}
+
+void TrainStepPass::buildEma(OpBuilder &builder, StepEditor &editor, StringRef name,
+                             Value value, Value weight) {
+  auto type = cast<RankedTensorType>(value.getType());
+  std::string state = (name + ".ema").str();
+  Value average = editor.addArgument(
+      type.clone(getAccumulatorType(std::nullopt, type.getElementType())), state,
+      "optimizer_state", getZerosInit(&getContext()));
+  editor.addResult(updateEma(builder, value.getLoc(), average, value, weight), state, state);
 }
 
 LogicalResult TrainStepPass::checkParameter(func::FuncOp step,
@@ -161,18 +262,22 @@ LogicalResult TrainStepPass::checkParameter(func::FuncOp step,
 }
 
 LogicalResult TrainStepPass::run() {
+  updated.clear();
+  nextSpikes = {};
   func::FuncOp step = findStepFunction(getOperation(), function, "mpt-train-step");
   if (!step || failed(checkOptions()))
     return failure();
   auto markers = llvm::to_vector(step.getBody().front().getOps<GradientsOp>());
-  if (markers.size() != 1)
+  if (markers.empty() || (markers.size() > 1 && !llvm::all_of(markers, [](GradientsOp op) {
+                            return op->hasAttr(kLossAttr);
+                          })))
     return step.emitError("mpt-train-step: expected one mpt.gradients op, found ")
            << markers.size() << "; run --mpt-autodiff first";
-  GradientsOp marker = markers.front();
   StepEditor editor(step);
-  for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), marker.getInputs()))
-    if (failed(checkParameter(step, editor, cast<StringAttr>(name), gradient.getType())))
-      return failure();
+  for (GradientsOp marker : markers)
+    for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), marker.getInputs()))
+      if (failed(checkParameter(step, editor, cast<StringAttr>(name), gradient.getType())))
+        return failure();
   for (StringRef taken : {"step", "lr"})
     if (editor.getArgument(taken))
       return step.emitError("mpt-train-step: the function has an argument named '")
@@ -185,20 +290,29 @@ LogicalResult TrainStepPass::run() {
            << counter << ", found " << attempt.getType();
 
   editor.removeResults(
-      [&](Value value) { return value.getDefiningOp() == marker; });
+      [&](Value value) { return value.getDefiningOp<GradientsOp>() != nullptr; });
   Operation *terminator = step.getBody().front().getTerminator();
   OpBuilder builder(terminator);
   Location loc = step.getLoc();
   auto i64Scalar = RankedTensorType::get({}, builder.getI64Type());
   auto f32Scalar = RankedTensorType::get({}, builder.getF32Type());
 
-  SmallVector<Value> gradients(marker.getOutputs());
-  if (clipNorm > 0) {
-    auto clip = ClipByGlobalNormOp::create(builder, loc, gradients,
-                                           builder.getF64FloatAttr(clipNorm));
-    gradients.assign(clip.getClipped().begin(), clip.getClipped().end());
-    editor.addResult(clip.getNorm(), "grad_norm");
+  // The gradients of several losses are added behind what unscales each.
+  llvm::MapVector<StringRef, Value> sums;
+  for (GradientsOp marker : markers)
+    for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), marker.getOutputs())) {
+      Value &sum = sums[cast<StringAttr>(name).getValue()];
+      sum = sum ? addGradients(builder, loc, sum, gradient) : gradient;
+    }
+  SmallVector<StringRef> names;
+  SmallVector<Value> gradients;
+  for (auto [name, sum] : sums) {
+    names.push_back(name);
+    gradients.push_back(sum);
   }
+  FailureOr<Value> isNormal = buildGradients(builder, step, editor, names, gradients);
+  if (failed(isNormal))
+    return failure();
 
   Value one = ConstantOp::create(
       builder, loc, i64Scalar,
@@ -211,18 +325,34 @@ LogicalResult TrainStepPass::run() {
     attempt = editor.addArgument(i64Scalar, "attempt", "rng",
                               getZerosInit(&getContext()));
   Value nextAttempt = AddOp::create(builder, loc, i64Scalar, attempt, one);
-  BlockArgument rate =
-      editor.addArgument(f32Scalar, "lr", "schedule",
-                      getConstantInit(&getContext(), lr));
+  Value rate = editor.addArgument(f32Scalar, "lr", "schedule",
+                                  getConstantInit(&getContext(), lr));
+  if (!getLearningRate().isConstant()) {
+    rate = buildLearningRate(builder, loc, getLearningRate(), rate, count);
+    editor.addResult(rate, "learning_rate");
+  }
 
-  for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), gradients)) {
-    StringRef text = cast<StringAttr>(name).getValue();
-    buildOptimizer(builder, step, editor, editor.getArgument(text), text, gradient,
-                   rate, nextCount);
+  for (auto [name, gradient] : llvm::zip_equal(names, gradients))
+    buildOptimizer(builder, step, editor, editor.getArgument(name), name, gradient, rate,
+                   nextCount);
+  if (emaDecay > 0) {
+    auto kind = emaWarmup == "steps"             ? EmaWarmup::Steps
+                : emaWarmup == "bias-correction" ? EmaWarmup::BiasCorrection
+                                                 : EmaWarmup::None;
+    Value weight = buildEmaWeight(builder, loc, emaDecay, kind, nextCount);
+    for (auto [name, value] : llvm::zip_equal(names, updated))
+      buildEma(builder, editor, name, value, weight);
   }
   editor.addResult(nextCount, "step", "step");
   editor.addResult(nextAttempt, "attempt", "attempt");
   editor.finish();
+  if (!*isNormal)
+    return success();
+  StepEditor last(step);
+  guardUpdates(step, last, *isNormal);
+  // Spikes in a row count on where all else stands still.
+  last.addResult(nextSpikes, "grad_norm.spikes", "grad_norm.spikes");
+  last.finish();
   return success();
 }
 

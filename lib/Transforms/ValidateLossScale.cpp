@@ -15,6 +15,7 @@
 #include "mpt/Transforms/Passes.h"
 
 #include "mlir/Analysis/DataFlow/Utils.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Analysis/DataFlowFramework.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -81,6 +82,35 @@ private:
     return success();
   }
 
+  /// State that keeps what a scale that moves has multiplied.
+  LogicalResult checkState(func::ReturnOp end, const DataFlowSolver &solver) {
+    auto step = end->getParentOfType<func::FuncOp>();
+    auto getUpdate = [&](unsigned i) {
+      return step.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
+    };
+    for (auto [i, value] : llvm::enumerate(end.getOperands())) {
+      LossScaling scaling = get(solver, value);
+      if (!getUpdate(i) || scaling.getKind() != LossScaling::Scaled)
+        continue;
+      auto scale = dyn_cast<BlockArgument>(scaling.getScale());
+      auto name = scale ? step.getArgAttrOfType<StringAttr>(scale.getArgNumber(), kNameAttr)
+                        : StringAttr();
+      // A scale that stays the same does no harm.
+      if (name && llvm::none_of(llvm::seq<unsigned>(0, end.getNumOperands()),
+                                [&](unsigned j) {
+                                  return getUpdate(j) == name && end.getOperand(j) != scale;
+                                }))
+        continue;
+      InFlightDiagnostic error = end.emitError("the state ")
+                                 << getUpdate(i) << " keeps a value that is still scaled, "
+                                 << "and the scale may be another when it is read; put "
+                                 << "mpt.unscale before it";
+      error.attachNote(value.getLoc()) << "the value";
+      return error;
+    }
+    return success();
+  }
+
   LogicalResult check(Operation *op, const DataFlowSolver &solver) {
     if (auto unscale = dyn_cast<UnscaleOp>(op))
       return checkUnscale(unscale, solver);
@@ -92,6 +122,8 @@ private:
                  << "mpt.unscale before clipping";
       return success();
     }
+    if (auto end = dyn_cast<func::ReturnOp>(op))
+      return checkState(end, solver);
     if (Value gradient = getGradient(op)) {
       if (get(solver, gradient).isScaled())
         return op->emitError("the optimizer reads a gradient that is still scaled; put "

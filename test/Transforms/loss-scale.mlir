@@ -47,9 +47,9 @@
 // CHECK: %[[COUNT:.*]] = mpt.add %[[OLD:.*]], %{{.*}} : (tensor<i64>
 // CHECK-NEXT: %[[ATTEMPT:.*]] = mpt.add
 // CHECK: mpt.sgd {{.*}}grad(%[[CLIP]]) {{.*}}if(%[[FINITE]])
+// CHECK: mpt.not %[[FINITE]]
 // CHECK: %[[STAT:.*]] = mpt.select_state %[[FINITE]], %{{.*}}, %arg1 : (tensor<i1>, tensor<f32>, tensor<f32>) -> tensor<f32>
 // CHECK: %[[STEP:.*]] = mpt.select_state %[[FINITE]], %[[COUNT]], %[[OLD]]
-// CHECK: mpt.not %[[FINITE]]
 // DYNAMIC: mpt.update_loss_scale %[[SCALE]], %{{.*}}, %[[FINITE]]
 // STATIC-NOT: mpt.update_loss_scale
 // CHECK: return %{{.*}}, %[[STAT]], %[[NORM]], %{{.*}}, %{{.*}}, %[[STEP]], %[[ATTEMPT]]

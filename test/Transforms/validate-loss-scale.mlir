@@ -80,3 +80,57 @@ func.func @window(%g: tensor<4xf32>, %h: tensor<4xf32>, %s: tensor<f32>, %t: ten
   %sum = mpt.add %first, %second : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %sum : tensor<4xf32>
 }
+
+// -----
+
+// A norm that nothing is clipped to is another one, too, under a scale: skip-spikes
+// would read it.
+func.func @norm(%g: tensor<4xf32>, %s: tensor<f32>) -> tensor<f32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{gradient 0 is still scaled, so that the limit means another norm}}
+  %d, %norm = mpt.clip_by_global_norm %scaled {max_norm = 0x7FF0000000000000 : f64} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>)
+  return %norm : tensor<f32>
+}
+
+// -----
+
+// The gradients of two losses are added before they are unscaled.
+func.func @losses(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>, %h: tensor<4xf32>,
+                  %s: tensor<f32> {mpt.name = "loss_scale.a"}, %u: tensor<f32> {mpt.name = "loss_scale.b"}) -> tensor<4xf32> {
+  %a = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = mpt.scale_loss %h, %u : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{combines gradients of different scales; keep one scale for all micro-batches of a step, or unscale each before they meet}}
+  %sum = mpt.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %sum, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  %p1 = mpt.sgd param(%p) grad(%x) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %p1 : tensor<4xf32>
+}
+
+// -----
+
+// A moving average of scaled gradients, while the scale moves.
+func.func @state(%g: tensor<4xf32>, %s: tensor<f32> {mpt.name = "loss_scale"},
+                 %e: tensor<4xf32> {mpt.name = "g.ema"})
+    -> (tensor<4xf32> {mpt.updates = "g.ema"}, tensor<f32> {mpt.updates = "loss_scale"}) {
+  %half = mpt.constant dense<0.5> : tensor<f32>
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %sum = mpt.add %e, %scaled : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // expected-note @below {{the value}}
+  %next = mpt.mul %sum, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %new = mpt.mul %s, %half : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  // expected-error @below {{the state "g.ema" keeps a value that is still scaled, and the scale may be another when it is read; put mpt.unscale before it}}
+  return %next, %new : tensor<4xf32>, tensor<f32>
+}
+
+// -----
+
+// The same under a scale that stays, and with unscaled gradients.
+func.func @static(%g: tensor<4xf32>, %s: tensor<f32> {mpt.name = "loss_scale"},
+                  %e: tensor<4xf32> {mpt.name = "g.ema"}, %f: tensor<4xf32> {mpt.name = "f"})
+    -> (tensor<4xf32> {mpt.updates = "g.ema"}, tensor<4xf32> {mpt.updates = "f"}) {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %sum = mpt.add %e, %scaled : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %scaled, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  %plain = mpt.add %f, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %sum, %plain : tensor<4xf32>, tensor<4xf32>
+}

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Runs a step function over a data set: initial state, learning-rate schedule,
-/// metrics, evaluation and checkpoints. Everything that decides a bit of the
+/// Runs a step function over a data set: initial state, metrics, evaluation and
+/// checkpoints. Everything that decides a bit of the
 /// result (state, data position, counters) is in the checkpoint.
 ///
 //===----------------------------------------------------------------------===//
@@ -30,20 +30,6 @@
 
 namespace mpt {
 
-/// The learning rate as a function of the steps taken (skipped ones do not
-/// count): up to the base linearly over `warmup` steps, then as `kind` says
-/// down to `base * finalFraction` at `total` steps.
-struct LearningRateSchedule {
-  enum class Kind { Constant, Linear, Cosine };
-  Kind kind = Kind::Constant;
-  double base = 0;
-  int64_t warmup = 0, total = 0;
-  double finalFraction = 0;
-
-  double getRate(int64_t stepsTaken) const;
-  bool isConstant() const { return kind == Kind::Constant && warmup == 0; }
-};
-
 /// Gives every state argument its first value: from `values` by name (their
 /// source is named in errors), else the seed for the rng argument `seed`, else
 /// `mpt.init`, else zeros for rng and optimizer state. Fails for other state
@@ -59,17 +45,20 @@ public:
   using MakeEngine =
       std::function<llvm::Expected<std::unique_ptr<StepEngine>>(int64_t batch)>;
 
-  Evaluator(DataLoader data, MakeEngine makeEngine)
-      : data(std::move(data)), makeEngine(std::move(makeEngine)) {}
+  /// With `usesAverages` parameters have the value of the state `<name>.ema`.
+  Evaluator(DataLoader data, MakeEngine makeEngine, bool usesAverages = false)
+      : data(std::move(data)), makeEngine(std::move(makeEngine)),
+        usesAverages(usesAverages) {}
 
   /// Makes the engines and gives their state arguments the values of the same
-  /// name in `trained`; fails if there is none or if it has another type.
-  llvm::Error prepare(const StepEngine &trained);
+  /// name in `trained`; fails if there is none or if it has another type. Averages
+  /// count if the parameters have been updated at all.
+  llvm::Error prepare(const StepEngine &trained, bool hasUpdates);
 
   /// Prepares, then: scalar results over all rows, floats averaged by rows,
   /// integers summed.
   llvm::Expected<std::vector<std::pair<std::string, double>>>
-  evaluate(const StepEngine &trained);
+  evaluate(const StepEngine &trained, bool hasUpdates);
 
 private:
   /// Rows of the batch that begins at row `first`; 0 without batches.
@@ -77,6 +66,7 @@ private:
 
   DataLoader data;
   MakeEngine makeEngine;
+  bool usesAverages;
   std::map<int64_t, std::unique_ptr<StepEngine>> engines;
 };
 
@@ -91,15 +81,13 @@ struct TrainerOptions {
   int64_t checkpointEvery = 0;
   /// Evaluated every so many attempts (0: never) and at the end.
   int64_t evalEvery = 0;
-  /// Written to state `lr` where that exists and the schedule is not constant.
-  LearningRateSchedule learningRate;
   /// Added to each record of the metrics, if not empty.
   std::string label;
   MetricsLog *metrics = nullptr;
   Progress *progress = nullptr;
   Evaluator *evaluator = nullptr;
   /// Shown the results of each step, the number of attempts with it, and whether
-  /// the loss scaler skipped it.
+  /// it was skipped.
   std::function<void(const llvm::StringMap<HostTensor> &results, int64_t attempt,
                      bool skipped)>
       observe;

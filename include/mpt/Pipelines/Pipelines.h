@@ -11,6 +11,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
+#include <optional>
 
 namespace mpt {
 
@@ -62,6 +63,66 @@ struct MixedPrecisionOptions : mlir::PassPipelineOptions<MixedPrecisionOptions> 
       llvm::cl::desc("Clip gradients to this global norm; 0: no clipping"),
       llvm::cl::init(0.0)};
 };
+
+/// Options of `mpt-apex`. A property that is empty has its level's value.
+struct ApexOptions : mlir::PassPipelineOptions<ApexOptions> {
+  Option<std::string> level{*this, "level", llvm::cl::desc("O0, O1, O2 or O3"),
+                            llvm::cl::init("O1")};
+  Option<std::string> castModelType{
+      *this, "cast-model-type",
+      llvm::cl::desc("Type of parameters, data and layers: f32, f16 or none"),
+      llvm::cl::init("")};
+  Option<std::string> patchTorchFunctions{
+      *this, "patch-torch-functions",
+      llvm::cl::desc("Casts around functions by Apex's lists: true or false"),
+      llvm::cl::init("")};
+  Option<std::string> keepBatchnormFp32{
+      *this, "keep-batchnorm-fp32",
+      llvm::cl::desc("Batch norm's parameters and statistics stay f32: true, false or "
+                     "none"),
+      llvm::cl::init("")};
+  Option<std::string> masterWeights{
+      *this, "master-weights",
+      llvm::cl::desc("f32 masters of f16 parameters: true, false or none"),
+      llvm::cl::init("")};
+  Option<std::string> lossScale{*this, "loss-scale",
+                                llvm::cl::desc("dynamic, or a number above 0"),
+                                llvm::cl::init("")};
+  Option<double> minLossScale{
+      *this, "min-loss-scale",
+      llvm::cl::desc("Floor of a dynamic loss scale; 0: none"), llvm::cl::init(0.0)};
+  Option<double> maxLossScale{*this, "max-loss-scale",
+                              llvm::cl::desc("Its ceiling; 0: none"),
+                              llvm::cl::init(16777216.0)};
+  Option<std::string> function{*this, "function",
+                               llvm::cl::desc("Name of the forward function"),
+                               llvm::cl::init("loss")};
+  Option<std::string> trainStep{
+      *this, "train-step",
+      llvm::cl::desc("Options of mpt-train-step, in braces"), llvm::cl::init("")};
+};
+
+/// The properties of `apex.amp.initialize`, as its table has them.
+struct ApexProperties {
+  /// f32, f16 or none.
+  std::string castModelType;
+  bool patchTorchFunctions;
+  /// Nothing where Apex has None.
+  std::optional<bool> keepBatchnormFp32, masterWeights;
+  /// Nothing: dynamic.
+  std::optional<double> lossScale;
+};
+
+using EmitError = llvm::function_ref<llvm::LogicalResult(const llvm::Twine &)>;
+
+/// The level's properties with what the options put in their place. Fails, after
+/// `emitError` has said why, where Apex refuses a combination.
+llvm::FailureOr<ApexProperties> getApexProperties(const ApexOptions &options,
+                                                  EmitError emitError);
+
+/// From a forward function to a training step as Apex's levels make it.
+llvm::LogicalResult buildApexPipeline(mlir::OpPassManager &passes,
+                                      const ApexOptions &options, EmitError emitError);
 
 /// From a forward function to a mixed-precision training step.
 void buildMixedPrecisionPipeline(mlir::OpPassManager &passes,

@@ -21,7 +21,10 @@ def AutodiffPass : Pass<"mpt-autodiff", "::mlir::ModuleOp"> {
     Reverse-mode differentiation of the loss (the function's first result, an
     f32 scalar) for every argument whose `mpt.role` is `parameter`. The seed is
     one `mpt.grad_seed`; the gradients go through one `mpt.gradients` op and
-    become results named `grad.<parameter>`. `mpt.checkpoint` regions are
+    become results named `grad.<parameter>`. Where results carry `mpt.loss`, each
+    of them is a loss with a seed and gradients of its own (ops with the attribute
+    `mpt.loss`, the result's name; results `grad.<loss>.<parameter>`), so that
+    each can have its own loss scale. `mpt.checkpoint` regions are
     inlined and their ops marked. An op with no rule on a path from a parameter
     to the loss is an error that names it.
   }];
@@ -31,6 +34,38 @@ def AutodiffPass : Pass<"mpt-autodiff", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
 }
 
+def CastParametersPass : Pass<"mpt-cast-parameters", "::mlir::ModuleOp"> {
+  let summary = "Store a model's f32 parameters in a low type";
+  let description = [{
+    Arguments of role `parameter` or `running_stat` become `type`; what reads them reads
+    an f32 cast of them, which autocast looks through, and what updates them is rounded
+    to `type`. With `keep-batch-norm`, what `mpt.batch_norm` and
+    `mpt.batch_norm_inference` read directly stays f32. For a forward function, before
+    `--mpt-autodiff`; `--mpt-master-weights` behind `--mpt-train-step` gives the
+    parameters f32 masters.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"",
+           "Name of the forward function">,
+    Option<"type", "type", "std::string", "\"f16\"", "f16 or bf16">,
+    Option<"keepBatchNorm", "keep-batch-norm", "bool", "true",
+           "Batch norm's scale, offset and statistics stay f32">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
+/// Of `mpt-train-step` and `mpt-learning-rate`.
+defvar learningRateOptions = [
+  Option<"lrSchedule", "lr-schedule", "std::string", "\"constant\"",
+         "The learning rate's course after the warm-up: constant, linear, cosine, step">,
+  Option<"warmup", "warmup", "int64_t", "0",
+         "Steps over which it rises linearly to lr">,
+  Option<"totalSteps", "total-steps", "int64_t", "0",
+         "Steps after which linear and cosine have come down">,
+  Option<"lrFinal", "lr-final", "double", "0.0",
+         "Where linear and cosine end, as a fraction of lr">,
+  Option<"lrStep", "lr-step", "int64_t", "0", "Steps between two falls (step)">,
+  Option<"lrGamma", "lr-gamma", "double", "0.1", "What each fall multiplies by (step)">];
+
 def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
   let summary = "Turn a differentiated function into one training step";
   let description = [{
@@ -39,7 +74,8 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
     `optimizer_state`, initialized to zeros), `step` (i64, role
     `optimizer_state`) counts steps taken, `attempt` (role `rng`, i64) counts
     attempts, `lr` is an f32 scalar argument of role `schedule` with
-    `mpt.init` from `lr`. `grad_norm` becomes a result with `clip-norm`.
+    `mpt.init` from `lr`. `grad_norm` becomes a result with `clip-norm`,
+    `clip-groups` or `skip-spikes`: the norm before clipping.
     Weight decay applies to parameters of rank 2 and higher with
     `decay=matrices`, to all with `decay=all`; `mpt.decay = false` on an
     argument exempts it. Formulas are those of torch.optim.
@@ -59,7 +95,49 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
     Option<"decay", "decay", "std::string", "\"matrices\"",
            "Parameters that decay: matrices or all">,
     Option<"clipNorm", "clip-norm", "double", "0.0",
-           "Clip gradients to this global L2 norm; 0: no clipping">];
+           "Clip gradients to this global L2 norm; 0: no clipping">,
+    ListOption<"clipGroups", "clip-groups", "std::string",
+               "REGEX=NORM: clip the gradients of the parameters whose name matches to "
+               "this joint L2 norm, before clip-norm">,
+    ListOption<"scaleGradients", "scale-gradients", "std::string",
+               "REGEX=FACTOR: multiply the gradients of the parameters whose name "
+               "matches, before norms are taken">,
+    Option<"skipSpikes", "skip-spikes", "double", "0.0",
+           "Skip steps whose gradient norm lies more than this many deviations above "
+           "its running mean; 0: none">,
+    Option<"spikeAlpha", "spike-alpha", "double", "0.97",
+           "Weight of the old mean and variance in the new ones">,
+    Option<"spikeWarmup", "spike-warmup", "int64_t", "25",
+           "Steps whose norms give the first mean and variance; none is skipped">,
+    Option<"spikePatience", "spike-patience", "int64_t", "10",
+           "After so many skipped in a row the next is taken, and begins new statistics">,
+    Option<"emaDecay", "ema-decay", "double", "0.0",
+           "Keep an exponential moving average of the parameters; 0: none">,
+    Option<"emaWarmup", "ema-warmup", "std::string", "\"none\"",
+           "none; steps: the decay of step t is at most t / (9 + t); bias-correction: it "
+           "weighs all steps as an average of their number would that starts at zero">]
+    # learningRateOptions;
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
+def LearningRatePass : Pass<"mpt-learning-rate", "::mlir::ModuleOp"> {
+  let summary = "Give a training step a learning-rate schedule";
+  let description = [{
+    What reads the argument `lr` reads `lr` times a factor of the steps taken, computed
+    in f64 and rounded to lr's type; the result `learning_rate` is what the step uses.
+    Steps are those that the state `step` counts; where a step has none, a state
+    `lr.step` is added, which advances if the result `did_step` is true or missing.
+    `--mpt-train-step` has the same options.
+
+    With t steps taken before this one: while t < warmup the factor is (t + 1) / warmup;
+    then, with u = t - warmup and p = min(1, u / (total-steps - warmup)), 1 (`constant`),
+    1 + (lr-final - 1) p (`linear`), lr-final + (1 - lr-final) (1 + cos(pi p)) / 2
+    (`cosine`), lr-gamma^floor(u / lr-step) (`step`).
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"\"",
+           "The step; the module's only function if empty">]
+    # learningRateOptions;
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
 }
 

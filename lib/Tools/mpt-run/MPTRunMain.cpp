@@ -71,7 +71,7 @@ private:
   llvm::Error openMetrics();
   llvm::Error trainOne(llvm::StringRef precision, PreparedFunction step);
   llvm::Error applyInit(StepEngine &engine);
-  llvm::Error applyLearningRate(StepEngine &engine, TrainerOptions &trainer);
+  llvm::Error applyLearningRate(StepEngine &engine);
   Progress::Options getProgressOptions(llvm::StringRef precision) const;
   llvm::Error reportRanges(const RangeRecorder &recorder);
   llvm::Error report();
@@ -143,11 +143,12 @@ llvm::Error Run::readModel() {
     return read.takeError();
   signature = std::move(*read);
   if (signature.isStep() && !options.pipeline &&
-      (!options.precisions.empty() || options.optimizer || options.lossScale))
+      (!options.precisions.empty() || options.optimizer || options.lossScale ||
+       options.apex))
     return llvm::createStringError(
         "@" + function.getName() +
-        " is a whole step already: --precision, --optimizer and --loss-scale "
-        "are for a loss function");
+        " is a whole step already: --precision, --optimizer, --loss-scale and "
+        "--apex are for a loss function");
   return llvm::Error::success();
 }
 
@@ -256,30 +257,11 @@ llvm::Error Run::applyInit(StepEngine &engine) {
   return initializeState(engine, options.seed, values, options.init);
 }
 
-/// Sets state `lr` to --lr and completes the schedule.
-llvm::Error Run::applyLearningRate(StepEngine &engine,
-                                   TrainerOptions &trainer) {
-  trainer.learningRate = options.schedule;
-  trainer.learningRate.total = steps;
-  const TensorInfo *lr =
-      llvm::find_if(engine.getArguments(), [](const TensorInfo &argument) {
-        return argument.name == "lr" && argument.role == Role::Schedule &&
-               argument.shape.empty();
-      });
-  bool wanted = options.lr || !options.schedule.isConstant();
-  if (lr == engine.getArguments().end())
-    return wanted ? llvm::createStringError(
-                        "--lr, --lr-schedule and --warmup: the step has no "
-                        "scalar argument 'lr' of role schedule")
-                  : llvm::Error::success();
-  if (options.lr)
-    if (llvm::Error error =
-            engine.writeState("lr", HostTensor::scalar(lr->type, *options.lr)))
-      return error;
-  auto value = engine.readState("lr");
-  if (!value)
-    return value.takeError();
-  trainer.learningRate.base = options.lr.value_or(value->getElement(0));
+/// Sets state `lr` to --lr.
+llvm::Error Run::applyLearningRate(StepEngine &engine) {
+  for (const TensorInfo &argument : engine.getArguments())
+    if (options.lr && argument.name == "lr")
+      return engine.writeState("lr", HostTensor::scalar(argument.type, *options.lr));
   return llvm::Error::success();
 }
 
@@ -333,7 +315,7 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
     trainer.observe = [&](const llvm::StringMap<HostTensor> &results, int64_t attempt,
                           bool skipped) { (*recorder)->add(results, attempt, skipped); };
   trainer.shouldStop = [] { return interruptRequested != 0; };
-  if (llvm::Error error = applyLearningRate(**engine, trainer))
+  if (llvm::Error error = applyLearningRate(**engine))
     return error;
 
   std::optional<Evaluator> evaluator;
@@ -345,8 +327,9 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
           if (!prepared)
             return prepared.takeError();
           return createEngine(std::move(*prepared));
-        });
-    if (llvm::Error error = evaluator->prepare(**engine))
+        },
+        options.evalWeights == "ema");
+    if (llvm::Error error = evaluator->prepare(**engine, /*hasUpdates=*/false))
       return error;
     trainer.evaluator = &*evaluator;
   }
@@ -449,12 +432,14 @@ llvm::Error Run::execute() {
     return error;
   std::vector<std::string> precisions = options.precisions;
   if (precisions.empty())
-    precisions = {signature.isStep() || options.pipeline ? "as given" : "f32"};
+    precisions = {options.apex ? llvm::StringRef(*options.apex).split(' ').first.str()
+                  : signature.isStep() || options.pipeline ? "as given"
+                                                           : "f32"};
   // Build every step before the first one runs.
   std::vector<PreparedFunction> prepared;
   for (const std::string &precision : precisions) {
     auto step =
-        buildStep(function, signature.isStep(), batch, precision, options);
+        buildStep(function, signature.isStep(), batch, steps, precision, options);
     if (!step)
       return step.takeError();
     prepared.push_back(std::move(*step));

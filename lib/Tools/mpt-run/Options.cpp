@@ -10,6 +10,7 @@
 #include "../CommandLine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -141,8 +142,9 @@ static llvm::Error checkCombination(const RunOptions &options) {
   if (!options.steps && !options.epochs)
     return fail("missing option: give --steps=N or --epochs=N");
   if (options.evalFunction.empty() &&
-      (!options.evalData.empty() || options.evalEvery || options.evalBatch))
-    return fail("--eval-data, --eval-every and --eval-batch need "
+      (!options.evalData.empty() || options.evalEvery || options.evalBatch ||
+       !options.evalWeights.empty()))
+    return fail("--eval-data, --eval-every, --eval-batch and --eval-weights need "
                 "--eval-function");
   if (options.resume && options.checkpoint.empty() &&
       options.resumeFrom.empty())
@@ -162,6 +164,10 @@ static llvm::Error checkCombination(const RunOptions &options) {
       llvm::none_of(options.precisions,
                     [](llvm::StringRef name) { return !name.starts_with("f32"); }))
     return fail("--autocast needs --precision=f16 or bf16");
+  if (options.apex && (!options.precisions.empty() || options.lossScale ||
+                       options.autocast || options.pipeline))
+    return fail("--apex takes the place of --precision, --loss-scale, --autocast and "
+                "--pipeline: give one or the other");
   if (options.pipeline &&
       (!options.precisions.empty() || options.optimizer || options.lossScale))
     return fail("--pipeline takes the place of --precision, --optimizer and "
@@ -211,6 +217,7 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   optionalText(OPT_optimizer, options.optimizer);
   optionalText(OPT_loss_scale, options.lossScale);
   optionalText(OPT_autocast, options.autocast);
+  optionalText(OPT_apex, options.apex);
   optionalText(OPT_memory_budget, options.memoryBudget);
   optionalText(OPT_pipeline, options.pipeline);
   optionalText(OPT_instrument, options.instrument);
@@ -220,6 +227,7 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   options.profile = args.hasArg(OPT_profile);
   options.resume = args.hasArg(OPT_resume, OPT_resume_from);
 
+  int64_t warmup = 0, lrStep = 0;
   struct Count {
     ID id;
     int64_t *value;
@@ -229,7 +237,7 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
         Count{OPT_eval_batch, &options.evalBatch},
         Count{OPT_eval_every, &options.evalEvery},
         Count{OPT_steps, &options.steps}, Count{OPT_epochs, &options.epochs},
-        Count{OPT_warmup, &options.schedule.warmup},
+        Count{OPT_warmup, &warmup}, Count{OPT_lr_step, &lrStep},
         Count{OPT_checkpoint_every, &options.checkpointEvery},
         Count{OPT_log_every, &options.logEvery}})
     if (llvm::Error error = parseCount(args, count.id, 1, *count.value))
@@ -243,17 +251,24 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
     return std::move(error);
   if (lr >= 0)
     options.lr = lr;
-  if (llvm::Error error =
-          parseNumber(args, OPT_lr_final, options.schedule.finalFraction))
+  double lrFinal = 0, lrGamma = 0.1;
+  for (auto [id, value] : {std::pair(OPT_lr_final, &lrFinal),
+                           std::pair(OPT_lr_gamma, &lrGamma)})
+    if (llvm::Error error = parseNumber(args, id, *value))
+      return std::move(error);
+  std::string kind = "constant";
+  if (llvm::Error error = parseChoice(
+          args, OPT_lr_schedule, {"constant", "linear", "cosine", "step"}, kind))
     return std::move(error);
-  std::string kind;
-  if (llvm::Error error = parseChoice(args, OPT_lr_schedule,
-                                      {"constant", "linear", "cosine"}, kind))
+  if (kind == "step" && !lrStep)
+    return llvm::createStringError("--lr-schedule=step needs --lr-step=N");
+  if (kind != "constant" || warmup)
+    options.schedule = llvm::formatv(
+        "lr-schedule={0} warmup={1} lr-final={2:E16} lr-step={3} lr-gamma={4:E16}", kind,
+        warmup, lrFinal, lrStep, lrGamma);
+  if (llvm::Error error = parseChoice(args, OPT_eval_weights, {"parameters", "ema"},
+                                      options.evalWeights))
     return std::move(error);
-  options.schedule.kind = kind == "linear" ? LearningRateSchedule::Kind::Linear
-                          : kind == "cosine"
-                              ? LearningRateSchedule::Kind::Cosine
-                              : LearningRateSchedule::Kind::Constant;
   if (llvm::Error error = parseChoice(
           args, OPT_progress, {"bar", "lines", "none"}, options.progress))
     return std::move(error);

@@ -25,7 +25,7 @@ struct RunOptions {
   std::string function;
   /// Each a type, or TYPE:LOSS-SCALE. Empty: the default of what is trained.
   std::vector<std::string> precisions;
-  std::optional<std::string> optimizer, lossScale, autocast, memoryBudget, pipeline;
+  std::optional<std::string> optimizer, lossScale, autocast, apex, memoryBudget, pipeline;
   /// Empty: the default one.
   std::string engine;
   int64_t threads = 0;
@@ -34,10 +34,13 @@ struct RunOptions {
   std::vector<DataSpec> data, evalData;
   int64_t batch = 0, evalBatch = 0, evalEvery = 0;
   std::string evalFunction;
+  /// parameters or ema.
+  std::string evalWeights;
 
   int64_t steps = 0, epochs = 0;
   std::optional<double> lr;
-  LearningRateSchedule schedule;
+  /// Options of mpt-learning-rate, but for total-steps; empty: constant.
+  std::string schedule;
   uint64_t seed = 0;
 
   std::string checkpoint;

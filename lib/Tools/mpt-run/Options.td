@@ -38,6 +38,9 @@ defm loss_scale : Eq<"loss-scale", g_model, "TEXT",
 defm autocast : Eq<"autocast", g_model, "TEXT",
   "Options of mpt-autocast such as 'profile=ranges.jsonl keep=head', with "
   "--precision=f16 or bf16">;
+defm apex : Eq<"apex", g_model, "TEXT",
+  "O0, O1, O2 or O3, then options of mpt-apex such as 'loss-scale=128', in place of "
+  "--precision, --loss-scale and --autocast">;
 defm memory_budget : Eq<"memory-budget", g_model, "SIZE",
   "Fit the step's arena into 512MB, 4GiB, 0.5x (of what it takes otherwise) or min, by "
   "computing values again">;
@@ -61,6 +64,9 @@ defm eval_data : Eq<"eval-data", g_data, "NAME=FILE",
   "Data of an input or target of the evaluation">;
 defm eval_every : Eq<"eval-every", g_data, "N",
   "Evaluate every N steps (default: at the end only)">;
+defm eval_weights : Eq<"eval-weights", g_data, "KIND",
+  "parameters, or ema: their averages, which ema-decay in --optimizer keeps "
+  "(default: parameters)">;
 defm eval_batch : Eq<"eval-batch", g_data, "N",
   "Rows per evaluation batch (default: as --batch)">;
 
@@ -69,9 +75,14 @@ defm epochs : Eq<"epochs", g_training, "N",
   "Passes over the data, instead of --steps">;
 defm lr : Eq<"lr", g_training, "X", "Learning rate">;
 defm lr_schedule : Eq<"lr-schedule", g_training, "KIND",
-  "constant, linear or cosine, down to lr times --lr-final (default: constant)">;
+  "constant, linear or cosine, down to lr times --lr-final, or step (default: "
+  "constant)">;
 defm lr_final : Eq<"lr-final", g_training, "X",
   "Last learning rate as a fraction of --lr (default: 0)">;
+defm lr_step : Eq<"lr-step", g_training, "N",
+  "Steps between two falls of --lr-schedule=step">;
+defm lr_gamma : Eq<"lr-gamma", g_training, "X",
+  "What each of them multiplies the learning rate by (default: 0.1)">;
 defm warmup : Eq<"warmup", g_training, "N",
   "Steps over which the learning rate rises to --lr">;
 defm seed : Eq<"seed", g_training, "N",

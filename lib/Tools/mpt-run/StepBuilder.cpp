@@ -114,6 +114,32 @@ static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
   return std::move(prepared);
 }
 
+/// Puts the schedule that the options ask for into what `prepare` made. The digest
+/// stays: a run may be resumed with another schedule, or a longer one.
+static llvm::Error addSchedule(PreparedFunction &prepared, int64_t steps,
+                               const RunOptions &options) {
+  if (!options.lr && options.schedule.empty())
+    return llvm::Error::success();
+  if (llvm::none_of(prepared.signature.arguments, [](const auto &argument) {
+        return argument.name == "lr" && argument.role == Role::Schedule &&
+               argument.shape.empty();
+      }))
+    return llvm::createStringError("--lr, --lr-schedule and --warmup: the step has no "
+                                   "scalar argument 'lr' of role schedule");
+  if (options.schedule.empty())
+    return llvm::Error::success();
+  if (llvm::Error error = runPipeline(
+          *prepared.module, "mpt-learning-rate{function=" + prepared.name + " " +
+                                options.schedule +
+                                " total-steps=" + std::to_string(steps) + "}"))
+    return error;
+  auto signature = readSignature(prepared.module->lookupSymbol<func::FuncOp>(prepared.name));
+  if (!signature)
+    return signature.takeError();
+  prepared.signature = std::move(*signature);
+  return llvm::Error::success();
+}
+
 static llvm::Expected<PreparedFunction>
 prepare(func::FuncOp function, int64_t batch, llvm::StringRef passes) {
   PreparedFunction prepared;
@@ -160,12 +186,16 @@ static std::pair<std::string, std::string> splitKind(llvm::StringRef text) {
 
 llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
                                                 bool isStep, int64_t batch,
+                                                int64_t steps,
                                                 llvm::StringRef precision,
                                                 const RunOptions &options) {
   auto prepareStep = [&](llvm::StringRef passes) -> llvm::Expected<PreparedFunction> {
     auto prepared = prepare(function, batch, passes);
-    return prepared ? instrument(std::move(*prepared), options)
-                    : prepared.takeError();
+    if (!prepared)
+      return prepared.takeError();
+    if (llvm::Error error = addSchedule(*prepared, steps, options))
+      return std::move(error);
+    return instrument(std::move(*prepared), options);
   };
   if (options.pipeline)
     return prepareStep(*options.pipeline);
@@ -179,6 +209,11 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
   std::string passes = "mpt-autodiff" + onFunction + "},mpt-train-step" +
                        onFunction + " optimizer=" + optimizer +
                        optimizerOptions + "}";
+  if (options.apex) {
+    auto [level, apexOptions] = splitKind(*options.apex);
+    return prepareStep("mpt-apex{function=" + name + " level=" + level + apexOptions +
+                       " train-step={optimizer=" + optimizer + optimizerOptions + "}}");
+  }
   auto [type, ownScale] = precision.split(':');
   auto [mode, scaleOptions] = splitKind(
       !ownScale.empty() ? ownScale.str()

@@ -34,9 +34,11 @@ llvm::Expected<PreparedFunction> specialize(mlir::func::FuncOp function,
                                             int64_t batch);
 
 /// As `specialize`, and made a training step in `precision` (a type, or
-/// TYPE:LOSS-SCALE) as the options say, unless it is one already.
+/// TYPE:LOSS-SCALE) as the options say, unless it is one already; with the schedule of
+/// a run of `steps` steps.
 llvm::Expected<PreparedFunction> buildStep(mlir::func::FuncOp function,
                                            bool isStep, int64_t batch,
+                                           int64_t steps,
                                            llvm::StringRef precision,
                                            const RunOptions &options);
 

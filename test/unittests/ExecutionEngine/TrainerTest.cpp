@@ -248,7 +248,7 @@ TEST(EvaluatorTest, CoversAllRowsWithTheTrainedState) {
   for (double w : {0.0, 2.5}) {
     llvm::cantFail(
         trained.writeState("w", HostTensor::scalar(ElementType::F32, w)));
-    auto results = llvm::cantFail(evaluator.evaluate(trained));
+    auto results = llvm::cantFail(evaluator.evaluate(trained, true));
     ASSERT_EQ(results.size(), 2u);
     EXPECT_EQ(results[0].first, "difference");
     EXPECT_NEAR(results[0].second, 4.5 - w, 1e-6);
@@ -263,7 +263,7 @@ TEST(EvaluatorTest, UnknownState) {
     return std::make_unique<FakeEvaluation>(batch, true);
   });
   test::FakeEngine trained(4);
-  EXPECT_EQ(message(evaluator.evaluate(trained)),
+  EXPECT_EQ(message(evaluator.evaluate(trained, true)),
             "evaluation needs 'v', which the trained function does not have: "
             "no state 'v'");
 }
@@ -293,16 +293,14 @@ TEST_F(TrainerTest, EvaluatesWhenDueAndAtTheEnd) {
 }
 
 //===----------------------------------------------------------------------===//
-// Learning rate and skipped steps
+// Skipped steps
 //===----------------------------------------------------------------------===//
 
-/// Skips every third attempt and records the learning rate it was given.
+/// Skips every third attempt.
 class SkippingEngine : public StepEngine {
 public:
   SkippingEngine()
-      : arguments(
-            {{"lr", Role::Schedule, ElementType::F32, {}, std::nullopt},
-             {"scale", Role::LossScale, ElementType::F32, {}, std::nullopt}}),
+      : arguments({{"scale", Role::LossScale, ElementType::F32, {}, std::nullopt}}),
         results({{"accuracy", ElementType::F32, {}, ""},
                  {"loss", ElementType::F32, {}, ""},
                  {"did_step", ElementType::I1, {}, ""},
@@ -310,17 +308,16 @@ public:
   llvm::ArrayRef<TensorInfo> getArguments() const override { return arguments; }
   llvm::ArrayRef<ResultInfo> getResults() const override { return results; }
   llvm::Expected<HostTensor> readState(llvm::StringRef name) const override {
-    return HostTensor::scalar(ElementType::F32, name == "lr" ? lr : scale);
+    return HostTensor::scalar(ElementType::F32, scale);
   }
   llvm::Error writeState(llvm::StringRef name,
                          const HostTensor &value) override {
-    (name == "lr" ? lr : scale) = value.getElement(0);
+    scale = value.getElement(0);
     return llvm::Error::success();
   }
   llvm::Expected<llvm::StringMap<HostTensor>>
   run(const llvm::StringMap<const HostTensor *> &) override {
-    rates.push_back(lr);
-    bool skip = rates.size() % 3 == 0;
+    bool skip = ++attempts % 3 == 0;
     llvm::StringMap<HostTensor> outputs;
     outputs["accuracy"] = HostTensor::scalar(ElementType::F32, 0.75);
     outputs["loss"] = HostTensor::scalar(ElementType::F32, 0.5);
@@ -331,58 +328,30 @@ public:
   }
   size_t arenaBytes() const override { return 0; }
   size_t stateBytes() const override { return 4; }
-  std::vector<double> rates;
 
 private:
   std::vector<TensorInfo> arguments;
   std::vector<ResultInfo> results;
-  double lr = 0, scale = 65536;
+  double scale = 65536;
+  int attempts = 0;
 };
 
-TEST_F(TrainerTest, SkippedStepsDoNotAdvanceTheSchedule) {
+TEST_F(TrainerTest, SkippedStepsAreCounted) {
   SkippingEngine engine;
   DataLoader data = makeData();
   TrainerOptions options = makeOptions(6);
   options.checkpointPath = checkpoint;
-  options.learningRate.kind = LearningRateSchedule::Kind::Linear;
-  options.learningRate.base = 1;
-  options.learningRate.total = 8;
   TrainingSummary summary =
       llvm::cantFail(train(engine, data, options, std::nullopt, ""));
-  EXPECT_EQ(engine.rates,
-            std::vector<double>({1, 0.875, 0.75, 0.75, 0.625, 0.5}));
   EXPECT_EQ(summary.skipped, 2);
   EXPECT_EQ(summary.finalLoss, 0.5); // Not the first scalar result.
   EXPECT_EQ(summary.lossScale, 16384.0);
   Checkpoint saved = llvm::cantFail(loadCheckpoint(checkpoint));
   EXPECT_EQ(saved.attempt, 6);
   EXPECT_EQ(saved.skipped, 2);
-  // The schedule goes on where it was.
-  options.steps = 7;
-  llvm::cantFail(train(engine, data, options, saved, checkpoint));
-  EXPECT_EQ(engine.rates.back(), 0.5);
-}
-
-TEST(LearningRateTest, Schedules) {
-  LearningRateSchedule schedule;
-  schedule.base = 2;
-  EXPECT_TRUE(schedule.isConstant());
-  EXPECT_EQ(schedule.getRate(100), 2);
-  schedule.warmup = 4;
-  schedule.total = 14;
-  EXPECT_EQ(schedule.getRate(0), 0.5);
-  EXPECT_EQ(schedule.getRate(3), 2);
-  EXPECT_EQ(schedule.getRate(9), 2);
-  schedule.kind = LearningRateSchedule::Kind::Linear;
-  schedule.finalFraction = 0.1;
-  EXPECT_EQ(schedule.getRate(4), 2);
-  EXPECT_DOUBLE_EQ(schedule.getRate(9), 1.1);
-  EXPECT_DOUBLE_EQ(schedule.getRate(14), 0.2);
-  EXPECT_DOUBLE_EQ(schedule.getRate(1000), 0.2);
-  schedule.kind = LearningRateSchedule::Kind::Cosine;
-  EXPECT_DOUBLE_EQ(schedule.getRate(9), 1.1);
-  EXPECT_GT(schedule.getRate(6), 1.6); // Above the straight line.
-  EXPECT_DOUBLE_EQ(schedule.getRate(14), 0.2);
+  // They are counted from the beginning of training.
+  options.steps = 9;
+  EXPECT_EQ(llvm::cantFail(train(engine, data, options, saved, checkpoint)).skipped, 3);
 }
 
 } // namespace
