@@ -128,7 +128,7 @@ LogicalResult KernelEmitter::check() {
   };
   for (const KernelBuffer &buffer : buffers)
     if (!isKnown(buffer.element))
-      return kernel.emitError("the CPU code generator cannot store ")
+      return kernel.emitError("the code generator cannot store ")
              << buffer.element << "; convert it with mpt.cast before";
   for (Operation &op : body.without_terminator()) {
     if (isa<RowReduceOp, ColumnReduceOp, IndexOp>(op)) {
@@ -143,7 +143,7 @@ LogicalResult KernelEmitter::check() {
                           "of one result can");
     Type result = op.getResult(0).getType();
     if (!isKnown(result))
-      return op.emitError("the CPU code generator cannot compute ") << result;
+      return op.emitError("the code generator cannot compute ") << result;
     // Eight-bit floats are only moved and converted.
     bool isMove = isa<arith::ConstantOp, arith::SelectOp, arith::TruncFOp,
                       arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp>(op);
@@ -230,15 +230,25 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame,
         return next;
       });
   for (auto [reduce, sum] : llvm::zip_equal(reductions, sums)) {
-    Value value = foldLanes(b, reduce.getKind(), sum);
+    Value value = finishRowReduction(b, reduce.getKind(), sum);
     if (reduce.getKind() == ReduceKind::Mean)
       value = scale(b, value, columns);
     rowFrame.values[reduce] = value;
   }
 }
 
+void KernelEmitter::accumulate(const ColumnPartials &part, Value task, Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  ColumnReduceOp reduce = part.op;
+  Value pointer = partialPointer(b, part, task, frame.column);
+  Value old = loadFrom(pointer, reduce.getType(), frame);
+  Value sum =
+      combine(b, reduce.getKind(), old, evaluate(reduce.getValue(), frame));
+  storeTo(pointer, sum, reduce.getType(), frame);
+}
+
 void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
-    rowIndices.assign(domain.empty() ? 0 : domain.size() - 1, Value());
+  rowIndices.assign(domain.empty() ? 0 : domain.size() - 1, Value());
   Value rest = row;
   for (size_t i = rowIndices.size(); i-- > 0;) {
     if (i == 0) {
@@ -285,15 +295,6 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
     anyFull |= isFull(value);
   for (const ColumnPartials &part : info.getColumnPartials())
     anyFull |= isFull(ColumnReduceOp(part.op).getValue());
-  auto accumulate = [&](const ColumnPartials &part, Frame &frame) {
-    OpBuilder &inner = *frame.builder;
-    ColumnReduceOp reduce = part.op;
-    Value pointer = partialPointer(inner, part, task, frame.column);
-    Value old = loadFrom(pointer, reduce.getType(), frame);
-    Value sum = combine(inner, reduce.getKind(), old,
-                        evaluate(reduce.getValue(), frame));
-    storeTo(pointer, sum, reduce.getType(), frame);
-  };
   if (anyFull)
     forColumns(b, rowFrame, {}, [&](Frame &frame, ValueRange) {
       // All loads of a point before its stores: a result may share its bytes
@@ -306,7 +307,7 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
           (void)evaluate(ColumnReduceOp(part.op).getValue(), frame);
       for (const ColumnPartials &part : info.getColumnPartials())
         if (isFull(ColumnReduceOp(part.op).getValue()))
-          accumulate(part, frame);
+          accumulate(part, task, frame);
       for (auto [i, value] : llvm::enumerate(yield.getValues()))
         if (isFull(value))
           store(i, evaluate(value, frame), frame);
@@ -314,7 +315,11 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
     });
   for (const ColumnPartials &part : info.getColumnPartials())
     if (!isFull(ColumnReduceOp(part.op).getValue()))
-      accumulate(part, rowFrame);
+      accumulate(part, task, rowFrame);
+  if (llvm::any_of(yield.getValues(), [&](Value value) {
+        return isRowUniform(value) && !info.isAfterColumns(value);
+      }))
+    beforeSharedStores(b);
   for (auto [i, value] : llvm::enumerate(yield.getValues()))
     if (isRowUniform(value) && !info.isAfterColumns(value)) {
       // A value that is the same along a row may still have a full result.
@@ -366,32 +371,30 @@ void KernelEmitter::emitFlat(OpBuilder &b, Value begin, Value end) {
   flatBegin = flatEnd = flatTail = Value();
 }
 
+void KernelEmitter::sumTasks(const ColumnPartials &part, Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  ColumnReduceOp reduce = part.op;
+  Value start = identity(b, reduce.getKind(), vectorOf(reduce.getType(), frame.lanes));
+  auto loop = scf::ForOp::create(b, loc, constant(b, 0), constant(b, tasks),
+                                 constant(b, 1), ValueRange{start});
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  frame.builder = &inner;
+  Value pointer = partialPointer(inner, part, loop.getInductionVar(), frame.column);
+  Value value = loadFrom(pointer, reduce.getType(), frame);
+  Value sum = combine(inner, reduce.getKind(), loop.getRegionIterArg(0), value);
+  scf::YieldOp::create(inner, loc, sum);
+  frame.builder = &b;
+  Value result = loop.getResult(0);
+  if (reduce.getKind() == ReduceKind::Mean)
+    result = scale(b, result, rows);
+  frame.values[reduce] = result;
+}
+
 void KernelEmitter::emitCombine(OpBuilder &b) {
-    // What is read here does not vary with the row: the first one will do.
+  // What is read here does not vary with the row: the first one will do.
   rowIndices.assign(domain.empty() ? 0 : domain.size() - 1, Value());
   Frame scalarFrame;
   scalarFrame.builder = &b;
-  auto sumTasks = [&](const ColumnPartials &part, Frame &frame) {
-    OpBuilder &at = *frame.builder;
-    ColumnReduceOp reduce = part.op;
-    Value start =
-        identity(at, reduce.getKind(), vectorOf(reduce.getType(), frame.lanes));
-    auto loop = scf::ForOp::create(at, loc, constant(at, 0), constant(at, tasks),
-                                   constant(at, 1), ValueRange{start});
-    OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
-    OpBuilder *saved = frame.builder;
-    frame.builder = &inner;
-    Value pointer =
-        partialPointer(inner, part, loop.getInductionVar(), frame.column);
-    Value value = loadFrom(pointer, reduce.getType(), frame);
-    Value sum = combine(inner, reduce.getKind(), loop.getRegionIterArg(0), value);
-    scf::YieldOp::create(inner, loc, sum);
-    frame.builder = saved;
-    Value result = loop.getResult(0);
-    if (reduce.getKind() == ReduceKind::Mean)
-      result = scale(at, result, rows);
-    frame.values[reduce] = result;
-  };
   for (const ColumnPartials &part : info.getColumnPartials())
     if (part.columns == 1 && isRowUniform(ColumnReduceOp(part.op).getResult()))
       sumTasks(part, scalarFrame);
@@ -413,15 +416,15 @@ void KernelEmitter::emitCombine(OpBuilder &b) {
     return isRowUniform(value) &&
            buffers[body.getNumArguments() + i].columnStride() == 0;
   };
-  bool anyColumns = false;
-  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
-    if (!info.isAfterColumns(value))
-      continue;
-    if (isStoredOnce(i, value))
+  bool anyColumns = false, anyOnce = false;
+  for (auto [i, value] : llvm::enumerate(yield.getValues()))
+    if (info.isAfterColumns(value))
+      (isStoredOnce(i, value) ? anyOnce : anyColumns) = true;
+  if (anyOnce)
+    beforeSharedStores(b);
+  for (auto [i, value] : llvm::enumerate(yield.getValues()))
+    if (info.isAfterColumns(value) && isStoredOnce(i, value))
       store(i, evaluate(value, scalarFrame), scalarFrame);
-    else
-      anyColumns = true;
-  }
   if (!anyColumns)
     return;
   forColumns(b, scalarFrame, {}, [&](Frame &frame, ValueRange) {

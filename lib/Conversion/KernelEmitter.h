@@ -28,8 +28,15 @@ struct KernelBuffer {
   int64_t columnStride() const { return strides.empty() ? 0 : strides.back(); }
 };
 
+/// What an element is loaded and stored as: i1 takes a byte; floats of 8 and 16
+/// bits are their bits (LLVM takes masked loads of bf16 vectors apart with
+/// conversions that need a library where the processor has none).
+mlir::Type storageOf(mlir::Type element);
+
 /// Emits one kernel function. The body is evaluated on demand: for a whole row
-/// (scalars), for a vector of columns, or after all rows.
+/// (scalars), for a vector of columns, or after all rows. What depends on how
+/// points are spread over the machine is virtual: here one thread runs a task;
+/// GpuKernelEmitter spreads it over threads.
 ///
 /// Dimensions that every buffer walks with one stride are merged first. If that
 /// leaves one dimension of a pointwise kernel, its tasks are ranges of whole
@@ -37,13 +44,14 @@ struct KernelBuffer {
 class KernelEmitter {
 public:
   explicit KernelEmitter(KernelFuncOp kernel);
+  virtual ~KernelEmitter() = default;
 
   /// Checks that the code generator can do every type and op of the body.
-  mlir::LogicalResult check();
+  virtual mlir::LogicalResult check();
   /// Emits the function over tasks, and the second stage of column kernels.
-  void emit(mlir::OpBuilder &moduleBuilder);
+  virtual void emit(mlir::OpBuilder &moduleBuilder);
 
-private:
+protected:
   using Value = mlir::Value;
   using ValueMap = llvm::DenseMap<Value, Value>;
 
@@ -56,13 +64,15 @@ private:
     Value column;
     /// Lanes that exist; null if all do.
     Value mask;
+    /// Among the frames that one thread of a GPU keeps for its row.
+    unsigned number = 0;
     ValueMap values;
     Frame *outer = nullptr;
   };
 
   Value evaluate(Value value, Frame &frame);
-  Value load(unsigned operand, Frame &frame);
-  void store(unsigned result, Value value, Frame &frame);
+  virtual Value load(unsigned operand, Frame &frame);
+  virtual void store(unsigned result, Value value, Frame &frame);
   Value pointerTo(unsigned buffer, Frame &frame);
   Value convertFloat(mlir::OpBuilder &b, Value value, mlir::Type from,
                      mlir::Type to);
@@ -70,23 +80,34 @@ private:
   /// An element's bits as they lie in memory, to and from the element.
   Value fromStorage(mlir::OpBuilder &builder, Value value, mlir::Type element);
   Value toStorage(mlir::OpBuilder &builder, Value value, mlir::Type element);
-  Value loadFrom(Value pointer, mlir::Type element, Frame &frame);
-  void storeTo(Value pointer, Value value, mlir::Type element, Frame &frame);
+  virtual Value loadFrom(Value pointer, mlir::Type element, Frame &frame);
+  virtual void storeTo(Value pointer, Value value, mlir::Type element, Frame &frame);
 
   void mergeDimensions();
   void findUniformValues();
   bool isFlat() {
     return kernel.getKind() == KernelKind::Pointwise && domain.size() == 1;
   }
-  void emitTask(mlir::OpBuilder &builder, Value task);
+  virtual void emitTask(mlir::OpBuilder &builder, Value task);
   void emitFlat(mlir::OpBuilder &builder, Value begin, Value end);
   void emitRow(mlir::OpBuilder &builder, Value row, Value task);
   /// Runs `body` for all columns: whole vectors, then a masked tail. `init` are
   /// carried values; returns their last ones.
-  llvm::SmallVector<Value>
+  virtual llvm::SmallVector<Value>
   forColumns(mlir::OpBuilder &builder, Frame &rowFrame, mlir::ValueRange init,
              llvm::function_ref<llvm::SmallVector<Value>(
                  Frame &, mlir::ValueRange)> body);
+  /// The reduction of a row, from the vector that forColumns has carried.
+  virtual Value finishRowReduction(mlir::OpBuilder &builder, ReduceKind kind,
+                                   Value vector) {
+    return foldLanes(builder, kind, vector);
+  }
+  /// Adds a point's or row's value of `part` to the task's sum.
+  virtual void accumulate(const ColumnPartials &part, Value task, Frame &frame);
+  /// Sets `frame`'s value of `part` to the sum over all tasks.
+  virtual void sumTasks(const ColumnPartials &part, Frame &frame);
+  /// Comes before stores to what other threads of a row have read.
+  virtual void beforeSharedStores(mlir::OpBuilder &) {}
   void emitRowReductions(mlir::OpBuilder &builder, Frame &rowFrame, unsigned level);
   void emitCombine(mlir::OpBuilder &builder);
   Value combine(mlir::OpBuilder &builder, ReduceKind kind, Value a, Value b);

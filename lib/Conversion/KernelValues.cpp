@@ -35,10 +35,7 @@ Type KernelEmitter::vectorOf(Type element, int64_t width) {
   return width == 0 ? element : Type(VectorType::get({width}, element));
 }
 
-/// What an element is loaded and stored as: i1 takes a byte; floats of 8 and 16
-/// bits are their bits (LLVM takes masked loads of bf16 vectors apart with
-/// conversions that need a library where the processor has none).
-static Type storageOf(Type element) {
+Type mpt::detail::storageOf(Type element) {
   if (element.isInteger(1) || isEightBitFloat(element))
     return IntegerType::get(element.getContext(), 8);
   if (element.isF16() || element.isBF16())

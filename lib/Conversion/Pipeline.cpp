@@ -10,6 +10,7 @@
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -38,4 +39,33 @@ void mpt::buildKernelsToLLVMPipeline(OpPassManager &passes) {
 void mpt::buildProgramToLLVMPipeline(OpPassManager &passes) {
   buildKernelsToLLVMPipeline(passes);
   passes.addPass(createConvertProgramToLLVMPass());
+}
+
+void mpt::buildKernelsToGPUPipeline(OpPassManager &passes,
+                                    const KernelsToGPUOptions &options) {
+  ConvertKernelsToGPUPassOptions convert;
+  convert.chips.assign(options.chips.begin(), options.chips.end());
+  passes.addPass(createConvertKernelsToGPUPass(convert));
+  OpPassManager &nested = passes.nest<gpu::GPUModuleOp>();
+  nested.addPass(createCSEPass());
+  nested.addPass(createLoopInvariantCodeMotionPass());
+  nested.addPass(createApproximateMathPass());
+  // LLVM has instructions for bf16.
+  nested.addPass(arith::createArithExpandOpsPass());
+  nested.addPass(createCanonicalizerPass());
+  nested.addPass(createCSEPass());
+  nested.addPass(createMathToLibdevicePass());
+  nested.addPass(createConvertVectorToLLVMPass());
+  nested.addPass(createSCFToControlFlowPass());
+  nested.addPass(createConvertMathToLLVMPass());
+  nested.addPass(createArithToLLVMConversionPass());
+  // Runs on modules of the builtin dialect only.
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  if (options.format == "llvm")
+    return;
+  SerializeKernelsPassOptions serialize;
+  serialize.format = options.format;
+  serialize.toolkit = options.toolkit;
+  passes.addPass(createSerializeKernelsPass(serialize));
 }

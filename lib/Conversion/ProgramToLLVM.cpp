@@ -11,6 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "CudaGlobals.h"
 #include "mpt/Analysis/CallEncoding.h"
 #include "mpt/Conversion/Passes.h"
 #include "mpt/Support/Version.h"
@@ -212,24 +213,33 @@ struct ConvertProgramToLLVMPass
     FailureOr<rt::Program> program = encoder.run();
     if (failed(program))
       return signalPassFailure();
+    // Before anything is changed.
+    bool isCuda = isCudaTarget(program->target);
+    if (isCuda && failed(checkCudaProgram(programs.front(), *program, encoder.kernels)))
+      return signalPassFailure();
     for (const std::string &kernel : encoder.kernels)
-      if (!module.lookupSymbol<LLVM::LLVMFuncOp>(kernel)) {
+      if (!isCuda &&
+           !module.lookupSymbol<LLVM::LLVMFuncOp>(kernel)) {
         programs.front().emitError("kernel '")
             << kernel << "' is not an LLVM function; lower kernels first";
         return signalPassFailure();
       }
     programs.front().erase();
-    emitGlobals(module, rt::writeProgram(*program), encoder.kernels);
+    LLVM::GlobalOp cuda;
+    if (isCuda)
+      cuda = emitCudaGlobals(module, encoder.kernels);
+    emitGlobals(module, rt::writeProgram(*program), encoder.kernels, cuda);
   }
 
 private:
   void emitGlobals(ModuleOp module, const std::string &table,
-                   ArrayRef<std::string> kernels);
+                   ArrayRef<std::string> kernels, LLVM::GlobalOp cuda);
 };
 
 void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
                                            const std::string &table,
-                                           ArrayRef<std::string> kernels) {
+                                           ArrayRef<std::string> kernels,
+                                           LLVM::GlobalOp cuda) {
   Location loc = module.getLoc();
   MLIRContext *context = &getContext();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
@@ -240,7 +250,9 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
   LLVM::GlobalOp::create(builder, loc, bytes, /*isConstant=*/true,
                          LLVM::Linkage::Internal, "mpt_program_table",
                          builder.getStringAttr(table));
-  auto functions = LLVM::LLVMArrayType::get(pointer, std::max<size_t>(kernels.size(), 1));
+  ArrayRef<std::string> hostKernels = cuda ? ArrayRef<std::string>() : kernels;
+  auto functions =
+      LLVM::LLVMArrayType::get(pointer, std::max<size_t>(hostKernels.size(), 1));
   auto kernelTable = LLVM::GlobalOp::create(
       builder, loc, functions, /*isConstant=*/false, LLVM::Linkage::Internal,
       "mpt_program_kernels", Attribute());
@@ -252,17 +264,17 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
     LLVM::ReturnOp::create(inner, loc, value);
   };
   initialize(kernelTable, functions, [&](OpBuilder &b, Value &value) {
-    for (auto [i, kernel] : llvm::enumerate(kernels)) {
+    for (auto [i, kernel] : llvm::enumerate(hostKernels)) {
       Value address = LLVM::AddressOfOp::create(b, loc, pointer, kernel);
       value = LLVM::InsertValueOp::create(b, loc, value, address,
                                           static_cast<int64_t>(i));
     }
-    if (kernels.empty())
+    if (hostKernels.empty())
       value = LLVM::InsertValueOp::create(
           b, loc, value, LLVM::ZeroOp::create(b, loc, pointer), int64_t(0));
   });
   auto descType = LLVM::LLVMStructType::getLiteral(
-      context, {i64, i64, pointer, i64, pointer, i64});
+      context, {i64, i64, pointer, i64, pointer, i64, pointer});
   auto desc = LLVM::GlobalOp::create(builder, loc, descType, /*isConstant=*/false,
                                      LLVM::Linkage::External, "mpt_program",
                                      Attribute());
@@ -276,8 +288,12 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
         number(rt::kFormatVersion),
         LLVM::AddressOfOp::create(b, loc, pointer, "mpt_program_table"),
         number(table.size()),
-        LLVM::AddressOfOp::create(b, loc, pointer, "mpt_program_kernels"),
-        number(kernels.size())};
+        cuda ? LLVM::ZeroOp::create(b, loc, pointer).getResult()
+             : LLVM::AddressOfOp::create(b, loc, pointer, "mpt_program_kernels")
+                   .getResult(),
+        number(kernels.size()),
+        cuda ? LLVM::AddressOfOp::create(b, loc, pointer, cuda.getSymName()).getResult()
+             : LLVM::ZeroOp::create(b, loc, pointer).getResult()};
     for (auto [i, field] : llvm::enumerate(fields))
       value = LLVM::InsertValueOp::create(b, loc, value, field,
                                           static_cast<int64_t>(i));

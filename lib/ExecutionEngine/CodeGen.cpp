@@ -8,6 +8,8 @@
 
 #include "mpt/ExecutionEngine/CodeGen.h"
 #include "mpt/Conversion/Passes.h"
+#include "mpt/Conversion/WidenProducts.h"
+#include "mpt/ExecutionEngine/EmulatedKernels.h"
 #include "mpt/ExecutionEngine/FileIO.h"
 #include "mpt/Pipelines/Pipelines.h"
 #include "mpt/Support/FirstError.h"
@@ -18,9 +20,12 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Linker/Linker.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/FileSystem.h"
@@ -59,32 +64,23 @@ mpt::createTargetMachine(llvm::StringRef cpu) {
   return builder->createTargetMachine();
 }
 
-llvm::Expected<std::unique_ptr<llvm::Module>>
-mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
-                   llvm::TargetMachine &machine, int64_t maxThreads) {
-  MLIRContext *mlirContext = module.getContext();
-  DialectRegistry registry;
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  mlirContext->appendDialectRegistry(registry);
-
-  FirstError message(mlirContext);
-  PassManager passes(mlirContext, ModuleOp::getOperationName());
-  if (module.getOps<ProgramOp>().empty()) {
-    PlanStepOptions plan;
-    plan.target = "x86_64 " + machine.getTargetCPU().str();
-    plan.maxThreads = maxThreads;
-    buildPlanStepPipeline(passes, plan);
-  }
-  buildProgramToLLVMPipeline(passes);
-  if (failed(passes.run(module)))
-    return message.take("the step could not be compiled");
+/// `module` in the LLVM dialect, and `more` if there is any, as LLVM IR for
+/// `machine`.
+static llvm::Expected<std::unique_ptr<llvm::Module>>
+finish(ModuleOp module, llvm::LLVMContext &context, llvm::TargetMachine &machine,
+       FirstError &message, std::unique_ptr<llvm::Module> more = nullptr) {
   std::unique_ptr<llvm::Module> llvmModule =
       translateModuleToLLVMIR(module, context, "mpt_program");
   if (!llvmModule)
     return message.take("the step could not be translated to LLVM IR");
   llvmModule->setTargetTriple(machine.getTargetTriple());
   llvmModule->setDataLayout(machine.createDataLayout());
+  if (more) {
+    more->setTargetTriple(machine.getTargetTriple());
+    more->setDataLayout(machine.createDataLayout());
+    if (llvm::Linker::linkModules(*llvmModule, std::move(more)))
+      return llvm::createStringError("the emulated kernels could not be linked");
+  }
   for (llvm::Function &function : *llvmModule) {
     if (function.isDeclaration())
       continue;
@@ -97,6 +93,84 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
   if (llvm::Error error = optimize(llvmModule.get()))
     return std::move(error);
   return llvmModule;
+}
+
+static void registerTranslations(MLIRContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
+                   llvm::TargetMachine &machine, int64_t maxThreads) {
+  MLIRContext *mlirContext = module.getContext();
+  registerTranslations(*mlirContext);
+  FirstError message(mlirContext);
+  PassManager passes(mlirContext, ModuleOp::getOperationName());
+  if (module.getOps<ProgramOp>().empty()) {
+    PlanStepOptions plan;
+    plan.target = "x86_64 " + machine.getTargetCPU().str();
+    plan.maxThreads = maxThreads;
+    buildPlanStepPipeline(passes, plan);
+  }
+  buildProgramToLLVMPipeline(passes);
+  if (failed(passes.run(module)))
+    return message.take("the step could not be compiled");
+  return finish(module, context, machine, message);
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
+                   llvm::TargetMachine &machine, const CudaOptions &options) {
+  MLIRContext *mlirContext = module.getContext();
+  registerTranslations(*mlirContext);
+  FirstError message(mlirContext);
+  PassManager plan(mlirContext, ModuleOp::getOperationName());
+  for (ProgramOp program : module.getOps<ProgramOp>())
+    if (!program.getTarget().starts_with("cuda"))
+      return llvm::createStringError("the program was planned for '" +
+                                     program.getTarget() + "', not for cuda");
+  if (module.getOps<ProgramOp>().empty()) {
+    SmallVector<int64_t> architectures;
+    for (llvm::StringRef chip : options.chips) {
+      int64_t number = 0;
+      if (chip.consume_front("sm_") && !chip.consumeInteger(10, number))
+        architectures.push_back(number);
+    }
+    RewritePatternSet patterns(mlirContext);
+    populateWidenProductsPatterns(patterns, architectures);
+    if (failed(applyPatternsGreedily(module, std::move(patterns))))
+      return message.take("the step could not be compiled");
+    PlanStepOptions planOptions;
+    planOptions.target = "cuda " + llvm::join(options.chips, " ");
+    planOptions.maxThreads = 1;
+    buildPlanStepPipeline(plan, planOptions);
+  }
+  KernelsToGPUOptions kernels;
+  kernels.chips = llvm::ArrayRef<std::string>(options.chips);
+  kernels.format = "llvm";
+  buildKernelsToGPUPipeline(plan, kernels);
+  if (failed(plan.run(module)))
+    return message.take("the step could not be compiled");
+  std::unique_ptr<llvm::Module> emulated;
+  if (options.emulatedKernels)
+    for (auto device : module.getOps<gpu::GPUModuleOp>()) {
+      auto made = emulateKernels(device, context);
+      if (!made)
+        return made.takeError();
+      emulated = std::move(*made);
+    }
+  PassManager lower(mlirContext, ModuleOp::getOperationName());
+  SerializeKernelsPassOptions serialize;
+  serialize.format = "cubin+isa";
+  serialize.toolkit = options.toolkit;
+  lower.addPass(createSerializeKernelsPass(serialize));
+  lower.addPass(createConvertProgramToLLVMPass());
+  if (failed(lower.run(module)))
+    return message.take("the step could not be compiled");
+  return finish(module, context, machine, message, std::move(emulated));
 }
 
 static llvm::Expected<std::pair<std::string, std::vector<std::string>>> findLinker() {

@@ -38,6 +38,9 @@ void mpt::registerPipelines() {
   PassPipelineRegistration<>("mpt-kernels-to-llvm",
                              "From kernels to LLVM dialect functions",
                              buildKernelsToLLVMPipeline);
+  PassPipelineRegistration<KernelsToGPUOptions>(
+      "mpt-kernels-to-gpu", "From kernels to PTX or machine code of NVIDIA's GPUs",
+      buildKernelsToGPUPipeline);
   PassPipelineRegistration<>("mpt-program-to-llvm",
                              "From a planned program to the LLVM dialect",
                              buildProgramToLLVMPipeline);

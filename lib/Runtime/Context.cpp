@@ -8,6 +8,7 @@
 
 #include "mpt/Runtime/Runtime.h"
 #include "Call.h"
+#include "Cuda/CudaStep.h"
 #include "Parallel.h"
 #include "mpt/Runtime/ProgramFormat.h"
 #include "mpt/Support/Version.h"
@@ -75,6 +76,9 @@ struct mpt_rt_context {
   std::vector<const void *> inputs;
   std::vector<size_t> inputTensors;
   std::vector<Step> steps;
+  /// Instead of blocks and steps, for a program for GPUs.
+  std::unique_ptr<cuda::CudaStep> cuda;
+  std::string cudart, cublasLt;
 
   int fail(int status, std::string message) {
     error = std::move(message);
@@ -102,7 +106,19 @@ struct mpt_rt_context {
 
 private:
   int load(const mpt_program_desc *desc);
+  void findInputs();
 };
+
+void mpt_rt_context::findInputs() {
+  for (size_t i = 0; i < program.tensors.size(); ++i) {
+    const BufferRef &buffer = program.tensors[i].buffer;
+    if (buffer.space == SpaceId::Input) {
+      inputTensors.resize(std::max<size_t>(inputTensors.size(), buffer.offset + 1));
+      inputTensors[buffer.offset] = i;
+    }
+  }
+  inputs.resize(inputTensors.size(), nullptr);
+}
 
 int mpt_rt_context::open(const mpt_program_desc *desc) {
   if (isOpen)
@@ -110,6 +126,7 @@ int mpt_rt_context::open(const mpt_program_desc *desc) {
   int status = load(desc);
   isOpen = status == MPT_RT_OK;
   if (!isOpen) {
+    cuda.reset();
     program = Program();
     arena = AlignedBlock();
     state = AlignedBlock();
@@ -130,7 +147,7 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                 "the program has format " + std::to_string(desc->format_version) +
                     " but this runtime reads format " +
                     std::to_string(kFormatVersion) + "; compile it again");
-  if (!desc->table || (desc->num_kernels && !desc->kernels))
+  if (!desc->table || (desc->num_kernels && !desc->kernels && !desc->cuda))
     return fail(MPT_RT_INVALID_PROGRAM, "the program's descriptor is incomplete");
   std::string why;
   if (!readProgram(desc->table, desc->table_size, desc->num_kernels, program, why))
@@ -140,9 +157,14 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                 "the program was compiled by MPT " + program.version +
                     " but this runtime is of " + mpt::kVersion +
                     "; compile it again");
+  if (desc->cuda) {
+    cuda = std::make_unique<cuda::CudaStep>(program, *desc->cuda, cudart, cublasLt);
+    findInputs();
+    return cuda->open(desc->num_kernels, error);
+  }
   if (program.target.rfind("cuda", 0) == 0)
     return fail(MPT_RT_UNSUPPORTED, "the program is for '" + program.target +
-                                        "' but this runtime runs on the CPU");
+                                        "' but its code is for the CPU");
 #if defined(__x86_64__)
   if (program.target.find("avx512") != std::string::npos &&
       !__builtin_cpu_supports("avx512f"))
@@ -165,14 +187,7 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
     return fail(MPT_RT_OUT_OF_MEMORY,
                 "no memory for " +
                     std::to_string(program.arenaBytes + program.stateBytes) + " bytes");
-  for (size_t i = 0; i < program.tensors.size(); ++i) {
-    const BufferRef &buffer = program.tensors[i].buffer;
-    if (buffer.space == SpaceId::Input) {
-      inputTensors.resize(std::max<size_t>(inputTensors.size(), buffer.offset + 1));
-      inputTensors[buffer.offset] = i;
-    }
-  }
-  inputs.resize(inputTensors.size(), nullptr);
+  findInputs();
   for (const Instruction &instruction : program.instructions) {
     Step step;
     for (const BufferRef &ref : instruction.refs) {
@@ -245,6 +260,17 @@ int mpt_rt_open(mpt_rt_context *context, const char *path) {
   return status;
 }
 
+int mpt_rt_set_cuda_libraries(mpt_rt_context *context, const char *cudart,
+                              const char *cublaslt) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  context->cudart = cudart ? cudart : "";
+  context->cublasLt = cublaslt ? cublaslt : "";
+  return MPT_RT_OK;
+}
+
 int mpt_rt_open_desc(mpt_rt_context *context, const mpt_program_desc *desc) {
   return context ? context->open(desc) : MPT_RT_INVALID_ARGUMENT;
 }
@@ -305,6 +331,8 @@ int mpt_rt_write(mpt_rt_context *context, const char *name, const void *data,
       "state");
   if (!tensor)
     return MPT_RT_INVALID_ARGUMENT;
+  if (context->cuda)
+    return context->cuda->write(tensor->buffer, data, context->error);
   std::memcpy(context->addressOf(tensor->buffer), data, bytes);
   return MPT_RT_OK;
 }
@@ -318,6 +346,8 @@ static int readTensor(mpt_rt_context *context, const char *name, void *data,
       context, name, data, bytes, [&](SpaceId space) { return space == wanted; }, what);
   if (!tensor)
     return MPT_RT_INVALID_ARGUMENT;
+  if (context->cuda)
+    return context->cuda->read(tensor->buffer, data, context->error);
   std::memcpy(data, context->addressOf(tensor->buffer), bytes);
   return MPT_RT_OK;
 }
@@ -355,6 +385,8 @@ int mpt_rt_run(mpt_rt_context *context) {
           MPT_RT_INVALID_ARGUMENT,
           "input '" + context->program.tensors[context->inputTensors[i]].name +
               "' is not bound");
+  if (context->cuda)
+    return context->cuda->run(context->inputs, context->error);
   // Inside a call oneDNN must not spread over threads by itself: its sums would
   // depend on how many there are.
   OneThread one;

@@ -248,6 +248,40 @@ bool mpt::rt::checkGemmPlan(const GemmPlan &plan, int sm, std::string &error) {
   return checkEpilogue(plan, error);
 }
 
+/// Whether a copy (that checkCall takes) is of all bytes in their order.
+static bool isPlainCopy(const Instruction &call) {
+  int64_t rank = call.ints[0], count = 1;
+  const int64_t *sizes = &call.ints[1], *source = sizes + rank,
+                *target = source + rank + 1;
+  bool isPlain = source[0] == 0 && target[0] == 0;
+  for (int64_t d = rank - 1; d >= 0; --d) {
+    if (sizes[d] != 1)
+      isPlain = isPlain && source[1 + d] == count && target[1 + d] == count;
+    count *= sizes[d];
+  }
+  return isPlain && count == call.refs[0].count() && count == call.refs[1].count();
+}
+
+bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error) {
+  auto id = static_cast<CallId>(call.target);
+  GemmPlan plan;
+  if (id == CallId::Matmul)
+    return makeGemmPlan(call, /*allowTF32=*/false, plan, error) &&
+           checkGemmPlan(plan, sm, error);
+  if (!checkCall(call, error))
+    return false;
+  if (id == CallId::Copy)
+    return isPlainCopy(call) || fail(error, "copies that rearrange elements are not "
+                                            "done on GPUs yet");
+  static const char *const names[] = {
+      "matmul",     "conv2d",        "conv2d_input_grad", "conv2d_filter_grad",
+      "max_pool",   "max_pool_grad", "avg_pool",          "avg_pool_grad",
+      "gather",     "scatter_add",   "copy",              "fill",
+      "reduce",     "argmax",        "random_mask",       "check_indices"};
+  return fail(error, std::string("'") + names[call.target] +
+                         "' is not done on GPUs yet");
+}
+
 std::string mpt::rt::describeGemmPlan(const GemmPlan &plan) {
   auto matrix = [](const GemmMatrix &matrix, bool transposed) {
     std::string text = std::string(nameOf(matrix.type)) + "[" +

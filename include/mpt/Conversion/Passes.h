@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 
 namespace mpt {
@@ -33,6 +34,27 @@ void buildKernelsToLLVMPipeline(mlir::OpPassManager &passes);
 /// From a module with one `mpt.program` to LLVM dialect: kernels as above, then
 /// the program to its table.
 void buildProgramToLLVMPipeline(mlir::OpPassManager &passes);
+
+/// What kernels are compiled to for a GPU.
+struct KernelsToGPUOptions : mlir::PassPipelineOptions<KernelsToGPUOptions> {
+  ListOption<std::string> chips{
+      *this, "chip", llvm::cl::desc("Architectures to compile for (sm_80, sm_90, ...)")};
+  Option<std::string> format{
+      *this, "format",
+      llvm::cl::desc("llvm: stop before code is generated; isa: PTX; cubin: machine "
+                     "code by ptxas"),
+      llvm::cl::init("cubin")};
+  Option<std::string> toolkit{
+      *this, "toolkit",
+      llvm::cl::desc("The CUDA toolkit's folder (default: that of the ptxas on the "
+                     "path, else /usr/local/cuda)")};
+};
+
+/// Kernels to a `gpu.module` of LLVM dialect functions, and that to a
+/// `gpu.binary`. The arithmetic is that of the CPU's kernels: same polynomials, no
+/// contraction.
+void buildKernelsToGPUPipeline(mlir::OpPassManager &passes,
+                               const KernelsToGPUOptions &options);
 
 } // namespace mpt
 

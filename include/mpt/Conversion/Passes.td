@@ -27,6 +27,53 @@ def ConvertKernelsToVectorPass : Pass<"mpt-convert-kernels-to-vector", "::mlir::
     "::mlir::vector::VectorDialect"];
 }
 
+def ConvertKernelsToGPUPass : Pass<"mpt-convert-kernels-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "Turn each `mpt.kernel_func` into functions of a `gpu.module`";
+  let description = [{
+    All kernels go into `gpu.module @mpt_kernels` as `llvm.func`s with the
+    attribute `nvvm.kernel`, whose parameters are the buffers. How many threads
+    run which points follows from the kernel alone (mpt/Conversion/
+    DeviceKernels.h). Threads read and write up to 16 bytes of the narrowest
+    buffer at once; a row's sums go through lanes, warps and blocks in a fixed
+    order.
+  }];
+  let options = [
+    ListOption<"chips", "chip", "std::string",
+      "Architectures to compile for, as ptxas names them (sm_80, sm_90, ...)">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def MathToLibdevicePass : Pass<"mpt-math-to-libdevice", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Call CUDA's libdevice for math functions that LLVM has no code for";
+  let description = [{
+    What `mpt-approximate-math` leaves: pow, the functions of f64, and rarer ones,
+    lane by lane.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+def SerializeKernelsPass : Pass<"mpt-serialize-kernels", "::mlir::ModuleOp"> {
+  let summary = "Compile each `gpu.module` to PTX or machine code";
+  let description = [{
+    Replaces a `gpu.module` by a `gpu.binary` with an object for each of its
+    targets: LLVM writes PTX (`format=isa`), the toolkit's ptxas machine code
+    (`format=cubin`).
+  }];
+  let options = [
+    Option<"format", "format", "std::string", [{"cubin"}], "isa, cubin or cubin+isa">,
+    Option<"toolkit", "toolkit", "std::string", [{""}],
+      "The CUDA toolkit's folder (default: that of the ptxas on the path, else "
+      "/usr/local/cuda)">,
+  ];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect"];
+}
+
 def ApproximateMathPass : Pass<"mpt-approximate-math"> {
   let summary = "f32 exp, log, tanh, erf, sin and cos as polynomials";
   let description = [{

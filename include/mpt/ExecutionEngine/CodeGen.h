@@ -15,6 +15,8 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace mpt {
 
@@ -28,6 +30,23 @@ createTargetMachine(llvm::StringRef cpu);
 llvm::Expected<std::unique_ptr<llvm::Module>>
 compileToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
               llvm::TargetMachine &machine, int64_t maxThreads);
+
+struct CudaOptions {
+  /// Architectures to compile for, as ptxas names them; at least one.
+  std::vector<std::string> chips;
+  /// The CUDA toolkit's folder; "": that of the ptxas on the path, else
+  /// /usr/local/cuda.
+  std::string toolkit;
+  /// Export the kernels as `mpt_simt_module`, too (see mpt/Runtime/Emulation.h).
+  bool emulatedKernels = false;
+};
+
+/// As compileToLLVM, for GPUs: machine code for each chip, and PTX for the last
+/// and newer ones. `machine` is the host's. Fails, with the place in the source, on
+/// what the runtime for GPUs cannot do.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+compileToCuda(mlir::ModuleOp module, llvm::LLVMContext &context,
+              llvm::TargetMachine &machine, const CudaOptions &options);
 
 /// Writes `module` as a shared library at `path`, complete or not at all (as
 /// writeFileAtomically). The

@@ -102,6 +102,11 @@ bool makeGemmPlan(const Instruction &matmul, bool allowTF32, GemmPlan &plan,
 /// what and what to do about it.
 bool checkGemmPlan(const GemmPlan &plan, int sm, std::string &error);
 
+/// Whether the runtime for GPUs can do the call on architecture `sm`: products
+/// that checkGemmPlan takes, and copies that rearrange nothing. If not, `error`
+/// says why.
+bool checkCudaCall(const Instruction &call, int sm, std::string &error);
+
 /// One line for people and tests: "m=.. n=.. k=.. A=f16[..]T ..".
 std::string describeGemmPlan(const GemmPlan &plan);
 

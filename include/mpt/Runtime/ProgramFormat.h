@@ -32,7 +32,10 @@ extern "C" {
 /// partial sums of column kernels.
 typedef void (*mpt_kernel_fn)(void **buffers, int64_t begin, int64_t end);
 
-/// What a program exports as `mpt_program`.
+struct mpt_cuda_desc;
+
+/// What a program exports as `mpt_program`. One for GPUs has `cuda` (see
+/// CudaProgram.h) and no `kernels`.
 struct mpt_program_desc {
   uint64_t magic;
   uint64_t format_version;
@@ -40,13 +43,14 @@ struct mpt_program_desc {
   uint64_t table_size;
   const mpt_kernel_fn *kernels;
   uint64_t num_kernels;
+  const struct mpt_cuda_desc *cuda;
 };
 }
 
 namespace mpt::rt {
 
 inline constexpr uint64_t kProgramMagic = 0x3130474f52505f4d; // "M_PROG01"
-inline constexpr uint64_t kFormatVersion = 1;
+inline constexpr uint64_t kFormatVersion = 2;
 
 /// Element types, as stored. i1 takes one byte.
 enum class DataType : uint8_t {

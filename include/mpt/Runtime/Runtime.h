@@ -67,6 +67,11 @@ MPT_RT_EXPORT void mpt_rt_destroy(mpt_rt_context *context);
 /* The message of the last failure; "" if there was none. */
 MPT_RT_EXPORT const char *mpt_rt_last_error(const mpt_rt_context *context);
 
+/* The CUDA libraries that a program for GPUs uses, by path or name; NULL: those
+ * that the loader finds under CUDA's names. Before a program is opened. */
+MPT_RT_EXPORT int mpt_rt_set_cuda_libraries(mpt_rt_context *context, const char *cudart,
+                                            const char *cublaslt);
+
 /* Opens a program: a file made by mpt-compile, or a descriptor in memory that
  * outlives the context. One program a context; state starts as zeros. */
 MPT_RT_EXPORT int mpt_rt_open(mpt_rt_context *context, const char *path);
@@ -93,13 +98,15 @@ MPT_RT_EXPORT int mpt_rt_read_output(mpt_rt_context *context, const char *name,
 MPT_RT_EXPORT int mpt_rt_bind(mpt_rt_context *context, const char *name,
                               const void *data, size_t bytes);
 
-/* Runs the program once. If it fails, the state may be partly updated. */
+/* Runs the program once. If it fails, the state may be partly updated. On a GPU the
+ * step may still be under way when this returns (inputs have been copied); reading
+ * waits for it, and what goes wrong there is an error of the next call. */
 MPT_RT_EXPORT int mpt_rt_run(mpt_rt_context *context);
 
 MPT_RT_EXPORT size_t mpt_rt_arena_bytes(const mpt_rt_context *context);
 MPT_RT_EXPORT size_t mpt_rt_state_bytes(const mpt_rt_context *context);
 
-/* Measures each instruction of the following runs if `on`. */
+/* Measures each instruction of the following runs if `on` (CPU only). */
 MPT_RT_EXPORT void mpt_rt_set_profiling(mpt_rt_context *context, int on);
 /* Instruction `index` of the last profiled run: what it is, where it comes from
  * and how long it took. Nonzero if there is no such number. */

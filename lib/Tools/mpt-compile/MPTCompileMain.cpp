@@ -88,7 +88,11 @@ int mpt::mptCompileMain(int argc, char **argv) {
   if (!machine)
     return fail(llvm::toString(machine.takeError()));
   llvm::LLVMContext llvmContext;
-  auto compiled = compileToLLVM(**module, llvmContext, **machine, options->threads);
+  CudaOptions cuda{options->chips, options->toolkit, options->emulatedKernels};
+  auto compiled =
+      options->isCuda
+          ? compileToCuda(**module, llvmContext, **machine, cuda)
+          : compileToLLVM(**module, llvmContext, **machine, options->threads);
   if (!compiled)
     return fail(llvm::toString(compiled.takeError()));
   if (llvm::Error error = writeSharedLibrary(**compiled, **machine, options->output))

@@ -78,9 +78,20 @@ mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
   options.function = args.getLastArgValue(OPT_function).str();
   options.cpu = args.getLastArgValue(OPT_mcpu, options.cpu).str();
   llvm::StringRef target = args.getLastArgValue(OPT_target, "cpu");
-  if (target != "cpu")
+  if (target != "cpu" && target != "cuda")
     return llvm::createStringError("unknown target '" + target +
-                                   "'; this build compiles for cpu");
+                                   "'; choose cpu or cuda");
+  options.isCuda = target == "cuda";
+  options.chips = args.getAllArgValues(OPT_chip);
+  options.toolkit = args.getLastArgValue(OPT_cuda_toolkit).str();
+  options.emulatedKernels = args.hasArg(OPT_emulated_kernels);
+  if (options.isCuda && options.chips.empty())
+    return llvm::createStringError(
+        "missing option: --target=cuda needs --chip, as in --chip=sm_90");
+  for (unsigned id : {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels})
+    if (const Arg *arg = args.getLastArg(id); arg && !options.isCuda)
+      return llvm::createStringError("--" + arg->getOption().getUnaliasedOption().getName().rtrim('=') +
+                                     " goes with --target=cuda");
   if (const Arg *threads = args.getLastArg(OPT_max_threads)) {
     llvm::StringRef text = threads->getValue();
     if (text.getAsInteger(10, options.threads) || options.threads < 1)

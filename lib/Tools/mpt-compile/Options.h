@@ -12,6 +12,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
+#include <vector>
 
 namespace mpt {
 
@@ -20,6 +21,9 @@ struct CompileOptions {
   /// Empty: the only function, else the one called loss.
   std::string function;
   std::string cpu = "native";
+  bool isCuda = false, emulatedKernels = false;
+  std::vector<std::string> chips;
+  std::string toolkit;
   int threads = 8;
   bool help = false, version = false;
 };

@@ -18,7 +18,15 @@ def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"FILE">,
   HelpText<"The shared library to write">;
 defm function : Eq<"function", "NAME",
   "The function to compile (default: the only one, else loss)">;
-defm target : Eq<"target", "NAME", "What to compile for: cpu (default: cpu)">;
+defm target : Eq<"target", "NAME", "What to compile for: cpu or cuda (default: cpu)">;
+defm chip : Eq<"chip", "CHIP",
+  "With --target=cuda: a GPU to compile for, as sm_90; may be given again">;
+defm cuda_toolkit : Eq<"cuda-toolkit", "DIR",
+  "The CUDA toolkit's folder (default: that of the ptxas on the path, else "
+  "/usr/local/cuda)">;
+def emulated_kernels : Flag<["--"], "emulated-kernels">,
+  HelpText<"With --target=cuda: compile the kernels for the CPU, too, for a run on "
+           "the stand-in for CUDA that MPT's tests have">;
 defm mcpu : Eq<"mcpu", "CPU",
   "The CPU to generate code for, as clang's -mcpu (default: native)">;
 defm max_threads : Eq<"max-threads", "N",

@@ -14,7 +14,9 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mpt/Analysis/KernelInfo.h"
+#include "mpt/Conversion/DeviceKernels.h"
 #include "mpt/Conversion/Passes.h"
+#include "mpt/ExecutionEngine/EmulatedKernels.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include <cmath>
@@ -45,6 +47,9 @@ void KernelModule::compile(llvm::StringRef text) {
   context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   source = parseSourceString<ModuleOp>(text, context.get());
   ASSERT_TRUE(source);
+#ifdef MPT_TEST_DEVICE_KERNELS
+  return compileForDevice();
+#endif
   OwningOpRef<ModuleOp> lowered = source->clone();
   PassManager passes(context.get(), ModuleOp::getOperationName());
   buildKernelsToLLVMPipeline(passes);
@@ -58,6 +63,52 @@ void KernelModule::compile(llvm::StringRef text) {
   auto made = ExecutionEngine::create(*lowered, options, std::move(machine));
   ASSERT_TRUE(static_cast<bool>(made)) << llvm::toString(made.takeError());
   engine = std::move(*made);
+}
+
+void KernelModule::compileForDevice() {
+  OwningOpRef<ModuleOp> lowered = source->clone();
+  PassManager passes(context.get(), ModuleOp::getOperationName());
+  KernelsToGPUOptions options;
+  options.format = "llvm";
+  buildKernelsToGPUPipeline(passes, options);
+  ASSERT_TRUE(succeeded(passes.run(*lowered)));
+  auto modules = lowered->getOps<gpu::GPUModuleOp>();
+  ASSERT_FALSE(modules.empty());
+  auto llvmContext = std::make_unique<llvm::LLVMContext>();
+  auto module = emulateKernels(*modules.begin(), *llvmContext);
+  ASSERT_TRUE(static_cast<bool>(module)) << llvm::toString(module.takeError());
+  auto builder = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
+  auto machine = llvm::cantFail(builder.createTargetMachine());
+  (*module)->setTargetTriple(machine->getTargetTriple());
+  (*module)->setDataLayout(machine->createDataLayout());
+  llvm::cantFail(makeOptimizingTransformer(2, 0, machine.get())(module->get()));
+  device = llvm::cantFail(
+      llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create());
+  device->getMainJITDylib().addGenerator(
+      llvm::cantFail(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+          device->getDataLayout().getGlobalPrefix())));
+  llvm::cantFail(device->addIRModule(
+      llvm::orc::ThreadSafeModule(std::move(*module), std::move(llvmContext))));
+  auto symbol = device->lookup("mpt_simt_module");
+  ASSERT_TRUE(static_cast<bool>(symbol)) << llvm::toString(symbol.takeError());
+  emulated = symbol->toPtr<mpt_simt_module *>();
+}
+
+void KernelModule::callOnDevice(KernelFuncOp kernel, std::vector<void *> &buffers) const {
+  for (const DeviceLaunch &launch : getDeviceLaunches(kernel)) {
+    const mpt_simt_kernel *found = nullptr;
+    for (int64_t i = 0; i < emulated->num_kernels; ++i)
+      if (emulated->kernels[i].name == launch.function)
+        found = &emulated->kernels[i];
+    ASSERT_TRUE(found) << launch.function;
+    std::vector<void *> arguments;
+    for (int64_t i = 0; i < found->parameters; ++i)
+      arguments.push_back(&buffers[i]);
+    std::string error;
+    EXPECT_TRUE(rt::runEmulated(*emulated, *found, launch.blocks[0], launch.blocks[1],
+                                launch.threads, arguments.data(), error))
+        << error;
+  }
 }
 
 KernelFuncOp KernelModule::find(llvm::StringRef kernel) const {
@@ -113,6 +164,8 @@ void KernelModule::call(KernelFuncOp kernel, const Tensors &inputs, Tensors &res
     buffers.push_back(const_cast<void *>(input.getData()));
   buffers.insert(buffers.end(), resultData.begin(), resultData.end());
   buffers.push_back(partials.data());
+  if (emulated)
+    return callOnDevice(kernel, buffers);
   auto run = [&](const std::string &name, int64_t begin, int64_t end) {
     auto symbol = engine->lookup(name);
     ASSERT_TRUE(static_cast<bool>(symbol)) << llvm::toString(symbol.takeError());
@@ -138,7 +191,7 @@ Tensors KernelModule::run(llvm::StringRef kernel, const Tensors &inputs,
   std::vector<void *> data;
   for (HostTensor &result : results)
     data.push_back(result.getData());
-  if (engine)
+  if (engine || emulated)
     call(func, inputs, results, data, cuts);
   return results;
 }
@@ -151,7 +204,7 @@ Tensors KernelModule::runInPlace(llvm::StringRef kernel, Tensors inputs,
   for (HostTensor &tensor : results)
     data.push_back(tensor.getData());
   data[result] = inputs[operand].getData();
-  if (engine)
+  if (engine || emulated)
     call(func, inputs, results, data, {});
   results[result] = inputs[operand];
   return results;

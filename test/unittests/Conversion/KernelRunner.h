@@ -13,6 +13,9 @@
 /// narrower types, and the correctly rounded one (but for double rounding) of
 /// other functions. Reductions are summed in double.
 ///
+/// Compiled with MPT_TEST_DEVICE_KERNELS, kernels are those of GPUs, run thread by
+/// thread in the emulator.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef MPT_UNITTESTS_CONVERSION_KERNELRUNNER_H
@@ -23,6 +26,8 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/ExecutionEngine/HostTensor.h"
+#include "mpt/Runtime/Emulation.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include <memory>
 #include <vector>
 
@@ -50,6 +55,8 @@ public:
 
 private:
   void compile(llvm::StringRef text);
+  void compileForDevice();
+  void callOnDevice(KernelFuncOp kernel, std::vector<void *> &buffers) const;
   KernelFuncOp find(llvm::StringRef kernel) const;
   Tensors makeResults(KernelFuncOp kernel) const;
   void call(KernelFuncOp kernel, const Tensors &inputs, Tensors &results,
@@ -58,6 +65,8 @@ private:
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> source;
   std::unique_ptr<mlir::ExecutionEngine> engine;
+  std::unique_ptr<llvm::orc::LLJIT> device;
+  const mpt_simt_module *emulated = nullptr;
 };
 
 /// Element types of MLIR as the host has them.

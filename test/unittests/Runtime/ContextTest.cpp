@@ -179,8 +179,8 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
             invalid("the program was compiled by MPT 0.0.9 but this runtime is of " +
                     std::string(mpt::kVersion) + "; compile it again"));
   EXPECT_EQ(openChanged([](Program &p) { p.target = "cuda sm_90"; }),
-            Result(MPT_RT_UNSUPPORTED, "the program is for 'cuda sm_90' but this runtime "
-                                       "runs on the CPU"));
+            Result(MPT_RT_UNSUPPORTED, "the program is for 'cuda sm_90' but its "
+                                       "code is for the CPU"));
   EXPECT_EQ(openChanged([](Program &p) { p.stateBytes = int64_t(1) << 45; }),
             Result(MPT_RT_OUT_OF_MEMORY, "no memory for 35184372088832 bytes"));
   for (int64_t bytes : {int64_t(-1), int64_t(1) << 47, INT64_MAX})
@@ -267,7 +267,7 @@ TEST(ProgramTest, Descriptors) {
   other.format_version = 7;
   EXPECT_EQ(mpt_rt_open_desc(c.rt, &other), MPT_RT_INVALID_PROGRAM);
   EXPECT_EQ(c.error(),
-            "the program has format 7 but this runtime reads format 1; compile it again");
+            "the program has format 7 but this runtime reads format 2; compile it again");
   for (bool table : {true, false}) {
     other = desc.desc;
     if (table)

@@ -1,0 +1,24 @@
+//===- WidenProducts.h - Products that cuBLASLt can do -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_CONVERSION_WIDENPRODUCTS_H
+#define MPT_CONVERSION_WIDENPRODUCTS_H
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace mpt {
+
+/// Products that cuBLASLt can only do with an f32 result (a half result beside an
+/// f32 bias) get one, and a cast behind it: one rounding, in the place where it was.
+/// `architectures` as in GemmPlan.h.
+void populateWidenProductsPatterns(mlir::RewritePatternSet &patterns,
+                                   llvm::ArrayRef<int64_t> architectures);
+
+} // namespace mpt
+
+#endif // MPT_CONVERSION_WIDENPRODUCTS_H

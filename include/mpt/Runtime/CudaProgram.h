@@ -1,0 +1,40 @@
+//===- CudaProgram.h - What a program for GPUs has beside its table -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_RUNTIME_CUDAPROGRAM_H
+#define MPT_RUNTIME_CUDAPROGRAM_H
+
+#include <stdint.h>
+
+extern "C" {
+
+/// How kernel number i of the table is launched: a function of every image.
+/// Parameters are the launch's buffers, in order.
+struct mpt_cuda_kernel {
+  const char *name;
+  uint64_t blocks[2];
+  uint64_t threads;
+};
+
+/// Machine code for one architecture (90: sm_90), or PTX for it and newer ones.
+struct mpt_cuda_image {
+  uint64_t architecture;
+  uint64_t is_ptx;
+  const void *data;
+  uint64_t size;
+};
+
+/// `num_kernels` is that of the program.
+struct mpt_cuda_desc {
+  const mpt_cuda_kernel *kernels;
+  const mpt_cuda_image *images;
+  uint64_t num_images;
+};
+}
+
+#endif // MPT_RUNTIME_CUDAPROGRAM_H

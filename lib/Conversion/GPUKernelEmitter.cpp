@@ -1,0 +1,553 @@
+//===- GPUKernelEmitter.cpp - A kernel as threads of a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUKernelEmitter.h"
+
+#include "llvm/Support/MathExtras.h"
+#include <utility>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+/// Address spaces of NVPTX.
+static constexpr unsigned kGlobal = 1, kShared = 3;
+
+/// What a vector of `lanes` elements starts at a multiple of. All slots do at one
+/// of 64 bytes; more than 16 are of use to no access.
+static unsigned alignmentOf(Type element, int64_t lanes) {
+  return std::min<int64_t>(16, bytesOf(element) * std::max<int64_t>(lanes, 1));
+}
+
+//===----------------------------------------------------------------------===//
+// Small values
+//===----------------------------------------------------------------------===//
+
+Value GPUKernelEmitter::constant32(OpBuilder &b, int64_t value) {
+  return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
+}
+
+Value GPUKernelEmitter::widen(OpBuilder &b, Value value) {
+  return value.getType().isInteger(64)
+             ? value
+             : arith::ExtUIOp::create(b, loc, b.getI64Type(), value).getResult();
+}
+
+Value GPUKernelEmitter::both(OpBuilder &b, Value x, Value y) {
+  if (!x || !y)
+    return x ? x : y;
+  return arith::AndIOp::create(b, loc, x, y);
+}
+
+Value GPUKernelEmitter::isBelow(OpBuilder &b, Value x, Value y) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, y);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value GPUKernelEmitter::loadFrom(Value pointer, Type element, Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  // Lanes that do not exist read others' elements.
+  Type type = vectorOf(storageOf(element), frame.lanes);
+  unsigned alignment = alignmentOf(element, frame.lanes);
+  return fromStorage(b, LLVM::LoadOp::create(b, loc, type, pointer, alignment),
+                     element);
+}
+
+void GPUKernelEmitter::storeTo(Value pointer, Value value, Type element,
+                               Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  value = toStorage(b, value, element);
+  unsigned alignment = alignmentOf(element, frame.lanes);
+  Value guard = frame.lanes == 0 ? isFirst : frame.mask;
+  OpBuilder inner = b;
+  if (guard)
+    inner = scf::IfOp::create(b, loc, guard).getThenBodyBuilder();
+  LLVM::StoreOp::create(inner, loc, value, pointer, alignment);
+}
+
+Value GPUKernelEmitter::load(unsigned operand, Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  const KernelBuffer &buffer = buffers[operand];
+  Value pointer = pointerTo(operand, frame);
+  if (frame.lanes <= 1 || buffer.columnStride() == 1)
+    return loadFrom(pointer, buffer.element, frame);
+  Type memory = storageOf(buffer.element);
+  SmallVector<Value> elements;
+  for (int64_t lane = 0; lane < frame.lanes; ++lane) {
+    Value at = LLVM::GEPOp::create(
+        b, loc, pointer.getType(), memory, pointer,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(lane * buffer.columnStride())});
+    elements.push_back(
+        LLVM::LoadOp::create(b, loc, memory, at, bytesOf(buffer.element)));
+  }
+  Value vector = vector::FromElementsOp::create(
+      b, loc, cast<VectorType>(vectorOf(memory, frame.lanes)), elements);
+  return fromStorage(b, vector, buffer.element);
+}
+
+void GPUKernelEmitter::store(unsigned result, Value value, Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  unsigned index = body.getNumArguments() + result;
+  const KernelBuffer &buffer = buffers[index];
+  Value pointer = pointerTo(index, frame);
+  if (frame.lanes <= 1 || buffer.columnStride() == 1)
+    return storeTo(pointer, value, buffer.element, frame);
+  value = toStorage(b, value, buffer.element);
+  Type memory = storageOf(buffer.element);
+  OpBuilder inner = b;
+  if (frame.mask)
+    inner = scf::IfOp::create(b, loc, frame.mask).getThenBodyBuilder();
+  for (int64_t lane = 0; lane < frame.lanes; ++lane) {
+    Value at = LLVM::GEPOp::create(
+        inner, loc, pointer.getType(), memory, pointer,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(lane * buffer.columnStride())});
+    Value element = vector::ExtractOp::create(inner, loc, value, lane);
+    LLVM::StoreOp::create(inner, loc, element, at, bytesOf(buffer.element));
+  }
+}
+
+Value GPUKernelEmitter::sharedPointer(OpBuilder &b, Type element, Value index) {
+  auto type = LLVM::LLVMPointerType::get(b.getContext(), kShared);
+  Value base = LLVM::AddressOfOp::create(b, loc, shared);
+  return LLVM::GEPOp::create(b, loc, type, element, base,
+                             ArrayRef<LLVM::GEPArg>{index});
+}
+
+//===----------------------------------------------------------------------===//
+// Between threads
+//===----------------------------------------------------------------------===//
+
+void GPUKernelEmitter::barrier(OpBuilder &b) { NVVM::Barrier0Op::create(b, loc); }
+
+void GPUKernelEmitter::beforeSharedStores(OpBuilder &b) {
+  if (isCombining || (!onlyColumn && groupThreads > kWarp))
+    barrier(b);
+  else if (!onlyColumn)
+    NVVM::SyncWarpOp::create(b, loc, constant32(b, -1));
+}
+
+Value GPUKernelEmitter::shuffle(OpBuilder &b, Value value, int64_t distance) {
+  Type type = value.getType();
+  auto exchange = [&](Value word) -> Value {
+    return NVVM::ShflOp::create(b, loc, word.getType(), constant32(b, -1), word,
+                                constant32(b, distance), constant32(b, kWarp - 1),
+                                NVVM::ShflKind::bfly, UnitAttr());
+  };
+  if (type.getIntOrFloatBitWidth() == 32)
+    return exchange(value);
+  // In two halves.
+  Type i64 = b.getI64Type(), i32 = b.getI32Type();
+  Value bits = type == i64 ? value : arith::BitcastOp::create(b, loc, i64, value);
+  Value shift = constant(b, 32);
+  Value low = exchange(arith::TruncIOp::create(b, loc, i32, bits));
+  Value high = exchange(arith::TruncIOp::create(
+      b, loc, i32, arith::ShRUIOp::create(b, loc, bits, shift)));
+  bits = arith::OrIOp::create(
+      b, loc, arith::ExtUIOp::create(b, loc, i64, low),
+      arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, high), shift));
+  return type == i64 ? bits : arith::BitcastOp::create(b, loc, type, bits).getResult();
+}
+
+Value GPUKernelEmitter::butterfly(OpBuilder &b, ReduceKind kind, Value value,
+                                  int64_t threads) {
+  for (int64_t distance = threads / 2; distance > 0; distance /= 2)
+    value = combine(b, kind, value, shuffle(b, value, distance));
+  return value;
+}
+
+Value GPUKernelEmitter::finishRowReduction(OpBuilder &b, ReduceKind kind,
+                                           Value vector) {
+  Value value = foldLanes(b, kind, vector);
+  value = butterfly(b, kind, value, std::min(groupThreads, kWarp));
+  if (groupThreads <= kWarp)
+    return value;
+  // What the warps have, in order.
+  Type type = value.getType();
+  Value warp = arith::DivUIOp::create(b, loc, thread, constant32(b, kWarp));
+  Value lane = arith::RemUIOp::create(b, loc, thread, constant32(b, kWarp));
+  Value isFirstLane = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
+                                            constant32(b, 0));
+  barrier(b);
+  OpBuilder first = scf::IfOp::create(b, loc, isFirstLane).getThenBodyBuilder();
+  LLVM::StoreOp::create(first, loc, value, sharedPointer(first, type, warp));
+  barrier(b);
+  int64_t warps = groupThreads / kWarp;
+  Value base = arith::MulIOp::create(b, loc, group, constant32(b, warps));
+  for (int64_t i = 0; i < warps; ++i) {
+    Value at = arith::AddIOp::create(b, loc, base, constant32(b, i));
+    Value part = LLVM::LoadOp::create(b, loc, type, sharedPointer(b, type, at));
+    value = i == 0 ? part : combine(b, kind, value, part);
+  }
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+KernelEmitter::Frame GPUKernelEmitter::makeFrame(OpBuilder &b, Frame *rowFrame,
+                                                 unsigned number, Value vector) {
+  Frame frame;
+  frame.builder = &b;
+  frame.outer = rowFrame;
+  frame.number = number;
+  frame.lanes = isCombining ? 1 : lanes;
+  int64_t count = isCombining ? columns : vectors;
+  int64_t covered = isCombining ? combineBlocks * combineThreads
+                                : columnBlocks * groupThreads *
+                                      std::max<int64_t>(framesPerThread, 1);
+  bool isLoop = isCombining ? covered < count : framesPerThread == 0;
+  // Threads behind the last column read it too and store nothing.
+  bool isWhole = isLoop ? count % (isCombining ? combineThreads : groupThreads) == 0
+                        : covered == count;
+  Value last = constant32(b, count - 1);
+  frame.mask = isCombining ? Value() : rowMask;
+  if (!isWhole) {
+    frame.mask = both(b, isBelow(b, vector, constant32(b, count)), frame.mask);
+    vector = arith::MinUIOp::create(b, loc, vector, last);
+  }
+  frame.column = widen(b, vector);
+  if (frame.lanes != 1)
+    frame.column =
+        arith::MulIOp::create(b, loc, frame.column, constant(b, frame.lanes));
+  return frame;
+}
+
+SmallVector<Value> GPUKernelEmitter::forColumns(OpBuilder &b, Frame &rowFrame,
+                                                ValueRange init, ColumnsBody body) {
+  int64_t kept = framesPerThread, count = vectors, step = groupThreads;
+  Value start = inGroup;
+  if (isCombining) {
+    kept = combineBlocks * combineThreads >= columns;
+    count = columns;
+    step = combineThreads;
+  }
+  SmallVector<Value> carried(init);
+  if (kept == 0) {
+    auto loop = scf::ForOp::create(b, loc, constant32(b, 0), constant32(b, count),
+                                   constant32(b, step), carried);
+    OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+    Value vector =
+        arith::AddIOp::create(inner, loc, loop.getInductionVar(), start);
+    Frame frame = makeFrame(inner, &rowFrame, 0, vector);
+    SmallVector<Value> next = body(frame, loop.getRegionIterArgs());
+    if (!init.empty())
+      scf::YieldOp::create(inner, loc, next);
+    return SmallVector<Value>(loop.getResults());
+  }
+  if (frames.empty() && onlyColumn) {
+    Frame frame;
+    frame.builder = &b;
+    frame.lanes = lanes;
+    frame.column = onlyColumn;
+    frame.outer = &rowFrame;
+    frames.push_back(frame);
+  }
+  for (int64_t i = frames.size(); i < kept; ++i) {
+    Value vector = start;
+    if (i != 0)
+      vector = arith::AddIOp::create(b, loc, vector, constant32(b, i * step));
+    frames.push_back(makeFrame(b, &rowFrame, i, vector));
+  }
+  for (Frame &frame : frames)
+    carried = body(frame, carried);
+  return carried;
+}
+
+void GPUKernelEmitter::accumulate(const ColumnPartials &part, Value task,
+                                  Frame &frame) {
+  bool isFull = frame.lanes != 0;
+  if (isFull && framesPerThread == 0)
+    return KernelEmitter::accumulate(part, task, frame);
+  OpBuilder &b = *frame.builder;
+  ColumnReduceOp reduce = part.op;
+  Value value = evaluate(reduce.getValue(), frame);
+  if (rowMask)
+    value = arith::SelectOp::create(
+        b, loc, rowMask, value, identity(b, reduce.getKind(), value.getType()));
+  size_t index = &part - info.getColumnPartials().data();
+  Value &sum = sums[index][isFull ? frame.number : 0];
+  sum = combine(b, reduce.getKind(), sum, value);
+}
+
+void GPUKernelEmitter::storeSums(OpBuilder &b, const ColumnPartials &part,
+                                 Value task, ArrayRef<Value> values) {
+  ColumnReduceOp reduce = part.op;
+  Type element = reduce.getType();
+  bool isFullPart = isFull(reduce.getValue());
+  Value isFirstGroup =
+      groups == 1 ? Value()
+                  : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group,
+                                          constant32(b, 0));
+  rowMask = Value();
+  for (auto [number, sum] : llvm::enumerate(values)) {
+    Value value = sum;
+    Frame frame;
+    if (isFullPart) {
+      Value vector = arith::AddIOp::create(b, loc, inGroup,
+                                           constant32(b, number * groupThreads));
+      frame = makeFrame(b, nullptr, number, vector);
+    } else {
+      frame.builder = &b;
+      frame.lanes = 0;
+    }
+    if (groups > 1) {
+      int64_t width = isFullPart ? lanes : 1;
+      unsigned alignment = alignmentOf(element, width);
+      auto place = [&](OpBuilder &at, Value index) {
+        return sharedPointer(at, vectorOf(element, isFullPart ? lanes : 0), index);
+      };
+      barrier(b);
+      LLVM::StoreOp::create(b, loc, value, place(b, thread), alignment);
+      barrier(b);
+      for (int64_t i = 1; i < groups; ++i) {
+        Value at = arith::AddIOp::create(b, loc, inBlockRow,
+                                         constant32(b, i * groupThreads));
+        Value other =
+            LLVM::LoadOp::create(b, loc, value.getType(), place(b, at), alignment);
+        value = combine(b, reduce.getKind(), value, other);
+      }
+    }
+    // Of the first group alone are these the sums in order.
+    Value guard = both(b, isFirstGroup, isFullPart ? frame.mask : isFirst);
+    Value pointer = partialPointer(b, part, task, frame.column);
+    OpBuilder inner = b;
+    if (guard)
+      inner = scf::IfOp::create(b, loc, guard).getThenBodyBuilder();
+    LLVM::StoreOp::create(inner, loc, value, pointer,
+                          alignmentOf(element, isFullPart ? lanes : 1));
+  }
+}
+
+void GPUKernelEmitter::sumTasks(const ColumnPartials &part, Frame &frame) {
+  if (frame.lanes != 0)
+    return KernelEmitter::sumTasks(part, frame);
+  // A warp shares the tasks.
+  OpBuilder &b = *frame.builder;
+  ColumnReduceOp reduce = part.op;
+  Value lane = widen(b, arith::RemUIOp::create(b, loc, thread, constant32(b, kWarp)));
+  Value start = identity(b, reduce.getKind(), reduce.getType());
+  auto loop = scf::ForOp::create(b, loc, lane, constant(b, tasks),
+                                 constant(b, kWarp), ValueRange{start});
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  Value pointer = partialPointer(inner, part, loop.getInductionVar(), Value());
+  Value value = LLVM::LoadOp::create(inner, loc, reduce.getType(), pointer);
+  scf::YieldOp::create(inner, loc,
+                       combine(inner, reduce.getKind(), loop.getRegionIterArg(0), value));
+  Value result = butterfly(b, reduce.getKind(), loop.getResult(0), kWarp);
+  if (reduce.getKind() == ReduceKind::Mean)
+    result = scale(b, result, rows);
+  frame.values[reduce] = result;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+void GPUKernelEmitter::emitPointwise(OpBuilder &b) {
+  bool flat = isFlat();
+  int64_t tail = flat ? columns % lanes : 0;
+  int64_t total = (flat ? vectors : rows * vectors) + tail;
+  int64_t threads = getLaunches().front().threads;
+  Value block = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
+  bool isWide = total > 0x7fffffff;
+  Value first = isWide ? widen(b, block) : block;
+  Value at = isWide ? widen(b, thread) : thread;
+  auto number = [&](OpBuilder &builder, int64_t value) {
+    return isWide ? constant(builder, value) : constant32(builder, value);
+  };
+  at = arith::AddIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, first, number(b, threads)), at);
+  auto emitAt = [&](OpBuilder &inner, Value row, Value column) {
+    frames.clear();
+    onlyColumn = column;
+    emitRow(inner, row, constant(inner, 0));
+  };
+  auto ifBelow = [&](OpBuilder &builder, int64_t bound, bool hasElse) {
+    return scf::IfOp::create(builder, loc, isBelow(builder, at, number(builder, bound)),
+                             hasElse);
+  };
+  if (!flat) {
+    OpBuilder inner = ifBelow(b, total, false).getThenBodyBuilder();
+    Value perRow = number(inner, vectors);
+    Value row = arith::DivUIOp::create(inner, loc, at, perRow);
+    Value vector = arith::RemUIOp::create(inner, loc, at, perRow);
+    emitAt(inner, widen(inner, row),
+           arith::MulIOp::create(inner, loc, widen(inner, vector),
+                                 constant(inner, lanes)));
+    return;
+  }
+  auto whole = ifBelow(b, vectors, tail != 0);
+  OpBuilder inner = whole.getThenBodyBuilder();
+  emitAt(inner, constant(inner, 0),
+         arith::MulIOp::create(inner, loc, widen(inner, at), constant(inner, lanes)));
+  if (tail == 0)
+    return;
+  OpBuilder rest = whole.getElseBodyBuilder();
+  OpBuilder one = ifBelow(rest, total, false).getThenBodyBuilder();
+  // vectors * lanes + (at - vectors).
+  Value column = arith::AddIOp::create(one, loc, widen(one, at),
+                                       constant(one, vectors * lanes - vectors));
+  int64_t saved = std::exchange(lanes, 1);
+  emitAt(one, constant(one, 0), column);
+  lanes = saved;
+}
+
+void GPUKernelEmitter::emitRows(OpBuilder &b) {
+  Value block = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
+  Value row = arith::AddIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, block, constant32(b, groups)), group);
+  rowMask = Value();
+  if (rows % groups != 0) {
+    rowMask = isBelow(b, row, constant32(b, rows));
+    row = arith::MinUIOp::create(b, loc, row, constant32(b, rows - 1));
+  }
+  isFirst = both(b,
+                 arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup,
+                                       constant32(b, 0)),
+                 rowMask);
+  frames.clear();
+  emitRow(b, widen(b, row), constant(b, 0));
+}
+
+void GPUKernelEmitter::emitColumns(OpBuilder &b) {
+  inBlockRow = inGroup;
+  if (columnBlocks > 1) {
+    Value side = NVVM::BlockIdYOp::create(b, loc, b.getI32Type());
+    inGroup = arith::AddIOp::create(
+        b, loc, inGroup,
+        arith::MulIOp::create(b, loc, side, constant32(b, groupThreads)));
+  }
+  emitTask(b, widen(b, NVVM::BlockIdXOp::create(b, loc, b.getI32Type())));
+}
+
+void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
+  ArrayRef<ColumnPartials> parts = info.getColumnPartials();
+  Value inRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup,
+                                      constant32(b, 0));
+  SmallVector<Value> init;
+  SmallVector<size_t> counts;
+  rowMask = Value();
+  for (const ColumnPartials &part : parts) {
+    ColumnReduceOp reduce = part.op;
+    bool full = isFull(reduce.getValue());
+    counts.push_back(full ? framesPerThread : 1);
+    Value start = identity(b, reduce.getKind(), vectorOf(reduce.getType(), full ? lanes : 0));
+    init.append(counts.back(), start);
+    if (counts.back() != 0)
+      continue;
+    Frame none;
+    none.builder = &b;
+    forColumns(b, none, {}, [&](Frame &frame, ValueRange) {
+      OpBuilder &inner = *frame.builder;
+      storeTo(partialPointer(inner, part, task, frame.column),
+              identity(inner, reduce.getKind(), start.getType()), reduce.getType(), frame);
+      return SmallVector<Value>();
+    });
+  }
+  Value first = arith::MulIOp::create(b, loc, task, constant(b, rowsPerTask));
+  Value last = arith::MinSIOp::create(
+      b, loc, arith::AddIOp::create(b, loc, first, constant(b, rowsPerTask)),
+      constant(b, rows));
+  // All groups go round equally often: they meet at barriers.
+  Value end = groups == 1 ? last
+                          : arith::AddIOp::create(b, loc, first, constant(b, rowsPerTask))
+                                .getResult();
+  auto loop = scf::ForOp::create(b, loc, first, end, constant(b, groups), init);
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  Value row = loop.getInductionVar();
+  if (groups > 1) {
+    row = arith::AddIOp::create(inner, loc, row, widen(inner, group));
+    rowMask = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::slt, row, last);
+    row = arith::MinSIOp::create(inner, loc, row, constant(inner, rows - 1));
+  }
+  isFirst = both(inner, inRow, rowMask);
+  sums.clear();
+  unsigned next = 0;
+  for (size_t count : counts) {
+    auto arguments = loop.getRegionIterArgs().slice(next, count);
+    sums.emplace_back(arguments.begin(), arguments.end());
+    next += count;
+  }
+  frames.clear();
+  emitRow(inner, row, task);
+  SmallVector<Value> yielded;
+  for (ArrayRef<Value> partSums : sums)
+    yielded.append(partSums.begin(), partSums.end());
+  if (!init.empty())
+    scf::YieldOp::create(inner, loc, yielded);
+  isFirst = inRow;
+  next = 0;
+  for (auto [part, count] : llvm::zip_equal(parts, counts)) {
+    SmallVector<Value> values(loop.getResults().slice(next, count));
+    next += count;
+    storeSums(b, part, task, values);
+  }
+}
+
+void GPUKernelEmitter::emitCombineStage(OpBuilder &b) {
+  isCombining = true;
+  rowMask = Value();
+  frames.clear();
+  onlyColumn = Value();
+  Value block = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
+  inGroup = thread;
+  if (combineBlocks > 1)
+    inGroup = arith::AddIOp::create(
+        b, loc, thread,
+        arith::MulIOp::create(b, loc, block, constant32(b, combineThreads)));
+  isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup,
+                                  constant32(b, 0));
+  emitCombine(b);
+  isCombining = false;
+}
+
+void GPUKernelEmitter::emit(OpBuilder &moduleBuilder) {
+  MLIRContext *context = moduleBuilder.getContext();
+  auto pointer = LLVM::LLVMPointerType::get(context, kGlobal);
+  SmallVector<DeviceLaunch> launches = getLaunches();
+  bool hasPartials = kernel.getKind() == KernelKind::Column;
+  SmallVector<Type> parameters(buffers.size() + hasPartials, pointer);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters);
+  if (sharedBytes > 0) {
+    auto words = LLVM::LLVMArrayType::get(moduleBuilder.getI64Type(),
+                                          llvm::divideCeil(sharedBytes, 8));
+    shared = LLVM::GlobalOp::create(
+        moduleBuilder, loc, words, /*isConstant=*/false, LLVM::Linkage::Internal,
+        (kernel.getSymName() + "_shared").str(), Attribute(), /*alignment=*/64, kShared);
+  }
+  for (auto [stage, launch] : llvm::enumerate(launches)) {
+    auto function =
+        LLVM::LLVMFuncOp::create(moduleBuilder, loc, launch.function, type);
+    function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                      moduleBuilder.getUnitAttr());
+    function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
+                      moduleBuilder.getDenseI32ArrayAttr(
+                          {static_cast<int32_t>(launch.threads)}));
+    Block *entry = function.addEntryBlock(moduleBuilder);
+    OpBuilder b = OpBuilder::atBlockEnd(entry);
+    pointers.assign(entry->args_begin(), entry->args_begin() + buffers.size());
+    partials = hasPartials ? Value(entry->getArguments().back()) : Value();
+    thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
+    isFirst = rowMask = onlyColumn = Value();
+    if (kernel.getKind() == KernelKind::Pointwise) {
+      emitPointwise(b);
+    } else if (stage == 1) {
+      emitCombineStage(b);
+    } else {
+      Value width = constant32(b, groupThreads);
+      group = arith::DivUIOp::create(b, loc, thread, width);
+      inGroup = arith::RemUIOp::create(b, loc, thread, width);
+      kernel.getKind() == KernelKind::Row ? emitRows(b) : emitColumns(b);
+    }
+    LLVM::ReturnOp::create(b, loc, ValueRange());
+  }
+}

@@ -1,0 +1,113 @@
+//===- GPUKernelEmitter.h - A kernel as threads of a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_CONVERSION_GPUKERNELEMITTER_H
+#define MPT_LIB_CONVERSION_GPUKERNELEMITTER_H
+
+#include "KernelEmitter.h"
+#include "mpt/Conversion/DeviceKernels.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+namespace mpt::detail {
+
+/// Threads that run together.
+inline constexpr int64_t kWarp = 32;
+
+/// Bytes of an element in memory.
+inline int64_t bytesOf(mlir::Type element) {
+  return storageOf(element).getIntOrFloatBitWidth() / 8;
+}
+
+/// Emits one kernel as `llvm.func`s for a `gpu.module`. A thread works on
+/// vectors of up to 16 bytes of the narrowest buffer.
+///
+/// `pointwise`: one vector a thread. `row`: a group of `groupThreads` threads a
+/// row; a thread keeps what it has read of its `framesPerThread` vectors in
+/// registers, or, of rows too long for that, reads them again. Sums go through
+/// the lanes, then a butterfly over the warp, then the warps in order. `column`:
+/// the same groups, several of which share a task's rows; a thread keeps its
+/// columns' sums in registers.
+class GPUKernelEmitter : public KernelEmitter {
+public:
+  explicit GPUKernelEmitter(KernelFuncOp kernel);
+
+  mlir::LogicalResult check() override;
+  void emit(mlir::OpBuilder &moduleBuilder) override;
+  llvm::SmallVector<DeviceLaunch> getLaunches();
+
+private:
+  using ColumnsBody = llvm::function_ref<llvm::SmallVector<Value>(
+      Frame &, mlir::ValueRange)>;
+
+  Value load(unsigned operand, Frame &frame) override;
+  void store(unsigned result, Value value, Frame &frame) override;
+  Value loadFrom(Value pointer, mlir::Type element, Frame &frame) override;
+  void storeTo(Value pointer, Value value, mlir::Type element,
+               Frame &frame) override;
+  llvm::SmallVector<Value> forColumns(mlir::OpBuilder &b, Frame &rowFrame,
+                                      mlir::ValueRange init,
+                                      ColumnsBody body) override;
+  Value finishRowReduction(mlir::OpBuilder &b, ReduceKind kind,
+                           Value vector) override;
+  void accumulate(const ColumnPartials &part, Value task, Frame &frame) override;
+  void sumTasks(const ColumnPartials &part, Frame &frame) override;
+  void beforeSharedStores(mlir::OpBuilder &b) override;
+  void emitTask(mlir::OpBuilder &b, Value task) override;
+
+  void chooseLanes();
+  void chooseGroups();
+  void emitPointwise(mlir::OpBuilder &b);
+  void emitRows(mlir::OpBuilder &b);
+  void emitColumns(mlir::OpBuilder &b);
+  void emitCombineStage(mlir::OpBuilder &b);
+  /// The sums of all groups of a block, written by the first.
+  void storeSums(mlir::OpBuilder &b, const ColumnPartials &part, Value task,
+                 llvm::ArrayRef<Value> sums);
+  Frame makeFrame(mlir::OpBuilder &b, Frame *rowFrame, unsigned number, Value vector);
+  /// Reduces `value` over `threads` (a power of two up to 32) neighbours.
+  Value butterfly(mlir::OpBuilder &b, ReduceKind kind, Value value, int64_t threads);
+  Value shuffle(mlir::OpBuilder &b, Value value, int64_t distance);
+  void barrier(mlir::OpBuilder &b);
+  Value sharedPointer(mlir::OpBuilder &b, mlir::Type element, Value index);
+  Value constant32(mlir::OpBuilder &b, int64_t value);
+  Value widen(mlir::OpBuilder &b, Value value);
+  Value both(mlir::OpBuilder &b, Value x, Value y);
+  Value isBelow(mlir::OpBuilder &b, Value x, Value y);
+
+  /// Vectors of a row.
+  int64_t vectors = 1;
+  /// Threads that share a row; groups of them in a block; vectors that a thread
+  /// keeps, or 0 if rows are too long.
+  int64_t groupThreads = 1, groups = 1, framesPerThread = 1;
+  /// Blocks side by side along a row.
+  int64_t columnBlocks = 1;
+  int64_t combineBlocks = 1, combineThreads = 32;
+  bool hasRowReductions = false, isCombining = false;
+  /// Bytes of a block's shared memory.
+  int64_t sharedBytes = 0;
+
+  // Of the function being emitted.
+  /// The thread (i32), the group's number in the block, and the thread's in the
+  /// group; `inGroup` counts on in blocks side by side.
+  Value thread, group, inBlockRow, inGroup;
+  /// The vector that a pointwise thread works on.
+  Value onlyColumn;
+  /// Whether the group has a row; null if all have.
+  Value rowMask;
+  /// Whether this thread stores what a row has once; null if there is only one.
+  Value isFirst;
+  mlir::LLVM::GlobalOp shared;
+  std::vector<Frame> frames;
+  /// Sums of the column reductions, by part and frame.
+  llvm::SmallVector<llvm::SmallVector<Value>> sums;
+};
+
+} // namespace mpt::detail
+
+#endif // MPT_LIB_CONVERSION_GPUKERNELEMITTER_H

@@ -1,0 +1,151 @@
+//===- SerializeKernels.cpp - Device code by LLVM and ptxas -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-serialize-kernels`: upstream's serialization of `gpu.module`s, after
+/// checks whose failure it would report poorly or not survive.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Conversion/DeviceKernels.h"
+#include "mpt/Conversion/Passes.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Target/LLVM/NVVM/Target.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_SERIALIZEKERNELSPASS
+#include "mpt/Conversion/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+
+/// Whether LLVM knows `chip`; it would print to standard error and go on.
+static bool isChip(StringRef chip) {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+  std::string error;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return false;
+  std::unique_ptr<llvm::MCSubtargetInfo> any(
+      target->createMCSubtargetInfo(triple, "", ""));
+  return any && chip.starts_with("sm_") && any->isCPUStringValid(chip);
+}
+
+/// The toolkit's folder: `given`, that of the ptxas on the path, or the default.
+/// "" if there is no ptxas.
+static std::string findToolkit(StringRef given) {
+  auto hasPtxas = [](StringRef root) {
+    llvm::SmallString<128> path(root);
+    llvm::sys::path::append(path, "bin", "ptxas");
+    return llvm::sys::fs::can_execute(path);
+  };
+  if (!given.empty())
+    return hasPtxas(given) ? given.str() : "";
+  if (auto found = llvm::sys::findProgramByName("ptxas")) {
+    llvm::SmallString<128> real;
+    if (!llvm::sys::fs::real_path(*found, real))
+      return llvm::sys::path::parent_path(llvm::sys::path::parent_path(real)).str();
+  }
+  return hasPtxas("/usr/local/cuda") ? "/usr/local/cuda" : "";
+}
+
+namespace {
+
+struct SerializeKernelsPass
+    : mpt::impl::SerializeKernelsPassBase<SerializeKernelsPass> {
+  using Base::Base;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    Base::getDependentDialects(registry);
+    registerBuiltinDialectTranslation(registry);
+    registerLLVMDialectTranslation(registry);
+    registerGPUDialectTranslation(registry);
+    registerNVVMDialectTranslation(registry);
+    NVVM::registerNVVMTargetInterfaceExternalModels(registry);
+  }
+
+  void runOnOperation() override {
+    for (auto device : llvm::to_vector(getOperation().getOps<gpu::GPUModuleOp>()))
+      if (failed(serialize(device)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult serialize(gpu::GPUModuleOp device) {
+    if (format != "isa" && format != "cubin" && format != "cubin+isa")
+      return device.emitError("unknown format '")
+             << format << "'; use isa, cubin or cubin+isa";
+    ArrayAttr targets = device.getTargetsAttr();
+    if (!targets || targets.empty())
+      return device.emitError("no chip to compile for; name one, as in chip=sm_90");
+    std::string root = findToolkit(toolkit);
+    if (format != "isa" && root.empty()) {
+      InFlightDiagnostic error = device.emitError();
+      if (toolkit.empty())
+        error << "no ptxas: neither on the path nor in /usr/local/cuda/bin; install "
+                 "the CUDA toolkit, or PyPI's nvidia-cuda-nvcc and give its folder "
+                 "as toolkit";
+      else
+        error << "no ptxas in '" << toolkit << "/bin'";
+      return error;
+    }
+    OpBuilder builder(device);
+    SmallVector<Attribute> objects;
+    for (Attribute attribute : targets) {
+      auto target = dyn_cast<NVVM::NVVMTargetAttr>(attribute);
+      auto serializer = dyn_cast<gpu::TargetAttrInterface>(attribute);
+      if (!target || !serializer)
+        return device.emitError("expected an NVVM target, found ") << attribute;
+      if (!isChip(target.getChip()))
+        return device.emitError("unknown chip '")
+               << target.getChip() << "'; LLVM knows sm_75, sm_80, sm_90, sm_100 and "
+               << "others like them";
+      SmallVector<gpu::CompilationTarget> kinds;
+      if (format != "isa")
+        kinds.push_back(gpu::CompilationTarget::Binary);
+      // PTX runs on newer chips than the last, too.
+      if (format == "isa" || (format == "cubin+isa" && attribute == targets.getValue().back()))
+        kinds.push_back(gpu::CompilationTarget::Assembly);
+      for (gpu::CompilationTarget kind : kinds) {
+        gpu::TargetOptions options(root, {}, "", "", kind);
+        std::optional<SmallVector<char, 0>> object =
+            serializer.serializeToObject(device, options);
+        if (!object)
+          return device.emitError("the kernels could not be compiled for ")
+                 << target.getChip();
+        objects.push_back(serializer.createObject(device, *object, options));
+      }
+    }
+    auto binary =
+        gpu::BinaryOp::create(builder, device.getLoc(), device.getName(), Attribute(),
+                              builder.getArrayAttr(objects));
+    if (Attribute launches = device->getAttr(kLaunchesAttr))
+      binary->setAttr(kLaunchesAttr, launches);
+    device.erase();
+    return success();
+  }
+};
+
+} // namespace

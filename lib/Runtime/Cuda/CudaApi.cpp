@@ -1,0 +1,57 @@
+//===- CudaApi.cpp - cudart and cuBLASLt by dlopen -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaApi.h"
+
+#include <dlfcn.h>
+#include <vector>
+
+using namespace mpt::rt::cuda;
+
+static void *openLibrary(const std::string &given, const std::vector<std::string> &names,
+                         std::string &error) {
+  const std::vector<std::string> only = {given};
+  for (const std::string &name : given.empty() ? names : only)
+    if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return library;
+  const char *why = dlerror();
+  error = "cannot load " + (given.empty() ? names.front() : given) +
+          (why ? std::string(": ") + why : "") +
+          "; install CUDA 12.6 or newer, or name the library";
+  return nullptr;
+}
+
+bool Api::load(const std::string &cudart, const std::string &cublasLt,
+               std::string &error) {
+  void *runtime = openLibrary(
+      cudart, {"libcudart.so.13", "libcudart.so.12", "libcudart.so"}, error);
+  if (!runtime)
+    return false;
+  void *blas = openLibrary(
+      cublasLt, {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, error);
+  if (!blas)
+    return false;
+  auto find = [&](void *library, const char *name, auto &function) {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
+    if (!function)
+      error = std::string("the CUDA libraries found have no ") + name +
+              "; install CUDA 12.6 or newer";
+    return function != nullptr;
+  };
+#define MPT_FIND_RUNTIME(name, parameters)                                             \
+  if (!find(runtime, #name, name))                                                     \
+    return false;
+#define MPT_FIND_BLAS(name, parameters)                                                \
+  if (!find(blas, #name, name))                                                        \
+    return false;
+  MPT_CUDART_FUNCTIONS(MPT_FIND_RUNTIME)
+  MPT_CUBLASLT_FUNCTIONS(MPT_FIND_BLAS)
+#undef MPT_FIND_RUNTIME
+#undef MPT_FIND_BLAS
+  return find(runtime, "cudaGetErrorString", cudaGetErrorString);
+}

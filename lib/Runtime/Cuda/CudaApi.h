@@ -1,0 +1,132 @@
+//===- CudaApi.h - cudart and cuBLASLt by dlopen -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The functions of both libraries that the runtime uses, in one table. Nothing
+/// links against CUDA, and its headers are not needed: the declarations here are
+/// those of CUDA 12 and 13 (CudaApiTest compares them where the headers are). The
+/// table is also where the stand-in of the tests comes in.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_RUNTIME_CUDA_CUDAAPI_H
+#define MPT_LIB_RUNTIME_CUDA_CUDAAPI_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace mpt::rt::cuda {
+
+// Of cudart.
+using Error = int;
+using Stream = void *;
+using Event = void *;
+using Graph = void *;
+using GraphExec = void *;
+using Library = void *;
+using Kernel = void *;
+struct Dim3 {
+  unsigned x, y, z;
+};
+inline constexpr Error kSuccess = 0, kOutOfMemory = 2, kInsufficientDriver = 35,
+                       kNoDevice = 100;
+enum MemcpyKind { HostToDevice = 1, DeviceToHost = 2, DeviceToDevice = 3 };
+inline constexpr int kAttributeMajor = 75, kAttributeMinor = 76;
+inline constexpr unsigned kNonBlocking = 1, kEventNoTiming = 2;
+inline constexpr int kCaptureThreadLocal = 1;
+
+// Of cuBLASLt.
+using Status = int;
+using LtHandle = void *;
+using LtDesc = void *;
+using LtLayout = void *;
+using LtPreference = void *;
+inline constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7,
+                     kDescBiasPointer = 8, kDescBiasType = 26;
+inline constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
+inline constexpr int kPreferenceWorkspace = 1, kPreferenceReductions = 3;
+/// Sums of parts in the output's type are not among them.
+inline constexpr uint32_t kReductionsInPlace = 1, kReductionsComputeType = 2;
+struct LtAlgo {
+  uint64_t data[8];
+};
+struct LtHeuristic {
+  LtAlgo algo;
+  size_t workspaceSize;
+  Status state;
+  float waves;
+  int reserved[4];
+};
+
+#define MPT_CUDART_FUNCTIONS(X)                                                        \
+  X(cudaRuntimeGetVersion, (int *))                                                    \
+  X(cudaDriverGetVersion, (int *))                                                     \
+  X(cudaGetDeviceCount, (int *))                                                       \
+  X(cudaSetDevice, (int))                                                              \
+  X(cudaDeviceGetAttribute, (int *, int, int))                                         \
+  X(cudaMemGetInfo, (size_t *, size_t *))                                              \
+  X(cudaMalloc, (void **, size_t))                                                     \
+  X(cudaFree, (void *))                                                                \
+  X(cudaMallocHost, (void **, size_t))                                                 \
+  X(cudaFreeHost, (void *))                                                            \
+  X(cudaMemcpyAsync, (void *, const void *, size_t, int, Stream))                      \
+  X(cudaMemsetAsync, (void *, int, size_t, Stream))                                    \
+  X(cudaStreamCreateWithFlags, (Stream *, unsigned))                                   \
+  X(cudaStreamDestroy, (Stream))                                                       \
+  X(cudaStreamSynchronize, (Stream))                                                   \
+  X(cudaStreamBeginCapture, (Stream, int))                                             \
+  X(cudaStreamEndCapture, (Stream, Graph *))                                           \
+  X(cudaGraphInstantiate, (GraphExec *, Graph, unsigned long long))                    \
+  X(cudaGraphLaunch, (GraphExec, Stream))                                              \
+  X(cudaGraphDestroy, (Graph))                                                         \
+  X(cudaGraphExecDestroy, (GraphExec))                                                 \
+  X(cudaEventCreateWithFlags, (Event *, unsigned))                                     \
+  X(cudaEventDestroy, (Event))                                                         \
+  X(cudaEventRecord, (Event, Stream))                                                  \
+  X(cudaEventSynchronize, (Event))                                                     \
+  X(cudaLibraryLoadData, (Library *, const void *, int *, void **, unsigned, int *,    \
+                          void **, unsigned))                                          \
+  X(cudaLibraryUnload, (Library))                                                      \
+  X(cudaLibraryGetKernel, (Kernel *, Library, const char *))                           \
+  X(cudaLaunchKernel, (const void *, Dim3, Dim3, void **, size_t, Stream))
+
+#define MPT_CUBLASLT_FUNCTIONS(X)                                                      \
+  X(cublasLtCreate, (LtHandle *))                                                      \
+  X(cublasLtDestroy, (LtHandle))                                                       \
+  X(cublasLtMatmulDescCreate, (LtDesc *, int, int))                                    \
+  X(cublasLtMatmulDescDestroy, (LtDesc))                                               \
+  X(cublasLtMatmulDescSetAttribute, (LtDesc, int, const void *, size_t))               \
+  X(cublasLtMatrixLayoutCreate, (LtLayout *, int, uint64_t, uint64_t, int64_t))        \
+  X(cublasLtMatrixLayoutDestroy, (LtLayout))                                           \
+  X(cublasLtMatrixLayoutSetAttribute, (LtLayout, int, const void *, size_t))           \
+  X(cublasLtMatmulPreferenceCreate, (LtPreference *))                                  \
+  X(cublasLtMatmulPreferenceDestroy, (LtPreference))                                   \
+  X(cublasLtMatmulPreferenceSetAttribute, (LtPreference, int, const void *, size_t))   \
+  X(cublasLtMatmulAlgoGetHeuristic,                                                    \
+    (LtHandle, LtDesc, LtLayout, LtLayout, LtLayout, LtLayout, LtPreference, int,      \
+     LtHeuristic *, int *))                                                            \
+  X(cublasLtMatmul, (LtHandle, LtDesc, const void *, const void *, LtLayout,           \
+                     const void *, LtLayout, const void *, const void *, LtLayout,     \
+                     void *, LtLayout, const LtAlgo *, void *, size_t, Stream))
+
+struct Api {
+#define MPT_DECLARE(name, parameters) int(*name) parameters = nullptr;
+  MPT_CUDART_FUNCTIONS(MPT_DECLARE)
+  MPT_CUBLASLT_FUNCTIONS(MPT_DECLARE)
+#undef MPT_DECLARE
+  const char *(*cudaGetErrorString)(Error) = nullptr;
+
+  /// Loads both libraries; "" means the names that CUDA gives them. They stay
+  /// loaded. False, with `error` set, if one is missing or lacks a function.
+  bool load(const std::string &cudart, const std::string &cublasLt, std::string &error);
+};
+
+} // namespace mpt::rt::cuda
+
+#endif // MPT_LIB_RUNTIME_CUDA_CUDAAPI_H

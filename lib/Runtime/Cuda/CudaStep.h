@@ -1,0 +1,111 @@
+//===- CudaStep.h - A program on a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What a context does for a program for GPUs. Opening one needs no GPU: until the
+/// first run, state lies in the host's memory. The first run takes all memory of
+/// the device at once and goes launch by launch; the second is recorded as a CUDA
+/// graph, which it and all further ones launch. Inside there is no allocation, and
+/// the host waits only for its own copies of inputs from two runs before.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_RUNTIME_CUDA_CUDASTEP_H
+#define MPT_LIB_RUNTIME_CUDA_CUDASTEP_H
+
+#include "CudaApi.h"
+#include "mpt/Runtime/CudaProgram.h"
+#include "mpt/Runtime/GemmPlan.h"
+
+#include <vector>
+
+namespace mpt::rt::cuda {
+
+class CudaStep {
+public:
+  /// `program` and `desc` outlive the step.
+  CudaStep(const Program &program, const mpt_cuda_desc &desc, std::string cudart,
+           std::string cublasLt)
+      : program(program), desc(desc), cudart(std::move(cudart)),
+        cublasLt(std::move(cublasLt)) {}
+  ~CudaStep();
+  CudaStep(const CudaStep &) = delete;
+  CudaStep &operator=(const CudaStep &) = delete;
+
+  // Each returns an mpt_rt_status; `error` says more.
+
+  /// Checks what can be checked without a device.
+  int open(uint64_t numKernels, std::string &error);
+  int write(const BufferRef &ref, const void *data, std::string &error);
+  int read(const BufferRef &ref, void *data, std::string &error);
+  /// `inputs` by their numbers.
+  int run(const std::vector<const void *> &inputs, std::string &error);
+
+private:
+  struct Gemm {
+    LtDesc desc = nullptr;
+    LtLayout a = nullptr, b = nullptr, d = nullptr;
+    LtAlgo algo = {};
+    bool isDouble = false;
+    double alpha = 1, beta = 0;
+  };
+  struct Step {
+    Kernel kernel = nullptr;
+    const mpt_cuda_kernel *launch = nullptr;
+    std::vector<void *> buffers, arguments;
+    int gemm = -1;
+    size_t copyBytes = 0;
+  };
+  struct Input {
+    char *device = nullptr;
+    int64_t bytes = 0, staging = 0;
+  };
+
+  int start(std::string &error);
+  int allocate(std::string &error);
+  int loadKernels(std::string &error);
+  int prepare(std::string &error);
+  int prepareGemm(const Instruction &call, Step &step, std::string &error);
+  int enqueue(std::string &error);
+  int capture(std::string &error);
+  char *addressOf(const BufferRef &ref) const;
+  int check(Error code, const std::string &what, std::string &error);
+  int checkLt(Status code, const std::string &what, std::string &error);
+
+  const Program &program;
+  const mpt_cuda_desc &desc;
+  std::string cudart, cublasLt;
+  /// Of state and outputs, while there is no device.
+  std::vector<char> hostState, hostOutput;
+  Api api;
+  bool started = false;
+  /// The first failure of the device; nothing runs after it.
+  int failed = 0;
+  std::string failure;
+  int architecture = 0;
+  char *memory = nullptr;
+  int64_t workspaceAt = 0, stateAt = 0, outputAt = 0, totalBytes = 0;
+  std::vector<int64_t> constantAt;
+  std::vector<Input> inputs;
+  /// Pinned, twice the inputs' bytes.
+  char *staging = nullptr;
+  int64_t stagingBytes = 0;
+  Event copied[2] = {nullptr, nullptr};
+  Stream stream = nullptr;
+  Library library = nullptr;
+  LtHandle handle = nullptr;
+  LtPreference preference = nullptr;
+  std::vector<Step> steps;
+  std::vector<Gemm> gemms;
+  GraphExec graph = nullptr;
+  int64_t runs = 0;
+};
+
+} // namespace mpt::rt::cuda
+
+#endif // MPT_LIB_RUNTIME_CUDA_CUDASTEP_H

@@ -1,0 +1,173 @@
+//===- Emulation.cpp - Device kernels run by the CPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A thread of a block is a context with a stack of its own (ucontext). It runs
+/// until it meets a shuffle or a barrier or returns; when all threads that have to
+/// meet have come, they go on.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Runtime/Emulation.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <ucontext.h>
+#include <vector>
+
+using namespace mpt::rt;
+
+namespace {
+
+constexpr int64_t kWarp = 32;
+constexpr size_t kStackBytes = 128 << 10;
+
+enum class Wait : uint8_t { None, Shuffle, WarpBarrier, BlockBarrier, Done };
+
+struct Thread {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack;
+  Wait waits = Wait::None;
+  int32_t word = 0, distance = 0;
+};
+
+/// The launch in progress; one at a time.
+struct Launch {
+  const mpt_simt_kernel *kernel = nullptr;
+  void **arguments = nullptr;
+  int32_t blockX = 0, blockY = 0;
+  std::vector<Thread> threads;
+  size_t current = 0;
+  ucontext_t scheduler;
+
+  Thread &thread() { return threads[current]; }
+  void wait(Wait what) {
+    thread().waits = what;
+    swapcontext(&thread().context, &scheduler);
+  }
+};
+
+Launch *launch = nullptr;
+std::mutex launchMutex;
+
+void enterThread() {
+  launch->kernel->run(launch->arguments);
+  launch->wait(Wait::Done);
+}
+
+const mpt_simt_ops emulatorOps = {
+    [] { return static_cast<int32_t>(launch->current); },
+    [] { return launch->blockX; },
+    [] { return launch->blockY; },
+    [](int32_t word, int32_t distance) {
+      launch->thread().word = word;
+      launch->thread().distance = distance;
+      launch->wait(Wait::Shuffle);
+      return launch->thread().word;
+    },
+    [] { launch->wait(Wait::BlockBarrier); },
+    [] { launch->wait(Wait::WarpBarrier); },
+};
+
+/// Lets the threads [begin, end) go on from `what`, which all of them wait for.
+void release(size_t begin, size_t end, Wait what) {
+  std::vector<Thread> &threads = launch->threads;
+  if (what == Wait::Shuffle) {
+    int32_t words[kWarp];
+    for (size_t i = begin; i < end; ++i)
+      words[i - begin] = threads[i].word;
+    for (size_t i = begin; i < end; ++i) {
+      size_t source = (i - begin) ^ static_cast<size_t>(threads[i].distance);
+      // The GPU gives a thread its own word where there is no other.
+      if (source < end - begin)
+        threads[i].word = words[source];
+    }
+  }
+  for (size_t i = begin; i < end; ++i)
+    threads[i].waits = Wait::None;
+}
+
+bool runBlock(std::string &error) {
+  std::vector<Thread> &threads = launch->threads;
+  for (Thread &thread : threads) {
+    getcontext(&thread.context);
+    thread.context.uc_stack.ss_sp = thread.stack.get();
+    thread.context.uc_stack.ss_size = kStackBytes;
+    thread.context.uc_link = nullptr;
+    makecontext(&thread.context, enterThread, 0);
+    thread.waits = Wait::None;
+  }
+  while (true) {
+    size_t done = 0, atBarrier = 0;
+    bool moved = false;
+    for (size_t begin = 0; begin < threads.size(); begin += kWarp) {
+      size_t end = std::min(begin + kWarp, threads.size());
+      // A warp goes on until it is done or waits for others.
+      while (true) {
+        for (size_t i = begin; i < end; ++i)
+          if (threads[i].waits == Wait::None) {
+            launch->current = i;
+            swapcontext(&launch->scheduler, &threads[i].context);
+            moved = true;
+          }
+        Wait first = threads[begin].waits;
+        for (size_t i = begin; i < end; ++i)
+          if (threads[i].waits != first) {
+            error = std::string("kernel ") + launch->kernel->name + ": threads " +
+                    std::to_string(begin) + " and " + std::to_string(i) +
+                    " of a warp wait for different things";
+            return false;
+          }
+        if (first != Wait::Shuffle && first != Wait::WarpBarrier)
+          break;
+        release(begin, end, first);
+      }
+      (threads[begin].waits == Wait::Done ? done : atBarrier) += end - begin;
+    }
+    if (done == threads.size())
+      return true;
+    if (done != 0 || !moved) {
+      error = std::string("kernel ") + launch->kernel->name +
+              ": some threads have left while others wait at a barrier";
+      return false;
+    }
+    release(0, threads.size(), Wait::BlockBarrier);
+  }
+}
+
+} // namespace
+
+bool mpt::rt::runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &kernel,
+                          int64_t blocksX, int64_t blocksY, int64_t threads,
+                          void **arguments, std::string &error) {
+  if (blocksX < 1 || blocksY < 1 || threads < 1 || threads > 1024) {
+    error = std::string("kernel ") + kernel.name + ": a launch of " +
+            std::to_string(blocksX) + " x " + std::to_string(blocksY) + " blocks of " +
+            std::to_string(threads) + " threads";
+    return false;
+  }
+  std::lock_guard<std::mutex> lock(launchMutex);
+  Launch present;
+  present.kernel = &kernel;
+  present.arguments = arguments;
+  present.threads.resize(threads);
+  for (Thread &thread : present.threads)
+    thread.stack = std::make_unique<char[]>(kStackBytes);
+  launch = &present;
+  *module.ops = &emulatorOps;
+  bool ok = true;
+  for (int64_t y = 0; ok && y < blocksY; ++y)
+    for (int64_t x = 0; ok && x < blocksX; ++x) {
+      present.blockX = static_cast<int32_t>(x);
+      present.blockY = static_cast<int32_t>(y);
+      ok = runBlock(error);
+    }
+  launch = nullptr;
+  return ok;
+}

@@ -1,0 +1,308 @@
+//===- StandIn.cpp - cudart without a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StandInState.h"
+
+#include <cstdlib>
+
+using namespace mpt::standin;
+
+namespace {
+
+Error allocate(Call &call, void **pointer, size_t bytes, bool isHost) {
+  if (!pointer || bytes == 0)
+    return call.breach("an allocation of nothing", kInvalidValue);
+  if (!isHost && state.used + static_cast<int64_t>(bytes) > state.bytes)
+    return kOutOfMemory;
+  // What is not initialized is seen.
+  size_t rounded = (bytes + 255) / 256 * 256;
+  auto *block = static_cast<char *>(std::aligned_alloc(256, rounded));
+  if (!block)
+    return kOutOfMemory;
+  std::memset(block, 0xa5, rounded);
+  state.blocks[block] = {static_cast<int64_t>(bytes), isHost};
+  if (!isHost)
+    state.used += bytes;
+  *pointer = block;
+  return kSuccess;
+}
+
+Error release(Call &call, void *pointer, bool isHost) {
+  auto found = state.blocks.find(static_cast<char *>(pointer));
+  if (found == state.blocks.end() || found->second.isHost != isHost)
+    return call.breach("this is no live allocation", kInvalidValue);
+  if (!isHost)
+    state.used -= found->second.bytes;
+  state.blocks.erase(found);
+  std::free(pointer);
+  return kSuccess;
+}
+
+} // namespace
+
+extern "C" {
+
+void mpt_standin_reset() {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  for (auto &[pointer, block] : state.blocks)
+    std::free(const_cast<char *>(pointer));
+  state = State();
+}
+void mpt_standin_set_kernels(const mpt_simt_module *module) { state.module = module; }
+void mpt_standin_set_device(int count, int major, int minor, int64_t bytes) {
+  state.devices = count;
+  state.major = major;
+  state.minor = minor;
+  state.bytes = bytes;
+}
+void mpt_standin_fail(const char *function, int after, int code) {
+  state.failing = function ? function : "";
+  state.failAfter = after;
+  state.failCode = code;
+}
+const char *mpt_standin_breach() { return state.breach.c_str(); }
+int64_t mpt_standin_calls(const char *function) { return state.calls[function]; }
+int64_t mpt_standin_alive() {
+  return static_cast<int64_t>(state.blocks.size() + state.objects.size());
+}
+const void *mpt_standin_image() { return state.image; }
+
+//===----------------------------------------------------------------------===//
+// cudart
+//===----------------------------------------------------------------------===//
+
+const char *cudaGetErrorString(Error code) {
+  switch (code) {
+  case kSuccess: return "no error";
+  case kOutOfMemory: return "out of memory";
+  case kInsufficientDriver:
+    return "CUDA driver version is insufficient for CUDA runtime version";
+  case kNoDevice: return "no CUDA-capable device is detected";
+  case 700: return "an illegal memory access was encountered";
+  default: return "unknown error";
+  }
+}
+Error cudaRuntimeGetVersion(int *version) {
+  MPT_BEGIN("cudaRuntimeGetVersion");
+  *version = 13000;
+  return kSuccess;
+}
+Error cudaDriverGetVersion(int *version) {
+  MPT_BEGIN("cudaDriverGetVersion");
+  *version = 13000;
+  return kSuccess;
+}
+Error cudaGetDeviceCount(int *count) {
+  MPT_BEGIN("cudaGetDeviceCount");
+  *count = state.devices;
+  return state.devices ? kSuccess : kNoDevice;
+}
+Error cudaSetDevice(int device) {
+  MPT_BEGIN("cudaSetDevice");
+  return device >= 0 && device < state.devices ? kSuccess : kNoDevice;
+}
+Error cudaDeviceGetAttribute(int *value, int attribute, int) {
+  MPT_BEGIN("cudaDeviceGetAttribute");
+  if (attribute != kAttributeMajor && attribute != kAttributeMinor)
+    return call.breach("an attribute that is not known here", kInvalidValue);
+  *value = attribute == kAttributeMajor ? state.major : state.minor;
+  return kSuccess;
+}
+Error cudaMemGetInfo(size_t *unused, size_t *total) {
+  MPT_BEGIN("cudaMemGetInfo");
+  *unused = state.bytes - state.used;
+  *total = state.bytes;
+  return kSuccess;
+}
+Error cudaMalloc(void **pointer, size_t bytes) {
+  MPT_BEGIN_OUTSIDE("cudaMalloc");
+  return allocate(call, pointer, bytes, false);
+}
+Error cudaFree(void *pointer) {
+  MPT_BEGIN_OUTSIDE("cudaFree");
+  return release(call, pointer, false);
+}
+Error cudaMallocHost(void **pointer, size_t bytes) {
+  MPT_BEGIN_OUTSIDE("cudaMallocHost");
+  return allocate(call, pointer, bytes, true);
+}
+Error cudaFreeHost(void *pointer) {
+  MPT_BEGIN_OUTSIDE("cudaFreeHost");
+  return release(call, pointer, true);
+}
+Error cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, Stream stream) {
+  MPT_BEGIN("cudaMemcpyAsync");
+  auto size = static_cast<int64_t>(bytes);
+  if ((kind != DeviceToHost && !isOnDevice(to, size)) ||
+      (kind != HostToDevice && !isOnDevice(from, size)))
+    return call.breach("a copy reaches outside the device's allocations", kInvalidValue);
+  return submit(call, stream, [=] {
+    std::memmove(to, from, bytes);
+    return kSuccess;
+  });
+}
+Error cudaMemsetAsync(void *to, int value, size_t bytes, Stream stream) {
+  MPT_BEGIN("cudaMemsetAsync");
+  if (!isOnDevice(to, static_cast<int64_t>(bytes)))
+    return call.breach("a fill reaches outside the device's allocations", kInvalidValue);
+  return submit(call, stream, [=] {
+    std::memset(to, value, bytes);
+    return kSuccess;
+  });
+}
+Error cudaStreamCreateWithFlags(Stream *stream, unsigned) {
+  MPT_BEGIN_OUTSIDE("cudaStreamCreateWithFlags");
+  *stream = make("stream", new StreamState);
+  return kSuccess;
+}
+Error cudaStreamDestroy(Stream stream) {
+  MPT_BEGIN_OUTSIDE("cudaStreamDestroy");
+  return destroy<StreamState>(call, stream, "stream");
+}
+Error cudaStreamSynchronize(Stream stream) {
+  MPT_BEGIN_OUTSIDE("cudaStreamSynchronize");
+  return get<StreamState>(call, stream, "stream") ? kSuccess : kInvalidValue;
+}
+Error cudaStreamBeginCapture(Stream stream, int) {
+  MPT_BEGIN_OUTSIDE("cudaStreamBeginCapture");
+  auto *target = get<StreamState>(call, stream, "stream");
+  if (!target)
+    return kInvalidValue;
+  *target = StreamState();
+  target->capturing = true;
+  state.capturing = target;
+  return kSuccess;
+}
+Error cudaStreamEndCapture(Stream stream, Graph *graph) {
+  MPT_BEGIN("cudaStreamEndCapture");
+  auto *target = get<StreamState>(call, stream, "stream");
+  if (!target || !target->capturing)
+    return call.breach("the stream is not being captured", kInvalidValue);
+  target->capturing = false;
+  state.capturing = nullptr;
+  *graph = nullptr;
+  if (target->broken)
+    return kInvalidated;
+  *graph = make("graph", new GraphState{std::move(target->recorded)});
+  return kSuccess;
+}
+Error cudaGraphInstantiate(GraphExec *exec, Graph graph, unsigned long long) {
+  MPT_BEGIN_OUTSIDE("cudaGraphInstantiate");
+  auto *source = get<GraphState>(call, graph, "graph");
+  if (!source)
+    return kInvalidValue;
+  *exec = make("executable graph", new GraphState(*source));
+  return kSuccess;
+}
+Error cudaGraphLaunch(GraphExec exec, Stream stream) {
+  MPT_BEGIN_OUTSIDE("cudaGraphLaunch");
+  auto *graph = get<GraphState>(call, exec, "executable graph");
+  if (!graph || !get<StreamState>(call, stream, "stream"))
+    return kInvalidValue;
+  for (const std::function<Error()> &work : graph->calls)
+    if (Error error = work())
+      return error;
+  return kSuccess;
+}
+Error cudaGraphDestroy(Graph graph) {
+  MPT_BEGIN("cudaGraphDestroy");
+  return destroy<GraphState>(call, graph, "graph");
+}
+Error cudaGraphExecDestroy(GraphExec exec) {
+  MPT_BEGIN("cudaGraphExecDestroy");
+  return destroy<GraphState>(call, exec, "executable graph");
+}
+Error cudaEventCreateWithFlags(Event *event, unsigned) {
+  MPT_BEGIN_OUTSIDE("cudaEventCreateWithFlags");
+  *event = make("event", new int(0));
+  return kSuccess;
+}
+Error cudaEventDestroy(Event event) {
+  MPT_BEGIN("cudaEventDestroy");
+  return destroy<int>(call, event, "event");
+}
+Error cudaEventRecord(Event event, Stream stream) {
+  MPT_BEGIN("cudaEventRecord");
+  int *found = get<int>(call, event, "event");
+  if (!found || !get<StreamState>(call, stream, "stream"))
+    return kInvalidValue;
+  *found = 1;
+  return kSuccess;
+}
+Error cudaEventSynchronize(Event event) {
+  MPT_BEGIN_OUTSIDE("cudaEventSynchronize");
+  int *found = get<int>(call, event, "event");
+  return found && *found ? kSuccess
+                         : call.breach("the event was not recorded", kInvalidValue);
+}
+Error cudaLibraryLoadData(Library *library, const void *code, int *, void **, unsigned,
+                          int *, void **, unsigned) {
+  MPT_BEGIN_OUTSIDE("cudaLibraryLoadData");
+  state.image = code;
+  *library = make("library", new int(0));
+  return kSuccess;
+}
+Error cudaLibraryUnload(Library library) {
+  MPT_BEGIN_OUTSIDE("cudaLibraryUnload");
+  // Its kernels go with it.
+  for (auto object = state.objects.begin(); object != state.objects.end();) {
+    if (object->second == "kernel") {
+      delete static_cast<KernelState *>(object->first);
+      object = state.objects.erase(object);
+    } else {
+      ++object;
+    }
+  }
+  return destroy<int>(call, library, "library");
+}
+Error cudaLibraryGetKernel(Kernel *kernel, Library library, const char *name) {
+  MPT_BEGIN_OUTSIDE("cudaLibraryGetKernel");
+  if (!get<int>(call, library, "library"))
+    return kInvalidValue;
+  for (int64_t i = 0; state.module && i < state.module->num_kernels; ++i)
+    if (std::strcmp(state.module->kernels[i].name, name) == 0) {
+      *kernel = make("kernel", new KernelState{&state.module->kernels[i]});
+      return kSuccess;
+    }
+  return 500; // cudaErrorSymbolNotFound
+}
+Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block, void **arguments,
+                       size_t shared, Stream stream) {
+  MPT_BEGIN("cudaLaunchKernel");
+  auto *found = get<KernelState>(call, const_cast<void *>(kernel), "kernel");
+  if (!found)
+    return kInvalidValue;
+  if (grid.z != 1 || block.y != 1 || block.z != 1 || shared != 0 || block.x > 1024 ||
+      block.x == 0 || grid.x == 0 || grid.x > 0x7fffffff || grid.y == 0 || grid.y > 0xffff)
+    return call.breach("a launch that the device does not allow", kInvalidValue);
+  // Parameters are copied when a kernel is launched or captured.
+  std::vector<void *> values;
+  for (int64_t i = 0; i < found->kernel->parameters; ++i) {
+    void *value;
+    std::memcpy(&value, arguments[i], sizeof(value));
+    if (!isOnDevice(value, 1) || reinterpret_cast<uintptr_t>(value) % 16)
+      return call.breach("parameter " + std::to_string(i) + " of " + found->kernel->name +
+                             " is no aligned address of the device",
+                         kInvalidValue);
+    values.push_back(value);
+  }
+  return submit(call, stream, [=]() -> Error {
+    std::vector<void *> slots = values, pointers;
+    for (void *&slot : slots)
+      pointers.push_back(&slot);
+    std::string error;
+    if (runEmulated(*state.module, *found->kernel, grid.x, grid.y, block.x,
+                    pointers.data(), error))
+      return kSuccess;
+    if (state.breach.empty())
+      state.breach = error;
+    return 719; // cudaErrorLaunchFailure
+  });
+}
+
+} // extern "C"

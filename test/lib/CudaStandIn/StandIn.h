@@ -1,0 +1,42 @@
+//===- StandIn.h - cudart and cuBLASLt without a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A library with the functions of cudart and cuBLASLt that MPT's runtime calls.
+/// Device memory is the host's, kernels run in the emulator, products are plain
+/// loops. Every call is held to the real library's rules: pointers must lie inside
+/// live allocations and be aligned, descriptors must be what cuBLASLt can do, and
+/// while a stream is being captured nothing may allocate or wait. A breach makes the
+/// call fail and is kept for the test to read.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_TEST_LIB_CUDASTANDIN_H
+#define MPT_TEST_LIB_CUDASTANDIN_H
+
+#include "mpt/Runtime/Emulation.h"
+
+extern "C" {
+/// Forgets everything; the device is an sm_90 with 1 GiB.
+void mpt_standin_reset();
+/// The kernels that any loaded image holds.
+void mpt_standin_set_kernels(const mpt_simt_module *module);
+void mpt_standin_set_device(int count, int major, int minor, int64_t bytes);
+/// Each call of `function` from its `after`th on returns `code`; null: none does.
+void mpt_standin_fail(const char *function, int after, int code);
+/// The first breach of a rule; "" if there was none.
+const char *mpt_standin_breach();
+/// How often `function` was called.
+int64_t mpt_standin_calls(const char *function);
+/// Allocations, handles and the like that are alive.
+int64_t mpt_standin_alive();
+/// Data of the image that was loaded last.
+const void *mpt_standin_image();
+}
+
+#endif // MPT_TEST_LIB_CUDASTANDIN_H

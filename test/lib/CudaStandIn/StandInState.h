@@ -1,0 +1,155 @@
+//===- StandInState.h - What both halves of the stand-in know -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_TEST_LIB_CUDASTANDINSTATE_H
+#define MPT_TEST_LIB_CUDASTANDINSTATE_H
+
+#include "StandIn.h"
+#include "../../../lib/Runtime/Cuda/CudaApi.h"
+#include "mpt/Runtime/GemmPlan.h"
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace mpt::standin {
+
+using namespace mpt::rt;
+using namespace mpt::rt::cuda;
+
+inline constexpr Error kInvalidValue = 1, kNotPermitted = 800, kInvalidated = 901;
+inline constexpr Status kNotSupported = 15, kLtInvalid = 7;
+
+struct Block {
+  int64_t bytes = 0;
+  bool isHost = false;
+};
+struct StreamState {
+  bool capturing = false, broken = false;
+  std::vector<std::function<Error()>> recorded;
+};
+struct GraphState {
+  std::vector<std::function<Error()>> calls;
+};
+struct KernelState {
+  const mpt_simt_kernel *kernel;
+};
+struct DescState {
+  int compute = 0, scale = 0;
+  int32_t transA = 0, transB = 0, biasType = -1;
+  uint32_t epilogue = 1;
+  const void *bias = nullptr;
+};
+struct LayoutState {
+  int type = 0;
+  uint64_t rows = 0, columns = 0;
+  int64_t ld = 0, stride = 0;
+  int32_t batch = 1;
+};
+struct PreferenceState {
+  uint64_t workspace = 0;
+  uint32_t reductions = 7;
+};
+
+struct State {
+  int devices = 1, major = 9, minor = 0;
+  int64_t bytes = int64_t(1) << 30, used = 0;
+  const mpt_simt_module *module = nullptr;
+  const void *image = nullptr;
+  std::string breach, failing;
+  int failAfter = 0, failCode = 0;
+  std::map<std::string, int64_t> calls;
+  std::map<const char *, Block> blocks;
+  /// Everything that has to be destroyed, by address.
+  std::map<void *, std::string> objects;
+  StreamState *capturing = nullptr;
+};
+
+inline std::recursive_mutex mutex;
+inline State state;
+
+/// One call of the library: counts it, and fails it if it should fail.
+struct Call {
+  explicit Call(const char *name) : lock(mutex), name(name) {
+    int64_t count = ++state.calls[name];
+    if (state.failing == name && count >= state.failAfter)
+      forced = state.failCode;
+  }
+  int breach(const std::string &why, int code) {
+    if (state.breach.empty())
+      state.breach = std::string(name) + ": " + why;
+    return code;
+  }
+  std::lock_guard<std::recursive_mutex> lock;
+  const char *name;
+  int forced = 0;
+};
+
+#define MPT_BEGIN(name)                                                                \
+  Call call(name);                                                                     \
+  if (call.forced)                                                                     \
+  return call.forced
+/// For calls that a capture forbids.
+#define MPT_BEGIN_OUTSIDE(name)                                                        \
+  MPT_BEGIN(name);                                                                     \
+  if (state.capturing) {                                                               \
+    state.capturing->broken = true;                                                    \
+    return call.breach("not allowed while a stream is captured", kNotPermitted);       \
+  }
+
+template <typename T>
+void *make(const char *what, T *object) {
+  state.objects[object] = what;
+  return object;
+}
+
+template <typename T>
+T *get(Call &call, void *object, const char *what) {
+  auto found = state.objects.find(object);
+  if (found != state.objects.end() && found->second == what)
+    return static_cast<T *>(object);
+  call.breach(std::string("this is no live ") + what, 0);
+  return nullptr;
+}
+
+template <typename T>
+int destroy(Call &call, void *object, const char *what) {
+  T *found = get<T>(call, object, what);
+  if (!found)
+    return kInvalidValue;
+  state.objects.erase(object);
+  delete found;
+  return 0;
+}
+
+/// Whether [pointer, + bytes) is inside one block of the device.
+inline bool isOnDevice(const void *pointer, int64_t bytes) {
+  auto *at = static_cast<const char *>(pointer);
+  auto next = state.blocks.upper_bound(at);
+  if (next == state.blocks.begin())
+    return false;
+  auto &[start, block] = *std::prev(next);
+  return !block.isHost && at - start + bytes <= block.bytes;
+}
+
+/// Runs `work` now, or when the graph runs that `stream` is captured into.
+inline Error submit(Call &call, Stream stream, std::function<Error()> work) {
+  auto *target = get<StreamState>(call, stream, "stream");
+  if (!target)
+    return kInvalidValue;
+  if (!target->capturing)
+    return work();
+  target->recorded.push_back(std::move(work));
+  return kSuccess;
+}
+
+} // namespace mpt::standin
+
+#endif // MPT_TEST_LIB_CUDASTANDINSTATE_H

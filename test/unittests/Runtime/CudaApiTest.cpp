@@ -1,0 +1,84 @@
+//===- CudaApiTest.cpp - The declarations against CUDA's headers -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Compiled where CUDA's headers are: values, sizes of structs, and number and
+/// sizes of the parameters of every function that CudaApi.h declares by itself.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Cuda/CudaApi.h"
+#include "mpt/Runtime/GemmPlan.h"
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+using namespace mpt::rt;
+namespace mine = mpt::rt::cuda;
+
+namespace {
+
+template <typename R, typename... A, typename S, typename... B>
+constexpr bool haveOneShape(R (*)(A...), S (*)(B...)) {
+  if constexpr (sizeof...(A) == sizeof...(B))
+    return sizeof(R) == sizeof(S) && ((sizeof(A) == sizeof(B)) && ...);
+  else
+    return false;
+}
+
+TEST(CudaApi, Functions) {
+  mine::Api api;
+#define MPT_COMPARE(name, parameters)                                                  \
+  EXPECT_TRUE(haveOneShape(api.name, static_cast<decltype(&::name)>(nullptr))) << #name;
+  MPT_CUDART_FUNCTIONS(MPT_COMPARE)
+  MPT_CUBLASLT_FUNCTIONS(MPT_COMPARE)
+#undef MPT_COMPARE
+}
+
+TEST(CudaApi, Values) {
+  EXPECT_EQ(mine::kOutOfMemory, cudaErrorMemoryAllocation);
+  EXPECT_EQ(mine::kInsufficientDriver, cudaErrorInsufficientDriver);
+  EXPECT_EQ(mine::kNoDevice, cudaErrorNoDevice);
+  EXPECT_EQ(int(mine::HostToDevice), int(cudaMemcpyHostToDevice));
+  EXPECT_EQ(int(mine::DeviceToHost), int(cudaMemcpyDeviceToHost));
+  EXPECT_EQ(int(mine::DeviceToDevice), int(cudaMemcpyDeviceToDevice));
+  EXPECT_EQ(mine::kAttributeMajor, cudaDevAttrComputeCapabilityMajor);
+  EXPECT_EQ(mine::kAttributeMinor, cudaDevAttrComputeCapabilityMinor);
+  EXPECT_EQ(mine::kNonBlocking, unsigned(cudaStreamNonBlocking));
+  EXPECT_EQ(mine::kEventNoTiming, unsigned(cudaEventDisableTiming));
+  EXPECT_EQ(mine::kCaptureThreadLocal, cudaStreamCaptureModeThreadLocal);
+  EXPECT_EQ(mine::kDescTransA, CUBLASLT_MATMUL_DESC_TRANSA);
+  EXPECT_EQ(mine::kDescTransB, CUBLASLT_MATMUL_DESC_TRANSB);
+  EXPECT_EQ(mine::kDescEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE);
+  EXPECT_EQ(mine::kDescBiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+  EXPECT_EQ(mine::kDescBiasType, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
+  EXPECT_EQ(mine::kLayoutBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+  EXPECT_EQ(mine::kLayoutBatchStride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+  EXPECT_EQ(mine::kPreferenceWorkspace, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+  EXPECT_EQ(mine::kPreferenceReductions, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+  EXPECT_EQ(mine::kReductionsInPlace, unsigned(CUBLASLT_REDUCTION_SCHEME_INPLACE));
+  EXPECT_EQ(mine::kReductionsComputeType, unsigned(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  EXPECT_EQ(sizeof(mine::LtAlgo), sizeof(cublasLtMatmulAlgo_t));
+  EXPECT_EQ(sizeof(mine::LtHeuristic), sizeof(cublasLtMatmulHeuristicResult_t));
+  EXPECT_EQ(offsetof(mine::LtHeuristic, state),
+            offsetof(cublasLtMatmulHeuristicResult_t, state));
+  EXPECT_EQ(sizeof(mine::Dim3), sizeof(dim3));
+  EXPECT_EQ(int(GemmCompute::F32), CUBLAS_COMPUTE_32F);
+  EXPECT_EQ(int(GemmCompute::F64), CUBLAS_COMPUTE_64F);
+  EXPECT_EQ(int(GemmCompute::F32FastTF32), CUBLAS_COMPUTE_32F_FAST_TF32);
+  EXPECT_EQ(int(GemmEpilogue::ReluAuxBias), CUBLASLT_EPILOGUE_RELU_AUX_BIAS);
+  EXPECT_EQ(int(GemmEpilogue::GeluAuxBias), CUBLASLT_EPILOGUE_GELU_AUX_BIAS);
+  EXPECT_EQ(int(GemmEpilogue::DReluBGrad), CUBLASLT_EPILOGUE_DRELU_BGRAD);
+  EXPECT_EQ(int(GemmEpilogue::DGeluBGrad), CUBLASLT_EPILOGUE_DGELU_BGRAD);
+  EXPECT_EQ(int(GemmEpilogue::GeluBias), CUBLASLT_EPILOGUE_GELU_BIAS);
+  EXPECT_EQ(int(GemmEpilogue::ReluBias), CUBLASLT_EPILOGUE_RELU_BIAS);
+  EXPECT_EQ(int(GemmEpilogue::BGradB), CUBLASLT_EPILOGUE_BGRADB);
+}
+
+} // namespace
