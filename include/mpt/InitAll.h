@@ -50,6 +50,7 @@ inline void registerAllPasses() {
   registerLossScalePass();
   registerMasterWeightsPass();
   registerFp8Pass();
+  registerMemoryReportPass();
   registerPadTensorCoresPass();
   registerPrintPrecisionPlanPass();
   registerSpecializePass();

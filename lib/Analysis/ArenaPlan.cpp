@@ -8,6 +8,7 @@
 
 #include "mpt/Analysis/ArenaPlan.h"
 
+#include "ArenaSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
@@ -20,9 +21,12 @@ using llvm::SmallVectorImpl;
 
 namespace {
 
-/// Above this many buffers only the sweep is run: placing by size compares
-/// each buffer with all that were placed before it.
-constexpr size_t maxBuffersBySize = 8192;
+/// Above this many buffers only the sweep is run: placing into gaps compares each
+/// buffer with all that were placed before it.
+constexpr size_t maxBuffersByRank = 8192;
+/// Above this many buffers there is no search: it goes as deep as there are buffers,
+/// and would hardly get anywhere.
+constexpr size_t maxBuffersOfSearch = 2048;
 
 /// The most bytes alive at any step.
 int64_t computeLowerBound(ArrayRef<ArenaBuffer> buffers,
@@ -42,16 +46,20 @@ int64_t computeLowerBound(ArrayRef<ArenaBuffer> buffers,
   return peak;
 }
 
-/// Largest first, each into the lowest gap among the placed buffers that are
+/// Greatest `rank` first, each into the lowest gap among the placed buffers that are
 /// alive at the same time.
-int64_t placeBySize(ArrayRef<ArenaBuffer> buffers, ArrayRef<int64_t> sizes,
+int64_t placeByRank(ArrayRef<ArenaBuffer> buffers, ArrayRef<int64_t> sizes,
+                    llvm::function_ref<double(unsigned)> rank,
                     SmallVectorImpl<int64_t> &offsets) {
+  SmallVector<double> ranks;
+  for (unsigned id = 0; id < buffers.size(); ++id)
+    ranks.push_back(rank(id));
   SmallVector<unsigned> order(buffers.size());
   std::iota(order.begin(), order.end(), 0);
-  llvm::stable_sort(order, [&](unsigned a, unsigned b) {
-    if (sizes[a] != sizes[b])
-      return sizes[a] > sizes[b];
-    return buffers[a].begin < buffers[b].begin;
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    if (ranks[a] != ranks[b])
+      return ranks[a] > ranks[b];
+    return std::pair(buffers[a].begin, a) < std::pair(buffers[b].begin, b);
   });
   // Placed buffers, kept sorted by offset.
   SmallVector<unsigned> placed;
@@ -143,23 +151,69 @@ int64_t placeByTime(ArrayRef<ArenaBuffer> buffers, ArrayRef<int64_t> sizes,
   return arena;
 }
 
+/// Looks for an arena between `target` and `plan`, halving what lies between.
+void improveBySearch(ArrayRef<ArenaBuffer> buffers, ArrayRef<int64_t> sizes,
+                     int64_t target, const ArenaOptions &options, ArenaPlan &plan) {
+  SmallVector<ArenaBuffer> items;
+  SmallVector<unsigned> ids;
+  for (auto [id, buffer] : llvm::enumerate(buffers))
+    if (sizes[id] > 0) {
+      items.push_back({sizes[id], buffer.begin, buffer.end});
+      ids.push_back(id);
+    }
+  int64_t steps = options.searchSteps;
+  int64_t low = target;
+  SmallVector<int64_t> offsets;
+  // The first goal is the target, with half of the steps.
+  for (int64_t goal = target; low < plan.bytes && steps > 0;) {
+    const int64_t given = (steps + 1) / 2;
+    int64_t left = given;
+    if (searchArena(items, goal, left, offsets) == ArenaSearchResult::Found) {
+      int64_t arena = 0;
+      for (auto [item, offset] : llvm::enumerate(offsets)) {
+        plan.offsets[ids[item]] = offset;
+        arena = std::max(arena, offset + items[item].bytes);
+      }
+      plan.bytes = arena;
+    } else {
+      low = goal + options.alignment;
+    }
+    steps -= std::max<int64_t>(given - left, 1);
+    goal = low + llvm::alignDown((plan.bytes - low) / 2, options.alignment);
+  }
+}
+
 } // namespace
 
-ArenaPlan mpt::planArena(ArrayRef<ArenaBuffer> buffers, int64_t alignment) {
+ArenaPlan mpt::planArena(ArrayRef<ArenaBuffer> buffers, const ArenaOptions &options) {
   ArenaPlan plan;
   SmallVector<int64_t> sizes;
   for (const ArenaBuffer &buffer : buffers)
-    sizes.push_back(llvm::alignTo(buffer.bytes, alignment));
+    sizes.push_back(llvm::alignTo(buffer.bytes, options.alignment));
   plan.lowerBound = computeLowerBound(buffers, sizes);
+  const int64_t target = std::max(
+      plan.lowerBound, options.capacity / options.alignment * options.alignment);
   plan.offsets.resize(buffers.size());
   plan.bytes = placeByTime(buffers, sizes, plan.offsets);
-  if (plan.bytes == plan.lowerBound || buffers.size() > maxBuffersBySize)
+  if (buffers.size() > maxBuffersByRank)
     return plan;
+  auto lifetime = [&](unsigned id) {
+    return double(buffers[id].end) - double(buffers[id].begin) + 1;
+  };
   SmallVector<int64_t> offsets(buffers.size());
-  int64_t bytes = placeBySize(buffers, sizes, offsets);
-  if (bytes < plan.bytes) {
-    plan.bytes = bytes;
-    plan.offsets = std::move(offsets);
-  }
+  auto tryRank = [&](llvm::function_ref<double(unsigned)> rank) {
+    if (plan.bytes <= target)
+      return;
+    int64_t bytes = placeByRank(buffers, sizes, rank, offsets);
+    if (bytes < plan.bytes) {
+      plan.bytes = bytes;
+      plan.offsets = offsets;
+    }
+  };
+  tryRank([&](unsigned id) { return double(sizes[id]); });
+  tryRank([&](unsigned id) { return double(sizes[id]) * lifetime(id); });
+  tryRank(lifetime);
+  if (plan.bytes > target && buffers.size() <= maxBuffersOfSearch)
+    improveBySearch(buffers, sizes, target, options, plan);
   return plan;
 }

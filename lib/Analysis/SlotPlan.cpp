@@ -21,9 +21,9 @@ constexpr int64_t slotAlignment = 64;
 
 class Planner {
 public:
-  Planner(func::FuncOp function, const StepSchedule &schedule)
-      : function(function), schedule(schedule),
-        graph(plan.graph) {
+  Planner(func::FuncOp function, const StepSchedule &schedule,
+          const ArenaOptions &options)
+      : function(function), schedule(schedule), options(options), graph(plan.graph) {
     graph.alignment = slotAlignment;
   }
 
@@ -61,6 +61,7 @@ private:
 
   func::FuncOp function;
   const StepSchedule &schedule;
+  ArenaOptions options;
   SlotPlan plan;
   MemoryGraph &graph;
   /// The number of each owner's buffer.
@@ -247,7 +248,7 @@ void Planner::placeTemporaries() {
   }
 
   plan.profile = profileMemory(graph);
-  ArenaPlan arena = planArena(plan.profile.blocks, slotAlignment);
+  ArenaPlan arena = planArena(plan.profile.blocks, options);
   plan.arenaBytes = arena.bytes;
   plan.arenaLowerBound = arena.lowerBound;
   for (auto [id, buffer] : llvm::enumerate(graph.buffers))
@@ -278,6 +279,8 @@ int64_t mpt::getTensorBytes(RankedTensorType type) {
          llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
-SlotPlan mpt::planSlots(func::FuncOp function, const StepSchedule &schedule) {
-  return Planner(function, schedule).run();
+SlotPlan mpt::planSlots(func::FuncOp function, const StepSchedule &schedule,
+                        ArenaOptions options) {
+  options.alignment = slotAlignment;
+  return Planner(function, schedule, options).run();
 }

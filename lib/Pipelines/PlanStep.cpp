@@ -10,20 +10,12 @@
 #include "mpt/Transforms/MemoryPasses.h"
 #include "mpt/Transforms/Passes.h"
 
-#include "mlir/Transforms/Passes.h"
-
 using namespace mlir;
 using namespace mpt;
 
 void mpt::buildPlanStepPipeline(OpPassManager &passes,
                                 const PlanStepOptions &options) {
-  passes.addPass(createFuseEpiloguesPass());
-  passes.addPass(createDecomposePass());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
-  passes.addPass(createFuseKernelsPass());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
+  addFusionPasses(passes);
   // Of kernels and calls, on the arena that there will be. Nothing may merge clones
   // behind it.
   RematerializePassOptions remat;
@@ -35,5 +27,6 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes,
   slots.function = options.function;
   slots.target = options.target;
   slots.maxThreads = options.maxThreads;
+  slots.order = options.order;
   passes.addPass(createAssignSlotsPass(slots));
 }

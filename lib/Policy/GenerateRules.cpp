@@ -186,6 +186,15 @@ std::string Generator::makeSet(const RuleSet &table) {
                          return "{" + ops + ", " + quote(row.macs) + "}";
                        }) +
             ";\n";
+  if (!table.memory.empty())
+    text += "    made.memory = " +
+            writeArray("MemoryRow", table.memory,
+                       [&](const MemoryRow &row) {
+                         return "{" + writeStrings(row.ops) + ", " +
+                                spell("ResultMemory", row.result) + ", " +
+                                (row.repeatable ? "true" : "false") + "}";
+                       }) +
+            ";\n";
   return wrap("RuleSet", text);
 }
 

@@ -57,6 +57,9 @@ void RuleTable::addSet(const RuleSet &set) {
   for (const ProductRow &row : set.products)
     for (StringRef op : row.ops)
       products[op] = row.macs;
+  for (const MemoryRow &row : set.memory)
+    for (StringRef op : row.ops)
+      memory[op] = &row;
 }
 
 /// What casts are made of is a cast also where no row says so.
@@ -260,5 +263,19 @@ void RuleTable::print(llvm::raw_ostream &os) const {
       os << "---\ndialect: " << prefix << "\nproducts:\n";
     dialect = prefix;
     os << "- {ops: [\"" << name << "\"], macs: \"" << macs << "\"}\n";
+  }
+  SmallVector<std::pair<StringRef, const MemoryRow *>> rows(memory.begin(), memory.end());
+  llvm::sort(rows, llvm::less_first());
+  dialect = "";
+  const StringRef forms[] = {"own", "view", "elementwise", "update"};
+  for (auto [op, row] : rows) {
+    auto [prefix, name] = op.split('.');
+    if (prefix != dialect)
+      os << "---\ndialect: " << prefix << "\nmemory:\n";
+    dialect = prefix;
+    os << "- {ops: [\"" << name << "\"], result: " << forms[size_t(row->result)];
+    if (!row->repeatable)
+      os << ", repeatable: false";
+    os << "}\n";
   }
 }

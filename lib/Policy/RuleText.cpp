@@ -44,6 +44,11 @@ struct ProductText {
   std::vector<std::string> ops;
   std::string macs;
 };
+struct MemoryText {
+  std::vector<std::string> ops;
+  std::string result;
+  bool repeatable = true;
+};
 struct OpText {
   std::string op, up, attributes, value, form;
 };
@@ -57,6 +62,7 @@ struct TableText {
   std::vector<AttributeText> keepIf;
   std::vector<RowText> rules;
   std::vector<ProductText> products;
+  std::vector<MemoryText> memory;
 };
 
 } // namespace
@@ -65,6 +71,7 @@ LLVM_YAML_IS_SEQUENCE_VECTOR(CombinerText)
 LLVM_YAML_IS_SEQUENCE_VECTOR(RowText)
 LLVM_YAML_IS_SEQUENCE_VECTOR(AttributeText)
 LLVM_YAML_IS_SEQUENCE_VECTOR(ProductText)
+LLVM_YAML_IS_SEQUENCE_VECTOR(MemoryText)
 LLVM_YAML_IS_DOCUMENT_LIST_VECTOR(TableText)
 
 static void mapClass(llvm::yaml::IO &io, ClassText &text) {
@@ -128,6 +135,15 @@ struct llvm::yaml::MappingTraits<ProductText> {
 };
 
 template <>
+struct llvm::yaml::MappingTraits<MemoryText> {
+  static void mapping(IO &io, MemoryText &text) {
+    io.mapRequired("ops", text.ops);
+    mapChoice(io, "result", text.result, {"own", "view", "elementwise", "update"});
+    io.mapOptional("repeatable", text.repeatable, true);
+  }
+};
+
+template <>
 struct llvm::yaml::MappingTraits<OpText> {
   static void mapping(IO &io, OpText &text) {
     io.mapRequired("op", text.op);
@@ -158,6 +174,7 @@ struct llvm::yaml::MappingTraits<TableText> {
     io.mapOptional("keep-if", text.keepIf);
     io.mapOptional("rules", text.rules);
     io.mapOptional("products", text.products);
+    io.mapOptional("memory", text.memory);
   }
 };
 
@@ -299,6 +316,15 @@ RuleSet RowMaker::makeSet(const TableText &table) {
     return ProductRow{map<StringRef>(row.ops, [&](StringRef op) { return prefix(op); }),
                       keep(row.macs)};
   });
+  set.memory = map<MemoryRow>(table.memory, [&](const MemoryText &row) {
+    return MemoryRow{map<StringRef>(row.ops, [&](StringRef op) { return prefix(op); }),
+                     llvm::StringSwitch<ResultMemory>(row.result)
+                         .Case("view", ResultMemory::View)
+                         .Case("elementwise", ResultMemory::Elementwise)
+                         .Case("update", ResultMemory::Update)
+                         .Default(ResultMemory::Own),
+                     row.repeatable};
+  });
   return set;
 }
 
@@ -327,6 +353,9 @@ RuleSet RowMaker::cloneSet(const RuleSet &set) {
   });
   clone.products = map<ProductRow>(set.products, [&](const ProductRow &row) {
     return ProductRow{renameAll(row.ops), row.macs};
+  });
+  clone.memory = map<MemoryRow>(set.memory, [&](const MemoryRow &row) {
+    return MemoryRow{renameAll(row.ops), row.result, row.repeatable};
   });
   return clone;
 }

@@ -14,8 +14,7 @@
 
 #include "RematClones.h"
 #include "mpt/Analysis/KernelInfo.h"
-#include "mpt/Analysis/SlotPlan.h"
-#include "mpt/Analysis/StepSchedule.h"
+#include "mpt/Analysis/StepOrder.h"
 #include "mpt/Transforms/Passes.h"
 
 #include "mlir/IR/AsmState.h"
@@ -250,7 +249,14 @@ struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
     FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads);
     if (failed(schedule))
       return signalPassFailure();
-    SlotPlan plan = planSlots(step, *schedule);
+    std::optional<MemoryOrder> wanted = symbolizeMemoryOrder(order);
+    if (!wanted && order != "best") {
+      module.emitError("mpt-assign-slots: order must be best, keep, early-update, "
+                       "least-peak or depth-first, got '")
+          << order << "'";
+      return signalPassFailure();
+    }
+    SlotPlan plan = planOrderedSlots(step, *schedule, wanted).plan;
     SymbolTable symbols(module);
     // The program takes the function's name.
     ProgramBuilder(step, *schedule, plan, symbols).build(target, maxThreads);

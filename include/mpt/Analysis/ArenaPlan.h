@@ -11,11 +11,13 @@
 /// block so that buffers alive at the same time do not overlap, and keep the
 /// block small. Pure: numbers in, numbers out.
 ///
-/// Two orders are tried and the smaller arena wins: largest buffer first into
-/// the lowest gap that fits (Pisarchyk and Lee, "Efficient Memory Management
-/// for Deep Neural Net Inference", 2020), and a sweep over time that takes the
-/// lowest free block (linear but for a logarithm; the only one for many
-/// buffers).
+/// Greedy placements in several orders come first: by size, by size times lifetime and
+/// by lifetime, each into the lowest gap that fits (Pisarchyk and Lee, "Efficient
+/// Memory Management for Deep Neural Net Inference", 2020), and a sweep over time that
+/// takes the lowest free block (linear but for a logarithm; the only one for many
+/// buffers). If the smallest of them is above the bound, a search with backtracking
+/// looks for less (ArenaSearch.cpp), for a number of steps that does not depend on the
+/// machine.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -45,9 +47,18 @@ struct ArenaPlan {
   int64_t lowerBound = 0;
 };
 
+struct ArenaOptions {
+  /// Of offsets and sizes, in bytes.
+  int64_t alignment = 64;
+  /// An arena of so many bytes is small enough; 0: only the bound is.
+  int64_t capacity = 0;
+  /// Steps of the search, of some nanoseconds each; 0: none.
+  int64_t searchSteps = int64_t(1) << 25;
+};
+
 /// Plans offsets for `buffers`; the same input gives the same plan.
 ArenaPlan planArena(llvm::ArrayRef<ArenaBuffer> buffers,
-                    int64_t alignment = 64);
+                    const ArenaOptions &options = {});
 
 } // namespace mpt
 

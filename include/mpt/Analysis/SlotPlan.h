@@ -72,8 +72,10 @@ bool isStateRole(llvm::StringRef role);
 /// Bytes of a packed tensor; i1 takes one byte an element.
 int64_t getTensorBytes(mlir::RankedTensorType type);
 
-/// Plans the slots of `function` scheduled as `schedule`.
-SlotPlan planSlots(mlir::func::FuncOp function, const StepSchedule &schedule);
+/// Plans the slots of `function` scheduled as `schedule`. (`options.alignment` is
+/// not read: slots have their own.)
+SlotPlan planSlots(mlir::func::FuncOp function, const StepSchedule &schedule,
+                   ArenaOptions options = {});
 
 } // namespace mpt
 

@@ -33,6 +33,10 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       llvm::cl::desc("Most bytes of the arena, as in mpt-rematerialize's budget; a "
                      "function's mpt.memory_budget goes first"),
       llvm::cl::init("")};
+  Option<std::string> order{
+      *this, "order",
+      llvm::cl::desc("best, keep, early-update, least-peak or depth-first"),
+      llvm::cl::init("best")};
 };
 
 /// Options of `mpt-mixed-precision`.

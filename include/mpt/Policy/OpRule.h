@@ -177,6 +177,30 @@ struct ProductRow {
   llvm::StringRef macs;
 };
 
+/// Where the result of an op lies, if the op has one that counts.
+enum class ResultMemory : uint8_t {
+  /// In memory of its own.
+  Own,
+  /// In operand i's, for result i, without a copy (`reshape`, a barrier); in
+  /// operand 0's for the results that have no operand of their number.
+  View,
+  /// Each element is made of the operands' elements at the same place, so that the
+  /// result may take the memory of an operand that dies.
+  Elementwise,
+  /// Result i is operand i with some elements changed: it may take its memory if that
+  /// dies (`dynamic_update_slice`, the variables of a loop).
+  Update,
+};
+
+/// What planning memory must know of ops.
+struct MemoryRow {
+  llvm::ArrayRef<llvm::StringRef> ops;
+  ResultMemory result = ResultMemory::Own;
+  /// Running it again on the same operands gives the same bits, and nothing else
+  /// happens; not so for random numbers with a state elsewhere and for collectives.
+  bool repeatable = true;
+};
+
 /// One table: the rows of a dialect, for one policy or all.
 struct RuleSet {
   /// Keeps ops that have this string attribute with that text in it, in any case
@@ -193,6 +217,7 @@ struct RuleSet {
   llvm::ArrayRef<KeepIf> keepIf;
   llvm::ArrayRef<RuleRow> rows;
   llvm::ArrayRef<ProductRow> products;
+  llvm::ArrayRef<MemoryRow> memory;
 };
 
 } // namespace mpt

@@ -68,6 +68,11 @@ public:
     return products.lookup(opName);
   }
 
+  /// What the tables say of `opName`'s memory, or null.
+  const MemoryRow *lookupMemory(llvm::StringRef opName) const {
+    return memory.lookup(opName);
+  }
+
   /// All rows as YAML, sorted by name, each with its source as a comment.
   void print(llvm::raw_ostream &os) const;
 
@@ -86,6 +91,7 @@ private:
   std::vector<const RuleSet *> sets;
   llvm::DenseMap<llvm::StringRef, const OpRule *> byName;
   llvm::DenseMap<llvm::StringRef, llvm::StringRef> products;
+  llvm::DenseMap<llvm::StringRef, const MemoryRow *> memory;
   llvm::StringMap<Dialect> dialects;
   llvm::StringMap<bool> loaded;
   bool anyKeepIf = false;

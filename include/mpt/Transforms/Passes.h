@@ -24,6 +24,10 @@ namespace mpt {
 #define GEN_PASS_REGISTRATION
 #include "mpt/Transforms/Passes.h.inc"
 
+/// Adds the passes that make a training step one of kernels and library calls: the
+/// part of mpt-plan-step before slots are assigned.
+void addFusionPasses(mlir::OpPassManager &passes);
+
 } // namespace mpt
 
 #endif // MPT_TRANSFORMS_PASSES_H

@@ -482,13 +482,57 @@ def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
 
 def AssignSlotsPass : Pass<"mpt-assign-slots", "::mlir::ModuleOp"> {
   let summary = "Turn a fused step into a `mpt.program` with one planned arena";
+  let description = [{
+    The arena is planned for several orders of the step's kernels and calls; the
+    smallest wins (docs/Memory.md).
+  }];
   let options = [
     Option<"function", "function", "std::string", "\"\"",
            "The function to plan; the module's only one if empty">,
     Option<"target", "target", "std::string", "\"\"", "Target description">,
     Option<"maxThreads", "max-threads", "int64_t", "2",
-           "Most threads that workspaces are planned for">];
+           "Most threads that workspaces are planned for">,
+    Option<"order", "order", "std::string", "\"best\"",
+           "best, keep, early-update, least-peak or depth-first">];
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def MemoryReportPass : Pass<"mpt-memory-report", "::mlir::ModuleOp"> {
+  let summary = "Say what a function keeps in memory, when, and why";
+  let description = [{
+    For each function: bytes of arguments, state, constants and results; the
+    temporaries over the ops in order, where they are most, and what is alive there,
+    with its size, source line and lifetime; the least and the planned arena. The
+    module is not changed.
+
+    A step of the mpt dialect is fused first (a copy of it is), and planned as
+    `mpt-plan-step` plans it: `arena` is what the runtime allocates. Functions of
+    other dialects, and with `grain=ops` all, are taken op by op in their order.
+    docs/Memory.md has the model and the fields of the JSON.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"\"",
+           "The function to report; all with a body if empty">,
+    Option<"format", "format", "std::string", "\"text\"", "text, json or html">,
+    Option<"output", "output", "std::string", "\"\"",
+           "File to write to; standard error if empty">,
+    Option<"grain", "grain", "std::string", "\"auto\"",
+           "kernels: the kernels and calls of a fused step; ops: the ops as they "
+           "are; auto: kernels for a step of the mpt dialect">,
+    Option<"compare", "compare", "std::string", "\"\"",
+           "A JSON report of before, to be shown beside">,
+    Option<"top", "top", "int64_t", "20",
+           "Most buffers to list at the peak (text); 0: all">,
+    Option<"maxThreads", "max-threads", "int64_t", "2",
+           "Most threads that workspaces are planned for">,
+    Option<"order", "order", "std::string", "\"best\"",
+           "As for mpt-assign-slots (kernels)">,
+    Option<"alignment", "alignment", "int64_t", "256",
+           "Bytes to which sizes are rounded up (ops)">,
+    ListOption<"rules", "rules", "std::string",
+               "Files with rule tables, which add rows to the built-in ones">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
 }
 
 #endif // MPT_TRANSFORMS_PASSES_TD

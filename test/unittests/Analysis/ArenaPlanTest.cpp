@@ -8,6 +8,7 @@
 
 #include "mpt/Analysis/ArenaPlan.h"
 #include "llvm/Support/MathExtras.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -74,6 +75,111 @@ TEST(ArenaPlan, RandomAreValidAndNearTheBound) {
     // Greedy placement has no useful guarantee; a plan twice the bound on
     // such input would mean that a rule is broken.
     EXPECT_LE(plan.bytes, 2 * plan.lowerBound);
+  }
+}
+
+/// A packing of `capacity` bytes without a gap.
+std::vector<ArenaBuffer> makePerfectPacking(unsigned seed, int64_t capacity) {
+  std::mt19937 random(seed);
+  struct Area {
+    int64_t begin, end, low, high;
+  };
+  std::vector<Area> areas = {{0, 200, 0, capacity}}, done;
+  // Cut areas of time and bytes in two, again and again.
+  while (!areas.empty()) {
+    Area area = areas.back();
+    areas.pop_back();
+    int64_t width = area.end - area.begin, height = area.high - area.low;
+    if (width < 30 || height < 30 * 64 || random() % 12 == 0) {
+      done.push_back(area);
+    } else if (random() % 2) {
+      int64_t cut = area.begin + 1 + random() % (width - 1);
+      areas.push_back({area.begin, cut, area.low, area.high});
+      areas.push_back({cut, area.end, area.low, area.high});
+    } else {
+      int64_t cut = area.low + 64 * (1 + random() % (height / 64 - 1));
+      areas.push_back({area.begin, area.end, area.low, cut});
+      areas.push_back({area.begin, area.end, cut, area.high});
+    }
+  }
+  std::vector<ArenaBuffer> buffers;
+  for (const Area &area : done)
+    buffers.push_back({area.high - area.low, area.begin, area.end - 1});
+  std::shuffle(buffers.begin(), buffers.end(), random);
+  return buffers;
+}
+
+TEST(ArenaPlan, TheSearchFindsPerfectPackings) {
+  constexpr int64_t capacity = 64 * 1000;
+  int greedyFails = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::vector<ArenaBuffer> buffers = makePerfectPacking(seed, capacity);
+    ArenaOptions greedy;
+    greedy.searchSteps = 0;
+    greedyFails += planArena(buffers, greedy).bytes > capacity;
+    ArenaPlan plan = planArena(buffers);
+    expectValid(buffers, plan);
+    EXPECT_EQ(plan.lowerBound, capacity);
+    EXPECT_EQ(plan.bytes, capacity) << seed << ", " << buffers.size() << " buffers";
+  }
+  EXPECT_GT(greedyFails, 5);
+}
+
+TEST(ArenaPlan, CapacityIsEnough) {
+  std::vector<ArenaBuffer> buffers = makePerfectPacking(3, 64 * 1000);
+  ArenaOptions options;
+  options.capacity = 64 * 1100;
+  ArenaPlan plan = planArena(buffers, options);
+  expectValid(buffers, plan);
+  EXPECT_LE(plan.bytes, options.capacity);
+}
+
+TEST(ArenaPlan, SameInputSamePlan) {
+  std::vector<ArenaBuffer> buffers = makePerfectPacking(5, 64 * 1000);
+  EXPECT_EQ(planArena(buffers).offsets, planArena(buffers).offsets);
+}
+
+/// All offsets of small cases, against the plan.
+TEST(ArenaPlan, SmallCasesAreOptimal) {
+  std::mt19937 random(23);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<ArenaBuffer> buffers;
+    for (int i = 0; i < 5; ++i) {
+      int64_t begin = random() % 6;
+      buffers.push_back(
+          {int64_t(1 + random() % 3), begin, begin + int64_t(random() % 4)});
+    }
+    ArenaOptions options;
+    options.alignment = 1;
+    ArenaPlan plan = planArena(buffers, options);
+    int64_t least = plan.bytes;
+    std::vector<int64_t> offsets(buffers.size(), 0);
+    auto fits = [&] {
+      for (size_t i = 0; i < buffers.size(); ++i)
+        for (size_t j = 0; j < i; ++j)
+          if (buffers[i].begin <= buffers[j].end && buffers[j].begin <= buffers[i].end &&
+              offsets[i] < offsets[j] + buffers[j].bytes &&
+              offsets[j] < offsets[i] + buffers[i].bytes)
+            return false;
+      return true;
+    };
+    const int64_t limit = plan.bytes;
+    for (bool more = true; more;) {
+      int64_t arena = 0;
+      for (size_t i = 0; i < buffers.size(); ++i)
+        arena = std::max(arena, offsets[i] + buffers[i].bytes);
+      if (arena < least && fits())
+        least = arena;
+      more = false;
+      for (int64_t &offset : offsets) {
+        if (++offset < limit) {
+          more = true;
+          break;
+        }
+        offset = 0;
+      }
+    }
+    EXPECT_EQ(plan.bytes, least);
   }
 }
 

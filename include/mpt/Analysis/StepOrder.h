@@ -1,0 +1,40 @@
+//===- StepOrder.h - The order of a step that needs the least arena -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_ANALYSIS_STEPORDER_H
+#define MPT_ANALYSIS_STEPORDER_H
+
+#include "mpt/Analysis/MemoryOrder.h"
+#include "mpt/Analysis/SlotPlan.h"
+
+namespace mpt {
+
+/// What one order comes to.
+struct OrderTrial {
+  MemoryOrder order;
+  /// The most bytes alive at one time, and the arena that was found.
+  int64_t peak, arenaBytes;
+};
+
+/// The slots of a step, and the orders that were tried for it.
+struct OrderedSlots {
+  SlotPlan plan;
+  MemoryOrder order = MemoryOrder::Keep;
+  llvm::SmallVector<OrderTrial> trials;
+};
+
+/// Puts `schedule` into `order`, or without one into that with the smallest arena (of
+/// equal ones the first in allMemoryOrders), and plans its slots. What the step
+/// computes stays the same, to the bit.
+OrderedSlots planOrderedSlots(mlir::func::FuncOp function, StepSchedule &schedule,
+                              std::optional<MemoryOrder> order = std::nullopt,
+                              const ArenaOptions &options = {});
+
+} // namespace mpt
+
+#endif // MPT_ANALYSIS_STEPORDER_H

@@ -1,0 +1,58 @@
+//===- StepOrder.cpp - The order of a step that needs the least arena -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Analysis/StepOrder.h"
+
+using namespace mlir;
+using namespace mpt;
+
+/// The instructions of `schedule` with its ops in `order`.
+static SmallVector<StepInstruction> reorder(const StepSchedule &schedule,
+                                            ArrayRef<unsigned> order) {
+  // The first instruction of each op.
+  SmallVector<size_t> begins;
+  for (auto [i, instruction] : llvm::enumerate(schedule.instructions))
+    if (i == 0 || instruction.op != schedule.instructions[i - 1].op)
+      begins.push_back(i);
+  begins.push_back(schedule.instructions.size());
+  SmallVector<StepInstruction> instructions;
+  for (unsigned op : order)
+    for (size_t i = begins[op]; i < begins[op + 1]; ++i)
+      instructions.push_back(schedule.instructions[i]);
+  return instructions;
+}
+
+OrderedSlots mpt::planOrderedSlots(func::FuncOp function, StepSchedule &schedule,
+                                   std::optional<MemoryOrder> wanted,
+                                   const ArenaOptions &options) {
+  OrderedSlots best;
+  best.plan = planSlots(function, schedule, options);
+  best.trials.push_back(
+      {MemoryOrder::Keep, best.plan.profile.peak, best.plan.arenaBytes});
+  if (wanted == MemoryOrder::Keep)
+    return best;
+  // Orders are made from the program's own.
+  const MemoryGraph graph = best.plan.graph;
+  const StepSchedule kept = schedule;
+  if (wanted)
+    best.trials.clear();
+  for (MemoryOrder order : allMemoryOrders) {
+    if (order == MemoryOrder::Keep || (wanted && order != *wanted))
+      continue;
+    StepSchedule other = kept;
+    other.instructions = reorder(kept, orderOps(graph, order));
+    SlotPlan plan = planSlots(function, other, options);
+    best.trials.push_back({order, plan.profile.peak, plan.arenaBytes});
+    if (!wanted && plan.arenaBytes >= best.plan.arenaBytes)
+      continue;
+    best.plan = std::move(plan);
+    best.order = order;
+    schedule = std::move(other);
+  }
+  return best;
+}

@@ -1,0 +1,61 @@
+// RUN: split-file %s %t
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="format=xml" 2>&1 | FileCheck %s --check-prefix=FORMAT
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="grain=bytes" 2>&1 | FileCheck %s --check-prefix=GRAIN
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="order=random" 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: not mpt-opt %t/ok.mlir --mpt-plan-step="order=random" 2>&1 | FileCheck %s --check-prefix=PLANORDER
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="max-threads=0" 2>&1 | FileCheck %s --check-prefix=THREADS
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="alignment=0" 2>&1 | FileCheck %s --check-prefix=ALIGNMENT
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="top=-1" 2>&1 | FileCheck %s --check-prefix=TOP
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="function=other" 2>&1 | FileCheck %s --check-prefix=FUNCTION
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="output=%t/none/x.txt" 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/none.json" 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/bad.json" 2>&1 | FileCheck %s --check-prefix=BAD
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/newer.json" 2>&1 | FileCheck %s --check-prefix=NEWER
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/part.json" 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: not mpt-opt %t/arith.mlir --mpt-memory-report="grain=kernels" 2>&1 | FileCheck %s --check-prefix=KERNELS
+// RUN: not mpt-opt %t/dynamic.mlir --mpt-memory-report="grain=ops" 2>&1 | FileCheck %s --check-prefix=DYNAMIC
+// RUN: not mpt-opt %t/blocks.mlir --mpt-memory-report 2>&1 | FileCheck %s --check-prefix=BLOCKS
+
+// FORMAT: error: mpt-memory-report: format must be text, json or html, got 'xml'
+// GRAIN: error: mpt-memory-report: grain must be auto, kernels or ops, got 'bytes'
+// ORDER: error: mpt-memory-report: order must be best, keep, early-update, least-peak or depth-first, got 'random'
+// PLANORDER: error: mpt-assign-slots: order must be best, keep, early-update, least-peak or depth-first, got 'random'
+// THREADS: error: mpt-memory-report: max-threads must be at least 1, got 0
+// ALIGNMENT: error: mpt-memory-report: alignment must be from 1 to 2^30, got 0
+// TOP: error: mpt-memory-report: top must not be negative, got -1
+// FUNCTION: error: mpt-memory-report: no function 'other' with a body
+// OUTPUT: error: mpt-memory-report: output: cannot open output file
+// MISSING: error: mpt-memory-report: compare: cannot open input file
+// BAD: error: mpt-memory-report: compare: {{.*}}bad.json is no report of memory:
+// NEWER: error: mpt-memory-report: compare: {{.*}}newer.json is no report of memory: the report has version 2, but this program reads version 1
+// PART: error: mpt-memory-report: compare: {{.*}}part.json is no report of memory: {{.*}}grain
+// KERNELS: arith.mlir:1:1: error: mpt-memory-report: grain=kernels is for functions of the mpt dialect alone; use grain=ops
+// DYNAMIC: dynamic.mlir:1:14: error: planning memory needs static shapes, but this value is 'tensor<?xf32>'; give dynamic dimensions a size first (--mpt-specialize)
+// BLOCKS: blocks.mlir:1:1: error: memory cannot be planned through control flow between blocks
+
+//--- ok.mlir
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = mpt.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+//--- arith.mlir
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = arith.negf %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+//--- dynamic.mlir
+func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+//--- blocks.mlir
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^bb1(%x : tensor<4xf32>)
+^bb1(%y: tensor<4xf32>):
+  return %y : tensor<4xf32>
+}
+//--- bad.json
+{"version": 1, "functions": [
+//--- newer.json
+{"version": 2}
+//--- part.json
+{"version": 1, "functions": [{"function": "f"}]}
