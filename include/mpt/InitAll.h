@@ -51,6 +51,7 @@ inline void registerAllPasses() {
   registerMasterWeightsPass();
   registerFp8Pass();
   registerMemoryReportPass();
+  registerAccumulatePass();
   registerPadTensorCoresPass();
   registerPrintPrecisionPlanPass();
   registerSpecializePass();

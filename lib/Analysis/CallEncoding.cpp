@@ -132,6 +132,9 @@ static void encodeAttributes(Callee callee, Config config, rt::Instruction &call
     append({config.number("stream", 0)});
     call.floats.push_back(config.real("rate", 0.0));
     return;
+  case Callee::RandomBits:
+    append({config.number("stream", 0)});
+    return;
   case Callee::CheckIndices:
     append({config.number("size", 0), config.has("ignore_index"),
             config.number("ignore_index", 0)});

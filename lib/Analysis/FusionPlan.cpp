@@ -311,8 +311,11 @@ bool Planner::tryJoin(Operation *op, Role role) {
   for (Value operand : op->getOperands())
     if (std::optional<unsigned> kernel = kernelOf(operand))
       candidates.insert(*kernel);
-  // Something computed of what a kernel of its domain reads anyway.
-  if (candidates.empty())
+  // Something computed of what a kernel of its domain reads anyway. A number that
+  // another kernel computes (the reciprocal of a loss scale) draws it nowhere.
+  auto isNumber = [&](unsigned id) { return nodes[id].domain.empty(); };
+  bool fillsTensor = !shapeOf(op->getResult(0)).empty();
+  if (candidates.empty() || (fillsTensor && llvm::all_of(candidates, isNumber)))
     for (Value operand : op->getOperands()) {
       auto it = lastLoader.find(operand);
       if (it != lastLoader.end())
@@ -464,7 +467,8 @@ bool mpt::isFusibleElementwise(Operation *op) {
              GeluOp, IsFiniteOp, NotOp, ReluGradOp, TanhGradOp, SigmoidGradOp,
              SiluGradOp, GeluGradOp, AddOp, SubOp, MulOp, DivOp, MaximumOp,
              MinimumOp, PowOp, CompareOp, AndOp, OrOp, WhereOp, CastOp, IotaOp,
-             BroadcastOp>(op);
+             BroadcastOp, AccumulateOp, JoinHalvesOp, HighHalfOp, LowHalfOp,
+             RoundingErrorOp, AddCompensationOp, StochasticRoundOp>(op);
 }
 
 FusionPlan mpt::planFusion(Block &block) { return Planner(block).run(); }

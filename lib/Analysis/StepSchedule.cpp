@@ -311,6 +311,7 @@ LogicalResult Scheduler::visit(Operation *op) {
                 .Case<ReduceOp>([](auto) { return Callee::Reduce; })
                 .Case<ArgmaxOp>([](auto) { return Callee::Argmax; })
                 .Case<RandomMaskOp>([](auto) { return Callee::RandomMask; })
+                .Case<RandomBitsOp>([](auto) { return Callee::RandomBits; })
                 .Case<CheckIndicesOp>([](auto) { return Callee::CheckIndices; })
                 .Default([](auto) { return std::nullopt; });
         if (!callee && isEmpty(other))

@@ -207,6 +207,9 @@ FailureOr<StepSignature> mpt::readStepSignature(func::FuncOp function) {
         return failure();
       info.init = *spec;
     }
+    info.hasMaster = attributes.contains(kMasterAttr);
+    if (auto lowOf = attributes.getAs<StringAttr>(kLowOfAttr))
+      info.lowOf = lowOf.getValue().str();
     if (isStateRole(info.role) && llvm::is_contained(info.shape, kDynamicSize))
       return emitError() << "expected a static shape for a "
                          << stringifyRole(info.role) << ", found "

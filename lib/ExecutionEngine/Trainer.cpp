@@ -17,61 +17,6 @@
 using namespace mpt;
 
 //===----------------------------------------------------------------------===//
-// Initial state
-//===----------------------------------------------------------------------===//
-
-llvm::Error
-mpt::initializeState(StepEngine &engine, uint64_t seed,
-                     const std::map<std::string, HostTensor> &values,
-                     llvm::StringRef source) {
-  for (const auto &entry : values)
-    if (llvm::none_of(engine.getArguments(), [&](const TensorInfo &argument) {
-          return argument.name == entry.first && isStateRole(argument.role);
-        }))
-      return createFileMessage(source, "found '" + entry.first +
-                                           "', which is no state of the step "
-                                           "function");
-  for (const TensorInfo &argument : engine.getArguments()) {
-    if (!isStateRole(argument.role))
-      continue;
-    auto given = values.find(argument.name);
-    if (given != values.end()) {
-      if (given->second.getElementType() != argument.type ||
-          given->second.getShape() != llvm::ArrayRef<int64_t>(argument.shape))
-        return createFileMessage(
-            source, "expected '" + argument.name + "' to be " +
-                        describeTensorType(argument.type, argument.shape) +
-                        ", found " + given->second.describe());
-      if (llvm::Error error = engine.writeState(argument.name, given->second))
-        return error;
-      continue;
-    }
-    auto tensor = HostTensor::create(argument.type, argument.shape);
-    if (!tensor)
-      return tensor.takeError();
-    if (argument.role == Role::Rng && argument.name == "seed" &&
-        argument.type == ElementType::I64 && argument.shape.empty()) {
-      *tensor = HostTensor::scalarI64(static_cast<int64_t>(seed));
-    } else if (argument.init) {
-      if (llvm::Error error =
-              initializeTensor(*tensor, *argument.init, seed, argument.name))
-        return llvm::createStringError(
-            "'" + argument.name + "': " + llvm::toString(std::move(error)));
-    } else if (argument.role != Role::Rng &&
-               argument.role != Role::OptimizerState) {
-      return llvm::createStringError(
-          "'" + argument.name + "' (" + stringifyRole(argument.role) + ", " +
-          tensor->describe() +
-          ") has no first value: add mpt.init to the argument or give one in "
-          "a file with --init");
-    }
-    if (llvm::Error error = engine.writeState(argument.name, *tensor))
-      return error;
-  }
-  return llvm::Error::success();
-}
-
-//===----------------------------------------------------------------------===//
 // Evaluation
 //===----------------------------------------------------------------------===//
 
@@ -97,7 +42,7 @@ llvm::Error Evaluator::prepare(const StepEngine &trained, bool hasUpdates) {
         continue;
       bool isAverage = usesAverages && argument.role == Role::Parameter;
       std::string name = argument.name + (isAverage ? ".ema" : "");
-      auto value = trained.readState(name);
+      auto value = isAverage ? trained.readState(name) : readParameter(trained, argument);
       if (!value)
         return llvm::createStringError(
             "evaluation needs '" + name +
@@ -105,7 +50,7 @@ llvm::Error Evaluator::prepare(const StepEngine &trained, bool hasUpdates) {
             (isAverage ? " (averages come with ema-decay): " : ": ") +
             llvm::toString(value.takeError()));
       if (isAverage && !hasUpdates) {
-        value = trained.readState(argument.name);
+        value = readParameter(trained, argument);
         if (!value)
           return value.takeError();
       }

@@ -20,6 +20,12 @@ void mpt::buildMixedPrecisionPipeline(OpPassManager &passes,
     AutodiffPassOptions autodiff;
     autodiff.function = options.function;
     passes.addPass(createAutodiffPass(autodiff));
+    if (options.accumulate > 1) {
+      AccumulatePassOptions accumulate;
+      accumulate.function = options.function;
+      accumulate.steps = options.accumulate;
+      passes.addPass(createAccumulatePass(accumulate));
+    }
     TrainStepPassOptions step;
     step.function = options.function;
     step.optimizer = options.optimizer;
@@ -28,7 +34,9 @@ void mpt::buildMixedPrecisionPipeline(OpPassManager &passes,
     step.clipNorm = options.clipNorm;
     passes.addPass(createTrainStepPass(step));
   }
-  passes.addPass(createMasterWeightsPass());
+  MasterWeightsPassOptions masters;
+  masters.kind = options.masterWeights;
+  passes.addPass(createMasterWeightsPass(masters));
   std::string mode = options.lossScale;
   if (mode == "auto")
     mode = options.type == "f16" ? "dynamic" : "none";

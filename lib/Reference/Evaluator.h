@@ -116,6 +116,7 @@ void addReductions(OpTable &table);
 void addNorms(OpTable &table);
 void addLosses(OpTable &table);
 void addTraining(OpTable &table);
+void addHalves(OpTable &table);
 void addScalars(OpTable &table);
 void addKernels(OpTable &table);
 

@@ -318,6 +318,7 @@ const OpTable &OpTable::get() {
     addNorms(all);
     addLosses(all);
     addTraining(all);
+    addHalves(all);
     addScalars(all);
     addKernels(all);
     all.add<func::CallOp>(evaluateCall);

@@ -27,6 +27,8 @@ static unsigned getWidth(Value value) {
   return type ? type.getWidth() : 64;
 }
 
+static int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
+
 /// An element as its type's two's complement says: i1 is 0 or -1.
 static int64_t asSigned(int64_t value, Value of) {
   return getWidth(of) == 1 ? -value : value;
@@ -256,8 +258,55 @@ static void addIntToInt(OpTable &table, bool isSigned) {
   });
 }
 
+/// Between floats and integers of one width. A float that its type does not hold
+/// (nothing is rounded in Float64 mode) is rounded first.
+static LogicalResult evaluateBitcast(arith::BitcastOp op, Frame &frame) {
+  Type from = getElementTypeOrSelf(op.getIn().getType());
+  Type to = getElementTypeOrSelf(op.getType());
+  unsigned width = from.getIntOrFloatBitWidth();
+  std::vector<llvm::APInt> bits;
+  if (auto type = dyn_cast<FloatType>(from)) {
+    for (double value : frame.floats(op.getIn())) {
+      llvm::APFloat number(value);
+      bool losesInfo;
+      number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                     &losesInfo);
+      bits.push_back(number.bitcastToAPInt());
+    }
+  } else {
+    for (int64_t value : frame.ints(op.getIn()))
+      bits.push_back(llvm::APInt(width, asUnsigned(value, op.getIn())));
+  }
+  if (auto type = dyn_cast<FloatType>(to)) {
+    std::vector<double> y;
+    for (const llvm::APInt &each : bits)
+      y.push_back(llvm::APFloat(type.getFloatSemantics(), each).convertToDouble());
+    frame.set(op.getResult(), std::move(y));
+  } else {
+    std::vector<int64_t> y;
+    for (const llvm::APInt &each : bits)
+      y.push_back(each.getSExtValue());
+    frame.set(op.getResult(), std::move(y));
+  }
+  return success();
+}
+
+/// result = f(lhs as unsigned, rhs), 0 where rhs is no position of a bit.
+template <typename OpTy>
+static void addShift(OpTable &table, uint64_t (*f)(uint64_t, uint64_t)) {
+  table.add<OpTy>([f](OpTy op, Frame &frame) {
+    Value lhs = op->getOperand(0);
+    std::vector<int64_t> y = frame.ints(lhs);
+    for (auto [a, b] : llvm::zip_equal(y, frame.ints(op->getOperand(1)))) {
+      uint64_t by = asUnsigned(b, op->getOperand(1));
+      a = by < getWidth(lhs) ? wrapped(f(asUnsigned(a, lhs), by)) : 0;
+    }
+    frame.set(op->getResult(0), std::move(y));
+    return success();
+  });
+}
+
 static double keep(double x) { return x; }
-static int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
 
 void mpt::reference::addScalars(OpTable &table) {
   table.add<arith::ConstantOp>(evaluateConstant);
@@ -316,6 +365,10 @@ void mpt::reference::addScalars(OpTable &table) {
   addInt2<arith::AndIOp>(table, [](int64_t a, int64_t b) { return a & b; });
   addInt2<arith::OrIOp>(table, [](int64_t a, int64_t b) { return a | b; });
   addInt2<arith::XOrIOp>(table, [](int64_t a, int64_t b) { return a ^ b; });
+
+  addShift<arith::ShLIOp>(table, [](uint64_t a, uint64_t b) { return a << b; });
+  addShift<arith::ShRUIOp>(table, [](uint64_t a, uint64_t b) { return a >> b; });
+  table.add<arith::BitcastOp>(evaluateBitcast);
 
   table.add<arith::CmpFOp>(evaluateCmpF);
   table.add<arith::CmpIOp>(evaluateCmpI);

@@ -58,6 +58,12 @@ private:
   const char *checkReduce() const;
   const char *checkArgmax() const;
   const char *checkRandomMask() const;
+  const char *checkRandomBits() const;
+  /// A seed and an attempt come first.
+  bool hasRandomState() const {
+    return in(0).type == DataType::I64 && in(1).type == DataType::I64 &&
+           in(0).count() == 1 && in(1).count() == 1;
+  }
   const char *checkIndexCheck() const;
 
   const Instruction &call;
@@ -211,11 +217,18 @@ const char *Check::checkRandomMask() const {
   if (!has(2, 1, 1))
     return wrongNumber;
   bool isRate = call.floats[0] >= 0 && call.floats[0] < 1;
-  if (in(0).type != DataType::I64 || in(1).type != DataType::I64 ||
-      in(0).count() != 1 || in(1).count() != 1 || getSize(out().type) != 1 || !isRate)
+  if (!hasRandomState() || getSize(out().type) != 1 || !isRate)
     return "a random mask needs an i64 seed, an i64 attempt, a mask of bytes and a "
            "rate in [0, 1)";
   return nullptr;
+}
+
+const char *Check::checkRandomBits() const {
+  if (!has(2, 1))
+    return wrongNumber;
+  return hasRandomState() && out().type == DataType::I16
+             ? nullptr
+             : "random bits need an i64 seed, an i64 attempt and an i16 result";
 }
 
 const char *Check::checkIndexCheck() const {
@@ -258,6 +271,8 @@ const char *Check::run() const {
     return checkRandomMask();
   case CallId::CheckIndices:
     return checkIndexCheck();
+  case CallId::RandomBits:
+    return checkRandomBits();
   }
   return "it is no call of this runtime";
 }

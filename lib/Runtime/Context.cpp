@@ -60,7 +60,8 @@ const char *const typeNames[] = {"f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M
 const char *const callNames[] = {
     "matmul", "conv2d", "conv2d_input_grad", "conv2d_filter_grad", "max_pool",
     "max_pool_grad", "avg_pool", "avg_pool_grad", "gather", "scatter_add", "copy",
-    "fill", "reduce", "argmax", "random_mask", "check_indices"};
+    "fill", "reduce", "argmax", "random_mask", "check_indices",
+    "random_bits"};
 
 } // namespace
 

@@ -251,7 +251,7 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
                                        instruction.hasScratch)
       return fail(where + " has a wrong number of buffers");
     if (instruction.isCall
-            ? instruction.target > static_cast<uint32_t>(CallId::CheckIndices)
+            ? instruction.target > static_cast<uint32_t>(CallId::RandomBits)
             : instruction.target >= numKernels)
       return fail(where + " runs something that is not in the program");
     if (instruction.tasks < 0)

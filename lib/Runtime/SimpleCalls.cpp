@@ -264,6 +264,24 @@ bool runRandomMask(const Instruction &call, void **buffers, int threads, std::st
   return true;
 }
 
+bool runRandomBits(const Instruction &call, void **buffers, int threads, std::string &) {
+  uint64_t seed, attempt;
+  std::memcpy(&seed, buffers[0], 8);
+  std::memcpy(&attempt, buffers[1], 8);
+  auto stream = static_cast<uint32_t>(call.ints[0]);
+  auto *bits = static_cast<uint16_t *>(buffers[2]);
+  int64_t count = call.refs[2].count(), perTask = 16384;
+  parallelFor((count + perTask - 1) / perTask, threads, [&](int64_t task, int) {
+    int64_t i = task * perTask, end = std::min(count, i + perTask);
+    for (; i < end; i += mpt::kPhiloxHalves) {
+      uint16_t halves[mpt::kPhiloxHalves];
+      mpt::philoxHalves(seed, stream, attempt, i / 8, halves);
+      std::memcpy(bits + i, halves, 2 * std::min<int64_t>(mpt::kPhiloxHalves, end - i));
+    }
+  });
+  return true;
+}
+
 bool runCheckIndices(const Instruction &call, void **buffers, int,
                      std::string &error) {
   std::optional<int64_t> ignored;
@@ -296,6 +314,7 @@ std::unique_ptr<Call> mpt::rt::makeSimpleCall(const Instruction &call) {
   case CallId::Reduce: body = runReduce; break;
   case CallId::Argmax: body = runArgmax; break;
   case CallId::CheckIndices: body = runCheckIndices; break;
+  case CallId::RandomBits: body = runRandomBits; break;
   default: body = runRandomMask; break;
   }
   return std::make_unique<SimpleCall>(call, body);

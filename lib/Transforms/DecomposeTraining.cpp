@@ -24,12 +24,13 @@ using namespace mpt::detail;
 
 namespace {
 
-/// `updated` if the step is taken, else `old`, rounded to old's type.
-Value guard(DecomposeBuilder &b, Value predicate, Value updated, Value old) {
-  updated = b.round(updated, old.getType());
+/// `updated`, rounded to the type of `result`, if the step is taken, else `old`.
+Value guard(DecomposeBuilder &b, Value predicate, Value updated, Value old,
+            Value result) {
+  updated = b.round(updated, result.getType());
   if (!predicate)
     return updated;
-  return WhereOp::create(b.builder, b.loc, old.getType(), predicate, updated, old);
+  return WhereOp::create(b.builder, b.loc, result.getType(), predicate, updated, old);
 }
 
 struct DecomposeSGDOp : OpRewritePattern<SGDOp> {
@@ -52,10 +53,11 @@ struct DecomposeSGDOp : OpRewritePattern<SGDOp> {
       g = op.getNesterov() ? b.add(g, b.mul(buffer, momentum)) : buffer;
     }
     Value updated = b.sub(p, b.mul(g, op.getLr()));
-    results.push_back(guard(b, op.getPredicate(), updated, p));
+    results.push_back(guard(b, op.getPredicate(), updated, p, op.getNewParam()));
     if (buffer)
       results.push_back(
-          guard(b, op.getPredicate(), buffer, op.getMomentumBuffer()));
+          guard(b, op.getPredicate(), buffer, op.getMomentumBuffer(),
+                op.getNewMomentumBuffer()));
     rewriter.replaceOp(op, results);
     return success();
   }
@@ -99,9 +101,10 @@ struct DecomposeAdam : OpRewritePattern<Adam> {
     if (decoupled && decay != 0.0)
       base = b.mul(p, b.sub(b.scalar(1.0), b.mul(op.getLr(), decay)));
     Value updated = b.sub(base, b.mul(b.div(m, denominator), stepSize));
-    rewriter.replaceOp(op, {guard(b, op.getPredicate(), updated, p),
-                            guard(b, op.getPredicate(), m, op.getExpAvg()),
-                            guard(b, op.getPredicate(), v, op.getExpAvgSq())});
+    Value taken = op.getPredicate();
+    rewriter.replaceOp(op, {guard(b, taken, updated, p, op.getNewParam()),
+                            guard(b, taken, m, op.getExpAvg(), op.getNewExpAvg()),
+                            guard(b, taken, v, op.getExpAvgSq(), op.getNewExpAvgSq())});
     return success();
   }
 };

@@ -17,6 +17,7 @@
 #include "mpt/Analysis/FusionPlan.h"
 #include "mpt/Transforms/Passes.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -286,11 +287,75 @@ void KernelBuilder::build() {
   }
 }
 
+/// What a tensor times a number (of rank 0) multiplies, else null.
+Value getScaled(Operation *op) {
+  auto mul = dyn_cast_or_null<MulOp>(op);
+  if (!mul)
+    return {};
+  for (auto [x, number] : {std::pair<Value, Value>{mul.getLhs(), mul.getRhs()},
+                           {mul.getRhs(), mul.getLhs()}})
+    if (typeOf(number).getRank() == 0 && typeOf(x).getRank() > 0 &&
+        typeOf(x).getElementTypeBitWidth() <=
+            typeOf(mul.getResult()).getElementTypeBitWidth())
+      return x;
+  return {};
+}
+
+/// The ops that multiply a tensor by numbers, one after the other, the last first,
+/// and in `base` the tensor; empty if a kernel computes it, which would have to
+/// store it then.
+SmallVector<MulOp> getScalings(Value value, Value &base) {
+  SmallVector<MulOp> chain;
+  base = getRenamed(value);
+  while (Value x = getScaled(base.getDefiningOp())) {
+    chain.push_back(cast<MulOp>(base.getDefiningOp()));
+    base = getRenamed(x);
+  }
+  Operation *producer = base.getDefiningOp();
+  if (producer && (isFusibleElementwise(producer) || isa<ReduceOp, ConstantOp>(producer)))
+    chain.clear();
+  return chain;
+}
+
+/// Renames what lies in memory instead of what is scaled (an unscaled or clipped
+/// gradient), so that each kernel can scale what it reads.
+void renameBeforeScaling(Block &block) {
+  DenseMap<std::pair<Value, Type>, Value> renamed;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    auto reshape = dyn_cast<ReshapeOp>(op);
+    Value base;
+    if (!reshape)
+      continue;
+    SmallVector<MulOp> chain = getScalings(reshape.getX(), base);
+    if (chain.empty())
+      continue;
+    auto type = typeOf(reshape.getY());
+    auto from = type.clone(typeOf(base).getElementType());
+    OpBuilder builder(&op);
+    Value &value = renamed[{base, from}];
+    if (!value)
+      value = reshapeTo(builder, op.getLoc(), base, from);
+    Value result = value;
+    for (MulOp mul : llvm::reverse(chain)) {
+      IRMapping mapping;
+      mapping.map(getScaled(mul), result);
+      Operation *copy = builder.clone(*mul, mapping);
+      copy->getResult(0).setType(
+          type.clone(typeOf(mul.getResult()).getElementType()));
+      result = copy->getResult(0);
+    }
+    reshape.getY().replaceAllUsesWith(result);
+    op.erase();
+  }
+}
+
 /// Gives each user its own copy, next to it, of what is cheaper to compute again
-/// than to store: index tensors, masks made of them, and widened narrow floats.
+/// than to store: index tensors, masks made of them, widened narrow floats, f32
+/// numbers kept in two halves, and what lies in memory times a number.
 void duplicateCheapOps(Block &block) {
   auto isCheap = [](Operation &op) {
-    if (isa<IotaOp>(op))
+    // Made of what the step keeps anyway.
+    if (isa<IotaOp, JoinHalvesOp, AddCompensationOp>(op))
       return true;
     if (isa<CompareOp>(op))
       return llvm::any_of(op.getOperands(), [](Value operand) {
@@ -302,7 +367,8 @@ void duplicateCheapOps(Block &block) {
       return isa<FloatType>(from) && isa<FloatType>(to) &&
              from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
     }
-    return false;
+    Value base;
+    return getScaled(&op) && !getScalings(op.getResult(0), base).empty();
   };
   // Backwards, so that a copy's operands are copied in turn.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
@@ -328,6 +394,7 @@ void eraseDead(Block &block) {
 void fuse(func::FuncOp function) {
   Block &block = function.getBody().front();
   eraseDead(block);
+  renameBeforeScaling(block);
   duplicateCheapOps(block);
   FusionPlan plan = planFusion(block);
   Operation *terminator = block.getTerminator();

@@ -65,6 +65,8 @@ private:
   Value buildInteger(Operation *op, ArrayRef<Value> x, Type type);
   Value buildCompare(CompareOp op, Value lhs, Value rhs);
   Value buildCast(Value value, Type from, Type to);
+  /// Ops on the bits of f32 numbers; null for any other op.
+  Value buildHalves(Operation *op, ValueRange x);
 
   OpBuilder &b;
   Location loc;
@@ -258,8 +260,64 @@ Value ScalarBuilder::buildCast(Value value, Type from, Type to) {
   return arith::ExtSIOp::create(b, loc, to, value);
 }
 
+Value ScalarBuilder::buildHalves(Operation *op, ValueRange x) {
+  Type i32 = b.getI32Type(), i16 = b.getI16Type(), f32 = b.getF32Type(),
+       bf16 = b.getBF16Type();
+  auto bitsOf = [&](Value value) -> Value {
+    return arith::BitcastOp::create(b, loc, i32, value);
+  };
+  auto plus = [&](Value value, Value addend) -> Value {
+    return arith::AddIOp::create(b, loc, value, addend);
+  };
+  auto upperHalf = [&](Value bits) -> Value {
+    Value shifted = arith::ShRUIOp::create(b, loc, bits, integer(i32, 16));
+    Value half = arith::TruncIOp::create(b, loc, i16, shifted);
+    return arith::BitcastOp::create(b, loc, bf16, half);
+  };
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<JoinHalvesOp>([&](auto) -> Value {
+        // A bf16 widened to f32 is its bits times 2^16, but for signaling NaNs.
+        Value high = arith::ExtUIOp::create(
+            b, loc, i32, arith::BitcastOp::create(b, loc, i16, x[0]));
+        Value upper = arith::ShLIOp::create(b, loc, high, integer(i32, 16));
+        Value low = arith::ExtSIOp::create(b, loc, i32, x[1]);
+        return arith::BitcastOp::create(b, loc, f32, plus(upper, low));
+      })
+      .Case<HighHalfOp>([&](auto) {
+        return upperHalf(plus(bitsOf(x[0]), integer(i32, 0x8000)));
+      })
+      .Case<LowHalfOp>([&](auto) -> Value {
+        return arith::TruncIOp::create(b, loc, i16, bitsOf(x[0]));
+      })
+      .Case<RoundingErrorOp>([&](auto) {
+        Value rounded = convertFloat(b, loc, convertFloat(b, loc, x[0], bf16), f32);
+        return convertFloat(b, loc, sub(x[0], rounded), bf16);
+      })
+      .Case<AddCompensationOp>([&](auto) {
+        return add(convertFloat(b, loc, x[0], f32), convertFloat(b, loc, x[1], f32));
+      })
+      .Case<StochasticRoundOp>([&](auto) {
+        Value isNumber = compare(
+            arith::CmpFPredicate::OLT, math::AbsFOp::create(b, loc, x[0]),
+            number(std::numeric_limits<double>::infinity()));
+        Value random = arith::ExtUIOp::create(b, loc, i32, x[1]);
+        return select(isNumber, upperHalf(plus(bitsOf(x[0]), random)),
+                      convertFloat(b, loc, x[0], bf16));
+      })
+      .Case<AccumulateOp>([&](AccumulateOp accumulate) {
+        Type type = elementOf(accumulate.getResult());
+        Value sum = add(convertFloat(b, loc, x[0], work), convertFloat(b, loc, x[1], work));
+        if (accumulate.getDivisor() > 1)
+          sum = div(sum, number(static_cast<double>(accumulate.getDivisor())));
+        return convertFloat(b, loc, sum, type);
+      })
+      .Default([](auto) { return Value(); });
+}
+
 Value ScalarBuilder::build(Operation *op, ValueRange operands) {
   Type type = elementOf(op->getResult(0));
+  if (Value halves = buildHalves(op, operands))
+    return halves;
   if (auto cast = dyn_cast<CastOp>(op))
     return buildCast(operands[0], elementOf(cast.getX()), type);
   if (isa<BroadcastOp, TransposeOp, SliceOp>(op))

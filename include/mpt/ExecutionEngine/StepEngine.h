@@ -59,6 +59,11 @@ struct TensorInfo {
   std::vector<int64_t> shape;
   /// `mpt.init`, where present.
   std::optional<InitSpec> init;
+  /// Whether the step keeps this parameter in another form than the model
+  /// (`mpt.master`).
+  bool hasMaster = false;
+  /// The parameter whose lower 16 bits this is (`mpt.low_of`), else empty.
+  std::string lowOf;
 };
 
 /// One result of the function.

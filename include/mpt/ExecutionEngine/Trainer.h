@@ -21,6 +21,7 @@
 #include "mpt/ExecutionEngine/LossPlot.h"
 #include "mpt/ExecutionEngine/MetricsLog.h"
 #include "mpt/ExecutionEngine/Progress.h"
+#include "mpt/ExecutionEngine/StateValues.h"
 #include "mpt/ExecutionEngine/StepEngine.h"
 #include <functional>
 #include <map>
@@ -29,14 +30,6 @@
 #include <string>
 
 namespace mpt {
-
-/// Gives every state argument its first value: from `values` by name (their
-/// source is named in errors), else the seed for the rng argument `seed`, else
-/// `mpt.init`, else zeros for rng and optimizer state. Fails for other state
-/// without `mpt.init` and for values that fit no state.
-llvm::Error initializeState(StepEngine &engine, uint64_t seed,
-                            const std::map<std::string, HostTensor> &values,
-                            llvm::StringRef source);
 
 /// Runs a second function over held-out data with the trained state.
 class Evaluator {

@@ -55,6 +55,13 @@ struct MixedPrecisionOptions : mlir::PassPipelineOptions<MixedPrecisionOptions> 
       *this, "loss-scale",
       llvm::cl::desc("auto (dynamic for f16, none for bf16), dynamic, static, none"),
       llvm::cl::init("auto")};
+  Option<std::string> masterWeights{
+      *this, "master-weights",
+      llvm::cl::desc("f32, bf16-stochastic-rounding, bf16-kahan, split16 or none"),
+      llvm::cl::init("f32")};
+  Option<int64_t> accumulate{*this, "accumulate",
+                             llvm::cl::desc("Micro-batches per step"),
+                             llvm::cl::init(1)};
   Option<std::string> optimizer{*this, "optimizer",
                                 llvm::cl::desc("sgd, momentum, adam or adamw"),
                                 llvm::cl::init("adamw")};

@@ -115,6 +115,8 @@ enum class CallId : uint32_t {
   /// indices -> the same, if each is in [0, size) or to be ignored; ints: size,
   /// has_ignored, ignored.
   CheckIndices,
+  /// seed, attempt (i64 scalars) -> 16 bits per element; ints: stream.
+  RandomBits,
 };
 
 /// A packed row-major buffer. `offset` is bytes, or the number of the input or

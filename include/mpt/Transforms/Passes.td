@@ -431,14 +431,46 @@ def ValidateLossScalePass : Pass<"mpt-validate-loss-scale", "::mlir::ModuleOp"> 
 }
 
 def MasterWeightsPass : Pass<"mpt-master-weights", "::mlir::ModuleOp"> {
-  let summary = "Keep an f32 master copy of low-precision parameters";
+  let summary = "Choose what state keeps a parameter between steps";
   let description = [{
-    Parameters stored in f32 are their own masters and are left alone. A
-    parameter stored in f16 or bf16 becomes f32 state, cast down once per step.
+    `f32`: parameters stored in f32 are their own masters and are left alone; one
+    stored in f16 or bf16 becomes f32 state, cast down once per step. The other
+    kinds store the parameter in bf16, whatever the model declares:
+    `bf16-stochastic-rounding` rounds the optimizer's f32 result at random, with
+    Philox; `bf16-kahan` keeps a bf16 compensation (`<name>.compensation`) of what
+    rounding took away; `split16` keeps the 16 lower bits (`<name>.low`), so that
+    both are an f32 master. `none` leaves a parameter as it is declared. A
+    parameter's `mpt.master` comes before `groups`, these before `kind`. Run
+    after `--mpt-train-step`.
   }];
   let options = [
-    Option<"kind", "kind", "std::string", "\"f32\"", "f32">];
+    Option<"kind", "kind", "std::string", "\"f32\"",
+           "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none">,
+    ListOption<"groups", "groups", "std::string",
+               "REGEX=KIND: the kind of parameters whose name matches; the first "
+               "that matches counts">];
   let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def AccumulatePass : Pass<"mpt-accumulate", "::mlir::ModuleOp"> {
+  let summary = "Add the gradients of several micro-batches in f32 before one update";
+  let description = [{
+    Takes a function that `--mpt-autodiff` made for one micro-batch. Afterwards it
+    takes `steps` times the rows of data, cuts them, and runs forward and backward
+    on each part in turn. Gradients are added in f32 and divided by `steps` at the
+    end, so with a loss that is a mean over rows they are those of the whole
+    batch. Running statistics go from one micro-batch to the next; micro-batch i
+    draws its random numbers as attempt * steps + i. Results: floating scalars
+    are means, integers sums, flags are joined by "or", tensors are joined along
+    dimension 0. Run before `--mpt-train-step`.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"",
+           "Name of the differentiated function">,
+    Option<"steps", "steps", "int64_t", "1", "Micro-batches per step">,
+    ListOption<"shared", "shared", "std::string",
+               "Names of data arguments that every micro-batch reads whole">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
 }
 
 //===----------------------------------------------------------------------===//

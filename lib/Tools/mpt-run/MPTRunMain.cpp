@@ -86,6 +86,8 @@ private:
   func::FuncOp function, evalFunction;
   StepSignature signature;
   std::vector<DataLoader::Field> fields;
+  /// Data that every micro-batch reads whole.
+  std::vector<std::string> shared;
   int64_t batch = 0, steps = 0;
   std::optional<DataLoader> evalData;
   std::optional<Checkpoint> resume;
@@ -144,21 +146,37 @@ llvm::Error Run::readModel() {
   signature = std::move(*read);
   if (signature.isStep() && !options.pipeline &&
       (!options.precisions.empty() || options.optimizer || options.lossScale ||
-       options.apex))
+       options.apex || options.changesUpdates()))
     return llvm::createStringError(
         "@" + function.getName() +
-        " is a whole step already: --precision, --optimizer, --loss-scale and "
-        "--apex are for a loss function");
+        " is a whole step already: --precision, --optimizer, --loss-scale, --apex, "
+        "--master-weights and --accumulate are for a loss function");
   return llvm::Error::success();
 }
 
 llvm::Error Run::readData() {
-  auto bound =
-      bindData(signature.arguments, "--data", options.data, options.batch);
+  // The function is for one micro-batch.
+  auto bound = bindData(signature.arguments, "--data", options.data,
+                        options.batch / options.accumulate);
   if (!bound)
     return bound.takeError();
   fields = std::move(bound->fields);
   batch = bound->batch;
+  if (options.accumulate > 1) {
+    bool isAll = signature.isDynamic() && !options.batch;
+    if (batch == 0 || (isAll && batch % options.accumulate != 0))
+      return llvm::createStringError(
+          "--accumulate: cannot cut " +
+          (batch ? "a batch of " + std::to_string(batch) + " rows" : "fixed tensors") +
+          " into " + std::to_string(options.accumulate) +
+          "; give --batch, and leave the batch of @" + function.getName().str() +
+          " open (?)");
+    if (!isAll)
+      batch *= options.accumulate;
+    for (const DataLoader::Field &field : fields)
+      if (field.whole)
+        shared.push_back(field.name);
+  }
   auto loader = DataLoader::create(fields, batch, options.seed);
   if (!loader)
     return loader.takeError();
@@ -245,7 +263,8 @@ llvm::Error Run::applyInit(StepEngine &engine) {
           });
       bool learned = argument != engine.getArguments().end() &&
                      (argument->role == Role::Parameter ||
-                      argument->role == Role::RunningStat);
+                      argument->role == Role::RunningStat ||
+                      !argument->lowOf.empty());
       if (isCheckpoint && !learned)
         continue;
       auto tensor = file->read(entry.first);
@@ -439,7 +458,8 @@ llvm::Error Run::execute() {
   std::vector<PreparedFunction> prepared;
   for (const std::string &precision : precisions) {
     auto step =
-        buildStep(function, signature.isStep(), batch, steps, precision, options);
+        buildStep(function, signature.isStep(), batch / options.accumulate, shared, steps,
+                  precision, options);
     if (!step)
       return step.takeError();
     prepared.push_back(std::move(*step));

@@ -165,13 +165,16 @@ static llvm::Error checkCombination(const RunOptions &options) {
                     [](llvm::StringRef name) { return !name.starts_with("f32"); }))
     return fail("--autocast needs --precision=f16 or bf16");
   if (options.apex && (!options.precisions.empty() || options.lossScale ||
-                       options.autocast || options.pipeline))
-    return fail("--apex takes the place of --precision, --loss-scale, --autocast and "
-                "--pipeline: give one or the other");
-  if (options.pipeline &&
-      (!options.precisions.empty() || options.optimizer || options.lossScale))
-    return fail("--pipeline takes the place of --precision, --optimizer and "
-                "--loss-scale: give one or the other");
+                       options.autocast || options.pipeline || options.changesUpdates()))
+    return fail("--apex takes the place of --precision, --loss-scale, --autocast, "
+                "--master-weights, --accumulate and --pipeline: give one or the other");
+  if (options.pipeline && (!options.precisions.empty() || options.optimizer ||
+                           options.lossScale || options.changesUpdates()))
+    return fail("--pipeline takes the place of --precision, --optimizer, "
+                "--loss-scale, --master-weights and --accumulate: give one or the "
+                "other");
+  if (options.batch % options.accumulate != 0)
+    return fail("--accumulate must divide --batch");
   return llvm::Error::success();
 }
 
@@ -220,6 +223,7 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   optionalText(OPT_apex, options.apex);
   optionalText(OPT_memory_budget, options.memoryBudget);
   optionalText(OPT_pipeline, options.pipeline);
+  optionalText(OPT_master_weights, options.masterWeights);
   optionalText(OPT_instrument, options.instrument);
   text(OPT_ranges, options.ranges);
   text(OPT_ranges_html, options.rangesHtml);
@@ -237,6 +241,7 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
         Count{OPT_eval_batch, &options.evalBatch},
         Count{OPT_eval_every, &options.evalEvery},
         Count{OPT_steps, &options.steps}, Count{OPT_epochs, &options.epochs},
+        Count{OPT_accumulate, &options.accumulate},
         Count{OPT_warmup, &warmup}, Count{OPT_lr_step, &lrStep},
         Count{OPT_checkpoint_every, &options.checkpointEvery},
         Count{OPT_log_every, &options.logEvery}})

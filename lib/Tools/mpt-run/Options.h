@@ -25,7 +25,8 @@ struct RunOptions {
   std::string function;
   /// Each a type, or TYPE:LOSS-SCALE. Empty: the default of what is trained.
   std::vector<std::string> precisions;
-  std::optional<std::string> optimizer, lossScale, autocast, apex, memoryBudget, pipeline;
+  std::optional<std::string> optimizer, lossScale, autocast, apex, masterWeights,
+      memoryBudget, pipeline;
   /// Empty: the default one.
   std::string engine;
   int64_t threads = 0;
@@ -37,7 +38,7 @@ struct RunOptions {
   /// parameters or ema.
   std::string evalWeights;
 
-  int64_t steps = 0, epochs = 0;
+  int64_t steps = 0, epochs = 0, accumulate = 1;
   std::optional<double> lr;
   /// Options of mpt-learning-rate, but for total-steps; empty: constant.
   std::string schedule;
@@ -57,6 +58,9 @@ struct RunOptions {
   std::string ranges, rangesHtml;
   std::optional<std::string> instrument;
   bool recordsRanges() const { return !ranges.empty() || !rangesHtml.empty(); }
+
+  /// Options of loss functions beside the optimizer.
+  bool changesUpdates() const { return masterWeights || accumulate > 1; }
 
   bool help = false, version = false;
 };

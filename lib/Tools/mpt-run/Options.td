@@ -35,6 +35,11 @@ defm optimizer : Eq<"optimizer", g_model, "TEXT",
 defm loss_scale : Eq<"loss-scale", g_model, "TEXT",
   "dynamic, static or none, then options of mpt-loss-scale such as "
   "'init-scale=1024' (default: dynamic for f16, else none)">;
+defm master_weights : Eq<"master-weights", g_model, "TEXT",
+  "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none, then options of "
+  "mpt-master-weights such as 'groups=bias=f32' (default: f32)">;
+defm accumulate : Eq<"accumulate", g_training, "K",
+  "Cut each batch into K micro-batches and add their gradients in f32">;
 defm autocast : Eq<"autocast", g_model, "TEXT",
   "Options of mpt-autocast such as 'profile=ranges.jsonl keep=head', with "
   "--precision=f16 or bf16">;

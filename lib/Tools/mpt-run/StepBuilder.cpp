@@ -186,6 +186,7 @@ static std::pair<std::string, std::string> splitKind(llvm::StringRef text) {
 
 llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
                                                 bool isStep, int64_t batch,
+                                                llvm::ArrayRef<std::string> shared,
                                                 int64_t steps,
                                                 llvm::StringRef precision,
                                                 const RunOptions &options) {
@@ -206,8 +207,12 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
   std::string onFunction = "{function=" + name;
   auto [optimizer, optimizerOptions] =
       splitKind(options.optimizer.value_or("adamw"));
-  std::string passes = "mpt-autodiff" + onFunction + "},mpt-train-step" +
-                       onFunction + " optimizer=" + optimizer +
+  std::string passes = "mpt-autodiff" + onFunction + "}";
+  if (options.accumulate > 1)
+    passes += ",mpt-accumulate" + onFunction +
+              " steps=" + std::to_string(options.accumulate) +
+              (shared.empty() ? "" : " shared=" + llvm::join(shared, ",")) + "}";
+  passes += ",mpt-train-step" + onFunction + " optimizer=" + optimizer +
                        optimizerOptions + "}";
   if (options.apex) {
     auto [level, apexOptions] = splitKind(*options.apex);
@@ -218,8 +223,10 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
   auto [mode, scaleOptions] = splitKind(
       !ownScale.empty() ? ownScale.str()
                         : options.lossScale.value_or(type == "f16" ? "dynamic" : "none"));
-  if (type != "f32")
-    passes += ",mpt-master-weights";
+  if (type != "f32" || options.masterWeights) {
+    auto [kind, masterOptions] = splitKind(options.masterWeights.value_or("f32"));
+    passes += ",mpt-master-weights{kind=" + kind + masterOptions + "}";
+  }
   if (mode != "none")
     passes += ",mpt-loss-scale{mode=" + mode + scaleOptions + "}";
   if (type != "f32")

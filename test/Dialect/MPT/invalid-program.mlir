@@ -480,7 +480,7 @@ mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 
 
 mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
   %s = mpt.slot <arena> 0 : memref<4xf32>
-  // expected-error @+2 {{expected ::mpt::Callee to be one of: matmul, conv2d, conv2d_input_grad, conv2d_filter_grad, max_pool, max_pool_grad, avg_pool, avg_pool_grad, gather, scatter_add, copy, fill, reduce, argmax, random_mask, check_indices}}
+  // expected-error @+2 {{expected ::mpt::Callee to be one of: matmul, conv2d, conv2d_input_grad, conv2d_filter_grad, max_pool, max_pool_grad, avg_pool, avg_pool_grad, gather, scatter_add, copy, fill, reduce, argmax, random_mask, check_indices, random_bits}}
   // expected-error @+1 {{failed to parse MPT_Callee parameter 'value' which is to be a `::mpt::Callee`}}
   mpt.call <sort> ins(%s : memref<4xf32>) outs(%s : memref<4xf32>)
 }

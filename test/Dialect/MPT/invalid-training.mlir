@@ -318,3 +318,90 @@ func.func @yield_parent(%x: tensor<4xf32>) {
   // expected-error @+1 {{'mpt.yield' op expects parent op to be one of 'mpt.checkpoint, mpt.kernel, mpt.kernel_func'}}
   mpt.yield %x : tensor<4xf32>
 }
+
+// -----
+
+func.func @accumulate_shape(%s: tensor<4xf32>, %g: tensor<5xf16>) {
+  // expected-error @+1 {{'mpt.accumulate' op expected gradient of the shape of the sum, 4, found 5}}
+  %r = mpt.accumulate %s, %g : (tensor<4xf32>, tensor<5xf16>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @accumulate_narrow(%s: tensor<4xf16>, %g: tensor<4xf16>) {
+  // expected-error @+1 {{'mpt.accumulate' op operand #0 must be ranked tensor of 32-bit float or 64-bit float values, but got 'tensor<4xf16>'}}
+  %r = mpt.accumulate %s, %g : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  return
+}
+
+// -----
+
+func.func @accumulate_divisor(%s: tensor<4xf32>, %g: tensor<4xf16>) {
+  // expected-error @+1 {{'mpt.accumulate' op expected values of at least 1 in 'divisor', found 0}}
+  %r = mpt.accumulate %s, %g {divisor = 0 : i64} : (tensor<4xf32>, tensor<4xf16>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @join_halves_shape(%h: tensor<4xbf16>, %l: tensor<2x2xi16>) {
+  // expected-error @+1 {{'mpt.join_halves' op expected low half of the shape of the high half, 4, found 2x2}}
+  %x = mpt.join_halves %h, %l : (tensor<4xbf16>, tensor<2x2xi16>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @join_halves_type(%h: tensor<4xf16>, %l: tensor<4xi16>) {
+  // expected-error @+1 {{'mpt.join_halves' op operand #0 must be ranked tensor of bfloat16 type values, but got 'tensor<4xf16>'}}
+  %x = mpt.join_halves %h, %l : (tensor<4xf16>, tensor<4xi16>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @high_half_result(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'mpt.high_half' op result #0 must be ranked tensor of bfloat16 type values, but got 'tensor<4xf16>'}}
+  %h = mpt.high_half %x : (tensor<4xf32>) -> tensor<4xf16>
+  return
+}
+
+// -----
+
+func.func @add_compensation_shape(%p: tensor<4xbf16>, %c: tensor<1xbf16>) {
+  // expected-error @+1 {{'mpt.add_compensation' op expected compensation of the shape of the parameter, 4, found 1}}
+  %x = mpt.add_compensation %p, %c : (tensor<4xbf16>, tensor<1xbf16>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @stochastic_round_shape(%x: tensor<4xf32>, %b: tensor<3xi16>) {
+  // expected-error @+1 {{'mpt.stochastic_round' op expected bits of the shape of the numbers, 4, found 3}}
+  %y = mpt.stochastic_round %x, %b : (tensor<4xf32>, tensor<3xi16>) -> tensor<4xbf16>
+  return
+}
+
+// -----
+
+func.func @random_bits_shape(%s: tensor<i64>) {
+  // expected-error @+2 {{expected sizes of at least 0 in 'shape', found -1}}
+  // expected-error @+1 {{'mpt.random_bits' op failed to infer returned types}}
+  %b = mpt.random_bits %s, %s {stream = 0 : i64, shape = array<i64: 4, -1>} : (tensor<i64>, tensor<i64>) -> tensor<4x?xi16>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected 'mpt.master' to be one of f32, bf16-stochastic-rounding, bf16-kahan, split16, none; found "bf16"}}
+func.func @master_kind(%w: tensor<4xf32> {mpt.name = "w", mpt.role = "parameter", mpt.master = "bf16"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected 'mpt.low_of' to be the name of a parameter, found 1}}
+func.func @low_of(%w: tensor<4xi16> {mpt.name = "w.low", mpt.role = "optimizer_state", mpt.low_of = 1}) {
+  return
+}

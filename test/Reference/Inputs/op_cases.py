@@ -261,11 +261,24 @@ def keep_mask(shape, seed, attempt, stream, rate):
     return (words >= math.floor(rate * 2**32)).reshape(shape)
 
 
+def random_halves(shape, seed, attempt, stream):
+    low = 2**32 - 1
+    halves = []
+    for block in range(math.prod(shape) // 8 + 1):
+        for word in philox([block, 0, attempt & low, attempt >> 32], [seed & low, stream ^ (seed >> 32)]):
+            halves += [word & 0xFFFF, word >> 16]
+    halves = np.array(halves[: math.prod(shape)], dtype=np.int64)
+    return np.where(halves >= 2**15, halves - 2**16, halves).reshape(shape)
+
+
 def random_cases(random):
     for seed, attempt, stream, rate in (5, 9, 3, 0.3), (2**40 + 7, 2**33 + 1, 0, 0.75), (1, 2, 3, 0.0):
         numbers = [("i64", np.array(seed)), ("i64", np.array(attempt))]
         attributes = f"rate = {f64(rate)}, stream = {stream} : i64"
         mask = keep_mask((5, 7), seed, attempt, stream, rate)
+        for shape in (5, 7), (3, 51), ():
+            bits = ("i16", random_halves(shape, seed, attempt, stream))
+            yield Case("random_bits", numbers, [bits], f"stream = {stream} : i64, shape = {i64s(list(shape))}")
         yield Case("random_mask", numbers, [("i1", mask)], attributes + f", shape = {i64s([5, 7])}")
         for type in ("f32", "bf16"):
             x = random(type, (5, 7))

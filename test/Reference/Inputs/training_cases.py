@@ -3,6 +3,7 @@
 import numpy as np
 
 from case import INF, NAN, Case, f64
+from storage import TYPES
 
 YES, NO = ("i1", np.array(1)), ("i1", np.array(0))
 
@@ -112,6 +113,72 @@ def adam_cases(random):
                 yield Case(op, inputs, [(type, value) for value in values], attributes, syntax, error=[32 * np.ones(5)] * 3)
 
 
+def from_bits(bits):
+    return np.asarray(bits, np.uint32).view(np.float32).astype(np.float64)
+
+
+def to_bits(x):
+    return np.asarray(x, np.float32).view(np.uint32)
+
+
+def halves_cases(random):
+    for wide, narrow in ("f32", "f16"), ("f32", "bf16"), ("f32", "f32"), ("f64", "f32"):
+        s, g = random(wide, (3, 5)), random(narrow, (3, 5))
+        yield Case("accumulate", [s, g], [(wide, s[1] + g[1])])
+        want = TYPES[wide].round(s[1] + g[1]) / 3
+        yield Case("accumulate", [s, g], [(wide, want)], "divisor = 3 : i64", error=3 * np.abs(s[1]) + 3 * np.abs(g[1]))
+    # What the types of the gradients cannot hold.
+    for narrow in ("f16", "bf16"):
+        s, g = ("f32", np.array([256.0, 2048.0])), (narrow, np.array([1.0, 1.0]))
+        yield Case("accumulate", [s, g], [("f32", np.array([257.0, 2049.0]))], error=0)
+
+    # Numbers between two bf16, ties, subnormals, both ends and no numbers.
+    bits = random.rng.integers(0, 2**32, 300, dtype=np.uint64).astype(np.uint32)
+    bits = bits[np.isfinite(from_bits(bits))]
+    special = [0x3F808000, 0x3F818000, 0xBF808000, 0x3F807FFF, 0x3F808001, 0, 0x80000000,
+               1, 0x8000, 0x7F7FFFFF, 0x7F7F8000, 0x7F800000, 0xFF800000]
+    bits = np.concatenate([bits, np.array(special, np.uint32)])
+    x = ("f32", from_bits(bits))
+    with np.errstate(over="ignore"):
+        upper = ((bits + np.uint32(0x8000)) >> 16) << 16
+    lower = (bits & 0xFFFF).astype(np.int64)
+    lower = np.where(lower >= 0x8000, lower - 0x10000, lower)
+    high, low = ("bf16", from_bits(upper)), ("i16", lower)
+    yield Case("high_half", [x], [high], error=0)
+    yield Case("low_half", [x], [low])
+    yield Case("join_halves", [high, low], [x], error=0)
+    for name, value in ("high", high), ("low", low):
+        assert len(value[1]) == len(bits), name
+    bf16 = TYPES["bf16"]
+    with np.errstate(invalid="ignore"):
+        lost = x[1] - bf16.round(x[1])
+    yield Case("rounding_error", [x], [("bf16", lost)], error=0)
+    p = random("bf16", (40,))
+    c = ("bf16", bf16.round(p[1] * random.rng.uniform(-(2.0**-9), 2.0**-9, 40)))
+    yield Case("add_compensation", [p, c], [("f32", p[1] + c[1])])
+
+    # All bits are equally likely, so what is added is a number from 0 to 65535.
+    draws = random.rng.integers(0, 65536, len(bits))
+    with np.errstate(over="ignore"):
+        rounded = from_bits(((bits + draws.astype(np.uint32)) >> 16) << 16)
+    rounded = np.where(np.isfinite(x[1]), rounded, x[1])
+    signed = np.where(draws >= 0x8000, draws - 0x10000, draws)
+    yield Case("stochastic_round", [x, ("i16", signed)], [("bf16", rounded)], error=0)
+    # The neighbour further from zero is as near as the mean says: 3/4 of the way.
+    y = ("f32", from_bits(np.full(65536, 0x3F80C000)))
+    every = np.arange(-32768, 32768)
+    far = np.where((every & 0xFFFF) >= 0x4000, 1 + 2.0**-7, 1.0)
+    assert far.mean() == y[1][0]
+    yield Case("stochastic_round", [y, ("i16", every)], [("bf16", far)], error=0)
+    # bf16 numbers stay, whatever is drawn; a number that is none stays none.
+    stays = random("bf16", (64,))
+    bits = ("i16", random.rng.integers(-32768, 32768, 64))
+    yield Case("stochastic_round", [("f32", stays[1]), bits], [stays], error=0)
+    none = ("f32", np.array([NAN, INF, -INF, NAN]))
+    bits = ("i16", np.array([-1, -1, -1, 0]))
+    yield Case("stochastic_round", [none, bits], [("bf16", none[1])])
+
+
 def training_cases(random):
-    for maker in scale_cases, clip_cases, sgd_cases, adam_cases:
+    for maker in scale_cases, clip_cases, sgd_cases, adam_cases, halves_cases:
         yield from maker(random)

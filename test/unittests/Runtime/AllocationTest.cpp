@@ -235,6 +235,9 @@ TEST(AllocationTest, PlainCalls) {
   one(CallId::RandomMask, [](auto &b) {
     return std::vector{b.input("s", DataType::I64, {}), b.input("n", DataType::I64, {})};
   }, DataType::I1, {9000}, {1}, {0.5});
+  one(CallId::RandomBits, [](auto &b) {
+    return std::vector{b.input("s", DataType::I64, {}), b.input("n", DataType::I64, {})};
+  }, DataType::I16, {9000}, {1});
 }
 
 TEST(AllocationTest, Launches) {

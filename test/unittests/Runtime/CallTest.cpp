@@ -433,6 +433,26 @@ TEST(CheckIndicesTest, Ranges) {
   EXPECT_EQ(runCall(CallId::CheckIndices, {&x}, x, {1}), wrongNumber);
 }
 
+TEST(RandomBitsTest, IsPhiloxByLogicalIndex) {
+  Tensor seed(I64, {}), attempt(I64, {}), bits(DataType::I16, {3, 13001});
+  seed.set(0, 77), attempt.set(0, 5);
+  ASSERT_EQ(runCall(CallId::RandomBits, {&seed, &attempt}, bits, {9}), "");
+  double sum = 0;
+  for (int64_t i = 0; i < bits.count(); ++i) {
+    uint32_t word = mpt::philoxBlock(77, 9, 5, i / 8)[i % 8 / 2];
+    auto half = static_cast<uint16_t>(i % 2 ? word >> 16 : word);
+    ASSERT_EQ(static_cast<uint16_t>(static_cast<int64_t>(bits[i])), half) << i;
+    sum += half;
+  }
+  // Four standard deviations of the mean of uniform numbers.
+  double n = bits.count();
+  EXPECT_NEAR(sum / n, 65535 / 2.0, 4 * 65536 / std::sqrt(12 * n));
+  std::string wrong = "random bits need an i64 seed, an i64 attempt and an i16 result";
+  EXPECT_EQ(runCall(CallId::RandomBits, {&seed, &bits}, bits, {9}), wrong);
+  EXPECT_EQ(runCall(CallId::RandomBits, {&seed, &attempt}, seed, {9}), wrong);
+  EXPECT_EQ(runCall(CallId::RandomBits, {&seed, &attempt}, bits, {}), wrongNumber);
+}
+
 TEST(RandomMaskTest, IsPhiloxByLogicalIndex) {
   Tensor seed(I64, {}), attempt(I64, {}), mask(DataType::I1, {3, 3001});
   seed.set(0, 77), attempt.set(0, 5);

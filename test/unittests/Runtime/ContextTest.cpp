@@ -61,6 +61,7 @@ ProgramBuilder makeLarge() {
   b.call(CallId::Reduce, {conv}, b.output("sum", F32, {}), {0, 0, 1, 2, 3});
   b.call(CallId::Argmax, {y}, b.output("class", I32, {5}));
   b.call(CallId::RandomMask, {seed, attempt}, b.arena(DataType::I1, {9}), {3}, {0.5});
+  b.call(CallId::RandomBits, {seed, attempt}, b.arena(DataType::I16, {9}), {3});
   return b;
 }
 

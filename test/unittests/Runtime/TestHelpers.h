@@ -78,6 +78,8 @@ public:
       return static_cast<double>(static_cast<const int64_t *>(data())[i]);
     case DataType::I32:
       return static_cast<const int32_t *>(data())[i];
+    case DataType::I16:
+      return static_cast<const int16_t *>(data())[i];
     case DataType::I8:
     case DataType::I1:
       return static_cast<const int8_t *>(data())[i];

@@ -45,6 +45,9 @@ static ArrayRef<InitKind> getInitKinds() {
   return kinds;
 }
 
+static constexpr StringLiteral masters[] = {
+    "f32", "bf16-stochastic-rounding", "bf16-kahan", "split16", "none"};
+
 static StringRef identity(StringRef text) { return text; }
 
 template <typename Range, typename Get>
@@ -181,6 +184,12 @@ LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
              << attribute.getValue();
     return function ? verifyArgumentNames(function, argIndex) : success();
   }
+  if (name == kMasterAttr && !(text && llvm::is_contained(masters, text.getValue())))
+    return op->emitError("expected 'mpt.master' to be one of ")
+           << join(masters, identity) << "; found " << attribute.getValue();
+  if (name == kLowOfAttr && !text)
+    return op->emitError("expected 'mpt.low_of' to be the name of a parameter, found ")
+           << attribute.getValue();
   if (name == "mpt.decay" && !isa<BoolAttr>(attribute.getValue()))
     return op->emitError("expected 'mpt.decay' to be true or false, found ")
            << attribute.getValue();

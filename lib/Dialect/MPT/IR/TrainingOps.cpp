@@ -231,6 +231,120 @@ static LogicalResult verifyAdam(Adam op) {
 LogicalResult AdamOp::verify() { return verifyAdam(*this); }
 LogicalResult AdamWOp::verify() { return verifyAdam(*this); }
 
+//===----------------------------------------------------------------------===//
+// Accumulation, and parameters stored in 16 bits
+//===----------------------------------------------------------------------===//
+
+LogicalResult AccumulateOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getSum().getType());
+  return success();
+}
+
+LogicalResult AccumulateOp::verify() {
+  if (failed(checkSameShape(*this, getGradient(), "gradient",
+                            getTensor(getSum()).getShape(), "the sum")))
+    return failure();
+  return checkAtLeast(*this, static_cast<int64_t>(getDivisor()), "divisor", 1);
+}
+
+/// The type of `value` with elements of `element`.
+static Type withElement(Value value, Type element) {
+  return getTensor(value).clone(element);
+}
+
+LogicalResult JoinHalvesOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(withElement(adaptor.getHigh(), Float32Type::get(context)));
+  return success();
+}
+
+LogicalResult HighHalfOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(withElement(adaptor.getX(), BFloat16Type::get(context)));
+  return success();
+}
+
+LogicalResult LowHalfOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(withElement(adaptor.getX(), IntegerType::get(context, 16)));
+  return success();
+}
+
+LogicalResult RoundingErrorOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(withElement(adaptor.getX(), BFloat16Type::get(context)));
+  return success();
+}
+
+LogicalResult AddCompensationOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(withElement(adaptor.getParam(), Float32Type::get(context)));
+  return success();
+}
+
+LogicalResult RandomBitsOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  for (int64_t size : adaptor.getShape())
+    if (size < 0)
+      return emitOptionalError(location, "expected sizes of at least 0 in "
+                                         "'shape', found ", size);
+  types.push_back(RankedTensorType::get(adaptor.getShape(),
+                                        IntegerType::get(context, 16)));
+  return success();
+}
+
+LogicalResult StochasticRoundOp::inferReturnTypes(MLIRContext *context,
+    std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  types.push_back(withElement(adaptor.getX(), BFloat16Type::get(context)));
+  return success();
+}
+
+LogicalResult JoinHalvesOp::verify() {
+  return checkSameShape(*this, getLow(), "low half", getTensor(getHigh()).getShape(),
+                        "the high half");
+}
+
+LogicalResult AddCompensationOp::verify() {
+  return checkSameShape(*this, getCompensation(), "compensation",
+                        getTensor(getParam()).getShape(), "the parameter");
+}
+
+LogicalResult StochasticRoundOp::verify() {
+  return checkSameShape(*this, getBits(), "bits", getTensor(getX()).getShape(),
+                        "the numbers");
+}
+
+/// `value` if it has the type of `result`.
+static OpFoldResult ofType(Value value, Value result) {
+  return value.getType() == result.getType() ? OpFoldResult(value) : OpFoldResult();
+}
+
+OpFoldResult JoinHalvesOp::fold(FoldAdaptor) {
+  auto high = getHigh().getDefiningOp<HighHalfOp>();
+  auto low = getLow().getDefiningOp<LowHalfOp>();
+  return high && low && high.getX() == low.getX() ? ofType(high.getX(), getX())
+                                                  : OpFoldResult();
+}
+
+OpFoldResult HighHalfOp::fold(FoldAdaptor) {
+  auto joined = getX().getDefiningOp<JoinHalvesOp>();
+  return joined ? ofType(joined.getHigh(), getHigh()) : OpFoldResult();
+}
+
+OpFoldResult LowHalfOp::fold(FoldAdaptor) {
+  auto joined = getX().getDefiningOp<JoinHalvesOp>();
+  return joined ? ofType(joined.getLow(), getLow()) : OpFoldResult();
+}
+
 void YieldOp::build(OpBuilder &, OperationState &) {}
 
 LogicalResult CheckpointOp::verify() {

@@ -35,6 +35,10 @@ inline constexpr llvm::StringLiteral kNameAttr = "mpt.name";
 inline constexpr llvm::StringLiteral kRoleAttr = "mpt.role";
 inline constexpr llvm::StringLiteral kInitAttr = "mpt.init";
 inline constexpr llvm::StringLiteral kUpdatesAttr = "mpt.updates";
+/// On a parameter: how it is kept between steps (docs/MasterWeights.md).
+inline constexpr llvm::StringLiteral kMasterAttr = "mpt.master";
+/// On state: the parameter whose low 16 bits it holds.
+inline constexpr llvm::StringLiteral kLowOfAttr = "mpt.low_of";
 
 namespace detail {
 /// True if shapes are compatible and element types equal or both floats.

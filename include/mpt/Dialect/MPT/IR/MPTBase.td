@@ -43,6 +43,11 @@ def MPT_Dialect : Dialect {
     `trunc_normal` (`mean`, `std`, cut at two deviations), `kaiming_uniform`
     (`fan_in`: U(-b, b) with b = 1/sqrt(fan_in), PyTorch's default for Linear
     and Conv weights and biases), `xavier_uniform` (`fan_in`, `fan_out`).
+
+    `mpt.master` on a parameter asks `--mpt-master-weights` for one of `f32`,
+    `bf16-stochastic-rounding`, `bf16-kahan`, `split16` and `none`, and says
+    afterwards which it has. State with `mpt.low_of = "<parameter>"` holds the
+    lower 16 bits of a `split16` parameter.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 0;

@@ -191,7 +191,8 @@ def MPT_CalleeEnum : MPT_Enum<"Callee", "the closed list of library calls", [
   I32EnumAttrCase<"Reduce", 12, "reduce">,
   I32EnumAttrCase<"Argmax", 13, "argmax">,
   I32EnumAttrCase<"RandomMask", 14, "random_mask">,
-  I32EnumAttrCase<"CheckIndices", 15, "check_indices">]>;
+  I32EnumAttrCase<"CheckIndices", 15, "check_indices">,
+  I32EnumAttrCase<"RandomBits", 16, "random_bits">]>;
 def MPT_Callee : MPT_EnumAttr<MPT_CalleeEnum, "callee">;
 
 def MPT_ProgramOp : MPT_Op<"program", [IsolatedFromAbove, Symbol, SingleBlock,

@@ -247,6 +247,160 @@ def MPT_AdamWOp : MPT_AdamLikeOp<"adamw", "p *= 1 - lr weight_decay first"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Accumulation, and parameters stored in 16 bits
+//===----------------------------------------------------------------------===//
+
+def MPT_AccumulateOp : MPT_StateOp<"accumulate"> {
+  let summary = "adds a gradient of any float type to a sum in f32";
+  let description = [{
+    (sum + gradient) / `divisor`, in f32 (f64 if the sum is), rounded after each
+    of the two. Made by `--mpt-accumulate`, one for each micro-batch but the
+    first; the last divides. No precision pass makes the sum narrower.
+
+    Example:
+
+    ```mlir
+    %s = mpt.accumulate %sum, %g {divisor = 4 : i64} : (tensor<4xf32>, tensor<4xf16>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32, F64]>:$sum, MPT_FloatTensor:$gradient,
+                       DefaultValuedAttr<I64Attr, "1">:$divisor);
+  let results = (outs RankedTensorOf<[F32, F64]>:$result);
+  let fixedOperands = "true";
+  let fixedResults = "true";
+  let hasVerifier = 1;
+}
+
+class MPT_HalvesOp<string mnemonic> : MPT_StateOp<mnemonic> {
+  let fixedOperands = "true";
+  let fixedResults = "true";
+}
+
+def MPT_JoinHalvesOp : MPT_HalvesOp<"join_halves"> {
+  let summary = "the f32 numbers that two halves of 16 bits hold";
+  let description = [{
+    The bits of the result are the bits of `high` times 2^16 plus `low`, a signed
+    number, modulo 2^32. With `mpt.high_half` and `mpt.low_half` it maps all f32
+    bit patterns one to one.
+
+    Example:
+
+    ```mlir
+    %x = mpt.join_halves %high, %low : (tensor<4xbf16>, tensor<4xi16>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[BF16]>:$high, RankedTensorOf<[I16]>:$low);
+  let results = (outs RankedTensorOf<[F32]>:$x);
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def MPT_HighHalfOp : MPT_HalvesOp<"high_half"> {
+  let summary = "f32 rounded to bf16 so that 16 more bits restore it";
+  let description = [{
+    To nearest, ties away from zero: the upper half of the bits plus 2^15. A
+    magnitude that rounds above the largest bf16 becomes an infinity, and NaN may
+    become any pattern; `mpt.join_halves` restores these too.
+
+    Example:
+
+    ```mlir
+    %high = mpt.high_half %x : (tensor<4xf32>) -> tensor<4xbf16>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$x);
+  let results = (outs RankedTensorOf<[BF16]>:$high);
+  let hasFolder = 1;
+}
+
+def MPT_LowHalfOp : MPT_HalvesOp<"low_half"> {
+  let summary = "the lower 16 bits of f32 numbers";
+  let description = [{
+    Example:
+
+    ```mlir
+    %low = mpt.low_half %x : (tensor<4xf32>) -> tensor<4xi16>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$x);
+  let results = (outs RankedTensorOf<[I16]>:$low);
+  let hasFolder = 1;
+}
+
+def MPT_RoundingErrorOp : MPT_HalvesOp<"rounding_error"> {
+  let summary = "what rounding f32 to bf16 takes away, in bf16";
+  let description = [{
+    x minus (x rounded to bf16), which f32 holds exactly, rounded to bf16; both to
+    nearest, ties to even. It is the compensation that Kahan's summation carries
+    to the next step (Zamirai et al. 2020, "Revisiting BFloat16 training").
+
+    Example:
+
+    ```mlir
+    %c = mpt.rounding_error %x : (tensor<4xf32>) -> tensor<4xbf16>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$x);
+  let results = (outs RankedTensorOf<[BF16]>:$error);
+}
+
+def MPT_AddCompensationOp : MPT_HalvesOp<"add_compensation"> {
+  let summary = "a bf16 number plus its compensation, in f32";
+  let description = [{
+    Example:
+
+    ```mlir
+    %x = mpt.add_compensation %p, %c : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[BF16]>:$param, RankedTensorOf<[BF16]>:$compensation);
+  let results = (outs RankedTensorOf<[F32]>:$x);
+  let hasVerifier = 1;
+}
+
+def MPT_RandomBitsOp : MPT_TensorOp<"random_bits", "Deny", "Deny", [InferTypeOpAdaptor]> {
+  let summary = "16 random bits per element from Philox4x32-10";
+  let description = [{
+    Element i (row-major) has half i mod 2 (the lower first) of lane (i mod 8) / 2
+    of Philox4x32-10 with key (seed, `stream`) and counter (attempt, i / 8)
+    (Salmon et al. 2011; word layout in mpt/Support/Philox.h). Streams of random
+    masks and random bits must differ. The same operands give the same bits on
+    every machine.
+
+    Example:
+
+    ```mlir
+    %b = mpt.random_bits %seed, %attempt {stream = 3 : i64, shape = array<i64: 4, 8>} : (tensor<i64>, tensor<i64>) -> tensor<4x8xi16>
+    ```
+  }];
+  let arguments = (ins 0DTensorOf<[I64]>:$seed, 0DTensorOf<[I64]>:$attempt,
+                       I64Attr:$stream, DenseI64ArrayAttr:$shape);
+  let results = (outs RankedTensorOf<[I16]>:$bits);
+  let fixedOperands = "true";
+  let fixedResults = "true";
+}
+
+def MPT_StochasticRoundOp : MPT_HalvesOp<"stochastic_round"> {
+  let summary = "f32 to one of the two nearest bf16, by 16 random bits";
+  let description = [{
+    The upper half of x's bits after `bits`, taken as a number from 0 to 65535, is
+    added to them: of the two neighbours the one further from zero with
+    probability (distance to the nearer to zero) / (distance between both), so
+    that the mean is x. What bf16 holds stays, with any bits. The neighbour above
+    the largest number is infinity; infinities and NaN are converted.
+
+    Example:
+
+    ```mlir
+    %y = mpt.stochastic_round %x, %bits : (tensor<4xf32>, tensor<4xi16>) -> tensor<4xbf16>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$x, RankedTensorOf<[I16]>:$bits);
+  let results = (outs RankedTensorOf<[BF16]>:$y);
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Structure
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,18 @@
+// RUN: mpt-opt %s --mpt-decompose --canonicalize --cse --mpt-fuse-kernels --canonicalize --cse | FileCheck %s
+
+// What follows the backward pass reads each gradient twice and stores none: once to
+// check and to measure it, once to update its parameter. Both unscale what they read.
+// CHECK: %[[G:.*]] = mpt.reshape %arg3
+// CHECK: "mpt.kernel"(%[[G]], %[[INVERSE:.*]]) <{{.*}}kind = #mpt.kernel_kind<column>
+// CHECK: }) : (tensor<18x4096xf32>, tensor<f32>) -> (tensor<i1>, tensor<f32>, tensor<f32>)
+// CHECK-NOT: kind = #mpt.kernel_kind<column>
+// CHECK: "mpt.kernel"(%[[G]], %[[INVERSE]], {{.*}}domain = array<i64: 18, 4096>, kind = #mpt.kernel_kind<pointwise>
+// CHECK: -> (tensor<18x4096xf32>, tensor<18x4096xf32>, tensor<18x4096xf32>)
+func.func @step(%w: tensor<768x96xf32> {mpt.name = "w", mpt.role = "parameter"}, %m: tensor<768x96xf32> {mpt.name = "m", mpt.role = "optimizer_state"}, %v: tensor<768x96xf32> {mpt.name = "v", mpt.role = "optimizer_state"},
+  %g: tensor<768x96xf32> {mpt.name = "g", mpt.role = "input"}, %lr: tensor<f32> {mpt.name = "lr", mpt.role = "schedule"}, %s: tensor<f32> {mpt.name = "s", mpt.role = "loss_scale"}, %t: tensor<i64> {mpt.name = "t", mpt.role = "optimizer_state"})
+  -> (tensor<768x96xf32> {mpt.name = "w", mpt.updates = "w"}, tensor<768x96xf32> {mpt.name = "m", mpt.updates = "m"}, tensor<768x96xf32> {mpt.name = "v", mpt.updates = "v"}, tensor<f32> {mpt.name = "norm"}) {
+  %u, %ok = mpt.unscale %g, %s : (tensor<768x96xf32>, tensor<f32>) -> (tensor<768x96xf32>, tensor<i1>)
+  %c, %n = mpt.clip_by_global_norm %u {max_norm = 1.0 : f64} : (tensor<768x96xf32>) -> (tensor<768x96xf32>, tensor<f32>)
+  %nw, %nm, %nv = mpt.adamw param(%w) grad(%c) lr(%lr) moments(%m, %v) step(%t) if(%ok) {weight_decay = 0.1 : f64} : (tensor<768x96xf32>, tensor<768x96xf32>, tensor<f32>, tensor<768x96xf32>, tensor<768x96xf32>, tensor<i64>, tensor<i1>) -> (tensor<768x96xf32>, tensor<768x96xf32>, tensor<768x96xf32>)
+  return %nw, %nm, %nv, %n : tensor<768x96xf32>, tensor<768x96xf32>, tensor<768x96xf32>, tensor<f32>
+}
