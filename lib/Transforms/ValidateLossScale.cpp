@@ -92,6 +92,10 @@ private:
       LossScaling scaling = get(solver, value);
       if (!getUpdate(i) || scaling.getKind() != LossScaling::Scaled)
         continue;
+      // The scales of 8-bit floats follow what products read, which is scaled, and
+      // saturate where it grows.
+      if (getUpdate(i).getValue().starts_with("fp8."))
+        continue;
       auto scale = dyn_cast<BlockArgument>(scaling.getScale());
       auto name = scale ? step.getArgAttrOfType<StringAttr>(scale.getArgNumber(), kNameAttr)
                         : StringAttr();
