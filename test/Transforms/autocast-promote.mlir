@@ -65,7 +65,7 @@ func.func @scores(%q: tensor<4x4xf32>, %k: tensor<4x4xf32>, %v: tensor<4x4xf32>)
 // O2: mpt.matmul {{.*}} -> tensor<4x4xf16>
 // O2: mpt.sub {{.*}} -> tensor<4x4xf32>
 // O3-LABEL: func @model
-// O3: mpt.mse_loss {{.*}} (tensor<4x4xf16>,
+// O3: mpt.mse_loss {{.*}} (tensor<4x4xf32>,
 // O3: mpt.sub {{.*}} -> tensor<4x4xf32>
 func.func @model(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> (tensor<f32>, tensor<4x4xf32>) {
   %h = mpt.tanh %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
