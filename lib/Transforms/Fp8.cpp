@@ -260,17 +260,17 @@ void Fp8Rewriter::updateState() {
     amax = ReshapeOp::create(builder, loc, typed({count}), last);
   Value next = chooseScale(builder, loc, amax,
                            makeConstant(builder, loc, largest, {count}), scales);
-  editor.addResult(moved, "fp8.amax_history", "fp8.amax_history");
-  editor.addResult(next, "fp8.scale", "fp8.scale");
+  editor.addResult(moved, kFp8HistoryState, kFp8HistoryState);
+  editor.addResult(next, kFp8ScaleState, kFp8ScaleState);
 }
 
 void Fp8Rewriter::run() {
   MLIRContext *context = function.getContext();
   const int64_t count = plan.tensors.size();
   if (rule.delayed) {
-    history = editor.addArgument(typed({count, rule.history}), "fp8.amax_history",
+    history = editor.addArgument(typed({count, rule.history}), kFp8HistoryState,
                                  "running_stat", getZerosInit(context));
-    scales = editor.addArgument(typed({count}), "fp8.scale", "running_stat",
+    scales = editor.addArgument(typed({count}), kFp8ScaleState, "running_stat",
                                 getConstantInit(context, 1.0));
   }
   for (unsigned number = 0; number < plan.tensors.size(); ++number)
@@ -296,7 +296,7 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
     for (Attribute attributes : step.getArgAttrsAttr() ? step.getArgAttrsAttr()
                                                        : ArrayAttr::get(&getContext(), {}))
       if (auto name = cast<DictionaryAttr>(attributes).getAs<StringAttr>(kNameAttr);
-          name && name.getValue() == "fp8.scale") {
+          name && name.getValue() == kFp8ScaleState) {
         step.emitError("mpt-fp8: @")
             << step.getName() << " has scales of 8-bit floats already; run this pass once";
         return signalPassFailure();

@@ -65,6 +65,10 @@ private:
 /// added to it stays as it is.
 bool guardUpdates(mlir::func::FuncOp step, StepEditor &editor, mlir::Value predicate);
 
+/// Names of the state of 8-bit products (--mpt-fp8).
+inline constexpr llvm::StringLiteral kFp8HistoryState = "fp8.amax_history";
+inline constexpr llvm::StringLiteral kFp8ScaleState = "fp8.scale";
+
 /// A dictionary for `mpt.init`.
 mlir::DictionaryAttr getZerosInit(mlir::MLIRContext *context);
 mlir::DictionaryAttr getConstantInit(mlir::MLIRContext *context, double value);

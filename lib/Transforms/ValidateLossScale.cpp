@@ -11,6 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "StepFunction.h"
 #include "mpt/Analysis/LossScaleAnalysis.h"
 #include "mpt/Transforms/Passes.h"
 
@@ -27,6 +28,7 @@ namespace mpt {
 
 using namespace mlir;
 using namespace mpt;
+using namespace mpt::detail;
 
 namespace {
 
@@ -94,7 +96,8 @@ private:
         continue;
       // The scales of 8-bit floats follow what products read, which is scaled, and
       // saturate where it grows.
-      if (getUpdate(i).getValue().starts_with("fp8."))
+      if (StringRef state = getUpdate(i).getValue();
+          state == kFp8HistoryState || state == kFp8ScaleState)
         continue;
       auto scale = dyn_cast<BlockArgument>(scaling.getScale());
       auto name = scale ? step.getArgAttrOfType<StringAttr>(scale.getArgNumber(), kNameAttr)
