@@ -7,8 +7,8 @@ Both train the networks of docs/examples with the same batch and optimizer.
 Rounds are interleaved, so that noise of the machine meets all; the figure is
 the median over rounds of the round's median time of a step. Memory of PyTorch
 is the most that its allocator held at once during two steps, parameters and
-optimizer state included; that of MPT is arena plus state. Needs torch, numpy
-and scikit-learn from PyPI.
+optimizer state included; that of MPT is arena plus state, also of an f32 step
+under a memory budget. Needs torch, numpy and scikit-learn from PyPI.
 """
 
 import argparse
@@ -106,6 +106,7 @@ CASES = {
         optimizer=adam,
         clip=None,
         options=["--optimizer=adam", "--lr=0.01"],
+        budget="0.8x",
         data=lambda d: [f"x={d}/x.npy", f"sin={d}/sin.npy", f"cos={d}/cos.npy"],
     ),
     "digits": dict(
@@ -114,6 +115,7 @@ CASES = {
         optimizer=adam,
         clip=None,
         options=["--optimizer=adam", "--lr=0.002", "--batch=64", "--function=loss"],
+        budget="0.7x",
         data=lambda d: [f"x={d}/train_x.npy", f"y={d}/train_y.npy"],
     ),
     "gpt": dict(
@@ -122,6 +124,7 @@ CASES = {
         optimizer=adamw,
         clip=1.0,
         options=["--optimizer=adamw weight-decay=0.1 clip-norm=1", "--lr=1e-3", "--batch=16"],
+        budget="0.6x",
         data=lambda d: [f"x={d}/x.npy", f"y={d}/y.npy"],
     ),
 }
@@ -174,13 +177,15 @@ def torch_peak_bytes(name, precision):
     return max(e["args"]["Total Allocated"] for e in events if e.get("name") == "[memory]")
 
 
-def mpt_run(build, name, case, data, precision, threads, steps):
+def mpt_run(build, name, case, data, precision, threads, steps, budget=None):
     command = [os.path.join(build, "bin", "mpt-run"), os.path.join(EXAMPLES, name, name + ".mlir")]
     for item in case["data"](data):
         command += ["--data", item]
     command += case["options"]
     command += [f"--precision={precision}", f"--threads={threads}", f"--steps={steps}",
                 "--progress=none"]
+    if budget:
+        command.append(f"--memory-budget={budget}")
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     row = re.search(rf"^{precision} +(\d+) +(\S+) +(\S+) +(\d+)", output, re.M)
     return float(row[3]), int(row[4])
@@ -217,10 +222,11 @@ def main():
         for _ in range(options.rounds):
             for label, step in contenders.items():
                 times.setdefault(label, []).append(step.time(options.steps))
-            for precision in ("f32", "f16", "bf16"):
-                label = f"mpt {precision}"
+            for precision, budget in (("f32", None), ("f32", case["budget"]), ("f16", None),
+                                      ("bf16", None)):
+                label = f"mpt {precision}" + (f" in {budget}" if budget else "")
                 ms, peaks[label] = mpt_run(options.build, name, case, data, precision,
-                                           options.threads, options.steps)
+                                           options.threads, options.steps, budget)
                 times.setdefault(label, []).append(ms)
         for label, rounds in times.items():
             print(f"{name:8} {label:20} {statistics.median(rounds):8.2f} {peaks.get(label, ''):>11}",
