@@ -11,6 +11,25 @@
 using namespace mlir;
 using namespace mpt;
 
+FailureOr<std::optional<MemoryOrder>> mpt::getWantedOrder(func::FuncOp function,
+                                                          StringRef option,
+                                                          StringRef pass) {
+  if (Attribute own = function->getAttr(kMemoryOrderAttr)) {
+    auto text = dyn_cast<StringAttr>(own);
+    if (!text)
+      return function.emitError()
+             << pass << ": '" << kMemoryOrderAttr << "' must be a string, found " << own;
+    option = text.getValue();
+  }
+  std::optional<MemoryOrder> order = symbolizeMemoryOrder(option);
+  if (!order && option != "best")
+    return function.emitError()
+           << pass << ": order must be best, keep, early-update, least-peak or "
+                      "depth-first, got '"
+           << option << "'";
+  return order;
+}
+
 /// The instructions of `schedule` with its ops in `order`.
 static SmallVector<StepInstruction> reorder(const StepSchedule &schedule,
                                             ArrayRef<unsigned> order) {

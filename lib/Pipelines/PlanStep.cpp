@@ -22,6 +22,7 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes,
   remat.function = options.function;
   remat.budget = options.memoryBudget;
   remat.maxThreads = options.maxThreads;
+  remat.order = options.order;
   passes.addPass(createRematerializePass(remat));
   AssignSlotsPassOptions slots;
   slots.function = options.function;

@@ -28,7 +28,8 @@ namespace {
 class AlignedBlock {
 public:
   bool allocate(int64_t bytes) {
-    size_t size = (static_cast<size_t>(bytes) + 63) / 64 * 64 + 64;
+    // No more than was planned; but something, where that is nothing.
+    size_t size = std::max<size_t>((static_cast<size_t>(bytes) + 63) / 64 * 64, 64);
     data.reset(static_cast<char *>(std::aligned_alloc(64, size)));
     if (data)
       std::memset(data.get(), 0, size);

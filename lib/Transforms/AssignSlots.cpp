@@ -246,17 +246,14 @@ struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
     func::FuncOp step = findFunction(module);
     if (!step)
       return signalPassFailure();
+    FailureOr<std::optional<MemoryOrder>> wanted =
+        getWantedOrder(step, order, getArgument());
+    if (failed(wanted))
+      return signalPassFailure();
     FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads);
     if (failed(schedule))
       return signalPassFailure();
-    std::optional<MemoryOrder> wanted = symbolizeMemoryOrder(order);
-    if (!wanted && order != "best") {
-      module.emitError("mpt-assign-slots: order must be best, keep, early-update, "
-                       "least-peak or depth-first, got '")
-          << order << "'";
-      return signalPassFailure();
-    }
-    SlotPlan plan = planOrderedSlots(step, *schedule, wanted).plan;
+    SlotPlan plan = planOrderedSlots(step, *schedule, *wanted).plan;
     SymbolTable symbols(module);
     // The program takes the function's name.
     ProgramBuilder(step, *schedule, plan, symbols).build(target, maxThreads);

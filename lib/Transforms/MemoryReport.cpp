@@ -121,10 +121,14 @@ FailureOr<MemoryReport> MemoryReportPass::reportStep(ModuleOp module,
     if (!step)
       return failure();
   }
+  FailureOr<std::optional<MemoryOrder>> wanted =
+      getWantedOrder(step, order, getArgument());
+  if (failed(wanted))
+    return failure();
   FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads);
   if (failed(schedule))
     return failure();
-  OrderedSlots slots = planOrderedSlots(step, *schedule, symbolizeMemoryOrder(order));
+  OrderedSlots slots = planOrderedSlots(step, *schedule, *wanted);
   MemoryReport report =
       makeMemoryReport(slots.plan.graph, slots.plan.profile, slots.plan.blockOffsets,
                        slots.plan.arenaBytes);

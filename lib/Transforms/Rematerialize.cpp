@@ -16,7 +16,7 @@
 
 #include "RematClones.h"
 #include "mpt/Analysis/RematPlan.h"
-#include "mpt/Analysis/SlotPlan.h"
+#include "mpt/Analysis/StepOrder.h"
 #include "mpt/Transforms/MemoryPasses.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -54,8 +54,9 @@ struct Outcome {
 class Rematerializer {
 public:
   Rematerializer(func::FuncOp function, RuleTable &rules, const RematOptions &options,
-                 StringRef barrier, int64_t maxThreads)
-      : function(function), options(options), barrier(barrier), maxThreads(maxThreads) {
+                 StringRef barrier, int64_t maxThreads, std::optional<MemoryOrder> order)
+      : function(function), options(options), barrier(barrier), maxThreads(maxThreads),
+        order(order) {
     build.rules = &rules;
     build.barrier = barrier;
   }
@@ -75,6 +76,7 @@ private:
   RematOptions options;
   StringRef barrier;
   int64_t maxThreads;
+  std::optional<MemoryOrder> order;
   RematFunctionOptions build;
   RematFunction described;
   std::vector<RematPlan> plans;
@@ -86,8 +88,9 @@ FailureOr<int64_t> Rematerializer::measureArena(func::FuncOp step, bool describe
   FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads);
   if (failed(schedule))
     return failure();
-  SlotPlan slots = planSlots(step, *schedule);
-  if (describe)
+  // Described in the program's order, which the planner keeps.
+  if (describe) {
+    SlotPlan slots = planSlots(step, *schedule);
     for (const MemoryOp &op : slots.graph.ops) {
       build.workspaces[op.op] = op.workspace;
       DenseSet<unsigned> outputs;
@@ -95,7 +98,8 @@ FailureOr<int64_t> Rematerializer::measureArena(func::FuncOp step, bool describe
         if (slots.graph.buffers[output].inArena() && outputs.insert(output).second)
           build.inPlace[op.op] += slots.graph.buffers[output].bytes;
     }
-  return slots.arenaBytes;
+  }
+  return planOrderedSlots(step, *schedule, order).plan.arenaBytes;
 }
 
 LogicalResult Rematerializer::chooseByArena() {
@@ -362,7 +366,11 @@ struct RematerializePass : mpt::impl::RematerializePassBase<RematerializePass> {
             << candidate.getBody().getBlocks().size();
         return signalPassFailure();
       }
-      if (failed(Rematerializer(candidate, table, planning, barrier, maxThreads).run(text)))
+      FailureOr<std::optional<MemoryOrder>> wanted =
+          getWantedOrder(candidate, order, getArgument());
+      if (failed(wanted) ||
+          failed(Rematerializer(candidate, table, planning, barrier, maxThreads, *wanted)
+                     .run(text)))
         return signalPassFailure();
     }
   }

@@ -3,6 +3,10 @@
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="grain=bytes" 2>&1 | FileCheck %s --check-prefix=GRAIN
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="order=random" 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: not mpt-opt %t/ok.mlir --mpt-plan-step="order=random" 2>&1 | FileCheck %s --check-prefix=PLANORDER
+// RUN: not mpt-opt %t/ok.mlir --mpt-assign-slots="order=random" 2>&1 | FileCheck %s --check-prefix=SLOTORDER
+// RUN: not mpt-opt %t/order.mlir --mpt-memory-report 2>&1 | FileCheck %s --check-prefix=OWNORDER
+// RUN: not mpt-opt %t/order.mlir --mpt-plan-step 2>&1 | FileCheck %s --check-prefix=OWNORDER
+// RUN: not mpt-opt %t/ordernumber.mlir --mpt-assign-slots 2>&1 | FileCheck %s --check-prefix=ORDERNUMBER
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="max-threads=0" 2>&1 | FileCheck %s --check-prefix=THREADS
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="alignment=0" 2>&1 | FileCheck %s --check-prefix=ALIGNMENT
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="top=-1" 2>&1 | FileCheck %s --check-prefix=TOP
@@ -19,7 +23,10 @@
 // FORMAT: error: mpt-memory-report: format must be text, json or html, got 'xml'
 // GRAIN: error: mpt-memory-report: grain must be auto, kernels or ops, got 'bytes'
 // ORDER: error: mpt-memory-report: order must be best, keep, early-update, least-peak or depth-first, got 'random'
-// PLANORDER: error: mpt-assign-slots: order must be best, keep, early-update, least-peak or depth-first, got 'random'
+// PLANORDER: error: mpt-rematerialize: order must be best, keep, early-update, least-peak or depth-first, got 'random'
+// SLOTORDER: error: mpt-assign-slots: order must be best, keep, early-update, least-peak or depth-first, got 'random'
+// OWNORDER: error: mpt-{{memory-report|rematerialize}}: order must be best, keep, early-update, least-peak or depth-first, got 'any'
+// ORDERNUMBER: error: mpt-assign-slots: 'mpt.memory_order' must be a string, found 3
 // THREADS: error: mpt-memory-report: max-threads must be at least 1, got 0
 // ALIGNMENT: error: mpt-memory-report: alignment must be from 1 to 2^30, got 0
 // TOP: error: mpt-memory-report: top must not be negative, got -1
@@ -35,6 +42,16 @@
 
 //--- ok.mlir
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = mpt.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+//--- order.mlir
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {mpt.memory_order = "any"} {
+  %y = mpt.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+//--- ordernumber.mlir
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {mpt.memory_order = 3} {
   %y = mpt.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }

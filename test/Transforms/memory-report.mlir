@@ -111,6 +111,10 @@ func.func @step(%w: tensor<16x16xf32> {mpt.name = "w", mpt.role = "parameter", m
 // RUN: mpt-opt %s --mpt-memory-report="function=two order=keep" 2>&1 >/dev/null | FileCheck %s --check-prefix=KEEP
 // RUN: mpt-opt %s --mpt-plan-step="function=two" | FileCheck %s --check-prefix=PLAN
 // RUN: mpt-opt %s --mpt-plan-step="function=two order=keep" | FileCheck %s --check-prefix=PLANKEEP
+// A function's own word goes first.
+// RUN: sed 's/{mpt.name = "z"})/& attributes {mpt.memory_order = "keep"}/' %s > %t.keep.mlir
+// RUN: mpt-opt %t.keep.mlir --mpt-memory-report="function=two order=best" 2>&1 >/dev/null | FileCheck %s --check-prefix=KEEP
+// RUN: mpt-opt %t.keep.mlir --mpt-plan-step="function=two order=best" | FileCheck %s --check-prefix=PLANKEEP
 // ORDER: memory of @two: 4 kernels and calls, order early-update
 // ORDER: arena 65,600
 // ORDER: order keep arena 131,136

@@ -14,6 +14,16 @@
 
 namespace mpt {
 
+/// A function's attribute with the order of its ops (a string: "best" or that of a
+/// MemoryOrder), which goes before options of passes.
+inline constexpr llvm::StringLiteral kMemoryOrderAttr = "mpt.memory_order";
+
+/// The order that `function` asks for, else the one that `option` names; nullopt: the
+/// best. Fails, after a diagnostic that begins with `pass`, on any other text.
+llvm::FailureOr<std::optional<MemoryOrder>> getWantedOrder(mlir::func::FuncOp function,
+                                                           llvm::StringRef option,
+                                                           llvm::StringRef pass);
+
 /// What one order comes to.
 struct OrderTrial {
   MemoryOrder order;

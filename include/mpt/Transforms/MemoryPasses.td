@@ -47,7 +47,10 @@ def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
            "Most executions of ops that the planner may simulate">,
     Option<"seed", "seed", "uint64_t", "1", "Seed of the planner's local search">,
     Option<"maxThreads", "max-threads", "int64_t", "2",
-           "Most threads that workspaces are planned for">];
+           "Most threads that workspaces are planned for">,
+    Option<"order", "order", "std::string", "\"best\"",
+           "The order in which a fused step's arena is planned, as for "
+           "mpt-assign-slots; a function's mpt.memory_order goes first">];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 

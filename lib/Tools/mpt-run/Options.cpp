@@ -222,6 +222,7 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   optionalText(OPT_autocast, options.autocast);
   optionalText(OPT_apex, options.apex);
   optionalText(OPT_memory_budget, options.memoryBudget);
+  optionalText(OPT_memory_order, options.memoryOrder);
   optionalText(OPT_pipeline, options.pipeline);
   optionalText(OPT_master_weights, options.masterWeights);
   optionalText(OPT_instrument, options.instrument);

@@ -26,7 +26,7 @@ struct RunOptions {
   /// Each a type, or TYPE:LOSS-SCALE. Empty: the default of what is trained.
   std::vector<std::string> precisions;
   std::optional<std::string> optimizer, lossScale, autocast, apex, masterWeights,
-      memoryBudget, pipeline;
+      memoryBudget, memoryOrder, pipeline;
   /// Empty: the default one.
   std::string engine;
   int64_t threads = 0;

@@ -85,7 +85,7 @@ static llvm::Error runPipeline(ModuleOp module, llvm::StringRef pipeline) {
   return error.take("the passes '" + pipeline + "' failed");
 }
 
-/// Notes the memory budget on what `prepare` made, and adds records unless it has some.
+/// Notes the memory budget and order on what `prepare` made, and adds records unless it has some.
 /// The digest stays: a step computes the same without them.
 static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
                                                    const RunOptions &options) {
@@ -94,6 +94,10 @@ static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
   if (options.memoryBudget)
     step->setAttr("mpt.memory_budget",
                   StringAttr::get(step.getContext(), *options.memoryBudget));
+  // Each order of its ops computes the same.
+  if (options.memoryOrder)
+    step->setAttr("mpt.memory_order",
+                  StringAttr::get(step.getContext(), *options.memoryOrder));
   if (!options.recordsRanges())
     return std::move(prepared);
   if (step->hasAttr(kRecordsAttr)) {
