@@ -2,8 +2,8 @@
 
 Each has `scale` and `update(found_inf)`. As a program it checks mpt-run:
     scalers.py PRESET METRICS INIT INTERVAL HYSTERESIS MIN MAX
-or the classes themselves against what is installed (torch, keras, jmp):
-    scalers.py --originals torch|keras|jmp
+or the classes themselves against what is installed:
+    scalers.py --originals torch|keras|jmp|tf
 """
 
 import json
@@ -189,9 +189,11 @@ def check(preset, metrics, init, interval, hysteresis, minimum, maximum):
                              maximum=maximum, hysteresis=int(hysteresis))
     steps = [json.loads(line) for line in open(metrics)]
     steps = [step for step in steps if "loss" in step]
-    skipped, moved = 0, 0
+    skipped, moved, kinds = 0, 0, set()
     for number, step in enumerate(steps, 1):
         found_inf, before = bool(step["found_inf"]), scaler.scale
+        loss = float(step["loss"])
+        kinds.add("nan" if numpy.isnan(loss) else "finite" if numpy.isfinite(loss) else "inf")
         assert bool(step["did_step"]) != found_inf
         scaler.update(found_inf)
         skipped += found_inf
@@ -203,13 +205,19 @@ def check(preset, metrics, init, interval, hysteresis, minimum, maximum):
             if "loss_scale." + name in step:
                 assert bool(step["loss_scale." + name]) == bool(at), (number, name)
     assert skipped > len(steps) // 20 and moved > 3, (skipped, moved)
+    assert kinds == {"nan", "inf", "finite"}, kinds
     print(preset, "equal over", len(steps), "steps")
 
 
 def compare(name):
-    """The class `name` against the installed original, over random patterns."""
+    """The class `name` against the installed original, over random patterns of steps
+    with gradients that are finite, infinite and NaN."""
     random = numpy.random.default_rng(0)
-    for case in range(20):
+
+    def gradient(found_inf):
+        return float(random.choice([numpy.inf, -numpy.inf, numpy.nan])) if found_inf else 1.0
+
+    for case in range(20 if name == "torch" else 4):
         interval, init = int(random.integers(1, 5)), 2.0 ** int(random.integers(0, 127))
         share = random.choice([0.05, 0.3, 0.6])
         mine = PRESETS[name](init=init, interval=interval, minimum=1.0, maximum=0.0,
@@ -222,7 +230,7 @@ def compare(name):
             theirs.scale(torch.ones(()))
 
             def update(found_inf):
-                weight.grad = torch.full((1,), float("inf") if found_inf else 1.0)
+                weight.grad = torch.full((1,), gradient(found_inf))
                 theirs.step(optimizer)
                 theirs.update()
                 return theirs.get_scale()
@@ -236,6 +244,13 @@ def compare(name):
             def update(found_inf):
                 state[0] = state[0].adjust(jax.numpy.array(not found_inf))
                 return float(state[0].loss_scale)
+        elif name == "tf":
+            import tensorflow
+            theirs = tensorflow.compat.v1.mixed_precision.DynamicLossScale(init, interval)
+
+            def update(found_inf):
+                theirs.update([tensorflow.constant([1.0, gradient(found_inf)])])
+                return float(theirs())
         else:
             import keras
             variable = keras.Variable(numpy.ones(1, numpy.float32))
@@ -245,11 +260,10 @@ def compare(name):
             theirs.build([variable])
 
             def update(found_inf):
-                value = float("inf") if found_inf else 1.0
                 theirs.apply([keras.ops.convert_to_tensor(
-                    numpy.full(1, value, numpy.float32))])
+                    numpy.full(1, gradient(found_inf), numpy.float32))])
                 return float(keras.ops.convert_to_numpy(theirs.dynamic_scale))
-        for step in range(1000 if name == "torch" else 100):
+        for step in range(1000):
             found_inf = bool(random.random() < share)
             mine.update(found_inf)
             found = update(found_inf)
