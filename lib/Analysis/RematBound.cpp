@@ -214,7 +214,7 @@ public:
   RematBound run(int64_t budget);
 
 private:
-  /// Per value the cost of making it again, with that of the chain before it.
+  /// Per value the cost of making it again, with that of what only it is made of.
   std::vector<double> getChainCosts() const;
   /// Prices from the flow with one point for every `stride` nodes.
   std::vector<double> findPrices(const std::vector<int64_t> &need, uint32_t points);
@@ -234,14 +234,15 @@ std::vector<double> Bounder::getChainCosts() const {
   std::vector<double> costs(graph.values.size(), 0);
   for (const RematNode &node : graph.nodes) {
     double before = 0;
-    if (node.inputs.size() == 1 && node.outputs.size() == 1) {
-      const RematValue &input = graph.values[node.inputs[0]];
-      const RematNode &maker = graph.nodes[input.node];
-      if (readers[node.inputs[0]] == 1 && !input.leaves && maker.repeats() &&
-          maker.outputs.size() == 1 &&
-          input.bytes >= graph.values[node.outputs[0]].bytes)
-        before = costs[node.inputs[0]];
-    }
+    if (node.outputs.size() == 1)
+      for (uint32_t value : node.inputs) {
+        const RematValue &input = graph.values[value];
+        const RematNode &maker = graph.nodes[input.node];
+        if (readers[value] == 1 && !input.leaves && maker.repeats() &&
+            maker.outputs.size() == 1 &&
+            input.bytes >= graph.values[node.outputs[0]].bytes)
+          before += costs[value];
+      }
     for (uint32_t output : node.outputs)
       costs[output] = before + node.cost / double(node.outputs.size());
   }

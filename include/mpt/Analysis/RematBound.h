@@ -27,10 +27,12 @@
 ///
 ///   sum_t price_t need_t  -  sum_gaps max(0, m sum_{t in gap} price_t - c/k)
 ///
-/// c counts a value's whole chain: where w is read by nothing but v's node, v's node
-/// reads nothing but w, and w is not smaller than v, a plan that keeps w to make v
-/// again could have made v at once and kept that, in no more bytes while any node
-/// first runs; so every repetition of v may be charged with one of w.
+/// c counts with v what is read by v's node alone: let that node make nothing else and
+/// read w, which no other node reads, does not leave and is not smaller than v. Where a
+/// plan keeps w after v was made, to make v again from it, it could as well keep v, in
+/// no more bytes at any time. So there is a best plan in which every repetition of v has
+/// a repetition of w of its own, whose cost is charged with it; likewise for each such
+/// input, and for theirs.
 ///
 /// In the formula need_t is how far the budget is exceeded at t if nothing is
 /// dropped. The prices are those of a minimum-cost flow on a line (the matrix has

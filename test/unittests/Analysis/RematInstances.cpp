@@ -144,7 +144,7 @@ LayerNet test::makeUNet() {
   int64_t widths[] = {256, 128, 64};
   for (int i = 0; i < 3; ++i)
     x = block(net.concat(net.upsample(x), levels[2 - i]), widths[i]);
-  x = net.conv(x, 50, 3);
+  x = net.conv(x, 19, 3);
   x = net.add({x}, net.get(x), 0); // reshape
   net.add({x}, net.get(x), 0);     // softmax
   return net;
