@@ -51,7 +51,7 @@ LogicalResult mpt::checkCudaProgram(ProgramOp op, const rt::Program &program,
       binary ? binary->getAttrOfType<DictionaryAttr>(kLaunchesAttr) : DictionaryAttr();
   for (const std::string &kernel : kernels) {
     auto launch = launches ? launches.getAs<DenseI64ArrayAttr>(kernel) : DenseI64ArrayAttr();
-    if (!launch || launch.size() != 3)
+    if (!launch || launch.size() != 4)
       return op.emitError("kernel '") << kernel << "' is not compiled for a GPU; run "
                                       << "--mpt-kernels-to-gpu first";
   }
@@ -70,6 +70,10 @@ LogicalResult mpt::checkCudaProgram(ProgramOp op, const rt::Program &program,
     auto call = dyn_cast<CallOp>(inner);
     if (!call)
       continue;
+    if (auto functions = call->getAttrOfType<ArrayAttr>(kDeviceFunctionsAttr)) {
+      next += functions.size();
+      continue;
+    }
     const rt::Instruction &instruction = program.instructions[next++];
     for (int64_t architecture : architectures) {
       std::string why;
@@ -126,7 +130,7 @@ LLVM::GlobalOp mpt::emitCudaGlobals(ModuleOp module, ArrayRef<std::string> kerne
     LLVM::GlobalOp name =
         emitBytes("mpt_cuda_name_" + Twine(i), StringRef(kernel.c_str(), kernel.size() + 1));
     auto launch = launches.getAs<DenseI64ArrayAttr>(kernel);
-    SmallVector<Field> row = {name, launch[0], launch[1], launch[2]};
+    SmallVector<Field> row = {name, launch[0], launch[1], launch[2], launch[3]};
     kernelRows.push_back(row);
   }
   if (binary)

@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "DeviceCalls.h"
 #include "GPUKernelEmitter.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -37,7 +38,10 @@ struct ConvertKernelsToGPUPass
     for (KernelFuncOp kernel : kernels)
       if (failed(GPUKernelEmitter(kernel).check()))
         return signalPassFailure();
-    if (kernels.empty())
+    bool hasCalls = llvm::any_of(module.getOps<ProgramOp>(), [](ProgramOp program) {
+      return !program.getBody().front().getOps<CallOp>().empty();
+    });
+    if (kernels.empty() && !hasCalls)
       return;
     if (module.lookupSymbol("mpt_kernels")) {
       module.emitError("the name @mpt_kernels, which kernels go to, is taken");
@@ -55,13 +59,20 @@ struct ConvertKernelsToGPUPass
     auto nothing = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()), {});
     OpBuilder inner = OpBuilder::atBlockEnd(&device.getBodyRegion().front());
     SmallVector<NamedAttribute> launches;
+    auto add = [&](const DeviceLaunch &launch) {
+      launches.push_back(builder.getNamedAttr(
+          launch.function,
+          builder.getDenseI64ArrayAttr(
+              {launch.blocks[0], launch.blocks[1], launch.threads, launch.bound})));
+    };
+    DeviceCallEmitter calls(inner);
+    for (ProgramOp program : module.getOps<ProgramOp>())
+      if (failed(convertCalls(program, calls)))
+        return signalPassFailure();
+    llvm::for_each(calls.getLaunches(), add);
     for (KernelFuncOp kernel : kernels) {
       GPUKernelEmitter emitter(kernel);
-      for (const DeviceLaunch &launch : emitter.getLaunches())
-        launches.push_back(builder.getNamedAttr(
-            launch.function,
-            builder.getDenseI64ArrayAttr(
-                {launch.blocks[0], launch.blocks[1], launch.threads})));
+      llvm::for_each(emitter.getLaunches(), add);
       emitter.emit(inner);
       std::string name = kernel.getSymName().str();
       kernel.erase();
@@ -72,6 +83,46 @@ struct ConvertKernelsToGPUPass
     // Stays when the module is compiled.
     device->setAttr(kLaunchesAttr, builder.getDictionaryAttr(launches));
   }
+
+private:
+  LogicalResult convertCalls(ProgramOp program, DeviceCallEmitter &emitter);
 };
+
+/// Gives the calls that no library does their functions, and those that need it
+/// scratch memory behind the arena, which all share.
+LogicalResult ConvertKernelsToGPUPass::convertCalls(ProgramOp program,
+                                                    DeviceCallEmitter &emitter) {
+  SmallVector<CallOp> needing;
+  int64_t scratch = 0;
+  for (CallOp call : program.getBody().front().getOps<CallOp>()) {
+    FailureOr<DeviceCall> made = emitter.emit(call);
+    if (failed(made))
+      return failure();
+    if (made->isForLibrary)
+      continue;
+    SmallVector<StringRef> names;
+    for (const DeviceLaunch &launch : made->launches)
+      names.push_back(launch.function);
+    call->setAttr(kDeviceFunctionsAttr, OpBuilder(call).getStrArrayAttr(names));
+    // What the CPU's code would have used.
+    call.getWorkspaceMutable().clear();
+    if (made->scratchBytes == 0)
+      continue;
+    needing.push_back(call);
+    scratch = std::max(scratch, made->scratchBytes);
+  }
+  if (needing.empty())
+    return success();
+  int64_t offset = llvm::alignTo(program.getArenaBytes(), 256);
+  OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
+  auto type = MemRefType::get({scratch}, builder.getI8Type());
+  auto slot = SlotOp::create(builder, program.getLoc(), type, Space::Arena, offset,
+                             StringAttr(), StringAttr(), DictionaryAttr(), StringAttr(),
+                             ElementsAttr());
+  program.setArenaBytes(offset + llvm::alignTo(scratch, 64));
+  for (CallOp call : needing)
+    call.getWorkspaceMutable().assign(slot.getBuffer());
+  return success();
+}
 
 } // namespace

@@ -13,6 +13,7 @@
 
 #include "CudaGlobals.h"
 #include "mpt/Analysis/CallEncoding.h"
+#include "mpt/Conversion/DeviceKernels.h"
 #include "mpt/Conversion/Passes.h"
 #include "mpt/Support/Version.h"
 
@@ -171,7 +172,23 @@ LogicalResult ProgramEncoder::addCall(CallOp call) {
       return failure();
   }
   instruction->location = describe(call.getLoc());
-  program.instructions.push_back(std::move(*instruction));
+  auto functions = call->getAttrOfType<ArrayAttr>(kDeviceFunctionsAttr);
+  if (!functions) {
+    program.instructions.push_back(std::move(*instruction));
+    return success();
+  }
+  // Device code carries it out.
+  instruction->isCall = false;
+  instruction->tasks = 1;
+  instruction->ints.clear();
+  instruction->floats.clear();
+  for (Attribute function : functions) {
+    auto name = dyn_cast<StringAttr>(function);
+    if (!name)
+      return call.emitError("expected names of functions, found ") << function;
+    instruction->target = kernelNumber(name.str());
+    program.instructions.push_back(*instruction);
+  }
   return success();
 }
 

@@ -34,7 +34,7 @@ public:
 
 private:
   /// The function pointers of mpt_simt_ops, in its order.
-  enum Op : unsigned { Thread, BlockX, BlockY, Shuffle, BlockBarrier, WarpBarrier };
+  enum Op : unsigned { Thread, BlockX, BlockY, Shuffle, BlockBarrier, WarpBarrier, Ballot };
 
   llvm::Error replaceIntrinsic(llvm::Function &function);
   void expandBF16(llvm::Function &function);
@@ -95,6 +95,9 @@ llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
       break;
     case llvm::Intrinsic::nvvm_bar_warp_sync:
       call(b, WarpBarrier, {}, none);
+      break;
+    case llvm::Intrinsic::nvvm_vote_ballot_sync:
+      value = call(b, Ballot, {b.CreateZExt(old->getArgOperand(1), i32)}, i32);
       break;
     default:
       return llvm::createStringError("cannot emulate " + function.getName());

@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t kWarp = 32;
 constexpr size_t kStackBytes = 128 << 10;
 
-enum class Wait : uint8_t { None, Shuffle, WarpBarrier, BlockBarrier, Done };
+enum class Wait : uint8_t { None, Shuffle, Ballot, WarpBarrier, BlockBarrier, Done };
 
 struct Thread {
   ucontext_t context;
@@ -73,6 +73,11 @@ const mpt_simt_ops emulatorOps = {
     },
     [] { launch->wait(Wait::BlockBarrier); },
     [] { launch->wait(Wait::WarpBarrier); },
+    [](int32_t condition) {
+      launch->thread().word = condition;
+      launch->wait(Wait::Ballot);
+      return launch->thread().word;
+    },
 };
 
 /// Lets the threads [begin, end) go on from `what`, which all of them wait for.
@@ -88,6 +93,13 @@ void release(size_t begin, size_t end, Wait what) {
       if (source < end - begin)
         threads[i].word = words[source];
     }
+  }
+  if (what == Wait::Ballot) {
+    uint32_t ballot = 0;
+    for (size_t i = begin; i < end; ++i)
+      ballot |= static_cast<uint32_t>(threads[i].word != 0) << (i - begin);
+    for (size_t i = begin; i < end; ++i)
+      threads[i].word = static_cast<int32_t>(ballot);
   }
   for (size_t i = begin; i < end; ++i)
     threads[i].waits = Wait::None;
@@ -124,7 +136,7 @@ bool runBlock(std::string &error) {
                     " of a warp wait for different things";
             return false;
           }
-        if (first != Wait::Shuffle && first != Wait::WarpBarrier)
+        if (first != Wait::Shuffle && first != Wait::Ballot && first != Wait::WarpBarrier)
           break;
         release(begin, end, first);
       }

@@ -28,11 +28,17 @@ struct DeviceLaunch {
   std::string function;
   int64_t blocks[2] = {1, 1};
   int64_t threads = 32;
+  /// What indices that it reads must be below, or 0. Such a function has one
+  /// parameter more, the record of indices that are not (mpt/Runtime/CudaProgram.h).
+  int64_t bound = 0;
 };
 
 /// A dictionary on the `gpu.module` or `gpu.binary` of kernels: array<i64: blocks,
-/// blocks, threads> by function.
+/// blocks, threads, bound> by function.
 inline constexpr llvm::StringLiteral kLaunchesAttr = "mpt.launches";
+
+/// On an `mpt.call`: the functions of that module that carry it out, in order.
+inline constexpr llvm::StringLiteral kDeviceFunctionsAttr = "mpt.device_functions";
 
 /// The launches of `kernel`, in order: one, or two for column kernels.
 llvm::SmallVector<DeviceLaunch> getDeviceLaunches(KernelFuncOp kernel);

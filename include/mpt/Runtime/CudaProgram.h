@@ -14,11 +14,16 @@
 extern "C" {
 
 /// How kernel number i of the table is launched: a function of every image.
-/// Parameters are the launch's buffers, in order.
+/// Parameters are the launch's buffers, in order. If `bound` is not 0, the function
+/// reads indices that must be below it and has one parameter more: a word that is 0
+/// before the first run. Where an index is not, it makes the word the largest of
+/// what it is and ((2^32 - 1 - position) << 32 | index, as 32 bits), and goes on with
+/// index 0.
 struct mpt_cuda_kernel {
   const char *name;
   uint64_t blocks[2];
   uint64_t threads;
+  uint64_t bound;
 };
 
 /// Machine code for one architecture (90: sm_90), or PTX for it and newer ones.

@@ -31,6 +31,8 @@ struct mpt_simt_ops {
   int32_t (*shuffle)(int32_t word, int32_t distance);
   void (*block_barrier)();
   void (*warp_barrier)();
+  /// Which threads of the warp give a condition other than 0, one bit a thread.
+  int32_t (*ballot)(int32_t condition);
 };
 
 /// A kernel of which a thread is one call. `arguments` point to the parameters,

@@ -19,6 +19,9 @@ using namespace mpt::rt::cuda;
 /// has to.
 static int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
+/// Between records of bad indices: device code takes addresses at multiples of it.
+static constexpr int64_t kCheckBytes = 16;
+
 static int fail(std::string &error, int status, std::string message) {
   error = std::move(message);
   return status;
@@ -74,6 +77,8 @@ CudaStep::~CudaStep() {
     api.cudaLibraryUnload(library);
   if (staging)
     api.cudaFreeHost(staging);
+  if (checked)
+    api.cudaFreeHost(checked);
   if (memory)
     api.cudaFree(memory);
   if (stream)
@@ -145,12 +150,31 @@ int CudaStep::read(const BufferRef &ref, void *data, std::string &error) {
   MPT_TRY(check(api.cudaMemcpyAsync(data, addressOf(ref), ref.bytes(), DeviceToHost, stream),
                 "reading", error));
   int status = check(api.cudaStreamSynchronize(stream), "the step failed", error);
+  if (!status)
+    status = checkIndices(error);
   if (status) {
     // What goes wrong on the device shows here.
     failed = status;
     failure = error;
   }
   return status;
+}
+
+int CudaStep::checkIndices(std::string &error) {
+  for (size_t i = 0; i < checks.size(); ++i) {
+    auto *place = reinterpret_cast<const uint64_t *>(checked + i * kCheckBytes);
+    // A copy may be under way.
+    uint64_t record = __atomic_load_n(place, __ATOMIC_RELAXED);
+    if (record == 0)
+      continue;
+    const Instruction &instruction = program.instructions[checks[i]];
+    return fail(error, MPT_RT_RUN_FAILED,
+                instruction.location + ": index " +
+                    std::to_string(static_cast<int32_t>(record)) + " at position " +
+                    std::to_string(0xffffffff - (record >> 32)) + " is outside [0, " +
+                    std::to_string(desc.kernels[instruction.target].bound) + ")");
+  }
+  return MPT_RT_OK;
 }
 
 int CudaStep::start(std::string &error) {
@@ -229,6 +253,12 @@ int CudaStep::allocate(std::string &error) {
       inputAt[number] = take(tensor.buffer.bytes());
       stagingBytes += alignUp(tensor.buffer.bytes());
     }
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction &instruction = program.instructions[i];
+    if (!instruction.isCall && desc.kernels[instruction.target].bound != 0)
+      checks.push_back(i);
+  }
+  checksAt = take(kCheckBytes * static_cast<int64_t>(checks.size()));
   totalBytes = std::max<int64_t>(end, 256);
   void *block = nullptr;
   Error code = api.cudaMalloc(&block, totalBytes);
@@ -257,6 +287,13 @@ int CudaStep::allocate(std::string &error) {
     for (Event &event : copied)
       MPT_TRY(check(api.cudaEventCreateWithFlags(&event, kEventNoTiming), "an event", error));
   }
+  if (!checks.empty()) {
+    void *pinned = nullptr;
+    MPT_TRY(check(api.cudaMallocHost(&pinned, kCheckBytes * checks.size()), "pinned memory",
+                  error));
+    checked = static_cast<char *>(pinned);
+    std::memset(checked, 0, kCheckBytes * checks.size());
+  }
   MPT_TRY(check(api.cudaMemsetAsync(memory, 0, totalBytes, stream), "clearing", error));
   auto upload = [&](int64_t at, const void *data, size_t bytes) {
     return bytes == 0 ? MPT_RT_OK
@@ -271,6 +308,7 @@ int CudaStep::allocate(std::string &error) {
 }
 
 int CudaStep::prepare(std::string &error) {
+  int64_t numChecks = 0;
   for (const Instruction &instruction : program.instructions) {
     Step step;
     for (const BufferRef &ref : instruction.refs)
@@ -279,6 +317,8 @@ int CudaStep::prepare(std::string &error) {
       step.launch = &desc.kernels[instruction.target];
       MPT_TRY(check(api.cudaLibraryGetKernel(&step.kernel, library, step.launch->name),
                     instruction.location + ": kernel " + step.launch->name, error));
+      if (step.launch->bound != 0)
+        step.buffers.push_back(memory + checksAt + kCheckBytes * numChecks++);
     } else if (static_cast<CallId>(instruction.target) == CallId::Matmul) {
       MPT_TRY(prepareGemm(instruction, step, error));
     } else {
@@ -413,7 +453,11 @@ int CudaStep::enqueue(std::string &error) {
                                        stream),
                     location + ": a product", error));
   }
-  return MPT_RT_OK;
+  if (checks.empty())
+    return MPT_RT_OK;
+  return check(api.cudaMemcpyAsync(checked, memory + checksAt, kCheckBytes * checks.size(),
+                                   DeviceToHost, stream),
+               "copying what indices were wrong", error);
 }
 
 int CudaStep::capture(std::string &error) {
@@ -435,7 +479,7 @@ int CudaStep::capture(std::string &error) {
 int CudaStep::run(const std::vector<const void *> &data, std::string &error) {
   if (failed)
     return fail(error, failed, failure);
-  int status = started ? MPT_RT_OK : start(error);
+  int status = started ? checkIndices(error) : start(error);
   if (status == MPT_RT_OK && !inputs.empty()) {
     int64_t half = runs % 2;
     char *place = staging + half * stagingBytes;

@@ -74,6 +74,8 @@ private:
   int enqueue(std::string &error);
   int capture(std::string &error);
   char *addressOf(const BufferRef &ref) const;
+  /// The first bad index that the device has told of so far, as an error.
+  int checkIndices(std::string &error);
   int check(Error code, const std::string &what, std::string &error);
   int checkLt(Status code, const std::string &what, std::string &error);
 
@@ -102,6 +104,11 @@ private:
   LtPreference preference = nullptr;
   std::vector<Step> steps;
   std::vector<Gemm> gemms;
+  /// Records of bad indices: their launches, where they lie on the device, and
+  /// their pinned copy, which every step brings up to date.
+  std::vector<size_t> checks;
+  int64_t checksAt = 0;
+  char *checked = nullptr;
   GraphExec graph = nullptr;
   int64_t runs = 0;
 };

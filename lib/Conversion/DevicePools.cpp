@@ -1,0 +1,233 @@
+//===- DevicePools.cpp - Pooling on a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A thread has one point and a vector of channels. Windows are walked in the order
+/// of the CPU's code, so the bits are the same.
+///
+//===----------------------------------------------------------------------===//
+
+#include "DeviceCalls.h"
+#include "DeviceCode.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+/// One axis: windows of `size` points every `stride`, the first at -`before`.
+struct Axis {
+  int64_t points, windows, size, stride, before;
+
+  bool isInside() const {
+    return before == 0 && (windows - 1) * stride + size <= points;
+  }
+  Index begin(Index window) const {
+    Index first = window * stride - before;
+    return isInside() ? first : larger(first, 0);
+  }
+  Index end(Index window) const {
+    Index last = window * stride - before + size;
+    return isInside() ? last : smaller(last, points);
+  }
+  Index firstWindow(DeviceCode &code, Index point) const {
+    // Of the last window without it.
+    Index from = point + before - size;
+    return code.select(code.isLess(from, 0), 0, larger(from, 0) / stride + 1);
+  }
+  Index lastWindow(Index point) const {
+    return smaller((point + before) / stride, windows - 1);
+  }
+};
+
+class Pool {
+public:
+  Pool(const CallSite &site, const rt::BufferRef &x, const rt::BufferRef &y)
+      : site(site), images(x.dims[0]), channels(x.dims[3]),
+        rows{x.dims[1], y.dims[1], site.call.ints[0], site.call.ints[2],
+             site.call.ints[4]},
+        columns{x.dims[2], y.dims[2], site.call.ints[1], site.call.ints[3],
+                site.call.ints[6]},
+        countsPadding(site.call.ints[8]) {
+    lanes = 8;
+    for (Type element : site.elements)
+      lanes = std::min(lanes, lanesFor(element, channels));
+    auto id = static_cast<rt::CallId>(site.call.target);
+    isMax = id == rt::CallId::MaxPool || id == rt::CallId::MaxPoolGrad;
+    bool isDouble = llvm::any_of(site.elements, [](Type type) { return type.isF64(); });
+    number = isDouble ? Float64Type::get(site.device.getContext())
+                      : Type(Float32Type::get(site.device.getContext()));
+  }
+
+  DeviceCall emitForward();
+  DeviceCall emitGrad();
+
+private:
+  int64_t width() const { return lanes == 1 ? 0 : lanes; }
+  Type vectorType() const {
+    return lanes == 1 ? number : Type(VectorType::get({lanes}, number));
+  }
+  Value load(unsigned buffer, Index at) {
+    return code->loadNumber(code->parameter(buffer), site.elements[buffer], at, width());
+  }
+  /// Calls body(row, column, carried) for the elements of window (i, j), in order.
+  SmallVector<Value>
+  forWindow(Index i, Index j, ValueRange init,
+            function_ref<SmallVector<Value>(Index, Index, ValueRange)> body) {
+    return code->loop(rows.begin(i), rows.end(i), 1, init, [&](Index row, ValueRange outer) {
+      return code->loop(columns.begin(j), columns.end(j), 1, outer,
+                        [&](Index column, ValueRange carried) {
+                          return body(row, column, carried);
+                        });
+    });
+  }
+  /// Whether `value` takes the place of `best`.
+  Value wins(Value value, Value best) {
+    auto compare = [&](arith::CmpFPredicate predicate, Value x, Value y) -> Value {
+      return arith::CmpFOp::create(code->b, code->loc, predicate, x, y);
+    };
+    // ugt: also if one of them is not a number.
+    Value isLarger = compare(arith::CmpFPredicate::UGT, value, best);
+    Value isNumber = compare(arith::CmpFPredicate::ORD, best, best);
+    return arith::AndIOp::create(code->b, code->loc, isLarger, isNumber);
+  }
+  Value choose(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(code->b, code->loc, condition, x, y);
+  }
+  /// `value` divided by what window (i, j) counts.
+  Value average(Value value, Index i, Index j) {
+    OpBuilder &b = code->b;
+    if (countsPadding || (rows.isInside() && columns.isInside()))
+      return arith::DivFOp::create(
+          b, code->loc, value, code->constant(value.getType(), rows.size * columns.size));
+    Index count = larger(
+        (rows.end(i) - rows.begin(i)) * (columns.end(j) - columns.begin(j)), 1);
+    Value divisor = arith::SIToFPOp::create(b, code->loc, number, code->get(count));
+    if (lanes > 1)
+      divisor = vector::BroadcastOp::create(b, code->loc, value.getType(), divisor);
+    return arith::DivFOp::create(b, code->loc, value, divisor);
+  }
+  /// Starts the function with one thread for each of `total` vectors.
+  DeviceLaunch start(int64_t total, unsigned parameters) {
+    DeviceLaunch launch = launchFor(site, total);
+    code.emplace(site.device, site.loc, site.name, parameters, launch.threads,
+                 site.isWide());
+    return launch;
+  }
+
+  const CallSite &site;
+  int64_t images, channels, lanes;
+  Axis rows, columns;
+  bool countsPadding, isMax;
+  Type number;
+  std::optional<DeviceCode> code;
+};
+
+} // namespace
+
+DeviceCall Pool::emitForward() {
+  int64_t vectors = channels / lanes;
+  int64_t total = images * rows.windows * columns.windows * vectors;
+  DeviceCall result;
+  if (total == 0)
+    return result;
+  result.launches.push_back(start(total, 2));
+  Index at = code->globalThread();
+  code->ifThen(code->isLess(at, total), [&] {
+    Index first = at % vectors * lanes, point = at / vectors;
+    Index j = point % columns.windows, rest = point / columns.windows;
+    Index i = rest % rows.windows, image = rest / rows.windows;
+    double none = isMax ? -std::numeric_limits<double>::infinity() : 0;
+    Value init = code->constant(vectorType(), none);
+    auto sums = forWindow(
+        i, j, init, [&](Index row, Index column, ValueRange carried) -> SmallVector<Value> {
+          Index from = ((image * rows.points + row) * columns.points + column) * channels;
+          Value value = load(0, from + first);
+          if (isMax)
+            return {choose(wins(value, carried[0]), value, carried[0])};
+          return {arith::AddFOp::create(code->b, code->loc, carried[0], value)};
+        });
+    Value y = isMax ? sums[0] : average(sums[0], i, j);
+    code->storeNumber(y, code->parameter(1), site.elements[1], at * lanes, width());
+  });
+  code->finish();
+  return result;
+}
+
+DeviceCall Pool::emitGrad() {
+  int64_t vectors = channels / lanes;
+  int64_t total = images * rows.points * columns.points * vectors;
+  unsigned out = site.call.numInputs;
+  DeviceCall result;
+  if (total == 0)
+    return result;
+  result.launches.push_back(start(total, out + 1));
+  OpBuilder &b = code->b;
+  Index at = code->globalThread();
+  code->ifThen(code->isLess(at, total), [&] {
+    Index first = at % vectors * lanes, point = at / vectors;
+    Index column = point % columns.points, rest = point / columns.points;
+    Index row = rest % rows.points, image = rest / rows.points;
+    Value zero = code->constant(vectorType(), 0);
+    auto addWindow = [&](Index i, Index j, Value sum) -> Value {
+      Index from = ((image * rows.windows + i) * columns.windows + j) * channels;
+      Value gradient = load(0, from + first);
+      if (!isMax)
+        return arith::AddFOp::create(b, code->loc, sum, average(gradient, i, j));
+      Type flags = lanes == 1 ? Type(b.getI1Type())
+                              : Type(VectorType::get({lanes}, b.getI1Type()));
+      // The first element of a window is its best so far, whatever it is: with
+      // -inf and no winner yet, the window's first wins.
+      Value none = code->constant(vectorType(), -std::numeric_limits<double>::infinity());
+      Index top = rows.begin(i), left = columns.begin(j);
+      auto isAt = [&](Index r, Index q, Index r2, Index q2) -> Value {
+        Value same = code->isEqual(r, r2);
+        same = arith::AndIOp::create(b, code->loc, same, code->isEqual(q, q2));
+        if (lanes > 1)
+          same = vector::BroadcastOp::create(b, code->loc, flags, same);
+        return same;
+      };
+      Value isBest = isAt(row, column, top, left);
+      auto last = forWindow(
+          i, j, {none, isBest},
+          [&](Index r, Index q, ValueRange carried) -> SmallVector<Value> {
+            Index place = ((image * rows.points + r) * columns.points + q) * channels;
+            Value value = load(1, place + first);
+            Value takes = wins(value, carried[0]);
+            Value best = choose(takes, value, carried[0]);
+            return {best, choose(takes, isAt(r, q, row, column), carried[1])};
+          });
+      Value share = choose(last[1], gradient, zero);
+      return arith::AddFOp::create(b, code->loc, sum, share);
+    };
+    Index firstRow = rows.firstWindow(*code, row);
+    Index firstColumn = columns.firstWindow(*code, column);
+    auto sums = code->loop(
+        firstRow, rows.lastWindow(row) + 1, 1, zero, [&](Index i, ValueRange outer) {
+          return code->loop(firstColumn, columns.lastWindow(column) + 1, 1, outer,
+                            [&](Index j, ValueRange carried) -> SmallVector<Value> {
+                              return {addWindow(i, j, carried[0])};
+                            });
+        });
+    code->storeNumber(sums[0], code->parameter(out), site.elements[out], at * lanes,
+                      width());
+  });
+  code->finish();
+  return result;
+}
+
+DeviceCall mpt::detail::emitPool(const CallSite &site) {
+  return Pool(site, site.ref(0), site.ref(1)).emitForward();
+}
+
+DeviceCall mpt::detail::emitPoolGrad(const CallSite &site) {
+  return Pool(site, site.ref(site.call.numInputs), site.ref(0)).emitGrad();
+}

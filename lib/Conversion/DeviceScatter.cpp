@@ -1,0 +1,286 @@
+//===- DeviceScatter.cpp - Sums of rows by index on a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The gradient of an embedding, without atomics: a block owns some rows of the
+/// table and reads all indices. Those that name its rows it puts in a list, in
+/// their order, and adds what they name to sums in shared memory. Tables of few
+/// rows have several blocks a row, each over a slice of the indices, whose sums a
+/// second function adds in order.
+///
+//===----------------------------------------------------------------------===//
+
+#include "DeviceCalls.h"
+#include "DeviceCode.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+/// Threads of a block; warps; indices that a thread reads at once; and sums of a
+/// block, in bytes.
+static constexpr int64_t kThreads = 128, kWarps = kThreads / kWarp, kReads = 4,
+                         kSumBytes = 32 << 10;
+static constexpr int64_t kChunk = kThreads * kReads;
+/// Blocks that keep a large GPU busy.
+static constexpr int64_t kManyBlocks = 264;
+/// Updates that are read before they are added.
+static constexpr int64_t kAhead = 4;
+
+namespace {
+
+class ScatterAdd {
+public:
+  explicit ScatterAdd(const CallSite &site);
+  DeviceCall emit();
+
+private:
+  void emitBlock(DeviceCode &code);
+  /// Lists the chunk's indices of this block's rows; returns how many there are.
+  Index emitList(DeviceCode &code, Index base, Index end, Index firstRow);
+  void emitAdd(DeviceCode &code, Index base, Index listed);
+  void emitStore(DeviceCode &code, Index firstRow);
+  void emitSlices(DeviceCode &code);
+
+  const CallSite &site;
+  Type indexElement, from, to, number;
+  int64_t size, row, count, lanes;
+  /// Vectors of a row; threads along it, groups of them, blocks along it.
+  int64_t vectors, columnThreads = kThreads, groups, columnBlocks;
+  int64_t blockRows, slices;
+
+  // Of the function being emitted.
+  Value sums, positions, owners, counts;
+  Index column = 0, group = 0;
+};
+
+} // namespace
+
+ScatterAdd::ScatterAdd(const CallSite &site)
+    : site(site), indexElement(site.elements[0]), from(site.elements[1]),
+      to(site.elements[2]) {
+  const rt::BufferRef &table = site.ref(2);
+  number = to.isF64() ? to : Type(Float32Type::get(site.device.getContext()));
+  size = table.dims[0];
+  row = size ? table.count() / size : 0;
+  count = site.ref(0).count();
+  lanes = std::min<int64_t>({4, lanesFor(from, row), lanesFor(to, row)});
+  vectors = row / lanes;
+  // As many threads along a row as leave few without work.
+  while (columnThreads > 1 &&
+         static_cast<int64_t>(llvm::alignTo(vectors, columnThreads)) - vectors > vectors / 8)
+    columnThreads /= 2;
+  groups = kThreads / columnThreads;
+  columnBlocks = llvm::divideCeil(std::max<int64_t>(vectors, 1), columnThreads);
+  int64_t most = kSumBytes / (columnThreads * lanes * bytesOf(number));
+  blockRows = std::clamp<int64_t>(
+      llvm::bit_floor<uint64_t>(std::max<int64_t>(size / kManyBlocks, 1)), 1, most);
+  int64_t blocks = llvm::divideCeil(std::max<int64_t>(size, 1), blockRows) * columnBlocks;
+  slices = std::clamp<int64_t>(llvm::divideCeil(kManyBlocks, blocks), 1,
+                               std::max<int64_t>(count / (4 * kChunk), 1));
+}
+
+Index ScatterAdd::emitList(DeviceCode &code, Index base, Index end, Index firstRow) {
+  OpBuilder &b = code.b;
+  Type i32 = b.getI32Type();
+  Index warp = code.thread() / kWarp;
+  Value lane = arith::RemUIOp::create(b, code.loc, NVVM::ThreadIdXOp::create(b, code.loc, i32),
+                                      code.get32(kWarp));
+  Value bit = arith::ShLIOp::create(b, code.loc, code.get32(1), lane);
+  Value below = arith::SubIOp::create(b, code.loc, bit, code.get32(1));
+  SmallVector<Value> mine, ballots, rows;
+  for (int64_t i = 0; i < kReads; ++i) {
+    Index position = base + i * kThreads + code.thread();
+    Value exists = code.isLess(position, end);
+    Index place = smaller(position, count - 1);
+    Value index = code.load(code.parameter(0), indexElement, place);
+    Value bound = code.constant(index.getType(), size);
+    Value inside = arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::ult, index, bound);
+    // One block reports.
+    Value reports = code.isEqual(code.blockX() + code.blockY() / slices, 0);
+    Value outside = arith::XOrIOp::create(b, code.loc, inside, code.constant(b.getI1Type(), 1));
+    outside = arith::AndIOp::create(b, code.loc, outside,
+                                    arith::AndIOp::create(b, code.loc, reports, exists));
+    code.ifThen(outside, [&] {
+      code.fault(code.parameter(slices == 1 ? 3 : 4), position, index);
+    });
+    Index ofBlock = code.fromInteger(index) - firstRow;
+    Value isMine = arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::ult,
+                                         code.get(ofBlock), code.get(blockRows));
+    isMine = arith::AndIOp::create(b, code.loc, isMine, inside);
+    isMine = arith::AndIOp::create(b, code.loc, isMine, exists);
+    mine.push_back(isMine);
+    rows.push_back(code.get(ofBlock));
+    ballots.push_back(code.ballot(isMine));
+  }
+  // The last chunk's list has been read, and its counts.
+  code.barrier();
+  code.ifThen(arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::eq, lane,
+                                    code.get32(0)),
+              [&] {
+                for (int64_t i = 0; i < kReads; ++i) {
+                  Value found = LLVM::CtPopOp::create(b, code.loc, ballots[i]);
+                  code.store(found, counts, i32, warp + i * kWarps);
+                }
+              });
+  code.barrier();
+  // In the order of positions: read by read, warp by warp, lane by lane.
+  Index before = 0;
+  SmallVector<Index> starts(kReads, Index(0));
+  for (int64_t i = 0; i < kReads; ++i)
+    for (int64_t w = 0; w < kWarps; ++w) {
+      Value here = code.isEqual(warp, w);
+      starts[i] = w == 0 ? before : code.select(here, before, starts[i]);
+      before = before + code.fromInteger(code.load(counts, i32, i * kWarps + w));
+    }
+  for (int64_t i = 0; i < kReads; ++i) {
+    Value earlier = LLVM::CtPopOp::create(
+        b, code.loc, arith::AndIOp::create(b, code.loc, ballots[i], below));
+    code.ifThen(mine[i], [&] {
+      Index slot = starts[i] + code.fromInteger(earlier);
+      code.store(code.get(code.thread() + i * kThreads), positions, code.indexType(), slot);
+      code.store(rows[i], owners, code.indexType(), slot);
+    });
+  }
+  code.barrier();
+  return before;
+}
+
+void ScatterAdd::emitAdd(DeviceCode &code, Index base, Index listed) {
+  OpBuilder &b = code.b;
+  int64_t width = lanes == 1 ? 0 : lanes;
+  Index read = smaller(column, vectors - 1) * lanes;
+  code.loop(0, listed, kAhead, {}, [&](Index first, ValueRange) -> SmallVector<Value> {
+    SmallVector<Value> values, exist;
+    SmallVector<Index> rows;
+    for (int64_t i = 0; i < kAhead; ++i) {
+      exist.push_back(code.isLess(first + i, listed));
+      Index slot = smaller(first + i, listed - 1);
+      auto get = [&](Value list) {
+        return Index(code, code.load(list, code.indexType(), slot));
+      };
+      rows.push_back(get(owners));
+      values.push_back(code.loadNumber(code.parameter(1), from,
+                                       (base + get(positions)) * row + read, width));
+    }
+    for (int64_t i = 0; i < kAhead; ++i) {
+      Value adds = exist[i];
+      if (groups > 1)
+        adds = arith::AndIOp::create(b, code.loc, adds,
+                                     code.isEqual(rows[i] % groups, group));
+      code.ifThen(adds, [&] {
+        Index place = (rows[i] * columnThreads + code.thread() % columnThreads) * lanes;
+        Value value = values[i], old = code.load(sums, number, place, width);
+        if (value.getType() != old.getType())
+          value = arith::ExtFOp::create(b, code.loc, old.getType(), value);
+        code.store(arith::AddFOp::create(b, code.loc, old, value), sums, number, place, width);
+      });
+    }
+    return {};
+  });
+}
+
+void ScatterAdd::emitStore(DeviceCode &code, Index firstRow) {
+  int64_t width = lanes == 1 ? 0 : lanes;
+  code.ifThen(code.isLess(column, vectors), [&] {
+    code.loop(group, blockRows, groups, {}, [&](Index r, ValueRange) -> SmallVector<Value> {
+      code.ifThen(code.isLess(firstRow + r, size), [&] {
+        Index from = (r * columnThreads + code.thread() % columnThreads) * lanes;
+        Value sum = code.load(sums, number, from, width);
+        Index at = (firstRow + r) * row + column * lanes;
+        if (slices == 1)
+          code.storeNumber(sum, code.parameter(2), to, at, width);
+        else
+          code.store(sum, code.parameter(3), number, code.blockY() % slices * (size * row) + at,
+                     width);
+      });
+      return {};
+    });
+  });
+}
+
+void ScatterAdd::emitBlock(DeviceCode &code) {
+  int64_t width = lanes == 1 ? 0 : lanes;
+  int64_t sumBytes = blockRows * columnThreads * lanes * bytesOf(number);
+  sums = code.shared(sumBytes);
+  positions = code.shared(kChunk * bytesOf(code.indexType()));
+  owners = code.shared(kChunk * bytesOf(code.indexType()));
+  counts = code.shared(kReads * kWarps * 4);
+  Index inRow = code.thread() % columnThreads;
+  group = code.thread() / columnThreads;
+  column = code.blockY() / slices * columnThreads + inRow;
+  Index firstRow = code.blockX() * blockRows;
+  // Each sum has one thread.
+  Value zero = code.constant(width ? Type(VectorType::get({lanes}, number)) : number, 0);
+  code.loop(group, blockRows, groups, {}, [&](Index r, ValueRange) -> SmallVector<Value> {
+    code.store(zero, sums, number, (r * columnThreads + inRow) * lanes, width);
+    return {};
+  });
+  int64_t chunks = llvm::divideCeil(count, kChunk);
+  int64_t each = llvm::divideCeil(chunks, slices) * kChunk;
+  Index begin = slices == 1 ? Index(0) : code.blockY() % slices * each;
+  Index end = slices == 1 ? Index(count) : smaller(begin + each, count);
+  code.loop(begin, end, kChunk, {}, [&](Index base, ValueRange) -> SmallVector<Value> {
+    Index listed = emitList(code, base, end, firstRow);
+    emitAdd(code, base, listed);
+    return {};
+  });
+  emitStore(code, firstRow);
+}
+
+void ScatterAdd::emitSlices(DeviceCode &code) {
+  int64_t width = lanes == 1 ? 0 : lanes;
+  Index at = code.globalThread();
+  code.ifThen(code.isLess(at, size * vectors), [&] {
+    Type type = width ? Type(VectorType::get({lanes}, number)) : number;
+    auto total = code.loop(
+        0, slices, 1, code.constant(type, 0),
+        [&](Index slice, ValueRange carried) -> SmallVector<Value> {
+          Value part = code.load(code.parameter(3), number,
+                                 slice * (size * row) + at * lanes, width);
+          return {arith::AddFOp::create(code.b, code.loc, carried[0], part)};
+        });
+    code.storeNumber(total[0], code.parameter(2), to, at * lanes, width);
+  });
+}
+
+DeviceCall ScatterAdd::emit() {
+  DeviceCall result;
+  if (size == 0 || row == 0)
+    return result;
+  DeviceLaunch launch;
+  launch.function = site.name;
+  launch.threads = kThreads;
+  launch.blocks[0] = llvm::divideCeil(size, blockRows);
+  launch.blocks[1] = columnBlocks * slices;
+  launch.bound = size;
+  {
+    DeviceCode code(site.device, site.loc, site.name, slices == 1 ? 4 : 5, kThreads,
+                    site.isWide());
+    emitBlock(code);
+    code.finish();
+  }
+  result.launches.push_back(launch);
+  if (slices == 1)
+    return result;
+  CallSite second = site;
+  second.name += "_combine";
+  DeviceLaunch combining = launchFor(second, size * vectors);
+  DeviceCode code(site.device, site.loc, second.name, 4, combining.threads, site.isWide());
+  emitSlices(code);
+  code.finish();
+  result.launches.push_back(combining);
+  result.scratchBytes = slices * size * row * bytesOf(number);
+  return result;
+}
+
+DeviceCall mpt::detail::emitScatterAdd(const CallSite &site) {
+  return ScatterAdd(site).emit();
+}
