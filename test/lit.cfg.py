@@ -36,7 +36,8 @@ def have_module(name):
     return code == 0
 
 
-for module in ("numpy", "torch", "sklearn", "jax", "optax", "jmp", "keras", "tensorflow"):
+for module in ("numpy", "torch", "sklearn", "jax", "optax", "jmp", "keras", "tensorflow",
+               "deepspeed"):
     if have_module(module):
         config.available_features.add(module)
 if config.have_runtime == "ON":

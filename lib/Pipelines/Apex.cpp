@@ -52,6 +52,12 @@ static LogicalResult checkConflicts(const ApexOptions &options,
   if (isO1 && properties.masterWeights)
     return emitError("mpt-apex: at level=O1 parameters are f32, their own masters: leave "
                      "master-weights out, or choose level=O2 or O3");
+  if (!options.masters.empty() && properties.castModelType == "f16" &&
+      !properties.masterWeights.value_or(false))
+    return emitError("mpt-apex: masters is for parameters that have masters, and those "
+                     "of level=" +
+                     options.level + " have none: give master-weights=true, or choose "
+                     "level=O1 or O2");
   return success();
 }
 
@@ -125,16 +131,24 @@ LogicalResult mpt::buildApexPipeline(OpPassManager &passes, const ApexOptions &o
     cast.keepBatchNorm = properties->keepBatchnormFp32.value_or(false);
     passes.addPass(createCastParametersPass(cast));
   }
+  auto add = [&](std::unique_ptr<Pass> pass, const std::string &texts) {
+    if (failed(pass->initializeOptions(texts, emitError)))
+      return failure();
+    passes.addPass(std::move(pass));
+    return success();
+  };
+  const std::string function = "function=" + options.function + " ";
   AutodiffPassOptions autodiff;
   autodiff.function = options.function;
   passes.addPass(createAutodiffPass(autodiff));
-  std::unique_ptr<Pass> step = createTrainStepPass();
-  if (failed(step->initializeOptions(
-          "function=" + options.function + " " + options.trainStep, emitError)))
+  if (!options.accumulate.empty() &&
+      failed(add(createAccumulatePass(), function + options.accumulate)))
     return failure();
-  passes.addPass(std::move(step));
-  if (isHalf && hasMasters)
-    passes.addPass(createMasterWeightsPass());
+  if (failed(add(createTrainStepPass(), function + options.trainStep)))
+    return failure();
+  if (((isHalf && hasMasters) || !options.masters.empty()) &&
+      failed(add(createMasterWeightsPass(), options.masters)))
+    return failure();
 
   LossScalePassOptions scale;
   if (properties->lossScale) {

@@ -68,7 +68,10 @@ private:
   Operation *terminator;
   OpBuilder builder;
   int64_t steps;
-  GradientsOp marker;
+  /// One, or one for each of several losses; their gradients, one marker's behind the
+  /// other's.
+  SmallVector<GradientsOp> markers;
+  SmallVector<Value> gradients;
   struct Cut {
     BlockArgument data;
     Value first;
@@ -90,11 +93,14 @@ private:
 };
 
 LogicalResult Accumulator::check() {
-  auto markers = llvm::to_vector(block.getOps<GradientsOp>());
-  if (markers.size() != 1)
+  markers = llvm::to_vector(block.getOps<GradientsOp>());
+  if (markers.empty() || (markers.size() > 1 && !llvm::all_of(markers, [](GradientsOp op) {
+                            return op->hasAttr(kLossAttr);
+                          })))
     return function.emitError("mpt-accumulate: expected one mpt.gradients op, found ")
            << markers.size() << "; run --mpt-autodiff first";
-  marker = markers.front();
+  for (GradientsOp marker : markers)
+    llvm::append_range(gradients, marker.getInputs());
   for (Operation &op : block) {
     if (isa<SGDOp, AdamOp, AdamWOp, ScaleLossOp, UnscaleOp>(op))
       return op.emitError("mpt-accumulate: expected gradients that nothing uses yet, "
@@ -106,11 +112,12 @@ LogicalResult Accumulator::check() {
     if (failed(checkStaticShapes(&op, "mpt-accumulate")))
       return failure();
   }
-  for (Operation *user : marker->getUsers())
-    if (user != terminator)
-      return user->emitError("mpt-accumulate: expected gradients that are only "
-                             "returned, found a use; run --mpt-accumulate right after "
-                             "--mpt-autodiff");
+  for (GradientsOp marker : markers)
+    for (Operation *user : marker->getUsers())
+      if (user != terminator)
+        return user->emitError("mpt-accumulate: expected gradients that are only "
+                               "returned, found a use; run --mpt-accumulate right after "
+                               "--mpt-autodiff");
   return success();
 }
 
@@ -182,7 +189,7 @@ void Accumulator::findVarying() {
       depends |= llvm::any_of(inner->getOperands(),
                               [&](Value operand) { return varying.contains(operand); });
     });
-    if (!depends || &op == marker)
+    if (!depends || isa<GradientsOp>(op))
       continue;
     varying.insert_range(op.getResults());
     repeated.push_back(&op);
@@ -232,7 +239,7 @@ void Accumulator::repeat(int64_t part, IRMapping &mapping) {
   builder.setInsertionPoint(terminator);
   for (Operation *op : repeated)
     builder.clone(*op, mapping);
-  for (auto [sum, gradient] : llvm::zip_equal(sums, marker.getInputs())) {
+  for (auto [sum, gradient] : llvm::zip_equal(sums, gradients)) {
     Value mine = mapping.lookupOrDefault(gradient);
     // A gradient that no data reaches is the same in every part.
     if (mine == gradient)
@@ -277,7 +284,7 @@ LogicalResult Accumulator::run(ArrayRef<std::string> shared) {
     auto updates = function.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
     if (updates)
       threaded.push_back({arguments.lookup(updates.getValue()), i});
-    else if (value.getDefiningOp() != marker)
+    else if (!value.getDefiningOp<GradientsOp>())
       totals[i] = value;
   }
   scaleAttempt();
@@ -286,7 +293,7 @@ LogicalResult Accumulator::run(ArrayRef<std::string> shared) {
     if (total && typeOf(total).getRank() > 0)
       pieces[i].push_back(total);
 
-  for (Value gradient : marker.getInputs()) {
+  for (Value gradient : gradients) {
     setInsertionPointBehind(gradient);
     sums.push_back(inWide(gradient));
   }
@@ -302,11 +309,21 @@ LogicalResult Accumulator::run(ArrayRef<std::string> shared) {
   }
 
   builder.setInsertionPoint(terminator);
-  auto newMarker = GradientsOp::create(builder, marker.getLoc(), sums, marker.getNames());
+  llvm::SmallDenseMap<Operation *, GradientsOp> newMarkers;
+  ArrayRef<Value> rest = sums;
+  for (GradientsOp marker : markers) {
+    unsigned count = marker.getInputs().size();
+    auto made = GradientsOp::create(builder, marker.getLoc(), rest.take_front(count),
+                                    marker.getNames());
+    if (Attribute loss = marker->getAttr(kLossAttr))
+      made->setAttr(kLossAttr, loss);
+    newMarkers[marker] = made;
+    rest = rest.drop_front(count);
+  }
   for (auto [i, first] : llvm::enumerate(firstResults)) {
     Value result = first;
-    if (first.getDefiningOp() == marker) {
-      result = newMarker.getResult(cast<OpResult>(first).getResultNumber());
+    if (GradientsOp made = newMarkers.lookup(first.getDefiningOp())) {
+      result = made.getResult(cast<OpResult>(first).getResultNumber());
     } else if (!totals[i]) {
       result = previous.lookupOrDefault(first);
     } else if (pieces[i].size() > 1) {
@@ -322,7 +339,8 @@ LogicalResult Accumulator::run(ArrayRef<std::string> shared) {
     }
     terminator->setOperand(i, result);
   }
-  marker->erase();
+  for (GradientsOp marker : markers)
+    marker->erase();
   function.setType(builder.getFunctionType(block.getArgumentTypes(),
                                            terminator->getOperandTypes()));
   return success();

@@ -71,8 +71,12 @@ LogicalResult CastParametersPass::run() {
       return forward.emitError("mpt-cast-parameters: expected ")
              << role.getValue() << " " << index << " to be f32, as the model declares it "
              << "without this pass, found " << wide;
-    if (keepBatchNorm && isOfBatchNorm(argument))
+    if (keepBatchNorm && isOfBatchNorm(argument)) {
+      // It stays f32 also where others get masters of 16 bits.
+      if (role.getValue() == "parameter" && !forward.getArgAttr(index, kMasterAttr))
+        forward.setArgAttr(index, kMasterAttr, builder.getStringAttr("f32"));
       continue;
+    }
     argument.setType(wide.clone(low));
     builder.setInsertionPointToStart(&block);
     auto copy =

@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LossScaleRule.h"
-#include "StepFunction.h"
+#include "TrainStepAids.h"
 #include "mpt/Transforms/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -73,6 +73,8 @@ private:
                StringRef suffix);
   void addScale(StepEditor &editor, OpBuilder &builder, Location loc, Value scale,
                 StringRef name);
+  /// The result `grad_norm`, where the step has none.
+  void addNorm(func::FuncOp step, StepEditor &editor, OpBuilder &builder);
 
   LossScaleRule rule;
 };
@@ -197,9 +199,38 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
       addDynamic(editor, builder, unscale, suffix);
     else if (mode == "amax")
       addAmax(editor, builder, unscale, suffix);
+    else
+      editor.addResult(unscale.getScale(), "loss_scale" + suffix, "loss_scale" + suffix);
   }
+  addNorm(step, editor, builder);
   editor.finish();
   return success();
+}
+
+void LossScalePass::addNorm(func::FuncOp step, StepEditor &editor, OpBuilder &builder) {
+  for (unsigned i : llvm::seq(step.getNumResults()))
+    if (auto name = step.getResultAttrOfType<StringAttr>(i, kNameAttr);
+        name && name.getValue() == "grad_norm")
+      return;
+  Block &block = step.getBody().front();
+  SmallVector<Value> gradients;
+  for (Operation &op : block)
+    if (Value gradient = getOptimizerGradient(&op))
+      gradients.push_back(gradient);
+  // Steps that update in other ways: with several losses, what they add is not known.
+  auto unscales = llvm::to_vector(block.getOps<UnscaleOp>());
+  if (gradients.empty() && unscales.size() == 1)
+    llvm::append_range(gradients, unscales.front().getUnscaled());
+  if (gradients.empty())
+    return;
+  // Early, so that the pass over the gradients that checks them measures them too.
+  Operation *last = unscales.back();
+  for (Value gradient : gradients)
+    if (Operation *op = gradient.getDefiningOp(); op && last->isBeforeInBlock(op))
+      last = op;
+  builder.setInsertionPointAfter(last);
+  const double none = std::numeric_limits<double>::infinity();
+  editor.addResult(clipGradients(builder, step.getLoc(), gradients, none), "grad_norm");
 }
 
 /// The scale after the step, and whether it is at a bound.

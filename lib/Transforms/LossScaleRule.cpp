@@ -16,7 +16,7 @@ using namespace mpt;
 using namespace mpt::detail;
 
 static const LossScaleRule rules[] = {
-    // name, init, growth, backoff, interval, min, max, checkFinite, hysteresis
+    // name, init, growth, backoff, interval, min, max, checkFinite, hysteresis, growsLate
     {"torch", 65536, 2, 0.5, 2000, 0, 0, true, Hysteresis::None, 1},
     {"tf", 32768, 2, 0.5, 2000, 1, 0, true, Hysteresis::None, 1},
     {"keras", 32768, 2, 0.5, 2000, 0, 0, false, Hysteresis::None, 1},
@@ -25,6 +25,9 @@ static const LossScaleRule rules[] = {
     {"deepspeed", 65536, 2, 0.5, 1000, 1, 0, false, Hysteresis::AtOne, 2},
     {"deepspeed-consecutive", 65536, 2, 0.5, 1000, 1, 0, false,
      Hysteresis::AtOneConsecutive, 2},
+    {"deepspeed-0.18", 65536, 2, 0.5, 1000, 1, 0, false, Hysteresis::AtOne, 2, true},
+    {"deepspeed-0.18-consecutive", 65536, 2, 0.5, 1000, 1, 0, false,
+     Hysteresis::AtOneConsecutive, 2, true},
     {"jmp", 32768, 2, 0.5, 2000, 1, 0, true, Hysteresis::None, 1},
     {"paddle", 65536, 2, 0.5, 2000, 1, 0, true, Hysteresis::EveryNth, 1},
 };
@@ -46,8 +49,9 @@ LossScaleState mpt::detail::updateLossScale(OpBuilder &builder, Location loc,
   Value foundInf = isNot(allFinite);
 
   Value next = AddOp::create(builder, loc, state.good, one);
-  Value grows = both(allFinite, b.compare(next, b.integer(i32, rule.interval),
-                                          ComparePredicate::GE));
+  Value grows =
+      both(allFinite, b.compare(next, b.integer(i32, rule.interval + rule.growsLate),
+                                ComparePredicate::GE));
   Value larger = b.mul(state.scale, rule.growth);
   if (rule.max != 0)
     larger = MinimumOp::create(builder, loc, larger, b.scalar(rule.max));
@@ -58,7 +62,8 @@ LossScaleState mpt::detail::updateLossScale(OpBuilder &builder, Location loc,
     smaller = MaximumOp::create(builder, loc, smaller, b.scalar(rule.min));
 
   LossScaleState after;
-  after.good = choose(both(allFinite, isNot(grows)), next, zero);
+  after.good = choose(both(allFinite, isNot(grows)), next,
+                      rule.growsLate ? choose(grows, one, zero) : zero);
   Value falls = foundInf;
   Value full = b.integer(i32, rule.hysteresis);
   switch (rule.kind) {

@@ -46,12 +46,15 @@ struct LossScaleRule {
   bool checkFinite;
   Hysteresis kind;
   int64_t hysteresis;
+  /// DeepSpeed since 0.18: behind a bad step, and at first, growth takes one good step
+  /// more.
+  bool growsLate = false;
 };
 
 /// Sources: torch.amp.GradScaler; tf.mixed_precision (the dynamic scale of
 /// tf_keras's LossScaleOptimizer); keras 3's LossScaleOptimizer; apex.amp's LossScaler;
 /// Megatron-LM's DynamicGradScaler; DeepSpeed's DynamicLossScaler with its
-/// configuration's defaults; jmp's DynamicLossScale; paddle.amp.GradScaler.
+/// configuration's defaults, up to 0.17 and since 0.18; jmp's DynamicLossScale; paddle.amp.GradScaler.
 /// PyTorch's is the first.
 llvm::ArrayRef<LossScaleRule> getLossScaleRules();
 

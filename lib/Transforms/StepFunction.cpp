@@ -159,6 +159,12 @@ bool guardOptimizer(Operation *op, Predicates &predicates) {
 
 } // namespace
 
+Value mpt::detail::getOptimizerGradient(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<SGDOp, AdamOp, AdamWOp>([](auto optimizer) { return optimizer.getGradient(); })
+      .Default(Value());
+}
+
 bool mpt::detail::guardUpdates(func::FuncOp step, StepEditor &editor, Value predicate) {
   Operation *terminator = step.getBody().front().getTerminator();
   OpBuilder builder(terminator);

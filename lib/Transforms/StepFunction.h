@@ -65,6 +65,9 @@ private:
 /// added to it stays as it is.
 bool guardUpdates(mlir::func::FuncOp step, StepEditor &editor, mlir::Value predicate);
 
+/// The gradient that an optimizer reads, or null for any other op.
+mlir::Value getOptimizerGradient(mlir::Operation *op);
+
 /// Names of the state of 8-bit products (--mpt-fp8).
 inline constexpr llvm::StringLiteral kFp8HistoryState = "fp8.amax_history";
 inline constexpr llvm::StringLiteral kFp8ScaleState = "fp8.scale";

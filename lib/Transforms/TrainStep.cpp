@@ -192,7 +192,7 @@ FailureOr<Value> TrainStepPass::buildGradients(OpBuilder &builder, func::FuncOp 
   const bool isSkipping = skipSpikes > 0;
   // With groups, the norm of all is taken beside the one that clip-norm limits.
   Value norm;
-  if (isSkipping || !clipped->empty())
+  if (gradNorm || isSkipping || !clipped->empty())
     norm = clipGradients(builder, loc, gradients,
                          clipped->empty() && clipNorm > 0 ? clipNorm : none);
   for (auto [i, group] : llvm::enumerate(*clipped)) {

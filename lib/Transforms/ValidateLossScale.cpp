@@ -19,7 +19,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Analysis/DataFlowFramework.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_VALIDATELOSSSCALEPASS
@@ -31,13 +30,6 @@ using namespace mpt;
 using namespace mpt::detail;
 
 namespace {
-
-/// The gradient that an optimizer reads, or null.
-Value getGradient(Operation *op) {
-  return TypeSwitch<Operation *, Value>(op)
-      .Case<SGDOp, AdamOp, AdamWOp>([](auto optimizer) { return optimizer.getGradient(); })
-      .Default(Value());
-}
 
 struct ValidateLossScalePass
     : mpt::impl::ValidateLossScalePassBase<ValidateLossScalePass> {
@@ -131,7 +123,7 @@ private:
     }
     if (auto end = dyn_cast<func::ReturnOp>(op))
       return checkState(end, solver);
-    if (Value gradient = getGradient(op)) {
+    if (Value gradient = getOptimizerGradient(op)) {
       if (get(solver, gradient).isScaled())
         return op->emitError("the optimizer reads a gradient that is still scaled; put "
                              "mpt.unscale before it");

@@ -13,6 +13,8 @@
 // RUN: mpt-opt %s --mpt-apex="level=O2 master-weights=false train-step={optimizer=sgd}" | FileCheck %s --check-prefixes=DYNAMIC,NO-MASTER
 // RUN: mpt-opt %s --mpt-apex="level=O2 loss-scale=128" | FileCheck %s --check-prefix=SCALE
 // RUN: mpt-opt %s --mpt-apex="level=O3 loss-scale=dynamic min-loss-scale=8 max-loss-scale=0" | FileCheck %s --check-prefix=BOUNDS
+// RUN: mpt-opt %s --mpt-apex="level=O2 masters={kind=split16} accumulate={steps=2} train-step={optimizer=sgd}" | FileCheck %s --check-prefixes=DYNAMIC,HALVES
+// RUN: mpt-opt %s --mpt-apex="level=O1 masters={kind=bf16-kahan groups=v=f32} train-step={optimizer=sgd}" | FileCheck %s --check-prefix=KAHAN
 // RUN: mpt-opt %s --mpt-apex="level=O0 cast-model-type=f16" | FileCheck %s --check-prefixes=STATIC,O3
 
 // What Apex refuses, and what is no value.
@@ -34,6 +36,10 @@
 // FLAG: mpt-apex: expected master-weights to be true, false or none, found 'yes'
 // RUN: not mpt-opt %s --mpt-apex="train-step={speed=1}" 2>&1 | FileCheck %s --check-prefix=STEP
 // STEP: no such option speed
+// RUN: not mpt-opt %s --mpt-apex="masters={kind=thin}" 2>&1 | FileCheck %s --check-prefix=THIN
+// THIN: mpt-master-weights: unknown kind 'thin'
+// RUN: not mpt-opt %s --mpt-apex="level=O3 masters={kind=split16}" 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: mpt-apex: masters is for parameters that have masters, and those of level=O3 have none: give master-weights=true, or choose level=O1 or O2
 // RUN: mpt-opt %s --mpt-apex="level=O1 keep-batchnorm-fp32=none cast-model-type=f32" | FileCheck %s --check-prefixes=DYNAMIC,O1
 
 // Signatures: what is stored in which type, and the scale.
@@ -41,7 +47,7 @@
 // F32-SAME: tensor<16xf32> {mpt.name = "gamma", mpt.role = "parameter"}
 // F32-SAME: tensor<16xf32> {mpt.name = "mean", mpt.role = "running_stat"}
 // MASTERS: func.func @loss(%[[W:[^:]*]]: tensor<8x16xf32> {mpt.master = "f32", mpt.name = "w", mpt.role = "parameter"}
-// MASTERS-SAME: tensor<16xf32> {mpt.name = "gamma", mpt.role = "parameter"}
+// MASTERS-SAME: tensor<16xf32> {mpt.master = "f32", mpt.name = "gamma", mpt.role = "parameter"}
 // MASTERS-SAME: tensor<16xf32> {mpt.name = "mean", mpt.role = "running_stat"}
 // O3: func.func @loss(%[[W:[^:]*]]: tensor<8x16xf16> {mpt.name = "w", mpt.role = "parameter"}
 // O3-SAME: tensor<16xf16> {mpt.name = "gamma", mpt.role = "parameter"}
@@ -50,11 +56,18 @@
 // The master of gamma is f32; statistics have none.
 // BATCH-NORM-SAME: tensor<16xf32> {mpt.master = "f32", mpt.name = "gamma", mpt.role = "parameter"}
 // BATCH-NORM-SAME: tensor<16xf16> {mpt.name = "mean", mpt.role = "running_stat"}
+// HALVES: func.func @loss(%{{[^:]*}}: tensor<8x16xbf16> {mpt.master = "split16", mpt.name = "w", mpt.role = "parameter"}
+// HALVES-SAME: tensor<16xf32> {mpt.master = "f32", mpt.name = "gamma", mpt.role = "parameter"}
+// HALVES-SAME: tensor<64x8xf32> {mpt.name = "x"
+// HALVES-SAME: tensor<8x16xi16> {{{[^}]*}}}, {{[^}]*}}mpt.name = "w.low"
+// KAHAN: func.func @loss(%{{[^:]*}}: tensor<8x16xbf16> {mpt.master = "bf16-kahan", mpt.name = "w", mpt.role = "parameter"}
+// KAHAN-SAME: tensor<16x4xf32> {mpt.name = "v", mpt.role = "parameter"}
+// KAHAN-SAME: tensor<8x16xbf16> {{{[^}]*}}}, {{[^}]*}}mpt.name = "w.compensation"
 // KEPT: func.func @loss(%{{[^:]*}}: tensor<8x16xf16> {mpt.name = "w", mpt.role = "parameter"}
-// KEPT-SAME: tensor<16xf32> {mpt.name = "gamma", mpt.role = "parameter"}
+// KEPT-SAME: tensor<16xf32> {mpt.master = "f32", mpt.name = "gamma", mpt.role = "parameter"}
 // KEPT-SAME: tensor<16xf32> {mpt.name = "mean", mpt.role = "running_stat"}
 // NO-MASTER: tensor<8x16xf16> {mpt.name = "w", mpt.role = "parameter"}
-// NO-MASTER-SAME: tensor<16xf32> {mpt.name = "gamma", mpt.role = "parameter"}
+// NO-MASTER-SAME: tensor<16xf32> {mpt.master = "f32", mpt.name = "gamma", mpt.role = "parameter"}
 // STATIC: value = 1.000000e+00 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"
 // STATIC-NOT: growth_tracker
 // DYNAMIC: value = 6.553600e+04 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"

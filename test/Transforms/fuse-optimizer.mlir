@@ -16,3 +16,22 @@ func.func @step(%w: tensor<768x96xf32> {mpt.name = "w", mpt.role = "parameter"},
   %nw, %nm, %nv = mpt.adamw param(%w) grad(%c) lr(%lr) moments(%m, %v) step(%t) if(%ok) {weight_decay = 0.1 : f64} : (tensor<768x96xf32>, tensor<768x96xf32>, tensor<f32>, tensor<768x96xf32>, tensor<768x96xf32>, tensor<i64>, tensor<i1>) -> (tensor<768x96xf32>, tensor<768x96xf32>, tensor<768x96xf32>)
   return %nw, %nm, %nv, %n : tensor<768x96xf32>, tensor<768x96xf32>, tensor<768x96xf32>, tensor<f32>
 }
+
+// A step that nothing is clipped in: its norm costs no pass of its own over the gradient.
+// RUN: mpt-opt %s --mpt-decompose --canonicalize --cse --mpt-fuse-kernels --canonicalize --cse | FileCheck %s --check-prefix=NORM
+// NORM-LABEL: @measured
+// NORM: %[[G:.*]] = mpt.reshape %arg1
+// NORM: "mpt.kernel"(%[[G]], %{{.*}}) <{{.*}}kind = #mpt.kernel_kind<column>
+// NORM: }) : (tensor<18x4096xf32>, tensor<f32>) -> (tensor<i1>, tensor<f32>)
+// NORM-NOT: kind = #mpt.kernel_kind<column>
+// NORM: domain = array<i64: 18, 4096>, kind = #mpt.kernel_kind<pointwise>
+// NORM: -> tensor<18x4096xf32>
+// NORM-NOT: domain = array<i64: 18, 4096>
+func.func @measured(%w: tensor<768x96xf32> {mpt.name = "w", mpt.role = "parameter"},
+  %g: tensor<768x96xf32> {mpt.name = "g", mpt.role = "input"}, %lr: tensor<f32> {mpt.name = "lr", mpt.role = "schedule"}, %s: tensor<f32> {mpt.name = "s", mpt.role = "loss_scale"})
+  -> (tensor<768x96xf32> {mpt.name = "w", mpt.updates = "w"}, tensor<f32> {mpt.name = "grad_norm"}) {
+  %u, %ok = mpt.unscale %g, %s : (tensor<768x96xf32>, tensor<f32>) -> (tensor<768x96xf32>, tensor<i1>)
+  %c, %n = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<768x96xf32>) -> (tensor<768x96xf32>, tensor<f32>)
+  %nw = mpt.sgd param(%w) grad(%u) lr(%lr) if(%ok) : (tensor<768x96xf32>, tensor<768x96xf32>, tensor<f32>, tensor<i1>) -> tensor<768x96xf32>
+  return %nw, %n : tensor<768x96xf32>, tensor<f32>
+}

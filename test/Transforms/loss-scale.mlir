@@ -1,5 +1,7 @@
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step="optimizer=momentum clip-norm=1.0" --mpt-loss-scale | FileCheck %s --check-prefixes=CHECK,DYNAMIC
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step="optimizer=momentum clip-norm=1.0" --mpt-loss-scale="mode=static init-scale=8" | FileCheck %s --check-prefixes=CHECK,STATIC
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step="optimizer=momentum" --mpt-loss-scale --mpt-validate-loss-scale | FileCheck %s --check-prefix=MEASURED
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step="optimizer=momentum scale-gradients=w=0.5" --mpt-loss-scale="mode=static" | FileCheck %s --check-prefix=SHRUNK
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="preset=megatron min-scale=4" | FileCheck %s --check-prefix=MEGATRON
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="preset=nobody" 2>&1 | FileCheck %s --check-prefix=PRESET
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="hysteresis=2" 2>&1 | FileCheck %s --check-prefix=HYSTERESIS
@@ -14,7 +16,7 @@
 // MEGATRON-SAME: value = 2.000000e+00 : f64}, mpt.name = "loss_scale.hysteresis_tracker"
 // MEGATRON-SAME: mpt.name = "loss_scale.at_min"
 // MEGATRON-NOT: at_max
-// PRESET: error: mpt-loss-scale: unknown preset 'nobody'; expected one of torch, tf, keras, apex, megatron, deepspeed, deepspeed-consecutive, jmp, paddle
+// PRESET: error: mpt-loss-scale: unknown preset 'nobody'; expected one of torch, tf, keras, apex, megatron, deepspeed, deepspeed-consecutive, deepspeed-0.18, deepspeed-0.18-consecutive, jmp, paddle
 // HYSTERESIS: error: mpt-loss-scale: the preset 'torch' has no hysteresis; megatron, deepspeed and paddle have
 // GROWTH: error: mpt-loss-scale: growth-factor must be above 1, got 1
 // BACKOFF: error: mpt-loss-scale: backoff-factor must be between 0 and 1, got 1.5
@@ -30,7 +32,7 @@
 // STATIC-NOT: growth_tracker
 // CHECK-SAME: mpt.name = "found_inf"
 // CHECK-SAME: mpt.name = "did_step"
-// DYNAMIC-SAME: mpt.name = "loss_scale", mpt.updates = "loss_scale"
+// CHECK-SAME: mpt.name = "loss_scale", mpt.updates = "loss_scale"
 // DYNAMIC-SAME: mpt.name = "loss_scale.growth_tracker", mpt.updates = "loss_scale.growth_tracker"
 
 // The seed alone is scaled; nothing reads a gradient that is not unscaled, and
@@ -53,6 +55,18 @@
 // DYNAMIC: mpt.update_loss_scale %[[SCALE]], %{{.*}}, %[[FINITE]]
 // STATIC-NOT: mpt.update_loss_scale
 // CHECK: return %{{.*}}, %[[STAT]], %[[NORM]], %{{.*}}, %{{.*}}, %[[STEP]], %[[ATTEMPT]]
+
+// Where the step returns no norm yet, it is that of what the optimizer reads.
+// MEASURED: {mpt.name = "grad_norm"}
+// MEASURED: %[[U:.*]], %{{.*}} = mpt.unscale
+// MEASURED-NEXT: %{{.*}}, %[[N:.*]] = mpt.clip_by_global_norm %[[U]] {max_norm = 0x7FF0000000000000 : f64}
+// MEASURED: mpt.sgd {{.*}} grad(%[[U]])
+// MEASURED: return {{.*}}, %[[N]] :
+// SHRUNK: %[[U:.*]], %{{.*}} = mpt.unscale
+// SHRUNK: %[[S:.*]] = mpt.mul %[[U]]
+// SHRUNK-NEXT: %{{.*}}, %[[N:.*]] = mpt.clip_by_global_norm %[[S]]
+// SHRUNK: mpt.sgd {{.*}} grad(%[[S]])
+// SHRUNK: return {{.*}}, %[[N]] :
 func.func @loss(%w: tensor<4x1xf32> {mpt.name = "w", mpt.role = "parameter"},
                 %mean: tensor<f32> {mpt.name = "mean", mpt.role = "running_stat"},
                 %x: tensor<8x4xf32> {mpt.name = "x", mpt.role = "input"},

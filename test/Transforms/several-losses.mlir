@@ -34,6 +34,22 @@
 // SCALE: mpt.update_loss_scale %[[A]], %{{.*}}, %[[OK1]]
 // SCALE: mpt.update_loss_scale %[[B]], %{{.*}}, %[[OK2]]
 
+// One norm, of what is added.
+// RUN: mpt-opt %t/two.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd" --mpt-loss-scale="mode=static" | FileCheck %s --check-prefix=NORM
+// NORM: {mpt.name = "loss_scale.first", mpt.updates = "loss_scale.first"}
+// NORM-SAME: {mpt.name = "loss_scale.second", mpt.updates = "loss_scale.second"}
+// NORM-SAME: {mpt.name = "grad_norm"}
+// NORM: %[[U:.*]]:2, %{{.*}} = mpt.unscale
+// NORM: %[[SUM:.*]] = mpt.add %[[U]]#0, %{{.*}} {mpt.precision = "f32"}
+// NORM: mpt.clip_by_global_norm %[[SUM]], %[[U]]#1 {max_norm = 0x7FF0000000000000 : f64}
+
+// Micro-batches: each loss has sums of its own.
+// RUN: mpt-opt %t/two.mlir --mpt-autodiff --mpt-accumulate="steps=2" | FileCheck %s --check-prefix=SUMS
+// SUMS: %[[FIRST:.*]] = mpt.accumulate {{.*}} {divisor = 2 : i64} : (tensor<2xf32>
+// SUMS: mpt.gradients {{.*}} {mpt.loss = "first", names = ["w", "v"]}
+// SUMS: mpt.gradients {{.*}} {mpt.loss = "second", names = ["w"]}
+// SUMS-NOT: mpt.gradients
+
 // AMAX: mpt.name = "loss_scale.first.amax_history"
 // AMAX: mpt.name = "loss_scale.second.amax_history"
 

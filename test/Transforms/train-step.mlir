@@ -6,6 +6,8 @@
 // RUN: mpt-opt %s -mpt-train-step="optimizer=sgd weight-decay=0.1 decay=all" | FileCheck %s --check-prefix=DECAY-ALL
 // RUN: mpt-opt %s -mpt-train-step="optimizer=sgd clip-norm=1.5" | FileCheck %s --check-prefix=CLIP
 // RUN: mpt-opt %s -mpt-train-step="optimizer=sgd" | FileCheck %s --check-prefix=NO-CLIP
+// RUN: mpt-opt %s -mpt-train-step="optimizer=sgd grad-norm=true" | FileCheck %s --check-prefix=MEASURED
+// RUN: mpt-opt %s -mpt-train-step="optimizer=sgd grad-norm=true clip-norm=1.5" | FileCheck %s --check-prefix=CLIP
 // RUN: mpt-opt %s -mpt-train-step | FileCheck %s --check-prefix=DEFAULT
 // RUN: mpt-opt %s -mpt-train-step="function=half optimizer=adamw" | FileCheck %s --check-prefix=HALF
 // RUN: mpt-opt %s -mpt-train-step="function=dropout optimizer=sgd" | FileCheck %s --check-prefix=DROPOUT
@@ -84,6 +86,13 @@
 //         CLIP:   mpt.sgd param(%{{.*}}) grad(%[[C]]#1)
 //         CLIP:   mpt.sgd param(%{{.*}}) grad(%[[C]]#2)
 //         CLIP:   return %{{.*}}, %{{.*}}, %[[N]],
+
+// The norm alone: nothing is clipped to it.
+//   MEASURED-LABEL: func.func @loss
+//    MEASURED-SAME:   tensor<f32> {mpt.name = "grad_norm"}
+//         MEASURED:   %[[G:.*]]:3 = mpt.gradients
+//         MEASURED:   mpt.clip_by_global_norm %[[G]]#0, %[[G]]#1, %[[G]]#2 {max_norm = 0x7FF0000000000000 : f64}
+//         MEASURED:   mpt.sgd param(%{{.*}}) grad(%[[G]]#0)
 
 // NO-CLIP-LABEL: func.func @loss
 //   NO-CLIP-NOT:   grad_norm

@@ -111,6 +111,14 @@ struct ApexOptions : mlir::PassPipelineOptions<ApexOptions> {
   Option<std::string> trainStep{
       *this, "train-step",
       llvm::cl::desc("Options of mpt-train-step, in braces"), llvm::cl::init("")};
+  Option<std::string> masters{
+      *this, "masters",
+      llvm::cl::desc("Options of mpt-master-weights, in braces: other masters than "
+                     "Apex's in f32"),
+      llvm::cl::init("")};
+  Option<std::string> accumulate{
+      *this, "accumulate",
+      llvm::cl::desc("Options of mpt-accumulate, in braces"), llvm::cl::init("")};
 };
 
 /// The properties of `apex.amp.initialize`, as its table has them.

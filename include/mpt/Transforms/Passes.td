@@ -74,8 +74,8 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
     `optimizer_state`, initialized to zeros), `step` (i64, role
     `optimizer_state`) counts steps taken, `attempt` (role `rng`, i64) counts
     attempts, `lr` is an f32 scalar argument of role `schedule` with
-    `mpt.init` from `lr`. `grad_norm` becomes a result with `clip-norm`,
-    `clip-groups` or `skip-spikes`: the norm before clipping.
+    `mpt.init` from `lr`. `grad_norm` becomes a result with `grad-norm`,
+    `clip-norm`, `clip-groups` or `skip-spikes`: the norm before clipping.
     Weight decay applies to parameters of rank 2 and higher with
     `decay=matrices`, to all with `decay=all`; `mpt.decay = false` on an
     argument exempts it. Formulas are those of torch.optim.
@@ -96,6 +96,9 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
            "Parameters that decay: matrices or all">,
     Option<"clipNorm", "clip-norm", "double", "0.0",
            "Clip gradients to this global L2 norm; 0: no clipping">,
+    Option<"gradNorm", "grad-norm", "bool", "false",
+           "Return the global L2 norm of the gradients, also where nothing else needs "
+           "it and --mpt-loss-scale does not follow, which returns it too">,
     ListOption<"clipGroups", "clip-groups", "std::string",
                "REGEX=NORM: clip the gradients of the parameters whose name matches to "
                "this joint L2 norm, before clip-norm">,
@@ -392,9 +395,10 @@ def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {
     (role `loss_scale`): `dynamic` as one of eight libraries does it (`preset`);
     `amax` chooses the greatest power of two with which the largest gradient of the
     last `window` steps stays `margin` times below 65504, f16's largest number;
-    `static` leaves it alone. Adds results `found_inf`, `did_step`, `loss_scale`, and
-    where the scale has a floor or a ceiling `loss_scale.at_min` and
-    `loss_scale.at_max`. Needs `mpt.grad_seed` and `mpt.gradients`.
+    `static` leaves it alone. Adds results `found_inf`, `did_step`, `loss_scale`,
+    `grad_norm` (of the gradients that the optimizers read, where the step does not
+    return it yet), and where the scale has a floor or a ceiling `loss_scale.at_min`
+    and `loss_scale.at_max`. Needs `mpt.grad_seed` and `mpt.gradients`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"dynamic\"", "dynamic, static or amax">,

@@ -165,9 +165,9 @@ static llvm::Error checkCombination(const RunOptions &options) {
                     [](llvm::StringRef name) { return !name.starts_with("f32"); }))
     return fail("--autocast needs --precision=f16 or bf16");
   if (options.apex && (!options.precisions.empty() || options.lossScale ||
-                       options.autocast || options.pipeline || options.changesUpdates()))
-    return fail("--apex takes the place of --precision, --loss-scale, --autocast, "
-                "--master-weights, --accumulate and --pipeline: give one or the other");
+                       options.autocast || options.pipeline))
+    return fail("--apex takes the place of --precision, --loss-scale, --autocast and "
+                "--pipeline: give one or the other");
   if (options.pipeline && (!options.precisions.empty() || options.optimizer ||
                            options.lossScale || options.changesUpdates()))
     return fail("--pipeline takes the place of --precision, --optimizer, "

@@ -211,26 +211,35 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
   std::string onFunction = "{function=" + name;
   auto [optimizer, optimizerOptions] =
       splitKind(options.optimizer.value_or("adamw"));
-  std::string passes = "mpt-autodiff" + onFunction + "}";
-  if (options.accumulate > 1)
-    passes += ",mpt-accumulate" + onFunction +
-              " steps=" + std::to_string(options.accumulate) +
-              (shared.empty() ? "" : " shared=" + llvm::join(shared, ",")) + "}";
-  passes += ",mpt-train-step" + onFunction + " optimizer=" + optimizer +
-                       optimizerOptions + "}";
+  std::string accumulate =
+      options.accumulate > 1
+          ? "steps=" + std::to_string(options.accumulate) +
+                (shared.empty() ? "" : " shared=" + llvm::join(shared, ","))
+          : "";
+  std::string masters;
+  if (options.masterWeights) {
+    auto [kind, masterOptions] = splitKind(*options.masterWeights);
+    masters = "kind=" + kind + masterOptions;
+  }
   if (options.apex) {
     auto [level, apexOptions] = splitKind(*options.apex);
-    return prepareStep("mpt-apex{function=" + name + " level=" + level + apexOptions +
-                       " train-step={optimizer=" + optimizer + optimizerOptions + "}}");
+    return prepareStep(
+        "mpt-apex{function=" + name + " level=" + level + apexOptions +
+        (accumulate.empty() ? "" : " accumulate={" + accumulate + "}") +
+        (masters.empty() ? "" : " masters={" + masters + "}") +
+        " train-step={optimizer=" + optimizer + optimizerOptions + "}}");
   }
+  std::string passes = "mpt-autodiff" + onFunction + "}";
+  if (!accumulate.empty())
+    passes += ",mpt-accumulate" + onFunction + " " + accumulate + "}";
+  passes += ",mpt-train-step" + onFunction + " optimizer=" + optimizer +
+                       optimizerOptions + "}";
   auto [type, ownScale] = precision.split(':');
   auto [mode, scaleOptions] = splitKind(
       !ownScale.empty() ? ownScale.str()
                         : options.lossScale.value_or(type == "f16" ? "dynamic" : "none"));
-  if (type != "f32" || options.masterWeights) {
-    auto [kind, masterOptions] = splitKind(options.masterWeights.value_or("f32"));
-    passes += ",mpt-master-weights{kind=" + kind + masterOptions + "}";
-  }
+  if (type != "f32" || options.masterWeights)
+    passes += ",mpt-master-weights{" + masters + "}";
   if (mode != "none")
     passes += ",mpt-loss-scale{mode=" + mode + scaleOptions + "}";
   if (type != "f32")

@@ -20,7 +20,7 @@ np.save("x.npy", random.randn(ROWS, 3).astype(np.float32))
 
 def run_step(step, options):
     command = [sys.argv[1], "model.mlir", f"--steps={step}", "--checkpoint=s.safetensors", "--metrics=m.jsonl",
-               "--progress=none", "--lr=0.05", "--loss-scale=dynamic init-scale=1024 growth-interval=2"] + options
+               "--progress=none", "--lr=0.05", "--lr-schedule=step", "--lr-step=1", "--lr-gamma=0.75", "--loss-scale=dynamic init-scale=1024 growth-interval=2"] + options
     if step > 1:
         command.append("--resume")
     for name in ["x"] + FLAGS:
@@ -32,7 +32,7 @@ def run_step(step, options):
 def check(label, options, first):
     # The flags that are 0 in one row of the first, the middle and the last step.
     bad = {1: FLAGS[first], 4: FLAGS[(first + 1) % 3], STEPS: FLAGS[(first + 2) % 3]}
-    before, scale, good = None, 1024.0, 0
+    before, scale, good, rates = None, 1024.0, 0, []
     for step in range(1, STEPS + 1):
         for name in FLAGS:
             flags = np.ones((ROWS, 1), np.float32)
@@ -42,6 +42,9 @@ def check(label, options, first):
         after, line = run_step(step, options)
         assert line["found_inf"] == (step in bad) and line["did_step"] == (step not in bad), (label, line)
         assert isinstance(line["grad_norm"], float) == (step not in bad), line
+        # The schedule follows the steps taken.
+        rates.append(line["learning_rate"])
+        assert step == 1 or (rates[-1] == rates[-2]) == (step - 1 in bad), (label, rates)
         assert after["attempt"] == step
         scale, good = (scale / 2, 0) if step in bad else (scale, good + 1)
         if good == 2:
@@ -49,21 +52,22 @@ def check(label, options, first):
         assert after["loss_scale"] == scale == line["loss_scale"], (label, step, line, scale)
         assert after["loss_scale.growth_tracker"] == good
         if before is None:
-            assert all(not after[name].any() for name in after if ".exp_avg" in name or ".momentum" in name)
+            states = [name for name in after if name.endswith((".exp_avg", ".momentum_buffer", ".ema"))]
+            assert "w.ema" in states and all(not after[name].any() for name in states)
             assert after["step"] == 0 and not after["mean"].any() and np.all(after["var"] == 1)
         else:
             changed = {name for name in after if after[name].tobytes() != before[name].tobytes()}
             if step in bad:
                 assert changed <= ADVANCES, (label, step, changed)
             else:
-                assert {"step", "mean", "var", "attempt"} <= changed, (label, step, changed)
+                assert {"step", "mean", "var", "attempt", "w.ema"} <= changed, (label, step, changed)
                 assert changed & {"w", "w.low", "w.compensation"}, (label, step, changed)
         before = after
     print(f"{label}: {len(bad)} bad steps of {STEPS} keep all state", flush=True)
 
 
 def check_all():
-    optimizers = ["adamw clip-norm=1", "momentum clip-norm=1", "adam clip-norm=1", "sgd clip-norm=1"]
+    optimizers = [name + " ema-decay=0.9" for name in ("adamw clip-norm=1", "momentum", "adam", "sgd clip-norm=1")]
     kinds = ["f32", "bf16-stochastic-rounding", "bf16-kahan", "split16"]
     for first in range(3):
         for i, kind in enumerate(kinds):
@@ -71,7 +75,7 @@ def check_all():
             precision = ["f32", "bf16", "f16"][(i + first) % 3]
             check(f"{kind} {optimizer} {precision}",
                   [f"--master-weights={kind}", f"--optimizer={optimizer}", f"--precision={precision}"], first)
-        check("accumulate", ["--accumulate=2", "--master-weights=split16", "--optimizer=adamw clip-norm=1"], first)
+        check("accumulate", ["--accumulate=2", "--master-weights=split16", "--optimizer=adamw ema-decay=0.9"], first)
 
 
 check_all()

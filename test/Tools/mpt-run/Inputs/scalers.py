@@ -3,7 +3,7 @@
 Each has `scale` and `update(found_inf)`. As a program it checks mpt-run:
     scalers.py PRESET METRICS INIT INTERVAL HYSTERESIS MIN MAX
 or the classes themselves against what is installed:
-    scalers.py --originals torch|keras|jmp|tf
+    scalers.py --originals torch|keras|jmp|tf|deepspeed
 """
 
 import json
@@ -109,7 +109,7 @@ class Megatron:
 
 
 class DeepSpeed:
-    """deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler."""
+    """deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler up to version 0.17."""
 
     consecutive = False
 
@@ -117,6 +117,9 @@ class DeepSpeed:
         self.scale, self.window, self.minimum = f32(init), interval, f32(minimum)
         self.delayed_shift = self.cur_hysteresis = hysteresis
         self.cur_iter, self.last_overflow_iter = 0, -1
+
+    def is_stable(self, steps):
+        return steps % self.window == 0
 
     def update(self, found_inf):
         if found_inf:
@@ -128,7 +131,7 @@ class DeepSpeed:
         else:
             if self.consecutive:
                 self.cur_hysteresis = self.delayed_shift
-            if (self.cur_iter - self.last_overflow_iter) % self.window == 0:
+            if self.is_stable(self.cur_iter - self.last_overflow_iter):
                 if not self.consecutive:
                     self.cur_hysteresis = self.delayed_shift
                 self.scale = self.scale * f32(2)
@@ -136,6 +139,17 @@ class DeepSpeed:
 
 
 class DeepSpeedConsecutive(DeepSpeed):
+    consecutive = True
+
+
+class DeepSpeed18(DeepSpeed):
+    """The same since version 0.18."""
+
+    def is_stable(self, steps):
+        return steps > 1 and (steps - 1) % self.window == 0
+
+
+class DeepSpeed18Consecutive(DeepSpeed18):
     consecutive = True
 
 
@@ -180,7 +194,8 @@ class Paddle:
 
 PRESETS = {"torch": Torch, "tf": TF, "keras": Keras, "apex": Apex,
            "megatron": Megatron, "deepspeed": DeepSpeed,
-           "deepspeed-consecutive": DeepSpeedConsecutive, "jmp": Jmp, "paddle": Paddle}
+           "deepspeed-consecutive": DeepSpeedConsecutive, "deepspeed-0.18": DeepSpeed18,
+           "deepspeed-0.18-consecutive": DeepSpeed18Consecutive, "jmp": Jmp, "paddle": Paddle}
 
 
 def check(preset, metrics, init, interval, hysteresis, minimum, maximum):
@@ -220,8 +235,19 @@ def compare(name):
     for case in range(20 if name == "torch" else 4):
         interval, init = int(random.integers(1, 5)), 2.0 ** int(random.integers(0, 127))
         share = random.choice([0.05, 0.3, 0.6])
-        mine = PRESETS[name](init=init, interval=interval, minimum=1.0, maximum=0.0,
-                             hysteresis=1)
+        preset, hysteresis = name, 1
+        if name == "deepspeed":
+            import deepspeed
+            # Its scale is f64, which does not become infinite where f32 does: growth is
+            # rarer than falls.
+            init, share, hysteresis = 2.0 ** int(random.integers(0, 20)), 0.5, 1 + case
+            interval += 2
+            if tuple(map(int, deepspeed.__version__.split(".")[:2])) >= (0, 18):
+                preset += "-0.18"
+            if case % 2:
+                preset += "-consecutive"
+        mine = PRESETS[preset](init=init, interval=interval, minimum=1.0, maximum=0.0,
+                               hysteresis=hysteresis)
         if name == "torch":
             import torch
             weight = torch.ones(1, requires_grad=True)
@@ -244,6 +270,15 @@ def compare(name):
             def update(found_inf):
                 state[0] = state[0].adjust(jax.numpy.array(not found_inf))
                 return float(state[0].loss_scale)
+        elif name == "deepspeed":
+            from deepspeed.runtime.fp16.loss_scaler import DynamicLossScaler
+            theirs = DynamicLossScaler(
+                init_scale=init, scale_window=interval, min_scale=1.0, delayed_shift=hysteresis,
+                consecutive_hysteresis=bool(case % 2), raise_error_at_min_scale=False)
+
+            def update(found_inf):
+                theirs.update_scale(found_inf)
+                return theirs.loss_scale
         elif name == "tf":
             import tensorflow
             theirs = tensorflow.compat.v1.mixed_precision.DynamicLossScale(init, interval)
