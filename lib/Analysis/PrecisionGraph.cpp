@@ -42,6 +42,15 @@ static bool fitsIn(float number, Type low) {
   return magnitude < largest && (magnitude == 0.0f || magnitude > smallest);
 }
 
+/// True if `number` rounds to 1 or -1 in `low` and is neither: a decay of 0.999 would be
+/// none, a bound below 1 would be 1. Half of the steps of `low` beside 1, itself even.
+static bool roundsToOne(float number, Type low) {
+  const bool half = low.isF16();
+  const float below = half ? 0x1p-12f : 0x1p-9f, above = half ? 0x1p-11f : 0x1p-8f;
+  const float distance = std::fabs(number) - 1.0f;
+  return distance != 0.0f && distance >= -below && distance <= above;
+}
+
 /// True if a number of `elements` becomes infinite in `low`.
 static bool overflowsIn(ElementsAttr elements, Type low) {
   auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
@@ -58,8 +67,10 @@ static bool fitsIn(ElementsAttr elements, Type low) {
   auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
   if (!dense || !dense.getElementType().isF32())
     return true;
+  // In a table, what is near 1 is a number among others.
   if (dense.isSplat())
-    return fitsIn(dense.getSplatValue<float>(), low);
+    return fitsIn(dense.getSplatValue<float>(), low) &&
+           !roundsToOne(dense.getSplatValue<float>(), low);
   return llvm::all_of(dense.getValues<float>(),
                       [&](float number) { return fitsIn(number, low); });
 }

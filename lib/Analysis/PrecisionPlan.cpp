@@ -253,15 +253,18 @@ static void planNone(const PrecisionGraph &graph, PrecisionPlan &plan) {
       plan[v] = {true, PrecisionReason::AlreadyLow, PrecisionGraph::kNone};
 }
 
-/// The bytes of paint's casts, if they are for the same products. Paint keeps no state.
+/// The bytes of paint's casts, if they are for the same products. Paint keeps no state
+/// and no sums in loops.
 static std::optional<uint64_t> getPaintedBytes(const PrecisionPlan &plan,
                                                const PrecisionRules &rules,
                                                PrecisionPlanOptions options) {
   const PrecisionGraph &graph = plan.getGraph();
   PrecisionPlan painted(graph);
   const size_t exceptions = options.exceptions.size();
-  llvm::erase_if(options.exceptions,
-                 [](auto each) { return each.second == PrecisionReason::State; });
+  llvm::erase_if(options.exceptions, [](auto each) {
+    return each.second == PrecisionReason::State ||
+           each.second == PrecisionReason::Recurrence;
+  });
   PrecisionRules paintRules = options.exceptions.size() == exceptions
                                   ? PrecisionRules(rules, painted)
                                   : PrecisionRules(graph, painted, options);

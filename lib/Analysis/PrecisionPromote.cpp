@@ -35,6 +35,11 @@ private:
   }
   /// Makes what reads it f32.
   bool promotes(uint32_t value, uint32_t reader) const;
+  /// Works on a list that an allowed op reads.
+  bool listIsAllowed(uint32_t vertex) const {
+    return clusterOf[vertex] != PrecisionGraph::kNone &&
+           allowedLists[clusterOf[vertex]];
+  }
   void demote(uint32_t vertex, uint32_t via);
 
   const PrecisionGraph &graph;
@@ -45,6 +50,7 @@ private:
   /// A contraction that is allowed comes after it.
   std::vector<bool> leadsToAllowed;
   std::vector<uint32_t> queue, clusterOf;
+  std::vector<bool> allowedLists;
 };
 
 } // namespace
@@ -70,7 +76,7 @@ bool PromotePlanner::promotes(uint32_t value, uint32_t reader) const {
 
 void PromotePlanner::demote(uint32_t vertex, uint32_t via) {
   if (!plan.isLow(vertex) || graph.getVertices()[vertex].pinned ||
-      rules.is(vertex, PrecisionClass::Allow))
+      rules.is(vertex, PrecisionClass::Allow) || listIsAllowed(vertex))
     return;
   plan[vertex] = {false, PrecisionReason::Promoted, via};
   queue.push_back(vertex);
@@ -96,9 +102,15 @@ void PromotePlanner::run() {
   leadsToAllowed = rules.reach(roots, true, false, isLow);
 
   clusterOf.assign(count, PrecisionGraph::kNone);
-  for (auto [index, cluster] : llvm::enumerate(graph.getClusters()))
+  for (auto [index, cluster] : llvm::enumerate(graph.getClusters())) {
     for (uint32_t v : cluster.members)
       clusterOf[v] = index;
+    // PyTorch casts each tensor of the list before such an op.
+    allowedLists.push_back(
+        cluster.isList && llvm::any_of(cluster.members, [&](uint32_t v) {
+          return plan.isLow(v) && rules.is(v, PrecisionClass::Allow);
+        }));
+  }
 
   // Down from "all that is not denied is low" to what type promotion leaves.
   for (uint32_t v = 0; v < count; ++v)
@@ -137,6 +149,8 @@ void PromotePlanner::run() {
       continue;
     if (grounded[v])
       plan[v] = {true, PrecisionReason::Follows, from[v]};
+    else if (listIsAllowed(v))
+      plan[v] = {true, PrecisionReason::ListInLow, PrecisionGraph::kNone};
     else
       plan[v] = {false, PrecisionReason::NoLowNeighbour, PrecisionGraph::kNone};
   }

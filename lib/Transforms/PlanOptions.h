@@ -46,8 +46,10 @@ private:
   void adapt(const PrecisionGraph &graph, PrecisionPlanOptions &options) const {
     options.exceptions = chosen.findExceptions(graph);
     // The other strategies are what others do.
-    if (options.strategy == PrecisionStrategy::MinCut)
+    if (options.strategy == PrecisionStrategy::MinCut) {
       keepState(graph, options.exceptions);
+      keepRecurrences(graph, options.exceptions);
+    }
     if (chosen.target && chosen.settings.costGate) {
       options.cost = getCastCost(*chosen.target);
       options.gains = getProductGains(graph, chosen.policy.getRules(), *chosen.target,

@@ -5,6 +5,7 @@
 // RUN: FileCheck %s < %t.once.mlir
 // RUN: mpt-opt %t.once.mlir --allow-unregistered-dialect --mpt-validate-precision="type=f16" -o /dev/null
 // RUN: mpt-opt %t.once.mlir --allow-unregistered-dialect --mpt-autocast="type=f16" | diff %t.once.mlir -
+// RUN: mpt-opt %s --allow-unregistered-dialect --mpt-autocast="policy=torch-cuda" | FileCheck %s --check-prefix=PROMOTE
 
 !x = !torch.vtensor<[8,4],f32>
 !y = !torch.vtensor<[8,8],f32>
@@ -128,4 +129,21 @@ func.func @index(%x: !x, %w: !w, %i: !torch.vtensor<[3],si64>) -> !torch.vtensor
   %c = "torch.aten.index.Tensor"(%a, %l) : (!x, !torch.list<optional<vtensor>>) -> !torch.vtensor<[3,4],f32>
   %d = "torch.aten.mm"(%c, %w) : (!torch.vtensor<[3,4],f32>, !w) -> !torch.vtensor<[3,4],f32>
   return %d : !torch.vtensor<[3,4],f32>
+}
+
+// PyTorch casts each tensor of einsum's list; cat's type is the widest of its list's.
+// PROMOTE-LABEL: func.func @of_parameters(
+// PROMOTE: "torch.prim.ListConstruct"(%{{.*}}) : (!torch.vtensor<[8,4],f16>, !torch.vtensor<[4,4],f16>) -> !torch.list<vtensor>
+// PROMOTE: "torch.aten.einsum"{{.*}} -> !torch.vtensor<[8,4],f16>
+// PROMOTE: "torch.prim.ListConstruct"(%{{.*}}) : (!torch.vtensor<[8,4],f32>, !torch.vtensor<[8,4],f32>) -> !torch.list<vtensor>
+// PROMOTE: "torch.aten.cat"{{.*}} -> !torch.vtensor<[8,8],f32>
+func.func @of_parameters(%x: !x, %w: !w) -> (!x, !y) {
+  %none = "torch.constant.none"() : () -> !torch.none
+  %text = "torch.constant.str"() {value = "ij,kj->ik"} : () -> !torch.str
+  %one = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %l = "torch.prim.ListConstruct"(%x, %w) : (!x, !w) -> !torch.list<vtensor>
+  %a = "torch.aten.einsum"(%text, %l, %none) : (!torch.str, !torch.list<vtensor>, !torch.none) -> !x
+  %m = "torch.prim.ListConstruct"(%a, %x) : (!x, !x) -> !torch.list<vtensor>
+  %b = "torch.aten.cat"(%m, %one) : (!torch.list<vtensor>, !torch.int) -> !y
+  return %a, %b : !x, !y
 }

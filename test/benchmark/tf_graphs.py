@@ -65,7 +65,7 @@ TENSOR = re.compile(r"tensor<((?:[\d?]+x)*)(f32|f16|bf16)>")
 
 def value_bytes(tensor):
     shape, element = TENSOR.fullmatch(tensor).groups()
-    return (math.prod(int(n) for n in shape.split("x")[:-1])
+    return (math.prod(int(n) for n in shape.replace("?", "1").split("x")[:-1])
             * {"f32": 4, "f16": 2, "bf16": 2}[element])
 
 

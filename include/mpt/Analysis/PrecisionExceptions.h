@@ -47,6 +47,13 @@ void keepAttentionValues(const PrecisionGraph &graph,
 /// returns a number (the loss) or has `tf.aliasing_output`. Linear.
 void keepState(const PrecisionGraph &graph, PrecisionExceptions &kept);
 
+/// What adds to (or multiplies) itself round a loop without a product: running sums,
+/// averages, gradients summed over steps, linear recurrences. Each trip rounds what all
+/// trips before it have added: in bf16, sums stop at 256 times what is added, and a decay
+/// of 0.999 is none. A residual stream, which products read and add to in turn, is none
+/// of them. All of such a cycle, without what flows into it. Linear.
+void keepRecurrences(const PrecisionGraph &graph, PrecisionExceptions &kept);
+
 /// Infer and stable ops each of whose results is a sum (or mean, or norm) of more than
 /// `limit` elements, to judge by shapes. The result would be stored low: a sum of
 /// 65,505 ones is infinite in f16.

@@ -85,7 +85,7 @@ public:
     /// Constants, and casts from integers: if low, it may be MPT that made it so.
     bool maybeOurs = false;
     /// Constants: converted, no element becomes infinite or, unless it is zero,
-    /// zero.
+    /// zero; nor, where all are one number, 1 or -1.
     bool fitsLow = true;
     /// Constants that do not fit since a number would be infinite.
     bool overflows = false;

@@ -95,6 +95,10 @@ def State : Remark<"State", 26, "state", "analysis",
   "updates what the step returns", "",
   "An op between an argument and a result of its type, or one that feeds it alone: "
   "parameters, moments and averages stay f32.">;
+def Recurrence : Remark<"Recurrence", 27, "recurrence", "analysis",
+  "adds to itself round a loop", "",
+  "A sum, an average or a linear recurrence that a loop carries, with no product in the "
+  "cycle: each trip would round what all trips before it have added.">;
 def NotBetween : Remark<"NotBetween", 14, "not-between", "analysis",
   "not between two ops in low precision", "",
   "No product comes after the op, or none before it: optimizers, losses.">;
@@ -159,7 +163,7 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
     NotBetween, NoLowNeighbour, Promoted, FewerCasts, ListInF32, LoopInF32,
     CastInserted, UnlistedOp, Padded, Unaligned, CostGate,
-    ProfileRange, State, Fp8Product, Fp8Kept], 8> {
+    ProfileRange, State, Recurrence, Fp8Product, Fp8Kept], 8> {
   let cppNamespace = "::mpt";
 }
 

@@ -1,0 +1,106 @@
+//===- PrecisionRecurrences.cpp - Sums round a loop stay f32 -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Analysis/PrecisionExceptions.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+constexpr uint32_t kNone = PrecisionGraph::kNone;
+
+/// The strongly connected components of the graph of vertices (Tarjan, 1972), without
+/// recursion. Calls `visit` with the members of each component with an edge inside.
+class Cycles {
+public:
+  explicit Cycles(const PrecisionGraph &graph)
+      : index(graph.getVertices().size(), kNone), lowest(index.size()),
+        onStack(index.size()), begin(index.size() + 1) {
+    for (uint32_t v = 0; v < index.size(); ++v) {
+      begin[v] = successors.size();
+      graph.forOutputs(v, [&](uint32_t reader) { successors.push_back(reader); });
+    }
+    begin[index.size()] = successors.size();
+  }
+
+  void forEach(llvm::function_ref<void(ArrayRef<uint32_t>)> visit) {
+    for (uint32_t root = 0; root < index.size(); ++root) {
+      if (index[root] != kNone)
+        continue;
+      enter(root);
+      while (!path.empty())
+        step(visit);
+    }
+  }
+
+private:
+  struct Frame {
+    uint32_t vertex, next;
+  };
+
+  void enter(uint32_t vertex) {
+    index[vertex] = lowest[vertex] = counter++;
+    onStack[vertex] = true;
+    stack.push_back(vertex);
+    path.push_back({vertex, begin[vertex]});
+  }
+
+  void step(llvm::function_ref<void(ArrayRef<uint32_t>)> visit) {
+    Frame &frame = path.back();
+    const uint32_t vertex = frame.vertex;
+    if (frame.next != begin[vertex + 1]) {
+      const uint32_t to = successors[frame.next++];
+      if (index[to] == kNone)
+        enter(to);
+      else if (onStack[to])
+        lowest[vertex] = std::min(lowest[vertex], index[to]);
+      return;
+    }
+    path.pop_back();
+    if (!path.empty())
+      lowest[path.back().vertex] = std::min(lowest[path.back().vertex], lowest[vertex]);
+    if (lowest[vertex] != index[vertex])
+      return;
+    size_t first = stack.size();
+    do
+      onStack[stack[--first]] = false;
+    while (stack[first] != vertex);
+    if (stack.size() - first > 1)
+      visit(ArrayRef(stack).drop_front(first));
+    stack.resize(first);
+  }
+
+  std::vector<uint32_t> index, lowest;
+  std::vector<bool> onStack;
+  std::vector<uint32_t> begin, successors, stack;
+  std::vector<Frame> path;
+  uint32_t counter = 0;
+};
+
+} // namespace
+
+void mpt::keepRecurrences(const PrecisionGraph &graph, PrecisionExceptions &kept) {
+  ArrayRef<PrecisionGraph::Vertex> vertices = graph.getVertices();
+  // Only what a loop carries, or passes on, closes a cycle.
+  if (llvm::none_of(vertices, [](const PrecisionGraph::Vertex &vertex) {
+        return vertex.isJoin || vertex.recurrent;
+      }))
+    return;
+  Cycles(graph).forEach([&](ArrayRef<uint32_t> cycle) {
+    bool computes = false;
+    for (uint32_t v : cycle) {
+      if (vertices[v].contraction || vertices[v].precisionClass == PrecisionClass::Allow)
+        return;
+      computes |= vertices[v].precisionClass != PrecisionClass::Clear;
+    }
+    if (computes)
+      for (uint32_t v : cycle)
+        kept.push_back({v, PrecisionReason::Recurrence});
+  });
+}
