@@ -43,7 +43,7 @@ def evaluation(*names):
 # Data and options of each network, as in docs/examples/README.md.
 RUNS = {
     "sincos": (["x=x.npy", "sin=sin.npy", "cos=cos.npy"],
-               ["--optimizer=adam", "--lr=0.01", "--steps=1000"]),
+               ["--optimizer=adam", "--lr=0.01", "--steps=200"]),
     "digits": (["x=train_x.npy", "y=train_y.npy"],
                ["--batch=32", "--epochs=30", "--lr=0.004",
                 "--optimizer=adamw weight-decay=0.1", "--lr-schedule=cosine"]
@@ -61,12 +61,13 @@ RUNS = {
              ["--batch=32", "--steps=400", "--lr=0.005", "--optimizer=adamw clip-norm=1",
               "--lr-schedule=cosine"] + evaluation("x", "y")),
     "bert": (["x=x.npy", "y=y.npy"],
-             ["--batch=16", "--steps=500", "--lr=0.001", "--warmup=30",
+             ["--batch=64", "--steps=1000", "--lr=0.004", "--warmup=30",
               "--optimizer=adamw weight-decay=0.01 clip-norm=1", "--lr-schedule=cosine"]
              + evaluation("x", "y")),
     "gpt": (["x=x.npy", "y=y.npy"],
-            ["--batch=16", "--steps=1000", "--optimizer=adamw weight-decay=0.1 clip-norm=1",
-             "--lr=1e-3", "--warmup=50", "--lr-schedule=cosine", "--lr-final=0.1"]),
+            ["--batch=16", "--steps=300", "--optimizer=adamw weight-decay=0.1 clip-norm=1",
+             "--lr=1e-3", "--warmup=50", "--lr-schedule=cosine", "--lr-final=0.1"]
+            + evaluation("x", "y")),
 }
 
 

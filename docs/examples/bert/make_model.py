@@ -12,8 +12,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import network
 
-# As make_data.py writes them: rows, tokens, tokens to be found of a row.
-CONTEXT, VOCABULARY, HIDDEN = 48, 1024, 7
+# As make_data.py writes them: words of a row, different words, words to be found of a row.
+CONTEXT, VOCABULARY, HIDDEN = 12, 512, 2
 NORMAL = network.normal(0.02)
 
 
@@ -45,7 +45,7 @@ class Encoder:
         return net.layer_norm(net.pointwise("add", x, y), name + "_n1")
 
 
-def forward(net, layers=2, width=96, heads=4):
+def forward(net, layers=2, width=64, heads=4):
     encoder = Encoder(net, width)
     tokens = net.input("x", (None, CONTEXT), "i32")
     labels = net.target("y", (None, CONTEXT))
