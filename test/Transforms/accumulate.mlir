@@ -1,6 +1,7 @@
 // RUN: mpt-opt %s --mpt-autodiff --mpt-accumulate="steps=3 shared=mask" | FileCheck %s
 // RUN: mpt-opt %s --mpt-autodiff --mpt-accumulate="steps=1" | FileCheck %s --check-prefix=ONE
 // RUN: mpt-opt %s --mpt-autodiff --mpt-accumulate="steps=3 shared=mask" --mpt-train-step --mpt-master-weights --mpt-loss-scale --mpt-validate-loss-scale --mpt-autocast="type=f16" | FileCheck %s --check-prefix=STEP
+// RUN: mpt-opt %s --mpt-autodiff --mpt-accumulate="steps=3 shared=mask" --mpt-train-step --mpt-master-weights --mpt-loss-scale --mpt-autocast="type=f16" --canonicalize --cse | FileCheck %s --check-prefix=ONCE
 
 // ONE-NOT: mpt.accumulate
 
@@ -40,6 +41,13 @@
 // STEP-NOT: mpt.accumulate {{.*}} -> tensor<{{.*}}f16>
 // STEP: mpt.unscale
 // STEP-NOT: mpt.unscale
+
+// All micro-batches read one low copy of the master.
+// ONCE: func.func @loss(%[[W:[^:]*]]: tensor<4x2xf32> {mpt.master = "f32"
+// ONCE: %[[LOW:.*]] = mpt.cast %[[W]]
+// ONCE-NOT: mpt.cast %[[W]]
+// ONCE-COUNT-3: mpt.matmul %{{.*}}, %[[LOW]]
+// ONCE-NOT: mpt.cast %[[W]]
 func.func @loss(%w: tensor<4x2xf16> {mpt.name = "w", mpt.role = "parameter"},
                 %s: tensor<f32> {mpt.name = "seen", mpt.role = "running_stat"},
                 %seed: tensor<i64> {mpt.name = "seed", mpt.role = "rng"},

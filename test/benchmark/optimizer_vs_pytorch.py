@@ -4,8 +4,9 @@
                             [--vocabulary 50257] [--master f32]
 
 What a step does after the backward pass: gradients (f32, scaled) are unscaled and
-checked, all parameters are updated by AdamW if they are finite, the scale moves. PyTorch
-does it with torch.optim.AdamW(fused=True) and torch.amp.GradScaler. The copy moves as
+checked (and by MPT measured: `grad_norm`), all parameters are updated by AdamW if they
+are finite, the scale moves. PyTorch does it with torch.optim.AdamW(fused=True) and
+torch.amp.GradScaler. The copy moves as
 many bytes as an update must: 4 per parameter to check its gradient; 4 for the gradient
 again, 2 * 8 for both moments and 2 * 4 for the parameter to update it. The three take
 turns; each figure is the median over rounds. Needs torch and numpy from PyPI.
@@ -59,6 +60,10 @@ def write_step(shapes, path, decay=0.1):
     types = ", ".join(spell(shape) for shape in shapes)
     outputs = ", ".join(f"%u{i}" for i in range(len(shapes)))
     body.append(f"{outputs}, %ok = mpt.unscale {gradients}, %scale : ({types}, {scalar}) -> ({types}, {flag})")
+    # As --mpt-loss-scale measures what nothing clips.
+    names, unscaled = (", ".join(f"%{x}{i}" for i in range(len(shapes))) for x in "cu")
+    body.append(f"{names}, %norm = mpt.clip_by_global_norm {unscaled} {{max_norm = 0x7FF0000000000000 : f64}} : "
+                f"({types}) -> ({types}, {scalar})")
     body.append(f"%one = mpt.constant dense<1> : {count}")
     body.append(f"%next = mpt.add %step, %one : ({count}, {count}) -> {count}")
     for i, shape in enumerate(shapes):
@@ -78,6 +83,7 @@ def write_step(shapes, path, decay=0.1):
     result("%ns", scalar, "scale")
     result("%nt", i32, "tracker")
     result("%ok", flag, "did_step", updates=False)
+    result("%norm", scalar, "grad_norm", updates=False)
     with open(path, "w") as file:
         file.write(f"func.func @step({', '.join(arguments)})\n    -> ({', '.join(results)}) {{\n  ")
         file.write("\n  ".join(body))
