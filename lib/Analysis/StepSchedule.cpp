@@ -10,8 +10,10 @@
 
 #include "mlir/IR/Builders.h"
 #include "mpt/Analysis/CallEncoding.h"
+#include "mpt/Analysis/FusedAttention.h"
 #include "mpt/Analysis/KernelInfo.h"
 #include "mpt/Runtime/CallPlan.h"
+#include "mpt/Runtime/CudaCallPlan.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -42,7 +44,12 @@ class Scheduler {
 public:
   Scheduler(func::FuncOp function, int64_t maxThreads)
       : function(function), builder(function.getContext()),
-        maxThreads(maxThreads) {}
+        maxThreads(maxThreads) {
+    auto module = function->getParentOfType<ModuleOp>();
+    auto known =
+        module ? module->getAttrOfType<StringAttr>(kPlannedForAttr) : StringAttr();
+    isForGPU = known && known.getValue().starts_with("cuda");
+  }
 
   FailureOr<StepSchedule> run() {
     if (!function.getBody().hasOneBlock()) {
@@ -105,7 +112,9 @@ private:
                    typesOf(outputs));
     if (failed(encoded))
       return failure();
-    instruction.scratchBytes = rt::getCallWorkspace(*encoded, maxThreads);
+    instruction.scratchBytes = isForGPU
+                                   ? rt::getCudaWorkspace(*encoded)
+                                   : rt::getCallWorkspace(*encoded, maxThreads);
     schedule.instructions.push_back(std::move(instruction));
     return success();
   }
@@ -163,10 +172,12 @@ private:
   LogicalResult visitLinear(LinearOp op);
   LogicalResult visitCopyLike(Operation *op);
   void visitKernel(KernelOp op);
+  LogicalResult visitAttention(Operation *op);
 
   func::FuncOp function;
   Builder builder;
   int64_t maxThreads;
+  bool isForGPU = false;
   StepSchedule schedule;
 };
 
@@ -273,6 +284,24 @@ void Scheduler::visitKernel(KernelOp op) {
   schedule.instructions.push_back(std::move(instruction));
 }
 
+/// Device functions carry it out; that for the gradient keeps a number per row.
+LogicalResult Scheduler::visitAttention(Operation *op) {
+  StepInstruction instruction{op, op->getLoc(), KernelOp(), Callee::Matmul,
+                              builder.getDictionaryAttr(builder.getNamedAttr(
+                                  kAttentionAttr, op->getAttrDictionary())),
+                              {},
+                              {}};
+  for (Value operand : op->getOperands())
+    instruction.inputs.push_back(view(operand));
+  for (Value result : op->getResults())
+    instruction.outputs.push_back(view(result));
+  if (auto grad = dyn_cast<AttentionGradOp>(op))
+    instruction.scratchBytes = llvm::alignTo(
+        4 * cast<RankedTensorType>(grad.getLogSumExp().getType()).getNumElements(), 64);
+  schedule.instructions.push_back(std::move(instruction));
+  return success();
+}
+
 LogicalResult Scheduler::visit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<KernelOp>([&](KernelOp kernel) {
@@ -294,6 +323,13 @@ LogicalResult Scheduler::visit(Operation *op) {
       .Case<LinearOp>([&](LinearOp linear) { return visitLinear(linear); })
       .Case<TransposeOp, SliceOp, BroadcastOp, ConcatOp, PadOp>(
           [&](Operation *copyLike) { return visitCopyLike(copyLike); })
+      .Case<AttentionOp, AttentionGradOp>([&](Operation *attention) -> LogicalResult {
+        if (attention->hasAttr(kFusedAttr) && isForGPU)
+          return visitAttention(attention);
+        return attention->emitError("'")
+               << attention->getName() << "' is not decomposed; run --mpt-decompose "
+               << "before planning";
+      })
       .Default([&](Operation *other) -> LogicalResult {
         std::optional<Callee> callee =
             llvm::TypeSwitch<Operation *, std::optional<Callee>>(other)

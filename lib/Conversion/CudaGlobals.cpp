@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaGlobals.h"
-#include "mpt/Conversion/DeviceKernels.h"
+#include "mpt/Conversion/DeviceProducts.h"
 #include "mpt/Runtime/GemmPlan.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -160,6 +160,24 @@ LLVM::GlobalOp mpt::emitCudaGlobals(ModuleOp module, ArrayRef<std::string> kerne
   for (const std::string &kernel : kernels)
     if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel))
       function.erase();
-  SmallVector<Field> desc = {kernelTable, imageTable, count};
+  SmallVector<SmallVector<Field>> tunedRows;
+  if (auto tuned = module->getAttrOfType<DictionaryAttr>(kTunedProductsAttr)) {
+    for (auto [i, entry] : llvm::enumerate(tuned)) {
+      auto words = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+      if (!words || words.size() != 8)
+        continue;
+      std::string key = entry.getName().str();
+      SmallVector<Field> row = {emitBytes("mpt_cuda_tuned_" + Twine(i),
+                                          StringRef(key.c_str(), key.size() + 1))};
+      row.append(words.asArrayRef().begin(), words.asArrayRef().end());
+      tunedRows.push_back(row);
+    }
+    module->removeAttr(kTunedProductsAttr);
+  }
+  auto numTuned = static_cast<int64_t>(tunedRows.size());
+  if (tunedRows.empty())
+    tunedRows.push_back(nothing);
+  LLVM::GlobalOp tunedTable = emitTable("mpt_cuda_tuned", tunedRows);
+  SmallVector<Field> desc = {kernelTable, imageTable, count, tunedTable, numTuned};
   return emitTable("mpt_cuda_program", ArrayRef<SmallVector<Field>>(desc));
 }

@@ -14,6 +14,7 @@
 
 #include "DeviceCalls.h"
 #include "GPUKernelEmitter.h"
+#include "mpt/Conversion/DeviceProducts.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -41,38 +42,38 @@ struct ConvertKernelsToGPUPass
     bool hasCalls = llvm::any_of(module.getOps<ProgramOp>(), [](ProgramOp program) {
       return !program.getBody().front().getOps<CallOp>().empty();
     });
-    if (kernels.empty() && !hasCalls)
-      return;
-    if (module.lookupSymbol("mpt_kernels")) {
-      module.emitError("the name @mpt_kernels, which kernels go to, is taken");
+    // Library calls may have put functions there.
+    Operation *taken = module.lookupSymbol(kDeviceModule);
+    auto device = dyn_cast_or_null<gpu::GPUModuleOp>(taken);
+    if (taken && (!device || !device->hasAttr(kLaunchesAttr))) {
+      module.emitError("the name @")
+          << kDeviceModule << ", which kernels go to, is taken";
       return signalPassFailure();
     }
+    if (kernels.empty() && !device && !hasCalls)
+      return;
     SmallVector<Attribute> targets;
     for (const std::string &chip : chips)
       targets.push_back(NVVM::NVVMTargetAttr::get(
           &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", chip));
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    auto device = gpu::GPUModuleOp::create(
-        builder, module.getLoc(), "mpt_kernels",
-        targets.empty() ? ArrayAttr() : builder.getArrayAttr(targets));
+    if (!device)
+      device = gpu::GPUModuleOp::create(builder, module.getLoc(), kDeviceModule);
+    if (!targets.empty())
+      device.setTargetsAttr(builder.getArrayAttr(targets));
     bool hasProgram = !module.getOps<ProgramOp>().empty();
     auto nothing = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()), {});
     OpBuilder inner = OpBuilder::atBlockEnd(&device.getBodyRegion().front());
-    SmallVector<NamedAttribute> launches;
-    auto add = [&](const DeviceLaunch &launch) {
-      launches.push_back(builder.getNamedAttr(
-          launch.function,
-          builder.getDenseI64ArrayAttr(
-              {launch.blocks[0], launch.blocks[1], launch.threads, launch.bound})));
-    };
     DeviceCallEmitter calls(inner);
     for (ProgramOp program : module.getOps<ProgramOp>())
       if (failed(convertCalls(program, calls)))
         return signalPassFailure();
-    llvm::for_each(calls.getLaunches(), add);
+    for (const DeviceLaunch &launch : calls.getLaunches())
+      addDeviceLaunch(device, launch);
     for (KernelFuncOp kernel : kernels) {
       GPUKernelEmitter emitter(kernel);
-      llvm::for_each(emitter.getLaunches(), add);
+      for (const DeviceLaunch &launch : emitter.getLaunches())
+        addDeviceLaunch(device, launch);
       emitter.emit(inner);
       std::string name = kernel.getSymName().str();
       kernel.erase();
@@ -80,8 +81,6 @@ struct ConvertKernelsToGPUPass
       if (hasProgram)
         LLVM::LLVMFuncOp::create(builder, module.getLoc(), name, nothing);
     }
-    // Stays when the module is compiled.
-    device->setAttr(kLaunchesAttr, builder.getDictionaryAttr(launches));
   }
 
 private:

@@ -13,7 +13,7 @@
 
 #include "CudaGlobals.h"
 #include "mpt/Analysis/CallEncoding.h"
-#include "mpt/Conversion/DeviceKernels.h"
+#include "mpt/Conversion/DeviceProducts.h"
 #include "mpt/Conversion/Passes.h"
 #include "mpt/Support/Version.h"
 
@@ -140,6 +140,8 @@ LogicalResult ProgramEncoder::addLaunch(LaunchOp launch) {
   instruction.hasScratch = launch.getPartials() != nullptr;
   instruction.tasks = launch.getTasks();
   instruction.location = describe(launch.getLoc());
+  if (launch->hasAttr(kReplacesEpilogueAttr))
+    instruction.ints = {1};
   instruction.target = kernelNumber(launch.getKernel().str());
   if (failed(addRefs(instruction, launch.getInputs())) ||
       failed(addRefs(instruction, launch.getOutputs())))

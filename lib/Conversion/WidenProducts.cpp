@@ -29,10 +29,16 @@ DictionaryAttr configOf(MatmulOp op, Builder &builder) {
   return builder.getDictionaryAttr(config);
 }
 
+DictionaryAttr configOf(Conv2DOp op, Builder &) { return op->getAttrDictionary(); }
+
+Callee calleeOf(Conv2DOp) { return Callee::Conv2D; }
+Callee calleeOf(Operation *) { return Callee::Matmul; }
+
 template <typename Product>
 struct WidenProduct : OpRewritePattern<Product> {
-  WidenProduct(MLIRContext *context, ArrayRef<int64_t> architectures)
-      : OpRewritePattern<Product>(context), architectures(architectures) {}
+  WidenProduct(MLIRContext *context, ArrayRef<int64_t> architectures, bool lowBiases)
+      : OpRewritePattern<Product>(context), architectures(architectures),
+        lowBiases(lowBiases) {}
 
   LogicalResult matchAndRewrite(Product op, PatternRewriter &rewriter) const override {
     auto type = dyn_cast<RankedTensorType>(op.getResult().getType());
@@ -47,6 +53,8 @@ struct WidenProduct : OpRewritePattern<Product> {
     auto wide = type.clone(rewriter.getF32Type());
     if (canDo(op, type, rewriter))
       return rewriter.notifyMatchFailure(op, "cuBLASLt can do it");
+    if (lowBiases && succeeded(narrowBias(op, type, rewriter)))
+      return success();
     if (!canDo(op, wide, rewriter))
       return rewriter.notifyMatchFailure(op, "a wide result does not help");
     rewriter.modifyOpInPlace(op, [&] { op.getResult().setType(wide); });
@@ -57,9 +65,26 @@ struct WidenProduct : OpRewritePattern<Product> {
   }
 
 private:
+  /// Rounds a bias to the result's type, if there is one of another.
+  LogicalResult narrowBias(Product op, RankedTensorType type,
+                           PatternRewriter &rewriter) const {
+    if constexpr (std::is_same_v<Product, MatmulOp>) {
+      return failure();
+    } else {
+      auto bias = op.getBias() ? dyn_cast<RankedTensorType>(op.getBias().getType())
+                               : RankedTensorType();
+      if (!bias || bias.getElementType() == type.getElementType())
+        return failure();
+      auto cast = CastOp::create(rewriter, op.getLoc(),
+                                 bias.clone(type.getElementType()), op.getBias());
+      rewriter.modifyOpInPlace(op, [&] { op.getBiasMutable().assign(cast.getResult()); });
+      return success();
+    }
+  }
+
   bool canDo(Product op, RankedTensorType result, PatternRewriter &rewriter) const {
     FailureOr<rt::Instruction> call =
-        encodeCall(op.getLoc(), Callee::Matmul, configOf(op, rewriter),
+        encodeCall(op.getLoc(), calleeOf(op), configOf(op, rewriter),
                    op->getOperandTypes(), TypeRange(result));
     std::string unused;
     return succeeded(call) && llvm::all_of(architectures, [&](int64_t sm) {
@@ -68,12 +93,14 @@ private:
   }
 
   SmallVector<int64_t> architectures;
+  bool lowBiases;
 };
 
 } // namespace
 
 void mpt::populateWidenProductsPatterns(RewritePatternSet &patterns,
-                                        ArrayRef<int64_t> architectures) {
-  patterns.add<WidenProduct<LinearOp>, WidenProduct<MatmulOp>>(patterns.getContext(),
-                                                               architectures);
+                                        ArrayRef<int64_t> architectures,
+                                        bool lowBiases) {
+  patterns.add<WidenProduct<Conv2DOp>, WidenProduct<LinearOp>, WidenProduct<MatmulOp>>(
+      patterns.getContext(), architectures, lowBiases);
 }

@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/ExecutionEngine/CodeGen.h"
+#include "mpt/Analysis/CallEncoding.h"
+#include "mpt/Analysis/FusedAttention.h"
+#include "mpt/Conversion/DeviceProducts.h"
 #include "mpt/Conversion/Passes.h"
 #include "mpt/Conversion/WidenProducts.h"
 #include "mpt/ExecutionEngine/EmulatedKernels.h"
@@ -34,6 +37,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
+#include <map>
 
 using namespace mlir;
 using namespace mpt;
@@ -121,6 +125,36 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
   return finish(module, context, machine, message);
 }
 
+/// Leaves algorithms for the products of `module`'s program as its attribute.
+static llvm::Error tuneProducts(ModuleOp module, const TuneProducts &tune) {
+  std::map<std::string, rt::GemmPlan> plans;
+  for (ProgramOp program : module.getOps<ProgramOp>())
+    for (CallOp call : program.getBody().getOps<CallOp>()) {
+      if (call.getCallee() != Callee::Matmul)
+        continue;
+      FailureOr<rt::Instruction> product =
+          encodeCall(call.getLoc(), call.getCallee(), call.getConfig(),
+                     call.getInputs().getTypes(), call.getOutputs().getTypes());
+      rt::GemmPlan plan;
+      std::string why;
+      if (succeeded(product) &&
+          rt::makeGemmPlan(*product, /*allowTF32=*/false, plan, why))
+        plans[rt::describeGemmPlan(plan)] = plan;
+    }
+  std::vector<rt::GemmPlan> list;
+  for (auto &[text, plan] : plans)
+    list.push_back(plan);
+  auto tuned = tune(list);
+  if (!tuned)
+    return tuned.takeError();
+  Builder builder(module.getContext());
+  NamedAttrList attributes;
+  for (const TunedProduct &product : *tuned)
+    attributes.set(product.key, builder.getDenseI64ArrayAttr(product.algo));
+  module->setAttr(kTunedProductsAttr, attributes.getDictionary(module.getContext()));
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::unique_ptr<llvm::Module>>
 mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
                    llvm::TargetMachine &machine, const CudaOptions &options) {
@@ -140,20 +174,30 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
         architectures.push_back(number);
     }
     RewritePatternSet patterns(mlirContext);
-    populateWidenProductsPatterns(patterns, architectures);
+    populateWidenProductsPatterns(patterns, architectures, options.lowBiases);
     if (failed(applyPatternsGreedily(module, std::move(patterns))))
       return message.take("the step could not be compiled");
+    // bf16's products on tensor cores are sm_80's.
+    if (options.fusedAttention &&
+        llvm::all_of(architectures, [](int64_t sm) { return sm >= 80; }))
+      markFusedAttention(module);
     PlanStepOptions planOptions;
     planOptions.target = "cuda " + llvm::join(options.chips, " ");
     planOptions.maxThreads = 1;
+    module->setAttr(kPlannedForAttr,
+                    StringAttr::get(mlirContext, llvm::StringRef(planOptions.target)));
     buildPlanStepPipeline(plan, planOptions);
   }
   KernelsToGPUOptions kernels;
   kernels.chips = llvm::ArrayRef<std::string>(options.chips);
   kernels.format = "llvm";
+  plan.addPass(createConvertProductsToGPUPass(options.f32Products));
   buildKernelsToGPUPipeline(plan, kernels);
   if (failed(plan.run(module)))
     return message.take("the step could not be compiled");
+  if (options.tune)
+    if (llvm::Error error = tuneProducts(module, options.tune))
+      return std::move(error);
   std::unique_ptr<llvm::Module> emulated;
   if (options.emulatedKernels)
     for (auto device : module.getOps<gpu::GPUModuleOp>()) {

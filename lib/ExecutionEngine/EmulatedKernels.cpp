@@ -34,9 +34,12 @@ public:
 
 private:
   /// The function pointers of mpt_simt_ops, in its order.
-  enum Op : unsigned { Thread, BlockX, BlockY, Shuffle, BlockBarrier, WarpBarrier, Ballot };
+  enum Op : unsigned { Thread, BlockX, BlockY, Shuffle, BlockBarrier, WarpBarrier, Ballot,
+                      LoadMatrices, Multiply };
 
   llvm::Error replaceIntrinsic(llvm::Function &function);
+  llvm::Value *loadMatrices(llvm::IRBuilder<> &b, llvm::CallInst &old);
+  llvm::Value *multiply(llvm::IRBuilder<> &b, llvm::CallInst &old);
   void expandBF16(llvm::Function &function);
   llvm::Value *call(llvm::IRBuilder<> &b, Op op, llvm::ArrayRef<llvm::Value *> operands,
                     llvm::Type *result);
@@ -62,6 +65,53 @@ llvm::Value *Emulator::call(llvm::IRBuilder<> &b, Op op,
     types.push_back(operand->getType());
   return b.CreateCall(llvm::FunctionType::get(result, types, false),
                       b.CreateLoad(pointer, slot), operands);
+}
+
+/// `values` in a place on the stack of the calling function.
+static llvm::AllocaInst *storeAll(llvm::IRBuilder<> &b, llvm::ArrayRef<llvm::Value *> values) {
+  llvm::Function *function = b.GetInsertBlock()->getParent();
+  llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
+  auto *type = llvm::ArrayType::get(values.front()->getType(), values.size());
+  llvm::AllocaInst *place = entry.CreateAlloca(type);
+  for (auto [i, value] : llvm::enumerate(values))
+    b.CreateStore(value, b.CreateConstInBoundsGEP2_32(type, place, 0, i));
+  return place;
+}
+
+static llvm::Value *loadAll(llvm::IRBuilder<> &b, llvm::AllocaInst *place,
+                            llvm::Type *result) {
+  llvm::Type *type = place->getAllocatedType();
+  llvm::Value *all = llvm::PoisonValue::get(result);
+  for (unsigned i = 0; i < type->getArrayNumElements(); ++i) {
+    llvm::Value *word = b.CreateLoad(type->getArrayElementType(),
+                                     b.CreateConstInBoundsGEP2_32(type, place, 0, i));
+    all = b.CreateInsertValue(all, word, i);
+  }
+  return all;
+}
+
+llvm::Value *Emulator::loadMatrices(llvm::IRBuilder<> &b, llvm::CallInst &old) {
+  bool isTransposed = old.getIntrinsicID() ==
+                      llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16;
+  llvm::SmallVector<llvm::Value *> zeros(4, b.getInt32(0));
+  llvm::AllocaInst *words = storeAll(b, zeros);
+  llvm::Value *row = b.CreateAddrSpaceCast(old.getArgOperand(0), pointer);
+  call(b, LoadMatrices, {row, b.getInt32(isTransposed), words},
+       llvm::Type::getVoidTy(context));
+  return loadAll(b, words, old.getType());
+}
+
+llvm::Value *Emulator::multiply(llvm::IRBuilder<> &b, llvm::CallInst &old) {
+  bool isBF16 = old.getIntrinsicID() == llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16;
+  llvm::SmallVector<llvm::Value *> operands, sums;
+  for (unsigned i = 0; i < 6; ++i)
+    operands.push_back(b.CreateBitCast(old.getArgOperand(i), i32));
+  for (unsigned i = 6; i < 10; ++i)
+    sums.push_back(old.getArgOperand(i));
+  llvm::AllocaInst *place = storeAll(b, sums);
+  call(b, Multiply, {storeAll(b, operands), b.getInt32(isBF16), place},
+       llvm::Type::getVoidTy(context));
+  return loadAll(b, place, old.getType());
 }
 
 llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
@@ -98,6 +148,17 @@ llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
       break;
     case llvm::Intrinsic::nvvm_vote_ballot_sync:
       value = call(b, Ballot, {b.CreateZExt(old->getArgOperand(1), i32)}, i32);
+      break;
+    case llvm::Intrinsic::nvvm_ex2_approx:
+      value = b.CreateUnaryIntrinsic(llvm::Intrinsic::exp2, old->getArgOperand(0));
+      break;
+    case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16:
+    case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16:
+      value = loadMatrices(b, *old);
+      break;
+    case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16:
+    case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32:
+      value = multiply(b, *old);
       break;
     default:
       return llvm::createStringError("cannot emulate " + function.getName());

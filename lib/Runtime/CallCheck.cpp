@@ -72,7 +72,8 @@ private:
 const char *wrongNumber = "it has a wrong number of buffers or attributes";
 
 const char *Check::checkMatmul() const {
-  if (call.numInputs < 2 || call.numInputs > 3 || call.ints.size() != 4)
+  if (call.numInputs < 2 || call.numInputs > 3 ||
+      (call.ints.size() != 4 && call.ints.size() != 7))
     return wrongNumber;
   for (uint32_t i = 0; i <= call.numInputs; ++i)
     if (!isFloat(call.refs[i]) || call.refs[i].type == DataType::F64)

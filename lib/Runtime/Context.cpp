@@ -417,6 +417,19 @@ int mpt_rt_run(mpt_rt_context *context) {
   return MPT_RT_OK;
 }
 
+void mpt_rt_keep_inputs(mpt_rt_context *context, int keep) {
+  if (context && context->cuda)
+    context->cuda->keepInputs = keep != 0;
+}
+
+void *mpt_rt_cuda_stream(const mpt_rt_context *context) {
+  return context && context->cuda ? context->cuda->getStream() : nullptr;
+}
+
+const char *mpt_rt_notes(const mpt_rt_context *context) {
+  return context && context->cuda ? context->cuda->notes.c_str() : "";
+}
+
 size_t mpt_rt_arena_bytes(const mpt_rt_context *context) {
   return context ? context->program.arenaBytes : 0;
 }
@@ -426,19 +439,24 @@ size_t mpt_rt_state_bytes(const mpt_rt_context *context) {
 }
 
 void mpt_rt_set_profiling(mpt_rt_context *context, int on) {
-  if (context)
-    context->profiling = on != 0;
+  if (!context)
+    return;
+  context->profiling = on != 0;
+  if (context->cuda)
+    context->cuda->profiling = on != 0;
 }
 
 int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index,
                        const char **what, const char **location,
                        double *milliseconds) {
   if (!context || !what || !location || !milliseconds || index < 0 ||
-      index >= static_cast<int32_t>(context->steps.size()))
+      index >= static_cast<int32_t>(context->cuda ? context->program.instructions.size()
+                                                  : context->steps.size()))
     return MPT_RT_INVALID_ARGUMENT;
   const Instruction &instruction = context->program.instructions[index];
   *what = instruction.isCall ? callNames[instruction.target] : "kernel";
   *location = instruction.location.c_str();
-  *milliseconds = context->steps[index].milliseconds;
+  *milliseconds = context->cuda ? context->cuda->getMilliseconds(index)
+                                : context->steps[index].milliseconds;
   return MPT_RT_OK;
 }

@@ -14,11 +14,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Runtime/Emulation.h"
+#include "Convert.h"
 
 #include <algorithm>
 #include <memory>
 #include <mutex>
 #include <ucontext.h>
+#include <utility>
 #include <vector>
 
 using namespace mpt::rt;
@@ -28,13 +30,28 @@ namespace {
 constexpr int64_t kWarp = 32;
 constexpr size_t kStackBytes = 128 << 10;
 
-enum class Wait : uint8_t { None, Shuffle, Ballot, WarpBarrier, BlockBarrier, Done };
+enum class Wait : uint8_t {
+  None,
+  Shuffle,
+  Ballot,
+  LoadMatrices,
+  Multiply,
+  WarpBarrier,
+  BlockBarrier,
+  Done
+};
 
 struct Thread {
   ucontext_t context;
   std::unique_ptr<char[]> stack;
   Wait waits = Wait::None;
   int32_t word = 0, distance = 0;
+  /// Of matrices: a row, and the words of a fragment; or a product's operands.
+  const void *row = nullptr;
+  const int32_t *operands = nullptr;
+  int32_t *words = nullptr;
+  float *sums = nullptr;
+  bool flag = false;
 };
 
 /// The launch in progress; one at a time.
@@ -78,7 +95,69 @@ const mpt_simt_ops emulatorOps = {
       launch->wait(Wait::Ballot);
       return launch->thread().word;
     },
+    [](const void *row, int32_t isTransposed, int32_t *words) {
+      Thread &thread = launch->thread();
+      thread.row = row;
+      thread.flag = isTransposed;
+      thread.words = words;
+      launch->wait(Wait::LoadMatrices);
+    },
+    [](const int32_t *operands, int32_t isBF16, float *sums) {
+      Thread &thread = launch->thread();
+      thread.operands = operands;
+      thread.flag = isBF16;
+      thread.sums = sums;
+      launch->wait(Wait::Multiply);
+    },
 };
+
+/// The element `half` (0 or 1) of a word.
+float elementOf(int32_t word, int half, bool isBF16) {
+  auto bits = static_cast<uint16_t>(static_cast<uint32_t>(word) >> (16 * half));
+  return isBF16 ? toF32(DataType::BF16, &bits, 0) : toF32(DataType::F16, &bits, 0);
+}
+
+/// ldmatrix.x4 of 8 x 8 matrices of 16 bits: thread i has elements 2 (i % 4) and the
+/// next of row i / 4, or, transposed, of column i / 4.
+void loadMatrices(Thread *warp) {
+  for (int i = 0; i < kWarp; ++i)
+    for (int matrix = 0; matrix < 4; ++matrix) {
+      uint32_t word = 0;
+      for (int half : {0, 1}) {
+        int row = i / 4, column = i % 4 * 2 + half;
+        if (warp[i].flag)
+          std::swap(row, column);
+        auto *elements = static_cast<const uint16_t *>(warp[matrix * 8 + row].row);
+        word |= static_cast<uint32_t>(elements[column]) << (16 * half);
+      }
+      warp[i].words[matrix] = static_cast<int32_t>(word);
+    }
+}
+
+/// mma.m16n8k16, sums of exact products from left to right.
+void multiplyMatrices(Thread *warp) {
+  float a[16][16], b[16][8], sums[16][8];
+  for (int i = 0; i < kWarp; ++i) {
+    int group = i / 4, place = i % 4 * 2;
+    for (int half : {0, 1}) {
+      for (int word = 0; word < 4; ++word)
+        a[group + word % 2 * 8][place + half + word / 2 * 8] =
+            elementOf(warp[i].operands[word], half, warp[i].flag);
+      for (int word = 0; word < 2; ++word)
+        b[place + half + word * 8][group] =
+            elementOf(warp[i].operands[4 + word], half, warp[i].flag);
+      for (int row : {0, 1})
+        sums[group + row * 8][place + half] = warp[i].sums[row * 2 + half];
+    }
+  }
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 8; ++j)
+      for (int k = 0; k < 16; ++k)
+        sums[i][j] += a[i][k] * b[k][j];
+  for (int i = 0; i < kWarp; ++i)
+    for (int word = 0; word < 4; ++word)
+      warp[i].sums[word] = sums[i / 4 + word / 2 * 8][i % 4 * 2 + word % 2];
+}
 
 /// Lets the threads [begin, end) go on from `what`, which all of them wait for.
 void release(size_t begin, size_t end, Wait what) {
@@ -94,6 +173,10 @@ void release(size_t begin, size_t end, Wait what) {
         threads[i].word = words[source];
     }
   }
+  if (what == Wait::LoadMatrices && end - begin == kWarp)
+    loadMatrices(&threads[begin]);
+  if (what == Wait::Multiply && end - begin == kWarp)
+    multiplyMatrices(&threads[begin]);
   if (what == Wait::Ballot) {
     uint32_t ballot = 0;
     for (size_t i = begin; i < end; ++i)
@@ -136,7 +219,7 @@ bool runBlock(std::string &error) {
                     " of a warp wait for different things";
             return false;
           }
-        if (first != Wait::Shuffle && first != Wait::Ballot && first != Wait::WarpBarrier)
+        if (first == Wait::BlockBarrier || first == Wait::Done)
           break;
         release(begin, end, first);
       }

@@ -8,6 +8,7 @@
 
 #include "mpt/Runtime/GemmPlan.h"
 #include "mpt/Runtime/CallPlan.h"
+#include "mpt/Runtime/CudaCallPlan.h"
 
 #include <algorithm>
 
@@ -108,6 +109,11 @@ bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &pl
   else if (allowTF32 && shape.lhs == DataType::F32 && shape.rhs == DataType::F32 &&
            shape.out == DataType::F32)
     plan.compute = GemmCompute::F32FastTF32;
+  if (call.ints.size() > 6) {
+    plan.beta = call.ints[4] ? 1 : 0;
+    if (call.ints[5])
+      plan.compute = static_cast<GemmCompute>(call.ints[5]);
+  }
   bool hasBias = call.ints[2];
   if (hasBias)
     plan.bias = call.refs[2].type;
@@ -262,6 +268,27 @@ static bool isPlainCopy(const Instruction &call) {
   return isPlain && count == call.refs[0].count() && count == call.refs[1].count();
 }
 
+/// The products of a convolution (that checkCall takes). One of no product only
+/// reads and writes numbers.
+static bool checkConv(const Instruction &call, int sm, std::string &error) {
+  CudaConv conv = planCudaConv(call);
+  if (conv.kind == CudaConv::Kind::Loops) {
+    for (DataType type : {conv.x, conv.filter, conv.y})
+      if (type != DataType::F32 && type != DataType::F16 && type != DataType::BF16)
+        return fail(error, std::string("a convolution in groups of ") + nameOf(type) +
+                               " is not done on GPUs; use f32, f16 or bf16");
+    return true;
+  }
+  for (int64_t chunk : {int64_t(0), conv.chunks - 1}) {
+    GemmPlan plan;
+    if (!makeGemmPlan(getConvProduct(call, conv, chunk), /*allowTF32=*/false, plan,
+                      error) ||
+        !checkGemmPlan(plan, sm, error))
+      return false;
+  }
+  return true;
+}
+
 bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error) {
   auto id = static_cast<CallId>(call.target);
   GemmPlan plan;
@@ -270,6 +297,9 @@ bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error)
            checkGemmPlan(plan, sm, error);
   if (!checkCall(call, error))
     return false;
+  if (id == CallId::Conv2D || id == CallId::Conv2DInputGrad ||
+      id == CallId::Conv2DFilterGrad)
+    return checkConv(call, sm, error);
   if (id == CallId::Copy)
     return isPlainCopy(call) || fail(error, "copies that rearrange elements are not "
                                             "done on GPUs yet");

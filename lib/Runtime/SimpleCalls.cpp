@@ -324,6 +324,10 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
                                         std::string &error, bool fastBF16) {
   if (!checkCall(call, error))
     return nullptr;
+  if (static_cast<CallId>(call.target) == CallId::Matmul && call.ints.size() != 4) {
+    error = "this product was planned for a GPU";
+    return nullptr;
+  }
   int64_t needed = getCallWorkspace(call, maxThreads);
   int64_t given = call.hasScratch ? call.refs.back().bytes() : 0;
   if (given < needed) {

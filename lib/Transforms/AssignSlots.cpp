@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RematClones.h"
+#include "mpt/Analysis/FusedAttention.h"
 #include "mpt/Analysis/KernelInfo.h"
 #include "mpt/Analysis/StepOrder.h"
 #include "mpt/Transforms/Passes.h"
@@ -98,6 +99,8 @@ private:
   /// Where kernels go: before the function.
   OpBuilder kernels;
   llvm::StringMap<StringAttr> kernelNames;
+  /// Placeholders of fused attention, by the op's attributes.
+  DenseMap<Attribute, StringAttr> attentions;
   DenseMap<std::tuple<unsigned, int64_t, Type>, Value> slots;
 };
 
@@ -197,6 +200,22 @@ void ProgramBuilder::buildCall(const StepInstruction &instruction,
     outputs.push_back(getSlot(instruction.loc, output));
   Value workspace = getScratch(instruction.loc, scratchOffset,
                                instruction.scratchBytes);
+  if (auto attention = dyn_cast_or_null<DictionaryAttr>(
+          instruction.config.get(kAttentionAttr))) {
+    StringAttr &name = attentions[attention];
+    if (!name) {
+      auto placeholder =
+          func::FuncOp::create(kernels, instruction.loc,
+                               (function.getName() + "_attention").str(),
+                               builder.getFunctionType({}, {}));
+      placeholder.setPrivate();
+      placeholder->setAttr(kAttentionAttr, attention);
+      name = symbols.insert(placeholder);
+    }
+    LaunchOp::create(builder, instruction.loc, FlatSymbolRefAttr::get(name), inputs,
+                     outputs, workspace, builder.getI64IntegerAttr(1));
+    return;
+  }
   CallOp::create(builder, instruction.loc, instruction.callee, inputs, outputs,
                  workspace, instruction.config);
 }

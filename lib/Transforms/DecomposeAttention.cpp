@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DecomposeBuilder.h"
+#include "mpt/Analysis/FusedAttention.h"
 #include "mpt/Transforms/Patterns.h"
 
 #include <limits>
@@ -64,6 +65,8 @@ struct DecomposeAttentionOp : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AttentionOp op,
                                 PatternRewriter &rewriter) const override {
+    if (op->hasAttr(kFusedAttr))
+      return rewriter.notifyMatchFailure(op, "it stays as it is");
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getQuery()).getElementType());
     TypeAttr acc = op.getAccTypeAttr();
@@ -89,6 +92,8 @@ struct DecomposeAttentionGradOp : OpRewritePattern<AttentionGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AttentionGradOp op,
                                 PatternRewriter &rewriter) const override {
+    if (op->hasAttr(kFusedAttr))
+      return rewriter.notifyMatchFailure(op, "it stays as it is");
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getQuery()).getElementType());
     TypeAttr acc = op.getAccTypeAttr();

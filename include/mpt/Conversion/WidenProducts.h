@@ -15,9 +15,12 @@ namespace mpt {
 
 /// Products that cuBLASLt can only do with an f32 result (a half result beside an
 /// f32 bias) get one, and a cast behind it: one rounding, in the place where it was.
+/// With `lowBiases` such a bias is rounded to the result's type instead, as
+/// PyTorch's autocast does: one rounding more, and half the bytes of the result.
 /// `architectures` as in GemmPlan.h.
 void populateWidenProductsPatterns(mlir::RewritePatternSet &patterns,
-                                   llvm::ArrayRef<int64_t> architectures);
+                                   llvm::ArrayRef<int64_t> architectures,
+                                   bool lowBiases);
 
 } // namespace mpt
 

@@ -9,11 +9,15 @@
 #ifndef MPT_EXECUTIONENGINE_CODEGEN_H
 #define MPT_EXECUTIONENGINE_CODEGEN_H
 
+#include "mpt/Runtime/GemmPlan.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
+#include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +35,15 @@ llvm::Expected<std::unique_ptr<llvm::Module>>
 compileToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
               llvm::TargetMachine &machine, int64_t maxThreads);
 
+/// The eight words of a cuBLASLt algorithm, and what it is for
+/// (mpt/Runtime/CudaProgram.h).
+struct TunedProduct {
+  std::string key;
+  std::array<int64_t, 8> algo;
+};
+using TuneProducts = std::function<llvm::Expected<std::vector<TunedProduct>>(
+    llvm::ArrayRef<rt::GemmPlan>)>;
+
 struct CudaOptions {
   /// Architectures to compile for, as ptxas names them; at least one.
   std::vector<std::string> chips;
@@ -39,6 +52,14 @@ struct CudaOptions {
   std::string toolkit;
   /// Export the kernels as `mpt_simt_module`, too (see mpt/Runtime/Emulation.h).
   bool emulatedKernels = false;
+  /// What products of f32 are summed as: exact, tf32 or bf16x9.
+  std::string f32Products = "exact";
+  /// Round biases of low products to their type (WidenProducts.h).
+  bool lowBiases = false;
+  /// Attention as device functions, where there are some for it.
+  bool fusedAttention = true;
+  /// Gives algorithms for a step's products, by key, if it is set.
+  TuneProducts tune;
 };
 
 /// As compileToLLVM, for GPUs: machine code for each chip, and PTX for the last

@@ -34,11 +34,20 @@ struct mpt_cuda_image {
   uint64_t size;
 };
 
+/// The algorithm that was measured to be the fastest for a product. The key names the
+/// version of cuBLASLt, the device and the plan (lib/Runtime/Cuda/LtProduct.h).
+struct mpt_cuda_tuned {
+  const char *key;
+  uint64_t algo[8];
+};
+
 /// `num_kernels` is that of the program.
 struct mpt_cuda_desc {
   const mpt_cuda_kernel *kernels;
   const mpt_cuda_image *images;
   uint64_t num_images;
+  const mpt_cuda_tuned *tuned;
+  uint64_t num_tuned;
 };
 }
 

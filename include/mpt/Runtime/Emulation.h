@@ -33,6 +33,11 @@ struct mpt_simt_ops {
   void (*warp_barrier)();
   /// Which threads of the warp give a condition other than 0, one bit a thread.
   int32_t (*ballot)(int32_t condition);
+  /// ldmatrix.x4: `row` is that of row i % 8 of matrix i / 8 of thread i of the warp;
+  /// `words` gets two elements of each matrix.
+  void (*load_matrices)(const void *row, int32_t is_transposed, int32_t *words);
+  /// mma.m16n8k16: four words of A, two of B and four sums; `sums` gets the new ones.
+  void (*multiply)(const int32_t *operands, int32_t is_bf16, float *sums);
 };
 
 /// A kernel of which a thread is one call. `arguments` point to the parameters,

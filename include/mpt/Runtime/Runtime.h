@@ -103,10 +103,22 @@ MPT_RT_EXPORT int mpt_rt_bind(mpt_rt_context *context, const char *name,
  * waits for it, and what goes wrong there is an error of the next call. */
 MPT_RT_EXPORT int mpt_rt_run(mpt_rt_context *context);
 
+/* On a GPU: whether inputs stay as they are on the device (`keep`) or are copied there
+ * before each run (the default). */
+MPT_RT_EXPORT void mpt_rt_keep_inputs(mpt_rt_context *context, int keep);
+/* On a GPU, after the first run: the cudaStream_t that runs are launched on; else
+ * NULL. */
+MPT_RT_EXPORT void *mpt_rt_cuda_stream(const mpt_rt_context *context);
+/* Lines about what was decided when the program first ran: products whose epilogue
+ * cuBLASLt refused, algorithms that were measured. Lives until the next call. */
+MPT_RT_EXPORT const char *mpt_rt_notes(const mpt_rt_context *context);
+
 MPT_RT_EXPORT size_t mpt_rt_arena_bytes(const mpt_rt_context *context);
 MPT_RT_EXPORT size_t mpt_rt_state_bytes(const mpt_rt_context *context);
 
-/* Measures each instruction of the following runs if `on` (CPU only). */
+/* Measures each instruction of the following runs if `on`. On a GPU they are then
+ * launched one by one, each in an NVTX range that has its place in the source as a
+ * name, and not as one graph. */
 MPT_RT_EXPORT void mpt_rt_set_profiling(mpt_rt_context *context, int on);
 /* Instruction `index` of the last profiled run: what it is, where it comes from
  * and how long it took. Nonzero if there is no such number. */

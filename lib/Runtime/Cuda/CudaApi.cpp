@@ -53,5 +53,6 @@ bool Api::load(const std::string &cudart, const std::string &cublasLt,
   MPT_CUBLASLT_FUNCTIONS(MPT_FIND_BLAS)
 #undef MPT_FIND_RUNTIME
 #undef MPT_FIND_BLAS
-  return find(runtime, "cudaGetErrorString", cudaGetErrorString);
+  return find(runtime, "cudaGetErrorString", cudaGetErrorString) &&
+         find(blas, "cublasLtGetVersion", cublasLtGetVersion);
 }

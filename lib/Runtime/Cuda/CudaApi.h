@@ -37,7 +37,8 @@ struct Dim3 {
 inline constexpr Error kSuccess = 0, kOutOfMemory = 2, kInsufficientDriver = 35,
                        kNoDevice = 100;
 enum MemcpyKind { HostToDevice = 1, DeviceToHost = 2, DeviceToDevice = 3 };
-inline constexpr int kAttributeMajor = 75, kAttributeMinor = 76;
+inline constexpr int kAttributeMajor = 75, kAttributeMinor = 76,
+                     kAttributeMultiprocessors = 16;
 inline constexpr unsigned kNonBlocking = 1, kEventNoTiming = 2;
 inline constexpr int kCaptureThreadLocal = 1;
 
@@ -48,7 +49,8 @@ using LtDesc = void *;
 using LtLayout = void *;
 using LtPreference = void *;
 inline constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7,
-                     kDescBiasPointer = 8, kDescBiasType = 26;
+                     kDescBiasPointer = 8, kDescAuxPointer = 11, kDescAuxLd = 12,
+                     kDescBiasType = 26;
 inline constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
 inline constexpr int kPreferenceWorkspace = 1, kPreferenceReductions = 3;
 /// Sums of parts in the output's type are not among them.
@@ -90,6 +92,7 @@ struct LtHeuristic {
   X(cudaEventDestroy, (Event))                                                         \
   X(cudaEventRecord, (Event, Stream))                                                  \
   X(cudaEventSynchronize, (Event))                                                     \
+  X(cudaEventElapsedTime, (float *, Event, Event))                                     \
   X(cudaLibraryLoadData, (Library *, const void *, int *, void **, unsigned, int *,    \
                           void **, unsigned))                                          \
   X(cudaLibraryUnload, (Library))                                                      \
@@ -121,6 +124,7 @@ struct Api {
   MPT_CUBLASLT_FUNCTIONS(MPT_DECLARE)
 #undef MPT_DECLARE
   const char *(*cudaGetErrorString)(Error) = nullptr;
+  size_t (*cublasLtGetVersion)() = nullptr;
 
   /// Loads both libraries; "" means the names that CUDA gives them. They stay
   /// loaded. False, with `error` set, if one is missing or lacks a function.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaStep.h"
+#include "Range.h"
 #include "mpt/Runtime/CallPlan.h"
 #include "mpt/Runtime/Runtime.h"
 
@@ -59,17 +60,11 @@ CudaStep::~CudaStep() {
     api.cudaStreamSynchronize(stream);
   if (graph)
     api.cudaGraphExecDestroy(graph);
-  for (Gemm &gemm : gemms) {
-    for (LtLayout layout : {gemm.a, gemm.b, gemm.d})
-      if (layout)
-        api.cublasLtMatrixLayoutDestroy(layout);
-    if (gemm.desc)
-      api.cublasLtMatmulDescDestroy(gemm.desc);
-  }
-  if (preference)
-    api.cublasLtMatmulPreferenceDestroy(preference);
-  if (handle)
-    api.cublasLtDestroy(handle);
+  gemms.clear();
+  lt.reset();
+  for (Event mark : marks)
+    if (mark)
+      api.cudaEventDestroy(mark);
   for (Event event : copied)
     if (event)
       api.cudaEventDestroy(event);
@@ -190,6 +185,8 @@ int CudaStep::start(std::string &error) {
   MPT_TRY(check(api.cudaDeviceGetAttribute(&major, kAttributeMajor, 0), "the GPU", error));
   MPT_TRY(check(api.cudaDeviceGetAttribute(&minor, kAttributeMinor, 0), "the GPU", error));
   architecture = major * 10 + minor;
+  MPT_TRY(check(api.cudaDeviceGetAttribute(&multiprocessors, kAttributeMultiprocessors, 0),
+                "the GPU", error));
   MPT_TRY(check(api.cudaStreamCreateWithFlags(&stream, kNonBlocking), "a stream", error));
   MPT_TRY(loadKernels(error));
   MPT_TRY(allocate(error));
@@ -307,9 +304,16 @@ int CudaStep::allocate(std::string &error) {
   return check(api.cudaStreamSynchronize(stream), "copying state", error);
 }
 
+/// Whether a launch does what the epilogue of the product before it would.
+static bool replacesEpilogue(const Instruction &instruction) {
+  return !instruction.isCall && instruction.ints.size() == 1 && instruction.ints[0] == 1;
+}
+
 int CudaStep::prepare(std::string &error) {
   int64_t numChecks = 0;
-  for (const Instruction &instruction : program.instructions) {
+  bool hasEpilogue = false;
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction &instruction = program.instructions[i];
     Step step;
     for (const BufferRef &ref : instruction.refs)
       step.buffers.push_back(addressOf(ref));
@@ -319,8 +323,11 @@ int CudaStep::prepare(std::string &error) {
                     instruction.location + ": kernel " + step.launch->name, error));
       if (step.launch->bound != 0)
         step.buffers.push_back(memory + checksAt + kCheckBytes * numChecks++);
+      step.isSkipped = replacesEpilogue(instruction) && hasEpilogue;
     } else if (static_cast<CallId>(instruction.target) == CallId::Matmul) {
-      MPT_TRY(prepareGemm(instruction, step, error));
+      const Instruction *next =
+          i + 1 < program.instructions.size() ? &program.instructions[i + 1] : nullptr;
+      MPT_TRY(prepareGemm(instruction, next, step, hasEpilogue, error));
     } else {
       step.copyBytes = instruction.refs[0].bytes();
     }
@@ -333,131 +340,122 @@ int CudaStep::prepare(std::string &error) {
   return MPT_RT_OK;
 }
 
-static int cudaType(DataType type) {
-  switch (type) {
-  case DataType::F64: return 1;
-  case DataType::F16: return 2;
-  case DataType::BF16: return 14;
-  case DataType::F8E4M3FN: return 28;
-  case DataType::F8E5M2: return 29;
-  default: return 0;
-  }
-}
-
-int CudaStep::prepareGemm(const Instruction &call, Step &step, std::string &error) {
+int CudaStep::prepareGemm(const Instruction &call, const Instruction *next, Step &step,
+                          bool &hasEpilogue, std::string &error) {
   GemmPlan plan;
   std::string why;
   if (!makeGemmPlan(call, /*allowTF32=*/false, plan, why) ||
       !checkGemmPlan(plan, architecture, why))
     return fail(error, MPT_RT_UNSUPPORTED, call.location + ": " + why);
-  auto attempt = [&](Status code, const char *what) {
+  const char *what = nullptr;
+  auto attempt = [&](Status code) {
     return checkLt(code, call.location + ": " + what, error);
   };
-  if (!handle) {
-    MPT_TRY(attempt(api.cublasLtCreate(&handle), "cuBLASLt"));
-    MPT_TRY(attempt(api.cublasLtMatmulPreferenceCreate(&preference), "cuBLASLt"));
-    auto bytes = static_cast<uint64_t>(kGemmWorkspaceBytes);
-    MPT_TRY(attempt(api.cublasLtMatmulPreferenceSetAttribute(
-                        preference, kPreferenceWorkspace, &bytes, sizeof(bytes)),
-                    "the workspace"));
-    // Parts of a sum are not rounded to the result's type in between.
-    uint32_t reductions = kReductionsInPlace | kReductionsComputeType;
-    MPT_TRY(attempt(api.cublasLtMatmulPreferenceSetAttribute(
-                        preference, kPreferenceReductions, &reductions, sizeof(reductions)),
-                    "the reductions"));
+  if (!lt) {
+    lt = std::make_unique<LtContext>(api);
+    MPT_TRY(attempt(lt->create(what)));
   }
-  step.gemm = static_cast<int>(gemms.size());
-  Gemm &gemm = gemms.emplace_back();
-  gemm.isDouble = plan.compute == GemmCompute::F64;
-  gemm.alpha = plan.alpha;
-  gemm.beta = plan.beta;
-  int scaleType = gemm.isDouble ? cudaType(DataType::F64) : cudaType(DataType::F32);
-  MPT_TRY(attempt(api.cublasLtMatmulDescCreate(&gemm.desc, static_cast<int>(plan.compute),
-                                               scaleType),
-                  "a product"));
-  auto set = [&](int attribute, const auto &value) {
-    return attempt(api.cublasLtMatmulDescSetAttribute(gemm.desc, attribute, &value,
-                                                      sizeof(value)),
-                   "a product's attribute");
-  };
-  MPT_TRY(set(kDescTransA, int32_t(plan.transposeA)));
-  MPT_TRY(set(kDescTransB, int32_t(plan.transposeB)));
-  MPT_TRY(set(kDescEpilogue, static_cast<uint32_t>(plan.epilogue)));
-  if (usesBias(plan.epilogue)) {
-    const void *bias = step.buffers[2];
-    MPT_TRY(set(kDescBiasPointer, bias));
-    MPT_TRY(set(kDescBiasType, int32_t(cudaType(plan.bias))));
+  const void *bias = call.ints[2] ? step.buffers[2] : nullptr;
+  LtProduct product(api);
+  MPT_TRY(attempt(product.create(plan, bias, nullptr, what)));
+  std::vector<LtHeuristic> found;
+  Status code = product.propose(*lt, 1, found);
+  hasEpilogue = true;
+  if (found.empty() && next && replacesEpilogue(*next)) {
+    notes += call.location + ": cuBLASLt refuses (status " + std::to_string(code) + ") " +
+             describeGemmPlan(plan) + "; it runs without the epilogue, and a kernel\n";
+    plan.epilogue = GemmEpilogue::Default;
+    hasEpilogue = false;
+    LtProduct plain(api);
+    MPT_TRY(attempt(plain.create(plan, nullptr, nullptr, what)));
+    code = plain.propose(*lt, 1, found);
+    step.gemm = static_cast<int>(gemms.size());
+    gemms.push_back(std::move(plain));
+  } else {
+    step.gemm = static_cast<int>(gemms.size());
+    gemms.push_back(std::move(product));
   }
-  auto layout = [&](LtLayout &made, const GemmMatrix &matrix) {
-    MPT_TRY(attempt(api.cublasLtMatrixLayoutCreate(&made, cudaType(matrix.type),
-                                                   matrix.rows, matrix.columns, matrix.ld),
-                    "a matrix"));
-    if (plan.batch == 1)
-      return int(MPT_RT_OK);
-    auto count = static_cast<int32_t>(plan.batch);
-    MPT_TRY(attempt(api.cublasLtMatrixLayoutSetAttribute(made, kLayoutBatchCount, &count,
-                                                         sizeof(count)),
-                    "a batch"));
-    return attempt(api.cublasLtMatrixLayoutSetAttribute(made, kLayoutBatchStride,
-                                                        &matrix.stride,
-                                                        sizeof(matrix.stride)),
-                   "a batch");
-  };
-  MPT_TRY(layout(gemm.a, plan.a));
-  MPT_TRY(layout(gemm.b, plan.b));
-  MPT_TRY(layout(gemm.d, plan.d));
-  LtHeuristic found = {};
-  int count = 0;
-  Status code = api.cublasLtMatmulAlgoGetHeuristic(handle, gemm.desc, gemm.a, gemm.b,
-                                                   gemm.d, gemm.d, preference, 1, &found,
-                                                   &count);
-  if (code != 0 || count == 0)
+  if (found.empty())
     return fail(error, MPT_RT_UNSUPPORTED,
                 call.location + ": cuBLASLt has no algorithm for " +
                     describeGemmPlan(plan) + " (status " + std::to_string(code) + ")");
-  gemm.algo = found.algo;
+  LtProduct &gemm = gemms.back();
+  gemm.algo = found.front().algo;
+  if (desc.num_tuned == 0 || !desc.tuned)
+    return MPT_RT_OK;
+  std::string key =
+      tuningKey(api.cublasLtGetVersion(), architecture, multiprocessors, plan);
+  for (uint64_t i = 0; i < desc.num_tuned; ++i)
+    if (key == desc.tuned[i].key) {
+      std::memcpy(gemm.algo.data, desc.tuned[i].algo, sizeof(gemm.algo.data));
+      notes += call.location + ": runs with a measured algorithm\n";
+    }
   return MPT_RT_OK;
 }
 
-int CudaStep::enqueue(std::string &error) {
-  char *workspace = memory + workspaceAt;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    Step &step = steps[i];
-    const std::string &location = program.instructions[i].location;
-    if (step.launch) {
-      Dim3 grid = {static_cast<unsigned>(step.launch->blocks[0]),
-                   static_cast<unsigned>(step.launch->blocks[1]), 1};
-      Dim3 block = {static_cast<unsigned>(step.launch->threads), 1, 1};
-      MPT_TRY(check(api.cudaLaunchKernel(step.kernel, grid, block, step.arguments.data(),
-                                         0, stream),
-                    location + ": launching " + step.launch->name, error));
-      continue;
-    }
-    if (step.gemm < 0) {
-      MPT_TRY(check(api.cudaMemcpyAsync(step.buffers[1], step.buffers[0], step.copyBytes,
-                                        DeviceToDevice, stream),
-                    location + ": copying", error));
-      continue;
-    }
-    const Gemm &gemm = gemms[step.gemm];
-    float alpha = static_cast<float>(gemm.alpha), beta = static_cast<float>(gemm.beta);
-    const void *scales[] = {&alpha, &beta};
-    if (gemm.isDouble) {
-      scales[0] = &gemm.alpha;
-      scales[1] = &gemm.beta;
-    }
-    void *d = step.buffers[program.instructions[i].numInputs];
-    MPT_TRY(checkLt(api.cublasLtMatmul(handle, gemm.desc, scales[0], step.buffers[1], gemm.a,
-                                       step.buffers[0], gemm.b, scales[1], d, gemm.d, d,
-                                       gemm.d, &gemm.algo, workspace, kGemmWorkspaceBytes,
-                                       stream),
-                    location + ": a product", error));
+int CudaStep::launch(size_t index, std::string &error) {
+  Step &step = steps[index];
+  const Instruction &instruction = program.instructions[index];
+  if (step.isSkipped)
+    return MPT_RT_OK;
+  if (step.launch) {
+    Dim3 grid = {static_cast<unsigned>(step.launch->blocks[0]),
+                 static_cast<unsigned>(step.launch->blocks[1]), 1};
+    Dim3 block = {static_cast<unsigned>(step.launch->threads), 1, 1};
+    return check(api.cudaLaunchKernel(step.kernel, grid, block, step.arguments.data(), 0,
+                                      stream),
+                 instruction.location + ": launching " + step.launch->name, error);
   }
+  if (step.gemm < 0)
+    return check(api.cudaMemcpyAsync(step.buffers[1], step.buffers[0], step.copyBytes,
+                                     DeviceToDevice, stream),
+                 instruction.location + ": copying", error);
+  const LtProduct &gemm = gemms[step.gemm];
+  return checkLt(gemm.run(*lt, gemm.algo, step.buffers[1], step.buffers[0],
+                          step.buffers[instruction.numInputs], memory + workspaceAt,
+                          stream),
+                 instruction.location + ": a product", error);
+}
+
+int CudaStep::enqueue(std::string &error) {
+  for (size_t i = 0; i < steps.size(); ++i)
+    MPT_TRY(launch(i, error));
+  return copyChecks(error);
+}
+
+int CudaStep::copyChecks(std::string &error) {
   if (checks.empty())
     return MPT_RT_OK;
   return check(api.cudaMemcpyAsync(checked, memory + checksAt, kCheckBytes * checks.size(),
                                    DeviceToHost, stream),
                "copying what indices were wrong", error);
+}
+
+int CudaStep::profile(std::string &error) {
+  marks.resize(steps.size() + 1, nullptr);
+  for (Event &mark : marks)
+    if (!mark)
+      MPT_TRY(check(api.cudaEventCreateWithFlags(&mark, 0), "an event", error));
+  MPT_TRY(check(api.cudaEventRecord(marks[0], stream), "measuring", error));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step &step = steps[i];
+    Range range((step.launch ? std::string(step.launch->name)
+                 : step.gemm >= 0 ? std::string("product")
+                                  : std::string("copy")) +
+                " " + program.instructions[i].location);
+    MPT_TRY(launch(i, error));
+    MPT_TRY(check(api.cudaEventRecord(marks[i + 1], stream), "measuring", error));
+  }
+  MPT_TRY(copyChecks(error));
+  MPT_TRY(check(api.cudaEventSynchronize(marks.back()), "the step failed", error));
+  milliseconds.assign(steps.size(), 0);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    float found = 0;
+    MPT_TRY(check(api.cudaEventElapsedTime(&found, marks[i], marks[i + 1]), "measuring",
+                  error));
+    milliseconds[i] = found;
+  }
+  return MPT_RT_OK;
 }
 
 int CudaStep::capture(std::string &error) {
@@ -480,10 +478,11 @@ int CudaStep::run(const std::vector<const void *> &data, std::string &error) {
   if (failed)
     return fail(error, failed, failure);
   int status = started ? checkIndices(error) : start(error);
-  if (status == MPT_RT_OK && !inputs.empty()) {
-    int64_t half = runs % 2;
+  // The first run has nothing to keep.
+  if (status == MPT_RT_OK && !inputs.empty() && !(keepInputs && runs > 0)) {
+    int64_t half = copies % 2;
     char *place = staging + half * stagingBytes;
-    if (runs >= 2)
+    if (copies >= 2)
       status = check(api.cudaEventSynchronize(copied[half]), "copying inputs", error);
     for (size_t i = 0; status == MPT_RT_OK && i < inputs.size(); ++i) {
       const Input &input = inputs[i];
@@ -494,10 +493,13 @@ int CudaStep::run(const std::vector<const void *> &data, std::string &error) {
     }
     if (status == MPT_RT_OK)
       status = check(api.cudaEventRecord(copied[half], stream), "copying inputs", error);
+    copies += status == MPT_RT_OK;
   }
-  if (status == MPT_RT_OK && runs == 1)
+  if (status == MPT_RT_OK && runs >= 1 && !graph && !profiling)
     status = capture(error);
-  if (status == MPT_RT_OK)
+  if (status == MPT_RT_OK && profiling)
+    status = profile(error);
+  else if (status == MPT_RT_OK)
     status = graph ? check(api.cudaGraphLaunch(graph, stream), "launching the step", error)
                    : enqueue(error);
   if (status != MPT_RT_OK && started) {

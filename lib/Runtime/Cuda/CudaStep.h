@@ -18,10 +18,10 @@
 #ifndef MPT_LIB_RUNTIME_CUDA_CUDASTEP_H
 #define MPT_LIB_RUNTIME_CUDA_CUDASTEP_H
 
-#include "CudaApi.h"
+#include "LtProduct.h"
 #include "mpt/Runtime/CudaProgram.h"
-#include "mpt/Runtime/GemmPlan.h"
 
+#include <memory>
 #include <vector>
 
 namespace mpt::rt::cuda {
@@ -46,20 +46,27 @@ public:
   /// `inputs` by their numbers.
   int run(const std::vector<const void *> &inputs, std::string &error);
 
+  Stream getStream() const { return stream; }
+  /// Of the last run that was profiled.
+  double getMilliseconds(size_t instruction) const {
+    return instruction < milliseconds.size() ? milliseconds[instruction] : 0;
+  }
+  /// Inputs on the device stay as they are.
+  bool keepInputs = false;
+  /// Instructions are launched one by one and measured.
+  bool profiling = false;
+  /// What was decided at the first run, a line each.
+  std::string notes;
+
 private:
-  struct Gemm {
-    LtDesc desc = nullptr;
-    LtLayout a = nullptr, b = nullptr, d = nullptr;
-    LtAlgo algo = {};
-    bool isDouble = false;
-    double alpha = 1, beta = 0;
-  };
   struct Step {
     Kernel kernel = nullptr;
     const mpt_cuda_kernel *launch = nullptr;
     std::vector<void *> buffers, arguments;
     int gemm = -1;
     size_t copyBytes = 0;
+    /// The product before does what this would.
+    bool isSkipped = false;
   };
   struct Input {
     char *device = nullptr;
@@ -70,8 +77,12 @@ private:
   int allocate(std::string &error);
   int loadKernels(std::string &error);
   int prepare(std::string &error);
-  int prepareGemm(const Instruction &call, Step &step, std::string &error);
+  int prepareGemm(const Instruction &call, const Instruction *next, Step &step,
+                  bool &hasEpilogue, std::string &error);
   int enqueue(std::string &error);
+  int copyChecks(std::string &error);
+  int launch(size_t index, std::string &error);
+  int profile(std::string &error);
   int capture(std::string &error);
   char *addressOf(const BufferRef &ref) const;
   /// The first bad index that the device has told of so far, as an error.
@@ -100,17 +111,21 @@ private:
   Event copied[2] = {nullptr, nullptr};
   Stream stream = nullptr;
   Library library = nullptr;
-  LtHandle handle = nullptr;
-  LtPreference preference = nullptr;
+  std::unique_ptr<LtContext> lt;
   std::vector<Step> steps;
-  std::vector<Gemm> gemms;
+  std::vector<LtProduct> gemms;
   /// Records of bad indices: their launches, where they lie on the device, and
   /// their pinned copy, which every step brings up to date.
   std::vector<size_t> checks;
   int64_t checksAt = 0;
   char *checked = nullptr;
+  int multiprocessors = 0;
+  /// Between instructions, when they are measured.
+  std::vector<Event> marks;
+  std::vector<double> milliseconds;
   GraphExec graph = nullptr;
-  int64_t runs = 0;
+  /// Runs, and those that copied inputs.
+  int64_t runs = 0, copies = 0;
 };
 
 } // namespace mpt::rt::cuda

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Tools/MPTCompileMain.h"
+#include "Autotune.h"
 #include "Options.h"
 #include "mpt/ExecutionEngine/CodeGen.h"
 #include "mpt/ExecutionEngine/FileIO.h"
@@ -88,7 +89,11 @@ int mpt::mptCompileMain(int argc, char **argv) {
   if (!machine)
     return fail(llvm::toString(machine.takeError()));
   llvm::LLVMContext llvmContext;
-  CudaOptions cuda{options->chips, options->toolkit, options->emulatedKernels};
+  CudaOptions cuda{options->chips, options->toolkit, options->emulatedKernels,
+                   options->f32Products, options->lowBiases,
+                   options->fusedAttention, TuneProducts()};
+  if (!options->autotune.empty())
+    cuda.tune = [&](llvm::ArrayRef<rt::GemmPlan> plans) { return autotune(plans, *options); };
   auto compiled =
       options->isCuda
           ? compileToCuda(**module, llvmContext, **machine, cuda)

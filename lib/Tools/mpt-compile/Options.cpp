@@ -85,13 +85,31 @@ mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
   options.chips = args.getAllArgValues(OPT_chip);
   options.toolkit = args.getLastArgValue(OPT_cuda_toolkit).str();
   options.emulatedKernels = args.hasArg(OPT_emulated_kernels);
+  llvm::StringRef attention = args.getLastArgValue(OPT_attention, "fused");
+  if (attention != "fused" && attention != "decomposed")
+    return llvm::createStringError("--attention: expected fused or decomposed, found '" +
+                                   attention + "'");
+  options.fusedAttention = attention == "fused";
+  options.autotune = args.getLastArgValue(OPT_autotune).str();
+  options.cudart = args.getLastArgValue(OPT_cudart).str();
+  options.cublasLt = args.getLastArgValue(OPT_cublaslt).str();
+  options.lowBiases = args.hasArg(OPT_low_biases);
+  options.f32Products = args.getLastArgValue(OPT_f32_products, "exact").str();
+  if (options.f32Products != "exact" && options.f32Products != "tf32" &&
+      options.f32Products != "bf16x9")
+    return llvm::createStringError("--f32-products: expected exact, tf32 or bf16x9, "
+                                   "found '" + options.f32Products + "'");
   if (options.isCuda && options.chips.empty())
     return llvm::createStringError(
         "missing option: --target=cuda needs --chip, as in --chip=sm_90");
-  for (unsigned id : {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels})
+  for (unsigned id : {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels,
+                      OPT_f32_products, OPT_low_biases, OPT_autotune, OPT_attention, OPT_cudart,
+                      OPT_cublaslt})
     if (const Arg *arg = args.getLastArg(id); arg && !options.isCuda)
       return llvm::createStringError("--" + arg->getOption().getUnaliasedOption().getName().rtrim('=') +
                                      " goes with --target=cuda");
+  if (options.autotune.empty() && !(options.cudart + options.cublasLt).empty())
+    return llvm::createStringError("--cudart and --cublaslt go with --autotune");
   if (const Arg *threads = args.getLastArg(OPT_max_threads)) {
     llvm::StringRef text = threads->getValue();
     if (text.getAsInteger(10, options.threads) || options.threads < 1)

@@ -23,7 +23,10 @@ struct CompileOptions {
   std::string cpu = "native";
   bool isCuda = false, emulatedKernels = false;
   std::vector<std::string> chips;
-  std::string toolkit;
+  std::string toolkit, f32Products = "exact";
+  bool lowBiases = false, fusedAttention = true;
+  /// Of --autotune: the cache's file, and a CUDA library of each kind.
+  std::string autotune, cudart, cublasLt;
   int threads = 8;
   bool help = false, version = false;
 };

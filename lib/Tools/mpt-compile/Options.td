@@ -27,6 +27,23 @@ defm cuda_toolkit : Eq<"cuda-toolkit", "DIR",
 def emulated_kernels : Flag<["--"], "emulated-kernels">,
   HelpText<"With --target=cuda: compile the kernels for the CPU, too, for a run on "
            "the stand-in for CUDA that MPT's tests have">;
+defm f32_products : Eq<"f32-products", "KIND",
+  "With --target=cuda: how products of f32 are summed: exact, tf32 or bf16x9 "
+  "(default: exact)">;
+def low_biases : Flag<["--"], "low-biases">,
+  HelpText<"With --target=cuda: round f32 biases of f16 and bf16 products to their "
+           "type, as PyTorch's autocast does, instead of writing the product in f32">;
+defm attention : Eq<"attention", "KIND",
+  "With --target=cuda: fused (f16 and bf16, head sizes 32 to 128, sm_80 and newer) or "
+  "decomposed into products and kernels (default: fused where it can be)">;
+defm autotune : Eq<"autotune", "FILE",
+  "With --target=cuda: measure cuBLASLt's algorithms for the step's products on this "
+  "machine's GPU, keep the fastest in this JSON file, and use what it holds; "
+  "without a GPU the file is only used">;
+defm cudart : Eq<"cudart", "FILE",
+  "With --autotune: the CUDA runtime library (default: the one that the loader finds)">;
+defm cublaslt : Eq<"cublaslt", "FILE",
+  "With --autotune: the cuBLASLt library (default: the one that the loader finds)">;
 defm mcpu : Eq<"mcpu", "CPU",
   "The CPU to generate code for, as clang's -mcpu (default: native)">;
 defm max_threads : Eq<"max-threads", "N",

@@ -65,6 +65,7 @@ void mpt_standin_fail(const char *function, int after, int code) {
   state.failAfter = after;
   state.failCode = code;
 }
+void mpt_standin_refuse_epilogue(unsigned epilogue) { state.refused.push_back(epilogue); }
 const char *mpt_standin_breach() { return state.breach.c_str(); }
 int64_t mpt_standin_calls(const char *function) { return state.calls[function]; }
 int64_t mpt_standin_alive() {
@@ -108,6 +109,10 @@ Error cudaSetDevice(int device) {
 }
 Error cudaDeviceGetAttribute(int *value, int attribute, int) {
   MPT_BEGIN("cudaDeviceGetAttribute");
+  if (attribute == kAttributeMultiprocessors) {
+    *value = 132;
+    return kSuccess;
+  }
   if (attribute != kAttributeMajor && attribute != kAttributeMinor)
     return call.breach("an attribute that is not known here", kInvalidValue);
   *value = attribute == kAttributeMajor ? state.major : state.minor;
@@ -219,25 +224,34 @@ Error cudaGraphExecDestroy(GraphExec exec) {
 }
 Error cudaEventCreateWithFlags(Event *event, unsigned) {
   MPT_BEGIN_OUTSIDE("cudaEventCreateWithFlags");
-  *event = make("event", new int(0));
+  *event = make("event", new EventState);
   return kSuccess;
 }
 Error cudaEventDestroy(Event event) {
   MPT_BEGIN("cudaEventDestroy");
-  return destroy<int>(call, event, "event");
+  return destroy<EventState>(call, event, "event");
 }
 Error cudaEventRecord(Event event, Stream stream) {
   MPT_BEGIN("cudaEventRecord");
-  int *found = get<int>(call, event, "event");
+  auto *found = get<EventState>(call, event, "event");
   if (!found || !get<StreamState>(call, stream, "stream"))
     return kInvalidValue;
-  *found = 1;
+  *found = {true, state.now};
+  return kSuccess;
+}
+Error cudaEventElapsedTime(float *milliseconds, Event from, Event to) {
+  MPT_BEGIN("cudaEventElapsedTime");
+  auto *first = get<EventState>(call, from, "event");
+  auto *second = get<EventState>(call, to, "event");
+  if (!first || !second || !first->recorded || !second->recorded)
+    return call.breach("an event was not recorded", kInvalidValue);
+  *milliseconds = static_cast<float>(second->at - first->at);
   return kSuccess;
 }
 Error cudaEventSynchronize(Event event) {
   MPT_BEGIN_OUTSIDE("cudaEventSynchronize");
-  int *found = get<int>(call, event, "event");
-  return found && *found ? kSuccess
+  auto *found = get<EventState>(call, event, "event");
+  return found && found->recorded ? kSuccess
                          : call.breach("the event was not recorded", kInvalidValue);
 }
 Error cudaLibraryLoadData(Library *library, const void *code, int *, void **, unsigned,

@@ -29,6 +29,8 @@ void mpt_standin_set_kernels(const mpt_simt_module *module);
 void mpt_standin_set_device(int count, int major, int minor, int64_t bytes);
 /// Each call of `function` from its `after`th on returns `code`; null: none does.
 void mpt_standin_fail(const char *function, int after, int code);
+/// No algorithm has the epilogue (of cublasLtEpilogue_t) from now on.
+void mpt_standin_refuse_epilogue(unsigned epilogue);
 /// The first breach of a rule; "" if there was none.
 const char *mpt_standin_breach();
 /// How often `function` was called.

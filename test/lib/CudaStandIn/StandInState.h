@@ -46,6 +46,13 @@ struct DescState {
   int32_t transA = 0, transB = 0, biasType = -1;
   uint32_t epilogue = 1;
   const void *bias = nullptr;
+  void *aux = nullptr;
+  int64_t auxLd = 0;
+};
+/// When it was recorded, in the stand-in's own milliseconds.
+struct EventState {
+  bool recorded = false;
+  double at = 0;
 };
 struct LayoutState {
   int type = 0;
@@ -70,6 +77,10 @@ struct State {
   /// Everything that has to be destroyed, by address.
   std::map<void *, std::string> objects;
   StreamState *capturing = nullptr;
+  /// A clock that only products move, by what their algorithm is said to take.
+  double now = 0;
+  /// Epilogues that cuBLASLt is to refuse.
+  std::vector<uint32_t> refused;
 };
 
 inline std::recursive_mutex mutex;

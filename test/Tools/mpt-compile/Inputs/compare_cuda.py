@@ -31,11 +31,11 @@ for tensor in cpu.tensors:
     dims = [tensor.dims[d] for d in range(tensor.rank)]
     count = math.prod(dims)
     if role == "parameter":
-        scale = 1 / math.sqrt(dims[0]) if len(dims) > 1 else 0.1
+        scale = 1 / math.sqrt(math.prod(dims[:-1])) if len(dims) > 1 else 0.1
         values = [random.uniform(-scale, scale) for _ in range(count)]
     elif role in ("input", "target"):
         values = ([random.uniform(-1, 1) for _ in range(count)] if kind[0] in "fb"
-                  else [random.randrange(10) for _ in range(count)])
+                  else [random.randrange(4) for _ in range(count)])
     elif name == "lr":
         values = [lr]
     elif name == "loss_scale":

@@ -1,0 +1,38 @@
+//===- FusedAttention.h - Attention that a GPU does as a whole -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_ANALYSIS_FUSEDATTENTION_H
+#define MPT_ANALYSIS_FUSEDATTENTION_H
+
+#include "mpt/Dialect/MPT/IR/MPT.h"
+
+namespace mpt {
+
+/// A string on a module: what its functions are planned for, as `target` of
+/// mpt.program. Workspaces are sized for a GPU if it begins with "cuda".
+inline constexpr llvm::StringLiteral kPlannedForAttr = "mpt.planned_for";
+
+/// On an `mpt.attention` or its gradient: it is not decomposed, but stays one
+/// instruction of the step.
+inline constexpr llvm::StringLiteral kFusedAttr = "mpt.fused";
+
+/// On the placeholder that a program's launches of fused attention name: the op's
+/// attributes. createConvertProductsToGPUPass puts device functions in its place.
+inline constexpr llvm::StringLiteral kAttentionAttr = "mpt.attention";
+
+/// Whether there are device functions for an attention or its gradient: all operands
+/// f16 or all bf16 (the log-sum-exp f32), one head size for key and value, a multiple
+/// of 16 from 32 to 128.
+bool canFuseAttention(mlir::Operation *op);
+
+/// Marks all that can be fused with kFusedAttr.
+void markFusedAttention(mlir::Operation *root);
+
+} // namespace mpt
+
+#endif // MPT_ANALYSIS_FUSEDATTENTION_H

@@ -1,0 +1,85 @@
+//===- CudaCallPlan.h - Calls that a GPU does in several parts -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// How a convolution becomes products on a GPU, and what workspace calls need
+/// there: functions of shapes and types alone. The planner reserves what they
+/// say and the code generator uses it. Needs neither CUDA nor LLVM.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_RUNTIME_CUDACALLPLAN_H
+#define MPT_RUNTIME_CUDACALLPLAN_H
+
+#include "mpt/Runtime/ProgramFormat.h"
+
+namespace mpt::rt {
+
+// On a GPU, three numbers may follow the ints of a Matmul (ProgramFormat.h): accumulate
+// (1: the product is added to what the result held), cublasComputeType_t, and a
+// cublasLtEpilogue_t (0 for each: what the others say).
+
+/// A convolution, or one of its gradients, on a GPU.
+struct CudaConv {
+  enum class Kind {
+    /// A 1x1 filter that moves by one: a product of what there is.
+    Product,
+    /// What every output position sees, as the rows of a matrix (im2col), and a
+    /// product with it, for some positions at a time. For the gradient of the
+    /// input the product comes first, and its rows are added up where they
+    /// overlap (col2im).
+    Columns,
+    /// Groups: loops, one thread a result.
+    Loops,
+  };
+  Kind kind = Kind::Loops;
+  int64_t images = 0, height = 0, width = 0, channels = 0;
+  int64_t outHeight = 0, outWidth = 0, outChannels = 0;
+  int64_t filterHeight = 0, filterWidth = 0;
+  int64_t strideH = 1, strideW = 1, padH = 0, padW = 0, dilationH = 1,
+          dilationW = 1, groups = 1;
+  int64_t epilogue = 0;
+  bool hasBias = false;
+  DataType x = DataType::F32, filter = DataType::F32, y = DataType::F32;
+
+  /// Positions of the output, and the length of what one sees.
+  int64_t rows() const { return images * outHeight * outWidth; }
+  int64_t depth() const {
+    return filterHeight * filterWidth * channels / groups;
+  }
+
+  /// Positions that are done at a time, whole images for the gradient of the
+  /// input, and how often. Chunks of the output start at multiples of 64 bytes.
+  int64_t chunkRows = 0, chunks = 1;
+  /// Bytes of the matrix of a chunk, and of sums in f32 that are rounded later.
+  int64_t columnBytes = 0, sumBytes = 0;
+  /// The products of a chunk; the last one has fewer rows.
+  int64_t chunkBegin(int64_t chunk) const { return chunk * chunkRows; }
+  int64_t chunkEnd(int64_t chunk) const {
+    return chunkBegin(chunk) + chunkRows < rows()
+               ? chunkBegin(chunk) + chunkRows
+               : rows();
+  }
+};
+
+/// The plan of a Conv2D, Conv2DInputGrad or Conv2DFilterGrad that checkCall
+/// takes.
+CudaConv planCudaConv(const Instruction &call);
+
+/// The product of a chunk of a convolution, as the code generator emits it: to
+/// ask whether cuBLASLt can do it. Buffers have no places.
+Instruction getConvProduct(const Instruction &call, const CudaConv &conv,
+                           int64_t chunk);
+
+/// Bytes of workspace that `call` (without its scratch) needs on a GPU. What
+/// cuBLASLt itself needs is one area for all products, kGemmWorkspaceBytes.
+int64_t getCudaWorkspace(const Instruction &call);
+
+} // namespace mpt::rt
+
+#endif // MPT_RUNTIME_CUDACALLPLAN_H

@@ -1,0 +1,72 @@
+//===- LtProduct.h - A plan as cuBLASLt's descriptors -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_RUNTIME_CUDA_LTPRODUCT_H
+#define MPT_LIB_RUNTIME_CUDA_LTPRODUCT_H
+
+#include "CudaApi.h"
+#include "mpt/Runtime/GemmPlan.h"
+
+#include <vector>
+
+namespace mpt::rt::cuda {
+
+/// What products share: the library's handle and what is asked of algorithms.
+struct LtContext {
+  const Api &api;
+  LtHandle handle = nullptr;
+  LtPreference preference = nullptr;
+
+  explicit LtContext(const Api &api) : api(api) {}
+  ~LtContext();
+  LtContext(const LtContext &) = delete;
+  LtContext &operator=(const LtContext &) = delete;
+  /// cuBLASLt's status; `what` says of what.
+  Status create(const char *&what);
+};
+
+/// One product: descriptors and the algorithm.
+class LtProduct {
+public:
+  explicit LtProduct(const Api &api) : api(&api) {}
+  ~LtProduct();
+  LtProduct(LtProduct &&other);
+  LtProduct &operator=(LtProduct &&) = delete;
+
+  /// `bias` and `aux` as the epilogue uses them. Returns cuBLASLt's status;
+  /// `what` says of what.
+  Status create(const GemmPlan &plan, const void *bias, const void *aux,
+                const char *&what);
+  /// Up to `most` algorithms, the best first by cuBLASLt's guess.
+  Status propose(const LtContext &context, int most,
+                 std::vector<LtHeuristic> &found) const;
+  Status run(const LtContext &context, const LtAlgo &algo, const void *a,
+             const void *b, void *d, void *workspace, Stream stream) const;
+
+  /// The one to run with.
+  LtAlgo algo = {};
+
+private:
+  const Api *api;
+  LtDesc desc = nullptr;
+  LtLayout a = nullptr, b = nullptr, d = nullptr;
+  bool isDouble = false;
+  double alpha = 1, beta = 0;
+};
+
+/// cudaDataType's code of a type.
+int cudaType(DataType type);
+
+/// What a measured algorithm is good for: the same version of cuBLASLt, the
+/// same kind of device and the same plan.
+std::string tuningKey(size_t version, int architecture, int multiprocessors,
+                      const GemmPlan &plan);
+
+} // namespace mpt::rt::cuda
+
+#endif // MPT_LIB_RUNTIME_CUDA_LTPRODUCT_H

@@ -1,0 +1,25 @@
+//===- Autotune.h - Algorithms of products, kept in a file -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_TOOLS_MPT_COMPILE_AUTOTUNE_H
+#define MPT_LIB_TOOLS_MPT_COMPILE_AUTOTUNE_H
+
+#include "Options.h"
+#include "mpt/ExecutionEngine/CodeGen.h"
+
+namespace mpt {
+
+/// What --autotune does: products that the file has not are measured on this
+/// machine's GPU, if it has one, and written to it; returns what the file holds
+/// for `plans`, of all devices and versions of cuBLASLt, in the keys' order.
+llvm::Expected<std::vector<TunedProduct>>
+autotune(llvm::ArrayRef<rt::GemmPlan> plans, const CompileOptions &options);
+
+} // namespace mpt
+
+#endif // MPT_LIB_TOOLS_MPT_COMPILE_AUTOTUNE_H

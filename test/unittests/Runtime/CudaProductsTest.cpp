@@ -1,0 +1,351 @@
+//===- CudaProductsTest.cpp - Products on the stand-in for CUDA -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cuda/GemmTuning.h"
+#include "ProgramBuilder.h"
+#include "StandIn.h"
+#include "mpt/Runtime/CudaProgram.h"
+
+#include <cmath>
+
+using namespace mpt::rt;
+
+namespace {
+
+const mpt_simt_ops *simt = nullptr;
+
+/// y = relu(y + b) of 4 x 8, a thread each: what the epilogue would do.
+void finish(void **arguments) {
+  auto *b = *static_cast<float **>(arguments[0]), *y = *static_cast<float **>(arguments[1]);
+  int i = simt->thread();
+  y[i] = std::max(y[i] + b[i % 8], 0.0f);
+}
+const mpt_simt_kernel simtKernels[] = {{"finish", finish, 2}};
+const mpt_simt_module simtModule = {&simt, simtKernels, 1};
+
+/// y = relu(x w + b), x is 4 x 16; and the launch for who cannot.
+struct Model {
+  Model() {
+    builder.program.target = "cuda sm_90";
+    BufferRef x = builder.input("x", DataType::F32, {4, 16});
+    BufferRef w = builder.state("w", DataType::F32, {16, 8});
+    BufferRef b = builder.state("b", DataType::F32, {8});
+    BufferRef y = builder.output("y", DataType::F32, {4, 8});
+    builder.call(CallId::Matmul, {x, w, b}, y, {0, 0, 1, 1});
+    std::string unused;
+    makeGemmPlan(builder.program.instructions.back(), false, plan, unused);
+    builder.program.instructions.back().location = "model.mlir:3:1";
+    builder.launch(1, {b}, y);
+    builder.program.instructions.back().ints = {1};
+  }
+  const mpt_program_desc *desc() {
+    table = writeProgram(builder.program);
+    kernel = {"finish", {1, 1}, 32, 0};
+    image = {90, 0, "cubin of sm_90", 14};
+    cuda = {&kernel, &image, 1, tuned.data(), tuned.size()};
+    made = {kProgramMagic,
+            kFormatVersion,
+            reinterpret_cast<const uint8_t *>(table.data()),
+            table.size(),
+            nullptr,
+            1,
+            &cuda};
+    return &made;
+  }
+  /// What it should make.
+  std::vector<float> expected(const std::vector<float> &x) const {
+    std::vector<float> y(32);
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 8; ++j) {
+        float sum = 0;
+        for (int k = 0; k < 16; ++k)
+          sum += x[i * 16 + k] * w[k * 8 + j];
+        y[i * 8 + j] = std::max(sum + b[j], 0.0f);
+      }
+    return y;
+  }
+
+  ProgramBuilder builder{1};
+  GemmPlan plan;
+  mpt_cuda_kernel kernel;
+  mpt_cuda_image image;
+  std::vector<mpt_cuda_tuned> tuned;
+  std::string table;
+  mpt_cuda_desc cuda;
+  mpt_program_desc made;
+  std::vector<float> x = std::vector<float>(64), w = std::vector<float>(128),
+                     b = {1, -2, 3, 0, -1, 2, -3, 1};
+};
+
+class CudaProducts : public testing::Test {
+protected:
+  void SetUp() override {
+    mpt_standin_reset();
+    mpt_standin_set_kernels(&simtModule);
+    for (int i = 0; i < 64; ++i)
+      model.x[i] = static_cast<float>(i * 7 % 11) - 5;
+    for (int i = 0; i < 128; ++i)
+      model.w[i] = static_cast<float>(i * 5 % 13) - 6;
+  }
+  void open(Context &context) {
+    ASSERT_EQ(mpt_rt_set_cuda_libraries(context.rt, MPT_STANDIN, MPT_STANDIN), 0);
+    ASSERT_EQ(mpt_rt_open_desc(context.rt, model.desc()), 0) << context.error();
+    ASSERT_EQ(mpt_rt_write(context.rt, "w", model.w.data(), 512), 0);
+    ASSERT_EQ(mpt_rt_write(context.rt, "b", model.b.data(), 32), 0);
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", model.x.data(), 256), 0);
+  }
+  std::vector<float> run(Context &context) {
+    EXPECT_EQ(mpt_rt_run(context.rt), 0) << context.error() << mpt_standin_breach();
+    std::vector<float> y(32);
+    EXPECT_EQ(mpt_rt_read_output(context.rt, "y", y.data(), 128), 0) << context.error();
+    return y;
+  }
+  Model model;
+};
+
+TEST_F(CudaProducts, EpilogueRefused) {
+  for (bool isRefused : {false, true}) {
+    if (isRefused)
+      mpt_standin_refuse_epilogue(static_cast<unsigned>(GemmEpilogue::ReluBias));
+    Context context;
+    open(context);
+    for (int step = 0; step < 3; ++step)
+      EXPECT_EQ(run(context), model.expected(model.x)) << isRefused;
+    EXPECT_EQ(std::string(mpt_rt_notes(context.rt)),
+              isRefused ? "model.mlir:3:1: cuBLASLt refuses (status 15) " +
+                              describeGemmPlan(model.plan) +
+                              "; it runs without the epilogue, and a kernel\n"
+                        : "");
+  }
+  EXPECT_EQ(std::string(mpt_standin_breach()), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+TEST_F(CudaProducts, NoReplacement) {
+  mpt_standin_refuse_epilogue(static_cast<unsigned>(GemmEpilogue::ReluBias));
+  model.builder.program.instructions.pop_back();
+  Context context;
+  open(context);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_UNSUPPORTED);
+  EXPECT_NE(std::string(context.error()).find("cuBLASLt has no algorithm for m=8 n=4"),
+            std::string::npos)
+      << context.error();
+}
+
+TEST_F(CudaProducts, Tuned) {
+  cuda::TunedGemm best;
+  {
+    cuda::GemmTuner tuner;
+    std::string error;
+    ASSERT_TRUE(tuner.open(MPT_STANDIN, MPT_STANDIN, error)) << error;
+    ASSERT_TRUE(tuner.tune(model.plan, 128, best, error)) << error << mpt_standin_breach();
+    // The stand-in's third is the fastest, at a third of its first's time.
+    EXPECT_EQ(best.candidates, 4);
+    EXPECT_EQ(best.chosen, 2);
+    EXPECT_FLOAT_EQ(best.microseconds, 10);
+    EXPECT_FLOAT_EQ(best.firstMicroseconds, 30);
+    EXPECT_EQ(best.key, "cublaslt 130101; sm_90 with 132 multiprocessors; " +
+                            describeGemmPlan(model.plan));
+  }
+  EXPECT_EQ(mpt_standin_alive(), 0);
+  mpt_cuda_tuned entry = {best.key.c_str(), {}};
+  std::copy(std::begin(best.algo.data), std::end(best.algo.data), entry.algo);
+  // Another device's does not count.
+  mpt_cuda_tuned other = entry;
+  std::string key = "cublaslt 130101; sm_80 with 108 multiprocessors; " +
+                    describeGemmPlan(model.plan);
+  other.key = key.c_str();
+  for (bool isOther : {true, false}) {
+    model.tuned = {isOther ? other : entry};
+    Context context;
+    open(context);
+    mpt_rt_set_profiling(context.rt, 1);
+    EXPECT_EQ(run(context), model.expected(model.x));
+    EXPECT_EQ(std::string(mpt_rt_notes(context.rt)),
+              isOther ? "" : "model.mlir:3:1: runs with a measured algorithm\n");
+    // Which of them ran shows in the stand-in's time.
+    const char *what, *location;
+    double milliseconds;
+    ASSERT_EQ(mpt_rt_get_profile(context.rt, 0, &what, &location, &milliseconds), 0);
+    EXPECT_EQ(std::string(what) + " " + location, "matmul model.mlir:3:1");
+    EXPECT_FLOAT_EQ(milliseconds, isOther ? 0.03 : 0.01);
+  }
+  EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), 0);
+  EXPECT_EQ(std::string(mpt_standin_breach()), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+TEST_F(CudaProducts, KeptInputs) {
+  Context context;
+  open(context);
+  std::vector<float> before = run(context);
+  EXPECT_NE(mpt_rt_cuda_stream(context.rt), nullptr);
+  mpt_rt_keep_inputs(context.rt, 1);
+  model.x.assign(64, 1);
+  EXPECT_EQ(run(context), before);
+  mpt_rt_keep_inputs(context.rt, 0);
+  EXPECT_EQ(run(context), model.expected(model.x));
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogues with a second matrix and with gradients of biases
+//===----------------------------------------------------------------------===//
+
+double gelu(double x) {
+  return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+}
+
+/// Runs a plan of f32 matrices through LtProduct; buffers are on the device.
+class Epilogues : public testing::Test {
+protected:
+  void SetUp() override {
+    mpt_standin_reset();
+    std::string error;
+    ASSERT_TRUE(api.load(MPT_STANDIN, MPT_STANDIN, error)) << error;
+    ASSERT_EQ(api.cudaStreamCreateWithFlags(&stream, 0), 0);
+    const char *what = nullptr;
+    ASSERT_EQ(context.create(what), 0);
+    ASSERT_EQ(api.cudaMalloc(&workspace, kGemmWorkspaceBytes), 0);
+    a = allocate(16 * 8);
+    b = allocate(16 * 4);
+    d = allocate(8 * 4);
+    bias = allocate(8);
+    aux = allocate(128 * 4);
+    for (int i = 0; i < 128; ++i)
+      a[i] = 0.125f * static_cast<float>(i * 7 % 11 - 5);
+    for (int i = 0; i < 64; ++i)
+      b[i] = 0.25f * static_cast<float>(i * 5 % 13 - 6);
+  }
+  void TearDown() override {
+    for (float *buffer : {a, b, d, bias, aux})
+      api.cudaFree(buffer);
+    api.cudaFree(workspace);
+    api.cudaStreamDestroy(stream);
+  }
+  float *allocate(int64_t count) {
+    void *memory = nullptr;
+    EXPECT_EQ(api.cudaMalloc(&memory, count * 4), 0);
+    std::memset(memory, 0, count * 4);
+    return static_cast<float *>(memory);
+  }
+  /// D = A B, 8 x 4, k = 16.
+  GemmPlan plan(GemmEpilogue epilogue) {
+    GemmPlan made;
+    made.m = 8;
+    made.n = 4;
+    made.k = 16;
+    made.a = {DataType::F32, 8, 16, 8, 0};
+    made.b = {DataType::F32, 16, 4, 16, 0};
+    made.d = {DataType::F32, 8, 4, 8, 0};
+    made.epilogue = epilogue;
+    made.auxLd = 128;
+    return made;
+  }
+  void run(GemmEpilogue epilogue) {
+    GemmPlan wanted = plan(epilogue);
+    std::string error;
+    ASSERT_TRUE(checkGemmPlan(wanted, 90, error)) << error;
+    cuda::LtProduct product(api);
+    const char *what = nullptr;
+    ASSERT_EQ(product.create(wanted, bias, aux, what), 0) << what;
+    std::vector<cuda::LtHeuristic> found;
+    ASSERT_EQ(product.propose(context, 1, found), 0) << mpt_standin_breach();
+    ASSERT_EQ(product.run(context, found[0].algo, a, b, d, workspace, stream), 0)
+        << mpt_standin_breach();
+    EXPECT_EQ(std::string(mpt_standin_breach()), "");
+  }
+  double sum(int i, int j) {
+    double found = 0;
+    for (int k = 0; k < 16; ++k)
+      found += double(a[k * 8 + i]) * b[j * 16 + k];
+    return found;
+  }
+
+  cuda::Api api;
+  cuda::LtContext context{api};
+  cuda::Stream stream = nullptr;
+  void *workspace = nullptr;
+  float *a, *b, *d, *bias, *aux;
+};
+
+TEST_F(Epilogues, GeluKeepsWhatComesIn) {
+  for (int i = 0; i < 8; ++i)
+    bias[i] = 0.5f * static_cast<float>(i) - 2;
+  run(GemmEpilogue::GeluAuxBias);
+  for (int j = 0; j < 4; ++j)
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_NEAR(aux[j * 128 + i], sum(i, j) + bias[i], 1e-5);
+      EXPECT_NEAR(d[j * 8 + i], gelu(sum(i, j) + bias[i]), 1e-5);
+    }
+  // Its gradient, with the sum over columns: by differences.
+  run(GemmEpilogue::DGeluBGrad);
+  for (int i = 0; i < 8; ++i) {
+    double total = 0;
+    for (int j = 0; j < 4; ++j) {
+      double x = aux[j * 128 + i], h = 1e-4;
+      double expected = sum(i, j) * (gelu(x + h) - gelu(x - h)) / (2 * h);
+      EXPECT_NEAR(d[j * 8 + i], expected, 1e-4);
+      total += expected;
+    }
+    EXPECT_NEAR(bias[i], total, 4e-4);
+  }
+}
+
+TEST_F(Epilogues, ReluKeepsABit) {
+  for (int i = 0; i < 8; ++i)
+    bias[i] = 0.5f * static_cast<float>(i) - 2;
+  std::vector<float> before(bias, bias + 8);
+  run(GemmEpilogue::ReluAuxBias);
+  for (int j = 0; j < 4; ++j)
+    for (int i = 0; i < 8; ++i)
+      EXPECT_NEAR(d[j * 8 + i], std::max(sum(i, j) + before[i], 0.0), 1e-5);
+  run(GemmEpilogue::DReluBGrad);
+  for (int i = 0; i < 8; ++i) {
+    double total = 0;
+    for (int j = 0; j < 4; ++j) {
+      double expected = sum(i, j) + before[i] > 0 ? sum(i, j) : 0;
+      EXPECT_NEAR(d[j * 8 + i], expected, 1e-5);
+      total += expected;
+    }
+    EXPECT_NEAR(bias[i], total, 1e-4);
+  }
+}
+
+TEST_F(Epilogues, GradientsOfBiases) {
+  run(GemmEpilogue::BGradA);
+  for (int i = 0; i < 8; ++i) {
+    double total = 0;
+    for (int k = 0; k < 16; ++k)
+      total += a[k * 8 + i];
+    EXPECT_NEAR(bias[i], total, 1e-5);
+  }
+  run(GemmEpilogue::BGradB);
+  for (int j = 0; j < 4; ++j) {
+    double total = 0;
+    for (int k = 0; k < 16; ++k)
+      total += b[j * 16 + k];
+    EXPECT_NEAR(bias[j], total, 1e-5);
+  }
+}
+
+TEST_F(Epilogues, Accumulates) {
+  GemmPlan wanted = plan(GemmEpilogue::Default);
+  wanted.beta = 1;
+  std::fill(d, d + 32, 3.0f);
+  cuda::LtProduct product(api);
+  const char *what = nullptr;
+  ASSERT_EQ(product.create(wanted, nullptr, nullptr, what), 0);
+  std::vector<cuda::LtHeuristic> found;
+  ASSERT_EQ(product.propose(context, 1, found), 0);
+  ASSERT_EQ(product.run(context, found[0].algo, a, b, d, workspace, stream), 0);
+  for (int j = 0; j < 4; ++j)
+    for (int i = 0; i < 8; ++i)
+      EXPECT_NEAR(d[j * 8 + i], 3 + sum(i, j), 1e-5);
+}
+
+} // namespace

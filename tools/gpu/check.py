@@ -1,0 +1,392 @@
+"""Runs what pack.py packed, on a machine with a GPU, and writes one JSON report.
+
+    check.py [--folder FOLDER] [--report report.json] [--only sincos] [--no-time]
+             [--no-train] [--stand-in LIBRARY] [--cudart FILE] [--cublaslt FILE]
+
+Each network's step is compared with the oracle's recorded results, then trained; the
+timed steps run beside PyTorch's, where Python has it. Needs nothing but Python. Ends
+with 1 if a comparison failed.
+"""
+
+import argparse
+import array
+import ctypes
+import glob
+import json
+import math
+import os
+import random
+import statistics
+import struct
+import subprocess
+import sys
+import time
+
+FORMATS = {"F64": "d", "F32": "f", "I64": "q", "I32": "i", "I8": "b", "BOOL": "b"}
+SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}
+# Of a loss, relative; of a tensor of state, in norm. Low precision rounds where the
+# oracle does, but sums in another order; what rounds otherwise grows over steps.
+TOLERANCES = {"f32": (1e-4, 5e-3), "f16": (1e-2, 6e-2), "bf16": (3e-2, 2.5e-1)}
+
+
+def decode(kind, data):
+    """Numbers of a safetensors entry."""
+    if kind == "BF16":
+        words = array.array("H", data)
+        return array.array("f", array.array("I", [word << 16 for word in words]).tobytes())
+    if kind == "F16":
+        return list(struct.unpack(f"<{len(data) // 2}e", data))
+    return array.array(FORMATS[kind], data)
+
+
+def read_safetensors(path):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        body = file.read()
+    return {name: (entry["dtype"], entry["shape"], body[slice(*entry["data_offsets"])])
+            for name, entry in header.items() if name != "__metadata__"}
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("role", ctypes.c_char_p), ("type", ctypes.c_char_p),
+                ("rank", ctypes.c_int32), ("dims", ctypes.POINTER(ctypes.c_int64)), ("bytes", ctypes.c_size_t)]
+
+
+class Failure(Exception):
+    pass
+
+
+class Runtime:
+    def __init__(self, folder, options):
+        self.options = options
+        self.library = ctypes.CDLL(os.path.join(folder, "libMPTRuntimeCuda.so"))
+        self.library.mpt_rt_create.restype = ctypes.c_void_p
+        self.library.mpt_rt_last_error.restype = ctypes.c_char_p
+        self.library.mpt_rt_cuda_stream.restype = ctypes.c_void_p
+        for name in ("arena", "state"):
+            getattr(self.library, f"mpt_rt_{name}_bytes").restype = ctypes.c_size_t
+        self.cudart, self.cublaslt = options.cudart, options.cublaslt
+        self.standin = None
+        if options.stand_in:
+            self.standin = ctypes.CDLL(options.stand_in, mode=ctypes.RTLD_GLOBAL)
+            self.standin.mpt_standin_breach.restype = ctypes.c_char_p
+            self.cudart = self.cublaslt = options.stand_in
+        elif not self.cudart:
+            self.cudart, self.cublaslt = find_libraries()
+
+
+def find_libraries():
+    """CUDA's libraries, by name if the loader finds them, else where PyPI's wheels and
+    the toolkit have them."""
+    places = [path for base in sys.path + ["/opt/torch/.venv/lib/python3*/site-packages"] if base
+              for path in glob.glob(os.path.join(base, "nvidia", "*", "lib"))]
+    places += ["/usr/local/cuda/lib64"]
+    found = []
+    for name in ("cudart", "cublasLt"):
+        def loads(file):
+            try:
+                ctypes.CDLL(file)
+                return True
+            except OSError:
+                return False
+        named = [f"lib{name}.so.{version}" for version in (13, 12)]
+        files = [file for place in places for pattern in named for file in glob.glob(os.path.join(place, pattern))]
+        found.append(next((file for file in files + named if loads(file)), ""))
+    return found
+
+
+class Program:
+    """One open program."""
+
+    def __init__(self, runtime, path):
+        self.runtime, self.rt = runtime, ctypes.c_void_p(runtime.library.mpt_rt_create(1))
+        self.bound = {}
+        call = runtime.library.mpt_rt_set_cuda_libraries
+        self.try_(call(self.rt, (runtime.cudart or "").encode(), (runtime.cublaslt or "").encode()))
+        self.try_(runtime.library.mpt_rt_open(self.rt, path.encode()))
+        if runtime.standin:
+            self.module = ctypes.CDLL(path)
+            kernels = ctypes.addressof(ctypes.c_char.in_dll(self.module, "mpt_simt_module"))
+            runtime.standin.mpt_standin_set_kernels(ctypes.c_void_p(kernels))
+        self.tensors = {}
+        for i in range(runtime.library.mpt_rt_num_tensors(self.rt)):
+            tensor = Tensor()
+            runtime.library.mpt_rt_get_tensor(self.rt, i, ctypes.byref(tensor))
+            self.tensors[tensor.role.decode() == "output", tensor.name.decode()] = tensor
+
+    def try_(self, status):
+        if status:
+            text = self.runtime.library.mpt_rt_last_error(self.rt).decode()
+            if self.runtime.standin:
+                text += " " + self.runtime.standin.mpt_standin_breach().decode()
+            raise Failure(text.strip())
+
+    def write(self, name, data):
+        self.try_(self.runtime.library.mpt_rt_write(self.rt, name.encode(), bytes(data), ctypes.c_size_t(len(data))))
+
+    def bind(self, name, data):
+        self.bound[name] = ctypes.create_string_buffer(bytes(data), len(data))
+        self.try_(self.runtime.library.mpt_rt_bind(self.rt, name.encode(), self.bound[name], ctypes.c_size_t(len(data))))
+
+    def run(self):
+        self.try_(self.runtime.library.mpt_rt_run(self.rt))
+
+    def read(self, name, output=False):
+        tensor = self.tensors[output, name]
+        buffer = ctypes.create_string_buffer(tensor.bytes)
+        call = self.runtime.library.mpt_rt_read_output if output else self.runtime.library.mpt_rt_read
+        self.try_(call(self.rt, name.encode(), buffer, ctypes.c_size_t(tensor.bytes)))
+        return buffer.raw
+
+    def loss(self):
+        kind = self.tensors[True, "loss"].type.decode().upper()
+        return float(decode(kind, self.read("loss", output=True))[0])
+
+    def bytes(self):
+        return {name: getattr(self.runtime.library, f"mpt_rt_{name}_bytes")(self.rt) for name in ("arena", "state")}
+
+    def close(self):
+        self.runtime.library.mpt_rt_destroy(self.rt)
+
+
+def open_with_state(runtime, folder, entry):
+    program = Program(runtime, os.path.join(folder, entry["program"]))
+    first = read_safetensors(os.path.join(folder, f"{entry['network']}.{entry['precision']}.init.safetensors"))
+    for name, (_, _, data) in first.items():
+        program.write(name, data)
+    return program, first
+
+
+def batches(folder, entry):
+    """The batches of the network's data, each as name -> bytes."""
+    data = read_safetensors(os.path.join(folder, entry["network"] + ".data.safetensors"))
+    rows, batch = next(iter(data.values()))[1][0], entry["batch"]
+    return [{name[5:]: body[len(body) // rows * i:len(body) // rows * (i + batch)]
+             for name, (_, _, body) in data.items()} for i in range(0, rows - batch + 1, batch)]
+
+
+def distance(a, b):
+    """|a - b| over |b|, of two lists of numbers."""
+    norm = math.sqrt(sum(y * y for y in b))
+    return math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b))) / norm if norm else math.sqrt(sum(x * x for x in a))
+
+
+def check(runtime, folder, entry, steps):
+    """The step against the oracle."""
+    program, first = open_with_state(runtime, folder, entry)
+    for name, data in batches(folder, entry)[0].items():
+        program.bind(name, data)
+    losses = []
+    for _ in range(steps):
+        program.run()
+        losses.append(program.loss())
+    loss_bound, state_bound = TOLERANCES[entry["precision"]]
+    worst = max(abs(x - y) / max(abs(y), 1e-6) for x, y in zip(losses, entry["losses"]))
+    after = read_safetensors(os.path.join(folder, f"{entry['network']}.{entry['precision']}.after.safetensors"))
+    far, of = 0.0, None
+    # Gradients show in the first moments; what Adam makes of tiny ones is any sign.
+    for name, (kind, _, data) in after.items():
+        if name.endswith(".exp_avg") and (False, name) in program.tensors:
+            away = distance(decode(kind, program.read(name)), decode(kind, data))
+            if not away <= far:
+                far, of = away, name
+    found = {"losses": losses, "oracle": entry["losses"], "loss_error": worst, "loss_bound": loss_bound,
+             "gradient_error": far, "gradient_of": of, "gradient_bound": state_bound,
+             "passed": bool(worst <= loss_bound and far <= state_bound), **program.bytes()}
+    program.close()
+    return found
+
+
+def train(runtime, folder, entry, most):
+    program, _ = open_with_state(runtime, folder, entry)
+    data = batches(folder, entry)
+    wanted = entry["train"]
+    steps = min(wanted["steps"], most)
+    losses = []
+    for step in range(steps):
+        for name, rows in data[step % len(data)].items():
+            program.bind(name, rows)
+        program.run()
+        losses.append(program.loss())
+    program.close()
+    last = sum(losses[-6:]) / len(losses[-6:])
+    # As far as the CPU, up to a fifth of its way; fewer steps only have to be numbers.
+    allowed = wanted["last"] + 0.2 * (wanted["first"] - wanted["last"]) if steps == wanted["steps"] else math.inf
+    return {"steps": steps, "first": losses[0], "last": last, "cpu_last": wanted["last"],
+            "passed": bool(last <= allowed and math.isfinite(last))}
+
+
+class Events:
+    """CUDA's events on the runtime's stream."""
+
+    def __init__(self, runtime, program):
+        self.cudart = ctypes.CDLL(runtime.cudart)
+        self.stream = ctypes.c_void_p(runtime.library.mpt_rt_cuda_stream(program.rt))
+        self.events = [ctypes.c_void_p() for _ in range(2)]
+        for event in self.events:
+            self.cudart.cudaEventCreate(ctypes.byref(event))
+
+    def measure(self, work):
+        self.cudart.cudaEventRecord(self.events[0], self.stream)
+        work()
+        self.cudart.cudaEventRecord(self.events[1], self.stream)
+        self.cudart.cudaEventSynchronize(self.events[1])
+        found = ctypes.c_float()
+        self.cudart.cudaEventElapsedTime(ctypes.byref(found), *self.events)
+        return found.value
+
+
+def make_bytes(role, kind, shape, init, numbers, limit):
+    """First values by the step's initializers, from a short random pattern."""
+    count = math.prod(shape)
+    if kind in ("i32", "i64"):
+        # Tokens and labels below the smallest table that the timed networks have.
+        value = 0 if init in (None, "zeros") and role not in ("input", "target") else None
+        numbers_ = [random.randrange(limit) if value is None else value for _ in range(min(count, 4096))]
+        return (array.array("i" if kind == "i32" else "q", numbers_).tobytes() * (count // len(numbers_) + 1))[:count * SIZES[kind]]
+    if init == "ones":
+        values = [1.0]
+    elif init == "constant":
+        values = [numbers["value"]]
+    elif init in (None, "zeros") and role not in ("input", "target"):
+        values = [0.0]
+    else:
+        scale = numbers.get("std") or (1 / numbers["fan_in"]) ** 0.5 if numbers else 1.0
+        # A length that shapes are no multiple of, so that rows differ.
+        values = [random.gauss(0, scale) for _ in range(65521)]
+    if kind == "bf16":
+        data = b"".join(struct.pack("<f", value)[2:] for value in values)
+    elif kind == "f16":
+        data = struct.pack(f"<{len(values)}e", *values)
+    elif kind in ("i1", "i8"):
+        data = bytes(len(values))
+    else:
+        data = array.array("d" if kind == "f64" else "f", values).tobytes()
+    size = SIZES.get(kind, 1) * count
+    return (data * (size // len(data) + 1))[:size]
+
+
+def time_step(runtime, folder, entry, rounds):
+    program = Program(runtime, os.path.join(folder, entry["program"]))
+    random.seed(1)
+    for name, role, kind, shape, init, numbers in entry["arguments"]:
+        data = make_bytes(role, kind, shape, init, numbers, 10 if entry["network"] == "resnet50" else 1000)
+        (program.bind if role in ("input", "target") else program.write)(name, data)
+    for _ in range(5):
+        program.run()
+    first = program.loss()
+    # As PyTorch's, whose data are on the device.
+    runtime.library.mpt_rt_keep_inputs(program.rt, 1)
+    if runtime.standin:
+        measure = lambda work: (lambda start: (work(), 1000 * (time.perf_counter() - start))[1])(time.perf_counter())
+    else:
+        measure = Events(runtime, program).measure
+    times = [measure(program.run) for _ in range(rounds)]
+    found = {"ms": statistics.median(times), "fastest_ms": min(times), "loss": [first, program.loss()],
+             **program.bytes()}
+    program.close()
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", default=os.path.dirname(os.path.abspath(__file__)))
+    parser.add_argument("--report", default="gpu-report.json")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--no-time", action="store_true")
+    parser.add_argument("--no-train", action="store_true")
+    parser.add_argument("--rounds", type=int, default=30, help="steps of which the median is taken")
+    parser.add_argument("--train-steps", type=int, default=1 << 30)
+    parser.add_argument("--stand-in", default="", help="libMPTCudaStandIn.so, to run without a GPU")
+    parser.add_argument("--cudart", default="")
+    parser.add_argument("--cublaslt", default="")
+    parser.add_argument("--torch-device", default="cuda")
+    options = parser.parse_args()
+    folder = os.path.abspath(options.folder)
+    with open(os.path.join(folder, "manifest.json")) as file:
+        manifest = json.load(file)
+    runtime = Runtime(folder, options)
+    only = set(filter(None, options.only.split(",")))
+    report = {"machine": describe(options), "check": [], "train": [], "time": []}
+
+    def attempt(kind, entry, work):
+        label = {key: entry[key] for key in ("network", "precision", "batch")}
+        if not entry.get("program"):
+            found = {"skipped": entry["why"]}
+        else:
+            try:
+                found = work()
+            except Failure as failure:
+                found = {"passed": False, "error": str(failure)}
+        report[kind].append({**label, **found})
+        shown = {key: found[key] for key in dict.fromkeys(("passed", *found)) if key in found}
+        print(f"{kind} {entry['network']} {entry['precision']}: " + json.dumps(shown)[:240], flush=True)
+        with open(options.report, "w") as file:
+            json.dump(report, file, indent=1)
+
+    for entry in manifest["check"]:
+        if only and entry["network"] not in only:
+            continue
+        attempt("check", entry, lambda: check(runtime, folder, entry, manifest["steps"]))
+        if not options.no_train:
+            attempt("train", entry, lambda: train(runtime, folder, entry, options.train_steps))
+    if not options.no_time:
+        for entry in manifest["time"]:
+            if not only or entry["network"] in only:
+                attempt("time", entry, lambda: time_step(runtime, folder, entry, options.rounds))
+        for name in dict.fromkeys(entry["network"] for entry in manifest["time"]):
+            if not only or name in only:
+                batch = next(entry["batch"] for entry in manifest["time"] if entry["network"] == name)
+                time_torch(report, folder, name, batch, options)
+        compare(report)
+    failed = [entry for kind in ("check", "train", "time") for entry in report[kind] if entry.get("passed") is False]
+    if runtime.standin and runtime.standin.mpt_standin_breach():
+        failed.append(runtime.standin.mpt_standin_breach().decode())
+    report["failed"] = len(failed)
+    with open(options.report, "w") as file:
+        json.dump(report, file, indent=1)
+    passed = sum(entry.get("passed") is True for kind in ("check", "train") for entry in report[kind])
+    skipped = sum("skipped" in entry for entry in report["check"])
+    print(f"gpu-check: {passed} passed, {len(failed)} failed, {skipped} networks not compiled; {options.report}")
+    sys.exit(1 if failed else 0)
+
+
+def time_torch(report, folder, name, batch, options):
+    """PyTorch's step in a process of its own: what it leaves on the device goes."""
+    for mode in ("eager-f32", "eager-amp", "compile", "reduce-overhead"):
+        command = [sys.executable, os.path.join(folder, "torch_models.py"), name, mode, str(batch),
+                   str(options.rounds), options.torch_device]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+            found = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {
+                "error": (done.stderr.strip().splitlines() or ["no message"])[-1][:300]}
+        except subprocess.TimeoutExpired:
+            found = {"error": "it took more than 600 s"}
+        report["time"].append({"network": name, "torch": mode, "batch": batch, **found})
+        print(f"time {name} torch {mode}: {json.dumps(found)[:200]}", flush=True)
+
+
+def compare(report):
+    """How many times as fast as PyTorch's ways, and as our own f32."""
+    times = {(entry["network"], entry.get("torch") or entry["precision"]): entry["ms"]
+             for entry in report["time"] if "ms" in entry}
+    report["speedups"] = [
+        {"network": network, "precision": precision, "against": other, "times": times[network, other] / ms}
+        for (network, precision), ms in times.items() if precision in ("f16", "bf16", "f32")
+        for other in ("eager-f32", "eager-amp", "compile", "reduce-overhead", "f32")
+        if (network, other) in times and other != precision]
+
+
+def describe(options):
+    found = {"python": sys.version.split()[0], "stand_in": bool(options.stand_in)}
+    try:
+        text = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm",
+                               "--format=csv,noheader"], capture_output=True, text=True).stdout
+        found["gpu"] = text.strip().splitlines()
+    except OSError:
+        found["gpu"] = []
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""Fills a folder with what tools/gpu-check.sh needs on a machine with a GPU.
+
+    pack.py BUILD_DIR FOLDER [--only sincos,digits] [--precision f32,bf16,f16]
+            [--no-time] [--chips sm_80,sm_90,sm_100] [--emulated]
+
+For each network of docs/examples and each precision: the step compiled for GPUs, its
+first state, and what MPT's oracle (`mpt-run --engine=reference`, which shares no code
+with the compiled path) makes of some steps on one batch; data to train on, and how far
+the CPU gets on it. Then larger steps that are only timed. What does not compile is
+named in manifest.json with the reason. Needs numpy, and what make_data.py needs.
+`--emulated` makes programs that run on the stand-in for CUDA, too.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+EXAMPLES = os.path.join(ROOT, "docs", "examples")
+STEPS = 3  # that the oracle makes
+TRAIN_STEPS = 60
+LIMIT = 60 << 20  # bytes of the folder
+
+# name: rows of a batch, options of the optimizer, learning rate, files of the data
+NETWORKS = {
+    "sincos": (256, "optimizer=adam", 0.01, {"x": "x.npy", "sin": "sin.npy", "cos": "cos.npy"}),
+    "digits": (32, "optimizer=adamw weight-decay=0.1", 0.004, {"x": "train_x.npy", "y": "train_y.npy"}),
+    "tabular": (128, "optimizer=adamw weight-decay=0.01", 0.003, {"x": "x.npy", "v": "v.npy", "y": "y.npy"}),
+    "lstm": (16, "optimizer=adamw clip-norm=1", 0.005, {"x": "x.npy", "y": "y.npy"}),
+    "unet": (8, "optimizer=adamw", 0.005, {"x": "x.npy", "y": "y.npy"}),
+    "resnet": (16, "optimizer=adamw weight-decay=0.05", 0.003, {"x": "train_x.npy", "y": "train_y.npy"}),
+    "bert": (8, "optimizer=adamw weight-decay=0.01 clip-norm=1", 0.001, {"x": "x.npy", "y": "y.npy"}),
+    "gpt": (8, "optimizer=adamw weight-decay=0.1 clip-norm=1", 0.003, {"x": "x.npy", "y": "y.npy"}),
+}
+
+# Steps that are timed beside PyTorch's, by the model of torch_models.py: how the text
+# is made, rows of a batch, precisions.
+TIMED = {
+    "sincos": (["docs/examples/sincos/sincos.mlir"], 512, ("f32", "f16", "bf16")),
+    "gpt2": (["docs/examples/gpt/make_model.py", "--layers", "12", "--width", "768", "--heads", "12",
+              "--context", "1024", "--vocabulary", "50304"], 64, ("bf16",)),
+    "bert_base": (["tools/gpu/make_models.py", "bert_base"], 32, ("f32", "bf16")),
+    "resnet50": (["tools/gpu/make_models.py", "resnet50"], 128, ("f32", "bf16")),
+}
+FLOATS = {"f64": ("F64", "<f8"), "f32": ("F32", "<f4"), "f16": ("F16", "<f2"), "bf16": ("BF16", None),
+          "i64": ("I64", "<i8"), "i32": ("I32", "<i4"), "i8": ("I8", "<i1"), "i1": ("BOOL", "?")}
+
+
+class Failure(Exception):
+    pass
+
+
+def run(*command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, **more)
+    if done.returncode:
+        # Past an error come notes, as the whole operation.
+        text = (done.stderr or done.stdout).strip()
+        lines = [line for line in text.splitlines() if "error:" in line or line.startswith("mpt-")]
+        raise Failure((lines or text.splitlines() or ["no message"])[0][:300])
+    return done.stdout
+
+
+def to_bytes(kind, values):
+    if kind == "bf16":
+        bits = numpy.asarray(values, "<f4").view("<u4")
+        return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2").tobytes()
+    return numpy.asarray(values).astype(FLOATS[kind][1]).tobytes()
+
+
+def write_safetensors(path, tensors):
+    """`tensors`: name -> (kind, shape, bytes)."""
+    header, offset = {}, 0
+    for name, (kind, shape, data) in tensors.items():
+        header[name] = {"dtype": FLOATS[kind][0], "shape": list(shape),
+                        "data_offsets": [offset, offset + len(data)]}
+        offset += len(data)
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for _, _, data in tensors.values():
+            file.write(data)
+
+
+def read_arguments(step, function):
+    """The arguments of a step: (name, role, kind, shape, init) in order."""
+    text = open(step).read()
+    start = text.index(f"func.func @{function}(")
+    text = text[start:text.index("->", start)]
+    found = []
+    for piece in re.split(r"%[\w]+: ", text)[1:]:
+        type_ = re.match(r"tensor<([^>]*)>", piece).group(1).split("x")
+        get = lambda key: re.search(key + r' = "([^"]*)"', piece)
+        init = re.search(r"mpt\.init = \{([^}]*)\}", piece)
+        numbers = dict(re.findall(r"(\w+) = ([-+\w.]+)", init.group(1))) if init else {}
+        kind = re.search(r'kind = "(\w+)"', init.group(1)).group(1) if init else None
+        numbers.pop("kind", None)
+        found.append((get(r"mpt\.name").group(1), get(r"mpt\.role").group(1) if get(r"mpt\.role") else "input",
+                      type_[-1], [int(d) for d in type_[:-1]], kind, {k: float(v) for k, v in numbers.items()}))
+    return found
+
+
+def initial(kind, shape, numbers, random):
+    if kind in (None, "zeros"):
+        return numpy.zeros(shape)
+    if kind == "ones":
+        return numpy.ones(shape)
+    if kind == "constant":
+        return numpy.full(shape, numbers["value"])
+    if kind == "uniform":
+        return random.uniform(numbers["low"], numbers["high"], shape)
+    if kind in ("normal", "trunc_normal"):
+        return random.normal(numbers["mean"], numbers["std"], shape).clip(
+            numbers["mean"] - 2 * numbers["std"], numbers["mean"] + 2 * numbers["std"])
+    bound = {"kaiming_uniform": lambda n: (1 / n["fan_in"]) ** 0.5,
+             "xavier_uniform": lambda n: (6 / (n["fan_in"] + n["fan_out"])) ** 0.5}[kind](numbers)
+    return random.uniform(-bound, bound, shape)
+
+
+class Packer:
+    def __init__(self, build, folder, options):
+        self.bin, self.folder, self.options = os.path.join(build, "bin"), folder, options
+        self.work = os.path.join(folder, "..", os.path.basename(folder) + ".work")
+        os.makedirs(self.work, exist_ok=True)
+
+    def tool(self, name):
+        return os.path.join(self.bin, name)
+
+    def make_step(self, model, name, precision, batch, optimizer, lr):
+        """A step of static shapes, in the work folder."""
+        text = open(model).read()
+        # The sin/cos network has its points in its types.
+        text = text.replace("20000x", f"{batch}x")
+        source, step = (os.path.join(self.work, f"{name}.{precision}.{end}") for end in ("model.mlir", "mlir"))
+        open(source, "w").write(text)
+        passes = ([f"--mpt-autodiff=function=loss", f"--mpt-train-step=function=loss {optimizer} lr={lr}"]
+                  if precision == "f32" else
+                  [f"--mpt-mixed-precision=type={precision} function=loss {optimizer} lr={lr}"])
+        run(self.tool("mpt-opt"), source, f"--mpt-specialize=batch={batch}", *passes, "-o", step)
+        return step
+
+    def compile(self, step, program, emulated):
+        chips = [f"--chip={chip}" for chip in self.options.chips.split(",")]
+        run(self.tool("mpt-compile"), step, "--function=loss", "--target=cuda", *chips,
+            *(["--emulated-kernels"] if emulated else []), "-o", os.path.join(self.folder, program))
+
+    def data(self, name):
+        folder = os.path.join(self.work, "data." + name)
+        if not os.path.exists(folder):
+            run(sys.executable, os.path.join(EXAMPLES, name, "make_data.py"), folder)
+        return folder
+
+    def check(self, name, precision):
+        batch, optimizer, lr, files = NETWORKS[name]
+        entry = {"network": name, "precision": precision, "batch": batch, "program": f"{name}.{precision}.so"}
+        try:
+            step = self.make_step(os.path.join(EXAMPLES, name, name + ".mlir"), name, precision, batch, optimizer, lr)
+            self.compile(step, entry["program"], self.options.emulated)
+        except Failure as failure:
+            return {**entry, "program": None, "why": str(failure)}
+        random = numpy.random.RandomState(7)
+        arguments = read_arguments(step, "loss")
+        state = {argument: (kind, shape, to_bytes(kind, initial(init, shape, numbers, random)))
+                 for argument, role, kind, shape, init, numbers in arguments if role not in ("input", "target")}
+        base = os.path.join(self.work, f"{name}.{precision}")
+        write_safetensors(base + ".init.safetensors", state)
+        data, train = {}, {}
+        for argument, role, kind, shape, _, _ in arguments:
+            if role in ("input", "target"):
+                array = numpy.load(os.path.join(self.data(name), files[argument]))
+                rows = numpy.arange(batch * 24) % len(array)
+                numpy.save(f"{base}.{argument}.npy", array[rows[:batch]])
+                train["data." + argument] = (kind, (len(rows), *shape[1:]), to_bytes(kind, array[rows]))
+                data[argument] = f"{base}.{argument}.npy"
+        flags = [flag for argument, path in data.items() for flag in ("--data", f"{argument}={path}")]
+        common = [step, "--function=loss", *flags, f"--batch={batch}", f"--init={base}.init.safetensors",
+                  f"--lr={lr}", "--progress=none"]
+        metrics = base + ".jsonl"
+        run(self.tool("mpt-run"), *common, f"--steps={STEPS}", "--engine=reference", f"--metrics={metrics}",
+            f"--checkpoint={base}.after.safetensors")
+        entry["losses"] = [json.loads(line)["loss"] for line in open(metrics) if "loss" in json.loads(line)][:STEPS]
+        shutil.copy(base + ".init.safetensors", os.path.join(self.folder, f"{name}.{precision}.init.safetensors"))
+        shutil.copy(base + ".after.safetensors", os.path.join(self.folder, f"{name}.{precision}.after.safetensors"))
+        if not os.path.exists(os.path.join(self.folder, f"{name}.data.safetensors")):
+            write_safetensors(os.path.join(self.folder, f"{name}.data.safetensors"), train)
+        # How far the CPU gets, on the same rows in another order.
+        for argument in data:
+            array = numpy.load(os.path.join(self.data(name), files[argument]))
+            numpy.save(data[argument], array[numpy.arange(batch * 24) % len(array)])
+        run(self.tool("mpt-run"), *common, f"--steps={TRAIN_STEPS}", f"--metrics={metrics}")
+        losses = [json.loads(line)["loss"] for line in open(metrics) if "loss" in json.loads(line)]
+        entry["train"] = {"steps": TRAIN_STEPS, "first": losses[0], "last": sum(losses[-6:]) / 6}
+        return entry
+
+    def time(self, name, precision):
+        source, batch, _ = TIMED[name]
+        entry = {"network": name, "precision": precision, "batch": batch, "program": f"time.{name}.{precision}.so"}
+        try:
+            model = os.path.join(ROOT, source[0])
+            if model.endswith(".py"):
+                text = run(sys.executable, model, *source[1:])
+                model = os.path.join(self.work, f"time.{name}.model.mlir")
+                open(model, "w").write(text)
+            step = self.make_step(model, "time." + name, precision, batch, "optimizer=adamw weight-decay=0.01", 1e-4)
+            # AdamW fused, and dynamic scaling of f16, are in the step.
+            self.compile(step, entry["program"], emulated=False)
+        except Failure as failure:
+            return {**entry, "program": None, "why": str(failure)}
+        entry["arguments"] = [[argument, role, kind, shape, init, numbers]
+                              for argument, role, kind, shape, init, numbers in read_arguments(step, "loss")]
+        return entry
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("folder")
+    parser.add_argument("--only", default=",".join(NETWORKS))
+    parser.add_argument("--precision", default="f32,bf16,f16")
+    parser.add_argument("--chips", default="sm_80,sm_90,sm_100")
+    parser.add_argument("--no-time", action="store_true")
+    parser.add_argument("--emulated", action="store_true")
+    options = parser.parse_args()
+    folder = os.path.abspath(options.folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    packer = Packer(os.path.abspath(options.build), folder, options)
+    shutil.copy(os.path.join(options.build, "lib", "libMPTRuntimeCuda.so"), folder)
+    for script in ("check.py", "torch_models.py"):
+        shutil.copy(os.path.join(HERE, script), folder)
+    shutil.copy(os.path.join(ROOT, "tools", "gpu-check.sh"), folder)
+    manifest = {"chips": options.chips, "steps": STEPS, "check": [], "time": []}
+    for name in options.only.split(","):
+        for precision in options.precision.split(","):
+            entry = packer.check(name, precision)
+            manifest["check"].append(entry)
+            print(f"{name} {precision}: {entry.get('why', entry.get('losses'))}", flush=True)
+    if not options.no_time:
+        for name, (_, _, precisions) in TIMED.items():
+            for precision in precisions:
+                entry = packer.time(name, precision)
+                manifest["time"].append(entry)
+                print(f"time {name} {precision}: {entry.get('why', 'compiled')}", flush=True)
+    with open(os.path.join(folder, "manifest.json"), "w") as file:
+        json.dump(manifest, file)
+    size = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder))
+    print(f"{folder}: {size / (1 << 20):.1f} MiB")
+    if size > LIMIT:
+        sys.exit(f"pack.py: more than {LIMIT >> 20} MiB; leave some networks out with --only")
+
+
+if __name__ == "__main__":
+    main()
