@@ -149,10 +149,9 @@ double Lookahead::score(uint32_t value) {
   if (use == none)
     return -INFINITY;
   double distance = index.prefix[use] - index.prefix[now] + 1;
-  double result = std::log(cost + 1) -
-                  parameters.bytes * std::log(double(graph.values[value].bytes) + 1) -
-                  parameters.distance * std::log(distance);
-  return parameters.weights ? result + (*parameters.weights)[value] : result;
+  return std::log(cost + 1) -
+         parameters.bytes * std::log(double(graph.values[value].bytes) + 1) -
+         parameters.distance * std::log(distance);
 }
 
 void Lookahead::drop(uint32_t value) {

@@ -31,11 +31,9 @@ struct RematIndex {
 };
 
 /// How the value to be dropped is chosen: the one for which
-/// log(cost) - bytes * log(bytes) - distance * log(distance) + weight is least.
+/// log(cost) - bytes * log(bytes) - distance * log(distance) is least.
 struct LookaheadParameters {
   double bytes = 1, distance = 1;
-  /// Per value, or empty.
-  const std::vector<float> *weights = nullptr;
 };
 
 /// Simulates the graph within `budget` bytes. Empty if it gets stuck.
@@ -54,6 +52,25 @@ std::vector<uint32_t> dropRepetitions(const RematIndex &index,
 /// and kept from there to their last use.
 std::vector<uint32_t> runWithSaved(const RematIndex &index,
                                    const std::vector<bool> &saved);
+
+struct AnnealParameters {
+  /// Steps of lists that may be walked.
+  int64_t work = 0;
+  /// Temperature at first, in mean costs of a node that may be repeated.
+  double hot = 0.2;
+  uint64_t seed = 1;
+};
+
+/// The cheapest order within `budget` that simulated annealing meets on its way from
+/// `start`, which need not be within it; empty if none is.
+std::vector<uint32_t> annealOrder(const RematIndex &index,
+                                  const std::vector<uint32_t> &start, int64_t budget,
+                                  const AnnealParameters &parameters);
+
+/// Runs the graph such that each value is made again for every read before which its
+/// bytes, at RematBound's prices, are worth more than that.
+std::vector<uint32_t> runByPrices(const RematIndex &index,
+                                  const std::vector<double> &prices);
 
 /// The orders of `segments` and of `mincut`.
 std::vector<std::vector<uint32_t>> planSegments(const RematIndex &index);

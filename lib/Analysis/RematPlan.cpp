@@ -14,11 +14,7 @@
 #include "llvm/ADT/StringSwitch.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <map>
-#include <random>
-#include <tuple>
 
 using namespace mpt;
 using namespace mpt::detail;
@@ -30,25 +26,19 @@ constexpr std::pair<double, double> sweep[] = {
     {1, 1},     {1, 0.5},   {1, 0},     {1, 2},     {0.5, 1}, {0.75, 0.5},
     {1.5, 1},   {0.5, 0.5}, {0.25, 0},  {1.25, 0.25}, {0, 1}, {2, 1}};
 
+/// Steps of annealing, for all rungs, per unit of effort; about as much time as running
+/// a node in the lookahead planner. Below so many per node and rung it is not worth it.
+constexpr int64_t annealSteps = 128, leastAnneal = 500;
+
 /// `ratio` of `bytes`, rounded down, but for what the ratio's own rounding took.
 int64_t scale(int64_t bytes, double ratio) {
   return int64_t(std::min(double(bytes) * ratio * (1 + 1e-12), 9e18));
 }
 
-/// Uniform in [0, count); the same on every machine, unlike std's distributions.
-class Random {
-public:
-  explicit Random(uint64_t seed) : engine(seed) {}
-  uint32_t below(uint32_t count) { return engine() % count; }
-
-private:
-  std::mt19937_64 engine;
-};
-
 class Frontier {
 public:
   Frontier(const RematGraph &graph, const RematOptions &options)
-      : graph(graph), options(options), index(graph), effort(options.effort) {}
+      : graph(graph), options(options), index(graph) {}
 
   std::vector<RematPlan> run();
 
@@ -64,19 +54,20 @@ private:
     return best;
   }
   std::vector<int64_t> makeLadder() const;
-  /// One lookahead run and its improvement. Returns the cost, -1 if stuck.
-  int64_t tryLookahead(int64_t budget, const LookaheadParameters &parameters);
-  void climb(int64_t budget, int64_t share);
-  /// Values that are made by nodes alike, as an index per value.
-  std::vector<uint32_t> classifyValues(uint32_t &count) const;
+  /// One lookahead run and its improvement.
+  void tryLookahead(int64_t budget, const LookaheadParameters &parameters);
+  /// The rungs on which to anneal: all of a small graph, else every twentieth of what the
+  /// plain order takes, and the tightest.
+  std::vector<bool> chooseAnnealed(const std::vector<int64_t> &ladder,
+                                   int64_t plain) const;
+  void anneal(int64_t budget, int64_t steps, uint64_t seed);
 
   const RematGraph &graph;
   const RematOptions &options;
   RematIndex index;
-  int64_t effort;
+  bool hasNever = false;
   /// By ascending peak and descending cost.
   std::vector<RematPlan> plans;
-  std::map<int64_t, std::pair<double, double>> bestParameters;
 };
 
 RematProfile Frontier::add(std::vector<uint32_t> order) {
@@ -97,13 +88,10 @@ RematProfile Frontier::add(std::vector<uint32_t> order) {
   return profile;
 }
 
-int64_t Frontier::tryLookahead(int64_t budget, const LookaheadParameters &parameters) {
-  effort -= graph.nodes.size();
+void Frontier::tryLookahead(int64_t budget, const LookaheadParameters &parameters) {
   std::vector<uint32_t> order = runLookahead(index, budget, parameters);
-  if (order.empty() && !graph.nodes.empty())
-    return -1;
-  effort -= order.size();
-  return add(dropRepetitions(index, order, budget)).cost;
+  if (!order.empty())
+    add(dropRepetitions(index, order, budget));
 }
 
 std::vector<int64_t> Frontier::makeLadder() const {
@@ -127,61 +115,41 @@ std::vector<int64_t> Frontier::makeLadder() const {
   return ladder;
 }
 
-std::vector<uint32_t> Frontier::classifyValues(uint32_t &count) const {
-  std::map<std::tuple<int64_t, int64_t, size_t, size_t>, uint32_t> classes;
-  std::vector<uint32_t> result;
-  for (uint32_t v = 0; v < graph.values.size(); ++v) {
-    const RematNode &node = graph.nodes[graph.values[v].node];
-    auto key = std::make_tuple(node.cost, graph.values[v].bytes, node.inputs.size(),
-                               size_t(index.readersOf[v + 1] - index.readersOf[v]));
-    result.push_back(classes.insert({key, uint32_t(classes.size())}).first->second);
+std::vector<bool> Frontier::chooseAnnealed(const std::vector<int64_t> &ladder,
+                                           int64_t plain) const {
+  std::vector<bool> chosen(ladder.size(), graph.nodes.size() <= 200);
+  for (int64_t i = 1; i < 20; ++i) {
+    auto at = std::lower_bound(ladder.begin(), ladder.end(), scale(plain, double(i) / 20));
+    if (at != ladder.end())
+      chosen[at - ladder.begin()] = true;
   }
-  count = classes.size();
-  return result;
+  if (!chosen.empty())
+    chosen.front() = true;
+  return chosen;
 }
 
-void Frontier::climb(int64_t budget, int64_t share) {
-  int64_t stop = effort - share;
-  uint32_t classCount = 0;
-  std::vector<uint32_t> classes = classifyValues(classCount);
-  std::vector<float> weights(graph.values.size(), 0);
-  auto [bytes, distance] = bestParameters[budget];
-  LookaheadParameters parameters{bytes, distance, &weights};
-  int64_t best = tryLookahead(budget, parameters);
-  if (best < 0)
-    best = std::numeric_limits<int64_t>::max();
-  Random random(options.seed ^ uint64_t(budget));
-  while (effort > stop) {
-    std::vector<std::pair<uint32_t, float>> undo;
-    auto change = [&](uint32_t value, float by) {
-      undo.push_back({value, weights[value]});
-      weights[value] += by;
-    };
-    float by = (random.below(2) ? 1.f : -1.f) * float(1 << random.below(5)) / 4;
-    uint32_t kind = random.below(8);
-    LookaheadParameters before = parameters;
-    if (kind == 0) {
-      std::tie(parameters.bytes, parameters.distance) =
-          sweep[random.below(std::size(sweep))];
-    } else if (kind < 4) {
-      uint32_t chosen = random.below(classCount);
-      for (uint32_t v = 0; v < classes.size(); ++v)
-        if (classes[v] == chosen)
-          change(v, by);
-    } else {
-      uint32_t moves = 1 + random.below(3);
-      for (uint32_t i = 0; i < moves; ++i)
-        change(random.below(weights.size()), i % 2 ? -by : by);
-    }
-    int64_t cost = tryLookahead(budget, parameters);
-    if (cost >= 0 && cost <= best) {
-      best = cost;
-      continue;
-    }
-    parameters = before;
-    for (auto [value, weight] : llvm::reverse(undo))
-      weights[value] = weight;
-  }
+void Frontier::anneal(int64_t budget, int64_t steps, uint64_t seed) {
+  const RematPlan *known = find(budget);
+  RematBound bound = boundRemat(graph, budget);
+  // Nothing to be gained.
+  if (bound.infeasible ||
+      (known && double(known->cost - bound.cost) * 1e4 < double(graph.getTotalCost())))
+    return;
+  AnnealParameters parameters;
+  parameters.work = steps;
+  parameters.seed = seed;
+  auto run = [&](const std::vector<uint32_t> &start) {
+    std::vector<uint32_t> order = annealOrder(index, start, budget, parameters);
+    if (!order.empty())
+      add(dropRepetitions(index, order, budget));
+  };
+  // What RematSave::Never asks for is in what is known, and stays there.
+  if (!hasNever)
+    run(runByPrices(index, bound.prices));
+  parameters.hot /= 4;
+  known = find(budget);
+  if (known || !hasNever)
+    run(known ? std::vector<uint32_t>(known->order) : runByPrices(index, bound.prices));
 }
 
 std::vector<RematPlan> Frontier::run() {
@@ -189,7 +157,7 @@ std::vector<RematPlan> Frontier::run() {
   if (!plain.isValid)
     return {};
   // What the user wants made again is, however much room there is.
-  bool hasNever = llvm::any_of(graph.nodes, [](const RematNode &node) {
+  hasNever = llvm::any_of(graph.nodes, [](const RematNode &node) {
     return node.save == RematSave::Never;
   });
   constexpr int64_t noLimit = std::numeric_limits<int64_t>::max() / 4;
@@ -215,42 +183,33 @@ std::vector<RematPlan> Frontier::run() {
     return std::move(plans);
 
   std::vector<int64_t> ladder = makeLadder();
-  // The default on every rung first, then the others while the effort lasts.
-  int64_t sweepEffort = effort / 2;
-  for (auto [bytes, distance] : sweep) {
-    if (bytes != sweep[0].first || distance != sweep[0].second)
-      if (effort < options.effort - sweepEffort)
-        break;
-    for (int64_t budget : ladder) {
-      const RematPlan *known = find(budget);
-      int64_t before = known ? known->cost : -1;
-      int64_t cost = tryLookahead(budget, {bytes, distance, nullptr});
-      if (cost >= 0 && (before < 0 || cost < before))
-        bestParameters[budget] = {bytes, distance};
-    }
-  }
-  // Local search on twenty rungs.
-  std::vector<int64_t> rungs;
-  for (int64_t i = 1; i < 20; ++i) {
-    int64_t budget = scale(plain.peak, double(i) / 20);
-    if (std::binary_search(ladder.begin(), ladder.end(), budget))
-      rungs.push_back(budget);
-  }
-  for (size_t i = 0; i < rungs.size() && effort > 0; ++i) {
-    if (!bestParameters.count(rungs[i]))
-      bestParameters[rungs[i]] = sweep[0];
-    climb(rungs[i], effort / int64_t(rungs.size() - i));
-  }
-  // What was found on one rung may do better with the room of the next ones.
-  std::vector<RematPlan> known = plans;
-  for (int64_t budget : ladder) {
-    unsigned tried = 0;
-    for (const RematPlan &plan : llvm::reverse(known)) {
-      if (plan.peak > budget || ++tried > 3 || effort < -options.effort / 4)
-        continue;
-      effort -= plan.order.size();
-      add(dropRepetitions(index, plan.order, budget));
-    }
+  // From the lowest up, each with a share of the effort that depends on nothing but the
+  // graph: what is met by a budget and at what cost does not change if more is asked for.
+  const int64_t size = graph.nodes.size(), rungs = ladder.size();
+  const int64_t runs = std::clamp<int64_t>(options.effort / (8 * size * rungs + 1), 1,
+                                           std::size(sweep));
+  const int64_t again = std::min<int64_t>(options.effort / (2 * size * rungs + 1), 3);
+  const std::vector<bool> isAnnealed = chooseAnnealed(ladder, plain.peak);
+  const int64_t annealed = llvm::count(isAnnealed, true);
+  const int64_t steps = std::min<int64_t>(options.effort, int64_t(1) << 50) * annealSteps /
+                        (2 * std::max<int64_t>(annealed, 1));
+  // A run may take less than it is given; where runs are dear, that is not waited for.
+  for (int64_t budget : ladder)
+    if (budget <= options.maxBytes || size <= 20'000)
+      for (int64_t i = 0; i < runs; ++i)
+        tryLookahead(budget, {sweep[i].first, sweep[i].second});
+  for (auto [number, budget] : llvm::enumerate(ladder)) {
+    if (budget > options.maxBytes)
+      break;
+    if (isAnnealed[number] && steps >= leastAnneal * size)
+      anneal(budget, steps, options.seed + number);
+    // What was found on one rung may do better with the room of the next ones.
+    std::vector<std::vector<uint32_t>> known;
+    for (const RematPlan &plan : llvm::reverse(plans))
+      if (plan.peak <= budget && int64_t(known.size()) < again)
+        known.push_back(plan.order);
+    for (const std::vector<uint32_t> &order : known)
+      add(dropRepetitions(index, order, budget));
   }
   return std::move(plans);
 }
@@ -321,13 +280,15 @@ RematResult mpt::planRemat(const RematGraph &graph, const RematBudget &budget,
   result.plainPeak = plain.peak;
   result.plainCost = result.costBound = plain.cost;
   result.leastBudget = getLeastBudget(graph);
-  std::vector<RematPlan> plans = planRematFrontier(graph, options);
+  std::optional<int64_t> bytes = resolveRematBudget(budget, plain.peak);
+  RematOptions limited = options;
+  limited.maxBytes = std::min(limited.maxBytes, bytes.value_or(limited.maxBytes));
+  std::vector<RematPlan> plans = planRematFrontier(graph, limited);
   // The working set of everything may be an invalid graph's.
   if (plans.empty()) {
     result.status = RematResult::NotFound;
     return result;
   }
-  std::optional<int64_t> bytes = resolveRematBudget(budget, plain.peak);
   // Without a budget `mincut` is what it does, the others are what they can.
   if (!bytes) {
     result.budget = plans.front().peak;

@@ -148,3 +148,39 @@ std::vector<uint32_t> detail::planMinCut(const RematIndex &index) {
       saved[value] = cut.isSourceSide(2 * value);
   return runWithSaved(index, saved);
 }
+
+std::vector<uint32_t> detail::runByPrices(const RematIndex &index,
+                                          const std::vector<double> &prices) {
+  const RematGraph &graph = index.graph;
+  uint32_t count = graph.nodes.size();
+  std::vector<double> sums(count + 1, 0);
+  for (uint32_t i = 0; i < count; ++i)
+    sums[i + 1] = sums[i] + (i < prices.size() ? prices[i] : 0);
+  std::vector<std::vector<uint32_t>> repeated(count + 1);
+  for (uint32_t value = 0; value < graph.values.size(); ++value) {
+    const RematValue &v = graph.values[value];
+    if (!graph.nodes[v.node].repeats())
+      continue;
+    uint32_t last = v.node;
+    auto close = [&](uint32_t use) {
+      if (use > last + 1 && double(v.bytes) * (sums[use] - sums[last + 1]) >
+                                double(graph.nodes[v.node].cost))
+        repeated[use].push_back(v.node);
+      last = use;
+    };
+    for (uint32_t r = index.readersOf[value]; r < index.readersOf[value + 1]; ++r)
+      close(index.readers[r]);
+    if (v.leaves)
+      close(count);
+  }
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i <= count; ++i) {
+    std::sort(repeated[i].begin(), repeated[i].end());
+    repeated[i].erase(std::unique(repeated[i].begin(), repeated[i].end()),
+                      repeated[i].end());
+    order.insert(order.end(), repeated[i].begin(), repeated[i].end());
+    if (i < count)
+      order.push_back(i);
+  }
+  return order;
+}

@@ -8,20 +8,20 @@
 ///
 /// \file
 /// Prints, for each network and budget, cost over the cost without
-/// rematerialization, the lower bound, the gap and the time, every plan replayed by
+/// rematerialization, the lower bound, the gap and the processor time, every plan replayed by
 /// the tests' simulator; the largest batches; and how planning grows.
 ///
-///     RematBenchmark [ratios|batch|scale|optimal]... [seed=N] [effort=N]
+///     RematBenchmark [ratios|batch|scale|optimal]... [only=NAME] [seed=N] [effort=N]
 ///
 //===----------------------------------------------------------------------===//
 
 #include "../unittests/Analysis/RematInstances.h"
 #include "mpt/Analysis/RematPlan.h"
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <sys/resource.h>
 
 using namespace mpt;
@@ -30,13 +30,16 @@ using namespace mpt::test;
 namespace {
 
 double now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return double(std::clock()) / CLOCKS_PER_SEC;
 }
+
+/// Only networks with this in their name.
+const char *only = "";
 
 void report(const char *name, const RematGraph &graph, const RematBudget &budget,
             const RematOptions &options) {
+  if (!std::strstr(name, only))
+    return;
   double start = now();
   RematResult result = planRemat(graph, budget, options);
   double seconds = now() - start;
@@ -63,6 +66,8 @@ RematBudget ratio(double r) { return {RematBudget::Ratio, 0, r}; }
 
 /// The largest batch within 16e9 bytes at no more than one extra forward pass.
 void reportBatch(const char *name, const LayerNet &net, const RematOptions &options) {
+  if (!std::strstr(name, only))
+    return;
   constexpr int64_t memory = 16'000'000'000;
   int64_t most = 1;
   while (getLeastBudget(net.build(most + 1)).bytes <= memory)
@@ -97,6 +102,8 @@ int main(int argc, char **argv) {
       options.seed = std::atoll(argv[i] + 5);
     if (!std::strncmp(argv[i], "effort=", 7))
       options.effort = std::atoll(argv[i] + 7);
+    if (!std::strncmp(argv[i], "only=", 5))
+      only = argv[i] + 5;
   }
   LayerNet vgg16 = makeVGG(false), vgg19 = makeVGG(true), unet = makeUNet(),
            mobile = makeMobileNet(), resnet = makeResNet50();

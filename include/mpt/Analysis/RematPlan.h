@@ -23,8 +23,9 @@
 ///   lookahead simulation that, where the memory does not suffice, drops the value
 ///             with the least cost per byte and distance of next use (DTR's measure
 ///             with the future known), swept over its exponents and a ladder of
-///             budgets, with weights per value that are improved by local search,
-///             and each plan's repetitions dropped again where there is room;
+///             budgets;
+///   anneal    from what RematBound's prices say, and from the best plan known, simulated
+///             annealing over which nodes run again where (RematAnneal.cpp);
 ///   auto      all of these;
 ///   optimal   auto, then a best-first search over (next node, values present) that
 ///             proves the optimum, where it ends within its limit.
@@ -38,6 +39,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace mpt {
 
@@ -58,10 +60,13 @@ std::optional<RematBudget> parseRematBudget(llvm::StringRef text);
 
 struct RematOptions {
   RematStrategy strategy = RematStrategy::Auto;
-  /// How much work the planner may do, in simulated executions of nodes: a count of
-  /// steps, not a time. At least the ladder is run.
+  /// How much work the planner may do, in about simulated executions of nodes: a count
+  /// of steps, not a time. At least the ladder is run. Doubling it does not always find a
+  /// better plan.
   int64_t effort = 4'000'000;
   uint64_t seed = 1;
+  /// Plans of more bytes need not be looked for. Those of fewer are the same.
+  int64_t maxBytes = std::numeric_limits<int64_t>::max();
   /// States that `optimal` may visit before it gives up.
   int64_t maxStates = 100'000;
 };

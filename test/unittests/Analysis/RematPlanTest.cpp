@@ -163,6 +163,44 @@ TEST(RematPlan, BoundCountsWhatIsReadByNothingElse) {
   EXPECT_GT(tight, 10u);
 }
 
+TEST(RematPlan, Annealing) {
+  // With enough effort for it: mostly cheaper than without, honest, and as the user
+  // says.
+  RematOptions more = quick();
+  more.effort = 100'000;
+  unsigned cheaper = 0, dearer = 0;
+  for (uint32_t seed = 0; seed < 4; ++seed) {
+    RematGraph graph = makeRandomGraph(24 + 4 * seed, 700 + seed);
+    std::vector<RematPlan> plans = planRematFrontier(graph, more);
+    for (const RematPlan &plan : plans)
+      expectHonest(graph, plan);
+    for (const RematPlan &before : planRematFrontier(graph, quick())) {
+      int64_t least = std::numeric_limits<int64_t>::max();
+      for (const RematPlan &plan : plans)
+        if (plan.peak <= before.peak)
+          least = plan.cost;
+      cheaper += least < before.cost;
+      dearer += least > before.cost;
+    }
+  }
+  EXPECT_GT(cheaper, 3 * dearer);
+  RematGraph graph = makeChain(12, 64);
+  graph.nodes[3].save = RematSave::Must;
+  graph.nodes[4].save = RematSave::Never;
+  graph.nodes[5].mayRepeat = false;
+  for (const RematPlan &plan : planRematFrontier(graph, more)) {
+    EXPECT_EQ(std::count(plan.order.begin(), plan.order.end(), 3), 1);
+    EXPECT_GE(std::count(plan.order.begin(), plan.order.end(), 4), 2);
+    EXPECT_EQ(std::count(plan.order.begin(), plan.order.end(), 5), 1);
+  }
+  // The U-Net's plan does not depend on the seed.
+  RematGraph unet = makeUNet().build(1);
+  unet.fixedBytes = 0;
+  more.effort = 600'000;
+  for (more.seed = 1; more.seed <= 3; ++more.seed)
+    EXPECT_NEAR(planRemat(unet, ratio(0.5), more).getOverhead(), 1.06744, 2e-5);
+}
+
 TEST(RematPlan, MoreBytesNeverCostMore) {
   for (uint32_t seed = 0; seed < 4; ++seed) {
     RematGraph graph = makeRandomGraph(25, 500 + seed);
