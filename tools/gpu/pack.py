@@ -1,7 +1,7 @@
 """Fills a folder with what tools/gpu-check.sh needs on a machine with a GPU.
 
     pack.py BUILD_DIR FOLDER [--only sincos,digits] [--precision f32,bf16,f16]
-            [--no-time] [--chips sm_80,sm_90,sm_100] [--emulated]
+            [--no-time] [--chips sm_80,sm_90] [--emulated]
 
 For each network of docs/examples and each precision: the step compiled for GPUs, its
 first state, and what MPT's oracle (`mpt-run --engine=reference`, which shares no code
@@ -145,10 +145,10 @@ class Packer:
         run(self.tool("mpt-opt"), source, f"--mpt-specialize=batch={batch}", *passes, "-o", step)
         return step
 
-    def compile(self, step, program, emulated):
+    def compile(self, step, program, emulated, *more):
         chips = [f"--chip={chip}" for chip in self.options.chips.split(",")]
         run(self.tool("mpt-compile"), step, "--function=loss", "--target=cuda", *chips,
-            *(["--emulated-kernels"] if emulated else []), "-o", os.path.join(self.folder, program))
+            *(["--emulated-kernels"] if emulated else []), *more, "-o", os.path.join(self.folder, program))
 
     def data(self, name):
         folder = os.path.join(self.work, "data." + name)
@@ -208,8 +208,9 @@ class Packer:
                 model = os.path.join(self.work, f"time.{name}.model.mlir")
                 open(model, "w").write(text)
             step = self.make_step(model, "time." + name, precision, batch, "optimizer=adamw weight-decay=0.01", 1e-4)
-            # AdamW fused, and dynamic scaling of f16, are in the step.
-            self.compile(step, entry["program"], emulated=False)
+            # Biases as PyTorch's autocast rounds them. AdamW, and f16's dynamic scaling,
+            # are in the step.
+            self.compile(step, entry["program"], False, *([] if precision == "f32" else ["--low-biases"]))
         except Failure as failure:
             return {**entry, "program": None, "why": str(failure)}
         entry["arguments"] = [[argument, role, kind, shape, init, numbers]
@@ -223,7 +224,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--only", default=",".join(NETWORKS))
     parser.add_argument("--precision", default="f32,bf16,f16")
-    parser.add_argument("--chips", default="sm_80,sm_90,sm_100")
+    parser.add_argument("--chips", default="sm_90")
     parser.add_argument("--no-time", action="store_true")
     parser.add_argument("--emulated", action="store_true")
     options = parser.parse_args()
