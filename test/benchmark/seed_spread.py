@@ -43,7 +43,7 @@ def evaluation(*names):
 # Data and options of each network, as in docs/examples/README.md.
 RUNS = {
     "sincos": (["x=x.npy", "sin=sin.npy", "cos=cos.npy"],
-               ["--optimizer=adam", "--lr=0.01", "--steps=200"]),
+               ["--optimizer=adam", "--lr=0.01", "--steps=100", "--lr-schedule=cosine"]),
     "digits": (["x=train_x.npy", "y=train_y.npy"],
                ["--batch=32", "--epochs=30", "--lr=0.004",
                 "--optimizer=adamw weight-decay=0.1", "--lr-schedule=cosine"]
