@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Analysis/FunctionMemory.h"
+#include "mpt/Analysis/RematFunction.h"
 
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
@@ -55,7 +56,6 @@ private:
   /// The buffer of `value`, or nullopt for what takes no memory.
   FailureOr<std::optional<unsigned>> getBuffer(MemoryGraph &graph, Value value);
   ResultMemory getResultMemory(Operation *op);
-  bool isRepeatable(Operation *op);
   bool isConstant(Operation *op);
   void addInPlace(MemoryGraph &graph, MemoryOp &node);
   void linkUpdates(MemoryGraph &graph, func::FuncOp function);
@@ -150,28 +150,6 @@ ResultMemory FunctionMemoryBuilder::getResultMemory(Operation *op) {
   return ResultMemory::Own;
 }
 
-bool FunctionMemoryBuilder::isRepeatable(Operation *op) {
-  StringRef name = op->getName().getStringRef();
-  if (const MemoryRow *row = rules.lookupMemory(name); row && !row->repeatable)
-    return false;
-  bool repeatable = true;
-  // Also what its regions hold.
-  op->walk([&](Operation *inner) {
-    StringRef innerName = inner->getName().getStringRef();
-    const MemoryRow *row = rules.lookupMemory(innerName);
-    const OpRule *rule = rules.lookup(innerName);
-    if ((row && !row->repeatable) || (rule && !rule->pure))
-      repeatable = false;
-    else if (inner->isRegistered() ? !inner->hasTrait<OpTrait::IsTerminator>() &&
-                                         !inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
-                                         !isMemoryEffectFree(inner)
-                                   : !row && !rule)
-      repeatable = false;
-    return repeatable ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return repeatable;
-}
-
 void FunctionMemoryBuilder::addInPlace(MemoryGraph &graph, MemoryOp &node) {
   Operation *op = node.op;
   auto add = [&](Value result, Value operand) {
@@ -263,7 +241,7 @@ FailureOr<MemoryGraph> FunctionMemoryBuilder::buildBlock(Block &block, Returned 
     }
     MemoryOp node;
     node.op = &op;
-    node.repeatable = isRepeatable(&op);
+    node.repeatable = isRepeatable(&op, rules);
     node.workspace = nested.lookup(&op);
     for (Value operand : op.getOperands())
       if (failed(use(node.inputs, operand)))

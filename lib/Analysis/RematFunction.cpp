@@ -155,12 +155,16 @@ LogicalResult Describer::visit(Operation *op) {
              << type << "; give dynamic dimensions a size first";
     made += *bytes;
   }
+  op->walk([&](Operation *inner) {
+    rules.addBuiltin(inner->getName().getDialectNamespace());
+  });
   node.mayRepeat = op->getNumResults() > 0 && isRepeatable(op, rules);
   node.workspace = options.workspaces.lookup(op);
   node.inPlace = options.inPlace.lookup(op);
   node.prunesOutputs = isa<KernelOp>(op);
   setCost(op, node, read, made);
-  if (isa<GradSeedOp>(op))
+  // Decomposing leaves a constant of the seed, and a mark on what reads it.
+  if (!backward && (isa<GradSeedOp>(op) || op->hasAttr("mpt.backward")))
     backward = result.graph.nodes.size();
   uint32_t id = result.graph.addNode(std::move(node));
   result.ops.push_back(op);
@@ -174,21 +178,22 @@ LogicalResult Describer::visit(Operation *op) {
 
 } // namespace
 
-bool mpt::isRepeatable(Operation *op, RuleTable &rules) {
+bool mpt::isRepeatable(Operation *op, const RuleTable &rules) {
   bool repeats = true;
   op->walk([&](Operation *inner) {
     if (inner != op && inner->hasTrait<OpTrait::IsTerminator>())
       return WalkResult::advance();
-    StringRef dialect = inner->getName().getDialectNamespace();
-    rules.addBuiltin(dialect);
-    if (const OpRule *rule = rules.lookup(inner->getName().getStringRef())) {
-      repeats = rule->pure;
-    } else {
+    StringRef name = inner->getName().getStringRef();
+    const OpRule *rule = rules.lookup(name);
+    const MemoryRow *row = rules.lookupMemory(name);
+    if ((rule && !rule->pure) || (row && !row->repeatable))
+      repeats = false;
+    else if (inner->isRegistered())
+      repeats = isMemoryEffectFree(inner) ||
+                inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+    else
       // Unknown ops may do anything.
-      repeats = inner->isRegistered() &&
-                (isMemoryEffectFree(inner) ||
-                 inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>());
-    }
+      repeats = rule || row;
     return repeats ? WalkResult::advance() : WalkResult::interrupt();
   });
   return repeats;

@@ -8,6 +8,7 @@
 
 #include "RematLookahead.h"
 #include "mpt/Analysis/MinCut.h"
+#include "mpt/Analysis/RematPlan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -183,4 +184,11 @@ std::vector<uint32_t> detail::runByPrices(const RematIndex &index,
       order.push_back(i);
   }
   return order;
+}
+
+std::vector<uint32_t> mpt::planFreeRemat(const RematGraph &graph, bool onlyMarked) {
+  RematIndex index(graph);
+  return onlyMarked
+             ? runWithSaved(index, std::vector<bool>(graph.values.size(), true))
+             : planMinCut(index);
 }

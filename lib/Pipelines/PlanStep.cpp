@@ -15,10 +15,12 @@ using namespace mpt;
 
 void mpt::buildPlanStepPipeline(OpPassManager &passes,
                                 const PlanStepOptions &options) {
-  addFusionPasses(passes);
-  // Of kernels and calls, on the arena that there will be. Nothing may merge clones
-  // behind it.
+  // Fuses too. Of kernels and calls, on the arena that there will be. Nothing may merge
+  // clones behind it.
   RematerializePassOptions remat;
+  remat.grain = "kernels";
+  // Planning is part of each start of a run.
+  remat.effort = 500000;
   remat.function = options.function;
   remat.budget = options.memoryBudget;
   remat.maxThreads = options.maxThreads;

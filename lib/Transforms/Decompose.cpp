@@ -15,6 +15,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "RematMarks.h"
 #include "StepFunction.h"
 #include "mpt/Transforms/Passes.h"
 #include "mpt/Transforms/Patterns.h"
@@ -99,6 +100,8 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
     // looks at all of its operands each time.
     GreedyRewriteConfig config;
     config.enableFolding(false);
+    MarkListener marks;
+    config.setListener(&marks);
     if (failed(applyPatternsGreedily(getOperation(), patterns, config)))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())

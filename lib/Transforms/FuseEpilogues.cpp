@@ -13,6 +13,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "RematMarks.h"
 #include "mpt/Transforms/Passes.h"
 #include "mpt/Transforms/Patterns.h"
 
@@ -50,6 +51,7 @@ LogicalResult fuseActivation(Activation op, Epilogue epilogue, bool commutes,
   if (!isUnrounded(product) && !(commutes && sameType))
     return failure();
   rewriter.modifyOpInPlace(product, [&] {
+    mpt::detail::joinMarks(product, op, product);
     product.setEpilogue(epilogue);
     product.getResult().setType(cast<RankedTensorType>(op.getType()));
     product->setLoc(rewriter.getFusedLoc({product.getLoc(), op.getLoc()}));
@@ -116,6 +118,7 @@ private:
       auto linear = LinearOp::create(rewriter, loc, type, matmul.getLhs(),
                                      matmul.getRhs(), bias, Epilogue::None,
                                      matmul.getAccTypeAttr());
+      mpt::detail::joinMarks(matmul, op, linear);
       rewriter.replaceOp(op, linear.getResult());
       return success();
     }
@@ -129,6 +132,7 @@ private:
       clone.getBiasMutable().assign(bias);
       clone.getResult().setType(type);
       clone->setLoc(loc);
+      mpt::detail::joinMarks(target, op, clone);
       rewriter.replaceOp(op, clone.getResult());
       return success();
     };

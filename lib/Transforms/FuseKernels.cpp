@@ -13,6 +13,7 @@
 
 #include "KernelDomain.h"
 #include "KernelScalar.h"
+#include "RematMarks.h"
 #include "StepFunction.h"
 #include "mpt/Analysis/FusionPlan.h"
 #include "mpt/Transforms/Passes.h"
@@ -175,12 +176,18 @@ Value KernelBuilder::buildReduce(ReduceOp op, OpBuilder &b) {
   bool inRow = members.contains(op.getX().getDefiningOp()) &&
                plan.extents.lookup(op.getX()) == KernelExtent::Row;
   bool wholeRows = op.getAxes().size() == typeOf(op.getX()).getShape().size();
+  auto note = [&](Operation *sum) {
+    if (Attribute number = op->getAttr(kSumAttr))
+      sum->setAttr(kSumAttr, number);
+  };
   if (extent == KernelExtent::Row || (wholeRows && !inRow)) {
     x = RowReduceOp::create(b, at, op.getKind(), x);
+    note(x.getDefiningOp());
     hasRows = true;
   }
   if (extent == KernelExtent::AfterColumns) {
     x = ColumnReduceOp::create(b, at, op.getKind(), x);
+    note(x.getDefiningOp());
     hasColumns = true;
   }
   return convertFloat(b, at, x, typeOf(op.getY()).getElementType());
@@ -279,6 +286,14 @@ void KernelBuilder::build() {
                                  builder.getAffineMapArrayAttr(operandMaps),
                                  builder.getAffineMapArrayAttr(resultMaps));
   kernel.getBody().push_back(body.release());
+  // The marks of its members: of one that is a clone, and of any whose value must stay.
+  for (Operation *op : node.ops) {
+    if (Attribute clone = op->getAttr(kRematAttr); clone && !kernel->hasAttr(kRematAttr))
+      kernel->setAttr(kRematAttr, clone);
+    auto save = op->getAttrOfType<StringAttr>(kSaveAttr);
+    if (save && save.getValue() == "must" && isUsedOutside(op->getResult(0)))
+      kernel->setAttr(kSaveAttr, save);
+  }
   for (auto [result, output] : llvm::zip_equal(results, kernel.getOutputs())) {
     Value replacement = reshapeTo(builder, loc, output, result.getType());
     result.replaceUsesWithIf(replacement, [&](OpOperand &use) {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Transforms/MemoryPasses.h"
 #include "mpt/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -13,12 +14,20 @@
 
 using namespace mlir;
 
-void mpt::addFusionPasses(OpPassManager &passes) {
+void mpt::addDecomposePasses(OpPassManager &passes) {
   passes.addPass(createFuseEpiloguesPass());
   passes.addPass(createDecomposePass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+}
+
+void mpt::addKernelPasses(OpPassManager &passes) {
   passes.addPass(createFuseKernelsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+}
+
+void mpt::addFusionPasses(OpPassManager &passes) {
+  addDecomposePasses(passes);
+  addKernelPasses(passes);
 }

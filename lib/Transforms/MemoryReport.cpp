@@ -10,6 +10,7 @@
 #include "PlanOptions.h"
 #include "mpt/Analysis/FunctionMemory.h"
 #include "mpt/Analysis/StepOrder.h"
+#include "mpt/Transforms/MemoryPasses.h"
 #include "mpt/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -28,6 +29,7 @@ namespace {
 
 struct MemoryReportPass : mpt::impl::MemoryReportPassBase<MemoryReportPass> {
   using Base::Base;
+  MemoryReportPass(const MemoryReportPass &other) : Base(other) {}
 
   void runOnOperation() override {
     if (failed(report(getOperation())))
@@ -39,8 +41,15 @@ private:
   LogicalResult report(ModuleOp module);
   LogicalResult checkOptions(ModuleOp module);
   FailureOr<std::vector<MemoryReport>> readBefore(ModuleOp module);
+  LogicalResult reportPareto(ModuleOp module, ArrayRef<func::FuncOp> functions);
   FailureOr<MemoryReport> reportStep(ModuleOp module, func::FuncOp function);
   FailureOr<MemoryReport> reportOps(func::FuncOp function, const RuleTable &table);
+
+  Option<bool> pareto{
+      *this, "pareto",
+      llvm::cl::desc("Time against memory instead, for budgets from the whole down: a CSV "
+                     "table (format=text) or a page with a picture (format=html)"),
+      llvm::cl::init(false)};
 
   InFlightDiagnostic error(ModuleOp module) {
     return emitError(module.getLoc()) << getArgument() << ": ";
@@ -98,6 +107,43 @@ FailureOr<std::vector<MemoryReport>> MemoryReportPass::readBefore(ModuleOp modul
   return std::move(*reports);
 }
 
+LogicalResult MemoryReportPass::reportPareto(ModuleOp module,
+                                             ArrayRef<func::FuncOp> functions) {
+  std::vector<RematCurve> curves;
+  for (func::FuncOp function : functions) {
+    // Planned on copies, as in reportStep.
+    OpBuilder builder(module.getBody(), module.getBody()->end());
+    ModuleOp copy = ModuleOp::create(builder, function.getLoc());
+    OwningOpRef<ModuleOp> holder;
+    func::FuncOp clone = function.clone();
+    // What the function itself asks for is one point of the curve.
+    clone->removeAttr("mpt.memory_budget");
+    copy.push_back(clone);
+    RematerializePassOptions options;
+    options.grain = grain != "ops" && isStep(function) ? "kernels" : "auto";
+    options.maxThreads = maxThreads;
+    options.order = order;
+    options.rules.assign(rules.begin(), rules.end());
+    OpPassManager passes(ModuleOp::getOperationName());
+    passes.addPass(createRematCurvePass(options, curves));
+    const bool done = succeeded(runPipeline(passes, copy));
+    copy->remove();
+    holder = copy;
+    if (!done)
+      return failure();
+  }
+  auto write = [&](llvm::raw_ostream &os) {
+    if (format == "html")
+      printRematPage(curves, os);
+    else
+      printRematCSV(curves, os);
+  };
+  if (!output.empty())
+    return writeReport(module, getArgument(), "output", output, write);
+  write(llvm::errs());
+  return success();
+}
+
 FailureOr<MemoryReport> MemoryReportPass::reportStep(ModuleOp module,
                                                      func::FuncOp function) {
   // A copy that is fused lies in the module for that time, so that it can be run
@@ -110,7 +156,11 @@ FailureOr<MemoryReport> MemoryReportPass::reportStep(ModuleOp module,
     step = function.clone();
     copy.push_back(step);
     OpPassManager passes(ModuleOp::getOperationName());
-    addFusionPasses(passes);
+    RematerializePassOptions fusion;
+    fusion.grain = "kernels";
+    fusion.maxThreads = maxThreads;
+    fusion.order = order;
+    passes.addPass(createRematerializePass(fusion));
     const bool fused = succeeded(runPipeline(passes, copy));
     copy->remove();
     holder = copy;
@@ -176,6 +226,11 @@ LogicalResult MemoryReportPass::report(ModuleOp module) {
       functions.push_back(candidate);
   if (functions.empty() && !function.empty())
     return error(module) << "no function '" << function << "' with a body";
+  if (pareto) {
+    if (format == "json" || !compare.empty())
+      return error(module) << "pareto has format text (CSV) or html, and no compare";
+    return reportPareto(module, functions);
+  }
   std::vector<MemoryReport> reports;
   for (func::FuncOp each : functions) {
     if (grain == "kernels" && !isStep(each))

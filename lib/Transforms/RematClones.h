@@ -9,12 +9,10 @@
 #ifndef MPT_LIB_TRANSFORMS_REMATCLONES_H
 #define MPT_LIB_TRANSFORMS_REMATCLONES_H
 
+#include "RematMarks.h"
 #include "mpt/Analysis/RematFunction.h"
 
 namespace mpt::detail {
-
-/// The attribute that makes each clone unique.
-inline constexpr llvm::StringLiteral kRematAttr = "mpt.remat";
 
 /// Runs `function`, which `described` describes, in `order`: repeated nodes become
 /// clones in front of the next node that is not repeated. With `barrier`, an op of

@@ -15,6 +15,13 @@
 // RUN: mpt-opt %t/chain.mlir --mpt-rematerialize="budget=min" > %t/once.mlir
 // RUN: mpt-opt %t/once.mlir --mpt-rematerialize="budget=1x" | diff - %t/once.mlir
 
+// Each clone has a mark of its own, and none is lost to later passes.
+// RUN: grep -o "mpt.remat = [0-9]*" %t/once.mlir | sort > %t/marks
+// RUN: grep -c "mpt.remat" %t/marks | FileCheck %s --check-prefix=MARKS
+// MARKS: {{^([2-9]|[1-9][0-9]+)$}}
+// RUN: uniq -d %t/marks | count 0
+// RUN: mpt-opt %t/once.mlir --cse --canonicalize --cse | grep -o "mpt.remat = [0-9]*" | sort | diff %t/marks -
+
 // What it says.
 // RUN: mpt-opt %t/chain.mlir --mpt-rematerialize="budget=0.6x" --remarks-filter=mpt.remat -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARKS
 // REMARKS-DAG: mpt.remat.recomputed{{.*}}mpt.{{[a-z]+}} runs 2 times: 4096 bytes are not kept in between, for {{.*}}% of the step each time
@@ -28,6 +35,8 @@
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="budget=100" 2>&1 | FileCheck %s --check-prefix=INFEASIBLE
 // INFEASIBLE: error: mpt-rematerialize: 'chain' cannot run in 100 bytes: while 'mpt.{{[a-z]+}}' runs, {{[0-9]+}} bytes must be there, whatever is computed again
 // INFEASIBLE: note: its operands, results and workspace take
+// RUN: not mpt-opt %t/notfound.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=11264" 2>&1 | FileCheck %s --check-prefix=NOTFOUND
+// NOTFOUND: error: mpt-rematerialize: no plan found for 'notfound' in 11264 bytes; the best found takes 12288 bytes, none can take fewer than 10240
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="budget=5zB" 2>&1 | FileCheck %s --check-prefix=BUDGET
 // BUDGET: error: mpt-rematerialize: expected a budget such as 4GiB, 512MB, 1000, 0.5x, 50% or min, found '5zB'
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="strategy=best" 2>&1 | FileCheck %s --check-prefix=STRATEGY
@@ -78,6 +87,17 @@ func.func @chain(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   %j = mpt.add %i, %b : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
   %k = mpt.add %j, %a : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
   return %k : tensor<1024xf32>
+}
+//--- notfound.mlir
+// Half of a random tensor is needed again later. What is left of it could be dropped
+// only if all of it were kept.
+func.func @notfound(%x: tensor<1024xf32>, %lo: tensor<f32>, %n: tensor<1xi64>) -> tensor<1024xf32> {
+  %r = "stablehlo.rng"(%lo, %lo, %n) : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<1536xf32>
+  %v = "stablehlo.slice"(%r) {start_indices = array<i64: 0>} : (tensor<1536xf32>) -> tensor<1024xf32>
+  %t = "stablehlo.tanh"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %w = "stablehlo.sine"(%t) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %y = "stablehlo.multiply"(%w, %v) : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+  return %y : tensor<1024xf32>
 }
 //--- bad-save.mlir
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -58,8 +58,9 @@ struct RematFunctionOptions {
 };
 
 /// True if `op` gives the same bits each time it runs on the same operands and has no
-/// other effect: what is in its regions too.
-bool isRepeatable(mlir::Operation *op, RuleTable &rules);
+/// other effect: what is in its regions too. Rule tables (`pure`, `repeatable`) and
+/// interfaces must agree on it; what neither knows is not.
+bool isRepeatable(mlir::Operation *op, const RuleTable &rules);
 
 /// Describes `function`, which must have one block. Fails with a diagnostic on a
 /// dynamic shape or a value of `mpt.save` that is neither "must" nor "never".

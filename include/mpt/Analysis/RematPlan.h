@@ -83,6 +83,11 @@ struct RematPlan {
 std::vector<RematPlan> planRematFrontier(const RematGraph &graph,
                                          const RematOptions &options = {});
 
+/// The order of `mincut` by itself: what only free nodes make is made again where the
+/// backward pass needs it, such that the fewest bytes are kept for that. With
+/// `onlyMarked`, only what RematSave::Never asks for.
+std::vector<uint32_t> planFreeRemat(const RematGraph &graph, bool onlyMarked);
+
 /// What came of a request.
 struct RematResult {
   enum Status : uint8_t {

@@ -158,12 +158,45 @@ def Fp8Kept : Remark<"Fp8Kept", 41, "kept", "missed",
   "the product keeps its types", "",
   "`Reason` says why no 8-bit floats suit it.", "mpt.fp8">;
 
+//===----------------------------------------------------------------------===//
+// Rematerialization
+//===----------------------------------------------------------------------===//
+
+def Recomputed : Remark<"Recomputed", 50, "recomputed", "passed",
+  "computed again instead of kept", "",
+  "`Reason` has how often the op runs, the bytes that are not kept in between, and "
+  "the time it takes as a part of the step's.", "mpt.remat">;
+def RecomputedInFusion : Remark<"RecomputedInFusion", 51, "recomputed-in-fusion",
+  "passed", "computed again inside the kernels that read it", "",
+  "An op that is no product, repeated before fusion (strategy `mincut`, or "
+  "`mpt.save = 'never'`): `Reason` has the bytes that need not be kept for the "
+  "backward pass.", "mpt.remat">;
+def KeptForPrice : Remark<"KeptForPrice", 52, "kept-for-price", "missed",
+  "computing it again would cost more than its bytes are worth", "",
+  "A value that is kept where most bytes are alive: `Reason` has its bytes, the time "
+  "its op takes, and what the bytes are worth in this budget, both as parts of the "
+  "step's time.", "mpt.remat">;
+def KeptAlways : Remark<"KeptAlways", 53, "kept-always", "missed",
+  "must not be computed again", "",
+  "A value that is kept where most bytes are alive: the user said so, or its op has "
+  "effects, or nothing is known of it.", "mpt.remat">;
+def KeptForBits : Remark<"KeptForBits", 54, "kept-for-bits", "missed",
+  "repeating it before fusion would change how a sum is taken", "",
+  "Ops that could be repeated before fusion are not, because fusion would then put "
+  "the sum named in `Reason` into a kernel that adds in another order.", "mpt.remat">;
+def RematSummary : Remark<"RematSummary", 55, "summary", "analysis",
+  "the function was planned for a budget", "",
+  "Once for each function: bytes before and after, the budget, the predicted time as a "
+  "multiple of that without rematerialization, a lower bound on it and the gap.",
+  "mpt.remat">;
+
 def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
     NotBetween, NoLowNeighbour, Promoted, FewerCasts, ListInF32, LoopInF32,
     CastInserted, UnlistedOp, Padded, Unaligned, CostGate,
-    ProfileRange, State, Recurrence, Fp8Product, Fp8Kept], 8> {
+    ProfileRange, State, Recurrence, Fp8Product, Fp8Kept, Recomputed,
+    RecomputedInFusion, KeptForPrice, KeptAlways, KeptForBits, RematSummary], 8> {
   let cppNamespace = "::mpt";
 }
 

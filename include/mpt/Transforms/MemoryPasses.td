@@ -23,6 +23,11 @@ def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
     best takes. A function with `mpt.kernel`s is measured by the arena that
     `--mpt-assign-slots` plans for it, any other by the bytes alive.
 
+    With `grain=kernels` the pass makes kernels of steps first, as mpt-plan-step does,
+    and works on these. If there is a budget it does so in two ways, with and without
+    what the strategy `mincut` repeats before fusion, and takes the faster one that
+    meets the budget. What would change the order of a sum is not repeated there.
+
     `mpt.save = "must"` on an op keeps its values, `mpt.save = "never"` makes them
     again in the backward pass; a string attribute `mpt.memory_budget` of a function
     goes before `budget`. docs/Rematerialization.md has the strategies.
@@ -40,6 +45,8 @@ def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
            "Name of an op that returns its operands and that a foreign compiler does "
            "not see through (stablehlo.optimization_barrier): what clones read goes "
            "through it">,
+    Option<"grain", "grain", "std::string", "\"auto\"",
+           "auto: functions as they are; kernels: steps are fused first">,
     ListOption<"rules", "rules", "std::string",
                "Files with rule tables, which add rows to the built-in ones or "
                "replace them">,
@@ -51,7 +58,8 @@ def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
     Option<"order", "order", "std::string", "\"best\"",
            "The order in which a fused step's arena is planned, as for "
            "mpt-assign-slots; a function's mpt.memory_order goes first">];
-  let dependentDialects = ["::mpt::MPTDialect"];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
 }
 
 #endif // MPT_TRANSFORMS_MEMORYPASSES_TD

@@ -81,8 +81,9 @@ protected:
     context.loadDialect<MPTDialect, func::FuncDialect>();
   }
 
-  /// The network's loss function after `passes`.
-  OwningOpRef<ModuleOp> load(const Network &network, const std::string &passes) {
+  /// The network's loss function, changed by `edit`, after `passes`.
+  OwningOpRef<ModuleOp> load(const Network &network, const std::string &passes,
+                             llvm::function_ref<void(func::FuncOp)> edit = nullptr) {
     auto buffer = llvm::MemoryBuffer::getFile(std::string(MPT_EXAMPLES_DIR "/") +
                                               network.file);
     if (!buffer) {
@@ -99,6 +100,8 @@ protected:
          llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
       if (function.getName() != "loss")
         function.erase();
+    if (edit)
+      edit(module->lookupSymbol<func::FuncOp>("loss"));
     PassManager manager(&context);
     std::string pipeline = "mpt-specialize{batch=" +
                            std::to_string(network.batch) + "},mpt-autodiff" +
@@ -109,10 +112,10 @@ protected:
     return module;
   }
 
-  /// The results of one run and, as "state:<name>", what it updates; the same
-  /// first state and data for every engine.
+  /// The results of the last of `steps` runs and, as "state:<name>", what it updates;
+  /// the same first state and data for every engine.
   Results run(const Network &network,
-              llvm::Expected<std::unique_ptr<StepEngine>> engine) {
+              llvm::Expected<std::unique_ptr<StepEngine>> engine, int64_t steps = 1) {
     if (!engine) {
       ADD_FAILURE() << llvm::toString(engine.takeError());
       return {};
@@ -132,6 +135,8 @@ protected:
     for (auto [name, tensor] : llvm::zip_equal(names, data))
       inputs[name] = &tensor;
     auto results = (*engine)->run(inputs);
+    for (int64_t step = 1; results && step < steps; ++step)
+      results = (*engine)->run(inputs);
     if (!results) {
       ADD_FAILURE() << llvm::toString(results.takeError());
       return {};

@@ -1,0 +1,54 @@
+// What is repeated before fusion becomes part of the kernels that read it.
+// RUN: mpt-opt %s --mpt-autodiff -o %t.mlir
+// RUN: mpt-opt %t.mlir --mpt-rematerialize="grain=kernels" --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARKS < %t.remarks
+// RUN: mpt-opt %t.mlir --mpt-rematerialize="grain=kernels strategy=none" | FileCheck %s --check-prefix=NONE
+// RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-rematerialize="grain=kernels budget=min" --remarks-filter=mpt.remat -o /dev/null 2>&1 | FileCheck %s --check-prefix=MUST
+// RUN: sed 's/mpt.save = "never"/mpt.other/' %t.mlir | mpt-opt --mpt-rematerialize="grain=kernels strategy=mincut" | FileCheck %s --check-prefix=MINCUT
+// RUN: not mpt-opt %t.mlir --mpt-rematerialize="grain=ops" 2>&1 | FileCheck %s --check-prefix=GRAIN
+// GRAIN: error: mpt-rematerialize: grain must be auto or kernels, got 'ops'
+
+// A checkpoint region: the kernel that makes what the products read runs a second time,
+// behind the product of the backward pass, and later passes do not merge the two.
+// RUN: mpt-opt %t.mlir --mpt-rematerialize="grain=kernels" --cse --canonicalize --cse | FileCheck %s
+// CHECK-LABEL: func.func @loss
+// CHECK: %[[A:.*]] = mpt.matmul
+// CHECK: "mpt.kernel"(
+// CHECK: math.exp
+// CHECK: math.exp
+// CHECK: mpt.matmul
+// CHECK: "mpt.kernel"(
+// CHECK: math.sin
+// CHECK: mpt.matmul {{.*}} {transpose_rhs}
+// CHECK: "mpt.kernel"(
+// CHECK: math.exp
+// CHECK: math.exp
+// CHECK: }) {mpt.remat = {{[0-9]+}} : i64}
+// CHECK: mpt.matmul {{.*}} {transpose_lhs}
+// CHECK-NOT: mpt.save
+// CHECK: return
+// REMARKS: .mlir:[[#SILU:]]:{{.*}}mpt.remat.recomputed-in-fusion{{.*}}mpt.silu is computed again where the backward pass reads it: 65536 bytes need not be kept for that
+// REMARKS: .mlir:[[#SILU+1]]:{{.*}}mpt.remat.recomputed-in-fusion{{.*}}mpt.exp is computed again
+
+// NONE-NOT: mpt.remat
+// MUST: mpt.remat.recomputed {{.*}}mpt.matmul runs 2 times
+// MUST: mpt.remat.kept-always {{.*}}it has mpt.save = "must"
+
+// The strategy finds this without marks.
+// MINCUT: }) {mpt.remat = {{[0-9]+}} : i64}
+
+func.func @loss(%x: tensor<256x64xf32> {mpt.name = "x", mpt.role = "input"},
+                %w: tensor<64x64xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
+                %v: tensor<64x64xf32> {mpt.name = "v", mpt.role = "parameter", mpt.init = {kind = "zeros"}})
+    -> (tensor<f32> {mpt.name = "loss"}) {
+  %a = mpt.matmul %x, %w : (tensor<256x64xf32>, tensor<64x64xf32>) -> tensor<256x64xf32>
+  %b = mpt.checkpoint {
+    %c = mpt.silu %a : (tensor<256x64xf32>) -> tensor<256x64xf32>
+    %d = mpt.exp %c : (tensor<256x64xf32>) -> tensor<256x64xf32>
+    %e = mpt.matmul %d, %v : (tensor<256x64xf32>, tensor<64x64xf32>) -> tensor<256x64xf32>
+    mpt.yield %e : tensor<256x64xf32>
+  } : tensor<256x64xf32>
+  %f = mpt.sin %b : (tensor<256x64xf32>) -> tensor<256x64xf32>
+  %l = mpt.reduce %f {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<256x64xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
