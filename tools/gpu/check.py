@@ -12,6 +12,7 @@ import argparse
 import array
 import ctypes
 import glob
+import gzip
 import json
 import math
 import os
@@ -40,7 +41,7 @@ def decode(kind, data):
 
 
 def read_safetensors(path):
-    with open(path, "rb") as file:
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         body = file.read()
     return {name: (entry["dtype"], entry["shape"], body[slice(*entry["data_offsets"])])
@@ -151,7 +152,7 @@ class Program:
 
 def open_with_state(runtime, folder, entry):
     program = Program(runtime, os.path.join(folder, entry["program"]))
-    first = read_safetensors(os.path.join(folder, f"{entry['network']}.{entry['precision']}.init.safetensors"))
+    first = read_safetensors(os.path.join(folder, f"{entry['network']}.{entry['precision']}.init.safetensors.gz"))
     for name, (_, _, data) in first.items():
         program.write(name, data)
     return program, first
@@ -182,7 +183,7 @@ def check(runtime, folder, entry, steps):
         losses.append(program.loss())
     loss_bound, state_bound = TOLERANCES[entry["precision"]]
     worst = max(abs(x - y) / max(abs(y), 1e-6) for x, y in zip(losses, entry["losses"]))
-    after = read_safetensors(os.path.join(folder, f"{entry['network']}.{entry['precision']}.after.safetensors"))
+    after = read_safetensors(os.path.join(folder, f"{entry['network']}.{entry['precision']}.after.safetensors.gz"))
     far, of = 0.0, None
     # Gradients show in the first moments; what Adam makes of tiny ones is any sign.
     for name, (kind, _, data) in after.items():

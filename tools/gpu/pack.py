@@ -12,6 +12,7 @@ named in manifest.json with the reason. Needs numpy, and what make_data.py needs
 """
 
 import argparse
+import gzip
 import json
 import os
 import re
@@ -86,6 +87,24 @@ def write_safetensors(path, tensors):
         file.write(len(text).to_bytes(8, "little") + text)
         for _, _, data in tensors.values():
             file.write(data)
+
+
+def pack_safetensors(source, target, keep):
+    """The tensors of `source` whose names `keep` takes, compressed."""
+    with open(source, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        body = file.read()
+    kept, parts, offset = {}, [], 0
+    for name, entry in header.items():
+        if name == "__metadata__" or not keep(name):
+            continue
+        part = body[slice(*entry["data_offsets"])]
+        kept[name] = {**entry, "data_offsets": [offset, offset + len(part)]}
+        parts.append(part)
+        offset += len(part)
+    text = json.dumps(kept).encode()
+    with gzip.open(target, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + b"".join(parts))
 
 
 def read_arguments(step, function):
@@ -185,8 +204,11 @@ class Packer:
         run(self.tool("mpt-run"), *common, f"--steps={STEPS}", "--engine=reference", f"--metrics={metrics}",
             f"--checkpoint={base}.after.safetensors")
         entry["losses"] = [json.loads(line)["loss"] for line in open(metrics) if "loss" in json.loads(line)][:STEPS]
-        shutil.copy(base + ".init.safetensors", os.path.join(self.folder, f"{name}.{precision}.init.safetensors"))
-        shutil.copy(base + ".after.safetensors", os.path.join(self.folder, f"{name}.{precision}.after.safetensors"))
+        # Only first moments are compared; most of a first state is zeros.
+        for stage in ("init", "after"):
+            keep = (lambda tensor: True) if stage == "init" else (lambda tensor: tensor.endswith(".exp_avg"))
+            pack_safetensors(f"{base}.{stage}.safetensors",
+                             os.path.join(self.folder, f"{name}.{precision}.{stage}.safetensors.gz"), keep)
         if not os.path.exists(os.path.join(self.folder, f"{name}.data.safetensors")):
             write_safetensors(os.path.join(self.folder, f"{name}.data.safetensors"), train)
         # How far the CPU gets, on the same rows in another order.
