@@ -258,6 +258,14 @@ Value KernelEmitter::cloneOp(Operation *op, Frame &frame) {
     operands.push_back(evaluate(operand, frame));
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
     return convertFloat(b, operands.front(), op->getOperand(0).getType(), element);
+  // As bits: on processors without these types LLVM widens a choice of scalars and
+  // narrows it by a library that may not be there.
+  if (isa<arith::SelectOp>(op) && (element.isF16() || element.isBF16())) {
+    Value chosen = arith::SelectOp::create(b, loc, operands[0],
+                                           toStorage(b, operands[1], element),
+                                           toStorage(b, operands[2], element));
+    return fromStorage(b, chosen, element);
+  }
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) &&
       element.getIntOrFloatBitWidth() < 32) {
     // f64 holds all integers that these types can tell apart.
