@@ -11,6 +11,7 @@
 #include "mpt/Runtime/CudaCallPlan.h"
 
 #include <algorithm>
+#include <iterator>
 
 using namespace mpt::rt;
 
@@ -307,7 +308,10 @@ bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error)
       "matmul",     "conv2d",        "conv2d_input_grad", "conv2d_filter_grad",
       "max_pool",   "max_pool_grad", "avg_pool",          "avg_pool_grad",
       "gather",     "scatter_add",   "copy",              "fill",
-      "reduce",     "argmax",        "random_mask",       "check_indices"};
+      "reduce",     "argmax",        "random_mask",       "check_indices",
+      "random_bits"};
+  if (call.target >= std::size(names))
+    return fail(error, "call " + std::to_string(call.target) + " is not known");
   return fail(error, std::string("'") + names[call.target] +
                          "' is not done on GPUs yet");
 }

@@ -20,6 +20,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 namespace mpt {
 #define GEN_PASS_DEF_LOSSSCALEPASS
 #include "mpt/Transforms/Passes.h.inc"
@@ -105,7 +107,8 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
               << llvm::formatv("{0:G}", option).str();
     field = option;
   };
-  set(rule.init, initScale, "init-scale", initScale > 0, "above 0");
+  set(rule.init, initScale, "init-scale",
+      initScale > 0 && std::isfinite(initScale), "a number above 0");
   set(rule.growth, growthFactor, "growth-factor", growthFactor > 1, "above 1");
   set(rule.backoff, backoffFactor, "backoff-factor",
       backoffFactor > 0 && backoffFactor < 1, "between 0 and 1");
@@ -120,6 +123,12 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
            << rule.name << "' has no hysteresis; megatron, deepspeed and paddle have";
   if (rule.max != 0 && rule.min > rule.max)
     return module.emitError("mpt-loss-scale: min-scale is above max-scale");
+  if (initScale != -1 && mode != "static" &&
+      (rule.init < rule.min || (rule.max != 0 && rule.init > rule.max)))
+    return module.emitError("mpt-loss-scale: init-scale is ")
+           << llvm::formatv("{0:G}", rule.init).str() << ", outside "
+           << (rule.init < rule.min ? "min-scale" : "max-scale") << ", which is "
+           << llvm::formatv("{0:G}", rule.init < rule.min ? rule.min : rule.max).str();
   if (mode == "amax" && (rule.min == 0 || rule.max == 0))
     return module.emitError("mpt-loss-scale: mode=amax needs a min-scale and a "
                             "max-scale above 0");

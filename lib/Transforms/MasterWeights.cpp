@@ -233,16 +233,25 @@ struct MasterWeightsPass : mpt::impl::MasterWeightsPassBase<MasterWeightsPass> {
       if (!function.isDeclaration() && function.getBody().hasOneBlock() &&
           failed(addMasters(function)))
         return signalPassFailure();
+    for (const Rule &rule : rules)
+      if (!rule.matched)
+        mlir::emitWarning(getOperation().getLoc(), "mpt-master-weights: groups: '")
+            << rule.regex << "' matches the name of no parameter";
   }
 
 private:
+  struct Rule {
+    std::string regex;
+    MasterKind kind;
+    bool matched = false;
+  };
   LogicalResult parseOptions();
   LogicalResult addMasters(func::FuncOp function);
   /// What the attribute, the groups or the option say.
   MasterKind getKind(func::FuncOp function, unsigned index, StringRef name);
 
   MasterKind common = MasterKind::F32;
-  SmallVector<std::pair<std::string, MasterKind>> rules;
+  SmallVector<Rule> rules;
 };
 
 LogicalResult MasterWeightsPass::parseOptions() {
@@ -265,8 +274,8 @@ LogicalResult MasterWeightsPass::parseOptions() {
       return getOperation().emitError("mpt-master-weights: expected REGEX=KIND in "
                                       "groups, found '")
              << group << "'" << (why.empty() ? "" : ": ") << why;
-    rules.emplace_back(regex.str(), MasterKind::F32);
-    if (failed(parse(name, rules.back().second)))
+    rules.push_back({regex.str(), MasterKind::F32});
+    if (failed(parse(name, rules.back().kind)))
       return failure();
   }
   return success();
@@ -274,12 +283,16 @@ LogicalResult MasterWeightsPass::parseOptions() {
 
 MasterKind MasterWeightsPass::getKind(func::FuncOp function, unsigned index,
                                       StringRef name) {
+  std::optional<MasterKind> first;
+  for (Rule &rule : rules)
+    if (llvm::Regex(rule.regex).match(name)) {
+      rule.matched = true;
+      if (!first)
+        first = rule.kind;
+    }
   if (auto wanted = function.getArgAttrOfType<StringAttr>(index, kMasterAttr))
     return parseKind(wanted.getValue()).value_or(common);
-  for (const auto &[regex, kind] : rules)
-    if (llvm::Regex(regex).match(name))
-      return kind;
-  return common;
+  return first.value_or(common);
 }
 
 /// True if a run of this pass has changed `parameter` already.

@@ -64,6 +64,10 @@ private:
         return op.emitError("gradient ")
                << i << " is unscaled already; unscale each gradient once a step, after "
                << "the last addition to it";
+      if (scaling.getKind() == LossScaling::Mixed && isa<BlockArgument>(gradient))
+        return op.emitError("gradient ")
+               << i << " is unscaled already on one way here and not on another; unscale "
+               << "each gradient once a step, after the last addition to it";
       if (scaling.getKind() == LossScaling::Scaled && scaling.getScale() != op.getScale()) {
         InFlightDiagnostic error = op.emitError("gradient ")
                                    << i << " was scaled by another scale than this one; "
@@ -76,6 +80,24 @@ private:
     return success();
   }
 
+  /// A parameter of f16 that something other than an optimizer updates.
+  LogicalResult checkParameter(func::ReturnOp end, StringAttr name, Value value) {
+    auto step = end->getParentOfType<func::FuncOp>();
+    if (!getElementTypeOrSelf(value.getType()).isF16() ||
+        (value.getDefiningOp() && getOptimizerGradient(value.getDefiningOp())))
+      return success();
+    for (unsigned i : llvm::seq(step.getNumArguments())) {
+      auto role = step.getArgAttrOfType<StringAttr>(i, kRoleAttr);
+      if (step.getArgAttr(i, kNameAttr) == name && role &&
+          role.getValue() == "parameter" && value != step.getArgument(i))
+        return end.emitError("the parameter ")
+               << name << " is stored in f16, which loses updates below half a unit in "
+               << "the last place; keep it in f32 and cast it where the network reads it, "
+               << "as --mpt-master-weights does";
+    }
+    return success();
+  }
+
   /// State that keeps what a scale that moves has multiplied.
   LogicalResult checkState(func::ReturnOp end, const DataFlowSolver &solver) {
     auto step = end->getParentOfType<func::FuncOp>();
@@ -84,7 +106,11 @@ private:
     };
     for (auto [i, value] : llvm::enumerate(end.getOperands())) {
       LossScaling scaling = get(solver, value);
-      if (!getUpdate(i) || scaling.getKind() != LossScaling::Scaled)
+      if (!getUpdate(i))
+        continue;
+      if (failed(checkParameter(end, getUpdate(i), value)))
+        return failure();
+      if (scaling.getKind() != LossScaling::Scaled)
         continue;
       // The scales of 8-bit floats follow what products read, which is scaled, and
       // saturate where it grows.
@@ -144,8 +170,9 @@ private:
           return get(solver, operand).getKind() == LossScaling::Mixed;
         }))
       return success();
-    return op->emitError("combines gradients of different scales; keep one scale for all "
-                         "micro-batches of a step, or unscale each before they meet");
+    return op->emitError("combines gradients of different scales, or an unscaled one with "
+                         "one that is still scaled; keep one scale for all micro-batches "
+                         "of a step, or unscale each before they meet");
   }
 };
 

@@ -17,6 +17,8 @@
 // RUN: not mpt-opt trained.mlir --mpt-master-weights="groups=(=f32" 2>&1 | FileCheck %s --check-prefix=REGEX
 // RUN: not mpt-opt trained.mlir --mpt-master-weights="groups=b=f31" 2>&1 | FileCheck %s --check-prefix=KIND
 // RUN: not mpt-opt step.mlir --mpt-autodiff --mpt-master-weights 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: mpt-opt step.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd" --mpt-master-weights="groups=nobody=split16,w=f32" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NOBODY --implicit-check-not=warning:
+// NOBODY: warning: mpt-master-weights: groups: 'nobody' matches the name of no parameter
 // KIND: mpt-master-weights: unknown kind '{{bf16|f31}}'; expected f32, bf16-stochastic-rounding, bf16-kahan, split16 or none
 // REGEX: mpt-master-weights: expected REGEX=KIND in groups, found '(=f32': {{.*}}paren
 // ORDER: mpt-master-weights: no optimizer updates parameter 0 of type 'tensor<4x1xbf16>'; run --mpt-train-step first

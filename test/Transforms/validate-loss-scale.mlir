@@ -76,7 +76,7 @@ func.func @window(%g: tensor<4xf32>, %h: tensor<4xf32>, %s: tensor<f32>, %t: ten
   %first = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   %new, %t1 = mpt.update_loss_scale %s, %t, %ok : (tensor<f32>, tensor<i32>, tensor<i1>) -> (tensor<f32>, tensor<i32>)
   %second = mpt.scale_loss %h, %new : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
-  // expected-error @below {{combines gradients of different scales; keep one scale for all micro-batches of a step}}
+  // expected-error @below {{combines gradients of different scales, or an unscaled one with one that is still scaled; keep one scale for all micro-batches of a step}}
   %sum = mpt.add %first, %second : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %sum : tensor<4xf32>
 }
@@ -99,7 +99,7 @@ func.func @losses(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>, %h: te
                   %s: tensor<f32> {mpt.name = "loss_scale.a"}, %u: tensor<f32> {mpt.name = "loss_scale.b"}) -> tensor<4xf32> {
   %a = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   %b = mpt.scale_loss %h, %u : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
-  // expected-error @below {{combines gradients of different scales; keep one scale for all micro-batches of a step, or unscale each before they meet}}
+  // expected-error @below {{keep one scale for all micro-batches of a step, or unscale each before they meet}}
   %sum = mpt.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %x, %ok = mpt.unscale %sum, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
   %p1 = mpt.sgd param(%p) grad(%x) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
@@ -133,4 +133,43 @@ func.func @static(%g: tensor<4xf32>, %s: tensor<f32> {mpt.name = "loss_scale"},
   %x, %ok = mpt.unscale %scaled, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
   %plain = mpt.add %f, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %sum, %plain : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// The sum of micro-batches is unscaled behind each.
+func.func @each_micro_batch(%g: tensor<4xf32>, %h: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %a = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = mpt.scale_loss %h, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %a, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  // expected-error @below {{combines gradients of different scales, or an unscaled one with one that is still scaled}}
+  %sum = mpt.add %x, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %y, %fine = mpt.unscale %sum, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @each_time(%g: tensor<4xf32>, %s: tensor<f32>, %n: index, %one: index) -> tensor<4xf32> {
+  %a = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{combines gradients of different scales, or an unscaled one}}
+  %r = scf.for %i = %one to %n step %one iter_args(%sum = %a) -> tensor<4xf32> {
+    // expected-error @below {{gradient 0 is unscaled already on one way here and not on another}}
+    %x, %ok = mpt.unscale %sum, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+    scf.yield %x : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// An f16 parameter that is updated in f32 and rounded; what no update names may be f16.
+func.func @half(%p: tensor<4xf16> {mpt.name = "p", mpt.role = "parameter"}, %q: tensor<4xf16> {mpt.name = "q", mpt.role = "parameter"},
+                %lr: tensor<f32>, %g: tensor<4xf32>)
+    -> (tensor<4xf16> {mpt.updates = "p"}, tensor<4xf16> {mpt.updates = "q"}) {
+  %wide = mpt.cast %p : (tensor<4xf16>) -> tensor<4xf32>
+  %next = mpt.sgd param(%wide) grad(%g) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %low = mpt.cast %next : (tensor<4xf32>) -> tensor<4xf16>
+  // expected-error @below {{the parameter "p" is stored in f16, which loses updates below half a unit in the last place; keep it in f32}}
+  return %low, %q : tensor<4xf16>, tensor<4xf16>
 }

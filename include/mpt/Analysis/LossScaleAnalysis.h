@@ -29,7 +29,8 @@ public:
     Plain,
     Unscaled,
     Scaled,
-    /// Computed from values of different scales.
+    /// Computed from values of different scales, or scaled on one way here and unscaled
+    /// on another.
     Mixed,
   };
 
@@ -40,9 +41,11 @@ public:
   mlir::Value getScale() const { return scale; }
 
   static LossScaling join(const LossScaling &a, const LossScaling &b) {
-    if (a.kind == Scaled && b.kind == Scaled && a.scale != b.scale)
+    const LossScaling &more = a.kind >= b.kind ? a : b, &less = a.kind >= b.kind ? b : a;
+    if (more.kind == Scaled &&
+        (less.kind == Unscaled || (less.kind == Scaled && a.scale != b.scale)))
       return {Mixed};
-    return a.kind >= b.kind ? a : b;
+    return more;
   }
   bool operator==(const LossScaling &other) const {
     return kind == other.kind && scale == other.scale;
