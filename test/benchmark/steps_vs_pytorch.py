@@ -115,7 +115,7 @@ CASES = {
         optimizer=adam,
         clip=None,
         options=["--optimizer=adam", "--lr=0.002", "--batch=64", "--function=loss"],
-        budget="0.7x",
+        budget="0.8x",
         data=lambda d: [f"x={d}/train_x.npy", f"y={d}/train_y.npy"],
     ),
     "gpt": dict(
