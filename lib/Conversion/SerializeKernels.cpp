@@ -120,8 +120,14 @@ private:
         return device.emitError("expected an NVVM target, found ") << attribute;
       if (!isChip(target.getChip()))
         return device.emitError("unknown chip '")
-               << target.getChip() << "'; LLVM knows sm_75, sm_80, sm_90, sm_100 and "
-               << "others like them";
+               << target.getChip() << "'; LLVM knows sm_80, sm_90, sm_100 and others "
+               << "like them";
+      // Older ones have no instructions for bf16; LLVM would abort.
+      int64_t number = 0;
+      if (StringRef digits = target.getChip().drop_front(3);
+          digits.consumeInteger(10, number) || number < 80)
+        return device.emitError("the chip '")
+               << target.getChip() << "' is too old for bf16; use sm_80 or a newer one";
       SmallVector<gpu::CompilationTarget> kinds;
       if (format != "isa")
         kinds.push_back(gpu::CompilationTarget::Binary);
