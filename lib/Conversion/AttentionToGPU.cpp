@@ -24,9 +24,9 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-LogicalResult mpt::detail::expandAttention(LaunchOp launch, Operation *placeholder,
+LogicalResult mpt::detail::expandAttention(LaunchOp launch, Operation *declaration,
                                            DeviceLauncher &launcher) {
-  auto config = placeholder->getAttrOfType<DictionaryAttr>(kAttentionAttr);
+  auto config = declaration->getAttrOfType<DictionaryAttr>(kAttentionAttr);
   ValueRange in = launch.getInputs(), out = launch.getOutputs();
   bool isGradient = in.size() == 6 && out.size() == 3;
   if (!config || (!isGradient && (in.size() != 3 || out.size() != 2)))

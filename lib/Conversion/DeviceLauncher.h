@@ -42,9 +42,9 @@ private:
   llvm::StringMap<std::string> functions;
 };
 
-/// The attention that a step's launches of a placeholder stand for: the launch's
+/// The attention that a step's launches of a declaration stand for: the launch's
 /// kernel is a function with the attribute kAttentionAttr. Expands it.
-mlir::LogicalResult expandAttention(LaunchOp launch, mlir::Operation *placeholder,
+mlir::LogicalResult expandAttention(LaunchOp launch, mlir::Operation *declaration,
                                     DeviceLauncher &launcher);
 
 } // namespace mpt::detail

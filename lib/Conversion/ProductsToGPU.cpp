@@ -331,14 +331,14 @@ struct ConvertProductsToGPUPass
       return signalPassFailure();
     }
     DeviceLauncher launcher(module);
-    llvm::SetVector<Operation *> placeholders;
+    llvm::SetVector<Operation *> declarations;
     for (auto program : module.getOps<ProgramOp>()) {
       Expander expander(program, launcher);
       for (auto launch : llvm::to_vector(program.getBody().getOps<LaunchOp>())) {
         Operation *kernel = module.lookupSymbol(launch.getKernel());
         if (!kernel || !kernel->hasAttr(kAttentionAttr))
           continue;
-        placeholders.insert(kernel);
+        declarations.insert(kernel);
         if (failed(expandAttention(launch, kernel, launcher)))
           return signalPassFailure();
       }
@@ -357,8 +357,8 @@ struct ConvertProductsToGPUPass
                                ? rt::GemmCompute::F32FastTF32
                                : rt::GemmCompute::F32EmulatedBF16x9);
     }
-    for (Operation *placeholder : placeholders)
-      placeholder->erase();
+    for (Operation *declaration : declarations)
+      declaration->erase();
   }
 
 private:

@@ -99,7 +99,7 @@ private:
   /// Where kernels go: before the function.
   OpBuilder kernels;
   llvm::StringMap<StringAttr> kernelNames;
-  /// Placeholders of fused attention, by the op's attributes.
+  /// Declarations of fused attention, by the op's attributes.
   DenseMap<Attribute, StringAttr> attentions;
   DenseMap<std::tuple<unsigned, int64_t, Type>, Value> slots;
 };
@@ -204,13 +204,13 @@ void ProgramBuilder::buildCall(const StepInstruction &instruction,
           instruction.config.get(kAttentionAttr))) {
     StringAttr &name = attentions[attention];
     if (!name) {
-      auto placeholder =
+      auto declaration =
           func::FuncOp::create(kernels, instruction.loc,
                                (function.getName() + "_attention").str(),
                                builder.getFunctionType({}, {}));
-      placeholder.setPrivate();
-      placeholder->setAttr(kAttentionAttr, attention);
-      name = symbols.insert(placeholder);
+      declaration.setPrivate();
+      declaration->setAttr(kAttentionAttr, attention);
+      name = symbols.insert(declaration);
     }
     LaunchOp::create(builder, instruction.loc, FlatSymbolRefAttr::get(name), inputs,
                      outputs, workspace, builder.getI64IntegerAttr(1));

@@ -18,7 +18,7 @@
 #include "mpt/Transforms/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
 
 #include <cmath>
 
@@ -81,6 +81,13 @@ private:
   LossScaleRule rule;
 };
 
+/// As `%g` prints it.
+std::string print(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
+
 LogicalResult LossScalePass::makeRule(ModuleOp module) {
   ArrayRef<LossScaleRule> rules = getLossScaleRules();
   auto found = llvm::find_if(
@@ -101,10 +108,13 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
                  bool isValid, StringRef expected) {
     if (option == -1)
       return;
+    if (mode == "static" && name != "init-scale" && succeeded(valid))
+      valid = module.emitError("mpt-loss-scale: ")
+              << name << " has no meaning with mode=static, whose scale never changes; "
+              << "remove it, or use mode=dynamic";
     if (!isValid && succeeded(valid))
       valid = module.emitError("mpt-loss-scale: ")
-              << name << " must be " << expected << ", got "
-              << llvm::formatv("{0:G}", option).str();
+              << name << " must be " << expected << ", got " << print(option);
     field = option;
   };
   set(rule.init, initScale, "init-scale",
@@ -126,9 +136,9 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
   if (initScale != -1 && mode != "static" &&
       (rule.init < rule.min || (rule.max != 0 && rule.init > rule.max)))
     return module.emitError("mpt-loss-scale: init-scale is ")
-           << llvm::formatv("{0:G}", rule.init).str() << ", outside "
+           << print(rule.init) << ", outside "
            << (rule.init < rule.min ? "min-scale" : "max-scale") << ", which is "
-           << llvm::formatv("{0:G}", rule.init < rule.min ? rule.min : rule.max).str();
+           << print(rule.init < rule.min ? rule.min : rule.max);
   if (mode == "amax" && (rule.min == 0 || rule.max == 0))
     return module.emitError("mpt-loss-scale: mode=amax needs a min-scale and a "
                             "max-scale above 0");

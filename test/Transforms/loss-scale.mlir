@@ -10,6 +10,7 @@
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="growth-interval=0" 2>&1 | FileCheck %s --check-prefix=INTERVAL
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="min-scale=8 max-scale=4" 2>&1 | FileCheck %s --check-prefix=BOUNDS
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="init-scale=4 min-scale=8" 2>&1 | FileCheck %s --check-prefix=BELOW
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=static growth-interval=5" 2>&1 | FileCheck %s --check-prefix=CONSTANT
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="init-scale=inf" 2>&1 | FileCheck %s --check-prefix=INFINITE
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax min-scale=0" 2>&1 | FileCheck %s --check-prefix=AMAX
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax window=0" 2>&1 | FileCheck %s --check-prefix=WINDOW
@@ -24,8 +25,9 @@
 // BACKOFF: error: mpt-loss-scale: backoff-factor must be between 0 and 1, got 1.5
 // INTERVAL: error: mpt-loss-scale: growth-interval must be above 0, got 0
 // BOUNDS: error: mpt-loss-scale: min-scale is above max-scale
-// BELOW: error: mpt-loss-scale: init-scale is 4.00, outside min-scale, which is 8.00
-// INFINITE: error: mpt-loss-scale: init-scale must be a number above 0, got INF
+// BELOW: error: mpt-loss-scale: init-scale is 4, outside min-scale, which is 8{{$}}
+// CONSTANT: error: mpt-loss-scale: growth-interval has no meaning with mode=static, whose scale never changes; remove it, or use mode=dynamic
+// INFINITE: error: mpt-loss-scale: init-scale must be a number above 0, got inf
 // AMAX: error: mpt-loss-scale: mode=amax needs a min-scale and a max-scale above 0
 // WINDOW: error: mpt-loss-scale: margin and window must be 1 or more
 

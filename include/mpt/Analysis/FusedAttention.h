@@ -21,7 +21,7 @@ inline constexpr llvm::StringLiteral kPlannedForAttr = "mpt.planned_for";
 /// instruction of the step.
 inline constexpr llvm::StringLiteral kFusedAttr = "mpt.fused";
 
-/// On the placeholder that a program's launches of fused attention name: the op's
+/// On the declaration that a program's launches of fused attention name: the op's
 /// attributes. createConvertProductsToGPUPass puts device functions in its place.
 inline constexpr llvm::StringLiteral kAttentionAttr = "mpt.attention";
 
