@@ -8,11 +8,66 @@
 
 #include "mpt/Analysis/LossScaleAnalysis.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 
 using namespace mlir;
 using namespace mpt;
+
+/// Behind casts, reshapes and broadcasts.
+static Value getSource(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<CastOp, ReshapeOp, BroadcastOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// The loss scale that `value` is, or null.
+static Value getScaleArgument(Value value) {
+  auto argument = dyn_cast<BlockArgument>(getSource(value));
+  auto step = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+                       : FunctionOpInterface();
+  if (!step || !argument.getOwner()->isEntryBlock() ||
+      !isa<FloatType>(getElementTypeOrSelf(argument.getType())))
+    return {};
+  auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr);
+  return role && role.getValue() == "loss_scale" ? argument : Value();
+}
+
+static bool isConstant(Value value) {
+  return matchPattern(getSource(value), m_Constant());
+}
+
+/// The loss scale that `value` is one over, or null.
+static Value getInverseScale(Value value) {
+  Operation *op = getSource(value).getDefiningOp();
+  if (isa_and_present<ReciprocalOp>(op))
+    return getScaleArgument(op->getOperand(0));
+  if (isa_and_present<DivOp>(op) && isConstant(op->getOperand(0)))
+    return getScaleArgument(op->getOperand(1));
+  return {};
+}
+
+std::optional<ScalingByHand> mpt::matchScalingByHand(Operation *op) {
+  if (!isa<MulOp, DivOp>(op))
+    return {};
+  for (unsigned i : {1u, 0u}) {
+    Value tensor = op->getOperand(1 - i), factor = op->getOperand(i);
+    if (isConstant(tensor) || getScaleArgument(tensor))
+      continue;
+    if (Value scale = getScaleArgument(factor))
+      return ScalingByHand{tensor, scale, isa<DivOp>(op)};
+    if (isa<DivOp>(op))
+      break;
+    if (Value scale = getInverseScale(factor))
+      return ScalingByHand{tensor, scale, true};
+  }
+  return {};
+}
 
 LogicalResult LossScaleAnalysis::visitOperation(
     Operation *op, ArrayRef<const LossScaleLattice *> operands,
@@ -34,6 +89,18 @@ LogicalResult LossScaleAnalysis::visitOperation(
   if (isa<SGDOp, AdamOp, AdamWOp>(op)) {
     for (LossScaleLattice *result : results)
       set(result, LossScaling::Plain);
+    return success();
+  }
+  if (std::optional<ScalingByHand> byHand = matchScalingByHand(op)) {
+    LossScaling before =
+        operands[byHand->tensor == op->getOperand(0) ? 0 : 1]->getValue();
+    if (before.getKind() == LossScaling::Unknown)
+      return success();
+    if (!byHand->isUnscale)
+      set(results[0], LossScaling::join({LossScaling::Scaled, byHand->scale},
+                                        before.isScaled() ? before : LossScaling::Plain));
+    else
+      set(results[0], before.isScaled() ? LossScaling::Unscaled : before);
     return success();
   }
   LossScaling all(LossScaling::Plain);

@@ -138,8 +138,8 @@ public:
       : engine(engine), data(data), options(options) {
     for (const TensorInfo &argument : engine.getArguments())
       if (argument.role == Role::LossScale && isFloatType(argument.type) &&
-          argument.shape.empty() && scaleName.empty())
-        scaleName = argument.name;
+          argument.shape.empty())
+        scaleNames.push_back(argument.name);
   }
 
   llvm::Expected<TrainingSummary> run();
@@ -159,8 +159,8 @@ private:
   StepEngine &engine;
   DataLoader &data;
   const TrainerOptions &options;
-  /// The scalar float state of role loss_scale, if there is one.
-  std::string scaleName;
+  /// The scalar float states of role loss_scale: one for each loss.
+  std::vector<std::string> scaleNames;
   TrainingSummary summary;
   std::vector<double> times;
   Clock::time_point begin;
@@ -213,13 +213,15 @@ llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
     if (result.name == "did_step" && value == 0)
       ++summary.skipped;
   }
-  if (!scaleName.empty()) {
-    auto scale = engine.readState(scaleName);
+  std::optional<double> smallest;
+  for (const std::string &name : scaleNames) {
+    auto scale = engine.readState(name);
     if (!scale)
       return scale.takeError();
-    summary.lossScale = scale->getElement(0);
-    line.add(scaleName, *scale);
+    smallest = std::min(smallest.value_or(INFINITY), scale->getElement(0));
+    line.add(name, *scale);
   }
+  summary.lossScale = smallest;
   line.add("ms", milliseconds);
   if (options.observe)
     options.observe(outputs, summary.attempt, summary.skipped != skippedBefore);

@@ -57,19 +57,20 @@ private:
     return lattice ? lattice->getValue() : LossScaling();
   }
 
-  LogicalResult checkUnscale(UnscaleOp op, const DataFlowSolver &solver) {
-    for (auto [i, gradient] : llvm::enumerate(op.getGradients())) {
+  LogicalResult checkUnscale(Operation *op, ValueRange gradients, Value scale,
+                             const DataFlowSolver &solver) {
+    for (auto [i, gradient] : llvm::enumerate(gradients)) {
       LossScaling scaling = get(solver, gradient);
       if (scaling.getKind() == LossScaling::Unscaled)
-        return op.emitError("gradient ")
+        return op->emitError("gradient ")
                << i << " is unscaled already; unscale each gradient once a step, after "
                << "the last addition to it";
       if (scaling.getKind() == LossScaling::Mixed && isa<BlockArgument>(gradient))
-        return op.emitError("gradient ")
+        return op->emitError("gradient ")
                << i << " is unscaled already on one way here and not on another; unscale "
                << "each gradient once a step, after the last addition to it";
-      if (scaling.getKind() == LossScaling::Scaled && scaling.getScale() != op.getScale()) {
-        InFlightDiagnostic error = op.emitError("gradient ")
+      if (scaling.getKind() == LossScaling::Scaled && scaling.getScale() != scale) {
+        InFlightDiagnostic error = op->emitError("gradient ")
                                    << i << " was scaled by another scale than this one; "
                                    << "keep one scale from mpt.scale_loss to mpt.unscale "
                                    << "and update it after";
@@ -138,7 +139,10 @@ private:
 
   LogicalResult check(Operation *op, const DataFlowSolver &solver) {
     if (auto unscale = dyn_cast<UnscaleOp>(op))
-      return checkUnscale(unscale, solver);
+      return checkUnscale(unscale, unscale.getGradients(), unscale.getScale(), solver);
+    if (std::optional<ScalingByHand> byHand = matchScalingByHand(op);
+        byHand && byHand->isUnscale)
+      return checkUnscale(op, byHand->tensor, byHand->scale, solver);
     if (auto clip = dyn_cast<ClipByGlobalNormOp>(op)) {
       for (auto [i, gradient] : llvm::enumerate(clip.getGradients()))
         if (get(solver, gradient).isScaled())

@@ -173,3 +173,54 @@ func.func @half(%p: tensor<4xf16> {mpt.name = "p", mpt.role = "parameter"}, %q: 
   // expected-error @below {{the parameter "p" is stored in f16, which loses updates below half a unit in the last place; keep it in f32}}
   return %low, %q : tensor<4xf16>, tensor<4xf16>
 }
+
+// -----
+
+// Scaled and unscaled by hand, by the state of role loss_scale: as it should be, and
+// what comes of a scale and a constant is the next scale.
+func.func @by_hand(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>,
+                   %s: tensor<f32> {mpt.name = "loss_scale", mpt.role = "loss_scale"})
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<f32> {mpt.updates = "loss_scale"}) {
+  %one = mpt.constant dense<1.0> : tensor<f32>
+  %two = mpt.constant dense<2.0> : tensor<f32>
+  %scaled = mpt.mul %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %inverse = mpt.div %one, %s : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %x = mpt.mul %inverse, %scaled : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = mpt.div %scaled, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %p1 = mpt.sgd param(%p) grad(%x) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %p2 = mpt.sgd param(%p) grad(%y) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %s1 = mpt.mul %s, %two : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %p1, %p2, %s1 : tensor<4xf32>, tensor<4xf32>, tensor<f32>
+}
+
+// -----
+
+func.func @by_hand_forgotten(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>,
+                             %s: tensor<f32> {mpt.name = "loss_scale", mpt.role = "loss_scale"}) -> tensor<4xf32> {
+  %scaled = mpt.mul %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{the optimizer reads a gradient that is still scaled; put mpt.unscale before it}}
+  %p1 = mpt.sgd param(%p) grad(%scaled) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %p1 : tensor<4xf32>
+}
+
+// -----
+
+func.func @by_hand_twice(%g: tensor<4xf32>,
+                         %s: tensor<f32> {mpt.name = "loss_scale", mpt.role = "loss_scale"}) -> tensor<4xf32> {
+  %scaled = mpt.mul %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %scaled, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  %inverse = mpt.reciprocal %s : (tensor<f32>) -> tensor<f32>
+  // expected-error @below {{gradient 0 is unscaled already; unscale each gradient once a step}}
+  %y = mpt.mul %x, %inverse : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// Any other number is no loss scale.
+func.func @other_factor(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>,
+                        %s: tensor<f32> {mpt.name = "s", mpt.role = "schedule"}) -> tensor<4xf32> {
+  %scaled = mpt.mul %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %p1 = mpt.sgd param(%p) grad(%scaled) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %p1 : tensor<4xf32>
+}

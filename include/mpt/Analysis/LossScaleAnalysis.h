@@ -17,6 +17,7 @@
 #define MPT_ANALYSIS_LOSSSCALEANALYSIS_H
 
 #include "mlir/Analysis/DataFlow/SparseAnalysis.h"
+#include <optional>
 
 namespace mpt {
 
@@ -60,8 +61,20 @@ private:
   mlir::Value scale;
 };
 
+/// What a step written by hand says with `mpt.mul`, `mpt.div` and `mpt.reciprocal`: a
+/// tensor times or divided by an argument of role `loss_scale`, which may be cast,
+/// reshaped or broadcast in between. The product of a scale and a constant is the next
+/// scale, not this.
+struct ScalingByHand {
+  mlir::Value tensor, scale;
+  bool isUnscale;
+};
+std::optional<ScalingByHand> matchScalingByHand(mlir::Operation *op);
+
 using LossScaleLattice = mlir::dataflow::Lattice<LossScaling>;
 
+/// Which values carry the loss scale: from `mpt.scale_loss` to `mpt.unscale`, or from
+/// one scaling by hand to the other.
 class LossScaleAnalysis
     : public mlir::dataflow::SparseForwardDataFlowAnalysis<LossScaleLattice> {
 public:

@@ -92,6 +92,7 @@ struct TrainingSummary {
   int64_t attempt = 0, skipped = 0;
   /// Result `loss`, else the first scalar result, of the last step.
   double finalLoss = 0;
+  /// The last one; the smallest where several losses have one each.
   std::optional<double> lossScale;
   /// Median wall time of this run's steps, data included; 0 without steps.
   double millisecondsPerStep = 0;

@@ -65,24 +65,43 @@ static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
   return success();
 }
 
-/// Runs `pipeline`; whatever passes emit is kept for the message.
-static llvm::Error runPipeline(ModuleOp module, llvm::StringRef pipeline) {
+namespace {
+/// Passes as text, and the option of mpt-run that they come from.
+struct OptionPasses {
+  std::string option, passes;
+};
+} // namespace
+
+/// Runs what `parts` say one after the other; whatever passes emit is kept for the
+/// message.
+static llvm::Error runPipeline(ModuleOp module, llvm::ArrayRef<OptionPasses> parts) {
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  std::string problem;
-  llvm::raw_string_ostream os(problem);
-  if (failed(parsePassPipeline(pipeline, manager, os))) {
-    // The parser shows the text and points into it on further lines.
+  for (const OptionPasses &part : parts) {
+    std::string problem;
+    llvm::raw_string_ostream os(problem);
+    if (succeeded(parsePassPipeline(part.passes, manager, os)))
+      continue;
+    // The parser shows the text and points into it on further lines. A value that an
+    // option cannot take, it prints by itself.
     llvm::StringRef reason = llvm::StringRef(problem).split('\n').first;
+    for (llvm::StringRef prefix : {"error: ", "<Pass-Options-Parser>: "})
+      if (reason.contains(prefix))
+        reason = reason.split(prefix).second;
     return llvm::createStringError(
-        "cannot parse the passes '" + pipeline + "': " +
-        (reason.contains("error: ") ? reason.split("error: ").second : reason));
+        part.option + ": " +
+        (reason.empty() ? "a value cannot be read, see the line above" : reason));
   }
   // Warnings and remarks are for the user now; the first error is the message.
   ScopedDiagnosticHandler others(module.getContext(), printDiagnostic);
   FirstError error(module.getContext());
   if (succeeded(manager.run(module)))
     return llvm::Error::success();
-  return error.take("the passes '" + pipeline + "' failed");
+  return error.take("the passes of " + llvm::join(llvm::map_range(parts,
+                                                                  [](const auto &part) {
+                                                                    return part.option;
+                                                                  }),
+                                                  ", ") +
+                    " failed");
 }
 
 /// Notes the memory budget and order on what `prepare` made, and adds records unless it has some.
@@ -108,8 +127,11 @@ static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
     return std::move(prepared);
   }
   if (llvm::Error error =
-          runPipeline(*prepared.module, "mpt-instrument{function=" + prepared.name + " " +
-                                            options.instrument.value_or("") + "}"))
+          runPipeline(*prepared.module,
+                      OptionPasses{"--instrument", "mpt-instrument{function=" +
+                                                       prepared.name + " " +
+                                                       options.instrument.value_or("") +
+                                                       "}"}))
     return std::move(error);
   auto signature = readSignature(prepared.module->lookupSymbol<func::FuncOp>(prepared.name));
   if (!signature)
@@ -133,9 +155,10 @@ static llvm::Error addSchedule(PreparedFunction &prepared, int64_t steps,
   if (options.schedule.empty())
     return llvm::Error::success();
   if (llvm::Error error = runPipeline(
-          *prepared.module, "mpt-learning-rate{function=" + prepared.name + " " +
-                                options.schedule +
-                                " total-steps=" + std::to_string(steps) + "}"))
+          *prepared.module,
+          OptionPasses{"--lr-schedule", "mpt-learning-rate{function=" + prepared.name +
+                                            " " + options.schedule + " total-steps=" +
+                                            std::to_string(steps) + "}"}))
     return error;
   auto signature = readSignature(prepared.module->lookupSymbol<func::FuncOp>(prepared.name));
   if (!signature)
@@ -145,26 +168,25 @@ static llvm::Error addSchedule(PreparedFunction &prepared, int64_t steps,
 }
 
 static llvm::Expected<PreparedFunction>
-prepare(func::FuncOp function, int64_t batch, llvm::StringRef passes) {
+prepare(func::FuncOp function, int64_t batch, llvm::ArrayRef<OptionPasses> passes) {
   PreparedFunction prepared;
   prepared.name = function.getName().str();
   prepared.module = isolate(function);
-  std::string pipeline;
+  llvm::SmallVector<OptionPasses> all;
   auto signature = readSignature(function);
   if (!signature)
     return signature.takeError();
   if (signature->isDynamic())
-    pipeline = "mpt-specialize{batch=" + std::to_string(batch) + "}";
-  if (!passes.empty())
-    pipeline += (pipeline.empty() ? "" : ",") + passes.str();
-  if (!pipeline.empty())
-    if (llvm::Error error = runPipeline(*prepared.module, pipeline))
+    all.push_back({"--batch", "mpt-specialize{batch=" + std::to_string(batch) + "}"});
+  llvm::append_range(all, passes);
+  if (!all.empty())
+    if (llvm::Error error = runPipeline(*prepared.module, all))
       return std::move(error);
 
   auto result = prepared.module->lookupSymbol<func::FuncOp>(prepared.name);
   if (!result)
-    return llvm::createStringError("the passes '" + pipeline +
-                                   "' left no function @" + prepared.name);
+    return llvm::createStringError(all.back().option + ": the passes left no function @" +
+                                   prepared.name);
   signature = readSignature(result);
   if (!signature)
     return signature.takeError();
@@ -178,7 +200,7 @@ prepare(func::FuncOp function, int64_t batch, llvm::StringRef passes) {
 
 llvm::Expected<PreparedFunction> mpt::specialize(func::FuncOp function,
                                                  int64_t batch) {
-  return prepare(function, batch, "");
+  return prepare(function, batch, {});
 }
 
 /// Splits "adamw lr=1e-3 clip-norm=1" into "adamw" and " lr=1e-3 clip-norm=1".
@@ -194,7 +216,8 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
                                                 int64_t steps,
                                                 llvm::StringRef precision,
                                                 const RunOptions &options) {
-  auto prepareStep = [&](llvm::StringRef passes) -> llvm::Expected<PreparedFunction> {
+  auto prepareStep =
+      [&](llvm::ArrayRef<OptionPasses> passes) -> llvm::Expected<PreparedFunction> {
     auto prepared = prepare(function, batch, passes);
     if (!prepared)
       return prepared.takeError();
@@ -203,9 +226,10 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
     return instrument(std::move(*prepared), options);
   };
   if (options.pipeline)
-    return prepareStep(*options.pipeline);
+    return prepareStep(OptionPasses{"--pipeline", *options.pipeline});
+  // A step that is whole is held to the rules that those made here keep.
   if (isStep)
-    return prepareStep("");
+    return prepareStep(OptionPasses{"mpt-validate-loss-scale", "mpt-validate-loss-scale"});
 
   std::string name = function.getName().str();
   std::string onFunction = "{function=" + name;
@@ -223,27 +247,36 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
   }
   if (options.apex) {
     auto [level, apexOptions] = splitKind(*options.apex);
-    return prepareStep(
+    return prepareStep(OptionPasses{
+        "--apex",
         "mpt-apex{function=" + name + " level=" + level + apexOptions +
-        (accumulate.empty() ? "" : " accumulate={" + accumulate + "}") +
-        (masters.empty() ? "" : " masters={" + masters + "}") +
-        " train-step={optimizer=" + optimizer + optimizerOptions + "}}");
+            (accumulate.empty() ? "" : " accumulate={" + accumulate + "}") +
+            (masters.empty() ? "" : " masters={" + masters + "}") +
+            " train-step={optimizer=" + optimizer + optimizerOptions + "}}"});
   }
-  std::string passes = "mpt-autodiff" + onFunction + "}";
+  llvm::SmallVector<OptionPasses> passes;
+  passes.push_back({"--function", "mpt-autodiff" + onFunction + "}"});
   if (!accumulate.empty())
-    passes += ",mpt-accumulate" + onFunction + " " + accumulate + "}";
-  passes += ",mpt-train-step" + onFunction + " optimizer=" + optimizer +
-                       optimizerOptions + "}";
+    passes.push_back(
+        {"--accumulate", "mpt-accumulate" + onFunction + " " + accumulate + "}"});
+  passes.push_back({"--optimizer", "mpt-train-step" + onFunction + " optimizer=" +
+                                       optimizer + optimizerOptions + "}"});
   auto [type, ownScale] = precision.split(':');
   auto [mode, scaleOptions] = splitKind(
       !ownScale.empty() ? ownScale.str()
                         : options.lossScale.value_or(type == "f16" ? "dynamic" : "none"));
   if (type != "f32" || options.masterWeights)
-    passes += ",mpt-master-weights{" + masters + "}";
+    passes.push_back({"--master-weights", "mpt-master-weights{" + masters + "}"});
+  const char *scaleOption = ownScale.empty() ? "--loss-scale" : "--precision";
   if (mode != "none")
-    passes += ",mpt-loss-scale{mode=" + mode + scaleOptions + "}";
+    passes.push_back(
+        {scaleOption, "mpt-loss-scale{mode=" + mode + scaleOptions + "}"});
+  else if (!scaleOptions.empty())
+    return llvm::createStringError(llvm::Twine(scaleOption) +
+                                   ": none takes no options, found '" +
+                                   llvm::StringRef(scaleOptions).trim() + "'");
   if (type != "f32")
-    passes += ",mpt-autocast{type=" + type.str() + " " +
-              options.autocast.value_or("") + "}";
+    passes.push_back({"--autocast", "mpt-autocast{type=" + type.str() + " " +
+                                        options.autocast.value_or("") + "}"});
   return prepareStep(passes);
 }
