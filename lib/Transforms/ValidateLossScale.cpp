@@ -81,6 +81,18 @@ private:
     return success();
   }
 
+  /// The name of the parameter that an optimizer reads, with a space behind it, or
+  /// nothing where it has none.
+  static std::string getParameterName(Operation *optimizer) {
+    auto argument = dyn_cast<BlockArgument>(optimizer->getOperand(0));
+    auto step = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                         : func::FuncOp();
+    if (!step)
+      return "";
+    auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
+    return name ? "'" + name.str() + "' " : "";
+  }
+
   /// A parameter of f16 that something other than an optimizer updates.
   LogicalResult checkParameter(func::ReturnOp end, StringAttr name, Value value) {
     auto step = end->getParentOfType<func::FuncOp>();
@@ -158,8 +170,9 @@ private:
         return op->emitError("the optimizer reads a gradient that is still scaled; put "
                              "mpt.unscale before it");
       if (getElementTypeOrSelf(op->getResult(0).getType()).isF16())
-        return op->emitError("the parameter is stored in f16, which loses updates below "
-                             "half a unit in the last place; run --mpt-master-weights");
+        return op->emitError("the parameter ")
+               << getParameterName(op) << "is stored in f16, which loses updates below "
+               << "half a unit in the last place; run --mpt-master-weights";
       return success();
     }
     return checkMixing(op, solver);

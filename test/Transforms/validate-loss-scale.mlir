@@ -53,8 +53,8 @@ func.func @scaled_gradient(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32
 
 // -----
 
-func.func @no_master(%p: tensor<4xf16>, %lr: tensor<f32>, %g: tensor<4xf16>) -> tensor<4xf16> {
-  // expected-error @below {{the parameter is stored in f16, which loses updates below half a unit in the last place; run --mpt-master-weights}}
+func.func @no_master(%p: tensor<4xf16> {mpt.name = "fc.weight"}, %lr: tensor<f32>, %g: tensor<4xf16>) -> tensor<4xf16> {
+  // expected-error @below {{the parameter 'fc.weight' is stored in f16, which loses updates below half a unit in the last place; run --mpt-master-weights}}
   %p1 = mpt.sgd param(%p) grad(%g) lr(%lr) : (tensor<4xf16>, tensor<4xf16>, tensor<f32>) -> tensor<4xf16>
   return %p1 : tensor<4xf16>
 }

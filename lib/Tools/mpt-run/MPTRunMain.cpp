@@ -162,6 +162,11 @@ llvm::Error Run::readData() {
     return bound.takeError();
   fields = std::move(bound->fields);
   batch = bound->batch;
+  if (options.batch && batch == 0)
+    return llvm::createStringError("--batch=" + std::to_string(options.batch) + ": @" +
+                                   function.getName().str() +
+                                   " reads its data whole; leave the option out, or the "
+                                   "batch open (?)");
   if (options.accumulate > 1) {
     bool isAll = signature.isDynamic() && !options.batch;
     if (batch == 0 || (isAll && batch % options.accumulate != 0))
