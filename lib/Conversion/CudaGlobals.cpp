@@ -65,8 +65,10 @@ LogicalResult mpt::checkCudaProgram(ProgramOp op, const rt::Program &program,
     }
   size_t next = 0;
   for (Operation &inner : op.getBody().front()) {
-    if (auto launch = dyn_cast<LaunchOp>(inner))
-      next += launch.getPartials() ? 2 : 1;
+    if (auto launch = dyn_cast<LaunchOp>(inner)) {
+      auto group = launch->getAttrOfType<StringAttr>(kDeviceGroupAttr);
+      next += group ? !group.empty() : launch.getPartials() ? 2 : 1;
+    }
     auto call = dyn_cast<CallOp>(inner);
     if (!call)
       continue;

@@ -209,7 +209,7 @@ KernelEmitter::Frame GPUKernelEmitter::makeFrame(OpBuilder &b, Frame *rowFrame,
   bool isWhole = isLoop ? count % (isCombining ? combineThreads : groupThreads) == 0
                         : covered == count;
   Value last = constant32(b, count - 1);
-  frame.mask = isCombining ? Value() : rowMask;
+  frame.mask = isCombining ? combineMask : rowMask;
   if (!isWhole) {
     frame.mask = both(b, isBelow(b, vector, constant32(b, count)), frame.mask);
     vector = arith::MinUIOp::create(b, loc, vector, last);
@@ -325,27 +325,6 @@ void GPUKernelEmitter::storeSums(OpBuilder &b, const ColumnPartials &part,
     LLVM::StoreOp::create(inner, loc, value, pointer,
                           alignmentOf(element, isFullPart ? lanes : 1));
   }
-}
-
-void GPUKernelEmitter::sumTasks(const ColumnPartials &part, Frame &frame) {
-  if (frame.lanes != 0)
-    return KernelEmitter::sumTasks(part, frame);
-  // A warp shares the tasks.
-  OpBuilder &b = *frame.builder;
-  ColumnReduceOp reduce = part.op;
-  Value lane = widen(b, arith::RemUIOp::create(b, loc, thread, constant32(b, kWarp)));
-  Value start = identity(b, reduce.getKind(), reduce.getType());
-  auto loop = scf::ForOp::create(b, loc, lane, constant(b, tasks),
-                                 constant(b, kWarp), ValueRange{start});
-  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
-  Value pointer = partialPointer(inner, part, loop.getInductionVar(), Value());
-  Value value = LLVM::LoadOp::create(inner, loc, reduce.getType(), pointer);
-  scf::YieldOp::create(inner, loc,
-                       combine(inner, reduce.getKind(), loop.getRegionIterArg(0), value));
-  Value result = butterfly(b, reduce.getKind(), loop.getResult(0), kWarp);
-  if (reduce.getKind() == ReduceKind::Mean)
-    result = scale(b, result, rows);
-  frame.values[reduce] = result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -491,23 +470,6 @@ void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
     next += count;
     storeSums(b, part, task, values);
   }
-}
-
-void GPUKernelEmitter::emitCombineStage(OpBuilder &b) {
-  isCombining = true;
-  rowMask = Value();
-  frames.clear();
-  onlyColumn = Value();
-  Value block = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
-  inGroup = thread;
-  if (combineBlocks > 1)
-    inGroup = arith::AddIOp::create(
-        b, loc, thread,
-        arith::MulIOp::create(b, loc, block, constant32(b, combineThreads)));
-  isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup,
-                                  constant32(b, 0));
-  emitCombine(b);
-  isCombining = false;
 }
 
 void GPUKernelEmitter::emit(OpBuilder &moduleBuilder) {

@@ -14,6 +14,8 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
+#include <optional>
+
 namespace mpt::detail {
 
 /// Threads that run together.
@@ -41,6 +43,22 @@ public:
   void emit(mlir::OpBuilder &moduleBuilder) override;
   llvm::SmallVector<DeviceLaunch> getLaunches();
 
+  /// One of the launches that a group does: where its buffers begin.
+  struct Member {
+    int64_t elements = 0;
+    /// Bytes from the parameter that `spaces` names.
+    llvm::SmallVector<int64_t> offsets;
+  };
+  /// What launches must have in common to be one: null unless every point of this
+  /// kernel works on its own elements of flat buffers.
+  std::optional<std::string> getGroupKey();
+  /// One function for launches with this kernel's key. Their buffers lie in
+  /// `parameters` blocks of memory; `spaces` says which, by buffer.
+  DeviceLaunch emitGroup(mlir::OpBuilder &moduleBuilder, llvm::StringRef name,
+                         llvm::ArrayRef<Member> members,
+                         llvm::ArrayRef<unsigned> spaces, unsigned parameters);
+  int64_t getElements() const { return columns; }
+
 private:
   using ColumnsBody = llvm::function_ref<llvm::SmallVector<Value>(
       Frame &, mlir::ValueRange)>;
@@ -57,6 +75,7 @@ private:
                            Value vector) override;
   void accumulate(const ColumnPartials &part, Value task, Frame &frame) override;
   void sumTasks(const ColumnPartials &part, Frame &frame) override;
+  void sumTasksInGroups(const ColumnPartials &part, Frame &frame);
   void beforeSharedStores(mlir::OpBuilder &b) override;
   void emitTask(mlir::OpBuilder &b, Value task) override;
 
@@ -88,6 +107,8 @@ private:
   /// Blocks side by side along a row.
   int64_t columnBlocks = 1;
   int64_t combineBlocks = 1, combineThreads = 32;
+  /// Groups of threads that share the tasks of a column.
+  int64_t combineGroups = 1;
   bool hasRowReductions = false, isCombining = false;
   /// Bytes of a block's shared memory.
   int64_t sharedBytes = 0;
@@ -100,6 +121,8 @@ private:
   Value onlyColumn;
   /// Whether the group has a row; null if all have.
   Value rowMask;
+  /// Whether this group stores a column's sum; null if there is only one.
+  Value combineMask;
   /// Whether this thread stores what a row has once; null if there is only one.
   Value isFirst;
   mlir::LLVM::GlobalOp shared;

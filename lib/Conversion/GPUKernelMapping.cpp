@@ -27,6 +27,9 @@ static constexpr int64_t kBlock = 256;
 /// Vectors of a row, and values in them, that a thread keeps in registers.
 static constexpr int64_t kMostFrames = 4, kMostKeptValues = 96;
 
+/// Groups of warps that share the tasks of a column kernel's second stage.
+static constexpr int64_t kCombineGroups = 8;
+
 GPUKernelEmitter::GPUKernelEmitter(KernelFuncOp kernel) : KernelEmitter(kernel) {
   hasRowReductions = !body.getOps<RowReduceOp>().empty();
   chooseLanes();
@@ -116,8 +119,14 @@ void GPUKernelEmitter::chooseGroups() {
         storesScalars ? kBlock : kBlock / 2,
         static_cast<int64_t>(llvm::alignTo(std::max<int64_t>(columns, 1), kWarp)));
     // All blocks may read the scalars that one stores.
-    if (!storesScalars)
+    if (!storesScalars) {
+      if (tasks >= kCombineGroups) {
+        combineThreads = kWarp;
+        combineGroups = kCombineGroups;
+        sharedBytes = std::max(sharedBytes, 8 * combineThreads * combineGroups);
+      }
       combineBlocks = llvm::divideCeil(columns, combineThreads);
+    }
   }
 }
 
@@ -145,7 +154,7 @@ SmallVector<DeviceLaunch> GPUKernelEmitter::getLaunches() {
   DeviceLaunch second;
   second.function = launch.function + "_combine";
   second.blocks[0] = combineBlocks;
-  second.threads = combineThreads;
+  second.threads = combineThreads * combineGroups;
   return {launch, second};
 }
 

@@ -14,9 +14,12 @@
 
 #include "DeviceCalls.h"
 #include "GPUKernelEmitter.h"
+#include "LaunchGroups.h"
 #include "mpt/Conversion/DeviceProducts.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_CONVERTKERNELSTOGPUPASS
@@ -65,16 +68,25 @@ struct ConvertKernelsToGPUPass
     auto nothing = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()), {});
     OpBuilder inner = OpBuilder::atBlockEnd(&device.getBodyRegion().front());
     DeviceCallEmitter calls(inner);
-    for (ProgramOp program : module.getOps<ProgramOp>())
+    llvm::StringSet<> alone;
+    for (ProgramOp program : module.getOps<ProgramOp>()) {
       if (failed(convertCalls(program, calls)))
         return signalPassFailure();
+      for (auto [i, group] : llvm::enumerate(groupLaunches(program)))
+        addDeviceLaunch(device, emitGroup(program, group, i, inner));
+      for (LaunchOp launch : program.getBody().front().getOps<LaunchOp>())
+        if (!launch->hasAttr(kDeviceGroupAttr))
+          alone.insert(launch.getKernel());
+    }
     for (const DeviceLaunch &launch : calls.getLaunches())
       addDeviceLaunch(device, launch);
     for (KernelFuncOp kernel : kernels) {
-      GPUKernelEmitter emitter(kernel);
-      for (const DeviceLaunch &launch : emitter.getLaunches())
-        addDeviceLaunch(device, launch);
-      emitter.emit(inner);
+      if (!hasProgram || alone.contains(kernel.getSymName())) {
+        GPUKernelEmitter emitter(kernel);
+        for (const DeviceLaunch &launch : emitter.getLaunches())
+          addDeviceLaunch(device, launch);
+        emitter.emit(inner);
+      }
       std::string name = kernel.getSymName().str();
       kernel.erase();
       // What launches name; they go with the program.
@@ -85,7 +97,39 @@ struct ConvertKernelsToGPUPass
 
 private:
   LogicalResult convertCalls(ProgramOp program, DeviceCallEmitter &emitter);
+  DeviceLaunch emitGroup(ProgramOp program, const LaunchGroup &group, size_t number,
+                         OpBuilder &device);
 };
+
+/// The function of group number `number`, which its launches are told of.
+DeviceLaunch ConvertKernelsToGPUPass::emitGroup(ProgramOp program, const LaunchGroup &group,
+                                                size_t number, OpBuilder &device) {
+  SymbolTable symbols(program->getParentOfType<ModuleOp>());
+  Builder builder(&getContext());
+  LaunchOp first = group.launches.front();
+  // Two groups may begin with the same kernel.
+  std::string name = (first.getKernel() + "_group" + llvm::Twine(number)).str();
+  KernelFuncOp largest;
+  SmallVector<GPUKernelEmitter::Member> members;
+  for (LaunchOp launch : group.launches) {
+    auto kernel = symbols.lookup<KernelFuncOp>(launch.getKernel());
+    GPUKernelEmitter::Member &member = members.emplace_back();
+    member.elements = GPUKernelEmitter(kernel).getElements();
+    if (!largest || member.elements > GPUKernelEmitter(largest).getElements())
+      largest = kernel;
+    for (ValueRange buffers : {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
+      for (Value buffer : buffers)
+        member.offsets.push_back(buffer.getDefiningOp<SlotOp>().getOffset());
+    launch->setAttr(kDeviceGroupAttr, builder.getStringAttr(""));
+  }
+  SmallVector<int64_t> spaces;
+  for (Space space : group.spaces)
+    spaces.push_back(static_cast<int64_t>(space));
+  first->setAttr(kDeviceGroupAttr, builder.getStringAttr(name));
+  first->setAttr(kDeviceSpacesAttr, builder.getDenseI64ArrayAttr(spaces));
+  return GPUKernelEmitter(largest).emitGroup(device, name, members, group.bufferSpaces,
+                                             spaces.size());
+}
 
 /// Gives the calls that no library does their functions, and those that need it
 /// scratch memory behind the arena, which all share.

@@ -43,6 +43,7 @@ private:
   FailureOr<rt::BufferRef> refOf(Value buffer);
   LogicalResult addRefs(rt::Instruction &instruction, ValueRange buffers);
   LogicalResult addLaunch(LaunchOp launch);
+  void addGroup(LaunchOp first, StringRef function);
   LogicalResult addCall(CallOp call);
   uint32_t kernelNumber(const std::string &name) {
     auto it = llvm::find(kernels, name);
@@ -133,7 +134,31 @@ LogicalResult ProgramEncoder::addRefs(rt::Instruction &instruction,
   return success();
 }
 
+/// A launch of a group's function over whole blocks of memory.
+void ProgramEncoder::addGroup(LaunchOp first, StringRef function) {
+  rt::Instruction instruction;
+  instruction.location = describe(first.getLoc());
+  instruction.target = kernelNumber(function.str());
+  instruction.tasks = 1;
+  if (auto spaces = first->getAttrOfType<DenseI64ArrayAttr>(kDeviceSpacesAttr))
+    for (int64_t space : spaces.asArrayRef()) {
+      rt::BufferRef &ref = instruction.refs.emplace_back();
+      ref.space = static_cast<rt::SpaceId>(space);
+      ref.type = rt::DataType::I8;
+      ref.dims = {ref.space == rt::SpaceId::Arena   ? program.arenaBytes
+                  : ref.space == rt::SpaceId::State ? program.stateBytes
+                                                    : program.outputBytes};
+    }
+  instruction.numOutputs = instruction.refs.size();
+  program.instructions.push_back(instruction);
+}
+
 LogicalResult ProgramEncoder::addLaunch(LaunchOp launch) {
+  if (auto group = launch->getAttrOfType<StringAttr>(kDeviceGroupAttr)) {
+    if (!group.empty())
+      addGroup(launch, group);
+    return success();
+  }
   rt::Instruction instruction;
   instruction.numInputs = launch.getInputs().size();
   instruction.numOutputs = launch.getOutputs().size();

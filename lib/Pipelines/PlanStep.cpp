@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Pipelines/Pipelines.h"
+#include "mpt/Conversion/Passes.h"
 #include "mpt/Transforms/MemoryPasses.h"
 #include "mpt/Transforms/Passes.h"
 
@@ -26,6 +27,8 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes,
   remat.maxThreads = options.maxThreads;
   remat.order = options.order;
   passes.addPass(createRematerializePass(remat));
+  if (llvm::StringRef(options.target).starts_with("cuda"))
+    passes.addPass(createSpreadKernelsPass());
   AssignSlotsPassOptions slots;
   slots.function = options.function;
   slots.target = options.target;

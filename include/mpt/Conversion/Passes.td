@@ -36,6 +36,10 @@ def ConvertKernelsToGPUPass : Pass<"mpt-convert-kernels-to-gpu", "::mlir::Module
     DeviceKernels.h). Threads read and write up to 16 bytes of the narrowest
     buffer at once; a row's sums go through lanes, warps and blocks in a fixed
     order.
+
+    In a program, calls that no library does become functions too, and launches of
+    kernels that differ only in size become one where the order of memory accesses
+    allows.
   }];
   let options = [
     ListOption<"chips", "chip", "std::string",
@@ -45,6 +49,15 @@ def ConvertKernelsToGPUPass : Pass<"mpt-convert-kernels-to-gpu", "::mlir::Module
     "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def SpreadKernelsPass : Pass<"mpt-spread-kernels", "::mlir::ModuleOp"> {
+  let summary = "Cut column kernels into tasks for the blocks of a GPU";
+  let description = [{
+    Lowers `chunk_rows` of `column` kernels until there are about four tasks for
+    each processor of an H200, or two rows for each group of a block's threads. The
+    number follows from shapes, and with it the order of every sum.
+  }];
 }
 
 def MathToLibdevicePass : Pass<"mpt-math-to-libdevice", "::mlir::gpu::GPUModuleOp"> {

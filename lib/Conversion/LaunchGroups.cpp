@@ -1,0 +1,155 @@
+//===- LaunchGroups.cpp - Which launches of a program can be one -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaunchGroups.h"
+#include "GPUKernelEmitter.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+/// How far a launch may move, in launches and calls: keeps this linear.
+static constexpr size_t kReach = 1024;
+
+namespace {
+
+/// Bytes that a launch or call reads or writes.
+struct ByteRange {
+  Space space;
+  int64_t begin, end;
+  bool isWritten;
+};
+
+/// A launch or call in its new place.
+struct Entry {
+  Operation *op;
+  SmallVector<ByteRange> ranges;
+  /// The group that it leads or joins, or -1.
+  int group = -1;
+};
+
+} // namespace
+
+static void addRanges(ValueRange buffers, bool isWritten, SmallVectorImpl<ByteRange> &ranges) {
+  for (Value buffer : buffers) {
+    auto slot = buffer.getDefiningOp<SlotOp>();
+    auto type = cast<MemRefType>(buffer.getType());
+    if (!slot || slot.getSpace() == Space::Input || slot.getSpace() == Space::Constant)
+      continue;
+    auto begin = static_cast<int64_t>(slot.getOffset());
+    int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
+    ranges.push_back({slot.getSpace(), begin, begin + bytes, isWritten});
+  }
+}
+
+static bool conflict(ArrayRef<ByteRange> first, ArrayRef<ByteRange> second) {
+  for (const ByteRange &x : first)
+    for (const ByteRange &y : second)
+      if ((x.isWritten || y.isWritten) && x.space == y.space && x.begin < y.end &&
+          y.begin < x.end)
+        return true;
+  return false;
+}
+
+/// What launches of one group have in common; empty if `launch` can be in none.
+static std::string keyOf(LaunchOp launch, SymbolTable &symbols,
+                         llvm::StringMap<std::string> &kernelKeys) {
+  auto [place, isNew] = kernelKeys.try_emplace(launch.getKernel());
+  if (isNew)
+    if (auto kernel = symbols.lookup<KernelFuncOp>(launch.getKernel()))
+      place->second = GPUKernelEmitter(kernel).getGroupKey().value_or("");
+  if (place->second.empty() || launch.getPartials())
+    return "";
+  std::string key = place->second;
+  for (ValueRange buffers : {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
+    for (Value buffer : buffers) {
+      auto slot = buffer.getDefiningOp<SlotOp>();
+      // Vectors begin at multiples of 16 bytes; inputs and constants are blocks of
+      // their own.
+      if (!slot || slot.getSpace() == Space::Input || slot.getSpace() == Space::Constant ||
+          slot.getOffset() % 16 != 0)
+        return "";
+      key += "\n" + std::to_string(static_cast<int>(slot.getSpace()));
+    }
+  return key;
+}
+
+SmallVector<LaunchGroup> mpt::detail::groupLaunches(ProgramOp program) {
+  SymbolTable symbols(program->getParentOfType<ModuleOp>());
+  llvm::StringMap<std::string> kernelKeys;
+  llvm::StringMap<int> latest;
+  std::vector<Entry> entries;
+  SmallVector<LaunchGroup> groups;
+  for (Operation &op : program.getBody().front()) {
+    Entry entry;
+    entry.op = &op;
+    std::string key;
+    if (auto launch = dyn_cast<LaunchOp>(op)) {
+      addRanges(launch.getInputs(), false, entry.ranges);
+      addRanges(launch.getOutputs(), true, entry.ranges);
+      if (launch.getPartials())
+        addRanges(launch.getPartials(), true, entry.ranges);
+      key = keyOf(launch, symbols, kernelKeys);
+    } else if (auto call = dyn_cast<CallOp>(op)) {
+      addRanges(call.getInputs(), false, entry.ranges);
+      addRanges(call.getOutputs(), true, entry.ranges);
+      if (call.getWorkspace())
+        addRanges(call.getWorkspace(), true, entry.ranges);
+    } else {
+      continue;
+    }
+    if (key.empty()) {
+      entries.push_back(std::move(entry));
+      continue;
+    }
+    // Past everything behind the group's last member, and independent of the others.
+    size_t place = entries.size();
+    auto found = latest.find(key);
+    bool joins = found != latest.end();
+    for (size_t i = entries.size(); joins && i-- > 0;) {
+      bool isMember = entries[i].group == found->second;
+      if (isMember && place == entries.size())
+        place = i + 1;
+      joins = entries.size() - i <= kReach && !conflict(entries[i].ranges, entry.ranges);
+      if (isMember && entries[i].op == groups[found->second].launches.front())
+        break;
+    }
+    if (joins) {
+      entry.group = found->second;
+      groups[entry.group].launches.push_back(cast<LaunchOp>(op));
+      entries.insert(entries.begin() + place, std::move(entry));
+      continue;
+    }
+    entry.group = static_cast<int>(groups.size());
+    latest[key] = entry.group;
+    groups.emplace_back().launches.push_back(cast<LaunchOp>(op));
+    entries.push_back(std::move(entry));
+  }
+  llvm::erase_if(groups, [](const LaunchGroup &group) { return group.launches.size() < 2; });
+  if (groups.empty())
+    return groups;
+  // Slots come first, wherever they were.
+  Block &block = program.getBody().front();
+  for (Entry &entry : entries)
+    entry.op->moveBefore(&block, block.end());
+  for (LaunchGroup &group : groups) {
+    LaunchOp first = group.launches.front();
+    for (ValueRange buffers : {ValueRange(first.getInputs()), ValueRange(first.getOutputs())})
+      for (Value buffer : buffers) {
+        Space space = buffer.getDefiningOp<SlotOp>().getSpace();
+        auto known = llvm::find(group.spaces, space);
+        group.bufferSpaces.push_back(known - group.spaces.begin());
+        if (known == group.spaces.end())
+          group.spaces.push_back(space);
+      }
+  }
+  return groups;
+}

@@ -1,0 +1,66 @@
+// Launches that differ only in size become one, where nothing in between prevents it.
+// RUN: mpt-opt %s --mpt-kernels-to-gpu="chip=sm_90 format=llvm" | FileCheck %s
+// RUN: mpt-opt %s --mpt-kernels-to-gpu="chip=sm_90 format=isa" | %python %S/Inputs/extract_ptx.py | FileCheck %s --check-prefix=PTX
+
+#id = affine_map<(d0) -> (d0)>
+#all = affine_map<(d0) -> ()>
+"mpt.kernel_func"() <{sym_name = "large", function_type = (tensor<4099xf32>, tensor<f32>) -> tensor<4099xbf16>,
+    kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4099>, chunk_rows = 1 : i64,
+    operand_maps = [#id, #all], result_maps = [#id]}> ({
+^bb0(%a: f32, %s: f32):
+  %p = arith.mulf %a, %s : f32
+  %t = arith.truncf %p : f32 to bf16
+  mpt.yield %t : bf16
+}) : () -> ()
+"mpt.kernel_func"() <{sym_name = "small", function_type = (tensor<10xf32>, tensor<f32>) -> tensor<10xbf16>,
+    kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 10>, chunk_rows = 1 : i64,
+    operand_maps = [#id, #all], result_maps = [#id]}> ({
+^bb0(%a: f32, %s: f32):
+  %p = arith.mulf %a, %s : f32
+  %t = arith.truncf %p : f32 to bf16
+  mpt.yield %t : bf16
+}) : () -> ()
+// Another body.
+"mpt.kernel_func"() <{sym_name = "other", function_type = (tensor<10xf32>, tensor<f32>) -> tensor<10xbf16>,
+    kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 10>, chunk_rows = 1 : i64,
+    operand_maps = [#id, #all], result_maps = [#id]}> ({
+^bb0(%a: f32, %s: f32):
+  %p = arith.addf %a, %s : f32
+  %t = arith.truncf %p : f32 to bf16
+  mpt.yield %t : bf16
+}) : () -> ()
+
+mpt.program @step attributes {target = "cuda sm_90", max_threads = 1 : i64, arena_bytes = 24896 : i64,
+    state_bytes = 128 : i64, output_bytes = 0 : i64} {
+  %x = mpt.slot <arena> 0 : memref<4099xf32>
+  %y = mpt.slot <arena> 16448 : memref<4099xbf16>
+  %u = mpt.slot <arena> 24704 : memref<10xf32>
+  %v = mpt.slot <arena> 24768 : memref<10xbf16>
+  %w = mpt.slot <arena> 24832 : memref<10xbf16>
+  %s = mpt.slot <state> 0 {name = "s", role = "parameter"} : memref<f32>
+  %t = mpt.slot <state> 64 {name = "t", role = "parameter"} : memref<f32>
+  // CHECK: mpt.launch @large {{.*}}mpt.device_group = "large_group0", mpt.device_spaces = array<i64: 0, 1>
+  // CHECK-NEXT: mpt.launch @small {{.*}}tasks 1 {mpt.device_group = ""}
+  // CHECK-NEXT: mpt.launch @other
+  // CHECK-NOT: mpt.device_group
+  // CHECK: mpt.call <fill>
+  // CHECK-NOT: mpt.device_group
+  mpt.launch @large ins(%x, %s : memref<4099xf32>, memref<f32>) outs(%y : memref<4099xbf16>) tasks 1
+  mpt.launch @other ins(%u, %t : memref<10xf32>, memref<f32>) outs(%w : memref<10xbf16>) tasks 1
+  mpt.launch @small ins(%u, %t : memref<10xf32>, memref<f32>) outs(%v : memref<10xbf16>) tasks 1
+  // This one reads what has just been written.
+  mpt.call <fill> ins() outs(%u : memref<10xf32>) {config = {value = 1.0 : f64}}
+  mpt.launch @small ins(%u, %t : memref<10xf32>, memref<f32>) outs(%w : memref<10xbf16>) tasks 1
+}
+
+// 512 vectors of 8 and 3 single elements are 3 blocks, 1 vector and 2 one more.
+// CHECK: gpu.module @mpt_kernels {{.*}}large_group0 = array<i64: 4, 1, 256, 0>
+// CHECK: llvm.mlir.global internal constant @large_group0_table(dense<[0, 4099, 0, 0, 16448, 3, 10, 24704, 64, 24768]>
+// CHECK: llvm.func @large_group0(%{{[^,]*}}: !llvm.ptr<1>, %{{[^,]*}}: !llvm.ptr<1>)
+
+// PTX-LABEL: .entry large_group0(
+// PTX-NOT: .local
+// PTX: ld.const
+// PTX: ld.global{{.*}}.v4
+// PTX: cvt.rn.bf16x2.f32
+// PTX: st.global.v4
