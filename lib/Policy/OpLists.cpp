@@ -80,7 +80,7 @@ LogicalResult OpLists::add(Location loc, const PolicyMove &move, RuleTable &rule
       if (!pattern.isValid(error))
         return mlir::emitError(loc) << move.origin << ": in: '" << move.in
                                     << "' is no regular expression: " << error;
-      places.push_back({move.in, std::move(pattern), {}});
+      places.push_back({move.in, std::move(pattern), {}, move.place});
       place = std::prev(places.end());
     }
     entries = &place->entries;
@@ -150,13 +150,34 @@ const OpLists::Entry *OpLists::lookup(Operation *op) const {
       continue;
     if (place.empty())
       place = describePlace(op);
-    if (each.pattern.match(place))
+    if (each.pattern.match(place)) {
+      each.matched = true;
       best = &found->second;
+    }
   }
   if (best)
     return best;
   auto found = everywhere.find(op->getName());
   return found == everywhere.end() ? nullptr : &found->second;
+}
+
+void OpLists::forEachUnmatched(
+    Operation *module,
+    llvm::function_ref<void(StringRef in, const PolicyPlace &)> visit) const {
+  auto isOpen = [](const Place &each) {
+    return !each.matched && !each.place.file.empty() && !each.place.mayMiss;
+  };
+  // A place without one of the moved ops is a place all the same.
+  if (llvm::any_of(places, isOpen))
+    module->walk([&](Operation *op) {
+      const std::string text = describePlace(op);
+      for (const Place &each : places)
+        if (isOpen(each) && each.pattern.match(text))
+          each.matched = true;
+    });
+  for (const Place &each : places)
+    if (isOpen(each))
+      visit(each.text, each.place);
 }
 
 void OpLists::forEach(

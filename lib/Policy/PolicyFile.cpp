@@ -23,11 +23,18 @@ namespace {
 struct MoveText {
   std::string precisionClass, dialect, in;
   std::vector<std::string> ops;
+  unsigned line = 0;
+};
+struct PatternText {
+  std::string text;
+  unsigned line = 0;
 };
 struct PolicyText {
   std::string policy, extends, strategy, attentionPV, target;
   std::optional<std::vector<std::string>> types;
-  std::vector<std::string> keep, rules, probabilities, attention;
+  std::vector<PatternText> keep;
+  std::vector<std::string> rules, probabilities, attention;
+  std::string unmatched;
   std::optional<bool> mixedResults, checkConstants, foldConstants, castArguments,
       keepFirstLast, costGate;
   std::optional<uint64_t> f16ReductionLimit, bf16ReductionLimit;
@@ -40,45 +47,69 @@ LLVM_YAML_IS_SEQUENCE_VECTOR(MoveText)
 LLVM_YAML_IS_DOCUMENT_LIST_VECTOR(PolicyText)
 
 template <>
+struct llvm::yaml::ScalarTraits<PatternText> {
+  static StringRef input(StringRef text, void *, PatternText &pattern) {
+    pattern.text = text.str();
+    return "";
+  }
+  static void output(const PatternText &, void *, llvm::raw_ostream &) {}
+  static QuotingType mustQuote(StringRef) { return QuotingType::None; }
+};
+
+template <>
+struct llvm::yaml::SequenceTraits<std::vector<PatternText>> {
+  static size_t size(IO &, std::vector<PatternText> &patterns) { return patterns.size(); }
+  static PatternText &element(IO &io, std::vector<PatternText> &patterns, size_t index) {
+    if (patterns.size() <= index)
+      patterns.resize(index + 1);
+    patterns[index].line = mpt::getYamlLine(io);
+    return patterns[index];
+  }
+};
+
+template <>
 struct llvm::yaml::MappingTraits<MoveText> {
   static void mapping(IO &io, MoveText &text) {
-    io.mapRequired("ops", text.ops);
+    mpt::YamlKeyScope scope(io, "");
+    text.line = mpt::getYamlLine(io);
+    mapRequiredKey(io, "ops", text.ops);
     mapChoice(io, "class", text.precisionClass, kClassNames);
     // Where the ops are missing, that error is enough.
     if (text.precisionClass.empty() && !text.ops.empty())
       io.setError("a move needs a 'class'");
-    io.mapOptional("dialect", text.dialect);
-    io.mapOptional("in", text.in);
+    mapKey(io, "dialect", text.dialect);
+    mapKey(io, "in", text.in);
   }
 };
 
 template <>
 struct llvm::yaml::MappingTraits<PolicyText> {
   static void mapping(IO &io, PolicyText &text) {
-    io.mapRequired("policy", text.policy);
-    io.mapOptional("extends", text.extends);
-    io.mapOptional("types", text.types);
+    mapRequiredKey(io, "policy", text.policy);
+    mapKey(io, "extends", text.extends);
+    mapKey(io, "types", text.types);
     if (text.types && text.types->empty() && !io.error())
       io.setError("expected f16, bf16 or both in 'types'");
     for (const std::string &type : text.types.value_or(std::vector<std::string>()))
       if (type != "f16" && type != "bf16")
         io.setError("unknown type '" + Twine(type) + "'; expected f16 or bf16");
     mapChoice(io, "strategy", text.strategy, {"mincut", "paint", "promote", "none"});
-    io.mapOptional("mixed-results", text.mixedResults);
-    io.mapOptional("check-constants", text.checkConstants);
-    io.mapOptional("fold-constants", text.foldConstants);
-    io.mapOptional("cast-arguments", text.castArguments);
-    io.mapOptional("keep-first-last", text.keepFirstLast);
+    mapFlag(io, "mixed-results", text.mixedResults);
+    mapFlag(io, "check-constants", text.checkConstants);
+    mapFlag(io, "fold-constants", text.foldConstants);
+    mapFlag(io, "cast-arguments", text.castArguments);
+    mapFlag(io, "keep-first-last", text.keepFirstLast);
     mapChoice(io, "attention-pv", text.attentionPV, {"low", "f32"});
-    io.mapOptional("probabilities", text.probabilities);
-    io.mapOptional("attention", text.attention);
-    io.mapOptional("f16-reduction-limit", text.f16ReductionLimit);
-    io.mapOptional("bf16-reduction-limit", text.bf16ReductionLimit);
-    io.mapOptional("target", text.target);
-    io.mapOptional("cost-gate", text.costGate);
-    io.mapOptional("moves", text.moves);
-    io.mapOptional("keep", text.keep);
-    io.mapOptional("rules", text.rules);
+    mapKey(io, "probabilities", text.probabilities);
+    mapKey(io, "attention", text.attention);
+    mapCount(io, "f16-reduction-limit", text.f16ReductionLimit);
+    mapCount(io, "bf16-reduction-limit", text.bf16ReductionLimit);
+    mapKey(io, "target", text.target);
+    mapFlag(io, "cost-gate", text.costGate);
+    mapKey(io, "moves", text.moves);
+    mapKey(io, "keep", text.keep);
+    mapChoice(io, "unmatched", text.unmatched, {"warn", "ignore"});
+    mapKey(io, "rules", text.rules);
   }
 };
 
@@ -139,13 +170,18 @@ FailureOr<Source> readPolicy(Location loc, StringRef name, StringRef directory) 
     return failure();
   if (documents->size() != 1)
     return mlir::emitError(loc) << source.origin << ": expected one policy, found "
-                                << documents->size();
+                                << documents->size() << "; it begins with 'policy: NAME'";
   source.text = std::move(documents->front());
   return source;
 }
 
 void apply(const Source &source, unsigned layer, PolicySettings &settings) {
   const PolicyText &text = source.text;
+  auto getPlace = [&](unsigned line) {
+    return isPath(source.origin)
+               ? PolicyPlace{source.origin, line, text.unmatched == "ignore"}
+               : PolicyPlace();
+  };
   settings.names.insert(settings.names.begin(), text.policy);
   if (text.types)
     settings.types = *text.types;
@@ -178,9 +214,11 @@ void apply(const Source &source, unsigned layer, PolicySettings &settings) {
     move.in = each.in;
     move.origin = source.origin;
     move.layer = layer;
+    move.place = getPlace(each.line);
     settings.moves.push_back(std::move(move));
   }
-  llvm::append_range(settings.keep, text.keep);
+  for (const PatternText &each : text.keep)
+    settings.keep.push_back({each.text, getPlace(each.line)});
   for (const std::string &path : text.rules) {
     SmallString<128> resolved(path);
     if (llvm::sys::path::is_relative(path)) {
@@ -265,7 +303,14 @@ void mpt::printPolicy(const PolicySettings &settings, llvm::raw_ostream &os) {
        << "cost-gate: " << words[settings.costGate] << "\n";
   printList("probabilities", settings.probabilities);
   printList("attention", settings.attention);
-  printList("keep", settings.keep);
+  printList("keep", llvm::map_to_vector(settings.keep, [](const KeepPattern &each) {
+              return each.text;
+            }));
+  if (llvm::any_of(settings.keep,
+                   [](const KeepPattern &each) { return each.place.mayMiss; }) ||
+      llvm::any_of(settings.moves,
+                   [](const PolicyMove &each) { return each.place.mayMiss; }))
+    os << "unmatched: ignore\n";
   printList("rules", settings.rules);
   // Of a name that several layers move, the last counts, also a pattern of a later one;
   // here all are one layer.

@@ -98,14 +98,14 @@ Port OpRecord::getResultPort(Operation *op, unsigned index) const {
 // Lists
 //===----------------------------------------------------------------------===//
 
-LogicalResult PrecisionPolicy::keep(Location loc, ArrayRef<std::string> patterns) {
-  for (const std::string &text : patterns) {
-    llvm::Regex pattern(text);
+LogicalResult PrecisionPolicy::keep(Location loc, ArrayRef<KeepPattern> patterns) {
+  for (const KeepPattern &each : patterns) {
+    llvm::Regex pattern(each.text);
     std::string error;
     if (!pattern.isValid(error))
-      return emitError(loc) << "keep: '" << text
-                            << "' is no regular expression: " << error;
-    keptScopes.push_back({text, std::move(pattern)});
+      return emitError(each.place.getLoc(loc))
+             << "keep: '" << each.text << "' is no regular expression: " << error;
+    keptScopes.push_back({each, std::move(pattern)});
   }
   return success();
 }
@@ -121,10 +121,37 @@ bool PrecisionPolicy::isInKeptScope(Operation *op) {
   return found;
 }
 
-bool PrecisionPolicy::wasKept(StringRef pattern) const {
-  return llvm::any_of(keptScopes, [&](const KeptScope &scope) {
-    return scope.matched && scope.text == pattern;
+void PrecisionPolicy::warnOfUnused(Operation *module, StringRef pass) const {
+  auto warn = [&](StringRef key, StringRef text, const PolicyPlace &place) {
+    InFlightDiagnostic warning = emitWarning(place.getLoc(module->getLoc()));
+    warning << pass << ": " << key << ": '" << text
+            << "' matches no op; it is matched with an op's name, location (file:line, "
+               "name) and function (@name)";
+    if (!place.file.empty())
+      warning << ". 'unmatched: ignore' in this file permits patterns that match nothing";
+  };
+  for (const KeptScope &scope : keptScopes)
+    if (!scope.matched && !scope.keep.place.mayMiss)
+      warn("keep", scope.keep.text, scope.keep.place);
+  lists.forEachUnmatched(module, [&](StringRef text, const PolicyPlace &place) {
+    warn("in", text, place);
   });
+  for (const auto &each : indexed) {
+    const OpRule *rule = each.first;
+    auto [mostOperands, mostResults] = each.second;
+    auto check = [&](StringRef key, StringRef what, ArrayRef<unsigned> indices,
+                     Operation *op, unsigned count) {
+      for (unsigned index : indices)
+        if (index >= count)
+          op->emitWarning() << pass << ": " << rule->source << ": " << key << ": '"
+                            << op->getName() << "' has no " << what << " " << index
+                            << "; it has " << count << ", counted from 0";
+    };
+    check("f32-operands", "operand", rule->f32Operands, mostOperands,
+          mostOperands->getNumOperands());
+    check("f32-results", "result", rule->f32Results, mostResults,
+          mostResults->getNumResults());
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -234,6 +261,13 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
   if (const OpRule *rule = findRule(op->getName())) {
     record.rule = rule;
     record.source = RuleSource::Table;
+    if (rules.hasWrittenIndices(rule)) {
+      auto &[operands, results] = indexed.try_emplace(rule, op, op).first->second;
+      if (op->getNumOperands() > operands->getNumOperands())
+        operands = op;
+      if (op->getNumResults() > results->getNumResults())
+        results = op;
+    }
     record.precisionClass = rule->getClass(low);
     if (llvm::any_of(rule->absentOperands, [&](unsigned index) {
           return index < op->getNumOperands() &&

@@ -81,12 +81,19 @@ LogicalResult RuleTable::addText(Location loc, StringRef yaml, StringRef source)
       readRuleSets(loc, yaml, source, builtins, storage);
   if (failed(read))
     return failure();
+  if (read->empty())
+    return mlir::emitError(loc) << "rule table: " << source
+                                << ": there is no table in it; one begins with "
+                                   "'dialect: NAME'";
   source = source.copy(storage);
   ArrayRef<RuleSet> kept = ArrayRef(*read).copy(storage);
   for (const RuleSet &set : kept) {
     // The user's rows are added to the built-in ones, not put in their place.
     addBuiltin(set.dialect);
     addSet(set);
+    for (const RuleRow &row : set.rows)
+      if (!set.inherited && !(row.rule.f32Operands.empty() && row.rule.f32Results.empty()))
+        written.insert(&row.rule);
   }
   for (const RuleSet &set : kept)
     addImpliedCasts(set.dialect, source);

@@ -85,7 +85,8 @@ static void mapClass(llvm::yaml::IO &io, ClassText &text) {
 template <>
 struct llvm::yaml::MappingTraits<CombinerText> {
   static void mapping(IO &io, CombinerText &text) {
-    io.mapRequired("ops", text.ops);
+    mpt::YamlKeyScope scope(io, "");
+    mapRequiredKey(io, "ops", text.ops);
     mapClass(io, text);
   }
 };
@@ -93,41 +94,43 @@ struct llvm::yaml::MappingTraits<CombinerText> {
 template <>
 struct llvm::yaml::MappingTraits<RowText> {
   static void mapping(IO &io, RowText &text) {
-    io.mapRequired("ops", text.ops);
+    mpt::YamlKeyScope scope(io, "");
+    mapRequiredKey(io, "ops", text.ops);
     mapClass(io, text);
     mapChoice(io, "class-if-nonpositive", text.ifNonPositive,
               ArrayRef(kClassNames).drop_back());
     mapChoice(io, "sign", text.sign, {"nonnegative", "same", "opposite", "product"});
     mapChoice(io, "typing", text.typing, {"uniform", "positional"});
     mapChoice(io, "region", text.region, {"opaque", "combiner", "carry", "branches"});
-    io.mapOptional("first-carried", text.firstCarried);
+    mapIndices(io, "first-carried", text.firstCarried);
     if (!text.firstCarried.empty() && text.firstCarried.size() != 3)
       io.setError("expected three indices for first-carried: of an operand, a block "
                   "argument and an operand of the terminator");
-    io.mapOptional("scan-inputs", text.scanInputs);
-    io.mapOptional("f32-operands", text.f32Operands);
-    io.mapOptional("f32-results", text.f32Results);
-    io.mapOptional("absent-operands", text.absentOperands);
+    mapKey(io, "scan-inputs", text.scanInputs);
+    mapIndices(io, "f32-operands", text.f32Operands);
+    mapIndices(io, "f32-results", text.f32Results);
+    mapIndices(io, "absent-operands", text.absentOperands);
     mapChoice(io, "scalars", text.scalars, {"any", "fixed"});
-    io.mapOptional("element-attributes", text.elementAttributes);
-    io.mapOptional("combiners", text.combiners);
-    io.mapOptional("callees", text.callees);
-    io.mapOptional("pure", text.pure, true);
-    io.mapOptional("clone", text.clone, false);
-    io.mapOptional("cast", text.cast, false);
-    io.mapOptional("contraction", text.contraction, false);
-    io.mapOptional("list", text.list, false);
-    io.mapOptional("recurrent", text.recurrent, false);
+    mapKey(io, "element-attributes", text.elementAttributes);
+    mapKey(io, "combiners", text.combiners);
+    mapKey(io, "callees", text.callees);
+    mapFlag(io, "pure", text.pure);
+    mapFlag(io, "clone", text.clone);
+    mapFlag(io, "cast", text.cast);
+    mapFlag(io, "contraction", text.contraction);
+    mapFlag(io, "list", text.list);
+    mapFlag(io, "recurrent", text.recurrent);
     mapChoice(io, "variable", text.variable, {"source", "read", "pass"});
-    io.mapOptional("low-name", text.lowName);
+    mapKey(io, "low-name", text.lowName);
   }
 };
 
 template <>
 struct llvm::yaml::MappingTraits<ProductText> {
   static void mapping(IO &io, ProductText &text) {
-    io.mapRequired("ops", text.ops);
-    io.mapRequired("macs", text.macs);
+    mpt::YamlKeyScope scope(io, "");
+    mapRequiredKey(io, "ops", text.ops);
+    mapRequiredKey(io, "macs", text.macs);
     std::string error;
     if (!MacFormula::parse(text.macs, error))
       io.setError("macs '" + llvm::Twine(text.macs) + "': " + error);
@@ -137,19 +140,21 @@ struct llvm::yaml::MappingTraits<ProductText> {
 template <>
 struct llvm::yaml::MappingTraits<MemoryText> {
   static void mapping(IO &io, MemoryText &text) {
-    io.mapRequired("ops", text.ops);
+    mpt::YamlKeyScope scope(io, "");
+    mapRequiredKey(io, "ops", text.ops);
     mapChoice(io, "result", text.result, {"own", "view", "elementwise", "update"});
-    io.mapOptional("repeatable", text.repeatable, true);
+    mapFlag(io, "repeatable", text.repeatable);
   }
 };
 
 template <>
 struct llvm::yaml::MappingTraits<OpText> {
   static void mapping(IO &io, OpText &text) {
-    io.mapRequired("op", text.op);
-    io.mapOptional("up", text.up);
-    io.mapOptional("attributes", text.attributes);
-    io.mapOptional("value", text.value);
+    mpt::YamlKeyScope scope(io, "");
+    mapRequiredKey(io, "op", text.op);
+    mapKey(io, "up", text.up);
+    mapKey(io, "attributes", text.attributes);
+    mapKey(io, "value", text.value);
     mapChoice(io, "form", text.form, {"operand", "torch", "onnx"});
   }
 };
@@ -157,24 +162,25 @@ struct llvm::yaml::MappingTraits<OpText> {
 template <>
 struct llvm::yaml::MappingTraits<AttributeText> {
   static void mapping(IO &io, AttributeText &text) {
-    io.mapRequired("attribute", text.attribute);
-    io.mapRequired("contains", text.contains);
+    mpt::YamlKeyScope scope(io, "");
+    mapRequiredKey(io, "attribute", text.attribute);
+    mapRequiredKey(io, "contains", text.contains);
   }
 };
 
 template <>
 struct llvm::yaml::MappingTraits<TableText> {
   static void mapping(IO &io, TableText &text) {
-    io.mapRequired("dialect", text.dialect);
-    io.mapOptional("extends", text.extends);
-    io.mapOptional("policy", text.policy);
-    io.mapOptional("cast", text.cast);
-    io.mapOptional("constant", text.constant);
-    io.mapOptional("preserve-returned", text.preserveReturned, false);
-    io.mapOptional("keep-if", text.keepIf);
-    io.mapOptional("rules", text.rules);
-    io.mapOptional("products", text.products);
-    io.mapOptional("memory", text.memory);
+    mapRequiredKey(io, "dialect", text.dialect);
+    mapKey(io, "extends", text.extends);
+    mapKey(io, "policy", text.policy);
+    mapKey(io, "cast", text.cast);
+    mapKey(io, "constant", text.constant);
+    mapFlag(io, "preserve-returned", text.preserveReturned);
+    mapKey(io, "keep-if", text.keepIf);
+    mapKey(io, "rules", text.rules);
+    mapKey(io, "products", text.products);
+    mapKey(io, "memory", text.memory);
   }
 };
 
@@ -337,6 +343,7 @@ RuleSet RowMaker::cloneSet(const RuleSet &set) {
   auto renameAll = [&](ArrayRef<StringRef> ops) { return map<StringRef>(ops, rename); };
   RuleSet clone = set;
   clone.dialect = dialect;
+  clone.inherited = true;
   for (StringRef *op : {&clone.spelling.castOp, &clone.spelling.castUpOp,
                         &clone.spelling.constantOp})
     *op = rename(*op);

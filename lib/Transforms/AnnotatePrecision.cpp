@@ -39,7 +39,8 @@ struct AnnotatePrecisionPass : PolicyPass<mpt::impl::AnnotatePrecisionPassBase<A
                   builder.getStringAttr(stringifyRuleSource(record.source)));
     });
     if (chosen->policy.hadErrors())
-      signalPassFailure();
+      return signalPassFailure();
+    chosen->policy.warnOfUnused(module, getArgument());
   }
 };
 

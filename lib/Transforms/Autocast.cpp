@@ -35,13 +35,15 @@ struct AutocastPass : PlanPass<mpt::impl::AutocastPassBase<AutocastPass>> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (!explain.empty() && failed(checkPattern(module, getArgument(), "explain", explain)))
+      return signalPassFailure();
     std::unique_ptr<PlannedModule> planned = makePlan(module);
     if (!planned)
       return signalPassFailure();
     const PrecisionPlan &plan = planned->plan;
     PrecisionPolicy &policy = planned->chosen.policy;
-    if (!explain.empty() && failed(mpt::explain(module, getArgument(), *planned, explain)))
-      return signalPassFailure();
+    if (!explain.empty())
+      mpt::explain(module, getArgument(), *planned, explain);
     if (!summary.empty() &&
         failed(writeReport(module, getArgument(), "summary", summary,
                            [&](llvm::raw_ostream &os) {

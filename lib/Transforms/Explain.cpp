@@ -34,9 +34,12 @@ struct ExplainPass : PlanPass<mpt::impl::ExplainPassBase<ExplainPass>> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::unique_ptr<PlannedModule> planned = makePlan(module);
-    if (!planned || failed(explain(module, getArgument(), *planned, match)))
+    if (failed(checkPattern(module, getArgument(), "match", match)))
       return signalPassFailure();
+    std::unique_ptr<PlannedModule> planned = makePlan(module);
+    if (!planned)
+      return signalPassFailure();
+    explain(module, getArgument(), *planned, match);
     markAllAnalysesPreserved();
   }
 };

@@ -94,11 +94,7 @@ std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
                                                  graphOptions, planOptions);
   if (planned->chosen.policy.hadErrors())
     return nullptr;
-  for (StringRef pattern : options.keep)
-    if (!planned->chosen.policy.wasKept(pattern))
-      mlir::emitWarning(module.getLoc())
-          << options.pass << ": keep: '" << pattern << "' matches no op; it is matched with "
-          << "an op's name, location (file:line, name) and function (@name)";
+  planned->chosen.policy.warnOfUnused(module, options.pass);
   warnOfGate(module, options.pass, *planned);
   return planned;
 }
@@ -115,13 +111,22 @@ LogicalResult mpt::writeReport(ModuleOp module, StringRef pass, StringRef option
   return success();
 }
 
-LogicalResult mpt::explain(ModuleOp module, StringRef pass,
-                           const PlannedModule &planned, StringRef text) {
-  llvm::Regex pattern(text);
+LogicalResult mpt::checkPattern(ModuleOp module, StringRef pass, StringRef option,
+                                StringRef text) {
   std::string error;
-  if (!pattern.isValid(error))
-    return mlir::emitError(module.getLoc()) << pass << ": explain: " << error;
+  if (llvm::Regex(text).isValid(error))
+    return success();
+  InFlightDiagnostic diagnostic = mlir::emitError(module.getLoc());
+  diagnostic << pass << ": " << option << ": expected a regular expression of an op's name, "
+             << "location (file:line, name) or function (@name), such as 'softmax'; found ";
+  if (text.empty())
+    return diagnostic << "none";
+  return diagnostic << "'" << text << "' (" << error << ")";
+}
+
+void mpt::explain(ModuleOp module, StringRef pass, const PlannedModule &planned,
+                  StringRef text) {
+  llvm::Regex pattern(text);
   if (explainPrecision(planned.plan, planned.planner, pattern) == 0)
     mlir::emitWarning(module.getLoc()) << pass << ": explain: no op or location matches '" << text << "'";
-  return success();
 }

@@ -21,7 +21,6 @@ struct PlanOptions {
   bool checkConstants, foldConstants, specializeCalls;
   llvm::StringRef profile;
   double profileMargin, profileUnderflow;
-  llvm::ArrayRef<std::string> keep;
 };
 
 /// A plan and all that it points to.
@@ -73,10 +72,14 @@ llvm::LogicalResult writeReport(mlir::ModuleOp module, llvm::StringRef pass,
                                 llvm::StringRef option, llvm::StringRef path,
                                 llvm::function_ref<void(llvm::raw_ostream &)> write);
 
-/// Explains the ops that `text` matches. Fails with an error if that is no regular
-/// expression; warns if it matches nothing.
-llvm::LogicalResult explain(mlir::ModuleOp module, llvm::StringRef pass,
-                            const PlannedModule &planned, llvm::StringRef text);
+/// Fails with an error of the option `option` if `text` is no regular expression.
+llvm::LogicalResult checkPattern(mlir::ModuleOp module, llvm::StringRef pass,
+                                 llvm::StringRef option, llvm::StringRef text);
+
+/// Explains the ops that `text`, a regular expression, matches; warns if it matches
+/// nothing.
+void explain(mlir::ModuleOp module, llvm::StringRef pass,
+             const PlannedModule &planned, llvm::StringRef text);
 
 /// Adds makePlan to the generated base of a pass that has those options.
 template <typename PassBase>
@@ -87,7 +90,7 @@ struct PlanPass : PolicyPass<PassBase> {
     return mpt::makePlan(module, this->makePolicy(module),
                          {this->getArgument(), this->strategy, this->checkConstants,
                           this->foldConstants, this->specializeCalls, this->profile,
-                          this->profileMargin, this->profileUnderflow, *this->keep});
+                          this->profileMargin, this->profileUnderflow});
   }
 };
 

@@ -100,9 +100,10 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   add(PrecisionClass::Stable, options.stable);
   add(PrecisionClass::Fixed, options.remove);
   for (const PolicyMove &move : settings->moves)
-    if (failed(policy.add(move.layer == layer ? module.getLoc() : policyLoc, move)))
+    if (failed(policy.add(move.place.getLoc(module.getLoc()), move)))
       return std::nullopt;
-  llvm::append_range(settings->keep, options.keep);
+  for (const std::string &pattern : options.keep)
+    settings->keep.push_back({pattern});
   if (failed(policy.keep(module.getLoc(), settings->keep)))
     return std::nullopt;
   const uint64_t reductionLimit = settings->getReductionLimit(low.isF16());

@@ -51,6 +51,34 @@
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=apex-O1 type=bf16" 2>&1 | FileCheck %s --check-prefix=ONLY
 // RUN: not mpt-opt %t/attribute.mlir --mpt-autocast 2>&1 | FileCheck %s --check-prefix=ATTRIBUTE
 // RUN: not mpt-opt %t/attribute.mlir --mpt-annotate-precision 2>&1 | FileCheck %s --check-prefix=ATTRIBUTE
+// Values that are wrong are named by their key.
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/flag.yaml" 2>&1 | FileCheck %s --check-prefix=FLAG
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/count.yaml" 2>&1 | FileCheck %s --check-prefix=COUNT
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/list.yaml" 2>&1 | FileCheck %s --check-prefix=LIST
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/single.yaml" 2>&1 | FileCheck %s --check-prefix=SINGLE
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/empty.yaml" 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/keep-regex.yaml" 2>&1 | FileCheck %s --check-prefix=KEEPREGEX
+// FLAG: flag.yaml:2:16: error: policy: mixed-results: expected true or false, found 'maybe'
+// COUNT: count.yaml:2:22: error: policy: f16-reduction-limit: expected a number from 0, found '-3'
+// LIST: list.yaml:2:7: error: policy: keep: expected a list: [...]
+// SINGLE: single.yaml:3:12: error: policy: class: expected a single value
+// EMPTY: error: {{.*}}empty.yaml: expected one policy, found 0; it begins with 'policy: NAME'
+// KEEPREGEX: keep-regex.yaml:3:1: error: keep: '(' is no regular expression: {{.+}}
+//
+// Patterns of a file that match nothing, unless the file says that they may. A place
+// that holds none of the moved ops is one all the same.
+// RUN: mpt-opt %t/in.mlir --mpt-autocast="policy=%t/unmatched.yaml" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNMATCHED --implicit-check-not=warning:
+// RUN: mpt-opt %t/in.mlir --mpt-annotate-precision="policy=%t/unmatched.yaml" -o /dev/null 2>&1 | FileCheck %s --check-prefix=ANNOTATED --implicit-check-not=warning:
+// RUN: cp %t/unmatched.yaml %t/ignored.yaml
+// RUN: echo "unmatched: ignore" >> %t/ignored.yaml
+// RUN: mpt-opt %t/in.mlir --mpt-autocast="policy=%t/ignored.yaml" -o /dev/null 2>&1 | count 0
+// RUN: mpt-opt %t/in.mlir --mpt-dump-policy="policy=%t/ignored.yaml" -o /dev/null 2> %t/ignored-again.yaml
+// RUN: mpt-opt %t/in.mlir --mpt-autocast="policy=%t/ignored-again.yaml" -o /dev/null 2>&1 | count 0
+// UNMATCHED: unmatched.yaml:4:1: warning: mpt-autocast: keep: 'a\.b' matches no op; it is matched with an op's name, location (file:line, name) and function (@name). 'unmatched: ignore' in this file permits patterns that match nothing
+// UNMATCHED: unmatched.yaml:7:1: warning: mpt-autocast: in: '@nobody' matches no op
+// ANNOTATED: unmatched.yaml:4:1: warning: mpt-annotate-precision: keep: 'a\.b' matches no op
+// ANNOTATED: unmatched.yaml:7:1: warning: mpt-annotate-precision: in: '@nobody' matches no op
+//
 // RUN: mpt-opt %t/over.mlir --mpt-autocast="type=bf16 keep=@f" | FileCheck %s --check-prefix=OVER
 
 // The file's moves replace those of its base, a place goes before everywhere.
@@ -98,8 +126,8 @@
 // KEY: key.yaml:2:1: error: policy: unknown key 'colour'
 // NOCLASS: class.yaml:3:{{.*}}: error: policy: a move needs a 'class'
 // NOOPS: ops.yaml:3:{{.*}}: error: policy: missing required key 'ops'
-// NAME: error: there is no op 'mpt.tanhh' to put on the list 'deny' ({{.*}}name.yaml); did you mean 'mpt.tanh'?
-// PLACE: error: {{.*}}place.yaml: in: '(' is no regular expression
+// NAME: name.yaml:3:1: error: there is no op 'mpt.tanhh' to put on the list 'deny' ({{.*}}name.yaml); did you mean 'mpt.tanh'?
+// PLACE: place.yaml:3:1: error: {{.*}}place.yaml: in: '(' is no regular expression
 // ROUND: error: policy '{{.*}}round.yaml' extends itself, or through more than 8 others
 // TYPE: type.yaml:1:1: error: policy: unknown type 'f17'; expected f16 or bf16
 // DEEP: error: {{(policy|rule table)}}: {{.*}}deep.yaml: brackets are nested deeper than 64
@@ -169,6 +197,34 @@ moves:
 policy: p
 moves:
 - {class: deny}
+//--- flag.yaml
+policy: p
+mixed-results: maybe
+//--- count.yaml
+policy: p
+f16-reduction-limit: -3
+//--- list.yaml
+policy: p
+keep: abc
+//--- single.yaml
+policy: p
+moves:
+- {class: [deny], ops: [mpt.exp]}
+//--- empty.yaml
+# nothing
+//--- keep-regex.yaml
+policy: p
+keep: [
+"("]
+//--- unmatched.yaml
+policy: p
+keep:
+- "@f"
+- "a\\.b"
+moves:
+- {class: deny, in: "@f", ops: [mpt.matmul]}
+- {class: deny, in: "@nobody", ops: [mpt.tanh]}
+- {class: deny, in: "@nobody", ops: [mpt.exp]}
 //--- name.yaml
 policy: p
 moves:

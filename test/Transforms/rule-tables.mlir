@@ -13,6 +13,25 @@
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/nocast.yaml" 2>&1 | FileCheck %s --check-prefix=NOCAST
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="allow=stablehlo.dott" 2>&1 | FileCheck %s --check-prefix=NEAR
 
+// Values that are wrong are named by their key.
+// RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/flag.yaml" 2>&1 | FileCheck %s --check-prefix=FLAG
+// RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/negative.yaml" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/huge.yaml" 2>&1 | FileCheck %s --check-prefix=HUGE
+// RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/nested.yaml" 2>&1 | FileCheck %s --check-prefix=NESTED
+// RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/empty.yaml" 2>&1 | FileCheck %s --check-prefix=EMPTY
+// FLAG: flag.yaml:3:22: error: rule table: pure: expected true or false, found '3'
+// NEGATIVE: negative.yaml:3:{{[0-9]+}}: error: rule table: f32-operands: expected a number from 0, found '-1'
+// HUGE: huge.yaml:3:{{[0-9]+}}: error: rule table: f32-results: there is no index 99999999999
+// NESTED: nested.yaml:3:{{[0-9]+}}: error: rule table: results: expected a single value
+// EMPTY: error: rule table: {{.*}}empty.yaml: there is no table in it; one begins with 'dialect: NAME'
+//
+// Indices that no op of the row has are warned of, at the op that has most. Rows for
+// ops of several arities, and rows that are inherited, are none.
+// RUN: mpt-opt %t/index.mlir --allow-unregistered-dialect --mpt-autocast="type=bf16 rules=%t/index.yaml" -o /dev/null 2>&1 | FileCheck %s --check-prefix=INDEX --implicit-check-not=warning:
+// RUN: mpt-opt %t/index.mlir --allow-unregistered-dialect --mpt-annotate-precision="type=bf16 rules=%t/index.yaml" -o /dev/null 2>&1 | FileCheck %s --check-prefix=INDEX --implicit-check-not=warning:
+// INDEX: index.mlir:3:8: warning: mpt-{{.*}}index.yaml: f32-operands: 'acme.add' has no operand 2; it has 2, counted from 0
+// INDEX: index.mlir:4:8: warning: mpt-{{.*}}index.yaml: f32-results: 'acme.mul' has no result 1; it has 1, counted from 0
+
 // CHECK: %[[X:.*]] = "acme.to"(%arg0) {exact, mpt.autocast} : (tensor<4xf32>) -> tensor<4xbf16>
 // CHECK: %[[D:.*]] = "acme.dot"(%[[X]], %[[X]]) : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
 // CHECK: "acme.to"(%[[D]]) {exact, mpt.autocast} : (tensor<4xbf16>) -> tensor<4xf32>
@@ -60,6 +79,44 @@ cast: {op: to, attributes: "{exact}"}
 rules:
 - {ops: [dot], class: allow, class-f16: deny}
 
+//--- index.mlir
+func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %d = "acme.dot"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %a = "acme.add"(%d, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %m = "acme.mul"(%a, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %n = "acme.norm"(%m) : (tensor<4xf32>) -> tensor<4xf32>
+  %o = "acme.norm"(%n, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %z = "bmce.BatchNormalization"(%o) : (tensor<4xf32>) -> tensor<4xf32>
+  return %z, %m : tensor<4xf32>, tensor<4xf32>
+}
+//--- index.yaml
+dialect: acme
+cast: {op: to}
+rules:
+- {ops: [dot, add], class: allow, f32-operands: [1, 2]}
+- {ops: [mul], class: infer, f32-results: [1]}
+- {ops: [norm], class: stable, f32-operands: [1]}
+---
+dialect: bmce
+extends: onnx
+//--- flag.yaml
+dialect: acme
+rules:
+- {ops: [dot], pure: 3}
+//--- negative.yaml
+dialect: acme
+rules:
+- {ops: [dot], f32-operands: [0, -1]}
+//--- huge.yaml
+dialect: acme
+rules:
+- {ops: [dot], f32-results: [99999999999]}
+//--- nested.yaml
+dialect: acme
+rules:
+- {ops: [dot], combiners: [{ops: [max], results: [same]}]}
+//--- empty.yaml
+# nothing
 //--- key.yaml
 dialect: acme
 rules:

@@ -46,6 +46,11 @@ public:
   /// The entry that counts for `op`, or null.
   const Entry *lookup(mlir::Operation *op) const;
 
+  /// Calls `visit` with each `in` of a file that matches no op of `module`, once.
+  void forEachUnmatched(
+      mlir::Operation *module,
+      llvm::function_ref<void(llvm::StringRef in, const PolicyPlace &)> visit) const;
+
   using Entries = llvm::MapVector<mlir::OperationName, Entry>;
   /// Calls `visit` with each place (empty: everywhere) and its entries.
   void forEach(llvm::function_ref<void(llvm::StringRef in, const Entries &)> visit) const;
@@ -55,6 +60,10 @@ private:
     std::string text;
     llvm::Regex pattern;
     Entries entries;
+    /// Of the first move that names it.
+    PolicyPlace place;
+    /// An op was looked up that is there.
+    mutable bool matched = false;
   };
   void put(mlir::Location loc, Entries &entries, mlir::OperationName name, Entry entry);
 

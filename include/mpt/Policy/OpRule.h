@@ -214,6 +214,8 @@ struct RuleSet {
   llvm::StringRef dialect, policy;
   DialectSpelling spelling;
   bool preserveReturned = false;
+  /// All rows are those of another dialect, which the text extends.
+  bool inherited = false;
   llvm::ArrayRef<KeepIf> keepIf;
   llvm::ArrayRef<RuleRow> rows;
   llvm::ArrayRef<ProductRow> products;

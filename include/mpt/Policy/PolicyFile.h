@@ -26,6 +26,27 @@
 
 namespace mpt {
 
+/// Where a policy says something.
+struct PolicyPlace {
+  /// Empty for options and built-in policies.
+  std::string file;
+  unsigned line = 0;
+  /// The file says `unmatched: ignore`: its patterns need not match.
+  bool mayMiss = false;
+
+  /// This place, or `otherwise` if it is in no file.
+  mlir::Location getLoc(mlir::Location otherwise) const {
+    return file.empty() ? otherwise
+                        : mlir::FileLineColLoc::get(otherwise.getContext(), file, line, 1);
+  }
+};
+
+/// Regular expression: ops at the places that it matches keep f32.
+struct KeepPattern {
+  std::string text;
+  PolicyPlace place = {};
+};
+
 /// Ops put on a list.
 struct PolicyMove {
   PrecisionClass precisionClass = PrecisionClass::Fixed;
@@ -38,6 +59,7 @@ struct PolicyMove {
   std::string origin;
   /// Moves of a higher layer go before those of a lower one.
   unsigned layer = 0;
+  PolicyPlace place = {};
 };
 
 struct PolicySettings {
@@ -67,8 +89,7 @@ struct PolicySettings {
   /// With a target, a product stays f32 if its casts cost more than it gains.
   bool costGate = true;
   std::vector<PolicyMove> moves;
-  /// Regular expressions: ops at these places keep f32.
-  std::vector<std::string> keep;
+  std::vector<KeepPattern> keep;
   /// Paths of rule tables.
   std::vector<std::string> rules;
 };

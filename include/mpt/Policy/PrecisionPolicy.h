@@ -20,6 +20,7 @@
 
 #include "mpt/Interfaces/PrecisionOpInterface.h"
 #include "mpt/Policy/OpLists.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace mpt {
@@ -97,9 +98,11 @@ public:
   const OpLists &getLists() const { return lists; }
   /// Keeps all ops in f32 whose location (file:line, name) or function matches
   /// one of `patterns`. Emits an error at `loc` for what is no regular expression.
-  llvm::LogicalResult keep(mlir::Location loc, llvm::ArrayRef<std::string> patterns);
-  /// True if an op was looked up that `pattern`, one of those, matches.
-  bool wasKept(llvm::StringRef pattern) const;
+  llvm::LogicalResult keep(mlir::Location loc, llvm::ArrayRef<KeepPattern> patterns);
+  /// Warns of what cannot have been meant, once all ops of `module` were looked up:
+  /// patterns of places (`keep`, `in`) that match no op, and operands and results
+  /// that rows of the user's tables name and no op has. Messages begin with `pass`.
+  void warnOfUnused(mlir::Operation *module, llvm::StringRef pass) const;
   /// False takes mixed forms out of all records: products return the type that
   /// they read, and nothing reads either type.
   void setMixedResults(bool enable) { mixedResults = enable; }
@@ -124,7 +127,7 @@ private:
   mlir::Type low;
   RuleTable rules;
   struct KeptScope {
-    std::string text;
+    KeepPattern keep;
     llvm::Regex pattern;
     bool matched = false;
   };
@@ -134,6 +137,10 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 1> reported;
   /// By op name: the row, or null if there is none.
   llvm::DenseMap<mlir::OperationName, const OpRule *> ruleCache;
+  /// Rows of the user's that name operands and results by number, and the op of each
+  /// that had most of them.
+  llvm::MapVector<const OpRule *, std::pair<mlir::Operation *, mlir::Operation *>>
+      indexed;
 };
 
 /// True if `op` makes a constant: a constant-like op, or the one that its

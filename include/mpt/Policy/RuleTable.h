@@ -21,6 +21,7 @@
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Allocator.h"
 #include "llvm/Support/raw_ostream.h"
@@ -51,6 +52,10 @@ public:
 
   /// The row of `opName`, or null. Stays valid.
   const OpRule *lookup(llvm::StringRef opName) const;
+  /// True if `rule` is a row of a user's file that names operands or results by number.
+  bool hasWrittenIndices(const OpRule *rule) const {
+    return !written.empty() && written.contains(rule);
+  }
   /// Calls `visit` with the name of each row, in the order in which they were
   /// added.
   void forEachName(llvm::function_ref<void(llvm::StringRef)> visit) const;
@@ -94,6 +99,7 @@ private:
   llvm::DenseMap<llvm::StringRef, const MemoryRow *> memory;
   llvm::StringMap<Dialect> dialects;
   llvm::StringMap<bool> loaded;
+  llvm::SmallPtrSet<const OpRule *, 4> written;
   bool anyKeepIf = false;
 };
 
