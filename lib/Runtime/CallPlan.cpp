@@ -13,6 +13,7 @@
 using namespace mpt::rt;
 
 static int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+static int64_t roundToBlocks(int64_t size) { return (size + 7) / 8 * 8; }
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Floats of a thread's panels: half of a 512 KiB second-level cache.
@@ -25,6 +26,18 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
   MatmulPlan plan;
   bool widenLhs = s.lhs != DataType::F32, widenRhs = s.rhs != DataType::F32;
   bool narrowOut = s.out != DataType::F32;
+  // oneDNN reads a single column in place.
+  auto chooseLayout = [&](int64_t rows, int64_t k) {
+    if (s.transposeLhs || s.n <= 1)
+      return;
+    plan.blocksRhs = 4 * roundToBlocks(k) * roundToBlocks(s.n) <= rows * (k + s.n);
+    plan.turnsLhs = !plan.blocksRhs;
+  };
+  auto getRhsBytes = [&](int64_t k) {
+    return widenRhs || plan.blocksRhs
+               ? alignUp(roundToBlocks(k) * roundToBlocks(s.n) * 4)
+               : 0;
+  };
   if (s.batch == 1 && s.k >= longSum && s.k >= 4 * std::max(s.m, s.n) &&
       s.m * s.n <= 1024 * 1024) {
     // Panels of both sides in the cache; at most 32 partial results.
@@ -32,8 +45,11 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     chunk = std::max(chunk, ceilDiv(s.k, 32));
     plan.sumChunk = std::min(alignUp(chunk), s.k);
     plan.chunks = ceilDiv(s.k, plan.sumChunk);
-    plan.threadBytes = alignUp(widenLhs ? plan.sumChunk * s.m * 4 : 0) +
-                       alignUp(widenRhs ? plan.sumChunk * s.n * 4 : 0);
+    chooseLayout(s.m, plan.sumChunk);
+    plan.threadBytes = alignUp(widenLhs || plan.blocksRhs || plan.turnsLhs
+                                   ? plan.sumChunk * s.m * 4
+                                   : 0) +
+                       getRhsBytes(plan.sumChunk);
     plan.partialBytes = alignUp(s.m * s.n * 4) * plan.chunks;
     return plan;
   }
@@ -41,9 +57,11 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
   plan.rowChunk = std::min(std::clamp<int64_t>(rows / 16 * 16, 48, 512),
                            std::max<int64_t>(s.m, 1));
   plan.chunks = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowChunk);
-  if (widenRhs)
-    plan.rhsBytes = alignUp(s.k * s.n * 4) * (s.sharedRhs ? 1 : s.batch);
-  plan.threadBytes = alignUp(widenLhs ? plan.rowChunk * s.k * 4 : 0) +
+  chooseLayout(s.sharedRhs ? s.batch * s.m : s.m, s.k);
+  plan.rhsBytes = getRhsBytes(s.k);
+  // A right side that one task reads stays in that thread's cache.
+  plan.rhsCopies = s.sharedRhs || s.batch <= 1 ? 1 : plan.chunks == 1 ? 0 : s.batch;
+  plan.threadBytes = alignUp(widenLhs || plan.turnsLhs ? plan.rowChunk * s.k * 4 : 0) +
                      alignUp(narrowOut ? plan.rowChunk * s.n * 4 : 0);
   return plan;
 }

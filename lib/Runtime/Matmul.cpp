@@ -11,7 +11,9 @@
 /// cuts them. Operands in half types are widened to f32 in panels that stay in
 /// the cache. Two of bf16 are multiplied as they are where the CPU does that
 /// faster, the right one repacked once a run into the layout that oneDNN likes.
-/// Sums are f32 in any case; results are rounded once.
+/// Two of f32 are multiplied as a convolution of 1x1 where the CPU does that
+/// faster, the right one, its filter, in blocks; or, where that takes too much room,
+/// with the left one transposed. Sums are f32 in any case; results are rounded once.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +21,7 @@
 #include "Convert.h"
 #include "OneDnn.h"
 #include "Parallel.h"
+#include "ProductPanels.h"
 #include "mpt/Runtime/CallPlan.h"
 
 #include <algorithm>
@@ -31,9 +34,28 @@ namespace {
 
 int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// C = A B with given layouts, C in f32, on one thread.
+/// C = A B, C in f32, on one thread.
 class Product {
 public:
+  /// `m` x `k` by `k` x `n`, row-major but for the right side, which is in blocks.
+  bool initConvolution(int64_t m, int64_t k, int64_t n, int64_t threads) {
+    dnnl_memory_desc_t lhs, rhs, out;
+    dnnl_convolution_desc_t desc;
+    const dnnl_dim_t one[] = {1, 1}, none[] = {0, 0};
+    if (!makeDesc(lhs, {1, k, m, 1}, {m * k, 1, k, k}) || !makeDesc(rhs, {n, k, 1, 1}, {}) ||
+        !makeDesc(out, {1, n, m, 1}, {m * n, 1, n, n}) ||
+        dnnl_convolution_forward_desc_init(&desc, dnnl_forward_inference,
+                                           dnnl_convolution_direct, &lhs, &rhs, nullptr,
+                                           &out, one, none, none) != dnnl_success ||
+        !primitive.init(&desc, nullptr))
+      return false;
+    return primitive.getName().substr(0, 7) == "jit_1x1" && isBlockedRhs(getRhs(), k, n) &&
+           primitive.setArguments({{DNNL_ARG_SRC, lhs},
+                                   {DNNL_ARG_WEIGHTS, getRhs()},
+                                   {DNNL_ARG_DST, out}},
+                                  threads);
+  }
+  /// With given layouts.
   /// `rhs` may leave its layout to oneDNN.
   bool init(const dnnl_memory_desc_t &lhs, const dnnl_memory_desc_t &rhs,
             const dnnl_memory_desc_t &out, int64_t threads) {
@@ -74,6 +96,7 @@ public:
     }
     if (s.k == 0)
       emptyRow.resize(s.n);
+    wideRows.resize(threads);
     outIndex = instruction.numInputs;
   }
 
@@ -114,14 +137,23 @@ public:
       products.clear();
       operands = DataType::F32;
     }
-    return prepareProducts(nullptr);
+    static const bool prefers = prefersConvolutions(dnnl_get_effective_cpu_isa());
+    turns = prefers && plan.turnsLhs;
+    if (prefers && plan.blocksRhs) {
+      blocks = true;
+      if (!prepareProducts(nullptr)) {
+        blocks = false;
+        products.clear();
+      }
+    }
+    if ((blocks && widens(s.rhs)) || (turns && widens(s.lhs)))
+      for (std::vector<float> &rows : wideRows)
+        rows.resize(8 * (turns || s.transposeRhs ? s.k : s.n));
+    return blocks || prepareProducts(nullptr);
   }
 
 private:
   bool widens(DataType type) const { return type != operands; }
-
-  /// Bytes from one right side in the workspace to the next.
-  int64_t rhsStride() const { return alignUp(s.k * s.n * 4); }
 
   /// Products whose right side is in a layout of oneDNN's choice, if one fits
   /// all chunks and the workspace, which has room for f32.
@@ -132,7 +164,7 @@ private:
       return false;
     dnnl_memory_desc_t packed = products.begin()->second.getRhs();
     return !dnnl_memory_desc_equal(&packed, &plain) &&
-           static_cast<int64_t>(dnnl_memory_desc_get_size(&packed)) <= rhsStride() &&
+           static_cast<int64_t>(dnnl_memory_desc_get_size(&packed)) <= plan.rhsBytes &&
            prepareProducts(&packed) && pack.initReorder(plain, packed) &&
            pack.setArguments({{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}}, threads);
   }
@@ -162,16 +194,20 @@ private:
     Product &product = products[{m, k}];
     if (product.isReady())
       return true;
+    if (blocks)
+      return product.initConvolution(m, k, s.n, threads);
     // Widened panels keep the layout of what they copy: rows of the stored
     // matrix, cut to the chunk.
     bool widenLhs = widens(s.lhs);
     int64_t lhsLead = s.transposeLhs ? (widenLhs && !plan.sumChunk ? m : s.m) : s.k;
     if (plan.sumChunk && widenLhs && !s.transposeLhs)
       lhsLead = k;
+    if (turns)
+      lhsLead = m;
+    const bool isTransposed = s.transposeLhs || turns;
     dnnl_memory_desc_t lhs, rhs, out;
     return makeDesc(lhs, {m, k},
-                    {s.transposeLhs ? 1 : lhsLead, s.transposeLhs ? lhsLead : 1},
-                    operands) &&
+                    {isTransposed ? 1 : lhsLead, isTransposed ? lhsLead : 1}, operands) &&
            makeRhs(rhs, k) && makeDesc(out, {m, s.n}, {s.n, 1}) &&
            product.init(lhs, packedRhs ? *packedRhs : rhs, out, threads);
   }
@@ -199,40 +235,67 @@ private:
             target + row * columns, columns);
   }
 
-  /// Brings the right sides into the workspace, unless they are used in place.
-  void prepareRhs(void *source, char *scratch, int runThreads) {
-    int64_t matrices = s.sharedRhs ? 1 : s.batch, size = s.k * s.n;
+  bool copiesRhs() const { return packs || blocks || widens(s.rhs); }
+
+  /// Tasks that copying one right side is cut into: repacking is one; else so many
+  /// stored rows, or so many elements.
+  static constexpr int64_t pieceRows = 64, pieceElements = 65536;
+  int64_t countRhsPieces() const {
     if (packs)
-      parallelFor(matrices, runThreads, [&](int64_t matrix, int thread) {
-        if (!pack.run({elements(source, s.rhs, matrix * size),
-                       scratch + matrix * rhsStride()},
-                      thread))
-          failed = true;
-      });
-    if (!widens(s.rhs))
-      return;
-    int64_t pieces = (size + 65535) / 65536;
-    parallelFor(matrices * pieces, runThreads, [&](int64_t task, int) {
-      int64_t matrix = task / pieces, first = task % pieces * 65536;
+      return 1;
+    return blocks ? (storedRhsRows() + pieceRows - 1) / pieceRows
+                  : (s.k * s.n + pieceElements - 1) / pieceElements;
+  }
+  int64_t storedRhsRows() const { return s.transposeRhs ? s.n : s.k; }
+  /// The right side, or `k` rows of it, from element `first` on.
+  StoredRows getRhs(const void *source, int64_t first, int64_t k) const {
+    return {s.rhs, source, first, s.transposeRhs ? s.k : s.n,
+            s.transposeRhs ? s.n : k, s.transposeRhs ? k : s.n};
+  }
+
+  /// Brings a piece of a right side into the workspace.
+  void copyRhs(void *source, int64_t matrix, int64_t piece, char *target, int thread) {
+    int64_t size = s.k * s.n;
+    if (packs) {
+      if (!pack.run({elements(source, s.rhs, matrix * size), target}, thread))
+        failed = true;
+    } else if (blocks) {
+      StoredRows rhs = getRhs(source, matrix * size, s.k);
+      int64_t first = piece * pieceRows;
+      packBlocks(rhs, s.transposeRhs, first, std::min(first + pieceRows, rhs.rows),
+                 reinterpret_cast<float *>(target), wideRows[thread].data());
+    } else {
+      int64_t first = piece * pieceElements;
       widen(s.rhs, source, matrix * size + first,
-            reinterpret_cast<float *>(scratch + matrix * rhsStride()) + first,
-            std::min<int64_t>(65536, size - first));
-    });
+            reinterpret_cast<float *>(target) + first,
+            std::min<int64_t>(pieceElements, size - first));
+    }
   }
 
   void runRows(void **buffers, char *scratch, const float *biasData, int runThreads) {
-    prepareRhs(buffers[1], scratch, runThreads);
+    const int64_t pieces = countRhsPieces();
+    if (copiesRhs() && plan.rhsCopies)
+      parallelFor(plan.rhsCopies * pieces, runThreads, [&](int64_t task, int thread) {
+        int64_t matrix = task / pieces;
+        copyRhs(buffers[1], matrix, task % pieces, scratch + matrix * plan.rhsBytes,
+                thread);
+      });
     if (failed)
       return;
+    char *panels = scratch + plan.allRhsBytes(threads);
     parallelFor(s.batch * plan.chunks, runThreads, [&](int64_t task, int thread) {
       int64_t matrix = task / plan.chunks, chunk = task % plan.chunks;
       int64_t first = chunk * plan.rowChunk;
       int64_t rows = std::min(plan.rowChunk, s.m - first);
-      float *panel = reinterpret_cast<float *>(scratch + plan.rhsBytes +
-                                               plan.threadBytes * thread);
+      float *panel = reinterpret_cast<float *>(panels + plan.threadBytes * thread);
       const void *lhs;
       int64_t base = matrix * s.m * s.k;
-      if (!widens(s.lhs)) {
+      if (turns) {
+        transpose({s.lhs, buffers[0], base + first * s.k, s.k, rows, s.k}, panel,
+                  wideRows[thread].data());
+        lhs = panel;
+        panel += alignUp(plan.rowChunk * s.k * 4) / 4;
+      } else if (!widens(s.lhs)) {
         lhs = elements(buffers[0], s.lhs,
                        base + (s.transposeLhs ? first : first * s.k));
       } else {
@@ -245,9 +308,13 @@ private:
         panel += alignUp(plan.rowChunk * s.k * 4) / 4;
       }
       int64_t rhsMatrix = s.sharedRhs ? 0 : matrix;
-      const void *rhs = packs || widens(s.rhs)
-                            ? scratch + rhsMatrix * rhsStride()
-                            : elements(buffers[1], s.rhs, rhsMatrix * s.k * s.n);
+      const void *rhs = elements(buffers[1], s.rhs, rhsMatrix * s.k * s.n);
+      if (copiesRhs()) {
+        char *copy = scratch + (plan.rhsCopies ? rhsMatrix : thread) * plan.rhsBytes;
+        for (int64_t piece = 0; !plan.rhsCopies && piece < pieces; ++piece)
+          copyRhs(buffers[1], matrix, piece, copy, thread);
+        rhs = copy;
+      }
       int64_t outFirst = (matrix * s.m + first) * s.n;
       float *out = s.out == DataType::F32
                        ? static_cast<float *>(buffers[outIndex]) + outFirst
@@ -276,7 +343,7 @@ private:
       auto side = [&](DataType type, void *buffer, bool sumIsRows,
                       int64_t other) -> const void * {
         // The stored matrix has the summed dimension as rows or as columns.
-        if (!widens(type))
+        if (!widens(type) && !blocks)
           return elements(buffer, type, sumIsRows ? first * other : first);
         float *target = panel;
         if (sumIsRows)
@@ -286,8 +353,23 @@ private:
         panel += alignUp(plan.sumChunk * other * 4) / 4;
         return target;
       };
-      const void *lhs = side(s.lhs, buffers[0], s.transposeLhs, s.m);
-      const void *rhs = side(s.rhs, buffers[1], !s.transposeRhs, s.n);
+      const void *lhs = panel;
+      if (turns) {
+        transpose({s.lhs, buffers[0], first, s.k, s.m, length}, panel,
+                  wideRows[thread].data());
+        panel += alignUp(plan.sumChunk * s.m * 4) / 4;
+      } else {
+        lhs = side(s.lhs, buffers[0], s.transposeLhs, s.m);
+      }
+      const void *rhs = panel;
+      if (blocks) {
+        StoredRows stored =
+            getRhs(buffers[1], s.transposeRhs ? first : first * s.n, length);
+        packBlocks(stored, s.transposeRhs, 0, stored.rows, panel,
+                   wideRows[thread].data());
+      } else {
+        rhs = side(s.rhs, buffers[1], !s.transposeRhs, s.n);
+      }
       if (!products.at({s.m, length}).run(lhs, rhs, sums + chunk * partialFloats, thread))
         failed = true;
     });
@@ -316,12 +398,18 @@ private:
   MatmulPlan plan;
   /// What both sides are multiplied in, and whether `pack` repacks the right one.
   DataType operands = DataType::F32;
-  bool packs = false, hasBias = false;
+  bool packs = false;
+  /// Whether the right side is brought into blocks, for convolutions of 1x1.
+  bool blocks = false;
+  /// Whether the left side is transposed.
+  bool turns = false, hasBias = false;
   int64_t epilogue = 0;
   int64_t threads = 1;
   BufferRef bias;
   uint32_t outIndex = 2;
   std::vector<float> biasRow, emptyRow;
+  /// Of each thread, for eight widened rows on their way into another layout.
+  std::vector<std::vector<float>> wideRows;
   /// By (rows, summed length).
   std::map<std::pair<int64_t, int64_t>, Product> products;
   Primitive pack;

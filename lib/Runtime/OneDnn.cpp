@@ -10,7 +10,6 @@
 #include "Call.h"
 #include "Parallel.h"
 
-#include <cstring>
 #include <new>
 
 using namespace mpt::rt;
@@ -40,6 +39,11 @@ dnnl_engine_t mpt::rt::getEngine() {
 bool mpt::rt::hasFastBF16(dnnl_cpu_isa_t isa) {
   // A set holds the bits of the sets that it contains.
   return (isa & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx;
+}
+
+bool mpt::rt::prefersConvolutions(dnnl_cpu_isa_t isa) {
+  return (isa & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2 &&
+         (isa & dnnl_cpu_isa_avx512_core) != dnnl_cpu_isa_avx512_core;
 }
 
 bool mpt::rt::hasFastBF16() {
@@ -91,11 +95,12 @@ bool Primitive::initReorder(const dnnl_memory_desc_t &from,
          dnnl_primitive_create(&primitive, primitiveDesc) == dnnl_success;
 }
 
-bool Primitive::isReference() const {
+std::string_view Primitive::getName() const {
   const char *name = nullptr;
-  return dnnl_primitive_desc_query(primitiveDesc, dnnl_query_impl_info_str, 0,
-                                   &name) != dnnl_success ||
-         std::strncmp(name, "ref", 3) == 0;
+  return dnnl_primitive_desc_query(primitiveDesc, dnnl_query_impl_info_str, 0, &name) ==
+                 dnnl_success
+             ? name
+             : "";
 }
 
 dnnl_memory_desc_t Primitive::query(dnnl_query_t what) const {

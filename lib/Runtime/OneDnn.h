@@ -23,6 +23,7 @@
 #include <dnnl.h>
 #include <initializer_list>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace mpt::rt {
@@ -34,6 +35,12 @@ dnnl_engine_t getEngine();
 /// than in f32: with AMX. AVX-512 without units for bf16 only emulates it, three
 /// times slower than f32.
 bool hasFastBF16(dnnl_cpu_isa_t isa);
+
+/// Whether products of f32 run faster as convolutions of 1x1 on a CPU of this
+/// instruction set: with AVX2 and no AVX-512. There oneDNN's product is up to 1.2 times
+/// as slow and takes a panel of 16 KiB from the heap whenever it runs, unless the left
+/// side is transposed.
+bool prefersConvolutions(dnnl_cpu_isa_t isa);
 
 /// The type in which operands are multiplied, with sums in f32: bf16 if both are
 /// and the CPU has `fastBF16`, else f32. Operands of other types are converted.
@@ -60,8 +67,12 @@ public:
   /// Makes the primitive of an operation descriptor (for gradients, with the
   /// forward one as `hint`). False if oneDNN has none.
   bool init(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint);
+  /// oneDNN's name of what runs, such as "jit_1x1:avx2"; "" if it has none.
+  std::string_view getName() const;
   /// Whether oneDNN has nothing but its plain loops for this.
-  bool isReference() const;
+  bool isReference() const {
+    return getName().empty() || getName().substr(0, 3) == "ref";
+  }
   /// The layout it wants for an argument whose descriptor had none.
   dnnl_memory_desc_t query(dnnl_query_t what) const;
   /// A conversion between two layouts.

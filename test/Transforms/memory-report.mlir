@@ -13,7 +13,7 @@
 // SAME: mpt.tanh
 // SAME-NOT: mpt.kernel
 
-// As mpt-plan-step (assign-slots.mlir): x @ w, 2,048 bytes, becomes h in place (with 64
+// As mpt-plan-step (assign-slots.mlir): x^T @ w, 2,048 bytes, becomes h in place (with 64
 // bytes of partial sums for its mean); their product with x, 1,024 bytes, lies behind
 // it.
 // CHECK: memory of @step: 4 kernels and calls, order keep, sizes rounded up to 64 bytes
@@ -95,11 +95,11 @@
 // HTML: Alive at the peak
 // HTML: <td>mpt.kernel (in place)</td><td>tensor&lt;32x16xf32&gt;</td><td>{{.*}}memory-report.mlir:
 func.func @step(%w: tensor<16x16xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
-                %x: tensor<32x16xf32> {mpt.name = "x", mpt.role = "input"})
+                %x: tensor<16x32xf32> {mpt.name = "x", mpt.role = "input"})
     -> (tensor<f32> {mpt.name = "loss"}, tensor<16x16xf32> {mpt.name = "new_w", mpt.updates = "w"}) {
-  %p = mpt.matmul %x, %w : (tensor<32x16xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
+  %p = mpt.matmul %x, %w {transpose_lhs} : (tensor<16x32xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
   %h = mpt.tanh %p : (tensor<32x16xf32>) -> tensor<32x16xf32>
-  %g = mpt.matmul %x, %h {transpose_lhs} : (tensor<32x16xf32>, tensor<32x16xf32>) -> tensor<16x16xf32>
+  %g = mpt.matmul %h, %x {transpose_lhs, transpose_rhs} : (tensor<32x16xf32>, tensor<16x32xf32>) -> tensor<16x16xf32>
   %n = mpt.sub %w, %g : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
   %l = mpt.reduce %h {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<32x16xf32>) -> tensor<f32>
   return %l, %n : tensor<f32>, tensor<16x16xf32>
@@ -122,14 +122,14 @@ func.func @step(%w: tensor<16x16xf32> {mpt.name = "w", mpt.role = "parameter", m
 // KEEP: arena 131,136
 // PLAN: mpt.program @two attributes {arena_bytes = 65600 : i64
 // PLANKEEP: mpt.program @two attributes {arena_bytes = 131136 : i64
-func.func @two(%x: tensor<4x64xf32> {mpt.name = "x", mpt.role = "input"},
-               %u: tensor<4x64xf32> {mpt.name = "u", mpt.role = "input"},
+func.func @two(%x: tensor<64x4xf32> {mpt.name = "x", mpt.role = "input"},
+               %u: tensor<64x4xf32> {mpt.name = "u", mpt.role = "input"},
                %a: tensor<64x4096xf32> {mpt.name = "a", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
                %b: tensor<4096x4xf32> {mpt.name = "b", mpt.role = "parameter", mpt.init = {kind = "zeros"}})
     -> (tensor<4x4xf32> {mpt.name = "y"}, tensor<4x4xf32> {mpt.name = "z"}) {
-  %p = mpt.matmul %x, %a : (tensor<4x64xf32>, tensor<64x4096xf32>) -> tensor<4x4096xf32>
-  %q = mpt.matmul %u, %a : (tensor<4x64xf32>, tensor<64x4096xf32>) -> tensor<4x4096xf32>
-  %y = mpt.matmul %p, %b : (tensor<4x4096xf32>, tensor<4096x4xf32>) -> tensor<4x4xf32>
-  %z = mpt.matmul %q, %b : (tensor<4x4096xf32>, tensor<4096x4xf32>) -> tensor<4x4xf32>
+  %p = mpt.matmul %x, %a {transpose_lhs} : (tensor<64x4xf32>, tensor<64x4096xf32>) -> tensor<4x4096xf32>
+  %q = mpt.matmul %u, %a {transpose_lhs} : (tensor<64x4xf32>, tensor<64x4096xf32>) -> tensor<4x4096xf32>
+  %y = mpt.matmul %b, %p {transpose_lhs, transpose_rhs} : (tensor<4096x4xf32>, tensor<4x4096xf32>) -> tensor<4x4xf32>
+  %z = mpt.matmul %b, %q {transpose_lhs, transpose_rhs} : (tensor<4096x4xf32>, tensor<4x4096xf32>) -> tensor<4x4xf32>
   return %y, %z : tensor<4x4xf32>, tensor<4x4xf32>
 }

@@ -38,12 +38,22 @@ struct MatmulPlan {
   int64_t sumChunk = 0;
   /// Row chunks (per matrix of the batch) or sum chunks.
   int64_t chunks = 1;
-  /// Bytes of: the whole right side widened to f32; one thread's panels; the
-  /// partial results.
-  int64_t rhsBytes = 0, threadBytes = 0, partialBytes = 0;
+  /// What there is room for where the left side is not transposed, and some CPUs take:
+  /// a right side in blocks of 8 x 8, if that is at most a quarter of the other tensors,
+  /// or a left side that is transposed, panel by panel.
+  bool blocksRhs = false, turnsLhs = false;
+  /// Bytes of a right side copied as f32, 0 if it is read in place. There are
+  /// `rhsCopies`, or, where that is 0, one for each thread.
+  int64_t rhsBytes = 0, rhsCopies = 1;
+  /// Bytes of one thread's panels, and of the partial results.
+  int64_t threadBytes = 0, partialBytes = 0;
 
+  /// Where the panels begin.
+  int64_t allRhsBytes(int64_t maxThreads) const {
+    return rhsBytes * (rhsCopies ? rhsCopies : maxThreads);
+  }
   int64_t workspaceBytes(int64_t maxThreads) const {
-    return rhsBytes + threadBytes * maxThreads + partialBytes;
+    return allRhsBytes(maxThreads) + threadBytes * maxThreads + partialBytes;
   }
 };
 MatmulPlan planMatmul(const MatmulShape &shape);

@@ -101,6 +101,26 @@ TEST(MatmulTest, Types) {
   check({1, 70, 20, 40, F32, BF16, F16, true, true});
 }
 
+/// Left sides that are transposed where the right one is the larger, and right sides in
+/// blocks where it is not, of each type, with and without rests of 8 rows and columns.
+TEST(MatmulTest, Layouts) {
+  for (bool few : {false, true}) {
+    MatmulShape shape;
+    shape.m = few ? 9 : 200, shape.n = 43, shape.k = 50;
+    EXPECT_EQ(planMatmul(shape).turnsLhs, few);
+    EXPECT_EQ(planMatmul(shape).blocksRhs, !few);
+    for (DataType type : {F32, F16, BF16, E4M3})
+      for (bool transposeRhs : {false, true})
+        for (auto [n, k] : {std::pair<int64_t, int64_t>{43, 50}, {40, 48}})
+          check({1, shape.m, n, k, type, type, type, false, transposeRhs});
+  }
+  // Sums in chunks: of a wide result, and of a tall one.
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 30}, {30, 5}})
+    for (DataType type : {F32, F16})
+      for (bool transposeRhs : {false, true})
+        check({1, m, n, 9001, type, type, F32, false, transposeRhs});
+}
+
 TEST(MatmulTest, Epilogues) {
   for (int epilogue : {0, 1, 2})
     for (bool bias : {false, true})
@@ -146,6 +166,11 @@ TEST(MatmulTest, TypeOfProducts) {
         dnnl_cpu_isa_avx512_core_bf16})
     EXPECT_FALSE(hasFastBF16(slow)) << slow;
   EXPECT_TRUE(hasFastBF16(dnnl_cpu_isa_avx512_core_amx));
+  for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx2_vnni})
+    EXPECT_TRUE(prefersConvolutions(isa)) << isa;
+  for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx, dnnl_cpu_isa_avx512_core,
+                             dnnl_cpu_isa_avx512_core_amx})
+    EXPECT_FALSE(prefersConvolutions(isa)) << isa;
   for (DataType type : {F32, F16, BF16, E4M3, E5M2}) {
     EXPECT_EQ(getProductType(type, type, false), F32);
     EXPECT_EQ(getProductType(type, type, true), type == BF16 ? BF16 : F32);

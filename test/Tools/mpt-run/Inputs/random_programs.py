@@ -190,7 +190,7 @@ class Function:
     def as_step(self):
         results = self.get_results()
         return self.print(
-            ['%%o%d: %s {mpt.name = "o%d", mpt.role = "parameter", mpt.init = {kind = "zeros"}}'
+            ['%%o%d: %s {mpt.name = "o%d", mpt.role = "running_stat", mpt.init = {kind = "zeros"}}'
              % (i, tensor(*value[1:]), i) for i, value in enumerate(results)],
             ['tensor<f32> {mpt.name = "loss"}'] +
             ['%s {mpt.name = "r%d", mpt.updates = "o%d"}' % (tensor(*value[1:]), i, i)

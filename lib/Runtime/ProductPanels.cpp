@@ -1,0 +1,91 @@
+//===- ProductPanels.cpp - Layouts that oneDNN multiplies best -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProductPanels.h"
+#include "Convert.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mpt::rt;
+
+static constexpr int64_t block = 8;
+
+static int64_t roundUp(int64_t size) { return (size + block - 1) / block * block; }
+
+bool mpt::rt::isBlockedRhs(const dnnl_memory_desc_t &desc, int64_t k, int64_t n) {
+  const dnnl_blocking_desc_t &layout = desc.format_desc.blocking;
+  return desc.format_kind == dnnl_blocked && desc.data_type == dnnl_f32 &&
+         desc.ndims == 4 && desc.offset0 == 0 && desc.extra.flags == 0 &&
+         layout.inner_nblks == 2 && layout.inner_blks[0] == block &&
+         layout.inner_blks[1] == block && layout.inner_idxs[0] == 1 &&
+         layout.inner_idxs[1] == 0 && layout.strides[0] == roundUp(k) * block &&
+         layout.strides[1] == block * block && desc.padded_dims[0] == roundUp(n) &&
+         desc.padded_dims[1] == roundUp(k);
+}
+
+/// Row `index` as floats, or null for the zeros beyond the last.
+static const float *getRow(const StoredRows &stored, int64_t index, float *buffer) {
+  if (index >= stored.rows)
+    return nullptr;
+  int64_t first = stored.first + index * stored.lead;
+  if (stored.type == DataType::F32)
+    return static_cast<const float *>(stored.data) + first;
+  widen(stored.type, stored.data, first, buffer, stored.length);
+  return buffer;
+}
+
+void mpt::rt::packBlocks(const StoredRows &rhs, bool isTransposed, int64_t begin,
+                         int64_t end, float *target, float *buffer) {
+  const int64_t length = rhs.length;
+  // From one block of columns to the next.
+  const int64_t columnBlock = roundUp(isTransposed ? length : rhs.rows) * block;
+  for (int64_t index = begin; index < end; index += block) {
+    const float *row[block];
+    for (int64_t i = 0; i < block; ++i)
+      row[i] = getRow(rhs, index + i, buffer + i * length);
+    if (isTransposed) {
+      // Eight columns of the right side: one block of columns.
+      float *to = target + index / block * columnBlock;
+      if (row[block - 1])
+        for (int64_t i = 0; i < length; ++i, to += block)
+          for (int64_t j = 0; j < block; ++j)
+            to[j] = row[j][i];
+      else
+        for (int64_t i = 0; i < length; ++i, to += block)
+          for (int64_t j = 0; j < block; ++j)
+            to[j] = row[j] ? row[j][i] : 0.0f;
+      std::fill_n(to, (roundUp(length) - length) * block, 0.0f);
+      continue;
+    }
+    float *to = target + index * block;
+    for (int64_t column = 0; column < length; column += block, to += columnBlock)
+      for (int64_t i = 0; i < block; ++i) {
+        int64_t count = row[i] ? std::min(block, length - column) : 0;
+        if (count == block) {
+          std::memcpy(to + i * block, row[i] + column, block * sizeof(float));
+          continue;
+        }
+        for (int64_t j = 0; j < block; ++j)
+          to[i * block + j] = j < count ? row[i][column + j] : 0.0f;
+      }
+  }
+}
+
+void mpt::rt::transpose(const StoredRows &matrix, float *target, float *buffer) {
+  for (int64_t index = 0; index < matrix.rows; index += block) {
+    const int64_t count = std::min(block, matrix.rows - index);
+    const float *row[block];
+    for (int64_t i = 0; i < count; ++i)
+      row[i] = getRow(matrix, index + i, buffer + i * matrix.length);
+    float *to = target + index;
+    for (int64_t i = 0; i < matrix.length; ++i, to += matrix.rows)
+      for (int64_t j = 0; j < count; ++j)
+        to[j] = row[j][i];
+  }
+}
