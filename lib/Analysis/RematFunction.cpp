@@ -8,6 +8,7 @@
 
 #include "mpt/Analysis/RematFunction.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpt/Analysis/OpFlops.h"
@@ -46,6 +47,49 @@ bool isConstant(Operation *op) {
   return op->getNumOperands() == 0 && op->getNumResults() == 1 &&
          op->getNumRegions() == 0 &&
          (op->hasTrait<OpTrait::ConstantLike>() || op->getAttrOfType<ElementsAttr>("value"));
+}
+
+/// True if each float of `from` is one of `to`, which takes more bits.
+bool isWider(Type from, Type to) {
+  auto narrow = dyn_cast<FloatType>(from), wide = dyn_cast<FloatType>(to);
+  return narrow && wide && narrow.getWidth() < wide.getWidth() &&
+         llvm::APFloat::isRepresentableBy(narrow.getFloatSemantics(),
+                                          wide.getFloatSemantics());
+}
+
+/// A kernel that does nothing else.
+bool onlyWidens(KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  if (body.getNumArguments() != 1 || kernel.getOperandMaps() != kernel.getResultMaps())
+    return false;
+  auto widening = dyn_cast<arith::ExtFOp>(body.front());
+  Operation *yield = body.getTerminator();
+  return widening && widening->getNextNode() == yield &&
+         widening.getIn() == body.getArgument(0) &&
+         yield->getOperand(0) == widening.getResult();
+}
+
+/// A cast of any dialect, as its rule table spells it.
+bool isCast(Operation *op, const RuleTable &rules) {
+  StringRef name = op->getName().getStringRef();
+  const OpRule *rule = rules.lookup(name);
+  const DialectSpelling *spelling = rules.getSpelling(op->getName().getDialectNamespace());
+  return isa<CastOp>(op) || (rule && rule->cast) ||
+         (spelling && (name == spelling->castOp || name == spelling->castUpOp));
+}
+
+/// True if `op` turns floats into those of a type that has all of them and takes more
+/// bits.
+bool isExactWidening(Operation *op, const RuleTable &rules) {
+  if (op->getNumOperands() == 0 || op->getNumResults() != 1)
+    return false;
+  auto from = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  auto to = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!from || !to || from.getShape() != to.getShape() ||
+      !isWider(from.getElementType(), to.getElementType()))
+    return false;
+  auto kernel = dyn_cast<KernelOp>(op);
+  return kernel ? onlyWidens(kernel) : isCast(op, rules);
 }
 
 class Describer {
@@ -162,6 +206,7 @@ LogicalResult Describer::visit(Operation *op) {
   node.workspace = options.workspaces.lookup(op);
   node.inPlace = options.inPlace.lookup(op);
   node.prunesOutputs = isa<KernelOp>(op);
+  node.widens = isExactWidening(op, rules);
   setCost(op, node, read, made);
   // Decomposing leaves a constant of the seed, and a mark on what reads it.
   if (!backward && (isa<GradSeedOp>(op) || op->hasAttr("mpt.backward")))

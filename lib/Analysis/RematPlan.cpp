@@ -35,6 +35,19 @@ int64_t scale(int64_t bytes, double ratio) {
   return int64_t(std::min(double(bytes) * ratio * (1 + 1e-12), 9e18));
 }
 
+/// keepNarrowSides, if that takes no more bytes: where a widening runs both of its sides
+/// are there, which in the least of budgets may be one too many.
+void narrow(const RematGraph &graph, std::vector<uint32_t> &order, RematProfile &profile) {
+  std::vector<uint32_t> narrowed = keepNarrowSides(graph, order);
+  if (narrowed.size() == order.size())
+    return;
+  RematProfile after = measureRemat(graph, narrowed);
+  if (!after.isValid || after.peak > profile.peak)
+    return;
+  order = std::move(narrowed);
+  profile = after;
+}
+
 class Frontier {
 public:
   Frontier(const RematGraph &graph, const RematOptions &options)
@@ -66,6 +79,8 @@ private:
   const RematOptions &options;
   RematIndex index;
   bool hasNever = false;
+  /// What keepNarrowSides adds to the graph's own order.
+  int64_t wideningCost = 0;
   /// By ascending peak and descending cost.
   std::vector<RematPlan> plans;
 };
@@ -74,6 +89,7 @@ RematProfile Frontier::add(std::vector<uint32_t> order) {
   RematProfile profile = measureRemat(graph, order);
   if (!profile.isValid)
     return profile;
+  narrow(graph, order, profile);
   auto at = std::lower_bound(
       plans.begin(), plans.end(), profile.peak,
       [](const RematPlan &plan, int64_t peak) { return plan.peak < peak; });
@@ -131,9 +147,9 @@ std::vector<bool> Frontier::chooseAnnealed(const std::vector<int64_t> &ladder,
 void Frontier::anneal(int64_t budget, int64_t steps, uint64_t seed) {
   const RematPlan *known = find(budget);
   RematBound bound = boundRemat(graph, budget);
-  // Nothing to be gained.
-  if (bound.infeasible ||
-      (known && double(known->cost - bound.cost) * 1e4 < double(graph.getTotalCost())))
+  // Nothing to be gained: widenings that run again are not in the bound.
+  if (bound.infeasible || (known && double(known->cost - wideningCost - bound.cost) * 1e4 <
+                                        double(graph.getTotalCost())))
     return;
   AnnealParameters parameters;
   parameters.work = steps;
@@ -165,6 +181,8 @@ std::vector<RematPlan> Frontier::run() {
     add(runLookahead(index, noLimit, LookaheadParameters()));
   if (plans.empty())
     add(getPlainOrder(graph));
+  wideningCost = measureRemat(graph, keepNarrowSides(graph, getPlainOrder(graph))).cost -
+                 graph.getTotalCost();
   if (options.strategy == RematStrategy::None)
     return std::move(plans);
   bool isAuto = options.strategy == RematStrategy::Auto ||
@@ -317,6 +335,9 @@ RematResult mpt::planRemat(const RematGraph &graph, const RematBudget &budget,
     if (!order.empty()) {
       RematProfile profile = measureRemat(graph, order);
       if (profile.isValid && profile.peak <= result.budget) {
+        const int64_t least = profile.cost;
+        narrow(graph, order, profile);
+        result.isOptimal &= profile.cost == least;
         result.plan = {std::move(order), profile.peak, profile.cost};
         isMet = true;
       }

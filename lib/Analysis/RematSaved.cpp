@@ -186,6 +186,49 @@ std::vector<uint32_t> detail::runByPrices(const RematIndex &index,
   return order;
 }
 
+std::vector<uint32_t> mpt::keepNarrowSides(const RematGraph &graph,
+                                           const std::vector<uint32_t> &order) {
+  std::vector<bool> ran(graph.nodes.size(), false), isOld(graph.nodes.size(), false);
+  std::vector<uint32_t> result, stack;
+  bool isBackward = false;
+  // A widening whose latest run was in the forward pass runs again, and what it widens
+  // before it.
+  auto addOld = [&](uint32_t reader) {
+    for (uint32_t value : graph.nodes[reader].inputs)
+      if (isOld[graph.values[value].node])
+        stack.push_back(graph.values[value].node);
+  };
+  for (uint32_t id : order) {
+    if (id == graph.backward && !ran[id]) {
+      isBackward = true;
+      for (uint32_t before = 0; before < graph.nodes.size(); ++before) {
+        const RematNode &node = graph.nodes[before];
+        isOld[before] = ran[before] && node.widens && node.repeats() &&
+                        node.inputs.size() <= 1 && node.outputs.size() == 1 &&
+                        !graph.values[node.outputs.front()].leaves;
+      }
+    }
+    ran[id] = true;
+    if (isBackward) {
+      addOld(id);
+      while (!stack.empty()) {
+        uint32_t top = stack.back();
+        size_t size = stack.size();
+        addOld(top);
+        if (stack.size() > size)
+          continue;
+        stack.pop_back();
+        if (isOld[top])
+          result.push_back(top);
+        isOld[top] = false;
+      }
+      isOld[id] = false;
+    }
+    result.push_back(id);
+  }
+  return result;
+}
+
 std::vector<uint32_t> mpt::planFreeRemat(const RematGraph &graph, bool onlyMarked) {
   RematIndex index(graph);
   return onlyMarked

@@ -222,6 +222,15 @@ void mpt::detail::cloneForRemat(func::FuncOp function, const RematFunction &desc
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isa<ReshapeOp, BarrierOp>(op) && op.use_empty())
       op.erase();
+  // Widenings that only the backward pass reads.
+  SmallVector<bool> repeats(described.ops.size(), false), ran(described.ops.size(), false);
+  for (uint32_t node : order) {
+    repeats[node] = ran[node];
+    ran[node] = true;
+  }
+  for (size_t id = described.ops.size(); id-- > 0;)
+    if (repeats[id] && described.graph.nodes[id].widens && described.ops[id]->use_empty())
+      described.ops[id]->erase();
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto kernel = dyn_cast<KernelOp>(op))
       pruneResults(kernel);

@@ -56,6 +56,9 @@ struct RematNode {
   bool isFree = false;
   /// A repeated run can leave out the outputs that nobody reads.
   bool prunesOutputs = false;
+  /// Turns its one input into an exact copy of more bytes. Of the two the backward pass
+  /// keeps the input: plans run the node again there.
+  bool widens = false;
   RematSave save = RematSave::Any;
 
   bool repeats() const { return mayRepeat && save != RematSave::Must; }

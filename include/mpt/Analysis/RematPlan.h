@@ -79,7 +79,8 @@ struct RematPlan {
 
 /// Plans none of which is beaten by another in both bytes and cost: more bytes, less
 /// cost. The last is the graph's own order, or one no worse, with what
-/// RematSave::Never asks for. Empty if the graph's own order is not valid.
+/// RematSave::Never asks for. Of exact widenings each keeps the narrow side alone, unless
+/// it takes more bytes to do so. Empty if the graph's own order is not valid.
 std::vector<RematPlan> planRematFrontier(const RematGraph &graph,
                                          const RematOptions &options = {});
 
@@ -87,6 +88,12 @@ std::vector<RematPlan> planRematFrontier(const RematGraph &graph,
 /// backward pass needs it, such that the fewest bytes are kept for that. With
 /// `onlyMarked`, only what RematSave::Never asks for.
 std::vector<uint32_t> planFreeRemat(const RematGraph &graph, bool onlyMarked);
+
+/// `order`, but where a node behind the border of the passes reads an exact widening
+/// (RematNode::widens) that was made before it, the widening runs again there: so only
+/// its narrow side is kept from one pass to the other.
+std::vector<uint32_t> keepNarrowSides(const RematGraph &graph,
+                                      const std::vector<uint32_t> &order);
 
 /// What came of a request.
 struct RematResult {

@@ -278,6 +278,73 @@ TEST(RematPlan, MustAndNeverAreHonoured) {
       EXPECT_EQ(std::count(plan.order.begin(), plan.order.end(), 4), 2);
 }
 
+/// Values that a plan keeps from the forward pass to the backward pass.
+std::vector<bool> getKept(const RematGraph &graph, const std::vector<uint32_t> &order) {
+  std::vector<bool> kept(graph.values.size(), false), isOld = kept;
+  bool isBackward = false;
+  for (uint32_t id : order) {
+    isBackward |= id == graph.backward;
+    for (uint32_t value : graph.nodes[id].inputs)
+      if (isBackward && isOld[value])
+        kept[value] = true;
+    for (uint32_t value : graph.nodes[id].outputs)
+      isOld[value] = !isBackward;
+  }
+  return kept;
+}
+
+TEST(RematPlan, OnlyTheNarrowSideIsKept) {
+  // Every third forward node widens what is before it. The backward pass reads all.
+  RematGraph graph;
+  std::vector<uint32_t> forward;
+  for (uint32_t i = 0; i < 12; ++i) {
+    RematNode node;
+    node.cost = i % 3 == 1 ? 3 : 40;
+    node.widens = i % 3 == 1;
+    if (i > 0)
+      node.inputs = {forward.back()};
+    // One that does not run again, one of something that was widened before.
+    node.mayRepeat = i != 3;
+    forward.push_back(graph.addValue(graph.addNode(node), i % 3 == 0 ? 32 : 64));
+  }
+  graph.nodes[5].widens = true;
+  graph.values[4].bytes = 48;
+  graph.nodes[5].inputs = {4};
+  graph.backward = 12;
+  uint32_t gradient = ~0u;
+  for (uint32_t i = 12; i-- > 0;) {
+    RematNode node;
+    node.cost = 50;
+    node.inputs = {forward[i]};
+    if (gradient != ~0u)
+      node.inputs.push_back(gradient);
+    gradient = graph.addValue(graph.addNode(node), 64, i == 0);
+  }
+  std::vector<bool> plain = getKept(graph, getPlainOrder(graph));
+  EXPECT_TRUE(plain[1] && plain[4] && plain[5]);
+  RematOptions options = quick();
+  for (RematStrategy strategy : {RematStrategy::Segments, RematStrategy::MinCut,
+                                 RematStrategy::Auto, RematStrategy::Optimal}) {
+    options.strategy = strategy;
+    std::vector<RematPlan> plans = planRematFrontier(graph, options);
+    ASSERT_FALSE(plans.empty());
+    for (double part : {1.0, 0.8, 0.6})
+      plans.push_back(planRemat(graph, ratio(part), options).plan);
+    for (const RematPlan &plan : plans) {
+      expectHonest(graph, plan);
+      std::vector<bool> kept = getKept(graph, plan.order);
+      for (uint32_t value = 0; value < 12; ++value)
+        EXPECT_FALSE(graph.nodes[value].widens && kept[value]) << value;
+    }
+  }
+  // One of each widening that the plain order reads in both passes, and no more.
+  EXPECT_EQ(keepNarrowSides(graph, getPlainOrder(graph)).size(), graph.nodes.size() + 5);
+  // Results and what does not run again stay.
+  graph.nodes[1].mayRepeat = false;
+  graph.values[7].leaves = true;
+  EXPECT_EQ(keepNarrowSides(graph, getPlainOrder(graph)).size(), graph.nodes.size() + 3);
+}
+
 TEST(RematPlan, InvalidOrders) {
   RematGraph graph = makeChain(3, 1);
   EXPECT_TRUE(measureRemat(graph, {0, 1, 2, 3, 4, 5}).isValid);

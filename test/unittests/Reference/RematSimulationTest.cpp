@@ -208,6 +208,57 @@ TEST_F(RematSimulationTest, StableHLO) {
   checkFunctions(*module, {"0.8 auto"}, "stablehlo.optimization_barrier");
 }
 
+/// Pairs of a value and its exact widening that both are there when the backward pass
+/// begins, and are read in it.
+unsigned countBothSides(func::FuncOp function) {
+  Operation *seed = *function.getOps<GradSeedOp>().begin();
+  auto isKept = [&](Value value) {
+    Operation *maker = value.getDefiningOp();
+    return (!maker || maker->isBeforeInBlock(seed)) &&
+           llvm::any_of(value.getUsers(), [&](Operation *user) {
+             return seed->isBeforeInBlock(user);
+           });
+  };
+  unsigned count = 0;
+  for (auto cast : function.getOps<CastOp>()) {
+    auto from = cast.getX().getType().getElementType();
+    auto to = cast.getY().getType().getElementType();
+    bool widens = isa<FloatType>(from) && isa<FloatType>(to) &&
+                  to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth();
+    count += widens && isKept(cast.getY());
+  }
+  return count;
+}
+
+TEST_F(RematSimulationTest, NarrowSides) {
+  OwningOpRef<ModuleOp> module = load(kGPT, "", [](func::FuncOp function) {
+    // Rounded, widened again, and read in both passes.
+    OpBuilder builder(function.getContext());
+    for (auto gelu : llvm::make_early_inc_range(function.getOps<GeluOp>())) {
+      builder.setInsertionPointAfter(gelu);
+      auto type = cast<RankedTensorType>(gelu.getType());
+      auto narrow = CastOp::create(builder, gelu.getLoc(), type.clone(builder.getBF16Type()),
+                                   gelu.getResult());
+      auto wide = CastOp::create(builder, gelu.getLoc(), type, narrow);
+      auto sine = SinOp::create(builder, gelu.getLoc(), type, wide);
+      gelu.getResult().replaceAllUsesExcept(sine, narrow);
+    }
+  });
+  ASSERT_TRUE(module);
+  EXPECT_GT(countBothSides(getFunction(*module)), 0u);
+  for (const char *strategy : {"auto", "segments", "mincut", "optimal"})
+    for (const char *budget : {"1x", "min"}) {
+      SCOPED_TRACE(std::string(strategy) + " " + budget);
+      OwningOpRef<ModuleOp> planned =
+          runOn(*module, std::string("mpt-rematerialize{effort=20000 strategy=") + strategy +
+                             " budget=" + budget + "}");
+      ASSERT_TRUE(planned);
+      EXPECT_EQ(countBothSides(getFunction(*planned)), 0u);
+      FunctionRun run = simulateFunction(getFunction(*planned));
+      EXPECT_EQ(run.results, simulateFunction(getFunction(*module)).results);
+    }
+}
+
 /// The simulators see what is wrong.
 TEST_F(RematSimulationTest, Faults) {
   OwningOpRef<ModuleOp> kernels = loadStep(kDigits, "f32", Grain::Kernels);
