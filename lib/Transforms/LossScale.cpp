@@ -17,6 +17,8 @@
 #include "TrainStepAids.h"
 #include "mpt/Transforms/Passes.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
@@ -70,13 +72,14 @@ private:
   UnscaleOp scaleLoss(StepEditor &editor, OpBuilder &builder, GradSeedOp seed,
                       GradientsOp marker, StringRef suffix);
   void addDynamic(StepEditor &editor, OpBuilder &builder, UnscaleOp unscale,
-                  StringRef suffix);
+                  Value allFinite, StringRef suffix);
   void addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp unscale,
-               StringRef suffix);
+               Value allFinite, StringRef suffix);
   void addScale(StepEditor &editor, OpBuilder &builder, Location loc, Value scale,
                 StringRef name);
-  /// The result `grad_norm`, where the step has none.
-  void addNorm(func::FuncOp step, StepEditor &editor, OpBuilder &builder);
+  /// The norm of the gradients, where the step returns none; null if it is not known
+  /// what the optimizers read.
+  Value makeNorm(func::FuncOp step, OpBuilder &builder);
 
   LossScaleRule rule;
 };
@@ -167,6 +170,66 @@ UnscaleOp LossScalePass::scaleLoss(StepEditor &editor, OpBuilder &builder,
   return unscale;
 }
 
+/// Whether `step` updates a parameter, or what an optimizer keeps of one.
+bool updatesParameters(func::FuncOp step) {
+  llvm::StringMap<StringRef> roles;
+  for (unsigned i : llvm::seq(step.getNumArguments())) {
+    auto name = step.getArgAttrOfType<StringAttr>(i, kNameAttr);
+    auto role = step.getArgAttrOfType<StringAttr>(i, kRoleAttr);
+    if (name && role)
+      roles[name] = role;
+  }
+  return llvm::any_of(llvm::seq(step.getNumResults()), [&](unsigned i) {
+    auto updates = step.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
+    StringRef role = updates ? roles.lookup(updates) : StringRef();
+    return role == "parameter" || role == "optimizer_state";
+  });
+}
+
+/// What `step` returns as `name`, or null.
+Value getNamedResult(func::FuncOp step, StringRef name) {
+  Operation *end = step.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(end->getOperands()))
+    if (auto found = step.getResultAttrOfType<StringAttr>(i, kNameAttr);
+        found && found.getValue() == name)
+      return value;
+  return {};
+}
+
+/// What a step that is taken must have finite beside its gradients, as far as it is
+/// known at `place`: the losses, the norm of the gradients (whose squares overflow
+/// first, and so do second moments), and running statistics.
+SmallVector<Value> getCheckedValues(func::FuncOp step, StepEditor &editor,
+                                    ArrayRef<GradSeedOp> seeds, Value norm,
+                                    Operation *place) {
+  SmallVector<Value> checked;
+  auto add = [&](Value value) {
+    Operation *op = value ? value.getDefiningOp() : nullptr;
+    if (op && isa<FloatType>(getElementTypeOrSelf(value.getType())) &&
+        (op == place || op->isBeforeInBlock(place)) && !llvm::is_contained(checked, value))
+      checked.push_back(value);
+  };
+  add(norm);
+  Operation *end = step.getBody().front().getTerminator();
+  for (GradSeedOp seed : seeds) {
+    // A function's only loss is its first result.
+    auto name = seed->getAttrOfType<StringAttr>(kLossAttr);
+    if (name)
+      add(getNamedResult(step, name));
+    else if (end->getNumOperands() && !step.getResultAttr(0, kUpdatesAttr))
+      add(end->getOperand(0));
+  }
+  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+    auto updates = step.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
+    BlockArgument old = updates ? editor.getArgument(updates.getValue()) : BlockArgument();
+    auto role = old ? step.getArgAttrOfType<StringAttr>(old.getArgNumber(), kRoleAttr)
+                    : StringAttr();
+    if (role && role.getValue() == "running_stat")
+      add(value);
+  }
+  return checked;
+}
+
 LogicalResult LossScalePass::scale(func::FuncOp step) {
   Block &block = step.getBody().front();
   auto seeds = llvm::to_vector(block.getOps<GradSeedOp>());
@@ -193,44 +256,57 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
     unscales.push_back({scaleLoss(editor, builder, seed, *marker, suffix), suffix});
   }
 
-  // The step is taken if the gradients of all losses are finite.
-  UnscaleOp last = unscales.front().first;
+  if (!updatesParameters(step))
+    return step.emitError("mpt-loss-scale: the function updates no parameter; run "
+                          "--mpt-train-step first");
+
+  // The step is taken if the gradients of all losses are finite, and what else must be.
+  Operation *last = unscales.front().first;
   for (auto &[unscale, suffix] : unscales)
     if (last->isBeforeInBlock(unscale))
       last = unscale;
+  Value norm = getNamedResult(step, "grad_norm");
+  const bool hasNorm = static_cast<bool>(norm);
+  if (!hasNorm)
+    norm = makeNorm(step, builder);
+  if (Operation *op = norm ? norm.getDefiningOp() : nullptr;
+      op && op->getBlock() == &block && last->isBeforeInBlock(op))
+    last = op;
   builder.setInsertionPointAfter(last);
+  Location loc = unscales.front().first.getLoc();
   Value allFinite = unscales.front().first.getAllFinite();
   for (auto &[unscale, suffix] : llvm::drop_begin(unscales))
     allFinite =
         AndOp::create(builder, unscale.getLoc(), allFinite, unscale.getAllFinite());
+  if (SmallVector<Value> checked = getCheckedValues(step, editor, seeds, norm, last);
+      !checked.empty())
+    allFinite = AndOp::create(builder, loc, allFinite,
+                              AllFiniteOp::create(builder, loc, checked));
   builder.setInsertionPoint(block.getTerminator());
-  editor.addResult(NotOp::create(builder, last.getLoc(), allFinite), "found_inf");
+  editor.addResult(NotOp::create(builder, loc, allFinite), "found_inf");
   if (unscales.size() > 1)
     for (auto &[unscale, suffix] : unscales)
       editor.addResult(
           NotOp::create(builder, unscale.getLoc(), unscale.getAllFinite()),
           "found_inf" + suffix);
-  if (!guardUpdates(step, editor, allFinite))
-    return step.emitError("mpt-loss-scale: the function updates nothing; run "
-                          "--mpt-train-step first");
+  guardUpdates(step, editor, allFinite);
   for (auto &[unscale, suffix] : unscales) {
+    // Each of several scales moves by its own gradients.
+    Value finite = unscales.size() == 1 ? allFinite : unscale.getAllFinite();
     if (mode == "dynamic")
-      addDynamic(editor, builder, unscale, suffix);
+      addDynamic(editor, builder, unscale, finite, suffix);
     else if (mode == "amax")
-      addAmax(editor, builder, unscale, suffix);
+      addAmax(editor, builder, unscale, finite, suffix);
     else
       editor.addResult(unscale.getScale(), "loss_scale" + suffix, "loss_scale" + suffix);
   }
-  addNorm(step, editor, builder);
+  if (norm && !hasNorm)
+    editor.addResult(norm, "grad_norm");
   editor.finish();
   return success();
 }
 
-void LossScalePass::addNorm(func::FuncOp step, StepEditor &editor, OpBuilder &builder) {
-  for (unsigned i : llvm::seq(step.getNumResults()))
-    if (auto name = step.getResultAttrOfType<StringAttr>(i, kNameAttr);
-        name && name.getValue() == "grad_norm")
-      return;
+Value LossScalePass::makeNorm(func::FuncOp step, OpBuilder &builder) {
   Block &block = step.getBody().front();
   SmallVector<Value> gradients;
   for (Operation &op : block)
@@ -241,7 +317,7 @@ void LossScalePass::addNorm(func::FuncOp step, StepEditor &editor, OpBuilder &bu
   if (gradients.empty() && unscales.size() == 1)
     llvm::append_range(gradients, unscales.front().getUnscaled());
   if (gradients.empty())
-    return;
+    return {};
   // Early, so that the pass over the gradients that checks them measures them too.
   Operation *last = unscales.back();
   for (Value gradient : gradients)
@@ -249,7 +325,7 @@ void LossScalePass::addNorm(func::FuncOp step, StepEditor &editor, OpBuilder &bu
       last = op;
   builder.setInsertionPointAfter(last);
   const double none = std::numeric_limits<double>::infinity();
-  editor.addResult(clipGradients(builder, step.getLoc(), gradients, none), "grad_norm");
+  return clipGradients(builder, step.getLoc(), gradients, none);
 }
 
 /// The scale after the step, and whether it is at a bound.
@@ -270,9 +346,9 @@ void LossScalePass::addScale(StepEditor &editor, OpBuilder &builder, Location lo
 }
 
 void LossScalePass::addDynamic(StepEditor &editor, OpBuilder &builder, UnscaleOp unscale,
-                               StringRef suffix) {
+                               Value allFinite, StringRef suffix) {
   Location loc = unscale.getLoc();
-  Value scale = unscale.getScale(), allFinite = unscale.getAllFinite();
+  Value scale = unscale.getScale();
   std::string name = ("loss_scale" + suffix).str();
   auto i32Scalar = RankedTensorType::get({}, builder.getI32Type());
   LossScaleState state{scale, {}, {}};
@@ -302,9 +378,9 @@ void LossScalePass::addDynamic(StepEditor &editor, OpBuilder &builder, UnscaleOp
 }
 
 void LossScalePass::addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp unscale,
-                            StringRef suffix) {
+                            Value allFinite, StringRef suffix) {
   Location loc = unscale.getLoc();
-  Value scale = unscale.getScale(), allFinite = unscale.getAllFinite();
+  Value scale = unscale.getScale();
   std::string name = ("loss_scale" + suffix).str();
   auto type = RankedTensorType::get({window}, builder.getF32Type());
   BlockArgument history = editor.addArgument(type, name + ".amax_history", "loss_scale",

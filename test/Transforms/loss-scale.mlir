@@ -11,6 +11,9 @@
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="min-scale=8 max-scale=4" 2>&1 | FileCheck %s --check-prefix=BOUNDS
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="init-scale=4 min-scale=8" 2>&1 | FileCheck %s --check-prefix=BELOW
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=static growth-interval=5" 2>&1 | FileCheck %s --check-prefix=CONSTANT
+// Statistics alone are no step.
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-loss-scale 2>&1 | FileCheck %s --check-prefix=ORDER
+// ORDER: error: mpt-loss-scale: the function updates no parameter; run --mpt-train-step first
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="init-scale=inf" 2>&1 | FileCheck %s --check-prefix=INFINITE
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax min-scale=0" 2>&1 | FileCheck %s --check-prefix=AMAX
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax window=0" 2>&1 | FileCheck %s --check-prefix=WINDOW
@@ -43,12 +46,18 @@
 
 // The seed alone is scaled; nothing reads a gradient that is not unscaled, and
 // clipping comes behind.
+// CHECK: %[[LOSS:.*]] = mpt.mse_loss
+// CHECK: %[[MEAN:.*]] = mpt.add
 // CHECK: %[[SEED:.*]] = mpt.grad_seed
 // CHECK-NEXT: %[[SCALED:.*]] = mpt.scale_loss %[[SEED]], %[[SCALE:.*]] :
 // CHECK-NEXT: mpt.mse_loss_grad %[[SCALED]]
 // CHECK: %[[G:.*]] = mpt.gradients
-// CHECK-NEXT: %[[U:.*]], %[[FINITE:.*]] = mpt.unscale %[[G]], %[[SCALE]]
+// CHECK-NEXT: %[[U:.*]], %[[GRADIENTS:.*]] = mpt.unscale %[[G]], %[[SCALE]]
 // CHECK-NEXT: %[[CLIP:.*]], %[[NORM:.*]] = mpt.clip_by_global_norm %[[U]]
+
+// Gradients, norm, loss and running statistics are finite, or the step is not taken.
+// CHECK-NEXT: %[[OTHERS:.*]] = mpt.all_finite %[[NORM]], %[[LOSS]], %[[MEAN]] :
+// CHECK-NEXT: %[[FINITE:.*]] = mpt.and %[[GRADIENTS]], %[[OTHERS]]
 
 // Everything that is updated depends on the predicate: the optimizer reads it,
 // the step count and the running statistic are selected; the attempt counts on.
@@ -56,7 +65,7 @@
 // CHECK-NEXT: %[[ATTEMPT:.*]] = mpt.add
 // CHECK: mpt.sgd {{.*}}grad(%[[CLIP]]) {{.*}}if(%[[FINITE]])
 // CHECK: mpt.not %[[FINITE]]
-// CHECK: %[[STAT:.*]] = mpt.select_state %[[FINITE]], %{{.*}}, %arg1 : (tensor<i1>, tensor<f32>, tensor<f32>) -> tensor<f32>
+// CHECK: %[[STAT:.*]] = mpt.select_state %[[FINITE]], %[[MEAN]], %arg1 : (tensor<i1>, tensor<f32>, tensor<f32>) -> tensor<f32>
 // CHECK: %[[STEP:.*]] = mpt.select_state %[[FINITE]], %[[COUNT]], %[[OLD]]
 // DYNAMIC: mpt.update_loss_scale %[[SCALE]], %{{.*}}, %[[FINITE]]
 // STATIC-NOT: mpt.update_loss_scale

@@ -27,9 +27,11 @@
 // SCALE: mpt.scale_loss %{{.*}}, %[[B]]
 // SCALE: %[[U:.*]]:2, %[[OK1:.*]] = mpt.unscale {{.*}}, %[[A]] :
 // SCALE: %[[V:.*]], %[[OK2:.*]] = mpt.unscale {{.*}}, %[[B]] :
-// SCALE: %[[OK:.*]] = mpt.and %[[OK1]], %[[OK2]]
 // SCALE: %[[SUM:.*]] = mpt.add %[[U]]#0, %[[V]] {mpt.precision = "f32"}
-// SCALE: mpt.clip_by_global_norm %[[SUM]], %[[U]]#1
+// SCALE: %{{.*}}, %[[N:.*]] = mpt.clip_by_global_norm %[[SUM]], %[[U]]#1
+// SCALE: %[[GRADIENTS:.*]] = mpt.and %[[OK1]], %[[OK2]]
+// SCALE: %[[OTHERS:.*]] = mpt.all_finite %[[N]], %{{.*}}, %{{.*}} :
+// SCALE: %[[OK:.*]] = mpt.and %[[GRADIENTS]], %[[OTHERS]]
 // SCALE: mpt.sgd {{.*}} if(%[[OK]])
 // SCALE: mpt.update_loss_scale %[[A]], %{{.*}}, %[[OK1]]
 // SCALE: mpt.update_loss_scale %[[B]], %{{.*}}, %[[OK2]]

@@ -33,7 +33,9 @@
 // SPIKES: return {{.*}}, %[[STEP]], %{{.*}}, %[[OK]], %{{.*}} :
 
 // With a loss scale there is one predicate again: both. The scale follows its own.
-// BOTH: %{{.*}}:2, %[[FINITE:.*]] = mpt.unscale
+// BOTH: %{{.*}}:2, %[[GRADIENTS:.*]] = mpt.unscale
+// BOTH: %[[OTHERS:.*]] = mpt.all_finite
+// BOTH-NEXT: %[[FINITE:.*]] = mpt.and %[[GRADIENTS]], %[[OTHERS]]
 // BOTH: %[[OK:.*]] = mpt.and {{.*}} {mpt.precision = "f32"}
 // BOTH-NEXT: %[[BOTH:.*]] = mpt.and %[[OK]], %[[FINITE]]
 // BOTH: mpt.adamw {{.*}} if(%[[BOTH]])

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
 #include "mpt/Analysis/RangeProfile.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mpt/Support/FirstError.h"
 #include "llvm/ADT/StringExtras.h"
@@ -210,6 +212,16 @@ static std::pair<std::string, std::string> splitKind(llvm::StringRef text) {
   return {kind.str(), rest.empty() ? "" : " " + rest.str()};
 }
 
+/// Whether a parameter is stored in f16 or bf16.
+static bool hasHalfParameter(func::FuncOp function) {
+  return llvm::any_of(function.getArguments(), [&](BlockArgument argument) {
+    auto role =
+        function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr);
+    Type element = getElementTypeOrSelf(argument.getType());
+    return role && role.getValue() == "parameter" && (element.isF16() || element.isBF16());
+  });
+}
+
 llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
                                                 bool isStep, int64_t batch,
                                                 llvm::ArrayRef<std::string> shared,
@@ -265,7 +277,7 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
   auto [mode, scaleOptions] = splitKind(
       !ownScale.empty() ? ownScale.str()
                         : options.lossScale.value_or(type == "f16" ? "dynamic" : "none"));
-  if (type != "f32" || options.masterWeights)
+  if (type != "f32" || options.masterWeights || hasHalfParameter(function))
     passes.push_back({"--master-weights", "mpt-master-weights{" + masters + "}"});
   const char *scaleOption = ownScale.empty() ? "--loss-scale" : "--precision";
   if (mode != "none")
@@ -275,6 +287,9 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
     return llvm::createStringError(llvm::Twine(scaleOption) +
                                    ": none takes no options, found '" +
                                    llvm::StringRef(scaleOptions).trim() + "'");
+  // Steps without masters are made on purpose.
+  if (!llvm::StringRef(masters).starts_with("kind=none"))
+    passes.push_back({"mpt-validate-loss-scale", "mpt-validate-loss-scale"});
   if (type != "f32")
     passes.push_back({"--autocast", "mpt-autocast{type=" + type.str() + " " +
                                         options.autocast.value_or("") + "}"});
