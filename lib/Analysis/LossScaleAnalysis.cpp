@@ -8,7 +8,6 @@
 
 #include "mpt/Analysis/LossScaleAnalysis.h"
 
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
@@ -16,57 +15,41 @@
 using namespace mlir;
 using namespace mpt;
 
-/// Behind casts, reshapes and broadcasts.
-static Value getSource(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<CastOp, ReshapeOp, BroadcastOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
-/// The loss scale that `value` is, or null.
-static Value getScaleArgument(Value value) {
-  auto argument = dyn_cast<BlockArgument>(getSource(value));
+void LossScaleAnalysis::setToEntryState(LossScaleLattice *lattice) {
+  LossScaling scaling(LossScaling::External);
+  auto argument = dyn_cast<BlockArgument>(lattice->getAnchor());
   auto step = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
                        : FunctionOpInterface();
-  if (!step || !argument.getOwner()->isEntryBlock() ||
-      !isa<FloatType>(getElementTypeOrSelf(argument.getType())))
-    return {};
-  auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr);
-  return role && role.getValue() == "loss_scale" ? argument : Value();
+  auto role = step && argument.getOwner()->isEntryBlock()
+                  ? step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr)
+                  : StringAttr();
+  if (role && role.getValue() == "loss_scale" &&
+      isa<FloatType>(getElementTypeOrSelf(argument.getType())))
+    scaling = LossScaling::getScaled(argument, 2);
+  else if (role && role.getValue() != "optimizer_state")
+    scaling = LossScaling::Plain;
+  propagateIfChanged(lattice, lattice->join(scaling));
 }
 
-static bool isConstant(Value value) {
-  return matchPattern(getSource(value), m_Constant());
+/// The product of `a` and `b` to the power `sign`, 1 or -1.
+static LossScaling multiply(const LossScaling &a, const LossScaling &b, int sign) {
+  if (a.getKind() == LossScaling::Mixed || b.getKind() == LossScaling::Mixed)
+    return {LossScaling::Mixed};
+  if (a.getHalves() == 0 && b.getHalves() == 0)
+    return LossScaling::join(a, b);
+  if (a.getHalves() != 0 && b.getHalves() != 0 && a.getScale() != b.getScale())
+    return {LossScaling::Mixed};
+  return LossScaling::getScaled(a.getHalves() ? a.getScale() : b.getScale(),
+                                a.getHalves() + sign * b.getHalves());
 }
 
-/// The loss scale that `value` is one over, or null.
-static Value getInverseScale(Value value) {
-  Operation *op = getSource(value).getDefiningOp();
-  if (isa_and_present<ReciprocalOp>(op))
-    return getScaleArgument(op->getOperand(0));
-  if (isa_and_present<DivOp>(op) && isConstant(op->getOperand(0)))
-    return getScaleArgument(op->getOperand(1));
-  return {};
-}
-
-std::optional<ScalingByHand> mpt::matchScalingByHand(Operation *op) {
-  if (!isa<MulOp, DivOp>(op))
-    return {};
-  for (unsigned i : {1u, 0u}) {
-    Value tensor = op->getOperand(1 - i), factor = op->getOperand(i);
-    if (isConstant(tensor) || getScaleArgument(tensor))
-      continue;
-    if (Value scale = getScaleArgument(factor))
-      return ScalingByHand{tensor, scale, isa<DivOp>(op)};
-    if (isa<DivOp>(op))
-      break;
-    if (Value scale = getInverseScale(factor))
-      return ScalingByHand{tensor, scale, true};
-  }
-  return {};
+/// `a` to the power `numerator` / `denominator`.
+static LossScaling raise(const LossScaling &a, int numerator, int denominator) {
+  if (a.getHalves() == 0)
+    return a;
+  if (a.getHalves() * numerator % denominator != 0)
+    return {LossScaling::Mixed};
+  return LossScaling::getScaled(a.getScale(), a.getHalves() * numerator / denominator);
 }
 
 LogicalResult LossScaleAnalysis::visitOperation(
@@ -76,7 +59,7 @@ LogicalResult LossScaleAnalysis::visitOperation(
     propagateIfChanged(lattice, lattice->join(value));
   };
   if (auto scale = dyn_cast<ScaleLossOp>(op)) {
-    set(results[0], {LossScaling::Scaled, scale.getScale()});
+    set(results[0], LossScaling::getScaled(scale.getScale(), 2));
     return success();
   }
   if (auto unscale = dyn_cast<UnscaleOp>(op)) {
@@ -91,19 +74,24 @@ LogicalResult LossScaleAnalysis::visitOperation(
       set(result, LossScaling::Plain);
     return success();
   }
-  if (std::optional<ScalingByHand> byHand = matchScalingByHand(op)) {
-    LossScaling before =
-        operands[byHand->tensor == op->getOperand(0) ? 0 : 1]->getValue();
-    if (before.getKind() == LossScaling::Unknown)
-      return success();
-    if (!byHand->isUnscale)
-      set(results[0], LossScaling::join({LossScaling::Scaled, byHand->scale},
-                                        before.isScaled() ? before : LossScaling::Plain));
-    else
-      set(results[0], before.isScaled() ? LossScaling::Unscaled : before);
+  if (isa<MulOp, MatmulOp, DivOp>(op)) {
+    const LossScaling &a = operands[0]->getValue(), &b = operands[1]->getValue();
+    if (a.getKind() != LossScaling::Unknown && b.getKind() != LossScaling::Unknown)
+      set(results[0], multiply(a, b, isa<DivOp>(op) ? -1 : 1));
     return success();
   }
-  LossScaling all(LossScaling::Plain);
+  if (isa<SqrtOp, RsqrtOp, ReciprocalOp>(op)) {
+    set(results[0], raise(operands[0]->getValue(), isa<SqrtOp>(op) ? 1 : -1,
+                          isa<ReciprocalOp>(op) ? 1 : 2));
+    return success();
+  }
+  // What is not finite has any scale: a choice by that is as its finite side.
+  if (auto choice = dyn_cast<WhereOp>(op))
+    if (isa_and_present<IsFiniteOp>(choice.getCondition().getDefiningOp())) {
+      set(results[0], operands[1]->getValue());
+      return success();
+    }
+  LossScaling all(LossScaling::Constant);
   for (const LossScaleLattice *operand : operands) {
     // Wait until all is known: what a loop brings may come later.
     if (operand->getValue().getKind() == LossScaling::Unknown)

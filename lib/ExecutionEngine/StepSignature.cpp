@@ -207,7 +207,8 @@ FailureOr<StepSignature> mpt::readStepSignature(func::FuncOp function) {
         return failure();
       info.init = *spec;
     }
-    info.hasMaster = attributes.contains(kMasterAttr);
+    auto master = attributes.getAs<StringAttr>(kMasterAttr);
+    info.hasMaster = master && master.getValue() != "none";
     if (auto lowOf = attributes.getAs<StringAttr>(kLowOfAttr))
       info.lowOf = lowOf.getValue().str();
     if (isStateRole(info.role) && llvm::is_contained(info.shape, kDynamicSize))

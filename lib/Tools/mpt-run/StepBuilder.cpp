@@ -287,9 +287,7 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
     return llvm::createStringError(llvm::Twine(scaleOption) +
                                    ": none takes no options, found '" +
                                    llvm::StringRef(scaleOptions).trim() + "'");
-  // Steps without masters are made on purpose.
-  if (!llvm::StringRef(masters).starts_with("kind=none"))
-    passes.push_back({"mpt-validate-loss-scale", "mpt-validate-loss-scale"});
+  passes.push_back({"mpt-validate-loss-scale", "mpt-validate-loss-scale"});
   if (type != "f32")
     passes.push_back({"--autocast", "mpt-autocast{type=" + type.str() + " " +
                                         options.autocast.value_or("") + "}"});
