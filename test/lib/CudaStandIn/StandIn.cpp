@@ -52,6 +52,7 @@ void mpt_standin_reset() {
   for (auto &[pointer, block] : state.blocks)
     std::free(const_cast<char *>(pointer));
   state = State();
+  capturing = nullptr;
 }
 void mpt_standin_set_kernels(const mpt_simt_module *module) { state.module = module; }
 void mpt_standin_set_device(int count, int major, int minor, int64_t bytes) {
@@ -180,7 +181,7 @@ Error cudaStreamBeginCapture(Stream stream, int) {
     return kInvalidValue;
   *target = StreamState();
   target->capturing = true;
-  state.capturing = target;
+  capturing = target;
   return kSuccess;
 }
 Error cudaStreamEndCapture(Stream stream, Graph *graph) {
@@ -189,7 +190,7 @@ Error cudaStreamEndCapture(Stream stream, Graph *graph) {
   if (!target || !target->capturing)
     return call.breach("the stream is not being captured", kInvalidValue);
   target->capturing = false;
-  state.capturing = nullptr;
+  capturing = nullptr;
   *graph = nullptr;
   if (target->broken)
     return kInvalidated;
@@ -265,8 +266,9 @@ Error cudaLibraryUnload(Library library) {
   MPT_BEGIN_OUTSIDE("cudaLibraryUnload");
   // Its kernels go with it.
   for (auto object = state.objects.begin(); object != state.objects.end();) {
-    if (object->second == "kernel") {
-      delete static_cast<KernelState *>(object->first);
+    auto *kernel = static_cast<KernelState *>(object->first);
+    if (object->second == "kernel" && kernel->library == library) {
+      delete kernel;
       object = state.objects.erase(object);
     } else {
       ++object;
@@ -280,7 +282,7 @@ Error cudaLibraryGetKernel(Kernel *kernel, Library library, const char *name) {
     return kInvalidValue;
   for (int64_t i = 0; state.module && i < state.module->num_kernels; ++i)
     if (std::strcmp(state.module->kernels[i].name, name) == 0) {
-      *kernel = make("kernel", new KernelState{&state.module->kernels[i]});
+      *kernel = make("kernel", new KernelState{&state.module->kernels[i], library});
       return kSuccess;
     }
   return 500; // cudaErrorSymbolNotFound

@@ -37,6 +37,10 @@ const char *mpt_standin_breach();
 int64_t mpt_standin_calls(const char *function);
 /// Allocations, handles and the like that are alive.
 int64_t mpt_standin_alive();
+/// The NVTX ranges that were opened, a line each, indented by those around them; ""
+/// where MPT was built without NVTX. The library is a tool as nsys is one: programs
+/// load it if NVTX_INJECTION64_PATH names it before their first range.
+const char *mpt_standin_ranges();
 /// Data of the image that was loaded last.
 const void *mpt_standin_image();
 }

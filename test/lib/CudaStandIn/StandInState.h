@@ -40,6 +40,7 @@ struct GraphState {
 };
 struct KernelState {
   const mpt_simt_kernel *kernel;
+  void *library;
 };
 struct DescState {
   int compute = 0, scale = 0;
@@ -76,7 +77,6 @@ struct State {
   std::map<const char *, Block> blocks;
   /// Everything that has to be destroyed, by address.
   std::map<void *, std::string> objects;
-  StreamState *capturing = nullptr;
   /// A clock that only products move, by what their algorithm is said to take.
   double now = 0;
   /// Epilogues that cuBLASLt is to refuse.
@@ -85,6 +85,9 @@ struct State {
 
 inline std::recursive_mutex mutex;
 inline State state;
+/// What this thread captures: cudaStreamCaptureModeThreadLocal forbids calls to the
+/// thread that captures alone.
+inline thread_local StreamState *capturing = nullptr;
 
 /// One call of the library: counts it, and fails it if it should fail.
 struct Call {
@@ -110,8 +113,8 @@ struct Call {
 /// For calls that a capture forbids.
 #define MPT_BEGIN_OUTSIDE(name)                                                        \
   MPT_BEGIN(name);                                                                     \
-  if (state.capturing) {                                                               \
-    state.capturing->broken = true;                                                    \
+  if (capturing) {                                                                     \
+    capturing->broken = true;                                                          \
     return call.breach("not allowed while a stream is captured", kNotPermitted);       \
   }
 

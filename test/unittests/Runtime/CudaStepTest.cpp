@@ -17,7 +17,9 @@
 #include "StandIn.h"
 #include "mpt/Runtime/CudaProgram.h"
 
+#include <cstdlib>
 #include <functional>
+#include <thread>
 
 using namespace mpt::rt;
 
@@ -257,6 +259,98 @@ TEST_F(CudaStep, OutOfMemory) {
             std::string::npos)
       << context.error();
 }
+
+/// The budget that the message names fits, and not a block more.
+TEST_F(CudaStep, BudgetThatFits) {
+  auto runWith = [&](int64_t arena, std::string &error) {
+    Model model;
+    Context context;
+    mpt_standin_set_device(1, 9, 0, 34 << 20);
+    model.builder.program.arenaBytes = arena;
+    EXPECT_EQ(open(context, model), MPT_RT_OK);
+    EXPECT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+    int status = mpt_rt_run(context.rt);
+    error = context.error();
+    return status;
+  };
+  std::string error;
+  ASSERT_EQ(runWith(4 << 20, error), MPT_RT_OUT_OF_MEMORY);
+  const std::string before = "planned for at most ";
+  size_t at = error.find(before);
+  ASSERT_NE(at, std::string::npos) << error;
+  int64_t budget = std::atoll(error.c_str() + at + before.size());
+  EXPECT_EQ(runWith(budget, error), MPT_RT_OK) << error;
+  EXPECT_EQ(runWith(budget + 256, error), MPT_RT_OUT_OF_MEMORY);
+}
+
+/// Contexts share nothing: each thread has its own, of its own program, and records its
+/// steps while others run, start and end.
+TEST_F(CudaStep, Threads) {
+  std::vector<std::string> errors(3);
+  auto work = [&](int number) {
+    std::string &error = errors[number];
+    for (int round = 0; round < 4 && error.empty(); ++round) {
+      Model model;
+      Context context;
+      std::vector<float> input(128), weight(96, static_cast<float>(number + 1));
+      if (open(context, model) ||
+          mpt_rt_write(context.rt, "w", weight.data(), 384))
+        error = "opening: " + context.error();
+      for (int step = 0; step < 6 && error.empty(); ++step) {
+        for (int i = 0; i < 128; ++i)
+          input[i] = static_cast<float>((i * 5 + step * 3 + number) % 7);
+        float y[12], total, expected = 0, product = 1;
+        if (mpt_rt_bind(context.rt, "x", input.data(), 512) || mpt_rt_run(context.rt) ||
+            mpt_rt_read_output(context.rt, "y", y, 48) ||
+            mpt_rt_read_output(context.rt, "total", &total, 4)) {
+          error = context.error();
+          break;
+        }
+        for (int i = 0; i < 32; ++i) {
+          expected += input[i];
+          product += input[i] * weight[i * 3];
+        }
+        if (total != expected || y[0] != product)
+          error = "thread " + std::to_string(number) + ": " + std::to_string(total) + " " +
+                  std::to_string(y[0]) + ", expected " + std::to_string(expected) + " " +
+                  std::to_string(product);
+        for (int i = 0; i < 12; ++i)
+          weight[i] += 1;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int number : {0, 1, 2})
+    threads.emplace_back(work, number);
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::string &error : errors)
+    EXPECT_EQ(error, "");
+  // Each context made one graph, and launched it from its second step on.
+  EXPECT_EQ(mpt_standin_calls("cudaStreamBeginCapture"), 12);
+  EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), 60);
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+#ifdef MPT_HAS_NVTX
+/// Read at the first range of the process, wherever that is.
+const int isInjected = setenv("NVTX_INJECTION64_PATH", MPT_STANDIN, 1);
+
+TEST_F(CudaStep, Ranges) {
+  EXPECT_EQ(isInjected, 0);
+  Model model;
+  Context context;
+  ASSERT_EQ(open(context, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  mpt_rt_set_profiling(context.rt, 1);
+  std::string before = mpt_standin_ranges();
+  ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
+  EXPECT_EQ(std::string(mpt_standin_ranges()).substr(before.size()),
+            "product test.mlir:1:1\ncopy test.mlir:2:1\nincrement test.mlir:1:1\n"
+            "sum test.mlir:1:1\n");
+}
+#endif
 
 /// Whatever call fails, the error is reported, nothing leaks and no rule is broken.
 TEST_F(CudaStep, EveryCallMayFail) {
