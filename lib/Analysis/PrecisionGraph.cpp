@@ -105,6 +105,9 @@ static std::optional<float> getScalarConstant(Value value) {
 //===----------------------------------------------------------------------===//
 
 uint32_t PrecisionGraphBuilder::indexOf(Value value) {
+  if (auto found = valueIndex.find(value);
+      found != valueIndex.end() && found->second != kNone)
+    return found->second;
   SmallVector<Value> looked;
   uint32_t found = kNone;
   while (true) {
@@ -353,6 +356,11 @@ bool PrecisionGraphBuilder::isOfAnotherType(Type type) {
                        shaped.getElementType());
 }
 
+PrecisionGraphBuilder::PortFacts PrecisionGraphBuilder::getFacts(Value value, Port port) {
+  FloatType element = getElement(value);
+  return {port, element && (element.isF32() || element == low), element == low};
+}
+
 void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) {
   Vertex vertex;
   vertex.op = op;
@@ -365,56 +373,55 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
                           op->getName().getDialectNamespace()) &&
                       isReturned(op));
   vertex.recurrent = record.rule && record.rule->recurrent;
-  vertex.readsVariable = policy.readsVariable(op);
+  vertex.readsVariable = record.rule && record.rule->variable != VariableRole::None &&
+                         policy.readsVariable(op);
   bool takesPart = false, isMixed = false;
-  auto look = [&](Value value, Port port) {
-    if (port == Port::Fixed || port == Port::Any)
-      return;
-    isMixed |= isOfAnotherType(value.getType());
-    if (!isCandidate(value))
-      return;
-    takesPart = true;
-    vertex.pinned |= port != Port::Loose && isLow(value);
+  SmallVector<PortFacts, 8> operands, results;
+  auto look = [&](Value value, PortFacts facts) {
+    if (facts.port != Port::Fixed && facts.port != Port::Any) {
+      takesPart |= facts.isCandidate;
+      vertex.pinned |= facts.isLow && facts.port != Port::Loose;
+      // What is a candidate is of no other type.
+      isMixed |= !facts.isCandidate && isOfAnotherType(value.getType());
+    }
+    return facts;
   };
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-    look(operand, record.getOperandPort(op, i));
+    operands.push_back(look(operand, getFacts(operand, record.getOperandPort(op, i))));
   for (auto [i, result] : llvm::enumerate(op->getResults()))
-    look(result, record.getResultPort(op, i));
+    results.push_back(look(result, getFacts(result, record.getResultPort(op, i))));
   // A user may do in low precision what we would not.
   if (!takesPart || (isMixed && !likeGrappler) || (vertex.pinned && (likeGrappler || record.precisionClass ==
                                                           PrecisionClass::Deny)))
     return fixUses(op);
   if (vertex.precisionClass == PrecisionClass::Infer ||
       vertex.precisionClass == PrecisionClass::Clear)
-    for (Value operand : op->getOperands())
-      if (std::optional<float> number = getScalarConstant(operand);
+    for (auto [operand, facts] : llvm::zip(op->getOperands(), operands))
+      if (std::optional<float> number =
+              facts.isCandidate ? std::nullopt : getScalarConstant(operand);
           number && !fitsIn(*number, low)) {
         vertex.unfitScalar = true;
         vertex.infiniteScalar |= std::fabs(*number) > 1.0f;
       }
   uint32_t index = addVertex(vertex);
-  graph.vertexOf[op] = index;
   for (OpOperand &operand : op->getOpOperands()) {
-    if (!isCandidate(operand.get()))
+    const PortFacts facts = operands[operand.getOperandNumber()];
+    if (!facts.isCandidate)
       continue;
-    Port port = record.getOperandPort(op, operand.getOperandNumber());
-    if (port == Port::Loose)
+    if (facts.port == Port::Loose)
       addUse(operand, index, /*loose=*/true);
-    else if (port == Port::Any)
+    else if (facts.port == Port::Any)
       graph.values[indexOf(operand.get())].readAny = true;
-    else if (port == Port::Fixed ||
-             (vertex.pinned && !isLow(operand.get())))
+    else if (facts.port == Port::Fixed || (vertex.pinned && !facts.isLow))
       addUse(operand, kNone);
     else
       addUse(operand, index);
   }
   for (OpResult result : op->getResults()) {
-    if (!isCandidate(result))
+    const PortFacts facts = results[result.getResultNumber()];
+    if (!facts.isCandidate || facts.port == Port::Fixed)
       continue;
-    Port port = record.getResultPort(op, result.getResultNumber());
-    if (port == Port::Fixed)
-      continue;
-    setProducer(result, index, port == Port::Wide && !vertex.pinned,
+    setProducer(result, index, facts.port == Port::Wide && !vertex.pinned,
                 record.results == ResultForm::F32 || vertex.pinned);
   }
 }

@@ -68,6 +68,12 @@ private:
   void visitConstant(mlir::Operation *op, mlir::ElementsAttr value);
   void visitCast(mlir::Operation *op, const OpRecord &record);
   bool isOfAnotherType(mlir::Type type);
+  /// How an operand or result of an op takes part.
+  struct PortFacts {
+    Port port;
+    bool isCandidate, isLow;
+  };
+  PortFacts getFacts(mlir::Value value, Port port);
   void visitUniform(mlir::Operation *op, const OpRecord &record);
   void visitPositional(mlir::Operation *op, const OpRecord &record);
   bool visitClonable(mlir::Operation *op, const OpRecord &record);

@@ -9,6 +9,7 @@
 #include "mpt/Analysis/PrecisionPlan.h"
 
 #include "PrecisionStrategies.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -275,6 +276,20 @@ static std::optional<uint64_t> getPaintedBytes(const PrecisionPlan &plan,
   return painted.countCasts().bytes;
 }
 
+/// The distinct values that products read and make: as many casts as there are around
+/// products alone.
+static uint64_t countProductValues(const PrecisionGraph &graph) {
+  llvm::BitVector seen(graph.getValues().size());
+  for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
+    if (graph.getVertices()[v].contraction) {
+      for (uint32_t value : graph.getConsumed(v))
+        seen.set(value);
+      for (uint32_t value : graph.getProduced(v))
+        seen.set(value);
+    }
+  return seen.count();
+}
+
 /// See planPrecision.
 static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &rules,
                                  const PrecisionPlanOptions &options,
@@ -290,13 +305,23 @@ static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &ru
   if (std::optional<uint64_t> overhead = graph.getAmongPainted())
     return planAmongPainted(*overhead);
   planMinCut(graph, rules, options, plan);
-  const uint64_t bytes = plan.countCasts().bytes;
+  const PrecisionPlan::Casts casts = plan.countCasts();
   // What an earlier run made low is no plan of paint's to compare with.
-  if (bytes == 0 || !options.gains.empty() || !graph.getOwnCasts().empty())
+  if (casts.bytes == 0 || !options.gains.empty() || !graph.getOwnCasts().empty())
     return;
   std::optional<uint64_t> painted = getPaintedBytes(plan, rules, options);
-  if (!painted || *painted >= bytes)
+  if (!painted || *painted >= casts.bytes) {
+    // Where bytes alone count, the number of casts does not.
+    if (options.cost.overhead == 0 ||
+        casts.down + casts.up < countProductValues(graph))
+      return;
+    PrecisionPlan first = plan;
+    planAmongPainted(options.cost.overhead);
+    const PrecisionPlan::Casts other = plan.countCasts();
+    if (other.down + other.up >= casts.down + casts.up || other.bytes > casts.bytes)
+      plan = std::move(first);
     return;
+  }
   for (uint64_t overhead = options.cost.overhead;; overhead /= 4) {
     planAmongPainted(overhead);
     if (overhead == 0 || plan.countCasts().bytes <= *painted)

@@ -12,6 +12,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mpt;
@@ -112,6 +113,13 @@ static StringRef getText(PrecisionReason reason) { return getRemarkInfo(reason).
 static std::vector<uint32_t> sortByProgram(const PrecisionGraph &graph,
                                            Operation *root) {
   const uint32_t count = graph.getVertices().size();
+  if (llvm::none_of(graph.getVertices(), [](const PrecisionGraph::Vertex &vertex) {
+        return vertex.isJoin;
+      })) {
+    std::vector<uint32_t> same(count);
+    std::iota(same.begin(), same.end(), 0);
+    return same;
+  }
   llvm::DenseMap<Operation *, uint32_t> first;
   std::vector<uint32_t> next(count, kNone);
   for (uint32_t v = count; v-- > 0;) {
@@ -256,6 +264,12 @@ void mpt::emitPrecisionRemarks(const PrecisionPlan &plan,
                                const PrecisionPlanner &planner) {
   if (!planner.root->getContext()->getRemarkEngine())
     return;
+  // mpt-opt has an engine in any case, which may not want these: what is not emitted
+  // once is of a kind that is not.
+  SmallVector<StringRef, 4> unwanted;
+  auto isUnwanted = [&](PrecisionReason reason) {
+    return llvm::is_contained(unwanted, getRemarkInfo(reason).kind);
+  };
   const PrecisionGraph &graph = plan.getGraph();
   SmallVector<uint32_t> top;
   for (auto [vertex, count] : findBlockers(plan))
@@ -264,10 +278,14 @@ void mpt::emitPrecisionRemarks(const PrecisionPlan &plan,
   for (uint32_t v : sortByProgram(graph, planner.root)) {
     const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
     const PrecisionReason reason = plan[v].reason;
-    auto remark = emitRemark(reason, vertex.op->getLoc(), getFunctionName(vertex.op));
-    if (!remark)
+    if (isUnwanted(reason))
       continue;
+    auto remark = emitRemark(reason, vertex.op->getLoc(), getFunctionName(vertex.op));
     const RemarkInfo &info = getRemarkInfo(reason);
+    if (!remark) {
+      unwanted.push_back(info.kind);
+      continue;
+    }
     remark << RemarkArg("Op", vertex.op->getName().getStringRef())
            << RemarkArg("Reason", StringRef(info.text))
            << RemarkArg("Class", describeClass(vertex));
@@ -302,9 +320,10 @@ void mpt::emitPrecisionRemarks(const PrecisionPlan &plan,
              << RemarkArg("BytesAdded", numbers->bytes)
              << RemarkArg("LowOpsAdded", numbers->lowOps);
   }
-  plan.forEachCast([&](const PrecisionPlan::Cast &cast) {
-    emitCast(plan, planner.policy->getLowType(), cast);
-  });
+  if (!isUnwanted(PrecisionReason::CastInserted))
+    plan.forEachCast([&](const PrecisionPlan::Cast &cast) {
+      emitCast(plan, planner.policy->getLowType(), cast);
+    });
   for (auto &[name, entry] : graph.getUnlisted()) {
     auto remark = emitRemark(PrecisionReason::UnlistedOp, entry.first->getLoc(),
                              getFunctionName(entry.first));

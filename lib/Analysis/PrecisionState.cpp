@@ -58,9 +58,12 @@ private:
 
   void findEnds() {
     for (uint32_t value = 0; value < graph.getValues().size(); ++value) {
+      const PrecisionGraph::ValueNode &node = graph.getValues()[value];
       for (const PrecisionGraph::Use &use : graph.getUses(value)) {
+        if (use.vertex != kNone)
+          continue;
         Operation *owner = use.operand->getOwner();
-        if (use.vertex != kNone || !owner->hasTrait<OpTrait::ReturnLike>())
+        if (!owner->hasTrait<OpTrait::ReturnLike>())
           continue;
         auto function = dyn_cast_or_null<FunctionOpInterface>(owner->getParentOp());
         if (function && isStep(function, owner) && !toResult[value]) {
@@ -68,7 +71,11 @@ private:
           results.push_back(value);
         }
       }
-      auto argument = dyn_cast<BlockArgument>(graph.getValues()[value].value);
+      // What an op makes is no argument; the others are few.
+      if (node.producer == PrecisionGraph::Producer::Vertex &&
+          !graph.getVertices()[node.vertex].isJoin)
+        continue;
+      auto argument = dyn_cast<BlockArgument>(node.value);
       if (argument && argument.getOwner()->isEntryBlock() &&
           isa_and_nonnull<FunctionOpInterface>(argument.getOwner()->getParentOp())) {
         fromArgument[value] = true;

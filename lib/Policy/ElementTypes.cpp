@@ -115,7 +115,7 @@ static uint64_t countElements(ArrayRef<int64_t> shape) {
   return count;
 }
 
-const ElementTypes::Info &ElementTypes::lookup(Type type) {
+ElementTypes::Info ElementTypes::find(Type type) {
   auto [entry, isNew] = known.try_emplace(type);
   if (!isNew)
     return entry->second;

@@ -64,9 +64,21 @@ private:
   void eraseDead();
   void rename();
   void emulate();
+  const OpRule *findRule(OperationName name) {
+    auto [entry, isNew] = rules.try_emplace(name, nullptr);
+    if (isNew)
+      entry->second = policy.getRules().lookup(name.getStringRef());
+    return entry->second;
+  }
+  Type cloneType(Type type, Type element) {
+    Type &clone = clones[{type, element}];
+    if (!clone)
+      clone = ElementTypes::clone(type, element);
+    return clone;
+  }
   /// Low by the plan, but f32 between casts. Not what has regions.
   bool isEmulated(uint32_t v) const {
-    return options.emulate && v != PrecisionGraph::kNone && plan.isLow(v) &&
+    return options.emulate && plan.isLow(v) &&
            !graph.getVertices()[v].pinned && !graph.getVertices()[v].isJoin &&
            graph.getVertices()[v].op->getNumRegions() == 0;
   }
@@ -88,6 +100,8 @@ private:
   /// Ops that compute on elements whose types have changed.
   llvm::SetVector<Operation *> elementOps;
   ElementTypes types;
+  DenseMap<OperationName, const OpRule *> rules;
+  DenseMap<std::pair<Type, Type>, Type> clones;
 };
 
 std::optional<CastMaker> Applier::findMaker(Value value, Operation *reader) const {
@@ -113,20 +127,26 @@ void Applier::findFallback() {
 }
 
 void Applier::findRewrites() {
+  // Without casts that were there before, an operand is the value that the graph has,
+  // and is touched only if that changes.
+  const bool isDirect = graph.getOwnCasts().empty();
   for (uint32_t value = 0; value < graph.getValues().size(); ++value)
     for (const PrecisionGraph::Use &use : graph.getUses(value)) {
+      const PrecisionGraph::ValueNode &node = graph.getValues()[value];
       bool wantsLow = plan.wantsLow(use);
       if (use.vertex == PrecisionGraph::kNone)
-        wantsLow = types.getFloat(use.operand->get().getType()) == low;
+        wantsLow = isDirect ? node.isLow
+                            : types.getFloat(use.operand->get().getType()) == low;
       // A list is what it is made as; its type may not even say it.
-      if (graph.getValues()[value].isList)
+      if (node.isList)
         wantsLow = isLow[value];
       if (use.loose) {
         elementOps.insert(use.operand->getOwner());
-        if (!wantsLow || (!folds(value) && !graph.getValues()[value].lowSource))
+        if (!wantsLow || (!folds(value) && !node.lowSource))
           wantsLow = isLow[value];
       }
-      rewrites.push_back({use.operand, value, wantsLow});
+      if (!isDirect || wantsLow != isLow[value] || options.emulate)
+        rewrites.push_back({use.operand, value, wantsLow});
     }
 }
 
@@ -154,7 +174,7 @@ void Applier::setTypes() {
   for (uint32_t value = 0; value < graph.getValues().size(); ++value) {
     const PrecisionGraph::ValueNode &node = graph.getValues()[value];
     if (isLow[value] && !node.isLow)
-      if (Type type = ElementTypes::clone(node.value.getType(), low)) {
+      if (Type type = cloneType(node.value.getType(), low)) {
         Value made = node.value;
         made.setType(type);
       }
@@ -174,7 +194,7 @@ void Applier::setTypes() {
 
 /// Numbers beside the operands that must have their element type.
 void Applier::convertAttributes(Operation *op) {
-  const OpRule *rule = policy.getRules().lookup(op->getName().getStringRef());
+  const OpRule *rule = findRule(op->getName());
   if (!rule)
     return;
   for (StringRef name : rule->elementAttributes)
@@ -373,7 +393,7 @@ Value Applier::getAs(const Rewrite &rewrite) {
   cast = castBuilder.make(
       builder, node.value.getLoc(),
       findMaker(node.value, rewrite.operand->getOwner())->spelling,
-      ElementTypes::clone(node.value.getType(), element), node.value,
+      cloneType(node.value.getType(), element), node.value,
       !rewrite.wantsLow, /*isOwn=*/!options.emulate);
   ++(rewrite.wantsLow ? applied.castsDown : applied.castsUp);
   return cast;
@@ -402,7 +422,7 @@ void Applier::rename() {
     if (!plan.isLow(v) || vertex.pinned || vertex.isJoin || isEmulated(v) ||
         vertex.op->isRegistered())
       continue;
-    const OpRule *rule = policy.getRules().lookup(vertex.op->getName().getStringRef());
+    const OpRule *rule = findRule(vertex.op->getName());
     if (!rule || rule->lowName.empty() || vertex.op->getNumRegions() != 0)
       continue;
     OpBuilder builder(vertex.op);
@@ -431,9 +451,13 @@ void Applier::emulate() {
     if (graph.getValues()[value].isList && isLow[value])
       list.setType(ElementTypes::clone(list.getType(), f32));
   }
+  DenseSet<Operation *> emulated;
+  for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
+    if (isEmulated(v))
+      emulated.insert(graph.getVertices()[v].op);
   for (const Rewrite &rewrite : rewrites) {
     Operation *op = rewrite.operand->getOwner();
-    if (!isEmulated(graph.getVertex(op)) || !rewrite.wantsLow ||
+    if (!rewrite.wantsLow || !emulated.contains(op) ||
         graph.getValues()[rewrite.value].isList)
       continue;
     builder.setInsertionPoint(op);

@@ -70,15 +70,20 @@ Value CastBuilder::make(OpBuilder &builder, Location loc,
   if (!spelling)
     return CastOp::create(builder, loc, type, value,
                           isOwn ? builder.getUnitAttr() : UnitAttr());
-  StringRef name = widens && !spelling->castUpOp.empty() ? spelling->castUpOp
-                                                         : spelling->castOp;
-  OperationState state(loc, name);
+  std::unique_ptr<Form> &form = forms[widens][spelling];
+  if (!form) {
+    StringRef name = widens && !spelling->castUpOp.empty() ? spelling->castUpOp
+                                                           : spelling->castOp;
+    form.reset(new Form{OperationName(name, builder.getContext()), {}});
+    if (!spelling->castAttributes.empty())
+      if (auto attributes = dyn_cast_or_null<DictionaryAttr>(
+              parseAttribute(spelling->castAttributes, builder.getContext())))
+        form->attributes.append(attributes.getValue());
+  }
+  OperationState state(loc, form->name);
   state.addOperands(value);
   state.addTypes(type);
-  if (!spelling->castAttributes.empty())
-    if (auto attributes = dyn_cast_or_null<DictionaryAttr>(
-            parseAttribute(spelling->castAttributes, builder.getContext())))
-      state.addAttributes(attributes.getValue());
+  state.addAttributes(form->attributes);
   if (spelling->castForm == "torch")
     addTorchOperands(builder, state);
   else if (spelling->castForm == "onnx")

@@ -12,6 +12,8 @@
 #include "mpt/Policy/OpRule.h"
 #include "mlir/IR/Builders.h"
 
+#include <memory>
+
 namespace mpt {
 
 /// Makes the casts of one run of autocast.
@@ -35,6 +37,12 @@ private:
   };
   void addTorchOperands(mlir::OpBuilder &builder, mlir::OperationState &state);
 
+  /// What all casts of one dialect in one direction share.
+  struct Form {
+    mlir::OperationName name;
+    mlir::NamedAttrList attributes;
+  };
+  llvm::DenseMap<const DialectSpelling *, std::unique_ptr<Form>> forms[2];
   llvm::DenseMap<mlir::Block *, TorchConstants> torchConstants;
 };
 

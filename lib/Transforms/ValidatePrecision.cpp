@@ -84,6 +84,23 @@ private:
     return success();
   }
 
+  /// The floats in `value`: of a list whose type does not say it (`!torch.list<vtensor>`),
+  /// those that its maker put there, if they are of one type.
+  FloatType getElement(Value value) {
+    Operation *maker = value.getDefiningOp();
+    if (!types.isUntypedList(value.getType()) || !maker ||
+        !policy.lookup(maker).isList())
+      return types.getFloat(value.getType());
+    FloatType found;
+    for (Type type : maker->getOperandTypes())
+      if (FloatType element = types.getFloat(type)) {
+        if (found && element != found)
+          return {};
+        found = element;
+      }
+    return found;
+  }
+
   LogicalResult checkTypes(Operation *op, const OpRecord &record) {
     if (record.getTyping() == OpTyping::Positional ||
         record.getRegionPolicy() == RegionPolicy::Carry ||
@@ -96,8 +113,8 @@ private:
         llvm::none_of(op->getOperands(), [](Value operand) {
           return operand.getDefiningOp() && isOwnCast(operand.getDefiningOp());
         });
-    auto look = [&](Type type, Port port, bool isResult, unsigned index) {
-      FloatType element = types.getFloat(type);
+    auto look = [&](Value value, Port port, bool isResult, unsigned index) {
+      FloatType element = getElement(value);
       if (!element || (!element.isF32() && element != low) ||
           (port != Port::Follows && port != Port::Wide))
         return success();
@@ -114,10 +131,10 @@ private:
                            << element);
     };
     for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-      if (failed(look(operand.getType(), record.getOperandPort(op, i), false, i)))
+      if (failed(look(operand, record.getOperandPort(op, i), false, i)))
         return failure();
     for (auto [i, value] : llvm::enumerate(op->getResults()))
-      if (failed(look(value.getType(), record.getResultPort(op, i), true, i)))
+      if (failed(look(value, record.getResultPort(op, i), true, i)))
         return failure();
     return success();
   }

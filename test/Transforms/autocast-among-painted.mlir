@@ -28,3 +28,28 @@ func.func @same(%a: tensor<1000x1000xf32>, %b: tensor<1000x1000xf32>) -> tensor<
   %m = "stablehlo.multiply"(%d, %d) : (tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
   return %m : tensor<1000x1000xf32>
 }
+
+// -----
+
+// Where there would be as many casts as products have operands and results, what follows
+// two products may be low too, though paint's casts (of the large product below) move
+// more bytes.
+// CHECK: module attributes {mpt.autocast_among_painted = 16384 : i64}
+// CHECK-LABEL: @count
+// CHECK-COUNT-4: stablehlo.convert{{.*}} -> tensor<4x4xbf16>
+// CHECK-NOT: stablehlo.convert
+// CHECK: stablehlo.add{{.*}} -> tensor<4x4xbf16>
+// CHECK-NEXT: stablehlo.convert{{.*}} -> tensor<4x4xf32>
+// CHECK-NEXT: stablehlo.dot
+// CHECK-NEXT: stablehlo.convert{{.*}} -> tensor<4x4xf32>
+// CHECK-NEXT: stablehlo.broadcast_in_dim{{.*}} -> tensor<64x4x4xf32>
+// CHECK-NEXT: stablehlo.multiply{{.*}} -> tensor<64x4x4xf32>
+func.func @count(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %v: tensor<4x4xf32>, %y: tensor<4x4xf32>, %large: tensor<64x4x4xf32>) -> (tensor<4x4xf32>, tensor<64x4x4xf32>) {
+  %a = "stablehlo.dot"(%x, %w) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b = "stablehlo.dot"(%v, %y) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %s = "stablehlo.add"(%a, %b) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %c = "stablehlo.dot"(%x, %y) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d = "stablehlo.broadcast_in_dim"(%c) {broadcast_dimensions = array<i64: 1, 2>} : (tensor<4x4xf32>) -> tensor<64x4x4xf32>
+  %e = "stablehlo.multiply"(%large, %d) : (tensor<64x4x4xf32>, tensor<64x4x4xf32>) -> tensor<64x4x4xf32>
+  return %s, %e : tensor<4x4xf32>, tensor<64x4x4xf32>
+}

@@ -62,6 +62,26 @@ func.func @back(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// A list is of what it was made of, whatever its type says.
+func.func @list(%x: !torch.vtensor<[4,4],bf16>, %text: !torch.str, %path: !torch.none) -> (!torch.vtensor<[4,4],bf16>, !torch.vtensor<[4,4],f32>) {
+  %l = "torch.prim.ListConstruct"(%x, %x) : (!torch.vtensor<[4,4],bf16>, !torch.vtensor<[4,4],bf16>) -> !torch.list<vtensor>
+  %a = "torch.aten.einsum"(%text, %l, %path) : (!torch.str, !torch.list<vtensor>, !torch.none) -> !torch.vtensor<[4,4],bf16>
+  // expected-error@+1 {{mpt-validate-precision: 'torch.aten.einsum' has operands of 'bf16', but result 0 is of 'f32'}}
+  %b = "torch.aten.einsum"(%text, %l, %path) : (!torch.str, !torch.list<vtensor>, !torch.none) -> !torch.vtensor<[4,4],f32>
+  return %a, %b : !torch.vtensor<[4,4],bf16>, !torch.vtensor<[4,4],f32>
+}
+
+// -----
+
+func.func @list_up(%x: !torch.vtensor<[4,4],f32>, %text: !torch.str, %path: !torch.none) -> !torch.vtensor<[4,4],bf16> {
+  %l = "torch.prim.ListConstruct"(%x, %x) : (!torch.vtensor<[4,4],f32>, !torch.vtensor<[4,4],f32>) -> !torch.list<vtensor>
+  // expected-error@+1 {{mpt-validate-precision: 'torch.aten.einsum' has operands of 'f32', but result 0 is of 'bf16'}}
+  %a = "torch.aten.einsum"(%text, %l, %path) : (!torch.str, !torch.list<vtensor>, !torch.none) -> !torch.vtensor<[4,4],bf16>
+  return %a : !torch.vtensor<[4,4],bf16>
+}
+
+// -----
+
 func.func @accumulator(%x: tensor<4x4xbf16>) -> tensor<4x4xbf16> {
   // expected-error@+1 {{mpt-validate-precision: 'stablehlo.dot' accumulates in 'bf16'; products accumulate in f32}}
   %b = "stablehlo.dot"(%x, %x) {acc_type = bf16} : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>

@@ -1,18 +1,24 @@
 """How long --mpt-autocast takes.
 
-    autocast_time.py --mpt-opt=PATH [--ops 1000,10000,100000,1000000] [--graphs DIR]
+    autocast_time.py --mpt-opt=PATH [--ops 1000,10000,100000,1000000]
+    autocast_time.py --mpt-opt=PATH --graphs DIR
+    autocast_time.py --mpt-opt=PATH --tensorflow [--ops ...] [--rounds 5] [MODEL...]
 
 Without --graphs: StableHLO chains of products, pointwise ops and a skip
 connection, with about that many ops; prints seconds from text to text, those of
 the pass, microseconds per op and the peak of memory. With --graphs (made by
 tf_graphs.py): the pass on each graph, least of five runs, beside the time that
-TensorFlow's Grappler took for the same graph when the figures were made.
+TensorFlow's Grappler took for the same graph when the figures were made. With
+--tensorflow (PyPI's tensorflow): Grappler's pass alone and ours in turns on the same
+graphs, chains of that many nodes and the models of tf_models.py that are named ("all");
+the least of the rounds, and the median of their ratios.
 """
 
 import argparse
 import json
 import os
 import re
+import statistics
 import subprocess
 import tempfile
 
@@ -52,12 +58,43 @@ def run(mpt_opt, path, options):
     return total, own, usage.ru_maxrss * 1024
 
 
+def beside_tensorflow(options):
+    import tf_export
+    import tf_models
+
+    names = list(tf_models.MODELS) if options.models == ["all"] else options.models
+    makers = [lambda ops=int(ops): tf_export.Graph.chain(ops)
+              for ops in (options.ops or "1000,10000,100000").split(",")]
+    makers += [lambda name=name: tf_export.Graph.training(name, tf_models.MODELS[name]())
+               for name in names]
+    for make in makers:
+        graph = make()
+        nodes = len(graph.graph_def.node)
+        with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
+            file.write(tf_export.to_mlir(graph))
+            file.flush()
+            rounds = [(tf_export.optimize(graph, "cuda")[1] / 1e3,
+                       run(options.mpt_opt, file.name, "type=f16")[1])
+                      for _ in range(options.rounds)]
+        theirs, ours = map(min, zip(*rounds))
+        ratio = statistics.median(a / b for a, b in rounds)
+        print(f"{graph.name:14} {nodes:7} nodes  Grappler {theirs:7.4f} s "
+              f"{1e6 * theirs / nodes:6.2f} us/node  MPT {ours:7.4f} s "
+              f"{1e6 * ours / nodes:5.2f} us/node  {theirs / ours:5.1f} times "
+              f"(median {ratio:.1f})", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mpt-opt", required=True)
-    parser.add_argument("--ops", default="1000,10000,100000,1000000")
+    parser.add_argument("--ops")
     parser.add_argument("--graphs")
+    parser.add_argument("--tensorflow", action="store_true")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("models", nargs="*")
     options = parser.parse_args()
+    if options.tensorflow:
+        return beside_tensorflow(options)
     if options.graphs:
         with open(os.path.join(options.graphs, "grappler.json")) as file:
             rows = json.load(file)
@@ -72,7 +109,7 @@ def main():
                   f"us/node  MPT {1e6 * own / nodes:6.2f} us/node  "
                   f"{row['pass_ms'] / (1e3 * own):5.1f} times")
         return
-    for ops in map(int, options.ops.split(",")):
+    for ops in map(int, (options.ops or "1000,10000,100000,1000000").split(",")):
         with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
             file.write(chain(ops))
             file.flush()

@@ -31,10 +31,43 @@ def sizes(tensor):  # None: unknown rank; -1: unknown size
     return [-1 if size is None else size for size in tensor.shape.as_list()]
 
 
-class Graph:
-    """A model's loss and gradients, or its whole step: the part that the results need."""
+def check_exported(graph, node):
+    """Raises ValueError for a node that needs more than one graph without cycles."""
+    called = [function.name for value in node.attr.values()
+              for function in [value.func, *value.list.func] if function.name]
+    if called:
+        raise ValueError(
+            f"{graph}: node '{node.name}' ({node.op}) calls {', '.join(called)}; functions are "
+            "not exported. Write loops and branches that Python runs while it builds the graph "
+            "(for, if, with autograph off) instead of tf.while_loop and tf.cond, and call Python "
+            "functions instead of tf.functions")
+    if node.op.endswith("NextIteration"):
+        raise ValueError(
+            f"{graph}: node '{node.name}' ({node.op}) closes a cycle, which is not exported. "
+            "Unroll the loop: let Python run it while it builds the graph")
 
-    def __init__(self, name, model):
+
+class Graph:
+    """A function's graph: the part that the results need."""
+
+    def __init__(self, name, function, specs):
+        self.name = name
+        self.graph = tf.function(function, autograph=False).get_concrete_function(*specs).graph
+        self.arguments = [tensor.op.name for tensor in self.graph.inputs]
+        self.results = [tensor.name for tensor in self.graph.outputs]
+        self.graph_def = tf.compat.v1.graph_util.extract_sub_graph(
+            self.graph.as_graph_def(),
+            list(dict.fromkeys(self.arguments + [name.split(":")[0] for name in self.results])))
+        for node in self.graph_def.node:
+            check_exported(name, node)
+        kept = {node.name for node in self.graph_def.node}
+        self.operations = [op for op in self.graph.get_operations() if op.name in kept]
+        self.shapes = {tensor.name: sizes(tensor)
+                       for op in self.operations for tensor in op.outputs}
+
+    @classmethod
+    def training(cls, name, model):
+        """A model's loss and gradients, or its whole step."""
         parameters, inputs = list(model.parameters), list(model.inputs)
         slots = [f"{slot}_{key}" for slot in "mv" for key in parameters] if model.adam else []
         shapes = {**model.parameters, **{key: model.parameters[key[2:]] for key in slots}}
@@ -57,18 +90,24 @@ class Graph:
                 results += [p[key] - 1e-3 * m / (tf.sqrt(v) + 1e-8), m, v]
             return [loss] + results
 
-        function = tf.function(loss_and_results, autograph=False)
-        self.name = name
-        self.graph = function.get_concrete_function(*specs).graph
-        self.arguments = [tensor.op.name for tensor in self.graph.inputs]
-        self.results = [tensor.name for tensor in self.graph.outputs]
-        self.graph_def = tf.compat.v1.graph_util.extract_sub_graph(
-            self.graph.as_graph_def(),
-            list(dict.fromkeys(self.arguments + [name.split(":")[0] for name in self.results])))
-        kept = {node.name for node in self.graph_def.node}
-        self.operations = [op for op in self.graph.get_operations() if op.name in kept]
-        self.shapes = {tensor.name: sizes(tensor)
-                       for op in self.operations for tensor in op.outputs}
+        return cls(name, loss_and_results, specs)
+
+    @classmethod
+    def chain(cls, nodes):
+        """Products, pointwise ops and a skip connection: about so many nodes."""
+        spec = tf.TensorSpec((64, 64), tf.float32)
+
+        def body(x, w):
+            last = skip = x
+            for i in range(nodes // 5):
+                product = tf.raw_ops.MatMul(a=last, b=w)
+                tanh = tf.raw_ops.Tanh(x=product)
+                last = skip = tf.raw_ops.AddV2(x=tf.raw_ops.Mul(x=tanh, y=product), y=skip)
+                if i % 2:
+                    last = tf.raw_ops.Mul(x=tf.raw_ops.Exp(x=last), y=tanh)
+            return last
+
+        return cls(f"chain{nodes}", body, [spec, spec])
 
     def shape(self, name):  # of "node" or "node:port"
         return self.shapes[name if ":" in name else name + ":0"]

@@ -43,7 +43,10 @@ def make(options):
         with open(path) as file:
             rows = json.load(file)
     for name in options.models or tf_models.MODELS:
-        graph = tf_export.Graph(name, tf_models.MODELS[name]())
+        try:
+            graph = tf_export.Graph.training(name, tf_models.MODELS[name]())
+        except ValueError as error:
+            sys.exit(f"tf_graphs.py: {error}")
         with open(os.path.join(options.directory, name + ".mlir"), "w") as file:
             file.write(tf_export.to_mlir(graph))
         for mode in LOW:

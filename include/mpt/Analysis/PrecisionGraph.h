@@ -152,10 +152,12 @@ public:
         .slice(producedBegin[vertex],
                producedBegin[vertex + 1] - producedBegin[vertex]);
   }
-  /// The vertex of `op` if it has one that is no join; kNone otherwise.
+  /// The vertex of `op` if it has one that is no join; kNone otherwise. Looks at all.
   uint32_t getVertex(mlir::Operation *op) const {
-    auto found = vertexOf.find(op);
-    return found == vertexOf.end() ? kNone : found->second;
+    auto found = llvm::find_if(vertices, [&](const Vertex &vertex) {
+      return vertex.op == op && !vertex.isJoin;
+    });
+    return found == vertices.end() ? kNone : found - vertices.begin();
   }
 
   /// Calls `visit(vertex)` for every vertex whose values `vertex` reads, or that
@@ -206,7 +208,6 @@ private:
   std::vector<ValueNode> values;
   std::vector<Use> uses;
   std::vector<uint32_t> useBegin, consumed, consumedBegin, produced, producedBegin;
-  llvm::DenseMap<mlir::Operation *, uint32_t> vertexOf;
   llvm::MapVector<mlir::OperationName, Unlisted> unlisted;
   std::vector<mlir::Operation *> ownCasts, specialized, specializedCalls;
   std::vector<Cluster> clusters;

@@ -165,8 +165,11 @@ struct PrecisionPlanOptions {
 /// Plans by `options.strategy`. Mincut's rules leave some ops f32 that paint makes low,
 /// and count casts as well as bytes. Where paint's casts would read and write fewer bytes
 /// for the same products, mincut plans again: all that paint makes low is a choice, and a
-/// cast costs less and less beside its bytes until they are no more than paint's. So no plan by mincut has more bytes of casts than one by paint. A
-/// module that was planned so is marked (kAmongPaintedAttr) and planned so again.
+/// cast costs less and less beside its bytes until they are no more than paint's. So no
+/// plan by mincut has more bytes of casts than one by paint. Where there are as many casts
+/// as values that products read and make, it plans again too, and takes that plan if it
+/// has fewer casts and no more bytes. A module that was planned so is marked
+/// (kAmongPaintedAttr) and planned so again.
 PrecisionPlan planPrecision(const PrecisionGraph &graph,
                             const PrecisionPlanOptions &options);
 

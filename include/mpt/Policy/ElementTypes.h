@@ -28,6 +28,13 @@ namespace mpt {
 
 /// What there is to know of a type; remembered, since graphs repeat few types.
 class ElementTypes {
+  enum class List : uint8_t { None, Known, Untyped, Open };
+  struct Info {
+    mlir::FloatType element;
+    uint64_t elements = 0;
+    List list = List::None;
+  };
+
 public:
   /// The element type if `type` is a tensor of floats, else null.
   mlir::FloatType getFloat(mlir::Type type) { return lookup(type).element; }
@@ -59,14 +66,21 @@ public:
   static mlir::Type clone(mlir::Type type, mlir::Type element);
 
 private:
-  enum class List : uint8_t { None, Known, Untyped, Open };
-  struct Info {
-    mlir::FloatType element;
-    uint64_t elements = 0;
-    List list = List::None;
-  };
-  const Info &lookup(mlir::Type type);
+  Info lookup(mlir::Type type) {
+    // Types are unique, and those of neighbours are the same few.
+    Recent &slot = recent[(reinterpret_cast<uintptr_t>(type.getAsOpaquePointer()) >> 4) %
+                          std::size(recent)];
+    if (slot.type != type)
+      slot = {type, find(type)};
+    return slot.info;
+  }
+  Info find(mlir::Type type);
 
+  struct Recent {
+    mlir::Type type;
+    Info info;
+  };
+  Recent recent[64];
   llvm::DenseMap<mlir::Type, Info> known;
 };
 
