@@ -66,7 +66,7 @@
 // KEPT: func.func @loss(%{{[^:]*}}: tensor<8x16xf16> {mpt.master = "none", mpt.name = "w", mpt.role = "parameter"}
 // KEPT-SAME: tensor<16xf32> {mpt.master = "f32", mpt.name = "gamma", mpt.role = "parameter"}
 // KEPT-SAME: tensor<16xf32> {mpt.name = "mean", mpt.role = "running_stat"}
-// NO-MASTER: tensor<8x16xf16> {mpt.name = "w", mpt.role = "parameter"}
+// NO-MASTER: tensor<8x16xf16> {mpt.master = "none", mpt.name = "w", mpt.role = "parameter"}
 // NO-MASTER-SAME: tensor<16xf32> {mpt.master = "f32", mpt.name = "gamma", mpt.role = "parameter"}
 // STATIC: value = 1.000000e+00 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"
 // STATIC-NOT: growth_tracker
