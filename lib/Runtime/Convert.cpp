@@ -203,6 +203,8 @@ void mpt::rt::fromF32(DataType type, void *data, int64_t index, float value) {
 
 void mpt::rt::widen(DataType type, const void *source, int64_t index, float *target,
                     int64_t count) {
+  if (count == 0)
+    return; // of nothing, perhaps at no address
   int64_t i = 0;
   if (type == DataType::F32) {
     std::memcpy(target, static_cast<const float *>(source) + index, count * 4);
@@ -221,6 +223,8 @@ void mpt::rt::widen(DataType type, const void *source, int64_t index, float *tar
 
 void mpt::rt::narrow(DataType type, const float *source, void *target, int64_t index,
                      int64_t count) {
+  if (count == 0)
+    return;
   int64_t i = 0;
   if (type == DataType::F32) {
     std::memcpy(static_cast<float *>(target) + index, source, count * 4);

@@ -29,13 +29,16 @@ bool mpt::rt::isBlockedRhs(const dnnl_memory_desc_t &desc, int64_t k, int64_t n)
          desc.padded_dims[1] == roundUp(k);
 }
 
-/// Row `index` as floats, or null for the zeros beyond the last.
-static const float *getRow(const StoredRows &stored, int64_t index, float *buffer) {
+/// Row `index` as floats, or null for the zeros beyond the last. A widened row is put
+/// where row `slot` of `buffer` is.
+static const float *getRow(const StoredRows &stored, int64_t index, float *buffer,
+                           int64_t slot) {
   if (index >= stored.rows)
     return nullptr;
   int64_t first = stored.first + index * stored.lead;
   if (stored.type == DataType::F32)
     return static_cast<const float *>(stored.data) + first;
+  buffer += slot * stored.length;
   widen(stored.type, stored.data, first, buffer, stored.length);
   return buffer;
 }
@@ -48,7 +51,7 @@ void mpt::rt::packBlocks(const StoredRows &rhs, bool isTransposed, int64_t begin
   for (int64_t index = begin; index < end; index += block) {
     const float *row[block];
     for (int64_t i = 0; i < block; ++i)
-      row[i] = getRow(rhs, index + i, buffer + i * length);
+      row[i] = getRow(rhs, index + i, buffer, i);
     if (isTransposed) {
       // Eight columns of the right side: one block of columns.
       float *to = target + index / block * columnBlock;
@@ -82,7 +85,7 @@ void mpt::rt::transpose(const StoredRows &matrix, float *target, float *buffer) 
     const int64_t count = std::min(block, matrix.rows - index);
     const float *row[block];
     for (int64_t i = 0; i < count; ++i)
-      row[i] = getRow(matrix, index + i, buffer + i * matrix.length);
+      row[i] = getRow(matrix, index + i, buffer, i);
     float *to = target + index;
     for (int64_t i = 0; i < matrix.length; ++i, to += matrix.rows)
       for (int64_t j = 0; j < count; ++j)
