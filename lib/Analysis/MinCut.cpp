@@ -37,7 +37,7 @@ void MinCut::buildArcs() {
 /// Levels by distance from the source, in this component; false if the sink
 /// cannot be reached.
 bool MinCut::rankComponent(const std::vector<uint32_t> &component) {
-  std::vector<uint32_t> queue;
+  queue.clear();
   for (uint32_t node : component) {
     level[node] = 0;
     if (source[node] != 0) {
@@ -63,7 +63,7 @@ bool MinCut::rankComponent(const std::vector<uint32_t> &component) {
 
 /// Pushes what can be pushed along paths of rising level from `start`.
 void MinCut::augmentFrom(uint32_t start) {
-  std::vector<uint32_t> path; // arcs
+  path.clear(); // of arcs
   uint32_t node = start;
   while (source[start] != 0) {
     if (sink[node] != 0) {

@@ -125,20 +125,22 @@ uint32_t PrecisionGraphBuilder::indexOf(Value value) {
       break;
     value = op->getOperand(0);
   }
-  if (found == kNone) {
-    ValueNode node;
-    node.value = value;
-    node.isLow = isLow(value);
-    node.elements = types.getNumElements(value.getType());
-    node.isList =
-        types.isList(value.getType()) || types.isUntypedList(value.getType());
-    node.loopDepth = getLoopDepth(value.getParentRegion());
-    found = graph.values.size();
-    graph.values.push_back(node);
-  }
+  if (found == kNone)
+    found = addValue(value);
   for (Value each : looked)
     valueIndex[each] = found;
   return found;
+}
+
+uint32_t PrecisionGraphBuilder::addValue(Value value) {
+  ValueNode node;
+  node.value = value;
+  node.isLow = isLow(value);
+  node.elements = types.getNumElements(value.getType());
+  node.isList = types.isList(value.getType()) || types.isUntypedList(value.getType());
+  node.loopDepth = getLoopDepth(value.getParentRegion());
+  graph.values.push_back(node);
+  return graph.values.size() - 1;
 }
 
 /// What the tensors of an untyped list are: those that it was made of. Null if

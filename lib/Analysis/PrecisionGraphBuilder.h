@@ -61,6 +61,14 @@ private:
     return isCandidate(from) && isCandidate(to) && isLow(from) != isLow(to);
   }
   uint32_t indexOf(mlir::Value value);
+  /// The same for what no cast of MPT's makes.
+  uint32_t indexOfMade(mlir::Value value) {
+    auto [entry, isNew] = valueIndex.try_emplace(value, kNone);
+    if (entry->second == kNone)
+      entry->second = addValue(value);
+    return entry->second;
+  }
+  uint32_t addValue(mlir::Value value);
   mlir::FloatType getListed(mlir::Value list);
   bool isListKnown(mlir::Operation *op);
   uint8_t getLoopDepth(mlir::Region *region);
@@ -99,7 +107,7 @@ private:
     return graph.vertices.size() - 1;
   }
   void setProducer(mlir::Value value, uint32_t vertex, bool wide, bool alwaysF32) {
-    ValueNode &node = graph.values[indexOf(value)];
+    ValueNode &node = graph.values[indexOfMade(value)];
     node.producer = Producer::Vertex;
     node.vertex = vertex;
     node.wide = wide && !node.isLow;

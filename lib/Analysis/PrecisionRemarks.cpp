@@ -268,8 +268,10 @@ void mpt::emitPrecisionRemarks(const PrecisionPlan &plan,
   // once is of a kind that is not.
   SmallVector<StringRef, 4> unwanted;
   auto isUnwanted = [&](PrecisionReason reason) {
-    return llvm::is_contained(unwanted, getRemarkInfo(reason).kind);
+    return !unwanted.empty() && llvm::is_contained(unwanted, getRemarkInfo(reason).kind);
   };
+  // Not yet asked, wanted, not wanted.
+  SmallVector<int8_t, 64> answers(256, -1);
   const PrecisionGraph &graph = plan.getGraph();
   SmallVector<uint32_t> top;
   for (auto [vertex, count] : findBlockers(plan))
@@ -278,12 +280,16 @@ void mpt::emitPrecisionRemarks(const PrecisionPlan &plan,
   for (uint32_t v : sortByProgram(graph, planner.root)) {
     const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
     const PrecisionReason reason = plan[v].reason;
-    if (isUnwanted(reason))
+    int8_t &answer = answers[uint8_t(reason)];
+    if (answer < 0)
+      answer = isUnwanted(reason);
+    if (answer != 0)
       continue;
     auto remark = emitRemark(reason, vertex.op->getLoc(), getFunctionName(vertex.op));
     const RemarkInfo &info = getRemarkInfo(reason);
     if (!remark) {
       unwanted.push_back(info.kind);
+      answer = 1;
       continue;
     }
     remark << RemarkArg("Op", vertex.op->getName().getStringRef())

@@ -49,7 +49,7 @@ private:
     return graph.getValues()[value].producer == Producer::Constant;
   }
   /// The maker of casts of `value` for `reader`, or nullopt if there is none.
-  std::optional<CastMaker> findMaker(Value value, Operation *reader) const;
+  std::optional<CastMaker> findMaker(Value value, Operation *reader);
   void findFallback();
   LogicalResult checkMakers();
   void findRewrites();
@@ -101,20 +101,25 @@ private:
   llvm::SetVector<Operation *> elementOps;
   ElementTypes types;
   DenseMap<OperationName, const OpRule *> rules;
+  DenseMap<OperationName, std::optional<CastMaker>> makers;
   DenseMap<std::pair<Type, Type>, Type> clones;
 };
 
-std::optional<CastMaker> Applier::findMaker(Value value, Operation *reader) const {
-  const RuleTable &rules = policy.getRules();
+std::optional<CastMaker> Applier::findMaker(Value value, Operation *reader) {
   Operation *made = value ? value.getDefiningOp() : nullptr;
   for (Operation *op : {made, reader}) {
     if (!op)
       continue;
-    StringRef dialect = op->getName().getDialectNamespace();
-    if (dialect == MPTDialect::getDialectNamespace())
-      return CastMaker{};
-    if (const DialectSpelling *spelling = rules.getSpelling(dialect))
-      return CastMaker{spelling};
+    auto [entry, isNew] = makers.try_emplace(op->getName(), std::nullopt);
+    if (isNew) {
+      StringRef dialect = op->getName().getDialectNamespace();
+      if (dialect == MPTDialect::getDialectNamespace())
+        entry->second = CastMaker{};
+      else if (const DialectSpelling *spelling = policy.getRules().getSpelling(dialect))
+        entry->second = CastMaker{spelling};
+    }
+    if (entry->second)
+      return entry->second;
   }
   // A loop or a return has none; another op of the module does.
   return fallback;

@@ -70,25 +70,27 @@ Value CastBuilder::make(OpBuilder &builder, Location loc,
   if (!spelling)
     return CastOp::create(builder, loc, type, value,
                           isOwn ? builder.getUnitAttr() : UnitAttr());
-  std::unique_ptr<Form> &form = forms[widens][spelling];
+  std::unique_ptr<Form> &form = forms[widens][isOwn][spelling];
   if (!form) {
     StringRef name = widens && !spelling->castUpOp.empty() ? spelling->castUpOp
                                                            : spelling->castOp;
-    form.reset(new Form{OperationName(name, builder.getContext()), {}});
+    NamedAttrList attributes;
     if (!spelling->castAttributes.empty())
-      if (auto attributes = dyn_cast_or_null<DictionaryAttr>(
+      if (auto parsed = dyn_cast_or_null<DictionaryAttr>(
               parseAttribute(spelling->castAttributes, builder.getContext())))
-        form->attributes.append(attributes.getValue());
+        attributes.append(parsed.getValue());
+    if (isOwn)
+      attributes.set(kOwnCastAttr, builder.getUnitAttr());
+    form.reset(new Form{OperationName(name, builder.getContext()),
+                        attributes.getDictionary(builder.getContext())});
   }
   OperationState state(loc, form->name);
   state.addOperands(value);
   state.addTypes(type);
-  state.addAttributes(form->attributes);
+  state.attributes = NamedAttrList(form->attributes);
   if (spelling->castForm == "torch")
     addTorchOperands(builder, state);
   else if (spelling->castForm == "onnx")
     state.addAttribute("to", TypeAttr::get(ElementTypes().getFloat(type)));
-  if (isOwn)
-    state.addAttribute(kOwnCastAttr, builder.getUnitAttr());
   return builder.create(state)->getResult(0);
 }

@@ -40,9 +40,10 @@ private:
   /// What all casts of one dialect in one direction share.
   struct Form {
     mlir::OperationName name;
-    mlir::NamedAttrList attributes;
+    mlir::DictionaryAttr attributes;
   };
-  llvm::DenseMap<const DialectSpelling *, std::unique_ptr<Form>> forms[2];
+  /// By whether it widens and whether it is own.
+  llvm::DenseMap<const DialectSpelling *, std::unique_ptr<Form>> forms[2][2];
   llvm::DenseMap<mlir::Block *, TorchConstants> torchConstants;
 };
 

@@ -10,8 +10,10 @@ the pass, microseconds per op and the peak of memory. With --graphs (made by
 tf_graphs.py): the pass on each graph, least of five runs, beside the time that
 TensorFlow's Grappler took for the same graph when the figures were made. With
 --tensorflow (PyPI's tensorflow): Grappler's pass alone and ours in turns on the same
-graphs, chains of that many nodes and the models of tf_models.py that are named ("all");
-the least of the rounds, and the median of their ratios.
+graphs, chains of that many nodes and the models of tf_models.py that are named ("all"),
+ours with the default strategy and with policy=tf-fp16, which makes Grappler's decisions:
+the least of the rounds, and the median of their ratios. Grappler runs in one process,
+which is warm after the first round, and each run of ours in a new one.
 """
 
 import argparse
@@ -74,14 +76,17 @@ def beside_tensorflow(options):
             file.write(tf_export.to_mlir(graph))
             file.flush()
             rounds = [(tf_export.optimize(graph, "cuda")[1] / 1e3,
-                       run(options.mpt_opt, file.name, "type=f16")[1])
+                       *(run(options.mpt_opt, file.name, ours)[1]
+                         for ours in ("type=f16", "policy=tf-fp16")))
                       for _ in range(options.rounds)]
-        theirs, ours = map(min, zip(*rounds))
-        ratio = statistics.median(a / b for a, b in rounds)
-        print(f"{graph.name:14} {nodes:7} nodes  Grappler {theirs:7.4f} s "
-              f"{1e6 * theirs / nodes:6.2f} us/node  MPT {ours:7.4f} s "
-              f"{1e6 * ours / nodes:5.2f} us/node  {theirs / ours:5.1f} times "
-              f"(median {ratio:.1f})", flush=True)
+        theirs, *ours = map(min, zip(*rounds))
+        print(f"{graph.name:12} {nodes:7} nodes  Grappler {1e6 * theirs / nodes:6.2f} us/node",
+              end="")
+        for i, (name, least) in enumerate(zip(("MPT", "as Grappler"), ours), 1):
+            median = statistics.median(each[0] / each[i] for each in rounds)
+            print(f"  {name} {1e6 * least / nodes:5.2f} us/node, {theirs / least:5.1f} times "
+                  f"(median {median:.1f})", end="")
+        print(flush=True)
 
 
 def main():

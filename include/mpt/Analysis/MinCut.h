@@ -74,6 +74,8 @@ private:
   std::vector<Arc> arcs;
   /// The arcs that leave node i are arcOf[begin[i]] to arcOf[begin[i + 1] - 1].
   std::vector<uint32_t> begin, arcOf, current, level;
+  /// Of rankComponent and augmentFrom; kept, since components are many and small.
+  std::vector<uint32_t> queue, path;
   std::vector<bool> side;
 };
 
