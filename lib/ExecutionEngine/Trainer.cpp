@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 using namespace mpt;
 
@@ -149,6 +150,8 @@ private:
   llvm::Error step();
   llvm::Error record(const llvm::StringMap<HostTensor> &outputs, uint64_t epoch,
                      double milliseconds);
+  /// Once, if the scale `name` has become one that cannot do its work any more.
+  void warnOfScale(llvm::StringRef name, double scale);
   llvm::Error evaluate();
   llvm::Error save();
   double getSeconds() const {
@@ -165,6 +168,7 @@ private:
   std::vector<double> times;
   Clock::time_point begin;
   int64_t evaluatedAt = -1, savedAt = -1;
+  bool warnedOfScale = false;
 };
 } // namespace
 
@@ -220,6 +224,7 @@ llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
       return scale.takeError();
     smallest = std::min(smallest.value_or(INFINITY), scale->getElement(0));
     line.add(name, *scale);
+    warnOfScale(name, scale->getElement(0));
   }
   summary.lossScale = smallest;
   line.add("ms", milliseconds);
@@ -230,6 +235,25 @@ llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
       {static_cast<double>(summary.attempt), summary.finalLoss});
   return options.metrics ? options.metrics->append(line)
                          : llvm::Error::success();
+}
+
+void Loop::warnOfScale(llvm::StringRef name, double scale) {
+  // Below f32's normal numbers gradients lose their bits, and growth may round away.
+  const bool isTooSmall = scale < std::numeric_limits<float>::min();
+  if (warnedOfScale || !options.warn || (!isTooSmall && std::isfinite(scale)))
+    return;
+  warnedOfScale = true;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << '\'' << name << "' is " << llvm::format("%g", scale) << " since step "
+     << summary.attempt << ": ";
+  if (isTooSmall)
+    os << (scale == 0 ? "no step is taken any more" : "gradients lose their bits")
+       << "; look for Inf or NaN in the data, lower the learning rate, or give the loss "
+          "scale a floor (min-scale=1)";
+  else
+    os << "no step is taken any more; give the loss scale a ceiling (max-scale=16777216)";
+  options.warn(text);
 }
 
 llvm::Error Loop::evaluate() {

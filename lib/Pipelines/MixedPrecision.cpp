@@ -43,6 +43,8 @@ void mpt::buildMixedPrecisionPipeline(OpPassManager &passes,
   if (mode != "none") {
     LossScalePassOptions scale;
     scale.mode = mode;
+    if (mode == "amax")
+      scale.type = options.type;
     passes.addPass(createLossScalePass(scale));
   }
   passes.addPass(createValidateLossScalePass());

@@ -61,13 +61,16 @@ static LogicalResult evaluateAllFinite(AllFiniteOp op, Frame &frame) {
 static LogicalResult evaluateUpdateLossScale(UpdateLossScaleOp op,
                                              Frame &frame) {
   double scale = frame.floats(op.getScale())[0];
+  // An f64 product that is rounded once, as GradScaler's.
+  auto type = cast<FloatType>(
+      cast<ShapedType>(op.getNewScale().getType()).getElementType());
   int64_t tracker = frame.ints(op.getTracker())[0];
   if (!frame.ints(op.getAllFinite())[0]) {
-    scale *= op.getBackoffFactor().convertToDouble();
+    scale = roundToType(scale * op.getBackoffFactor().convertToDouble(), type);
     tracker = 0;
   } else if (++tracker == static_cast<int64_t>(op.getGrowthInterval())) {
-    double grown = scale * op.getGrowthFactor().convertToDouble();
-    if (std::isfinite(roundToType(grown, Float32Type::get(op.getContext()))))
+    double grown = roundToType(scale * op.getGrowthFactor().convertToDouble(), type);
+    if (std::isfinite(grown))
       scale = grown;
     tracker = 0;
   }

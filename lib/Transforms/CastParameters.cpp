@@ -44,6 +44,12 @@ bool isOfBatchNorm(BlockArgument argument) {
   });
 }
 
+/// The name of argument `index` in quotes, its number where it has none.
+std::string describe(func::FuncOp function, unsigned index) {
+  auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
+  return name ? ("'" + name.getValue() + "'").str() : std::to_string(index);
+}
+
 LogicalResult CastParametersPass::run() {
   ModuleOp module = getOperation();
   if (type != "f16" && type != "bf16")
@@ -69,8 +75,8 @@ LogicalResult CastParametersPass::run() {
       continue;
     if (!wide.getElementType().isF32())
       return forward.emitError("mpt-cast-parameters: expected ")
-             << role.getValue() << " " << index << " to be f32, as the model declares it "
-             << "without this pass, found " << wide;
+             << role.getValue() << " " << describe(forward, index) << " to be f32, as the "
+             << "model declares it without this pass, found " << wide;
     if (keepBatchNorm && isOfBatchNorm(argument)) {
       // It stays f32 also where others get masters of 16 bits.
       if (role.getValue() == "parameter" && !forward.getArgAttr(index, kMasterAttr))

@@ -50,6 +50,18 @@ LogicalResult mpt::detail::checkLearningRate(Operation *op, StringRef pass,
   if (rule.schedule == "step" && rule.every == 0)
     return op->emitError(pass)
            << ": lr-schedule=step needs lr-step=N, the steps between two falls";
+  const bool isStep = rule.schedule == "step";
+  const bool falls = rule.schedule == "linear" || rule.schedule == "cosine";
+  for (auto [name, isGiven, isRead, readers] :
+       {std::tuple<StringRef, bool, bool, StringRef>{"lr-step", rule.every != 0, isStep,
+                                                     "step"},
+        {"lr-gamma", rule.gamma != 0.1, isStep, "step"},
+        {"lr-final", rule.final != 0, falls, "linear or cosine"},
+        {"total-steps", rule.total != 0, falls, "linear or cosine"}})
+    if (isGiven && !isRead)
+      return op->emitError(pass)
+             << ": " << name << " has no meaning with lr-schedule=" << rule.schedule
+             << "; remove it, or use lr-schedule=" << readers;
   return success();
 }
 

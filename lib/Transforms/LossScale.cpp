@@ -91,6 +91,20 @@ std::string print(double value) {
   return text;
 }
 
+/// The largest finite number of `type`, which is "f16", "bf16" or "f32".
+double getLargest(StringRef type) {
+  const llvm::fltSemantics &format = type == "f16"    ? llvm::APFloat::IEEEhalf()
+                                     : type == "bf16" ? llvm::APFloat::BFloat()
+                                                      : llvm::APFloat::IEEEsingle();
+  return llvm::APFloat::getLargest(format).convertToDouble();
+}
+
+/// Whether f32, the scale's type, holds `value` as a finite number above 0.
+bool isF32AboveZero(double value) {
+  auto rounded = static_cast<float>(value);
+  return rounded > 0 && std::isfinite(rounded);
+}
+
 LogicalResult LossScalePass::makeRule(ModuleOp module) {
   ArrayRef<LossScaleRule> rules = getLossScaleRules();
   auto found = llvm::find_if(
@@ -102,50 +116,92 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
                              rules, [](const LossScaleRule &each) { return each.name; }),
                          ", ");
   rule = *found;
-  if (mode == "amax") {
+  const bool isAmax = mode == "amax";
+  if (isAmax) {
     rule.min = 1;
     rule.max = 16777216;
   }
   LogicalResult valid = success();
-  auto set = [&](auto &field, double option, StringRef name,
-                 bool isValid, StringRef expected) {
-    if (option == -1)
+  // The first mistake is reported.
+  auto fail = [&](StringRef name, const Twine &why) {
+    if (succeeded(valid))
+      valid = module.emitError("mpt-loss-scale: ") << name << why;
+  };
+  auto checkMode = [&](StringRef name, bool inDynamic, bool inAmax) {
+    if (mode == "static")
+      fail(name, " has no meaning with mode=static, whose scale never changes; remove it, "
+                 "or use mode=" +
+                     Twine(inDynamic ? "dynamic" : "amax"));
+    else if (mode == "dynamic" && !inDynamic)
+      fail(name, " has no meaning with mode=dynamic, whose scale follows the steps that "
+                 "overflow; remove it, or use mode=amax");
+    else if (isAmax && !inAmax)
+      fail(name, " has no meaning with mode=amax, whose scale follows the largest "
+                 "gradient; remove it, or use mode=dynamic");
+  };
+  // The least integer and what is no number say that nothing was given.
+  auto set = [&](auto &field, auto option, StringRef name, bool inAmax, bool isValid,
+                 StringRef expected) {
+    if (std::isnan(static_cast<double>(option)) ||
+        static_cast<double>(option) ==
+            static_cast<double>(std::numeric_limits<int64_t>::min()))
       return;
-    if (mode == "static" && name != "init-scale" && succeeded(valid))
-      valid = module.emitError("mpt-loss-scale: ")
-              << name << " has no meaning with mode=static, whose scale never changes; "
-              << "remove it, or use mode=dynamic";
-    if (!isValid && succeeded(valid))
-      valid = module.emitError("mpt-loss-scale: ")
-              << name << " must be " << expected << ", got " << print(option);
+    if (name != "init-scale")
+      checkMode(name, /*inDynamic=*/true, inAmax);
+    if (!isValid)
+      fail(name, " must be " + expected + ", got " + print(option));
     field = option;
   };
-  set(rule.init, initScale, "init-scale",
-      initScale > 0 && std::isfinite(initScale), "a number above 0");
-  set(rule.growth, growthFactor, "growth-factor", growthFactor > 1, "above 1");
-  set(rule.backoff, backoffFactor, "backoff-factor",
-      backoffFactor > 0 && backoffFactor < 1, "between 0 and 1");
-  set(rule.interval, growthInterval, "growth-interval", growthInterval > 0, "above 0");
-  set(rule.min, minScale, "min-scale", minScale >= 0, "0 (none) or more");
-  set(rule.max, maxScale, "max-scale", maxScale >= 0, "0 (none) or more");
-  set(rule.hysteresis, hysteresis, "hysteresis", hysteresis > 0, "above 0");
+  const int64_t most = std::numeric_limits<int32_t>::max() - 1;
+  double init = initScale, growth = growthFactor, backoff = backoffFactor, min = minScale,
+         max = maxScale;
+  int64_t interval = growthInterval, patience = hysteresis;
+  set(rule.init, init, "init-scale", true, isF32AboveZero(init),
+      "a number above 0 that f32 holds");
+  set(rule.growth, growth, "growth-factor", false, growth > 1 && std::isfinite(growth),
+      "a finite number above 1");
+  set(rule.backoff, backoff, "backoff-factor", true, backoff > 0 && backoff < 1,
+      "between 0 and 1");
+  set(rule.interval, interval, "growth-interval", false, interval > 0 && interval <= most,
+      "above 0 and below 2^31 - 1");
+  set(rule.min, min, "min-scale", true, min == 0 || isF32AboveZero(min),
+      "0 (none) or a number above 0 that f32 holds");
+  set(rule.max, max, "max-scale", true, max == 0 || isF32AboveZero(max),
+      "0 (none) or a number above 0 that f32 holds");
+  set(rule.hysteresis, patience, "hysteresis", false, patience > 0 && patience <= most,
+      "above 0 and below 2^31 - 1");
+  // By the value, not by whether it was given: a printed pipeline gives all options.
+  for (auto [name, isGiven] : {std::pair<StringRef, bool>{"window", window != 16},
+                               {"margin", margin != 16},
+                               {"type", type != "f16"}})
+    if (isGiven)
+      checkMode(name, /*inDynamic=*/false, /*inAmax=*/true);
+  if (isAmax && preset != "torch")
+    fail("preset", " has no meaning with mode=amax, whose scale follows the largest "
+                   "gradient; remove it, or use mode=dynamic");
+  if (type != "f16" && type != "bf16" && type != "f32")
+    fail("type", " must be f16, bf16 or f32, got " + type);
   if (failed(valid))
     return failure();
-  if (hysteresis != -1 && rule.kind == Hysteresis::None)
+  if (rule.kind == Hysteresis::None && patience > 0)
     return module.emitError("mpt-loss-scale: the preset '")
            << rule.name << "' has no hysteresis; megatron, deepspeed and paddle have";
   if (rule.max != 0 && rule.min > rule.max)
     return module.emitError("mpt-loss-scale: min-scale is above max-scale");
-  if (initScale != -1 && mode != "static" &&
-      (rule.init < rule.min || (rule.max != 0 && rule.init > rule.max)))
-    return module.emitError("mpt-loss-scale: init-scale is ")
-           << print(rule.init) << ", outside "
-           << (rule.init < rule.min ? "min-scale" : "max-scale") << ", which is "
-           << print(rule.init < rule.min ? rule.min : rule.max);
-  if (mode == "amax" && (rule.min == 0 || rule.max == 0))
+  if (mode != "static" &&
+      (rule.init < rule.min || (rule.max != 0 && rule.init > rule.max))) {
+    const bool isLow = rule.init < rule.min;
+    if (!std::isnan(init))
+      return module.emitError("mpt-loss-scale: init-scale is ")
+             << print(rule.init) << ", outside " << (isLow ? "min-scale" : "max-scale")
+             << ", which is " << print(isLow ? rule.min : rule.max);
+    // The preset's own is brought between bounds that were given, as Apex does.
+    rule.init = isLow ? rule.min : rule.max;
+  }
+  if (isAmax && (rule.min == 0 || rule.max == 0))
     return module.emitError("mpt-loss-scale: mode=amax needs a min-scale and a "
                             "max-scale above 0");
-  if (mode == "amax" && (!(margin >= 1) || window < 1))
+  if (isAmax && (!(margin >= 1) || window < 1))
     return module.emitError(
         "mpt-loss-scale: margin and window must be 1 or more");
   return success();
@@ -382,8 +438,8 @@ void LossScalePass::addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp un
   Location loc = unscale.getLoc();
   Value scale = unscale.getScale();
   std::string name = ("loss_scale" + suffix).str();
-  auto type = RankedTensorType::get({window}, builder.getF32Type());
-  BlockArgument history = editor.addArgument(type, name + ".amax_history", "loss_scale",
+  auto recordType = RankedTensorType::get({window}, builder.getF32Type());
+  BlockArgument history = editor.addArgument(recordType, name + ".amax_history", "loss_scale",
                                              getZerosInit(&getContext()));
   Value largest = getLargestMagnitude(builder, loc, unscale.getUnscaled());
   Value newest = ReshapeOp::create(
@@ -393,12 +449,12 @@ void LossScalePass::addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp un
     auto rest = RankedTensorType::get({window - 1}, builder.getF32Type());
     Value later = SliceOp::create(builder, loc, rest, history, ArrayRef<int64_t>{1},
                                   ArrayRef<int64_t>{window - 1}, ArrayRef<int64_t>{1});
-    moved = ConcatOp::create(builder, loc, type, ValueRange{later, newest},
+    moved = ConcatOp::create(builder, loc, recordType, ValueRange{later, newest},
                              builder.getI64IntegerAttr(0));
   }
   // A step that is not taken records nothing.
-  Value recorded = SelectStateOp::create(builder, loc, type, allFinite, moved, history);
-  AmaxScaleRule amax{65504, margin, rule.backoff, rule.min, rule.max};
+  Value recorded = SelectStateOp::create(builder, loc, recordType, allFinite, moved, history);
+  AmaxScaleRule amax{getLargest(type), margin, rule.backoff, rule.min, rule.max};
   addScale(editor, builder, loc,
            chooseLossScale(builder, loc, amax, scale, recorded, allFinite), name);
   editor.addResult(recorded, name + ".amax_history", name + ".amax_history");

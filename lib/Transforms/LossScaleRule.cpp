@@ -52,12 +52,21 @@ LossScaleState mpt::detail::updateLossScale(OpBuilder &builder, Location loc,
   Value grows =
       both(allFinite, b.compare(next, b.integer(i32, rule.interval + rule.growsLate),
                                 ComparePredicate::GE));
-  Value larger = b.mul(state.scale, rule.growth);
+  auto multiply = [&](double factor) -> Value {
+    // f32 rounds the product with a factor that it holds as torch rounds all: torch
+    // multiplies its f32 scale by an f64 number.
+    if (rule.name != "torch" || !b.element.isF32() ||
+        static_cast<double>(static_cast<float>(factor)) == factor)
+      return b.mul(state.scale, factor);
+    DecomposeBuilder wide(builder, loc, builder.getF64Type());
+    return wide.round(wide.mul(wide.widen(state.scale), factor), state.scale.getType());
+  };
+  Value larger = multiply(rule.growth);
   if (rule.max != 0)
     larger = MinimumOp::create(builder, loc, larger, b.scalar(rule.max));
   if (rule.checkFinite)
     larger = b.where(IsFiniteOp::create(builder, loc, larger), larger, state.scale);
-  Value smaller = b.mul(state.scale, rule.backoff);
+  Value smaller = multiply(rule.backoff);
   if (rule.min != 0)
     smaller = MaximumOp::create(builder, loc, smaller, b.scalar(rule.min));
 

@@ -42,6 +42,16 @@ struct TrainStepPass : mpt::impl::TrainStepPassBase<TrainStepPass> {
 private:
   LogicalResult run();
   LogicalResult checkOptions();
+  /// Options that the optimizer, or what is switched off, would not read are errors.
+  LogicalResult checkUnread();
+  /// Of the optimizers of SGD; the option's value where it is given.
+  double getMomentum() const {
+    return std::isnan(momentum) ? (optimizer == "momentum" ? 0.9 : 0.0) : momentum;
+  }
+  /// SGD with momentum, by either name.
+  bool hasMomentumBuffer() const {
+    return optimizer == "momentum" || (optimizer == "sgd" && getMomentum() > 0);
+  }
   /// Checks that `name` is a parameter that an optimizer can update.
   LogicalResult checkParameter(func::FuncOp step, const StepEditor &editor,
                                StringAttr name, Type gradient);
@@ -80,8 +90,9 @@ LogicalResult TrainStepPass::checkOptions() {
   if (decay != "matrices" && decay != "all")
     return module.emitError("mpt-train-step: unknown decay '")
            << decay << "'; expected matrices or all";
+  // A value that is no number means that none was given.
   for (auto [name, value] : {std::pair<StringRef, double>{"lr", lr},
-                             {"momentum", momentum},
+                             {"momentum", std::isnan(momentum) ? 0.0 : momentum},
                              {"eps", eps},
                              {"weight-decay", weightDecay},
                              {"clip-norm", clipNorm}})
@@ -104,10 +115,43 @@ LogicalResult TrainStepPass::checkOptions() {
   if (failed(checkLearningRate(module, "mpt-train-step", getLearningRate())) ||
       failed(checkSpikes(module, getSpikes())))
     return failure();
-  if (nesterov && (optimizer != "momentum" || momentum == 0))
-    return module.emitError("mpt-train-step: expected optimizer=momentum with a "
-                            "momentum above 0 with nesterov, found optimizer=")
-           << optimizer << " and momentum " << numberToString(momentum);
+  if (failed(checkUnread()))
+    return failure();
+  if (nesterov && getMomentum() == 0)
+    return module.emitError("mpt-train-step: nesterov needs a momentum above 0, found ")
+           << "optimizer=" << optimizer << " and momentum " << numberToString(getMomentum())
+           << "; give momentum=0.9";
+  return success();
+}
+
+LogicalResult TrainStepPass::checkUnread() {
+  ModuleOp module = getOperation();
+  const bool isAdam = optimizer == "adam" || optimizer == "adamw";
+  // By the value, not by whether it was given: a printed pipeline gives all options.
+  for (auto [name, isGiven, ofAdam] :
+       {std::tuple<StringRef, bool, bool>{"momentum", !std::isnan(momentum), false},
+        {"nesterov", nesterov, false},
+        {"beta1", beta1 != 0.9, true},
+        {"beta2", beta2 != 0.999, true},
+        {"eps", eps != 1e-8, true}})
+    if (isGiven && ofAdam != isAdam)
+      return module.emitError("mpt-train-step: ")
+             << name << " has no meaning with optimizer=" << optimizer
+             << "; remove it, or use optimizer="
+             << (ofAdam ? "adam or adamw" : "momentum");
+  if (decay != "matrices" && weightDecay == 0 && !weightDecay.hasValue())
+    return module.emitError("mpt-train-step: decay=")
+           << decay << " has no effect without weight-decay; give weight-decay=X, or "
+           << "remove decay";
+  if (skipSpikes == 0 && !skipSpikes.hasValue())
+    for (auto [name, isGiven] :
+         {std::pair<StringRef, bool>{"spike-alpha", spikeAlpha != 0.97},
+          {"spike-warmup", spikeWarmup != 25},
+          {"spike-patience", spikePatience != 10}})
+      if (isGiven)
+        return module.emitError("mpt-train-step: ")
+               << name << " has no effect without skip-spikes; give skip-spikes=X, the "
+               << "deviations above the mean that make a spike, or remove " << name;
   return success();
 }
 
@@ -139,13 +183,13 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
   if (optimizer == "sgd" || optimizer == "momentum") {
     Value buffer;
     SmallVector<Type> types = {type};
-    if (optimizer == "momentum") {
+    if (hasMomentumBuffer()) {
       buffer = addState(".momentum_buffer");
       types.push_back(stateType);
     }
     auto update = SGDOp::create(
         builder, loc, types, parameter, gradient, lr, buffer, Value(),
-        f64(buffer ? momentum : 0.0), f64(0.0), f64(decayed),
+        f64(buffer ? getMomentum() : 0.0), f64(0.0), f64(decayed),
         buffer && nesterov ? builder.getUnitAttr() : UnitAttr());
     updated.push_back(update.getNewParam());
     editor.addResult(update.getNewParam(), name, name);

@@ -17,7 +17,7 @@
 // FAR: error: there is no op 'nothing.like.it' to put on the list 'stable' (option stable); a row of a rule table (option rules) makes one known
 // NOSTEP: error: mpt-loss-scale: no function holds mpt.gradients; run --mpt-autodiff and --mpt-train-step first
 // MODE: error: mpt-loss-scale: unknown mode 'wild'; expected dynamic, static or amax
-// INIT: error: mpt-loss-scale: init-scale must be a number above 0, got 0{{$}}
+// INIT: error: mpt-loss-scale: init-scale must be a number above 0 that f32 holds, got 0{{$}}
 // KIND: error: mpt-master-weights: unknown kind 'f8'; expected f32
 
 // Only f32 readers: the product returns its accumulator.

@@ -20,7 +20,7 @@
 // ALL: mpt.cast {{.*}} : (tensor<4xf32>) -> tensor<4xbf16>
 
 // TYPE: error: mpt-cast-parameters: unknown type 'f8E5M2'; expected f16 or bf16
-// HALF: error: mpt-cast-parameters: expected parameter 0 to be f32, as the model declares it without this pass, found 'tensor<8x4xf16>'
+// HALF: error: mpt-cast-parameters: expected parameter 'w' to be f32, as the model declares it without this pass, found 'tensor<8x4xf16>'
 // LATE: error: mpt-cast-parameters: the function is differentiated already; run this pass before --mpt-autodiff
 
 //--- model.mlir

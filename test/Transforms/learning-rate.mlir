@@ -4,7 +4,7 @@
 // RUN: mpt-opt %t/step.mlir --mpt-learning-rate="lr-schedule=step lr-step=3" | FileCheck %s --check-prefix=STEP
 // RUN: mpt-opt %t/uncounted.mlir --mpt-learning-rate="warmup=4" | FileCheck %s --check-prefix=UNCOUNTED
 // RUN: mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="lr-schedule=linear total-steps=8 warmup=2" --mpt-loss-scale --mpt-autocast="type=f16 policy=tf-fp16" | FileCheck %s --check-prefix=TRAIN
-// RUN: mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="lr-final=0.5" | FileCheck %s --check-prefix=CONSTANT
+// RUN: mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step | FileCheck %s --check-prefix=CONSTANT
 
 // The schedule reads the state `step`; the optimizer reads the schedule; the argument
 // keeps its type and its name.
@@ -54,6 +54,14 @@
 // TOTAL: error: mpt-learning-rate: lr-schedule=cosine needs total-steps=N, the steps until it ends
 // RUN: not mpt-opt %t/step.mlir --mpt-learning-rate="lr-schedule=step" 2>&1 | FileCheck %s --check-prefix=EVERY
 // EVERY: error: mpt-learning-rate: lr-schedule=step needs lr-step=N, the steps between two falls
+// RUN: not mpt-opt %t/step.mlir --mpt-learning-rate="lr-schedule=cosine total-steps=9 lr-step=3" 2>&1 | FileCheck %s --check-prefix=NO-STEP
+// NO-STEP: error: mpt-learning-rate: lr-step has no meaning with lr-schedule=cosine; remove it, or use lr-schedule=step
+// RUN: not mpt-opt %t/step.mlir --mpt-learning-rate="lr-schedule=linear total-steps=9 lr-gamma=0.5" 2>&1 | FileCheck %s --check-prefix=NO-GAMMA
+// NO-GAMMA: error: mpt-learning-rate: lr-gamma has no meaning with lr-schedule=linear; remove it, or use lr-schedule=step
+// RUN: not mpt-opt %t/step.mlir --mpt-learning-rate="lr-schedule=step lr-step=3 lr-final=0.5" 2>&1 | FileCheck %s --check-prefix=NO-FINAL
+// NO-FINAL: error: mpt-learning-rate: lr-final has no meaning with lr-schedule=step; remove it, or use lr-schedule=linear or cosine
+// RUN: not mpt-opt %t/step.mlir --mpt-learning-rate="total-steps=9" 2>&1 | FileCheck %s --check-prefix=NO-TOTAL
+// NO-TOTAL: error: mpt-learning-rate: total-steps has no meaning with lr-schedule=constant; remove it, or use lr-schedule=linear or cosine
 // RUN: not mpt-opt %t/step.mlir --mpt-learning-rate="warmup=-1" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // NEGATIVE: error: mpt-learning-rate: expected warmup of at least 0, found -1
 // RUN: not mpt-opt %t/step.mlir --mpt-learning-rate="lr-final=nan" 2>&1 | FileCheck %s --check-prefix=FINAL

@@ -18,19 +18,89 @@
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax min-scale=0" 2>&1 | FileCheck %s --check-prefix=AMAX
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax window=0" 2>&1 | FileCheck %s --check-prefix=WINDOW
 
+// What would be ignored, or what f32 does not hold, is refused by name.
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=dynamic window=4" 2>&1 | FileCheck %s --check-prefix=DYN-WINDOW
+// DYN-WINDOW: error: mpt-loss-scale: window has no meaning with mode=dynamic, whose scale follows the steps that overflow; remove it, or use mode=amax
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="margin=4" 2>&1 | FileCheck %s --check-prefix=DYN-MARGIN
+// DYN-MARGIN: error: mpt-loss-scale: margin has no meaning with mode=dynamic, whose
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="type=bf16" 2>&1 | FileCheck %s --check-prefix=DYN-TYPE
+// DYN-TYPE: error: mpt-loss-scale: type has no meaning with mode=dynamic, whose
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=static window=4" 2>&1 | FileCheck %s --check-prefix=STATIC-WINDOW
+// STATIC-WINDOW: error: mpt-loss-scale: window has no meaning with mode=static, whose scale never changes; remove it, or use mode=amax
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax growth-interval=3" 2>&1 | FileCheck %s --check-prefix=AMAX-INTERVAL
+// AMAX-INTERVAL: error: mpt-loss-scale: growth-interval has no meaning with mode=amax, whose scale follows the largest gradient; remove it, or use mode=dynamic
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax growth-factor=3" 2>&1 | FileCheck %s --check-prefix=AMAX-GROWTH
+// AMAX-GROWTH: error: mpt-loss-scale: growth-factor has no meaning with mode=amax, whose
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax hysteresis=3" 2>&1 | FileCheck %s --check-prefix=AMAX-HYSTERESIS
+// AMAX-HYSTERESIS: error: mpt-loss-scale: hysteresis has no meaning with mode=amax, whose
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax preset=tf" 2>&1 | FileCheck %s --check-prefix=AMAX-PRESET
+// AMAX-PRESET: error: mpt-loss-scale: preset has no meaning with mode=amax, whose
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax type=f8" 2>&1 | FileCheck %s --check-prefix=AMAX-TYPE
+// AMAX-TYPE: error: mpt-loss-scale: type must be f16, bf16 or f32, got f8
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="min-scale=-1" 2>&1 | FileCheck %s --check-prefix=MIN
+// MIN: error: mpt-loss-scale: min-scale must be 0 (none) or a number above 0 that f32 holds, got -1
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="max-scale=-1" 2>&1 | FileCheck %s --check-prefix=MAX
+// MAX: error: mpt-loss-scale: max-scale must be 0 (none) or a number above 0 that f32 holds, got -1
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="max-scale=1e39" 2>&1 | FileCheck %s --check-prefix=MAX-INF
+// MAX-INF: error: mpt-loss-scale: max-scale must be 0 (none) or a number above 0 that f32 holds, got 1e+39
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="init-scale=-1" 2>&1 | FileCheck %s --check-prefix=INIT
+// INIT: error: mpt-loss-scale: init-scale must be a number above 0 that f32 holds, got -1
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=static init-scale=1e39" 2>&1 | FileCheck %s --check-prefix=INIT-INF
+// INIT-INF: error: mpt-loss-scale: init-scale must be a number above 0 that f32 holds, got 1e+39
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=static init-scale=1e-50" 2>&1 | FileCheck %s --check-prefix=INIT-ZERO
+// INIT-ZERO: error: mpt-loss-scale: init-scale must be a number above 0 that f32 holds, got 1e-50
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="growth-factor=-1" 2>&1 | FileCheck %s --check-prefix=GROWTH-NEGATIVE
+// GROWTH-NEGATIVE: error: mpt-loss-scale: growth-factor must be a finite number above 1, got -1
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="growth-factor=inf" 2>&1 | FileCheck %s --check-prefix=GROWTH-INF
+// GROWTH-INF: error: mpt-loss-scale: growth-factor must be a finite number above 1, got inf
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="backoff-factor=-1" 2>&1 | FileCheck %s --check-prefix=BACKOFF-NEGATIVE
+// BACKOFF-NEGATIVE: error: mpt-loss-scale: backoff-factor must be between 0 and 1, got -1
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="growth-interval=-1" 2>&1 | FileCheck %s --check-prefix=INTERVAL-NEGATIVE
+// INTERVAL-NEGATIVE: error: mpt-loss-scale: growth-interval must be above 0 and below 2^31 - 1, got -1
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="growth-interval=4294967296" 2>&1 | FileCheck %s --check-prefix=INTERVAL-LARGE
+// INTERVAL-LARGE: error: mpt-loss-scale: growth-interval must be above 0 and below 2^31 - 1, got 4.29497e+09
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="preset=megatron hysteresis=-1" 2>&1 | FileCheck %s --check-prefix=HYSTERESIS-NEGATIVE
+// HYSTERESIS-NEGATIVE: error: mpt-loss-scale: hysteresis must be above 0 and below 2^31 - 1, got -1
+
+// A first scale that is not given goes where the bounds are.
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="max-scale=1024" | FileCheck %s --check-prefix=CEILING
+// CEILING: value = 1.024000e+03 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="preset=tf min-scale=65536" | FileCheck %s --check-prefix=FLOOR
+// FLOOR: value = 6.553600e+04 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"
+
+// What a printed pipeline says, with all options and their defaults, is taken again.
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=static" --dump-pass-pipeline 2>&1 >/dev/null | FileCheck %s --check-prefix=PRINTED
+// PRINTED: mpt-loss-scale{backoff-factor=nan growth-factor=nan growth-interval=-9223372036854775808 hysteresis=-9223372036854775808 init-scale=nan margin=1.600000e+01 max-scale=nan min-scale=nan mode=static preset=torch type=f16 window=16}
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="backoff-factor=nan growth-factor=nan growth-interval=-9223372036854775808 hysteresis=-9223372036854775808 init-scale=nan margin=1.600000e+01 max-scale=nan min-scale=nan mode=static preset=torch type=f16 window=16" | FileCheck %s --check-prefix=REREAD
+// REREAD: value = 6.553600e+04 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"
+
+// amax keeps the gradients below the largest number of what they are in.
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax" | FileCheck %s --check-prefix=LARGEST-F16
+// LARGEST-F16: mpt.constant dense<6.550400e+04> : tensor<f32>
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax type=bf16" | FileCheck %s --check-prefix=LARGEST-BF16
+// LARGEST-BF16: mpt.constant dense<3.38953139E+38> : tensor<f32>
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax type=f32" | FileCheck %s --check-prefix=LARGEST-F32
+// LARGEST-F32: mpt.constant dense<3.40282347E+38> : tensor<f32>
+
+// Only factors that f32 does not hold need f64.
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step="optimizer=sgd" --mpt-loss-scale="growth-factor=1.1" --mpt-decompose | FileCheck %s --check-prefix=WIDE
+// WIDE: mpt.constant dense<1.100000e+00> : tensor<f64>
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step="optimizer=sgd" --mpt-loss-scale="growth-factor=1.5" --mpt-decompose | FileCheck %s --check-prefix=NARROW
+// NARROW-NOT: f64>
+
 // MEGATRON: value = 0x41F0000000000000 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"
 // MEGATRON-SAME: value = 2.000000e+00 : f64}, mpt.name = "loss_scale.hysteresis_tracker"
 // MEGATRON-SAME: mpt.name = "loss_scale.at_min"
 // MEGATRON-NOT: at_max
 // PRESET: error: mpt-loss-scale: unknown preset 'nobody'; expected one of torch, tf, keras, apex, megatron, deepspeed, deepspeed-consecutive, deepspeed-0.18, deepspeed-0.18-consecutive, jmp, paddle
 // HYSTERESIS: error: mpt-loss-scale: the preset 'torch' has no hysteresis; megatron, deepspeed and paddle have
-// GROWTH: error: mpt-loss-scale: growth-factor must be above 1, got 1
+// GROWTH: error: mpt-loss-scale: growth-factor must be a finite number above 1, got 1
 // BACKOFF: error: mpt-loss-scale: backoff-factor must be between 0 and 1, got 1.5
-// INTERVAL: error: mpt-loss-scale: growth-interval must be above 0, got 0
+// INTERVAL: error: mpt-loss-scale: growth-interval must be above 0 and below 2^31 - 1, got 0
 // BOUNDS: error: mpt-loss-scale: min-scale is above max-scale
 // BELOW: error: mpt-loss-scale: init-scale is 4, outside min-scale, which is 8{{$}}
 // CONSTANT: error: mpt-loss-scale: growth-interval has no meaning with mode=static, whose scale never changes; remove it, or use mode=dynamic
-// INFINITE: error: mpt-loss-scale: init-scale must be a number above 0, got inf
+// INFINITE: error: mpt-loss-scale: init-scale must be a number above 0 that f32 holds, got inf
 // AMAX: error: mpt-loss-scale: mode=amax needs a min-scale and a max-scale above 0
 // WINDOW: error: mpt-loss-scale: margin and window must be 1 or more
 

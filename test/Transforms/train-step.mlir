@@ -1,6 +1,8 @@
 // RUN: mpt-opt %s -mpt-train-step="optimizer=sgd lr=0.5" | FileCheck %s --check-prefixes=STEP,SGD
 // RUN: mpt-opt %s -mpt-train-step="optimizer=momentum momentum=0.8" | FileCheck %s --check-prefixes=STEP,MOMENTUM
+// RUN: mpt-opt %s -mpt-train-step="optimizer=sgd momentum=0.8" | FileCheck %s --check-prefixes=STEP,MOMENTUM
 // RUN: mpt-opt %s -mpt-train-step="optimizer=momentum nesterov=true" | FileCheck %s --check-prefix=NESTEROV
+// RUN: mpt-opt %s -mpt-train-step="optimizer=sgd momentum=0.9 nesterov=true" | FileCheck %s --check-prefix=NESTEROV
 // RUN: mpt-opt %s -mpt-train-step="optimizer=adam beta1=0.8 beta2=0.75 eps=0.0625" | FileCheck %s --check-prefixes=STEP,ADAM
 // RUN: mpt-opt %s -mpt-train-step="optimizer=adamw weight-decay=0.1" | FileCheck %s --check-prefixes=STEP,ADAMW
 // RUN: mpt-opt %s -mpt-train-step="optimizer=sgd weight-decay=0.1 decay=all" | FileCheck %s --check-prefix=DECAY-ALL

@@ -84,6 +84,9 @@ struct TrainerOptions {
   std::function<void(const llvm::StringMap<HostTensor> &results, int64_t attempt,
                      bool skipped)>
       observe;
+  /// Told, once, that a loss scale has become zero, smaller than a normal f32, infinite
+  /// or NaN.
+  std::function<void(llvm::StringRef text)> warn;
   /// Asked after each step; true ends training there, with a checkpoint.
   std::function<bool()> shouldStop;
 };

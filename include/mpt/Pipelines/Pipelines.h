@@ -53,7 +53,7 @@ struct MixedPrecisionOptions : mlir::PassPipelineOptions<MixedPrecisionOptions> 
                                llvm::cl::init("loss")};
   Option<std::string> lossScale{
       *this, "loss-scale",
-      llvm::cl::desc("auto (dynamic for f16, none for bf16), dynamic, static, none"),
+      llvm::cl::desc("auto (dynamic for f16, none for bf16), dynamic, static, amax, none"),
       llvm::cl::init("auto")};
   Option<std::string> masterWeights{
       *this, "master-weights",

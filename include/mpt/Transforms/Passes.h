@@ -16,6 +16,8 @@
 #include "mlir/Pass/Pass.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 
+#include <limits>
+
 namespace mpt {
 
 #define GEN_PASS_DECL

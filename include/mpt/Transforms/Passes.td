@@ -86,8 +86,10 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
            "sgd, momentum, adam or adamw">,
     Option<"lr", "lr", "double", "1.0e-3", "Initial learning rate">,
-    Option<"momentum", "momentum", "double", "0.9", "Momentum (momentum)">,
-    Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
+    Option<"momentum", "momentum", "double", "std::numeric_limits<double>::quiet_NaN()",
+           "Momentum (momentum: 0.9; sgd: none, above 0 is optimizer=momentum)">,
+    Option<"nesterov", "nesterov", "bool", "false",
+           "Nesterov momentum (momentum, sgd with momentum)">,
     Option<"beta1", "beta1", "double", "0.9", "First decay (adam, adamw)">,
     Option<"beta2", "beta2", "double", "0.999", "Second decay (adam, adamw)">,
     Option<"eps", "eps", "double", "1.0e-8", "Denominator's epsilon">,
@@ -394,7 +396,7 @@ def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {
     only if all are finite. The scale and what moves it are arguments and results
     (role `loss_scale`): `dynamic` as one of eight libraries does it (`preset`);
     `amax` chooses the greatest power of two with which the largest gradient of the
-    last `window` steps stays `margin` times below 65504, f16's largest number;
+    last `window` steps stays `margin` times below the largest number of `type`;
     `static` leaves it alone. Adds results `found_inf`, `did_step`, `loss_scale`,
     `grad_norm` (of the gradients that the optimizers read, where the step does not
     return it yet), and where the scale has a floor or a ceiling `loss_scale.at_min`
@@ -404,23 +406,26 @@ def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {
     Option<"mode", "mode", "std::string", "\"dynamic\"", "dynamic, static or amax">,
     Option<"preset", "preset", "std::string", "\"torch\"",
            "torch, tf, keras, apex, megatron, deepspeed, deepspeed-consecutive, jmp or "
-           "paddle; gives the options below, up to hysteresis, where they are -1">,
-    Option<"initScale", "init-scale", "double", "-1.0", "First scale">,
-    Option<"growthFactor", "growth-factor", "double", "-1.0",
+           "paddle; gives the options below, up to hysteresis, that are not given">,
+    Option<"initScale", "init-scale", "double", "std::numeric_limits<double>::quiet_NaN()",
+           "First scale">,
+    Option<"growthFactor", "growth-factor", "double", "std::numeric_limits<double>::quiet_NaN()",
            "Growth factor">,
-    Option<"backoffFactor", "backoff-factor", "double", "-1.0",
+    Option<"backoffFactor", "backoff-factor", "double", "std::numeric_limits<double>::quiet_NaN()",
            "Backoff factor">,
-    Option<"growthInterval", "growth-interval", "int64_t", "-1",
+    Option<"growthInterval", "growth-interval", "int64_t", "std::numeric_limits<int64_t>::min()",
            "Finite steps before the scale grows">,
-    Option<"minScale", "min-scale", "double", "-1.0",
+    Option<"minScale", "min-scale", "double", "std::numeric_limits<double>::quiet_NaN()",
            "The scale does not fall below it; 0: no floor">,
-    Option<"maxScale", "max-scale", "double", "-1.0",
+    Option<"maxScale", "max-scale", "double", "std::numeric_limits<double>::quiet_NaN()",
            "The scale does not grow above it; 0: no ceiling">,
-    Option<"hysteresis", "hysteresis", "int64_t", "-1",
+    Option<"hysteresis", "hysteresis", "int64_t", "std::numeric_limits<int64_t>::min()",
            "Bad steps until the scale falls (megatron, deepspeed, paddle)">,
     Option<"window", "window", "int64_t", "16", "Steps that amax looks back">,
     Option<"margin", "margin", "double", "16.0",
-           "How many times the largest gradient must fit (amax)">];
+           "How many times the largest gradient must fit (amax)">,
+    Option<"type", "type", "std::string", "\"f16\"",
+           "f16, bf16 or f32: what the gradients must fit into (amax)">];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 

@@ -368,6 +368,9 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
   Progress progress(llvm::errs(), getProgressOptions(precision));
   if (options.progress != "none")
     trainer.progress = &progress;
+  trainer.warn = [&](llvm::StringRef text) {
+    progress.note(("mpt-run: warning: " + text).str());
+  };
   auto summary = train(**engine, *loader, trainer, resume, resumePath);
   progress.finish();
   if (!summary)

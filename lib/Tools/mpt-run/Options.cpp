@@ -266,12 +266,22 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   if (llvm::Error error = parseChoice(
           args, OPT_lr_schedule, {"constant", "linear", "cosine", "step"}, kind))
     return std::move(error);
-  if (kind == "step" && !lrStep)
+  const bool isStep = kind == "step", falls = kind == "linear" || kind == "cosine";
+  for (auto [id, isRead, readers] : {std::tuple(OPT_lr_step, isStep, "step"),
+                                     std::tuple(OPT_lr_gamma, isStep, "step"),
+                                     std::tuple(OPT_lr_final, falls, "linear or cosine")})
+    if (const Arg *arg = args.getLastArg(id); arg && !isRead)
+      return createOptionError(*arg, "has no meaning with --lr-schedule=" + kind +
+                                         "; remove it, or use --lr-schedule=" + readers);
+  if (isStep && !lrStep)
     return llvm::createStringError("--lr-schedule=step needs --lr-step=N");
   if (kind != "constant" || warmup)
-    options.schedule = llvm::formatv(
-        "lr-schedule={0} warmup={1} lr-final={2:E16} lr-step={3} lr-gamma={4:E16}", kind,
-        warmup, lrFinal, lrStep, lrGamma);
+    options.schedule = llvm::formatv("lr-schedule={0} warmup={1}", kind, warmup);
+  if (isStep)
+    options.schedule += llvm::formatv(" lr-step={0} lr-gamma={1:E16}", lrStep, lrGamma);
+  options.scheduleEnds = falls;
+  if (falls)
+    options.schedule += llvm::formatv(" lr-final={0:E16}", lrFinal);
   if (llvm::Error error = parseChoice(args, OPT_eval_weights, {"parameters", "ema"},
                                       options.evalWeights))
     return std::move(error);

@@ -42,6 +42,8 @@ struct RunOptions {
   std::optional<double> lr;
   /// Options of mpt-learning-rate, but for total-steps; empty: constant.
   std::string schedule;
+  /// It is one that ends, and needs total-steps.
+  bool scheduleEnds = false;
   uint64_t seed = 0;
 
   std::string checkpoint;

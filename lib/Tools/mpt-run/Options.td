@@ -33,7 +33,7 @@ defm optimizer : Eq<"optimizer", g_model, "TEXT",
   "sgd, momentum, adam or adamw, then options of mpt-train-step such as "
   "'weight-decay=0.1 clip-norm=1' (default: adamw)">;
 defm loss_scale : Eq<"loss-scale", g_model, "TEXT",
-  "dynamic, static or none, then options of mpt-loss-scale such as "
+  "dynamic, static, amax or none, then options of mpt-loss-scale such as "
   "'init-scale=1024' (default: dynamic for f16, else none)">;
 defm master_weights : Eq<"master-weights", g_model, "TEXT",
   "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none, then options of "

@@ -159,8 +159,11 @@ static llvm::Error addSchedule(PreparedFunction &prepared, int64_t steps,
   if (llvm::Error error = runPipeline(
           *prepared.module,
           OptionPasses{"--lr-schedule", "mpt-learning-rate{function=" + prepared.name +
-                                            " " + options.schedule + " total-steps=" +
-                                            std::to_string(steps) + "}"}))
+                                            " " + options.schedule +
+                                            (options.scheduleEnds
+                                                 ? " total-steps=" + std::to_string(steps)
+                                                 : "") +
+                                            "}"}))
     return error;
   auto signature = readSignature(prepared.module->lookupSymbol<func::FuncOp>(prepared.name));
   if (!signature)
@@ -205,11 +208,24 @@ llvm::Expected<PreparedFunction> mpt::specialize(func::FuncOp function,
   return prepare(function, batch, {});
 }
 
-/// Splits "adamw lr=1e-3 clip-norm=1" into "adamw" and " lr=1e-3 clip-norm=1".
-static std::pair<std::string, std::string> splitKind(llvm::StringRef text) {
+namespace {
+/// What an option such as --optimizer holds: "adamw" and " lr=1e-3 clip-norm=1".
+struct Kind {
+  std::string name, options;
+};
+} // namespace
+
+/// Splits "adamw lr=1e-3 clip-norm=1", the value of `option`. A text that begins with an
+/// option is an error that says what comes first, one of `kinds`, and shows `example`.
+static llvm::Expected<Kind> splitKind(llvm::StringRef option, llvm::StringRef kinds,
+                                      llvm::StringRef example, llvm::StringRef text) {
   auto [kind, rest] = text.trim().split(' ');
   rest = rest.trim();
-  return {kind.str(), rest.empty() ? "" : " " + rest.str()};
+  if (kind.empty() || kind.contains('='))
+    return llvm::createStringError(option + ": expected " + kinds +
+                                   " first, then options, as in '" + example +
+                                   "'; found '" + text + "'");
+  return Kind{kind.str(), rest.empty() ? "" : " " + rest.str()};
 }
 
 /// Whether a parameter is stored in f16 or bf16.
@@ -245,8 +261,11 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
 
   std::string name = function.getName().str();
   std::string onFunction = "{function=" + name;
-  auto [optimizer, optimizerOptions] =
-      splitKind(options.optimizer.value_or("adamw"));
+  auto optimizer = splitKind("--optimizer", "sgd, momentum, adam or adamw", "sgd momentum=0.9",
+                             options.optimizer.value_or("adamw"));
+  if (!optimizer)
+    return optimizer.takeError();
+  std::string trainStep = "optimizer=" + optimizer->name + optimizer->options;
   std::string accumulate =
       options.accumulate > 1
           ? "steps=" + std::to_string(options.accumulate) +
@@ -254,39 +273,52 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
           : "";
   std::string masters;
   if (options.masterWeights) {
-    auto [kind, masterOptions] = splitKind(*options.masterWeights);
-    masters = "kind=" + kind + masterOptions;
+    auto kind = splitKind("--master-weights",
+                          "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none",
+                          "split16 groups=bias=f32",
+                          *options.masterWeights);
+    if (!kind)
+      return kind.takeError();
+    masters = "kind=" + kind->name + kind->options;
   }
   if (options.apex) {
-    auto [level, apexOptions] = splitKind(*options.apex);
+    auto level = splitKind("--apex", "O0, O1, O2 or O3", "O1 loss-scale=128", *options.apex);
+    if (!level)
+      return level.takeError();
     return prepareStep(OptionPasses{
         "--apex",
-        "mpt-apex{function=" + name + " level=" + level + apexOptions +
+        "mpt-apex{function=" + name + " level=" + level->name + level->options +
             (accumulate.empty() ? "" : " accumulate={" + accumulate + "}") +
             (masters.empty() ? "" : " masters={" + masters + "}") +
-            " train-step={optimizer=" + optimizer + optimizerOptions + "}}"});
+            " train-step={" + trainStep + "}}"});
   }
   llvm::SmallVector<OptionPasses> passes;
   passes.push_back({"--function", "mpt-autodiff" + onFunction + "}"});
   if (!accumulate.empty())
     passes.push_back(
         {"--accumulate", "mpt-accumulate" + onFunction + " " + accumulate + "}"});
-  passes.push_back({"--optimizer", "mpt-train-step" + onFunction + " optimizer=" +
-                                       optimizer + optimizerOptions + "}"});
+  passes.push_back(
+      {"--optimizer", "mpt-train-step" + onFunction + " " + trainStep + "}"});
   auto [type, ownScale] = precision.split(':');
-  auto [mode, scaleOptions] = splitKind(
+  const char *scaleOption = ownScale.empty() ? "--loss-scale" : "--precision";
+  auto scale = splitKind(
+      scaleOption, "dynamic, static, amax or none", "dynamic preset=tf",
       !ownScale.empty() ? ownScale.str()
                         : options.lossScale.value_or(type == "f16" ? "dynamic" : "none"));
+  if (!scale)
+    return scale.takeError();
   if (type != "f32" || options.masterWeights || hasHalfParameter(function))
     passes.push_back({"--master-weights", "mpt-master-weights{" + masters + "}"});
-  const char *scaleOption = ownScale.empty() ? "--loss-scale" : "--precision";
-  if (mode != "none")
-    passes.push_back(
-        {scaleOption, "mpt-loss-scale{mode=" + mode + scaleOptions + "}"});
-  else if (!scaleOptions.empty())
+  // Gradients have the type that the step computes in, unless the text says otherwise.
+  const bool needsType =
+      scale->name == "amax" && !llvm::StringRef(scale->options).contains(" type=");
+  if (scale->name != "none")
+    passes.push_back({scaleOption, "mpt-loss-scale{mode=" + scale->name + scale->options +
+                                       (needsType ? " type=" + type.str() : "") + "}"});
+  else if (!scale->options.empty())
     return llvm::createStringError(llvm::Twine(scaleOption) +
                                    ": none takes no options, found '" +
-                                   llvm::StringRef(scaleOptions).trim() + "'");
+                                   llvm::StringRef(scale->options).trim() + "'");
   passes.push_back({"mpt-validate-loss-scale", "mpt-validate-loss-scale"});
   if (type != "f32")
     passes.push_back({"--autocast", "mpt-autocast{type=" + type.str() + " " +

@@ -118,7 +118,7 @@ func.func private @result_updates() -> (tensor<4xf32> {mpt.updates = ""})
 
 // -----
 
-// expected-error @+1 {{expected a 'mpt.name' of its own for every result, found "loss" on results 0 and 1}}
+// expected-error @+1 {{expected a 'mpt.name' of its own for every result, found "loss" on results 0 and 1; rename one of them (passes that make a step add results with names of their own)}}
 func.func private @result_names() -> (tensor<f32> {mpt.name = "loss"}, tensor<f32> {mpt.name = "loss"})
 
 // -----

@@ -129,7 +129,11 @@ static LogicalResult verifyResultNames(FunctionOpInterface function,
       if (auto [it, inserted] = seen.try_emplace(name, i); !inserted)
         return function.emitError("expected a '")
                << attribute << "' of its own for every result, found " << name
-               << " on results " << it->second << " and " << i;
+               << " on results " << it->second << " and " << i
+               << (attribute == kNameAttr
+                       ? "; rename one of them (passes that make a step add "
+                         "results with names of their own)"
+                       : "");
   return success();
 }
 

@@ -1,7 +1,7 @@
 # Follows the scales of 8-bit floats step by step, after Transformer Engine's rule, with
 # NumPy alone; 8-bit floats are looked up among all their values.
-#   check_fp8.py A.npy B.npy FACTOR RECIPE AMAX HISTORY MARGIN CHECKPOINT...
-# Step t multiplies A by k (1 at first, then times FACTOR) and computes A B^T; checkpoint
+#   check_fp8.py FORMAT A.npy B.npy FACTOR RECIPE AMAX HISTORY MARGIN CHECKPOINT...
+# A is quantized to FORMAT (e4m3 or e5m2), B to e4m3. Step t multiplies A by k (1 at first, then times FACTOR) and computes A B^T; checkpoint
 # t is the state after it. Scales and history must be equal, products within what f32
 # sums may lose.
 import json
@@ -28,25 +28,26 @@ def values_of(exponent_bits, mantissa_bits, has_infinity):
 
 
 E4M3 = values_of(4, 3, False)
-assert E4M3[-1] == 448
+E5M2 = values_of(5, 2, True)
+assert E4M3[-1] == 448 and E5M2[-1] == 57344
 
 
-def quantize(x, scale):
+def quantize(x, scale, values):
     """The nearest 8-bit float (the even one of two) of each element, as f64."""
     with numpy.errstate(over="ignore", invalid="ignore"):
         scaled = (x * scale).astype(f32).astype(float)
-    magnitude = numpy.minimum(abs(scaled), E4M3[-1])
-    above = numpy.minimum(numpy.searchsorted(E4M3, magnitude), len(E4M3) - 1)
+    magnitude = numpy.minimum(abs(scaled), values[-1])
+    above = numpy.minimum(numpy.searchsorted(values, magnitude), len(values) - 1)
     below = numpy.maximum(above - 1, 0)
-    low, high = magnitude - E4M3[below], E4M3[above] - magnitude
+    low, high = magnitude - values[below], values[above] - magnitude
     index = numpy.where((low < high) | ((low == high) & (below % 2 == 0)), below, above)
-    result = numpy.copysign(E4M3[index], scaled)
+    result = numpy.copysign(values[index], scaled)
     return numpy.where(numpy.isfinite(x), result, numpy.nan)
 
 
-def choose_scale(amax, old, margin):
+def choose_scale(amax, old, margin, values):
     with numpy.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        scale = f32(f32(448) / amax) * f32(2.0**-margin)
+        scale = f32(f32(values[-1]) / amax) * f32(2.0**-margin)
     if not numpy.isfinite(scale):
         scale = numpy.finfo(f32).max
     return f32(scale if amax > 0 and numpy.isfinite(amax) else old)
@@ -62,6 +63,7 @@ def read(path):
         for name, entry in header.items() if name != "__metadata__" and entry["dtype"] == "F32"}
 
 
+formats = [{"e4m3": E4M3, "e5m2": E5M2}[sys.argv.pop(1)], E4M3]
 a, b = numpy.load(sys.argv[1]), numpy.load(sys.argv[2])
 factor, recipe, which = f32(sys.argv[3]), sys.argv[4], sys.argv[5]
 length, margin = int(sys.argv[6]), int(sys.argv[7])
@@ -73,10 +75,10 @@ for step, path in enumerate(sys.argv[8:]):
         tensors = [(a * k).astype(f32), b]
     amax = [abs(tensor).max() for tensor in tensors]
     if recipe == "current":
-        used = [choose_scale(each, f32(1), margin) for each in amax]
+        used = [choose_scale(each, f32(1), margin, values) for each, values in zip(amax, formats)]
     else:
         used = scales.copy()
-    q = [quantize(tensor, scale) for tensor, scale in zip(tensors, used)]
+    q = [quantize(*each) for each in zip(tensors, used, formats)]
     exact = q[0] @ q[1].T / (float(used[0]) * float(used[1]))
     most = abs(q[0]) @ abs(q[1]).T / (float(used[0]) * float(used[1]))
     bound = (a.shape[1] + 5) * 2.0**-24 * most
@@ -92,8 +94,8 @@ for step, path in enumerate(sys.argv[8:]):
         last = numpy.array([each if numpy.isfinite(each) else 0 for each in amax], f32)
         history = numpy.concatenate([last[:, None], history[:, :-1]], axis=1)
         chosen = history.max(axis=1) if which == "max" else last
-        scales = numpy.array([choose_scale(each, old, margin)
-                              for each, old in zip(chosen, scales)], f32)
+        scales = numpy.array([choose_scale(each, old, margin, values)
+                              for each, old, values in zip(chosen, scales, formats)], f32)
         assert (state["fp8.amax_history"] == history).all(), (step, state, history)
         assert (state["fp8.scale"] == scales).all(), (step, state["fp8.scale"], scales)
     else:

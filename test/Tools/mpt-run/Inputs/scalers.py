@@ -2,6 +2,8 @@
 
 Each has `scale` and `update(found_inf)`. As a program it checks mpt-run:
     scalers.py PRESET METRICS INIT INTERVAL HYSTERESIS MIN MAX
+with the originals' own default numbers instead:
+    scalers.py --defaults PRESET METRICS
 or the classes themselves against what is installed:
     scalers.py --originals torch|keras|jmp|tf|deepspeed
 """
@@ -198,13 +200,53 @@ PRESETS = {"torch": Torch, "tf": TF, "keras": Keras, "apex": Apex,
            "deepspeed-0.18-consecutive": DeepSpeed18Consecutive, "jmp": Jmp, "paddle": Paddle}
 
 
-def check(preset, metrics, init, interval, hysteresis, minimum, maximum):
-    init, minimum, maximum = float(init), float(minimum), float(maximum)
+# First scale, good steps before growth, bad steps before the fall, floor, ceiling.
+DEFAULTS = {
+    # torch.amp.GradScaler(init_scale=2.0**16, growth_interval=2000)
+    "torch": (2**16, 2000, 1, 0, 0),
+    # tf.mixed_precision's DynamicLossScale(2**15, increment_period=2000)
+    "tf": (2**15, 2000, 1, 1, 0),
+    # keras LossScaleOptimizer(initial_scale=32768.0, dynamic_growth_steps=2000)
+    "keras": (2**15, 2000, 1, 0, 0),
+    # apex LossScaler(init_scale=2.**16, scale_window=2000, max_loss_scale=2.**24)
+    "apex": (2**16, 2000, 1, 0, 2**24),
+    # Megatron-LM --initial-loss-scale 2**32 --loss-scale-window 1000 --hysteresis 2
+    # --min-loss-scale 1.0
+    "megatron": (2**32, 1000, 2, 1, 0),
+    # DeepSpeed's "fp16": initial_scale_power 16, loss_scale_window 1000, hysteresis 2,
+    # min_loss_scale 1
+    "deepspeed": (2**16, 1000, 2, 1, 0),
+    "deepspeed-consecutive": (2**16, 1000, 2, 1, 0),
+    "deepspeed-0.18": (2**16, 1000, 2, 1, 0),
+    "deepspeed-0.18-consecutive": (2**16, 1000, 2, 1, 0),
+    # jmp.DynamicLossScale(2**15 as its README has it, period=2000, min_loss_scale=1)
+    "jmp": (2**15, 2000, 1, 1, 0),
+    # paddle.amp.GradScaler(init_loss_scaling=65536.0, incr_every_n_steps=2000,
+    # decr_every_n_nan_or_inf=1)
+    "paddle": (2**16, 2000, 1, 1, 0),
+}
+
+
+def check_defaults(preset, metrics):
+    """Bad steps at first and late, and two growths between."""
+    steps = follow(preset, metrics, *DEFAULTS[preset])
+    moves = [b / a for a, b in zip(steps, steps[1:]) if a != b]
+    assert moves.count(2) >= 2 and moves.count(0.5) >= 2, (preset, moves)
+    print(preset, "equal by default")
+
+
+def check(preset, metrics, *numbers):
+    steps = follow(preset, metrics, *map(float, numbers), mixed=True)
+    print(preset, "equal over", len(steps), "steps")
+
+
+def follow(preset, metrics, init, interval, hysteresis, minimum, maximum, mixed=False):
+    """The scales after all steps. `mixed`: bad steps of all kinds come often."""
     scaler = PRESETS[preset](init=init, interval=int(interval), minimum=minimum,
                              maximum=maximum, hysteresis=int(hysteresis))
     steps = [json.loads(line) for line in open(metrics)]
     steps = [step for step in steps if "loss" in step]
-    skipped, moved, kinds = 0, 0, set()
+    skipped, moved, kinds, scales = 0, 0, set(), []
     for number, step in enumerate(steps, 1):
         found_inf, before = bool(step["found_inf"]), scaler.scale
         loss = float(step["loss"])
@@ -215,13 +257,38 @@ def check(preset, metrics, init, interval, hysteresis, minimum, maximum):
         moved += scaler.scale != before
         found = f32(step["loss_scale"])  # also "Infinity"
         assert found == scaler.scale, (preset, number, found, scaler.scale)
+        scales.append(float(found))
         for name, at in (("at_min", minimum and scaler.scale <= minimum),
                          ("at_max", maximum and scaler.scale >= maximum)):
             if "loss_scale." + name in step:
                 assert bool(step["loss_scale." + name]) == bool(at), (number, name)
-    assert skipped > len(steps) // 20 and moved > 3, (skipped, moved)
-    assert kinds == {"nan", "inf", "finite"}, kinds
-    print(preset, "equal over", len(steps), "steps")
+    if mixed:
+        assert skipped > len(steps) // 20 and moved > 3, (skipped, moved)
+        assert kinds == {"nan", "inf", "finite"}, kinds
+    return scales
+
+
+def check_original_defaults(name):
+    """The row of DEFAULTS, and factors of 2, against what is installed."""
+    if name == "torch":
+        import torch
+        state = torch.amp.GradScaler("cpu").state_dict()
+        found = state["scale"], state["growth_interval"]
+        factors = state["growth_factor"], 1 / state["backoff_factor"]
+    elif name == "keras":
+        import keras
+        scaler = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.0))
+        found, factors = (scaler.initial_scale, scaler.dynamic_growth_steps), (2,)
+    elif name == "jmp":
+        import jax
+        import jmp
+        # The first scale has no default.
+        scaler = jmp.DynamicLossScale(jax.numpy.float32(DEFAULTS[name][0]))
+        found, factors = (DEFAULTS[name][0], int(scaler.period)), (int(scaler.factor),)
+        assert float(scaler.min_loss_scale) == DEFAULTS[name][3], scaler
+    else:
+        return
+    assert found == DEFAULTS[name][:2] and set(factors) == {2}, (name, found, factors)
 
 
 def compare(name):
@@ -232,6 +299,7 @@ def compare(name):
     def gradient(found_inf):
         return float(random.choice([numpy.inf, -numpy.inf, numpy.nan])) if found_inf else 1.0
 
+    check_original_defaults(name)
     for case in range(20 if name == "torch" else 4):
         interval, init = int(random.integers(1, 5)), 2.0 ** int(random.integers(0, 127))
         share = random.choice([0.05, 0.3, 0.6])
@@ -309,5 +377,7 @@ def compare(name):
 if __name__ == "__main__":
     if sys.argv[1] == "--originals":
         compare(sys.argv[2])
+    elif sys.argv[1] == "--defaults":
+        check_defaults(*sys.argv[2:])
     else:
         check(*sys.argv[1:])
