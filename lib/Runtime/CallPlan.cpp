@@ -105,9 +105,13 @@ int64_t mpt::rt::getConvChunk(int64_t images) {
   return std::max<int64_t>(1, ceilDiv(images, 16));
 }
 
+int64_t mpt::rt::getFilterGradSums(int64_t chunks, int64_t maxThreads) {
+  return std::min(chunks, std::max<int64_t>(maxThreads, 1) + 1);
+}
+
 /// f32 copies of what a convolution reads or writes in another type, and the
 /// partial filter gradients.
-static int64_t getConvWorkspace(const Instruction &call) {
+static int64_t getConvWorkspace(const Instruction &call, int64_t maxThreads) {
   int64_t bytes = 0;
   uint32_t operands = std::min<uint32_t>(call.numInputs, 2) + call.numOutputs;
   for (uint32_t i = 0; i < operands; ++i) {
@@ -120,7 +124,8 @@ static int64_t getConvWorkspace(const Instruction &call) {
   if (static_cast<CallId>(call.target) == CallId::Conv2DFilterGrad) {
     int64_t images = call.refs[0].dims.empty() ? 1 : call.refs[0].dims[0];
     int64_t chunks = ceilDiv(std::max<int64_t>(images, 1), getConvChunk(images));
-    bytes += alignUp(call.refs[call.numInputs].count() * 4) * chunks;
+    bytes += alignUp(call.refs[call.numInputs].count() * 4) *
+             getFilterGradSums(chunks, maxThreads);
   }
   return bytes;
 }
@@ -136,7 +141,7 @@ int64_t mpt::rt::getCallWorkspace(const Instruction &call, int64_t maxThreads) {
   case CallId::Conv2D:
   case CallId::Conv2DInputGrad:
   case CallId::Conv2DFilterGrad:
-    return getConvWorkspace(call);
+    return getConvWorkspace(call, maxThreads);
   case CallId::ScatterAdd:
     // f32 sums of a narrow table.
     return call.refs[call.numInputs].type == DataType::F32

@@ -203,13 +203,13 @@ public:
     int64_t filterSize = call.refs[filterIndex].count();
     auto *sums = reinterpret_cast<float *>(scratch);
     int64_t stride = alignUp(filterSize * 4) / 4;
-    parallelFor(chunks, runThreads, [&](int64_t task, int thread) {
+    auto runChunk = [&](int64_t task, int64_t slot, int thread) {
       int64_t first = task * chunk, size = std::min(chunk, images - first);
       ChunkConv &conv = size == chunk ? *whole : *last;
       if (kind == CallId::Conv2DFilterGrad) {
         char *area = aligned(conv.unpacked[thread]);
         if (!conv.conv.run({x + first * xSize, area, y + first * ySize}, thread) ||
-            !conv.unpack.run({area, sums + task * stride}, thread))
+            !conv.unpack.run({area, sums + slot * stride}, thread))
           ok = false;
         return;
       }
@@ -225,18 +225,19 @@ public:
              row += channels * 4)
           finishRow(reinterpret_cast<float *>(row),
                     hasBias ? biasRow.data() : nullptr, channels, epilogue);
-    });
+    };
+    if (kind == CallId::Conv2DFilterGrad)
+      sumChunks(sums, stride, filterSize, runThreads, runChunk);
+    else
+      parallelFor(chunks, runThreads,
+                  [&](int64_t task, int thread) { runChunk(task, task, thread); });
     if (!ok) {
       error = "oneDNN could not run a convolution";
       return false;
     }
     auto *result = reinterpret_cast<float *>(data[2]);
-    if (kind == CallId::Conv2DFilterGrad) {
-      for (int64_t task = 1; task < chunks; ++task)
-        for (int64_t i = 0; i < filterSize; ++i)
-          sums[i] += sums[task * stride + i];
+    if (kind == CallId::Conv2DFilterGrad)
       result = sums;
-    }
     const BufferRef &out = call.refs[call.numInputs];
     if (kind == CallId::Conv2DFilterGrad || out.type != DataType::F32) {
       int64_t count = out.count();
@@ -250,6 +251,27 @@ public:
   }
 
 private:
+  /// Filter gradients of all chunks, added in their order: as many at a time as there is
+  /// room for, so that neither threads nor rounds change a bit.
+  template <typename RunChunk>
+  void sumChunks(float *sums, int64_t stride, int64_t filterSize, int runThreads,
+                 RunChunk runChunk) {
+    const int64_t slots = getFilterGradSums(chunks, threads);
+    const int64_t room = slots == chunks ? chunks : slots - 1;
+    for (int64_t done = 0; done < chunks;) {
+      // The first slot has the sum, once there is one.
+      const int64_t firstSlot = done > 0;
+      const int64_t count = std::min(room, chunks - done);
+      parallelFor(count, runThreads, [&](int64_t task, int thread) {
+        runChunk(done + task, firstSlot + task, thread);
+      });
+      for (int64_t slot = 1; slot < firstSlot + count; ++slot)
+        for (int64_t i = 0; i < filterSize; ++i)
+          sums[i] += sums[slot * stride + i];
+      done += count;
+    }
+  }
+
   bool hasNoProducts() const {
     return call.refs[xIndex].count() == 0 || call.refs[filterIndex].count() == 0 ||
            call.refs[yIndex].count() == 0;

@@ -68,6 +68,10 @@ bool getMatmulShape(const Instruction &instruction, MatmulShape &shape);
 /// Images that one task of a convolution works on.
 int64_t getConvChunk(int64_t images);
 
+/// How many partial filter gradients of `chunks` are there at a time: one a thread, and
+/// the sum of those before, to which they are added in order.
+int64_t getFilterGradSums(int64_t chunks, int64_t maxThreads);
+
 /// Bytes that `instruction` (a call without its scratch) may use at most.
 int64_t getCallWorkspace(const Instruction &instruction, int64_t maxThreads);
 

@@ -119,6 +119,23 @@ TEST(ConvTest, Plain) {
   check({1, 3, 3, 1, 1, 3, 3});
 }
 
+TEST(ConvTest, MoreImagesThanRoomForTheirSums) {
+  // 13 tasks of three images, the last of one: filter gradients of as many as there are
+  // threads lie beside the sum of those before. The same bits for any number of threads.
+  check({37, 5, 4, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1});
+  check({17, 4, 4, 8, 8, 1, 1});
+  Tensor x(DataType::F32, {37, 5, 4, 3}), dy(DataType::F32, {37, 3, 2, 4}),
+      dfilter(DataType::F32, {3, 3, 3, 4});
+  auto getBytes = [&](int64_t threads) {
+    return getCallWorkspace(makeInstruction(CallId::Conv2DFilterGrad, {x.ref, dy.ref},
+                                            dfilter.ref, {1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1}),
+                            threads);
+  };
+  EXPECT_EQ(getBytes(1), 2 * 448);
+  EXPECT_EQ(getBytes(2), 3 * 448);
+  EXPECT_EQ(getBytes(64), 13 * 448);
+}
+
 TEST(ConvTest, StridesPaddingDilation) {
   check({2, 9, 7, 3, 5, 3, 3, 2, 2, 1, 0, 1, 1});
   check({2, 9, 7, 3, 5, 3, 2, 2, 1, 0, 1, 2, 0});
