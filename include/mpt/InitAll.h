@@ -16,6 +16,7 @@
 #define MPT_INITALL_H
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mpt/Conversion/GemmPasses.h"
 #include "mpt/Conversion/Passes.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Pipelines/Pipelines.h"
@@ -59,6 +60,7 @@ inline void registerAllPasses() {
   registerValidateLossScalePass();
   registerValidatePrecisionPass();
   registerMPTConversionPasses();
+  registerMPTGemmPasses();
   registerMPTMemoryPasses();
   registerPipelines();
 }

@@ -8,6 +8,7 @@
 
 #include "mpt/Analysis/CallEncoding.h"
 #include "mpt/Runtime/CallPlan.h"
+#include "mpt/Runtime/GemmPlan.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -84,6 +85,12 @@ private:
 
 } // namespace
 
+/// Whether the third input of a product is what an activation saved.
+static bool readsAux(int64_t gpuEpilogue) {
+  auto epilogue = static_cast<rt::GemmEpilogue>(gpuEpilogue);
+  return rt::usesAux(epilogue) && !rt::writesAux(epilogue);
+}
+
 static void encodeAttributes(Callee callee, Config config, rt::Instruction &call) {
   auto append = [&](ArrayRef<int64_t> values) {
     call.ints.insert(call.ints.end(), values.begin(), values.end());
@@ -91,7 +98,8 @@ static void encodeAttributes(Callee callee, Config config, rt::Instruction &call
   switch (callee) {
   case Callee::Matmul:
     append({config.has("transpose_lhs"), config.has("transpose_rhs"),
-            call.numInputs == 3, config.epilogue()});
+            call.numInputs == 3 && !readsAux(config.number("gpu_epilogue", 0)),
+            config.epilogue()});
     if (config.has("accumulate") || config.has("compute") || config.has("gpu_epilogue"))
       append({config.has("accumulate"), config.number("compute", 0),
               config.number("gpu_epilogue", 0)});

@@ -9,7 +9,7 @@
 #include "mpt/Analysis/FusionPlan.h"
 
 #include "mpt/Analysis/RangeProfile.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
 
@@ -41,7 +41,7 @@ bool isSplat(Value value) {
 
 /// True for the products and windows between which a step's memory peaks.
 bool isHeavyCall(Operation *op) {
-  return isa<MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp,
+  return isa<GemmOp, MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp,
              Conv2DFilterGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp,
              AvgPoolGradOp>(op);
 }

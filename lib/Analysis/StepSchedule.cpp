@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mpt/Analysis/CallEncoding.h"
 #include "mpt/Analysis/FusedAttention.h"
+#include "mpt/Analysis/GemmCall.h"
 #include "mpt/Analysis/KernelInfo.h"
 #include "mpt/Runtime/CallPlan.h"
 #include "mpt/Runtime/CudaCallPlan.h"
@@ -170,6 +171,7 @@ private:
   LogicalResult visit(Operation *op);
   LogicalResult visitMatmul(MatmulOp op);
   LogicalResult visitLinear(LinearOp op);
+  LogicalResult visitGemm(GemmOp op);
   LogicalResult visitCopyLike(Operation *op);
   void visitKernel(KernelOp op);
   LogicalResult visitAttention(Operation *op);
@@ -206,6 +208,23 @@ LogicalResult Scheduler::visitLinear(LinearOp op) {
       {view(op.getResult(),
             flattenLeading(cast<RankedTensorType>(op.getResult().getType())))},
       op->getAttrs());
+}
+
+LogicalResult Scheduler::visitGemm(GemmOp op) {
+  if (!isForGPU)
+    return op.emitOpError("is done on GPUs only");
+  SmallVector<BufferView> inputs, outputs;
+  for (Value operand : op->getOperands())
+    inputs.push_back(view(operand));
+  for (Value result : op->getResults())
+    outputs.push_back(view(result));
+  rt::GemmEpilogue epilogue =
+      getGemmEpilogue(op.getEpilogue(), op.getSaved() != nullptr, op.getBias() != nullptr,
+                      op.getBiasGrad() != nullptr);
+  return call(op, Callee::Matmul, inputs, outputs,
+              getGemmConfig(op.getContext(), op.getTransposeLhs(), op.getTransposeRhs(),
+                            epilogue)
+                  .getValue());
 }
 
 /// Ops that only move elements: strided copies, after a fill where some
@@ -321,6 +340,7 @@ LogicalResult Scheduler::visit(Operation *op) {
       })
       .Case<MatmulOp>([&](MatmulOp matmul) { return visitMatmul(matmul); })
       .Case<LinearOp>([&](LinearOp linear) { return visitLinear(linear); })
+      .Case<GemmOp>([&](GemmOp gemm) { return visitGemm(gemm); })
       .Case<TransposeOp, SliceOp, BroadcastOp, ConcatOp, PadOp>(
           [&](Operation *copyLike) { return visitCopyLike(copyLike); })
       .Case<AttentionOp, AttentionGradOp>([&](Operation *attention) -> LogicalResult {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConvolutionCode.h"
+#include "EpilogueCode.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -153,49 +154,6 @@ void mpt::detail::emitRounding(DeviceCode &code, int64_t count, Type element) {
     Value number =
         code.loadNumber(code.parameter(0), code.b.getF32Type(), thread);
     code.storeNumber(number, code.parameter(1), element, thread);
-  });
-}
-
-/// sums + bias through an epilogue (0 none, 1 relu, 2 gelu by tanh), in f32.
-static Value finishOutput(DeviceCode &code, int64_t epilogue, Value sum,
-                          Value bias) {
-  OpBuilder &b = code.b;
-  Location loc = code.loc;
-  auto number = [&](double value) {
-    return code.constant(sum.getType(), value);
-  };
-  auto mul = [&](Value x, Value y) -> Value {
-    return arith::MulFOp::create(b, loc, x, y);
-  };
-  auto add = [&](Value x, Value y) -> Value {
-    return arith::AddFOp::create(b, loc, x, y);
-  };
-  if (bias)
-    sum = add(sum, bias);
-  if (epilogue == 1)
-    return arith::MaximumFOp::create(b, loc, sum, number(0));
-  if (epilogue != 2)
-    return sum;
-  Value cube = mul(mul(mul(number(0.044715), sum), sum), sum);
-  Value inner = mul(number(0.7978845608028654), add(sum, cube));
-  Value tanh = math::TanhOp::create(b, loc, inner);
-  return mul(mul(number(0.5), sum), add(number(1), tanh));
-}
-
-void mpt::detail::emitEpilogue(DeviceCode &code, int64_t rows, int64_t width,
-                               int64_t epilogue, Type biasType, Type type) {
-  int64_t lanes = convLanes(width, 4);
-  Index thread = code.globalThread();
-  code.ifThen(code.isLess(thread, Index(rows * width / lanes)), [&] {
-    Value sum = code.loadNumber(code.parameter(biasType ? 1 : 0), type,
-                                thread * lanes, lanes);
-    Value bias = biasType
-                     ? code.loadNumber(code.parameter(0), biasType,
-                                       thread % (width / lanes) * lanes, lanes)
-                     : Value();
-    code.storeNumber(finishOutput(code, epilogue, sum, bias),
-                     code.parameter(biasType ? 1 : 0), type, thread * lanes,
-                     lanes);
   });
 }
 

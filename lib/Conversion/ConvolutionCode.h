@@ -8,8 +8,7 @@
 ///
 /// \file
 /// The bodies of the functions that convolutions launch beside their products
-/// (ProductsToGPU.cpp), and of what stands in for an epilogue. Parameters of a
-/// function are its inputs and then its output.
+/// (ProductsToGPU.cpp). Parameters of a function are its inputs and then its output.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -33,9 +32,6 @@ void emitColumns(DeviceCode &code, const rt::CudaConv &c, mlir::Type element);
 /// over a position, taps in order.
 void emitOverlap(DeviceCode &code, const rt::CudaConv &c, mlir::Type element);
 void emitRounding(DeviceCode &code, int64_t count, mlir::Type element);
-/// What a product's epilogue would do to rows of `width`, in place.
-void emitEpilogue(DeviceCode &code, int64_t rows, int64_t width,
-                  int64_t epilogue, mlir::Type biasType, mlir::Type type);
 /// y of a convolution in groups, a thread an element.
 void emitGroupedOutput(DeviceCode &code, const rt::CudaConv &c,
                        mlir::Type xType, mlir::Type filterType,

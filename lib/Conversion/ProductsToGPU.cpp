@@ -15,8 +15,10 @@
 
 #include "ConvolutionCode.h"
 #include "DeviceLauncher.h"
+#include "EpilogueCode.h"
 #include "mpt/Analysis/CallEncoding.h"
 #include "mpt/Analysis/FusedAttention.h"
+#include "mpt/Analysis/GemmCall.h"
 #include "mpt/Conversion/DeviceProducts.h"
 #include "mpt/Runtime/CudaCallPlan.h"
 #include "mpt/Runtime/GemmPlan.h"
@@ -51,15 +53,17 @@ public:
   void addReplacement(CallOp product);
 
 private:
+  void addGemmReplacement(CallOp product, rt::GemmEpilogue epilogue);
+
   using Emit = DeviceLauncher::Emit;
 
   LogicalResult expandColumns(CallOp call, const rt::Instruction &instruction,
                               const rt::CudaConv &conv);
   void expandLoops(CallOp call, const rt::CudaConv &conv);
-  /// Launches a function over `total` threads on `inputs` and then `output`. It
+  /// Launches a function over `total` threads on `inputs` and then `outputs`. It
   /// is emitted once for each `key`.
   LaunchOp launch(CallOp call, StringRef name, const std::string &key,
-                  int64_t total, ValueRange inputs, Value output, Emit emit,
+                  int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
                   bool isBlockEach = false);
   void multiply(CallOp call, const rt::Instruction &product,
                 ArrayRef<Value> buffers);
@@ -114,11 +118,11 @@ Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
 }
 
 LaunchOp Expander::launch(CallOp call, StringRef name, const std::string &key,
-                          int64_t total, ValueRange inputs, Value output, Emit emit,
+                          int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
                           bool isBlockEach) {
   int64_t blocks = isBlockEach ? total : (total + kThreads - 1) / kThreads;
   bool isWide = total >= (int64_t(1) << 31) - 2 * kThreads;
-  return launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs, output,
+  return launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs, outputs,
                          emit);
 }
 
@@ -266,7 +270,50 @@ LogicalResult Expander::expandColumns(CallOp call,
   return success();
 }
 
+/// For epilogues that save or read something, or sum.
+void Expander::addGemmReplacement(CallOp product, rt::GemmEpilogue epilogue) {
+  Value out = product.getOutputs().front();
+  auto type = cast<MemRefType>(out.getType());
+  int64_t rows = type.getShape()[0], width = type.getShape()[1];
+  bool hasBias = rt::usesBias(epilogue) && !rt::writesBias(epilogue);
+  Type bias = hasBias ? elementOf(product.getInputs()[2]) : Type();
+  std::string key;
+  llvm::raw_string_ostream(key) << rows << " " << width << " " << rt::getName(epilogue)
+                                << " " << elementOf(out) << " " << bias;
+  builder.setInsertionPointAfter(product);
+  if (rt::usesAux(epilogue)) {
+    bool isForward = rt::writesAux(epilogue), isBits = rt::hasBits(epilogue);
+    ValueRange outputs = product.getOutputs();
+    int64_t threads = isBits ? rows * ((width + 7) / 8) : rows * width / convLanes(width, 4);
+    launch(product, "epilogue", key, threads, product.getInputs().drop_front(2),
+           isForward ? outputs : outputs.take_front(1), [&](DeviceCode &code) {
+             if (isForward && isBits)
+               emitReluSaving(code, rows, width, bias, elementOf(out));
+             else if (isForward)
+               emitGeluSaving(code, rows, width, bias, elementOf(out));
+             else if (isBits)
+               emitReluGrad(code, rows, width, elementOf(out));
+             else
+               emitGeluGrad(code, rows, width, elementOf(out));
+           })->setAttr(kReplacesEpilogueAttr, builder.getUnitAttr());
+  }
+  if (!rt::writesBias(epilogue))
+    return;
+  // The gradient is the result, or what a weight's gradient is made of.
+  Value gradient = rt::usesAux(epilogue) ? out : product.getInputs()[1];
+  CallOp::create(builder, product.getLoc(), Callee::Reduce, gradient,
+                 product.getOutputs()[1], Value(),
+                 builder.getDictionaryAttr(
+                     {builder.getNamedAttr("kind", ReduceKindAttr::get(builder.getContext(),
+                                                                       ReduceKind::Sum)),
+                      builder.getNamedAttr("axes", builder.getDenseI64ArrayAttr({0}))}))
+      ->setAttr(kReplacesEpilogueAttr, builder.getUnitAttr());
+}
+
 void Expander::addReplacement(CallOp product) {
+  if (rt::GemmEpilogue saved = getGemmEpilogue(product.getConfig());
+      saved != rt::GemmEpilogue::Default)
+    return addGemmReplacement(product, saved);
   auto epilogue =
       dyn_cast_or_null<EpilogueAttr>(product.getConfig().get("epilogue"));
   int64_t kind = epilogue ? static_cast<int64_t>(epilogue.getValue()) : 0;

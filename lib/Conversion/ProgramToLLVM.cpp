@@ -208,6 +208,8 @@ LogicalResult ProgramEncoder::addCall(CallOp call) {
   instruction->isCall = false;
   instruction->tasks = 1;
   instruction->ints.clear();
+  if (call->hasAttr(kReplacesEpilogueAttr))
+    instruction->ints = {1};
   instruction->floats.clear();
   for (Attribute function : functions) {
     auto name = dyn_cast<StringAttr>(function);

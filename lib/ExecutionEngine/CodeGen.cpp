@@ -10,6 +10,7 @@
 #include "mpt/Analysis/CallEncoding.h"
 #include "mpt/Analysis/FusedAttention.h"
 #include "mpt/Conversion/DeviceProducts.h"
+#include "mpt/Conversion/GemmPasses.h"
 #include "mpt/Conversion/Passes.h"
 #include "mpt/Conversion/WidenProducts.h"
 #include "mpt/ExecutionEngine/EmulatedKernels.h"
@@ -181,6 +182,10 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
     if (options.fusedAttention &&
         llvm::all_of(architectures, [](int64_t sm) { return sm >= 80; }))
       markFusedAttention(module);
+    FuseGemmEpiloguesPassOptions epilogues;
+    llvm::append_range(epilogues.chips, options.chips);
+    if (options.savingEpilogues)
+      plan.addPass(createFuseGemmEpiloguesPass(epilogues));
     PlanStepOptions planOptions;
     planOptions.target = "cuda " + llvm::join(options.chips, " ");
     planOptions.maxThreads = 1;
@@ -192,6 +197,7 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   kernels.chips = llvm::ArrayRef<std::string>(options.chips);
   kernels.format = "llvm";
   plan.addPass(createConvertProductsToGPUPass(options.f32Products));
+  plan.addPass(createReportGemmsPass());
   buildKernelsToGPUPipeline(plan, kernels);
   if (failed(plan.run(module)))
     return message.take("the step could not be compiled");

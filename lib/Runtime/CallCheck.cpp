@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Runtime/CallPlan.h"
+#include "mpt/Runtime/GemmPlan.h"
 
 #include <algorithm>
 
@@ -50,6 +51,7 @@ private:
   }
 
   const char *checkMatmul() const;
+  const char *checkGpuEpilogue() const;
   const char *checkConv() const;
   const char *checkPool() const;
   const char *checkGather() const;
@@ -71,12 +73,43 @@ private:
 
 const char *wrongNumber = "it has a wrong number of buffers or attributes";
 
+const char *Check::checkGpuEpilogue() const {
+  auto epilogue = static_cast<GemmEpilogue>(call.ints[6]);
+  bool readsBias = usesBias(epilogue) && !writesBias(epilogue);
+  bool readsAux = usesAux(epilogue) && !writesAux(epilogue);
+  if (call.numInputs != 2u + readsBias + readsAux ||
+      call.numOutputs != 1u + writesAux(epilogue) + writesBias(epilogue) ||
+      (call.ints[2] != 0) != readsBias)
+    return wrongNumber;
+  if (out().dims.size() != 2 || dims(0).size() != 2 || dims(1).size() != 2)
+    return "an epilogue that saves or reads something is for one product, not for a batch";
+  int64_t rows = out().dims[0], columns = out().dims[1];
+  if (usesAux(epilogue)) {
+    const BufferRef &aux = readsAux ? in(2) : call.refs[call.numInputs + 1];
+    int64_t width = hasBits(epilogue) ? (columns + 127) / 128 * 16 : columns;
+    if (aux.type != (hasBits(epilogue) ? DataType::I8 : out().type) ||
+        aux.dims.size() != 2 || aux.dims[0] != rows || aux.dims[1] != width)
+      return "what an activation saves does not fit its product";
+  }
+  if (usesBias(epilogue) &&
+      (readsBias ? in(2) : call.refs[call.numInputs + 1]).count() != columns)
+    return "a bias does not fit its product";
+  return nullptr;
+}
+
 const char *Check::checkMatmul() const {
+  bool isGpuEpilogue = call.ints.size() == 7 && call.ints[6] != 0;
+  if (isGpuEpilogue)
+    if (const char *why = checkGpuEpilogue())
+      return why;
   if (call.numInputs < 2 || call.numInputs > 3 ||
       (call.ints.size() != 4 && call.ints.size() != 7))
     return wrongNumber;
+  if (!isGpuEpilogue && call.numOutputs != 1)
+    return wrongNumber;
   for (uint32_t i = 0; i <= call.numInputs; ++i)
-    if (!isFloat(call.refs[i]) || call.refs[i].type == DataType::F64)
+    if (!(isGpuEpilogue && i == 2) &&
+        (!isFloat(call.refs[i]) || call.refs[i].type == DataType::F64))
       return "products of this element type are not supported on the CPU; use f32, "
              "bf16 or f16";
   MatmulShape shape;
@@ -241,8 +274,9 @@ const char *Check::checkIndexCheck() const {
 }
 
 const char *Check::run() const {
+  bool isProduct = static_cast<CallId>(call.target) == CallId::Matmul;
   if (call.refs.size() < size_t(call.numInputs) + call.numOutputs ||
-      call.numOutputs != 1)
+      call.numOutputs < 1 || (call.numOutputs > 1 && !isProduct))
     return wrongNumber;
   switch (static_cast<CallId>(call.target)) {
   case CallId::Matmul:

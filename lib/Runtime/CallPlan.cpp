@@ -67,7 +67,7 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
 }
 
 bool mpt::rt::getMatmulShape(const Instruction &call, MatmulShape &s) {
-  if (call.numInputs < 2 || call.numOutputs != 1 || call.ints.size() < 4)
+  if (call.numInputs < 2 || call.numOutputs < 1 || call.ints.size() < 4)
     return false;
   const BufferRef &lhs = call.refs[0], &rhs = call.refs[1],
                   &out = call.refs[call.numInputs];

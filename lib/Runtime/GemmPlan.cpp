@@ -25,7 +25,7 @@ static const char *nameOf(DataType type) {
   return names[static_cast<int>(type)];
 }
 
-static const char *nameOf(GemmEpilogue epilogue) {
+const char *mpt::rt::getName(GemmEpilogue epilogue) {
   switch (epilogue) {
   case GemmEpilogue::Default: return "DEFAULT";
   case GemmEpilogue::Relu: return "RELU";
@@ -77,6 +77,21 @@ bool mpt::rt::usesAux(GemmEpilogue epilogue) {
   return static_cast<int32_t>(epilogue) & 128;
 }
 
+bool mpt::rt::writesBias(GemmEpilogue epilogue) {
+  return epilogue == GemmEpilogue::DReluBGrad || epilogue == GemmEpilogue::DGeluBGrad ||
+         epilogue == GemmEpilogue::BGradA || epilogue == GemmEpilogue::BGradB;
+}
+
+bool mpt::rt::writesAux(GemmEpilogue epilogue) {
+  return epilogue == GemmEpilogue::ReluAux || epilogue == GemmEpilogue::ReluAuxBias ||
+         epilogue == GemmEpilogue::GeluAux || epilogue == GemmEpilogue::GeluAuxBias;
+}
+
+bool mpt::rt::hasBits(GemmEpilogue epilogue) {
+  return epilogue == GemmEpilogue::ReluAux || epilogue == GemmEpilogue::ReluAuxBias ||
+         epilogue == GemmEpilogue::DRelu || epilogue == GemmEpilogue::DReluBGrad;
+}
+
 bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &plan,
                            std::string &error) {
   MatmulShape shape;
@@ -118,6 +133,20 @@ bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &pl
   bool hasBias = call.ints[2];
   if (hasBias)
     plan.bias = call.refs[2].type;
+  if (call.ints.size() > 6 && call.ints[6]) {
+    if (!checkCall(call, error))
+      return false;
+    plan.epilogue = static_cast<GemmEpilogue>(call.ints[6]);
+    if (writesBias(plan.epilogue))
+      plan.bias = call.refs[call.numInputs + 1].type;
+    if (usesAux(plan.epilogue)) {
+      // The last input or output; bits come in bytes.
+      const BufferRef &aux = writesAux(plan.epilogue) ? call.refs[call.numInputs + 1]
+                                                      : call.refs[2];
+      plan.auxLd = aux.dims.back() * (hasBits(plan.epilogue) ? 8 : 1);
+    }
+    return true;
+  }
   switch (call.ints[3]) {
   case 0:
     plan.epilogue = hasBias ? GemmEpilogue::Bias : GemmEpilogue::Default;
@@ -173,8 +202,8 @@ static bool checkTypes(const GemmPlan &plan, int sm, std::string &error) {
 }
 
 static bool checkEpilogue(const GemmPlan &plan, std::string &error) {
-  std::string name = std::string("the epilogue ") + nameOf(plan.epilogue);
-  if (std::string(nameOf(plan.epilogue)) == "unknown")
+  std::string name = std::string("the epilogue ") + getName(plan.epilogue);
+  if (std::string(getName(plan.epilogue)) == "unknown")
     return fail(error, "epilogue " + std::to_string(static_cast<int>(plan.epilogue)) +
                            " does not exist in cuBLASLt");
   if (plan.epilogue == GemmEpilogue::Default)
@@ -190,11 +219,7 @@ static bool checkEpilogue(const GemmPlan &plan, std::string &error) {
                            "; cast it, or add it in a kernel");
   if (!usesAux(plan.epilogue))
     return true;
-  bool isBits = plan.epilogue == GemmEpilogue::ReluAux ||
-                plan.epilogue == GemmEpilogue::ReluAuxBias ||
-                plan.epilogue == GemmEpilogue::DRelu ||
-                plan.epilogue == GemmEpilogue::DReluBGrad;
-  int64_t multiple = isBits ? 128 : 8;
+  int64_t multiple = hasBits(plan.epilogue) ? 128 : 8;
   if (plan.auxLd < plan.m || plan.auxLd % multiple != 0)
     return fail(error, name + " needs a second matrix whose leading dimension is a "
                               "multiple of " +
@@ -332,7 +357,7 @@ std::string mpt::rt::describeGemmPlan(const GemmPlan &plan) {
     text += " batch=" + std::to_string(plan.batch);
   text += " A=" + matrix(plan.a, plan.transposeA) + " B=" + matrix(plan.b, plan.transposeB) +
           " D=" + matrix(plan.d, false) + " compute=" + nameOf(plan.compute) +
-          " epilogue=" + nameOf(plan.epilogue);
+          " epilogue=" + getName(plan.epilogue);
   if (usesBias(plan.epilogue))
     text += std::string(" bias=") + nameOf(plan.bias);
   if (plan.beta != 0)

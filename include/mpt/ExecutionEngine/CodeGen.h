@@ -58,6 +58,8 @@ struct CudaOptions {
   bool lowBiases = false;
   /// Attention as device functions, where there are some for it.
   bool fusedAttention = true;
+  /// Epilogues that save and read what gradients need (mpt-fuse-gemm-epilogues).
+  bool savingEpilogues = true;
   /// Gives algorithms for a step's products, by key, if it is set.
   TuneProducts tune;
 };

@@ -60,9 +60,17 @@ enum class GemmEpilogue : int32_t {
 
 /// Whether an epilogue reads or writes a vector of one number per row of D.
 bool usesBias(GemmEpilogue epilogue);
+/// Whether it writes that vector: the sum of a gradient over rows.
+bool writesBias(GemmEpilogue epilogue);
 /// Whether it reads or writes a second matrix: what came into the activation
 /// (GELU), or whether it was positive (ReLU, one bit an element).
 bool usesAux(GemmEpilogue epilogue);
+/// Whether it writes the second matrix.
+bool writesAux(GemmEpilogue epilogue);
+/// Whether the second matrix is one of bits, whose order is the library's own.
+bool hasBits(GemmEpilogue epilogue);
+/// As in cuBLASLt, without CUBLASLT_EPILOGUE_.
+const char *getName(GemmEpilogue epilogue);
 
 /// A column-major matrix as it lies in memory, and from one of a batch to the
 /// next (0: all the same), in elements.

@@ -190,13 +190,65 @@ def RematSummary : Remark<"RematSummary", 55, "summary", "analysis",
   "multiple of that without rematerialization, a lower bound on it and the gap.",
   "mpt.remat">;
 
+//===----------------------------------------------------------------------===//
+// Products on GPUs
+//===----------------------------------------------------------------------===//
+
+class CudaRemark<string symbol, int value, string suffix, string kind, string text,
+                 string hint, string doc>
+    : Remark<symbol, value, suffix, kind, text, hint, doc, "mpt.cuda">;
+
+def EpilogueFused : CudaRemark<"EpilogueFused", 60, "epilogue", "passed",
+  "part of a product", "",
+  "`Reason` has cuBLASLt's name of the epilogue.">;
+def EpilogueRefused : CudaRemark<"EpilogueRefused", 61, "epilogue-refused", "missed",
+  "cuBLASLt has no such epilogue", "",
+  "`Reason` says what it lacks and what to do about it.">;
+def EpilogueShared : CudaRemark<"EpilogueShared", 62, "epilogue-shared", "missed",
+  "the product is used without it, too",
+  "an epilogue would make its other readers compute the product again",
+  "The activation, or its gradient, stays a kernel.">;
+def EpilogueCast : CudaRemark<"EpilogueCast", 63, "epilogue-cast", "missed",
+  "the product has another type",
+  "autocast's option keep, or the attribute mpt.precision, can give both one type",
+  "The value is rounded between the product and what would be its epilogue.">;
+def EpilogueErf : CudaRemark<"EpilogueErf", 64, "epilogue-erf", "missed",
+  "cuBLASLt's GELU is the one by tanh",
+  "approximate = #mpt.gelu<tanh>, where the model may change by 5e-4",
+  "GELU by erf stays a kernel.">;
+def EpilogueBias : CudaRemark<"EpilogueBias", 65, "epilogue-bias", "missed",
+  "the bias has another type than the product",
+  "--low-biases rounds it to the product's type",
+  "The product is made in f32 and rounded by a kernel behind it; a GELU behind that "
+  "stays a kernel, too.">;
+def EpilogueSource : CudaRemark<"EpilogueSource", 66, "epilogue-source", "missed",
+  "what the activation made is no product's",
+  "",
+  "A gradient of ReLU can be a product's epilogue only where the ReLU is one, which "
+  "then saves one bit an element for it.">;
+def EpilogueSlow : CudaRemark<"EpilogueSlow", 67, "epilogue-slow", "missed",
+  "it is no faster on all of the chips",
+  "a file for sm_90 and sm_100 alone has it",
+  "Before sm_90 and on sm_120 cuBLASLt does GELU in a kernel of its own behind the "
+  "product.">;
+def TensorCoresOff : CudaRemark<"TensorCoresOff", 68, "no-tensor-cores", "missed",
+  "the product has operands that tensor cores do not take as they are",
+  "--f32-products=tf32, or mixed precision",
+  "A product of f32 that is summed exactly.">;
+def TensorCoresShape : CudaRemark<"TensorCoresShape", 69, "tensor-core-shape", "missed",
+  "the rows of an operand are no multiples of 16 bytes",
+  "--mpt-pad-tensor-cores pads where that pays",
+  "cuBLASLt's fastest kernels need them to be; it takes slower ones, which may not use "
+  "tensor cores. `Reason` has the dimensions.">;
 def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
     NotBetween, NoLowNeighbour, Promoted, FewerCasts, ListInF32, LoopInF32,
     CastInserted, UnlistedOp, Padded, Unaligned, CostGate,
     ProfileRange, State, Recurrence, Fp8Product, Fp8Kept, Recomputed,
-    RecomputedInFusion, KeptForPrice, KeptAlways, KeptForBits, RematSummary], 8> {
+    RecomputedInFusion, KeptForPrice, KeptAlways, KeptForBits, RematSummary,
+    EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,
+    EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape], 8> {
   let cppNamespace = "::mpt";
 }
 

@@ -309,7 +309,30 @@ static bool replacesEpilogue(const Instruction &instruction) {
   return !instruction.isCall && instruction.ints.size() == 1 && instruction.ints[0] == 1;
 }
 
+/// Bits that cuBLASLt writes are read by it alone: who has one such product without its
+/// epilogue has all of them without.
+int CudaStep::findBits(std::string &error) {
+  for (size_t i = 0; i < program.instructions.size() && !hasOwnBits; ++i) {
+    const Instruction &call = program.instructions[i];
+    if (!call.isCall || static_cast<CallId>(call.target) != CallId::Matmul ||
+        call.ints.size() < 7 || !hasBits(static_cast<GemmEpilogue>(call.ints[6])))
+      continue;
+    Step step;
+    for (const BufferRef &ref : call.refs)
+      step.buffers.push_back(addressOf(ref));
+    bool hasEpilogue = true;
+    const Instruction *next =
+        i + 1 < program.instructions.size() ? &program.instructions[i + 1] : nullptr;
+    MPT_TRY(prepareGemm(call, next, step, hasEpilogue, error));
+    hasOwnBits = !hasEpilogue;
+  }
+  gemms.clear();
+  notes.clear();
+  return MPT_RT_OK;
+}
+
 int CudaStep::prepare(std::string &error) {
+  MPT_TRY(findBits(error));
   int64_t numChecks = 0;
   bool hasEpilogue = false;
   for (size_t i = 0; i < program.instructions.size(); ++i) {
@@ -355,15 +378,25 @@ int CudaStep::prepareGemm(const Instruction &call, const Instruction *next, Step
     lt = std::make_unique<LtContext>(api);
     MPT_TRY(attempt(lt->create(what)));
   }
-  const void *bias = call.ints[2] ? step.buffers[2] : nullptr;
+  // Behind the result, or the third operand.
+  const void *written = call.numOutputs > 1 ? step.buffers[call.numInputs + 1] : nullptr;
+  const void *bias = call.ints[2]                ? step.buffers[2]
+                     : writesBias(plan.epilogue) ? written
+                                                 : nullptr;
+  const void *aux = !usesAux(plan.epilogue)    ? nullptr
+                    : writesAux(plan.epilogue) ? written
+                                               : step.buffers[2];
   LtProduct product(api);
-  MPT_TRY(attempt(product.create(plan, bias, nullptr, what)));
+  MPT_TRY(attempt(product.create(plan, bias, aux, what)));
   std::vector<LtHeuristic> found;
   Status code = product.propose(*lt, 1, found);
   hasEpilogue = true;
-  if (found.empty() && next && replacesEpilogue(*next)) {
-    notes += call.location + ": cuBLASLt refuses (status " + std::to_string(code) + ") " +
-             describeGemmPlan(plan) + "; it runs without the epilogue, and a kernel\n";
+  bool isOwn = hasOwnBits && hasBits(plan.epilogue);
+  if ((found.empty() || isOwn) && next && replacesEpilogue(*next)) {
+    notes += call.location + ": cuBLASLt refuses " +
+             (found.empty() ? "(status " + std::to_string(code) + ") " + describeGemmPlan(plan)
+                            : std::string("another product with such bits")) +
+             "; it runs without the epilogue, and a kernel\n";
     plan.epilogue = GemmEpilogue::Default;
     hasEpilogue = false;
     LtProduct plain(api);

@@ -76,6 +76,7 @@ private:
   int start(std::string &error);
   int allocate(std::string &error);
   int loadKernels(std::string &error);
+  int findBits(std::string &error);
   int prepare(std::string &error);
   int prepareGemm(const Instruction &call, const Instruction *next, Step &step,
                   bool &hasEpilogue, std::string &error);
@@ -114,6 +115,8 @@ private:
   std::unique_ptr<LtContext> lt;
   std::vector<Step> steps;
   std::vector<LtProduct> gemms;
+  /// What ReLU saves has the order of the launches that replace epilogues.
+  bool hasOwnBits = false;
   /// Records of bad indices: their launches, where they lie on the device, and
   /// their pinned copy, which every step brings up to date.
   std::vector<size_t> checks;

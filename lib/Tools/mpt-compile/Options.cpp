@@ -90,6 +90,11 @@ mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
     return llvm::createStringError("--attention: expected fused or decomposed, found '" +
                                    attention + "'");
   options.fusedAttention = attention == "fused";
+  llvm::StringRef epilogues = args.getLastArgValue(OPT_epilogues, "saving");
+  if (epilogues != "saving" && epilogues != "plain")
+    return llvm::createStringError("--epilogues: expected saving or plain, found '" +
+                                   epilogues + "'");
+  options.savingEpilogues = epilogues == "saving";
   options.autotune = args.getLastArgValue(OPT_autotune).str();
   options.cudart = args.getLastArgValue(OPT_cudart).str();
   options.cublasLt = args.getLastArgValue(OPT_cublaslt).str();
@@ -103,7 +108,8 @@ mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
     return llvm::createStringError(
         "missing option: --target=cuda needs --chip, as in --chip=sm_90");
   for (unsigned id : {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels,
-                      OPT_f32_products, OPT_low_biases, OPT_autotune, OPT_attention, OPT_cudart,
+                      OPT_f32_products, OPT_low_biases, OPT_autotune, OPT_attention,
+                      OPT_epilogues, OPT_cudart,
                       OPT_cublaslt})
     if (const Arg *arg = args.getLastArg(id); arg && !options.isCuda)
       return llvm::createStringError("--" + arg->getOption().getUnaliasedOption().getName().rtrim('=') +

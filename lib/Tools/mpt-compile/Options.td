@@ -36,6 +36,10 @@ def low_biases : Flag<["--"], "low-biases">,
 defm attention : Eq<"attention", "KIND",
   "With --target=cuda: fused (f16 and bf16, head sizes 32 to 128, sm_80 and newer) or "
   "decomposed into products and kernels (default: fused where it can be)">;
+defm epilogues : Eq<"epilogues", "KIND",
+  "With --target=cuda: saving (activations that save what their gradients need, and "
+  "gradients as epilogues, where cuBLASLt has them) or plain (bias and activation only; "
+  "default: saving)">;
 defm autotune : Eq<"autotune", "FILE",
   "With --target=cuda: measure cuBLASLt's algorithms for the step's products on this "
   "machine's GPU, keep the fastest in this JSON file, and use what it holds; "

@@ -1,7 +1,7 @@
 """Runs a step compiled for the CPU and for GPUs (on the stand-in for CUDA) from the
 same random state on the same random inputs, and compares what they make.
 
-  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE
+  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..]
 
 After the first step every tensor must agree within TOLERANCE of its largest
 element, or of a thousandth (averages of squares: a millionth) of the largest element
@@ -9,7 +9,8 @@ of all of its kind: some gradients, as of a bias of keys before a softmax, are n
 but rounding. Parameters, which Adam moves by the sign of a gradient, are allowed lr
 besides.
 After all steps the losses must agree within TOLERANCE of the first one. Prints the
-largest differences found.
+largest differences found. The stand-in refuses products with the EPILOGUEs (numbers
+of cuBLASLt's); how many products run without theirs is printed, too.
 """
 import math
 import random
@@ -18,9 +19,11 @@ import sys
 import standin_step
 from standin_step import Step, encode
 
-lib_dir, cpu_path, cuda_path, steps, tolerance = sys.argv[1:]
+lib_dir, cpu_path, cuda_path, steps, tolerance, *refused = sys.argv[1:]
 steps, tolerance = int(steps), float(tolerance)
 standin_step.load(lib_dir)
+for epilogue in refused:
+    standin_step.standin.mpt_standin_refuse_epilogue(int(epilogue))
 cpu, cuda = Step(cpu_path, False), Step(cuda_path, True)
 random.seed(5)
 lr = 0.001
@@ -75,6 +78,8 @@ for step in range(steps):
     assert abs(x - y) <= tolerance * start, (step, x, y)
     print("loss %d %.7g %.7g" % (step, x, y))
 assert y < start, "the loss has not gone down"
+notes = standin_step.runtime.mpt_rt_notes(cuda.rt).decode()
+print("%d products without their epilogue" % notes.count("without the epilogue"))
 standin_step.check_use([cpu, cuda], launches=steps - 1)
 name = max(worst, key=worst.get)
 print("largest difference after one step: %.3g of %s" % (worst[name], name))

@@ -25,6 +25,7 @@ def load(lib_dir):
     standin.path = (lib_dir + "/libMPTCudaStandIn.so").encode()
     runtime.mpt_rt_create.restype = ctypes.c_void_p
     runtime.mpt_rt_last_error.restype = ctypes.c_char_p
+    runtime.mpt_rt_notes.restype = ctypes.c_char_p
     standin.mpt_standin_breach.restype = ctypes.c_char_p
     standin.mpt_standin_alive.restype = ctypes.c_int64
     standin.mpt_standin_calls.restype = ctypes.c_int64

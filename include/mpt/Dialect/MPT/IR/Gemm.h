@@ -1,0 +1,24 @@
+//===- Gemm.h - Products of GPU libraries -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_MPT_IR_GEMM_H
+#define MPT_DIALECT_MPT_IR_GEMM_H
+
+#include "mpt/Dialect/MPT/IR/MPT.h"
+
+#define GET_OP_CLASSES
+#include "mpt/Dialect/MPT/IR/MPTOpsGemm.h.inc"
+
+namespace mpt {
+
+/// The type of what `mpt.gemm` with `activation` saves beside a result of `type`.
+mlir::RankedTensorType getSavedType(Epilogue activation, mlir::RankedTensorType type);
+
+} // namespace mpt
+
+#endif // MPT_DIALECT_MPT_IR_GEMM_H

@@ -1,0 +1,163 @@
+// Gradients of activations and biases become epilogues of products, where cuBLASLt has
+// them and nothing else needs what would be lost.
+// RUN: mpt-opt %s --mpt-fuse-gemm-epilogues="chip=sm_90" --remark-policy=all --remarks-filter='.*' --mlir-print-op-on-diagnostic=false -o %t.mlir 2> %t.txt
+// RUN: FileCheck %s --input-file=%t.mlir
+// RUN: FileCheck %s --input-file=%t.txt --check-prefix=REMARK
+// RUN: mpt-opt %s --mpt-fuse-gemm-epilogues="chip=sm_80,sm_90" --remark-policy=all --remarks-filter='.*' --mlir-print-op-on-diagnostic=false -o %t.mlir 2> %t.txt
+// RUN: FileCheck %s --input-file=%t.mlir --check-prefix=AMPERE
+// RUN: FileCheck %s --input-file=%t.txt --check-prefix=SLOW
+// RUN: not mpt-opt %s --mpt-fuse-gemm-epilogues="chip=gfx90a" -o /dev/null 2>&1 | FileCheck %s --check-prefix=CHIP
+// CHIP: error: mpt-fuse-gemm-epilogues: unknown chip 'gfx90a'; expected one such as sm_90
+// RUN: not mpt-opt %t.mlir --mpt-plan-step="function=relu" -o /dev/null 2>&1 | FileCheck %s --check-prefix=CPU
+// CPU: error: 'mpt.gemm' op is done on GPUs only
+
+// CHECK-LABEL: func @relu
+// CHECK: %[[Y:.*]], %[[SAVED:.*]] = mpt.gemm %{{.*}}, %{{.*}} bias(%{{.*}}) {epilogue = #mpt.epilogue<relu>, {{.*}} : (tensor<16x24xf32>, tensor<24x40xf32>, tensor<40xf32>) -> (tensor<16x40xf32>, tensor<16x16xi8>)
+// CHECK: %[[DZ:.*]], %[[DB:.*]] = mpt.gemm %{{.*}}, %{{.*}} aux(%[[SAVED]]) {epilogue = #mpt.epilogue<relu>, {{.*}}transpose_rhs} : (tensor<16x8xf32>, tensor<40x8xf32>, tensor<16x16xi8>) -> (tensor<16x40xf32>, tensor<40xf32>)
+// CHECK-NOT: relu_grad
+// CHECK: return %[[Y]], %[[DZ]], %[[DB]]
+// AMPERE-LABEL: func @relu
+// AMPERE: mpt.gemm
+// AMPERE: mpt.gemm
+// REMARK: gemm-epilogues.mlir:[[#@LINE+4]]:8: remark: {{.*}}mpt.cuda.epilogue{{.*}}RELU_AUX_BIAS
+// REMARK: remark: {{.*}}mpt.cuda.epilogue{{.*}}DRELU_BGRAD
+func.func @relu(%x: tensor<16x24xf32>, %w: tensor<24x40xf32>, %b: tensor<40xf32>,
+    %dy: tensor<16x8xf32>, %v: tensor<40x8xf32>) -> (tensor<16x40xf32>, tensor<16x40xf32>, tensor<40xf32>) {
+  %y = mpt.linear %x, %w, %b {epilogue = #mpt.epilogue<relu>} : (tensor<16x24xf32>, tensor<24x40xf32>, tensor<40xf32>) -> tensor<16x40xf32>
+  %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<16x8xf32>, tensor<40x8xf32>) -> tensor<16x40xf32>
+  %dz = mpt.relu_grad %p, %y : (tensor<16x40xf32>, tensor<16x40xf32>) -> tensor<16x40xf32>
+  %db = mpt.reduce %dz {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<16x40xf32>) -> tensor<40xf32>
+  return %y, %dz, %db : tensor<16x40xf32>, tensor<16x40xf32>, tensor<40xf32>
+}
+
+// A ReLU behind a widened product keeps its signs through the cast; rows are those of
+// all batches. The bias's gradient is f32 and the result bf16, so it goes to the
+// product that makes the weight's.
+// CHECK-LABEL: func @batches
+// CHECK: %{{.*}}, %[[SAVED:.*]] = mpt.gemm {{.*}} -> (tensor<32x128xf32>, tensor<32x16xi8>)
+// CHECK: %[[DZ:.*]] = mpt.gemm {{.*}} aux(%[[SAVED]]) {{.*}} -> tensor<32x128xbf16>
+// CHECK: mpt.gemm %{{.*}}, %{{.*}}transpose_lhs} : (tensor<32x24xbf16>, tensor<32x128xbf16>) -> (tensor<24x128xf32>, tensor<128xf32>)
+// CHECK-NOT: mpt.reduce
+// CHECK: return
+// REMARK: remark: {{.*}}BGRADA
+func.func @batches(%x: tensor<2x16x24xbf16>, %w: tensor<24x128xbf16>, %b: tensor<128xf32>,
+    %dy: tensor<2x16x8xbf16>, %v: tensor<128x8xbf16>)
+    -> (tensor<2x16x128xbf16>, tensor<24x128xf32>, tensor<128xf32>) {
+  %wide = mpt.linear %x, %w, %b {epilogue = #mpt.epilogue<relu>} : (tensor<2x16x24xbf16>, tensor<24x128xbf16>, tensor<128xf32>) -> tensor<2x16x128xf32>
+  %y = mpt.cast %wide : (tensor<2x16x128xf32>) -> tensor<2x16x128xbf16>
+  %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<2x16x8xbf16>, tensor<128x8xbf16>) -> tensor<2x16x128xbf16>
+  %dz = mpt.relu_grad %p, %y : (tensor<2x16x128xbf16>, tensor<2x16x128xbf16>) -> tensor<2x16x128xbf16>
+  %x2 = mpt.reshape %x : (tensor<2x16x24xbf16>) -> tensor<32x24xbf16>
+  %dz2 = mpt.reshape %dz : (tensor<2x16x128xbf16>) -> tensor<32x128xbf16>
+  %dw = mpt.matmul %x2, %dz2 {transpose_lhs} : (tensor<32x24xbf16>, tensor<32x128xbf16>) -> tensor<24x128xf32>
+  %dzw = mpt.cast %dz : (tensor<2x16x128xbf16>) -> tensor<2x16x128xf32>
+  %db = mpt.reduce %dzw {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>} : (tensor<2x16x128xf32>) -> tensor<128xf32>
+  return %y, %dw, %db : tensor<2x16x128xbf16>, tensor<24x128xf32>, tensor<128xf32>
+}
+
+// CHECK-LABEL: func @gelu
+// CHECK: %[[Y:.*]], %[[Z:.*]] = mpt.gemm {{.*}} bias(%{{.*}}) {epilogue = #mpt.epilogue<gelu_tanh>, {{.*}} -> (tensor<16x40xbf16>, tensor<16x40xbf16>)
+// CHECK: %[[DZ:.*]], %[[DB:.*]] = mpt.gemm {{.*}} aux(%[[Z]]) {{.*}} -> (tensor<16x40xbf16>, tensor<40xbf16>)
+// CHECK: return %[[Y]], %[[DZ]], %[[DB]]
+// Before sm_90 it is no faster.
+// AMPERE-LABEL: func @gelu
+// AMPERE: mpt.linear
+// AMPERE: mpt.gelu
+// AMPERE: mpt.gelu_grad
+// SLOW: remark: {{.*}}mpt.cuda.epilogue-slow{{.*}}a file for sm_90 and sm_100 alone has it
+func.func @gelu(%x: tensor<16x24xbf16>, %w: tensor<24x40xbf16>, %b: tensor<40xbf16>,
+    %dy: tensor<16x8xbf16>, %v: tensor<40x8xbf16>) -> (tensor<16x40xbf16>, tensor<16x40xbf16>, tensor<40xbf16>) {
+  %z = mpt.linear %x, %w, %b : (tensor<16x24xbf16>, tensor<24x40xbf16>, tensor<40xbf16>) -> tensor<16x40xbf16>
+  %y = mpt.gelu %z {approximate = #mpt.gelu<tanh>} : (tensor<16x40xbf16>) -> tensor<16x40xbf16>
+  %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<16x8xbf16>, tensor<40x8xbf16>) -> tensor<16x40xbf16>
+  %dz = mpt.gelu_grad %p, %z {approximate = #mpt.gelu<tanh>} : (tensor<16x40xbf16>, tensor<16x40xbf16>) -> tensor<16x40xbf16>
+  %db = mpt.reduce %dz {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<16x40xbf16>) -> tensor<40xbf16>
+  return %y, %dz, %db : tensor<16x40xbf16>, tensor<16x40xbf16>, tensor<40xbf16>
+}
+
+// What must stay as it is, each for one reason.
+// CHECK-LABEL: func @shared
+// CHECK-NOT: mpt.gemm
+// CHECK: return
+// REMARK: remark: {{.*}}mpt.cuda.epilogue-shared
+func.func @shared(%x: tensor<16x24xf32>, %w: tensor<24x40xf32>, %dy: tensor<16x8xf32>,
+    %v: tensor<40x8xf32>) -> (tensor<16x40xf32>, tensor<16x40xf32>) {
+  %y = mpt.linear %x, %w {epilogue = #mpt.epilogue<relu>} : (tensor<16x24xf32>, tensor<24x40xf32>) -> tensor<16x40xf32>
+  %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<16x8xf32>, tensor<40x8xf32>) -> tensor<16x40xf32>
+  %dz = mpt.relu_grad %p, %y : (tensor<16x40xf32>, tensor<16x40xf32>) -> tensor<16x40xf32>
+  return %p, %dz : tensor<16x40xf32>, tensor<16x40xf32>
+}
+// CHECK-LABEL: func @rounded
+// CHECK-NOT: mpt.gemm
+// CHECK: return
+// REMARK: remark: {{.*}}mpt.cuda.epilogue-cast
+func.func @rounded(%x: tensor<16x24xf32>, %w: tensor<24x40xf32>, %dy: tensor<16x8xbf16>,
+    %v: tensor<40x8xbf16>) -> tensor<16x40xf32> {
+  %y = mpt.linear %x, %w {epilogue = #mpt.epilogue<relu>} : (tensor<16x24xf32>, tensor<24x40xf32>) -> tensor<16x40xf32>
+  %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<16x8xbf16>, tensor<40x8xbf16>) -> tensor<16x40xbf16>
+  %q = mpt.cast %p : (tensor<16x40xbf16>) -> tensor<16x40xf32>
+  %dz = mpt.relu_grad %q, %y : (tensor<16x40xf32>, tensor<16x40xf32>) -> tensor<16x40xf32>
+  return %dz : tensor<16x40xf32>
+}
+// CHECK-LABEL: func @erf
+// CHECK-NOT: mpt.gemm
+// CHECK: return
+// REMARK: remark: {{.*}}mpt.cuda.epilogue-erf{{.*}}approximate = #mpt.gelu<tanh>
+func.func @erf(%z: tensor<16x40xf32>, %dy: tensor<16x8xf32>, %v: tensor<40x8xf32>) -> tensor<16x40xf32> {
+  %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<16x8xf32>, tensor<40x8xf32>) -> tensor<16x40xf32>
+  %dz = mpt.gelu_grad %p, %z : (tensor<16x40xf32>, tensor<16x40xf32>) -> tensor<16x40xf32>
+  return %dz : tensor<16x40xf32>
+}
+// CHECK-LABEL: func @elsewhere
+// CHECK-NOT: mpt.gemm
+// CHECK: return
+// REMARK: remark: {{.*}}mpt.cuda.epilogue-source
+func.func @elsewhere(%x: tensor<16x40xf32>, %dy: tensor<16x8xf32>, %v: tensor<40x8xf32>) -> tensor<16x40xf32> {
+  %y = mpt.relu %x : (tensor<16x40xf32>) -> tensor<16x40xf32>
+  %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<16x8xf32>, tensor<40x8xf32>) -> tensor<16x40xf32>
+  %dz = mpt.relu_grad %p, %y : (tensor<16x40xf32>, tensor<16x40xf32>) -> tensor<16x40xf32>
+  return %dz : tensor<16x40xf32>
+}
+// GELU's second matrix must come in rows of multiples of eight.
+// CHECK-LABEL: func @odd
+// CHECK-NOT: mpt.gemm
+// CHECK: return
+// REMARK: remark: {{.*}}mpt.cuda.epilogue-refused{{.*}}leading dimension is a multiple of 8 and at least 41, found 41
+func.func @odd(%z: tensor<16x41xf32>, %dy: tensor<16x8xf32>, %v: tensor<41x8xf32>) -> tensor<16x41xf32> {
+  %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<16x8xf32>, tensor<41x8xf32>) -> tensor<16x41xf32>
+  %dz = mpt.gelu_grad %p, %z {approximate = #mpt.gelu<tanh>} : (tensor<16x41xf32>, tensor<16x41xf32>) -> tensor<16x41xf32>
+  return %dz : tensor<16x41xf32>
+}
+// CHECK-LABEL: func @batched
+// CHECK-NOT: mpt.gemm
+// CHECK: return
+// REMARK: remark: {{.*}}mpt.cuda.epilogue-refused{{.*}}its second matrix is for one product, not for a batch
+func.func @batched(%z: tensor<2x16x40xf32>, %dy: tensor<2x16x8xf32>, %v: tensor<2x40x8xf32>) -> tensor<2x16x40xf32> {
+  %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<2x16x8xf32>, tensor<2x40x8xf32>) -> tensor<2x16x40xf32>
+  %dz = mpt.gelu_grad %p, %z {approximate = #mpt.gelu<tanh>} : (tensor<2x16x40xf32>, tensor<2x16x40xf32>) -> tensor<2x16x40xf32>
+  return %dz : tensor<2x16x40xf32>
+}
+// A kernel makes this gradient, and sums it on the way; nobody reads what came into
+// this GELU.
+// CHECK-LABEL: func @kernels
+// CHECK-NOT: mpt.gemm
+// CHECK: return
+func.func @kernels(%x: tensor<16x24xbf16>, %g: tensor<16x40xbf16>, %h: tensor<16x40xbf16>, %w: tensor<24x40xbf16>)
+    -> (tensor<24x40xf32>, tensor<40xf32>, tensor<16x40xbf16>) {
+  %dz = mpt.mul %g, %h : (tensor<16x40xbf16>, tensor<16x40xbf16>) -> tensor<16x40xbf16>
+  %dw = mpt.matmul %x, %dz {transpose_lhs} : (tensor<16x24xbf16>, tensor<16x40xbf16>) -> tensor<24x40xf32>
+  %db = mpt.reduce %dz {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<16x40xbf16>) -> tensor<40xf32>
+  %z = mpt.linear %x, %w : (tensor<16x24xbf16>, tensor<24x40xbf16>) -> tensor<16x40xbf16>
+  %y = mpt.gelu %z {approximate = #mpt.gelu<tanh>} : (tensor<16x40xbf16>) -> tensor<16x40xbf16>
+  return %dw, %db, %y : tensor<24x40xf32>, tensor<40xf32>, tensor<16x40xbf16>
+}
+// The bias made the product f32.
+// CHECK-LABEL: func @wide
+// CHECK-NOT: mpt.gemm
+// CHECK: return
+// REMARK: remark: {{.*}}mpt.cuda.epilogue-bias{{.*}}--low-biases rounds it to the product's type
+func.func @wide(%x: tensor<16x24xbf16>, %w: tensor<24x40xbf16>, %b: tensor<40xf32>) -> tensor<16x40xbf16> {
+  %z = mpt.linear %x, %w, %b : (tensor<16x24xbf16>, tensor<24x40xbf16>, tensor<40xf32>) -> tensor<16x40xf32>
+  %y = mpt.cast %z : (tensor<16x40xf32>) -> tensor<16x40xbf16>
+  return %y : tensor<16x40xbf16>
+}
