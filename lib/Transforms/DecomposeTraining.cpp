@@ -150,8 +150,14 @@ struct DecomposeAllFiniteOp : OpRewritePattern<AllFiniteOp> {
                                 PatternRewriter &rewriter) const override {
     DecomposeBuilder b(rewriter, op.getLoc(), rewriter.getF32Type());
     SmallVector<Value> flags;
-    for (Value input : op.getInputs())
-      flags.push_back(countNonFinite(b, b.asRows(input)));
+    for (Value input : op.getInputs()) {
+      // A number needs no reduction: whoever reads the flag asks for itself.
+      if (DecomposeBuilder::typeOf(input).getRank() == 0)
+        flags.push_back(b.where(IsFiniteOp::create(rewriter, op.getLoc(), input),
+                                b.scalar(0.0), b.scalar(1.0)));
+      else
+        flags.push_back(countNonFinite(b, b.asRows(input)));
+    }
     rewriter.replaceOp(op, noneOf(b, flags));
     return success();
   }

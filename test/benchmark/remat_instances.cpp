@@ -124,6 +124,8 @@ int main(int argc, char **argv) {
       report("ResNet50", alone(resnet.build(256)), ratio(r), options);
     for (double r : {0.7, 0.5, 0.3})
       report("GPT", makeGPT(24), ratio(r), options);
+    for (double r : {0.7, 0.5, 0.3})
+      report("GPT, mask", makeGPT(24, /*addsMask=*/true), ratio(r), options);
   }
   if (has("batch")) {
     reportBatch("VGG19", vgg19, options);

@@ -48,13 +48,13 @@ def build(cases):
         for i, (type, array) in enumerate(case.inputs):
             name = f"c{number}_in{i}"
             state[name] = (type, array)
-            arguments.append(f'%{name}: {spell(type, np.shape(array))} {{mpt.name = "{name}", mpt.role = "running_stat"}}')
+            arguments.append(f'%{name}: {spell(type, np.shape(array))} {{mpt.name = "{name}", mpt.role = "optimizer_state"}}')
             names.append("%" + name)
         for i, (type, want) in enumerate(case.outputs):
             name = f"c{number}_out{i}"
             full = spell(type, np.shape(want))
             state[name] = (type, np.zeros(np.shape(want)))
-            arguments.append(f'%{name}: {full} {{mpt.name = "{name}", mpt.role = "running_stat"}}')
+            arguments.append(f'%{name}: {full} {{mpt.name = "{name}", mpt.role = "optimizer_state"}}')
             results.append(f'{full} {{mpt.name = "new_{name}", mpt.updates = "{name}"}}')
             returned.append((f"%r{number}#{i}" if len(case.outputs) > 1 else f"%r{number}", full))
         types = ", ".join(spell(t, np.shape(a)) for t, a in case.inputs)

@@ -150,7 +150,7 @@ LayerNet test::makeUNet() {
   return net;
 }
 
-RematGraph test::makeGPT(uint32_t layers) {
+RematGraph test::makeGPT(uint32_t layers, bool addsMask) {
   constexpr int64_t rows = 8 * 1024, width = 1024, heads = 16 * 8, positions = 1024;
   constexpr int64_t unit = 2 * rows * width, scores = 2 * heads * positions * positions;
   RematGraph graph;
@@ -177,7 +177,8 @@ RematGraph test::makeGPT(uint32_t layers) {
     l.norm1 = add({x}, unit, moved(2 * unit), true);
     l.qkv = add({l.norm1}, 3 * unit, product(width, 3 * width), false);
     l.scores = add({l.qkv}, scores, attention, false);
-    uint32_t masked = add({l.scores}, scores, moved(2 * scores), true);
+    uint32_t masked =
+        addsMask ? add({l.scores}, scores, moved(2 * scores), true) : l.scores;
     l.probs = add({masked}, scores, moved(2 * scores), true);
     l.context = add({l.probs, l.qkv}, unit, attention, false);
     l.projected = add({l.context}, unit, product(width, width), false);
