@@ -162,10 +162,11 @@ llvm::Error Run::readData() {
     return bound.takeError();
   fields = std::move(bound->fields);
   batch = bound->batch;
-  const bool isWhole = llvm::any_of(fields, [&](const DataLoader::Field &field) {
-    return field.data.getRank() == 0 || field.data.getShape()[0] != options.batch;
+  // Data that is read whole may be one batch.
+  const bool isOneBatch = llvm::all_of(fields, [&](const DataLoader::Field &field) {
+    return field.data.getRank() != 0 && field.data.getShape()[0] == options.batch;
   });
-  if (options.batch && batch == 0 && isWhole)
+  if (options.batch && batch == 0 && !isOneBatch)
     return llvm::createStringError("--batch=" + std::to_string(options.batch) + ": @" +
                                    function.getName().str() +
                                    " reads its data whole; leave the option out, or the "
