@@ -245,6 +245,16 @@ bool Fuser::getProduct(Operation *op, Value dy, Wanted &wanted) {
   return true;
 }
 
+/// `value` and what reshapes make of it.
+static SmallVector<Value> getViews(Value value) {
+  SmallVector<Value> views = {value};
+  for (size_t i = 0; i < views.size(); ++i)
+    for (Operation *user : views[i].getUsers())
+      if (auto reshape = dyn_cast<ReshapeOp>(user))
+        views.push_back(reshape.getY());
+  return views;
+}
+
 /// Whether `sum` adds all rows of `value` (of its last dimension's length).
 static bool sumsRows(ReduceOp sum, Value value) {
   RankedTensorType type = typeOf(sum.getX());
@@ -259,11 +269,8 @@ static bool sumsRows(ReduceOp sum, Value value) {
 
 ReduceOp Fuser::findBiasGrad(Value gradient) {
   // The numbers as they are, not rounded to another type.
-  SmallVector<Value> views = {gradient};
-  for (size_t i = 0; i < views.size(); ++i)
-    for (Operation *user : views[i].getUsers()) {
-      if (auto reshape = dyn_cast<ReshapeOp>(user))
-        views.push_back(reshape.getY());
+  for (Value view : getViews(gradient))
+    for (Operation *user : view.getUsers()) {
       auto sum = dyn_cast<ReduceOp>(user);
       if (sum && sumsRows(sum, gradient) && typeOf(sum.getY()) &&
           typeOf(sum.getY()).getElementType() == typeOf(gradient).getElementType())
@@ -415,14 +422,11 @@ void Fuser::fuseSum(ReduceOp sum) {
   if ((maker && !isa<GemmOp, MatmulOp>(maker)) || !isStatic(gradient) ||
       !sumsRows(sum, gradient))
     return;
-  SmallVector<Value> views = {gradient};
-  for (size_t i = 0; i < views.size(); ++i)
-    for (Operation *user : views[i].getUsers()) {
-      if (auto reshape = dyn_cast<ReshapeOp>(user))
-        views.push_back(reshape.getY());
+  for (Value view : getViews(gradient))
+    for (Operation *user : view.getUsers()) {
       auto product = dyn_cast<MatmulOp>(user);
-      if (!product || product.getRhs() != views[i] || !product.getTransposeLhs() ||
-          product.getTransposeRhs() || product.getLhs() == views[i] ||
+      if (!product || product.getRhs() != view || !product.getTransposeLhs() ||
+          product.getTransposeRhs() || product.getLhs() == view ||
           !isSummedInF32(product.getAccType()) || !isStatic(product.getResult()) ||
           !isStatic(product.getLhs()) || typeOf(product.getLhs()).getRank() != 2 ||
           typeOf(product.getRhs()).getRank() != 2 ||
