@@ -7,19 +7,20 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A thread of a block is a context with a stack of its own (ucontext). It runs
-/// until it meets a shuffle or a barrier or returns; when all threads that have to
-/// meet have come, they go on.
+/// A thread of a block runs on a stack of its own until it meets a shuffle or a
+/// barrier or returns; when all threads that have to meet have come, they go on. One
+/// that returns leaves its stack to the warp's next, so that threads that wait for
+/// nobody share one.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Runtime/Emulation.h"
 #include "Convert.h"
+#include "Fiber.h"
 
 #include <algorithm>
 #include <memory>
 #include <mutex>
-#include <ucontext.h>
 #include <utility>
 #include <vector>
 
@@ -28,10 +29,10 @@ using namespace mpt::rt;
 namespace {
 
 constexpr int64_t kWarp = 32;
-constexpr size_t kStackBytes = 128 << 10;
 
 enum class Wait : uint8_t {
   None,
+  Beginning,
   Shuffle,
   Ballot,
   LoadMatrices,
@@ -42,9 +43,9 @@ enum class Wait : uint8_t {
 };
 
 struct Thread {
-  ucontext_t context;
-  std::unique_ptr<char[]> stack;
-  Wait waits = Wait::None;
+  /// What it runs on, from its beginning to its end.
+  Fiber *fiber = nullptr;
+  Wait waits = Wait::Beginning;
   int32_t word = 0, distance = 0;
   /// Of matrices: a row, and the words of a fragment; or a product's operands.
   const void *row = nullptr;
@@ -61,21 +62,52 @@ struct Launch {
   int32_t blockX = 0, blockY = 0;
   std::vector<Thread> threads;
   size_t current = 0;
-  ucontext_t scheduler;
+  FiberOwner scheduler;
 
   Thread &thread() { return threads[current]; }
   void wait(Wait what) {
     thread().waits = what;
-    swapcontext(&thread().context, &scheduler);
+    thread().fiber->suspend(scheduler);
   }
 };
 
 Launch *launch = nullptr;
 std::mutex launchMutex;
+/// Made once, for all launches: a stack's pages are dear to get.
+std::vector<std::unique_ptr<Fiber>> fibers;
+/// Those that run no thread.
+std::vector<Fiber *> idleFibers;
 
-void enterThread() {
-  launch->kernel->run(launch->arguments);
-  launch->wait(Wait::Done);
+/// Runs one thread after another, for ever.
+void runFiber() {
+  while (true) {
+    Fiber *fiber = launch->thread().fiber;
+    launch->kernel->run(launch->arguments);
+    launch->thread().waits = Wait::Done;
+    size_t next = launch->current + 1;
+    if (next % kWarp != 0 && next < launch->threads.size() &&
+        launch->threads[next].waits == Wait::Beginning) {
+      launch->current = next;
+      launch->thread().fiber = fiber;
+      continue;
+    }
+    idleFibers.push_back(fiber);
+    fiber->suspend(launch->scheduler);
+  }
+}
+
+/// Goes on with thread `i` until it waits or is done.
+void resumeThread(size_t i) {
+  launch->current = i;
+  Thread &thread = launch->thread();
+  if (thread.waits == Wait::Beginning) {
+    if (idleFibers.empty())
+      idleFibers.push_back(
+          fibers.emplace_back(std::make_unique<Fiber>(runFiber)).get());
+    thread.fiber = idleFibers.back();
+    idleFibers.pop_back();
+  }
+  thread.fiber->resume(launch->scheduler);
 }
 
 const mpt_simt_ops emulatorOps = {
@@ -190,14 +222,8 @@ void release(size_t begin, size_t end, Wait what) {
 
 bool runBlock(std::string &error) {
   std::vector<Thread> &threads = launch->threads;
-  for (Thread &thread : threads) {
-    getcontext(&thread.context);
-    thread.context.uc_stack.ss_sp = thread.stack.get();
-    thread.context.uc_stack.ss_size = kStackBytes;
-    thread.context.uc_link = nullptr;
-    makecontext(&thread.context, enterThread, 0);
-    thread.waits = Wait::None;
-  }
+  for (Thread &thread : threads)
+    thread.waits = Wait::Beginning;
   while (true) {
     size_t done = 0, atBarrier = 0;
     bool moved = false;
@@ -206,9 +232,8 @@ bool runBlock(std::string &error) {
       // A warp goes on until it is done or waits for others.
       while (true) {
         for (size_t i = begin; i < end; ++i)
-          if (threads[i].waits == Wait::None) {
-            launch->current = i;
-            swapcontext(&launch->scheduler, &threads[i].context);
+          if (threads[i].waits == Wait::None || threads[i].waits == Wait::Beginning) {
+            resumeThread(i);
             moved = true;
           }
         Wait first = threads[begin].waits;
@@ -252,8 +277,6 @@ bool mpt::rt::runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &
   present.kernel = &kernel;
   present.arguments = arguments;
   present.threads.resize(threads);
-  for (Thread &thread : present.threads)
-    thread.stack = std::make_unique<char[]>(kStackBytes);
   launch = &present;
   *module.ops = &emulatorOps;
   bool ok = true;
@@ -264,5 +287,10 @@ bool mpt::rt::runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &
       ok = runBlock(error);
     }
   launch = nullptr;
+  // Threads that others have left do not go on.
+  if (!ok) {
+    idleFibers.clear();
+    fibers.clear();
+  }
   return ok;
 }
