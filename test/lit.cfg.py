@@ -18,7 +18,6 @@ llvm_config.use_default_substitutions()
 config.substitutions.append(("%mpt_src_root", config.mpt_src_root))
 config.substitutions.append(("%mpt_obj_root", config.mpt_obj_root))
 config.substitutions.append(("%mpt_lib_dir", config.mpt_obj_root + "/lib"))
-config.substitutions.append(("%cc", config.c_compiler))
 config.substitutions.append(("%llvm_tools_dir", config.llvm_tools_dir))
 config.substitutions.append(("%llvm_include_dir", config.llvm_include_dir))
 
@@ -42,8 +41,18 @@ for module in ("numpy", "torch", "sklearn", "jax", "optax", "jmp", "keras", "ten
         config.available_features.add(module)
 if config.have_runtime == "ON":
     config.available_features.add("runtime")
+# In front of programs that load MPT's shared libraries but were built by others: with
+# sanitizers those need their runtime in the process.
+preload = ""
 if config.sanitizer:
     config.available_features.add("sanitizer")
+    if "Address" in config.sanitizer:
+        output, _, _ = lit.util.executeCommand(
+            config.c_compiler.split() + ["-print-file-name=libclang_rt.asan-x86_64.so"])
+        preload = "env LD_PRELOAD=" + output.strip()
+        config.c_compiler += " -fsanitize=address,undefined"
+config.substitutions.append(("%preload", preload))
+config.substitutions.append(("%cc", config.c_compiler))
 if os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
 
