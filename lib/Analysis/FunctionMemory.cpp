@@ -17,6 +17,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Policy/ElementTypes.h"
+#include "mpt/Support/ElementCount.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -75,7 +76,7 @@ private:
 };
 
 FailureOr<int64_t> FunctionMemoryBuilder::getBytes(Value value) {
-  int64_t elements = 1, bits = 0;
+  int64_t bits = 0;
   SmallVector<int64_t> shape;
   if (auto type = dyn_cast<RankedTensorType>(value.getType())) {
     shape.assign(type.getShape().begin(), type.getShape().end());
@@ -98,18 +99,17 @@ FailureOr<int64_t> FunctionMemoryBuilder::getBytes(Value value) {
   }
   if (bits == 0)
     return 0;
-  for (int64_t size : shape) {
-    if (size < 0)
-      return emitError(value.getLoc(), "planning memory needs static shapes, but "
-                                       "this value is ")
-             << value.getType()
-             << "; give dynamic dimensions a size first (--mpt-specialize)";
-    if (llvm::MulOverflow(elements, size, elements) || elements > (int64_t(1) << 50))
-      return emitError(value.getLoc(), "a value of more than 2^50 elements cannot be "
-                                       "planned: ")
-             << value.getType();
-  }
-  return llvm::alignTo(elements * llvm::divideCeil(bits, 8), alignment);
+  if (llvm::any_of(shape, ShapedType::isDynamic))
+    return emitError(value.getLoc(), "planning memory needs static shapes, but "
+                                     "this value is ")
+           << value.getType()
+           << "; give dynamic dimensions a size first (--mpt-specialize)";
+  std::optional<int64_t> elements = countElements(shape);
+  if (!elements)
+    return emitError(value.getLoc(), "a value of more than 2^50 elements cannot be "
+                                     "planned: ")
+           << value.getType();
+  return llvm::alignTo(*elements * llvm::divideCeil(bits, 8), alignment);
 }
 
 bool FunctionMemoryBuilder::isConstant(Operation *op) {

@@ -13,6 +13,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpt/Analysis/OpFlops.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Support/ElementCount.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -22,12 +23,16 @@ namespace {
 
 constexpr int64_t alignment = 64;
 
-/// Bytes of a value; nullopt for a dynamic shape. What is no tensor takes none.
+/// Bytes of a value; nullopt for a shape that countElements does not count. What is no
+/// tensor takes none.
 std::optional<int64_t> getBytes(Type type) {
   auto tensor = dyn_cast<ShapedType>(type);
   if (!tensor)
     return 0;
-  if (!tensor.hasStaticShape())
+  std::optional<int64_t> elements;
+  if (tensor.hasRank())
+    elements = countElements(tensor.getShape());
+  if (!elements)
     return std::nullopt;
   Type element = tensor.getElementType();
   int64_t bits = 64;
@@ -37,8 +42,7 @@ std::optional<int64_t> getBytes(Type type) {
     bits = complex.getElementType().isIntOrFloat()
                ? 2 * complex.getElementType().getIntOrFloatBitWidth()
                : 128;
-  return int64_t(llvm::alignTo(tensor.getNumElements() * llvm::divideCeil(bits, 8),
-                               alignment));
+  return int64_t(llvm::alignTo(*elements * llvm::divideCeil(bits, 8), alignment));
 }
 
 /// A value from nothing, in a form that is there throughout: `constant` of any
@@ -194,6 +198,10 @@ LogicalResult Describer::visit(Operation *op) {
   });
   for (Type type : op->getResultTypes()) {
     std::optional<int64_t> bytes = getBytes(type);
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (!bytes && shaped && shaped.hasStaticShape())
+      return op->emitError("a value of more than 2^50 elements cannot be planned: ")
+             << type;
     if (!bytes)
       return op->emitError("planning memory needs static shapes, but a result is ")
              << type << "; give dynamic dimensions a size first";

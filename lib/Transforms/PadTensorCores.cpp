@@ -87,9 +87,9 @@ public:
           << remark::reason("{0}", text);
       return;
     }
-    rewrite(op, shape, *padding);
     emitRemark(RemarkId::Padded, op->getLoc(), "")
         << remark::reason("{0}", text);
+    rewrite(op, shape, *padding);
   }
 
 private:

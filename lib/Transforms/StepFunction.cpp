@@ -9,6 +9,7 @@
 #include "StepFunction.h"
 
 #include "mlir/IR/Builders.h"
+#include "mpt/Support/ElementCount.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -37,19 +38,6 @@ func::FuncOp mpt::detail::findStepFunction(ModuleOp module, StringRef name,
   return function;
 }
 
-/// Bytes that a tensor can have, a power of 2: what an x86-64 process can address.
-static constexpr int64_t maxTensorBytes = int64_t(1) << 47;
-
-static bool fitsMemory(RankedTensorType tensor) {
-  if (llvm::is_contained(tensor.getShape(), 0))
-    return true;
-  // No type is wider.
-  int64_t left = maxTensorBytes / 8;
-  for (int64_t size : tensor.getShape())
-    left /= size;
-  return left > 0;
-}
-
 LogicalResult mpt::detail::checkStaticShapes(Operation *op, StringRef pass) {
   for (TypeRange types :
        {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
@@ -58,10 +46,10 @@ LogicalResult mpt::detail::checkStaticShapes(Operation *op, StringRef pass) {
       if (tensor && !tensor.hasStaticShape())
         return op->emitError() << pass << ": expected static shapes, found " << type
                                << "; run --mpt-specialize first";
-      if (tensor && !fitsMemory(tensor))
-        return op->emitError() << pass << ": " << type
-                               << " has more bytes than can be addressed; make it "
-                                  "smaller or split it";
+      if (tensor && !countElements(tensor.getShape()))
+        return op->emitError()
+               << pass << ": a value of more than 2^50 elements cannot be planned: "
+               << type;
     }
   return success();
 }

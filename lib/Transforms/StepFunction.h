@@ -26,7 +26,7 @@ mlir::func::FuncOp findStepFunction(mlir::ModuleOp module, llvm::StringRef name,
                                     llvm::StringRef pass);
 
 /// Emits an error for `pass` if an operand or result of `op` has a dynamic size or
-/// more bytes than a process can address, so that products of sizes do not overflow.
+/// more elements than countElements counts.
 mlir::LogicalResult checkStaticShapes(mlir::Operation *op, llvm::StringRef pass);
 
 /// Adds arguments and results to a step. Function type and attributes follow in

@@ -18,6 +18,8 @@
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/part.json" 2>&1 | FileCheck %s --check-prefix=PART
 // RUN: not mpt-opt %t/arith.mlir --mpt-memory-report="grain=kernels" 2>&1 | FileCheck %s --check-prefix=KERNELS
 // RUN: not mpt-opt %t/dynamic.mlir --mpt-memory-report="grain=ops" 2>&1 | FileCheck %s --check-prefix=DYNAMIC
+// RUN: not mpt-opt %t/enormous.mlir --mpt-memory-report="grain=ops" 2>&1 | FileCheck %s --check-prefix=ENORMOUS
+// RUN: not mpt-opt %t/enormous.mlir --mpt-rematerialize="budget=1GiB" 2>&1 | FileCheck %s --check-prefix=ENORMOUS
 // RUN: not mpt-opt %t/blocks.mlir --mpt-memory-report 2>&1 | FileCheck %s --check-prefix=BLOCKS
 
 // FORMAT: error: mpt-memory-report: format must be text, json or html, got 'xml'
@@ -38,8 +40,14 @@
 // PART: error: mpt-memory-report: compare: {{.*}}part.json is no report of memory: {{.*}}grain
 // KERNELS: arith.mlir:1:1: error: mpt-memory-report: grain=kernels is for functions of the mpt dialect alone; use grain=ops
 // DYNAMIC: dynamic.mlir:1:14: error: planning memory needs static shapes, but this value is 'tensor<?xf32>'; give dynamic dimensions a size first (--mpt-specialize)
+// ENORMOUS: enormous.mlir:{{.*}}: error: a value of more than 2^50 elements cannot be planned: 'tensor<9223372036854775807x4xf32>'
 // BLOCKS: blocks.mlir:1:1: error: memory cannot be planned through control flow between blocks
 
+//--- enormous.mlir
+func.func @f(%x: tensor<9223372036854775807x4xf32>) -> tensor<9223372036854775807x4xf32> {
+  %y = arith.negf %x : tensor<9223372036854775807x4xf32>
+  return %y : tensor<9223372036854775807x4xf32>
+}
 //--- ok.mlir
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = mpt.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
