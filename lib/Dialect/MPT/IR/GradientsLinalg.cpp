@@ -247,6 +247,9 @@ LogicalResult BroadcastOp::buildGradients(OpBuilder &builder,
 LogicalResult SliceOp::buildGradients(OpBuilder &builder,
     ValueRange resultGrads, ArrayRef<bool> needed,
     MutableArrayRef<Value> operandGrads) {
+  if (!getTensor(getX()).hasStaticShape())
+    return emitOpError("has a gradient for operands of static shape only; run "
+                       "--mpt-specialize first");
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
   SmallVector<int64_t> high, interior;
@@ -257,9 +260,6 @@ LogicalResult SliceOp::buildGradients(OpBuilder &builder,
     high.push_back(getTensor(getX()).getDimSize(i) - getOffsets()[i] - covered);
     interior.push_back(getStrides()[i] - 1);
   }
-  if (!getTensor(getX()).hasStaticShape())
-    return emitOpError("has a gradient for operands of static shape only; run "
-                       "--mpt-specialize first");
   bool dense = llvm::all_of(interior, [](int64_t gap) { return gap == 0; });
   operandGrads[0] = b.make<PadOp>(
       dy, builder.getDenseI64ArrayAttr(getOffsets()),
