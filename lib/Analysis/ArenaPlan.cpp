@@ -213,7 +213,8 @@ ArenaPlan mpt::planArena(ArrayRef<ArenaBuffer> buffers, const ArenaOptions &opti
   tryRank([&](unsigned id) { return double(sizes[id]); });
   tryRank([&](unsigned id) { return double(sizes[id]) * lifetime(id); });
   tryRank(lifetime);
-  if (plan.bytes > target && buffers.size() <= maxBuffersOfSearch)
+  if (plan.bytes > target && plan.lowerBound <= options.mostBytes &&
+      buffers.size() <= maxBuffersOfSearch)
     improveBySearch(buffers, sizes, target, options, plan);
   return plan;
 }

@@ -48,12 +48,18 @@ static SmallVector<StepInstruction> reorder(const StepSchedule &schedule,
 
 OrderedSlots mpt::planOrderedSlots(func::FuncOp function, StepSchedule &schedule,
                                    std::optional<MemoryOrder> wanted,
-                                   const ArenaOptions &options) {
+                                   ArenaOptions options, bool needsBest) {
   OrderedSlots best;
-  best.plan = planSlots(function, schedule, options);
+  ArenaOptions first = options;
+  if (wanted && *wanted != MemoryOrder::Keep)
+    first.searchSteps = 0;
+  best.plan = planSlots(function, schedule, first);
   best.trials.push_back(
       {MemoryOrder::Keep, best.plan.profile.peak, best.plan.arenaBytes});
-  if (wanted == MemoryOrder::Keep)
+  auto isEnough = [&] {
+    return !needsBest && !wanted && best.plan.arenaBytes <= options.mostBytes;
+  };
+  if (wanted == MemoryOrder::Keep || isEnough())
     return best;
   // Orders are made from the program's own.
   const MemoryGraph graph = best.plan.graph;
@@ -63,15 +69,21 @@ OrderedSlots mpt::planOrderedSlots(func::FuncOp function, StepSchedule &schedule
   for (MemoryOrder order : allMemoryOrders) {
     if (order == MemoryOrder::Keep || (wanted && order != *wanted))
       continue;
+    // Only a smaller one is taken.
+    ArenaOptions smaller = options;
+    if (!wanted)
+      smaller.mostBytes = std::min(smaller.mostBytes, best.plan.arenaBytes - 1);
     StepSchedule other = kept;
     other.instructions = reorder(kept, orderOps(graph, order));
-    SlotPlan plan = planSlots(function, other, options);
+    SlotPlan plan = planSlots(function, other, smaller);
     best.trials.push_back({order, plan.profile.peak, plan.arenaBytes});
     if (!wanted && plan.arenaBytes >= best.plan.arenaBytes)
       continue;
     best.plan = std::move(plan);
     best.order = order;
     schedule = std::move(other);
+    if (isEnough())
+      break;
   }
   return best;
 }

@@ -18,16 +18,21 @@ using namespace mpt::detail;
 /// Plans count operands and results that take the same bytes twice: by less than this.
 static constexpr double mostSavedInPlace = 1.5;
 
+constexpr int64_t noLimit = std::numeric_limits<int64_t>::max();
+
 /// Simulated executions of an op of a fused step.
 static constexpr int64_t mostRunsPerOp = 2000;
 
-FailureOr<int64_t> Rematerializer::measureArena(func::FuncOp step, bool describe) {
+FailureOr<int64_t> Rematerializer::measureArena(func::FuncOp step, int64_t most,
+                                                bool needsBest, bool describe) {
   FailureOr<StepSchedule> schedule = scheduleStep(step, options.maxThreads);
   if (failed(schedule))
     return failure();
+  ArenaOptions arena;
   // Described in the program's order, which the planner keeps.
   if (describe) {
-    SlotPlan slots = planSlots(step, *schedule);
+    arena.searchSteps = 0;
+    SlotPlan slots = planSlots(step, *schedule, arena);
     for (const MemoryOp &op : slots.graph.ops) {
       build.workspaces[op.op] = op.workspace;
       DenseSet<unsigned> outputs;
@@ -36,10 +41,13 @@ FailureOr<int64_t> Rematerializer::measureArena(func::FuncOp step, bool describe
           build.inPlace[op.op] += slots.graph.buffers[output].bytes;
     }
   }
-  return planOrderedSlots(step, *schedule, options.order).plan.arenaBytes;
+  arena = ArenaOptions();
+  arena.mostBytes = most;
+  return planOrderedSlots(step, *schedule, options.order, arena, needsBest)
+      .plan.arenaBytes;
 }
 
-FailureOr<int64_t> Rematerializer::measurePlan(const RematPlan &plan) {
+FailureOr<int64_t> Rematerializer::measurePlan(const RematPlan &plan, int64_t most) {
   func::FuncOp trial = function.clone();
   llvm::scope_exit discard([&] { trial.erase(); });
   RematFunctionOptions plain = build;
@@ -47,14 +55,14 @@ FailureOr<int64_t> Rematerializer::measurePlan(const RematPlan &plan) {
   if (failed(copy))
     return failure();
   cloneForRemat(trial, *copy, plan.order, options.barrier);
-  return measureArena(trial, /*describe=*/false);
+  return measureArena(trial, most, /*needsBest=*/true, /*describe=*/false);
 }
 
 LogicalResult Rematerializer::addTo(RematCurve &curve) {
   plans = planRematFrontier(described.graph, options.planning);
   for (const RematPlan &plan : plans) {
     FailureOr<int64_t> bytes = plan.peak;
-    if (isFused && failed(bytes = measurePlan(plan)))
+    if (isFused && failed(bytes = measurePlan(plan, noLimit)))
       return failure();
     curve.plans.push_back({*bytes, plan.cost});
   }
@@ -77,7 +85,7 @@ LogicalResult Rematerializer::chooseByArena() {
     int64_t wanted = isMin ? outcome.bytes : outcome.budget;
     if (plan.peak > mostSavedInPlace * double(wanted) && &plan != &plans.back())
       continue;
-    FailureOr<int64_t> bytes = measurePlan(plan);
+    FailureOr<int64_t> bytes = measurePlan(plan, wanted);
     if (failed(bytes))
       return failure();
     if (*bytes < outcome.bytes ||
@@ -91,6 +99,13 @@ LogicalResult Rematerializer::chooseByArena() {
   if (isMin)
     outcome.budget = outcome.bytes;
   outcome.isMet = outcome.bytes <= outcome.budget;
+  if (outcome.isMet)
+    return success();
+  // What is said to be the best was only placed greedily.
+  FailureOr<int64_t> bytes = measurePlan(outcome.plan, noLimit);
+  if (failed(bytes))
+    return failure();
+  outcome.bytes = *bytes;
   return success();
 }
 
@@ -158,7 +173,7 @@ LogicalResult Rematerializer::apply() {
   // The rewritten function must take what was promised.
   FailureOr<int64_t> bytes;
   if (isFused) {
-    bytes = measureArena(function, /*describe=*/false);
+    bytes = measureArena(function, outcome.bytes, /*needsBest=*/false, /*describe=*/false);
   } else {
     FailureOr<RematFunction> after = buildRematFunction(function, build);
     if (succeeded(after))
@@ -177,7 +192,8 @@ LogicalResult Rematerializer::prepare() {
   Block &block = function.getBody().front();
   isFused = llvm::any_of(block, [](Operation &op) { return isa<KernelOp>(op); });
   if (isFused) {
-    FailureOr<int64_t> bytes = measureArena(function, /*describe=*/true);
+    FailureOr<int64_t> bytes =
+        measureArena(function, noLimit, /*needsBest=*/true, /*describe=*/true);
     if (failed(bytes))
       return failure();
     outcome.plainBytes = outcome.bytes = *bytes;

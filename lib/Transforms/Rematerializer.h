@@ -72,10 +72,14 @@ public:
   }
 
 private:
-  /// Arena bytes of `step`; also fills in workspaces if `describe`.
-  mlir::FailureOr<int64_t> measureArena(mlir::func::FuncOp step, bool describe);
-  /// Arena bytes of the function run as `plan` says.
-  mlir::FailureOr<int64_t> measurePlan(const RematPlan &plan);
+  /// Arena bytes of `step`, or more than these where they are more than `most`. Without
+  /// `needsBest` also where they are not, but no more than `most` then. Also fills in
+  /// workspaces if `describe`.
+  mlir::FailureOr<int64_t> measureArena(mlir::func::FuncOp step, int64_t most,
+                                        bool needsBest, bool describe);
+  /// Arena bytes of the function run as `plan` says, or more than these where they are
+  /// more than `most`.
+  mlir::FailureOr<int64_t> measurePlan(const RematPlan &plan, int64_t most);
   mlir::LogicalResult choose(std::optional<RematBudget> budget);
   mlir::LogicalResult chooseByArena();
   mlir::LogicalResult explainFailure(const RematBound &bound);

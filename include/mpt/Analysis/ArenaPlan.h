@@ -27,6 +27,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+#include <limits>
 
 namespace mpt {
 
@@ -54,6 +55,9 @@ struct ArenaOptions {
   int64_t capacity = 0;
   /// Steps of the search, of some nanoseconds each; 0: none.
   int64_t searchSteps = int64_t(1) << 25;
+  /// An arena of more bytes is of no use: where none can be this small, what the greedy
+  /// placements find is not improved.
+  int64_t mostBytes = std::numeric_limits<int64_t>::max();
 };
 
 /// Plans offsets for `buffers`; the same input gives the same plan.

@@ -27,7 +27,8 @@ llvm::FailureOr<std::optional<MemoryOrder>> getWantedOrder(mlir::func::FuncOp fu
 /// What one order comes to.
 struct OrderTrial {
   MemoryOrder order;
-  /// The most bytes alive at one time, and the arena that was found.
+  /// The most bytes alive at one time, and the arena that was found. It is not searched
+  /// for where the best order's is smaller than this peak.
   int64_t peak, arenaBytes;
 };
 
@@ -40,10 +41,11 @@ struct OrderedSlots {
 
 /// Puts `schedule` into `order`, or without one into that with the smallest arena (of
 /// equal ones the first in allMemoryOrders), and plans its slots. What the step
-/// computes stays the same, to the bit.
+/// computes stays the same, to the bit. Without `needsBest` the first order is enough
+/// whose arena is not above `options.mostBytes`.
 OrderedSlots planOrderedSlots(mlir::func::FuncOp function, StepSchedule &schedule,
                               std::optional<MemoryOrder> order = std::nullopt,
-                              const ArenaOptions &options = {});
+                              ArenaOptions options = {}, bool needsBest = true);
 
 } // namespace mpt
 
