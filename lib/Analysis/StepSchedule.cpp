@@ -120,6 +120,15 @@ private:
     return success();
   }
 
+  /// The op's own attributes, without what passes and users have put on it.
+  static SmallVector<NamedAttribute> configOf(Operation *op) {
+    SmallVector<NamedAttribute> config;
+    for (NamedAttribute attribute : op->getAttrDictionary())
+      if (!op->getDiscardableAttr(attribute.getName()))
+        config.push_back(attribute);
+    return config;
+  }
+
   /// A call whose operands, results and attributes are the op's own.
   LogicalResult call(Operation *op, Callee callee) {
     SmallVector<BufferView> inputs, outputs;
@@ -127,10 +136,7 @@ private:
       inputs.push_back(view(operand));
     for (Value result : op->getResults())
       outputs.push_back(view(result));
-    SmallVector<NamedAttribute> config;
-    for (NamedAttribute attribute : op->getAttrDictionary())
-      config.push_back(attribute);
-    return call(op, callee, inputs, outputs, config);
+    return call(op, callee, inputs, outputs, configOf(op));
   }
 
   NamedAttribute ints(StringRef name, ArrayRef<int64_t> values) {
@@ -193,7 +199,7 @@ LogicalResult Scheduler::visitMatmul(MatmulOp op) {
     result = flattenLeading(result);
   }
   return call(op, Callee::Matmul, {view(op.getLhs(), lhs), view(op.getRhs())},
-              {view(op.getResult(), result)}, op->getAttrs());
+              {view(op.getResult(), result)}, configOf(op));
 }
 
 LogicalResult Scheduler::visitLinear(LinearOp op) {
@@ -207,7 +213,7 @@ LogicalResult Scheduler::visitLinear(LinearOp op) {
       op, Callee::Matmul, inputs,
       {view(op.getResult(),
             flattenLeading(cast<RankedTensorType>(op.getResult().getType())))},
-      op->getAttrs());
+      configOf(op));
 }
 
 LogicalResult Scheduler::visitGemm(GemmOp op) {
@@ -307,7 +313,8 @@ void Scheduler::visitKernel(KernelOp op) {
 LogicalResult Scheduler::visitAttention(Operation *op) {
   StepInstruction instruction{op, op->getLoc(), KernelOp(), Callee::Matmul,
                               builder.getDictionaryAttr(builder.getNamedAttr(
-                                  kAttentionAttr, op->getAttrDictionary())),
+                                  kAttentionAttr,
+                                  builder.getDictionaryAttr(configOf(op)))),
                               {},
                               {}};
   for (Value operand : op->getOperands())

@@ -4,6 +4,7 @@
 // RUN: FileCheck %s --check-prefix=REMARKS < %t.remarks
 // RUN: mpt-opt %t.mlir --mpt-rematerialize="grain=kernels strategy=none" | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-rematerialize="grain=kernels budget=min" --remarks-filter=mpt.remat -o /dev/null 2>&1 | FileCheck %s --check-prefix=MUST
+// RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-rematerialize="grain=kernels budget=min" --mpt-assign-slots | FileCheck %s --check-prefix=CALLS --implicit-check-not="mpt.re"
 // RUN: sed 's/mpt.save = "never"/mpt.other/' %t.mlir | mpt-opt --mpt-rematerialize="grain=kernels strategy=mincut" | FileCheck %s --check-prefix=MINCUT
 // RUN: not mpt-opt %t.mlir --mpt-rematerialize="grain=ops" 2>&1 | FileCheck %s --check-prefix=GRAIN
 // GRAIN: error: mpt-rematerialize: grain must be auto or kernels, got 'ops'
@@ -33,6 +34,10 @@
 // NONE-NOT: mpt.remat
 // MUST: mpt.remat.recomputed {{.*}}mpt.matmul runs 2 times
 // MUST: mpt.remat.kept-always {{.*}}it has mpt.save = "must"
+
+// Calls have the attributes of ops that say what is computed, not the marks on them: of
+// checkpoint regions and of clones.
+// CALLS-COUNT-6: mpt.call <matmul>
 
 // The strategy finds this without marks.
 // MINCUT: }) {mpt.remat = {{[0-9]+}} : i64}
