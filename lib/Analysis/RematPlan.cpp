@@ -30,6 +30,14 @@ constexpr std::pair<double, double> sweep[] = {
 /// a node in the lookahead planner. Below so many per node and rung it is not worth it.
 constexpr int64_t annealSteps = 128, leastAnneal = 500;
 
+/// Most steps of one annealing for each repetition that there can be: pairs of a node and
+/// a later one. The public networks of docs/benchmarks.md need no more.
+constexpr int64_t mostAnneal = 512;
+
+/// Of graphs of at most so many nodes the best plan is searched for instead, in at most so
+/// many states per node; that takes less time than annealing does.
+constexpr int64_t maxSearched = 24, searchedStates = 32;
+
 /// `ratio` of `bytes`, rounded down, but for what the ratio's own rounding took.
 int64_t scale(int64_t bytes, double ratio) {
   return int64_t(std::min(double(bytes) * ratio * (1 + 1e-12), 9e18));
@@ -73,14 +81,15 @@ private:
   /// plain order takes, and the tightest.
   std::vector<bool> chooseAnnealed(const std::vector<int64_t> &ladder,
                                    int64_t plain) const;
-  void anneal(int64_t budget, int64_t steps, uint64_t seed);
+  /// Local search for plans within `budget`; of a tiny graph, where it can, the search for
+  /// the best one.
+  void improve(int64_t budget, int64_t steps, uint64_t seed);
+  bool findOptimal(int64_t budget, int64_t cheaperThan, int64_t maxStates);
 
   const RematGraph &graph;
   const RematOptions &options;
   RematIndex index;
   bool hasNever = false;
-  /// What keepNarrowSides adds to the graph's own order.
-  int64_t wideningCost = 0;
   /// By ascending peak and descending cost.
   std::vector<RematPlan> plans;
 };
@@ -144,15 +153,32 @@ std::vector<bool> Frontier::chooseAnnealed(const std::vector<int64_t> &ladder,
   return chosen;
 }
 
-void Frontier::anneal(int64_t budget, int64_t steps, uint64_t seed) {
+bool Frontier::findOptimal(int64_t budget, int64_t cheaperThan, int64_t maxStates) {
+  bool isProved = false;
+  std::vector<uint32_t> order =
+      searchOptimal(index, budget, cheaperThan, maxStates, isProved);
+  if (!order.empty())
+    add(std::move(order));
+  return isProved;
+}
+
+void Frontier::improve(int64_t budget, int64_t steps, uint64_t seed) {
   const RematPlan *known = find(budget);
   RematBound bound = boundRemat(graph, budget);
-  // Nothing to be gained: widenings that run again are not in the bound.
-  if (bound.infeasible || (known && double(known->cost - wideningCost - bound.cost) * 1e4 <
-                                        double(graph.getTotalCost())))
+  if (bound.infeasible)
+    return;
+  // Nothing to be gained. Widenings that run again though there is room for their wide
+  // side are not in the bound.
+  int64_t cost = std::numeric_limits<int64_t>::max();
+  if (known)
+    cost = measureRemat(graph, dropRepetitions(index, known->order, budget)).cost;
+  if (known && double(cost - bound.cost) * 1e4 < double(graph.getTotalCost()))
+    return;
+  const int64_t size = graph.nodes.size();
+  if (size <= maxSearched && findOptimal(budget, cost, searchedStates * size))
     return;
   AnnealParameters parameters;
-  parameters.work = steps;
+  parameters.work = std::min(steps, mostAnneal * size * size / 2);
   parameters.seed = seed;
   auto run = [&](const std::vector<uint32_t> &start) {
     std::vector<uint32_t> order = annealOrder(index, start, budget, parameters);
@@ -181,8 +207,6 @@ std::vector<RematPlan> Frontier::run() {
     add(runLookahead(index, noLimit, LookaheadParameters()));
   if (plans.empty())
     add(getPlainOrder(graph));
-  wideningCost = measureRemat(graph, keepNarrowSides(graph, getPlainOrder(graph))).cost -
-                 graph.getTotalCost();
   if (options.strategy == RematStrategy::None)
     return std::move(plans);
   bool isAuto = options.strategy == RematStrategy::Auto ||
@@ -220,7 +244,7 @@ std::vector<RematPlan> Frontier::run() {
     if (budget > options.maxBytes)
       break;
     if (isAnnealed[number] && steps >= leastAnneal * size)
-      anneal(budget, steps, options.seed + number);
+      improve(budget, steps, options.seed + number);
     // What was found on one rung may do better with the room of the next ones.
     std::vector<std::vector<uint32_t>> known;
     for (const RematPlan &plan : llvm::reverse(plans))
