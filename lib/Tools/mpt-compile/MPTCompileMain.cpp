@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Tools/MPTCompileMain.h"
+#include "../PrintDiagnostic.h"
 #include "Autotune.h"
 #include "Options.h"
 #include "mpt/ExecutionEngine/CodeGen.h"
@@ -24,6 +25,7 @@
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Remark/RemarkStreamer.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
@@ -60,6 +62,32 @@ readModule(llvm::StringRef path, llvm::StringRef name, MLIRContext &context) {
   return module;
 }
 
+/// Lets `context` say the remarks that `options` ask for.
+static llvm::Error listen(MLIRContext &context, const CompileOptions &options) {
+  if (!options.missedRemarks && options.remarksFilter.empty())
+    return llvm::Error::success();
+  remark::RemarkCategories categories;
+  if (!options.remarksFilter.empty())
+    categories.passed = categories.missed = categories.analysis = categories.failed =
+        options.remarksFilter;
+  if (options.missedRemarks)
+    categories.missed = categories.failed = ".*";
+  auto policy = std::make_unique<remark::RemarkEmittingPolicyAll>();
+  bool isPrinted = options.remarksFile.empty();
+  if (!isPrinted)
+    if (llvm::Error error = checkWritable(options.remarksFile))
+      return error;
+  LogicalResult enabled =
+      isPrinted ? remark::enableOptimizationRemarks(context, nullptr, std::move(policy),
+                                                    categories, isPrinted)
+                : remark::enableOptimizationRemarksWithLLVMStreamer(
+                      context, options.remarksFile, llvm::remarks::Format::YAML,
+                      std::move(policy), categories);
+  if (failed(enabled))
+    return createFileMessage(options.remarksFile, "cannot write remarks");
+  return llvm::Error::success();
+}
+
 int mpt::mptCompileMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   // A limit on file sizes is an error of the write, not the end.
@@ -82,6 +110,12 @@ int mpt::mptCompileMain(int argc, char **argv) {
                   memref::MemRefDialect>();
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
+  ScopedDiagnosticHandler others(&context, [](Diagnostic &diagnostic) {
+    printDiagnostic(diagnostic, "mpt-compile");
+    return success();
+  });
+  if (llvm::Error error = listen(context, *options))
+    return fail(llvm::toString(std::move(error)));
   auto module = readModule(options->input, options->function, context);
   if (!module)
     return fail(llvm::toString(module.takeError()));

@@ -9,6 +9,7 @@
 #include "Options.h"
 #include "../CommandLine.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mpt;
@@ -116,6 +117,18 @@ mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
                                      " goes with --target=cuda");
   if (options.autotune.empty() && !(options.cudart + options.cublasLt).empty())
     return llvm::createStringError("--cudart and --cublaslt go with --autotune");
+  options.missedRemarks = args.hasArg(OPT_remarks);
+  options.remarksFile = args.getLastArgValue(OPT_remarks_output_file).str();
+  if (const Arg *filter = args.getLastArg(OPT_remarks_filter)) {
+    options.remarksFilter = filter->getValue();
+    if (std::string why; !llvm::Regex(options.remarksFilter).isValid(why))
+      return llvm::createStringError("--remarks-filter: '" + options.remarksFilter +
+                                     "' is no regular expression: " + why);
+  }
+  if (!options.remarksFile.empty() && !options.missedRemarks &&
+      options.remarksFilter.empty())
+    return llvm::createStringError(
+        "--remarks-output-file goes with --remarks or --remarks-filter");
   if (const Arg *threads = args.getLastArg(OPT_max_threads)) {
     llvm::StringRef text = threads->getValue();
     if (text.getAsInteger(10, options.threads) || options.threads < 1)

@@ -28,6 +28,10 @@ struct CompileOptions {
   /// Of --autotune: the cache's file, and a CUDA library of each kind.
   std::string autotune, cudart, cublasLt;
   int threads = 8;
+  /// Remarks to say: what was missed of all categories, and everything of a category
+  /// that matches; a file that they go to instead of standard error.
+  bool missedRemarks = false;
+  std::string remarksFilter, remarksFile;
   bool help = false, version = false;
 };
 

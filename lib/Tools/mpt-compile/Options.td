@@ -48,6 +48,12 @@ defm cudart : Eq<"cudart", "FILE",
   "With --autotune: the CUDA runtime library (default: the one that the loader finds)">;
 defm cublaslt : Eq<"cublaslt", "FILE",
   "With --autotune: the cuBLASLt library (default: the one that the loader finds)">;
+def remarks : Flag<["--"], "remarks">,
+  HelpText<"Say what was not done and why, as fusions and products off the tensor cores">;
+defm remarks_filter : Eq<"remarks-filter", "REGEX",
+  "Say all remarks of such a category, what was done too; mpt-opt has the same option">;
+defm remarks_output_file : Eq<"remarks-output-file", "FILE",
+  "With one of these: write the remarks to this file, as LLVM's YAML">;
 defm mcpu : Eq<"mcpu", "CPU",
   "The CPU to generate code for, as clang's -mcpu (default: native)">;
 defm max_threads : Eq<"max-threads", "N",

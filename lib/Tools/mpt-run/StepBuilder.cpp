@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepBuilder.h"
+#include "../PrintDiagnostic.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
 #include "mpt/Analysis/RangeProfile.h"
@@ -33,38 +34,6 @@ static OwningOpRef<ModuleOp> isolate(func::FuncOp function) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(function.getLoc());
   module->push_back(function.clone());
   return module;
-}
-
-/// As "net.mlir:3:5: warning: text".
-static void printOne(const Diagnostic &diagnostic) {
-  if (auto place =
-          LocationAttr(diagnostic.getLocation()).findInstanceOf<FileLineColLoc>())
-    llvm::errs() << place.getFilename().getValue() << ':' << place.getLine() << ':'
-                 << place.getColumn() << ": ";
-  else
-    llvm::errs() << "mpt-run: ";
-  switch (diagnostic.getSeverity()) {
-  case DiagnosticSeverity::Error:
-    llvm::errs() << "error: ";
-    break;
-  case DiagnosticSeverity::Warning:
-    llvm::errs() << "warning: ";
-    break;
-  case DiagnosticSeverity::Remark:
-    llvm::errs() << "remark: ";
-    break;
-  case DiagnosticSeverity::Note:
-    llvm::errs() << "note: ";
-    break;
-  }
-  llvm::errs() << diagnostic << '\n';
-}
-
-static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
-  printOne(diagnostic);
-  for (const Diagnostic &note : diagnostic.getNotes())
-    printOne(note);
-  return success();
 }
 
 namespace {
@@ -94,7 +63,10 @@ static llvm::Error runPipeline(ModuleOp module, llvm::ArrayRef<OptionPasses> par
         (reason.empty() ? "a value cannot be read, see the line above" : reason));
   }
   // Warnings and remarks are for the user now; the first error is the message.
-  ScopedDiagnosticHandler others(module.getContext(), printDiagnostic);
+  ScopedDiagnosticHandler others(module.getContext(), [](Diagnostic &diagnostic) {
+    printDiagnostic(diagnostic, "mpt-run");
+    return success();
+  });
   FirstError error(module.getContext());
   if (succeeded(manager.run(module)))
     return llvm::Error::success();
