@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVM/NVVM/Target.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
@@ -93,6 +94,23 @@ struct SerializeKernelsPass
   }
 
 private:
+  static LogicalResult checkTarget(gpu::GPUModuleOp device, Attribute attribute) {
+    auto target = dyn_cast<NVVM::NVVMTargetAttr>(attribute);
+    if (!target || !isa<gpu::TargetAttrInterface>(attribute))
+      return device.emitError("expected an NVVM target, found ") << attribute;
+    if (!isChip(target.getChip()))
+      return device.emitError("unknown chip '")
+             << target.getChip() << "'; LLVM knows sm_80, sm_90, sm_100 and others "
+             << "like them";
+    // Older ones have no instructions for bf16; LLVM would abort.
+    int64_t number = 0;
+    if (StringRef digits = target.getChip().drop_front(3);
+        digits.consumeInteger(10, number) || number < 80)
+      return device.emitError("the chip '")
+             << target.getChip() << "' is too old for bf16; use sm_80 or a newer one";
+    return success();
+  }
+
   LogicalResult serialize(gpu::GPUModuleOp device) {
     if (format != "isa" && format != "cubin" && format != "cubin+isa")
       return device.emitError("unknown format '")
@@ -106,43 +124,49 @@ private:
       if (toolkit.empty())
         error << "no ptxas: neither on the path nor in /usr/local/cuda/bin; install "
                  "the CUDA toolkit, or PyPI's nvidia-cuda-nvcc and give its folder "
-                 "as toolkit";
+                 "as toolkit (mpt-compile: --cuda-toolkit)";
       else
         error << "no ptxas in '" << toolkit << "/bin'";
       return error;
     }
+    for (Attribute attribute : targets)
+      if (failed(checkTarget(device, attribute)))
+        return failure();
+    // Chips are independent; each has a compilation of its own, and a ptxas.
+    bool wantsBinary = format != "isa";
+    std::vector<SmallVector<char, 0>> made(targets.size());
+    std::vector<std::string> texts(targets.size());
+    auto compile = [&](size_t i) -> LogicalResult {
+      auto keep = [&](StringRef isa) { texts[i] = isa.str(); };
+      gpu::TargetOptions options(root, {}, "", "",
+                                 wantsBinary ? gpu::CompilationTarget::Binary
+                                             : gpu::CompilationTarget::Assembly,
+                                 {}, {}, {}, {}, keep);
+      std::optional<SmallVector<char, 0>> object =
+          cast<gpu::TargetAttrInterface>(targets[i]).serializeToObject(device, options);
+      if (!object)
+        return device.emitError("the kernels could not be compiled for ")
+               << cast<NVVM::NVVMTargetAttr>(targets[i]).getChip();
+      made[i] = std::move(*object);
+      return success();
+    };
+    if (failed(failableParallelForEachN(&getContext(), 0, targets.size(), compile)))
+      return failure();
     OpBuilder builder(device);
     SmallVector<Attribute> objects;
-    for (Attribute attribute : targets) {
-      auto target = dyn_cast<NVVM::NVVMTargetAttr>(attribute);
-      auto serializer = dyn_cast<gpu::TargetAttrInterface>(attribute);
-      if (!target || !serializer)
-        return device.emitError("expected an NVVM target, found ") << attribute;
-      if (!isChip(target.getChip()))
-        return device.emitError("unknown chip '")
-               << target.getChip() << "'; LLVM knows sm_80, sm_90, sm_100 and others "
-               << "like them";
-      // Older ones have no instructions for bf16; LLVM would abort.
-      int64_t number = 0;
-      if (StringRef digits = target.getChip().drop_front(3);
-          digits.consumeInteger(10, number) || number < 80)
-        return device.emitError("the chip '")
-               << target.getChip() << "' is too old for bf16; use sm_80 or a newer one";
-      SmallVector<gpu::CompilationTarget> kinds;
-      if (format != "isa")
-        kinds.push_back(gpu::CompilationTarget::Binary);
-      // PTX runs on newer chips than the last, too.
-      if (format == "isa" || (format == "cubin+isa" && attribute == targets.getValue().back()))
-        kinds.push_back(gpu::CompilationTarget::Assembly);
-      for (gpu::CompilationTarget kind : kinds) {
-        gpu::TargetOptions options(root, {}, "", "", kind);
-        std::optional<SmallVector<char, 0>> object =
-            serializer.serializeToObject(device, options);
-        if (!object)
-          return device.emitError("the kernels could not be compiled for ")
-                 << target.getChip();
-        objects.push_back(serializer.createObject(device, *object, options));
-      }
+    auto add = [&](size_t i, gpu::CompilationTarget kind, const SmallVector<char, 0> &object) {
+      gpu::TargetOptions options(root, {}, "", "", kind);
+      objects.push_back(
+          cast<gpu::TargetAttrInterface>(targets[i]).createObject(device, object, options));
+    };
+    for (size_t i = 0; i < targets.size(); ++i)
+      add(i, wantsBinary ? gpu::CompilationTarget::Binary : gpu::CompilationTarget::Assembly,
+          made[i]);
+    // PTX runs on newer chips than the last, too. The driver reads up to a zero.
+    if (format == "cubin+isa") {
+      SmallVector<char, 0> text(texts.back().begin(), texts.back().end());
+      text.push_back('\0');
+      add(targets.size() - 1, gpu::CompilationTarget::Assembly, text);
     }
     auto binary =
         gpu::BinaryOp::create(builder, device.getLoc(), device.getName(), Attribute(),
