@@ -92,7 +92,6 @@ void GPUKernelEmitter::emitCombineStage(OpBuilder &b) {
   rowMask = Value();
   frames.clear();
   onlyColumn = Value();
-  Value block = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
   inBlockRow = thread;
   combineMask = Value();
   if (combineGroups > 1) {

@@ -336,7 +336,6 @@ void GPUKernelEmitter::emitPointwise(OpBuilder &b) {
   int64_t tail = flat ? columns % lanes : 0;
   int64_t total = (flat ? vectors : rows * vectors) + tail;
   int64_t threads = getLaunches().front().threads;
-  Value block = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
   bool isWide = total > 0x7fffffff;
   Value first = isWide ? widen(b, block) : block;
   Value at = isWide ? widen(b, thread) : thread;
@@ -381,7 +380,6 @@ void GPUKernelEmitter::emitPointwise(OpBuilder &b) {
 }
 
 void GPUKernelEmitter::emitRows(OpBuilder &b) {
-  Value block = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
   Value row = arith::AddIOp::create(
       b, loc, arith::MulIOp::create(b, loc, block, constant32(b, groups)), group);
   rowMask = Value();
@@ -405,7 +403,7 @@ void GPUKernelEmitter::emitColumns(OpBuilder &b) {
         b, loc, inGroup,
         arith::MulIOp::create(b, loc, side, constant32(b, groupThreads)));
   }
-  emitTask(b, widen(b, NVVM::BlockIdXOp::create(b, loc, b.getI32Type())));
+  emitTask(b, widen(b, block));
 }
 
 void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
@@ -472,6 +470,33 @@ void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
   }
 }
 
+void GPUKernelEmitter::emitShared(OpBuilder &moduleBuilder, const Twine &name) {
+  if (sharedBytes <= 0)
+    return;
+  auto words = LLVM::LLVMArrayType::get(moduleBuilder.getI64Type(),
+                                        llvm::divideCeil(sharedBytes, 8));
+  shared = LLVM::GlobalOp::create(moduleBuilder, loc, words, /*isConstant=*/false,
+                                  LLVM::Linkage::Internal, name.str(), Attribute(),
+                                  /*alignment=*/64, kShared);
+}
+
+void GPUKernelEmitter::emitBlock(OpBuilder &b, unsigned stage, ValueRange bufferPointers,
+                                 Value partialPointer, Value blockX) {
+  pointers.assign(bufferPointers.begin(), bufferPointers.end());
+  partials = partialPointer;
+  block = blockX;
+  thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
+  isFirst = rowMask = onlyColumn = Value();
+  if (kernel.getKind() == KernelKind::Pointwise)
+    return emitPointwise(b);
+  if (stage == 1)
+    return emitCombineStage(b);
+  Value width = constant32(b, groupThreads);
+  group = arith::DivUIOp::create(b, loc, thread, width);
+  inGroup = arith::RemUIOp::create(b, loc, thread, width);
+  kernel.getKind() == KernelKind::Row ? emitRows(b) : emitColumns(b);
+}
+
 void GPUKernelEmitter::emit(OpBuilder &moduleBuilder) {
   MLIRContext *context = moduleBuilder.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context, kGlobal);
@@ -479,13 +504,7 @@ void GPUKernelEmitter::emit(OpBuilder &moduleBuilder) {
   bool hasPartials = kernel.getKind() == KernelKind::Column;
   SmallVector<Type> parameters(buffers.size() + hasPartials, pointer);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters);
-  if (sharedBytes > 0) {
-    auto words = LLVM::LLVMArrayType::get(moduleBuilder.getI64Type(),
-                                          llvm::divideCeil(sharedBytes, 8));
-    shared = LLVM::GlobalOp::create(
-        moduleBuilder, loc, words, /*isConstant=*/false, LLVM::Linkage::Internal,
-        (kernel.getSymName() + "_shared").str(), Attribute(), /*alignment=*/64, kShared);
-  }
+  emitShared(moduleBuilder, kernel.getSymName() + "_shared");
   for (auto [stage, launch] : llvm::enumerate(launches)) {
     auto function =
         LLVM::LLVMFuncOp::create(moduleBuilder, loc, launch.function, type);
@@ -496,20 +515,9 @@ void GPUKernelEmitter::emit(OpBuilder &moduleBuilder) {
                           {static_cast<int32_t>(launch.threads)}));
     Block *entry = function.addEntryBlock(moduleBuilder);
     OpBuilder b = OpBuilder::atBlockEnd(entry);
-    pointers.assign(entry->args_begin(), entry->args_begin() + buffers.size());
-    partials = hasPartials ? Value(entry->getArguments().back()) : Value();
-    thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
-    isFirst = rowMask = onlyColumn = Value();
-    if (kernel.getKind() == KernelKind::Pointwise) {
-      emitPointwise(b);
-    } else if (stage == 1) {
-      emitCombineStage(b);
-    } else {
-      Value width = constant32(b, groupThreads);
-      group = arith::DivUIOp::create(b, loc, thread, width);
-      inGroup = arith::RemUIOp::create(b, loc, thread, width);
-      kernel.getKind() == KernelKind::Row ? emitRows(b) : emitColumns(b);
-    }
+    emitBlock(b, stage, entry->getArguments().take_front(buffers.size()),
+              hasPartials ? Value(entry->getArguments().back()) : Value(),
+              NVVM::BlockIdXOp::create(b, loc, b.getI32Type()));
     LLVM::ReturnOp::create(b, loc, ValueRange());
   }
 }

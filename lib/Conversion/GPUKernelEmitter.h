@@ -37,11 +37,19 @@ inline int64_t bytesOf(mlir::Type element) {
 /// columns' sums in registers.
 class GPUKernelEmitter : public KernelEmitter {
 public:
-  explicit GPUKernelEmitter(KernelFuncOp kernel);
+  /// `isBatched`: launches do other work besides this kernel's. A row kernel then has
+  /// blocks as large as a column kernel's.
+  explicit GPUKernelEmitter(KernelFuncOp kernel, bool isBatched = false);
 
   mlir::LogicalResult check() override;
   void emit(mlir::OpBuilder &moduleBuilder) override;
   llvm::SmallVector<DeviceLaunch> getLaunches();
+  /// Makes the shared memory that the functions of this kernel have, called `name`.
+  void emitShared(mlir::OpBuilder &moduleBuilder, const llvm::Twine &name);
+  /// What block `blockX` (i32) of launch number `stage` does, its buffers and partial
+  /// sums at these pointers.
+  void emitBlock(mlir::OpBuilder &b, unsigned stage, mlir::ValueRange bufferPointers,
+                 Value partialPointer, Value blockX);
 
   /// One of the launches that a group does: where its buffers begin.
   struct Member {
@@ -109,14 +117,14 @@ private:
   int64_t combineBlocks = 1, combineThreads = 32;
   /// Groups of threads that share the tasks of a column.
   int64_t combineGroups = 1;
-  bool hasRowReductions = false, isCombining = false;
+  bool hasRowReductions = false, isCombining = false, isBatched = false;
   /// Bytes of a block's shared memory.
   int64_t sharedBytes = 0;
 
   // Of the function being emitted.
-  /// The thread (i32), the group's number in the block, and the thread's in the
-  /// group; `inGroup` counts on in blocks side by side.
-  Value thread, group, inBlockRow, inGroup;
+  /// The block and thread (i32), the group's number in the block, and the thread's in
+  /// the group; `inGroup` counts on in blocks side by side.
+  Value block, thread, group, inBlockRow, inGroup;
   /// The vector that a pointwise thread works on.
   Value onlyColumn;
   /// Whether the group has a row; null if all have.

@@ -14,8 +14,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUKernelEmitter.h"
+#include "LaunchTable.h"
 
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <utility>
@@ -25,9 +25,8 @@ using namespace mpt;
 using namespace mpt::detail;
 
 static constexpr int64_t kThreads = 256;
-/// Address spaces of NVPTX; constant memory holds 64 KiB.
-static constexpr unsigned kGlobal = 1, kConstant = 4;
-static constexpr int64_t kConstantBytes = 48 << 10;
+/// An address space of NVPTX.
+static constexpr unsigned kGlobal = 1;
 
 std::optional<std::string> GPUKernelEmitter::getGroupKey() {
   if (!isFlat() || columns <= 0 || columns > 0x7fff0000 || !body.getOps<IndexOp>().empty())
@@ -75,14 +74,8 @@ DeviceLaunch GPUKernelEmitter::emitGroup(OpBuilder &moduleBuilder, StringRef nam
     blocks += llvm::divideCeil(member.elements / lanes + member.elements % lanes, kThreads);
   }
   launch.blocks[0] = blocks;
-  Type i64 = moduleBuilder.getI64Type(), i32 = moduleBuilder.getI32Type();
-  auto count = static_cast<int64_t>(table.size());
-  unsigned space = count * 8 <= kConstantBytes ? kConstant : kGlobal;
-  auto global = LLVM::GlobalOp::create(
-      moduleBuilder, loc, LLVM::LLVMArrayType::get(i64, count), /*isConstant=*/true,
-      LLVM::Linkage::Internal, (name + "_table").str(),
-      DenseElementsAttr::get(RankedTensorType::get({count}, i64), ArrayRef(table)),
-      /*alignment=*/16, space);
+  Type i32 = moduleBuilder.getI32Type();
+  LaunchTable lookup(moduleBuilder, loc, name, table, width);
 
   SmallVector<Type> types(parameters, pointer);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
@@ -95,41 +88,22 @@ DeviceLaunch GPUKernelEmitter::emitGroup(OpBuilder &moduleBuilder, StringRef nam
   OpBuilder b = OpBuilder::atBlockEnd(entry);
   thread = NVVM::ThreadIdXOp::create(b, loc, i32);
   isFirst = rowMask = onlyColumn = partials = Value();
-  Value block = NVVM::BlockIdXOp::create(b, loc, i32);
-  Value base = LLVM::AddressOfOp::create(b, loc, global);
-  auto read = [&](Value member, int64_t field) -> Value {
-    Value at = arith::AddIOp::create(
-        b, loc, arith::MulIOp::create(b, loc, member, constant32(b, width)),
-        constant32(b, field));
-    Value place = LLVM::GEPOp::create(b, loc, base.getType(), i64, base,
-                                      ArrayRef<LLVM::GEPArg>{at});
-    return LLVM::LoadOp::create(b, loc, i64, place);
-  };
+  block = NVVM::BlockIdXOp::create(b, loc, i32);
+  lookup.find(b, block);
   auto narrow = [&](Value wide) -> Value {
     return arith::TruncIOp::create(b, loc, i32, wide);
   };
-  // The last member that begins at or before this block.
-  Value member = constant32(b, 0);
-  auto size = static_cast<int64_t>(members.size());
-  for (int64_t step = llvm::bit_floor<uint64_t>(size); step > 0; step /= 2) {
-    Value next = arith::AddIOp::create(b, loc, member, constant32(b, step));
-    Value exists = isBelow(b, next, constant32(b, size));
-    Value place = arith::MinUIOp::create(b, loc, next, constant32(b, size - 1));
-    Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule,
-                                         narrow(read(place, 0)), block);
-    member = arith::SelectOp::create(b, loc, both(b, exists, begins), next, member);
-  }
-  Value inMember = arith::SubIOp::create(b, loc, block, narrow(read(member, 0)));
+  Value inMember = arith::SubIOp::create(b, loc, block, narrow(lookup.read(b, 0)));
   Value at = arith::AddIOp::create(
       b, loc, arith::MulIOp::create(b, loc, inMember, constant32(b, kThreads)), thread);
-  Value elements = narrow(read(member, 1));
+  Value elements = narrow(lookup.read(b, 1));
   Value whole = arith::DivUIOp::create(b, loc, elements, constant32(b, lanes));
   Value tail = arith::RemUIOp::create(b, loc, elements, constant32(b, lanes));
   pointers.clear();
   for (auto [i, parameter] : llvm::enumerate(spaces))
     pointers.push_back(LLVM::GEPOp::create(
         b, loc, pointer, b.getI8Type(), entry->getArgument(parameter),
-        ArrayRef<LLVM::GEPArg>{read(member, 2 + static_cast<int64_t>(i))}));
+        ArrayRef<LLVM::GEPArg>{lookup.read(b, 2 + static_cast<int64_t>(i))}));
   auto emitAt = [&](OpBuilder &inner, Value column) {
     frames.clear();
     onlyColumn = column;

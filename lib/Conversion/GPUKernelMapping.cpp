@@ -30,7 +30,8 @@ static constexpr int64_t kMostFrames = 4, kMostKeptValues = 96;
 /// Groups of warps that share the tasks of a column kernel's second stage.
 static constexpr int64_t kCombineGroups = 8;
 
-GPUKernelEmitter::GPUKernelEmitter(KernelFuncOp kernel) : KernelEmitter(kernel) {
+GPUKernelEmitter::GPUKernelEmitter(KernelFuncOp kernel, bool isBatched)
+    : KernelEmitter(kernel), isBatched(isBatched) {
   hasRowReductions = !body.getOps<RowReduceOp>().empty();
   chooseLanes();
   chooseGroups();
@@ -94,7 +95,7 @@ void GPUKernelEmitter::chooseGroups() {
     groupThreads = std::min(kBlock, static_cast<int64_t>(llvm::alignTo(vectors, kWarp)));
   }
   bool isColumn = kernel.getKind() == KernelKind::Column;
-  groups = std::max<int64_t>(1, (isColumn ? kBlock : kBlock / 2) / groupThreads);
+  groups = std::max<int64_t>(1, (isColumn || isBatched ? kBlock : kBlock / 2) / groupThreads);
   // Sums in memory have one writer.
   if (framesPerThread == 0)
     groups = 1;

@@ -15,6 +15,7 @@
 #include "DeviceCalls.h"
 #include "GPUKernelEmitter.h"
 #include "LaunchGroups.h"
+#include "ReductionBatches.h"
 #include "mpt/Conversion/DeviceProducts.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -72,6 +73,12 @@ struct ConvertKernelsToGPUPass
     for (ProgramOp program : module.getOps<ProgramOp>()) {
       if (failed(convertCalls(program, calls)))
         return signalPassFailure();
+      for (auto [i, batch] : llvm::enumerate(batchReductions(program))) {
+        std::string name =
+            (LaunchOp(batch.front()).getKernel() + "_batch" + Twine(i)).str();
+        for (const DeviceLaunch &launch : emitBatch(program, batch, name, inner))
+          addDeviceLaunch(device, launch);
+      }
       for (auto [i, group] : llvm::enumerate(groupLaunches(program)))
         addDeviceLaunch(device, emitGroup(program, group, i, inner));
       for (LaunchOp launch : program.getBody().front().getOps<LaunchOp>())

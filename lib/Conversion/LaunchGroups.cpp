@@ -21,13 +21,6 @@ static constexpr size_t kReach = 1024;
 
 namespace {
 
-/// Bytes that a launch or call reads or writes.
-struct ByteRange {
-  Space space;
-  int64_t begin, end;
-  bool isWritten;
-};
-
 /// A launch or call in its new place.
 struct Entry {
   Operation *op;
@@ -38,7 +31,8 @@ struct Entry {
 
 } // namespace
 
-static void addRanges(ValueRange buffers, bool isWritten, SmallVectorImpl<ByteRange> &ranges) {
+static void addRanges(ValueRange buffers, bool isWritten,
+                      SmallVectorImpl<ByteRange> &ranges) {
   for (Value buffer : buffers) {
     auto slot = buffer.getDefiningOp<SlotOp>();
     auto type = cast<MemRefType>(buffer.getType());
@@ -50,7 +44,23 @@ static void addRanges(ValueRange buffers, bool isWritten, SmallVectorImpl<ByteRa
   }
 }
 
-static bool conflict(ArrayRef<ByteRange> first, ArrayRef<ByteRange> second) {
+SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
+  SmallVector<ByteRange> ranges;
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    addRanges(launch.getInputs(), false, ranges);
+    addRanges(launch.getOutputs(), true, ranges);
+    if (withPartials && launch.getPartials())
+      addRanges(launch.getPartials(), true, ranges);
+  } else if (auto call = dyn_cast<CallOp>(op)) {
+    addRanges(call.getInputs(), false, ranges);
+    addRanges(call.getOutputs(), true, ranges);
+    if (call.getWorkspace())
+      addRanges(call.getWorkspace(), true, ranges);
+  }
+  return ranges;
+}
+
+bool mpt::detail::conflict(ArrayRef<ByteRange> first, ArrayRef<ByteRange> second) {
   for (const ByteRange &x : first)
     for (const ByteRange &y : second)
       if ((x.isWritten || y.isWritten) && x.space == y.space && x.begin < y.end &&
@@ -92,20 +102,11 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(ProgramOp program) {
     Entry entry;
     entry.op = &op;
     std::string key;
-    if (auto launch = dyn_cast<LaunchOp>(op)) {
-      addRanges(launch.getInputs(), false, entry.ranges);
-      addRanges(launch.getOutputs(), true, entry.ranges);
-      if (launch.getPartials())
-        addRanges(launch.getPartials(), true, entry.ranges);
-      key = keyOf(launch, symbols, kernelKeys);
-    } else if (auto call = dyn_cast<CallOp>(op)) {
-      addRanges(call.getInputs(), false, entry.ranges);
-      addRanges(call.getOutputs(), true, entry.ranges);
-      if (call.getWorkspace())
-        addRanges(call.getWorkspace(), true, entry.ranges);
-    } else {
+    if (!isa<LaunchOp, CallOp>(op))
       continue;
-    }
+    entry.ranges = rangesOf(&op);
+    if (auto launch = dyn_cast<LaunchOp>(op))
+      key = keyOf(launch, symbols, kernelKeys);
     if (key.empty()) {
       entries.push_back(std::move(entry));
       continue;

@@ -13,6 +13,16 @@
 
 namespace mpt::detail {
 
+/// Bytes that a launch or call reads or writes.
+struct ByteRange {
+  Space space;
+  int64_t begin, end;
+  bool isWritten;
+};
+llvm::SmallVector<ByteRange> rangesOf(mlir::Operation *op, bool withPartials = true);
+/// Whether the order of those who use these matters.
+bool conflict(llvm::ArrayRef<ByteRange> first, llvm::ArrayRef<ByteRange> second);
+
 /// Launches that follow each other in the program and can be one.
 struct LaunchGroup {
   llvm::SmallVector<LaunchOp> launches;
