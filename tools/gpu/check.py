@@ -152,7 +152,9 @@ class Program:
 
 def open_with_state(runtime, folder, entry):
     program = Program(runtime, os.path.join(folder, entry["program"]))
-    first = read_safetensors(os.path.join(folder, f"{entry['network']}.{entry['precision']}.init.safetensors.gz"))
+    first = {}
+    for name in entry["init"]:
+        first.update(read_safetensors(os.path.join(folder, name)))
     for name, (_, _, data) in first.items():
         program.write(name, data)
     return program, first

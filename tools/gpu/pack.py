@@ -89,16 +89,19 @@ def write_safetensors(path, tensors):
             file.write(data)
 
 
-def pack_safetensors(source, target, keep):
-    """The tensors of `source` whose names `keep` takes, compressed."""
-    with open(source, "rb") as file:
+def read_safetensors(path):
+    """name -> (entry of the header, bytes)."""
+    with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         body = file.read()
+    return {name: (entry, body[slice(*entry["data_offsets"])])
+            for name, entry in header.items() if name != "__metadata__"}
+
+
+def pack_safetensors(tensors, target):
+    """What read_safetensors gives, compressed."""
     kept, parts, offset = {}, [], 0
-    for name, entry in header.items():
-        if name == "__metadata__" or not keep(name):
-            continue
-        part = body[slice(*entry["data_offsets"])]
+    for name, (entry, part) in tensors.items():
         kept[name] = {**entry, "data_offsets": [offset, offset + len(part)]}
         parts.append(part)
         offset += len(part)
@@ -147,6 +150,8 @@ class Packer:
         self.bin, self.folder, self.options = os.path.join(build, "bin"), folder, options
         self.work = os.path.join(folder, "..", os.path.basename(folder) + ".work")
         os.makedirs(self.work, exist_ok=True)
+        # Of each network: the file of the first state packed, and its tensors.
+        self.states = {}
 
     def tool(self, name):
         return os.path.join(self.bin, name)
@@ -204,11 +209,20 @@ class Packer:
         run(self.tool("mpt-run"), *common, f"--steps={STEPS}", "--engine=reference", f"--metrics={metrics}",
             f"--checkpoint={base}.after.safetensors")
         entry["losses"] = [json.loads(line)["loss"] for line in open(metrics) if "loss" in json.loads(line)][:STEPS]
-        # Only first moments are compared; most of a first state is zeros.
-        for stage in ("init", "after"):
-            keep = (lambda tensor: True) if stage == "init" else (lambda tensor: tensor.endswith(".exp_avg"))
-            pack_safetensors(f"{base}.{stage}.safetensors",
-                             os.path.join(self.folder, f"{name}.{precision}.{stage}.safetensors.gz"), keep)
+        # Parameters are the same in all precisions: later files hold what is not in the
+        # first. Most of the rest of a state is zeros.
+        entry["init"] = [f"{name}.{precision}.init.safetensors.gz"]
+        tensors = read_safetensors(f"{base}.init.safetensors")
+        file, known = self.states.setdefault(name, (entry["init"][0], tensors))
+        if file not in entry["init"] and known.keys() <= tensors.keys():
+            entry["init"].insert(0, file)
+            tensors = {tensor: value for tensor, value in tensors.items()
+                       if tensor not in known or known[tensor][1] != value[1]}
+        pack_safetensors(tensors, os.path.join(self.folder, entry["init"][-1]))
+        # Of what comes out only first moments are compared.
+        after = read_safetensors(f"{base}.after.safetensors")
+        pack_safetensors({tensor: value for tensor, value in after.items() if tensor.endswith(".exp_avg")},
+                         os.path.join(self.folder, f"{name}.{precision}.after.safetensors.gz"))
         if not os.path.exists(os.path.join(self.folder, f"{name}.data.safetensors")):
             write_safetensors(os.path.join(self.folder, f"{name}.data.safetensors"), train)
         # How far the CPU gets, on the same rows in another order.
