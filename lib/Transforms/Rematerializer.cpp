@@ -29,22 +29,74 @@ FailureOr<int64_t> Rematerializer::measureArena(func::FuncOp step, int64_t most,
   if (failed(schedule))
     return failure();
   ArenaOptions arena;
-  // Described in the program's order, which the planner keeps.
-  if (describe) {
-    arena.searchSteps = 0;
-    SlotPlan slots = planSlots(step, *schedule, arena);
-    for (const MemoryOp &op : slots.graph.ops) {
-      build.workspaces[op.op] = op.workspace;
-      DenseSet<unsigned> outputs;
-      for (auto [output, input] : op.inPlace)
-        if (slots.graph.buffers[output].inArena() && outputs.insert(output).second)
-          build.inPlace[op.op] += slots.graph.buffers[output].bytes;
-    }
-  }
-  arena = ArenaOptions();
   arena.mostBytes = most;
-  return planOrderedSlots(step, *schedule, options.order, arena, needsBest)
-      .plan.arenaBytes;
+  if (describe)
+    describeMemory(step, *schedule);
+  OrderedSlots slots =
+      planOrderedSlots(step, *schedule, options.order, arena, needsBest);
+  if (describe && slots.order != MemoryOrder::Keep)
+    for (const StepInstruction &instruction : schedule->instructions)
+      if (bestOrder.empty() || bestOrder.back() != instruction.op)
+        bestOrder.push_back(instruction.op);
+  return slots.plan.arenaBytes;
+}
+
+void Rematerializer::describeMemory(func::FuncOp step, const StepSchedule &schedule) {
+  build.workspaces.clear();
+  build.inPlace.clear();
+  // Described in the program's order, which the planner keeps.
+  ArenaOptions arena;
+  arena.searchSteps = 0;
+  SlotPlan slots = planSlots(step, schedule, arena);
+  for (const MemoryOp &op : slots.graph.ops) {
+    build.workspaces[op.op] = op.workspace;
+    DenseSet<unsigned> outputs;
+    for (auto [output, input] : op.inPlace)
+      if (slots.graph.buffers[output].inArena() && outputs.insert(output).second)
+        build.inPlace[op.op] += slots.graph.buffers[output].bytes;
+  }
+}
+
+LogicalResult Rematerializer::takeBestOrder() {
+  if (bestOrder.empty())
+    return success();
+  Block &block = function.getBody().front();
+  SmallVector<Operation *> order, stack;
+  DenseSet<Operation *> placed;
+  // What is no instruction comes right before its first reader.
+  auto place = [&](Operation *last) {
+    stack.assign(1, last);
+    while (!stack.empty()) {
+      Operation *op = stack.back();
+      bool isReady = true;
+      for (Value operand : op->getOperands())
+        if (Operation *maker = operand.getDefiningOp(); maker && !placed.contains(maker)) {
+          stack.push_back(maker);
+          isReady = false;
+        }
+      if (!isReady)
+        continue;
+      stack.pop_back();
+      if (placed.insert(op).second)
+        order.push_back(op);
+    }
+  };
+  for (Operation *op : bestOrder)
+    place(op);
+  bestOrder.clear();
+  for (Operation &op : block.without_terminator())
+    place(&op);
+  for (Operation *op : order)
+    op->moveBefore(block.getTerminator());
+  FailureOr<StepSchedule> schedule = scheduleStep(function, options.maxThreads);
+  if (failed(schedule))
+    return failure();
+  describeMemory(function, *schedule);
+  FailureOr<RematFunction> built = buildRematFunction(function, build);
+  if (failed(built))
+    return failure();
+  described = std::move(*built);
+  return success();
 }
 
 FailureOr<int64_t> Rematerializer::measurePlan(const RematPlan &plan, int64_t most) {
@@ -59,6 +111,8 @@ FailureOr<int64_t> Rematerializer::measurePlan(const RematPlan &plan, int64_t mo
 }
 
 LogicalResult Rematerializer::addTo(RematCurve &curve) {
+  if (failed(takeBestOrder()))
+    return failure();
   plans = planRematFrontier(described.graph, options.planning);
   for (const RematPlan &plan : plans) {
     FailureOr<int64_t> bytes = plan.peak;
@@ -220,10 +274,13 @@ LogicalResult Rematerializer::plan(std::optional<RematBudget> budget) {
   bool isWhole = options.planning.strategy == RematStrategy::Segments ||
                  options.planning.strategy == RematStrategy::MinCut;
   isIdle = described.ops.empty() || (!budget && !isWhole && !hasNever);
-  if (!isIdle)
-    return choose(budget);
-  outcome.isMet = true;
-  return success();
+  if (isIdle) {
+    outcome.isMet = true;
+    return success();
+  }
+  if (budget && failed(takeBestOrder()))
+    return failure();
+  return choose(budget);
 }
 
 LogicalResult Rematerializer::finish() {

@@ -80,6 +80,11 @@ private:
   /// Arena bytes of the function run as `plan` says, or more than these where they are
   /// more than `most`.
   mlir::FailureOr<int64_t> measurePlan(const RematPlan &plan, int64_t most);
+  /// What `build` says of ops' workspaces and of results in place.
+  void describeMemory(mlir::func::FuncOp step, const StepSchedule &schedule);
+  /// Puts the ops of a fused function into the order with the smallest arena: what a plan
+  /// keeps in the program's order, gradients until all updates say, need not be there.
+  mlir::LogicalResult takeBestOrder();
   mlir::LogicalResult choose(std::optional<RematBudget> budget);
   mlir::LogicalResult chooseByArena();
   mlir::LogicalResult explainFailure(const RematBound &bound);
@@ -93,6 +98,8 @@ private:
   RematFunctionOptions build;
   RematFunction described;
   std::vector<RematPlan> plans;
+  /// Ops of a fused function in the order with the smallest arena; empty: as they are.
+  std::vector<mlir::Operation *> bestOrder;
   bool isFused = false, isMin = false, isIdle = false;
   int64_t referenceCost = 0;
   RematOutcome outcome;
