@@ -15,23 +15,20 @@ using namespace mpt;
 void MinCut::buildArcs() {
   const uint32_t nodes = getNumNodes();
   begin.assign(nodes + 1, 0);
-  arcs.reserve(edges.size() * 2);
   for (const Edge &edge : edges) {
-    arcs.push_back({edge.to, edge.capacity});
-    arcs.push_back({edge.from, 0});
     ++begin[edge.from + 1];
     ++begin[edge.to + 1];
   }
   for (uint32_t i = 0; i < nodes; ++i)
     begin[i + 1] += begin[i];
-  arcOf.resize(arcs.size());
-  std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
-  for (uint32_t i = 0; i < edges.size(); ++i) {
-    arcOf[next[edges[i].from]++] = 2 * i;
-    arcOf[next[edges[i].to]++] = 2 * i + 1;
+  arcs.resize(edges.size() * 2);
+  current.assign(begin.begin(), begin.end() - 1);
+  for (const Edge &edge : edges) {
+    const uint32_t forward = current[edge.from]++, back = current[edge.to]++;
+    arcs[forward] = {edge.to, back, edge.capacity};
+    arcs[back] = {edge.from, forward, 0};
   }
   level.assign(nodes, 0);
-  current.assign(nodes, 0);
 }
 
 /// Levels by distance from the source, in this component; false if the sink
@@ -51,7 +48,7 @@ bool MinCut::rankComponent(const std::vector<uint32_t> &component) {
     uint32_t node = queue[head];
     reached |= sink[node] != 0;
     for (uint32_t i = begin[node]; i < begin[node + 1]; ++i) {
-      const Arc &arc = arcs[arcOf[i]];
+      const Arc &arc = arcs[i];
       if (arc.residual != 0 && level[arc.to] == 0) {
         level[arc.to] = level[node] + 1;
         queue.push_back(arc.to);
@@ -76,9 +73,10 @@ void MinCut::augmentFrom(uint32_t start) {
       // Go back to before the first arc that is full now.
       size_t keep = path.size();
       for (size_t i = path.size(); i-- > 0;) {
-        arcs[path[i]].residual -= amount;
-        arcs[path[i] ^ 1].residual += amount;
-        if (arcs[path[i]].residual == 0)
+        Arc &arc = arcs[path[i]];
+        arc.residual -= amount;
+        arcs[arc.reverse].residual += amount;
+        if (arc.residual == 0)
           keep = i;
       }
       path.resize(keep);
@@ -87,10 +85,9 @@ void MinCut::augmentFrom(uint32_t start) {
     }
     bool advanced = false;
     for (uint32_t &i = current[node]; i < begin[node + 1]; ++i) {
-      uint32_t arc = arcOf[i];
-      if (arcs[arc].residual != 0 && level[arcs[arc].to] == level[node] + 1) {
-        path.push_back(arc);
-        node = arcs[arc].to;
+      if (arcs[i].residual != 0 && level[arcs[i].to] == level[node] + 1) {
+        path.push_back(i);
+        node = arcs[i].to;
         advanced = true;
         break;
       }
@@ -125,8 +122,8 @@ void MinCut::markSinkSide() {
     uint32_t node = stack.back();
     stack.pop_back();
     for (uint32_t i = begin[node]; i < begin[node + 1]; ++i) {
-      uint32_t arc = arcOf[i], from = arcs[arc].to;
-      if (arcs[arc ^ 1].residual != 0 && side[from]) {
+      const uint32_t from = arcs[i].to;
+      if (arcs[arcs[i].reverse].residual != 0 && side[from]) {
         side[from] = false;
         stack.push_back(from);
       }
@@ -151,7 +148,7 @@ void MinCut::solve() {
     seen[root] = true;
     for (size_t head = 0; head < component.size(); ++head)
       for (uint32_t i = begin[component[head]]; i < begin[component[head] + 1]; ++i) {
-        uint32_t next = arcs[arcOf[i]].to;
+        uint32_t next = arcs[i].to;
         if (!seen[next]) {
           seen[next] = true;
           component.push_back(next);

@@ -65,16 +65,12 @@ std::vector<bool> reachFrom(const PrecisionGraph &graph, ArrayRef<uint32_t> root
   std::vector<bool> seen(graph.getVertices().size());
   std::vector<uint32_t> queue(roots.begin(), roots.end());
   for (size_t head = 0; head < queue.size(); ++head) {
-    auto visit = [&](uint32_t next) {
-      if (!seen[next] && next != queue[head]) {
+    const uint32_t from = queue[head];
+    for (uint32_t next : forward ? graph.getOutputs(from) : graph.getInputs(from))
+      if (!seen[next] && next != from) {
         seen[next] = true;
         queue.push_back(next);
       }
-    };
-    if (forward)
-      graph.forOutputs(queue[head], visit);
-    else
-      graph.forInputs(queue[head], visit);
   }
   return seen;
 }

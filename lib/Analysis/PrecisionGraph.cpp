@@ -85,9 +85,10 @@ static bool fitsIn(Value value, Type low) {
 /// The constant that is `value`, which is no tensor, by the spelling that dialects of
 /// numbers share (`torch.constant.float`): no operand, one attribute `value`.
 static std::optional<float> getScalarConstant(Value value) {
+  if (isa<ShapedType>(value.getType()))
+    return std::nullopt;
   Operation *op = value.getDefiningOp();
-  if (!op || op->getNumOperands() != 0 || op->getNumResults() != 1 ||
-      isa<ShapedType>(value.getType()))
+  if (!op || op->getNumOperands() != 0 || op->getNumResults() != 1)
     return std::nullopt;
   auto number = dyn_cast_or_null<FloatAttr>(op->getAttr("value"));
   if (!number)
@@ -121,25 +122,25 @@ uint32_t PrecisionGraphBuilder::indexOf(Value value) {
     if (!isNew)
       break;
     Operation *op = value.getDefiningOp();
-    if (!op || likeGrappler || !isOwn(op))
+    if (!op || likeGrappler || op->getNumOperands() == 0 || !isOwn(op, policy.lookup(op)))
       break;
     value = op->getOperand(0);
   }
   if (found == kNone)
-    found = addValue(value);
+    found = addValue(value, value.getParentBlock());
   for (Value each : looked)
     valueIndex[each] = found;
   return found;
 }
 
-uint32_t PrecisionGraphBuilder::addValue(Value value) {
-  ValueNode node;
+uint32_t PrecisionGraphBuilder::addValue(Value value, Block *block) {
+  const Type type = value.getType();
+  ValueNode &node = graph.values.emplace_back();
   node.value = value;
   node.isLow = isLow(value);
-  node.elements = types.getNumElements(value.getType());
-  node.isList = types.isList(value.getType()) || types.isUntypedList(value.getType());
-  node.loopDepth = getLoopDepth(value.getParentRegion());
-  graph.values.push_back(node);
+  node.elements = types.getNumElements(type);
+  node.isList = types.isList(type) || types.isUntypedList(type);
+  node.loopDepth = getLoopDepth(block);
   return graph.values.size() - 1;
 }
 
@@ -204,14 +205,14 @@ uint8_t PrecisionGraphBuilder::getLoopDepth(Region *region) {
 }
 
 WalkResult PrecisionGraphBuilder::visit(Operation *op) {
-  if (isOwn(op)) {
+  const OpRecord record = policy.lookup(op);
+  if (isOwn(op, record)) {
     if (likeGrappler)
       fixUses(op);
     else
       graph.ownCasts.push_back(op);
     return WalkResult::advance();
   }
-  OpRecord record = policy.lookup(op);
   ElementsAttr constant;
   if (isConstant(op, policy.getRules(), &constant)) {
     visitConstant(op, constant);
@@ -360,7 +361,7 @@ bool PrecisionGraphBuilder::isOfAnotherType(Type type) {
 
 PrecisionGraphBuilder::PortFacts PrecisionGraphBuilder::getFacts(Value value, Port port) {
   FloatType element = getElement(value);
-  return {port, element && (element.isF32() || element == low), element == low};
+  return {port, isF32OrLow(element), element == low};
 }
 
 void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) {
@@ -369,12 +370,14 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
   vertex.precisionClass = record.precisionClass;
   vertex.source = record.source;
   vertex.contraction = record.isContraction(op);
-  vertex.kept =
-      record.kept || (likeGrappler &&
-                      policy.getRules().preservesReturned(
-                          op->getName().getDialectNamespace()) &&
-                      isReturned(op));
+  vertex.kept = record.kept || (likeGrappler && isReturned(op) &&
+                                policy.getRules().preservesReturned(
+                                    op->getName().getDialectNamespace()));
   vertex.recurrent = record.rule && record.rule->recurrent;
+  vertex.hasTypedParts =
+      op->getNumRegions() != 0 || record.hasElementRegion ||
+      (record.rule &&
+       !(record.rule->elementAttributes.empty() && record.rule->lowName.empty()));
   vertex.readsVariable = record.rule && record.rule->variable != VariableRole::None &&
                          policy.readsVariable(op);
   bool takesPart = false, isMixed = false;
@@ -388,26 +391,34 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
     }
     return facts;
   };
-  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+  MutableArrayRef<OpOperand> uses = op->getOpOperands();
+  for (unsigned i = 0; i < uses.size(); ++i) {
+    const Value operand = uses[i].get();
     operands.push_back(look(operand, getFacts(operand, record.getOperandPort(op, i))));
-  for (auto [i, result] : llvm::enumerate(op->getResults()))
+  }
+  const unsigned numResults = op->getNumResults();
+  for (unsigned i = 0; i < numResults; ++i) {
+    const Value result = op->getResult(i);
     results.push_back(look(result, getFacts(result, record.getResultPort(op, i))));
+  }
   // A user may do in low precision what we would not.
   if (!takesPart || (isMixed && !likeGrappler) || (vertex.pinned && (likeGrappler || record.precisionClass ==
                                                           PrecisionClass::Deny)))
     return fixUses(op);
   if (vertex.precisionClass == PrecisionClass::Infer ||
       vertex.precisionClass == PrecisionClass::Clear)
-    for (auto [operand, facts] : llvm::zip(op->getOperands(), operands))
-      if (std::optional<float> number =
-              facts.isCandidate ? std::nullopt : getScalarConstant(operand);
+    for (unsigned i = 0; i < uses.size(); ++i)
+      if (std::optional<float> number = operands[i].isCandidate
+                                            ? std::nullopt
+                                            : getScalarConstant(uses[i].get());
           number && !fitsIn(*number, low)) {
         vertex.unfitScalar = true;
         vertex.infiniteScalar |= std::fabs(*number) > 1.0f;
       }
   uint32_t index = addVertex(vertex);
-  for (OpOperand &operand : op->getOpOperands()) {
-    const PortFacts facts = operands[operand.getOperandNumber()];
+  for (unsigned i = 0; i < uses.size(); ++i) {
+    OpOperand &operand = uses[i];
+    const PortFacts facts = operands[i];
     if (!facts.isCandidate)
       continue;
     if (facts.port == Port::Loose)
@@ -419,11 +430,11 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
     else
       addUse(operand, index);
   }
-  for (OpResult result : op->getResults()) {
-    const PortFacts facts = results[result.getResultNumber()];
+  for (unsigned i = 0; i < numResults; ++i) {
+    const PortFacts facts = results[i];
     if (!facts.isCandidate || facts.port == Port::Fixed)
       continue;
-    setProducer(result, index, facts.port == Port::Wide && !vertex.pinned,
+    setProducer(op->getResult(i), op, index, facts.port == Port::Wide && !vertex.pinned,
                 record.results == ResultForm::F32 || vertex.pinned);
   }
 }
@@ -448,7 +459,7 @@ void PrecisionGraphBuilder::visitPositional(Operation *op,
     vertex.pinned = isLow(operand.get());
     uint32_t index = addVertex(vertex);
     addUse(operand, index);
-    setProducer(op->getResult(i), index, false, false);
+    setProducer(op->getResult(i), op, index, false, false);
   }
 }
 
@@ -503,20 +514,19 @@ void PrecisionGraphBuilder::index() {
   };
   // Uses by value, in the order in which they were found.
   count(graph.useBegin, graph.values.size());
-  for (const PrecisionGraph::Use &use : graph.uses)
-    ++graph.useBegin[use.value + 1];
-  accumulate(graph.useBegin);
-  std::vector<PrecisionGraph::Use> sorted(graph.uses.size());
-  std::vector<uint32_t> next(graph.useBegin.begin(), graph.useBegin.end() - 1);
-  for (const PrecisionGraph::Use &use : graph.uses)
-    sorted[next[use.value]++] = use;
-  graph.uses = std::move(sorted);
-
   count(graph.consumedBegin, graph.vertices.size());
   count(graph.producedBegin, graph.vertices.size());
-  for (const PrecisionGraph::Use &use : graph.uses)
-    if (use.vertex != kNone)
-      ++graph.consumedBegin[use.vertex + 1];
+  for (const FoundUse &found : uses) {
+    ++graph.useBegin[found.value + 1];
+    if (found.use.vertex != kNone)
+      ++graph.consumedBegin[found.use.vertex + 1];
+  }
+  accumulate(graph.useBegin);
+  graph.uses.resize(uses.size());
+  std::vector<uint32_t> next(graph.useBegin.begin(), graph.useBegin.end() - 1);
+  for (const FoundUse &found : uses)
+    graph.uses[next[found.value]++] = found.use;
+
   for (const ValueNode &node : graph.values)
     if (node.producer == Producer::Vertex)
       ++graph.producedBegin[node.vertex + 1];
@@ -525,13 +535,33 @@ void PrecisionGraphBuilder::index() {
   graph.consumed.resize(graph.consumedBegin.back());
   graph.produced.resize(graph.producedBegin.back());
   next.assign(graph.consumedBegin.begin(), graph.consumedBegin.end() - 1);
-  for (const PrecisionGraph::Use &use : graph.uses)
-    if (use.vertex != kNone)
-      graph.consumed[next[use.vertex]++] = use.value;
+  for (uint32_t value = 0; value < graph.values.size(); ++value)
+    for (const PrecisionGraph::Use &use : graph.getUses(value))
+      if (use.vertex != kNone)
+        graph.consumed[next[use.vertex]++] = value;
   next.assign(graph.producedBegin.begin(), graph.producedBegin.end() - 1);
   for (auto [i, node] : llvm::enumerate(graph.values))
     if (node.producer == Producer::Vertex)
       graph.produced[next[node.vertex]++] = i;
+
+  // What follows from these, since plans ask for it often.
+  graph.inputs.reserve(graph.consumed.size());
+  graph.outputs.reserve(graph.consumed.size());
+  graph.inputsBegin.reserve(graph.vertices.size() + 1);
+  graph.outputsBegin.reserve(graph.vertices.size() + 1);
+  for (uint32_t v = 0; v < graph.vertices.size(); ++v) {
+    graph.inputsBegin.push_back(graph.inputs.size());
+    graph.outputsBegin.push_back(graph.outputs.size());
+    for (uint32_t value : graph.getConsumed(v))
+      if (graph.values[value].producer == Producer::Vertex)
+        graph.inputs.push_back(graph.values[value].vertex);
+    for (uint32_t value : graph.getProduced(v))
+      for (const PrecisionGraph::Use &use : graph.getUses(value))
+        if (use.vertex != kNone)
+          graph.outputs.push_back(use.vertex);
+  }
+  graph.inputsBegin.push_back(graph.inputs.size());
+  graph.outputsBegin.push_back(graph.outputs.size());
 }
 
 void PrecisionGraphBuilder::build(Operation *root) {

@@ -26,7 +26,8 @@ public:
   PrecisionGraphBuilder(PrecisionGraph &graph, PrecisionPolicy &policy,
                         PrecisionGraph::Options options)
       : graph(graph), policy(policy), low(policy.getLowType()),
-        options(options), likeGrappler(options.likeGrappler) {}
+        f32(mlir::Float32Type::get(low.getContext())), options(options),
+        likeGrappler(options.likeGrappler) {}
 
   void build(mlir::Operation *root);
 
@@ -37,40 +38,43 @@ private:
   static constexpr uint32_t kNone = PrecisionGraph::kNone;
 
   /// True for a tensor of f32 or of the low type.
-  bool isCandidate(mlir::Type type) {
-    mlir::FloatType element = types.getFloat(type);
-    return element && (element.isF32() || element == low);
-  }
+  bool isCandidate(mlir::Type type) { return isF32OrLow(types.getFloat(type)); }
+  bool isF32OrLow(mlir::Type element) const { return element == f32 || element == low; }
   bool isLow(mlir::Type type) { return types.getFloat(type) == low; }
   /// As of types, but also of a list whose type does not say what it holds.
   mlir::FloatType getElement(mlir::Value value) {
-    return types.isUntypedList(value.getType()) ? getListed(value)
-                                                : types.getFloat(value.getType());
+    mlir::FloatType element = types.getFloat(value.getType());
+    return element || !types.isUntypedList(value.getType()) ? element : getListed(value);
   }
-  bool isCandidate(mlir::Value value) {
-    mlir::FloatType element = getElement(value);
-    return element && (element.isF32() || element == low);
-  }
+  bool isCandidate(mlir::Value value) { return isF32OrLow(getElement(value)); }
   bool isLow(mlir::Value value) { return getElement(value) == low; }
 
   /// True for a cast between f32 and the low type that bears MPT's mark.
-  bool isOwn(mlir::Operation *op) {
-    if (!isOwnCast(op) || !policy.lookup(op).isCast(op))
+  bool isOwn(mlir::Operation *op, const OpRecord &record) {
+    if (!record.isCast(op) || !isOwnCast(op))
       return false;
     mlir::Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
     return isCandidate(from) && isCandidate(to) && isLow(from) != isLow(to);
   }
   uint32_t indexOf(mlir::Value value);
-  /// The same for what no cast of MPT's makes.
-  uint32_t indexOfMade(mlir::Value value) {
+  /// The same for what an op makes that is no cast of MPT's.
+  uint32_t indexOfMade(mlir::OpResult value, mlir::Operation *op) {
     auto [entry, isNew] = valueIndex.try_emplace(value, kNone);
     if (entry->second == kNone)
-      entry->second = addValue(value);
+      entry->second = addValue(value, op->getBlock());
     return entry->second;
   }
-  uint32_t addValue(mlir::Value value);
+  uint32_t addValue(mlir::Value value, mlir::Block *block);
   mlir::FloatType getListed(mlir::Value list);
   bool isListKnown(mlir::Operation *op);
+  uint8_t getLoopDepth(mlir::Block *block) {
+    // Neighbours are of one block.
+    if (block != lastBlock) {
+      lastBlock = block;
+      lastDepth = getLoopDepth(block->getParent());
+    }
+    return lastDepth;
+  }
   uint8_t getLoopDepth(mlir::Region *region);
   mlir::WalkResult visit(mlir::Operation *op);
   void visitConstant(mlir::Operation *op, mlir::ElementsAttr value);
@@ -100,14 +104,15 @@ private:
   void index();
 
   void addUse(mlir::OpOperand &operand, uint32_t vertex, bool loose = false) {
-    graph.uses.push_back({&operand, indexOf(operand.get()), vertex, loose});
+    uses.push_back({{&operand, vertex, loose}, indexOf(operand.get())});
   }
   uint32_t addVertex(const Vertex &vertex) {
     graph.vertices.push_back(vertex);
     return graph.vertices.size() - 1;
   }
-  void setProducer(mlir::Value value, uint32_t vertex, bool wide, bool alwaysF32) {
-    ValueNode &node = graph.values[indexOfMade(value)];
+  void setProducer(mlir::OpResult value, mlir::Operation *op, uint32_t vertex, bool wide,
+                   bool alwaysF32) {
+    ValueNode &node = graph.values[indexOfMade(value, op)];
     node.producer = Producer::Vertex;
     node.vertex = vertex;
     node.wide = wide && !node.isLow;
@@ -116,13 +121,21 @@ private:
 
   PrecisionGraph &graph;
   PrecisionPolicy &policy;
-  mlir::Type low;
+  mlir::Type low, f32;
   PrecisionGraph::Options options;
   bool likeGrappler;
   ElementTypes types;
   llvm::DenseMap<mlir::Value, uint32_t> valueIndex;
   llvm::DenseMap<mlir::Region *, uint8_t> loopDepth;
+  mlir::Block *lastBlock = nullptr;
+  uint8_t lastDepth = 0;
   llvm::DenseMap<mlir::Value, mlir::FloatType> listed;
+  /// The uses found so far, each with its value.
+  struct FoundUse {
+    PrecisionGraph::Use use;
+    uint32_t value;
+  };
+  std::vector<FoundUse> uses;
   /// The values joined so far, and the uses that flow into them.
   struct JoinedUse {
     mlir::OpOperand *operand;

@@ -249,6 +249,6 @@ void PrecisionGraphBuilder::finishJoins() {
     node.producer = Producer::Vertex;
     node.vertex = vertex;
     if (added.insert(use.operand).second)
-      graph.uses.push_back({use.operand, indexOf(use.operand->get()), vertex});
+      addUse(*use.operand, vertex);
   }
 }

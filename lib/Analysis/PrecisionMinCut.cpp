@@ -78,6 +78,8 @@ private:
   /// The node of each free vertex.
   std::vector<uint32_t> node;
   std::vector<PrecisionDecision> ifLow;
+  /// Of addValue; kept, since it is called often.
+  std::vector<Label> readers, strict;
   MinCut cut;
 };
 
@@ -166,9 +168,8 @@ std::vector<bool> MinCutPlanner::findFollowing(ArrayRef<uint32_t> low,
     if (between[v])
       roots.push_back(v);
   auto readsDenied = [&](uint32_t v) {
-    bool any = false;
-    graph.forInputs(v, [&](uint32_t input) { any |= rules.isDenied(input); });
-    return any;
+    return llvm::any_of(graph.getInputs(v),
+                        [&](uint32_t input) { return rules.isDenied(input); });
   };
   std::vector<bool> leadsOn = findLeadingOn();
   return rules.reach(roots, false, true, [&](uint32_t v, uint32_t source) {
@@ -274,39 +275,43 @@ void MinCutPlanner::pay(Label from, Label to, uint64_t bytes) {
 }
 
 void MinCutPlanner::payOnce(Label from, ArrayRef<Label> to, uint64_t bytes) {
-  SmallVector<Label> free;
+  unsigned free = 0;
+  Label first;
   for (Label each : to) {
-    if (each.isFree())
-      free.push_back(each);
-    else if (!each.low)
+    if (!each.isFree() && !each.low)
       return pay(from, each, bytes);
+    if (each.isFree() && free++ == 0)
+      first = each;
   }
-  if (free.size() == 1)
-    return pay(from, free.front(), bytes);
-  if (free.empty() || (!from.isFree() && !from.low))
+  if (free == 1)
+    return pay(from, first, bytes);
+  if (free == 0 || (!from.isFree() && !from.low))
     return;
   Label all = addNode();
   pay(from, all, bytes);
-  for (Label each : free)
-    require(all, each);
+  for (Label each : to)
+    if (each.isFree())
+      require(all, each);
 }
 
 void MinCutPlanner::payOnce(ArrayRef<Label> from, Label to, uint64_t bytes) {
-  SmallVector<Label> free;
+  unsigned free = 0;
+  Label first;
   for (Label each : from) {
-    if (each.isFree())
-      free.push_back(each);
-    else if (each.low)
+    if (!each.isFree() && each.low)
       return pay(each, to, bytes);
+    if (each.isFree() && free++ == 0)
+      first = each;
   }
-  if (free.size() == 1)
-    return pay(free.front(), to, bytes);
-  if (free.empty() || (!to.isFree() && to.low))
+  if (free == 1)
+    return pay(first, to, bytes);
+  if (free == 0 || (!to.isFree() && to.low))
     return;
   Label any = addNode();
   pay(any, to, bytes);
-  for (Label each : free)
-    require(each, any);
+  for (Label each : from)
+    if (each.isFree())
+      require(each, any);
 }
 
 void MinCutPlanner::addValue(uint32_t value) {
@@ -314,17 +319,19 @@ void MinCutPlanner::addValue(uint32_t value) {
   const PrecisionGraph::ValueNode &made = graph.getValues()[value];
   if (made.producer == Producer::Constant)
     return;
-  SmallVector<Label> readers, strict;
+  ArrayRef<PrecisionGraph::Use> uses = graph.getUses(value);
+  if (uses.empty())
+    return;
+  readers.clear();
+  strict.clear();
   bool anyFree = false;
-  for (const PrecisionGraph::Use &use : graph.getUses(value)) {
+  for (const PrecisionGraph::Use &use : uses) {
     Label reader = use.vertex == kNone ? Label() : getLabel(use.vertex);
     anyFree |= reader.isFree();
     readers.push_back(reader);
     if (!use.loose)
       strict.push_back(reader);
   }
-  if (readers.empty())
-    return;
   Label maker;
   if (made.producer == Producer::Vertex && !made.alwaysF32)
     maker = getLabel(made.vertex);

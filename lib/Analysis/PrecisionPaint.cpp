@@ -59,11 +59,11 @@ void mpt::planPaint(const PrecisionGraph &graph, PrecisionRules &rules,
       continue;
     uint32_t lowInput = PrecisionGraph::kNone;
     bool anyDenied = false;
-    graph.forInputs(v, [&](uint32_t input) {
+    for (uint32_t input : graph.getInputs(v)) {
       if (plan.isLow(input) && lowInput == PrecisionGraph::kNone)
         lowInput = input;
       anyDenied |= rules.isDenied(input);
-    });
+    }
     if (lowInput != PrecisionGraph::kNone && !anyDenied)
       paint(v, PrecisionReason::Follows, lowInput);
   }

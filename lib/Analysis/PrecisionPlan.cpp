@@ -179,17 +179,17 @@ void PrecisionRules::barBehindOverflow() {
   for (size_t head = 0; head < queue.size(); ++head) {
     const uint32_t from = queue[head].first;
     const bool mayInfer = queue[head].second;
-    graph.forOutputs(from, [&](uint32_t reader) {
+    for (uint32_t reader : graph.getOutputs(from)) {
       if (barred[reader] || graph.getVertices()[reader].pinned ||
           is(reader, PrecisionClass::Allow))
-        return;
+        continue;
       bar(reader, PrecisionReason::ConstantRange);
       plan[reader].via = from;
       if (is(reader, PrecisionClass::Clear))
         queue.push_back({reader, mayInfer});
       else if (mayInfer && is(reader, PrecisionClass::Infer))
         queue.push_back({reader, false});
-    });
+    }
   }
 }
 
@@ -199,28 +199,6 @@ bool PrecisionRules::readsUnfit(uint32_t vertex) const {
   return llvm::any_of(graph.getConsumed(vertex), [&](uint32_t value) {
     return !graph.getValues()[value].fitsLow;
   });
-}
-
-std::vector<bool> PrecisionRules::reach(ArrayRef<uint32_t> roots, bool inputs,
-                                        bool outputs, Enter enter) {
-  std::vector<bool> seen(graph.getVertices().size());
-  std::vector<uint32_t> queue(roots.begin(), roots.end());
-  for (uint32_t root : roots)
-    seen[root] = true;
-  for (size_t head = 0; head < queue.size(); ++head) {
-    const uint32_t from = queue[head];
-    auto visit = [&](uint32_t next) {
-      if (!seen[next] && enter(next, from)) {
-        seen[next] = true;
-        queue.push_back(next);
-      }
-    };
-    if (inputs)
-      graph.forInputs(from, visit);
-    if (outputs)
-      graph.forOutputs(from, visit);
-  }
-  return seen;
 }
 
 void PrecisionRules::spreadDeny() {

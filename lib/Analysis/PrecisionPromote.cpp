@@ -123,7 +123,8 @@ void PromotePlanner::run() {
       }
   for (size_t head = 0; head < queue.size(); ++head) {
     const uint32_t from = queue[head];
-    graph.forOutputs(from, [&](uint32_t reader) { demote(reader, from); });
+    for (uint32_t reader : graph.getOutputs(from))
+      demote(reader, from);
     if (clusterOf[from] != PrecisionGraph::kNone)
       for (uint32_t v : graph.getClusters()[clusterOf[from]].members)
         demote(v, from);

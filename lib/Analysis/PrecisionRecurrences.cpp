@@ -20,14 +20,8 @@ constexpr uint32_t kNone = PrecisionGraph::kNone;
 class Cycles {
 public:
   explicit Cycles(const PrecisionGraph &graph)
-      : index(graph.getVertices().size(), kNone), lowest(index.size()),
-        onStack(index.size()), begin(index.size() + 1) {
-    for (uint32_t v = 0; v < index.size(); ++v) {
-      begin[v] = successors.size();
-      graph.forOutputs(v, [&](uint32_t reader) { successors.push_back(reader); });
-    }
-    begin[index.size()] = successors.size();
-  }
+      : graph(graph), index(graph.getVertices().size(), kNone), lowest(index.size()),
+        onStack(index.size()) {}
 
   void forEach(llvm::function_ref<void(ArrayRef<uint32_t>)> visit) {
     for (uint32_t root = 0; root < index.size(); ++root) {
@@ -40,6 +34,7 @@ public:
   }
 
 private:
+  /// A vertex and which of its successors comes next.
   struct Frame {
     uint32_t vertex, next;
   };
@@ -48,13 +43,14 @@ private:
     index[vertex] = lowest[vertex] = counter++;
     onStack[vertex] = true;
     stack.push_back(vertex);
-    path.push_back({vertex, begin[vertex]});
+    path.push_back({vertex, 0});
   }
 
   void step(llvm::function_ref<void(ArrayRef<uint32_t>)> visit) {
     Frame &frame = path.back();
     const uint32_t vertex = frame.vertex;
-    if (frame.next != begin[vertex + 1]) {
+    ArrayRef<uint32_t> successors = graph.getOutputs(vertex);
+    if (frame.next != successors.size()) {
       const uint32_t to = successors[frame.next++];
       if (index[to] == kNone)
         enter(to);
@@ -76,9 +72,10 @@ private:
     stack.resize(first);
   }
 
+  const PrecisionGraph &graph;
   std::vector<uint32_t> index, lowest;
   std::vector<bool> onStack;
-  std::vector<uint32_t> begin, successors, stack;
+  std::vector<uint32_t> stack;
   std::vector<Frame> path;
   uint32_t counter = 0;
 };

@@ -39,11 +39,11 @@ public:
   bool isBarred(uint32_t vertex) const { return barred[vertex]; }
   bool isDenied(uint32_t vertex) const { return denied[vertex]; }
 
-  using Enter = llvm::function_ref<bool(uint32_t next, uint32_t from)>;
   /// Everything reached from `roots` (which are included) against and along the
-  /// flow of values, through vertices that `enter` accepts. Breadth first.
+  /// flow of values, through vertices that `enter(next, from)` accepts. Breadth first.
+  template <typename Enter>
   std::vector<bool> reach(llvm::ArrayRef<uint32_t> roots, bool inputs, bool outputs,
-                          Enter enter);
+                          Enter &&enter);
   /// Rule 2: finds what deny reaches; once.
   void spreadDeny();
   /// Clusters of lists: if a member is denied or the list is worked on elsewhere,
@@ -65,8 +65,34 @@ private:
   const PrecisionGraph &graph;
   PrecisionPlan &plan;
   std::vector<bool> denied, barred;
+  /// Of reach; kept, since it is called often.
+  std::vector<uint32_t> queue;
   bool hasSpread = false;
 };
+
+template <typename Enter>
+std::vector<bool> PrecisionRules::reach(llvm::ArrayRef<uint32_t> roots, bool inputs,
+                                        bool outputs, Enter &&enter) {
+  std::vector<bool> seen(graph.getVertices().size());
+  queue.assign(roots.begin(), roots.end());
+  for (uint32_t root : roots)
+    seen[root] = true;
+  for (size_t head = 0; head < queue.size(); ++head) {
+    const uint32_t from = queue[head];
+    auto visit = [&](llvm::ArrayRef<uint32_t> neighbours) {
+      for (uint32_t next : neighbours)
+        if (!seen[next] && enter(next, from)) {
+          seen[next] = true;
+          queue.push_back(next);
+        }
+    };
+    if (inputs)
+      visit(graph.getInputs(from));
+    if (outputs)
+      visit(graph.getOutputs(from));
+  }
+  return seen;
+}
 
 void planPaint(const PrecisionGraph &graph, PrecisionRules &rules,
                PrecisionPlan &plan);

@@ -142,6 +142,8 @@ LogicalResult OpLists::add(Location loc, const PolicyMove &move, RuleTable &rule
 }
 
 const OpLists::Entry *OpLists::lookup(Operation *op) const {
+  if (places.empty() && everywhere.empty())
+    return nullptr;
   const Entry *best = nullptr;
   std::string place;
   for (const Place &each : places) {

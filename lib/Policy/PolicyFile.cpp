@@ -7,10 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Policy/PolicyFile.h"
-#include "YamlText.h"
+#include "PolicyText.h"
 
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <map>
@@ -20,108 +23,13 @@ using namespace mpt;
 
 namespace {
 
-struct MoveText {
-  std::string precisionClass, dialect, in;
-  std::vector<std::string> ops;
-  unsigned line = 0;
-};
-struct PatternText {
-  std::string text;
-  unsigned line = 0;
-};
-struct PolicyText {
-  std::string policy, extends, strategy, attentionPV, target;
-  std::optional<std::vector<std::string>> types;
-  std::vector<PatternText> keep;
-  std::vector<std::string> rules, probabilities, attention;
-  std::string unmatched;
-  std::optional<bool> mixedResults, checkConstants, foldConstants, castArguments,
-      keepFirstLast, costGate;
-  std::optional<uint64_t> f16ReductionLimit, bf16ReductionLimit;
-  std::vector<MoveText> moves;
-};
-
-} // namespace
-
-LLVM_YAML_IS_SEQUENCE_VECTOR(MoveText)
-LLVM_YAML_IS_DOCUMENT_LIST_VECTOR(PolicyText)
-
-template <>
-struct llvm::yaml::ScalarTraits<PatternText> {
-  static StringRef input(StringRef text, void *, PatternText &pattern) {
-    pattern.text = text.str();
-    return "";
-  }
-  static void output(const PatternText &, void *, llvm::raw_ostream &) {}
-  static QuotingType mustQuote(StringRef) { return QuotingType::None; }
-};
-
-template <>
-struct llvm::yaml::SequenceTraits<std::vector<PatternText>> {
-  static size_t size(IO &, std::vector<PatternText> &patterns) { return patterns.size(); }
-  static PatternText &element(IO &io, std::vector<PatternText> &patterns, size_t index) {
-    if (patterns.size() <= index)
-      patterns.resize(index + 1);
-    patterns[index].line = mpt::getYamlLine(io);
-    return patterns[index];
-  }
-};
-
-template <>
-struct llvm::yaml::MappingTraits<MoveText> {
-  static void mapping(IO &io, MoveText &text) {
-    mpt::YamlKeyScope scope(io, "");
-    text.line = mpt::getYamlLine(io);
-    mapRequiredKey(io, "ops", text.ops);
-    mapChoice(io, "class", text.precisionClass, kClassNames);
-    // Where the ops are missing, that error is enough.
-    if (text.precisionClass.empty() && !text.ops.empty())
-      io.setError("a move needs a 'class'");
-    mapKey(io, "dialect", text.dialect);
-    mapKey(io, "in", text.in);
-  }
-};
-
-template <>
-struct llvm::yaml::MappingTraits<PolicyText> {
-  static void mapping(IO &io, PolicyText &text) {
-    mapRequiredKey(io, "policy", text.policy);
-    mapKey(io, "extends", text.extends);
-    mapKey(io, "types", text.types);
-    if (text.types && text.types->empty() && !io.error())
-      io.setError("expected f16, bf16 or both in 'types'");
-    for (const std::string &type : text.types.value_or(std::vector<std::string>()))
-      if (type != "f16" && type != "bf16")
-        io.setError("unknown type '" + Twine(type) + "'; expected f16 or bf16");
-    mapChoice(io, "strategy", text.strategy, {"mincut", "paint", "promote", "none"});
-    mapFlag(io, "mixed-results", text.mixedResults);
-    mapFlag(io, "check-constants", text.checkConstants);
-    mapFlag(io, "fold-constants", text.foldConstants);
-    mapFlag(io, "cast-arguments", text.castArguments);
-    mapFlag(io, "keep-first-last", text.keepFirstLast);
-    mapChoice(io, "attention-pv", text.attentionPV, {"low", "f32"});
-    mapKey(io, "probabilities", text.probabilities);
-    mapKey(io, "attention", text.attention);
-    mapCount(io, "f16-reduction-limit", text.f16ReductionLimit);
-    mapCount(io, "bf16-reduction-limit", text.bf16ReductionLimit);
-    mapKey(io, "target", text.target);
-    mapFlag(io, "cost-gate", text.costGate);
-    mapKey(io, "moves", text.moves);
-    mapKey(io, "keep", text.keep);
-    mapChoice(io, "unmatched", text.unmatched, {"warn", "ignore"});
-    mapKey(io, "rules", text.rules);
-  }
-};
-
-namespace {
-
 struct Builtin {
-  StringRef name, text;
+  StringRef name;
+  PolicyText (*make)();
 };
-/// Every *.yaml of lib/Policy/Presets, sorted by name.
-const Builtin builtins[] = {
+
+// Every *.yaml of lib/Policy/Presets, sorted by name: `builtins`.
 #include "BuiltinPolicies.inc"
-};
 
 /// Deeper than anyone nests policies on purpose.
 constexpr unsigned kMaxExtends = 8;
@@ -137,42 +45,37 @@ bool isPath(StringRef name) {
   return name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
-FailureOr<Source> readPolicy(Location loc, StringRef name, StringRef directory) {
-  Source source;
-  std::unique_ptr<llvm::MemoryBuffer> buffer;
-  StringRef yaml;
-  if (isPath(name)) {
-    SmallString<128> path(name);
-    if (!directory.empty() && llvm::sys::path::is_relative(path)) {
-      path = directory;
-      llvm::sys::path::append(path, name);
-    }
-    std::string error;
-    buffer = openInputFile(path, &error);
-    if (!buffer)
-      return mlir::emitError(loc) << "policy: " << error;
-    yaml = buffer->getBuffer();
-    source.origin = path.str();
-    source.directory = llvm::sys::path::parent_path(path);
-  } else {
-    auto found = llvm::find_if(
-        builtins, [&](const Builtin &each) { return each.name == name; });
-    if (found == std::end(builtins))
-      return mlir::emitError(loc)
-             << "unknown policy '" << name << "'; expected one of "
-             << llvm::join(getBuiltinPolicies(), ", ") << ", or a file (*.yaml)";
-    yaml = found->text;
-    source.origin = name;
+FailureOr<Source> readPolicyFile(Location loc, StringRef name, StringRef directory) {
+  SmallString<128> path(name);
+  if (!directory.empty() && llvm::sys::path::is_relative(path)) {
+    path = directory;
+    llvm::sys::path::append(path, name);
   }
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &error);
+  if (!buffer)
+    return mlir::emitError(loc) << "policy: " << error;
   FailureOr<std::vector<PolicyText>> documents =
-      readYaml<PolicyText>({loc, "policy"}, yaml, source.origin);
+      readPolicyTexts(loc, buffer->getBuffer(), path);
   if (failed(documents))
     return failure();
   if (documents->size() != 1)
-    return mlir::emitError(loc) << source.origin << ": expected one policy, found "
+    return mlir::emitError(loc) << path << ": expected one policy, found "
                                 << documents->size() << "; it begins with 'policy: NAME'";
-  source.text = std::move(documents->front());
-  return source;
+  return Source{std::move(documents->front()), llvm::sys::path::parent_path(path).str(),
+                path.str().str()};
+}
+
+FailureOr<Source> readPolicy(Location loc, StringRef name, StringRef directory) {
+  if (isPath(name))
+    return readPolicyFile(loc, name, directory);
+  auto found =
+      llvm::find_if(builtins, [&](const Builtin &each) { return each.name == name; });
+  if (found == std::end(builtins))
+    return mlir::emitError(loc)
+           << "unknown policy '" << name << "'; expected one of "
+           << llvm::join(getBuiltinPolicies(), ", ") << ", or a file (*.yaml)";
+  return Source{found->make(), "", name.str()};
 }
 
 void apply(const Source &source, unsigned layer, PolicySettings &settings) {

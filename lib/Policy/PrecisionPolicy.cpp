@@ -39,16 +39,12 @@ StringRef mpt::stringifyRuleSource(RuleSource source) {
 // Records
 //===----------------------------------------------------------------------===//
 
-bool OpRecord::isCast(Operation *op) const {
-  if (rule)
-    return rule->cast;
+bool OpRecord::saysCast(Operation *op) {
   auto interface = dyn_cast<PrecisionOpInterface>(op);
   return interface && interface.isElementCast();
 }
 
-bool OpRecord::isContraction(Operation *op) const {
-  if (rule)
-    return rule->contraction;
+bool OpRecord::saysContraction(Operation *op) const {
   auto interface = dyn_cast<PrecisionOpInterface>(op);
   return interface && (interface.hasWideResults() ||
                        (hasElementRegion && results == ResultForm::F32 &&
@@ -61,14 +57,7 @@ bool OpRecord::canClone(Operation *op) const {
   return rule ? rule->clone && rule->pure : precisionClass == PrecisionClass::Clear && isPure(op);
 }
 
-Port OpRecord::getOperandPort(Operation *op, unsigned index) const {
-  if (precisionClass == PrecisionClass::Fixed && !isList())
-    return Port::Fixed;
-  if (rule) {
-    if (llvm::is_contained(rule->f32Operands, index))
-      return Port::Fixed;
-    return readsAny ? Port::Any : Port::Follows;
-  }
+Port OpRecord::saysOperandPort(Operation *op, unsigned index) const {
   auto interface = dyn_cast<PrecisionOpInterface>(op);
   if (!interface || (!onlyMoves && interface.isFixedPrecisionOperand(index)))
     return Port::Fixed;
@@ -80,18 +69,9 @@ Port OpRecord::getOperandPort(Operation *op, unsigned index) const {
   return readsAny ? Port::Any : Port::Loose;
 }
 
-Port OpRecord::getResultPort(Operation *op, unsigned index) const {
-  if (precisionClass == PrecisionClass::Fixed && !isList())
-    return Port::Fixed;
-  if (rule) {
-    if (llvm::is_contained(rule->f32Results, index))
-      return Port::Fixed;
-  } else {
-    auto interface = dyn_cast<PrecisionOpInterface>(op);
-    if (!interface || interface.isFixedPrecisionResult(index))
-      return Port::Fixed;
-  }
-  return results == ResultForm::Wide ? Port::Wide : Port::Follows;
+bool OpRecord::saysFixedResult(Operation *op, unsigned index) {
+  auto interface = dyn_cast<PrecisionOpInterface>(op);
+  return !interface || interface.isFixedPrecisionResult(index);
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,12 +235,36 @@ static bool isNoneType(Type type) {
   return isa<NoneType>(type) || (opaque && opaque.getTypeData() == "none");
 }
 
-OpRecord PrecisionPolicy::lookup(Operation *op) {
-  OpRecord record;
+/// `op` is the first of its name.
+const PrecisionPolicy::NameFacts &PrecisionPolicy::getFacts(Operation *op) {
+  if (auto found = factsOf.find(op->getName()); found != factsOf.end())
+    return *found->second;
+  auto made = std::make_unique<NameFacts>();
+  OpRecord &record = made->record;
   record.hasElementRegion = isa<ElementRegionOpInterface>(op);
   if (const OpRule *rule = findRule(op->getName())) {
     record.rule = rule;
     record.source = RuleSource::Table;
+    record.precisionClass = rule->getClass(low);
+    record.results = rule->results;
+    record.readsAny = rule->readsAny;
+    made->varies = rules.hasWrittenIndices(rule) || !rule->absentOperands.empty() ||
+                   rule->ifNonPositive != PrecisionClass::Fixed ||
+                   !rule->combiners.empty();
+  } else if (isa<PrecisionOpInterface>(op)) {
+    record.source = RuleSource::Interface;
+    made->varies = true;
+  }
+  for (const RuleSet::KeepIf &each :
+       rules.getKeepConditions(op->getName().getDialectNamespace()))
+    made->keepIf.push_back(
+        {StringAttr::get(op->getContext(), each.attribute), each.contains});
+  return *(factsOf[op->getName()] = std::move(made));
+}
+
+/// What depends on the op beside its name.
+void PrecisionPolicy::refine(Operation *op, OpRecord &record) {
+  if (const OpRule *rule = record.rule) {
     if (rules.hasWrittenIndices(rule)) {
       auto &[operands, results] = indexed.try_emplace(rule, op, op).first->second;
       if (op->getNumOperands() > operands->getNumOperands())
@@ -268,14 +272,11 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
       if (op->getNumResults() > results->getNumResults())
         results = op;
     }
-    record.precisionClass = rule->getClass(low);
     if (llvm::any_of(rule->absentOperands, [&](unsigned index) {
           return index < op->getNumOperands() &&
                  !isNoneType(op->getOperand(index).getType());
         }))
       record.precisionClass = PrecisionClass::Fixed;
-    record.results = rule->results;
-    record.readsAny = rule->readsAny;
     if (rule->ifNonPositive != PrecisionClass::Fixed && op->getNumOperands() != 0 &&
         getSign(op->getOperand(0)) == -1)
       record.precisionClass = rule->ifNonPositive;
@@ -286,19 +287,29 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
       record.readsAny = combiner->readsAny;
     }
   } else if (auto interface = dyn_cast<PrecisionOpInterface>(op)) {
-    record.source = RuleSource::Interface;
     record.precisionClass = interface.getPrecisionClass(low);
     if (interface.hasWideResults())
       record.results = ResultForm::Wide;
     if (record.hasElementRegion)
       refineByRegion(op, record);
   }
+}
+
+OpRecord PrecisionPolicy::lookup(Operation *op) {
+  const NameFacts &facts = getFacts(op);
+  OpRecord record = facts.record;
+  if (facts.varies)
+    refine(op, record);
   if (record.source != RuleSource::Unlisted)
     if (const OpLists::Entry *listed = lists.lookup(op)) {
       record.precisionClass = listed->precisionClass;
       record.source = RuleSource::List;
     }
-  if (rules.keeps(op)) {
+  auto keeps = [&](const std::pair<StringAttr, StringRef> &condition) {
+    auto text = dyn_cast_or_null<StringAttr>(op->getAttr(condition.first));
+    return text && text.getValue().contains_insensitive(condition.second);
+  };
+  if (llvm::any_of(facts.keepIf, keeps)) {
     record.kept = true;
     record.source = RuleSource::Attribute;
   }
@@ -306,7 +317,7 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     record.kept = true;
     record.source = RuleSource::List;
   }
-  if (Attribute attribute = op->getDiscardableAttr(kPrecisionAttr)) {
+  if (Attribute attribute = op->getDiscardableAttr(precisionName)) {
     auto text = dyn_cast<StringAttr>(attribute);
     if (text && text.getValue() == "f32") {
       record.kept = true;
@@ -364,18 +375,18 @@ bool PrecisionPolicy::readsVariable(Operation *op) {
 }
 
 bool mpt::isConstant(Operation *op, const RuleTable &rules, ElementsAttr *value) {
+  if (op->getNumOperands() != 0 || op->getNumResults() != 1)
+    return false;
   ElementsAttr found;
   if (op->hasTrait<OpTrait::ConstantLike>()) {
     if (!matchPattern(op, m_Constant(&found)))
       found = {};
-  } else if (op->getNumOperands() == 0 && op->getNumResults() == 1) {
+  } else {
     const DialectSpelling *spelling =
         rules.getSpelling(op->getName().getDialectNamespace());
     if (!spelling || spelling->constantOp != op->getName().getStringRef())
       return false;
     found = op->getAttrOfType<ElementsAttr>(spelling->constantValue);
-  } else {
-    return false;
   }
   if (value)
     *value = found;

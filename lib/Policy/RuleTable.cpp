@@ -45,11 +45,9 @@ void RuleTable::addSet(const RuleSet &set) {
     entry.spelling.constantOp = set.spelling.constantOp;
     entry.spelling.constantValue = set.spelling.constantValue;
   }
-  for (const RuleSet::KeepIf &condition : set.keepIf) {
+  for (const RuleSet::KeepIf &condition : set.keepIf)
     if (!llvm::is_contained(entry.keepIf, condition))
       entry.keepIf.push_back(condition);
-    anyKeepIf = true;
-  }
   sets.push_back(&set);
   for (const RuleRow &row : set.rows)
     for (StringRef op : row.ops)
@@ -136,16 +134,9 @@ const DialectSpelling *RuleTable::getSpelling(StringRef dialect) const {
              : &found->second.spelling;
 }
 
-bool RuleTable::keeps(Operation *op) const {
-  if (!anyKeepIf)
-    return false;
-  auto found = dialects.find(op->getName().getDialectNamespace());
-  if (found == dialects.end())
-    return false;
-  return llvm::any_of(found->second.keepIf, [&](const RuleSet::KeepIf &each) {
-    auto attribute = op->getAttrOfType<StringAttr>(each.attribute);
-    return attribute && attribute.getValue().contains_insensitive(each.contains);
-  });
+ArrayRef<RuleSet::KeepIf> RuleTable::getKeepConditions(StringRef dialect) const {
+  auto found = dialects.find(dialect);
+  return found == dialects.end() ? ArrayRef<RuleSet::KeepIf>() : found->second.keepIf;
 }
 
 bool RuleTable::preservesReturned(StringRef dialect) const {

@@ -34,7 +34,8 @@ public:
   Applier(const PrecisionPlan &plan, const PrecisionPolicy &policy,
           ApplyPrecisionOptions options)
       : plan(plan), graph(plan.getGraph()), policy(policy),
-        low(policy.getLowType()), options(options) {}
+        low(policy.getLowType()), f32(Float32Type::get(low.getContext())),
+        options(options) {}
 
   FailureOr<AppliedPrecision> run();
 
@@ -70,11 +71,12 @@ private:
       entry->second = policy.getRules().lookup(name.getStringRef());
     return entry->second;
   }
-  Type cloneType(Type type, Type element) {
-    Type &clone = clones[{type, element}];
-    if (!clone)
-      clone = ElementTypes::clone(type, element);
-    return clone;
+  /// `type` with elements of the low type, or of f32.
+  Type cloneType(Type type, bool toLow) {
+    auto [entry, isNew] = clones[toLow].try_emplace(type);
+    if (isNew)
+      entry->second = ElementTypes::clone(type, toLow ? low : f32);
+    return entry->second;
   }
   /// Low by the plan, but f32 between casts. Not what has regions.
   bool isEmulated(uint32_t v) const {
@@ -86,7 +88,7 @@ private:
   const PrecisionPlan &plan;
   const PrecisionGraph &graph;
   const PrecisionPolicy &policy;
-  Type low;
+  Type low, f32;
   ApplyPrecisionOptions options;
   AppliedPrecision applied;
   std::vector<Rewrite> rewrites;
@@ -102,7 +104,7 @@ private:
   ElementTypes types;
   DenseMap<OperationName, const OpRule *> rules;
   DenseMap<OperationName, std::optional<CastMaker>> makers;
-  DenseMap<std::pair<Type, Type>, Type> clones;
+  DenseMap<Type, Type> clones[2];
 };
 
 std::optional<CastMaker> Applier::findMaker(Value value, Operation *reader) {
@@ -135,9 +137,9 @@ void Applier::findRewrites() {
   // Without casts that were there before, an operand is the value that the graph has,
   // and is touched only if that changes.
   const bool isDirect = graph.getOwnCasts().empty();
-  for (uint32_t value = 0; value < graph.getValues().size(); ++value)
+  for (uint32_t value = 0; value < graph.getValues().size(); ++value) {
+    const PrecisionGraph::ValueNode &node = graph.getValues()[value];
     for (const PrecisionGraph::Use &use : graph.getUses(value)) {
-      const PrecisionGraph::ValueNode &node = graph.getValues()[value];
       bool wantsLow = plan.wantsLow(use);
       if (use.vertex == PrecisionGraph::kNone)
         wantsLow = isDirect ? node.isLow
@@ -153,6 +155,7 @@ void Applier::findRewrites() {
       if (!isDirect || wantsLow != isLow[value] || options.emulate)
         rewrites.push_back({use.operand, value, wantsLow});
     }
+  }
 }
 
 LogicalResult Applier::checkMakers() {
@@ -179,14 +182,14 @@ void Applier::setTypes() {
   for (uint32_t value = 0; value < graph.getValues().size(); ++value) {
     const PrecisionGraph::ValueNode &node = graph.getValues()[value];
     if (isLow[value] && !node.isLow)
-      if (Type type = cloneType(node.value.getType(), low)) {
+      if (Type type = cloneType(node.value.getType(), /*toLow=*/true)) {
         Value made = node.value;
         made.setType(type);
       }
   }
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
     const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
-    if (!plan.isLow(v) || vertex.pinned || vertex.isJoin)
+    if (!vertex.hasTypedParts || !plan.isLow(v) || vertex.pinned || vertex.isJoin)
       continue;
     if (!isEmulated(v))
       convertAttributes(vertex.op);
@@ -392,13 +395,12 @@ Value Applier::getAs(const Rewrite &rewrite) {
     }
     return cast;
   }
-  Type element = rewrite.wantsLow ? low : Float32Type::get(low.getContext());
   OpBuilder builder(low.getContext());
   builder.setInsertionPointAfterValue(node.value);
   cast = castBuilder.make(
       builder, node.value.getLoc(),
       findMaker(node.value, rewrite.operand->getOwner())->spelling,
-      cloneType(node.value.getType(), element), node.value,
+      cloneType(node.value.getType(), rewrite.wantsLow), node.value,
       !rewrite.wantsLow, /*isOwn=*/!options.emulate);
   ++(rewrite.wantsLow ? applied.castsDown : applied.castsUp);
   return cast;
@@ -424,8 +426,8 @@ void Applier::eraseDead() {
 void Applier::rename() {
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
     const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
-    if (!plan.isLow(v) || vertex.pinned || vertex.isJoin || isEmulated(v) ||
-        vertex.op->isRegistered())
+    if (!vertex.hasTypedParts || !plan.isLow(v) || vertex.pinned || vertex.isJoin ||
+        isEmulated(v) || vertex.op->isRegistered())
       continue;
     const OpRule *rule = findRule(vertex.op->getName());
     if (!rule || rule->lowName.empty() || vertex.op->getNumRegions() != 0)
@@ -450,7 +452,6 @@ void Applier::emulate() {
                             ElementTypes::clone(value.getType(), element), value,
                             element != low, /*isOwn=*/false);
   };
-  Type f32 = Float32Type::get(low.getContext());
   for (uint32_t value = 0; value < graph.getValues().size(); ++value) {
     Value list = graph.getValues()[value].value;
     if (graph.getValues()[value].isList && isLow[value])
@@ -520,7 +521,6 @@ FailureOr<AppliedPrecision> Applier::run() {
     emulate();
   setFunctionTypes();
   eraseDead();
-  applied.castBytes = plan.countCasts().bytes;
   rename();
   return applied;
 }

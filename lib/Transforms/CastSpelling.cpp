@@ -81,9 +81,16 @@ Value CastBuilder::make(OpBuilder &builder, Location loc,
         attributes.append(parsed.getValue());
     if (isOwn)
       attributes.set(kOwnCastAttr, builder.getUnitAttr());
-    form.reset(new Form{OperationName(name, builder.getContext()),
-                        attributes.getDictionary(builder.getContext())});
+    OperationName opName(name, builder.getContext());
+    opName.populateDefaultAttrs(attributes);
+    form.reset(new Form{opName, attributes.getDictionary(builder.getContext())});
   }
+  if (spelling->castForm.empty())
+    return builder
+        .insert(Operation::create(loc, form->name, type, value, form->attributes,
+                                  /*properties=*/nullptr, /*successors=*/{},
+                                  /*numRegions=*/0))
+        ->getResult(0);
   OperationState state(loc, form->name);
   state.addOperands(value);
   state.addTypes(type);

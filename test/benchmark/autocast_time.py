@@ -11,9 +11,11 @@ tf_graphs.py): the pass on each graph, least of five runs, beside the time that
 TensorFlow's Grappler took for the same graph when the figures were made. With
 --tensorflow (PyPI's tensorflow): Grappler's pass alone and ours in turns on the same
 graphs, chains of that many nodes and the models of tf_models.py that are named ("all"),
-ours with the default strategy and with policy=tf-fp16, which makes Grappler's decisions:
-the least of the rounds, and the median of their ratios. Grappler runs in one process,
-which is warm after the first round, and each run of ours in a new one.
+ours with the default strategy, with and without MLIR's verifier, which runs after each
+pass and which MLIR counts as the pass's time, and with policy=tf-fp16, which makes
+Grappler's decisions: the least of the rounds, and the median of their ratios. Grappler,
+which verifies nothing, runs in one process, which is warm after the first round, and each
+run of ours in a new one.
 """
 
 import argparse
@@ -46,10 +48,11 @@ def chain(ops):
     return "\n".join(lines + [f"  return {last} : {TENSOR}", "}", ""])
 
 
-def run(mpt_opt, path, options):
+def run(mpt_opt, path, options, verify=True):
     """Seconds of the whole and of the pass, and peak bytes of the process."""
     command = [mpt_opt, path, "--allow-unregistered-dialect", f"--mpt-autocast={options}",
-               "--mlir-timing", "--mlir-disable-threading", "-o", os.devnull]
+               f"--verify-each={int(verify)}", "--mlir-timing", "--mlir-disable-threading",
+               "-o", os.devnull]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         report = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
@@ -76,13 +79,15 @@ def beside_tensorflow(options):
             file.write(tf_export.to_mlir(graph))
             file.flush()
             rounds = [(tf_export.optimize(graph, "cuda")[1] / 1e3,
-                       *(run(options.mpt_opt, file.name, ours)[1]
-                         for ours in ("type=f16", "policy=tf-fp16")))
+                       *(run(options.mpt_opt, file.name, *ours)[1]
+                         for ours in (("type=f16",), ("type=f16", False),
+                                      ("policy=tf-fp16",))))
                       for _ in range(options.rounds)]
         theirs, *ours = map(min, zip(*rounds))
         print(f"{graph.name:12} {nodes:7} nodes  Grappler {1e6 * theirs / nodes:6.2f} us/node",
               end="")
-        for i, (name, least) in enumerate(zip(("MPT", "as Grappler"), ours), 1):
+        for i, (name, least) in enumerate(zip(("MPT", "unverified", "as Grappler"), ours),
+                                         1):
             median = statistics.median(each[0] / each[i] for each in rounds)
             print(f"  {name} {1e6 * least / nodes:5.2f} us/node, {theirs / least:5.1f} times "
                   f"(median {median:.1f})", end="")

@@ -54,9 +54,9 @@ private:
     uint32_t from, to;
     uint64_t capacity;
   };
-  /// A directed arc of the residual graph; `arc ^ 1` is its reverse.
+  /// A directed arc of the residual graph, and where its reverse is.
   struct Arc {
-    uint32_t to;
+    uint32_t to, reverse;
     uint64_t residual;
   };
   static void add(uint64_t &sum, uint64_t capacity) {
@@ -72,8 +72,8 @@ private:
   std::vector<uint64_t> source, sink;
   std::vector<Edge> edges;
   std::vector<Arc> arcs;
-  /// The arcs that leave node i are arcOf[begin[i]] to arcOf[begin[i + 1] - 1].
-  std::vector<uint32_t> begin, arcOf, current, level;
+  /// The arcs that leave node i are arcs[begin[i]] to arcs[begin[i + 1] - 1].
+  std::vector<uint32_t> begin, current, level;
   /// Of rankComponent and augmentFrom; kept, since components are many and small.
   std::vector<uint32_t> queue, path;
   std::vector<bool> side;

@@ -60,6 +60,9 @@ public:
     bool unfitScalar = false;
     /// ... since it would be infinite.
     bool infiniteScalar = false;
+    /// More of the op than its operands and results depends on its type: regions,
+    /// attributes, its name.
+    bool hasTypedParts = false;
   };
 
   /// Who makes a value.
@@ -75,7 +78,14 @@ public:
 
   struct ValueNode {
     mlir::Value value;
+    /// A user's exact widening of this low value, which low readers may read.
+    mlir::Value lowSource;
+    uint64_t elements = 0;
+    /// For Producer::Vertex.
+    uint32_t vertex = kNone;
     Producer producer = Producer::Fixed;
+    /// Loops around the place where it is made.
+    uint8_t loopDepth = 0;
     /// f32 or low at no cost where its vertex is low.
     bool wide = false;
     /// f32 whatever its vertex is.
@@ -91,20 +101,12 @@ public:
     bool overflows = false;
     /// Read as it comes by an op that takes any type.
     bool readAny = false;
-    /// For Producer::Vertex.
-    uint32_t vertex = kNone;
-    /// A user's exact widening of this low value, which low readers may read.
-    mlir::Value lowSource;
-    uint64_t elements = 0;
     /// A handle to a list, which cannot be cast.
     bool isList = false;
-    /// Loops around the place where it is made.
-    uint8_t loopDepth = 0;
   };
 
   struct Use {
     mlir::OpOperand *operand;
-    uint32_t value;
     /// kNone if the reader keeps the type.
     uint32_t vertex;
     /// The reader, low or f32, takes the value as it is: no cast is made. It
@@ -160,20 +162,15 @@ public:
     return found == vertices.end() ? kNone : found - vertices.begin();
   }
 
-  /// Calls `visit(vertex)` for every vertex whose values `vertex` reads, or that
-  /// reads its values.
-  template <typename Visit>
-  void forInputs(uint32_t vertex, Visit &&visit) const {
-    for (uint32_t value : getConsumed(vertex))
-      if (values[value].producer == Producer::Vertex)
-        visit(values[value].vertex);
+  /// Every vertex whose values `vertex` reads, once for each; and every one that reads
+  /// its values, once for each use.
+  llvm::ArrayRef<uint32_t> getInputs(uint32_t vertex) const {
+    return llvm::ArrayRef(inputs).slice(inputsBegin[vertex],
+                                        inputsBegin[vertex + 1] - inputsBegin[vertex]);
   }
-  template <typename Visit>
-  void forOutputs(uint32_t vertex, Visit &&visit) const {
-    for (uint32_t value : getProduced(vertex))
-      for (const Use &use : getUses(value))
-        if (use.vertex != kNone)
-          visit(use.vertex);
+  llvm::ArrayRef<uint32_t> getOutputs(uint32_t vertex) const {
+    return llvm::ArrayRef(outputs).slice(
+        outputsBegin[vertex], outputsBegin[vertex + 1] - outputsBegin[vertex]);
   }
 
   /// Disjoint.
@@ -208,6 +205,7 @@ private:
   std::vector<ValueNode> values;
   std::vector<Use> uses;
   std::vector<uint32_t> useBegin, consumed, consumedBegin, produced, producedBegin;
+  std::vector<uint32_t> inputs, inputsBegin, outputs, outputsBegin;
   llvm::MapVector<mlir::OperationName, Unlisted> unlisted;
   std::vector<mlir::Operation *> ownCasts, specialized, specializedCalls;
   std::vector<Cluster> clusters;

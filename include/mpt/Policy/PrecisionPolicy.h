@@ -20,6 +20,7 @@
 
 #include "mpt/Interfaces/PrecisionOpInterface.h"
 #include "mpt/Policy/OpLists.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -66,8 +67,10 @@ struct OpRecord {
   /// Operands that the region can convert may be f32 where results are low.
   bool readsLoosely = false;
 
-  bool isCast(mlir::Operation *op) const;
-  bool isContraction(mlir::Operation *op) const;
+  bool isCast(mlir::Operation *op) const { return rule ? rule->cast : saysCast(op); }
+  bool isContraction(mlir::Operation *op) const {
+    return rule ? rule->contraction : saysContraction(op);
+  }
   OpTyping getTyping() const { return rule ? rule->typing : OpTyping::Uniform; }
   RegionPolicy getRegionPolicy() const {
     return rule ? rule->region : RegionPolicy::Opaque;
@@ -76,8 +79,28 @@ struct OpRecord {
   bool canClone(mlir::Operation *op) const;
   /// How operand or result `index` takes part, given that it is a tensor of f32
   /// or of the low type.
-  Port getOperandPort(mlir::Operation *op, unsigned index) const;
-  Port getResultPort(mlir::Operation *op, unsigned index) const;
+  Port getOperandPort(mlir::Operation *op, unsigned index) const {
+    if (precisionClass == PrecisionClass::Fixed && !isList())
+      return Port::Fixed;
+    if (!rule)
+      return saysOperandPort(op, index);
+    return llvm::is_contained(rule->f32Operands, index) ? Port::Fixed
+           : readsAny                                   ? Port::Any
+                                                        : Port::Follows;
+  }
+  Port getResultPort(mlir::Operation *op, unsigned index) const {
+    if ((precisionClass == PrecisionClass::Fixed && !isList()) ||
+        (rule ? llvm::is_contained(rule->f32Results, index) : saysFixedResult(op, index)))
+      return Port::Fixed;
+    return results == ResultForm::Wide ? Port::Wide : Port::Follows;
+  }
+
+private:
+  /// What an op says itself, through its interfaces.
+  static bool saysCast(mlir::Operation *op);
+  bool saysContraction(mlir::Operation *op) const;
+  Port saysOperandPort(mlir::Operation *op, unsigned index) const;
+  static bool saysFixedResult(mlir::Operation *op, unsigned index);
 };
 
 class PrecisionPolicy {
@@ -85,7 +108,8 @@ public:
   /// `policies`: the names that tables may be for (PolicySettings::names).
   explicit PrecisionPolicy(mlir::Type lowType,
                            std::vector<std::string> policies = {"mpt"})
-      : low(lowType), rules(std::move(policies)) {}
+      : low(lowType), rules(std::move(policies)),
+        precisionName(mlir::StringAttr::get(lowType.getContext(), kPrecisionAttr)) {}
 
   mlir::Type getLowType() const { return low; }
   RuleTable &getRules() { return rules; }
@@ -116,7 +140,18 @@ public:
   bool readsVariable(mlir::Operation *op);
 
 private:
+  /// What ops of one name share.
+  struct NameFacts {
+    /// What is known of each, if it says nothing itself.
+    OpRecord record;
+    /// The rest depends on the op, see refine.
+    bool varies = false;
+    /// The table's `keep-if`: an attribute, and what its text contains.
+    llvm::SmallVector<std::pair<mlir::StringAttr, llvm::StringRef>, 0> keepIf;
+  };
+  const NameFacts &getFacts(mlir::Operation *op);
   const OpRule *findRule(mlir::OperationName name);
+  void refine(mlir::Operation *op, OpRecord &record);
   void refineByRegion(mlir::Operation *op, OpRecord &record);
   /// 1 if no element of `value` is below zero, -1 if none is above, 0 if that is
   /// not known from the few ops before it.
@@ -126,6 +161,8 @@ private:
 
   mlir::Type low;
   RuleTable rules;
+  /// kPrecisionAttr.
+  mlir::StringAttr precisionName;
   struct KeptScope {
     KeepPattern keep;
     llvm::Regex pattern;
@@ -137,6 +174,7 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 1> reported;
   /// By op name: the row, or null if there is none.
   llvm::DenseMap<mlir::OperationName, const OpRule *> ruleCache;
+  llvm::DenseMap<mlir::OperationName, std::unique_ptr<NameFacts>> factsOf;
   /// Rows of the user's that name operands and results by number, and the op of each
   /// that had most of them.
   llvm::MapVector<const OpRule *, std::pair<mlir::Operation *, mlir::Operation *>>

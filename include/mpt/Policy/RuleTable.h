@@ -61,9 +61,10 @@ public:
   void forEachName(llvm::function_ref<void(llvm::StringRef)> visit) const;
   /// How `dialect` spells casts and constants, or null.
   const DialectSpelling *getSpelling(llvm::StringRef dialect) const;
-  /// True if what the table of `op`'s dialect says of attributes (`keep-if`) keeps
-  /// `op` as it is: one on a device that has no fast arithmetic of the low type.
-  bool keeps(mlir::Operation *op) const;
+  /// What the table of `dialect` says of attributes (`keep-if`): an op to which one of
+  /// these applies stays as it is, such as one on a device that has no fast arithmetic
+  /// of the low type.
+  llvm::ArrayRef<RuleSet::KeepIf> getKeepConditions(llvm::StringRef dialect) const;
   /// True if an op of `dialect` whose result a public function returns stays as
   /// it is under TensorFlow's paint (Grappler preserves the nodes fetched).
   bool preservesReturned(llvm::StringRef dialect) const;
@@ -100,7 +101,6 @@ private:
   llvm::StringMap<Dialect> dialects;
   llvm::StringMap<bool> loaded;
   llvm::SmallPtrSet<const OpRule *, 4> written;
-  bool anyKeepIf = false;
 };
 
 } // namespace mpt

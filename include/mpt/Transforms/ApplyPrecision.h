@@ -22,8 +22,6 @@ namespace mpt {
 struct AppliedPrecision {
   /// New casts to the low type and back.
   uint64_t castsDown = 0, castsUp = 0;
-  /// Bytes that all casts of MPT's in the module read and write when they run.
-  uint64_t castBytes = 0;
   /// Constants converted at compile time.
   uint64_t constants = 0;
 };
