@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mpt/Analysis/RangeProfile.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>
@@ -66,23 +67,6 @@ SmallVector<std::pair<uint32_t, uint64_t>> mpt::findBlockers(const PrecisionPlan
   if (blockers.size() > limit)
     blockers.truncate(limit);
   return blockers;
-}
-
-/// "file:line:column", or a name; the first that the location holds.
-static std::string describeLocation(Location loc) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  loc->walk([&](Location each) {
-    if (auto name = dyn_cast<NameLoc>(each))
-      os << name.getName().getValue();
-    else if (auto file = dyn_cast<FileLineColLoc>(each))
-      os << file.getFilename().getValue() << ':' << file.getLine() << ':'
-         << file.getColumn();
-    else
-      return WalkResult::advance();
-    return WalkResult::interrupt();
-  });
-  return text.empty() ? "an unknown place" : text;
 }
 
 static std::string describeClass(const PrecisionGraph::Vertex &vertex) {
