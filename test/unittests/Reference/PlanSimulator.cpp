@@ -224,7 +224,6 @@ struct Range {
   }
 };
 
-static std::set<uint64_t> dbgSeen; static int dbgRun = 0; static int dbgPrinted=0;
 class Machine {
 public:
   explicit Machine(ModuleOp module) : module(module) {}
