@@ -13,32 +13,20 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "GeneratedCode.h"
 #include "PolicyText.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mpt;
 
-static std::string quote(StringRef text) {
-  std::string quoted;
-  llvm::raw_string_ostream stream(quoted);
-  stream << '"';
-  llvm::printEscapedString(text, stream);
-  stream << '"';
-  return quoted;
-}
-
 static std::string quoteAll(ArrayRef<std::string> words) {
   return "{" +
-         llvm::join(llvm::map_range(words, [](StringRef word) { return quote(word); }),
+         llvm::join(llvm::map_range(words, [](StringRef word) { return quoteCpp(word); }),
                     ", ") +
          "}";
 }
@@ -47,7 +35,7 @@ static std::string quoteAll(ArrayRef<std::string> words) {
 static void print(llvm::raw_ostream &os, const PolicyText &text) {
   auto set = [&](StringRef field, StringRef value) {
     if (!value.empty())
-      os << "     made." << field << " = " << quote(value) << ";\n";
+      os << "     made." << field << " = " << quoteCpp(value) << ";\n";
   };
   auto setList = [&](StringRef field, ArrayRef<std::string> values) {
     if (!values.empty())
@@ -61,7 +49,7 @@ static void print(llvm::raw_ostream &os, const PolicyText &text) {
     if (value)
       os << "     made." << field << " = " << *value << ";\n";
   };
-  os << "    {" << quote(text.policy) << ", [] {\n     PolicyText made;\n";
+  os << "    {" << quoteCpp(text.policy) << ", [] {\n     PolicyText made;\n";
   set("policy", text.policy);
   set("extends", text.extends);
   set("strategy", text.strategy);
@@ -69,7 +57,7 @@ static void print(llvm::raw_ostream &os, const PolicyText &text) {
   set("target", text.target);
   setList("types", text.types.value_or(std::vector<std::string>()));
   for (const PatternText &each : text.keep)
-    os << "     made.keep.push_back({" << quote(each.text) << "});\n";
+    os << "     made.keep.push_back({" << quoteCpp(each.text) << "});\n";
   setList("rules", text.rules);
   setList("probabilities", text.probabilities);
   setList("attention", text.attention);
@@ -83,8 +71,8 @@ static void print(llvm::raw_ostream &os, const PolicyText &text) {
   setCount("f16ReductionLimit", text.f16ReductionLimit);
   setCount("bf16ReductionLimit", text.bf16ReductionLimit);
   for (const MoveText &each : text.moves)
-    os << "     made.moves.push_back({" << quote(each.precisionClass) << ", "
-       << quote(each.dialect) << ", " << quote(each.in) << ", " << quoteAll(each.ops)
+    os << "     made.moves.push_back({" << quoteCpp(each.precisionClass) << ", "
+       << quoteCpp(each.dialect) << ", " << quoteCpp(each.in) << ", " << quoteAll(each.ops)
        << "});\n";
   os << "     return made;\n    }},\n";
 }
@@ -101,23 +89,17 @@ int main(int argc, char **argv) {
   });
   SmallVector<StringRef> paths(argv + 2, argv + argc);
   llvm::sort(paths);
-  std::error_code error;
-  llvm::ToolOutputFile file(argv[1], error, llvm::sys::fs::OF_Text);
-  if (error) {
-    llvm::errs() << argv[1] << ": " << error.message() << "\n";
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutput(argv[1]);
+  if (!file)
     return 1;
-  }
-  file.os() << "// Made from the YAML files by GeneratePolicies.cpp.\n"
+  file->os() << "// Made from the YAML files by GeneratePolicies.cpp.\n"
                "const Builtin builtins[] = {\n";
   for (StringRef path : paths) {
-    llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
-        llvm::MemoryBuffer::getFile(path);
-    if (!buffer) {
-      llvm::errs() << path << ": " << buffer.getError().message() << "\n";
+    std::unique_ptr<llvm::MemoryBuffer> buffer = readInput(path);
+    if (!buffer)
       return 1;
-    }
     FailureOr<std::vector<PolicyText>> read =
-        readPolicyTexts(UnknownLoc::get(&context), (*buffer)->getBuffer(),
+        readPolicyTexts(UnknownLoc::get(&context), buffer->getBuffer(),
                         llvm::sys::path::filename(path));
     if (failed(read))
       return 1;
@@ -125,9 +107,9 @@ int main(int argc, char **argv) {
       llvm::errs() << path << ": expected one policy, of the file's name\n";
       return 1;
     }
-    print(file.os(), read->front());
+    print(file->os(), read->front());
   }
-  file.os() << "};\n";
-  file.keep();
+  file->os() << "};\n";
+  file->keep();
   return 0;
 }

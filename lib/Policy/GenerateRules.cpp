@@ -13,15 +13,12 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "GeneratedCode.h"
 #include "RuleText.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -36,14 +33,6 @@ public:
 
 private:
   std::string makeName() { return "data" + std::to_string(next++); }
-  static std::string quote(StringRef text) {
-    std::string quoted;
-    llvm::raw_string_ostream stream(quoted);
-    stream << '"';
-    llvm::printEscapedString(text, stream);
-    stream << '"';
-    return quoted;
-  }
   static std::string spell(PrecisionClass value) {
     std::string word = stringifyPrecisionClass(value).str();
     word[0] = llvm::toUpper(word[0]);
@@ -63,7 +52,7 @@ private:
     return name;
   }
   std::string writeStrings(ArrayRef<StringRef> words) {
-    return writeArray("StringRef", words, quote);
+    return writeArray("StringRef", words, quoteCpp);
   }
   /// Assignments of what differs from a default.
   template <typename T>
@@ -127,7 +116,7 @@ std::string Generator::makeRule(const OpRule &rule) {
   setStrings("elementAttributes", rule.elementAttributes);
   set(text, "region", rule.region, none.region, spell("RegionPolicy", rule.region));
   setIndices("firstCarried", rule.firstCarried);
-  set(text, "scanInputs", rule.scanInputs, none.scanInputs, quote(rule.scanInputs));
+  set(text, "scanInputs", rule.scanInputs, none.scanInputs, quoteCpp(rule.scanInputs));
   if (!rule.combiners.empty())
     text += "    made.combiners = " +
             writeArray("OpRule::Combiner", rule.combiners,
@@ -140,10 +129,10 @@ std::string Generator::makeRule(const OpRule &rule) {
   setFlag("recurrent", rule.recurrent, none.recurrent);
   set(text, "variable", rule.variable, none.variable,
       spell("VariableRole", rule.variable));
-  set(text, "lowName", rule.lowName, none.lowName, quote(rule.lowName));
+  set(text, "lowName", rule.lowName, none.lowName, quoteCpp(rule.lowName));
   setFlag("cast", rule.cast, none.cast);
   setFlag("contraction", rule.contraction, none.contraction);
-  set(text, "source", rule.source, none.source, quote(rule.source));
+  set(text, "source", rule.source, none.source, quoteCpp(rule.source));
   return wrap("OpRule", text);
 }
 
@@ -151,7 +140,7 @@ std::string Generator::makeSet(const RuleSet &table) {
   const RuleSet none;
   std::string text;
   auto setString = [&](StringRef field, StringRef value) {
-    set(text, field, value, StringRef(), quote(value));
+    set(text, field, value, StringRef(), quoteCpp(value));
   };
   setString("dialect", table.dialect);
   setString("policy", table.policy);
@@ -166,8 +155,8 @@ std::string Generator::makeSet(const RuleSet &table) {
     text += "    made.keepIf = " +
             writeArray("RuleSet::KeepIf", table.keepIf,
                        [](const RuleSet::KeepIf &each) {
-                         return "{" + quote(each.attribute) + ", " +
-                                quote(each.contains) + "}";
+                         return "{" + quoteCpp(each.attribute) + ", " +
+                                quoteCpp(each.contains) + "}";
                        }) +
             ";\n";
   if (!table.rows.empty())
@@ -183,7 +172,7 @@ std::string Generator::makeSet(const RuleSet &table) {
             writeArray("ProductRow", table.products,
                        [&](const ProductRow &row) {
                          std::string ops = writeStrings(row.ops);
-                         return "{" + ops + ", " + quote(row.macs) + "}";
+                         return "{" + ops + ", " + quoteCpp(row.macs) + "}";
                        }) +
             ";\n";
   if (!table.memory.empty())
@@ -201,7 +190,7 @@ std::string Generator::makeSet(const RuleSet &table) {
 void Generator::generate(ArrayRef<RuleSets> tables) {
   os << "// Made from the YAML files by GenerateRules.cpp.\nnamespace {\n";
   std::string names = writeArray("RuleSets", tables, [&](const RuleSets &table) {
-    return "{" + quote(table.dialect) + ", " +
+    return "{" + quoteCpp(table.dialect) + ", " +
            writeArray("RuleSet", table.sets,
                       [&](const RuleSet &set) { return makeSet(set); }) +
            "}";
@@ -231,14 +220,11 @@ int main(int argc, char **argv) {
     errors.clear();
     SmallVector<StringRef> left;
     for (StringRef path : pending) {
-      llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
-          llvm::MemoryBuffer::getFile(path);
-      if (!buffer) {
-        llvm::errs() << path << ": " << buffer.getError().message() << "\n";
+      std::unique_ptr<llvm::MemoryBuffer> buffer = readInput(path);
+      if (!buffer)
         return 1;
-      }
       FailureOr<std::vector<RuleSet>> sets =
-          readRuleSets(UnknownLoc::get(&context), (*buffer)->getBuffer(),
+          readRuleSets(UnknownLoc::get(&context), buffer->getBuffer(),
                        llvm::sys::path::filename(path), tables, storage);
       if (failed(sets))
         left.push_back(path);
@@ -254,13 +240,10 @@ int main(int argc, char **argv) {
   llvm::sort(tables, [](const RuleSets &a, const RuleSets &b) {
     return a.dialect < b.dialect;
   });
-  std::error_code error;
-  llvm::ToolOutputFile file(argv[1], error, llvm::sys::fs::OF_Text);
-  if (error) {
-    llvm::errs() << argv[1] << ": " << error.message() << "\n";
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutput(argv[1]);
+  if (!file)
     return 1;
-  }
-  Generator(file.os()).generate(tables);
-  file.keep();
+  Generator(file->os()).generate(tables);
+  file->keep();
   return 0;
 }
