@@ -27,7 +27,8 @@
 ///    what has failed once is remembered by a hash of these.
 ///
 /// Attempts differ in which corner is next, which of its candidates is first, and, the
-/// later ones, in some noise on that; they take turns, with more steps each time.
+/// later ones, in some noise on that; they take turns, with more steps each time, and
+/// with those of ArenaOffsetSearch.cpp.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +62,7 @@ uint64_t mix(uint64_t x) {
 
 class Search {
 public:
-  Search(ArrayRef<ArenaBuffer> buffers, int64_t capacity);
+  Search(ArrayRef<ArenaItem> items, unsigned sections, int64_t capacity);
 
   /// Attempt number `attempt`.
   Result run(unsigned attempt, int64_t steps, int64_t &used);
@@ -70,11 +71,6 @@ public:
   SmallVector<int64_t> offsets;
 
 private:
-  /// A buffer with the sections in which it is alive, both included.
-  struct Item {
-    int64_t bytes;
-    unsigned first, last;
-  };
   /// Which corner is next.
   enum class CornerRule { FewestChoices, LowestFloor, LeastSlack };
   /// A choice: what lies at a corner.
@@ -106,7 +102,7 @@ private:
   }
 
   int64_t capacity;
-  SmallVector<Item> items;
+  ArrayRef<ArenaItem> items;
   /// Per section: the height that is filled, the bytes that are still to be placed,
   /// and the item placed last (-1: none).
   SmallVector<int64_t> floors, remaining, topItems;
@@ -122,35 +118,12 @@ private:
   unsigned depth = 0;
 };
 
-Search::Search(ArrayRef<ArenaBuffer> buffers, int64_t capacity) : capacity(capacity) {
-  // Only times at which a buffer dies that was born since the last death matter: at
-  // all others a subset of the same buffers is alive.
-  SmallVector<std::pair<int64_t, bool>> events; // time, is a death
-  for (const ArenaBuffer &buffer : buffers) {
-    events.push_back({buffer.begin, false});
-    events.push_back({buffer.end, true});
-  }
-  llvm::sort(events);
-  SmallVector<int64_t> times;
-  bool born = false;
-  for (auto [time, isDeath] : events) {
-    if (isDeath && born)
-      times.push_back(time);
-    born = !isDeath;
-  }
-  for (const ArenaBuffer &buffer : buffers) {
-    unsigned first = llvm::lower_bound(times, buffer.begin) - times.begin();
-    unsigned last = llvm::upper_bound(times, buffer.end) - times.begin() - 1;
-    items.push_back({buffer.bytes, first, last});
-  }
-  sectionBytes.assign(times.size(), 0);
-  for (const Item &item : items)
+Search::Search(ArrayRef<ArenaItem> items, unsigned sections, int64_t capacity)
+    : offsets(items.size()), capacity(capacity), items(items), floors(sections),
+      topItems(sections), sectionBytes(sections, 0), itemFloors(items.size()) {
+  for (const ArenaItem &item : items)
     for (unsigned s = item.first; s <= item.last; ++s)
       sectionBytes[s] += item.bytes;
-  floors.resize(times.size());
-  topItems.resize(times.size());
-  itemFloors.resize(items.size());
-  offsets.resize(items.size());
 }
 
 /// Raises floors to where the lowest open buffer can lie, and items to the floors of
@@ -162,7 +135,7 @@ bool Search::raiseFloors(ArrayRef<unsigned> open, unsigned left, unsigned right,
     changed = false;
     lows.assign(right - left + 1, top);
     for (unsigned id : open) {
-      const Item &item = items[id];
+      const ArenaItem &item = items[id];
       int64_t floor = itemFloors[id];
       for (unsigned s = item.first; s <= item.last; ++s)
         floor = std::max(floor, floors[s]);
@@ -215,7 +188,7 @@ Search::Corner Search::chooseCorner(ArrayRef<unsigned> open, unsigned left,
     smallest = std::min(smallest, items[id].bytes);
   }
   for (unsigned id : open) {
-    const Item &item = items[id];
+    const ArenaItem &item = items[id];
     const int valley = valleyOf[item.first - left];
     const bool inside = valley >= 0 && valley == valleyOf[item.last - left];
     if (inside) {
@@ -307,7 +280,7 @@ Result Search::solvePart(ArrayRef<unsigned> open, int64_t top) {
 
   SmallVector<unsigned> rest;
   for (unsigned id : open) {
-    const Item &item = items[id];
+    const ArenaItem &item = items[id];
     if (item.first != left || item.last != right) {
       rest.push_back(id);
       continue;
@@ -343,7 +316,7 @@ Result Search::solvePart(ArrayRef<unsigned> open, int64_t top) {
   llvm::sort(candidates, [&](unsigned a, unsigned b) { return ranks[a] < ranks[b]; });
   const int64_t floor = floors[section];
   for (unsigned id : candidates) {
-    const Item &item = items[id];
+    const ArenaItem &item = items[id];
     const int64_t below = topItems[section];
     if (below >= 0 && items[below].first == item.first &&
         items[below].last == item.last && offsets[below] + items[below].bytes == floor &&
@@ -436,20 +409,59 @@ Result Search::run(unsigned attempt, int64_t steps, int64_t &used) {
 
 } // namespace
 
+SmallVector<ArenaItem> mpt::makeArenaItems(ArrayRef<ArenaBuffer> buffers,
+                                           unsigned &sections) {
+  // Only times at which a buffer dies that was born since the last death matter: at
+  // all others a subset of the same buffers is alive.
+  SmallVector<std::pair<int64_t, bool>> events; // time, is a death
+  for (const ArenaBuffer &buffer : buffers) {
+    events.push_back({buffer.begin, false});
+    events.push_back({buffer.end, true});
+  }
+  llvm::sort(events);
+  SmallVector<int64_t> times;
+  bool born = false;
+  for (auto [time, isDeath] : events) {
+    if (isDeath && born)
+      times.push_back(time);
+    born = !isDeath;
+  }
+  SmallVector<ArenaItem> items;
+  for (const ArenaBuffer &buffer : buffers) {
+    unsigned first = llvm::lower_bound(times, buffer.begin) - times.begin();
+    unsigned last = llvm::upper_bound(times, buffer.end) - times.begin() - 1;
+    items.push_back({buffer.bytes, first, last, buffer.begin, buffer.end});
+  }
+  sections = times.size();
+  return items;
+}
+
 ArenaSearchResult mpt::searchArena(ArrayRef<ArenaBuffer> buffers, int64_t capacity,
                                    int64_t &steps, SmallVectorImpl<int64_t> &offsets) {
-  Search search(buffers, capacity);
-  constexpr unsigned attempts = Search::rankings * Search::cornerRules;
+  unsigned sections = 0;
+  const SmallVector<ArenaItem> items = makeArenaItems(buffers, sections);
+  Search corners(items, sections, capacity);
+  ArenaOffsetSearch byOffset(items, sections, capacity);
+  constexpr unsigned cornerAttempts = Search::rankings * Search::cornerRules,
+                     attempts = cornerAttempts + ArenaOffsetSearch::rankings;
   int64_t turn = 1 << 20;
+  unsigned cornerAttempt = 0;
   for (unsigned attempt = 0; steps > 0; ++attempt) {
     int64_t used = 0;
-    Result result = search.run(attempt, std::min(turn, steps), used);
+    const unsigned inRound = attempt % attempts;
+    const bool atCorners = inRound < cornerAttempts;
+    const int64_t most = std::min(turn, steps);
+    Result result = atCorners
+                        ? corners.run(cornerAttempt++, most, used)
+                        : byOffset.run(inRound - cornerAttempts, most, used);
     steps -= std::max<int64_t>(used, 1);
-    if (result == Result::Found)
-      offsets.assign(search.offsets.begin(), search.offsets.end());
+    if (result == Result::Found) {
+      const SmallVector<int64_t> &found = atCorners ? corners.offsets : byOffset.offsets;
+      offsets.assign(found.begin(), found.end());
+    }
     if (result != Result::StepsUsedUp)
       return result;
-    if (attempt % attempts == attempts - 1)
+    if (inRound == attempts - 1)
       turn *= 2;
   }
   return Result::StepsUsedUp;

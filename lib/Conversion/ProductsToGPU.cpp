@@ -22,6 +22,7 @@
 #include "mpt/Conversion/DeviceProducts.h"
 #include "mpt/Runtime/CudaCallPlan.h"
 #include "mpt/Runtime/GemmPlan.h"
+#include "mpt/Support/Remarks.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -348,9 +349,13 @@ LogicalResult Expander::expand(CallOp call) {
       conv.rows() == 0)
     return call.emitError("a convolution over nothing is not done on GPUs");
   builder.setInsertionPoint(call);
-  if (conv.kind == rt::CudaConv::Kind::Loops)
+  if (conv.kind == rt::CudaConv::Kind::Loops) {
+    emitRemark(RemarkId::GroupedConvolution, call.getLoc(),
+               program.getSymName())
+        << remark::reason("{0} groups of {1} to {2} channels", conv.groups,
+                          conv.channels / conv.groups, conv.outChannels / conv.groups);
     expandLoops(call, conv);
-  else if (failed(expandColumns(call, *instruction, conv)))
+  } else if (failed(expandColumns(call, *instruction, conv)))
     return failure();
   call.erase();
   return success();

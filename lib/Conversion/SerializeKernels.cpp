@@ -102,12 +102,13 @@ private:
       return device.emitError("unknown chip '")
              << target.getChip() << "'; LLVM knows sm_80, sm_90, sm_100 and others "
              << "like them";
-    // Older ones have no instructions for bf16; LLVM would abort.
+    // Older ones lack instructions that kernels may hold (bf16, mma with k = 16), for
+    // which LLVM would abort.
     int64_t number = 0;
     if (StringRef digits = target.getChip().drop_front(3);
         digits.consumeInteger(10, number) || number < 80)
       return device.emitError("the chip '")
-             << target.getChip() << "' is too old for bf16; use sm_80 or a newer one";
+             << target.getChip() << "' is too old: kernels are made for sm_80 and newer";
     return success();
   }
 

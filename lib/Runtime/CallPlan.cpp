@@ -34,7 +34,7 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     plan.turnsLhs = !plan.blocksRhs;
   };
   auto getRhsBytes = [&](int64_t k) {
-    return widenRhs || plan.blocksRhs
+    return widenRhs || plan.blocksRhs || plan.gathersRhs
                ? alignUp(roundToBlocks(k) * roundToBlocks(s.n) * 4)
                : 0;
   };
@@ -46,7 +46,9 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     plan.sumChunk = std::min(alignUp(chunk), s.k);
     plan.chunks = ceilDiv(s.k, plan.sumChunk);
     chooseLayout(s.m, plan.sumChunk);
-    plan.threadBytes = alignUp(widenLhs || plan.blocksRhs || plan.turnsLhs
+    plan.gathersLhs = plan.chunks > 1 && !s.transposeLhs && s.n > 1;
+    plan.gathersRhs = plan.chunks > 1 && s.transposeRhs;
+    plan.threadBytes = alignUp(widenLhs || plan.blocksRhs || plan.turnsLhs || plan.gathersLhs
                                    ? plan.sumChunk * s.m * 4
                                    : 0) +
                        getRhsBytes(plan.sumChunk);
@@ -58,10 +60,11 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
                            std::max<int64_t>(s.m, 1));
   plan.chunks = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowChunk);
   chooseLayout(s.sharedRhs ? s.batch * s.m : s.m, s.k);
+  plan.gathersLhs = plan.chunks > 1 && s.transposeLhs;
   plan.rhsBytes = getRhsBytes(s.k);
   // A right side that one task reads stays in that thread's cache.
   plan.rhsCopies = s.sharedRhs || s.batch <= 1 ? 1 : plan.chunks == 1 ? 0 : s.batch;
-  plan.threadBytes = alignUp(widenLhs || plan.turnsLhs ? plan.rowChunk * s.k * 4 : 0) +
+  plan.threadBytes = alignUp(widenLhs || plan.turnsLhs || plan.gathersLhs ? plan.rowChunk * s.k * 4 : 0) +
                      alignUp(narrowOut ? plan.rowChunk * s.n * 4 : 0);
   return plan;
 }

@@ -9,7 +9,7 @@
 /// \file
 /// Matrix products: oneDNN's product on one thread a chunk, chunks as planMatmul
 /// cuts them. Operands in half types are widened to f32 in panels that stay in
-/// the cache. Two of bf16 are multiplied as they are where the CPU does that
+/// the cache; parts of rows are copied there where the CPU's product wants them dense. Two of bf16 are multiplied as they are where the CPU does that
 /// faster, the right one repacked once a run into the layout that oneDNN likes.
 /// Two of f32 are multiplied as a convolution of 1x1 where the CPU does that
 /// faster, the right one, its filter, in blocks; or, where that takes too much room,
@@ -26,6 +26,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 
 using namespace mpt::rt;
@@ -127,6 +128,9 @@ public:
   bool prepare() {
     if (s.m == 0 || s.n == 0 || s.k == 0 || s.batch == 0)
       return true;
+    static const bool wantsDense = wantsDenseMatrices(dnnl_get_effective_cpu_isa());
+    gathersLhs = wantsDense && plan.gathersLhs;
+    gathersRhs = wantsDense && plan.gathersRhs;
     if (operands != DataType::F32) {
       packs = preparePacking();
       if (packs)
@@ -154,6 +158,9 @@ public:
 
 private:
   bool widens(DataType type) const { return type != operands; }
+  /// Whether a chunk of a side is copied to a panel of the multiplied type.
+  bool copiesLhs() const { return widens(s.lhs) || gathersLhs; }
+  bool copiesRhsChunk() const { return widens(s.rhs) || gathersRhs; }
 
   /// Products whose right side is in a layout of oneDNN's choice, if one fits
   /// all chunks and the workspace, which has room for f32.
@@ -183,7 +190,7 @@ private:
   /// A right side of `k` rows as it is stored, or as a widened panel of it.
   bool makeRhs(dnnl_memory_desc_t &desc, int64_t k) const {
     int64_t lead = s.transposeRhs ? s.k : s.n;
-    if (plan.sumChunk && widens(s.rhs) && s.transposeRhs)
+    if (plan.sumChunk && copiesRhsChunk() && s.transposeRhs)
       lead = k;
     return makeDesc(desc, {k, s.n},
                     {s.transposeRhs ? 1 : lead, s.transposeRhs ? lead : 1}, operands);
@@ -196,11 +203,11 @@ private:
       return true;
     if (blocks)
       return product.initConvolution(m, k, s.n, threads);
-    // Widened panels keep the layout of what they copy: rows of the stored
-    // matrix, cut to the chunk.
-    bool widenLhs = widens(s.lhs);
-    int64_t lhsLead = s.transposeLhs ? (widenLhs && !plan.sumChunk ? m : s.m) : s.k;
-    if (plan.sumChunk && widenLhs && !s.transposeLhs)
+    // Panels keep the layout of what they copy: rows of the stored matrix, cut to the
+    // chunk.
+    bool copies = copiesLhs();
+    int64_t lhsLead = s.transposeLhs ? (copies && !plan.sumChunk ? m : s.m) : s.k;
+    if (plan.sumChunk && copies && !s.transposeLhs)
       lhsLead = k;
     if (turns)
       lhsLead = m;
@@ -224,10 +231,18 @@ private:
     return static_cast<char *>(base) + index * getSize(type);
   }
 
-  /// Widens rows [firstRow, firstRow + rows) and columns [firstColumn, +
-  /// columns) of a matrix with `lead` columns.
-  void widenBlock(DataType type, const void *source, int64_t lead, int64_t firstRow,
-                  int64_t rows, int64_t firstColumn, int64_t columns, float *target) {
+  /// Copies rows [firstRow, firstRow + rows) and columns [firstColumn, + columns) of a
+  /// matrix with `lead` columns to a panel of the multiplied type.
+  void copyBlock(DataType type, const void *source, int64_t lead, int64_t firstRow,
+                 int64_t rows, int64_t firstColumn, int64_t columns, float *target) {
+    if (!widens(type)) {
+      const int64_t size = getSize(type);
+      auto *from = static_cast<const char *>(source) + (firstRow * lead + firstColumn) * size;
+      for (int64_t row = 0; row < rows; ++row)
+        std::memcpy(reinterpret_cast<char *>(target) + row * columns * size,
+                    from + row * lead * size, columns * size);
+      return;
+    }
     if (firstColumn == 0 && columns == lead)
       return widen(type, source, firstRow * lead, target, rows * lead);
     for (int64_t row = 0; row < rows; ++row)
@@ -295,15 +310,15 @@ private:
                   wideRows[thread].data());
         lhs = panel;
         panel += alignUp(plan.rowChunk * s.k * 4) / 4;
-      } else if (!widens(s.lhs)) {
+      } else if (!copiesLhs()) {
         lhs = elements(buffers[0], s.lhs,
                        base + (s.transposeLhs ? first : first * s.k));
       } else {
         const void *source = elements(buffers[0], s.lhs, base);
         if (s.transposeLhs)
-          widenBlock(s.lhs, source, s.m, 0, s.k, first, rows, panel);
+          copyBlock(s.lhs, source, s.m, 0, s.k, first, rows, panel);
         else
-          widenBlock(s.lhs, source, s.k, first, rows, 0, s.k, panel);
+          copyBlock(s.lhs, source, s.k, first, rows, 0, s.k, panel);
         lhs = panel;
         panel += alignUp(plan.rowChunk * s.k * 4) / 4;
       }
@@ -340,16 +355,16 @@ private:
       int64_t first = chunk * plan.sumChunk;
       int64_t length = std::min(plan.sumChunk, s.k - first);
       auto *panel = reinterpret_cast<float *>(threadArea + plan.threadBytes * thread);
-      auto side = [&](DataType type, void *buffer, bool sumIsRows,
-                      int64_t other) -> const void * {
+      auto side = [&](DataType type, void *buffer, bool sumIsRows, int64_t other,
+                      bool copies) -> const void * {
         // The stored matrix has the summed dimension as rows or as columns.
-        if (!widens(type) && !blocks)
+        if (!copies && !blocks)
           return elements(buffer, type, sumIsRows ? first * other : first);
         float *target = panel;
         if (sumIsRows)
-          widenBlock(type, buffer, other, first, length, 0, other, target);
+          copyBlock(type, buffer, other, first, length, 0, other, target);
         else
-          widenBlock(type, buffer, s.k, 0, other, first, length, target);
+          copyBlock(type, buffer, s.k, 0, other, first, length, target);
         panel += alignUp(plan.sumChunk * other * 4) / 4;
         return target;
       };
@@ -359,7 +374,7 @@ private:
                   wideRows[thread].data());
         panel += alignUp(plan.sumChunk * s.m * 4) / 4;
       } else {
-        lhs = side(s.lhs, buffers[0], s.transposeLhs, s.m);
+        lhs = side(s.lhs, buffers[0], s.transposeLhs, s.m, copiesLhs());
       }
       const void *rhs = panel;
       if (blocks) {
@@ -368,7 +383,7 @@ private:
         packBlocks(stored, s.transposeRhs, 0, stored.rows, panel,
                    wideRows[thread].data());
       } else {
-        rhs = side(s.rhs, buffers[1], !s.transposeRhs, s.n);
+        rhs = side(s.rhs, buffers[1], !s.transposeRhs, s.n, copiesRhsChunk());
       }
       if (!products.at({s.m, length}).run(lhs, rhs, sums + chunk * partialFloats, thread))
         failed = true;
@@ -403,6 +418,8 @@ private:
   bool blocks = false;
   /// Whether the left side is transposed.
   bool turns = false, hasBias = false;
+  /// Whether chunks of a side that is not widened are copied, so that they are dense.
+  bool gathersLhs = false, gathersRhs = false;
   int64_t epilogue = 0;
   int64_t threads = 1;
   BufferRef bias;

@@ -46,6 +46,10 @@ bool mpt::rt::prefersConvolutions(dnnl_cpu_isa_t isa) {
          (isa & dnnl_cpu_isa_avx512_core) != dnnl_cpu_isa_avx512_core;
 }
 
+bool mpt::rt::wantsDenseMatrices(dnnl_cpu_isa_t isa) {
+  return (isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+}
+
 bool mpt::rt::hasFastBF16() {
   static const bool has = hasFastBF16(dnnl_get_effective_cpu_isa());
   return has;

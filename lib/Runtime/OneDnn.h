@@ -42,6 +42,10 @@ bool hasFastBF16(dnnl_cpu_isa_t isa);
 /// side is transposed.
 bool prefersConvolutions(dnnl_cpu_isa_t isa);
 
+/// Whether oneDNN's fast product takes only matrices whose rows lie one after another:
+/// with AVX-512 (2.6). For others it has one that copies panels to the heap.
+bool wantsDenseMatrices(dnnl_cpu_isa_t isa);
+
 /// The type in which operands are multiplied, with sums in f32: bf16 if both are
 /// and the CPU has `fastBF16`, else f32. Operands of other types are converted.
 DataType getProductType(DataType lhs, DataType rhs, bool fastBF16);

@@ -15,9 +15,9 @@
 /// by lifetime, each into the lowest gap that fits (Pisarchyk and Lee, "Efficient
 /// Memory Management for Deep Neural Net Inference", 2020), and a sweep over time that
 /// takes the lowest free block (linear but for a logarithm; the only one for many
-/// buffers). If the smallest of them is above the bound, a search with backtracking
-/// looks for less (ArenaSearch.cpp), for a number of steps that does not depend on the
-/// machine.
+/// buffers). If the smallest of them is above the bound, searches with backtracking
+/// look for less (ArenaSearch.cpp, ArenaOffsetSearch.cpp), for a number of steps that
+/// does not depend on the machine.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -25,12 +25,14 @@ inline constexpr llvm::StringLiteral kFusedAttr = "mpt.fused";
 /// attributes. createConvertProductsToGPUPass puts device functions in its place.
 inline constexpr llvm::StringLiteral kAttentionAttr = "mpt.attention";
 
-/// Whether there are device functions for an attention or its gradient: all operands
-/// f16 or all bf16 (the log-sum-exp f32), one head size for key and value, a multiple
-/// of 16 from 32 to 128.
-bool canFuseAttention(mlir::Operation *op);
+/// Why there are no device functions for an attention or its gradient; "" if there are.
+/// They take operands that are all f16 or all bf16 (the log-sum-exp f32), of static
+/// shape, one shape for key and value, and head sizes that are multiples of 16 from 32
+/// to 128.
+std::string explainUnfusedAttention(mlir::Operation *op);
 
-/// Marks all that can be fused with kFusedAttr.
+/// Marks all that can be fused with kFusedAttr, and emits the remark
+/// mpt.cuda.attention-decomposed for all that cannot.
 void markFusedAttention(mlir::Operation *root);
 
 } // namespace mpt

@@ -42,6 +42,9 @@ struct MatmulPlan {
   /// a right side in blocks of 8 x 8, if that is at most a quarter of the other tensors,
   /// or a left side that is transposed, panel by panel.
   bool blocksRhs = false, turnsLhs = false;
+  /// A side of which a chunk is columns of the stored matrix, so that its rows lie apart,
+  /// and for whose panel there is room: some CPUs want one even where nothing is widened.
+  bool gathersLhs = false, gathersRhs = false;
   /// Bytes of a right side copied as f32, 0 if it is read in place. There are
   /// `rhsCopies`, or, where that is 0, one for each thread.
   int64_t rhsBytes = 0, rhsCopies = 1;

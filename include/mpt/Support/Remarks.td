@@ -240,6 +240,15 @@ def TensorCoresShape : CudaRemark<"TensorCoresShape", 69, "tensor-core-shape", "
   "--mpt-pad-tensor-cores pads where that pays",
   "cuBLASLt's fastest kernels need them to be; it takes slower ones, which may not use "
   "tensor cores. `Reason` has the dimensions.">;
+def AttentionDecomposed : CudaRemark<"AttentionDecomposed", 70, "attention-decomposed", "missed",
+  "no device function of attention takes it",
+  "",
+  "It becomes products and kernels, whose scores lie in memory. `Reason` says what is not "
+  "taken, and what is.">;
+def GroupedConvolution : CudaRemark<"GroupedConvolution", 71, "grouped-convolution", "missed",
+  "the convolution is in groups, and no product of matrices",
+  "",
+  "It is loops on the device, without tensor cores. `Reason` has the number of groups.">;
 def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
@@ -248,7 +257,8 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     ProfileRange, State, Recurrence, Fp8Product, Fp8Kept, Recomputed,
     RecomputedInFusion, KeptForPrice, KeptAlways, KeptForBits, RematSummary,
     EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,
-    EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape], 8> {
+    EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape,
+    AttentionDecomposed, GroupedConvolution], 8> {
   let cppNamespace = "::mpt";
 }
 

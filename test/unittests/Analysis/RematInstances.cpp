@@ -40,13 +40,10 @@ RematGraph LayerNet::build(int64_t batch) const {
   uint32_t lossValue = graph.addValue(graph.backward, 4 * batch);
   for (size_t i = layers.size(); i-- > 0;) {
     RematNode node;
-    int64_t bytes = 0;
+    int64_t bytes = 4 * layers[i].out.size() * batch;
     node.inputs.push_back(forward[i]);
-    for (int input : layers[i].inputs) {
-      bytes += 4 * get(input).size() * batch;
-      if (input >= 0)
-        node.inputs.push_back(forward[input]);
-    }
+    for (int reader : readers[i])
+      node.inputs.push_back(forward[reader]);
     for (int reader : readers[i])
       node.inputs.push_back(gradient[reader]);
     if (readers[i].empty())

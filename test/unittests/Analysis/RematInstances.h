@@ -10,9 +10,10 @@
 /// The networks of Checkmate (Jain et al., MLSys 2020), made from their layers'
 /// public shapes under its cost model for the "FLOPs platform", and a GPT.
 ///
-/// A layer is one node of 4 bytes per output element; its backward node reads its
-/// output, its inputs and the backward nodes of its readers, makes 4 bytes per
-/// element of its inputs and costs twice as much. 8 bytes per parameter are fixed.
+/// A layer is one node of 4 bytes per output element. Its backward node, the gradient of
+/// that output, reads the output, the outputs of its readers and their backward nodes, is
+/// as large and costs twice as much, as where Checkmate takes a graph from Keras
+/// (dfgraph_from_keras). 8 bytes per parameter are fixed.
 ///
 //===----------------------------------------------------------------------===//
 

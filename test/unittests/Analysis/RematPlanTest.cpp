@@ -193,12 +193,12 @@ TEST(RematPlan, Annealing) {
     EXPECT_GE(std::count(plan.order.begin(), plan.order.end(), 4), 2);
     EXPECT_EQ(std::count(plan.order.begin(), plan.order.end(), 5), 1);
   }
-  // The U-Net's plan does not depend on the seed.
+  // The optimum that an integer program proves, from every seed.
   RematGraph unet = makeUNet().build(1);
   unet.fixedBytes = 0;
-  more.effort = 600'000;
+  more.effort = 1'500'000;
   for (more.seed = 1; more.seed <= 3; ++more.seed)
-    EXPECT_NEAR(planRemat(unet, ratio(0.5), more).getOverhead(), 1.06744, 2e-5);
+    EXPECT_NEAR(planRemat(unet, ratio(0.5), more).getOverhead(), 1.05252, 1e-5);
 }
 
 TEST(RematPlan, MoreBytesNeverCostMore) {

@@ -11,7 +11,8 @@
 /// oneDNN keeps its books on the heap while a primitive runs: 1 KiB is allowed
 /// for each execution, and all of it must be given back. Its product for CPUs
 /// without AVX-512 takes a panel of 16 KiB, whatever the shape, unless the left side
-/// is transposed: no call may run it otherwise.
+/// is transposed, and that for CPUs with AVX-512 takes panels wherever the rows of a
+/// matrix lie apart: no call may run either.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -191,6 +192,21 @@ TEST(AllocationTest, Matmul) {
               {wide.input("x", type, {16, 9001}), wide.input("w", type, {9001, 10})},
               wide.output("y", type, {16, 10}), {0, 0, 0, 0});
     expectNoTensorMemory(wide, executionsOf({16, 9001}, {9001, 10}, type, type));
+    // Chunks that are columns of what is stored, on the left and on the right.
+    ProgramBuilder columns;
+    columns.call(CallId::Matmul,
+                 {columns.input("x", type, {300, 900}), columns.input("w", type, {300, 70})},
+                 columns.output("y", type, {900, 70}), {1, 0, 0, 0});
+    executions = executionsOf({300, 900}, {300, 70}, type, type, true);
+    ASSERT_GT(executions, 1);
+    expectNoTensorMemory(columns, executions);
+    ProgramBuilder both;
+    both.call(CallId::Matmul,
+              {both.input("x", type, {16, 9001}), both.input("w", type, {10, 9001})},
+              both.output("y", type, {16, 10}), {0, 1, 0, 0});
+    executions = executionsOf({16, 9001}, {9001, 10}, type, type);
+    ASSERT_GT(executions, 1);
+    expectNoTensorMemory(both, executions);
     ProgramBuilder column;
     column.call(CallId::Matmul,
                 {column.input("x", type, {900, 60}), column.input("w", type, {60, 1})},

@@ -131,6 +131,14 @@ TEST(MatmulTest, Epilogues) {
 }
 
 /// Sums that are cut in chunks, whose partial results are added.
+/// Chunks that are columns of a stored side.
+TEST(MatmulTest, Columns) {
+  for (DataType type : {F32, BF16, F16})
+    for (int64_t batch : {1, 3})
+      for (bool transposeRhs : {false, true})
+        check({batch, 900, 70, 300, type, type, type, true, transposeRhs});
+}
+
 TEST(MatmulTest, LongSums) {
   MatmulShape shape;
   shape.m = 12, shape.n = 10, shape.k = 9001;
@@ -167,10 +175,12 @@ TEST(MatmulTest, TypeOfProducts) {
     EXPECT_FALSE(hasFastBF16(slow)) << slow;
   EXPECT_TRUE(hasFastBF16(dnnl_cpu_isa_avx512_core_amx));
   for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx2_vnni})
-    EXPECT_TRUE(prefersConvolutions(isa)) << isa;
+    EXPECT_TRUE(prefersConvolutions(isa) && !wantsDenseMatrices(isa)) << isa;
   for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx, dnnl_cpu_isa_avx512_core,
                              dnnl_cpu_isa_avx512_core_amx})
     EXPECT_FALSE(prefersConvolutions(isa)) << isa;
+  for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_avx512_core, dnnl_cpu_isa_avx512_core_amx})
+    EXPECT_TRUE(wantsDenseMatrices(isa)) << isa;
   for (DataType type : {F32, F16, BF16, E4M3, E5M2}) {
     EXPECT_EQ(getProductType(type, type, false), F32);
     EXPECT_EQ(getProductType(type, type, true), type == BF16 ? BF16 : F32);
