@@ -8,6 +8,7 @@
 
 #include "RematLookahead.h"
 
+#include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 
 using namespace mpt;
@@ -25,6 +26,14 @@ public:
       size *= 2;
     top.assign(2 * size, 0);
     added.assign(2 * size, 0);
+  }
+  /// Takes what is added from each place on.
+  void assign(const std::vector<int64_t> &changes) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < changes.size() && i < size; ++i)
+      top[size + i] = sum += changes[i];
+    for (uint32_t node = size - 1; node > 0; --node)
+      top[node] = std::max(top[2 * node], top[2 * node + 1]);
   }
   void add(uint32_t begin, uint32_t end, int64_t amount) {
     for (uint32_t l = begin + size, r = end + size; l < r; l /= 2, r /= 2) {
@@ -71,7 +80,7 @@ private:
 struct Instance {
   uint32_t value, made;
   /// Positions that read it, in order; the length of the order for the end.
-  std::vector<uint32_t> reads;
+  llvm::SmallVector<uint32_t, 4> reads;
   /// Instance of the same value before and after.
   uint32_t previous = none, next = none;
   uint32_t getEnd() const { return reads.empty() ? made : reads.back(); }
@@ -91,16 +100,18 @@ private:
   void remove(uint32_t position);
   /// Bytes of `instance` added to or taken from the memory along its life.
   void count(const Instance &instance, int64_t sign) {
-    int64_t bytes = graph.values[instance.value].bytes;
-    if (instance.reads.empty() && repeats[instance.made] &&
-        graph.nodes[order[instance.made]].prunesOutputs)
-      return;
-    memory.add(instance.made, instance.getEnd() + 1, sign * bytes);
+    if (takesMemory(instance))
+      memory.add(instance.made, instance.getEnd() + 1,
+                 sign * graph.values[instance.value].bytes);
+  }
+  bool takesMemory(const Instance &instance) const {
+    return !instance.reads.empty() || !repeats[instance.made] ||
+           !graph.nodes[order[instance.made]].prunesOutputs;
   }
   bool isNeeded(uint32_t position) {
     return !repeats[position] || llvmAny(made[position]);
   }
-  bool llvmAny(const std::vector<uint32_t> &ids) {
+  bool llvmAny(llvm::ArrayRef<uint32_t> ids) {
     return std::any_of(ids.begin(), ids.end(),
                        [&](uint32_t id) { return !instances[id].reads.empty(); });
   }
@@ -112,13 +123,16 @@ private:
   std::vector<bool> removed, repeats;
   std::vector<Instance> instances;
   /// Instances made and read at each position.
-  std::vector<std::vector<uint32_t>> made, read;
+  std::vector<llvm::SmallVector<uint32_t, 4>> made, read;
+  /// Where the backward pass begins, with what is repeated for its first node.
   uint32_t backward = none;
 };
 
 void Dropper::build() {
   std::vector<uint32_t> latest(graph.values.size(), none);
   std::vector<bool> ran(graph.nodes.size(), false);
+  std::vector<int64_t> changes(order.size() + 2, 0);
+  uint32_t forwardEnd = 0;
   made.resize(order.size());
   read.resize(order.size());
   repeats.resize(order.size());
@@ -126,8 +140,11 @@ void Dropper::build() {
     const RematNode &node = graph.nodes[order[position]];
     repeats[position] = ran[order[position]];
     ran[order[position]] = true;
-    if (order[position] == graph.backward && !repeats[position])
-      backward = position;
+    if (!repeats[position]) {
+      if (order[position] == graph.backward)
+        backward = forwardEnd;
+      forwardEnd = position + 1;
+    }
     for (uint32_t value : node.inputs) {
       instances[latest[value]].reads.push_back(position);
       read[position].push_back(latest[value]);
@@ -140,13 +157,18 @@ void Dropper::build() {
       latest[value] = id;
       made[position].push_back(id);
     }
-    memory.add(position, position + 1, graph.fixedBytes + node.workspace);
+    changes[position] += graph.fixedBytes + node.workspace;
+    changes[position + 1] -= graph.fixedBytes + node.workspace;
   }
   for (uint32_t value = 0; value < graph.values.size(); ++value)
     if (graph.values[value].leaves)
       instances[latest[value]].reads.push_back(order.size());
   for (const Instance &instance : instances)
-    count(instance, 1);
+    if (takesMemory(instance)) {
+      changes[instance.made] += graph.values[instance.value].bytes;
+      changes[instance.getEnd() + 1] -= graph.values[instance.value].bytes;
+    }
+  memory.assign(changes);
 }
 
 bool Dropper::isRemovable(uint32_t position) {
@@ -160,7 +182,7 @@ bool Dropper::isRemovable(uint32_t position) {
       continue;
     const Instance &before = instances[instance.previous];
     if (node.save == RematSave::Never && before.getEnd() < backward &&
-        position > backward)
+        position >= backward)
       return false;
     begin = std::min(begin, before.getEnd() + 1);
     bytes += graph.values[instance.value].bytes;

@@ -21,6 +21,9 @@ using namespace mpt::detail;
 
 namespace {
 
+/// Of larger graphs a run is dear, and fewer are made.
+constexpr size_t manyNodes = 20'000;
+
 /// Exponents that the sweep tries; the first is the default.
 constexpr std::pair<double, double> sweep[] = {
     {1, 1},     {1, 0.5},   {1, 0},     {1, 2},     {0.5, 1}, {0.75, 0.5},
@@ -124,7 +127,7 @@ std::vector<int64_t> Frontier::makeLadder() const {
   int64_t plain = measureRemat(graph, getPlainOrder(graph)).peak;
   // Twenty steps, so that the usual ratios are among them; more where a run is cheap.
   size_t size = graph.nodes.size();
-  int64_t steps = size > 20000 ? 20 : size > 4000 ? 40 : 100;
+  int64_t steps = size > manyNodes ? 20 : size > 4000 ? 40 : 100;
   std::vector<int64_t> ladder;
   for (int64_t i = 1; i < steps; ++i) {
     int64_t budget = scale(plain, double(i) / steps);
@@ -132,7 +135,7 @@ std::vector<int64_t> Frontier::makeLadder() const {
       ladder.push_back(budget);
   }
   // Where it is tight.
-  int64_t fine = size > 20000 ? 1 : 4;
+  int64_t fine = size > manyNodes ? 1 : 4;
   for (int64_t i = 0; i < fine; ++i)
     ladder.push_back(least + (plain - least) * i / 200);
   std::sort(ladder.begin(), ladder.end());
@@ -216,9 +219,21 @@ std::vector<RematPlan> Frontier::run() {
     if (profile.isValid)
       add(dropRepetitions(index, order, profile.peak));
   };
-  if (isAuto || options.strategy == RematStrategy::Segments)
+  if (isAuto && graph.nodes.size() > manyNodes) {
+    // Of many orders only those that are on the frontier.
+    std::vector<std::vector<uint32_t>> orders = planSegments(index);
+    for (const std::vector<uint32_t> &order : orders)
+      add(order);
+    llvm::erase_if(orders, [&](const std::vector<uint32_t> &order) {
+      return llvm::none_of(plans,
+                           [&](const RematPlan &plan) { return plan.order == order; });
+    });
+    for (const std::vector<uint32_t> &order : orders)
+      addImproved(order);
+  } else if (isAuto || options.strategy == RematStrategy::Segments) {
     for (const std::vector<uint32_t> &order : planSegments(index))
       addImproved(order);
+  }
   if (isAuto || options.strategy == RematStrategy::MinCut)
     addImproved(planMinCut(index));
   if (!isAuto)
@@ -237,7 +252,7 @@ std::vector<RematPlan> Frontier::run() {
                         (2 * std::max<int64_t>(annealed, 1));
   // A run may take less than it is given; where runs are dear, that is not waited for.
   for (int64_t budget : ladder)
-    if (budget <= options.maxBytes || size <= 20'000)
+    if (budget <= options.maxBytes || size <= int64_t(manyNodes))
       for (int64_t i = 0; i < runs; ++i)
         tryLookahead(budget, {sweep[i].first, sweep[i].second});
   for (auto [number, budget] : llvm::enumerate(ladder)) {
@@ -292,7 +307,8 @@ std::optional<RematBudget> mpt::parseRematBudget(llvm::StringRef text) {
                                      .Case("MiB", 0x1p20)
                                      .Case("GiB", 0x1p30)
                                      .Default(std::nullopt);
-  if (!factor || number * *factor >= 9e18)
+  // Less than a byte is a ratio without its x.
+  if (!factor || number * *factor >= 9e18 || number * *factor < 1)
     return std::nullopt;
   return RematBudget{RematBudget::Bytes, int64_t(number * *factor)};
 }

@@ -46,10 +46,8 @@ public:
   Scheduler(func::FuncOp function, int64_t maxThreads)
       : function(function), builder(function.getContext()),
         maxThreads(maxThreads) {
-    auto module = function->getParentOfType<ModuleOp>();
-    auto known =
-        module ? module->getAttrOfType<StringAttr>(kPlannedForAttr) : StringAttr();
-    isForGPU = known && known.getValue().starts_with("cuda");
+    StringAttr target = getPlannedFor(function);
+    isForGPU = target && target.getValue().starts_with("cuda");
   }
 
   FailureOr<StepSchedule> run() {
@@ -218,7 +216,8 @@ LogicalResult Scheduler::visitLinear(LinearOp op) {
 
 LogicalResult Scheduler::visitGemm(GemmOp op) {
   if (!isForGPU)
-    return op.emitOpError("is done on GPUs only");
+    return op.emitOpError("is done on GPUs only; plan with target=\"cuda sm_90\" or "
+                          "another chip");
   SmallVector<BufferView> inputs, outputs;
   for (Value operand : op->getOperands())
     inputs.push_back(view(operand));

@@ -307,7 +307,12 @@ DeviceCall Reduction::emit() {
   return result;
 }
 
-DeviceCall mpt::detail::emitReduce(const CallSite &site) { return Reduction(site).emit(); }
+DeviceCall mpt::detail::emitReduce(const CallSite &site) {
+  // Nothing to make.
+  if (site.ref(1).count() == 0)
+    return {};
+  return Reduction(site).emit();
+}
 
 DeviceCall mpt::detail::emitArgmax(const CallSite &site) {
   int64_t length = site.ref(0).dims.back(), rows = site.ref(1).count();

@@ -66,8 +66,16 @@ static std::string findToolkit(StringRef given) {
     return hasPtxas(given) ? given.str() : "";
   if (auto found = llvm::sys::findProgramByName("ptxas")) {
     llvm::SmallString<128> real;
-    if (!llvm::sys::fs::real_path(*found, real))
-      return llvm::sys::path::parent_path(llvm::sys::path::parent_path(real)).str();
+    if (!llvm::sys::fs::real_path(*found, real)) {
+      StringRef root = llvm::sys::path::parent_path(llvm::sys::path::parent_path(real));
+      // A script that calls another folder's ptxas has no toolkit around it.
+      auto hasLibdevice = [](const llvm::Twine &folder) {
+        return llvm::sys::fs::exists(folder + "/nvvm/libdevice/libdevice.10.bc");
+      };
+      if (hasLibdevice(root) || !hasPtxas("/usr/local/cuda") ||
+          !hasLibdevice("/usr/local/cuda"))
+        return root.str();
+    }
   }
   return hasPtxas("/usr/local/cuda") ? "/usr/local/cuda" : "";
 }
@@ -102,6 +110,10 @@ private:
       return device.emitError("unknown chip '")
              << target.getChip() << "'; LLVM knows sm_80, sm_90, sm_100 and others "
              << "like them";
+    if (!llvm::isDigit(target.getChip().back()))
+      return device.emitError("the chip '")
+             << target.getChip() << "' is one whose code runs nowhere else, for "
+             << "instructions that kernels do not use; use " << target.getChip().drop_back();
     // Older ones lack instructions that kernels may hold (bf16, mma with k = 16), for
     // which LLVM would abort.
     int64_t number = 0;
@@ -110,6 +122,13 @@ private:
       return device.emitError("the chip '")
              << target.getChip() << "' is too old: kernels are made for sm_80 and newer";
     return success();
+  }
+
+  /// 90 of sm_90.
+  static int64_t getNumber(Attribute target) {
+    int64_t number = 0;
+    StringRef chip = cast<NVVM::NVVMTargetAttr>(target).getChip();
+    return chip.drop_front(3).getAsInteger(10, number) ? 0 : number;
   }
 
   LogicalResult serialize(gpu::GPUModuleOp device) {
@@ -127,7 +146,8 @@ private:
                  "the CUDA toolkit, or PyPI's nvidia-cuda-nvcc and give its folder "
                  "as toolkit (mpt-compile: --cuda-toolkit)";
       else
-        error << "no ptxas in '" << toolkit << "/bin'";
+        error << "no ptxas in '" << toolkit
+              << "/bin'; name the folder of a CUDA toolkit, or of PyPI's nvidia-cuda-nvcc";
       return error;
     }
     for (Attribute attribute : targets)
@@ -160,14 +180,18 @@ private:
       objects.push_back(
           cast<gpu::TargetAttrInterface>(targets[i]).createObject(device, object, options));
     };
-    for (size_t i = 0; i < targets.size(); ++i)
+    size_t newest = 0;
+    for (size_t i = 0; i < targets.size(); ++i) {
+      if (getNumber(targets[i]) > getNumber(targets[newest]))
+        newest = i;
       add(i, wantsBinary ? gpu::CompilationTarget::Binary : gpu::CompilationTarget::Assembly,
           made[i]);
-    // PTX runs on newer chips than the last, too. The driver reads up to a zero.
+    }
+    // PTX runs on newer chips, too. The driver reads up to a zero.
     if (format == "cubin+isa") {
-      SmallVector<char, 0> text(texts.back().begin(), texts.back().end());
+      SmallVector<char, 0> text(texts[newest].begin(), texts[newest].end());
       text.push_back('\0');
-      add(targets.size() - 1, gpu::CompilationTarget::Assembly, text);
+      add(newest, gpu::CompilationTarget::Assembly, text);
     }
     auto binary =
         gpu::BinaryOp::create(builder, device.getLoc(), device.getName(), Attribute(),

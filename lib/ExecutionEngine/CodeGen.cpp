@@ -113,6 +113,10 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
   MLIRContext *mlirContext = module.getContext();
   registerTranslations(*mlirContext);
   FirstError message(mlirContext);
+  for (ProgramOp program : module.getOps<ProgramOp>())
+    if (program.getTarget().starts_with("cuda"))
+      return llvm::createStringError("the program was planned for '" + program.getTarget() +
+                                     "'; compile it with --target=cuda and its chips");
   PassManager passes(mlirContext, ModuleOp::getOperationName());
   if (module.getOps<ProgramOp>().empty()) {
     PlanStepOptions plan;
@@ -168,29 +172,12 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
       return llvm::createStringError("the program was planned for '" +
                                      program.getTarget() + "', not for cuda");
   if (module.getOps<ProgramOp>().empty()) {
-    SmallVector<int64_t> architectures;
-    for (llvm::StringRef chip : options.chips) {
-      int64_t number = 0;
-      if (chip.consume_front("sm_") && !chip.consumeInteger(10, number))
-        architectures.push_back(number);
-    }
-    RewritePatternSet patterns(mlirContext);
-    populateWidenProductsPatterns(patterns, architectures, options.lowBiases);
-    if (failed(applyPatternsGreedily(module, std::move(patterns))))
-      return message.take("the step could not be compiled");
-    // bf16's products on tensor cores are sm_80's.
-    if (options.fusedAttention &&
-        llvm::all_of(architectures, [](int64_t sm) { return sm >= 80; }))
-      markFusedAttention(module);
-    FuseGemmEpiloguesPassOptions epilogues;
-    llvm::append_range(epilogues.chips, options.chips);
-    if (options.savingEpilogues)
-      plan.addPass(createFuseGemmEpiloguesPass(epilogues));
     PlanStepOptions planOptions;
     planOptions.target = "cuda " + llvm::join(options.chips, " ");
     planOptions.maxThreads = 1;
-    module->setAttr(kPlannedForAttr,
-                    StringAttr::get(mlirContext, llvm::StringRef(planOptions.target)));
+    planOptions.lowBiases = options.lowBiases;
+    planOptions.fusedAttention = options.fusedAttention;
+    planOptions.savingEpilogues = options.savingEpilogues;
     buildPlanStepPipeline(plan, planOptions);
   }
   KernelsToGPUOptions kernels;

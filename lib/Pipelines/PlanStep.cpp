@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Pipelines/Pipelines.h"
+#include "mpt/Conversion/GemmPasses.h"
 #include "mpt/Conversion/Passes.h"
 #include "mpt/Transforms/MemoryPasses.h"
 #include "mpt/Transforms/Passes.h"
@@ -16,6 +17,24 @@ using namespace mpt;
 
 void mpt::buildPlanStepPipeline(OpPassManager &passes,
                                 const PlanStepOptions &options) {
+  SmallVector<StringRef> words;
+  StringRef(options.target).split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  const bool isForGPU = !words.empty() && words.front() == "cuda";
+  // Without chips it is not known what they can do.
+  if (isForGPU && words.size() > 1) {
+    ArrayRef<StringRef> chips = ArrayRef(words).drop_front();
+    LegalizeForGPUPassOptions legalize;
+    legalize.lowBiases = options.lowBiases;
+    legalize.fusedAttention = options.fusedAttention;
+    FuseGemmEpiloguesPassOptions epilogues;
+    for (StringRef chip : chips) {
+      legalize.chips.push_back(chip.str());
+      epilogues.chips.push_back(chip.str());
+    }
+    passes.addPass(createLegalizeForGPUPass(legalize));
+    if (options.savingEpilogues)
+      passes.addPass(createFuseGemmEpiloguesPass(epilogues));
+  }
   // Fuses too. Of kernels and calls, on the arena that there will be. Nothing may merge
   // clones behind it.
   RematerializePassOptions remat;
@@ -26,8 +45,9 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes,
   remat.budget = options.memoryBudget;
   remat.maxThreads = options.maxThreads;
   remat.order = options.order;
+  remat.target = options.target;
   passes.addPass(createRematerializePass(remat));
-  if (llvm::StringRef(options.target).starts_with("cuda"))
+  if (isForGPU)
     passes.addPass(createSpreadKernelsPass());
   AssignSlotsPassOptions slots;
   slots.function = options.function;

@@ -110,8 +110,7 @@ const char *Check::checkMatmul() const {
   for (uint32_t i = 0; i <= call.numInputs; ++i)
     if (!(isGpuEpilogue && i == 2) &&
         (!isFloat(call.refs[i]) || call.refs[i].type == DataType::F64))
-      return "products of this element type are not supported on the CPU; use f32, "
-             "bf16 or f16";
+      return "products of this element type are not supported; use f32, bf16 or f16";
   MatmulShape shape;
   return getMatmulShape(call, shape) ? nullptr
                                      : "the operands of a product do not fit together";
@@ -124,8 +123,7 @@ const char *Check::checkConv() const {
     return wrongNumber;
   for (uint32_t i = 0; i <= call.numInputs; ++i)
     if (!isFloat(call.refs[i]) || call.refs[i].type == DataType::F64)
-      return "convolutions of this element type are not supported on the CPU; use "
-             "f32, bf16 or f16";
+      return "convolutions of this element type are not supported; use f32, bf16 or f16";
   const char *misfit = "the operands of a convolution do not fit together";
   bool isInputGrad = static_cast<CallId>(call.target) == CallId::Conv2DInputGrad;
   bool isFilterGrad = static_cast<CallId>(call.target) == CallId::Conv2DFilterGrad;

@@ -269,6 +269,7 @@ struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
         getWantedOrder(step, order, getArgument());
     if (failed(wanted))
       return signalPassFailure();
+    PlannedFor planned(module, target);
     FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads);
     if (failed(schedule))
       return signalPassFailure();

@@ -107,6 +107,24 @@ FailureOr<std::vector<MemoryReport>> MemoryReportPass::readBefore(ModuleOp modul
   return std::move(*reports);
 }
 
+/// Puts what `function` may refer to into `copy`: the other functions of its module
+/// without their bodies, other symbols as they are.
+static void declareOthers(ModuleOp module, func::FuncOp function, ModuleOp copy) {
+  for (Operation &op : *module.getBody()) {
+    auto symbol = dyn_cast<SymbolOpInterface>(op);
+    if (!symbol || symbol.getName() == function.getName())
+      continue;
+    auto other = dyn_cast<func::FuncOp>(op);
+    if (!other) {
+      copy.push_back(op.clone());
+      continue;
+    }
+    auto declaration = cast<func::FuncOp>(other->cloneWithoutRegions());
+    declaration.setPrivate();
+    copy.push_back(declaration);
+  }
+}
+
 LogicalResult MemoryReportPass::reportPareto(ModuleOp module,
                                              ArrayRef<func::FuncOp> functions) {
   std::vector<RematCurve> curves;
@@ -119,8 +137,10 @@ LogicalResult MemoryReportPass::reportPareto(ModuleOp module,
     // What the function itself asks for is one point of the curve.
     clone->removeAttr("mpt.memory_budget");
     copy.push_back(clone);
+    declareOthers(module, function, copy);
     RematerializePassOptions options;
     options.grain = grain != "ops" && isStep(function) ? "kernels" : "auto";
+    options.function = function.getName().str();
     options.maxThreads = maxThreads;
     options.order = order;
     options.rules.assign(rules.begin(), rules.end());

@@ -15,6 +15,7 @@
 
 #include "RematBeforeFusion.h"
 #include "Rematerializer.h"
+#include "mpt/Analysis/FusedAttention.h"
 #include "mpt/Support/Remarks.h"
 #include "mpt/Transforms/MemoryPasses.h"
 #include "mpt/Transforms/Passes.h"
@@ -59,9 +60,11 @@ struct RematerializePass : mpt::impl::RematerializePassBase<RematerializePass> {
     ModuleOp module = getOperation();
     if (failed(readOptions(module)))
       return signalPassFailure();
-    if (planning.planning.strategy == RematStrategy::None && grain != "kernels")
-      return;
+    PlannedFor planned(module, target);
     FailureOr<SmallVector<Target>> targets = findTargets(module);
+    if (succeeded(targets) && planning.planning.strategy == RematStrategy::None &&
+        grain != "kernels")
+      return;
     if (failed(targets) || failed(grain == "kernels" ? fuseAll(module, *targets)
                                                      : planAll(*targets)))
       signalPassFailure();
@@ -130,10 +133,18 @@ FailureOr<SmallVector<Target>> RematerializePass::findTargets(ModuleOp module) {
         (!function.empty() && candidate.getName() != function))
       continue;
     auto own = candidate->getAttrOfType<StringAttr>(kBudgetAttr);
+    if (Attribute given = candidate->getAttr(kBudgetAttr); given && !own)
+      return candidate.emitError("mpt-rematerialize: expected a string for ")
+             << kBudgetAttr << ", such as \"512MB\" or \"0.5x\", found " << given;
     StringRef text = own ? own.getValue() : StringRef(budget);
     if (!candidate.getBody().hasOneBlock()) {
-      if (text.empty() && function.empty())
+      if (text.empty() && function.empty()) {
+        if (strategy == "mincut" || strategy == "segments")
+          candidate.emitWarning("mpt-rematerialize: '")
+              << candidate.getName() << "' stays as it is: it has "
+              << candidate.getBody().getBlocks().size() << " blocks, not one";
         continue;
+      }
       return candidate.emitError("mpt-rematerialize: expected a function of one block, "
                                  "found ")
              << candidate.getBody().getBlocks().size();
@@ -202,6 +213,8 @@ LogicalResult RematerializePass::draw(func::FuncOp target, StringRef measure,
 FailureOr<Variant> RematerializePass::makeVariant(func::FuncOp function, bool onlyMarked) {
   Variant variant;
   variant.module = ModuleOp::create(function.getLoc());
+  if (StringAttr planned = getPlannedFor(function))
+    (*variant.module)->setAttr(kPlannedForAttr, planned);
   variant.function = function.clone();
   variant.module->push_back(variant.function);
   FailureOr<SmallVector<RepeatedOp>> repeated =

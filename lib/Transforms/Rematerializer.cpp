@@ -8,6 +8,7 @@
 
 #include "Rematerializer.h"
 
+#include "mpt/Analysis/FusedAttention.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -101,6 +102,8 @@ LogicalResult Rematerializer::takeBestOrder() {
 
 FailureOr<int64_t> Rematerializer::measurePlan(const RematPlan &plan, int64_t most) {
   func::FuncOp trial = function.clone();
+  if (StringAttr target = getPlannedFor(function))
+    trial->setAttr(kPlannedForAttr, target);
   llvm::scope_exit discard([&] { trial.erase(); });
   RematFunctionOptions plain = build;
   FailureOr<RematFunction> copy = buildRematFunction(trial, plain);

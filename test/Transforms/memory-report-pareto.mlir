@@ -6,6 +6,13 @@
 // RUN: %python %S/Inputs/check_pareto.py %t.ops.csv
 // RUN: mpt-opt %s --mpt-memory-report="pareto format=html output=%t.html" -o /dev/null
 // RUN: FileCheck %s --check-prefix=HTML < %t.html
+// What a function calls is known; one of several blocks is refused.
+// RUN: split-file %S/Inputs/memory-calls.mlir %t.calls
+// RUN: mpt-opt %t.calls/calls.mlir --mpt-memory-report=pareto -o /dev/null 2>&1 | FileCheck %s --check-prefix=CALLS --implicit-check-not=error
+// CALLS: caller,alive,1.00,
+// CALLS: callee,alive,1.00,
+// RUN: not mpt-opt %t.calls/blocks.mlir --mpt-memory-report=pareto -o /dev/null 2>&1 | FileCheck %s --check-prefix=BLOCKS
+// BLOCKS: blocks.mlir:1:1: error: mpt-rematerialize: expected a function of one block, found 2
 // RUN: not mpt-opt %s --mpt-memory-report="pareto format=json" -o /dev/null 2>&1 | FileCheck %s --check-prefix=JSON
 // JSON: error: mpt-memory-report: pareto has format text (CSV) or html, and no compare
 // The module stays as it is.

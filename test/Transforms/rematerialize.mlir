@@ -39,6 +39,15 @@
 // NOTFOUND: error: mpt-rematerialize: no plan found for 'notfound' in 11264 bytes; the best found takes 12288 bytes, none can take fewer than 10240
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="budget=5zB" 2>&1 | FileCheck %s --check-prefix=BUDGET
 // BUDGET: error: mpt-rematerialize: expected a budget such as 4GiB, 512MB, 1000, 0.5x, 50% or min, found '5zB'
+// RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="strategy=none budget=5zB" 2>&1 | FileCheck %s --check-prefix=BUDGET
+// RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="budget=0.5" 2>&1 | FileCheck %s --check-prefix=RATIO
+// RATIO: error: mpt-rematerialize: expected a budget such as {{.*}}0.5x, {{.*}}found '0.5'
+// RUN: not mpt-opt %t/number.mlir --mpt-rematerialize 2>&1 | FileCheck %s --check-prefix=NUMBER
+// NUMBER: number.mlir:1:1: error: mpt-rematerialize: expected a string for mpt.memory_budget, such as "512MB" or "0.5x", found 4096 : i64
+// RUN: mpt-opt %t/blocks.mlir --mpt-rematerialize="strategy=mincut" 2>&1 | FileCheck %s --check-prefix=BLOCKS
+// BLOCKS: blocks.mlir:1:1: warning: mpt-rematerialize: 'blocks' stays as it is: it has 2 blocks, not one
+// RUN: mpt-opt %t/blocks.mlir --mpt-rematerialize 2>&1 | FileCheck %s --check-prefix=QUIET --implicit-check-not=warning
+// QUIET: func.func @blocks
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="strategy=best" 2>&1 | FileCheck %s --check-prefix=STRATEGY
 // STRATEGY: error: mpt-rematerialize: unknown strategy 'best'; expected auto, none, segments, mincut or optimal
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="function=other budget=1x" 2>&1 | FileCheck %s --check-prefix=FUNCTION
@@ -64,6 +73,14 @@
 
 // Another dialect, in generic form: purity is in the rule table. What clones read
 // goes through a barrier.
+// Without a seed the backward pass begins where most bytes are alive, at the first
+// product; with room for all, what is never kept is still made again there.
+// RUN: mpt-opt %t/never.mlir --allow-unregistered-dialect --mpt-rematerialize | FileCheck %s --check-prefix=NEVER
+// RUN: mpt-opt %t/never.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=1x" | FileCheck %s --check-prefix=NEVER
+// NEVER: "stablehlo.tanh"
+// NEVER: "stablehlo.multiply"
+// NEVER: "stablehlo.tanh"{{.*}}mpt.remat
+// NEVER: "stablehlo.multiply"
 // RUN: mpt-opt %t/stablehlo.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=min barrier=stablehlo.optimization_barrier" | FileCheck %s --check-prefix=FOREIGN
 // FOREIGN-LABEL: func.func @foreign
 // FOREIGN: %[[R:.*]] = "stablehlo.rng"
@@ -129,6 +146,25 @@ func.func @never(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   %u = mpt.mul %t, %b : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
   %g = mpt.mul %u, %a : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
   return %g : tensor<1024xf32>
+}
+//--- number.mlir
+func.func @number(%x: tensor<4xf32>) -> tensor<4xf32> attributes {mpt.memory_budget = 4096 : i64} {
+  return %x : tensor<4xf32>
+}
+//--- blocks.mlir
+func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^end
+^end:
+  return %x : tensor<4xf32>
+}
+//--- never.mlir
+func.func @s(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %a = "stablehlo.tanh"(%x) {mpt.save = "never"} : (tensor<1024xf32>) -> tensor<1024xf32>
+  %b = "stablehlo.sine"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %c = "stablehlo.cosine"(%b) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %d = "stablehlo.multiply"(%c, %b) : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+  %e = "stablehlo.multiply"(%d, %a) : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+  return %e : tensor<1024xf32>
 }
 //--- stablehlo.mlir
 func.func @foreign(%x: tensor<1024xf32>, %lo: tensor<f32>, %n: tensor<1xi64>) -> tensor<1024xf32> {

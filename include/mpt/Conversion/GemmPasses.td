@@ -31,6 +31,23 @@ def FuseGemmEpiloguesPass : Pass<"mpt-fuse-gemm-epilogues", "::mlir::ModuleOp"> 
   ];
 }
 
+def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
+  let summary = "Give a step products and attention that GPUs do";
+  let description = [{
+    Products that cuBLASLt can only do with an f32 result on one of `chip` get that and a
+    cast (mpt/Conversion/WidenProducts.h). Attention that device functions do is marked,
+    so that it is not decomposed; the rest is named by mpt.cuda.attention-decomposed.
+  }];
+  let options = [
+    ListOption<"chips", "chip", "std::string", "Architectures (sm_80, sm_90, ...)">,
+    Option<"lowBiases", "low-biases", "bool", "false",
+           "Round biases of f16 and bf16 products to their type instead">,
+    Option<"fusedAttention", "fused-attention", "bool", "true",
+           "Mark attention; else all of it is decomposed">,
+  ];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 def ReportGemmsPass : Pass<"mpt-report-gemms", "::mlir::ModuleOp"> {
   let summary = "Say which products of a program tensor cores do not do";
   let description = [{

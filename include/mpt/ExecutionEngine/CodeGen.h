@@ -64,7 +64,7 @@ struct CudaOptions {
   TuneProducts tune;
 };
 
-/// As compileToLLVM, for GPUs: machine code for each chip, and PTX for the last
+/// As compileToLLVM, for GPUs: machine code for each chip, and PTX for the newest
 /// and newer ones. `machine` is the host's. Fails, with the place in the source, on
 /// what the runtime for GPUs cannot do.
 llvm::Expected<std::unique_ptr<llvm::Module>>

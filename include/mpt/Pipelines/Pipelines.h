@@ -22,8 +22,22 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       llvm::cl::desc("The function to plan; the module's only one if empty"),
       llvm::cl::init("")};
   Option<std::string> target{*this, "target",
-                             llvm::cl::desc("The machine to plan for"),
+                             llvm::cl::desc("The machine to plan for: cpu, or cuda and "
+                                            "its chips, as in \"cuda sm_80 sm_90\""),
                              llvm::cl::init("cpu")};
+  Option<bool> lowBiases{
+      *this, "low-biases",
+      llvm::cl::desc("On GPUs, round biases of f16 and bf16 products to their type"),
+      llvm::cl::init(false)};
+  Option<bool> fusedAttention{
+      *this, "fused-attention",
+      llvm::cl::desc("On GPUs, attention as device functions, where there are some for it"),
+      llvm::cl::init(true)};
+  Option<bool> savingEpilogues{
+      *this, "saving-epilogues",
+      llvm::cl::desc("On GPUs, epilogues that save and read what gradients need "
+                     "(mpt-fuse-gemm-epilogues)"),
+      llvm::cl::init(true)};
   Option<int64_t> maxThreads{
       *this, "max-threads",
       llvm::cl::desc("Most threads that workspaces are planned for"),

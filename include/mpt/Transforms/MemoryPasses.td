@@ -55,6 +55,8 @@ def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
     Option<"seed", "seed", "uint64_t", "1", "Seed of the planner's local search">,
     Option<"maxThreads", "max-threads", "int64_t", "2",
            "Most threads that workspaces are planned for">,
+    Option<"target", "target", "std::string", "\"\"",
+           "What fused steps are planned for, as in mpt-assign-slots">,
     Option<"order", "order", "std::string", "\"best\"",
            "The order in which a fused step's arena is planned, as for "
            "mpt-assign-slots; a function's mpt.memory_order goes first">];

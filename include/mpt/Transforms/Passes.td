@@ -530,7 +530,8 @@ def AssignSlotsPass : Pass<"mpt-assign-slots", "::mlir::ModuleOp"> {
   let options = [
     Option<"function", "function", "std::string", "\"\"",
            "The function to plan; the module's only one if empty">,
-    Option<"target", "target", "std::string", "\"\"", "Target description">,
+    Option<"target", "target", "std::string", "\"\"",
+           "The machine: cpu, or cuda and its chips, as in \"cuda sm_80 sm_90\"">,
     Option<"maxThreads", "max-threads", "int64_t", "2",
            "Most threads that workspaces are planned for">,
     Option<"order", "order", "std::string", "\"best\"",

@@ -204,9 +204,15 @@ int CudaStep::loadKernels(std::string &error) {
   };
   std::string compiledFor;
   auto known = static_cast<uint64_t>(architecture);
+  std::vector<std::string> chips;
   for (uint64_t i = 0; i < desc.num_images; ++i) {
     const mpt_cuda_image &image = desc.images[i];
-    compiledFor += (i ? ", sm_" : "sm_") + std::to_string(image.architecture);
+    std::string name = "sm_" + std::to_string(image.architecture);
+    // Machine code and PTX of one chip are two images.
+    if (std::find(chips.begin(), chips.end(), name) == chips.end()) {
+      chips.push_back(name);
+      compiledFor += (chips.size() > 1 ? ", " : "") + name;
+    }
     bool runs = image.architecture <= known &&
                 (image.is_ptx || image.architecture / 10 == known / 10);
     if (runs && (!best || (best->is_ptx && !image.is_ptx) ||
@@ -216,8 +222,10 @@ int CudaStep::loadKernels(std::string &error) {
   if (!best)
     return fail(error, MPT_RT_UNSUPPORTED,
                 "the program is compiled for " + compiledFor + " but this GPU is an sm_" +
-                    std::to_string(architecture) + "; compile it with --chip=sm_" +
-                    std::to_string(architecture));
+                    std::to_string(architecture) +
+                    (architecture < 80 ? "; MPT compiles for sm_80 and newer"
+                                       : "; compile it with --chip=sm_" +
+                                             std::to_string(architecture)));
   return check(api.cudaLibraryLoadData(&library, best->data, nullptr, nullptr, 0, nullptr,
                                        nullptr, 0),
                "the kernels cannot be loaded", error);
@@ -271,7 +279,9 @@ int CudaStep::allocate(std::string &error) {
                     std::to_string(total) + " are free; " +
                     (fits > 0 ? "a step planned for at most " + std::to_string(fits) +
                                     " bytes of values would fit"
-                              : "its state alone does not fit"));
+                              : "what is not values of a step (state, data, 32 MiB for "
+                                "cuBLASLt) does not fit: " +
+                                    std::to_string(fixed) + " bytes"));
   }
   MPT_TRY(check(code, "memory of the GPU", error));
   memory = static_cast<char *>(block);

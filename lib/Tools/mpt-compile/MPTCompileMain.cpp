@@ -38,8 +38,7 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
-/// The module of `path` with the function to compile alone. One that holds a
-/// planned program is taken as it is.
+/// The module of `path` with the function to compile alone, or the planned program.
 static llvm::Expected<OwningOpRef<ModuleOp>>
 readModule(llvm::StringRef path, llvm::StringRef name, MLIRContext &context) {
   auto file = InputFile::open(path);
@@ -49,8 +48,14 @@ readModule(llvm::StringRef path, llvm::StringRef name, MLIRContext &context) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (!module)
     return error.take(path + ": cannot parse");
-  if (name.empty() && !module->getOps<ProgramOp>().empty())
+  if (!module->getOps<ProgramOp>().empty() &&
+      (name.empty() || module->lookupSymbol<ProgramOp>(name))) {
+    // Functions that were not planned are no part of it.
+    for (auto other : llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
+      if (!other.isDeclaration())
+        other.erase();
     return module;
+  }
   auto function = findFunction(*module, "--function", name);
   if (!function)
     return function.takeError();

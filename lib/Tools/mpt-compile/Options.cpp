@@ -83,7 +83,9 @@ mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
     return llvm::createStringError("unknown target '" + target +
                                    "'; choose cpu or cuda");
   options.isCuda = target == "cuda";
-  options.chips = args.getAllArgValues(OPT_chip);
+  for (const std::string &chip : args.getAllArgValues(OPT_chip))
+    if (!llvm::is_contained(options.chips, chip))
+      options.chips.push_back(chip);
   options.toolkit = args.getLastArgValue(OPT_cuda_toolkit).str();
   options.emulatedKernels = args.hasArg(OPT_emulated_kernels);
   llvm::StringRef attention = args.getLastArgValue(OPT_attention, "fused");

@@ -150,7 +150,7 @@ func.func @step(%x: tensor<4x4xf64> {mpt.name = "x", mpt.role = "input"})
   return %y : tensor<4x4xf64>
 })"),
             "step.mlir:4:8: the library call cannot run: products of this element "
-            "type are not supported on the CPU; use f32, bf16 or f16");
+            "type are not supported; use f32, bf16 or f16");
 }
 
 TEST_F(JITEngineTest, AStepThatFails) {

@@ -221,7 +221,7 @@ TEST(ConvTest, Misfits) {
   Tensor x(DataType::I32, good.xDims()), filter(F32, good.filterDims()),
       y(F32, good.yDims());
   EXPECT_EQ(runCall(CallId::Conv2D, {&x, &filter}, y, good.ints()),
-            "convolutions of this element type are not supported on the CPU; use f32, "
+            "convolutions of this element type are not supported; use f32, "
             "bf16 or f16");
 }
 

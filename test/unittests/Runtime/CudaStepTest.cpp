@@ -233,8 +233,8 @@ TEST_F(CudaStep, Images) {
     if (c.expected < 0) {
       EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_UNSUPPORTED);
       EXPECT_EQ(context.error(),
-                "the program is compiled for sm_80, sm_86, sm_90, sm_90 but this GPU is an "
-                "sm_75; compile it with --chip=sm_75");
+                "the program is compiled for sm_80, sm_86, sm_90 but this GPU is an "
+                "sm_75; MPT compiles for sm_80 and newer");
       continue;
     }
     EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
@@ -256,6 +256,20 @@ TEST_F(CudaStep, OutOfMemory) {
   EXPECT_NE(context.error().find("(" + std::to_string(arena) +
                                  " of them for values of a step), 35651584 of 35651584 are "
                                  "free; a step planned for at most "),
+            std::string::npos)
+      << context.error();
+}
+
+/// Less than the workspace of cuBLASLt: no budget helps.
+TEST_F(CudaStep, OutOfMemoryForTheWorkspace) {
+  Model model;
+  Context context;
+  mpt_standin_set_device(1, 9, 0, 20 << 20);
+  ASSERT_EQ(open(context, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OUT_OF_MEMORY);
+  EXPECT_NE(context.error().find("; what is not values of a step (state, data, 32 MiB for "
+                                 "cuBLASLt) does not fit: "),
             std::string::npos)
       << context.error();
 }

@@ -261,10 +261,10 @@ TEST(MatmulTest, Misfits) {
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F32, {0, 0}),
             "it has a wrong number of buffers or attributes");
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, DataType::I32),
-            "products of this element type are not supported on the CPU; use f32, "
+            "products of this element type are not supported; use f32, "
             "bf16 or f16");
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, DataType::F64),
-            "products of this element type are not supported on the CPU; use f32, "
+            "products of this element type are not supported; use f32, "
             "bf16 or f16");
 }
 
