@@ -17,6 +17,7 @@ import json
 import math
 import os
 import random
+import re
 import statistics
 import struct
 import subprocess
@@ -25,9 +26,18 @@ import time
 
 FORMATS = {"F64": "d", "F32": "f", "I64": "q", "I32": "i", "I8": "b", "BOOL": "b"}
 SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}
-# Of a loss, relative; of a tensor of state, in norm. Low precision rounds where the
-# oracle does, but sums in another order; what rounds otherwise grows over steps.
-TOLERANCES = {"f32": (1e-4, 5e-3), "f16": (1e-2, 6e-2), "bf16": (3e-2, 2.5e-1)}
+# Of a loss, relative; of a gradient, in norm; of a gradient, along itself. Low precision
+# rounds where the oracle does, but sums in another order, which moves some values to the
+# next one. A value that comes to the other side of a relu, or of another one of its pool,
+# changes all of its gradient: where a share p of the values does, the gradient moves by
+# sqrt(p). In low precision p is about a rounding of each layer (one is 2 % of the
+# gradient in f16, 6 % in bf16; a U-Net in bf16 on the CPU is 11 % off), in f32 hardly
+# one of ten thousand. Such changes have any direction: along the gradient they are far
+# smaller (3 % there), where what is missing, or scaled wrong, shows in full.
+TOLERANCES = {"f32": (1e-4, 1e-2, 1e-2), "f16": (1e-2, 2.5e-1, 1e-1), "bf16": (3e-2, 2.5e-1, 1e-1)}
+# What an element of a gradient may be wrong by: sixteen roundings in f32, of which an
+# exponential on a GPU makes some; two in a low type, what lies between being f32.
+NOISE = {"f32": 2.0 ** -20, "f16": 2.0 ** -10, "bf16": 2.0 ** -7}
 
 
 def decode(kind, data):
@@ -168,34 +178,69 @@ def batches(folder, entry):
              for name, (_, _, body) in data.items()} for i in range(0, rows - batch + 1, batch)]
 
 
-def distance(a, b):
-    """|a - b| over |b|, of two lists of numbers."""
-    norm = math.sqrt(sum(y * y for y in b))
-    return math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b))) / norm if norm else math.sqrt(sum(x * x for x in a))
+def norm(values):
+    return math.sqrt(sum(x * x for x in values))
+
+
+def compare_gradients(found, oracle, precision):
+    """The largest error of a gradient, as a share of what is allowed, and of which.
+
+    Errors are measured against the larger of the oracle's gradient and its noise.
+    Some biases have no gradient: softmax and norms of batches take away what a bias of
+    keys, or one ahead of a norm, adds to all of a row or column. Theirs is the rounding
+    of what they sum up, the gradient dy of their layer's output, and differs altogether.
+    Where each element of dy is wrong by e, their sum is by about e |dy|. The gradient of
+    the layer's weights, x^T dy, sums the same rows times the layer's inputs x, so that
+    it is about |dy| times the norm of a row of x, 1 or more, as long as rows differ (were
+    they all alike, it would be rounding, too). So the gradient of a bias may always be
+    e |x^T dy| off. All others have no noise.
+    """
+    _, bound, bound_along = TOLERANCES[precision]
+    worst, of = 0.0, None
+    for name, values in oracle.items():
+        size = norm(values)
+        weights = oracle.get(re.sub(r"_b\.exp_avg$", "_w.exp_avg", name))
+        noise = NOISE[precision] * norm(weights) if weights else 0.0
+        scale = max(size, noise / bound) or 1.0
+        differences = [x - y for x, y in zip(found[name], values)]
+        along = abs(sum(d * y for d, y in zip(differences, values))) / (size or 1.0)
+        error = max(norm(differences) / scale / bound, along / scale / bound_along)
+        if math.isnan(error):
+            return error, name
+        if of is None or error > worst:
+            worst, of = error, name
+    return worst, of
 
 
 def check(runtime, folder, entry, steps):
-    """The step against the oracle."""
-    program, first = open_with_state(runtime, folder, entry)
+    """The step against the oracle: gradients of the first step, losses of all.
+
+    Gradients show in the first moments. After the first step these are nothing but
+    gradients, of parameters that are the same for both. Later ones are not comparable:
+    Adam moves a parameter by the sign of a gradient, however small, so that rounding
+    becomes a difference of 2 lr, and grows. What is wrong with an update, or with state
+    from step to step, shows in the losses.
+    """
+    program, _ = open_with_state(runtime, folder, entry)
     for name, data in batches(folder, entry)[0].items():
         program.bind(name, data)
+    after = read_safetensors(os.path.join(folder, f"{entry['network']}.{entry['precision']}.after.safetensors.gz"))
+    oracle = {name: decode(kind, data) for name, (kind, _, data) in after.items()}
     losses = []
     for _ in range(steps):
         program.run()
         losses.append(program.loss())
-    loss_bound, state_bound = TOLERANCES[entry["precision"]]
-    worst = max(abs(x - y) / max(abs(y), 1e-6) for x, y in zip(losses, entry["losses"]))
-    after = read_safetensors(os.path.join(folder, f"{entry['network']}.{entry['precision']}.after.safetensors.gz"))
-    far, of = 0.0, None
-    # Gradients show in the first moments; what Adam makes of tiny ones is any sign.
-    for name, (kind, _, data) in after.items():
-        if name.endswith(".exp_avg") and (False, name) in program.tensors:
-            away = distance(decode(kind, program.read(name)), decode(kind, data))
-            if not away <= far:
-                far, of = away, name
-    found = {"losses": losses, "oracle": entry["losses"], "loss_error": worst, "loss_bound": loss_bound,
-             "gradient_error": far, "gradient_of": of, "gradient_bound": state_bound,
-             "passed": bool(worst <= loss_bound and far <= state_bound), **program.bytes()}
+        if len(losses) == 1:
+            moments = {name: decode(kind, program.read(name)) for name, (kind, _, _) in after.items()}
+    loss_bound = TOLERANCES[entry["precision"]][0]
+    errors = [abs(x - y) / max(abs(y), 1e-6) for x, y in zip(losses, entry["losses"])]
+    error, of = compare_gradients(moments, oracle, entry["precision"])
+    # Comparisons with NaN are false.
+    found = {"losses": losses, "oracle": entry["losses"], "loss_error": max(errors), "loss_bound": loss_bound,
+             "gradient_error": error, "gradient_of": of,
+             "passed": all(e <= loss_bound for e in errors) and error <= 1
+                       and any(map(norm, oracle.values())),
+             **program.bytes()}
     program.close()
     return found
 

@@ -128,7 +128,10 @@ def read_arguments(step, function):
     return found
 
 
-def initial(kind, shape, numbers, random):
+def initial(name, kind, shape, numbers, random):
+    if kind == "zeros" and name.endswith("gamma"):
+        # A residual branch that ends in a scale of zeros has no gradients inside.
+        return random.uniform(-0.1, 0.1, shape)
     if kind in (None, "zeros"):
         return numpy.zeros(shape)
     if kind == "ones":
@@ -143,6 +146,10 @@ def initial(kind, shape, numbers, random):
     bound = {"kaiming_uniform": lambda n: (1 / n["fan_in"]) ** 0.5,
              "xavier_uniform": lambda n: (6 / (n["fan_in"] + n["fan_out"])) ** 0.5}[kind](numbers)
     return random.uniform(-bound, bound, shape)
+
+
+def read_losses(metrics):
+    return [step["loss"] for step in map(json.loads, open(metrics)) if "loss" in step]
 
 
 class Packer:
@@ -190,7 +197,7 @@ class Packer:
             return {**entry, "program": None, "why": str(failure)}
         random = numpy.random.RandomState(7)
         arguments = read_arguments(step, "loss")
-        state = {argument: (kind, shape, to_bytes(kind, initial(init, shape, numbers, random)))
+        state = {argument: (kind, shape, to_bytes(kind, initial(argument, init, shape, numbers, random)))
                  for argument, role, kind, shape, init, numbers in arguments if role not in ("input", "target")}
         base = os.path.join(self.work, f"{name}.{precision}")
         write_safetensors(base + ".init.safetensors", state)
@@ -206,9 +213,12 @@ class Packer:
         common = [step, "--function=loss", *flags, f"--batch={batch}", f"--init={base}.init.safetensors",
                   f"--lr={lr}", "--progress=none"]
         metrics = base + ".jsonl"
-        run(self.tool("mpt-run"), *common, f"--steps={STEPS}", "--engine=reference", f"--metrics={metrics}",
-            f"--checkpoint={base}.after.safetensors")
-        entry["losses"] = [json.loads(line)["loss"] for line in open(metrics) if "loss" in json.loads(line)][:STEPS]
+        # The state is kept after the first step, the losses of all.
+        oracle = ["--engine=reference", f"--checkpoint={base}.after.safetensors"]
+        run(self.tool("mpt-run"), *common, *oracle, "--steps=1", f"--metrics={metrics}")
+        after = read_safetensors(f"{base}.after.safetensors")
+        run(self.tool("mpt-run"), *common, *oracle, f"--steps={STEPS}", "--resume", f"--metrics={metrics}")
+        entry["losses"] = read_losses(metrics)
         # Parameters are the same in all precisions: later files hold what is not in the
         # first. Most of the rest of a state is zeros.
         entry["init"] = [f"{name}.{precision}.init.safetensors.gz"]
@@ -219,8 +229,7 @@ class Packer:
             tensors = {tensor: value for tensor, value in tensors.items()
                        if tensor not in known or known[tensor][1] != value[1]}
         pack_safetensors(tensors, os.path.join(self.folder, entry["init"][-1]))
-        # Of what comes out only first moments are compared.
-        after = read_safetensors(f"{base}.after.safetensors")
+        # Of what comes out only first moments are compared: gradients, but for a factor.
         pack_safetensors({tensor: value for tensor, value in after.items() if tensor.endswith(".exp_avg")},
                          os.path.join(self.folder, f"{name}.{precision}.after.safetensors.gz"))
         if not os.path.exists(os.path.join(self.folder, f"{name}.data.safetensors")):
@@ -230,7 +239,7 @@ class Packer:
             array = numpy.load(os.path.join(self.data(name), files[argument]))
             numpy.save(data[argument], array[numpy.arange(batch * 24) % len(array)])
         run(self.tool("mpt-run"), *common, f"--steps={TRAIN_STEPS}", f"--metrics={metrics}")
-        losses = [json.loads(line)["loss"] for line in open(metrics) if "loss" in json.loads(line)]
+        losses = read_losses(metrics)
         entry["train"] = {"steps": TRAIN_STEPS, "first": losses[0], "last": sum(losses[-6:]) / 6}
         return entry
 
