@@ -8,6 +8,7 @@
 
 #include "RematLookahead.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 
