@@ -9,8 +9,9 @@
 /// \file
 /// Matrix products: oneDNN's product on one thread a chunk, chunks as planMatmul
 /// cuts them. Operands in half types are widened to f32 in panels that stay in
-/// the cache; parts of rows are copied there where the CPU's product wants them dense. Two of bf16 are multiplied as they are where the CPU does that
-/// faster, the right one repacked once a run into the layout that oneDNN likes.
+/// the cache; parts of rows are copied there where the CPU's product wants them dense.
+/// Two of bf16 are multiplied as they are where the CPU does that faster, the right one
+/// repacked once a run into the layout that oneDNN likes.
 /// Two of f32 are multiplied as a convolution of 1x1 where the CPU does that
 /// faster, the right one, its filter, in blocks; or, where that takes too much room,
 /// with the left one transposed. Sums are f32 in any case; results are rounded once.
