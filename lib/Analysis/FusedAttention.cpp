@@ -16,26 +16,6 @@
 using namespace mlir;
 using namespace mpt;
 
-StringAttr mpt::getPlannedFor(Operation *function) {
-  if (auto planned = function->getAttrOfType<StringAttr>(kPlannedForAttr))
-    return planned;
-  auto module = function->getParentOfType<ModuleOp>();
-  return module ? module->getAttrOfType<StringAttr>(kPlannedForAttr) : StringAttr();
-}
-
-PlannedFor::PlannedFor(ModuleOp module, StringRef target)
-    : module(module), before(module->getAttr(kPlannedForAttr)) {
-  if (!target.empty())
-    module->setAttr(kPlannedForAttr, StringAttr::get(module.getContext(), target));
-}
-
-PlannedFor::~PlannedFor() {
-  if (before)
-    module->setAttr(kPlannedForAttr, before);
-  else
-    module->removeAttr(kPlannedForAttr);
-}
-
 std::string mpt::explainUnfusedAttention(Operation *op) {
   auto grad = dyn_cast<AttentionGradOp>(op);
   auto attention = dyn_cast<AttentionOp>(op);

@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mpt/Analysis/CallEncoding.h"
 #include "mpt/Analysis/FusedAttention.h"
+#include "mpt/Analysis/PlannedFor.h"
 #include "mpt/Analysis/GemmCall.h"
 #include "mpt/Analysis/KernelInfo.h"
 #include "mpt/Runtime/CallPlan.h"

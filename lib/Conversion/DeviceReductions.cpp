@@ -279,8 +279,6 @@ void Reduction::emitSlices(DeviceCode &code) {
 
 DeviceCall Reduction::emit() {
   DeviceCall result;
-  if (outs == 0)
-    return result;
   DeviceLaunch launch;
   launch.function = site.name;
   launch.threads = kThreads;

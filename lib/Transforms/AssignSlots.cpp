@@ -14,6 +14,7 @@
 
 #include "RematClones.h"
 #include "mpt/Analysis/FusedAttention.h"
+#include "mpt/Analysis/PlannedFor.h"
 #include "mpt/Analysis/KernelInfo.h"
 #include "mpt/Analysis/StepOrder.h"
 #include "mpt/Transforms/Passes.h"

@@ -15,7 +15,7 @@
 
 #include "RematBeforeFusion.h"
 #include "Rematerializer.h"
-#include "mpt/Analysis/FusedAttention.h"
+#include "mpt/Analysis/PlannedFor.h"
 #include "mpt/Support/Remarks.h"
 #include "mpt/Transforms/MemoryPasses.h"
 #include "mpt/Transforms/Passes.h"

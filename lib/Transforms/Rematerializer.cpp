@@ -8,7 +8,7 @@
 
 #include "Rematerializer.h"
 
-#include "mpt/Analysis/FusedAttention.h"
+#include "mpt/Analysis/PlannedFor.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "llvm/ADT/ScopeExit.h"
 
