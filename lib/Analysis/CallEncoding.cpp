@@ -98,11 +98,12 @@ static void encodeAttributes(Callee callee, Config config, rt::Instruction &call
   switch (callee) {
   case Callee::Matmul:
     append({config.has("transpose_lhs"), config.has("transpose_rhs"),
-            call.numInputs == 3 && !readsAux(config.number("gpu_epilogue", 0)),
+            call.numInputs == 3 && !config.has("addend") &&
+                !readsAux(config.number("gpu_epilogue", 0)),
             config.epilogue()});
     if (config.has("accumulate") || config.has("compute") || config.has("gpu_epilogue"))
-      append({config.has("accumulate"), config.number("compute", 0),
-              config.number("gpu_epilogue", 0)});
+      append({config.has("addend") ? 2 : config.has("accumulate"),
+              config.number("compute", 0), config.number("gpu_epilogue", 0)});
     return;
   case Callee::Conv2D:
   case Callee::Conv2DInputGrad:

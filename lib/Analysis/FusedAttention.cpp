@@ -25,6 +25,7 @@ std::string mpt::explainUnfusedAttention(Operation *op) {
   Value key = grad ? grad.getKey() : attention.getKey();
   Value value = grad ? grad.getValue() : attention.getValue();
   Value lse = grad ? grad.getLogSumExp() : attention.getLogSumExp();
+  Value mask = grad ? grad.getMask() : attention.getMask();
   auto say = [](const auto &...parts) {
     std::string text;
     llvm::raw_string_ostream stream(text);
@@ -40,6 +41,8 @@ std::string mpt::explainUnfusedAttention(Operation *op) {
       auto other = dyn_cast<RankedTensorType>(tensor.getType());
       if (!other || !other.hasStaticShape() || other.getNumElements() == 0)
         return say(tensor.getType(), " has no static shape, or no elements");
+      if (tensor == mask)
+        continue;
       Type wanted = tensor == lse ? Float32Type::get(op->getContext()) : type.getElementType();
       if (other.getElementType() != wanted)
         return say(other, " beside a query of ", type.getElementType());

@@ -15,6 +15,7 @@ using namespace mpt;
 using rt::GemmEpilogue;
 
 static constexpr llvm::StringLiteral kEpilogueEntry = "gpu_epilogue";
+static constexpr llvm::StringLiteral kAddendEntry = "addend";
 
 GemmEpilogue mpt::getGemmEpilogue(Epilogue activation, bool isForward, bool hasBias,
                                   bool hasBiasGrad) {
@@ -32,7 +33,8 @@ GemmEpilogue mpt::getGemmEpilogue(Epilogue activation, bool isForward, bool hasB
 }
 
 DictionaryAttr mpt::getGemmConfig(MLIRContext *context, bool transposeLhs,
-                                  bool transposeRhs, GemmEpilogue epilogue) {
+                                  bool transposeRhs, GemmEpilogue epilogue,
+                                  bool hasAddend) {
   Builder builder(context);
   SmallVector<NamedAttribute> config = {builder.getNamedAttr(
       kEpilogueEntry, builder.getI64IntegerAttr(static_cast<int64_t>(epilogue)))};
@@ -40,7 +42,13 @@ DictionaryAttr mpt::getGemmConfig(MLIRContext *context, bool transposeLhs,
     config.push_back(builder.getNamedAttr("transpose_lhs", builder.getUnitAttr()));
   if (transposeRhs)
     config.push_back(builder.getNamedAttr("transpose_rhs", builder.getUnitAttr()));
+  if (hasAddend)
+    config.push_back(builder.getNamedAttr(kAddendEntry, builder.getUnitAttr()));
   return builder.getDictionaryAttr(config);
+}
+
+bool mpt::hasGemmAddend(DictionaryAttr config) {
+  return config && config.contains(kAddendEntry);
 }
 
 GemmEpilogue mpt::getGemmEpilogue(DictionaryAttr config) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Analysis/SlotPlan.h"
+#include "mpt/Dialect/MPT/IR/Gemm.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
@@ -149,6 +150,11 @@ void Planner::buildGraph() {
 
 bool Planner::mayShare(const StepInstruction &instruction, unsigned index,
                        Value old) {
+  // cuBLASLt adds in place, too.
+  if (auto gemm = dyn_cast<GemmOp>(instruction.op))
+    return index == 0 && gemm.getAddend() && instruction.inputs.back().value == old &&
+           llvm::none_of(ArrayRef(instruction.inputs).drop_back(),
+                         [&](const BufferView &input) { return input.value == old; });
   KernelOp kernel = instruction.kernel;
   if (!kernel)
     return false;

@@ -229,7 +229,7 @@ LogicalResult Scheduler::visitGemm(GemmOp op) {
                       op.getBiasGrad() != nullptr);
   return call(op, Callee::Matmul, inputs, outputs,
               getGemmConfig(op.getContext(), op.getTransposeLhs(), op.getTransposeRhs(),
-                            epilogue)
+                            epilogue, op.getAddend() != nullptr)
                   .getValue());
 }
 

@@ -48,7 +48,7 @@ public:
   AttentionCode(DeviceCode &code, const AttentionShape &shape)
       : code(code), shape(shape), b(code.b), loc(code.loc), f32(b.getF32Type()),
         i32(b.getI32Type()), width(shape.width), pitch(shape.width + 8),
-        lane(0), warp(0), g(0), t(0) {
+        lane(0), warp(0), g(0), t(0), maskFirst(0) {
     Index thread = code.thread();
     lane = thread % kWarp;
     warp = thread / kWarp;
@@ -61,6 +61,16 @@ public:
   void keyGradients();
 
 private:
+  /// Takes the mask of a batch, if there is one, from behind the function's `inputs`
+  /// other ones, and returns the number of its first output.
+  unsigned setMask(unsigned inputs, Index batch) {
+    if (shape.maskStrides.empty())
+      return inputs;
+    mask = code.parameter(inputs);
+    maskFirst = batch / shape.heads * shape.maskStrides[0] +
+                batch % shape.heads * shape.maskStrides[1];
+    return inputs + 1;
+  }
   Value number(double value) { return code.constant(f32, value); }
   Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
   Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
@@ -161,6 +171,9 @@ private:
   Type f32, i32;
   int64_t width, pitch;
   Index lane, warp, g, t;
+  Value mask;
+  /// The element of the mask for the batch's first query and key.
+  Index maskFirst;
 };
 
 } // namespace
@@ -287,7 +300,14 @@ Value AttentionCode::isVisible(Index query, Index key, bool checksQuery) {
   if (shape.isCausal)
     visible = both(visible,
                    code.isLess(key, query + (shape.keys - shape.queries + 1)));
-  return visible;
+  if (!mask)
+    return visible;
+  Index at = maskFirst +
+             smaller(query, shape.queries - 1) * shape.maskStrides[2] +
+             smaller(key, shape.keys - 1) * shape.maskStrides[3];
+  Value bit = code.load(mask, b.getI1Type(), at);
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(bit.getType()));
+  return both(visible, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, bit, zero));
 }
 
 void AttentionCode::storeRows(ArrayRef<Words> sums, Value low, Value high,
@@ -321,7 +341,8 @@ void AttentionCode::forward() {
                shape.queries};
   Tensor key{code.parameter(1), batch * (shape.keys * width), shape.keys};
   Tensor value{code.parameter(2), batch * (shape.keys * width), shape.keys};
-  Tensor result{code.parameter(3), query.first, shape.queries};
+  unsigned output = setMask(3, batch);
+  Tensor result{code.parameter(output), query.first, shape.queries};
   Value keyTile = code.shared(tile * pitch * 2),
         valueTile = code.shared(tile * pitch * 2);
   SmallVector<Words> q;
@@ -331,8 +352,10 @@ void AttentionCode::forward() {
       word = scaled(word);
   }
   Value none = number(-std::numeric_limits<double>::infinity());
-  // The largest score so far and the sum of powers, of rows g and g + 8.
-  SmallVector<Value> carried = {none, none, number(0), number(0)};
+  // The largest score so far and the sum of powers, of rows g and g + 8. A mask may
+  // hide a whole tile, and the difference of two infinities is not a number.
+  Value lowest = mask ? number(std::numeric_limits<float>::lowest()) : none;
+  SmallVector<Value> carried = {lowest, lowest, number(0), number(0)};
   carried.append(flatten(zeros(width / 8)));
   Index end(shape.keys);
   if (shape.isCausal)
@@ -381,12 +404,17 @@ void AttentionCode::forward() {
   SmallVector<Value> factors;
   for (int64_t half : {0, 1}) {
     Value sum = overQuad(carried[2 + half], /*isMax=*/false);
-    factors.push_back(arith::DivFOp::create(b, loc, number(1), sum));
+    Value divisor = sum;
+    if (mask)
+      divisor = choose(
+          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, number(0)),
+          number(1), sum);
+    factors.push_back(arith::DivFOp::create(b, loc, number(1), divisor));
     Index at = row + g + 8 * half;
     Value stores = both(code.isLess(at, shape.queries), code.isEqual(t, 0));
     Value lse = add(carried[half], math::LogOp::create(b, loc, sum));
     code.ifThen(stores, [&] {
-      code.store(lse, code.parameter(4), f32, batch * shape.queries + at);
+      code.store(lse, code.parameter(output + 1), f32, batch * shape.queries + at);
     });
   }
   storeRows(unflatten(ValueRange(carried).drop_front(4)), factors[0],
@@ -407,7 +435,8 @@ void AttentionCode::queryGradient() {
   Tensor query{code.parameter(1), firstQuery, shape.queries};
   Tensor key{code.parameter(2), firstKey, shape.keys};
   Tensor value{code.parameter(3), firstKey, shape.keys};
-  Tensor result{code.parameter(6), firstQuery, shape.queries};
+  unsigned output = setMask(6, batch);
+  Tensor result{code.parameter(output), firstQuery, shape.queries};
   Value keyTile = code.shared(step * pitch * 2),
         valueTile = code.shared(step * pitch * 2);
   SmallVector<Words> q, d;
@@ -471,6 +500,7 @@ void AttentionCode::keyGradients() {
   Tensor query{code.parameter(1), firstQuery, shape.queries};
   Tensor key{code.parameter(2), firstKey, shape.keys};
   Tensor value{code.parameter(3), firstKey, shape.keys};
+  unsigned output = setMask(6, batch);
   Value queryTile = code.shared(step * pitch * 2),
         dyTile = code.shared(step * pitch * 2);
   SmallVector<Words> keptKeys, keptValues;
@@ -534,9 +564,9 @@ void AttentionCode::keyGradients() {
   size_t count = width / 2;
   ValueRange sums(carried);
   storeRows(unflatten(sums.take_front(count)), Value(), Value(),
-            Tensor{code.parameter(6), firstKey, shape.keys}, row);
+            Tensor{code.parameter(output), firstKey, shape.keys}, row);
   storeRows(unflatten(sums.drop_front(count)), Value(), Value(),
-            Tensor{code.parameter(7), firstKey, shape.keys}, row);
+            Tensor{code.parameter(output + 1), firstKey, shape.keys}, row);
 }
 
 void mpt::detail::emitAttention(DeviceCode &code, const AttentionShape &shape) {

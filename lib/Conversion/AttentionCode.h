@@ -22,12 +22,17 @@
 namespace mpt::detail {
 
 /// query [batch, queries, width], key and value [batch, keys, width], all of
-/// `type`, f16 or bf16; batch counts heads, too.
+/// `type`, f16 or bf16; batch counts heads, too. With a mask, an i1 of
+/// [batch / heads, heads, queries, keys], it is the last input of all functions
+/// but emitDots.
 struct AttentionShape {
   int64_t batch = 0, queries = 0, keys = 0, width = 0;
   bool isCausal = false;
   double scale = 1;
   mlir::Type type;
+  int64_t heads = 1;
+  /// The mask's, 0 where it has size 1; without elements if there is no mask.
+  llvm::SmallVector<int64_t, 4> maskStrides;
 
   /// Whether there are functions for it.
   bool isSupported() const {
@@ -43,20 +48,22 @@ struct AttentionShape {
   /// Of emitDots: a warp a row.
   int64_t dotBlocks() const { return (batch * queries + 3) / 4; }
   bool isWide() const {
-    return batch * std::max(queries, keys) * width >=
-           (int64_t(1) << 31) - (1 << 20);
+    int64_t elements = std::max(queries, keys) * width;
+    if (!maskStrides.empty())
+      elements = std::max(elements, queries * keys);
+    return batch * elements >= (int64_t(1) << 31) - (1 << 20);
   }
 };
 
 inline constexpr int64_t kAttentionThreads = 128;
 
-/// query, key, value -> result, log-sum-exp (f32).
+/// query, key, value, mask -> result, log-sum-exp (f32).
 void emitAttention(DeviceCode &code, const AttentionShape &shape);
 /// dy, result -> the sums over a row of their products (f32).
 void emitDots(DeviceCode &code, const AttentionShape &shape);
-/// dy, query, key, value, log-sum-exp, dots -> dquery.
+/// dy, query, key, value, log-sum-exp, dots, mask -> dquery.
 void emitQueryGradient(DeviceCode &code, const AttentionShape &shape);
-/// dy, query, key, value, log-sum-exp, dots -> dkey, dvalue.
+/// dy, query, key, value, log-sum-exp, dots, mask -> dkey, dvalue.
 void emitKeyGradients(DeviceCode &code, const AttentionShape &shape);
 
 } // namespace mpt::detail

@@ -9,7 +9,7 @@
 /// \file
 /// `--mpt-fuse-gemm-epilogues`: activations that save what their gradient needs, the
 /// gradients of activations, and those of biases become epilogues of cuBLASLt's
-/// products (`mpt.gemm`). What might have and did not gets a remark.
+/// products (`mpt.gemm`), and weights' gradients are added to by their products. What might have and did not gets a remark.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +65,7 @@ bool isSummedInF32(std::optional<Type> accType) { return !accType || accType->is
 
 /// An `mpt.gemm` that does not exist yet.
 struct Wanted {
-  Value lhs, rhs, bias, aux;
+  Value lhs, rhs, bias, aux, addend;
   bool transposeLhs = false, transposeRhs = false;
   Epilogue activation = Epilogue::None;
   bool isForward = false, hasBiasGrad = false;
@@ -87,7 +87,7 @@ public:
         builder(function.getContext()) {}
 
   void run() {
-    SmallVector<Operation *> gradients, forward, sums;
+    SmallVector<Operation *> gradients, forward, sums, microBatches;
     function.walk([&](Operation *op) {
       if (isa<ReluGradOp, GeluGradOp>(op))
         gradients.push_back(op);
@@ -95,6 +95,8 @@ public:
         forward.push_back(op);
       else if (isa<ReduceOp>(op))
         sums.push_back(op);
+      else if (isa<AccumulateOp>(op))
+        microBatches.push_back(op);
     });
     function.walk([&](LinearOp linear) { reportWideBias(linear); });
     for (Operation *op : gradients)
@@ -108,6 +110,8 @@ public:
     for (Operation *op : sums)
       if (!erased.contains(op))
         fuseSum(cast<ReduceOp>(op));
+    for (Operation *op : microBatches)
+      fuseAccumulation(cast<AccumulateOp>(op));
   }
 
 private:
@@ -115,6 +119,7 @@ private:
   void fuseGeluGrad(GeluGradOp grad);
   void fuseGelu(GeluOp gelu);
   void fuseSum(ReduceOp sum);
+  void fuseAccumulation(AccumulateOp accumulation);
   void reportWideBias(LinearOp linear);
 
   /// The product that `dy` of the gradient `op` comes from, as rows and columns; says
@@ -163,12 +168,14 @@ bool Fuser::canDo(Operation *op, const Wanted &wanted) {
   if (wanted.activation != Epilogue::None)
     (wanted.isForward ? outputs : inputs)
         .push_back(getSavedType(wanted.activation, wanted.result));
+  if (wanted.addend)
+    inputs.push_back(wanted.addend.getType());
   if (wanted.hasBiasGrad)
     outputs.push_back(wanted.biasGradType());
   FailureOr<rt::Instruction> call =
       encodeCall(op->getLoc(), Callee::Matmul,
                  getGemmConfig(op->getContext(), wanted.transposeLhs, wanted.transposeRhs,
-                               epilogue),
+                               epilogue, wanted.addend != nullptr),
                  inputs, outputs);
   if (failed(call))
     return false;
@@ -195,7 +202,7 @@ GemmOp Fuser::create(const Wanted &wanted, Location loc) {
   if (wanted.hasBiasGrad)
     biasGrad = wanted.biasGradType();
   auto gemm = GemmOp::create(builder, loc, wanted.result, saved, biasGrad, flat(wanted.lhs),
-                             flat(wanted.rhs), wanted.bias, wanted.aux,
+                             flat(wanted.rhs), wanted.bias, wanted.aux, wanted.addend,
                              wanted.transposeLhs, wanted.transposeRhs, wanted.activation);
   return gemm;
 }
@@ -463,6 +470,65 @@ void Fuser::fuseSum(ReduceOp sum) {
       erase(sum);
       return;
     }
+}
+
+/// A micro-batch's gradient of a weight on top of the sum over those before: beta = 1.
+/// The last one's division stays behind.
+void Fuser::fuseAccumulation(AccumulateOp accumulation) {
+  Value part = accumulation.getGradient(), sum = accumulation.getSum();
+  RankedTensorType type = typeOf(accumulation.getResult());
+  if (!isStatic(accumulation.getResult()) || part.getType() != type || !part.hasOneUse())
+    return;
+  Operation *maker = part.getDefiningOp(), *before = sum.getDefiningOp();
+  if (!maker || maker->getBlock() != accumulation->getBlock() ||
+      (before && (before->getBlock() != maker->getBlock() ||
+                  !before->isBeforeInBlock(maker))))
+    return;
+  Wanted wanted;
+  wanted.result = type;
+  wanted.addend = sum;
+  auto gemm = dyn_cast<GemmOp>(maker);
+  if (gemm) {
+    if (part != gemm.getResult() || gemm.getAddend() ||
+        gemm.getEpilogue() != Epilogue::None)
+      return;
+    wanted.lhs = gemm.getLhs();
+    wanted.rhs = gemm.getRhs();
+    wanted.transposeLhs = gemm.getTransposeLhs();
+    wanted.transposeRhs = gemm.getTransposeRhs();
+    wanted.hasBiasGrad = gemm.getBiasGrad() != nullptr;
+  } else {
+    auto product = dyn_cast<MatmulOp>(maker);
+    if (!product || !isSummedInF32(product.getAccType()) ||
+        !isStatic(product.getLhs()) || !isStatic(product.getRhs()) ||
+        typeOf(product.getLhs()).getRank() != 2 || typeOf(product.getRhs()).getRank() != 2)
+      return;
+    wanted.lhs = product.getLhs();
+    wanted.rhs = product.getRhs();
+    wanted.transposeLhs = product.getTransposeLhs();
+    wanted.transposeRhs = product.getTransposeRhs();
+  }
+  if (!canDo(accumulation, wanted))
+    return;
+  builder.setInsertionPoint(maker);
+  GemmOp made =
+      create(wanted, builder.getFusedLoc({maker->getLoc(), accumulation.getLoc()}));
+  remark(RemarkId::EpilogueFused, accumulation) << remark::reason("{0}", "beta = 1");
+  if (wanted.hasBiasGrad)
+    gemm.getBiasGrad().replaceAllUsesWith(made.getBiasGrad());
+  Value result = made.getResult();
+  if (int64_t divisor = accumulation.getDivisor(); divisor != 1) {
+    builder.setInsertionPoint(accumulation);
+    auto scalar = RankedTensorType::get({}, type.getElementType());
+    Value count = ConstantOp::create(
+        builder, accumulation.getLoc(),
+        DenseElementsAttr::get(
+            scalar, FloatAttr::get(type.getElementType(), static_cast<double>(divisor))));
+    result = DivOp::create(builder, accumulation.getLoc(), type, result, count);
+  }
+  accumulation.getResult().replaceAllUsesWith(result);
+  erase(accumulation);
+  erase(maker);
 }
 
 /// A product that was widened for its bias.

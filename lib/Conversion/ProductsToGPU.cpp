@@ -315,6 +315,8 @@ void Expander::addReplacement(CallOp product) {
   if (rt::GemmEpilogue saved = getGemmEpilogue(product.getConfig());
       saved != rt::GemmEpilogue::Default)
     return addGemmReplacement(product, saved);
+  if (hasGemmAddend(product.getConfig()))
+    return;
   auto epilogue =
       dyn_cast_or_null<EpilogueAttr>(product.getConfig().get("epilogue"));
   int64_t kind = epilogue ? static_cast<int64_t>(epilogue.getValue()) : 0;

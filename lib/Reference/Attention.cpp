@@ -21,6 +21,8 @@ struct Sizes {
   int64_t heads, queries, keys, width, valueWidth;
   double scale;
   bool causal;
+  /// Of all scores, which are seen; empty: all.
+  std::vector<int64_t> mask;
 
   template <typename OpTy>
   Sizes(OpTy op, Frame &frame) {
@@ -34,6 +36,17 @@ struct Sizes {
     causal = op.getCausal();
     scale = op.getScale() ? op.getScale()->convertToDouble()
                           : 1.0 / std::sqrt(static_cast<double>(width));
+    if (Value seen = op.getMask()) {
+      const std::vector<int64_t> &bits = frame.ints(seen);
+      for (int64_t i :
+           broadcastIndices(frame.getShape(seen), {query[0], query[1], queries, keys}))
+        mask.push_back(bits[i]);
+    }
+  }
+
+  bool isVisible(int64_t h, int64_t t, int64_t s) const {
+    return (!causal || s <= t + keys - queries) &&
+           (mask.empty() || mask[(h * queries + t) * keys + s]);
   }
 };
 
@@ -55,7 +68,7 @@ static std::vector<double> getScores(const Sizes &sizes,
     for (int64_t d = 0; d < sizes.width; ++d)
       scores[s] += scaledQuery[(h * sizes.queries + t) * sizes.width + d] *
                    key[(h * sizes.keys + s) * sizes.width + d];
-    if (sizes.causal && s > t + sizes.keys - sizes.queries)
+    if (!sizes.isVisible(h, t, s))
       scores[s] = -std::numeric_limits<double>::infinity();
   }
   return scores;
@@ -74,11 +87,15 @@ static LogicalResult evaluateAttention(AttentionOp op, Frame &frame) {
       double max = -std::numeric_limits<double>::infinity(), sum = 0.0;
       for (double score : scores)
         max = std::isnan(score) || score > max ? score : max;
+      int64_t row = h * sizes.queries + t;
+      if (max == -std::numeric_limits<double>::infinity() && !sizes.mask.empty()) {
+        logSumExp[row] = max;
+        continue;
+      }
       for (double &score : scores) {
         score = std::exp(score - max);
         sum += score;
       }
-      int64_t row = h * sizes.queries + t;
       logSumExp[row] = std::log(sum) + max;
       for (int64_t s = 0; s < sizes.keys; ++s) {
         double probability = frame.round(scores[s] / sum, op.getValue());
@@ -112,6 +129,8 @@ static LogicalResult evaluateAttentionGrad(AttentionGradOp op, Frame &frame) {
       for (int64_t e = 0; e < sizes.valueWidth; ++e)
         mean += dy[row * sizes.valueWidth + e] * y[row * sizes.valueWidth + e];
       for (int64_t s = 0; s < sizes.keys; ++s) {
+        if (!sizes.isVisible(h, t, s))
+          continue;
         int64_t other = h * sizes.keys + s;
         double probability =
             frame.round(std::exp(scores[s] - logSumExp[row]), op.getValue());

@@ -77,13 +77,17 @@ const char *Check::checkGpuEpilogue() const {
   auto epilogue = static_cast<GemmEpilogue>(call.ints[6]);
   bool readsBias = usesBias(epilogue) && !writesBias(epilogue);
   bool readsAux = usesAux(epilogue) && !writesAux(epilogue);
-  if (call.numInputs != 2u + readsBias + readsAux ||
+  bool hasAddend = call.ints[4] == 2;
+  if (call.numInputs != 2u + readsBias + readsAux + hasAddend ||
       call.numOutputs != 1u + writesAux(epilogue) + writesBias(epilogue) ||
       (call.ints[2] != 0) != readsBias)
     return wrongNumber;
   if (out().dims.size() != 2 || dims(0).size() != 2 || dims(1).size() != 2)
     return "an epilogue that saves or reads something is for one product, not for a batch";
   int64_t rows = out().dims[0], columns = out().dims[1];
+  if (hasAddend && (readsBias || readsAux || in(2).type != out().type ||
+                    in(2).dims != out().dims))
+    return "what is added to a product is not like its result";
   if (usesAux(epilogue)) {
     const BufferRef &aux = readsAux ? in(2) : call.refs[call.numInputs + 1];
     int64_t width = hasBits(epilogue) ? (columns + 127) / 128 * 16 : columns;

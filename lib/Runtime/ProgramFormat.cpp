@@ -267,11 +267,20 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
       if (instruction.refs[at].space == SpaceId::Input ||
           instruction.refs[at].space == SpaceId::Constant)
         return fail(where + " writes an input or a constant");
-    // Kernels may work in place, calls do not.
+    // Kernels may work in place; of calls a product may that adds to its last input.
+    bool isSum = instruction.isCall &&
+                 instruction.target == static_cast<uint32_t>(CallId::Matmul) &&
+                 instruction.ints.size() > 4 && instruction.ints[4] == 2;
+    auto isInPlace = [&](size_t output, size_t input) {
+      const BufferRef &to = instruction.refs[output], &from = instruction.refs[input];
+      return isSum && output == instruction.numInputs && input + 1 == output &&
+             to.offset == from.offset && to.bytes() == from.bytes();
+    };
     for (size_t at = instruction.numInputs;
          instruction.isCall && at < instruction.refs.size(); ++at)
       for (size_t other = 0; other < at; ++other)
-        if (overlap(instruction.refs[at], instruction.refs[other]))
+        if (overlap(instruction.refs[at], instruction.refs[other]) &&
+            !isInPlace(at, other))
           return fail(where + " writes over a buffer that it reads");
   }
   return true;

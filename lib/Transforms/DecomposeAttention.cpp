@@ -38,17 +38,21 @@ Value product(DecomposeBuilder &b, RankedTensorType type, Value lhs, Value rhs,
                           unit(transposeRhs), acc);
 }
 
-/// The masked f32 scores of a query that is scaled and rounded.
-Value buildScores(DecomposeBuilder &b, Value scaled, Value key, bool causal,
-                  TypeAttr acc) {
+/// The f32 scores of a query that is scaled and rounded, none of them hidden.
+Value buildScores(DecomposeBuilder &b, Value scaled, Value key, TypeAttr acc) {
   auto q = DecomposeBuilder::typeOf(scaled), k = DecomposeBuilder::typeOf(key);
   SmallVector<int64_t> shape(q.getShape());
-  int64_t rows = q.getDimSize(2), columns = k.getDimSize(2);
-  shape.back() = columns;
-  Value scores = product(b, RankedTensorType::get(shape, b.element), scaled, key,
-                         false, true, acc);
+  shape.back() = k.getDimSize(2);
+  return product(b, RankedTensorType::get(shape, b.element), scaled, key, false, true,
+                 acc);
+}
+
+/// Which of the scores are seen; null if all are.
+Value buildVisible(DecomposeBuilder &b, Value scores, Value mask, bool causal) {
   if (!causal)
-    return scores;
+    return mask;
+  ArrayRef<int64_t> shape = DecomposeBuilder::typeOf(scores).getShape();
+  int64_t rows = shape[2], columns = shape[3];
   // Index tensors of the scores' shape: kernels make them of their loops.
   Type i32 = b.builder.getI32Type();
   auto indices = RankedTensorType::get(shape, i32);
@@ -57,8 +61,7 @@ Value buildScores(DecomposeBuilder &b, Value scaled, Value key, bool causal,
   if (columns != rows)
     row = AddOp::create(b.builder, b.loc, row, b.integer(i32, columns - rows));
   Value visible = b.compare(column, row, ComparePredicate::LE);
-  return b.where(visible, scores,
-                 b.scalar(-std::numeric_limits<double>::infinity()));
+  return mask ? AndOp::create(b.builder, b.loc, visible, mask) : visible;
 }
 
 struct DecomposeAttentionOp : OpRewritePattern<AttentionOp> {
@@ -72,13 +75,26 @@ struct DecomposeAttentionOp : OpRewritePattern<AttentionOp> {
     TypeAttr acc = op.getAccTypeAttr();
     Value scaled = b.round(b.mul(op.getQuery(), getScale(op.getScale(), op.getQuery())),
                            op.getQuery().getType());
-    Value scores = buildScores(b, scaled, op.getKey(), op.getCausal(), acc);
+    Value scores = buildScores(b, scaled, op.getKey(), acc);
+    if (Value visible = buildVisible(b, scores, op.getMask(), op.getCausal()))
+      scores = b.where(visible, scores,
+                       b.scalar(-std::numeric_limits<double>::infinity()));
     Value max = b.reduceRow(ReduceKind::Max, scores);
+    // With a mask a row may see nothing: -inf minus a finite number is -inf.
+    if (op.getMask()) {
+      Value lowest = b.scalar(b.element.isF64() ? std::numeric_limits<double>::lowest()
+                                                : std::numeric_limits<float>::lowest());
+      max = b.where(b.compare(max, lowest, ComparePredicate::LT), lowest, max);
+    }
     Value powers = b.exp(b.sub(scores, max));
     Value sum = b.reduceRow(ReduceKind::Sum, powers);
+    Value divisor = sum;
+    if (op.getMask())
+      divisor = b.where(b.compare(sum, b.scalar(0.0), ComparePredicate::EQ),
+                        b.scalar(1.0), sum);
     auto type = DecomposeBuilder::typeOf(scores).clone(
         DecomposeBuilder::typeOf(op.getValue()).getElementType());
-    Value probabilities = b.round(b.div(powers, sum), type);
+    Value probabilities = b.round(b.div(powers, divisor), type);
     Value lse = b.add(b.log(sum), max);
     Value result =
         product(b, DecomposeBuilder::typeOf(op.getResult()), probabilities,
@@ -99,12 +115,14 @@ struct DecomposeAttentionGradOp : OpRewritePattern<AttentionGradOp> {
     TypeAttr acc = op.getAccTypeAttr();
     double scale = getScale(op.getScale(), op.getQuery());
     Value scaled = b.round(b.mul(op.getQuery(), scale), op.getQuery().getType());
-    Value scores = buildScores(b, scaled, op.getKey(), op.getCausal(), acc);
+    Value scores = buildScores(b, scaled, op.getKey(), acc);
     auto wide = DecomposeBuilder::typeOf(scores);
     auto storage = wide.clone(
         DecomposeBuilder::typeOf(op.getValue()).getElementType());
-    Value probabilities =
-        b.round(b.exp(b.sub(scores, b.asRow(op.getLogSumExp()))), storage);
+    Value powers = b.exp(b.sub(scores, b.asRow(op.getLogSumExp())));
+    if (Value visible = buildVisible(b, scores, op.getMask(), op.getCausal()))
+      powers = b.where(visible, powers, b.scalar(0.0));
+    Value probabilities = b.round(powers, storage);
     Value dvalue = product(b, DecomposeBuilder::typeOf(op.getDvalue()),
                            probabilities, op.getDy(), true, false, acc);
     Value dprobabilities =

@@ -161,3 +161,42 @@ func.func @wide(%x: tensor<16x24xbf16>, %w: tensor<24x40xbf16>, %b: tensor<40xf3
   %y = mpt.cast %z : (tensor<16x40xf32>) -> tensor<16x40xbf16>
   return %y : tensor<16x40xbf16>
 }
+
+// Micro-batches: each product but the first adds to the sum before it, with the bias's
+// gradient where that is an epilogue, too; the last divides.
+// CHECK-LABEL: func @micro_batches
+// CHECK-SAME: %[[X:[^:]*]]: tensor<16x24xbf16>, %[[DY:[^:]*]]: tensor<16x40xbf16>
+// CHECK: %[[FIRST:.*]] = mpt.matmul %[[X]], %[[DY]] {transpose_lhs}
+// CHECK: %[[SECOND:.*]] = mpt.gemm %[[X]], %{{.*}} add(%[[FIRST]]) {{{.*}}transpose_lhs} : {{.*}} -> tensor<24x40xf32>
+// CHECK: %[[THIRD:.*]], %[[DB:.*]] = mpt.gemm %[[X]], %{{.*}} add(%[[SECOND]]) {{{.*}}transpose_lhs} : {{.*}} -> (tensor<24x40xf32>, tensor<40xf32>)
+// CHECK: %[[COUNT:.*]] = mpt.constant dense<3.000000e+00> : tensor<f32>
+// CHECK: %[[MEAN:.*]] = mpt.div %[[THIRD]], %[[COUNT]]
+// CHECK-NOT: mpt.accumulate
+// CHECK: return %[[MEAN]], %[[DB]]
+// REMARK: remark: {{.*}}mpt.cuda.epilogue{{.*}}beta = 1
+func.func @micro_batches(%x: tensor<16x24xbf16>, %dy: tensor<16x40xbf16>, %dy2: tensor<16x40xbf16>,
+    %dy3: tensor<16x40xbf16>) -> (tensor<24x40xf32>, tensor<40xf32>) {
+  %a = mpt.matmul %x, %dy {transpose_lhs} : (tensor<16x24xbf16>, tensor<16x40xbf16>) -> tensor<24x40xf32>
+  %b = mpt.matmul %x, %dy2 {transpose_lhs} : (tensor<16x24xbf16>, tensor<16x40xbf16>) -> tensor<24x40xf32>
+  %ab = mpt.accumulate %a, %b : (tensor<24x40xf32>, tensor<24x40xf32>) -> tensor<24x40xf32>
+  %c = mpt.matmul %x, %dy3 {transpose_lhs} : (tensor<16x24xbf16>, tensor<16x40xbf16>) -> tensor<24x40xf32>
+  %wide = mpt.cast %dy3 : (tensor<16x40xbf16>) -> tensor<16x40xf32>
+  %db = mpt.reduce %wide {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<16x40xf32>) -> tensor<40xf32>
+  %abc = mpt.accumulate %ab, %c {divisor = 3 : i64} : (tensor<24x40xf32>, tensor<24x40xf32>) -> tensor<24x40xf32>
+  return %abc, %db : tensor<24x40xf32>, tensor<40xf32>
+}
+// A product that somebody else reads, one that is not f32, one that comes before the sum.
+// CHECK-LABEL: func @no_micro_batches
+// CHECK-NOT: mpt.gemm
+// CHECK: return
+func.func @no_micro_batches(%x: tensor<16x24xbf16>, %dy: tensor<16x40xbf16>, %sum: tensor<24x40xf32>)
+    -> (tensor<24x40xf32>, tensor<24x40xf32>, tensor<24x40xf32>, tensor<24x40xf32>) {
+  %a = mpt.matmul %x, %dy {transpose_lhs} : (tensor<16x24xbf16>, tensor<16x40xbf16>) -> tensor<24x40xf32>
+  %sa = mpt.accumulate %sum, %a : (tensor<24x40xf32>, tensor<24x40xf32>) -> tensor<24x40xf32>
+  %b = mpt.matmul %x, %dy {transpose_lhs} : (tensor<16x24xbf16>, tensor<16x40xbf16>) -> tensor<24x40xbf16>
+  %sb = mpt.accumulate %sum, %b : (tensor<24x40xf32>, tensor<24x40xbf16>) -> tensor<24x40xf32>
+  %c = mpt.matmul %x, %dy {transpose_lhs} : (tensor<16x24xbf16>, tensor<16x40xbf16>) -> tensor<24x40xf32>
+  %later = mpt.relu %sum : (tensor<24x40xf32>) -> tensor<24x40xf32>
+  %sc = mpt.accumulate %later, %c : (tensor<24x40xf32>, tensor<24x40xf32>) -> tensor<24x40xf32>
+  return %a, %sa, %sb, %sc : tensor<24x40xf32>, tensor<24x40xf32>, tensor<24x40xf32>, tensor<24x40xf32>
+}

@@ -19,12 +19,16 @@ rt::GemmEpilogue getGemmEpilogue(Epilogue activation, bool isForward, bool hasBi
                                  bool hasBiasGrad);
 
 /// The attributes of the call (`mpt.call`'s config) that carries out an `mpt.gemm`; its
-/// inputs are lhs, rhs and the bias or aux, its outputs the op's results.
+/// inputs are lhs, rhs and the bias, aux or addend, its outputs the op's results.
 mlir::DictionaryAttr getGemmConfig(mlir::MLIRContext *context, bool transposeLhs,
-                                   bool transposeRhs, rt::GemmEpilogue epilogue);
+                                   bool transposeRhs, rt::GemmEpilogue epilogue,
+                                   bool hasAddend);
 
 /// The epilogue of a call with such attributes; Default without.
 rt::GemmEpilogue getGemmEpilogue(mlir::DictionaryAttr config);
+
+/// Whether the last input of a call with such attributes is an addend.
+bool hasGemmAddend(mlir::DictionaryAttr config);
 
 } // namespace mpt
 

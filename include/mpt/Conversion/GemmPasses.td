@@ -20,7 +20,8 @@ def FuseGemmEpiloguesPass : Pass<"mpt-fuse-gemm-epilogues", "::mlir::ModuleOp"> 
     - the gradient of a ReLU or tanh GELU that reads it, and the sum of that over rows
       (a bias's gradient) if it has the product's type,
     - the sum over rows of the gradient that it makes a weight's gradient from, if no
-      kernel makes that gradient.
+      kernel makes that gradient,
+    - a micro-batch's gradient of a weight and the sum over those before it.
 
     Only what cuBLASLt can do on all of `chip`. GELU only where all are sm_90 or sm_100:
     elsewhere cuBLASLt has a kernel for it behind the product. The result of a product

@@ -21,8 +21,8 @@
 namespace mpt::rt {
 
 // On a GPU, three numbers may follow the ints of a Matmul (ProgramFormat.h): accumulate
-// (1: the product is added to what the result held), cublasComputeType_t, and a
-// cublasLtEpilogue_t (0 for each: what the others say).
+// (1: the product is added to what the result held, 2: to the last input), a
+// cublasComputeType_t, and a cublasLtEpilogue_t (0 for each: what the others say).
 
 /// A convolution, or one of its gradients, on a GPU.
 struct CudaConv {

@@ -200,7 +200,7 @@ class CudaRemark<string symbol, int value, string suffix, string kind, string te
 
 def EpilogueFused : CudaRemark<"EpilogueFused", 60, "epilogue", "passed",
   "part of a product", "",
-  "`Reason` has cuBLASLt's name of the epilogue.">;
+  "`Reason` has cuBLASLt's name of the epilogue; `beta = 1` if the product is added to a sum.">;
 def EpilogueRefused : CudaRemark<"EpilogueRefused", 61, "epilogue-refused", "missed",
   "cuBLASLt has no such epilogue", "",
   "`Reason` says what it lacks and what to do about it.">;

@@ -454,9 +454,11 @@ int CudaStep::launch(size_t index, std::string &error) {
                                      DeviceToDevice, stream),
                  instruction.location + ": copying", error);
   const LtProduct &gemm = gemms[step.gemm];
+  void *result = step.buffers[instruction.numInputs];
+  bool hasAddend = instruction.ints.size() > 4 && instruction.ints[4] == 2;
   return checkLt(gemm.run(*lt, gemm.algo, step.buffers[1], step.buffers[0],
-                          step.buffers[instruction.numInputs], memory + workspaceAt,
-                          stream),
+                          hasAddend ? step.buffers[instruction.numInputs - 1] : result,
+                          result, memory + workspaceAt, stream),
                  instruction.location + ": a product", error);
 }
 

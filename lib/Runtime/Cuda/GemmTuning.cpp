@@ -70,7 +70,7 @@ bool GemmTuner::measure(const LtProduct &product, const LtAlgo &algo,
     Status status = 0;
     for (int i = 0; i < times && status == 0; ++i)
       status = product.run(context, algo, buffers[0], buffers[1], buffers[2],
-                           buffers[5], stream);
+                           buffers[2], buffers[5], stream);
     return status;
   };
   microseconds = -1;

@@ -131,8 +131,9 @@ Status LtProduct::propose(const LtContext &context, int most,
 }
 
 Status LtProduct::run(const LtContext &context, const LtAlgo &chosen,
-                      const void *matrixA, const void *matrixB, void *result,
-                      void *workspace, Stream stream) const {
+                      const void *matrixA, const void *matrixB,
+                      const void *addend, void *result, void *workspace,
+                      Stream stream) const {
   float narrowAlpha = static_cast<float>(alpha),
         narrowBeta = static_cast<float>(beta);
   const void *scales[] = {&narrowAlpha, &narrowBeta};
@@ -141,7 +142,7 @@ Status LtProduct::run(const LtContext &context, const LtAlgo &chosen,
     scales[1] = &beta;
   }
   return api->cublasLtMatmul(context.handle, desc, scales[0], matrixA, a,
-                             matrixB, b, scales[1], result, d, result, d,
+                             matrixB, b, scales[1], addend, d, result, d,
                              &chosen, workspace, kGemmWorkspaceBytes, stream);
 }
 

@@ -45,3 +45,19 @@ func.func @bits(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %z: tensor<4x16xf32>)
   %y = mpt.gemm %x, %w aux(%z) {epilogue = #mpt.epilogue<relu>, resultSegmentSizes = array<i32: 1, 0, 0>} : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
   return
 }
+
+// -----
+
+func.func @addend(%x: tensor<4x8xf16>, %w: tensor<8x16xf16>, %z: tensor<4x16xf32>) {
+  // expected-error @+1 {{takes an addend of the result's type, 'tensor<4x16xf16>', and then neither a bias nor an activation, found 'tensor<4x16xf32>'}}
+  %y = mpt.gemm %x, %w add(%z) {resultSegmentSizes = array<i32: 1, 0, 0>} : (tensor<4x8xf16>, tensor<8x16xf16>, tensor<4x16xf32>) -> tensor<4x16xf16>
+  return
+}
+
+// -----
+
+func.func @addend_bias(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %b: tensor<16xf32>, %z: tensor<4x16xf32>) {
+  // expected-error @+1 {{takes an addend of the result's type, 'tensor<4x16xf32>', and then neither a bias nor an activation}}
+  %y, %s = mpt.gemm %x, %w bias(%b) add(%z) {epilogue = #mpt.epilogue<relu>, resultSegmentSizes = array<i32: 1, 1, 0>} : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<4x16xf32>) -> (tensor<4x16xf32>, tensor<4x16xi8>)
+  return
+}

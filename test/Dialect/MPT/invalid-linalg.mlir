@@ -430,6 +430,23 @@ func.func @attention_causal(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x12x8xf32>) 
 
 // -----
 
+func.func @attention_mask(%q: tensor<2x4x16x8xf32>, %all: tensor<2x4x16x16xi1>, %m: tensor<2x3x1x16xi1>) {
+  %y, %lse = mpt.attention %q, %q, %q, %all : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x16xi1>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+  // expected-error @+1 {{'mpt.attention' op expected mask [B, H, T, S] of sizes 1 or those of 2x4x16x16, found 'tensor<2x3x1x16xi1>'}}
+  %z, %lse2 = mpt.attention %q, %q, %q, %m : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x3x1x16xi1>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_mask(%q: tensor<2x4x16x8xf32>, %l: tensor<2x4x16xf32>, %m: tensor<16x16xi1>) {
+  // expected-error @+1 {{'mpt.attention_grad' op expected mask [B, H, T, S] of sizes 1 or those of 2x4x16x16, found 'tensor<16x16xi1>'}}
+  %dq, %dk, %dv = mpt.attention_grad %q, %q, %q, %q, %q, %l, %m : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16xf32>, tensor<16x16xi1>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>)
+  return
+}
+
+// -----
+
 func.func @attention_grad_causal(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x12x8xf32>, %l: tensor<2x4x16xf32>) {
   // expected-error @+1 {{'mpt.attention_grad' op expected at least as many keys as queries with 'causal', found 12 and 16}}
   %dq, %dk, %dv = mpt.attention_grad %q, %q, %k, %k, %q, %l {causal} : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x12x8xf32>, tensor<2x4x12x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x12x8xf32>, tensor<2x4x12x8xf32>)

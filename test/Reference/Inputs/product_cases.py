@@ -152,7 +152,19 @@ def softmax(x):
 
 
 def attention_cases(random):
-    for causal, scale, (t, s) in (False, None, (3, 5)), (True, 0.4, (3, 5)), (True, None, (4, 4)):
+    # Masks of padding (one sequence is nothing else) and of all pairs, with a query
+    # that sees nothing.
+    padding = np.array([[1, 1, 0, 1, 0], [0] * 5]).reshape(2, 1, 1, 5)
+    pairs = np.ones((1, 3, 4, 4), int)
+    pairs[0, :, 1, :2] = 0
+    pairs[0, 0, 3, 1:] = 0
+    for causal, scale, (t, s), mask in (
+        (False, None, (3, 5), None),
+        (True, 0.4, (3, 5), None),
+        (True, None, (4, 4), None),
+        (False, 0.4, (3, 5), padding),
+        (True, None, (4, 4), pairs),
+    ):
         for type, wide in ("f64", "f64"), ("f32", "f32"):
             q, k, v = random(type, (2, 3, t, 4)), random(type, (2, 3, s, 4)), random(type, (2, 3, s, 2))
             factor = scale if scale is not None else 0.5
@@ -160,14 +172,19 @@ def attention_cases(random):
             if causal:
                 hidden = np.arange(s)[None, :] > np.arange(t)[:, None] + s - t
                 scores = np.where(hidden, -np.inf, scores)
-            p = softmax(scores)
+            if mask is not None:
+                scores = np.where(mask, scores, -np.inf)
+            blind = np.isneginf(scores).all(-1, keepdims=True)
+            p = np.where(blind, 0, softmax(np.where(blind, 0, scores)))
             y = p @ v[1]
-            lse = np.log(np.exp(scores).sum(-1))
+            with np.errstate(divide="ignore"):
+                lse = np.log(np.exp(scores).sum(-1))
+            seen = [] if mask is None else [("i1", mask)]
             attributes = ", ".join((["causal"] if causal else []) + ([f"scale = {f64(scale)}"] if scale else []))
             # A score is 4 terms of at most 2 * 2 * scale < 2, each off by u of the
             # rounded query and 5 u of the sum: 48 u, and so is its exponential,
             # relatively. Probabilities sum to 1 and |v| <= 2.
-            case = Case("attention", [q, k, v], [(type, y), (wide, lse)], attributes,
+            case = Case("attention", [q, k, v] + seen, [(type, y), (wide, lse)], attributes,
                         error=[128 * np.ones_like(y), 64 * np.ones_like(lse)])
             yield relaxed(case, type)
             dy = random(type, y.shape)
@@ -177,7 +194,7 @@ def attention_cases(random):
             ds = np.einsum("bhtsu,bhts->bhtu", jacobian, dp)
             dq, dk = factor * (ds @ k[1]), factor * np.einsum("bhts,bhtd->bhsd", ds, q[1])
             dv = np.einsum("bhts,bhte->bhse", p, dy[1])
-            saved = [dy, q, k, v, (type, y), (wide, lse)]
+            saved = [dy, q, k, v, (type, y), (wide, lse)] + seen
             case = Case("attention_grad", saved, [(type, dq), (type, dk), (type, dv)], attributes,
                         error=[1024 * np.ones_like(a) for a in (dq, dk, dv)])
             yield relaxed(case, type)

@@ -330,7 +330,7 @@ Status cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtDesc desc, LtLayout a, 
 
 Status cublasLtMatmul(LtHandle handle, LtDesc desc, const void *alpha, const void *a,
                       LtLayout layoutA, const void *b, LtLayout layoutB, const void *beta,
-                      const void *c, LtLayout, void *d, LtLayout layoutD,
+                      const void *c, LtLayout layoutC, void *d, LtLayout layoutD,
                       const LtAlgo *algo, void *workspace, size_t workspaceBytes,
                       Stream stream) {
   MPT_BEGIN("cublasLtMatmul");
@@ -349,10 +349,18 @@ Status cublasLtMatmul(LtHandle handle, LtDesc desc, const void *alpha, const voi
     return reinterpret_cast<uintptr_t>(data) % kGemmOperandAlignment == 0 &&
            isOnDevice(data, elements * getSize(matrix.type));
   };
-  if (c != d || !fits(a, plan.a) || !fits(b, plan.b) || !fits(d, plan.d))
+  if (!fits(a, plan.a) || !fits(b, plan.b) || !fits(d, plan.d))
     return call.breach("an operand lies outside the device's allocations or is not "
                        "aligned",
                        kLtInvalid);
+  // In place, or from a matrix like the result's that does not overlap it.
+  int64_t resultBytes = ((plan.batch - 1) * plan.d.stride +
+                         (plan.d.columns - 1) * plan.d.ld + plan.d.rows) *
+                        getSize(plan.d.type);
+  auto at = [](const void *data) { return reinterpret_cast<uintptr_t>(data); };
+  bool isApart = at(c) + resultBytes <= at(d) || at(d) + resultBytes <= at(c);
+  if (layoutC != layoutD || (c != d && !isApart) || !fits(c, plan.d))
+    return call.breach("the matrix that is added does not fit the result", kLtInvalid);
   int64_t biasLength = plan.epilogue == GemmEpilogue::BGradB ? plan.n : plan.m;
   if (usesBias(plan.epilogue) &&
       (!isOnDevice(product->bias, biasLength * getSize(plan.bias)) ||
@@ -383,6 +391,8 @@ Status cublasLtMatmul(LtHandle handle, LtDesc desc, const void *alpha, const voi
   std::memcpy(&milliseconds, &algo->data[2], sizeof(double));
   return submit(call, stream, [=]() -> Error {
     state.now += milliseconds;
+    if (c != d && scaleD != 0)
+      std::memcpy(d, c, resultBytes);
     multiply(plan, a, b, bias, aux, d, scaleA, scaleD);
     // What the library leaves there is of no use to anybody.
     std::memset(workspace, 0xa5, std::min<size_t>(workspaceBytes, 4096));

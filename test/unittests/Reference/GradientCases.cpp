@@ -135,6 +135,16 @@ void addProducts(Cases &c) {
   c.add("attention",
         {{"q", "1x2x3x4xf64"}, {"k", "1x2x5x4xf64"}, {"v", "1x2x5x2xf64"}},
         "causal, scale = 0.3 : f64", "1x2x3x2xf64", {"1x2x3xf64"});
+  // Masks: of padding, the second sequence all of it; of everything and causal, with a
+  // row that sees nothing.
+  GradientArgument padding = {"m", "2x1x1x3xi1", 0, 0, {1, 1, 0, 0, 0, 0}};
+  c.add("attention",
+        {{"q", "2x2x2x4xf64"}, {"k", "2x2x3x4xf64"}, {"v", "2x2x3x2xf64"}, padding}, "",
+        "2x2x2x2xf64", {"2x2x2xf64"});
+  GradientArgument mask = {"m", "1x1x3x4xi1", 0, 0, {0, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0}};
+  c.add("attention",
+        {{"q", "1x2x3x4xf64"}, {"k", "1x2x4x4xf64"}, {"v", "1x2x4x2xf64"}, mask},
+        "causal", "1x2x3x2xf64", {"1x2x3xf64"});
   c.text("attention", {{"x", "1x1x4x3xf64"}},
          "%y, %l = mpt.attention %x, %x, %x {causal} : (tensor<1x1x4x3xf64>, "
          "tensor<1x1x4x3xf64>, tensor<1x1x4x3xf64>) -> (tensor<1x1x4x3xf64>, "

@@ -45,11 +45,16 @@ LogicalResult GemmOp::verify() {
              << columns << " columns, found " << value.getType();
   bool isActivated = getEpilogue() != Epilogue::None;
   if (isActivated != (getAux() || getSaved()) || (getAux() && getSaved()) ||
-      (!isActivated && !getBiasGrad()))
+      (!isActivated && !getBiasGrad() && !getAddend()))
     return emitOpError("either saves what its activation needs, or reads it, or has no "
-                       "activation and sums rhs");
+                       "activation and sums rhs or has an addend");
   if ((getBias() && !getSaved()) || (getBiasGrad() && getSaved()))
     return emitOpError("has a bias forward, and its gradient backward");
+  if (Value addend = getAddend())
+    if (isActivated || getBias() || addend.getType() != result)
+      return emitOpError("takes an addend of the result's type, ")
+             << result << ", and then neither a bias nor an activation, found "
+             << addend.getType();
   for (Value value : {getAux(), getSaved()})
     if (value && value.getType() != getSavedType(getEpilogue(), result))
       return emitOpError("needs ") << getSavedType(getEpilogue(), result)

@@ -140,7 +140,7 @@ LogicalResult AttentionOp::buildGradients(OpBuilder &builder,
     return success();
   auto grad = AttentionGradOp::create(
       builder, getLoc(), dy, getQuery(), getKey(), getValue(), getResult(),
-      getLogSumExp(), getCausalAttr(), getScaleAttr(), getAccTypeAttr());
+      getLogSumExp(), getMask(), getCausalAttr(), getScaleAttr(), getAccTypeAttr());
   for (int i = 0; i < 3; ++i)
     operandGrads[i] = grad->getResult(i);
   return success();

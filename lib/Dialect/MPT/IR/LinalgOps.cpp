@@ -236,9 +236,9 @@ LogicalResult Conv2DFilterGradOp::verify() {
                     getDilations(), getGroups());
 }
 
-/// Shapes of query, key and value.
+/// Shapes of query, key, value and mask, which may be null.
 static LogicalResult verifyAttention(Operation *op, Value query, Value key,
-                                     Value value, bool causal,
+                                     Value value, Value mask, bool causal,
                                      std::optional<Type> accType) {
   ArrayRef<int64_t> q = getTensor(query).getShape();
   ArrayRef<int64_t> v = getTensor(value).getShape();
@@ -256,17 +256,28 @@ static LogicalResult verifyAttention(Operation *op, Value query, Value key,
     return op->emitOpError("expected at least as many keys as queries with "
                            "'causal', found ")
            << v[2] << " and " << q[2];
+  if (mask) {
+    Shape scores = {q[0], q[1], q[2], v[2]};
+    ArrayRef<int64_t> sizes = getTensor(mask).getShape();
+    auto isRepeated = [](auto pair) {
+      auto [size, wanted] = pair;
+      return size == 1 || sizesAgree(size, wanted);
+    };
+    if (sizes.size() != 4 || !llvm::all_of(llvm::zip(sizes, scores), isRepeated))
+      return op->emitOpError("expected mask [B, H, T, S] of sizes 1 or those of ")
+             << shapeToString(scores) << ", found " << mask.getType();
+  }
   return checkAccType(op, accType, query);
 }
 
 LogicalResult AttentionOp::verify() {
-  return verifyAttention(*this, getQuery(), getKey(), getValue(), getCausal(),
-                         getAccType());
+  return verifyAttention(*this, getQuery(), getKey(), getValue(), getMask(),
+                         getCausal(), getAccType());
 }
 
 LogicalResult AttentionGradOp::verify() {
-  if (failed(verifyAttention(*this, getQuery(), getKey(), getValue(), getCausal(),
-                             getAccType())))
+  if (failed(verifyAttention(*this, getQuery(), getKey(), getValue(), getMask(),
+                             getCausal(), getAccType())))
     return failure();
   Shape shape(getTensor(getQuery()).getShape());
   Shape rows(shape.begin(), shape.end() - 1);

@@ -29,7 +29,9 @@ def MPT_GemmOp : MPT_TensorOp<"gemm", "Allow", "Allow",
       element, rows padded to 128 bits, in an order that only the library knows.
     - backward (`aux` is given, a `saved`): result = s * activation'(aux). `bias_grad`
       [N], if it is there, is its sum over rows.
-    - no activation: result = s, and `bias_grad` [N] is rhs summed over K.
+    - no activation: result = s, plus `addend` if it is there, which is added before
+      the one rounding and has the result's type (beta = 1: a weight's gradient on top
+      of that of the micro-batches before). `bias_grad` [N] is rhs summed over K.
 
     Example:
 
@@ -39,13 +41,14 @@ def MPT_GemmOp : MPT_TensorOp<"gemm", "Allow", "Allow",
   }];
   let arguments = (ins MPT_FloatTensor:$lhs, MPT_FloatTensor:$rhs,
                        Optional<MPT_FloatTensor>:$bias, Optional<MPT_Tensor>:$aux,
+                       Optional<MPT_FloatTensor>:$addend,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
     DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue);
   let results = (outs MPT_FloatTensor:$result, Optional<MPT_Tensor>:$saved,
                       Optional<MPT_FloatTensor>:$bias_grad);
   let assemblyFormat = [{
-    $lhs `,` $rhs (`bias` `(` $bias^ `)`)? (`aux` `(` $aux^ `)`)? attr-dict `:`
-    functional-type(operands, results)
+    $lhs `,` $rhs (`bias` `(` $bias^ `)`)? (`aux` `(` $aux^ `)`)?
+    (`add` `(` $addend^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

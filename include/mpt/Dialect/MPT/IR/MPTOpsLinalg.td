@@ -129,9 +129,12 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
   let summary = "scaled dot-product attention";
   let description = [{
     query is [B, H, T, D], key [B, H, S, D], value [B, H, S, E]; the result is
-    [B, H, T, E] = softmax(scale * query @ key^T + mask) @ value. The query is
-    scaled, and rounded to its type, before the product. `causal` masks
-    positions s > t + S - T; it needs S >= T, so that no row is masked entirely.
+    [B, H, T, E] = softmax(scale * query @ key^T) @ value. The query is scaled,
+    and rounded to its type, before the product. `causal` hides positions
+    s > t + S - T and needs S >= T. `mask`, if present, is [B, H, T, S] with any
+    size 1 where it is the same for all, and hides positions where it is false
+    (PyTorch's boolean attn_mask); it has no gradient. A row that sees no
+    position is zeros, its log_sum_exp -inf, and its gradients are zeros.
     Softmax statistics are f32; probabilities are rounded to value's type
     before the second product. `scale` defaults to 1 / sqrt(D). `log_sum_exp`
     [B, H, T] is saved for the gradient.
@@ -140,11 +143,13 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
 
     ```mlir
     %y, %lse = mpt.attention %q, %k, %v {causal} : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+    // Padding: the same positions for all heads and queries of a sequence.
+    %z, %lse2 = mpt.attention %q, %k, %v, %isWord : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x1x1x16xi1>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
     ```
   }];
   let arguments = (ins MPT_FloatTensor:$query, MPT_FloatTensor:$key,
-                       MPT_FloatTensor:$value, UnitAttr:$causal,
-                       OptionalAttr<F64Attr>:$scale,
+                       MPT_FloatTensor:$value, Optional<MPT_BoolTensor>:$mask,
+                       UnitAttr:$causal, OptionalAttr<F64Attr>:$scale,
                        OptionalAttr<TypeAttr>:$acc_type);
   let results = (outs MPT_FloatTensor:$result, MPT_FloatTensor:$log_sum_exp);
   let fixedResults = "index == 1";
@@ -167,7 +172,7 @@ def MPT_AttentionGradOp : MPT_InferredOp<"attention_grad", "Allow", "Allow"> {
   let arguments = (ins MPT_FloatTensor:$dy, MPT_FloatTensor:$query,
                        MPT_FloatTensor:$key, MPT_FloatTensor:$value,
                        MPT_FloatTensor:$result, MPT_FloatTensor:$log_sum_exp,
-                       UnitAttr:$causal, OptionalAttr<F64Attr>:$scale,
+                       Optional<MPT_BoolTensor>:$mask, UnitAttr:$causal, OptionalAttr<F64Attr>:$scale,
                        OptionalAttr<TypeAttr>:$acc_type);
   let results = (outs MPT_FloatTensor:$dquery, MPT_FloatTensor:$dkey,
                       MPT_FloatTensor:$dvalue);
