@@ -11,6 +11,8 @@
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
+#include "mpt/Interfaces/ElementRegionOpInterface.h"
+#include "mpt/Interfaces/PrecisionOpInterface.h"
 #include "mpt/Policy/ElementTypes.h"
 #include "mpt/Policy/MacFormula.h"
 #include "llvm/ADT/StringExtras.h"
@@ -226,6 +228,12 @@ std::optional<OpFlops> mpt::countFlops(Operation *op, const RuleTable &rules,
                                        bool isProduct) {
   // What a float needs to be whole.
   auto round = [](double macs) { return uint64_t(std::llround(std::min(2 * macs, 0x1p62))); };
+  // A structured op is a product if its region multiplies what it reads.
+  if (isa<ElementRegionOpInterface>(op))
+    if (auto interface = dyn_cast<PrecisionOpInterface>(op))
+      if (interface.getPrecisionClass(BFloat16Type::get(op->getContext())) !=
+          PrecisionClass::Allow)
+        return std::nullopt;
   StringRef text = rules.getProductFormula(op->getName().getStringRef());
   std::string error;
   if (!text.empty())

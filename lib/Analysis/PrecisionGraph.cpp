@@ -122,7 +122,9 @@ uint32_t PrecisionGraphBuilder::indexOf(Value value) {
     if (!isNew)
       break;
     Operation *op = value.getDefiningOp();
-    if (!op || likeGrappler || op->getNumOperands() == 0 || !isOwn(op, policy.lookup(op)))
+    if (!op || likeGrappler || op->getNumOperands() == 0)
+      break;
+    if (OpRecord record = policy.lookup(op); !isOwn(op, record) && !isEmptyCast(op, record))
       break;
     value = op->getOperand(0);
   }
@@ -211,6 +213,10 @@ WalkResult PrecisionGraphBuilder::visit(Operation *op) {
       fixUses(op);
     else
       graph.ownCasts.push_back(op);
+    return WalkResult::advance();
+  }
+  if (isEmptyCast(op, record)) {
+    graph.emptyCasts.push_back(op);
     return WalkResult::advance();
   }
   ElementsAttr constant;

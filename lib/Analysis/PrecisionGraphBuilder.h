@@ -56,6 +56,14 @@ private:
     mlir::Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
     return isCandidate(from) && isCandidate(to) && isLow(from) != isLow(to);
   }
+  /// True for a user's cast from f32 to f32: what reads it might as well read what it
+  /// reads, in either type.
+  bool isEmptyCast(mlir::Operation *op, const OpRecord &record) {
+    return record.isCast(op) && !likeGrappler && op->getNumOperands() != 0 &&
+           op->getNumResults() == 1 &&
+           op->getOperand(0).getType() == op->getResult(0).getType() &&
+           types.getFloat(op->getResult(0).getType()) == f32;
+  }
   uint32_t indexOf(mlir::Value value);
   /// The same for what an op makes that is no cast of MPT's.
   uint32_t indexOfMade(mlir::OpResult value, mlir::Operation *op) {

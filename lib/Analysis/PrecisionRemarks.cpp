@@ -150,6 +150,8 @@ std::optional<Counterfactuals::Change> Counterfactuals::get(uint32_t vertex) {
   if (!before)
     before = plan.countCasts();
   Operation *op = plan.getGraph().getVertices()[vertex].op;
+  if (!planner.policy->lookup(op).isMovable(op))
+    return std::nullopt;
   Attribute had = op->getDiscardableAttr(kPrecisionAttr);
   op->setDiscardableAttr(kPrecisionAttr, StringAttr::get(op->getContext(), "low"));
   PrecisionGraph graph(planner.root, *planner.policy, planner.graphOptions);
@@ -299,7 +301,9 @@ void mpt::emitPrecisionRemarks(const PrecisionPlan &plan,
       suggestion = llvm::formatv(info.hint, op->getName().getStringRef(),
                                  describeLocation(op->getLoc()), change);
     else if (reason == PrecisionReason::Denied)
-      suggestion = llvm::formatv(info.hint, change);
+      suggestion = planner.policy->lookup(op).isMovable(op)
+                       ? llvm::formatv(info.hint, change).str()
+                       : "there is no low form of it";
     else
       suggestion = hint.str();
     if (!suggestion.empty())

@@ -52,7 +52,11 @@ PrecisionSummary mpt::summarizePrecision(const PrecisionPlan &plan,
   // The others do not choose among assignments.
   if (options.strategy == PrecisionStrategy::MinCut ||
       options.strategy == PrecisionStrategy::Paint) {
-    options.strategy = PrecisionStrategy::MinCut;
+    if (options.strategy == PrecisionStrategy::Paint) {
+      options.strategy = PrecisionStrategy::MinCut;
+      // With what mincut alone keeps.
+      planner.adapt(graph, options);
+    }
     summary.ofMinCut = plan.getProvedMinimum().has_value();
     const PrecisionPlan least = summary.ofMinCut ? plan : planPrecision(graph, options);
     summary.leastCost = least.getProvedMinimum();

@@ -127,6 +127,7 @@ std::string Generator::makeRule(const OpRule &rule) {
   setFlag("clone", rule.clone, none.clone);
   setFlag("list", rule.list, none.list);
   setFlag("recurrent", rule.recurrent, none.recurrent);
+  setFlag("movable", rule.movable, none.movable);
   set(text, "variable", rule.variable, none.variable,
       spell("VariableRole", rule.variable));
   set(text, "lowName", rule.lowName, none.lowName, quoteCpp(rule.lowName));

@@ -85,8 +85,10 @@ private:
     factor.kind = Factor::Tensor;
     factor.isResult = name.starts_with("r");
     if ((!factor.isResult && !name.starts_with("o")) ||
-        name.drop_front().getAsInteger(10, factor.index))
-      return fail("a number, o0, r0, all(..), einsum(..) or maps(..) before");
+        name.drop_front().getAsInteger(10, factor.index)) {
+      rest = StringRef(name.data(), name.size() + rest.size());
+      return fail("a number, o0, r0, all(..), einsum(..) or maps(..)");
+    }
     return !consume("[") || parseDims(factor);
   }
   bool parseDims(MacFormula::Factor &factor) {

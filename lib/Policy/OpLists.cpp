@@ -39,6 +39,12 @@ static StringRef findNearest(StringRef name, MLIRContext *context,
   // Further away than a slip of the finger.
   unsigned best = std::min<size_t>(6, name.size() / 3 + 1);
   auto offer = [&](StringRef candidate) {
+    // Of a name without its dialect, the first that would fit.
+    if (best != 0 && candidate.split('.').second == name) {
+      best = 0;
+      nearest = candidate;
+      return;
+    }
     unsigned distance = name.edit_distance(candidate, true, best);
     if (distance < best) {
       best = distance;
@@ -114,6 +120,15 @@ LogicalResult OpLists::add(Location loc, const PolicyMove &move, RuleTable &rule
           error << "; a row of a rule table (option rules) makes one known";
         return error;
       }
+      auto registered = RegisteredOperationName::lookup(text, context);
+      const OpRule *rule = rules.lookup(text);
+      bool isTerminator = registered && registered->hasTrait<OpTrait::IsTerminator>();
+      if ((isTerminator || (rule && !rule->movable)) &&
+          move.precisionClass != PrecisionClass::Deny &&
+          move.precisionClass != PrecisionClass::Fixed)
+        return mlir::emitError(loc)
+               << "'" << text << "' has no low form and cannot be on the list '" << list
+               << "' (" << move.origin << "); take it off that";
       entry.byPattern = false;
       put(loc, *entries, OperationName(text, context), entry);
       continue;

@@ -301,7 +301,7 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
   if (facts.varies)
     refine(op, record);
   if (record.source != RuleSource::Unlisted)
-    if (const OpLists::Entry *listed = lists.lookup(op)) {
+    if (const OpLists::Entry *listed = lists.lookup(op); listed && record.isMovable(op)) {
       record.precisionClass = listed->precisionClass;
       record.source = RuleSource::List;
     }
@@ -324,7 +324,11 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
       record.source = RuleSource::Attribute;
     } else if (text && text.getValue() == "low") {
       record.kept = false;
-      if (record.source != RuleSource::Unlisted) {
+      if (!record.isMovable(op)) {
+        if (reported.insert(op).second)
+          op->emitError() << "'" << op->getName() << "' has no low form; take "
+                          << kPrecisionAttr << " = \"low\" off it";
+      } else if (record.source != RuleSource::Unlisted) {
         record.precisionClass = PrecisionClass::Allow;
         record.source = RuleSource::Attribute;
       }
@@ -343,6 +347,14 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
       record.precisionClass == PrecisionClass::Deny) {
     record.readsAny = true;
     record.results = ResultForm::F32;
+  }
+  // A sum that a list lets run low returns what it reads.
+  if (record.rule && record.results == ResultForm::F32 && record.readsAny &&
+      (record.source == RuleSource::List || record.source == RuleSource::Attribute) &&
+      llvm::is_contained({PrecisionClass::Allow, PrecisionClass::Infer, PrecisionClass::Clear},
+                         record.precisionClass)) {
+    record.readsAny = false;
+    record.results = ResultForm::Same;
   }
   record.readsLoosely = record.hasElementRegion && !record.rule && mixedResults &&
                         record.results == ResultForm::Same &&

@@ -9,9 +9,12 @@
 #include "mpt/Policy/RuleTable.h"
 
 #include "RuleText.h"
+#include "mpt/Policy/PolicyFile.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -74,6 +77,48 @@ void RuleTable::addImpliedCasts(StringRef dialect, StringRef source) {
     }
 }
 
+/// What of a user's table can be seen to be wrong before anything is cast.
+static LogicalResult checkSpelling(Location loc, StringRef source,
+                                   const DialectSpelling &spelling) {
+  MLIRContext *context = loc.getContext();
+  for (StringRef op : {spelling.castOp, spelling.castUpOp}) {
+    auto name = op.empty() ? std::nullopt : RegisteredOperationName::lookup(op, context);
+    if (name && (!name->hasTrait<OpTrait::OneResult>() ||
+                 (spelling.castForm.empty() && !name->hasTrait<OpTrait::OneOperand>())))
+      return mlir::emitError(loc) << "rule table: " << source << ": cast: '" << op
+                                  << "' does not make one value of another";
+  }
+  if (spelling.castAttributes.empty())
+    return success();
+  std::string why;
+  Attribute attributes;
+  {
+    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+      why = ": " + diagnostic.str();
+      return success();
+    });
+    attributes = parseAttribute(spelling.castAttributes, context);
+  }
+  if (isa_and_nonnull<DictionaryAttr>(attributes))
+    return success();
+  return mlir::emitError(loc) << "rule table: " << source << ": cast: attributes '"
+                              << spelling.castAttributes
+                              << "' are no dictionary such as {saturate = 1 : si64}"
+                              << why;
+}
+
+/// The name of a built-in policy that `name` may be a slip of, or "".
+static StringRef findNearestPolicy(StringRef name) {
+  StringRef nearest;
+  unsigned best = name.size() / 3 + 1;
+  for (StringRef each : getBuiltinPolicies())
+    if (unsigned distance = name.edit_distance(each, true, best); distance < best) {
+      best = distance;
+      nearest = each;
+    }
+  return nearest;
+}
+
 LogicalResult RuleTable::addText(Location loc, StringRef yaml, StringRef source) {
   FailureOr<std::vector<RuleSet>> read =
       readRuleSets(loc, yaml, source, builtins, storage);
@@ -86,6 +131,16 @@ LogicalResult RuleTable::addText(Location loc, StringRef yaml, StringRef source)
   source = source.copy(storage);
   ArrayRef<RuleSet> kept = ArrayRef(*read).copy(storage);
   for (const RuleSet &set : kept) {
+    if (!set.inherited && failed(checkSpelling(loc, source, set.spelling)))
+      return failure();
+    if (!set.policy.empty() && !llvm::is_contained(policies, set.policy) &&
+        !llvm::is_contained(getBuiltinPolicies(), set.policy)) {
+      InFlightDiagnostic warning = mlir::emitWarning(loc);
+      warning << "rule table: " << source << ": the table for the policy '" << set.policy
+              << "' is not used: that is neither in use nor built in";
+      if (StringRef nearest = findNearestPolicy(set.policy); !nearest.empty())
+        warning << "; did you mean '" << nearest << "'?";
+    }
     // The user's rows are added to the built-in ones, not put in their place.
     addBuiltin(set.dialect);
     addSet(set);
@@ -212,6 +267,8 @@ static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name)
     os << ", list: true";
   if (rule.recurrent)
     os << ", recurrent: true";
+  if (!rule.movable)
+    os << ", movable: false";
   const StringRef roles[] = {"", "source", "read", "pass"};
   if (rule.variable != VariableRole::None)
     os << ", variable: " << roles[size_t(rule.variable)];

@@ -37,7 +37,7 @@ struct RowText : ClassText {
   std::vector<CombinerText> combiners;
   std::vector<std::string> callees;
   bool pure = true, clone = false, cast = false, contraction = false, list = false,
-       recurrent = false;
+       recurrent = false, movable = true;
   std::string scalars;
 };
 struct ProductText {
@@ -96,6 +96,10 @@ struct llvm::yaml::MappingTraits<RowText> {
   static void mapping(IO &io, RowText &text) {
     mpt::YamlKeyScope scope(io, "");
     mapRequiredKey(io, "ops", text.ops);
+    for (const std::string &op : text.ops)
+      if (llvm::StringRef(op).contains('*'))
+        io.setError("'" + llvm::Twine(op) + "' is no op; a row names each of its ops, "
+                    "patterns are for the lists of a policy");
     mapClass(io, text);
     mapChoice(io, "class-if-nonpositive", text.ifNonPositive,
               ArrayRef(kClassNames).drop_back());
@@ -120,6 +124,7 @@ struct llvm::yaml::MappingTraits<RowText> {
     mapFlag(io, "contraction", text.contraction);
     mapFlag(io, "list", text.list);
     mapFlag(io, "recurrent", text.recurrent);
+    mapFlag(io, "movable", text.movable);
     mapChoice(io, "variable", text.variable, {"source", "read", "pass"});
     mapKey(io, "low-name", text.lowName);
   }
@@ -290,6 +295,7 @@ OpRule RowMaker::makeRule(const RowText &text) {
   rule.contraction = text.contraction;
   rule.list = text.list;
   rule.recurrent = text.recurrent;
+  rule.movable = text.movable;
   rule.variable = llvm::StringSwitch<VariableRole>(text.variable)
                       .Case("source", VariableRole::Source)
                       .Case("read", VariableRole::Read)

@@ -136,7 +136,7 @@ void Applier::findFallback() {
 void Applier::findRewrites() {
   // Without casts that were there before, an operand is the value that the graph has,
   // and is touched only if that changes.
-  const bool isDirect = graph.getOwnCasts().empty();
+  const bool isDirect = graph.getOwnCasts().empty() && graph.getEmptyCasts().empty();
   for (uint32_t value = 0; value < graph.getValues().size(); ++value) {
     const PrecisionGraph::ValueNode &node = graph.getValues()[value];
     for (const PrecisionGraph::Use &use : graph.getUses(value)) {
@@ -409,6 +409,7 @@ Value Applier::getAs(const Rewrite &rewrite) {
 /// Of what was there before: constants that only low readers had, and casts.
 void Applier::eraseDead() {
   maybeDead.insert(graph.getOwnCasts().begin(), graph.getOwnCasts().end());
+  maybeDead.insert(graph.getEmptyCasts().begin(), graph.getEmptyCasts().end());
   while (!maybeDead.empty()) {
     Operation *op = maybeDead.pop_back_val();
     if (!op->use_empty())

@@ -12,6 +12,8 @@
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/missing.yaml" 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/nocast.yaml" 2>&1 | FileCheck %s --check-prefix=NOCAST
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="allow=stablehlo.dott" 2>&1 | FileCheck %s --check-prefix=NEAR
+// RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="deny=gelu" 2>&1 | FileCheck %s --check-prefix=BARE
+// BARE: error: there is no op 'gelu' to put on the list 'deny' (option deny); did you mean 'mpt.gelu'?
 
 // Values that are wrong are named by their key.
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/flag.yaml" 2>&1 | FileCheck %s --check-prefix=FLAG
@@ -19,6 +21,16 @@
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/huge.yaml" 2>&1 | FileCheck %s --check-prefix=HUGE
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/nested.yaml" 2>&1 | FileCheck %s --check-prefix=NESTED
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/empty.yaml" 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/attributes.yaml" 2>&1 | FileCheck %s --check-prefix=ATTRIBUTES
+// RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/castop.yaml" 2>&1 | FileCheck %s --check-prefix=CASTOP
+// RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/pattern.yaml" 2>&1 | FileCheck %s --check-prefix=PATTERN
+// RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/macs.yaml" 2>&1 | FileCheck %s --check-prefix=MACS
+// RUN: mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/policy.yaml" -o /dev/null 2>&1 | FileCheck %s --check-prefix=POLICY
+// ATTRIBUTES: error: rule table: {{.*}}attributes.yaml: cast: attributes '{to = [1}' are no dictionary such as {saturate = 1 : si64}: expected
+// CASTOP: error: rule table: {{.*}}castop.yaml: cast: 'func.return' does not make one value of another
+// PATTERN: pattern.yaml:3:{{[0-9]+}}: error: rule table: 'add*' is no op; a row names each of its ops, patterns are for the lists of a policy
+// MACS: macs.yaml:3:{{[0-9]+}}: error: rule table: macs 'r0 + q3': expected a number, o0, r0, all(..), einsum(..) or maps(..), found 'q3'
+// POLICY: warning: rule table: {{.*}}policy.yaml: the table for the policy 'tf-fp61' is not used: that is neither in use nor built in; did you mean 'tf-fp16'?
 // FLAG: flag.yaml:3:22: error: rule table: pure: expected true or false, found '3'
 // NEGATIVE: negative.yaml:3:{{[0-9]+}}: error: rule table: f32-operands: expected a number from 0, found '-1'
 // HUGE: huge.yaml:3:{{[0-9]+}}: error: rule table: f32-results: there is no index 99999999999
@@ -133,5 +145,26 @@ extends: nobody
 
 //--- nocast.yaml
 dialect: acme
+rules:
+- {ops: [dot], class: allow}
+//--- attributes.yaml
+dialect: acme
+cast: {op: convert, attributes: "{to = [1}"}
+rules:
+- {ops: [dot], class: allow}
+//--- castop.yaml
+dialect: acme
+cast: {op: func.return}
+//--- pattern.yaml
+dialect: acme
+rules:
+- {ops: ["add*"], class: allow}
+//--- macs.yaml
+dialect: acme
+products:
+- {ops: [dot], macs: "r0 + q3"}
+//--- policy.yaml
+dialect: acme
+policy: tf-fp61
 rules:
 - {ops: [dot], class: allow}

@@ -194,6 +194,8 @@ public:
   }
   /// MPT's casts that were there already.
   llvm::ArrayRef<mlir::Operation *> getOwnCasts() const { return ownCasts; }
+  /// The user's casts from f32 to f32, whose readers have the value that those read.
+  llvm::ArrayRef<mlir::Operation *> getEmptyCasts() const { return emptyCasts; }
 
   /// What the module's kAmongPaintedAttr says.
   std::optional<uint64_t> getAmongPainted() const { return amongPainted; }
@@ -207,7 +209,7 @@ private:
   std::vector<uint32_t> useBegin, consumed, consumedBegin, produced, producedBegin;
   std::vector<uint32_t> inputs, inputsBegin, outputs, outputsBegin;
   llvm::MapVector<mlir::OperationName, Unlisted> unlisted;
-  std::vector<mlir::Operation *> ownCasts, specialized, specializedCalls;
+  std::vector<mlir::Operation *> ownCasts, emptyCasts, specialized, specializedCalls;
   std::vector<Cluster> clusters;
 };
 

@@ -99,6 +99,8 @@ struct OpRule {
   /// The row is for ops that leave these operands out (pass a `none`): an
   /// optional result type, which would rule the result (torch).
   llvm::ArrayRef<unsigned> absentOperands;
+  /// False: there is no low form of it, so that no list and no attribute makes it low.
+  bool movable = true;
   /// The row is for ops that have no float that is no tensor or vector: its type
   /// stays, and rules theirs (a scalar that is spread over a vector).
   bool fixedScalars = false;

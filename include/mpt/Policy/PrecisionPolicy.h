@@ -77,6 +77,11 @@ struct OpRecord {
   }
   bool isList() const { return rule && rule->list; }
   bool canClone(mlir::Operation *op) const;
+  /// False if the op has no low form, or passes on what another one has (a
+  /// terminator): lists and attributes do not make it low.
+  bool isMovable(mlir::Operation *op) const {
+    return !(rule && !rule->movable) && !op->hasTrait<mlir::OpTrait::IsTerminator>();
+  }
   /// How operand or result `index` takes part, given that it is a tensor of f32
   /// or of the low type.
   Port getOperandPort(mlir::Operation *op, unsigned index) const {

@@ -65,14 +65,16 @@ def LoopInLow : Remark<"LoopInLow", 6, "loop-in-low", "passed",
 def Denied : Remark<"Denied", 7, "denied", "missed", "on the deny list",
   "the attribute mpt.precision = 'low' allows this op; {0}",
   "The op's class is `deny`. For the ops that keep most others in f32, and those "
-  "that `explain` matches, what allowing each would change.">;
+  "that `explain` matches, what allowing each would change. Ops without a low form "
+  "(a table's `movable: false`) cannot be allowed.">;
 def BehindDenied : Remark<"BehindDenied", 8, "blocked-by", "missed",
   "computed from a denied op", "denied by '{0}' at {1}; {2}",
   "A denied op is before this one, and an `infer` op follows: the chain between "
   "them is there.">;
 def Kept : Remark<"Kept", 9, "kept", "analysis", "kept as it is", "",
-  "The attribute `mpt.precision`, the option `keep` or a table's `keep-if` says "
-  "so.">;
+  "The attribute `mpt.precision`, the option `keep` or a table's `keep-if` says so; "
+  "with `strategy=paint` also what makes a result of a function of TensorFlow's, as "
+  "Grappler keeps the nodes that are fetched.">;
 def ConstantRange : Remark<"ConstantRange", 10, "constant-range", "missed",
   "reads a constant that the low type cannot hold",
   "check-constants=false lets it overflow or become zero",

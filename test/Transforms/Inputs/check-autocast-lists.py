@@ -66,6 +66,8 @@ STANDS_FOR = {
         "_addmm_activation": "addmm",
         "_scaled_dot_product_flash_attention": "matmul",
         "_scaled_dot_product_flash_attention_for_cpu": "matmul",
+        "_scaled_dot_product_flash_attention_backward": "matmul",
+        "_scaled_dot_product_flash_attention_for_cpu_backward": "matmul",
         "scaled_dot_product_attention": "matmul",
         "_thnn_fused_lstm_cell": "linear",
         "_thnn_fused_gru_cell": "linear",
