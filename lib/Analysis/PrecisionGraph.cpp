@@ -124,7 +124,8 @@ uint32_t PrecisionGraphBuilder::indexOf(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || likeGrappler || op->getNumOperands() == 0)
       break;
-    if (OpRecord record = policy.lookup(op); !isOwn(op, record) && !isEmptyCast(op, record))
+    if (OpRecord record = policy.lookup(op);
+        !record.isCast(op) || (!isOwn(op) && !isEmptyCast(op)))
       break;
     value = op->getOperand(0);
   }
@@ -208,14 +209,15 @@ uint8_t PrecisionGraphBuilder::getLoopDepth(Region *region) {
 
 WalkResult PrecisionGraphBuilder::visit(Operation *op) {
   const OpRecord record = policy.lookup(op);
-  if (isOwn(op, record)) {
+  const bool isCast = record.isCast(op);
+  if (isCast && isOwn(op)) {
     if (likeGrappler)
       fixUses(op);
     else
       graph.ownCasts.push_back(op);
     return WalkResult::advance();
   }
-  if (isEmptyCast(op, record)) {
+  if (isCast && isEmptyCast(op)) {
     graph.emptyCasts.push_back(op);
     return WalkResult::advance();
   }
@@ -224,7 +226,7 @@ WalkResult PrecisionGraphBuilder::visit(Operation *op) {
     visitConstant(op, constant);
     return WalkResult::advance();
   }
-  if (record.isCast(op) && op->getNumOperands() >= 1 && op->getNumResults() == 1) {
+  if (isCast && op->getNumOperands() >= 1 && op->getNumResults() == 1) {
     visitCast(op, record);
     return WalkResult::advance();
   }

@@ -16,6 +16,7 @@
 #define MPT_ANALYSIS_PRECISIONGRAPHBUILDER_H
 
 #include "mpt/Analysis/PrecisionGraph.h"
+#include "mpt/Analysis/RangeProfile.h"
 #include "mlir/IR/Visitors.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -49,18 +50,18 @@ private:
   bool isCandidate(mlir::Value value) { return isF32OrLow(getElement(value)); }
   bool isLow(mlir::Value value) { return getElement(value) == low; }
 
-  /// True for a cast between f32 and the low type that bears MPT's mark.
-  bool isOwn(mlir::Operation *op, const OpRecord &record) {
-    if (!record.isCast(op) || !isOwnCast(op))
+  /// Of a cast: true if it is between f32 and the low type and bears MPT's mark.
+  bool isOwn(mlir::Operation *op) {
+    if (!isOwnCast(op) || op->getNumOperands() == 0 || op->getNumResults() == 0)
       return false;
     mlir::Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
     return isCandidate(from) && isCandidate(to) && isLow(from) != isLow(to);
   }
-  /// True for a user's cast from f32 to f32: what reads it might as well read what it
-  /// reads, in either type.
-  bool isEmptyCast(mlir::Operation *op, const OpRecord &record) {
-    return record.isCast(op) && !likeGrappler && op->getNumOperands() != 0 &&
-           op->getNumResults() == 1 &&
+  /// Of a cast: true if it is from f32 to f32. What reads it might as well read what it
+  /// reads, in either type. What `--mpt-instrument` reads with must not count as a reader.
+  bool isEmptyCast(mlir::Operation *op) {
+    return !likeGrappler && op->getNumOperands() != 0 && op->getNumResults() == 1 &&
+           !op->hasAttr(kRecordAttr) &&
            op->getOperand(0).getType() == op->getResult(0).getType() &&
            types.getFloat(op->getResult(0).getType()) == f32;
   }

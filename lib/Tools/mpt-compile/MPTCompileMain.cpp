@@ -46,8 +46,15 @@ readModule(llvm::StringRef path, llvm::StringRef name, MLIRContext &context) {
     return file.takeError();
   FirstError error(&context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
-  if (!module)
-    return error.take(path + ": cannot parse");
+  if (!module) {
+    std::string why = llvm::toString(error.take(path + ": cannot parse"));
+    // StableHLO's, say, which other compilers take back after mpt-opt.
+    if (size_t at = why.find("operation being parsed with an unregistered dialect");
+        at != std::string::npos)
+      why = why.substr(0, at) + "an op of a dialect that cannot be compiled; a step is of "
+                                "the dialect mpt";
+    return llvm::createStringError(why);
+  }
   if (!module->getOps<ProgramOp>().empty() &&
       (name.empty() || module->lookupSymbol<ProgramOp>(name))) {
     // Functions that were not planned are no part of it.
