@@ -113,6 +113,9 @@ static void encodeAttributes(Callee callee, Config config, rt::Instruction &call
     append(config.list("dilations", {1, 1}));
     append({config.number("groups", 1),
             callee == Callee::Conv2D && call.numInputs == 3, config.epilogue()});
+    // How much goes with a call of cuDNN is known when all is in its place.
+    if (config.has("cudnn"))
+      append({0, 0, 0, config.has("tf32")});
     return;
   case Callee::MaxPool:
   case Callee::MaxPoolGrad:

@@ -148,6 +148,41 @@ void mpt::detail::emitOverlap(DeviceCode &code, const rt::CudaConv &c,
   });
 }
 
+/// Of a block of emitTransposed.
+static constexpr int64_t kTile = 32;
+
+int64_t mpt::detail::transposedBlocks(int64_t rows, int64_t columns) {
+  return ((rows + kTile - 1) / kTile) * ((columns + kTile - 1) / kTile);
+}
+
+void mpt::detail::emitTransposed(DeviceCode &code, int64_t rows, int64_t columns,
+                                 Type element) {
+  // A column more, so that a column's elements lie in different banks.
+  constexpr int64_t pitch = kTile + 1, step = kConvThreads / kTile;
+  Value tile = code.shared(kTile * pitch * bytesOf(element));
+  int64_t across = (columns + kTile - 1) / kTile;
+  Index top = code.blockX() / across * kTile, left = code.blockX() % across * kTile;
+  Index lane = code.thread() % kTile, line = code.thread() / kTile;
+  auto both = [&](Value x, Value y) -> Value {
+    return arith::AndIOp::create(code.b, code.loc, x, y);
+  };
+  for (int64_t i = 0; i < kTile; i += step) {
+    Index row = top + line + i, column = left + lane;
+    code.ifThen(both(code.isLess(row, rows), code.isLess(column, columns)), [&] {
+      code.store(code.load(code.parameter(0), element, row * columns + column), tile,
+                 element, (line + i) * pitch + lane);
+    });
+  }
+  code.barrier();
+  for (int64_t i = 0; i < kTile; i += step) {
+    Index row = left + line + i, column = top + lane;
+    code.ifThen(both(code.isLess(row, columns), code.isLess(column, rows)), [&] {
+      code.store(code.load(tile, element, lane * pitch + line + i), code.parameter(1),
+                 element, row * rows + column);
+    });
+  }
+}
+
 void mpt::detail::emitRounding(DeviceCode &code, int64_t count, Type element) {
   Index thread = code.globalThread();
   code.ifThen(code.isLess(thread, Index(count)), [&] {

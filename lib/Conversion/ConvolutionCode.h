@@ -31,6 +31,11 @@ void emitColumns(DeviceCode &code, const rt::CudaConv &c, mlir::Type element);
 /// dx of the images of a chunk: the sum of the rows of `columns` (f32) that lie
 /// over a position, taps in order.
 void emitOverlap(DeviceCode &code, const rt::CudaConv &c, mlir::Type element);
+/// A matrix of `rows` as one of `columns` rows: a block 32 by 32 elements. Filters are
+/// HWIO for products, and KRSC, which is that transposed, for cuDNN.
+void emitTransposed(DeviceCode &code, int64_t rows, int64_t columns, mlir::Type element);
+/// Its blocks.
+int64_t transposedBlocks(int64_t rows, int64_t columns);
 void emitRounding(DeviceCode &code, int64_t count, mlir::Type element);
 /// y of a convolution in groups, a thread an element.
 void emitGroupedOutput(DeviceCode &code, const rt::CudaConv &c,

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A program's convolutions and their
-/// gradients as products and launches, by the plan of CudaCallPlan.h. Where a
-/// chunk starts is a constant in memory, so that all chunks share one function.
+/// A program's convolutions and their gradients as products and launches, by the plan of
+/// CudaCallPlan.h. Where a chunk starts is a constant in memory, so that all chunks share
+/// one function. On request a call of cuDNN comes first, for devices that have it.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,13 @@
 #include "mpt/Analysis/GemmCall.h"
 #include "mpt/Conversion/DeviceProducts.h"
 #include "mpt/Runtime/CudaCallPlan.h"
+#include "mpt/Runtime/DnnPlan.h"
 #include "mpt/Runtime/GemmPlan.h"
 #include "mpt/Support/Remarks.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/raw_ostream.h"
 #include <numeric>
@@ -45,22 +47,29 @@ Type elementOf(Value buffer) {
 /// The program and the module that are built.
 class Expander {
 public:
-  Expander(ProgramOp program, DeviceLauncher &launcher)
-      : program(program), launcher(launcher), builder(launcher.builder) {}
+  Expander(ProgramOp program, DeviceLauncher &launcher, bool useCudnn, bool allowTF32)
+      : program(program), launcher(launcher), builder(launcher.builder), useCudnn(useCudnn),
+        allowTF32(allowTF32), scratchAt(llvm::alignTo(program.getArenaBytes(), 256)) {}
 
   LogicalResult expand(CallOp call);
   /// Puts a launch behind a product that has an epilogue, for devices on which
   /// cuBLASLt refuses that.
   void addReplacement(CallOp product);
+  /// Reserves what calls of cuDNN need.
+  void finish();
 
 private:
   void addGemmReplacement(CallOp product, rt::GemmEpilogue epilogue);
+  LaunchOp addEpilogue(CallOp call, ValueRange inputs, int64_t rows, int64_t width,
+                       int64_t kind, Type bias);
 
   using Emit = DeviceLauncher::Emit;
 
   LogicalResult expandColumns(CallOp call, const rt::Instruction &instruction,
                               const rt::CudaConv &conv);
   void expandLoops(CallOp call, const rt::CudaConv &conv);
+  void callCudnn(CallOp call, const rt::CudaConv &conv);
+  LaunchOp transpose(CallOp call, Value from, Value to, int64_t rows, int64_t columns);
   /// Launches a function over `total` threads on `inputs` and then `outputs`. It
   /// is emitted once for each `key`.
   LaunchOp launch(CallOp call, StringRef name, const std::string &key,
@@ -77,6 +86,11 @@ private:
   ProgramOp program;
   DeviceLauncher &launcher;
   OpBuilder &builder;
+  bool useCudnn, allowTF32;
+  /// What is emitted goes with a call of cuDNN, as kConvolutionPartAttr says.
+  StringRef part;
+  /// Behind the arena: filters for cuDNN that fit no call's workspace, one at a time.
+  int64_t scratchAt, scratchBytes = 0;
   llvm::DenseMap<int64_t, Value> constants;
 };
 
@@ -123,8 +137,11 @@ LaunchOp Expander::launch(CallOp call, StringRef name, const std::string &key,
                           bool isBlockEach) {
   int64_t blocks = isBlockEach ? total : (total + kThreads - 1) / kThreads;
   bool isWide = total >= (int64_t(1) << 31) - 2 * kThreads;
-  return launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs, outputs,
-                         emit);
+  LaunchOp made = launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs,
+                                  outputs, emit);
+  if (!part.empty())
+    made->setAttr(kConvolutionPartAttr, builder.getStringAttr(part));
+  return made;
 }
 
 void Expander::multiply(CallOp call, const rt::Instruction &product,
@@ -140,9 +157,10 @@ void Expander::multiply(CallOp call, const rt::Instruction &product,
   config.push_back(builder.getNamedAttr(
       "epilogue", EpilogueAttr::get(builder.getContext(),
                                     static_cast<Epilogue>(product.ints[3]))));
-  CallOp::create(builder, call.getLoc(), Callee::Matmul, buffers.drop_back(),
-                 buffers.take_back(), Value(),
-                 builder.getDictionaryAttr(config));
+  auto made = CallOp::create(builder, call.getLoc(), Callee::Matmul, buffers.drop_back(),
+                             buffers.take_back(), Value(), builder.getDictionaryAttr(config));
+  if (!part.empty())
+    made->setAttr(kConvolutionPartAttr, builder.getStringAttr(part));
 }
 
 //===----------------------------------------------------------------------===//
@@ -271,6 +289,80 @@ LogicalResult Expander::expandColumns(CallOp call,
   return success();
 }
 
+LaunchOp Expander::transpose(CallOp call, Value from, Value to, int64_t rows,
+                             int64_t columns) {
+  Type element = elementOf(from);
+  std::string key;
+  llvm::raw_string_ostream(key) << rows << " " << columns << " " << element;
+  return launch(
+      call, "transposed", key, transposedBlocks(rows, columns), from, to,
+      [&](DeviceCode &code) { emitTransposed(code, rows, columns, element); },
+      /*isBlockEach=*/true);
+}
+
+/// The call of cuDNN, a launch that transposes the filter for it, or the filter's
+/// gradient behind it, and one for bias and activation.
+void Expander::callCudnn(CallOp call, const rt::CudaConv &c) {
+  SmallVector<Value> inputs(call.getInputs().take_front(2));
+  Value out = call.getOutputs().front(), workspace = call.getWorkspace();
+  bool isForward = call.getCallee() == Callee::Conv2D;
+  bool isFilterGrad = call.getCallee() == Callee::Conv2DFilterGrad;
+  Value filter = isFilterGrad ? out : inputs[1];
+  auto type = cast<MemRefType>(filter.getType());
+  int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
+  // The workspace is that of the products, which do not run then.
+  Value transposed;
+  if (workspace && cast<MemRefType>(workspace.getType()).getNumElements() >= bytes) {
+    transposed = view(workspace, 0, type.getShape(), type.getElementType());
+  } else {
+    scratchBytes = std::max(scratchBytes, bytes);
+    transposed = SlotOp::create(builder, call.getLoc(), type, Space::Arena, scratchAt,
+                                StringAttr(), StringAttr(), DictionaryAttr(), StringAttr(),
+                                ElementsAttr());
+  }
+  if (!isFilterGrad) {
+    part = "before";
+    transpose(call, filter, transposed, c.depth(), c.outChannels);
+    inputs[1] = transposed;
+  }
+  NamedAttrList config(call.getConfig());
+  config.erase("epilogue");
+  config.set("cudnn", builder.getUnitAttr());
+  if (allowTF32 && c.x == rt::DataType::F32 && c.filter == rt::DataType::F32 &&
+      c.y == rt::DataType::F32)
+    config.set("tf32", builder.getUnitAttr());
+  CallOp::create(builder, call.getLoc(), call.getCallee(), inputs,
+                 isFilterGrad ? transposed : out, Value(),
+                 config.getDictionary(builder.getContext()));
+  part = "behind";
+  if (isFilterGrad)
+    transpose(call, transposed, out, c.outChannels, c.depth());
+  if (isForward && (c.hasBias || c.epilogue != 0)) {
+    Type bias = c.hasBias ? elementOf(call.getInputs()[2]) : Type();
+    addEpilogue(call, call.getInputs().drop_front(2), c.rows(), c.outChannels, c.epilogue,
+                bias);
+  }
+  part = "instead";
+}
+
+void Expander::finish() {
+  if (scratchBytes > 0)
+    program.setArenaBytes(scratchAt + llvm::alignTo(scratchBytes, 64));
+}
+
+/// Adds `bias`, if it has a type, to the rows of the call's output, and more.
+LaunchOp Expander::addEpilogue(CallOp call, ValueRange inputs, int64_t rows, int64_t width,
+                               int64_t kind, Type bias) {
+  Value out = call.getOutputs().front();
+  std::string key;
+  llvm::raw_string_ostream(key) << rows << " " << width << " " << kind << " "
+                                << elementOf(out) << " " << bias;
+  return launch(call, "epilogue", key, rows * width / convLanes(width, 4), inputs, out,
+                [&](DeviceCode &code) {
+                  emitEpilogue(code, rows, width, kind, bias, elementOf(out));
+                });
+}
+
 /// For epilogues that save or read something, or sum.
 void Expander::addGemmReplacement(CallOp product, rt::GemmEpilogue epilogue) {
   Value out = product.getOutputs().front();
@@ -328,16 +420,12 @@ void Expander::addReplacement(CallOp product) {
     return;
   int64_t width = type.getShape().back(), rows = type.getNumElements() / width;
   Type bias = hasBias ? elementOf(product.getInputs()[2]) : Type();
-  std::string key;
-  llvm::raw_string_ostream(key) << rows << " " << width << " " << kind << " "
-                                << elementOf(out) << " " << bias;
   builder.setInsertionPointAfter(product);
-  LaunchOp made =
-      launch(product, "epilogue", key, rows * width / convLanes(width, 4),
-             product.getInputs().drop_front(2), out, [&](DeviceCode &code) {
-               emitEpilogue(code, rows, width, kind, bias, elementOf(out));
-             });
-  made->setAttr(kReplacesEpilogueAttr, builder.getUnitAttr());
+  auto whole = product->getAttrOfType<StringAttr>(kConvolutionPartAttr);
+  part = whole ? whole.getValue() : StringRef();
+  addEpilogue(product, product.getInputs().drop_front(2), rows, width, kind, bias)
+      ->setAttr(kReplacesEpilogueAttr, builder.getUnitAttr());
+  part = "";
 }
 
 LogicalResult Expander::expand(CallOp call) {
@@ -351,8 +439,16 @@ LogicalResult Expander::expand(CallOp call) {
       conv.rows() == 0)
     return call.emitError("a convolution over nothing is not done on GPUs");
   builder.setInsertionPoint(call);
+  rt::DnnPlan plan;
+  std::string unused;
+  bool hasCall = useCudnn && conv.kind != rt::CudaConv::Kind::Product &&
+                 rt::makeDnnPlan(*instruction, plan, unused);
+  if (hasCall)
+    callCudnn(call, conv);
+  llvm::scope_exit ended([&] { part = ""; });
   if (conv.kind == rt::CudaConv::Kind::Loops) {
-    emitRemark(RemarkId::GroupedConvolution, call.getLoc(),
+    if (!hasCall)
+      emitRemark(RemarkId::GroupedConvolution, call.getLoc(),
                program.getSymName())
         << remark::reason("{0} groups of {1} to {2} channels", conv.groups,
                           conv.channels / conv.groups, conv.outChannels / conv.groups);
@@ -366,8 +462,8 @@ LogicalResult Expander::expand(CallOp call) {
 struct ConvertProductsToGPUPass
     : PassWrapper<ConvertProductsToGPUPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertProductsToGPUPass)
-  explicit ConvertProductsToGPUPass(std::string f32Products)
-      : f32Products(std::move(f32Products)) {}
+  ConvertProductsToGPUPass(std::string f32Products, bool useCudnn)
+      : f32Products(std::move(f32Products)), useCudnn(useCudnn) {}
 
   StringRef getName() const override { return "ConvertProductsToGPUPass"; }
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -387,7 +483,7 @@ struct ConvertProductsToGPUPass
     DeviceLauncher launcher(module);
     llvm::SetVector<Operation *> declarations;
     for (auto program : module.getOps<ProgramOp>()) {
-      Expander expander(program, launcher);
+      Expander expander(program, launcher, useCudnn, f32Products == "tf32");
       for (auto launch : llvm::to_vector(program.getBody().getOps<LaunchOp>())) {
         Operation *kernel = module.lookupSymbol(launch.getKernel());
         if (!kernel || !kernel->hasAttr(kAttentionAttr))
@@ -405,6 +501,7 @@ struct ConvertProductsToGPUPass
       for (auto call : llvm::to_vector(program.getBody().getOps<CallOp>()))
         if (call.getCallee() == Callee::Matmul)
           expander.addReplacement(call);
+      expander.finish();
       if (f32Products != "exact")
         for (auto call : program.getBody().getOps<CallOp>())
           setCompute(call, f32Products == "tf32"
@@ -417,6 +514,7 @@ struct ConvertProductsToGPUPass
 
 private:
   std::string f32Products;
+  bool useCudnn;
 
   /// Of a product of f32 into f32; others are exact as they are.
   static void setCompute(CallOp call, rt::GemmCompute compute) {
@@ -435,6 +533,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> mpt::createConvertProductsToGPUPass(std::string f32Products) {
-  return std::make_unique<ConvertProductsToGPUPass>(std::move(f32Products));
+std::unique_ptr<Pass> mpt::createConvertProductsToGPUPass(std::string f32Products,
+                                                          bool useCudnn) {
+  return std::make_unique<ConvertProductsToGPUPass>(std::move(f32Products), useCudnn);
 }

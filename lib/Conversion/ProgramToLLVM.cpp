@@ -15,6 +15,7 @@
 #include "mpt/Analysis/CallEncoding.h"
 #include "mpt/Conversion/DeviceProducts.h"
 #include "mpt/Conversion/Passes.h"
+#include "mpt/Runtime/DnnPlan.h"
 #include "mpt/Support/Version.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -43,6 +44,7 @@ private:
   FailureOr<rt::BufferRef> refOf(Value buffer);
   LogicalResult addRefs(rt::Instruction &instruction, ValueRange buffers);
   LogicalResult addLaunch(LaunchOp launch);
+  LogicalResult countPart(Operation *op, size_t begin);
   void addGroup(LaunchOp first, StringRef function);
   LogicalResult addCall(CallOp call);
   uint32_t kernelNumber(const std::string &name) {
@@ -56,6 +58,10 @@ private:
 
   ProgramOp op;
   rt::Program program;
+  /// Instructions before the next call of cuDNN that go with it, the last such call, and
+  /// the end of what goes with that.
+  int64_t partsBefore = 0;
+  size_t lastDnn = 0, dnnEnd = 0;
 };
 
 /// "file.mlir:12:3", the first place of a fused one.
@@ -221,6 +227,31 @@ LogicalResult ProgramEncoder::addCall(CallOp call) {
   return success();
 }
 
+/// Counts what `op` has become, instructions from `begin` on, as part of a call of cuDNN.
+LogicalResult ProgramEncoder::countPart(Operation *op, size_t begin) {
+  size_t end = program.instructions.size();
+  if (begin < end && rt::isDnnCall(program.instructions[begin])) {
+    program.instructions[begin].ints[11] = std::exchange(partsBefore, 0);
+    lastDnn = begin;
+    dnnEnd = end;
+    return success();
+  }
+  auto part = op->getAttrOfType<StringAttr>(kConvolutionPartAttr);
+  bool isBefore = part && part == "before", isBehind = part && part == "behind";
+  if (isBefore) {
+    partsBefore += end - begin;
+    return success();
+  }
+  if (partsBefore != 0 || (part && begin != dnnEnd) ||
+      (isBehind && program.instructions[lastDnn].ints[13] != 0))
+    return op->emitError("what goes with a call of cuDNN is not beside it");
+  if (part) {
+    program.instructions[lastDnn].ints[isBehind ? 12 : 13] += end - begin;
+    dnnEnd = end;
+  }
+  return success();
+}
+
 FailureOr<rt::Program> ProgramEncoder::run() {
   program.name = op.getSymName().str();
   program.target = op.getTarget().str();
@@ -231,13 +262,15 @@ FailureOr<rt::Program> ProgramEncoder::run() {
   program.outputBytes = op.getOutputBytes();
   for (Operation &inner : op.getBody().front()) {
     LogicalResult result = success();
+    size_t begin = program.instructions.size();
     if (auto slot = dyn_cast<SlotOp>(inner))
       result = addSlot(slot);
     else if (auto launch = dyn_cast<LaunchOp>(inner))
       result = addLaunch(launch);
     else if (auto call = dyn_cast<CallOp>(inner))
       result = addCall(call);
-    if (failed(result))
+    if (failed(result) ||
+        (isa<LaunchOp, CallOp>(inner) && failed(countPart(&inner, begin))))
       return failure();
   }
   return program;

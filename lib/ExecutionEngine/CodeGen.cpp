@@ -180,7 +180,7 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   KernelsToGPUOptions kernels;
   kernels.chips = llvm::ArrayRef<std::string>(options.chips);
   kernels.format = "llvm";
-  plan.addPass(createConvertProductsToGPUPass(options.f32Products));
+  plan.addPass(createConvertProductsToGPUPass(options.f32Products, options.cudnn));
   plan.addPass(createReportGemmsPass());
   buildKernelsToGPUPipeline(plan, kernels);
   if (failed(plan.run(module)))

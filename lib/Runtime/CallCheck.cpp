@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Runtime/CallPlan.h"
+#include "mpt/Runtime/DnnPlan.h"
 #include "mpt/Runtime/GemmPlan.h"
 
 #include <algorithm>
@@ -123,7 +124,7 @@ const char *Check::checkMatmul() const {
 const char *Check::checkConv() const {
   bool isForward = static_cast<CallId>(call.target) == CallId::Conv2D;
   if (call.numInputs < 2 || call.numInputs > (isForward ? 3 : 2) ||
-      call.ints.size() != 11)
+      (call.ints.size() != 11 && !isDnnCall(call)))
     return wrongNumber;
   for (uint32_t i = 0; i <= call.numInputs; ++i)
     if (!isFloat(call.refs[i]) || call.refs[i].type == DataType::F64)

@@ -80,7 +80,7 @@ struct mpt_rt_context {
   std::vector<Step> steps;
   /// Instead of blocks and steps, for a program for GPUs.
   std::unique_ptr<cuda::CudaStep> cuda;
-  std::string cudart, cublasLt;
+  std::string cudart, cublasLt, cudnn;
 
   int fail(int status, std::string message) {
     error = std::move(message);
@@ -160,7 +160,7 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                     " but this runtime is of " + mpt::kVersion +
                     "; compile it again");
   if (desc->cuda) {
-    cuda = std::make_unique<cuda::CudaStep>(program, *desc->cuda, cudart, cublasLt);
+    cuda = std::make_unique<cuda::CudaStep>(program, *desc->cuda, cudart, cublasLt, cudnn);
     findInputs();
     return cuda->open(desc->num_kernels, error);
   }
@@ -270,6 +270,15 @@ int mpt_rt_set_cuda_libraries(mpt_rt_context *context, const char *cudart,
     return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
   context->cudart = cudart ? cudart : "";
   context->cublasLt = cublaslt ? cublaslt : "";
+  return MPT_RT_OK;
+}
+
+int mpt_rt_set_cudnn_library(mpt_rt_context *context, const char *cudnn) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  context->cudnn = cudnn ? cudnn : "";
   return MPT_RT_OK;
 }
 

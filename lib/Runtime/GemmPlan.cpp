@@ -9,6 +9,7 @@
 #include "mpt/Runtime/GemmPlan.h"
 #include "mpt/Runtime/CallPlan.h"
 #include "mpt/Runtime/CudaCallPlan.h"
+#include "mpt/Runtime/DnnPlan.h"
 
 #include <algorithm>
 #include <iterator>
@@ -315,6 +316,11 @@ static bool checkConv(const Instruction &call, int sm, std::string &error) {
   return true;
 }
 
+static bool checkDnn(const Instruction &call, std::string &error) {
+  DnnPlan plan;
+  return makeDnnPlan(call, plan, error);
+}
+
 bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error) {
   auto id = static_cast<CallId>(call.target);
   GemmPlan plan;
@@ -325,7 +331,7 @@ bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error)
     return false;
   if (id == CallId::Conv2D || id == CallId::Conv2DInputGrad ||
       id == CallId::Conv2DFilterGrad)
-    return checkConv(call, sm, error);
+    return isDnnCall(call) ? checkDnn(call, error) : checkConv(call, sm, error);
   if (id == CallId::Copy)
     return isPlainCopy(call) || fail(error, "copies that rearrange elements are not "
                                             "done on GPUs yet");

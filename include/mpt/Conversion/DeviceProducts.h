@@ -26,6 +26,10 @@ void addDeviceLaunch(mlir::Operation *device, const DeviceLaunch &launch);
 /// only if cuBLASLt refuses that.
 inline constexpr llvm::StringLiteral kReplacesEpilogueAttr = "mpt.replaces_epilogue";
 
+/// On what goes with a call of cuDNN: "before" it or "behind" it, where it is made, or
+/// "instead" of it, behind those, where it is not. In that order, and nothing between.
+inline constexpr llvm::StringLiteral kConvolutionPartAttr = "mpt.convolution_part";
+
 /// On a module, while it is compiled: the words of cuBLASLt's algorithms by key
 /// (mpt_cuda_tuned in mpt/Runtime/CudaProgram.h).
 inline constexpr llvm::StringLiteral kTunedProductsAttr = "mpt.tuned_products";
@@ -35,8 +39,11 @@ inline constexpr llvm::StringLiteral kTunedProductsAttr = "mpt.tuned_products";
 /// by one is a product; others are done for some output positions at a time
 /// (mpt/Runtime/CudaCallPlan.h). `f32Products` says what products of f32 are summed
 /// as: exact, tf32 (operands cut to 10 bits of mantissa) or bf16x9 (nine products of
-/// bf16, f32's accuracy). mpt-opt does not know the pass: mpt-compile runs it.
-std::unique_ptr<mlir::Pass> createConvertProductsToGPUPass(std::string f32Products);
+/// bf16, f32's accuracy). `useCudnn` puts calls of cuDNN before convolutions that are more
+/// than a product (mpt/Runtime/DnnPlan.h). mpt-opt does not know the pass: mpt-compile
+/// runs it.
+std::unique_ptr<mlir::Pass> createConvertProductsToGPUPass(std::string f32Products,
+                                                           bool useCudnn);
 
 } // namespace mpt
 

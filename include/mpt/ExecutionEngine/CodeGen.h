@@ -60,6 +60,8 @@ struct CudaOptions {
   bool fusedAttention = true;
   /// Epilogues that save and read what gradients need (mpt-fuse-gemm-epilogues).
   bool savingEpilogues = true;
+  /// Convolutions by cuDNN where there is one, and else, as without this, as products.
+  bool cudnn = false;
   /// Gives algorithms for a step's products, by key, if it is set.
   TuneProducts tune;
 };

@@ -84,7 +84,7 @@ enum class CallId : uint32_t {
   /// 2 gelu_tanh). Exact products, f32 sums, one rounding.
   Matmul,
   /// x NHWC, filter HWIO, bias; ints: stride h w, pad h lo hi, w lo hi,
-  /// dilation h w, groups, has_bias, epilogue.
+  /// dilation h w, groups, has_bias, epilogue. On a GPU more may follow (DnnPlan.h).
   Conv2D,
   /// dy, filter -> dx; ints as Conv2D.
   Conv2DInputGrad,

@@ -72,6 +72,10 @@ MPT_RT_EXPORT const char *mpt_rt_last_error(const mpt_rt_context *context);
 MPT_RT_EXPORT int mpt_rt_set_cuda_libraries(mpt_rt_context *context, const char *cudart,
                                             const char *cublaslt);
 
+/* The cuDNN library that a program for GPUs uses if it was compiled to, by path or name;
+ * NULL: libcudnn.so.9. Without one such a program runs, too. Before it is opened. */
+MPT_RT_EXPORT int mpt_rt_set_cudnn_library(mpt_rt_context *context, const char *cudnn);
+
 /* Opens a program: a file made by mpt-compile, or a descriptor in memory that
  * outlives the context. One program a context; state starts as zeros. */
 MPT_RT_EXPORT int mpt_rt_open(mpt_rt_context *context, const char *path);
@@ -110,7 +114,7 @@ MPT_RT_EXPORT void mpt_rt_keep_inputs(mpt_rt_context *context, int keep);
  * NULL. */
 MPT_RT_EXPORT void *mpt_rt_cuda_stream(const mpt_rt_context *context);
 /* Lines about what was decided when the program first ran: products whose epilogue
- * cuBLASLt refused, algorithms that were measured. Lives until the next call. */
+ * cuBLASLt refused, algorithms that were measured, convolutions that cuDNN does not do. Lives until the next call. */
 MPT_RT_EXPORT const char *mpt_rt_notes(const mpt_rt_context *context);
 
 MPT_RT_EXPORT size_t mpt_rt_arena_bytes(const mpt_rt_context *context);

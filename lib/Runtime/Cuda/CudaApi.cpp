@@ -9,12 +9,14 @@
 #include "CudaApi.h"
 
 #include <dlfcn.h>
-#include <vector>
 
 using namespace mpt::rt::cuda;
 
-static void *openLibrary(const std::string &given, const std::vector<std::string> &names,
-                         std::string &error) {
+static const char *const kPackage = "CUDA 12.6 or newer";
+
+void *mpt::rt::cuda::openLibrary(const std::string &given,
+                                 const std::vector<std::string> &names,
+                                 const std::string &package, std::string &error) {
   const std::vector<std::string> only = {given};
   for (const std::string &name : given.empty() ? names : only)
     if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
@@ -22,25 +24,26 @@ static void *openLibrary(const std::string &given, const std::vector<std::string
   const char *why = dlerror();
   error = "cannot load " + (given.empty() ? names.front() : given) +
           (why ? std::string(": ") + why : "") +
-          "; install CUDA 12.6 or newer, or name the library";
+          "; install " + package + ", or name the library";
   return nullptr;
 }
 
 bool Api::load(const std::string &cudart, const std::string &cublasLt,
                std::string &error) {
   void *runtime = openLibrary(
-      cudart, {"libcudart.so.13", "libcudart.so.12", "libcudart.so"}, error);
+      cudart, {"libcudart.so.13", "libcudart.so.12", "libcudart.so"}, kPackage, error);
   if (!runtime)
     return false;
-  void *blas = openLibrary(
-      cublasLt, {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, error);
+  void *blas = openLibrary(cublasLt,
+                           {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"},
+                           kPackage, error);
   if (!blas)
     return false;
   auto find = [&](void *library, const char *name, auto &function) {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
     if (!function)
       error = std::string("the CUDA libraries found have no ") + name +
-              "; install CUDA 12.6 or newer";
+              "; install " + kPackage;
     return function != nullptr;
   };
 #define MPT_FIND_RUNTIME(name, parameters)                                             \

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace mpt::rt::cuda {
 
@@ -130,6 +131,11 @@ struct Api {
   /// loaded. False, with `error` set, if one is missing or lacks a function.
   bool load(const std::string &cudart, const std::string &cublasLt, std::string &error);
 };
+
+/// Opens `given`, or, if that is "", the first of `names` that there is. Null, with
+/// `error` set, if there is none; it names what to install.
+void *openLibrary(const std::string &given, const std::vector<std::string> &names,
+                  const std::string &package, std::string &error);
 
 } // namespace mpt::rt::cuda
 

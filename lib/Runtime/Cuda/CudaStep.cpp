@@ -62,6 +62,9 @@ CudaStep::~CudaStep() {
     api.cudaGraphExecDestroy(graph);
   gemms.clear();
   lt.reset();
+  packs.clear();
+  convolutions.clear();
+  dnn.reset();
   for (Event mark : marks)
     if (mark)
       api.cudaEventDestroy(mark);
@@ -99,6 +102,8 @@ int CudaStep::open(uint64_t numKernels, std::string &error) {
     if (!checkCudaCall(instruction, /*sm=*/999, why))
       return fail(error, MPT_RT_UNSUPPORTED, instruction.location + ": " + why);
   }
+  if (!checkDnnParts(error))
+    return MPT_RT_INVALID_PROGRAM;
   hostState.assign(program.stateBytes, 0);
   hostOutput.assign(program.outputBytes, 0);
   return MPT_RT_OK;
@@ -234,8 +239,9 @@ int CudaStep::loadKernels(std::string &error) {
 int CudaStep::allocate(std::string &error) {
   bool hasGemms = false;
   for (const Instruction &instruction : program.instructions)
-    hasGemms |= instruction.isCall &&
-                static_cast<CallId>(instruction.target) == CallId::Matmul;
+    hasGemms |= isDnnCall(instruction) ||
+                (instruction.isCall &&
+                 static_cast<CallId>(instruction.target) == CallId::Matmul);
   int64_t end = alignUp(program.arenaBytes);
   auto take = [&](int64_t bytes) {
     int64_t at = end;
@@ -343,11 +349,13 @@ int CudaStep::findBits(std::string &error) {
 
 int CudaStep::prepare(std::string &error) {
   MPT_TRY(findBits(error));
+  std::vector<Step> prepared;
+  MPT_TRY(prepareConvolutions(prepared, error));
   int64_t numChecks = 0;
   bool hasEpilogue = false;
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
-    Step step;
+    Step step = std::move(prepared[i]);
     for (const BufferRef &ref : instruction.refs)
       step.buffers.push_back(addressOf(ref));
     if (!instruction.isCall) {
@@ -356,7 +364,9 @@ int CudaStep::prepare(std::string &error) {
                     instruction.location + ": kernel " + step.launch->name, error));
       if (step.launch->bound != 0)
         step.buffers.push_back(memory + checksAt + kCheckBytes * numChecks++);
-      step.isSkipped = replacesEpilogue(instruction) && hasEpilogue;
+      step.isSkipped |= replacesEpilogue(instruction) && hasEpilogue;
+    } else if (step.isSkipped || step.convolution) {
+      // Nothing more to prepare.
     } else if (static_cast<CallId>(instruction.target) == CallId::Matmul) {
       const Instruction *next =
           i + 1 < program.instructions.size() ? &program.instructions[i + 1] : nullptr;
@@ -449,6 +459,8 @@ int CudaStep::launch(size_t index, std::string &error) {
                                       stream),
                  instruction.location + ": launching " + step.launch->name, error);
   }
+  if (step.convolution)
+    return launchConvolution(step, instruction, error);
   if (step.gemm < 0)
     return check(api.cudaMemcpyAsync(step.buffers[1], step.buffers[0], step.copyBytes,
                                      DeviceToDevice, stream),
@@ -486,6 +498,7 @@ int CudaStep::profile(std::string &error) {
     const Step &step = steps[i];
     Range range((step.launch ? std::string(step.launch->name)
                  : step.gemm >= 0 ? std::string("product")
+                 : isDnnCall(program.instructions[i]) ? std::string("convolution")
                                   : std::string("copy")) +
                 " " + program.instructions[i].location);
     MPT_TRY(launch(i, error));

@@ -18,9 +18,11 @@
 #ifndef MPT_LIB_RUNTIME_CUDA_CUDASTEP_H
 #define MPT_LIB_RUNTIME_CUDA_CUDASTEP_H
 
+#include "DnnConvolution.h"
 #include "LtProduct.h"
 #include "mpt/Runtime/CudaProgram.h"
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -30,9 +32,9 @@ class CudaStep {
 public:
   /// `program` and `desc` outlive the step.
   CudaStep(const Program &program, const mpt_cuda_desc &desc, std::string cudart,
-           std::string cublasLt)
+           std::string cublasLt, std::string cudnn)
       : program(program), desc(desc), cudart(std::move(cudart)),
-        cublasLt(std::move(cublasLt)) {}
+        cublasLt(std::move(cublasLt)), cudnn(std::move(cudnn)) {}
   ~CudaStep();
   CudaStep(const CudaStep &) = delete;
   CudaStep &operator=(const CudaStep &) = delete;
@@ -64,8 +66,11 @@ private:
     const mpt_cuda_kernel *launch = nullptr;
     std::vector<void *> buffers, arguments;
     int gemm = -1;
+    const DnnConvolution *convolution = nullptr;
+    int pack = -1;
     size_t copyBytes = 0;
-    /// The product before does what this would.
+    /// What is done otherwise: by the epilogue of the product before, by cuDNN, or
+    /// without it.
     bool isSkipped = false;
   };
   struct Input {
@@ -80,6 +85,14 @@ private:
   int prepare(std::string &error);
   int prepareGemm(const Instruction &call, const Instruction *next, Step &step,
                   bool &hasEpilogue, std::string &error);
+  bool checkDnnParts(std::string &error) const;
+  int startDnn(std::string &why, std::string &error);
+  /// Sets `why` if the call is not made.
+  int prepareConvolution(const Instruction &call, Step &step, std::string &why,
+                         std::string &error);
+  /// Of all of the program; also says which other instructions are skipped.
+  int prepareConvolutions(std::vector<Step> &prepared, std::string &error);
+  int launchConvolution(const Step &step, const Instruction &call, std::string &error);
   int enqueue(std::string &error);
   int copyChecks(std::string &error);
   int launch(size_t index, std::string &error);
@@ -93,7 +106,7 @@ private:
 
   const Program &program;
   const mpt_cuda_desc &desc;
-  std::string cudart, cublasLt;
+  std::string cudart, cublasLt, cudnn;
   /// Of state and outputs, while there is no device.
   std::vector<char> hostState, hostOutput;
   Api api;
@@ -115,6 +128,10 @@ private:
   std::unique_ptr<LtContext> lt;
   std::vector<Step> steps;
   std::vector<LtProduct> gemms;
+  /// If the program calls cuDNN and there is one; plans by what they do.
+  std::unique_ptr<DnnContext> dnn;
+  std::map<std::string, std::unique_ptr<DnnConvolution>> convolutions;
+  std::vector<DnnPack> packs;
   /// What ReLU saves has the order of the launches that replace epilogues.
   bool hasOwnBits = false;
   /// Records of bad indices: their launches, where they lie on the device, and

@@ -137,7 +137,8 @@ int mpt::mptCompileMain(int argc, char **argv) {
   llvm::LLVMContext llvmContext;
   CudaOptions cuda{options->chips, options->toolkit, options->emulatedKernels,
                    options->f32Products, options->lowBiases,
-                   options->fusedAttention, options->savingEpilogues, TuneProducts()};
+                   options->fusedAttention, options->savingEpilogues, options->cudnn,
+                   TuneProducts()};
   if (!options->autotune.empty())
     cuda.tune = [&](llvm::ArrayRef<rt::GemmPlan> plans) { return autotune(plans, *options); };
   auto compiled =

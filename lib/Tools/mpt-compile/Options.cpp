@@ -98,6 +98,11 @@ mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
     return llvm::createStringError("--epilogues: expected saving or plain, found '" +
                                    epilogues + "'");
   options.savingEpilogues = epilogues == "saving";
+  llvm::StringRef convolutions = args.getLastArgValue(OPT_convolutions, "gemm");
+  if (convolutions != "gemm" && convolutions != "cudnn")
+    return llvm::createStringError("--convolutions: expected gemm or cudnn, found '" +
+                                   convolutions + "'");
+  options.cudnn = convolutions == "cudnn";
   options.autotune = args.getLastArgValue(OPT_autotune).str();
   options.cudart = args.getLastArgValue(OPT_cudart).str();
   options.cublasLt = args.getLastArgValue(OPT_cublaslt).str();
@@ -112,8 +117,7 @@ mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
         "missing option: --target=cuda needs --chip, as in --chip=sm_90");
   for (unsigned id : {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels,
                       OPT_f32_products, OPT_low_biases, OPT_autotune, OPT_attention,
-                      OPT_epilogues, OPT_cudart,
-                      OPT_cublaslt})
+                      OPT_epilogues, OPT_convolutions, OPT_cudart, OPT_cublaslt})
     if (const Arg *arg = args.getLastArg(id); arg && !options.isCuda)
       return llvm::createStringError("--" + arg->getOption().getUnaliasedOption().getName().rtrim('=') +
                                      " goes with --target=cuda");

@@ -40,6 +40,9 @@ defm epilogues : Eq<"epilogues", "KIND",
   "With --target=cuda: saving (activations that save what their gradients need, and "
   "gradients as epilogues, where cuBLASLt has them) or plain (bias and activation only; "
   "default: saving)">;
+defm convolutions : Eq<"convolutions", "KIND",
+  "With --target=cuda: gemm (cuBLASLt's products) or cudnn (cuDNN 9 where the machine that "
+  "runs the step has it, else products; default: gemm)">;
 defm autotune : Eq<"autotune", "FILE",
   "With --target=cuda: measure cuBLASLt's algorithms for the step's products on this "
   "machine's GPU, keep the fastest in this JSON file, and use what it holds; "

@@ -1,4 +1,4 @@
-//===- StandIn.h - cudart and cuBLASLt without a GPU -*- C++ -*-===//
+//===- StandIn.h - CUDA's libraries without a GPU -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A library with the functions of cudart and cuBLASLt that MPT's runtime calls.
-/// Device memory is the host's, kernels run in the emulator, products are plain
-/// loops. Every call is held to the real library's rules: pointers must lie inside
-/// live allocations and be aligned, descriptors must be what cuBLASLt can do, and
-/// while a stream is being captured nothing may allocate or wait. A breach makes the
+/// A library with the functions of cudart, cuBLASLt and cuDNN that MPT's runtime calls.
+/// Device memory is the host's, kernels run in the emulator, products and convolutions
+/// are plain loops. Every call is held to the real library's rules: pointers must lie
+/// inside live allocations and be aligned, descriptors must be complete and what the
+/// libraries can do, and while a stream is being captured nothing may allocate or wait. A breach makes the
 /// call fail and is kept for the test to read.
 ///
 //===----------------------------------------------------------------------===//
@@ -31,6 +31,10 @@ void mpt_standin_set_device(int count, int major, int minor, int64_t bytes);
 void mpt_standin_fail(const char *function, int after, int code);
 /// No algorithm has the epilogue (of cublasLtEpilogue_t) from now on.
 void mpt_standin_refuse_epilogue(unsigned epilogue);
+/// Operations of this cudnnBackendDescriptorType_t are refused from now on.
+void mpt_standin_refuse_convolutions(int kind);
+/// What cuDNN says it is (91900 for 9.19).
+void mpt_standin_set_cudnn_version(int64_t version);
 /// The first breach of a rule; "" if there was none.
 const char *mpt_standin_breach();
 /// How often `function` was called.

@@ -81,6 +81,9 @@ struct State {
   double now = 0;
   /// Epilogues that cuBLASLt is to refuse.
   std::vector<uint32_t> refused;
+  /// Operations that cuDNN is to refuse, and what it says it is.
+  std::vector<int> refusedConvolutions;
+  int64_t dnnVersion = 91900;
 };
 
 inline std::recursive_mutex mutex;

@@ -1,7 +1,7 @@
 """Runs a step compiled for the CPU and for GPUs (on the stand-in for CUDA) from the
 same random state on the same random inputs, and compares what they make.
 
-  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..]
+  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..]
 
 After the first step every tensor must agree within TOLERANCE of its largest
 element, or of a thousandth (averages of squares: a millionth) of the largest element
@@ -10,7 +10,9 @@ but rounding. Parameters, which Adam moves by the sign of a gradient, are allowe
 besides.
 After all steps the losses must agree within TOLERANCE of the first one. Prints the
 largest differences found. The stand-in refuses products with the EPILOGUEs (numbers
-of cuBLASLt's); how many products run without theirs is printed, too.
+of cuBLASLt's); how many products run without theirs is printed, too. With cudnn=none
+there is no cuDNN; with cudnn=KIND (a cudnnBackendDescriptorType_t) it refuses such
+operations. How many convolutions it did in a step, and how many not, is printed.
 """
 import math
 import random
@@ -22,9 +24,16 @@ from standin_step import Step, encode
 lib_dir, cpu_path, cuda_path, steps, tolerance, *refused = sys.argv[1:]
 steps, tolerance = int(steps), float(tolerance)
 standin_step.load(lib_dir)
-for epilogue in refused:
-    standin_step.standin.mpt_standin_refuse_epilogue(int(epilogue))
-cpu, cuda = Step(cpu_path, False), Step(cuda_path, True)
+cudnn = None
+for word in refused:
+    kind = word.removeprefix("cudnn=")
+    if kind == "none":
+        cudnn = b"/none/libcudnn.so.9"
+    elif kind != word:
+        standin_step.standin.mpt_standin_refuse_convolutions(int(kind))
+    else:
+        standin_step.standin.mpt_standin_refuse_epilogue(int(word))
+cpu, cuda = Step(cpu_path, False), Step(cuda_path, True, cudnn)
 random.seed(5)
 lr = 0.001
 for tensor in cpu.tensors:
@@ -80,6 +89,10 @@ for step in range(steps):
 assert y < start, "the loss has not gone down"
 notes = standin_step.runtime.mpt_rt_notes(cuda.rt).decode()
 print("%d products without their epilogue" % notes.count("without the epilogue"))
+executed = standin_step.standin.mpt_standin_calls(b"cudnnBackendExecute")
+# The first step goes call by call, the second is recorded.
+print("%d convolutions by cuDNN, %d without" % (executed // 2, notes.count("without cuDNN")))
+print(notes, end="")
 standin_step.check_use([cpu, cuda], launches=steps - 1)
 name = max(worst, key=worst.get)
 print("largest difference after one step: %.3g of %s" % (worst[name], name))

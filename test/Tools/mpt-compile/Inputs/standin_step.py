@@ -63,10 +63,11 @@ def decode(kind, data):
 
 
 class Step:
-    def __init__(self, path, cuda):
+    def __init__(self, path, cuda, cudnn=None):
         self.rt = ctypes.c_void_p(runtime.mpt_rt_create(2))
         if cuda:
             self.check(runtime.mpt_rt_set_cuda_libraries(self.rt, standin.path, standin.path))
+            self.check(runtime.mpt_rt_set_cudnn_library(self.rt, cudnn or standin.path))
         self.check(runtime.mpt_rt_open(self.rt, path.encode()))
         if cuda:
             self.module = ctypes.CDLL(os.path.abspath(path))

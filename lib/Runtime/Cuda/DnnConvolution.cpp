@@ -1,0 +1,305 @@
+//===- DnnConvolution.cpp - A plan as cuDNN's descriptors -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DnnConvolution.h"
+#include "mpt/Runtime/GemmPlan.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace mpt::rt;
+using namespace mpt::rt::cuda;
+
+#define MPT_DNN_TRY(name, expression)                                                  \
+  what = name;                                                                         \
+  if (Status status = (expression))                                                    \
+  return status
+
+/// Names of tensors in a graph and in the pack of a call.
+static constexpr int64_t kIdX = 'x', kIdW = 'w', kIdY = 'y';
+
+bool mpt::rt::cuda::isDnnRefusal(Status status) {
+  // Categories: 1000 parts of the library are missing, 2000 parameters, 3000 not
+  // supported. From 4000 on something is broken.
+  return status >= 1000 && status < 4000;
+}
+
+DnnContext::~DnnContext() {
+  if (handle)
+    api.cudnnDestroy(handle);
+}
+
+Status DnnContext::create(Stream stream, const char *&what) {
+  MPT_DNN_TRY("cuDNN", api.cudnnCreate(&handle));
+  return api.cudnnSetStream(handle, stream);
+}
+
+DnnDescriptors::~DnnDescriptors() {
+  for (size_t i = all.size(); i-- > 0;)
+    api->cudnnBackendDestroyDescriptor(all[i]);
+}
+
+DnnDescriptors::DnnDescriptors(DnnDescriptors &&other)
+    : api(other.api), all(std::exchange(other.all, {})) {}
+
+Status DnnDescriptors::create(DnnKind kind, DnnDesc &made) {
+  DnnDesc desc = nullptr;
+  if (Status status = api->cudnnBackendCreateDescriptor(kind, &desc))
+    return status;
+  all.push_back(desc);
+  made = desc;
+  return 0;
+}
+
+namespace {
+
+/// Sets attributes of one descriptor; keeps the first failure.
+class Setter {
+public:
+  Setter(const DnnApi &api, DnnDesc desc) : api(api), desc(desc) {}
+
+  Setter &set(DnnAttribute attribute, DnnType type, int64_t count, const void *values) {
+    if (!status)
+      status = api.cudnnBackendSetAttribute(desc, attribute, type, count, values);
+    return *this;
+  }
+  Setter &descriptor(DnnAttribute attribute, DnnDesc value) {
+    return set(attribute, DnnType::Descriptor, 1, &value);
+  }
+  Setter &number(DnnAttribute attribute, int64_t value) {
+    return set(attribute, DnnType::Int64, 1, &value);
+  }
+  Setter &numbers(DnnAttribute attribute, const int64_t (&values)[2]) {
+    return set(attribute, DnnType::Int64, 2, values);
+  }
+  Setter &numbers(DnnAttribute attribute, const int64_t (&values)[4]) {
+    return set(attribute, DnnType::Int64, 4, values);
+  }
+  Setter &code(DnnAttribute attribute, DnnType type, int value) {
+    return set(attribute, type, 1, &value);
+  }
+  Setter &real(DnnAttribute attribute, float value) {
+    return set(attribute, DnnType::Float, 1, &value);
+  }
+  Status finalize() { return status ? status : api.cudnnBackendFinalize(desc); }
+
+private:
+  const DnnApi &api;
+  DnnDesc desc;
+  Status status = 0;
+};
+
+int dnnType(DataType type) {
+  return type == DataType::F16 ? kDnnHalf : type == DataType::BF16 ? kDnnBFloat16 : kDnnFloat;
+}
+
+} // namespace
+
+DnnConvolution::~DnnConvolution() {
+  // The plan goes before what it was made from.
+  while (!kept.empty())
+    kept.pop_back();
+}
+
+Status DnnConvolution::makeTensor(const DnnTensor &tensor, int64_t id, DnnDesc &made,
+                                  const char *&what) {
+  MPT_DNN_TRY("a tensor", descriptors.create(DnnKind::Tensor, made));
+  return Setter(context.api, made)
+      .code(DnnAttribute::TensorType, DnnType::DataType, dnnType(tensor.type))
+      .numbers(DnnAttribute::TensorDims, tensor.dims)
+      .numbers(DnnAttribute::TensorStrides, tensor.strides)
+      .number(DnnAttribute::TensorId, id)
+      .number(DnnAttribute::TensorAlignment, kGemmOperandAlignment)
+      .finalize();
+}
+
+Status DnnConvolution::makeOperation(const DnnPlan &plan, const char *&what) {
+  const DnnApi &api = context.api;
+  DnnDesc x = nullptr, w = nullptr, y = nullptr, convolution = nullptr, operation = nullptr;
+  if (Status status = makeTensor(plan.x, kIdX, x, what))
+    return status;
+  if (Status status = makeTensor(plan.w, kIdW, w, what))
+    return status;
+  if (Status status = makeTensor(plan.y, kIdY, y, what))
+    return status;
+  MPT_DNN_TRY("a convolution", descriptors.create(DnnKind::Convolution, convolution));
+  MPT_DNN_TRY("a convolution",
+              Setter(api, convolution)
+                  .number(DnnAttribute::ConvolutionSpatialDims, 2)
+                  .code(DnnAttribute::ConvolutionComputeType, DnnType::DataType, kDnnFloat)
+                  .code(DnnAttribute::ConvolutionMode, DnnType::ConvolutionMode,
+                        kDnnCrossCorrelation)
+                  .numbers(DnnAttribute::ConvolutionStrides, plan.strides)
+                  .numbers(DnnAttribute::ConvolutionPrePaddings, plan.padBefore)
+                  .numbers(DnnAttribute::ConvolutionPostPaddings, plan.padBehind)
+                  .numbers(DnnAttribute::ConvolutionDilations, plan.dilations)
+                  .finalize());
+  bool isInputGrad = plan.kind == CallId::Conv2DInputGrad;
+  bool isFilterGrad = plan.kind == CallId::Conv2DFilterGrad;
+  MPT_DNN_TRY("an operation",
+              descriptors.create(isInputGrad    ? DnnKind::ConvolutionBackwardData
+                                 : isFilterGrad ? DnnKind::ConvolutionBackwardFilter
+                                                : DnnKind::ConvolutionForward,
+                                 operation));
+  auto set = [&](DnnAttribute alpha, DnnAttribute beta, DnnAttribute description,
+                 DnnAttribute nameX, DnnAttribute nameW, DnnAttribute nameY) {
+    return Setter(api, operation)
+        .real(alpha, 1)
+        .real(beta, 0)
+        .descriptor(description, convolution)
+        .descriptor(nameX, x)
+        .descriptor(nameW, w)
+        .descriptor(nameY, y)
+        .finalize();
+  };
+  using A = DnnAttribute;
+  MPT_DNN_TRY("an operation",
+              isInputGrad    ? set(A::DataAlpha, A::DataBeta, A::DataConvolution, A::DataDx,
+                                   A::DataW, A::DataDy)
+              : isFilterGrad ? set(A::FilterAlpha, A::FilterBeta, A::FilterConvolution,
+                                   A::FilterX, A::FilterDw, A::FilterDy)
+                             : set(A::ForwardAlpha, A::ForwardBeta, A::ForwardConvolution,
+                                   A::ForwardX, A::ForwardW, A::ForwardY));
+  MPT_DNN_TRY("a graph", descriptors.create(DnnKind::OperationGraph, graph));
+  return Setter(api, graph)
+      .descriptor(A::GraphOperations, operation)
+      .set(A::GraphHandle, DnnType::Handle, 1, &context.handle)
+      .finalize();
+}
+
+Status DnnConvolution::makePlan(DnnDesc config, const char *&what) {
+  // A plan that is not taken goes.
+  DnnDescriptors own(context.api);
+  DnnDesc made = nullptr;
+  MPT_DNN_TRY("a plan", own.create(DnnKind::ExecutionPlan, made));
+  Status finalized = Setter(context.api, made)
+                         .set(DnnAttribute::PlanHandle, DnnType::Handle, 1, &context.handle)
+                         .descriptor(DnnAttribute::PlanConfig, config)
+                         .finalize();
+  // An engine may also fail to be compiled; the next one may do.
+  if (isDnnRefusal(finalized) || (finalized >= 4000 && finalized < 5000)) {
+    ++unfinished;
+    lastStatus = finalized;
+    return 0;
+  }
+  if (finalized)
+    return finalized;
+  int64_t bytes = 0, count = 0;
+  MPT_DNN_TRY("a plan's workspace",
+              context.api.cudnnBackendGetAttribute(made, DnnAttribute::PlanWorkspace,
+                                                   DnnType::Int64, 1, &count, &bytes));
+  if (bytes > kGemmWorkspaceBytes) {
+    ++tooLarge;
+    return 0;
+  }
+  executionPlan = made;
+  kept.push_back(std::move(own));
+  return 0;
+}
+
+Status DnnConvolution::tryConfig(DnnDesc config, bool isExact, const char *&what) {
+  DnnDescriptors own(context.api);
+  DnnDesc engine = nullptr;
+  int64_t count = 0;
+  MPT_DNN_TRY("an engine", own.create(DnnKind::Engine, engine));
+  MPT_DNN_TRY("an engine", context.api.cudnnBackendGetAttribute(
+                               config, DnnAttribute::ConfigEngine, DnnType::Descriptor, 1,
+                               &count, &engine));
+  int notes[kNoteCount] = {};
+  count = 0;
+  MPT_DNN_TRY("an engine's notes", context.api.cudnnBackendGetAttribute(
+                                       engine, DnnAttribute::EngineNotes,
+                                       DnnType::NumericalNote, kNoteCount, &count, notes));
+  auto has = [&](int note) {
+    return std::find(notes, notes + std::min<int64_t>(count, kNoteCount), note) !=
+           notes + std::min<int64_t>(count, kNoteCount);
+  };
+  // The same bits on every run, exact products, sums in f32.
+  if (has(kNoteNondeterministic) || has(kNoteDownConverts) || has(kNoteReducedReduction) ||
+      has(kNoteFFT) || has(kNoteWinograd) || (isExact && has(kNoteTensorCore))) {
+    ++inexact;
+    return 0;
+  }
+  return makePlan(config, what);
+}
+
+Status DnnConvolution::propose(int mode, bool isExact, const char *&what) {
+  const DnnApi &api = context.api;
+  DnnDescriptors own(api);
+  DnnDesc heuristics = nullptr;
+  MPT_DNN_TRY("heuristics", own.create(DnnKind::EngineHeuristics, heuristics));
+  MPT_DNN_TRY("heuristics",
+              Setter(api, heuristics)
+                  .descriptor(DnnAttribute::HeuristicsGraph, graph)
+                  .code(DnnAttribute::HeuristicsMode, DnnType::HeuristicsMode, mode)
+                  .finalize());
+  int64_t count = 0;
+  MPT_DNN_TRY("heuristics", api.cudnnBackendGetAttribute(
+                                heuristics, DnnAttribute::HeuristicsResults,
+                                DnnType::Descriptor, 0, &count, nullptr));
+  DnnDescriptors made(api);
+  std::vector<DnnDesc> configs(count);
+  for (DnnDesc &config : configs) {
+    MPT_DNN_TRY("an engine configuration", made.create(DnnKind::EngineConfig, config));
+  }
+  if (count > 0) {
+    MPT_DNN_TRY("heuristics", api.cudnnBackendGetAttribute(
+                                  heuristics, DnnAttribute::HeuristicsResults,
+                                  DnnType::Descriptor, count, &count, configs.data()));
+  }
+  configs.resize(std::min<size_t>(configs.size(), count));
+  for (DnnDesc config : configs) {
+    ++proposed;
+    if (Status status = tryConfig(config, isExact, what))
+      return status;
+    if (executionPlan) {
+      // What it was made from stays with it, and goes after it.
+      kept.insert(kept.begin(), std::move(made));
+      break;
+    }
+  }
+  return 0;
+}
+
+Status DnnConvolution::create(const DnnPlan &plan, const char *&what) {
+  Status status = makeOperation(plan, what);
+  if (isDnnRefusal(status)) {
+    refusal = std::string(what) + ": " + context.api.nameOf(status);
+    return 0;
+  }
+  if (status)
+    return status;
+  bool isF32 = plan.x.type == DataType::F32 && plan.w.type == DataType::F32 &&
+               plan.y.type == DataType::F32;
+  for (int mode : {kDnnModeA, kDnnModeFallback}) {
+    status = propose(mode, isF32 && !plan.allowTF32, what);
+    if (isDnnRefusal(status))
+      lastStatus = status;
+    else if (status)
+      return status;
+    if (executionPlan)
+      return 0;
+  }
+  refusal = "none of its " + std::to_string(proposed) + " engine configurations can be used (" +
+            std::to_string(inexact) + " are not deterministic or not exact, " +
+            std::to_string(tooLarge) + " need more than 32 MiB, " +
+            std::to_string(unfinished) + " are no plan";
+  refusal += lastStatus ? ", the last one: " + context.api.nameOf(lastStatus) + ")" : ")";
+  return 0;
+}
+
+Status DnnPack::create(void *x, void *w, void *y, void *workspace, const char *&what) {
+  MPT_DNN_TRY("a call's buffers", descriptors.create(DnnKind::VariantPack, pack));
+  int64_t ids[] = {kIdX, kIdW, kIdY};
+  void *pointers[] = {x, w, y};
+  return Setter(*descriptors.api, pack)
+      .set(DnnAttribute::PackIds, DnnType::Int64, 3, ids)
+      .set(DnnAttribute::PackPointers, DnnType::VoidPtr, 3, pointers)
+      .set(DnnAttribute::PackWorkspace, DnnType::VoidPtr, 1, &workspace)
+      .finalize();
+}

@@ -1,0 +1,110 @@
+//===- DnnConvolution.h - A plan as cuDNN's descriptors -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// cuDNN proposes engine configurations for a graph of one operation; the first that
+/// becomes a plan and that MPT can use is the one. All of it is made before anything is
+/// recorded; a run is one call.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_RUNTIME_CUDA_DNNCONVOLUTION_H
+#define MPT_LIB_RUNTIME_CUDA_DNNCONVOLUTION_H
+
+#include "DnnApi.h"
+#include "mpt/Runtime/DnnPlan.h"
+
+#include <list>
+
+namespace mpt::rt::cuda {
+
+/// The library's handle, on a stream.
+struct DnnContext {
+  DnnApi api;
+  DnnHandle handle = nullptr;
+
+  DnnContext() = default;
+  ~DnnContext();
+  DnnContext(const DnnContext &) = delete;
+  DnnContext &operator=(const DnnContext &) = delete;
+  /// cuDNN's status; `what` says of what.
+  Status create(Stream stream, const char *&what);
+};
+
+/// Descriptors that go together, the last one first.
+class DnnDescriptors {
+public:
+  explicit DnnDescriptors(const DnnApi &api) : api(&api) {}
+  ~DnnDescriptors();
+  DnnDescriptors(DnnDescriptors &&other);
+  DnnDescriptors &operator=(DnnDescriptors &&) = delete;
+
+  Status create(DnnKind kind, DnnDesc &made);
+
+  const DnnApi *api;
+
+private:
+  std::vector<DnnDesc> all;
+};
+
+/// Whether a status of cuDNN says that it will not do something, rather than that
+/// something has failed.
+bool isDnnRefusal(Status status);
+
+/// What is run for all convolutions of one plan.
+class DnnConvolution {
+public:
+  explicit DnnConvolution(const DnnContext &context)
+      : context(context), descriptors(context.api) {}
+  ~DnnConvolution();
+  DnnConvolution(const DnnConvolution &) = delete;
+  DnnConvolution &operator=(const DnnConvolution &) = delete;
+
+  /// Returns cuDNN's status if it fails; `what` says of what. If cuDNN refuses, the
+  /// status is 0 and `refusal` says why.
+  Status create(const DnnPlan &plan, const char *&what);
+  bool hasPlan() const { return executionPlan != nullptr; }
+
+  std::string refusal;
+  DnnDesc executionPlan = nullptr;
+
+private:
+  Status makeOperation(const DnnPlan &plan, const char *&what);
+  Status makeTensor(const DnnTensor &tensor, int64_t id, DnnDesc &made, const char *&what);
+  Status propose(int mode, bool isExact, const char *&what);
+  Status tryConfig(DnnDesc config, bool isExact, const char *&what);
+  Status makePlan(DnnDesc config, const char *&what);
+
+  const DnnContext &context;
+  DnnDescriptors descriptors;
+  DnnDesc graph = nullptr;
+  /// Of the plan.
+  std::list<DnnDescriptors> kept;
+  /// Configurations that were proposed, and why they were not taken.
+  int64_t proposed = 0, inexact = 0, tooLarge = 0, unfinished = 0;
+  Status lastStatus = 0;
+};
+
+/// The buffers of one call.
+class DnnPack {
+public:
+  explicit DnnPack(const DnnApi &api) : descriptors(api) {}
+
+  Status create(void *x, void *w, void *y, void *workspace, const char *&what);
+  Status run(const DnnContext &context, const DnnConvolution &convolution) const {
+    return context.api.cudnnBackendExecute(context.handle, convolution.executionPlan, pack);
+  }
+
+private:
+  DnnDescriptors descriptors;
+  DnnDesc pack = nullptr;
+};
+
+} // namespace mpt::rt::cuda
+
+#endif // MPT_LIB_RUNTIME_CUDA_DNNCONVOLUTION_H

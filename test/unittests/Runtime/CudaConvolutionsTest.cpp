@@ -1,0 +1,400 @@
+//===- CudaConvolutionsTest.cpp - cuDNN on the stand-in for CUDA -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// One convolution by cuDNN, and a launch that stands for the products: what makes
+/// cuDNN's descriptors, when the launch runs, and what is said.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Cuda/DnnConvolution.h"
+#include "ProgramBuilder.h"
+#include "StandIn.h"
+#include "mpt/Runtime/CudaProgram.h"
+
+using namespace mpt::rt;
+
+namespace {
+
+const mpt_simt_ops *simt = nullptr;
+
+constexpr int kHeight = 4, kWidth = 5, kIn = 2, kOut = 3, kTaps = 9;
+
+/// KRSC from HWIO.
+void transpose(void **arguments) {
+  auto *from = *static_cast<float **>(arguments[0]), *to = *static_cast<float **>(arguments[1]);
+  for (int i = simt->thread(); i < kTaps * kIn * kOut; i += 32)
+    to[i % kOut * kTaps * kIn + i / kOut] = from[i];
+}
+/// y += 1.
+void finish(void **arguments) {
+  auto *y = *static_cast<float **>(arguments[0]);
+  for (int i = simt->thread(); i < kHeight * kWidth * kOut; i += 32)
+    y[i] += 1;
+}
+/// y = -1, so that it shows that it ran.
+void instead(void **arguments) {
+  auto *y = *static_cast<float **>(arguments[0]);
+  for (int i = simt->thread(); i < kHeight * kWidth * kOut; i += 32)
+    y[i] = -1;
+}
+const mpt_simt_kernel simtKernels[] = {
+    {"transpose", transpose, 2}, {"finish", finish, 1}, {"instead", instead, 1}};
+const mpt_simt_module simtModule = {&simt, simtKernels, 3};
+
+/// y = x * w + 1, or -1 everywhere.
+struct Model {
+  Model() {
+    builder.program.target = "cuda sm_90";
+    BufferRef x = builder.input("x", DataType::F32, {1, kHeight, kWidth, kIn});
+    BufferRef w = builder.state("w", DataType::F32, {3, 3, kIn, kOut});
+    BufferRef turned = builder.arena(DataType::F32, {3, 3, kIn, kOut});
+    BufferRef y = builder.output("y", DataType::F32, {1, kHeight, kWidth, kOut});
+    builder.launch(1, {w}, turned);
+    Instruction call = makeInstruction(CallId::Conv2D, {x, turned}, y,
+                                       {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 0});
+    call.location = "model.mlir:2:1";
+    builder.program.instructions.push_back(call);
+    for (uint32_t kernel : {1, 2}) {
+      builder.launch(1, {}, y);
+      builder.program.instructions.back().target = kernel;
+    }
+    for (size_t i = 0; i < x_.size(); ++i)
+      x_[i] = static_cast<float>(i * 7 % 11) - 5;
+    for (size_t i = 0; i < w_.size(); ++i)
+      w_[i] = static_cast<float>(i * 5 % 13) - 6;
+  }
+  const mpt_program_desc *desc() {
+    table = writeProgram(builder.program);
+    cuda = {kernels, &image, 1, nullptr, 0};
+    made = {kProgramMagic,
+            kFormatVersion,
+            reinterpret_cast<const uint8_t *>(table.data()),
+            table.size(),
+            nullptr,
+            3,
+            &cuda};
+    return &made;
+  }
+  std::vector<float> expected() const {
+    std::vector<float> y(kHeight * kWidth * kOut);
+    for (int h = 0; h < kHeight; ++h)
+      for (int v = 0; v < kWidth; ++v)
+        for (int k = 0; k < kOut; ++k) {
+          float sum = 1;
+          for (int r = 0; r < 3; ++r)
+            for (int s = 0; s < 3; ++s)
+              for (int c = 0; c < kIn; ++c) {
+                int row = h + r - 1, column = v + s - 1;
+                if (row >= 0 && row < kHeight && column >= 0 && column < kWidth)
+                  sum += x_[(row * kWidth + column) * kIn + c] *
+                         w_[((r * 3 + s) * kIn + c) * kOut + k];
+              }
+          y[(h * kWidth + v) * kOut + k] = sum;
+        }
+    return y;
+  }
+  Instruction &call() { return builder.program.instructions[1]; }
+
+  ProgramBuilder builder{1};
+  mpt_cuda_kernel kernels[3] = {
+      {"transpose", {1, 1}, 32, 0}, {"finish", {1, 1}, 32, 0}, {"instead", {1, 1}, 32, 0}};
+  mpt_cuda_image image = {90, 0, "cubin of sm_90", 14};
+  std::string table;
+  mpt_cuda_desc cuda;
+  mpt_program_desc made;
+  std::vector<float> x_ = std::vector<float>(kHeight * kWidth * kIn),
+                     w_ = std::vector<float>(kTaps * kIn * kOut);
+};
+
+class CudaConvolutions : public testing::Test {
+protected:
+  void SetUp() override {
+    mpt_standin_reset();
+    mpt_standin_set_kernels(&simtModule);
+  }
+  void open(Context &context, const char *cudnn = MPT_STANDIN) {
+    ASSERT_EQ(mpt_rt_set_cuda_libraries(context.rt, MPT_STANDIN, MPT_STANDIN), 0);
+    ASSERT_EQ(mpt_rt_set_cudnn_library(context.rt, cudnn), 0);
+    ASSERT_EQ(mpt_rt_open_desc(context.rt, model.desc()), 0) << context.error();
+    ASSERT_EQ(mpt_rt_write(context.rt, "w", model.w_.data(), model.w_.size() * 4), 0);
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", model.x_.data(), model.x_.size() * 4), 0);
+  }
+  std::vector<float> run(Context &context) {
+    EXPECT_EQ(mpt_rt_run(context.rt), 0) << context.error() << mpt_standin_breach();
+    std::vector<float> y(kHeight * kWidth * kOut);
+    EXPECT_EQ(mpt_rt_read_output(context.rt, "y", y.data(), y.size() * 4), 0);
+    return y;
+  }
+  /// Three steps make -1 everywhere, and the notes are `note`.
+  void expectWithout(const std::string &note, const char *cudnn = MPT_STANDIN) {
+    {
+      Context context;
+      open(context, cudnn);
+      for (int step = 0; step < 3; ++step)
+        EXPECT_EQ(run(context), std::vector<float>(kHeight * kWidth * kOut, -1));
+      EXPECT_EQ(std::string(mpt_rt_notes(context.rt)),
+                "model.mlir:2:1: " + note + "; it runs without cuDNN\n");
+      EXPECT_EQ(mpt_standin_calls("cudnnBackendExecute"), 0);
+    }
+    EXPECT_EQ(std::string(mpt_standin_breach()), "");
+    EXPECT_EQ(mpt_standin_alive(), 0);
+  }
+  Model model;
+};
+
+const char *const kPlan = "convolution x=f32[1x2x4x5] w=f32[3x2x3x3] y=f32[1x3x4x5] "
+                          "strides=1x1 pad=1x1 to 1x1 dilations=1x1";
+
+TEST_F(CudaConvolutions, Runs) {
+  {
+    Context context;
+    open(context);
+    for (int step = 0; step < 3; ++step)
+      EXPECT_EQ(run(context), model.expected());
+    EXPECT_EQ(std::string(mpt_rt_notes(context.rt)), "");
+    // The first step and the recorded one.
+    EXPECT_EQ(mpt_standin_calls("cudnnBackendExecute"), 2);
+    EXPECT_EQ(mpt_standin_calls("cudnnCreate"), 1);
+    EXPECT_EQ(mpt_rt_set_cudnn_library(context.rt, ""), MPT_RT_INVALID_ARGUMENT);
+    EXPECT_EQ(context.error(), "this context has a program already");
+  }
+  EXPECT_EQ(std::string(mpt_standin_breach()), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+TEST_F(CudaConvolutions, Profiles) {
+  Context context;
+  open(context);
+  mpt_rt_set_profiling(context.rt, 1);
+  EXPECT_EQ(run(context), model.expected());
+  const char *what, *location;
+  double milliseconds;
+  ASSERT_EQ(mpt_rt_get_profile(context.rt, 1, &what, &location, &milliseconds), 0);
+  EXPECT_EQ(std::string(what) + " " + location, "conv2d model.mlir:2:1");
+}
+
+/// Calls of one plan share it, and plans are made once.
+TEST_F(CudaConvolutions, Shared) {
+  std::vector<Instruction> &all = model.builder.program.instructions, once = all;
+  all.insert(all.end(), once.begin(), once.end());
+  {
+    Context context;
+    open(context);
+    EXPECT_EQ(run(context), model.expected());
+    EXPECT_EQ(mpt_standin_calls("cudnnBackendExecute"), 2);
+    int64_t made = mpt_standin_calls("cudnnBackendCreateDescriptor");
+    EXPECT_EQ(run(context), model.expected());
+    EXPECT_EQ(run(context), model.expected());
+    EXPECT_EQ(mpt_standin_calls("cudnnBackendCreateDescriptor"), made);
+  }
+  EXPECT_EQ(std::string(mpt_standin_breach()), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+TEST_F(CudaConvolutions, Missing) {
+  expectWithout("cannot load /none/libcudnn.so.9: /none/libcudnn.so.9: cannot open shared "
+                "object file: No such file or directory; install cuDNN 9, or name the library",
+                "/none/libcudnn.so.9");
+  SetUp();
+  expectWithout("the cuDNN found has no cudnnGetVersion; install cuDNN 9", "libm.so.6");
+}
+
+TEST_F(CudaConvolutions, TooOld) {
+  mpt_standin_set_cudnn_version(8907);
+  expectWithout("the cuDNN found has version 8907; install cuDNN 9");
+}
+
+TEST_F(CudaConvolutions, Refused) {
+  mpt_standin_refuse_convolutions(static_cast<int>(cuda::DnnKind::ConvolutionForward));
+  expectWithout(std::string("cuDNN refuses ") + kPlan +
+                ": an operation: CUDNN_STATUS_NOT_SUPPORTED (3000)");
+}
+
+/// As where a part of the library is missing.
+TEST_F(CudaConvolutions, NotInitialized) {
+  mpt_standin_fail("cudnnCreate", 1, 1001);
+  expectWithout("cuDNN: CUDNN_STATUS_NOT_INITIALIZED (1001)");
+}
+
+TEST_F(CudaConvolutions, NoHeuristics) {
+  // Behind three tensors, convolution, operation, graph.
+  mpt_standin_fail("cudnnBackendFinalize", 7, 3000);
+  expectWithout(std::string("cuDNN refuses ") + kPlan +
+                ": none of its 0 engine configurations can be used (0 are not deterministic or "
+                "not exact, 0 need more than 32 MiB, 0 are no plan, the last one: "
+                "CUDNN_STATUS_NOT_SUPPORTED (3000))");
+}
+
+TEST_F(CudaConvolutions, NoPlan) {
+  // Four have tensor cores, which cut f32; the fifth, of the fallback mode, fails.
+  mpt_standin_fail("cudnnBackendFinalize", 9, 4000);
+  expectWithout(std::string("cuDNN refuses ") + kPlan +
+                ": none of its 5 engine configurations can be used (4 are not deterministic or "
+                "not exact, 0 need more than 32 MiB, 1 are no plan, the last one: "
+                "CUDNN_STATUS_INTERNAL_ERROR (4000))");
+}
+
+/// Of operands that tensor cores take as they are, the first four engines are looked at:
+/// no plan, not deterministic, too much workspace, good.
+TEST_F(CudaConvolutions, FirstThatWillDo) {
+  model.call().ints[14] = 1;
+  Context context;
+  open(context);
+  EXPECT_EQ(run(context), model.expected());
+  EXPECT_EQ(std::string(mpt_rt_notes(context.rt)), "");
+  // Tensors, convolution, operation, graph, heuristics, three plans, the pack.
+  EXPECT_EQ(mpt_standin_calls("cudnnBackendFinalize"), 11);
+}
+
+TEST_F(CudaConvolutions, Broken) {
+  mpt_standin_fail("cudnnBackendFinalize", 10, 4000);
+  Context context;
+  open(context);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
+  EXPECT_EQ(context.error(), "model.mlir:2:1: a call's buffers: CUDNN_STATUS_INTERNAL_ERROR (4000)");
+}
+
+/// A failure while a step runs is one that stays.
+TEST_F(CudaConvolutions, Fails) {
+  Context context;
+  open(context);
+  mpt_standin_fail("cudnnBackendExecute", 1, 5000);
+  for (int step = 0; step < 2; ++step) {
+    EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
+    EXPECT_EQ(context.error(),
+              "model.mlir:2:1: a convolution: CUDNN_STATUS_EXECUTION_FAILED (5000)");
+    mpt_standin_fail(nullptr, 0, 0);
+  }
+}
+
+/// Whatever call fails, and however: it is said, nothing leaks and no rule is broken.
+TEST_F(CudaConvolutions, EveryCallMayFail) {
+  for (const char *name :
+       {"cudnnCreate", "cudnnSetStream", "cudnnBackendCreateDescriptor",
+        "cudnnBackendSetAttribute", "cudnnBackendFinalize", "cudnnBackendGetAttribute",
+        "cudnnBackendExecute"})
+    for (int code : {77, 3000})
+      for (int after = 1; after < 60; ++after) {
+        SCOPED_TRACE(std::string(name) + " " + std::to_string(after) + " " +
+                     std::to_string(code));
+        SetUp();
+        bool isLast = false;
+        {
+          Context context;
+          open(context);
+          mpt_standin_fail(name, after, code);
+          int status = 0;
+          for (int step = 0; step < 3 && status == 0; ++step)
+            status = mpt_rt_run(context.rt);
+          isLast = mpt_standin_calls(name) < after;
+          mpt_standin_fail(nullptr, 0, 0);
+          std::string number = "(" + std::to_string(code) + ")";
+          std::string said = status ? context.error() : mpt_rt_notes(context.rt);
+          if (!isLast) {
+            EXPECT_NE(said.find(number), std::string::npos) << said;
+            EXPECT_EQ(said.rfind("model.mlir:2:1: ", 0), 0u) << said;
+          }
+          // What is broken is no refusal.
+          if (!isLast && code == 77)
+            EXPECT_NE(status, 0);
+        }
+        EXPECT_EQ(std::string(mpt_standin_breach()), "");
+        EXPECT_EQ(mpt_standin_alive(), 0);
+        if (isLast)
+          break;
+      }
+}
+
+/// What goes with a call has to be there.
+TEST_F(CudaConvolutions, Parts) {
+  for (auto [part, number] : std::initializer_list<std::pair<int, int64_t>>{
+           {11, 2}, {11, -1}, {12, 2}, {12, -1}, {13, 0}, {13, 2},
+           {12, std::numeric_limits<int64_t>::max()},
+           {13, std::numeric_limits<int64_t>::max()}}) {
+    SCOPED_TRACE(std::to_string(part) + " " + std::to_string(number));
+    Model wrong;
+    wrong.call().ints[part] = number;
+    Context context;
+    EXPECT_EQ(mpt_rt_open_desc(context.rt, wrong.desc()), MPT_RT_INVALID_PROGRAM);
+    EXPECT_EQ(context.error(),
+              "model.mlir:2:1: what goes with a call of cuDNN is not beside it");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Descriptors
+//===----------------------------------------------------------------------===//
+
+/// y [2, 4, 5, 12] of x [2, 9, 8, 8] and filters of 3 x 2, in `groups`.
+Instruction makeCall(CallId id, DataType type, DataType result, int64_t groups) {
+  BufferRef x, w, y;
+  x.dims = {2, 9, 8, 8};
+  w.dims = {3, 2, 8 / groups, 12};
+  y.dims = {2, 4, 5, 12};
+  x.type = w.type = y.type = type;
+  std::vector<BufferRef> in = id == CallId::Conv2DInputGrad    ? std::vector{y, w}
+                              : id == CallId::Conv2DFilterGrad ? std::vector{x, y}
+                                                               : std::vector{x, w};
+  BufferRef out = id == CallId::Conv2DInputGrad    ? x
+                  : id == CallId::Conv2DFilterGrad ? w
+                                                   : y;
+  out.type = result;
+  return makeInstruction(id, in, out,
+                         {2, 2, 0, 1, 1, 1, 1, 1, groups, 0, 0, 1, 1, 1, 0});
+}
+
+TEST(DnnPlan, Layouts) {
+  Instruction call = makeCall(CallId::Conv2DFilterGrad, DataType::BF16, DataType::F32, 4);
+  ASSERT_TRUE(isDnnCall(call));
+  std::string error;
+  ASSERT_TRUE(checkCall(call, error)) << error;
+  DnnPlan plan;
+  ASSERT_TRUE(makeDnnPlan(call, plan, error)) << error;
+  EXPECT_EQ(describeDnnPlan(plan),
+            "filter's gradient x=bf16[2x8x9x8] w=f32[12x2x3x2] y=bf16[2x12x4x5] "
+            "strides=2x2 pad=0x1 to 1x1 dilations=1x1");
+  auto strides = [](const DnnTensor &tensor) {
+    return std::vector<int64_t>(tensor.strides, tensor.strides + 4);
+  };
+  EXPECT_EQ(strides(plan.x), (std::vector<int64_t>{576, 1, 64, 8}));
+  EXPECT_EQ(strides(plan.y), (std::vector<int64_t>{240, 1, 60, 12}));
+  EXPECT_EQ(strides(plan.w), (std::vector<int64_t>{12, 1, 4, 2}));
+  call.refs[0].type = DataType::F8E5M2;
+  EXPECT_FALSE(makeDnnPlan(call, plan, error));
+  EXPECT_EQ(error, "cuDNN is asked for convolutions of f32, f16 and bf16 only");
+}
+
+#ifdef MPT_CUDNN
+/// The library itself, which needs a device for graphs but takes what they are made of
+/// without one.
+TEST(DnnConvolution, OfCudnn) {
+  cuda::DnnContext context;
+  std::string error;
+  if (!context.api.load(MPT_CUDNN, error))
+    GTEST_SKIP() << error;
+  const char *what = nullptr;
+  int status = context.create(nullptr, what);
+  for (CallId id : {CallId::Conv2D, CallId::Conv2DInputGrad, CallId::Conv2DFilterGrad})
+    for (DataType type : {DataType::F32, DataType::F16, DataType::BF16})
+      for (DataType result : {type, DataType::F32})
+        for (int64_t groups : {1, 4}) {
+          DnnPlan plan;
+          ASSERT_TRUE(makeDnnPlan(makeCall(id, type, result, groups), plan, error));
+          SCOPED_TRACE(describeDnnPlan(plan));
+          cuda::DnnConvolution convolution(context);
+          EXPECT_EQ(convolution.create(plan, what), 0) << what;
+          if (status)
+            EXPECT_EQ(convolution.refusal.rfind("a graph: ", 0), 0u) << convolution.refusal;
+        }
+  cuda::DnnPack pack(context.api);
+  EXPECT_EQ(pack.create(&status, &status, &status, &status, what), 0) << what;
+}
+#endif
+
+} // namespace
