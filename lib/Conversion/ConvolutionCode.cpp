@@ -155,11 +155,11 @@ int64_t mpt::detail::transposedBlocks(int64_t rows, int64_t columns) {
   return ((rows + kTile - 1) / kTile) * ((columns + kTile - 1) / kTile);
 }
 
-void mpt::detail::emitTransposed(DeviceCode &code, int64_t rows, int64_t columns,
-                                 Type element) {
+void mpt::detail::emitTransposed(DeviceCode &code, int64_t rows, int64_t columns, Type from,
+                                 Type to) {
   // A column more, so that a column's elements lie in different banks.
   constexpr int64_t pitch = kTile + 1, step = kConvThreads / kTile;
-  Value tile = code.shared(kTile * pitch * bytesOf(element));
+  Value tile = code.shared(kTile * pitch * bytesOf(from));
   int64_t across = (columns + kTile - 1) / kTile;
   Index top = code.blockX() / across * kTile, left = code.blockX() % across * kTile;
   Index lane = code.thread() % kTile, line = code.thread() / kTile;
@@ -169,16 +169,19 @@ void mpt::detail::emitTransposed(DeviceCode &code, int64_t rows, int64_t columns
   for (int64_t i = 0; i < kTile; i += step) {
     Index row = top + line + i, column = left + lane;
     code.ifThen(both(code.isLess(row, rows), code.isLess(column, columns)), [&] {
-      code.store(code.load(code.parameter(0), element, row * columns + column), tile,
-                 element, (line + i) * pitch + lane);
+      code.store(code.load(code.parameter(0), from, row * columns + column), tile, from,
+                 (line + i) * pitch + lane);
     });
   }
   code.barrier();
   for (int64_t i = 0; i < kTile; i += step) {
     Index row = left + line + i, column = top + lane;
     code.ifThen(both(code.isLess(row, columns), code.isLess(column, rows)), [&] {
-      code.store(code.load(tile, element, lane * pitch + line + i), code.parameter(1),
-                 element, row * rows + column);
+      Index at = lane * pitch + line + i, place = row * rows + column;
+      if (from == to)
+        code.store(code.load(tile, from, at), code.parameter(1), to, place);
+      else
+        code.storeNumber(code.loadNumber(tile, from, at), code.parameter(1), to, place);
     });
   }
 }

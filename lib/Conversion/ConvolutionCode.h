@@ -33,7 +33,8 @@ void emitColumns(DeviceCode &code, const rt::CudaConv &c, mlir::Type element);
 void emitOverlap(DeviceCode &code, const rt::CudaConv &c, mlir::Type element);
 /// A matrix of `rows` as one of `columns` rows: a block 32 by 32 elements. Filters are
 /// HWIO for products, and KRSC, which is that transposed, for cuDNN.
-void emitTransposed(DeviceCode &code, int64_t rows, int64_t columns, mlir::Type element);
+void emitTransposed(DeviceCode &code, int64_t rows, int64_t columns, mlir::Type from,
+                    mlir::Type to);
 /// Its blocks.
 int64_t transposedBlocks(int64_t rows, int64_t columns);
 void emitRounding(DeviceCode &code, int64_t count, mlir::Type element);

@@ -291,12 +291,14 @@ LogicalResult Expander::expandColumns(CallOp call,
 
 LaunchOp Expander::transpose(CallOp call, Value from, Value to, int64_t rows,
                              int64_t columns) {
-  Type element = elementOf(from);
   std::string key;
-  llvm::raw_string_ostream(key) << rows << " " << columns << " " << element;
+  llvm::raw_string_ostream(key) << rows << " " << columns << " " << elementOf(from) << " "
+                                << elementOf(to);
   return launch(
       call, "transposed", key, transposedBlocks(rows, columns), from, to,
-      [&](DeviceCode &code) { emitTransposed(code, rows, columns, element); },
+      [&](DeviceCode &code) {
+        emitTransposed(code, rows, columns, elementOf(from), elementOf(to));
+      },
       /*isBlockEach=*/true);
 }
 
@@ -308,7 +310,9 @@ void Expander::callCudnn(CallOp call, const rt::CudaConv &c) {
   bool isForward = call.getCallee() == Callee::Conv2D;
   bool isFilterGrad = call.getCallee() == Callee::Conv2DFilterGrad;
   Value filter = isFilterGrad ? out : inputs[1];
-  auto type = cast<MemRefType>(filter.getType());
+  // cuDNN has no f32 gradients of low operands: they are widened when they are transposed.
+  auto type = MemRefType::get(cast<MemRefType>(filter.getType()).getShape(),
+                              elementOf(inputs[1]));
   int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
   // The workspace is that of the products, which do not run then.
   Value transposed;

@@ -1,7 +1,7 @@
 """Runs what pack.py packed, on a machine with a GPU, and writes one JSON report.
 
     check.py [--folder FOLDER] [--report report.json] [--only sincos] [--no-time]
-             [--no-train] [--stand-in LIBRARY] [--cudart FILE] [--cublaslt FILE]
+             [--no-train] [--stand-in LIBRARY] [--cudart FILE] [--cublaslt FILE] [--cudnn FILE]
 
 Each network's step is compared with the oracle's recorded results, then trained; the
 timed steps run beside PyTorch's, where Python has it. Needs nothing but Python. Ends
@@ -76,14 +76,17 @@ class Runtime:
         self.library.mpt_rt_cuda_stream.restype = ctypes.c_void_p
         for name in ("arena", "state"):
             getattr(self.library, f"mpt_rt_{name}_bytes").restype = ctypes.c_size_t
-        self.cudart, self.cublaslt = options.cudart, options.cublaslt
+        self.library.mpt_rt_notes.restype = ctypes.c_char_p
+        self.cudart, self.cublaslt, self.cudnn = options.cudart, options.cublaslt, options.cudnn
         self.standin = None
+        self.uses_cudnn = True
         if options.stand_in:
             self.standin = ctypes.CDLL(options.stand_in, mode=ctypes.RTLD_GLOBAL)
             self.standin.mpt_standin_breach.restype = ctypes.c_char_p
-            self.cudart = self.cublaslt = options.stand_in
+            self.cudart = self.cublaslt = self.cudnn = options.stand_in
         elif not self.cudart:
-            self.cudart, self.cublaslt = find_libraries()
+            self.cudart, self.cublaslt, cudnn = find_libraries()
+            self.cudnn = self.cudnn or cudnn
 
 
 def find_libraries():
@@ -93,14 +96,14 @@ def find_libraries():
               for path in glob.glob(os.path.join(base, "nvidia", "*", "lib"))]
     places += ["/usr/local/cuda/lib64"]
     found = []
-    for name in ("cudart", "cublasLt"):
+    for name, versions in (("cudart", (13, 12)), ("cublasLt", (13, 12)), ("cudnn", (9,))):
         def loads(file):
             try:
                 ctypes.CDLL(file)
                 return True
             except OSError:
                 return False
-        named = [f"lib{name}.so.{version}" for version in (13, 12)]
+        named = [f"lib{name}.so.{version}" for version in versions]
         files = [file for place in places for pattern in named for file in glob.glob(os.path.join(place, pattern))]
         found.append(next((file for file in files + named if loads(file)), ""))
     return found
@@ -114,6 +117,9 @@ class Program:
         self.bound = {}
         call = runtime.library.mpt_rt_set_cuda_libraries
         self.try_(call(self.rt, (runtime.cudart or "").encode(), (runtime.cublaslt or "").encode()))
+        # What there is not, a program does without.
+        cudnn = runtime.cudnn if runtime.uses_cudnn else "/none/libcudnn.so.9"
+        self.try_(runtime.library.mpt_rt_set_cudnn_library(self.rt, (cudnn or "").encode()))
         self.try_(runtime.library.mpt_rt_open(self.rt, path.encode()))
         if runtime.standin:
             self.module = ctypes.CDLL(path)
@@ -155,6 +161,12 @@ class Program:
 
     def bytes(self):
         return {name: getattr(self.runtime.library, f"mpt_rt_{name}_bytes")(self.rt) for name in ("arena", "state")}
+
+    def refusals(self):
+        """What cuDNN did not do, where it was asked."""
+        notes = self.runtime.library.mpt_rt_notes(self.rt).decode().splitlines()
+        found = [note for note in notes if note.endswith("; it runs without cuDNN")]
+        return {"without_cudnn": len(found), "without_cudnn_first": found[0]} if found else {}
 
     def close(self):
         self.runtime.library.mpt_rt_destroy(self.rt)
@@ -240,7 +252,7 @@ def check(runtime, folder, entry, steps):
              "gradient_error": error, "gradient_of": of,
              "passed": all(e <= loss_bound for e in errors) and error <= 1
                        and any(map(norm, oracle.values())),
-             **program.bytes()}
+             **program.bytes(), **program.refusals()}
     program.close()
     return found
 
@@ -331,7 +343,7 @@ def time_step(runtime, folder, entry, rounds):
         measure = Events(runtime, program).measure
     times = [measure(program.run) for _ in range(rounds)]
     found = {"ms": statistics.median(times), "fastest_ms": min(times), "loss": [first, program.loss()],
-             **program.bytes()}
+             **program.bytes(), **program.refusals()}
     program.close()
     return found
 
@@ -348,6 +360,7 @@ def main():
     parser.add_argument("--stand-in", default="", help="libMPTCudaStandIn.so, to run without a GPU")
     parser.add_argument("--cudart", default="")
     parser.add_argument("--cublaslt", default="")
+    parser.add_argument("--cudnn", default="")
     parser.add_argument("--torch-device", default="cuda")
     options = parser.parse_args()
     folder = os.path.abspath(options.folder)
@@ -359,6 +372,8 @@ def main():
 
     def attempt(kind, entry, work):
         label = {key: entry[key] for key in ("network", "precision", "batch")}
+        if entry.get("cudnn"):
+            label["convolutions"] = "cudnn" if runtime.uses_cudnn else "gemm"
         if not entry.get("program"):
             found = {"skipped": entry["why"]}
         else:
@@ -368,20 +383,31 @@ def main():
                 found = {"passed": False, "error": str(failure)}
         report[kind].append({**label, **found})
         shown = {key: found[key] for key in dict.fromkeys(("passed", *found)) if key in found}
-        print(f"{kind} {entry['network']} {entry['precision']}: " + json.dumps(shown)[:240], flush=True)
+        name = f"{kind} {entry['network']} {entry['precision']}"
+        if "convolutions" in label:
+            name += f" {label['convolutions']}"
+        print(f"{name}: " + json.dumps(shown)[:240], flush=True)
         with open(options.report, "w") as file:
             json.dump(report, file, indent=1)
+
+    def both(kind, entry, work):
+        """With cuDNN, if the program calls it, and without."""
+        attempt(kind, entry, work)
+        if entry.get("cudnn"):
+            runtime.uses_cudnn = False
+            attempt(kind, entry, work)
+            runtime.uses_cudnn = True
 
     for entry in manifest["check"]:
         if only and entry["network"] not in only:
             continue
-        attempt("check", entry, lambda: check(runtime, folder, entry, manifest["steps"]))
+        both("check", entry, lambda: check(runtime, folder, entry, manifest["steps"]))
         if not options.no_train:
             attempt("train", entry, lambda: train(runtime, folder, entry, options.train_steps))
     if not options.no_time:
         for entry in manifest["time"]:
             if not only or entry["network"] in only:
-                attempt("time", entry, lambda: time_step(runtime, folder, entry, options.rounds))
+                both("time", entry, lambda: time_step(runtime, folder, entry, options.rounds))
         for name in dict.fromkeys(entry["network"] for entry in manifest["time"]):
             if not only or name in only:
                 batch = next(entry["batch"] for entry in manifest["time"] if entry["network"] == name)
@@ -416,8 +442,12 @@ def time_torch(report, folder, name, batch, options):
 
 def compare(report):
     """How many times as fast as PyTorch's ways, and as our own f32."""
-    times = {(entry["network"], entry.get("torch") or entry["precision"]): entry["ms"]
-             for entry in report["time"] if "ms" in entry}
+    times = {}
+    for entry in report["time"]:
+        if "ms" in entry:
+            # With cuDNN and without, the faster one counts.
+            key = entry["network"], entry.get("torch") or entry["precision"]
+            times[key] = min(times.get(key, math.inf), entry["ms"])
     report["speedups"] = [
         {"network": network, "precision": precision, "against": other, "times": times[network, other] / ms}
         for (network, precision), ms in times.items() if precision in ("f16", "bf16", "f32")

@@ -50,6 +50,8 @@ TIMED = {
     "bert_base": (["tools/gpu/make_models.py", "bert_base"], 32, ("f32", "bf16")),
     "resnet50": (["tools/gpu/make_models.py", "resnet50"], 128, ("f32", "bf16")),
 }
+# Compiled with --convolutions=cudnn, so that they run with cuDNN and without.
+CONVOLVING = ("resnet", "resnet50")
 FLOATS = {"f64": ("F64", "<f8"), "f32": ("F32", "<f4"), "f16": ("F16", "<f2"), "bf16": ("BF16", None),
           "i64": ("I64", "<i8"), "i32": ("I32", "<i4"), "i8": ("I8", "<i1"), "i1": ("BOOL", "?")}
 
@@ -181,6 +183,9 @@ class Packer:
         run(self.tool("mpt-compile"), step, "--function=loss", "--target=cuda", *chips,
             *(["--emulated-kernels"] if emulated else []), *more, "-o", os.path.join(self.folder, program))
 
+    def convolutions(self, name):
+        return ["--convolutions=cudnn"] if name in CONVOLVING else []
+
     def data(self, name):
         folder = os.path.join(self.work, "data." + name)
         if not os.path.exists(folder):
@@ -189,10 +194,11 @@ class Packer:
 
     def check(self, name, precision):
         batch, optimizer, lr, files = NETWORKS[name]
-        entry = {"network": name, "precision": precision, "batch": batch, "program": f"{name}.{precision}.so"}
+        entry = {"network": name, "precision": precision, "batch": batch, "program": f"{name}.{precision}.so",
+                 "cudnn": name in CONVOLVING}
         try:
             step = self.make_step(os.path.join(EXAMPLES, name, name + ".mlir"), name, precision, batch, optimizer, lr)
-            self.compile(step, entry["program"], self.options.emulated)
+            self.compile(step, entry["program"], self.options.emulated, *self.convolutions(name))
         except Failure as failure:
             return {**entry, "program": None, "why": str(failure)}
         random = numpy.random.RandomState(7)
@@ -245,7 +251,8 @@ class Packer:
 
     def time(self, name, precision):
         source, batch, _ = TIMED[name]
-        entry = {"network": name, "precision": precision, "batch": batch, "program": f"time.{name}.{precision}.so"}
+        entry = {"network": name, "precision": precision, "batch": batch, "program": f"time.{name}.{precision}.so",
+                 "cudnn": name in CONVOLVING}
         try:
             model = os.path.join(ROOT, source[0])
             if model.endswith(".py"):
@@ -255,7 +262,8 @@ class Packer:
             step = self.make_step(model, "time." + name, precision, batch, "optimizer=adamw weight-decay=0.01", 1e-4)
             # Biases as PyTorch's autocast rounds them. AdamW, and f16's dynamic scaling,
             # are in the step.
-            self.compile(step, entry["program"], False, *([] if precision == "f32" else ["--low-biases"]))
+            self.compile(step, entry["program"], False, *([] if precision == "f32" else ["--low-biases"]),
+                         *self.convolutions(name))
         except Failure as failure:
             return {**entry, "program": None, "why": str(failure)}
         entry["arguments"] = [[argument, role, kind, shape, init, numbers]

@@ -38,6 +38,7 @@ enum class DnnKind : int {
   OperationGraph = 15,
   VariantPack = 16,
   Tensor = 17,
+  DeviceProperties = 38,
 };
 
 /// cudnnBackendAttributeType_t.
@@ -51,6 +52,7 @@ enum class DnnType : int {
   HeuristicsMode = 8,
   NumericalNote = 11,
   Descriptor = 15,
+  Char = 24,
 };
 
 /// cudnnBackendAttributeName_t.
@@ -65,10 +67,12 @@ enum class DnnAttribute : int {
   HeuristicsMode = 200,
   HeuristicsGraph = 201,
   HeuristicsResults = 202,
+  HeuristicsDevice = 204,
   ConfigEngine = 300,
   PlanHandle = 400,
   PlanConfig = 401,
   PlanWorkspace = 402,
+  PlanDevice = 407,
   ForwardAlpha = 700,
   ForwardBeta = 701,
   ForwardConvolution = 702,
@@ -98,6 +102,7 @@ enum class DnnAttribute : int {
   PackPointers = 1001,
   PackWorkspace = 1003,
   EngineNotes = 1303,
+  DeviceJson = 2702,
 };
 
 /// cudnnBackendNumericalNote_t, and how many there are.

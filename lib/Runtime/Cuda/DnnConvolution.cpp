@@ -30,6 +30,8 @@ bool mpt::rt::cuda::isDnnRefusal(Status status) {
 }
 
 DnnContext::~DnnContext() {
+  if (device)
+    api.cudnnBackendDestroyDescriptor(device);
   if (handle)
     api.cudnnDestroy(handle);
 }
@@ -83,6 +85,11 @@ public:
   Setter &code(DnnAttribute attribute, DnnType type, int value) {
     return set(attribute, type, 1, &value);
   }
+  /// The handle, or the device that stands for one.
+  Setter &place(const DnnContext &context, DnnAttribute ofHandle, DnnAttribute ofDevice) {
+    return context.device ? descriptor(ofDevice, context.device)
+                          : set(ofHandle, DnnType::Handle, 1, &context.handle);
+  }
   Setter &real(DnnAttribute attribute, float value) {
     return set(attribute, DnnType::Float, 1, &value);
   }
@@ -99,6 +106,15 @@ int dnnType(DataType type) {
 }
 
 } // namespace
+
+Status DnnContext::describe(const std::string &json, const char *&what) {
+  MPT_DNN_TRY("a device",
+              api.cudnnBackendCreateDescriptor(DnnKind::DeviceProperties, &device));
+  return Setter(api, device)
+      .set(DnnAttribute::DeviceJson, DnnType::Char, static_cast<int64_t>(json.size()),
+           json.data())
+      .finalize();
+}
 
 DnnConvolution::~DnnConvolution() {
   // The plan goes before what it was made from.
@@ -166,10 +182,10 @@ Status DnnConvolution::makeOperation(const DnnPlan &plan, const char *&what) {
                              : set(A::ForwardAlpha, A::ForwardBeta, A::ForwardConvolution,
                                    A::ForwardX, A::ForwardW, A::ForwardY));
   MPT_DNN_TRY("a graph", descriptors.create(DnnKind::OperationGraph, graph));
-  return Setter(api, graph)
-      .descriptor(A::GraphOperations, operation)
-      .set(A::GraphHandle, DnnType::Handle, 1, &context.handle)
-      .finalize();
+  Setter setter(api, graph);
+  if (!context.device)
+    setter.set(A::GraphHandle, DnnType::Handle, 1, &context.handle);
+  return setter.descriptor(A::GraphOperations, operation).finalize();
 }
 
 Status DnnConvolution::makePlan(DnnDesc config, const char *&what) {
@@ -178,7 +194,7 @@ Status DnnConvolution::makePlan(DnnDesc config, const char *&what) {
   DnnDesc made = nullptr;
   MPT_DNN_TRY("a plan", own.create(DnnKind::ExecutionPlan, made));
   Status finalized = Setter(context.api, made)
-                         .set(DnnAttribute::PlanHandle, DnnType::Handle, 1, &context.handle)
+                         .place(context, DnnAttribute::PlanHandle, DnnAttribute::PlanDevice)
                          .descriptor(DnnAttribute::PlanConfig, config)
                          .finalize();
   // An engine may also fail to be compiled; the next one may do.
@@ -233,9 +249,11 @@ Status DnnConvolution::propose(int mode, bool isExact, const char *&what) {
   DnnDescriptors own(api);
   DnnDesc heuristics = nullptr;
   MPT_DNN_TRY("heuristics", own.create(DnnKind::EngineHeuristics, heuristics));
+  Setter setter(api, heuristics);
+  if (context.device)
+    setter.descriptor(DnnAttribute::HeuristicsDevice, context.device);
   MPT_DNN_TRY("heuristics",
-              Setter(api, heuristics)
-                  .descriptor(DnnAttribute::HeuristicsGraph, graph)
+              setter.descriptor(DnnAttribute::HeuristicsGraph, graph)
                   .code(DnnAttribute::HeuristicsMode, DnnType::HeuristicsMode, mode)
                   .finalize());
   int64_t count = 0;
@@ -285,11 +303,16 @@ Status DnnConvolution::create(const DnnPlan &plan, const char *&what) {
     if (executionPlan)
       return 0;
   }
-  refusal = "none of its " + std::to_string(proposed) + " engine configurations can be used (" +
-            std::to_string(inexact) + " are not deterministic or not exact, " +
+  std::string last = lastStatus ? context.api.nameOf(lastStatus) : "";
+  if (proposed == 0) {
+    refusal = "it proposes no engine" + (lastStatus ? ": " + last : "");
+    return 0;
+  }
+  refusal = "none of its " + std::to_string(proposed) +
+            " engine configurations can be used (" + std::to_string(inexact) + " are not deterministic or not exact, " +
             std::to_string(tooLarge) + " need more than 32 MiB, " +
-            std::to_string(unfinished) + " are no plan";
-  refusal += lastStatus ? ", the last one: " + context.api.nameOf(lastStatus) + ")" : ")";
+            std::to_string(unfinished) + " are no plan" +
+            (lastStatus ? ", the last one: " + last + ")" : ")");
   return 0;
 }
 

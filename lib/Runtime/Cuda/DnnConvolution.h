@@ -23,10 +23,12 @@
 
 namespace mpt::rt::cuda {
 
-/// The library's handle, on a stream.
+/// The library's handle, on a stream; or a device that need not be there, for which
+/// plans are made but cannot run.
 struct DnnContext {
   DnnApi api;
   DnnHandle handle = nullptr;
+  DnnDesc device = nullptr;
 
   DnnContext() = default;
   ~DnnContext();
@@ -34,6 +36,8 @@ struct DnnContext {
   DnnContext &operator=(const DnnContext &) = delete;
   /// cuDNN's status; `what` says of what.
   Status create(Stream stream, const char *&what);
+  /// Instead of that: the device's properties, as cuDNN 9.8 and newer write them.
+  Status describe(const std::string &json, const char *&what);
 };
 
 /// Descriptors that go together, the last one first.

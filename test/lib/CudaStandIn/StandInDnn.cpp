@@ -115,8 +115,11 @@ const EngineModel engines[] = {
     {true, 4096, {}},
 };
 
-/// Which engines a mode proposes.
-std::vector<int> proposalsOf(int mode) {
+/// Which engines a mode proposes. Results have the operands' type: cuDNN 9.19 proposes
+/// nothing for others.
+std::vector<int> proposalsOf(int mode, const DnnOperation &op) {
+  if (op.x.type != op.w.type || op.x.type != op.y.type)
+    return {};
   return mode == kDnnModeFallback ? std::vector<int>{4} : std::vector<int>{0, 1, 2, 3};
 }
 
@@ -340,10 +343,10 @@ Status cudnnBackendGetAttribute(DnnDesc desc, DnnAttribute attribute, DnnType ty
   auto hasType = [&](DnnType expected) { return type == expected; };
   if (source->kind == K::EngineHeuristics && attribute == A::HeuristicsResults &&
       hasType(T::Descriptor)) {
-    std::vector<int> proposals =
-        proposalsOf(source->get<int>(A::HeuristicsMode).front());
-    *count = static_cast<int64_t>(proposals.size());
     auto *graph = static_cast<DnnState *>(source->get<void *>(A::HeuristicsGraph).front());
+    std::vector<int> proposals =
+        proposalsOf(source->get<int>(A::HeuristicsMode).front(), operationOf(*graph));
+    *count = static_cast<int64_t>(proposals.size());
     for (int64_t i = 0; i < std::min(requested, *count); ++i) {
       DnnState *config = getDesc(call, static_cast<DnnDesc *>(values)[i]);
       if (!config || config->kind != K::EngineConfig)

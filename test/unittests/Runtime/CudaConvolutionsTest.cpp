@@ -226,9 +226,7 @@ TEST_F(CudaConvolutions, NoHeuristics) {
   // Behind three tensors, convolution, operation, graph.
   mpt_standin_fail("cudnnBackendFinalize", 7, 3000);
   expectWithout(std::string("cuDNN refuses ") + kPlan +
-                ": none of its 0 engine configurations can be used (0 are not deterministic or "
-                "not exact, 0 need more than 32 MiB, 0 are no plan, the last one: "
-                "CUDNN_STATUS_NOT_SUPPORTED (3000))");
+                ": it proposes no engine: CUDNN_STATUS_NOT_SUPPORTED (3000)");
 }
 
 TEST_F(CudaConvolutions, NoPlan) {
@@ -394,6 +392,65 @@ TEST(DnnConvolution, OfCudnn) {
         }
   cuda::DnnPack pack(context.api);
   EXPECT_EQ(pack.create(&status, &status, &status, &status, what), 0) << what;
+}
+
+/// An H100, as cuDNN describes one.
+const char *const kH100 = R"({"maxGridSize": [2147483647, 65535, 65535],
+  "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536, "multiProcessorCount": 132,
+  "warpSize": 32, "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448,
+  "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536, "maxCtasPerSM": 32,
+  "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "pciDeviceId": 0, "isTccDriver": 0,
+  "supportCoopLaunch": 1, "totalGlobalMem": 85899345920, "smClockRateKHz": 1980000,
+  "memClockRateKHz": 2619000, "l2CacheSize": 52428800, "cudaDeviceId": 0,
+  "deviceVer": 900, "driverVer": 13000, "deviceName": "NVIDIA H100 80GB HBM3"})";
+
+/// The library makes plans for a device that is not there: of convolutions as ResNet has
+/// them, and of odd ones, but of none whose result has another type than its operands.
+TEST(DnnConvolution, PlansOfCudnn) {
+  cuda::DnnContext context;
+  std::string error;
+  if (!context.api.load(MPT_CUDNN, error))
+    GTEST_SKIP() << error;
+  const char *what = nullptr;
+  if (int status = context.describe(kH100, what))
+    GTEST_SKIP() << "this cuDNN does not take the device: " << context.api.nameOf(status);
+  struct Case {
+    std::vector<int64_t> x, w, y;
+    int64_t stride, groups;
+    std::vector<int64_t> pad;
+  };
+  const Case cases[] = {
+      {{32, 28, 28, 128}, {3, 3, 128, 128}, {32, 28, 28, 128}, 1, 1, {1, 1, 1, 1}},
+      {{32, 28, 28, 128}, {3, 3, 128, 128}, {32, 14, 14, 128}, 2, 1, {0, 1, 0, 1}},
+      {{32, 224, 224, 3}, {7, 7, 3, 64}, {32, 112, 112, 64}, 2, 1, {3, 3, 3, 3}},
+      {{32, 56, 56, 256}, {1, 1, 256, 512}, {32, 28, 28, 512}, 2, 1, {0, 0, 0, 0}},
+      {{32, 28, 28, 128}, {3, 3, 4, 128}, {32, 28, 28, 128}, 1, 32, {1, 1, 1, 1}},
+      {{32, 28, 28, 128}, {3, 3, 1, 128}, {32, 28, 28, 128}, 1, 128, {1, 1, 1, 1}},
+      {{4, 9, 8, 3}, {3, 3, 3, 5}, {4, 9, 8, 5}, 1, 1, {1, 1, 1, 1}},
+  };
+  for (const Case &c : cases)
+    for (CallId id : {CallId::Conv2D, CallId::Conv2DInputGrad, CallId::Conv2DFilterGrad})
+      for (DataType type : {DataType::F32, DataType::F16, DataType::BF16})
+        for (bool isWide : {false, true}) {
+          if (isWide && type == DataType::F32)
+            continue;
+          Instruction call = makeCall(id, type, type, 1);
+          bool isData = id == CallId::Conv2DInputGrad, isFilter = id == CallId::Conv2DFilterGrad;
+          call.refs[0].dims = isData ? c.y : c.x;
+          call.refs[1].dims = isFilter ? c.y : c.w;
+          call.refs[2].dims = isData ? c.x : isFilter ? c.w : c.y;
+          call.ints = {c.stride, c.stride, c.pad[0], c.pad[1], c.pad[2], c.pad[3], 1, 1,
+                       c.groups, 0, 0, 1, 1, 1, 0};
+          if (isWide)
+            call.refs[2].type = DataType::F32;
+          ASSERT_TRUE(checkCall(call, error)) << error;
+          DnnPlan plan;
+          ASSERT_TRUE(makeDnnPlan(call, plan, error));
+          SCOPED_TRACE(describeDnnPlan(plan));
+          cuda::DnnConvolution convolution(context);
+          EXPECT_EQ(convolution.create(plan, what), 0) << what;
+          EXPECT_EQ(convolution.hasPlan(), !isWide) << convolution.refusal;
+        }
 }
 #endif
 

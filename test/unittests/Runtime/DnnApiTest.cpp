@@ -15,6 +15,7 @@
 #include "Cuda/DnnApi.h"
 
 #include <cudnn_graph.h>
+#include <cudnn_version.h>
 #include <gtest/gtest.h>
 
 namespace mine = mpt::rt::cuda;
@@ -53,6 +54,9 @@ TEST(DnnApi, Kinds) {
   MPT_COMPARE(OperationGraph, OPERATIONGRAPH);
   MPT_COMPARE(VariantPack, VARIANT_PACK);
   MPT_COMPARE(Tensor, TENSOR);
+#if CUDNN_VERSION >= 90800
+  MPT_COMPARE(DeviceProperties, DEVICEPROP);
+#endif
 #undef MPT_COMPARE
 }
 
@@ -68,6 +72,7 @@ TEST(DnnApi, Types) {
   MPT_COMPARE(HeuristicsMode, HEUR_MODE);
   MPT_COMPARE(NumericalNote, NUMERICAL_NOTE);
   MPT_COMPARE(Descriptor, BACKEND_DESCRIPTOR);
+  MPT_COMPARE(Char, CHAR);
 #undef MPT_COMPARE
 }
 
@@ -117,6 +122,11 @@ TEST(DnnApi, Attributes) {
   MPT_COMPARE(PackPointers, VARIANT_PACK_DATA_POINTERS);
   MPT_COMPARE(PackWorkspace, VARIANT_PACK_WORKSPACE);
   MPT_COMPARE(EngineNotes, ENGINE_NUMERICAL_NOTE);
+#if CUDNN_VERSION >= 90800
+  MPT_COMPARE(HeuristicsDevice, ENGINEHEUR_DEVICEPROP);
+  MPT_COMPARE(PlanDevice, EXECUTION_PLAN_DEVICEPROP);
+  MPT_COMPARE(DeviceJson, DEVICEPROP_JSON_REPRESENTATION);
+#endif
 #undef MPT_COMPARE
 }
 
