@@ -44,7 +44,7 @@ int CudaStep::checkLt(Status code, const std::string &what, std::string &error) 
   if (code == 0)
     return MPT_RT_OK;
   return fail(error, MPT_RT_RUN_FAILED,
-              what + ": cuBLASLt status " + std::to_string(code));
+              what + ": cuBLASLt " + describeLtStatus(code));
 }
 
 /// Returns from the calling function if `expression` fails.
@@ -285,8 +285,9 @@ int CudaStep::allocate(std::string &error) {
                     std::to_string(total) + " are free; " +
                     (fits > 0 ? "a step planned for at most " + std::to_string(fits) +
                                     " bytes of values would fit"
-                              : "what is not values of a step (state, data, 32 MiB for "
-                                "cuBLASLt) does not fit: " +
+                              : std::string("what is not values of a step (state, data") +
+                                    (hasGemms ? ", 32 MiB for cuBLASLt" : "") +
+                                    ") does not fit: " +
                                     std::to_string(fixed) + " bytes"));
   }
   MPT_TRY(check(code, "memory of the GPU", error));
@@ -414,7 +415,7 @@ int CudaStep::prepareGemm(const Instruction &call, const Instruction *next, Step
   bool isOwn = hasOwnBits && hasBits(plan.epilogue);
   if ((found.empty() || isOwn) && next && replacesEpilogue(*next)) {
     notes += call.location + ": cuBLASLt refuses " +
-             (found.empty() ? "(status " + std::to_string(code) + ") " + describeGemmPlan(plan)
+             (found.empty() ? "(" + describeLtStatus(code) + ") " + describeGemmPlan(plan)
                             : std::string("another product with such bits")) +
              "; it runs without the epilogue, and a kernel\n";
     plan.epilogue = GemmEpilogue::Default;
@@ -431,7 +432,7 @@ int CudaStep::prepareGemm(const Instruction &call, const Instruction *next, Step
   if (found.empty())
     return fail(error, MPT_RT_UNSUPPORTED,
                 call.location + ": cuBLASLt has no algorithm for " +
-                    describeGemmPlan(plan) + " (status " + std::to_string(code) + ")");
+                    describeGemmPlan(plan) + " (" + describeLtStatus(code) + ")");
   LtProduct &gemm = gemms.back();
   gemm.algo = found.front().algo;
   if (desc.num_tuned == 0 || !desc.tuned)

@@ -57,7 +57,7 @@ bool GemmTuner::open(const std::string &cudart, const std::string &cublasLt,
   version = api.cublasLtGetVersion();
   const char *what = nullptr;
   if (Status status = context.create(what)) {
-    error = std::string(what) + ": cuBLASLt status " + std::to_string(status);
+    error = std::string(what) + ": cuBLASLt " + describeLtStatus(status);
     return false;
   }
   return true;
@@ -180,14 +180,14 @@ bool GemmTuner::tune(const GemmPlan &plan, int most, TunedGemm &result,
   LtProduct product(api);
   const char *what = nullptr;
   if (Status status = product.create(plan, buffers[3], buffers[4], what)) {
-    error = std::string(what) + ": cuBLASLt status " + std::to_string(status);
+    error = std::string(what) + ": cuBLASLt " + describeLtStatus(status);
     return false;
   }
   std::vector<LtHeuristic> found;
   Status status = product.propose(context, most, found);
   if (found.empty()) {
     error = "cuBLASLt has no algorithm for " + describeGemmPlan(plan) +
-            " (status " + std::to_string(status) + ")";
+            " (" + describeLtStatus(status) + ")";
     return false;
   }
   result.candidates = static_cast<int>(found.size());

@@ -55,6 +55,30 @@ LtProduct::LtProduct(LtProduct &&other)
       d(std::exchange(other.d, nullptr)), isDouble(other.isDouble),
       alpha(other.alpha), beta(other.beta) {}
 
+std::string mpt::rt::cuda::describeLtStatus(Status status) {
+  const char *name = [&] {
+    switch (status) {
+    case 1:
+      return ", not initialized: the driver may be too old";
+    case 3:
+      return ", no memory left for it";
+    case 7:
+      return ", an invalid value";
+    case 8:
+      return ", the GPU lacks a feature";
+    case 13:
+      return ", it failed on the GPU";
+    case 14:
+      return ", an internal error";
+    case 15:
+      return ", not supported";
+    default:
+      return "";
+    }
+  }();
+  return "status " + std::to_string(status) + name;
+}
+
 int mpt::rt::cuda::cudaType(DataType type) {
   switch (type) {
   case DataType::F64:

@@ -61,6 +61,9 @@ private:
   double alpha = 1, beta = 0;
 };
 
+/// "status 15, not supported" (cublasStatus_t).
+std::string describeLtStatus(Status status);
+
 /// cudaDataType's code of a type.
 int cudaType(DataType type);
 

@@ -117,7 +117,7 @@ TEST_F(CudaProducts, EpilogueRefused) {
     for (int step = 0; step < 3; ++step)
       EXPECT_EQ(run(context), model.expected(model.x)) << isRefused;
     EXPECT_EQ(std::string(mpt_rt_notes(context.rt)),
-              isRefused ? "model.mlir:3:1: cuBLASLt refuses (status 15) " +
+              isRefused ? "model.mlir:3:1: cuBLASLt refuses (status 15, not supported) " +
                               describeGemmPlan(model.plan) +
                               "; it runs without the epilogue, and a kernel\n"
                         : "");
