@@ -452,10 +452,9 @@ LogicalResult Expander::expand(CallOp call) {
   llvm::scope_exit ended([&] { part = ""; });
   if (conv.kind == rt::CudaConv::Kind::Loops) {
     if (!hasCall)
-      emitRemark(RemarkId::GroupedConvolution, call.getLoc(),
-               program.getSymName())
-        << remark::reason("{0} groups of {1} to {2} channels", conv.groups,
-                          conv.channels / conv.groups, conv.outChannels / conv.groups);
+      emitRemark(RemarkId::GroupedConvolution, call.getLoc(), program.getSymName())
+          << remark::reason("{0} groups of {1} to {2} channels", conv.groups,
+                            conv.channels / conv.groups, conv.outChannels / conv.groups);
     expandLoops(call, conv);
   } else if (failed(expandColumns(call, *instruction, conv)))
     return failure();
