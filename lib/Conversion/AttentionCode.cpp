@@ -490,7 +490,7 @@ void AttentionCode::queryGradient() {
 void AttentionCode::keyGradients() {
   constexpr int64_t tile = AttentionShape::kTile;
   bool keeps = width <= 64;
-  int64_t step = keeps ? tile : 32;
+  int64_t step = keeps ? tile : width > 80 ? 16 : 32;
   int64_t tiles = (shape.keys + tile - 1) / tile;
   Index block = code.blockX(), batch = block / tiles;
   Index first = block % tiles * tile, row = first + warp * kRows;

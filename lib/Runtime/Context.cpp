@@ -70,7 +70,7 @@ struct mpt_rt_context {
   int threads = 1;
   std::string error;
   void *library = nullptr;
-  bool isOpen = false, profiling = false;
+  bool isOpen = false, profiling = false, hasRun = false;
   Program program;
   AlignedBlock arena, state, output;
   std::vector<AlignedBlock> constants;
@@ -357,6 +357,9 @@ static int readTensor(mpt_rt_context *context, const char *name, void *data,
       context, name, data, bytes, [&](SpaceId space) { return space == wanted; }, what);
   if (!tensor)
     return MPT_RT_INVALID_ARGUMENT;
+  if (wanted == SpaceId::Output && !context->hasRun)
+    return context->fail(MPT_RT_INVALID_ARGUMENT,
+                         "output '" + tensor->name + "': no run has made it yet");
   if (context->cuda)
     return context->cuda->read(tensor->buffer, data, context->error);
   std::memcpy(data, context->addressOf(tensor->buffer), bytes);
@@ -396,8 +399,11 @@ int mpt_rt_run(mpt_rt_context *context) {
           MPT_RT_INVALID_ARGUMENT,
           "input '" + context->program.tensors[context->inputTensors[i]].name +
               "' is not bound");
-  if (context->cuda)
-    return context->cuda->run(context->inputs, context->error);
+  if (context->cuda) {
+    int status = context->cuda->run(context->inputs, context->error);
+    context->hasRun |= status == MPT_RT_OK;
+    return status;
+  }
   // Inside a call oneDNN must not spread over threads by itself: its sums would
   // depend on how many there are.
   OneThread one;
@@ -423,6 +429,7 @@ int mpt_rt_run(mpt_rt_context *context) {
       step.milliseconds =
           std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   }
+  context->hasRun = true;
   return MPT_RT_OK;
 }
 

@@ -8,6 +8,9 @@
 
 #include "mpt/Runtime/ProgramFormat.h"
 
+#include <algorithm>
+#include <tuple>
+
 using namespace mpt::rt;
 
 /// What no real program has.
@@ -243,6 +246,17 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
       return fail("two inputs have the number of '" + tensor.name + "'");
     inputs[tensor.buffer.offset] = tensor.buffer.bytes();
   }
+  std::vector<const NamedTensor *> state;
+  for (const NamedTensor &tensor : program.tensors)
+    if (tensor.buffer.space == SpaceId::State && tensor.buffer.bytes() > 0)
+      state.push_back(&tensor);
+  std::sort(state.begin(), state.end(), [](const NamedTensor *a, const NamedTensor *b) {
+    return std::tie(a->buffer.offset, a->name) < std::tie(b->buffer.offset, b->name);
+  });
+  for (size_t i = 1; i < state.size(); ++i)
+    if (overlap(state[i - 1]->buffer, state[i]->buffer))
+      return fail("the tensors '" + state[i - 1]->name + "' and '" + state[i]->name +
+                  "' overlap in the state");
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
     std::string where = "instruction " + std::to_string(i);

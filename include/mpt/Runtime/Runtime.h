@@ -88,8 +88,8 @@ MPT_RT_EXPORT int32_t mpt_rt_num_tensors(const mpt_rt_context *context);
 MPT_RT_EXPORT int mpt_rt_get_tensor(const mpt_rt_context *context, int32_t index,
                                     mpt_rt_tensor *tensor);
 
-/* Copies a state tensor in or out, or an output of the last run out. `bytes`
- * must be the tensor's size. */
+/* Copies a state tensor in or out, or an output of the last run (an error before the
+ * first one) out. `bytes` must be the tensor's size. */
 MPT_RT_EXPORT int mpt_rt_write(mpt_rt_context *context, const char *name,
                                const void *data, size_t bytes);
 MPT_RT_EXPORT int mpt_rt_read(mpt_rt_context *context, const char *name,

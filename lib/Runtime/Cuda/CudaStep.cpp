@@ -283,7 +283,9 @@ int CudaStep::allocate(std::string &error) {
                     " bytes of the GPU's memory (" + std::to_string(program.arenaBytes) +
                     " of them for values of a step), " + std::to_string(unused) + " of " +
                     std::to_string(total) + " are free; " +
-                    (fits > 0 ? "a step planned for at most " + std::to_string(fits) +
+                    (static_cast<int64_t>(unused) >= totalBytes
+                         ? std::string("not in one piece, it seems")
+                     : fits > 0 ? "a step planned for at most " + std::to_string(fits) +
                                     " bytes of values would fit"
                               : std::string("what is not values of a step (state, data") +
                                     (hasGemms ? ", 32 MiB for cuBLASLt" : "") +

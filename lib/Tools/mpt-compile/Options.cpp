@@ -83,9 +83,17 @@ mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
     return llvm::createStringError("unknown target '" + target +
                                    "'; choose cpu or cuda");
   options.isCuda = target == "cuda";
-  for (const std::string &chip : args.getAllArgValues(OPT_chip))
+  for (const std::string &chip : args.getAllArgValues(OPT_chip)) {
+    // sm_90, or sm_90a: which of them there are LLVM and ptxas know.
+    llvm::StringRef rest = chip;
+    unsigned number;
+    if (!rest.consume_front("sm_") || rest.consumeInteger(10, number) || rest.size() > 1 ||
+        !llvm::all_of(rest, llvm::isLower))
+      return llvm::createStringError("--chip: expected a chip such as sm_90, found '" + chip +
+                                     "'; for several repeat the option");
     if (!llvm::is_contained(options.chips, chip))
       options.chips.push_back(chip);
+  }
   options.toolkit = args.getLastArgValue(OPT_cuda_toolkit).str();
   options.emulatedKernels = args.hasArg(OPT_emulated_kernels);
   llvm::StringRef attention = args.getLastArgValue(OPT_attention, "fused");

@@ -88,6 +88,8 @@ TEST(ContextTest, RunsAndKeepsState) {
   ASSERT_EQ(mpt_rt_write(c.rt, "w", w, 16), 0);
   EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_INVALID_ARGUMENT);
   EXPECT_EQ(c.error(), "input 'x' is not bound");
+  EXPECT_EQ(mpt_rt_read_output(c.rt, "out", found, 16), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "output 'out': no run has made it yet");
   ASSERT_EQ(mpt_rt_bind(c.rt, "x", x, 16), 0);
   mpt_rt_set_profiling(c.rt, 1);
   for (int run = 1; run <= 3; ++run) {
@@ -238,6 +240,11 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
               p.tensors[2].buffer.dims = {3};
             }),
             invalid("tensor 'out' is misaligned"));
+  EXPECT_EQ(openChanged([](Program &p) {
+              p.tensors.push_back(p.tensors[0]);
+              p.tensors.back().name = "v";
+            }),
+            invalid("the tensors 'v' and 'w' overlap in the state"));
   EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].numInputs = 3; }),
             invalid("instruction 0 has a wrong number of buffers"));
   EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].target = 1; }),

@@ -260,6 +260,19 @@ TEST_F(CudaStep, OutOfMemory) {
       << context.error();
 }
 
+/// Enough is free, but the device does not give it.
+TEST_F(CudaStep, OutOfMemoryInOnePiece) {
+  Model model;
+  Context context;
+  ASSERT_EQ(open(context, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  mpt_standin_fail("cudaMalloc", 1, 2);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OUT_OF_MEMORY);
+  mpt_standin_fail(nullptr, 0, 0);
+  EXPECT_NE(context.error().find(" are free; not in one piece, it seems"), std::string::npos)
+      << context.error();
+}
+
 /// Less than the workspace of cuBLASLt: no budget helps.
 TEST_F(CudaStep, OutOfMemoryForTheWorkspace) {
   Model model;
