@@ -12,6 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "OneShape.h"
+
 #include "Cuda/CudaApi.h"
 #include "mpt/Runtime/GemmPlan.h"
 
@@ -23,14 +25,6 @@ using namespace mpt::rt;
 namespace mine = mpt::rt::cuda;
 
 namespace {
-
-template <typename R, typename... A, typename S, typename... B>
-constexpr bool haveOneShape(R (*)(A...), S (*)(B...)) {
-  if constexpr (sizeof...(A) == sizeof...(B))
-    return sizeof(R) == sizeof(S) && ((sizeof(A) == sizeof(B)) && ...);
-  else
-    return false;
-}
 
 TEST(CudaApi, Functions) {
   mine::Api api;

@@ -12,6 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "OneShape.h"
+
 #include "Cuda/DnnApi.h"
 
 #include <cudnn_graph.h>
@@ -21,14 +23,6 @@
 namespace mine = mpt::rt::cuda;
 
 namespace {
-
-template <typename R, typename... A, typename S, typename... B>
-constexpr bool haveOneShape(R (*)(A...), S (*)(B...)) {
-  if constexpr (sizeof...(A) == sizeof...(B))
-    return sizeof(R) == sizeof(S) && ((sizeof(A) == sizeof(B)) && ...);
-  else
-    return false;
-}
 
 TEST(DnnApi, Functions) {
   mine::DnnApi api;
