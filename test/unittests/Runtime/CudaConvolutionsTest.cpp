@@ -72,13 +72,7 @@ struct Model {
   const mpt_program_desc *desc() {
     table = writeProgram(builder.program);
     cuda = {kernels, &image, 1, nullptr, 0};
-    made = {kProgramMagic,
-            kFormatVersion,
-            reinterpret_cast<const uint8_t *>(table.data()),
-            table.size(),
-            nullptr,
-            3,
-            &cuda};
+    made = describeForCuda(table, 3, cuda);
     return &made;
   }
   std::vector<float> expected() const {

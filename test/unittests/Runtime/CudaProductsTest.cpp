@@ -48,13 +48,7 @@ struct Model {
     kernel = {"finish", {1, 1}, 32, 0};
     image = {90, 0, "cubin of sm_90", 14};
     cuda = {&kernel, &image, 1, tuned.data(), tuned.size()};
-    made = {kProgramMagic,
-            kFormatVersion,
-            reinterpret_cast<const uint8_t *>(table.data()),
-            table.size(),
-            nullptr,
-            1,
-            &cuda};
+    made = describeForCuda(table, 1, cuda);
     return &made;
   }
   /// What it should make.

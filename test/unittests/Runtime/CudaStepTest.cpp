@@ -89,13 +89,7 @@ struct Model {
   const mpt_program_desc *desc() {
     table = writeProgram(builder.program);
     cuda = {kernels.data(), images.data(), images.size()};
-    made = {kProgramMagic,
-            kFormatVersion,
-            reinterpret_cast<const uint8_t *>(table.data()),
-            table.size(),
-            nullptr,
-            kernels.size(),
-            &cuda};
+    made = describeForCuda(table, kernels.size(), cuda);
     return &made;
   }
 

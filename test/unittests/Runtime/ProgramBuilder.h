@@ -93,6 +93,14 @@ private:
   int64_t inputs = 0;
 };
 
+/// A program for GPUs with the table `table`; both arguments outlive the result.
+inline mpt_program_desc describeForCuda(const std::string &table, uint64_t numKernels,
+                                        const mpt_cuda_desc &cuda) {
+  return {kProgramMagic, kFormatVersion, reinterpret_cast<const uint8_t *>(table.data()),
+          table.size(),  nullptr,        numKernels,
+          &cuda};
+}
+
 /// A table with a descriptor around it; must outlive its context.
 struct Descriptor {
   Descriptor(std::string bytes, const std::vector<mpt_kernel_fn> &functions = {})
