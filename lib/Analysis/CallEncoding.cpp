@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Analysis/CallEncoding.h"
-#include "mpt/Runtime/CallPlan.h"
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 

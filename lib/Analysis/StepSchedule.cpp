@@ -14,8 +14,8 @@
 #include "mpt/Analysis/PlannedFor.h"
 #include "mpt/Analysis/GemmCall.h"
 #include "mpt/Analysis/KernelInfo.h"
-#include "mpt/Runtime/CallPlan.h"
-#include "mpt/Runtime/CudaCallPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/CudaCallPlan.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

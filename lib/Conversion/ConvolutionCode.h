@@ -16,7 +16,7 @@
 #define MPT_LIB_CONVERSION_CONVOLUTIONCODE_H
 
 #include "DeviceCode.h"
-#include "mpt/Runtime/CudaCallPlan.h"
+#include "mpt/ProgramABI/CudaCallPlan.h"
 
 namespace mpt::detail {
 

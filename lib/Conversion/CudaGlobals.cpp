@@ -8,7 +8,7 @@
 
 #include "CudaGlobals.h"
 #include "mpt/Conversion/DeviceProducts.h"
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

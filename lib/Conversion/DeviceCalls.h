@@ -17,7 +17,7 @@
 #define MPT_LIB_CONVERSION_DEVICECALLS_H
 
 #include "mpt/Conversion/DeviceKernels.h"
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 #include <map>
 

@@ -20,9 +20,9 @@
 #include "mpt/Analysis/FusedAttention.h"
 #include "mpt/Analysis/GemmCall.h"
 #include "mpt/Conversion/DeviceProducts.h"
-#include "mpt/Runtime/CudaCallPlan.h"
-#include "mpt/Runtime/DnnPlan.h"
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/CudaCallPlan.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Remarks.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -15,7 +15,7 @@
 #include "mpt/Analysis/CallEncoding.h"
 #include "mpt/Conversion/DeviceProducts.h"
 #include "mpt/Conversion/Passes.h"
-#include "mpt/Runtime/DnnPlan.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
 #include "mpt/Support/Version.h"
 
 #include "llvm/Support/raw_ostream.h"

@@ -15,7 +15,7 @@
 #include "mpt/Analysis/CallEncoding.h"
 #include "mpt/Conversion/DeviceProducts.h"
 #include "mpt/Conversion/GemmPasses.h"
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Remarks.h"
 
 #include "llvm/ADT/StringSet.h"

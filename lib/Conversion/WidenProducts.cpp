@@ -8,7 +8,7 @@
 
 #include "mpt/Conversion/WidenProducts.h"
 #include "mpt/Analysis/CallEncoding.h"
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 using namespace mlir;
 using namespace mpt;

@@ -9,7 +9,7 @@
 #ifndef MPT_LIB_RUNTIME_CALL_H
 #define MPT_LIB_RUNTIME_CALL_H
 
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 #include <memory>
 #include <string>

@@ -10,7 +10,7 @@
 #include "Call.h"
 #include "Cuda/CudaStep.h"
 #include "Parallel.h"
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/Support/Version.h"
 
 #include <algorithm>

@@ -19,7 +19,7 @@
 #include "Convert.h"
 #include "OneDnn.h"
 #include "Parallel.h"
-#include "mpt/Runtime/CallPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
 #include <atomic>

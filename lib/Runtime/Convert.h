@@ -15,7 +15,7 @@
 #ifndef MPT_LIB_RUNTIME_CONVERT_H
 #define MPT_LIB_RUNTIME_CONVERT_H
 
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 namespace mpt::rt {
 

@@ -23,7 +23,7 @@
 #include "OneDnn.h"
 #include "Parallel.h"
 #include "ProductPanels.h"
-#include "mpt/Runtime/CallPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
 #include <cmath>

@@ -17,7 +17,7 @@
 #ifndef MPT_LIB_RUNTIME_ONEDNN_H
 #define MPT_LIB_RUNTIME_ONEDNN_H
 
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 #include <cstdint>
 #include <dnnl.h>

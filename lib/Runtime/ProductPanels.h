@@ -15,7 +15,7 @@
 #ifndef MPT_LIB_RUNTIME_PRODUCTPANELS_H
 #define MPT_LIB_RUNTIME_PRODUCTPANELS_H
 
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 #include <dnnl.h>
 

@@ -9,7 +9,7 @@
 #include "Call.h"
 #include "Convert.h"
 #include "Parallel.h"
-#include "mpt/Runtime/CallPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/Support/Philox.h"
 
 #include <algorithm>

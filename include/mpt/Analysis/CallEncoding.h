@@ -17,7 +17,7 @@
 #define MPT_ANALYSIS_CALLENCODING_H
 
 #include "mpt/Dialect/MPT/IR/MPT.h"
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 namespace mpt {
 

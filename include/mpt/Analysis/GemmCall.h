@@ -10,7 +10,7 @@
 #define MPT_ANALYSIS_GEMMCALL_H
 
 #include "mpt/Dialect/MPT/IR/Gemm.h"
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 namespace mpt {
 

@@ -29,7 +29,7 @@ struct DeviceLaunch {
   int64_t blocks[2] = {1, 1};
   int64_t threads = 32;
   /// What indices that it reads must be below, or 0. Such a function has one
-  /// parameter more, the record of indices that are not (mpt/Runtime/CudaProgram.h).
+  /// parameter more, the record of indices that are not (mpt/ProgramABI/CudaProgram.h).
   int64_t bound = 0;
 };
 

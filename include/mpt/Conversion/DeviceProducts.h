@@ -31,16 +31,16 @@ inline constexpr llvm::StringLiteral kReplacesEpilogueAttr = "mpt.replaces_epilo
 inline constexpr llvm::StringLiteral kConvolutionPartAttr = "mpt.convolution_part";
 
 /// On a module, while it is compiled: the words of cuBLASLt's algorithms by key
-/// (mpt_cuda_tuned in mpt/Runtime/CudaProgram.h).
+/// (mpt_cuda_tuned in mpt/ProgramABI/CudaProgram.h).
 inline constexpr llvm::StringLiteral kTunedProductsAttr = "mpt.tuned_products";
 
 /// A program's convolutions and fused attention as products and launches of functions in
 /// @mpt_kernels; to run before mpt-convert-kernels-to-gpu. A 1x1 convolution that moves
 /// by one is a product; others are done for some output positions at a time
-/// (mpt/Runtime/CudaCallPlan.h). `f32Products` says what products of f32 are summed
+/// (mpt/ProgramABI/CudaCallPlan.h). `f32Products` says what products of f32 are summed
 /// as: exact, tf32 (operands cut to 10 bits of mantissa) or bf16x9 (nine products of
 /// bf16, f32's accuracy). `useCudnn` puts calls of cuDNN before convolutions that are more
-/// than a product (mpt/Runtime/DnnPlan.h). mpt-opt does not know the pass: mpt-compile
+/// than a product (mpt/ProgramABI/CudnnPlan.h). mpt-opt does not know the pass: mpt-compile
 /// runs it.
 std::unique_ptr<mlir::Pass> createConvertProductsToGPUPass(std::string f32Products,
                                                            bool useCudnn);

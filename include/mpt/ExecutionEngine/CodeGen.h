@@ -9,7 +9,7 @@
 #ifndef MPT_EXECUTIONENGINE_CODEGEN_H
 #define MPT_EXECUTIONENGINE_CODEGEN_H
 
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/LLVMContext.h"
@@ -36,7 +36,7 @@ compileToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
               llvm::TargetMachine &machine, int64_t maxThreads);
 
 /// The eight words of a cuBLASLt algorithm, and what it is for
-/// (mpt/Runtime/CudaProgram.h).
+/// (mpt/ProgramABI/CudaProgram.h).
 struct TunedProduct {
   std::string key;
   std::array<int64_t, 8> algo;

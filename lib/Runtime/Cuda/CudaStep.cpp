@@ -8,7 +8,7 @@
 
 #include "CudaStep.h"
 #include "Range.h"
-#include "mpt/Runtime/CallPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/Runtime/Runtime.h"
 
 #include <algorithm>

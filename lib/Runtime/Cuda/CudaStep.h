@@ -20,7 +20,7 @@
 
 #include "DnnConvolution.h"
 #include "LtProduct.h"
-#include "mpt/Runtime/CudaProgram.h"
+#include "mpt/ProgramABI/CudaProgram.h"
 
 #include <map>
 #include <memory>

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DnnConvolution.h"
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 #include <algorithm>
 #include <utility>

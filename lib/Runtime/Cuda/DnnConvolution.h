@@ -17,7 +17,7 @@
 #define MPT_LIB_RUNTIME_CUDA_DNNCONVOLUTION_H
 
 #include "DnnApi.h"
-#include "mpt/Runtime/DnnPlan.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
 
 #include <list>
 

@@ -10,7 +10,7 @@
 #define MPT_LIB_RUNTIME_CUDA_LTPRODUCT_H
 
 #include "CudaApi.h"
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 #include <vector>
 

@@ -11,7 +11,7 @@
 
 #include "StandIn.h"
 #include "../../../lib/Runtime/Cuda/CudaApi.h"
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 #include <cstring>
 #include <functional>

@@ -12,7 +12,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 #include "llvm/IR/Constants.h"
 #include "gtest/gtest.h"
 

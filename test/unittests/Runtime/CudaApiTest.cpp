@@ -15,7 +15,7 @@
 #include "OneShape.h"
 
 #include "Cuda/CudaApi.h"
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>

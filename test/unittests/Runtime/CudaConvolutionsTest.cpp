@@ -15,7 +15,7 @@
 #include "Cuda/DnnConvolution.h"
 #include "ProgramBuilder.h"
 #include "StandIn.h"
-#include "mpt/Runtime/CudaProgram.h"
+#include "mpt/ProgramABI/CudaProgram.h"
 
 using namespace mpt::rt;
 

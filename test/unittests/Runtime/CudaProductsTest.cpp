@@ -9,7 +9,7 @@
 #include "Cuda/GemmTuning.h"
 #include "ProgramBuilder.h"
 #include "StandIn.h"
-#include "mpt/Runtime/CudaProgram.h"
+#include "mpt/ProgramABI/CudaProgram.h"
 
 #include <cmath>
 

@@ -15,7 +15,7 @@
 
 #include "ProgramBuilder.h"
 #include "StandIn.h"
-#include "mpt/Runtime/CudaProgram.h"
+#include "mpt/ProgramABI/CudaProgram.h"
 
 #include <cstdlib>
 #include <functional>

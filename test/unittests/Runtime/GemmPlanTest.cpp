@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

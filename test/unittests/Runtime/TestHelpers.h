@@ -20,7 +20,7 @@
 #include "Call.h"
 #include "Convert.h"
 #include "Parallel.h"
-#include "mpt/Runtime/CallPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <random>

@@ -20,10 +20,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_RUNTIME_GEMMPLAN_H
-#define MPT_RUNTIME_GEMMPLAN_H
+#ifndef MPT_PROGRAMABI_GEMMPLAN_H
+#define MPT_PROGRAMABI_GEMMPLAN_H
 
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 namespace mpt::rt {
 
@@ -120,4 +120,4 @@ std::string describeGemmPlan(const GemmPlan &plan);
 
 } // namespace mpt::rt
 
-#endif // MPT_RUNTIME_GEMMPLAN_H
+#endif // MPT_PROGRAMABI_GEMMPLAN_H

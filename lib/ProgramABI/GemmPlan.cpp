@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Runtime/GemmPlan.h"
-#include "mpt/Runtime/CallPlan.h"
-#include "mpt/Runtime/CudaCallPlan.h"
-#include "mpt/Runtime/DnnPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/CudaCallPlan.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
 
 #include <algorithm>
 #include <iterator>

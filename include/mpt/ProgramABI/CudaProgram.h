@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_RUNTIME_CUDAPROGRAM_H
-#define MPT_RUNTIME_CUDAPROGRAM_H
+#ifndef MPT_PROGRAMABI_CUDAPROGRAM_H
+#define MPT_PROGRAMABI_CUDAPROGRAM_H
 
 #include <stdint.h>
 
@@ -51,4 +51,4 @@ struct mpt_cuda_desc {
 };
 }
 
-#endif // MPT_RUNTIME_CUDAPROGRAM_H
+#endif // MPT_PROGRAMABI_CUDAPROGRAM_H

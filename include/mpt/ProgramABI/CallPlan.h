@@ -14,10 +14,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_RUNTIME_CALLPLAN_H
-#define MPT_RUNTIME_CALLPLAN_H
+#ifndef MPT_PROGRAMABI_CALLPLAN_H
+#define MPT_PROGRAMABI_CALLPLAN_H
 
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 namespace mpt::rt {
 
@@ -80,4 +80,4 @@ int64_t getCallWorkspace(const Instruction &instruction, int64_t maxThreads);
 
 } // namespace mpt::rt
 
-#endif // MPT_RUNTIME_CALLPLAN_H
+#endif // MPT_PROGRAMABI_CALLPLAN_H

@@ -13,10 +13,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_RUNTIME_CUDACALLPLAN_H
-#define MPT_RUNTIME_CUDACALLPLAN_H
+#ifndef MPT_PROGRAMABI_CUDACALLPLAN_H
+#define MPT_PROGRAMABI_CUDACALLPLAN_H
 
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 namespace mpt::rt {
 
@@ -82,4 +82,4 @@ int64_t getCudaWorkspace(const Instruction &call);
 
 } // namespace mpt::rt
 
-#endif // MPT_RUNTIME_CUDACALLPLAN_H
+#endif // MPT_PROGRAMABI_CUDACALLPLAN_H

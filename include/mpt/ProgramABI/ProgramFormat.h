@@ -19,8 +19,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_RUNTIME_PROGRAMFORMAT_H
-#define MPT_RUNTIME_PROGRAMFORMAT_H
+#ifndef MPT_PROGRAMABI_PROGRAMFORMAT_H
+#define MPT_PROGRAMABI_PROGRAMFORMAT_H
 
 #include <cstdint>
 #include <cstring>
@@ -84,7 +84,7 @@ enum class CallId : uint32_t {
   /// 2 gelu_tanh). Exact products, f32 sums, one rounding.
   Matmul,
   /// x NHWC, filter HWIO, bias; ints: stride h w, pad h lo hi, w lo hi,
-  /// dilation h w, groups, has_bias, epilogue. On a GPU more may follow (DnnPlan.h).
+  /// dilation h w, groups, has_bias, epilogue. On a GPU more may follow (CudnnPlan.h).
   Conv2D,
   /// dy, filter -> dx; ints as Conv2D.
   Conv2DInputGrad,
@@ -178,4 +178,4 @@ bool readProgram(const uint8_t *data, uint64_t size, uint64_t numKernels,
 
 } // namespace mpt::rt
 
-#endif // MPT_RUNTIME_PROGRAMFORMAT_H
+#endif // MPT_PROGRAMABI_PROGRAMFORMAT_H

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Runtime/CudaCallPlan.h"
+#include "mpt/ProgramABI/CudaCallPlan.h"
 
 #include <algorithm>
 #include <numeric>

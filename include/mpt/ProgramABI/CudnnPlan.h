@@ -1,4 +1,4 @@
-//===- DnnPlan.h - A convolution as a call of cuDNN -*- C++ -*-===//
+//===- CudnnPlan.h - A convolution as a call of cuDNN -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -16,10 +16,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_RUNTIME_DNNPLAN_H
-#define MPT_RUNTIME_DNNPLAN_H
+#ifndef MPT_PROGRAMABI_CUDNNPLAN_H
+#define MPT_PROGRAMABI_CUDNNPLAN_H
 
-#include "mpt/Runtime/ProgramFormat.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 namespace mpt::rt {
 
@@ -59,4 +59,4 @@ std::string describeDnnPlan(const DnnPlan &plan);
 
 } // namespace mpt::rt
 
-#endif // MPT_RUNTIME_DNNPLAN_H
+#endif // MPT_PROGRAMABI_CUDNNPLAN_H

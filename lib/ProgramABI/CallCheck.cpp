@@ -12,9 +12,9 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Runtime/CallPlan.h"
-#include "mpt/Runtime/DnnPlan.h"
-#include "mpt/Runtime/GemmPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 #include <algorithm>
 

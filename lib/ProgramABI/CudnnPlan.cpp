@@ -1,4 +1,4 @@
-//===- DnnPlan.cpp - A convolution as a call of cuDNN -*- C++ -*-===//
+//===- CudnnPlan.cpp - A convolution as a call of cuDNN -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Runtime/DnnPlan.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
 
 #include <algorithm>
 
