@@ -16,13 +16,18 @@
 #define MPT_INITALL_H
 
 #include "mlir/IR/DialectRegistry.h"
-#include "mpt/Conversion/GemmPasses.h"
-#include "mpt/Conversion/Passes.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Codegen/CPU/Passes.h"
+#include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Codegen/Common/Passes.h"
+#include "mpt/Dialect/Kernel/Transforms/Passes.h"
+#include "mpt/Dialect/MPT/Transforms/Passes.h"
+#include "mpt/Dialect/Program/Transforms/Passes.h"
+#include "mpt/Memory/Passes.h"
+#include "mpt/Precision/Passes.h"
+#include "mpt/Training/Passes.h"
 #include "mpt/Pipelines/Pipelines.h"
 #include "mpt/Support/SymbolNotes.h"
-#include "mpt/Transforms/MemoryPasses.h"
-#include "mpt/Transforms/Passes.h"
 
 namespace mpt {
 
@@ -35,33 +40,15 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 
 /// Registers every pass and pipeline of MPT.
 inline void registerAllPasses() {
-  registerAnnotatePrecisionPass();
-  registerAssignSlotsPass();
-  registerAutocastPass();
-  registerAutodiffPass();
-  registerCastParametersPass();
-  registerDecomposePass();
-  registerDumpPolicyPass();
-  registerDumpRulesPass();
-  registerExplainPass();
-  registerFuseEpiloguesPass();
-  registerFuseKernelsPass();
-  registerInstrumentPass();
-  registerLearningRatePass();
-  registerLossScalePass();
-  registerMasterWeightsPass();
-  registerFp8Pass();
-  registerMemoryReportPass();
-  registerAccumulatePass();
-  registerPadTensorCoresPass();
-  registerPrintPrecisionPlanPass();
-  registerSpecializePass();
-  registerTrainStepPass();
-  registerValidateLossScalePass();
-  registerValidatePrecisionPass();
-  registerMPTConversionPasses();
-  registerMPTGemmPasses();
+  registerMPTCodegenCPUPasses();
+  registerMPTCodegenCUDAPasses();
+  registerMPTCodegenCommonPasses();
+  registerMPTKernelTransformsPasses();
+  registerMPTDialectTransformsPasses();
+  registerMPTProgramTransformsPasses();
   registerMPTMemoryPasses();
+  registerMPTPrecisionPasses();
+  registerMPTTrainingPasses();
   registerPipelines();
 }
 

@@ -13,7 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Pipelines/Pipelines.h"
-#include "mpt/Transforms/Passes.h"
+#include "mpt/Precision/Passes.h"
+#include "mpt/Training/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"

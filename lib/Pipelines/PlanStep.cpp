@@ -7,10 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Pipelines/Pipelines.h"
-#include "mpt/Conversion/GemmPasses.h"
-#include "mpt/Conversion/Passes.h"
-#include "mpt/Transforms/MemoryPasses.h"
-#include "mpt/Transforms/Passes.h"
+#include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/Program/Transforms/Passes.h"
+#include "mpt/Memory/Passes.h"
 
 using namespace mlir;
 using namespace mpt;

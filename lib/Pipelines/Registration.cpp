@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Conversion/Passes.h"
+#include "mpt/Codegen/CPU/Passes.h"
+#include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Pipelines/Pipelines.h"
 
 #include "mlir/Pass/PassRegistry.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Reference/ReferenceEngine.h"
-#include "mpt/ExecutionEngine/InterpretedEngine.h"
+#include "mpt/Host/InterpretedEngine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstring>
 

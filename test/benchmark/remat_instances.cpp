@@ -15,8 +15,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "../unittests/Analysis/RematInstances.h"
-#include "mpt/Analysis/RematPlan.h"
+#include "../unittests/Memory/RematInstances.h"
+#include "mpt/Memory/Planning/RematPlan.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -17,7 +17,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
-#include "mpt/Transforms/Passes.h"
+#include "mpt/Precision/Passes.h"
 #include "llvm/Support/raw_ostream.h"
 
 int main(int argc, char **argv) {

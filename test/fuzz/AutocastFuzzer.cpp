@@ -25,8 +25,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
-#include "mpt/ExternalModels/ExternalModels.h"
-#include "mpt/Transforms/Passes.h"
+#include "mpt/Precision/ExternalModels/ExternalModels.h"
+#include "mpt/Precision/Passes.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;

@@ -10,7 +10,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
-#include "mpt/ExternalModels/ExternalModels.h"
+#include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "mpt/InitAll.h"
 #include "mpt/Support/Version.h"
 

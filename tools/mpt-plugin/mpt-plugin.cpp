@@ -14,7 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/ExternalModels/ExternalModels.h"
+#include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "mpt/InitAll.h"
 
 #include "mlir/Tools/Plugins/DialectPlugin.h"

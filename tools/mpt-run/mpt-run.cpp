@@ -8,7 +8,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
-#include "mpt/ExecutionEngine/JITEngine.h"
+#include "mpt/Host/JITEngine.h"
 #include "mpt/InitAll.h"
 #include "mpt/Reference/ReferenceEngine.h"
 #include "mpt/Tools/MPTRunMain.h"

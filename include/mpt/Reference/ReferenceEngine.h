@@ -10,7 +10,7 @@
 #define MPT_REFERENCE_REFERENCEENGINE_H
 
 #include "mlir/IR/OwningOpRef.h"
-#include "mpt/ExecutionEngine/StepEngine.h"
+#include "mpt/Host/StepEngine.h"
 #include "mpt/Reference/Interpreter.h"
 
 namespace mpt {

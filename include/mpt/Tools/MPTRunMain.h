@@ -12,7 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "mpt/ExecutionEngine/StepEngine.h"
+#include "mpt/Host/StepEngine.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <functional>
 #include <memory>

@@ -16,8 +16,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Autotune.h"
-#include "../../Runtime/Cuda/GemmTuning.h"
-#include "mpt/ExecutionEngine/FileIO.h"
+#include "../../Runtime/CUDA/GemmTuning.h"
+#include "mpt/Support/FileIO.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"

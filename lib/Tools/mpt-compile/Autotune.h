@@ -10,7 +10,7 @@
 #define MPT_LIB_TOOLS_MPT_COMPILE_AUTOTUNE_H
 
 #include "Options.h"
-#include "mpt/ExecutionEngine/CodeGen.h"
+#include "mpt/Codegen/CodeGen.h"
 
 namespace mpt {
 

@@ -9,8 +9,8 @@
 #ifndef MPT_LIB_TOOLS_MPT_RUN_OPTIONS_H
 #define MPT_LIB_TOOLS_MPT_RUN_OPTIONS_H
 
-#include "mpt/ExecutionEngine/DataFiles.h"
-#include "mpt/ExecutionEngine/Trainer.h"
+#include "mpt/Host/DataFiles.h"
+#include "mpt/Host/Trainer.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <optional>

@@ -10,8 +10,8 @@
 #define MPT_LIB_TOOLS_MPT_RUN_RANGERECORDER_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mpt/Analysis/RangeProfile.h"
-#include "mpt/ExecutionEngine/HostTensor.h"
+#include "mpt/Precision/RangeProfile.h"
+#include "mpt/Host/HostTensor.h"
 
 namespace mpt {
 

@@ -10,7 +10,7 @@
 #include "../PrintDiagnostic.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
-#include "mpt/Analysis/RangeProfile.h"
+#include "mpt/Precision/RangeProfile.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mpt/Support/FirstError.h"

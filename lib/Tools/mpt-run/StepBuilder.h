@@ -12,7 +12,7 @@
 #include "Options.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "mpt/ExecutionEngine/StepSignature.h"
+#include "mpt/Host/StepSignature.h"
 
 namespace mpt {
 

@@ -9,8 +9,8 @@
 #ifndef MPT_LIB_TOOLS_MPT_RUN_SUMMARY_H
 #define MPT_LIB_TOOLS_MPT_RUN_SUMMARY_H
 
-#include "mpt/ExecutionEngine/StepEngine.h"
-#include "mpt/ExecutionEngine/Trainer.h"
+#include "mpt/Host/StepEngine.h"
+#include "mpt/Host/Trainer.h"
 
 namespace mpt {
 

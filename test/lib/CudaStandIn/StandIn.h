@@ -19,7 +19,7 @@
 #ifndef MPT_TEST_LIB_CUDASTANDIN_H
 #define MPT_TEST_LIB_CUDASTANDIN_H
 
-#include "mpt/Runtime/Emulation.h"
+#include "mpt/Runtime/Emulator/Emulation.h"
 
 extern "C" {
 /// Forgets everything; the device is an sm_90 with 1 GiB.

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../../lib/Runtime/Convert.h"
+#include "../../../lib/Runtime/CPU/Convert.h"
 #include "StandInState.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #ifndef MPT_TEST_LIB_CUDASTANDINDNN_H
 #define MPT_TEST_LIB_CUDASTANDINDNN_H
 
-#include "../../../lib/Runtime/Cuda/DnnApi.h"
+#include "../../../lib/Runtime/CUDA/DnnApi.h"
 #include "StandInState.h"
 
 namespace mpt::standin {

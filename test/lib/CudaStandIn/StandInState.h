@@ -10,7 +10,7 @@
 #define MPT_TEST_LIB_CUDASTANDINSTATE_H
 
 #include "StandIn.h"
-#include "../../../lib/Runtime/Cuda/CudaApi.h"
+#include "../../../lib/Runtime/CUDA/CudaApi.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 
 #include <cstring>

@@ -16,7 +16,7 @@
 #include "GradientCases.h"
 #include "ReferenceTestSupport.h"
 #include "mlir/Pass/PassManager.h"
-#include "mpt/Transforms/Passes.h"
+#include "mpt/Training/Passes.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
 

@@ -14,11 +14,11 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "../Analysis/RematInstances.h"
+#include "../Memory/RematInstances.h"
 #include "ExampleNetworks.h"
 #include "PlanSimulator.h"
-#include "mpt/Analysis/RematFunction.h"
-#include "mpt/Analysis/RematPlan.h"
+#include "mpt/Memory/RematFunction.h"
+#include "mpt/Memory/Planning/RematPlan.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ protected:
 
   OwningOpRef<ModuleOp> loadForeign() {
     context.allowUnregisteredDialects();
-    return parseSourceFile<ModuleOp>(MPT_TRANSFORMS_TEST_DIR "/Inputs/stablehlo_mlp_sincos.mlir",
+    return parseSourceFile<ModuleOp>(MPT_MEMORY_TEST_DIR "/Inputs/stablehlo_mlp_sincos.mlir",
                                      &context);
   }
 

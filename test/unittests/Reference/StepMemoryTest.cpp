@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExampleNetworks.h"
-#include "mpt/Analysis/MemoryReport.h"
+#include "mpt/Memory/MemoryReport.h"
 #include "llvm/Support/FileSystem.h"
 #include <atomic>
 #include <cstdlib>

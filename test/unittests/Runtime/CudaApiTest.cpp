@@ -14,7 +14,7 @@
 
 #include "OneShape.h"
 
-#include "Cuda/CudaApi.h"
+#include "CUDA/CudaApi.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 
 #include <cublasLt.h>

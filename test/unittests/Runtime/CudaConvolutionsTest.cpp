@@ -12,7 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/DnnConvolution.h"
+#include "CUDA/DnnConvolution.h"
 #include "ProgramBuilder.h"
 #include "StandIn.h"
 #include "mpt/ProgramABI/CudaProgram.h"

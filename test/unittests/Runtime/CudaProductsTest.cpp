@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/GemmTuning.h"
+#include "CUDA/GemmTuning.h"
 #include "ProgramBuilder.h"
 #include "StandIn.h"
 #include "mpt/ProgramABI/CudaProgram.h"

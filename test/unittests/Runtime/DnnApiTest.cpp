@@ -14,7 +14,7 @@
 
 #include "OneShape.h"
 
-#include "Cuda/DnnApi.h"
+#include "CUDA/DnnApi.h"
 
 #include <cudnn_graph.h>
 #include <cudnn_version.h>

@@ -19,8 +19,8 @@
 #include "mlir/Interfaces/CastInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mpt/Interfaces/DifferentiableOpInterface.h"
-#include "mpt/Interfaces/PrecisionOpInterface.h"
+#include "mpt/Dialect/MPT/Interfaces/DifferentiableOpInterface.h"
+#include "mpt/Dialect/MPT/Interfaces/PrecisionOpInterface.h"
 
 #include "mpt/Dialect/MPT/IR/MPTDialect.h.inc"
 #include "mpt/Dialect/MPT/IR/MPTEnums.h.inc"

@@ -14,8 +14,8 @@ include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-include "mpt/Interfaces/PrecisionOpInterface.td"
-include "mpt/Interfaces/DifferentiableOpInterface.td"
+include "mpt/Dialect/MPT/Interfaces/PrecisionOpInterface.td"
+include "mpt/Dialect/MPT/Interfaces/DifferentiableOpInterface.td"
 
 def MPT_Dialect : Dialect {
   let name = "mpt";

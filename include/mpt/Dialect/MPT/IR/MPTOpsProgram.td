@@ -73,7 +73,7 @@ def MPT_KernelFuncOp : MPT_Op<"kernel_func", [IsolatedFromAbove, Symbol,
     the strides (row-major, packed). Lowered to
     `void fn(void **buffers, int64_t begin, int64_t end)` over tasks, buffers
     being operands, results, and for `column` the partials as KernelInfo
-    (mpt/Analysis/KernelInfo.h) lays them out; and a second function
+    (mpt/Dialect/Kernel/Transforms/KernelInfo.h) lays them out; and a second function
     `<name>_combine` of one task.
 
     A result's buffer may be an operand's if their maps are equal: at every

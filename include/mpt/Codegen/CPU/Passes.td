@@ -1,0 +1,30 @@
+//===- Passes.td - Kernels as vector code -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_CODEGEN_CPU_PASSES_TD
+#define MPT_CODEGEN_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertKernelsToVectorPass : Pass<"mpt-convert-kernels-to-vector", "::mlir::ModuleOp"> {
+  let summary = "Turn each `mpt.kernel_func` into loops over vectors";
+  let description = [{
+    Each kernel becomes `func.func @name(%buffers: !llvm.ptr, %begin: i64, %end:
+    i64)` over tasks (`column` kernels also `@name_combine`). The last dimension
+    of the domain runs in vectors of 16 lanes with a masked tail: the same code,
+    so the same bits, for every element. 16 lanes are two AVX2 or one AVX-512
+    register; the number is the same on every machine, and with it the order of
+    every reduction.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+#endif // MPT_CODEGEN_CPU_PASSES_TD

@@ -1,0 +1,53 @@
+//===- DeviceKernels.h - How a kernel is spread over a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The launches of a kernel on a GPU, a function of the kernel alone: code
+/// generator and program agree on it, and the order of every sum follows from
+/// shapes.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_CODEGEN_CUDA_DEVICEKERNELS_H
+#define MPT_CODEGEN_CUDA_DEVICEKERNELS_H
+
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include <string>
+
+namespace mpt {
+
+/// One launch: a function over `blocks[0]` x `blocks[1]` blocks of `threads`
+/// threads. Its parameters are pointers to the kernel's operands, results and,
+/// for column kernels, partial sums.
+struct DeviceLaunch {
+  std::string function;
+  int64_t blocks[2] = {1, 1};
+  int64_t threads = 32;
+  /// What indices that it reads must be below, or 0. Such a function has one
+  /// parameter more, the record of indices that are not (mpt/ProgramABI/CudaProgram.h).
+  int64_t bound = 0;
+};
+
+/// A dictionary on the `gpu.module` or `gpu.binary` of kernels: array<i64: blocks,
+/// blocks, threads, bound> by function.
+inline constexpr llvm::StringLiteral kLaunchesAttr = "mpt.launches";
+
+/// On an `mpt.call`: the functions of that module that carry it out, in order.
+inline constexpr llvm::StringLiteral kDeviceFunctionsAttr = "mpt.device_functions";
+
+/// On the first `mpt.launch` of a group that is one on a GPU: its function, whose
+/// parameters are the spaces of kDeviceSpacesAttr; on the others "".
+inline constexpr llvm::StringLiteral kDeviceGroupAttr = "mpt.device_group";
+inline constexpr llvm::StringLiteral kDeviceSpacesAttr = "mpt.device_spaces";
+
+/// The launches of `kernel`, in order: one, or two for column kernels.
+llvm::SmallVector<DeviceLaunch> getDeviceLaunches(KernelFuncOp kernel);
+
+} // namespace mpt
+
+#endif // MPT_CODEGEN_CUDA_DEVICEKERNELS_H

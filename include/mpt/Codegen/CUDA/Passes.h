@@ -1,0 +1,52 @@
+//===- Passes.h - Kernels and calls for NVIDIA GPUs -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_CODEGEN_CUDA_PASSES_H
+#define MPT_CODEGEN_CUDA_PASSES_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+
+namespace mpt {
+
+#define GEN_PASS_DECL
+#include "mpt/Codegen/CUDA/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "mpt/Codegen/CUDA/Passes.h.inc"
+
+/// What kernels are compiled to for a GPU.
+struct KernelsToGPUOptions : mlir::PassPipelineOptions<KernelsToGPUOptions> {
+  ListOption<std::string> chips{
+      *this, "chip", llvm::cl::desc("Architectures to compile for (sm_80, sm_90, ...)")};
+  Option<std::string> format{
+      *this, "format",
+      llvm::cl::desc("llvm: stop before code is generated; isa: PTX; cubin: machine "
+                     "code by ptxas"),
+      llvm::cl::init("cubin")};
+  Option<std::string> toolkit{
+      *this, "toolkit",
+      llvm::cl::desc("The CUDA toolkit's folder (default: that of the ptxas on the "
+                     "path, else /usr/local/cuda)")};
+};
+
+/// Kernels to a `gpu.module` of LLVM dialect functions, and that to a
+/// `gpu.binary`. The arithmetic is that of the CPU's kernels: same polynomials, no
+/// contraction.
+void buildKernelsToGPUPipeline(mlir::OpPassManager &passes,
+                               const KernelsToGPUOptions &options);
+
+} // namespace mpt
+
+#endif // MPT_CODEGEN_CUDA_PASSES_H

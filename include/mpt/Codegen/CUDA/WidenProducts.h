@@ -1,0 +1,27 @@
+//===- WidenProducts.h - Products that cuBLASLt can do -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_CODEGEN_CUDA_WIDENPRODUCTS_H
+#define MPT_CODEGEN_CUDA_WIDENPRODUCTS_H
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace mpt {
+
+/// Products that cuBLASLt can only do with an f32 result (a half result beside an
+/// f32 bias) get one, and a cast behind it: one rounding, in the place where it was.
+/// With `lowBiases` such a bias is rounded to the result's type instead, as
+/// PyTorch's autocast does: one rounding more, and half the bytes of the result.
+/// `architectures` as in GemmPlan.h.
+void populateWidenProductsPatterns(mlir::RewritePatternSet &patterns,
+                                   llvm::ArrayRef<int64_t> architectures,
+                                   bool lowBiases);
+
+} // namespace mpt
+
+#endif // MPT_CODEGEN_CUDA_WIDENPRODUCTS_H

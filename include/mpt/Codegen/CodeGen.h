@@ -1,0 +1,85 @@
+//===- CodeGen.h - Programs as machine code -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_CODEGEN_CODEGEN_H
+#define MPT_CODEGEN_CODEGEN_H
+
+#include "mpt/ProgramABI/GemmPlan.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Target/TargetMachine.h"
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mpt {
+
+/// The machine that code is generated for: `cpu` as for -mcpu ("native": this
+/// one, with its features). x86-64 only.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(llvm::StringRef cpu);
+
+/// Makes `module` (with one `mpt.program`, or one step function, which is
+/// planned first) LLVM IR, optimized for `machine`.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+compileToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
+              llvm::TargetMachine &machine, int64_t maxThreads);
+
+/// The eight words of a cuBLASLt algorithm, and what it is for
+/// (mpt/ProgramABI/CudaProgram.h).
+struct TunedProduct {
+  std::string key;
+  std::array<int64_t, 8> algo;
+};
+using TuneProducts = std::function<llvm::Expected<std::vector<TunedProduct>>(
+    llvm::ArrayRef<rt::GemmPlan>)>;
+
+struct CudaOptions {
+  /// Architectures to compile for, as ptxas names them; at least one.
+  std::vector<std::string> chips;
+  /// The CUDA toolkit's folder; "": that of the ptxas on the path, else
+  /// /usr/local/cuda.
+  std::string toolkit;
+  /// Export the kernels as `mpt_simt_module`, too (see mpt/Runtime/Emulator/Emulation.h).
+  bool emulatedKernels = false;
+  /// What products of f32 are summed as: exact, tf32 or bf16x9.
+  std::string f32Products = "exact";
+  /// Round biases of low products to their type (WidenProducts.h).
+  bool lowBiases = false;
+  /// Attention as device functions, where there are some for it.
+  bool fusedAttention = true;
+  /// Epilogues that save and read what gradients need (mpt-fuse-gemm-epilogues).
+  bool savingEpilogues = true;
+  /// Convolutions by cuDNN where there is one, and else, as without this, as products.
+  bool cudnn = false;
+  /// Gives algorithms for a step's products, by key, if it is set.
+  TuneProducts tune;
+};
+
+/// As compileToLLVM, for GPUs: machine code for each chip, and PTX for the newest
+/// and newer ones. `machine` is the host's. Fails, with the place in the source, on
+/// what the runtime for GPUs cannot do.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+compileToCuda(mlir::ModuleOp module, llvm::LLVMContext &context,
+              llvm::TargetMachine &machine, const CudaOptions &options);
+
+/// Writes `module` as a shared library at `path`, complete or not at all (as
+/// writeFileAtomically). The
+/// linker is ld.lld beside LLVM's tools or on the path, else cc; its absence is
+/// an error that names both.
+llvm::Error writeSharedLibrary(llvm::Module &module, llvm::TargetMachine &machine,
+                               llvm::StringRef path);
+
+} // namespace mpt
+
+#endif // MPT_CODEGEN_CODEGEN_H

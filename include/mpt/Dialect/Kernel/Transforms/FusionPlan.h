@@ -1,0 +1,78 @@
+//===- FusionPlan.h - Which ops become one kernel -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Groups elementwise ops and reductions of a block into kernels. Pure: the
+/// block is not changed.
+///
+/// Greedy, in program order: an op joins the kernels that make its operands if
+/// it fits their domain. What makes that safe is a depth per node (kernel or
+/// other op): one more than the deepest node it reads. Merging nodes at depth d
+/// closes no cycle if every reader of theirs is deeper than d. Near-linear in
+/// the number of ops.
+///
+/// An op that computes a whole tensor does not join a kernel that lies before a
+/// matmul, convolution or pooling which the op follows: fusion would otherwise
+/// move the backward pass's recomputation into the forward pass and store it.
+/// Statistics (a number per row or column) may.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_KERNEL_TRANSFORMS_FUSIONPLAN_H
+#define MPT_DIALECT_KERNEL_TRANSFORMS_FUSIONPLAN_H
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace mpt {
+
+/// How a value computed in a kernel varies over its domain.
+enum class KernelExtent : uint8_t {
+  /// With every dimension; its shape is the domain.
+  Full,
+  /// Not along a row; its shape is the domain's without the last size, or with
+  /// the last size 1.
+  Row,
+  /// Known only after all rows: a column reduction or what is computed of one.
+  AfterColumns,
+};
+
+/// A kernel to be, or an op that stays as it is.
+struct FusionNode {
+  /// In program order.
+  llvm::SmallVector<mlir::Operation *> ops;
+  bool isKernel = false;
+  /// The shape over which the kernel's body runs.
+  llvm::SmallVector<int64_t> domain;
+};
+
+struct FusionPlan {
+  /// In an order in which every node comes after what it reads. Constants and
+  /// ops that only rename memory (reshape, barrier) are in no node.
+  llvm::SmallVector<FusionNode> nodes;
+  /// Extent of each value that a kernel computes.
+  llvm::DenseMap<mlir::Value, KernelExtent> extents;
+};
+
+/// True if `op` can be part of a kernel as an elementwise op. Transposes and
+/// slices that keep the last dimension's elements adjacent count, since a load
+/// can do them.
+bool isFusibleElementwise(mlir::Operation *op);
+/// True if `op` is a load in disguise: it reads its operand at other indices,
+/// so the operand cannot be computed in the same kernel.
+bool isFusibleLoad(mlir::Operation *op);
+
+/// Plans the kernels of `block`.
+FusionPlan planFusion(mlir::Block &block);
+
+} // namespace mpt
+
+#endif // MPT_DIALECT_KERNEL_TRANSFORMS_FUSIONPLAN_H

@@ -1,0 +1,20 @@
+//===- Passes.td - Fused kernels -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_KERNEL_TRANSFORMS_PASSES_TD
+#define MPT_DIALECT_KERNEL_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
+  let summary = "Fuse elementwise ops and reductions into `mpt.kernel`s";
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+#endif // MPT_DIALECT_KERNEL_TRANSFORMS_PASSES_TD

@@ -1,0 +1,43 @@
+//===- Passes.td - Passes on tensor ops of any step -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_MPT_TRANSFORMS_PASSES_TD
+#define MPT_DIALECT_MPT_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SpecializePass : Pass<"mpt-specialize", "::mlir::ModuleOp"> {
+  let summary = "Give dynamic leading dimensions a size";
+  let options = [
+    Option<"batch", "batch", "int64_t", "0", "Size of dimension 0">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def FuseEpiloguesPass : Pass<"mpt-fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "Move bias and activation into `mpt.linear` and `mpt.conv2d`";
+  let description = [{
+    A bias (an addend with one number per column) and gelu move in if the
+    product returns its accumulator unrounded; relu also if it has the rounded
+    product's type, since it commutes with rounding. The value in between must
+    have no other use. `mpt.matmul` with a bias becomes `mpt.linear`.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def DecomposePass : Pass<"mpt-decompose", "::mlir::ModuleOp"> {
+  let summary = "Decompose ops into products, elementwise ops and reductions";
+  let description = [{
+    Softmax, norms, losses, attention, optimizers, unscaling, clipping and
+    their gradients become primitive ops whose intermediates are f32 (f64),
+    so that each result is still rounded exactly once. Removes the markers
+    `mpt.grad_seed`, `mpt.gradients`, `mpt.stop_gradient`.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+#endif // MPT_DIALECT_MPT_TRANSFORMS_PASSES_TD

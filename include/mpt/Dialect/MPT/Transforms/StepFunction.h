@@ -1,0 +1,82 @@
+//===- StepFunction.h - Helpers of passes over step functions -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_MPT_TRANSFORMS_STEPFUNCTION_H
+#define MPT_DIALECT_MPT_TRANSFORMS_STEPFUNCTION_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mpt::detail {
+
+/// On a result of a forward function: it is a loss, differentiated for itself. On
+/// `mpt.grad_seed` and `mpt.gradients`: the name of that loss.
+inline constexpr llvm::StringLiteral kLossAttr = "mpt.loss";
+
+/// The function `name` with a body of one block; otherwise emits an error that
+/// names the functions there are.
+mlir::func::FuncOp findStepFunction(mlir::ModuleOp module, llvm::StringRef name,
+                                    llvm::StringRef pass);
+
+/// Emits an error for `pass` if an operand or result of `op` has a dynamic size or
+/// more elements than countElements counts.
+mlir::LogicalResult checkStaticShapes(mlir::Operation *op, llvm::StringRef pass);
+
+/// Adds arguments and results to a step. Function type and attributes follow in
+/// `finish`, once, so that adding many is linear.
+class StepEditor {
+public:
+  explicit StepEditor(mlir::func::FuncOp function);
+
+  /// The argument whose `mpt.name` is `name`, or null.
+  mlir::BlockArgument getArgument(llvm::StringRef name) const {
+    return arguments.lookup(name);
+  }
+  /// Adds an argument with its attributes; `init` may be null.
+  mlir::BlockArgument addArgument(mlir::Type type, llvm::StringRef name,
+                                  llvm::StringRef role, mlir::DictionaryAttr init);
+  /// Adds `value` to what the function returns, as `name` and, if `updates` is
+  /// not empty, as the next value of that argument.
+  void addResult(mlir::Value value, llvm::StringRef name,
+                 llvm::StringRef updates = "",
+                 std::optional<mlir::NamedAttribute> attribute = std::nullopt);
+  /// Removes the results that `isRemoved` accepts, among those not added here.
+  void removeResults(llvm::function_ref<bool(mlir::Value)> isRemoved);
+  /// Gives the function its new type. Must be called last.
+  void finish();
+
+private:
+  mlir::func::FuncOp function;
+  llvm::StringMap<mlir::BlockArgument> arguments;
+  llvm::SmallVector<mlir::Attribute> argumentAttributes, resultAttributes;
+  llvm::SmallVector<mlir::Value> added;
+};
+
+/// Makes all that `step` updates, but its state of role `rng` (random numbers and the
+/// position in the data always advance), and the result `did_step`, which is added
+/// where there is none, depend on `predicate` beside what they depend on already.
+/// False if there is nothing. To be called before `editor` finishes; what has been
+/// added to it stays as it is.
+bool guardUpdates(mlir::func::FuncOp step, StepEditor &editor, mlir::Value predicate);
+
+/// The gradient that an optimizer reads, or null for any other op.
+mlir::Value getOptimizerGradient(mlir::Operation *op);
+
+/// Names of the state of 8-bit products (--mpt-fp8).
+inline constexpr llvm::StringLiteral kFp8HistoryState = "fp8.amax_history";
+inline constexpr llvm::StringLiteral kFp8ScaleState = "fp8.scale";
+
+/// A dictionary for `mpt.init`.
+mlir::DictionaryAttr getZerosInit(mlir::MLIRContext *context);
+mlir::DictionaryAttr getConstantInit(mlir::MLIRContext *context, double value);
+
+} // namespace mpt::detail
+
+#endif // MPT_DIALECT_MPT_TRANSFORMS_STEPFUNCTION_H

@@ -1,0 +1,37 @@
+//===- CallEncoding.h - Library calls in the program format -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A library call's attributes and buffers as the runtime gets them. Planner and
+/// code generator use the same encoding, so the workspace that is reserved is
+/// the one that is used.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_PROGRAM_TRANSFORMS_CALLENCODING_H
+#define MPT_DIALECT_PROGRAM_TRANSFORMS_CALLENCODING_H
+
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
+
+namespace mpt {
+
+/// The program format's code of an element type; nullopt if it has none.
+std::optional<rt::DataType> encodeElementType(mlir::Type type);
+
+/// The call of `callee` with the attributes of mpt.call's `config` on packed
+/// buffers of the given shaped types. Places (space and offset) are left at
+/// their defaults. Fails with an error at `loc`.
+mlir::FailureOr<rt::Instruction> encodeCall(mlir::Location loc, Callee callee,
+                                            mlir::DictionaryAttr config,
+                                            mlir::TypeRange inputs,
+                                            mlir::TypeRange outputs);
+
+} // namespace mpt
+
+#endif // MPT_DIALECT_PROGRAM_TRANSFORMS_CALLENCODING_H

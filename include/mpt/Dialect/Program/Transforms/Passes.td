@@ -1,0 +1,32 @@
+//===- Passes.td - Planned programs -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_PROGRAM_TRANSFORMS_PASSES_TD
+#define MPT_DIALECT_PROGRAM_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AssignSlotsPass : Pass<"mpt-assign-slots", "::mlir::ModuleOp"> {
+  let summary = "Turn a fused step into a `mpt.program` with one planned arena";
+  let description = [{
+    The arena is planned for several orders of the step's kernels and calls; the
+    smallest wins (docs/Memory.md).
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"\"",
+           "The function to plan; the module's only one if empty">,
+    Option<"target", "target", "std::string", "\"\"",
+           "The machine: cpu, or cuda and its chips, as in \"cuda sm_80 sm_90\"">,
+    Option<"maxThreads", "max-threads", "int64_t", "2",
+           "Most threads that workspaces are planned for">,
+    Option<"order", "order", "std::string", "\"best\"",
+           "best, keep, early-update, least-peak or depth-first">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::memref::MemRefDialect"];
+}
+
+#endif // MPT_DIALECT_PROGRAM_TRANSFORMS_PASSES_TD

@@ -1,0 +1,73 @@
+//===- StepSchedule.h - A fused step as launches and calls -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A fused step function as a list of kernel launches and library calls in
+/// order, over tensor values: what will run, before it is decided where
+/// everything lives. Pure: the function is not changed.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_PROGRAM_TRANSFORMS_STEPSCHEDULE_H
+#define MPT_DIALECT_PROGRAM_TRANSFORMS_STEPSCHEDULE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mpt {
+
+/// A value's memory seen with a shape (same element type and element count).
+struct BufferView {
+  /// The value that owns the memory: an argument, a constant, or the result of
+  /// a scheduled op; never that of a reshape.
+  mlir::Value value;
+  mlir::RankedTensorType type;
+};
+
+/// One entry of a step: the launch of `kernel`, or else a call of `callee`.
+struct StepInstruction {
+  /// Where it comes from. The instructions of one op follow each other.
+  mlir::Operation *op;
+  mlir::Location loc;
+  KernelOp kernel;
+  Callee callee = Callee::Copy;
+  /// The call's attributes, see mpt.call.
+  mlir::DictionaryAttr config;
+  llvm::SmallVector<BufferView> inputs;
+  llvm::SmallVector<BufferView> outputs;
+  /// Bytes of workspace (calls) or partial sums (column kernels).
+  int64_t scratchBytes = 0;
+};
+
+/// The schedule of one function.
+struct StepSchedule {
+  llvm::SmallVector<StepInstruction> instructions;
+  /// Values that only rename other values' memory (results of mpt.reshape and
+  /// mpt.barrier), and the owner.
+  llvm::DenseMap<mlir::Value, mlir::Value> owners;
+  /// What the function returns, as owners.
+  llvm::SmallVector<mlir::Value> returned;
+
+  /// The value that owns `value`'s memory.
+  mlir::Value getOwner(mlir::Value value) const {
+    auto it = owners.find(value);
+    return it == owners.end() ? value : it->second;
+  }
+};
+
+/// Schedules `function`, which must have one block with static shapes and hold
+/// nothing but kernels, ops that are library calls, constants and reshapes.
+/// Fails with a diagnostic that names the op and the pass to run first.
+/// Workspaces are sized for at most `maxThreads` threads.
+mlir::FailureOr<StepSchedule> scheduleStep(mlir::func::FuncOp function,
+                                           int64_t maxThreads);
+
+} // namespace mpt
+
+#endif // MPT_DIALECT_PROGRAM_TRANSFORMS_STEPSCHEDULE_H

@@ -1,0 +1,62 @@
+//===- Checkpoint.h - A run's whole state in one file -----------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A .safetensors file with every state tensor (parameters, optimizer state,
+/// loss scale, counters) under its name, and the host's part as metadata. A run
+/// that goes on from it computes the bits of one that never stopped.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_HOST_CHECKPOINT_H
+#define MPT_HOST_CHECKPOINT_H
+
+#include "mpt/Host/DataLoader.h"
+#include "mpt/Host/HostTensor.h"
+#include "mpt/Host/StepEngine.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <map>
+#include <string>
+
+namespace mpt {
+
+struct Checkpoint {
+  /// Runs of the step function so far, taken or skipped.
+  int64_t attempt = 0;
+  /// Those that were skipped for an infinite or NaN gradient.
+  int64_t skipped = 0;
+  uint64_t seed = 0;
+  /// Rows per batch and in the data set; the order of the rows follows from
+  /// them, the seed and `position`.
+  int64_t batch = 0;
+  int64_t rows = 0;
+  DataPosition position;
+  /// A digest of the step function, which a run must share to go on.
+  std::string program;
+  std::map<std::string, HostTensor> state;
+};
+
+/// Writes atomically (see `writeFileAtomically`).
+llvm::Error saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint);
+
+/// Errors start with the path and say what was expected and found.
+llvm::Expected<Checkpoint> loadCheckpoint(llvm::StringRef path);
+
+/// Every state argument of `engine`.
+llvm::Expected<std::map<std::string, HostTensor>>
+captureState(const StepEngine &engine);
+
+/// Writes `state` into `engine`. Fails, with `path` in the message and nothing
+/// changed, unless the names, types and shapes are the engine's.
+llvm::Error restoreState(StepEngine &engine, llvm::StringRef path,
+                         const std::map<std::string, HostTensor> &state);
+
+} // namespace mpt
+
+#endif // MPT_HOST_CHECKPOINT_H

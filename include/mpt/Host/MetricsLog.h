@@ -1,0 +1,74 @@
+//===- MetricsLog.h - Metrics as JSON lines ---------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// One JSON object per line and step. A file always ends with a whole line: a
+/// failed write is taken back, and a run that resumes cuts off what a killed
+/// one wrote after its checkpoint.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_HOST_METRICSLOG_H
+#define MPT_HOST_METRICSLOG_H
+
+#include "mpt/Host/HostTensor.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <utility>
+
+namespace mpt {
+
+/// The shortest decimal text that reads back as element `index` of `tensor` in
+/// its type (f32 for narrower floats); "NaN", "Infinity" or "-Infinity" in
+/// double quotes where JSON has no number.
+std::string formatElement(const HostTensor &tensor, int64_t index);
+
+/// Collects one line. Keys keep the order in which they are added.
+class MetricsRecord {
+public:
+  void add(llvm::StringRef key, int64_t value);
+  void add(llvm::StringRef key, double value);
+  void add(llvm::StringRef key, llvm::StringRef text);
+  /// A number for a scalar, else nested lists.
+  void add(llvm::StringRef key, const HostTensor &tensor);
+  /// {"step": 3, "loss": 0.5}
+  std::string getLine() const { return "{" + body + "}"; }
+
+private:
+  void addRaw(llvm::StringRef key, llvm::StringRef json);
+  std::string body;
+};
+
+class MetricsLog {
+public:
+  /// Creates or empties `path`, or, with `resume` set, keeps its lines whose
+  /// "step" is at most `keepThrough` up to the first other line.
+  static llvm::Expected<MetricsLog> open(llvm::StringRef path, bool resume,
+                                         int64_t keepThrough);
+  MetricsLog(MetricsLog &&other);
+  MetricsLog &operator=(MetricsLog &&) = delete;
+  ~MetricsLog();
+
+  /// Appends a line. On failure the file is as it was before the call.
+  llvm::Error append(const MetricsRecord &record);
+
+private:
+  MetricsLog(std::string path, int descriptor, bool isRegular, int64_t size)
+      : path(std::move(path)), descriptor(descriptor), isRegular(isRegular),
+        size(size) {}
+  std::string path;
+  int descriptor;
+  bool isRegular;
+  int64_t size;
+};
+
+} // namespace mpt
+
+#endif // MPT_HOST_METRICSLOG_H

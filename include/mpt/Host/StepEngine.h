@@ -1,0 +1,122 @@
+//===- StepEngine.h - Something that runs a function ------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What mpt-run needs of whatever executes a function of the step ABI (see the
+/// mpt dialect's documentation): the compiled CPU engine and the reference
+/// interpreter implement it. An engine owns the function's state; the host
+/// reads and writes it by name and binds inputs at every run.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_HOST_STEPENGINE_H
+#define MPT_HOST_STEPENGINE_H
+
+#include "mpt/Host/HostTensor.h"
+#include "mpt/Host/Initializers.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpt {
+
+/// The meaning of an argument, its `mpt.role`.
+enum class Role : uint8_t {
+  Parameter,
+  OptimizerState,
+  RunningStat,
+  LossScale,
+  Rng,
+  Schedule,
+  Input,
+  Target
+};
+
+/// The attribute's spelling ("optimizer_state").
+llvm::StringRef stringifyRole(Role role);
+std::optional<Role> parseRole(llvm::StringRef name);
+/// Whether the engine holds the argument's value between runs. Inputs and
+/// targets are bound at every run instead.
+inline bool isStateRole(Role role) {
+  return role != Role::Input && role != Role::Target;
+}
+
+/// One argument of the function.
+struct TensorInfo {
+  /// `mpt.name`, unique among the arguments.
+  std::string name;
+  Role role = Role::Input;
+  ElementType type = ElementType::F32;
+  /// Static.
+  std::vector<int64_t> shape;
+  /// `mpt.init`, where present.
+  std::optional<InitSpec> init;
+  /// Whether the step keeps this parameter in another form than the model
+  /// (`mpt.master`).
+  bool hasMaster = false;
+  /// The parameter whose lower 16 bits this is (`mpt.low_of`), else empty.
+  std::string lowOf;
+};
+
+/// One result of the function.
+struct ResultInfo {
+  /// `mpt.name`, unique among the results.
+  std::string name;
+  ElementType type = ElementType::F32;
+  std::vector<int64_t> shape;
+  /// The argument whose next value this is (`mpt.updates`), else empty: a
+  /// metric or another output.
+  std::string updates;
+};
+
+/// One line of an engine's profile of the last run.
+struct ProfileEntry {
+  /// What ran: a kernel's or call's name and source location.
+  std::string what;
+  double milliseconds = 0;
+};
+
+/// Runs one function. Not thread-safe.
+class StepEngine {
+public:
+  virtual ~StepEngine();
+
+  virtual llvm::ArrayRef<TensorInfo> getArguments() const = 0;
+  virtual llvm::ArrayRef<ResultInfo> getResults() const = 0;
+
+  /// The present value of state argument `name`, in its own type. Fails if
+  /// there is no such state.
+  virtual llvm::Expected<HostTensor> readState(llvm::StringRef name) const = 0;
+  /// Sets state argument `name`. Fails if there is no such state or if type
+  /// or shape differ from the argument's; then nothing has changed.
+  virtual llvm::Error writeState(llvm::StringRef name,
+                                 const HostTensor &value) = 0;
+
+  /// Runs the function once. `inputs` holds a tensor for each input and target
+  /// by name and stays alive only for the call. On success all updates are in
+  /// the state, and the results without `updates` are returned by name.
+  virtual llvm::Expected<llvm::StringMap<HostTensor>>
+  run(const llvm::StringMap<const HostTensor *> &inputs) = 0;
+
+  /// Bytes of the block that holds a run's temporaries; 0 if the engine plans
+  /// none (the reference interpreter).
+  virtual size_t arenaBytes() const = 0;
+  /// Bytes of the state.
+  virtual size_t stateBytes() const = 0;
+
+  /// Where the last run spent its time, in order of execution; empty if the
+  /// engine does not measure.
+  virtual std::vector<ProfileEntry> profile() const { return {}; }
+};
+
+} // namespace mpt
+
+#endif // MPT_HOST_STEPENGINE_H

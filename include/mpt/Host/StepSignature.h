@@ -1,0 +1,63 @@
+//===- StepSignature.h - The step ABI read from IR --------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// From a function's argument and result attributes to what the host needs to
+/// know of it.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_HOST_STEPSIGNATURE_H
+#define MPT_HOST_STEPSIGNATURE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mpt/Host/StepEngine.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace mpt {
+
+/// The host's form of an element type, if it has one. Integers are signless;
+/// ui8 is U8.
+std::optional<ElementType> convertElementType(mlir::Type type);
+
+/// Reads an `mpt.init` dictionary (see the dialect's documentation). Emits what
+/// is wrong through `emitError` and fails on an unknown kind, a missing or
+/// unknown field, a field of the wrong type and values that define no
+/// distribution.
+llvm::FailureOr<InitSpec>
+parseInitAttribute(mlir::DictionaryAttr attribute,
+                   llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+struct StepSignature {
+  /// Shapes may hold `kDynamicSize` (DataFiles.h) in dimension 0.
+  std::vector<TensorInfo> arguments;
+  std::vector<ResultInfo> results;
+
+  /// True if the function is a whole step: a result updates a parameter, state of
+  /// the optimizer or the loss scale. Of a function that has parameters, one that
+  /// updates other state alone (running statistics) is a loss still to be trained.
+  bool isStep() const;
+  /// True if an argument's dimension 0 is open.
+  bool isDynamic() const;
+};
+
+/// Reads the signature of `function`. Emits a located error and fails if an
+/// argument or result is no tensor that the host can hold, lacks `mpt.name` or
+/// `mpt.role`, shares its name with another, if an update names no argument or
+/// one of another type, or if a size other than dimension 0 is dynamic.
+llvm::FailureOr<StepSignature> readStepSignature(mlir::func::FuncOp function);
+
+/// The function `name`, which the command line option `option` gives; if it is
+/// empty the module's only one, else `loss`. Fails, naming those that there are.
+llvm::Expected<mlir::func::FuncOp> findFunction(mlir::ModuleOp module,
+                                                llvm::StringRef option,
+                                                llvm::StringRef name);
+
+} // namespace mpt
+
+#endif // MPT_HOST_STEPSIGNATURE_H

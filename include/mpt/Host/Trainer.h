@@ -1,0 +1,117 @@
+//===- Trainer.h - The loop around a step -----------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Runs a step function over a data set: initial state, metrics, evaluation and
+/// checkpoints. Everything that decides a bit of the
+/// result (state, data position, counters) is in the checkpoint.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_HOST_TRAINER_H
+#define MPT_HOST_TRAINER_H
+
+#include "mpt/Host/Checkpoint.h"
+#include "mpt/Host/DataLoader.h"
+#include "mpt/Host/LossPlot.h"
+#include "mpt/Host/MetricsLog.h"
+#include "mpt/Host/Progress.h"
+#include "mpt/Host/StateValues.h"
+#include "mpt/Host/StepEngine.h"
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace mpt {
+
+/// Runs a second function over held-out data with the trained state.
+class Evaluator {
+public:
+  /// Makes an engine for batches of so many rows.
+  using MakeEngine =
+      std::function<llvm::Expected<std::unique_ptr<StepEngine>>(int64_t batch)>;
+
+  /// With `usesAverages` parameters have the value of the state `<name>.ema`.
+  Evaluator(DataLoader data, MakeEngine makeEngine, bool usesAverages = false)
+      : data(std::move(data)), makeEngine(std::move(makeEngine)),
+        usesAverages(usesAverages) {}
+
+  /// Makes the engines and gives their state arguments the values of the same
+  /// name in `trained`; fails if there is none or if it has another type. Averages
+  /// count if the parameters have been updated at all.
+  llvm::Error prepare(const StepEngine &trained, bool hasUpdates);
+
+  /// Prepares, then: scalar results over all rows, floats averaged by rows,
+  /// integers summed.
+  llvm::Expected<std::vector<std::pair<std::string, double>>>
+  evaluate(const StepEngine &trained, bool hasUpdates);
+
+private:
+  /// Rows of the batch that begins at row `first`; 0 without batches.
+  int64_t getCount(int64_t first) const;
+
+  DataLoader data;
+  MakeEngine makeEngine;
+  bool usesAverages;
+  std::map<int64_t, std::unique_ptr<StepEngine>> engines;
+};
+
+struct TrainerOptions {
+  /// Attempts in all, counted from the beginning of training.
+  int64_t steps = 0;
+  uint64_t seed = 0;
+  /// A digest of the step function for checkpoints.
+  std::string program;
+  /// Written every `checkpointEvery` attempts (0: never) and at the end.
+  std::string checkpointPath;
+  int64_t checkpointEvery = 0;
+  /// Evaluated every so many attempts (0: never) and at the end.
+  int64_t evalEvery = 0;
+  /// Added to each record of the metrics, if not empty.
+  std::string label;
+  MetricsLog *metrics = nullptr;
+  Progress *progress = nullptr;
+  Evaluator *evaluator = nullptr;
+  /// Shown the results of each step, the number of attempts with it, and whether
+  /// it was skipped.
+  std::function<void(const llvm::StringMap<HostTensor> &results, int64_t attempt,
+                     bool skipped)>
+      observe;
+  /// Told, once, that a loss scale has become zero, smaller than a normal f32, infinite
+  /// or NaN.
+  std::function<void(llvm::StringRef text)> warn;
+  /// Asked after each step; true ends training there, with a checkpoint.
+  std::function<bool()> shouldStop;
+};
+
+struct TrainingSummary {
+  int64_t attempt = 0, skipped = 0;
+  /// Result `loss`, else the first scalar result, of the last step.
+  double finalLoss = 0;
+  /// The last one; the smallest where several losses have one each.
+  std::optional<double> lossScale;
+  /// Median wall time of this run's steps, data included; 0 without steps.
+  double millisecondsPerStep = 0;
+  std::vector<std::pair<std::string, double>> evaluation;
+  LossCurve curve;
+  bool interrupted = false;
+};
+
+/// Trains until `options.steps`, from `resume` if given (its state goes into
+/// the engine), else from the engine's present state. Fails if `resume`, read
+/// from `resumePath`, belongs to another program, seed, batch or data size.
+llvm::Expected<TrainingSummary> train(StepEngine &engine, DataLoader &data,
+                                      const TrainerOptions &options,
+                                      const std::optional<Checkpoint> &resume,
+                                      llvm::StringRef resumePath);
+
+} // namespace mpt
+
+#endif // MPT_HOST_TRAINER_H

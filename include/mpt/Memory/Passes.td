@@ -1,0 +1,105 @@
+//===- Passes.td - Byte budgets and rematerialization -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_MEMORY_PASSES_TD
+#define MPT_MEMORY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def MemoryReportPass : Pass<"mpt-memory-report", "::mlir::ModuleOp"> {
+  let summary = "Say what a function keeps in memory, when, and why";
+  let description = [{
+    For each function: bytes of arguments, state, constants and results; the
+    temporaries over the ops in order, where they are most, and what is alive there,
+    with its size, source line and lifetime; the least and the planned arena. The
+    module is not changed.
+
+    A step of the mpt dialect is fused first (a copy of it is), and planned as
+    `mpt-plan-step` plans it: `arena` is what the runtime allocates. Functions of
+    other dialects, and with `grain=ops` all, are taken op by op in their order.
+    docs/Memory.md has the model and the fields of the JSON.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"\"",
+           "The function to report; all with a body if empty">,
+    Option<"format", "format", "std::string", "\"text\"", "text, json or html">,
+    Option<"output", "output", "std::string", "\"\"",
+           "File to write to; standard error if empty">,
+    Option<"grain", "grain", "std::string", "\"auto\"",
+           "kernels: the kernels and calls of a fused step; ops: the ops as they "
+           "are; auto: kernels for a step of the mpt dialect">,
+    Option<"compare", "compare", "std::string", "\"\"",
+           "A JSON report of before, to be shown beside">,
+    Option<"top", "top", "int64_t", "20",
+           "Most buffers to list at the peak (text); 0: all">,
+    Option<"maxThreads", "max-threads", "int64_t", "2",
+           "Most threads that workspaces are planned for">,
+    Option<"order", "order", "std::string", "\"best\"",
+           "As for mpt-assign-slots (kernels)">,
+    Option<"alignment", "alignment", "int64_t", "256",
+           "Bytes to which sizes are rounded up (ops)">,
+    ListOption<"rules", "rules", "std::string",
+               "Files with rule tables, which add rows to the built-in ones">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
+  let summary = "Compute values again so that a function fits a memory budget";
+  let description = [{
+    Clones ops so that fewer bytes are alive at once: those of temporaries, beside
+    arguments, constants and what is returned. What is computed again equals what
+    was there bit for bit; ops with effects, random ops without explicit state and
+    collectives are never repeated. Clones carry a unique `mpt.remat`, which keeps
+    `--cse` from undoing them. Either the budget is met, or an error says that it
+    cannot be (with the op that needs more) or that no plan was found, and what the
+    best takes. A function with `mpt.kernel`s is measured by the arena that
+    `--mpt-assign-slots` plans for it, any other by the bytes alive.
+
+    With `grain=kernels` the pass makes kernels of steps first, as mpt-plan-step does,
+    and works on these. If there is a budget it does so in two ways, with and without
+    what the strategy `mincut` repeats before fusion, and takes the faster one that
+    meets the budget. What would change the order of a sum is not repeated there.
+
+    `mpt.save = "must"` on an op keeps its values, `mpt.save = "never"` makes them
+    again in the backward pass; a string attribute `mpt.memory_budget` of a function
+    goes before `budget`. docs/Rematerialization.md has the strategies.
+  }];
+  let options = [
+    Option<"strategy", "strategy", "std::string", "\"auto\"",
+           "auto, none, segments, mincut or optimal">,
+    Option<"budget", "budget", "std::string", "\"\"",
+           "Bytes (4GiB, 512MB, 1000), a part of what is needed without "
+           "rematerialization (0.5x, 50%) or min; without one, mincut and segments "
+           "do what they can and the others what mpt.save asks for">,
+    Option<"function", "function", "std::string", "\"\"",
+           "The function; all with a body if empty">,
+    Option<"barrier", "barrier", "std::string", "\"\"",
+           "Name of an op that returns its operands and that a foreign compiler does "
+           "not see through (stablehlo.optimization_barrier): what clones read goes "
+           "through it">,
+    Option<"grain", "grain", "std::string", "\"auto\"",
+           "auto: functions as they are; kernels: steps are fused first">,
+    ListOption<"rules", "rules", "std::string",
+               "Files with rule tables, which add rows to the built-in ones or "
+               "replace them">,
+    Option<"effort", "effort", "int64_t", "2000000",
+           "Most executions of ops that the planner may simulate">,
+    Option<"seed", "seed", "uint64_t", "1", "Seed of the planner's local search">,
+    Option<"maxThreads", "max-threads", "int64_t", "2",
+           "Most threads that workspaces are planned for">,
+    Option<"target", "target", "std::string", "\"\"",
+           "What fused steps are planned for, as in mpt-assign-slots">,
+    Option<"order", "order", "std::string", "\"best\"",
+           "The order in which a fused step's arena is planned, as for "
+           "mpt-assign-slots; a function's mpt.memory_order goes first">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+#endif // MPT_MEMORY_PASSES_TD

@@ -1,0 +1,229 @@
+//===- OpRule.h - How autocast may treat an op, as data -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// One row of a rule table: everything that planning, applying and validating
+/// precision know of an op that cannot say it itself (through
+/// PrecisionOpInterface). docs/RuleTables.md describes the YAML.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_PRECISION_OPRULE_H
+#define MPT_PRECISION_OPRULE_H
+
+#include "mpt/Dialect/MPT/Interfaces/PrecisionOpInterface.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace mpt {
+
+/// Which f32 operands and results have one element type.
+enum class OpTyping : uint8_t {
+  /// All of them.
+  Uniform,
+  /// Operand i and result i, each pair by itself (identity of several tensors).
+  Positional,
+};
+
+/// What a result is when the operands are low.
+enum class ResultForm : uint8_t {
+  /// Low, as the operands.
+  Same,
+  /// Low or f32, at no cost (a product returns its accumulator).
+  Wide,
+  /// f32.
+  F32,
+};
+
+/// What an op's regions mean.
+enum class RegionPolicy : uint8_t {
+  /// Unknown: block arguments and what terminators return keep their types; the
+  /// ops inside are planned like all others.
+  Opaque,
+  /// Scalar code on elements of the operands (`reduce`): converted with the op.
+  Combiner,
+  /// A loop: operand i, block argument i of every region, operand i of every
+  /// terminator that returns as many values as there are results, and result i
+  /// are one variable. See also `firstCarried` and `scanInputs`.
+  Carry,
+  /// A conditional: operand i of every terminator is result i.
+  Branches,
+};
+
+/// What a row says of the sign of an op's result.
+enum class ResultSign : uint8_t {
+  Any,
+  /// Never below zero.
+  NonNegative,
+  /// The sign of operand 0, or its opposite.
+  Same,
+  Opposite,
+  /// The product of the operands' signs; a value times itself is not negative.
+  Product,
+};
+
+/// How an op stands to variables whose storage is read when it runs
+/// (TensorFlow's reference variables). A cast in between would read them at
+/// another time, so paint does not spread to what reads them.
+enum class VariableRole : uint8_t {
+  None,
+  /// Is the variable.
+  Source,
+  /// Reads a variable if that is its first operand.
+  Read,
+  /// Brings what such a reader makes into a loop.
+  Pass,
+};
+
+/// A row is plain data that points to what somebody else keeps: a RuleTable, or
+/// the program itself, which holds the built-in tables.
+struct OpRule {
+  PrecisionClass f16 = PrecisionClass::Fixed;
+  PrecisionClass bf16 = PrecisionClass::Fixed;
+  /// The class where operand 0 is never above zero, unless it is `Fixed`: the
+  /// exponential of such a number is at most 1, and an error of x * u in its
+  /// operand x, u being the unit roundoff, is one of at most 0.37 u in it, since
+  /// |x| exp(x) has its maximum 1/e there.
+  PrecisionClass ifNonPositive = PrecisionClass::Fixed;
+  ResultSign sign = ResultSign::Any;
+  OpTyping typing = OpTyping::Uniform;
+  ResultForm results = ResultForm::Same;
+  /// Operands may be f32 or low, whatever the results are.
+  bool readsAny = false;
+  /// These keep their type.
+  llvm::ArrayRef<unsigned> f32Operands, f32Results;
+  /// The row is for ops that leave these operands out (pass a `none`): an
+  /// optional result type, which would rule the result (torch).
+  llvm::ArrayRef<unsigned> absentOperands;
+  /// False: there is no low form of it, so that no list and no attribute makes it low.
+  bool movable = true;
+  /// The row is for ops that have no float that is no tensor or vector: its type
+  /// stays, and rules theirs (a scalar that is spread over a vector).
+  bool fixedScalars = false;
+  /// Float attributes that have the element type of the operands (tosa).
+  llvm::ArrayRef<llvm::StringRef> elementAttributes;
+  RegionPolicy region = RegionPolicy::Opaque;
+  /// For loops: the indices of the operand, block argument and operand of the
+  /// terminator that belong to result 0, if those are not all 0 (a trip count comes
+  /// first).
+  llvm::ArrayRef<unsigned> firstCarried;
+  /// For loops: the integer attribute that says how many of the last operands are
+  /// read slice by slice: they are block arguments, but no results.
+  llvm::StringRef scanInputs;
+  /// Rows for ops whose regions hold nothing but these ops; first match wins.
+  struct Combiner {
+    llvm::ArrayRef<llvm::StringRef> ops;
+    PrecisionClass f16 = PrecisionClass::Fixed, bf16 = PrecisionClass::Fixed;
+    ResultForm results = ResultForm::Same;
+    bool readsAny = false;
+  };
+  llvm::ArrayRef<Combiner> combiners;
+  /// Attributes that name functions of the module to which the operands are
+  /// passed and which return the results (`body` of a functional loop).
+  llvm::ArrayRef<llvm::StringRef> callees;
+  /// No side effects and the same results each time: may be removed or cloned.
+  bool pure = true;
+  /// Made from constants it is cheaper to compute twice than to cast.
+  bool clone = false;
+  /// Takes or makes lists of tensors, by handles (TensorFlow) or as they are
+  /// (torch), which all that uses a list must agree on; an op that is on no other
+  /// list is low if the rest is.
+  bool list = false;
+  /// Its result goes round a loop, without a cast: what reads it agrees with it.
+  bool recurrent = false;
+  VariableRole variable = VariableRole::None;
+  /// What the op is called once it runs low, with the dialect; empty if that is
+  /// its name. For unregistered ops.
+  llvm::StringRef lowName;
+  /// Converts element types: a cast that the user wrote.
+  bool cast = false;
+  /// Multiplies and accumulates (matmul, convolution).
+  bool contraction = false;
+  /// Where the row comes from: "stablehlo.yaml", or the user's file.
+  llvm::StringRef source;
+
+  PrecisionClass getClass(mlir::Type low) const {
+    return low.isF16() ? f16 : bf16;
+  }
+};
+
+/// How a dialect spells what autocast inserts.
+struct DialectSpelling {
+  /// Op that converts element types, operand to result, and the one that widens
+  /// if that is another; attributes, as MLIR text, that every cast gets
+  /// (`{Truncate = false}`).
+  llvm::StringRef castOp, castUpOp, castAttributes;
+  /// Op that makes constants and the attribute that holds the value.
+  llvm::StringRef constantOp, constantValue;
+  /// For dialects that name the target type by an integer operand (torch): the
+  /// form `torch`, `onnx` (type attribute `to`) or empty.
+  llvm::StringRef castForm;
+
+  /// True if the cast's target type is spelled in more than its result.
+  bool namesType() const { return castForm == "torch" || castForm == "onnx"; }
+};
+
+/// The ops of one row, with their dialect: "stablehlo.dot_general".
+struct RuleRow {
+  llvm::ArrayRef<llvm::StringRef> ops;
+  OpRule rule;
+};
+
+/// The multiply-adds of ops: a MacFormula's text.
+struct ProductRow {
+  llvm::ArrayRef<llvm::StringRef> ops;
+  llvm::StringRef macs;
+};
+
+/// Where the result of an op lies, if the op has one that counts.
+enum class ResultMemory : uint8_t {
+  /// In memory of its own.
+  Own,
+  /// In operand i's, for result i, without a copy (`reshape`, a barrier); in
+  /// operand 0's for the results that have no operand of their number.
+  View,
+  /// Each element is made of the operands' elements at the same place, so that the
+  /// result may take the memory of an operand that dies.
+  Elementwise,
+  /// Result i is operand i with some elements changed: it may take its memory if that
+  /// dies (`dynamic_update_slice`, the variables of a loop).
+  Update,
+};
+
+/// What planning memory must know of ops.
+struct MemoryRow {
+  llvm::ArrayRef<llvm::StringRef> ops;
+  ResultMemory result = ResultMemory::Own;
+  /// Running it again on the same operands gives the same bits, and nothing else
+  /// happens; not so for random numbers with a state elsewhere and for collectives.
+  bool repeatable = true;
+};
+
+/// One table: the rows of a dialect, for one policy or all.
+struct RuleSet {
+  /// Keeps ops that have this string attribute with that text in it, in any case
+  /// of letters.
+  struct KeepIf {
+    llvm::StringRef attribute, contains;
+    bool operator==(const KeepIf &other) const {
+      return attribute == other.attribute && contains == other.contains;
+    }
+  };
+  llvm::StringRef dialect, policy;
+  DialectSpelling spelling;
+  bool preserveReturned = false;
+  /// All rows are those of another dialect, which the text extends.
+  bool inherited = false;
+  llvm::ArrayRef<KeepIf> keepIf;
+  llvm::ArrayRef<RuleRow> rows;
+  llvm::ArrayRef<ProductRow> products;
+  llvm::ArrayRef<MemoryRow> memory;
+};
+
+} // namespace mpt
+
+#endif // MPT_PRECISION_OPRULE_H

@@ -1,0 +1,29 @@
+//===- Passes.h - Which values are low -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_PRECISION_PASSES_H
+#define MPT_PRECISION_PASSES_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+
+#include <limits>
+
+namespace mpt {
+
+#define GEN_PASS_DECL
+#include "mpt/Precision/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "mpt/Precision/Passes.h.inc"
+
+} // namespace mpt
+
+#endif // MPT_PRECISION_PASSES_H

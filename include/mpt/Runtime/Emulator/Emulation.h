@@ -1,0 +1,70 @@
+//===- Emulation.h - Device kernels run by the CPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The interface between device kernels compiled for the CPU and what runs their
+/// threads. The code is the GPU's, from the same LLVM IR, down to who reads which
+/// element and the order of every sum: only thread numbers, shuffles and barriers
+/// are asked of the emulator. Plain C; both sides must be of one version of MPT.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_RUNTIME_EMULATOR_EMULATION_H
+#define MPT_RUNTIME_EMULATOR_EMULATION_H
+
+#include <cstdint>
+#include <string>
+
+extern "C" {
+
+/// What a thread asks about itself and of its neighbours.
+struct mpt_simt_ops {
+  int32_t (*thread)();
+  int32_t (*block_x)();
+  int32_t (*block_y)();
+  /// The word that the thread `distance` (by exclusive or) away in the warp gives.
+  int32_t (*shuffle)(int32_t word, int32_t distance);
+  void (*block_barrier)();
+  void (*warp_barrier)();
+  /// Which threads of the warp give a condition other than 0, one bit a thread.
+  int32_t (*ballot)(int32_t condition);
+  /// ldmatrix.x4: `row` is that of row i % 8 of matrix i / 8 of thread i of the warp;
+  /// `words` gets two elements of each matrix.
+  void (*load_matrices)(const void *row, int32_t is_transposed, int32_t *words);
+  /// mma.m16n8k16: four words of A, two of B and four sums; `sums` gets the new ones.
+  void (*multiply)(const int32_t *operands, int32_t is_bf16, float *sums);
+};
+
+/// A kernel of which a thread is one call. `arguments` point to the parameters,
+/// as those of cudaLaunchKernel do.
+struct mpt_simt_kernel {
+  const char *name;
+  void (*run)(void **arguments);
+  int64_t parameters;
+};
+
+/// What a module of emulated kernels exports as `mpt_simt_module`.
+struct mpt_simt_module {
+  const mpt_simt_ops **ops;
+  const mpt_simt_kernel *kernels;
+  int64_t num_kernels;
+};
+}
+
+namespace mpt::rt {
+
+/// Runs all threads of a launch; a block's threads take turns, block after block.
+/// False, with `error` set, if a thread leaves while others wait for it, or if
+/// threads of one warp wait for different things.
+bool runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &kernel,
+                 int64_t blocksX, int64_t blocksY, int64_t threads, void **arguments,
+                 std::string &error);
+
+} // namespace mpt::rt
+
+#endif // MPT_RUNTIME_EMULATOR_EMULATION_H

@@ -1,0 +1,256 @@
+//===- Passes.td - From forward functions to training steps -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_TRAINING_PASSES_TD
+#define MPT_TRAINING_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+/// Of `mpt-train-step` and `mpt-learning-rate`.
+defvar learningRateOptions = [
+  Option<"lrSchedule", "lr-schedule", "std::string", "\"constant\"",
+         "The learning rate's course after the warm-up: constant, linear, cosine, step">,
+  Option<"warmup", "warmup", "int64_t", "0",
+         "Steps over which it rises linearly to lr">,
+  Option<"totalSteps", "total-steps", "int64_t", "0",
+         "Steps after which linear and cosine have come down">,
+  Option<"lrFinal", "lr-final", "double", "0.0",
+         "Where linear and cosine end, as a fraction of lr">,
+  Option<"lrStep", "lr-step", "int64_t", "0", "Steps between two falls (step)">,
+  Option<"lrGamma", "lr-gamma", "double", "0.1", "What each fall multiplies by (step)">];
+
+def AutodiffPass : Pass<"mpt-autodiff", "::mlir::ModuleOp"> {
+  let summary = "Append the backward pass to a forward function";
+  let description = [{
+    Reverse-mode differentiation of the loss (the function's first result, an
+    f32 scalar) for every argument whose `mpt.role` is `parameter`. The seed is
+    one `mpt.grad_seed`; the gradients go through one `mpt.gradients` op and
+    become results named `grad.<parameter>`. Where results carry `mpt.loss`, each
+    of them is a loss with a seed and gradients of its own (ops with the attribute
+    `mpt.loss`, the result's name; results `grad.<loss>.<parameter>`), so that
+    each can have its own loss scale. `mpt.checkpoint` regions are
+    inlined and their ops marked. An op with no rule on a path from a parameter
+    to the loss is an error that names it.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"",
+           "Name of the forward function">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
+def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
+  let summary = "Turn a differentiated function into one training step";
+  let description = [{
+    Replaces the gradient results by an optimizer: parameters become results
+    with `mpt.updates`, optimizer state becomes arguments and results (role
+    `optimizer_state`, initialized to zeros), `step` (i64, role
+    `optimizer_state`) counts steps taken, `attempt` (role `rng`, i64) counts
+    attempts, `lr` is an f32 scalar argument of role `schedule` with
+    `mpt.init` from `lr`. `grad_norm` becomes a result with `grad-norm`,
+    `clip-norm`, `clip-groups` or `skip-spikes`: the norm before clipping.
+    Weight decay applies to parameters of rank 2 and higher with
+    `decay=matrices`, to all with `decay=all`; `mpt.decay = false` on an
+    argument exempts it. Formulas are those of torch.optim.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"",
+           "Name of the differentiated function">,
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
+           "sgd, momentum, adam or adamw">,
+    Option<"lr", "lr", "double", "1.0e-3", "Initial learning rate">,
+    Option<"momentum", "momentum", "double", "std::numeric_limits<double>::quiet_NaN()",
+           "Momentum (momentum: 0.9; sgd: none, above 0 is optimizer=momentum)">,
+    Option<"nesterov", "nesterov", "bool", "false",
+           "Nesterov momentum (momentum, sgd with momentum)">,
+    Option<"beta1", "beta1", "double", "0.9", "First decay (adam, adamw)">,
+    Option<"beta2", "beta2", "double", "0.999", "Second decay (adam, adamw)">,
+    Option<"eps", "eps", "double", "1.0e-8", "Denominator's epsilon">,
+    Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay">,
+    Option<"decay", "decay", "std::string", "\"matrices\"",
+           "Parameters that decay: matrices or all">,
+    Option<"clipNorm", "clip-norm", "double", "0.0",
+           "Clip gradients to this global L2 norm; 0: no clipping">,
+    Option<"gradNorm", "grad-norm", "bool", "false",
+           "Return the global L2 norm of the gradients, also where nothing else needs "
+           "it and --mpt-loss-scale does not follow, which returns it too">,
+    ListOption<"clipGroups", "clip-groups", "std::string",
+               "REGEX=NORM: clip the gradients of the parameters whose name matches to "
+               "this joint L2 norm, before clip-norm">,
+    ListOption<"scaleGradients", "scale-gradients", "std::string",
+               "REGEX=FACTOR: multiply the gradients of the parameters whose name "
+               "matches, before norms are taken">,
+    Option<"skipSpikes", "skip-spikes", "double", "0.0",
+           "Skip steps whose gradient norm lies more than this many deviations above "
+           "its running mean; 0: none">,
+    Option<"spikeAlpha", "spike-alpha", "double", "0.97",
+           "Weight of the old mean and variance in the new ones">,
+    Option<"spikeWarmup", "spike-warmup", "int64_t", "25",
+           "Steps whose norms give the first mean and variance; none is skipped">,
+    Option<"spikePatience", "spike-patience", "int64_t", "10",
+           "After so many skipped in a row the next is taken, and begins new statistics">,
+    Option<"emaDecay", "ema-decay", "double", "0.0",
+           "Keep an exponential moving average of the parameters; 0: none">,
+    Option<"emaWarmup", "ema-warmup", "std::string", "\"none\"",
+           "none; steps: the decay of step t is at most t / (9 + t); bias-correction: it "
+           "weighs all steps as an average of their number would that starts at zero">]
+    # learningRateOptions;
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
+def LearningRatePass : Pass<"mpt-learning-rate", "::mlir::ModuleOp"> {
+  let summary = "Give a training step a learning-rate schedule";
+  let description = [{
+    What reads the argument `lr` reads `lr` times a factor of the steps taken, computed
+    in f64 and rounded to lr's type; the result `learning_rate` is what the step uses.
+    Steps are those that the state `step` counts; where a step has none, a state
+    `lr.step` is added, which advances if the result `did_step` is true or missing.
+    `--mpt-train-step` has the same options.
+
+    With t steps taken before this one: while t < warmup the factor is (t + 1) / warmup;
+    then, with u = t - warmup and p = min(1, u / (total-steps - warmup)), 1 (`constant`),
+    1 + (lr-final - 1) p (`linear`), lr-final + (1 - lr-final) (1 + cos(pi p)) / 2
+    (`cosine`), lr-gamma^floor(u / lr-step) (`step`).
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"\"",
+           "The step; the module's only function if empty">]
+    # learningRateOptions;
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
+def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
+  let summary = "Products of a step read 8-bit floats, each tensor with a scale";
+  let description = [{
+    The matrix products of a step (`mpt.matmul`, `mpt.linear`; not those inside
+    attention) read f8E4M3FN and, for gradients, f8E5M2, sum in f32 and return what
+    they returned. Each tensor is multiplied by a scale before it is rounded (what is
+    too large saturates; NaN and infinities stay none numbers), and the product by the
+    inverse scales. A tensor that several products read is quantized once.
+
+    A scale is the format's largest number over the tensor's largest magnitude (amax)
+    over 2^`margin`; where amax is zero or not finite the scale stays. `recipe=current`
+    takes the amax of the tensor itself. `recipe=delayed` takes that of the last
+    `history` steps, the present one included, for the next step: amax and scales are
+    state of the step, role `running_stat`, `fp8.amax_history` [tensors, history] and
+    `fp8.scale` [tensors], at first 0 and 1. The rule is Transformer Engine's.
+
+    Runs after `--mpt-train-step` and before `--mpt-loss-scale`, which keeps the state
+    where a step is skipped.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"", "The step">,
+    Option<"recipe", "recipe", "std::string", "\"delayed\"", "delayed or current">,
+    Option<"format", "format", "std::string", "\"hybrid\"",
+           "hybrid (gradients f8E5M2, all else f8E4M3FN) or e4m3 (all)">,
+    Option<"history", "history", "int64_t", "1024", "Steps that delayed looks back">,
+    Option<"amax", "amax", "std::string", "\"max\"",
+           "max or most_recent: which amax of the history counts">,
+    Option<"margin", "margin", "int64_t", "0", "Powers of two left free">,
+    Option<"alignment", "alignment", "int64_t", "16",
+           "Products whose sizes are no multiples of this keep their types">,
+    ListOption<"keep", "keep", "std::string",
+               "Regular expressions of op names, locations (file:line, name) or "
+               "functions (@name) whose products keep their types">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {
+  let summary = "Scale the loss, unscale and check the gradients, guard the update";
+  let description = [{
+    The seed of the backward is multiplied by the scale, every gradient is
+    unscaled in f32 and checked once, and the whole state transition happens
+    only if all are finite. The scale and what moves it are arguments and results
+    (role `loss_scale`): `dynamic` as one of eight libraries does it (`preset`);
+    `amax` chooses the greatest power of two with which the largest gradient of the
+    last `window` steps stays `margin` times below the largest number of `type`;
+    `static` leaves it alone. Adds results `found_inf`, `did_step`, `loss_scale`,
+    `grad_norm` (of the gradients that the optimizers read, where the step does not
+    return it yet), and where the scale has a floor or a ceiling `loss_scale.at_min`
+    and `loss_scale.at_max`. Needs `mpt.grad_seed` and `mpt.gradients`.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"dynamic\"", "dynamic, static or amax">,
+    Option<"preset", "preset", "std::string", "\"torch\"",
+           "torch, tf, keras, apex, megatron, deepspeed, deepspeed-consecutive, jmp or "
+           "paddle; gives the options below, up to hysteresis, that are not given">,
+    Option<"initScale", "init-scale", "double", "std::numeric_limits<double>::quiet_NaN()",
+           "First scale">,
+    Option<"growthFactor", "growth-factor", "double", "std::numeric_limits<double>::quiet_NaN()",
+           "Growth factor">,
+    Option<"backoffFactor", "backoff-factor", "double", "std::numeric_limits<double>::quiet_NaN()",
+           "Backoff factor">,
+    Option<"growthInterval", "growth-interval", "int64_t", "std::numeric_limits<int64_t>::min()",
+           "Finite steps before the scale grows">,
+    Option<"minScale", "min-scale", "double", "std::numeric_limits<double>::quiet_NaN()",
+           "The scale does not fall below it; 0: no floor">,
+    Option<"maxScale", "max-scale", "double", "std::numeric_limits<double>::quiet_NaN()",
+           "The scale does not grow above it; 0: no ceiling">,
+    Option<"hysteresis", "hysteresis", "int64_t", "std::numeric_limits<int64_t>::min()",
+           "Bad steps until the scale falls (megatron, deepspeed, paddle)">,
+    Option<"window", "window", "int64_t", "16", "Steps that amax looks back">,
+    Option<"margin", "margin", "double", "16.0",
+           "How many times the largest gradient must fit (amax)">,
+    Option<"type", "type", "std::string", "\"f16\"",
+           "f16, bf16 or f32: what the gradients must fit into (amax)">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def ValidateLossScalePass : Pass<"mpt-validate-loss-scale", "::mlir::ModuleOp"> {
+  let summary = "Check that gradients are scaled and unscaled as they must be";
+  let description = [{
+    Changes nothing. Errors, each at its op: a gradient that is unscaled twice, or by
+    another scale than it was scaled by; clipping, or an optimizer, that reads scaled
+    gradients; gradients of different scales that are added (a scale that changed
+    between micro-batches); a parameter stored in f16 that is updated in f16.
+  }];
+}
+
+def MasterWeightsPass : Pass<"mpt-master-weights", "::mlir::ModuleOp"> {
+  let summary = "Choose what state keeps a parameter between steps";
+  let description = [{
+    `f32`: parameters stored in f32 are their own masters and are left alone; one
+    stored in f16 or bf16 becomes f32 state, cast down once per step. The other
+    kinds store the parameter in bf16, whatever the model declares:
+    `bf16-stochastic-rounding` rounds the optimizer's f32 result at random, with
+    Philox; `bf16-kahan` keeps a bf16 compensation (`<name>.compensation`) of what
+    rounding took away; `split16` keeps the 16 lower bits (`<name>.low`), so that
+    both are an f32 master. `none` leaves a parameter as it is declared. A
+    parameter's `mpt.master` comes before `groups`, these before `kind`. Run
+    after `--mpt-train-step`.
+  }];
+  let options = [
+    Option<"kind", "kind", "std::string", "\"f32\"",
+           "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none">,
+    ListOption<"groups", "groups", "std::string",
+               "REGEX=KIND: the kind of parameters whose name matches; the first "
+               "that matches counts">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def AccumulatePass : Pass<"mpt-accumulate", "::mlir::ModuleOp"> {
+  let summary = "Add the gradients of several micro-batches in f32 before one update";
+  let description = [{
+    Takes a function that `--mpt-autodiff` made for one micro-batch. Afterwards it
+    takes `steps` times the rows of data, cuts them, and runs forward and backward
+    on each part in turn. Gradients are added in f32 and divided by `steps` at the
+    end, so with a loss that is a mean over rows they are those of the whole
+    batch. Running statistics go from one micro-batch to the next; micro-batch i
+    draws its random numbers as attempt * steps + i. Results: floating scalars
+    are means, integers sums, flags are joined by "or", tensors are joined along
+    dimension 0. Run before `--mpt-train-step`.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"",
+           "Name of the differentiated function">,
+    Option<"steps", "steps", "int64_t", "1", "Micro-batches per step">,
+    ListOption<"shared", "shared", "std::string",
+               "Names of data arguments that every micro-batch reads whole">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
+#endif // MPT_TRAINING_PASSES_TD

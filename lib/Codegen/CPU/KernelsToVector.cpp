@@ -1,0 +1,49 @@
+//===- KernelsToVector.cpp - Kernels as loops over vectors -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-convert-kernels-to-vector`: emits every kernel of the module and
+/// removes the `mpt.kernel_func`s.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Codegen/CPU/Passes.h"
+#include "../Common/KernelEmitter.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_CONVERTKERNELSTOVECTORPASS
+#include "mpt/Codegen/CPU/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+struct ConvertKernelsToVectorPass
+    : mpt::impl::ConvertKernelsToVectorPassBase<ConvertKernelsToVectorPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    auto kernels = llvm::to_vector(getOperation().getOps<KernelFuncOp>());
+    for (KernelFuncOp kernel : kernels)
+      if (failed(KernelEmitter(kernel).check()))
+        return signalPassFailure();
+    for (KernelFuncOp kernel : kernels) {
+      // Launches keep naming the kernel; the function takes its name.
+      OpBuilder builder(kernel);
+      KernelEmitter(kernel).emit(builder);
+      kernel.erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,373 @@
+//===- DeviceCalls.cpp - Library calls as functions of a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceCalls.h"
+#include "DeviceCode.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/Support/Philox.h"
+
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+bool CallSite::isWide() const {
+  for (const rt::BufferRef &ref : call.refs)
+    if (ref.count() > 0x7fff0000)
+      return true;
+  return false;
+}
+
+int64_t mpt::detail::lanesFor(Type element, ArrayRef<int64_t> counts) {
+  int64_t lanes = std::min<int64_t>(16, 16 / bytesOf(element));
+  for (int64_t count : counts)
+    while (count % lanes != 0)
+      lanes /= 2;
+  return lanes;
+}
+
+DeviceLaunch mpt::detail::launchFor(const CallSite &site, int64_t total,
+                                    int64_t threads) {
+  DeviceLaunch launch;
+  launch.function = site.name;
+  launch.threads =
+      std::min(threads, static_cast<int64_t>(llvm::alignTo(std::max<int64_t>(total, 1), kWarp)));
+  launch.blocks[0] = std::max<int64_t>(1, llvm::divideCeil(total, launch.threads));
+  return launch;
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+/// Fill and Copy, as kernels of one point an element: their emitter finds the
+/// vectors.
+DeviceCall mpt::detail::emitMove(const CallSite &site) {
+  const rt::Instruction &call = site.call;
+  bool isFill = static_cast<rt::CallId>(call.target) == rt::CallId::Fill;
+  MLIRContext *context = site.device.getContext();
+  OpBuilder b(context);
+  SmallVector<int64_t> sizes = {site.ref(0).count()};
+  auto flat = [&](unsigned i) -> Type {
+    return RankedTensorType::get({site.ref(i).count()}, site.elements[i]);
+  };
+  SmallVector<Attribute> maps;
+  auto addMap = [&](int64_t offset, ArrayRef<int64_t> strides) {
+    AffineExpr at = b.getAffineConstantExpr(offset);
+    for (auto [d, stride] : llvm::enumerate(strides))
+      at = at + b.getAffineDimExpr(d) * stride;
+    maps.push_back(AffineMapAttr::get(AffineMap::get(sizes.size(), 0, at)));
+  };
+  if (isFill) {
+    addMap(0, {1});
+  } else {
+    int64_t rank = call.ints[0];
+    ArrayRef<int64_t> ints = ArrayRef(call.ints).drop_front();
+    sizes.assign(ints.begin(), ints.begin() + rank);
+    addMap(ints[rank], ints.slice(rank + 1, rank));
+    addMap(ints[2 * rank + 1], ints.slice(2 * rank + 2, rank));
+    if (rank == 0) {
+      // One element, as a row of one.
+      sizes = {1};
+      maps.clear();
+      addMap(ints[0], {1});
+      addMap(ints[1], {1});
+    }
+  }
+  DeviceCall result;
+  for (int64_t size : sizes)
+    if (size == 0)
+      return result;
+  Block holder;
+  b.setInsertionPointToStart(&holder);
+  SmallVector<Type> inputs;
+  if (!isFill)
+    inputs.push_back(flat(0));
+  Type output = flat(isFill ? 0 : 1);
+  auto kernel = KernelFuncOp::create(
+      b, site.loc, site.name, b.getFunctionType(inputs, output), KernelKind::Pointwise,
+      sizes, /*chunk_rows=*/1, b.getArrayAttr(ArrayRef(maps).drop_back()),
+      b.getArrayAttr(maps.back()));
+  Block &body = kernel.getBody().emplaceBlock();
+  OpBuilder inner = OpBuilder::atBlockEnd(&body);
+  Value value;
+  if (isFill) {
+    Type element = site.elements[0];
+    TypedAttr number =
+        isa<IntegerType>(element)
+            ? TypedAttr(b.getIntegerAttr(element, static_cast<int64_t>(call.floats[0])))
+            : TypedAttr(b.getFloatAttr(element, call.floats[0]));
+    value = arith::ConstantOp::create(inner, site.loc, number);
+  } else {
+    value = body.addArgument(site.elements[0], site.loc);
+  }
+  YieldOp::create(inner, site.loc, value);
+  GPUKernelEmitter emitter(kernel);
+  if (succeeded(emitter.check())) {
+    result.launches = emitter.getLaunches();
+    emitter.emit(site.device);
+  }
+  kernel.erase();
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` is outside [0, size), of its own type.
+static Value isOutside(DeviceCode &code, Value value, int64_t size) {
+  Value bound = value.getType().isInteger(64)
+                    ? code.get64(size)
+                    : code.get32(std::min<int64_t>(size, std::numeric_limits<int32_t>::max()));
+  return arith::CmpIOp::create(code.b, code.loc, arith::CmpIPredicate::uge, value, bound);
+}
+
+DeviceCall mpt::detail::emitGather(const CallSite &site) {
+  const rt::BufferRef &table = site.ref(0), &indices = site.ref(1);
+  int64_t size = table.dims[0], row = size ? table.count() / size : 0;
+  DeviceCall result;
+  if (row == 0 || indices.count() == 0)
+    return result;
+  int64_t lanes = lanesFor(site.elements[0], row), vectors = row / lanes;
+  int64_t total = indices.count() * vectors;
+  DeviceLaunch launch = launchFor(site, total);
+  launch.bound = size;
+  DeviceCode code(site.device, site.loc, site.name, 4, launch.threads,
+                  site.isWide() || total > 0x7fff0000);
+  Index at = code.globalThread();
+  code.ifThen(code.isLess(at, total), [&] {
+    Index position = at / vectors, column = at % vectors * lanes;
+    Value index = code.load(code.parameter(1), site.elements[1], position);
+    Value outside = isOutside(code, index, size);
+    code.ifThen(outside, [&] { code.fault(code.parameter(3), position, index); });
+    Index from = code.select(outside, 0, code.fromInteger(index));
+    Value value =
+        code.load(code.parameter(0), site.elements[0], from * row + column, lanes);
+    code.store(value, code.parameter(2), site.elements[0], at * lanes, lanes);
+  });
+  code.finish();
+  result.launches.push_back(launch);
+  return result;
+}
+
+DeviceCall mpt::detail::emitCheckIndices(const CallSite &site) {
+  const rt::Instruction &call = site.call;
+  int64_t count = site.ref(0).count();
+  DeviceCall result;
+  if (count == 0)
+    return result;
+  DeviceLaunch launch = launchFor(site, count);
+  launch.bound = call.ints[0];
+  DeviceCode code(site.device, site.loc, site.name, 3, launch.threads, site.isWide());
+  Index at = code.globalThread();
+  code.ifThen(code.isLess(at, count), [&] {
+    Value index = code.load(code.parameter(0), site.elements[0], at);
+    Value outside = isOutside(code, index, call.ints[0]);
+    if (call.ints[1]) {
+      Value ignored = index.getType().isInteger(64) ? code.get64(call.ints[2])
+                                                    : code.get32(call.ints[2]);
+      Value counts = arith::CmpIOp::create(code.b, code.loc, arith::CmpIPredicate::ne,
+                                           index, ignored);
+      outside = arith::AndIOp::create(code.b, code.loc, outside, counts);
+    }
+    code.ifThen(outside, [&] { code.fault(code.parameter(2), at, index); });
+    // Whoever uses them stays inside.
+    Value zero = code.constant(index.getType(), 0);
+    index = arith::SelectOp::create(code.b, code.loc, outside, zero, index);
+    code.store(index, code.parameter(1), site.elements[1], at);
+  });
+  code.finish();
+  result.launches.push_back(launch);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// philoxBlock (mpt/Support/Philox.h) in device code.
+class Philox {
+public:
+  Philox(DeviceCode &code, Value seed, Value attempt, uint32_t stream) : code(code) {
+    key[0] = low(seed);
+    key[1] = arith::XOrIOp::create(code.b, code.loc, high(seed), code.get32(stream));
+    draw[0] = low(attempt);
+    draw[1] = high(attempt);
+  }
+
+  SmallVector<Value, 4> block(Value number) {
+    Value counter[4] = {low(number), high(number), draw[0], draw[1]};
+    Value k[2] = {key[0], key[1]};
+    for (int round = 0; round < 10; ++round) {
+      auto [high0, low0] = multiply(0xD2511F53u, counter[0]);
+      auto [high1, low1] = multiply(0xCD9E8D57u, counter[2]);
+      counter[0] = exclusiveOr(exclusiveOr(high1, counter[1]), k[0]);
+      counter[1] = low1;
+      counter[2] = exclusiveOr(exclusiveOr(high0, counter[3]), k[1]);
+      counter[3] = low0;
+      k[0] = arith::AddIOp::create(code.b, code.loc, k[0], code.get32(0x9E3779B9u));
+      k[1] = arith::AddIOp::create(code.b, code.loc, k[1], code.get32(0xBB67AE85u));
+    }
+    return SmallVector<Value, 4>(counter, counter + 4);
+  }
+
+private:
+  Value low(Value wide) {
+    return arith::TruncIOp::create(code.b, code.loc, code.b.getI32Type(), wide);
+  }
+  Value high(Value wide) {
+    return low(arith::ShRUIOp::create(code.b, code.loc, wide, code.get64(32)));
+  }
+  Value exclusiveOr(Value x, Value y) {
+    return arith::XOrIOp::create(code.b, code.loc, x, y);
+  }
+  std::pair<Value, Value> multiply(uint32_t factor, Value word) {
+    Value wide = arith::ExtUIOp::create(code.b, code.loc, code.b.getI64Type(), word);
+    Value product = arith::MulIOp::create(code.b, code.loc, wide, code.get64(factor));
+    Value upper = high(product);
+    return {upper, low(product)};
+  }
+
+  DeviceCode &code;
+  Value key[2], draw[2];
+};
+
+} // namespace
+
+DeviceCall mpt::detail::emitRandom(const CallSite &site) {
+  const rt::Instruction &call = site.call;
+  bool isMask = static_cast<rt::CallId>(call.target) == rt::CallId::RandomMask;
+  int64_t count = site.ref(2).count(), perBlock = isMask ? 4 : 8;
+  // 16 bytes a thread.
+  int64_t perThread = isMask ? 16 : 8, total = llvm::divideCeil(count, perThread);
+  DeviceCall result;
+  if (count == 0)
+    return result;
+  DeviceLaunch launch = launchFor(site, total);
+  DeviceCode code(site.device, site.loc, site.name, 3, launch.threads, site.isWide());
+  OpBuilder &b = code.b;
+  Type i64 = b.getI64Type(), i16 = b.getI16Type(), i8 = b.getI8Type();
+  Index at = code.globalThread();
+  code.ifThen(code.isLess(at, total), [&] {
+    Philox philox(code, code.load(code.parameter(0), i64, 0),
+                  code.load(code.parameter(1), i64, 0),
+                  static_cast<uint32_t>(call.ints[0]));
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < perThread / perBlock; ++i) {
+      Value number = code.get(at * (perThread / perBlock) + i);
+      if (number.getType() != i64)
+        number = arith::ExtUIOp::create(b, code.loc, i64, number);
+      for (Value word : philox.block(number)) {
+        if (isMask) {
+          Value kept = arith::CmpIOp::create(
+              b, code.loc, arith::CmpIPredicate::uge, word,
+              code.get32(mpt::dropoutThreshold(call.floats[0])));
+          elements.push_back(arith::ExtUIOp::create(b, code.loc, i8, kept));
+        } else {
+          elements.push_back(arith::TruncIOp::create(b, code.loc, i16, word));
+          Value upper = arith::ShRUIOp::create(b, code.loc, word, code.get32(16));
+          elements.push_back(arith::TruncIOp::create(b, code.loc, i16, upper));
+        }
+      }
+    }
+    Type element = isMask ? i8 : i16;
+    auto storeAll = [&] {
+      Value vector = vector::FromElementsOp::create(
+          b, code.loc, VectorType::get({perThread}, element), elements);
+      code.store(vector, code.parameter(2), element, at * perThread, perThread);
+    };
+    if (count % perThread == 0)
+      return storeAll();
+    Value isWhole = code.isLess(at, count / perThread);
+    code.ifThen(isWhole, storeAll);
+    Value isTail = code.isEqual(at, count / perThread);
+    code.ifThen(isTail, [&] {
+      for (int64_t i = 0; i < count % perThread; ++i)
+        code.store(elements[i], code.parameter(2), element, at * perThread + i);
+    });
+  });
+  code.finish();
+  result.launches.push_back(launch);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// What two calls have in common that the same functions carry out.
+static std::string keyOf(const rt::Instruction &call) {
+  std::string key = std::to_string(call.target);
+  auto add = [&](int64_t number) { key += "," + std::to_string(number); };
+  for (const rt::BufferRef &ref : call.refs) {
+    add(static_cast<int64_t>(ref.type));
+    for (int64_t dim : ref.dims)
+      add(dim);
+    key += ";";
+  }
+  for (int64_t number : call.ints)
+    add(number);
+  key.append(reinterpret_cast<const char *>(call.floats.data()),
+             call.floats.size() * sizeof(double));
+  return key;
+}
+
+FailureOr<DeviceCall> DeviceCallEmitter::emit(CallOp op) {
+  FailureOr<rt::Instruction> call =
+      encodeCall(op.getLoc(), op.getCallee(), op.getConfig(), op.getInputs().getTypes(),
+                 op.getOutputs().getTypes());
+  if (failed(call))
+    return failure();
+  DeviceCall (*emitter)(const CallSite &) = nullptr;
+  switch (op.getCallee()) {
+  case Callee::Matmul:
+  case Callee::Conv2D:
+  case Callee::Conv2DInputGrad:
+  case Callee::Conv2DFilterGrad: {
+    DeviceCall library;
+    library.isForLibrary = true;
+    return library;
+  }
+  case Callee::Copy:
+  case Callee::Fill: emitter = emitMove; break;
+  case Callee::Gather: emitter = emitGather; break;
+  case Callee::ScatterAdd: emitter = emitScatterAdd; break;
+  case Callee::CheckIndices: emitter = emitCheckIndices; break;
+  case Callee::RandomMask:
+  case Callee::RandomBits: emitter = emitRandom; break;
+  case Callee::MaxPool:
+  case Callee::AvgPool: emitter = emitPool; break;
+  case Callee::MaxPoolGrad:
+  case Callee::AvgPoolGrad: emitter = emitPoolGrad; break;
+  case Callee::Reduce: emitter = emitReduce; break;
+  case Callee::Argmax: emitter = emitArgmax; break;
+  }
+  auto [place, isNew] = emitted.try_emplace(keyOf(*call));
+  if (!isNew)
+    return place->second;
+  SmallVector<Type> elements;
+  for (Value buffer : op.getInputs())
+    elements.push_back(cast<MemRefType>(buffer.getType()).getElementType());
+  for (Value buffer : op.getOutputs())
+    elements.push_back(cast<MemRefType>(buffer.getType()).getElementType());
+  std::string name = ("mpt_" + stringifyCallee(op.getCallee()) + "_" +
+                      llvm::Twine(emitted.size() - 1))
+                         .str();
+  place->second = emitter({device, op.getLoc(), *call, elements, name});
+  for (const DeviceLaunch &launch : place->second.launches)
+    if (launch.blocks[0] > 0x7fffffff || launch.blocks[1] > 0xffff)
+      return op.emitError("the buffers are too large for a launch: ")
+             << launch.blocks[0] << " x " << launch.blocks[1] << " blocks";
+  launches.append(place->second.launches);
+  return place->second;
+}

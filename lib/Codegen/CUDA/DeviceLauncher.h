@@ -1,0 +1,52 @@
+//===- DeviceLauncher.h - Launches of functions in a program -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_CODEGEN_CUDA_DEVICELAUNCHER_H
+#define MPT_LIB_CODEGEN_CUDA_DEVICELAUNCHER_H
+
+#include "DeviceCode.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mpt::detail {
+
+/// Puts launches of device functions into a module's program; the functions go into
+/// `gpu.module @mpt_kernels`.
+class DeviceLauncher {
+public:
+  using Emit = llvm::function_ref<void(DeviceCode &)>;
+
+  explicit DeviceLauncher(mlir::ModuleOp module)
+      : module(module), builder(module.getContext()) {}
+
+  /// Launches a function over `blocks` of `threads` on `inputs` and then `outputs`. It
+  /// is emitted once for each `name` and `key`. `isWide`: indices need 64 bits, as
+  /// they do where a buffer has 2^31 elements.
+  LaunchOp launch(mlir::Location loc, llvm::StringRef name, const std::string &key,
+                  int64_t blocks, int64_t threads, bool isWide, mlir::ValueRange inputs,
+                  mlir::ValueRange outputs, Emit emit);
+
+  mlir::ModuleOp module;
+  /// Where launches go.
+  mlir::OpBuilder builder;
+
+private:
+  mlir::gpu::GPUModuleOp getDevice();
+
+  llvm::StringMap<std::string> functions;
+};
+
+/// The attention that a step's launches of a declaration stand for: the launch's
+/// kernel is a function with the attribute kAttentionAttr. Expands it.
+mlir::LogicalResult expandAttention(LaunchOp launch, mlir::Operation *declaration,
+                                    DeviceLauncher &launcher);
+
+} // namespace mpt::detail
+
+#endif // MPT_LIB_CODEGEN_CUDA_DEVICELAUNCHER_H

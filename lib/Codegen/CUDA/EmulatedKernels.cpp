@@ -1,0 +1,299 @@
+//===- EmulatedKernels.cpp - Device kernels compiled for the CPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Codegen/CUDA/EmulatedKernels.h"
+#include "mpt/Support/FirstError.h"
+
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace mpt;
+
+namespace {
+
+/// Rewrites a device module in place.
+class Emulator {
+public:
+  explicit Emulator(llvm::Module &module)
+      : module(module), context(module.getContext()),
+        pointer(llvm::PointerType::get(context, 0)),
+        i32(llvm::Type::getInt32Ty(context)), i64(llvm::Type::getInt64Ty(context)) {}
+
+  llvm::Error run();
+
+private:
+  /// The function pointers of mpt_simt_ops, in its order.
+  enum Op : unsigned { Thread, BlockX, BlockY, Shuffle, BlockBarrier, WarpBarrier, Ballot,
+                      LoadMatrices, Multiply };
+
+  llvm::Error replaceIntrinsic(llvm::Function &function);
+  llvm::Value *loadMatrices(llvm::IRBuilder<> &b, llvm::CallInst &old);
+  llvm::Value *multiply(llvm::IRBuilder<> &b, llvm::CallInst &old);
+  void expandBF16(llvm::Function &function);
+  llvm::Value *call(llvm::IRBuilder<> &b, Op op, llvm::ArrayRef<llvm::Value *> operands,
+                    llvm::Type *result);
+  llvm::Function *wrap(llvm::Function &kernel);
+  void exportTable(llvm::ArrayRef<llvm::Function *> kernels);
+
+  llvm::Module &module;
+  llvm::LLVMContext &context;
+  llvm::PointerType *pointer;
+  llvm::Type *i32, *i64;
+  llvm::GlobalVariable *ops = nullptr;
+};
+
+} // namespace
+
+llvm::Value *Emulator::call(llvm::IRBuilder<> &b, Op op,
+                            llvm::ArrayRef<llvm::Value *> operands,
+                            llvm::Type *result) {
+  llvm::Value *table = b.CreateLoad(pointer, ops);
+  llvm::Value *slot = b.CreateConstInBoundsGEP1_64(pointer, table, op);
+  llvm::SmallVector<llvm::Type *> types;
+  for (llvm::Value *operand : operands)
+    types.push_back(operand->getType());
+  return b.CreateCall(llvm::FunctionType::get(result, types, false),
+                      b.CreateLoad(pointer, slot), operands);
+}
+
+/// `values` in a place on the stack of the calling function.
+static llvm::AllocaInst *storeAll(llvm::IRBuilder<> &b, llvm::ArrayRef<llvm::Value *> values) {
+  llvm::Function *function = b.GetInsertBlock()->getParent();
+  llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
+  auto *type = llvm::ArrayType::get(values.front()->getType(), values.size());
+  llvm::AllocaInst *place = entry.CreateAlloca(type);
+  for (auto [i, value] : llvm::enumerate(values))
+    b.CreateStore(value, b.CreateConstInBoundsGEP2_32(type, place, 0, i));
+  return place;
+}
+
+static llvm::Value *loadAll(llvm::IRBuilder<> &b, llvm::AllocaInst *place,
+                            llvm::Type *result) {
+  llvm::Type *type = place->getAllocatedType();
+  llvm::Value *all = llvm::PoisonValue::get(result);
+  for (unsigned i = 0; i < type->getArrayNumElements(); ++i) {
+    llvm::Value *word = b.CreateLoad(type->getArrayElementType(),
+                                     b.CreateConstInBoundsGEP2_32(type, place, 0, i));
+    all = b.CreateInsertValue(all, word, i);
+  }
+  return all;
+}
+
+llvm::Value *Emulator::loadMatrices(llvm::IRBuilder<> &b, llvm::CallInst &old) {
+  bool isTransposed = old.getIntrinsicID() ==
+                      llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16;
+  llvm::SmallVector<llvm::Value *> zeros(4, b.getInt32(0));
+  llvm::AllocaInst *words = storeAll(b, zeros);
+  llvm::Value *row = b.CreateAddrSpaceCast(old.getArgOperand(0), pointer);
+  call(b, LoadMatrices, {row, b.getInt32(isTransposed), words},
+       llvm::Type::getVoidTy(context));
+  return loadAll(b, words, old.getType());
+}
+
+llvm::Value *Emulator::multiply(llvm::IRBuilder<> &b, llvm::CallInst &old) {
+  bool isBF16 = old.getIntrinsicID() == llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16;
+  llvm::SmallVector<llvm::Value *> operands, sums;
+  for (unsigned i = 0; i < 6; ++i)
+    operands.push_back(b.CreateBitCast(old.getArgOperand(i), i32));
+  for (unsigned i = 6; i < 10; ++i)
+    sums.push_back(old.getArgOperand(i));
+  llvm::AllocaInst *place = storeAll(b, sums);
+  call(b, Multiply, {storeAll(b, operands), b.getInt32(isBF16), place},
+       llvm::Type::getVoidTy(context));
+  return loadAll(b, place, old.getType());
+}
+
+llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
+  llvm::Type *none = llvm::Type::getVoidTy(context);
+  for (llvm::User *user : llvm::make_early_inc_range(function.users())) {
+    auto *old = llvm::dyn_cast<llvm::CallInst>(user);
+    if (!old)
+      return llvm::createStringError("cannot emulate a use of " + function.getName());
+    llvm::IRBuilder<> b(old);
+    llvm::Value *value = nullptr;
+    switch (function.getIntrinsicID()) {
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x:
+      value = call(b, Thread, {}, i32);
+      break;
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
+      value = call(b, BlockX, {}, i32);
+      break;
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y:
+      value = call(b, BlockY, {}, i32);
+      break;
+    case llvm::Intrinsic::nvvm_shfl_sync_bfly_i32:
+    case llvm::Intrinsic::nvvm_shfl_sync_bfly_f32: {
+      llvm::Type *type = old->getType();
+      llvm::Value *word = b.CreateBitCast(old->getArgOperand(1), i32);
+      value = call(b, Shuffle, {word, old->getArgOperand(2)}, i32);
+      value = b.CreateBitCast(value, type);
+      break;
+    }
+    case llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all:
+      call(b, BlockBarrier, {}, none);
+      break;
+    case llvm::Intrinsic::nvvm_bar_warp_sync:
+      call(b, WarpBarrier, {}, none);
+      break;
+    case llvm::Intrinsic::nvvm_vote_ballot_sync:
+      value = call(b, Ballot, {b.CreateZExt(old->getArgOperand(1), i32)}, i32);
+      break;
+    case llvm::Intrinsic::nvvm_ex2_approx:
+      value = b.CreateUnaryIntrinsic(llvm::Intrinsic::exp2, old->getArgOperand(0));
+      break;
+    case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16:
+    case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16:
+      value = loadMatrices(b, *old);
+      break;
+    case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16:
+    case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32:
+      value = multiply(b, *old);
+      break;
+    default:
+      return llvm::createStringError("cannot emulate " + function.getName());
+    }
+    if (value)
+      old->replaceAllUsesWith(value);
+    old->eraseFromParent();
+  }
+  return llvm::Error::success();
+}
+
+/// Conversions of bf16 in integers: on processors without that type LLVM calls a
+/// library for them that may not be there.
+void Emulator::expandBF16(llvm::Function &function) {
+  for (llvm::Instruction &instruction :
+       llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto *cast = llvm::dyn_cast<llvm::CastInst>(&instruction);
+    if (!cast)
+      continue;
+    bool isExtension = cast->getOpcode() == llvm::Instruction::FPExt &&
+                       cast->getSrcTy()->getScalarType()->isBFloatTy();
+    bool isTruncation = cast->getOpcode() == llvm::Instruction::FPTrunc &&
+                        cast->getDestTy()->getScalarType()->isBFloatTy() &&
+                        cast->getSrcTy()->getScalarType()->isFloatTy();
+    if (!isExtension && !isTruncation)
+      continue;
+    llvm::IRBuilder<> b(cast);
+    auto typed = [&](llvm::Type *element) {
+      auto *vector = llvm::dyn_cast<llvm::VectorType>(cast->getSrcTy());
+      return vector ? llvm::VectorType::get(element, vector->getElementCount()) : element;
+    };
+    auto number = [&](uint32_t n) { return llvm::ConstantInt::get(typed(i32), n); };
+    llvm::Value *x = cast->getOperand(0), *result;
+    if (isExtension) {
+      result = b.CreateZExt(b.CreateBitCast(x, typed(b.getInt16Ty())), typed(i32));
+      result = b.CreateBitCast(b.CreateShl(result, number(16)), typed(b.getFloatTy()));
+      if (cast->getDestTy() != result->getType())
+        result = b.CreateFPExt(result, cast->getDestTy());
+    } else {
+      llvm::Value *bits = b.CreateBitCast(x, typed(i32));
+      llvm::Value *high = b.CreateLShr(bits, number(16));
+      // To nearest, ties to even; a NaN stays one.
+      llvm::Value *sum = b.CreateAdd(b.CreateAdd(bits, number(0x7fff)),
+                                     b.CreateAnd(high, number(1)));
+      result = b.CreateSelect(b.CreateFCmpUNO(x, x), b.CreateOr(high, number(0x40)),
+                              b.CreateLShr(sum, number(16)));
+      result = b.CreateBitCast(b.CreateTrunc(result, typed(b.getInt16Ty())),
+                               cast->getDestTy());
+    }
+    cast->replaceAllUsesWith(result);
+    cast->eraseFromParent();
+  }
+}
+
+/// void(void **arguments) around `kernel`.
+llvm::Function *Emulator::wrap(llvm::Function &kernel) {
+  llvm::Type *none = llvm::Type::getVoidTy(context);
+  auto *wrapper = llvm::Function::Create(
+      llvm::FunctionType::get(none, {pointer}, false),
+      llvm::GlobalValue::InternalLinkage, kernel.getName() + ".run", module);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", wrapper));
+  llvm::SmallVector<llvm::Value *> arguments;
+  for (auto [i, type] : llvm::enumerate(kernel.getFunctionType()->params())) {
+    llvm::Value *slot =
+        b.CreateConstInBoundsGEP1_64(pointer, wrapper->getArg(0), i);
+    arguments.push_back(b.CreateLoad(type, b.CreateLoad(pointer, slot)));
+  }
+  b.CreateCall(&kernel, arguments);
+  b.CreateRetVoid();
+  return wrapper;
+}
+
+void Emulator::exportTable(llvm::ArrayRef<llvm::Function *> kernels) {
+  auto *entryType = llvm::StructType::get(context, {pointer, pointer, i64});
+  llvm::SmallVector<llvm::Constant *> entries;
+  for (llvm::Function *kernel : kernels) {
+    auto *text = llvm::ConstantDataArray::getString(context, kernel->getName());
+    auto *name = new llvm::GlobalVariable(module, text->getType(), /*isConstant=*/true,
+                                          llvm::GlobalValue::InternalLinkage, text);
+    llvm::Function *wrapper = wrap(*kernel);
+    entries.push_back(llvm::ConstantStruct::get(
+        entryType,
+        {name, wrapper, llvm::ConstantInt::get(i64, kernel->arg_size())}));
+  }
+  auto *tableType = llvm::ArrayType::get(entryType, entries.size());
+  auto *table = new llvm::GlobalVariable(
+      module, tableType, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
+      llvm::ConstantArray::get(tableType, entries), "mpt_simt_kernels");
+  auto *exported = llvm::ConstantStruct::get(
+      entryType, {ops, table, llvm::ConstantInt::get(i64, entries.size())});
+  new llvm::GlobalVariable(module, entryType, /*isConstant=*/false,
+                           llvm::GlobalValue::ExternalLinkage, exported,
+                           "mpt_simt_module");
+}
+
+llvm::Error Emulator::run() {
+  ops = new llvm::GlobalVariable(module, pointer, /*isConstant=*/false,
+                                 llvm::GlobalValue::InternalLinkage,
+                                 llvm::ConstantPointerNull::get(pointer),
+                                 "mpt_simt_ops");
+  llvm::SmallVector<llvm::Function *> kernels;
+  for (llvm::Function &function : llvm::make_early_inc_range(module)) {
+    llvm::StringRef name = function.getName();
+    if (!function.isDeclaration()) {
+      kernels.push_back(&function);
+      function.setCallingConv(llvm::CallingConv::C);
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+      function.removeFnAttr("nvvm.maxntid");
+      expandBF16(function);
+    } else if (name.consume_front("__nv_")) {
+      function.setName(name);
+    } else if (name.starts_with("llvm.nvvm.")) {
+      if (llvm::Error error = replaceIntrinsic(function))
+        return error;
+      function.eraseFromParent();
+    }
+  }
+  exportTable(kernels);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+mpt::emulateKernels(mlir::gpu::GPUModuleOp device, llvm::LLVMContext &context) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerGPUDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
+  device.getContext()->appendDialectRegistry(registry);
+  FirstError error(device.getContext());
+  std::unique_ptr<llvm::Module> module =
+      mlir::translateModuleToLLVMIR(device, context, "mpt_simt");
+  if (!module)
+    return error.take("the kernels could not be translated to LLVM IR");
+  if (llvm::Error failure = Emulator(*module).run())
+    return std::move(failure);
+  return module;
+}

@@ -1,0 +1,144 @@
+//===- GPUKernelEmitter.h - A kernel as threads of a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_CODEGEN_CUDA_GPUKERNELEMITTER_H
+#define MPT_LIB_CODEGEN_CUDA_GPUKERNELEMITTER_H
+
+#include "../Common/KernelEmitter.h"
+#include "mpt/Codegen/CUDA/DeviceKernels.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+#include <optional>
+
+namespace mpt::detail {
+
+/// Threads that run together.
+inline constexpr int64_t kWarp = 32;
+
+/// Bytes of an element in memory.
+inline int64_t bytesOf(mlir::Type element) {
+  return storageOf(element).getIntOrFloatBitWidth() / 8;
+}
+
+/// Emits one kernel as `llvm.func`s for a `gpu.module`. A thread works on
+/// vectors of up to 16 bytes of the narrowest buffer.
+///
+/// `pointwise`: one vector a thread. `row`: a group of `groupThreads` threads a
+/// row; a thread keeps what it has read of its `framesPerThread` vectors in
+/// registers, or, of rows too long for that, reads them again. Sums go through
+/// the lanes, then a butterfly over the warp, then the warps in order. `column`:
+/// the same groups, several of which share a task's rows; a thread keeps its
+/// columns' sums in registers.
+class GPUKernelEmitter : public KernelEmitter {
+public:
+  /// `isBatched`: launches do other work besides this kernel's. A row kernel then has
+  /// blocks as large as a column kernel's.
+  explicit GPUKernelEmitter(KernelFuncOp kernel, bool isBatched = false);
+
+  mlir::LogicalResult check() override;
+  void emit(mlir::OpBuilder &moduleBuilder) override;
+  llvm::SmallVector<DeviceLaunch> getLaunches();
+  /// Makes the shared memory that the functions of this kernel have, called `name`.
+  void emitShared(mlir::OpBuilder &moduleBuilder, const llvm::Twine &name);
+  /// What block `blockX` (i32) of launch number `stage` does, its buffers and partial
+  /// sums at these pointers.
+  void emitBlock(mlir::OpBuilder &b, unsigned stage, mlir::ValueRange bufferPointers,
+                 Value partialPointer, Value blockX);
+
+  /// One of the launches that a group does: where its buffers begin.
+  struct Member {
+    int64_t elements = 0;
+    /// Bytes from the parameter that `spaces` names.
+    llvm::SmallVector<int64_t> offsets;
+  };
+  /// What launches must have in common to be one: null unless every point of this
+  /// kernel works on its own elements of flat buffers.
+  std::optional<std::string> getGroupKey();
+  /// One function for launches with this kernel's key. Their buffers lie in
+  /// `parameters` blocks of memory; `spaces` says which, by buffer.
+  DeviceLaunch emitGroup(mlir::OpBuilder &moduleBuilder, llvm::StringRef name,
+                         llvm::ArrayRef<Member> members,
+                         llvm::ArrayRef<unsigned> spaces, unsigned parameters);
+  int64_t getElements() const { return columns; }
+
+private:
+  using ColumnsBody = llvm::function_ref<llvm::SmallVector<Value>(
+      Frame &, mlir::ValueRange)>;
+
+  Value load(unsigned operand, Frame &frame) override;
+  void store(unsigned result, Value value, Frame &frame) override;
+  Value loadFrom(Value pointer, mlir::Type element, Frame &frame) override;
+  void storeTo(Value pointer, Value value, mlir::Type element,
+               Frame &frame) override;
+  llvm::SmallVector<Value> forColumns(mlir::OpBuilder &b, Frame &rowFrame,
+                                      mlir::ValueRange init,
+                                      ColumnsBody body) override;
+  Value finishRowReduction(mlir::OpBuilder &b, ReduceKind kind,
+                           Value vector) override;
+  void accumulate(const ColumnPartials &part, Value task, Frame &frame) override;
+  void sumTasks(const ColumnPartials &part, Frame &frame) override;
+  void sumTasksInGroups(const ColumnPartials &part, Frame &frame);
+  void beforeSharedStores(mlir::OpBuilder &b) override;
+  void emitTask(mlir::OpBuilder &b, Value task) override;
+
+  void chooseLanes();
+  void chooseGroups();
+  void emitPointwise(mlir::OpBuilder &b);
+  void emitRows(mlir::OpBuilder &b);
+  void emitColumns(mlir::OpBuilder &b);
+  void emitCombineStage(mlir::OpBuilder &b);
+  /// The sums of all groups of a block, written by the first.
+  void storeSums(mlir::OpBuilder &b, const ColumnPartials &part, Value task,
+                 llvm::ArrayRef<Value> sums);
+  Frame makeFrame(mlir::OpBuilder &b, Frame *rowFrame, unsigned number, Value vector);
+  /// Reduces `value` over `threads` (a power of two up to 32) neighbours.
+  Value butterfly(mlir::OpBuilder &b, ReduceKind kind, Value value, int64_t threads);
+  Value shuffle(mlir::OpBuilder &b, Value value, int64_t distance);
+  void barrier(mlir::OpBuilder &b);
+  Value sharedPointer(mlir::OpBuilder &b, mlir::Type element, Value index);
+  Value constant32(mlir::OpBuilder &b, int64_t value);
+  Value widen(mlir::OpBuilder &b, Value value);
+  Value both(mlir::OpBuilder &b, Value x, Value y);
+  Value isBelow(mlir::OpBuilder &b, Value x, Value y);
+
+  /// Vectors of a row.
+  int64_t vectors = 1;
+  /// Threads that share a row; groups of them in a block; vectors that a thread
+  /// keeps, or 0 if rows are too long.
+  int64_t groupThreads = 1, groups = 1, framesPerThread = 1;
+  /// Blocks side by side along a row.
+  int64_t columnBlocks = 1;
+  int64_t combineBlocks = 1, combineThreads = 32;
+  /// Groups of threads that share the tasks of a column.
+  int64_t combineGroups = 1;
+  bool hasRowReductions = false, isCombining = false, isBatched = false;
+  /// Bytes of a block's shared memory.
+  int64_t sharedBytes = 0;
+
+  // Of the function being emitted.
+  /// The block and thread (i32), the group's number in the block, and the thread's in
+  /// the group; `inGroup` counts on in blocks side by side.
+  Value block, thread, group, inBlockRow, inGroup;
+  /// The vector that a pointwise thread works on.
+  Value onlyColumn;
+  /// Whether the group has a row; null if all have.
+  Value rowMask;
+  /// Whether this group stores a column's sum; null if there is only one.
+  Value combineMask;
+  /// Whether this thread stores what a row has once; null if there is only one.
+  Value isFirst;
+  mlir::LLVM::GlobalOp shared;
+  std::vector<Frame> frames;
+  /// Sums of the column reductions, by part and frame.
+  llvm::SmallVector<llvm::SmallVector<Value>> sums;
+};
+
+} // namespace mpt::detail
+
+#endif // MPT_LIB_CODEGEN_CUDA_GPUKERNELEMITTER_H

@@ -1,0 +1,542 @@
+//===- ProductsToGPU.cpp - Convolutions as products -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A program's convolutions and their gradients as products and launches, by the plan of
+/// CudaCallPlan.h. Where a chunk starts is a constant in memory, so that all chunks share
+/// one function. On request a call of cuDNN comes first, for devices that have it.
+///
+//===----------------------------------------------------------------------===//
+
+#include "ConvolutionCode.h"
+#include "DeviceLauncher.h"
+#include "EpilogueCode.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
+#include "mpt/Dialect/Program/Transforms/GemmCall.h"
+#include "mpt/Codegen/CUDA/DeviceProducts.h"
+#include "mpt/ProgramABI/CudaCallPlan.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
+#include "mpt/Support/Remarks.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/raw_ostream.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+constexpr int64_t kThreads = kConvThreads;
+
+Type elementOf(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getElementType();
+}
+
+/// The program and the module that are built.
+class Expander {
+public:
+  Expander(ProgramOp program, DeviceLauncher &launcher, bool useCudnn, bool allowTF32)
+      : program(program), launcher(launcher), builder(launcher.builder), useCudnn(useCudnn),
+        allowTF32(allowTF32), scratchAt(llvm::alignTo(program.getArenaBytes(), 256)) {}
+
+  LogicalResult expand(CallOp call);
+  /// Puts a launch behind a product that has an epilogue, for devices on which
+  /// cuBLASLt refuses that.
+  void addReplacement(CallOp product);
+  /// Reserves what calls of cuDNN need.
+  void finish();
+
+private:
+  void addGemmReplacement(CallOp product, rt::GemmEpilogue epilogue);
+  LaunchOp addEpilogue(CallOp call, ValueRange inputs, int64_t rows, int64_t width,
+                       int64_t kind, Type bias);
+
+  using Emit = DeviceLauncher::Emit;
+
+  LogicalResult expandColumns(CallOp call, const rt::Instruction &instruction,
+                              const rt::CudaConv &conv);
+  void expandLoops(CallOp call, const rt::CudaConv &conv);
+  void callCudnn(CallOp call, const rt::CudaConv &conv);
+  LaunchOp transpose(CallOp call, Value from, Value to, int64_t rows, int64_t columns);
+  /// Launches a function over `total` threads on `inputs` and then `outputs`. It
+  /// is emitted once for each `key`.
+  LaunchOp launch(CallOp call, StringRef name, const std::string &key,
+                  int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
+                  bool isBlockEach = false);
+  void multiply(CallOp call, const rt::Instruction &product,
+                ArrayRef<Value> buffers);
+  /// The bytes of `buffer` from element `at` on as a packed buffer of `shape`;
+  /// null if the buffer has no places inside.
+  Value view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
+             Type element = Type());
+  Value constant(Location loc, int64_t number);
+
+  ProgramOp program;
+  DeviceLauncher &launcher;
+  OpBuilder &builder;
+  bool useCudnn, allowTF32;
+  /// What is emitted goes with a call of cuDNN, as kConvolutionPartAttr says.
+  StringRef part;
+  /// Behind the arena: filters for cuDNN that fit no call's workspace, one at a time.
+  int64_t scratchAt, scratchBytes = 0;
+  llvm::DenseMap<int64_t, Value> constants;
+};
+
+Value Expander::constant(Location loc, int64_t number) {
+  Value &found = constants[number];
+  if (found)
+    return found;
+  int64_t next = 0;
+  for (auto slot : program.getBody().getOps<SlotOp>())
+    if (slot.getSpace() == Space::Constant)
+      next = std::max(next, static_cast<int64_t>(slot.getOffset()) + 1);
+  auto type = RankedTensorType::get({1}, builder.getI64Type());
+  OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
+  return found = SlotOp::create(b, loc, MemRefType::get({1}, b.getI64Type()),
+                                Space::Constant, next, StringAttr(),
+                                StringAttr(), DictionaryAttr(), StringAttr(),
+                                DenseElementsAttr::get(type, number));
+}
+
+Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
+                     Type element) {
+  auto slot = buffer.getDefiningOp<SlotOp>();
+  if (!element)
+    element = elementOf(buffer);
+  int64_t offset = slot ? slot.getOffset() : 0;
+  if (at != 0) {
+    if (!slot || slot.getSpace() == Space::Input ||
+        slot.getSpace() == Space::Constant)
+      return Value();
+    offset += at * bytesOf(elementOf(buffer));
+    if (offset % 64 != 0)
+      return Value();
+  }
+  if (!slot)
+    return Value();
+  return SlotOp::create(builder, buffer.getLoc(),
+                        MemRefType::get(shape, element), slot.getSpace(),
+                        offset, StringAttr(), StringAttr(), DictionaryAttr(),
+                        StringAttr(), slot.getValueAttr());
+}
+
+LaunchOp Expander::launch(CallOp call, StringRef name, const std::string &key,
+                          int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
+                          bool isBlockEach) {
+  int64_t blocks = isBlockEach ? total : (total + kThreads - 1) / kThreads;
+  bool isWide = total >= (int64_t(1) << 31) - 2 * kThreads;
+  LaunchOp made = launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs,
+                                  outputs, emit);
+  if (!part.empty())
+    made->setAttr(kConvolutionPartAttr, builder.getStringAttr(part));
+  return made;
+}
+
+void Expander::multiply(CallOp call, const rt::Instruction &product,
+                        ArrayRef<Value> buffers) {
+  SmallVector<NamedAttribute> config;
+  auto flag = [&](StringRef name, bool set) {
+    if (set)
+      config.push_back(builder.getNamedAttr(name, builder.getUnitAttr()));
+  };
+  flag("transpose_lhs", product.ints[0]);
+  flag("transpose_rhs", product.ints[1]);
+  flag("accumulate", product.ints.size() > 4 && product.ints[4]);
+  config.push_back(builder.getNamedAttr(
+      "epilogue", EpilogueAttr::get(builder.getContext(),
+                                    static_cast<Epilogue>(product.ints[3]))));
+  auto made = CallOp::create(builder, call.getLoc(), Callee::Matmul, buffers.drop_back(),
+                             buffers.take_back(), Value(), builder.getDictionaryAttr(config));
+  if (!part.empty())
+    made->setAttr(kConvolutionPartAttr, builder.getStringAttr(part));
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+std::string keyOf(const rt::CudaConv &conv,
+                  std::initializer_list<int64_t> more) {
+  std::string key;
+  for (int64_t number :
+       {conv.images,      conv.height,          conv.width,
+        conv.channels,    conv.outHeight,       conv.outWidth,
+        conv.outChannels, conv.filterHeight,    conv.filterWidth,
+        conv.strideH,     conv.strideW,         conv.padH,
+        conv.padW,        conv.dilationH,       conv.dilationW,
+        conv.groups,      conv.epilogue,        int64_t(conv.hasBias),
+        int64_t(conv.x),  int64_t(conv.filter), int64_t(conv.y),
+        conv.chunkRows})
+    key += std::to_string(number) + " ";
+  for (int64_t number : more)
+    key += std::to_string(number) + " ";
+  return key;
+}
+
+void Expander::expandLoops(CallOp call, const rt::CudaConv &c) {
+  ValueRange in = call.getInputs();
+  Value out = call.getOutputs().front();
+  int64_t count = cast<MemRefType>(out.getType()).getNumElements();
+  switch (call.getCallee()) {
+  case Callee::Conv2D: {
+    Type bias = in.size() > 2 ? elementOf(in[2]) : Type();
+    launch(call, "grouped_conv",
+           keyOf(c, {bias ? bytesOf(bias) : 0, bias && bias.isF16()}), count,
+           in, out, [&](DeviceCode &code) {
+             emitGroupedOutput(code, c, elementOf(in[0]), elementOf(in[1]),
+                               bias, elementOf(out));
+           });
+    return;
+  }
+  case Callee::Conv2DInputGrad:
+    launch(call, "grouped_input_grad", keyOf(c, {}), count, in, out,
+           [&](DeviceCode &code) {
+             emitGroupedInputGrad(code, c, elementOf(in[0]), elementOf(in[1]),
+                                  elementOf(out));
+           });
+    return;
+  default:
+    launch(
+        call, "grouped_filter_grad", keyOf(c, {}), count, in, out,
+        [&](DeviceCode &code) {
+          emitGroupedFilterGrad(code, c, elementOf(in[0]), elementOf(in[1]),
+                                elementOf(out));
+        },
+        /*isBlockEach=*/true);
+  }
+}
+
+LogicalResult Expander::expandColumns(CallOp call,
+                                      const rt::Instruction &instruction,
+                                      const rt::CudaConv &c) {
+  ValueRange in = call.getInputs();
+  Value out = call.getOutputs().front(), workspace = call.getWorkspace();
+  bool isInputGrad = call.getCallee() == Callee::Conv2DInputGrad;
+  bool isFilterGrad = call.getCallee() == Callee::Conv2DFilterGrad;
+  bool isColumns = c.kind == rt::CudaConv::Kind::Columns;
+  int64_t needed = c.columnBytes + c.sumBytes;
+  int64_t given =
+      workspace ? cast<MemRefType>(workspace.getType()).getNumElements() : 0;
+  if (given < needed)
+    return call.emitError("needs a workspace of ")
+           << needed << " bytes on a GPU, found " << given
+           << "; plan the step with a target of cuda";
+  Value y = isInputGrad ? in[0] : isFilterGrad ? in[1] : out;
+  Value filter = isFilterGrad ? out : in[1];
+  Value x = isInputGrad ? out : in[0];
+  int64_t filterShape[] = {c.depth(), c.outChannels};
+  Value target = view(filter, 0, filterShape);
+  if (c.sumBytes)
+    target = view(workspace, c.columnBytes, filterShape, builder.getF32Type());
+  for (int64_t chunk = 0; chunk < c.chunks; ++chunk) {
+    int64_t begin = c.chunkBegin(chunk), rows = c.chunkEnd(chunk) - begin;
+    Value part = view(y, begin * c.outChannels, {rows, c.outChannels});
+    Type element = isInputGrad ? Type(builder.getF32Type()) : elementOf(x);
+    Value columns = isColumns ? view(workspace, 0, {rows, c.depth()}, element)
+                              : view(x, 0, {rows, c.depth()});
+    if (!part || !columns || !target)
+      return call.emitError(
+          "a convolution's result or its gradient is an input of the "
+          "step, and too large for one product on a GPU");
+    Value start = isColumns ? constant(call.getLoc(), begin) : Value();
+    if (isColumns && !isInputGrad) {
+      int64_t total =
+          c.chunkRows * c.depth() / convLanes(c.channels, bytesOf(element));
+      // The last chunk's matrix is smaller; the function knows.
+      launch(call, "columns", keyOf(c, {}), total, {x, start}, columns,
+             [&](DeviceCode &code) { emitColumns(code, c, element); });
+    }
+    rt::Instruction product = rt::getConvProduct(instruction, c, chunk);
+    if (isInputGrad) {
+      multiply(call, product, {part, target, columns});
+      if (isColumns) {
+        int64_t images = c.chunkRows / (c.outHeight * c.outWidth);
+        int64_t total =
+            images * c.height * c.width * c.channels / convLanes(c.channels, 4);
+        launch(call, "overlap", keyOf(c, {}), total, {columns, start}, x,
+               [&](DeviceCode &code) { emitOverlap(code, c, elementOf(x)); });
+      }
+    } else if (isFilterGrad) {
+      multiply(call, product, {columns, part, target});
+    } else {
+      SmallVector<Value> buffers = {columns, target};
+      if (c.hasBias)
+        buffers.push_back(in[2]);
+      buffers.push_back(part);
+      multiply(call, product, buffers);
+    }
+  }
+  if (c.sumBytes) {
+    int64_t count = c.depth() * c.outChannels;
+    launch(call, "rounding",
+           std::to_string(count) + " " + std::to_string(int(c.filter)), count,
+           {target}, out, [&](DeviceCode &code) {
+             emitRounding(code, count, elementOf(out));
+           });
+  }
+  return success();
+}
+
+LaunchOp Expander::transpose(CallOp call, Value from, Value to, int64_t rows,
+                             int64_t columns) {
+  std::string key;
+  llvm::raw_string_ostream(key) << rows << " " << columns << " " << elementOf(from) << " "
+                                << elementOf(to);
+  return launch(
+      call, "transposed", key, transposedBlocks(rows, columns), from, to,
+      [&](DeviceCode &code) {
+        emitTransposed(code, rows, columns, elementOf(from), elementOf(to));
+      },
+      /*isBlockEach=*/true);
+}
+
+/// The call of cuDNN, a launch that transposes the filter for it, or the filter's
+/// gradient behind it, and one for bias and activation.
+void Expander::callCudnn(CallOp call, const rt::CudaConv &c) {
+  SmallVector<Value> inputs(call.getInputs().take_front(2));
+  Value out = call.getOutputs().front(), workspace = call.getWorkspace();
+  bool isForward = call.getCallee() == Callee::Conv2D;
+  bool isFilterGrad = call.getCallee() == Callee::Conv2DFilterGrad;
+  Value filter = isFilterGrad ? out : inputs[1];
+  // cuDNN has no f32 gradients of low operands: they are widened when they are transposed.
+  auto type = MemRefType::get(cast<MemRefType>(filter.getType()).getShape(),
+                              elementOf(inputs[1]));
+  int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
+  // The workspace is that of the products, which do not run then.
+  Value transposed;
+  if (workspace && cast<MemRefType>(workspace.getType()).getNumElements() >= bytes) {
+    transposed = view(workspace, 0, type.getShape(), type.getElementType());
+  } else {
+    scratchBytes = std::max(scratchBytes, bytes);
+    transposed = SlotOp::create(builder, call.getLoc(), type, Space::Arena, scratchAt,
+                                StringAttr(), StringAttr(), DictionaryAttr(), StringAttr(),
+                                ElementsAttr());
+  }
+  if (!isFilterGrad) {
+    part = "before";
+    transpose(call, filter, transposed, c.depth(), c.outChannels);
+    inputs[1] = transposed;
+  }
+  NamedAttrList config(call.getConfig());
+  config.erase("epilogue");
+  config.set("cudnn", builder.getUnitAttr());
+  if (allowTF32 && c.x == rt::DataType::F32 && c.filter == rt::DataType::F32 &&
+      c.y == rt::DataType::F32)
+    config.set("tf32", builder.getUnitAttr());
+  CallOp::create(builder, call.getLoc(), call.getCallee(), inputs,
+                 isFilterGrad ? transposed : out, Value(),
+                 config.getDictionary(builder.getContext()));
+  part = "behind";
+  if (isFilterGrad)
+    transpose(call, transposed, out, c.outChannels, c.depth());
+  if (isForward && (c.hasBias || c.epilogue != 0)) {
+    Type bias = c.hasBias ? elementOf(call.getInputs()[2]) : Type();
+    addEpilogue(call, call.getInputs().drop_front(2), c.rows(), c.outChannels, c.epilogue,
+                bias);
+  }
+  part = "instead";
+}
+
+void Expander::finish() {
+  if (scratchBytes > 0)
+    program.setArenaBytes(scratchAt + llvm::alignTo(scratchBytes, 64));
+}
+
+/// Adds `bias`, if it has a type, to the rows of the call's output, and more.
+LaunchOp Expander::addEpilogue(CallOp call, ValueRange inputs, int64_t rows, int64_t width,
+                               int64_t kind, Type bias) {
+  Value out = call.getOutputs().front();
+  std::string key;
+  llvm::raw_string_ostream(key) << rows << " " << width << " " << kind << " "
+                                << elementOf(out) << " " << bias;
+  return launch(call, "epilogue", key, rows * width / convLanes(width, 4), inputs, out,
+                [&](DeviceCode &code) {
+                  emitEpilogue(code, rows, width, kind, bias, elementOf(out));
+                });
+}
+
+/// For epilogues that save or read something, or sum.
+void Expander::addGemmReplacement(CallOp product, rt::GemmEpilogue epilogue) {
+  Value out = product.getOutputs().front();
+  auto type = cast<MemRefType>(out.getType());
+  int64_t rows = type.getShape()[0], width = type.getShape()[1];
+  bool hasBias = rt::usesBias(epilogue) && !rt::writesBias(epilogue);
+  Type bias = hasBias ? elementOf(product.getInputs()[2]) : Type();
+  std::string key;
+  llvm::raw_string_ostream(key) << rows << " " << width << " " << rt::getName(epilogue)
+                                << " " << elementOf(out) << " " << bias;
+  builder.setInsertionPointAfter(product);
+  if (rt::usesAux(epilogue)) {
+    bool isForward = rt::writesAux(epilogue), isBits = rt::hasBits(epilogue);
+    ValueRange outputs = product.getOutputs();
+    int64_t threads = isBits ? rows * ((width + 7) / 8) : rows * width / convLanes(width, 4);
+    launch(product, "epilogue", key, threads, product.getInputs().drop_front(2),
+           isForward ? outputs : outputs.take_front(1), [&](DeviceCode &code) {
+             if (isForward && isBits)
+               emitReluSaving(code, rows, width, bias, elementOf(out));
+             else if (isForward)
+               emitGeluSaving(code, rows, width, bias, elementOf(out));
+             else if (isBits)
+               emitReluGrad(code, rows, width, elementOf(out));
+             else
+               emitGeluGrad(code, rows, width, elementOf(out));
+           })->setAttr(kReplacesEpilogueAttr, builder.getUnitAttr());
+  }
+  if (!rt::writesBias(epilogue))
+    return;
+  // The gradient is the result, or what a weight's gradient is made of.
+  Value gradient = rt::usesAux(epilogue) ? out : product.getInputs()[1];
+  CallOp::create(builder, product.getLoc(), Callee::Reduce, gradient,
+                 product.getOutputs()[1], Value(),
+                 builder.getDictionaryAttr(
+                     {builder.getNamedAttr("kind", ReduceKindAttr::get(builder.getContext(),
+                                                                       ReduceKind::Sum)),
+                      builder.getNamedAttr("axes", builder.getDenseI64ArrayAttr({0}))}))
+      ->setAttr(kReplacesEpilogueAttr, builder.getUnitAttr());
+}
+
+void Expander::addReplacement(CallOp product) {
+  if (rt::GemmEpilogue saved = getGemmEpilogue(product.getConfig());
+      saved != rt::GemmEpilogue::Default)
+    return addGemmReplacement(product, saved);
+  if (hasGemmAddend(product.getConfig()))
+    return;
+  auto epilogue =
+      dyn_cast_or_null<EpilogueAttr>(product.getConfig().get("epilogue"));
+  int64_t kind = epilogue ? static_cast<int64_t>(epilogue.getValue()) : 0;
+  bool hasBias = product.getInputs().size() == 3;
+  Value out = product.getOutputs().front();
+  auto type = cast<MemRefType>(out.getType());
+  if ((kind == 0 && !hasBias) || type.getRank() == 0 ||
+      type.getNumElements() == 0 || elementOf(out).isF64())
+    return;
+  int64_t width = type.getShape().back(), rows = type.getNumElements() / width;
+  Type bias = hasBias ? elementOf(product.getInputs()[2]) : Type();
+  builder.setInsertionPointAfter(product);
+  auto whole = product->getAttrOfType<StringAttr>(kConvolutionPartAttr);
+  part = whole ? whole.getValue() : StringRef();
+  addEpilogue(product, product.getInputs().drop_front(2), rows, width, kind, bias)
+      ->setAttr(kReplacesEpilogueAttr, builder.getUnitAttr());
+  part = "";
+}
+
+LogicalResult Expander::expand(CallOp call) {
+  FailureOr<rt::Instruction> instruction =
+      encodeCall(call.getLoc(), call.getCallee(), call.getConfig(),
+                 call.getInputs().getTypes(), call.getOutputs().getTypes());
+  if (failed(instruction))
+    return failure();
+  rt::CudaConv conv = rt::planCudaConv(*instruction);
+  if (instruction->refs[instruction->numInputs].count() == 0 ||
+      conv.rows() == 0)
+    return call.emitError("a convolution over nothing is not done on GPUs");
+  builder.setInsertionPoint(call);
+  rt::DnnPlan plan;
+  std::string unused;
+  bool hasCall = useCudnn && conv.kind != rt::CudaConv::Kind::Product &&
+                 rt::makeDnnPlan(*instruction, plan, unused);
+  if (hasCall)
+    callCudnn(call, conv);
+  llvm::scope_exit ended([&] { part = ""; });
+  if (conv.kind == rt::CudaConv::Kind::Loops) {
+    if (!hasCall)
+      emitRemark(RemarkId::GroupedConvolution, call.getLoc(), program.getSymName())
+          << remark::reason("{0} groups of {1} to {2} channels", conv.groups,
+                            conv.channels / conv.groups, conv.outChannels / conv.groups);
+    expandLoops(call, conv);
+  } else if (failed(expandColumns(call, *instruction, conv)))
+    return failure();
+  call.erase();
+  return success();
+}
+
+struct ConvertProductsToGPUPass
+    : PassWrapper<ConvertProductsToGPUPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertProductsToGPUPass)
+  ConvertProductsToGPUPass(std::string f32Products, bool useCudnn)
+      : f32Products(std::move(f32Products)), useCudnn(useCudnn) {}
+
+  StringRef getName() const override { return "ConvertProductsToGPUPass"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<MPTDialect, arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+                    math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (f32Products != "exact" && f32Products != "tf32" &&
+        f32Products != "bf16x9") {
+      module.emitError("unknown f32-products '")
+          << f32Products << "'; choose exact, tf32 or bf16x9";
+      return signalPassFailure();
+    }
+    DeviceLauncher launcher(module);
+    llvm::SetVector<Operation *> declarations;
+    for (auto program : module.getOps<ProgramOp>()) {
+      Expander expander(program, launcher, useCudnn, f32Products == "tf32");
+      for (auto launch : llvm::to_vector(program.getBody().getOps<LaunchOp>())) {
+        Operation *kernel = module.lookupSymbol(launch.getKernel());
+        if (!kernel || !kernel->hasAttr(kAttentionAttr))
+          continue;
+        declarations.insert(kernel);
+        if (failed(expandAttention(launch, kernel, launcher)))
+          return signalPassFailure();
+      }
+      for (auto call : llvm::to_vector(program.getBody().getOps<CallOp>()))
+        if (llvm::is_contained({Callee::Conv2D, Callee::Conv2DInputGrad,
+                                Callee::Conv2DFilterGrad},
+                               call.getCallee()) &&
+            failed(expander.expand(call)))
+          return signalPassFailure();
+      for (auto call : llvm::to_vector(program.getBody().getOps<CallOp>()))
+        if (call.getCallee() == Callee::Matmul)
+          expander.addReplacement(call);
+      expander.finish();
+      if (f32Products != "exact")
+        for (auto call : program.getBody().getOps<CallOp>())
+          setCompute(call, f32Products == "tf32"
+                               ? rt::GemmCompute::F32FastTF32
+                               : rt::GemmCompute::F32EmulatedBF16x9);
+    }
+    for (Operation *declaration : declarations)
+      declaration->erase();
+  }
+
+private:
+  std::string f32Products;
+  bool useCudnn;
+
+  /// Of a product of f32 into f32; others are exact as they are.
+  static void setCompute(CallOp call, rt::GemmCompute compute) {
+    if (call.getCallee() != Callee::Matmul)
+      return;
+    for (Value buffer :
+         {call.getInputs()[0], call.getInputs()[1], call.getOutputs()[0]})
+      if (!elementOf(buffer).isF32())
+        return;
+    NamedAttrList config(call.getConfig());
+    config.set("compute", OpBuilder(call).getI64IntegerAttr(
+                              static_cast<int64_t>(compute)));
+    call.setConfigAttr(config.getDictionary(call.getContext()));
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> mpt::createConvertProductsToGPUPass(std::string f32Products,
+                                                          bool useCudnn) {
+  return std::make_unique<ConvertProductsToGPUPass>(std::move(f32Products), useCudnn);
+}

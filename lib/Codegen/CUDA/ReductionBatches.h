@@ -1,0 +1,40 @@
+//===- ReductionBatches.h - Reductions of many buffers as one -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A step asks of every gradient whether it is finite and sums its squares, by a
+/// launch or two each. On a GPU one launch does that for all, and a second one adds up
+/// what blocks have left. Each gradient has the blocks and the code that it has alone,
+/// so every sum has the same order.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_CODEGEN_CUDA_REDUCTIONBATCHES_H
+#define MPT_LIB_CODEGEN_CUDA_REDUCTIONBATCHES_H
+
+#include "mpt/Codegen/CUDA/DeviceKernels.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace mpt::detail {
+
+/// Finds the launches of `program` that make single numbers of their buffers, moves
+/// those that can wait behind each other, and gives them partial sums that they do not
+/// share. Those of one batch follow each other, and no two depend on each other.
+llvm::SmallVector<llvm::SmallVector<LaunchOp>> batchReductions(ProgramOp program);
+
+/// Emits the functions of `batch`, called after `name`, at the end of a `gpu.module`,
+/// and tells the launches of them: one, or two if any kernel has two stages.
+llvm::SmallVector<DeviceLaunch> emitBatch(ProgramOp program,
+                                          llvm::ArrayRef<LaunchOp> batch,
+                                          llvm::StringRef name,
+                                          mlir::OpBuilder &device);
+
+} // namespace mpt::detail
+
+#endif // MPT_LIB_CODEGEN_CUDA_REDUCTIONBATCHES_H

@@ -1,0 +1,95 @@
+//===- ReportGemms.cpp - Products that tensor cores do not do -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-report-gemms`: a remark for each product of a program that cuBLASLt does
+/// without tensor cores, or only with its slower kernels.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/Codegen/CUDA/DeviceProducts.h"
+#include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/ProgramABI/GemmPlan.h"
+#include "mpt/Support/Remarks.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_REPORTGEMMSPASS
+#include "mpt/Codegen/CUDA/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+/// What tensor cores' kernels load at once, and so want rows to be multiples of; buffers
+/// always are.
+constexpr int64_t kLoadBytes = 16;
+
+struct ReportGemmsPass : mpt::impl::ReportGemmsPassBase<ReportGemmsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (!getContext().getRemarkEngine())
+      return;
+    for (auto program : getOperation().getOps<ProgramOp>()) {
+      // Chunks of one convolution are products of one place.
+      llvm::StringSet<> reported;
+      for (auto call : program.getBody().getOps<CallOp>())
+        // Those of convolutions that cuDNN does are not what runs.
+        if (call.getCallee() == Callee::Matmul && !call->hasAttr(kConvolutionPartAttr) &&
+            failed(report(program, call, reported)))
+          return signalPassFailure();
+    }
+  }
+
+private:
+  LogicalResult report(ProgramOp program, CallOp call, llvm::StringSet<> &reported) {
+    FailureOr<rt::Instruction> product =
+        encodeCall(call.getLoc(), call.getCallee(), call.getConfig(),
+                   call.getInputs().getTypes(), call.getOutputs().getTypes());
+    if (failed(product))
+      return failure();
+    rt::GemmPlan plan;
+    std::string why;
+    if (!rt::makeGemmPlan(*product, /*allowTF32=*/false, plan, why))
+      return call.emitError(why);
+    auto say = [&](RemarkId id, const std::string &reason, StringRef hint) {
+      std::string key;
+      llvm::raw_string_ostream(key) << call.getLoc() << " " << uint64_t(id) << " " << reason;
+      if (!reported.insert(key).second)
+        return;
+      auto remark = emitRemark(id, call.getLoc(), program.getSymName());
+      remark << remark::reason("{0}", reason);
+      if (!hint.empty())
+        remark << remark::detail::Remark::Arg("Suggestion", hint);
+    };
+    std::string shape = llvm::formatv("{0} x {1} x {2}", plan.n, plan.m, plan.k);
+    if (plan.a.type == rt::DataType::F32 && plan.compute == rt::GemmCompute::F32) {
+      say(RemarkId::TensorCoresOff, shape + " of f32, summed exactly",
+          getRemarkInfo(RemarkId::TensorCoresOff).hint);
+      return success();
+    }
+    for (auto [name, matrix] : {std::pair("left", &plan.b), std::pair("right", &plan.a),
+                                std::pair("result", &plan.d)})
+      if (matrix->ld * rt::getSize(matrix->type) % kLoadBytes != 0) {
+        say(RemarkId::TensorCoresShape,
+            llvm::formatv("{0}: rows of the {1} have {2} elements, {3} bytes", shape, name,
+                          matrix->ld, matrix->ld * rt::getSize(matrix->type)),
+            getRemarkInfo(RemarkId::TensorCoresShape).hint);
+        break;
+      }
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,106 @@
+//===- WidenProducts.cpp - Products that cuBLASLt can do -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Codegen/CUDA/WidenProducts.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/ProgramABI/GemmPlan.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+DictionaryAttr configOf(LinearOp op, Builder &builder) {
+  return builder.getDictionaryAttr(
+      builder.getNamedAttr("epilogue", op.getEpilogueAttr()));
+}
+
+DictionaryAttr configOf(MatmulOp op, Builder &builder) {
+  SmallVector<NamedAttribute> config;
+  if (op.getTransposeLhs())
+    config.push_back(builder.getNamedAttr("transpose_lhs", builder.getUnitAttr()));
+  if (op.getTransposeRhs())
+    config.push_back(builder.getNamedAttr("transpose_rhs", builder.getUnitAttr()));
+  return builder.getDictionaryAttr(config);
+}
+
+DictionaryAttr configOf(Conv2DOp op, Builder &) { return op->getAttrDictionary(); }
+
+Callee calleeOf(Conv2DOp) { return Callee::Conv2D; }
+Callee calleeOf(Operation *) { return Callee::Matmul; }
+
+template <typename Product>
+struct WidenProduct : OpRewritePattern<Product> {
+  WidenProduct(MLIRContext *context, ArrayRef<int64_t> architectures, bool lowBiases)
+      : OpRewritePattern<Product>(context), architectures(architectures),
+        lowBiases(lowBiases) {}
+
+  LogicalResult matchAndRewrite(Product op, PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<RankedTensorType>(op.getResult().getType());
+    if (!type || !(type.getElementType().isF16() || type.getElementType().isBF16()))
+      return rewriter.notifyMatchFailure(op, "the result is not f16 or bf16");
+    for (Type operand : op->getOperandTypes()) {
+      auto tensor = dyn_cast<RankedTensorType>(operand);
+      if (!tensor || !tensor.hasStaticShape() ||
+          !encodeElementType(tensor.getElementType()))
+        return rewriter.notifyMatchFailure(op, "an operand that no call can have");
+    }
+    auto wide = type.clone(rewriter.getF32Type());
+    if (canDo(op, type, rewriter))
+      return rewriter.notifyMatchFailure(op, "cuBLASLt can do it");
+    if (lowBiases && succeeded(narrowBias(op, type, rewriter)))
+      return success();
+    if (!canDo(op, wide, rewriter))
+      return rewriter.notifyMatchFailure(op, "a wide result does not help");
+    rewriter.modifyOpInPlace(op, [&] { op.getResult().setType(wide); });
+    rewriter.setInsertionPointAfter(op);
+    auto cast = CastOp::create(rewriter, op.getLoc(), type, op.getResult());
+    rewriter.replaceAllUsesExcept(op.getResult(), cast.getResult(), cast);
+    return success();
+  }
+
+private:
+  /// Rounds a bias to the result's type, if there is one of another.
+  LogicalResult narrowBias(Product op, RankedTensorType type,
+                           PatternRewriter &rewriter) const {
+    if constexpr (std::is_same_v<Product, MatmulOp>) {
+      return failure();
+    } else {
+      auto bias = op.getBias() ? dyn_cast<RankedTensorType>(op.getBias().getType())
+                               : RankedTensorType();
+      if (!bias || bias.getElementType() == type.getElementType())
+        return failure();
+      auto cast = CastOp::create(rewriter, op.getLoc(),
+                                 bias.clone(type.getElementType()), op.getBias());
+      rewriter.modifyOpInPlace(op, [&] { op.getBiasMutable().assign(cast.getResult()); });
+      return success();
+    }
+  }
+
+  bool canDo(Product op, RankedTensorType result, PatternRewriter &rewriter) const {
+    FailureOr<rt::Instruction> call =
+        encodeCall(op.getLoc(), calleeOf(op), configOf(op, rewriter),
+                   op->getOperandTypes(), TypeRange(result));
+    std::string unused;
+    return succeeded(call) && llvm::all_of(architectures, [&](int64_t sm) {
+             return rt::checkCudaCall(*call, static_cast<int>(sm), unused);
+           });
+  }
+
+  SmallVector<int64_t> architectures;
+  bool lowBiases;
+};
+
+} // namespace
+
+void mpt::populateWidenProductsPatterns(RewritePatternSet &patterns,
+                                        ArrayRef<int64_t> architectures,
+                                        bool lowBiases) {
+  patterns.add<WidenProduct<Conv2DOp>, WidenProduct<LinearOp>, WidenProduct<MatmulOp>>(
+      patterns.getContext(), architectures, lowBiases);
+}

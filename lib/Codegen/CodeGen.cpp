@@ -1,0 +1,272 @@
+//===- CodeGen.cpp - Programs as machine code -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Codegen/CodeGen.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/Codegen/CUDA/DeviceProducts.h"
+#include "mpt/Codegen/CPU/Passes.h"
+#include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Codegen/Common/Passes.h"
+#include "mpt/Codegen/CUDA/EmulatedKernels.h"
+#include "mpt/Support/FileIO.h"
+#include "mpt/Pipelines/Pipelines.h"
+#include "mpt/Support/FirstError.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+#include <map>
+
+using namespace mlir;
+using namespace mpt;
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+mpt::createTargetMachine(llvm::StringRef cpu) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (!builder)
+    return builder.takeError();
+  if (builder->getTargetTriple().getArch() != llvm::Triple::x86_64)
+    return llvm::createStringError("code is generated for x86-64 only, this is " +
+                                   builder->getTargetTriple().str());
+  if (cpu != "native") {
+    // A machine of an unknown CPU would print to standard error.
+    auto any = builder->createTargetMachine();
+    if (!any)
+      return any.takeError();
+    if (!(*any)->getMCSubtargetInfo()->isCPUStringValid(cpu))
+      return llvm::createStringError("unknown CPU '" + cpu +
+                                     "'; use native or a name that clang's -mcpu takes");
+    builder->setCPU(cpu.str());
+    builder->getFeatures() = llvm::SubtargetFeatures();
+  }
+  builder->setRelocationModel(llvm::Reloc::PIC_);
+  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  return builder->createTargetMachine();
+}
+
+/// `module` in the LLVM dialect, and `more` if there is any, as LLVM IR for
+/// `machine`.
+static llvm::Expected<std::unique_ptr<llvm::Module>>
+finish(ModuleOp module, llvm::LLVMContext &context, llvm::TargetMachine &machine,
+       FirstError &message, std::unique_ptr<llvm::Module> more = nullptr) {
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateModuleToLLVMIR(module, context, "mpt_program");
+  if (!llvmModule)
+    return message.take("the step could not be translated to LLVM IR");
+  llvmModule->setTargetTriple(machine.getTargetTriple());
+  llvmModule->setDataLayout(machine.createDataLayout());
+  if (more) {
+    more->setTargetTriple(machine.getTargetTriple());
+    more->setDataLayout(machine.createDataLayout());
+    if (llvm::Linker::linkModules(*llvmModule, std::move(more)))
+      return llvm::createStringError("the emulated kernels could not be linked");
+  }
+  for (llvm::Function &function : *llvmModule) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    // Only the descriptor is seen from outside.
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+  auto optimize = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, &machine);
+  if (llvm::Error error = optimize(llvmModule.get()))
+    return std::move(error);
+  return llvmModule;
+}
+
+static void registerTranslations(MLIRContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
+                   llvm::TargetMachine &machine, int64_t maxThreads) {
+  MLIRContext *mlirContext = module.getContext();
+  registerTranslations(*mlirContext);
+  FirstError message(mlirContext);
+  for (ProgramOp program : module.getOps<ProgramOp>())
+    if (program.getTarget().starts_with("cuda"))
+      return llvm::createStringError("the program was planned for '" + program.getTarget() +
+                                     "'; compile it with --target=cuda and its chips");
+  PassManager passes(mlirContext, ModuleOp::getOperationName());
+  if (module.getOps<ProgramOp>().empty()) {
+    PlanStepOptions plan;
+    plan.target = "x86_64 " + machine.getTargetCPU().str();
+    plan.maxThreads = maxThreads;
+    buildPlanStepPipeline(passes, plan);
+  }
+  buildProgramToLLVMPipeline(passes);
+  if (failed(passes.run(module)))
+    return message.take("the step could not be compiled");
+  return finish(module, context, machine, message);
+}
+
+/// Leaves algorithms for the products of `module`'s program as its attribute.
+static llvm::Error tuneProducts(ModuleOp module, const TuneProducts &tune) {
+  std::map<std::string, rt::GemmPlan> plans;
+  for (ProgramOp program : module.getOps<ProgramOp>())
+    for (CallOp call : program.getBody().getOps<CallOp>()) {
+      if (call.getCallee() != Callee::Matmul)
+        continue;
+      FailureOr<rt::Instruction> product =
+          encodeCall(call.getLoc(), call.getCallee(), call.getConfig(),
+                     call.getInputs().getTypes(), call.getOutputs().getTypes());
+      rt::GemmPlan plan;
+      std::string why;
+      if (succeeded(product) &&
+          rt::makeGemmPlan(*product, /*allowTF32=*/false, plan, why))
+        plans[rt::describeGemmPlan(plan)] = plan;
+    }
+  std::vector<rt::GemmPlan> list;
+  for (auto &[text, plan] : plans)
+    list.push_back(plan);
+  auto tuned = tune(list);
+  if (!tuned)
+    return tuned.takeError();
+  Builder builder(module.getContext());
+  NamedAttrList attributes;
+  for (const TunedProduct &product : *tuned)
+    attributes.set(product.key, builder.getDenseI64ArrayAttr(product.algo));
+  module->setAttr(kTunedProductsAttr, attributes.getDictionary(module.getContext()));
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
+                   llvm::TargetMachine &machine, const CudaOptions &options) {
+  MLIRContext *mlirContext = module.getContext();
+  registerTranslations(*mlirContext);
+  FirstError message(mlirContext);
+  PassManager plan(mlirContext, ModuleOp::getOperationName());
+  for (ProgramOp program : module.getOps<ProgramOp>())
+    if (!program.getTarget().starts_with("cuda"))
+      return llvm::createStringError("the program was planned for '" +
+                                     program.getTarget() + "', not for cuda");
+  if (module.getOps<ProgramOp>().empty()) {
+    PlanStepOptions planOptions;
+    planOptions.target = "cuda " + llvm::join(options.chips, " ");
+    planOptions.maxThreads = 1;
+    planOptions.lowBiases = options.lowBiases;
+    planOptions.fusedAttention = options.fusedAttention;
+    planOptions.savingEpilogues = options.savingEpilogues;
+    buildPlanStepPipeline(plan, planOptions);
+  }
+  KernelsToGPUOptions kernels;
+  kernels.chips = llvm::ArrayRef<std::string>(options.chips);
+  kernels.format = "llvm";
+  plan.addPass(createConvertProductsToGPUPass(options.f32Products, options.cudnn));
+  plan.addPass(createReportGemmsPass());
+  buildKernelsToGPUPipeline(plan, kernels);
+  if (failed(plan.run(module)))
+    return message.take("the step could not be compiled");
+  if (options.tune)
+    if (llvm::Error error = tuneProducts(module, options.tune))
+      return std::move(error);
+  std::unique_ptr<llvm::Module> emulated;
+  if (options.emulatedKernels)
+    for (auto device : module.getOps<gpu::GPUModuleOp>()) {
+      auto made = emulateKernels(device, context);
+      if (!made)
+        return made.takeError();
+      emulated = std::move(*made);
+    }
+  PassManager lower(mlirContext, ModuleOp::getOperationName());
+  SerializeKernelsPassOptions serialize;
+  serialize.format = "cubin+isa";
+  serialize.toolkit = options.toolkit;
+  lower.addPass(createSerializeKernelsPass(serialize));
+  lower.addPass(createConvertProgramToLLVMPass());
+  if (failed(lower.run(module)))
+    return message.take("the step could not be compiled");
+  return finish(module, context, machine, message, std::move(emulated));
+}
+
+static llvm::Expected<std::pair<std::string, std::vector<std::string>>> findLinker() {
+  llvm::StringRef llvmTools[] = {"/usr/lib/llvm-22/bin"};
+  for (auto found : {llvm::sys::findProgramByName("ld.lld", llvmTools),
+                     llvm::sys::findProgramByName("ld.lld")})
+    if (found)
+      return std::pair(*found, std::vector<std::string>{"-shared"});
+  if (auto cc = llvm::sys::findProgramByName("cc"))
+    return std::pair(*cc, std::vector<std::string>{"-shared", "-nostdlib"});
+  return llvm::createStringError(
+      "no linker: neither ld.lld nor cc is on the path; install lld-22 or gcc");
+}
+
+llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
+                                    llvm::TargetMachine &machine,
+                                    llvm::StringRef path) {
+  if (llvm::Error error = checkWritable(path))
+    return error;
+  auto linker = findLinker();
+  if (!linker)
+    return linker.takeError();
+  llvm::SmallString<128> object, library;
+  llvm::scope_exit remove([&] {
+    llvm::sys::fs::remove(object);
+    llvm::sys::fs::remove(library);
+  });
+  int descriptor;
+  std::error_code code =
+      llvm::sys::fs::createTemporaryFile("mpt-program", "so", library);
+  if (!code)
+    code = llvm::sys::fs::createTemporaryFile("mpt-program", "o", descriptor, object);
+  if (code)
+    return llvm::createStringError("cannot make a temporary file: " + code.message());
+  {
+    llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
+    llvm::legacy::PassManager passes;
+    if (machine.addPassesToEmitFile(passes, os, nullptr,
+                                    llvm::CodeGenFileType::ObjectFile))
+      return llvm::createStringError("this target has no object files");
+    passes.run(module);
+    os.flush();
+    if (os.has_error()) {
+      std::string why = os.error().message();
+      os.clear_error();
+      return createFileMessage(object, "cannot write: " + why);
+    }
+  }
+  std::vector<std::string> arguments = {linker->first};
+  llvm::append_range(arguments, linker->second);
+  arguments.insert(arguments.end(), {"-o", library.str().str(), object.str().str(), "-lm"});
+  if (!llvm::StringRef(linker->first).ends_with("cc"))
+    arguments.insert(arguments.end(), {"-L/lib/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu", "-lc"});
+  std::vector<llvm::StringRef> refs(arguments.begin(), arguments.end());
+  std::string why;
+  if (llvm::sys::ExecuteAndWait(linker->first, refs, std::nullopt, {}, 0, 0, &why))
+    return llvm::createStringError(linker->first + " could not link the program" +
+                                   (why.empty() ? std::string() : ": " + why));
+  auto linked = llvm::MemoryBuffer::getFile(library);
+  if (!linked)
+    return createFileMessage(library, "cannot read: " + linked.getError().message());
+  return writeFileAtomically(
+      path, [&](ByteSink &sink) { return sink.append((*linked)->getBuffer()); });
+}

@@ -1,0 +1,185 @@
+//===- CudaGlobals.cpp - What a program for GPUs exports -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaGlobals.h"
+#include "mpt/Codegen/CUDA/DeviceProducts.h"
+#include "mpt/ProgramABI/GemmPlan.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include <variant>
+
+using namespace mlir;
+using namespace mpt;
+
+bool mpt::isCudaTarget(StringRef target) {
+  return target.consume_front("cuda") && (target.empty() || target.front() == ' ');
+}
+
+/// 90 of "sm_90" or "sm_90a"; 0 of anything else.
+static int64_t architectureOf(gpu::ObjectAttr object) {
+  auto target = dyn_cast<NVVM::NVVMTargetAttr>(object.getTarget());
+  StringRef chip = target ? target.getChip() : "";
+  int64_t number = 0;
+  if (!chip.consume_front("sm_") || chip.consumeInteger(10, number))
+    return 0;
+  return number;
+}
+
+static SmallVector<gpu::ObjectAttr> objectsOf(gpu::BinaryOp binary) {
+  SmallVector<gpu::ObjectAttr> objects;
+  for (Attribute attribute : binary.getObjects())
+    if (auto object = dyn_cast<gpu::ObjectAttr>(attribute))
+      objects.push_back(object);
+  return objects;
+}
+
+static gpu::BinaryOp findBinary(ModuleOp module) {
+  auto binaries = module.getOps<gpu::BinaryOp>();
+  return binaries.empty() ? gpu::BinaryOp() : *binaries.begin();
+}
+
+LogicalResult mpt::checkCudaProgram(ProgramOp op, const rt::Program &program,
+                                    ArrayRef<std::string> kernels) {
+  gpu::BinaryOp binary = findBinary(op->getParentOfType<ModuleOp>());
+  auto launches =
+      binary ? binary->getAttrOfType<DictionaryAttr>(kLaunchesAttr) : DictionaryAttr();
+  for (const std::string &kernel : kernels) {
+    auto launch = launches ? launches.getAs<DenseI64ArrayAttr>(kernel) : DenseI64ArrayAttr();
+    if (!launch || launch.size() != 4)
+      return op.emitError("kernel '") << kernel << "' is not compiled for a GPU; run "
+                                      << "--mpt-kernels-to-gpu first";
+  }
+  SmallVector<int64_t> architectures;
+  if (binary)
+    for (gpu::ObjectAttr object : objectsOf(binary)) {
+      architectures.push_back(architectureOf(object));
+      if (architectures.back() == 0)
+        return binary.emitError("expected objects for sm_.. chips, found ")
+               << object.getTarget();
+    }
+  size_t next = 0;
+  for (Operation &inner : op.getBody().front()) {
+    if (auto launch = dyn_cast<LaunchOp>(inner)) {
+      auto group = launch->getAttrOfType<StringAttr>(kDeviceGroupAttr);
+      next += group ? !group.empty() : launch.getPartials() ? 2 : 1;
+    }
+    auto call = dyn_cast<CallOp>(inner);
+    if (!call)
+      continue;
+    if (auto functions = call->getAttrOfType<ArrayAttr>(kDeviceFunctionsAttr)) {
+      next += functions.size();
+      continue;
+    }
+    const rt::Instruction &instruction = program.instructions[next++];
+    for (int64_t architecture : architectures) {
+      std::string why;
+      if (!rt::checkCudaCall(instruction, static_cast<int>(architecture), why))
+        return call.emitError("sm_") << architecture << ": " << why;
+    }
+  }
+  return success();
+}
+
+LLVM::GlobalOp mpt::emitCudaGlobals(ModuleOp module, ArrayRef<std::string> kernels) {
+  gpu::BinaryOp binary = findBinary(module);
+  MLIRContext *context = module.getContext();
+  Location loc = module.getLoc();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = builder.getI64Type();
+  auto emitBytes = [&](const Twine &name, StringRef bytes) {
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
+    return LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true,
+                                  LLVM::Linkage::Internal, name.str(),
+                                  builder.getStringAttr(bytes), /*alignment=*/64);
+  };
+  // A list of structs of numbers and addresses of globals.
+  using Field = std::variant<int64_t, LLVM::GlobalOp>;
+  auto emitTable = [&](StringRef name, ArrayRef<SmallVector<Field>> rows) {
+    SmallVector<Type> types;
+    for (const Field &field : rows.front())
+      types.push_back(std::holds_alternative<int64_t>(field) ? i64 : Type(pointer));
+    auto row = LLVM::LLVMStructType::getLiteral(context, types);
+    auto table = LLVM::LLVMArrayType::get(row, rows.size());
+    auto global = LLVM::GlobalOp::create(builder, loc, table, /*isConstant=*/false,
+                                         LLVM::Linkage::Internal, name, Attribute());
+    OpBuilder b = OpBuilder::atBlockEnd(&global.getInitializer().emplaceBlock());
+    Value value = LLVM::UndefOp::create(b, loc, table);
+    for (auto [i, fields] : llvm::enumerate(rows))
+      for (auto [j, field] : llvm::enumerate(fields)) {
+        Value part;
+        if (auto *number = std::get_if<int64_t>(&field))
+          part = LLVM::ConstantOp::create(b, loc, i64, b.getI64IntegerAttr(*number));
+        else
+          part = LLVM::AddressOfOp::create(b, loc, std::get<LLVM::GlobalOp>(field));
+        value = LLVM::InsertValueOp::create(
+            b, loc, value, part,
+            ArrayRef<int64_t>{static_cast<int64_t>(i), static_cast<int64_t>(j)});
+      }
+    LLVM::ReturnOp::create(b, loc, value);
+    return global;
+  };
+  SmallVector<SmallVector<Field>> kernelRows, imageRows;
+  auto launches =
+      binary ? binary->getAttrOfType<DictionaryAttr>(kLaunchesAttr) : DictionaryAttr();
+  for (auto [i, kernel] : llvm::enumerate(kernels)) {
+    LLVM::GlobalOp name =
+        emitBytes("mpt_cuda_name_" + Twine(i), StringRef(kernel.c_str(), kernel.size() + 1));
+    auto launch = launches.getAs<DenseI64ArrayAttr>(kernel);
+    SmallVector<Field> row = {name, launch[0], launch[1], launch[2], launch[3]};
+    kernelRows.push_back(row);
+  }
+  if (binary)
+    for (auto [i, object] : llvm::enumerate(objectsOf(binary))) {
+      bool isPtx = object.getFormat() == gpu::CompilationTarget::Assembly;
+      std::string bytes = object.getObject().getValue().str();
+      // PTX is text that ends with a zero.
+      if (isPtx && (bytes.empty() || bytes.back() != '\0'))
+        bytes.push_back('\0');
+      SmallVector<Field> row = {architectureOf(object), int64_t(isPtx),
+                                emitBytes("mpt_cuda_image_" + Twine(i), bytes),
+                                static_cast<int64_t>(bytes.size())};
+      imageRows.push_back(row);
+    }
+  auto count = static_cast<int64_t>(imageRows.size());
+  // Not read, but a table has to have rows.
+  SmallVector<Field> nothing = {int64_t(0)};
+  if (kernelRows.empty())
+    kernelRows.push_back(nothing);
+  if (imageRows.empty())
+    imageRows.push_back(nothing);
+  LLVM::GlobalOp kernelTable = emitTable("mpt_cuda_kernels", kernelRows);
+  LLVM::GlobalOp imageTable = emitTable("mpt_cuda_images", imageRows);
+  if (binary)
+    binary.erase();
+  // What stood for them in the program.
+  for (const std::string &kernel : kernels)
+    if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel))
+      function.erase();
+  SmallVector<SmallVector<Field>> tunedRows;
+  if (auto tuned = module->getAttrOfType<DictionaryAttr>(kTunedProductsAttr)) {
+    for (auto [i, entry] : llvm::enumerate(tuned)) {
+      auto words = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+      if (!words || words.size() != 8)
+        continue;
+      std::string key = entry.getName().str();
+      SmallVector<Field> row = {emitBytes("mpt_cuda_tuned_" + Twine(i),
+                                          StringRef(key.c_str(), key.size() + 1))};
+      row.append(words.asArrayRef().begin(), words.asArrayRef().end());
+      tunedRows.push_back(row);
+    }
+    module->removeAttr(kTunedProductsAttr);
+  }
+  auto numTuned = static_cast<int64_t>(tunedRows.size());
+  if (tunedRows.empty())
+    tunedRows.push_back(nothing);
+  LLVM::GlobalOp tunedTable = emitTable("mpt_cuda_tuned", tunedRows);
+  SmallVector<Field> desc = {kernelTable, imageTable, count, tunedTable, numTuned};
+  return emitTable("mpt_cuda_program", ArrayRef<SmallVector<Field>>(desc));
+}

@@ -1,0 +1,152 @@
+//===- KernelEmitter.h - A kernel as loops over vectors -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_CODEGEN_COMMON_KERNELEMITTER_H
+#define MPT_LIB_CODEGEN_COMMON_KERNELEMITTER_H
+
+#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
+
+namespace mpt::detail {
+
+/// Lanes of a vector.
+inline constexpr int64_t kLanes = 16;
+
+/// Where an operand or result of a kernel lies: the element at a point is
+/// `offset` + the sum of `strides[d]` times the point's index d, in elements.
+struct KernelBuffer {
+  mlir::Type element;
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> strides;
+
+  /// Elements between two columns.
+  int64_t columnStride() const { return strides.empty() ? 0 : strides.back(); }
+};
+
+/// What an element is loaded and stored as: i1 takes a byte; floats of 8 and 16
+/// bits are their bits (LLVM takes masked loads of bf16 vectors apart with
+/// conversions that need a library where the processor has none).
+mlir::Type storageOf(mlir::Type element);
+
+/// Emits one kernel function. The body is evaluated on demand: for a whole row
+/// (scalars), for a vector of columns, or after all rows. What depends on how
+/// points are spread over the machine is virtual: here one thread runs a task;
+/// GpuKernelEmitter spreads it over threads.
+///
+/// Dimensions that every buffer walks with one stride are merged first. If that
+/// leaves one dimension of a pointwise kernel, its tasks are ranges of whole
+/// vectors instead of rows; the last task also runs the tail.
+class KernelEmitter {
+public:
+  explicit KernelEmitter(KernelFuncOp kernel);
+  virtual ~KernelEmitter() = default;
+
+  /// Checks that the code generator can do every type and op of the body.
+  virtual mlir::LogicalResult check();
+  /// Emits the function over tasks, and the second stage of column kernels.
+  virtual void emit(mlir::OpBuilder &moduleBuilder);
+
+protected:
+  using Value = mlir::Value;
+  using ValueMap = llvm::DenseMap<Value, Value>;
+
+  /// One place where body values are evaluated.
+  struct Frame {
+    mlir::OpBuilder *builder = nullptr;
+    /// Vector code of this many lanes, or 0 for scalars.
+    int64_t lanes = 0;
+    /// Column of the first lane; null for scalars.
+    Value column;
+    /// Lanes that exist; null if all do.
+    Value mask;
+    /// Among the frames that one thread of a GPU keeps for its row.
+    unsigned number = 0;
+    ValueMap values;
+    Frame *outer = nullptr;
+  };
+
+  Value evaluate(Value value, Frame &frame);
+  virtual Value load(unsigned operand, Frame &frame);
+  virtual void store(unsigned result, Value value, Frame &frame);
+  Value pointerTo(unsigned buffer, Frame &frame);
+  Value convertFloat(mlir::OpBuilder &b, Value value, mlir::Type from,
+                     mlir::Type to);
+  Value cloneOp(mlir::Operation *op, Frame &frame);
+  /// An element's bits as they lie in memory, to and from the element.
+  Value fromStorage(mlir::OpBuilder &builder, Value value, mlir::Type element);
+  Value toStorage(mlir::OpBuilder &builder, Value value, mlir::Type element);
+  virtual Value loadFrom(Value pointer, mlir::Type element, Frame &frame);
+  virtual void storeTo(Value pointer, Value value, mlir::Type element, Frame &frame);
+
+  void mergeDimensions();
+  void findUniformValues();
+  bool isFlat() {
+    return kernel.getKind() == KernelKind::Pointwise && domain.size() == 1;
+  }
+  virtual void emitTask(mlir::OpBuilder &builder, Value task);
+  void emitFlat(mlir::OpBuilder &builder, Value begin, Value end);
+  void emitRow(mlir::OpBuilder &builder, Value row, Value task);
+  /// Runs `body` for all columns: whole vectors, then a masked tail. `init` are
+  /// carried values; returns their last ones.
+  virtual llvm::SmallVector<Value>
+  forColumns(mlir::OpBuilder &builder, Frame &rowFrame, mlir::ValueRange init,
+             llvm::function_ref<llvm::SmallVector<Value>(
+                 Frame &, mlir::ValueRange)> body);
+  /// The reduction of a row, from the vector that forColumns has carried.
+  virtual Value finishRowReduction(mlir::OpBuilder &builder, ReduceKind kind,
+                                   Value vector) {
+    return foldLanes(builder, kind, vector);
+  }
+  /// Adds a point's or row's value of `part` to the task's sum.
+  virtual void accumulate(const ColumnPartials &part, Value task, Frame &frame);
+  /// Sets `frame`'s value of `part` to the sum over all tasks.
+  virtual void sumTasks(const ColumnPartials &part, Frame &frame);
+  /// Comes before stores to what other threads of a row have read.
+  virtual void beforeSharedStores(mlir::OpBuilder &) {}
+  void emitRowReductions(mlir::OpBuilder &builder, Frame &rowFrame, unsigned level);
+  void emitCombine(mlir::OpBuilder &builder);
+  Value combine(mlir::OpBuilder &builder, ReduceKind kind, Value a, Value b);
+  Value identity(mlir::OpBuilder &builder, ReduceKind kind, mlir::Type type);
+  Value foldLanes(mlir::OpBuilder &builder, ReduceKind kind, Value vector);
+  Value scale(mlir::OpBuilder &builder, Value value, int64_t count);
+  Value partialPointer(mlir::OpBuilder &builder, const ColumnPartials &partials,
+                       Value task, Value column);
+  Value constant(mlir::OpBuilder &builder, int64_t value);
+  mlir::Type vectorOf(mlir::Type element, int64_t lanes);
+  bool isRowUniform(Value value) const { return rowUniform.contains(value); }
+  bool isFull(Value value) const {
+    return !isRowUniform(value) && !info.isAfterColumns(value);
+  }
+  /// The pointers to the elements of `frame`'s lanes, and which lanes exist.
+  std::pair<Value, Value> lanePointers(unsigned buffer, Frame &frame);
+
+  KernelFuncOp kernel;
+  KernelInfo info;
+  mlir::Block &body;
+  mlir::Location loc;
+  /// The kernel's domain with dimensions merged.
+  llvm::SmallVector<int64_t> domain;
+  int64_t rows = 1, columns = 1, tasks, rowsPerTask, lanes;
+  llvm::SmallVector<KernelBuffer> buffers;
+  /// Values that do not vary along a row of the merged domain.
+  llvm::DenseSet<Value> rowUniform;
+  /// How many row reductions must come before a value; by value.
+  llvm::DenseMap<Value, unsigned> levels;
+  unsigned mostLevels = 0;
+
+  // Of the function being emitted.
+  llvm::SmallVector<Value> pointers;
+  Value partials;
+  /// Index of the current row along each leading dimension.
+  llvm::SmallVector<Value> rowIndices;
+  /// In a flat kernel: the columns to run, and whether the tail is among them.
+  Value flatBegin, flatEnd, flatTail;
+};
+
+} // namespace mpt::detail
+
+#endif // MPT_LIB_CODEGEN_COMMON_KERNELEMITTER_H

@@ -1,0 +1,382 @@
+//===- ProgramToLLVM.cpp - A program as its table -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-convert-program-to-llvm`: serializes the `mpt.program` and exports it.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaGlobals.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/Codegen/CUDA/DeviceProducts.h"
+#include "mpt/Codegen/Common/Passes.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
+#include "mpt/Support/Version.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_CONVERTPROGRAMTOLLVMPASS
+#include "mpt/Codegen/Common/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+/// Fills a rt::Program from a mpt.program.
+class ProgramEncoder {
+public:
+  explicit ProgramEncoder(ProgramOp program) : op(program) {}
+
+  FailureOr<rt::Program> run();
+  /// Kernel functions by number.
+  SmallVector<std::string> kernels;
+
+private:
+  LogicalResult addSlot(SlotOp slot);
+  FailureOr<rt::BufferRef> refOf(Value buffer);
+  LogicalResult addRefs(rt::Instruction &instruction, ValueRange buffers);
+  LogicalResult addLaunch(LaunchOp launch);
+  LogicalResult countPart(Operation *op, size_t begin);
+  void addGroup(LaunchOp first, StringRef function);
+  LogicalResult addCall(CallOp call);
+  uint32_t kernelNumber(const std::string &name) {
+    auto it = llvm::find(kernels, name);
+    if (it == kernels.end()) {
+      kernels.push_back(name);
+      return kernels.size() - 1;
+    }
+    return it - kernels.begin();
+  }
+
+  ProgramOp op;
+  rt::Program program;
+  /// Instructions before the next call of cuDNN that go with it, the last such call, and
+  /// the end of what goes with that.
+  int64_t partsBefore = 0;
+  size_t lastDnn = 0, dnnEnd = 0;
+};
+
+/// "file.mlir:12:3", the first place of a fused one.
+std::string describe(Location loc) {
+  std::string text;
+  loc->walk([&](Location inner) {
+    if (auto file = dyn_cast<FileLineColLoc>(inner)) {
+      llvm::raw_string_ostream(text) << file.getFilename().getValue() << ":"
+                                     << file.getLine() << ":" << file.getColumn();
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return text;
+}
+
+FailureOr<rt::BufferRef> ProgramEncoder::refOf(Value buffer) {
+  auto slot = buffer.getDefiningOp<SlotOp>();
+  auto type = dyn_cast<MemRefType>(buffer.getType());
+  std::optional<rt::DataType> element =
+      type ? encodeElementType(type.getElementType()) : std::nullopt;
+  if (!slot || !element) {
+    emitError(buffer.getLoc(), "a program can use only slots of known element types, "
+                               "found ")
+        << buffer.getType();
+    return failure();
+  }
+  rt::BufferRef ref;
+  ref.space = static_cast<rt::SpaceId>(slot.getSpace());
+  ref.type = *element;
+  ref.offset = slot.getOffset();
+  ref.dims.assign(type.getShape().begin(), type.getShape().end());
+  return ref;
+}
+
+LogicalResult ProgramEncoder::addSlot(SlotOp slot) {
+  FailureOr<rt::BufferRef> ref = refOf(slot.getBuffer());
+  if (failed(ref))
+    return failure();
+  if (slot.getSpace() == Space::Constant) {
+    auto elements = dyn_cast_or_null<DenseElementsAttr>(slot.getValueAttr());
+    if (!elements)
+      return slot.emitError("only dense constants can be compiled");
+    if (program.constants.size() <= static_cast<size_t>(slot.getOffset()))
+      program.constants.resize(slot.getOffset() + 1);
+    std::string &bytes = program.constants[slot.getOffset()];
+    ArrayRef<char> raw = elements.getRawData();
+    Type element = elements.getElementType();
+    if (element.isInteger(1)) {
+      // One byte an element.
+      bytes.clear();
+      for (bool bit : elements.getValues<bool>())
+        bytes.push_back(bit);
+    } else if (elements.isSplat()) {
+      bytes.clear();
+      for (int64_t i = 0; i < elements.getNumElements(); ++i)
+        bytes.append(raw.begin(), raw.end());
+    } else {
+      bytes.assign(raw.begin(), raw.end());
+    }
+  }
+  if (std::optional<StringRef> name = slot.getName())
+    program.tensors.push_back(
+        {name->str(), slot.getRole().value_or("").str(), *ref});
+  return success();
+}
+
+LogicalResult ProgramEncoder::addRefs(rt::Instruction &instruction,
+                                      ValueRange buffers) {
+  for (Value buffer : buffers) {
+    FailureOr<rt::BufferRef> ref = refOf(buffer);
+    if (failed(ref))
+      return failure();
+    instruction.refs.push_back(*ref);
+  }
+  return success();
+}
+
+/// A launch of a group's function over whole blocks of memory.
+void ProgramEncoder::addGroup(LaunchOp first, StringRef function) {
+  rt::Instruction instruction;
+  instruction.location = describe(first.getLoc());
+  instruction.target = kernelNumber(function.str());
+  instruction.tasks = 1;
+  if (auto spaces = first->getAttrOfType<DenseI64ArrayAttr>(kDeviceSpacesAttr))
+    for (int64_t space : spaces.asArrayRef()) {
+      rt::BufferRef &ref = instruction.refs.emplace_back();
+      ref.space = static_cast<rt::SpaceId>(space);
+      ref.type = rt::DataType::I8;
+      ref.dims = {ref.space == rt::SpaceId::Arena   ? program.arenaBytes
+                  : ref.space == rt::SpaceId::State ? program.stateBytes
+                                                    : program.outputBytes};
+    }
+  instruction.numOutputs = instruction.refs.size();
+  program.instructions.push_back(instruction);
+}
+
+LogicalResult ProgramEncoder::addLaunch(LaunchOp launch) {
+  if (auto group = launch->getAttrOfType<StringAttr>(kDeviceGroupAttr)) {
+    if (!group.empty())
+      addGroup(launch, group);
+    return success();
+  }
+  rt::Instruction instruction;
+  instruction.numInputs = launch.getInputs().size();
+  instruction.numOutputs = launch.getOutputs().size();
+  instruction.hasScratch = launch.getPartials() != nullptr;
+  instruction.tasks = launch.getTasks();
+  instruction.location = describe(launch.getLoc());
+  if (launch->hasAttr(kReplacesEpilogueAttr))
+    instruction.ints = {1};
+  instruction.target = kernelNumber(launch.getKernel().str());
+  if (failed(addRefs(instruction, launch.getInputs())) ||
+      failed(addRefs(instruction, launch.getOutputs())))
+    return failure();
+  if (launch.getPartials() && failed(addRefs(instruction, launch.getPartials())))
+    return failure();
+  program.instructions.push_back(instruction);
+  if (launch.getPartials()) {
+    // The second stage of a column kernel.
+    instruction.target = kernelNumber(launch.getKernel().str() + "_combine");
+    instruction.tasks = 1;
+    program.instructions.push_back(instruction);
+  }
+  return success();
+}
+
+LogicalResult ProgramEncoder::addCall(CallOp call) {
+  FailureOr<rt::Instruction> instruction =
+      encodeCall(call.getLoc(), call.getCallee(), call.getConfig(),
+                 call.getInputs().getTypes(), call.getOutputs().getTypes());
+  if (failed(instruction))
+    return failure();
+  instruction->refs.clear();
+  if (failed(addRefs(*instruction, call.getInputs())) ||
+      failed(addRefs(*instruction, call.getOutputs())))
+    return failure();
+  if (call.getWorkspace()) {
+    instruction->hasScratch = true;
+    if (failed(addRefs(*instruction, call.getWorkspace())))
+      return failure();
+  }
+  instruction->location = describe(call.getLoc());
+  auto functions = call->getAttrOfType<ArrayAttr>(kDeviceFunctionsAttr);
+  if (!functions) {
+    program.instructions.push_back(std::move(*instruction));
+    return success();
+  }
+  // Device code carries it out.
+  instruction->isCall = false;
+  instruction->tasks = 1;
+  instruction->ints.clear();
+  if (call->hasAttr(kReplacesEpilogueAttr))
+    instruction->ints = {1};
+  instruction->floats.clear();
+  for (Attribute function : functions) {
+    auto name = dyn_cast<StringAttr>(function);
+    if (!name)
+      return call.emitError("expected names of functions, found ") << function;
+    instruction->target = kernelNumber(name.str());
+    program.instructions.push_back(*instruction);
+  }
+  return success();
+}
+
+/// Counts what `op` has become, instructions from `begin` on, as part of a call of cuDNN.
+LogicalResult ProgramEncoder::countPart(Operation *op, size_t begin) {
+  size_t end = program.instructions.size();
+  if (begin < end && rt::isDnnCall(program.instructions[begin])) {
+    program.instructions[begin].ints[11] = std::exchange(partsBefore, 0);
+    lastDnn = begin;
+    dnnEnd = end;
+    return success();
+  }
+  auto part = op->getAttrOfType<StringAttr>(kConvolutionPartAttr);
+  bool isBefore = part && part == "before", isBehind = part && part == "behind";
+  if (isBefore) {
+    partsBefore += end - begin;
+    return success();
+  }
+  if (partsBefore != 0 || (part && begin != dnnEnd) ||
+      (isBehind && program.instructions[lastDnn].ints[13] != 0))
+    return op->emitError("what goes with a call of cuDNN is not beside it");
+  if (part) {
+    program.instructions[lastDnn].ints[isBehind ? 12 : 13] += end - begin;
+    dnnEnd = end;
+  }
+  return success();
+}
+
+FailureOr<rt::Program> ProgramEncoder::run() {
+  program.name = op.getSymName().str();
+  program.target = op.getTarget().str();
+  program.version = kVersion;
+  program.maxThreads = op.getMaxThreads();
+  program.arenaBytes = op.getArenaBytes();
+  program.stateBytes = op.getStateBytes();
+  program.outputBytes = op.getOutputBytes();
+  for (Operation &inner : op.getBody().front()) {
+    LogicalResult result = success();
+    size_t begin = program.instructions.size();
+    if (auto slot = dyn_cast<SlotOp>(inner))
+      result = addSlot(slot);
+    else if (auto launch = dyn_cast<LaunchOp>(inner))
+      result = addLaunch(launch);
+    else if (auto call = dyn_cast<CallOp>(inner))
+      result = addCall(call);
+    if (failed(result) ||
+        (isa<LaunchOp, CallOp>(inner) && failed(countPart(&inner, begin))))
+      return failure();
+  }
+  return program;
+}
+
+struct ConvertProgramToLLVMPass
+    : mpt::impl::ConvertProgramToLLVMPassBase<ConvertProgramToLLVMPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto programs = llvm::to_vector(module.getOps<ProgramOp>());
+    if (programs.size() != 1) {
+      module.emitError("expected one mpt.program, found ")
+          << programs.size() << "; plan a step with --mpt-plan-step first";
+      return signalPassFailure();
+    }
+    ProgramEncoder encoder(programs.front());
+    FailureOr<rt::Program> program = encoder.run();
+    if (failed(program))
+      return signalPassFailure();
+    // Before anything is changed.
+    bool isCuda = isCudaTarget(program->target);
+    if (isCuda && failed(checkCudaProgram(programs.front(), *program, encoder.kernels)))
+      return signalPassFailure();
+    for (const std::string &kernel : encoder.kernels)
+      if (!isCuda &&
+           !module.lookupSymbol<LLVM::LLVMFuncOp>(kernel)) {
+        programs.front().emitError("kernel '")
+            << kernel << "' is not an LLVM function; lower kernels first";
+        return signalPassFailure();
+      }
+    programs.front().erase();
+    LLVM::GlobalOp cuda;
+    if (isCuda)
+      cuda = emitCudaGlobals(module, encoder.kernels);
+    emitGlobals(module, rt::writeProgram(*program), encoder.kernels, cuda);
+  }
+
+private:
+  void emitGlobals(ModuleOp module, const std::string &table,
+                   ArrayRef<std::string> kernels, LLVM::GlobalOp cuda);
+};
+
+void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
+                                           const std::string &table,
+                                           ArrayRef<std::string> kernels,
+                                           LLVM::GlobalOp cuda) {
+  Location loc = module.getLoc();
+  MLIRContext *context = &getContext();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = builder.getI64Type();
+
+  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), table.size());
+  LLVM::GlobalOp::create(builder, loc, bytes, /*isConstant=*/true,
+                         LLVM::Linkage::Internal, "mpt_program_table",
+                         builder.getStringAttr(table));
+  ArrayRef<std::string> hostKernels = cuda ? ArrayRef<std::string>() : kernels;
+  auto functions =
+      LLVM::LLVMArrayType::get(pointer, std::max<size_t>(hostKernels.size(), 1));
+  auto kernelTable = LLVM::GlobalOp::create(
+      builder, loc, functions, /*isConstant=*/false, LLVM::Linkage::Internal,
+      "mpt_program_kernels", Attribute());
+  auto initialize = [&](LLVM::GlobalOp global, Type type,
+                        function_ref<void(OpBuilder &, Value &)> fill) {
+    OpBuilder inner = OpBuilder::atBlockEnd(&global.getInitializer().emplaceBlock());
+    Value value = LLVM::UndefOp::create(inner, loc, type);
+    fill(inner, value);
+    LLVM::ReturnOp::create(inner, loc, value);
+  };
+  initialize(kernelTable, functions, [&](OpBuilder &b, Value &value) {
+    for (auto [i, kernel] : llvm::enumerate(hostKernels)) {
+      Value address = LLVM::AddressOfOp::create(b, loc, pointer, kernel);
+      value = LLVM::InsertValueOp::create(b, loc, value, address,
+                                          static_cast<int64_t>(i));
+    }
+    if (hostKernels.empty())
+      value = LLVM::InsertValueOp::create(
+          b, loc, value, LLVM::ZeroOp::create(b, loc, pointer), int64_t(0));
+  });
+  auto descType = LLVM::LLVMStructType::getLiteral(
+      context, {i64, i64, pointer, i64, pointer, i64, pointer});
+  auto desc = LLVM::GlobalOp::create(builder, loc, descType, /*isConstant=*/false,
+                                     LLVM::Linkage::External, "mpt_program",
+                                     Attribute());
+  initialize(desc, descType, [&](OpBuilder &b, Value &value) {
+    auto number = [&](uint64_t n) -> Value {
+      return LLVM::ConstantOp::create(b, loc, i64,
+                                      b.getI64IntegerAttr(static_cast<int64_t>(n)));
+    };
+    Value fields[] = {
+        number(rt::kProgramMagic),
+        number(rt::kFormatVersion),
+        LLVM::AddressOfOp::create(b, loc, pointer, "mpt_program_table"),
+        number(table.size()),
+        cuda ? LLVM::ZeroOp::create(b, loc, pointer).getResult()
+             : LLVM::AddressOfOp::create(b, loc, pointer, "mpt_program_kernels")
+                   .getResult(),
+        number(kernels.size()),
+        cuda ? LLVM::AddressOfOp::create(b, loc, pointer, cuda.getSymName()).getResult()
+             : LLVM::ZeroOp::create(b, loc, pointer).getResult()};
+    for (auto [i, field] : llvm::enumerate(fields))
+      value = LLVM::InsertValueOp::create(b, loc, value, field,
+                                          static_cast<int64_t>(i));
+  });
+}
+
+} // namespace

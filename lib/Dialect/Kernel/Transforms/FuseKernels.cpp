@@ -1,0 +1,500 @@
+//===- FuseKernels.cpp - Elementwise ops and reductions as kernels -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-fuse-kernels`: builds the kernels that planFusion chose.
+///
+//===----------------------------------------------------------------------===//
+
+#include "KernelDomain.h"
+#include "KernelScalar.h"
+#include "mpt/Dialect/MPT/Transforms/RematMarks.h"
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
+#include "mpt/Dialect/Kernel/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_FUSEKERNELSPASS
+#include "mpt/Dialect/Kernel/Transforms/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// What `value` is a reshape of.
+Value getRenamed(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  return value;
+}
+
+/// `value` as `type`.
+Value reshapeTo(OpBuilder &builder, Location loc, Value value, Type type) {
+  value = getRenamed(value);
+  if (value.getType() == type)
+    return value;
+  return ReshapeOp::create(builder, loc, type, value);
+}
+
+/// Builds one kernel.
+class KernelBuilder {
+public:
+  KernelBuilder(const FusionPlan &plan, const FusionNode &node,
+                Operation *insertionPoint)
+      : plan(plan), node(node), builder(insertionPoint),
+        loc(getFusedLoc(node)), context(builder.getContext()),
+        rank(std::max<size_t>(node.domain.size(), 1)) {
+    members.insert(node.ops.begin(), node.ops.end());
+  }
+
+  void build();
+
+private:
+  static Location getFusedLoc(const FusionNode &node) {
+    SmallVector<Location> locations;
+    for (Operation *op : node.ops)
+      locations.push_back(op->getLoc());
+    return FusedLoc::get(node.ops.front()->getContext(), locations);
+  }
+
+  AffineExpr dim(unsigned i) { return getAffineDimExpr(i, context); }
+  AffineExpr zero() { return getAffineConstantExpr(0, context); }
+  int64_t columns() { return node.domain.empty() ? 1 : node.domain.back(); }
+
+  /// The index of each of `shape`'s dimensions at a point, for a value of that
+  /// shape and extent.
+  SmallVector<AffineExpr> indices(ArrayRef<int64_t> shape, KernelExtent extent);
+  /// The index that an elementwise op of result `op` uses into its operand.
+  AffineMap operandMap(Operation *op, Value operand);
+  /// The scalar of `operand` inside the body: computed, constant or loaded.
+  Value scalarOf(Operation *op, Value operand, OpBuilder &body);
+  Value buildReduce(ReduceOp op, OpBuilder &body);
+  bool isUsedOutside(Value value) {
+    return llvm::any_of(value.getUsers(),
+                        [&](Operation *user) { return !members.contains(user); });
+  }
+
+  const FusionPlan &plan;
+  const FusionNode &node;
+  OpBuilder builder;
+  Location loc;
+  MLIRContext *context;
+  unsigned rank;
+  DenseSet<Operation *> members;
+  std::unique_ptr<Block> body = std::make_unique<Block>();
+  DenseMap<Value, Value> scalars;
+  llvm::MapVector<std::pair<Value, AffineMap>, Value> loads;
+  SmallVector<IndexOp> indexOps;
+  bool hasRows = false, hasColumns = false;
+};
+
+SmallVector<AffineExpr> KernelBuilder::indices(ArrayRef<int64_t> shape,
+                                               KernelExtent extent) {
+  SmallVector<AffineExpr> exprs;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    bool isLast = i + 1 == shape.size();
+    switch (extent) {
+    case KernelExtent::Full:
+      exprs.push_back(dim(i));
+      break;
+    case KernelExtent::Row:
+      exprs.push_back(isLast && shape.size() == node.domain.size() ? zero()
+                                                                   : dim(i));
+      break;
+    case KernelExtent::AfterColumns:
+      exprs.push_back(isLast && shape[i] == columns() ? dim(rank - 1) : zero());
+      break;
+    }
+  }
+  return exprs;
+}
+
+AffineMap KernelBuilder::operandMap(Operation *op, Value operand) {
+  ArrayRef<int64_t> shape = typeOf(operand).getShape();
+  if (isa<ReduceOp>(op))
+    return AffineMap::get(rank, 0, indices(shape, KernelExtent::Full), context);
+  Value result = op->getResult(0);
+  ArrayRef<int64_t> resultShape = typeOf(result).getShape();
+  SmallVector<AffineExpr> at =
+      indices(resultShape, plan.extents.lookup(result));
+  SmallVector<AffineExpr> exprs(shape.size());
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    for (auto [i, from] : llvm::enumerate(transpose.getPermutation()))
+      exprs[from] = at[i];
+  } else if (auto slice = dyn_cast<SliceOp>(op)) {
+    for (size_t i = 0; i < shape.size(); ++i)
+      exprs[i] = at[i] * slice.getStrides()[i] + slice.getOffsets()[i];
+  } else {
+    size_t shift = resultShape.size() - shape.size();
+    for (size_t i = 0; i < shape.size(); ++i)
+      exprs[i] = shape[i] == 1 ? zero() : at[i + shift];
+  }
+  return AffineMap::get(rank, 0, exprs, context);
+}
+
+Value KernelBuilder::scalarOf(Operation *op, Value operand, OpBuilder &b) {
+  if (Value inside = scalars.lookup(operand))
+    return inside;
+  SplatElementsAttr splat;
+  if (matchPattern(operand, m_Constant(&splat))) {
+    auto value = cast<TypedAttr>(splat.getSplatValue<Attribute>());
+    return arith::ConstantOp::create(b, op->getLoc(), value);
+  }
+  AffineMap map = operandMap(op, operand);
+  Value &load = loads[{operand, map}];
+  if (!load)
+    load = body->addArgument(typeOf(operand).getElementType(), operand.getLoc());
+  return load;
+}
+
+Value KernelBuilder::buildReduce(ReduceOp op, OpBuilder &b) {
+  Location at = op.getLoc();
+  Type element = typeOf(op.getX()).getElementType();
+  Type acc = getAccumulatorType(op.getAccType(), element);
+  if (typeOf(op.getY()).getElementType().isF64())
+    acc = b.getF64Type();
+  Value x = convertFloat(b, at, scalarOf(op, op.getX(), b), acc);
+  KernelExtent extent = plan.extents.lookup(op.getY());
+  bool inRow = members.contains(op.getX().getDefiningOp()) &&
+               plan.extents.lookup(op.getX()) == KernelExtent::Row;
+  bool wholeRows = op.getAxes().size() == typeOf(op.getX()).getShape().size();
+  auto note = [&](Operation *sum) {
+    if (Attribute number = op->getAttr(kSumAttr))
+      sum->setAttr(kSumAttr, number);
+  };
+  if (extent == KernelExtent::Row || (wholeRows && !inRow)) {
+    x = RowReduceOp::create(b, at, op.getKind(), x);
+    note(x.getDefiningOp());
+    hasRows = true;
+  }
+  if (extent == KernelExtent::AfterColumns) {
+    x = ColumnReduceOp::create(b, at, op.getKind(), x);
+    note(x.getDefiningOp());
+    hasColumns = true;
+  }
+  return convertFloat(b, at, x, typeOf(op.getY()).getElementType());
+}
+
+void KernelBuilder::build() {
+  OpBuilder b(context);
+  b.setInsertionPointToEnd(body.get());
+  for (Operation *op : node.ops) {
+    Value result = op->getResult(0);
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      scalars[result] = buildReduce(reduce, b);
+      continue;
+    }
+    if (auto iota = dyn_cast<IotaOp>(op)) {
+      Type element = typeOf(result).getElementType();
+      AffineExpr at = indices(typeOf(result).getShape(),
+                              plan.extents.lookup(result))[iota.getAxis()];
+      Value index;
+      if (auto plain = dyn_cast<AffineDimExpr>(at)) {
+        auto indexOp = IndexOp::create(
+            b, op->getLoc(),
+            element.isInteger(64) ? b.getI64Type() : b.getI32Type(),
+            plain.getPosition());
+        indexOps.push_back(indexOp);
+        index = indexOp;
+      } else {
+        index = arith::ConstantOp::create(b, op->getLoc(), b.getI32IntegerAttr(0));
+      }
+      if (isa<FloatType>(element)) {
+        Value wide = arith::SIToFPOp::create(b, op->getLoc(), b.getF64Type(), index);
+        index = convertFloat(b, op->getLoc(), wide, element);
+      } else if (element.getIntOrFloatBitWidth() <
+                 index.getType().getIntOrFloatBitWidth()) {
+        index = arith::TruncIOp::create(b, op->getLoc(), element, index);
+      } else if (element != index.getType()) {
+        index = arith::ExtSIOp::create(b, op->getLoc(), element, index);
+      }
+      scalars[result] = index;
+      continue;
+    }
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(scalarOf(op, operand, b));
+    scalars[result] = buildScalarOp(b, op, operands);
+  }
+
+  KernelDomain domain;
+  domain.sizes = node.domain;
+  if (domain.sizes.empty())
+    domain.sizes.push_back(1);
+  domain.indexed.assign(domain.sizes.size(), false);
+  for (IndexOp index : indexOps)
+    domain.indexed[index.getDim()] = true;
+  domain.reduces = hasRows || hasColumns;
+  for (auto &entry : loads)
+    domain.accesses.push_back({typeOf(entry.first.first), entry.first.second});
+  SmallVector<Value> results, yielded;
+  for (Operation *op : node.ops) {
+    Value result = op->getResult(0);
+    if (!isUsedOutside(result))
+      continue;
+    results.push_back(result);
+    yielded.push_back(scalars.lookup(result));
+    domain.accesses.push_back(
+        {typeOf(result),
+         AffineMap::get(rank, 0,
+                        indices(typeOf(result).getShape(),
+                                plan.extents.lookup(result)),
+                        context)});
+  }
+  YieldOp::create(b, loc, yielded);
+  SmallVector<int64_t> numbers = domain.simplify();
+  for (IndexOp index : indexOps)
+    index.setDim(numbers[index.getDim()]);
+
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> operandMaps, resultMaps;
+  SmallVector<Type> types;
+  for (auto [i, entry] : llvm::enumerate(loads)) {
+    Value value = entry.first.first;
+    const KernelAccess &access = domain.accesses[i];
+    inputs.push_back(reshapeTo(builder, value.getLoc(), value, access.type));
+    operandMaps.push_back(access.map);
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    const KernelAccess &access = domain.accesses[loads.size() + i];
+    types.push_back(access.type);
+    resultMaps.push_back(access.map);
+  }
+  KernelKind kind = hasColumns ? KernelKind::Column
+                    : hasRows  ? KernelKind::Row
+                               : KernelKind::Pointwise;
+  auto kernel = KernelOp::create(builder, loc, types, inputs, kind, domain.sizes,
+                                 domain.getChunkRows(hasColumns),
+                                 builder.getAffineMapArrayAttr(operandMaps),
+                                 builder.getAffineMapArrayAttr(resultMaps));
+  kernel.getBody().push_back(body.release());
+  // The marks of its members: of one that is a clone, and of any whose value must stay.
+  for (Operation *op : node.ops) {
+    if (Attribute clone = op->getAttr(kRematAttr); clone && !kernel->hasAttr(kRematAttr))
+      kernel->setAttr(kRematAttr, clone);
+    auto save = op->getAttrOfType<StringAttr>(kSaveAttr);
+    if (save && save.getValue() == "must" && isUsedOutside(op->getResult(0)))
+      kernel->setAttr(kSaveAttr, save);
+  }
+  for (auto [result, output] : llvm::zip_equal(results, kernel.getOutputs())) {
+    Value replacement = reshapeTo(builder, loc, output, result.getType());
+    result.replaceUsesWithIf(replacement, [&](OpOperand &use) {
+      return !members.contains(use.getOwner());
+    });
+  }
+}
+
+/// What a tensor times a number (of rank 0) multiplies, else null.
+Value getScaled(Operation *op) {
+  auto mul = dyn_cast_or_null<MulOp>(op);
+  if (!mul)
+    return {};
+  for (auto [x, number] : {std::pair<Value, Value>{mul.getLhs(), mul.getRhs()},
+                           {mul.getRhs(), mul.getLhs()}})
+    if (typeOf(number).getRank() == 0 && typeOf(x).getRank() > 0 &&
+        typeOf(x).getElementTypeBitWidth() <=
+            typeOf(mul.getResult()).getElementTypeBitWidth())
+      return x;
+  return {};
+}
+
+/// The ops that multiply a tensor by numbers, one after the other, the last first,
+/// and in `base` the tensor; empty if a kernel computes it, which would have to
+/// store it then.
+SmallVector<MulOp> getScalings(Value value, Value &base) {
+  SmallVector<MulOp> chain;
+  base = getRenamed(value);
+  while (Value x = getScaled(base.getDefiningOp())) {
+    chain.push_back(cast<MulOp>(base.getDefiningOp()));
+    base = getRenamed(x);
+  }
+  Operation *producer = base.getDefiningOp();
+  if (producer && (isFusibleElementwise(producer) || isa<ReduceOp, ConstantOp>(producer)))
+    chain.clear();
+  return chain;
+}
+
+/// Renames what lies in memory instead of what is scaled (an unscaled or clipped
+/// gradient), so that each kernel can scale what it reads.
+void renameBeforeScaling(Block &block) {
+  DenseMap<std::pair<Value, Type>, Value> renamed;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    auto reshape = dyn_cast<ReshapeOp>(op);
+    Value base;
+    if (!reshape)
+      continue;
+    SmallVector<MulOp> chain = getScalings(reshape.getX(), base);
+    if (chain.empty())
+      continue;
+    auto type = typeOf(reshape.getY());
+    auto from = type.clone(typeOf(base).getElementType());
+    OpBuilder builder(&op);
+    Value &value = renamed[{base, from}];
+    if (!value)
+      value = reshapeTo(builder, op.getLoc(), base, from);
+    Value result = value;
+    for (MulOp mul : llvm::reverse(chain)) {
+      IRMapping mapping;
+      mapping.map(getScaled(mul), result);
+      Operation *copy = builder.clone(*mul, mapping);
+      copy->getResult(0).setType(
+          type.clone(typeOf(mul.getResult()).getElementType()));
+      result = copy->getResult(0);
+    }
+    reshape.getY().replaceAllUsesWith(result);
+    op.erase();
+  }
+}
+
+/// Gives each user its own copy, next to it, of what is cheaper to compute again
+/// than to store: index tensors, masks made of them, widened narrow floats, f32
+/// numbers kept in two halves, and what lies in memory times a number.
+void duplicateCheapOps(Block &block) {
+  auto isCheap = [](Operation &op) {
+    // Made of what the step keeps anyway.
+    if (isa<IotaOp, JoinHalvesOp, AddCompensationOp>(op))
+      return true;
+    if (isa<CompareOp>(op))
+      return llvm::any_of(op.getOperands(), [](Value operand) {
+        return operand.getDefiningOp<IotaOp>() != nullptr;
+      });
+    if (auto cast = dyn_cast<CastOp>(op)) {
+      Type from = typeOf(cast.getX()).getElementType();
+      Type to = typeOf(cast.getY()).getElementType();
+      return isa<FloatType>(from) && isa<FloatType>(to) &&
+             from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
+    }
+    Value base;
+    return getScaled(&op) && !getScalings(op.getResult(0), base).empty();
+  };
+  // Backwards, so that a copy's operands are copied in turn.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (!isCheap(op))
+      continue;
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : op.getUses())
+      if (use.getOwner()->getBlock() == &block)
+        uses.push_back(&use);
+    for (OpOperand *use : uses)
+      use->set(OpBuilder(use->getOwner()).clone(op)->getResult(0));
+    if (op.use_empty())
+      op.erase();
+  }
+}
+
+void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+void fuse(func::FuncOp function) {
+  Block &block = function.getBody().front();
+  eraseDead(block);
+  renameBeforeScaling(block);
+  duplicateCheapOps(block);
+  FusionPlan plan = planFusion(block);
+  Operation *terminator = block.getTerminator();
+
+  for (const FusionNode &node : plan.nodes) {
+    if (node.isKernel)
+      KernelBuilder(plan, node, terminator).build();
+    else
+      node.ops.front()->moveBefore(terminator);
+  }
+  for (const FusionNode &node : llvm::reverse(plan.nodes))
+    if (node.isKernel)
+      for (Operation *op : llvm::reverse(node.ops)) {
+        op->dropAllUses();
+        op->erase();
+      }
+  // Constants first; renamings, those of the new kernels too, right behind what
+  // they rename.
+  SmallVector<Operation *> renamings, constants;
+  for (Operation &op : block) {
+    if (isa<ReshapeOp, BarrierOp>(op))
+      renamings.push_back(&op);
+    else if (isa<ConstantOp>(op))
+      constants.push_back(&op);
+  }
+  for (Operation *op : llvm::reverse(constants))
+    op->moveBefore(&block, block.begin());
+  DenseMap<Operation *, Operation *> placed;
+  for (Operation *op : renamings) {
+    if (auto reshape = dyn_cast<ReshapeOp>(op))
+      reshape.getXMutable().assign(getRenamed(reshape.getX()));
+    Operation *source = nullptr;
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        if (!source || source->isBeforeInBlock(producer))
+          source = producer;
+    Operation *&last = placed.try_emplace(source, source).first->second;
+    if (last)
+      op->moveAfter(last);
+    else
+      op->moveBefore(&block, block.begin());
+    last = op;
+  }
+  eraseDead(block);
+}
+
+bool isOfDialect(Operation &op) {
+  return isa_and_nonnull<MPTDialect>(op.getDialect());
+}
+
+/// Planning reorders ops by their operands alone and takes these for tensors.
+LogicalResult check(Operation *op) {
+  if (!isOfDialect(*op) || (op->getNumRegions() > 0 && !isa<KernelOp>(op)))
+    return op->emitError("mpt-fuse-kernels: expected a step of mpt ops without "
+                         "regions, found '")
+           << op->getName() << "'; "
+           << (isa<CheckpointOp>(op) ? "run --mpt-decompose first"
+                                     : "lower or unroll it first");
+  if (failed(checkStaticShapes(op, "mpt-fuse-kernels")))
+    return failure();
+  if (isa<BarrierOp>(op))
+    for (auto [from, to] :
+         llvm::zip_equal(op->getOperandTypes(), op->getResultTypes()))
+      if (getElementTypeOrSelf(from) != getElementTypeOrSelf(to))
+        return op->emitError("mpt-fuse-kernels: expected one element type, found ")
+               << from << " and " << to << "; run --mpt-decompose first";
+  return success();
+}
+
+struct FuseKernelsPass : mpt::impl::FuseKernelsPassBase<FuseKernelsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isDeclaration() || !function.getBody().hasOneBlock())
+        continue;
+      Block &block = function.getBody().front();
+      if (llvm::none_of(block, isOfDialect))
+        continue;
+      for (Operation &op : block.without_terminator())
+        if (failed(check(&op)))
+          return signalPassFailure();
+      fuse(function);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,474 @@
+//===- FusionPlan.cpp - Which ops become one kernel -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
+
+#include "mpt/Precision/RangeProfile.h"
+#include "mpt/Dialect/MPT/IR/Gemm.h"
+#include "llvm/ADT/SetVector.h"
+#include <queue>
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+/// A kernel with more ops than this spills registers and compiles slowly.
+constexpr size_t mostOps = 160;
+/// Readers looked at before a merge is given up.
+constexpr size_t mostReaders = 256;
+/// Tensors that one kernel reads: each is a stream and a pointer.
+constexpr size_t mostReads = 32;
+
+ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+bool isAlias(Operation *op) { return isa<ReshapeOp, BarrierOp, ConstantOp>(op); }
+
+bool isEmpty(Value value) { return llvm::is_contained(shapeOf(value), 0); }
+
+/// True if `value` costs no load: a kernel holds it as a scalar constant.
+bool isSplat(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && isa<SplatElementsAttr>(constant.getValue());
+}
+
+/// True for the products and windows between which a step's memory peaks.
+bool isHeavyCall(Operation *op) {
+  return isa<GemmOp, MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp,
+             Conv2DFilterGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp,
+             AvgPoolGradOp>(op);
+}
+
+/// How an op could be part of a kernel.
+enum class Role { None, Elementwise, Load, RowReduce, ColumnReduce, FullReduce };
+
+Role getRole(Operation *op) {
+  // Kernels run over at least one point.
+  if (llvm::any_of(op->getOperands(), isEmpty) ||
+      llvm::any_of(op->getResults(), isEmpty))
+    return Role::None;
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    ArrayRef<int64_t> shape = shapeOf(reduce.getX());
+    Type element = cast<ShapedType>(reduce.getY().getType()).getElementType();
+    if (!isa<FloatType>(element) || shape.empty() || reduce.getAxes().empty())
+      return Role::None;
+    auto axes = llvm::to_vector(reduce.getAxes());
+    llvm::sort(axes);
+    int64_t last = shape.size() - 1, count = axes.size();
+    if (count == last + 1)
+      return last == 0 ? Role::RowReduce : Role::FullReduce;
+    if (count == 1 && axes.front() == last)
+      return Role::RowReduce;
+    if (count == last && axes.back() == last - 1)
+      return Role::ColumnReduce;
+    return Role::None;
+  }
+  if (isFusibleLoad(op))
+    return Role::Load;
+  return isFusibleElementwise(op) ? Role::Elementwise : Role::None;
+}
+
+struct Node {
+  SmallVector<Operation *> ops;
+  bool isKernel = false;
+  bool hasReductions = false;
+  SmallVector<int64_t> domain;
+  unsigned depth = 0;
+  /// Heavy calls before its last op in program order.
+  unsigned epoch = 0;
+  /// Tensors that it reads from memory.
+  llvm::SmallSetVector<Value, 4> reads;
+  /// Nodes that read this one.
+  llvm::SmallSetVector<unsigned, 4> readers;
+};
+
+class Planner {
+public:
+  explicit Planner(Block &block) : block(block) {}
+
+  FusionPlan run() {
+    // What records magnitudes comes last, so that it changes no decision on
+    // anything else: the order of sums may depend on what is fused.
+    for (bool records : {false, true}) {
+      unsigned index = 0;
+      epoch = 0;
+      for (Operation &op : block.without_terminator()) {
+        order[&op] = index++;
+        epoch += isHeavyCall(&op);
+        if (!isAlias(&op) && op.hasAttr(kRecordAttr) == records)
+          place(&op, getRole(&op));
+      }
+    }
+    return finish();
+  }
+
+private:
+  void place(Operation *op, Role role);
+  /// How `op` would vary over the domain of `merged.front()` if all of `merged`
+  /// were one kernel; nothing if it cannot be part of it.
+  std::optional<KernelExtent> fits(Operation *op, Role role,
+                                   ArrayRef<unsigned> merged);
+  /// True if a row of `domain` has one element of a tensor of shape `shape`.
+  static bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain);
+  /// The depth of `merged` with `op`, if that closes no cycle and keeps the
+  /// limits.
+  std::optional<unsigned> checkMerge(Operation *op, ArrayRef<unsigned> merged,
+                                     KernelExtent extent);
+  void merge(Operation *op, ArrayRef<unsigned> merged, KernelExtent extent,
+             unsigned depth);
+  SmallVector<SmallVector<unsigned>> getAttempts(ArrayRef<unsigned> candidates);
+  bool tryJoin(Operation *op, Role role);
+  FusionPlan finish();
+
+  unsigned find(unsigned id) {
+    while (parent[id] != id)
+      id = parent[id] = parent[parent[id]];
+    return id;
+  }
+  /// The node that computes `value` (through renamings), if one does.
+  std::optional<unsigned> nodeOf(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+        value = reshape.getX();
+        continue;
+      }
+      if (auto barrier = dyn_cast<BarrierOp>(op)) {
+        value = barrier.getInputs()[cast<OpResult>(value).getResultNumber()];
+        continue;
+      }
+      auto it = nodesOf.find(op);
+      if (it == nodesOf.end())
+        return std::nullopt;
+      return find(it->second);
+    }
+    return std::nullopt;
+  }
+  /// The kernel that computes `value` itself, if a kernel does.
+  std::optional<unsigned> kernelOf(Value value) {
+    Operation *op = value.getDefiningOp();
+    auto it = op ? nodesOf.find(op) : nodesOf.end();
+    if (it == nodesOf.end() || !nodes[find(it->second)].isKernel)
+      return std::nullopt;
+    return find(it->second);
+  }
+
+  Block &block;
+  DenseMap<Operation *, unsigned> order;
+  SmallVector<Node, 0> nodes;
+  SmallVector<unsigned> parent;
+  DenseMap<Operation *, unsigned> nodesOf;
+  FusionPlan plan;
+  /// Heavy calls so far.
+  unsigned epoch = 0;
+  /// The kernel that last read a value it does not compute.
+  DenseMap<Value, unsigned> lastLoader;
+};
+
+bool Planner::isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain) {
+  if (domain.empty())
+    return false;
+  bool kept = shape.size() == domain.size() && shape.back() == 1 &&
+              shape.drop_back() == domain.drop_back();
+  return kept || shape == domain.drop_back();
+}
+
+std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
+                                          ArrayRef<unsigned> merged) {
+  ArrayRef<int64_t> domain = nodes[merged.front()].domain;
+  auto isInside = [&](Value value) {
+    std::optional<unsigned> kernel = kernelOf(value);
+    return kernel && llvm::is_contained(merged, *kernel);
+  };
+  // Of a value inside. Kernels of another domain come in as row values.
+  auto extentOf = [&](Value value) {
+    return nodes[*kernelOf(value)].domain == domain ? plan.extents.lookup(value)
+                                                    : KernelExtent::Row;
+  };
+  if (role == Role::Load)
+    return std::nullopt;
+  if (role != Role::Elementwise) {
+    Value x = op->getOperand(0);
+    bool inside = isInside(x);
+    KernelExtent extent = inside ? extentOf(x) : KernelExtent::Full;
+    if (role == Role::FullReduce && inside && extent == KernelExtent::Row &&
+        shapeOf(x).size() == domain.size())
+      return KernelExtent::AfterColumns;
+    if (shapeOf(x) != domain || extent != KernelExtent::Full)
+      return std::nullopt;
+    return role == Role::RowReduce ? KernelExtent::Row
+                                   : KernelExtent::AfterColumns;
+  }
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  // What every operand computed inside must be for the result to be `extent`.
+  auto allInside = [&](auto ok) {
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      return !isInside(operand) || ok(operand, extentOf(operand));
+    });
+  };
+  if (shape == domain &&
+      allInside([&](Value operand, KernelExtent extent) {
+        return (extent == KernelExtent::Full && shapeOf(operand) == domain) ||
+               (extent == KernelExtent::Row &&
+                shapeOf(operand).size() == domain.size());
+      }))
+    return KernelExtent::Full;
+  if (isRowShape(shape, domain) &&
+      allInside([&](Value operand, KernelExtent extent) {
+        return extent == KernelExtent::Row && shapeOf(operand) == shape;
+      }))
+    return KernelExtent::Row;
+  // What reads nothing of the kernel's has no place behind its columns.
+  if (llvm::any_of(op->getOperands(), isInside) &&
+      allInside([&](Value operand, KernelExtent extent) {
+        return extent == KernelExtent::AfterColumns && shapeOf(operand) == shape;
+      }))
+    return KernelExtent::AfterColumns;
+  return std::nullopt;
+}
+
+std::optional<unsigned> Planner::checkMerge(Operation *op,
+                                            ArrayRef<unsigned> merged,
+                                            KernelExtent extent) {
+  // Whole tensors are not computed before a heavy call that they come after:
+  // the backward pass would move into the forward's kernels, and all it
+  // recomputes would be stored.
+  for (unsigned id : merged)
+    if (nodes[id].epoch != nodes[merged.front()].epoch ||
+        (extent == KernelExtent::Full && nodes[id].epoch != epoch))
+      return std::nullopt;
+  unsigned depth = 0;
+  size_t count = 1;
+  llvm::SmallSetVector<Value, 4> reads;
+  for (unsigned id : merged) {
+    depth = std::max(depth, nodes[id].depth);
+    count += nodes[id].ops.size();
+    reads.insert_range(nodes[id].reads);
+    if (nodes[id].readers.size() > mostReaders)
+      return std::nullopt;
+  }
+  for (Value operand : op->getOperands()) {
+    std::optional<unsigned> node = nodeOf(operand);
+    if (node && llvm::is_contained(merged, *node)) {
+      // A renaming of what is inside must be read from memory.
+      if (!kernelOf(operand))
+        return std::nullopt;
+      continue;
+    }
+    if (!isSplat(operand))
+      reads.insert(operand);
+    if (node)
+      depth = std::max(depth, nodes[*node].depth + 1);
+  }
+  if (count > mostOps || reads.size() > mostReads)
+    return std::nullopt;
+  // Also no reader among the merged themselves: it did not join what it reads,
+  // so it reads elements that are not there at the same point.
+  for (unsigned id : merged)
+    for (unsigned reader : nodes[id].readers)
+      if (nodes[find(reader)].depth <= depth)
+        return std::nullopt;
+  return depth;
+}
+
+SmallVector<SmallVector<unsigned>>
+Planner::getAttempts(ArrayRef<unsigned> candidates) {
+  SmallVector<SmallVector<unsigned>> attempts;
+  for (unsigned first : candidates) {
+    // With all others of its domain, and those that can be values of its rows.
+    SmallVector<unsigned> same = {first}, all;
+    for (unsigned other : candidates)
+      if (other != first && nodes[other].domain == nodes[first].domain)
+        same.push_back(other);
+    all = same;
+    for (unsigned other : candidates)
+      if (nodes[other].domain != nodes[first].domain &&
+          !nodes[other].hasReductions &&
+          isRowShape(nodes[other].domain, nodes[first].domain))
+        all.push_back(other);
+    attempts.push_back(all);
+    if (same.size() < all.size())
+      attempts.push_back(same);
+    if (same.size() > 1)
+      attempts.push_back({first});
+  }
+  // The more operands come from inside the better.
+  llvm::stable_sort(attempts, [](ArrayRef<unsigned> a, ArrayRef<unsigned> b) {
+    return a.size() > b.size();
+  });
+  return attempts;
+}
+
+bool Planner::tryJoin(Operation *op, Role role) {
+  // Kernels that compute an operand, the deepest (latest) first.
+  llvm::SmallSetVector<unsigned, 4> candidates;
+  for (Value operand : op->getOperands())
+    if (std::optional<unsigned> kernel = kernelOf(operand))
+      candidates.insert(*kernel);
+  // Something computed of what a kernel of its domain reads anyway. A number that
+  // another kernel computes (the reciprocal of a loss scale) draws it nowhere.
+  auto isNumber = [&](unsigned id) { return nodes[id].domain.empty(); };
+  bool fillsTensor = !shapeOf(op->getResult(0)).empty();
+  if (candidates.empty() || (fillsTensor && llvm::all_of(candidates, isNumber)))
+    for (Value operand : op->getOperands()) {
+      auto it = lastLoader.find(operand);
+      if (it != lastLoader.end())
+        candidates.insert(find(it->second));
+    }
+  SmallVector<unsigned> sorted(candidates.begin(), candidates.end());
+  llvm::stable_sort(sorted, [&](unsigned a, unsigned b) {
+    return nodes[a].depth > nodes[b].depth;
+  });
+  SmallVector<SmallVector<unsigned>> attempts = getAttempts(sorted);
+  // What follows column reductions runs on one thread, so an elementwise op
+  // goes there only if no other kernel takes it.
+  for (bool afterColumns : {false, true})
+    for (ArrayRef<unsigned> merged : attempts) {
+      std::optional<KernelExtent> extent = fits(op, role, merged);
+      if (!extent || (role == Role::Elementwise &&
+                      (*extent == KernelExtent::AfterColumns) != afterColumns))
+        continue;
+      std::optional<unsigned> depth = checkMerge(op, merged, *extent);
+      if (!depth)
+        continue;
+      merge(op, merged, *extent, *depth);
+      return true;
+    }
+  return false;
+}
+
+void Planner::merge(Operation *op, ArrayRef<unsigned> merged,
+                    KernelExtent extent, unsigned depth) {
+  unsigned first = merged.front();
+  Node &target = nodes[first];
+  for (unsigned id : merged.drop_front()) {
+    if (nodes[id].domain != target.domain)
+      for (Operation *rowOp : nodes[id].ops)
+        plan.extents[rowOp->getResult(0)] = KernelExtent::Row;
+    parent[id] = first;
+    llvm::append_range(target.ops, nodes[id].ops);
+    target.reads.insert_range(nodes[id].reads);
+    target.readers.insert_range(nodes[id].readers);
+    target.hasReductions |= nodes[id].hasReductions;
+    nodes[id].ops.clear();
+  }
+  llvm::SmallSetVector<unsigned, 4> readers;
+  for (unsigned reader : target.readers)
+    readers.insert(find(reader));
+  target.readers = std::move(readers);
+  target.ops.push_back(op);
+  target.depth = depth;
+  nodesOf[op] = first;
+  plan.extents[op->getResult(0)] = extent;
+}
+
+void Planner::place(Operation *op, Role role) {
+  if (role == Role::None || role == Role::Load || !tryJoin(op, role)) {
+    unsigned id = nodes.size();
+    Node node;
+    node.epoch = epoch;
+    node.ops.push_back(op);
+    node.isKernel = role != Role::None;
+    for (Value operand : op->getOperands())
+      if (std::optional<unsigned> producer = nodeOf(operand))
+        node.depth = std::max(node.depth, nodes[*producer].depth + 1);
+    if (node.isKernel) {
+      bool isReduce = role != Role::Elementwise && role != Role::Load;
+      node.hasReductions = isReduce;
+      node.domain.assign(
+          shapeOf(isReduce ? op->getOperand(0) : op->getResult(0)));
+      plan.extents[op->getResult(0)] =
+          role == Role::RowReduce ? KernelExtent::Row
+          : isReduce              ? KernelExtent::AfterColumns
+                                  : KernelExtent::Full;
+    }
+    nodes.push_back(std::move(node));
+    parent.push_back(id);
+    nodesOf[op] = id;
+  }
+  unsigned self = find(nodesOf[op]);
+  for (Value operand : op->getOperands()) {
+    std::optional<unsigned> producer = nodeOf(operand);
+    if (producer && *producer != self)
+      nodes[*producer].readers.insert(self);
+    if (nodes[self].isKernel && (!producer || *producer != self) &&
+        !isSplat(operand))
+      nodes[self].reads.insert(operand);
+    nodes[self].hasReductions |= role == Role::RowReduce ||
+                                 role == Role::ColumnReduce ||
+                                 role == Role::FullReduce;
+    if (nodes[self].isKernel && (!producer || *producer != self) &&
+        !isSplat(operand) &&
+        shapeOf(operand) == ArrayRef<int64_t>(nodes[self].domain) &&
+        role != Role::Load)
+      lastLoader[operand] = self;
+  }
+}
+
+FusionPlan Planner::finish() {
+  // Kahn's algorithm; among the nodes that are ready, the one that begins
+  // first in program order.
+  SmallVector<unsigned> key(nodes.size()), pending(nodes.size());
+  SmallVector<llvm::SmallSetVector<unsigned, 4>> readers(nodes.size());
+  for (auto [id, node] : llvm::enumerate(nodes)) {
+    llvm::sort(node.ops, [&](Operation *a, Operation *b) {
+      return order[a] < order[b];
+    });
+    if (!node.ops.empty())
+      key[id] = order[node.ops.front()];
+  }
+  for (auto [id, node] : llvm::enumerate(nodes))
+    for (Operation *op : node.ops)
+      for (Value operand : op->getOperands())
+        if (std::optional<unsigned> producer = nodeOf(operand))
+          if (*producer != id && readers[*producer].insert(id))
+            ++pending[id];
+  using Entry = std::pair<unsigned, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+  for (auto [id, node] : llvm::enumerate(nodes))
+    if (!node.ops.empty() && pending[id] == 0)
+      ready.push({key[id], id});
+  while (!ready.empty()) {
+    unsigned id = ready.top().second;
+    ready.pop();
+    for (unsigned reader : readers[id])
+      if (--pending[reader] == 0)
+        ready.push({key[reader], reader});
+    plan.nodes.push_back({std::move(nodes[id].ops), nodes[id].isKernel,
+                          std::move(nodes[id].domain)});
+  }
+  return std::move(plan);
+}
+
+} // namespace
+
+bool mpt::isFusibleLoad(Operation *op) {
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    return !permutation.empty() &&
+           permutation.back() == static_cast<int64_t>(permutation.size()) - 1;
+  }
+  if (auto slice = dyn_cast<SliceOp>(op))
+    return !slice.getStrides().empty() && slice.getStrides().back() == 1;
+  return false;
+}
+
+bool mpt::isFusibleElementwise(Operation *op) {
+  if (isFusibleLoad(op))
+    return true;
+  return isa<NegOp, AbsOp, ExpOp, LogOp, SqrtOp, RsqrtOp, ReciprocalOp, TanhOp,
+             SigmoidOp, ErfOp, SinOp, CosOp, ReluOp, SiluOp, SignOp, FloorOp,
+             GeluOp, IsFiniteOp, NotOp, ReluGradOp, TanhGradOp, SigmoidGradOp,
+             SiluGradOp, GeluGradOp, AddOp, SubOp, MulOp, DivOp, MaximumOp,
+             MinimumOp, PowOp, CompareOp, AndOp, OrOp, WhereOp, CastOp, IotaOp,
+             BroadcastOp, AccumulateOp, JoinHalvesOp, HighHalfOp, LowHalfOp,
+             RoundingErrorOp, AddCompensationOp, StochasticRoundOp>(op);
+}
+
+FusionPlan mpt::planFusion(Block &block) { return Planner(block).run(); }

@@ -1,0 +1,11 @@
+//===- DifferentiableOpInterface.cpp - Reverse-mode rules -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Interfaces/DifferentiableOpInterface.h"
+
+#include "mpt/Dialect/MPT/Interfaces/DifferentiableOpInterface.cpp.inc"

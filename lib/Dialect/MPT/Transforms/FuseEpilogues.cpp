@@ -1,0 +1,169 @@
+//===- FuseEpilogues.cpp - Bias and activation into products -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-fuse-epilogues`. `mpt.linear` and `mpt.conv2d` round once, after bias
+/// and activation, so what follows them may move in only where the value in
+/// between was not rounded, or where rounding commutes with what follows (relu).
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/RematMarks.h"
+#include "mpt/Dialect/MPT/Transforms/Passes.h"
+#include "mpt/Dialect/MPT/Transforms/Patterns.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_FUSEEPILOGUESPASS
+#include "mpt/Dialect/MPT/Transforms/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+/// True if `product` (a linear, conv2d or matmul) returns its accumulator as it
+/// is.
+template <typename Product>
+bool isUnrounded(Product product) {
+  Type operand = getElementTypeOrSelf(product->getOperand(0));
+  return getElementTypeOrSelf(product.getResult()) ==
+         getAccumulatorType(product.getAccType(), operand);
+}
+
+/// Moves the activation `op` of a product into the product.
+template <typename Product, typename Activation>
+LogicalResult fuseActivation(Activation op, Epilogue epilogue, bool commutes,
+                             PatternRewriter &rewriter) {
+  auto product = op.getX().template getDefiningOp<Product>();
+  if (!product || !product->hasOneUse() ||
+      product.getEpilogue() != Epilogue::None)
+    return failure();
+  bool sameType = product.getResult().getType() == op.getType();
+  if (!isUnrounded(product) && !(commutes && sameType))
+    return failure();
+  rewriter.modifyOpInPlace(product, [&] {
+    mpt::detail::joinMarks(product, op, product);
+    product.setEpilogue(epilogue);
+    product.getResult().setType(cast<RankedTensorType>(op.getType()));
+    product->setLoc(rewriter.getFusedLoc({product.getLoc(), op.getLoc()}));
+  });
+  rewriter.replaceOp(op, product.getResult());
+  return success();
+}
+
+struct FuseRelu : OpRewritePattern<ReluOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReluOp op,
+                                PatternRewriter &rewriter) const override {
+    if (succeeded(fuseActivation<LinearOp>(op, Epilogue::Relu, true, rewriter)))
+      return success();
+    return fuseActivation<Conv2DOp>(op, Epilogue::Relu, true, rewriter);
+  }
+};
+
+struct FuseGelu : OpRewritePattern<GeluOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GeluOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getApproximate() != GeluApproximation::Tanh)
+      return failure();
+    if (succeeded(fuseActivation<LinearOp>(op, Epilogue::Gelu, false, rewriter)))
+      return success();
+    return fuseActivation<Conv2DOp>(op, Epilogue::Gelu, false, rewriter);
+  }
+};
+
+/// product + bias, the bias one number per column of the result.
+struct FuseBias : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AddOp op,
+                                PatternRewriter &rewriter) const override {
+    for (auto [sum, bias] : {std::pair<Value, Value>{op.getLhs(), op.getRhs()},
+                             std::pair<Value, Value>{op.getRhs(), op.getLhs()}})
+      if (succeeded(fuse(op, sum, bias, rewriter)))
+        return success();
+    return failure();
+  }
+
+private:
+  static LogicalResult fuse(AddOp op, Value sum, Value bias,
+                            PatternRewriter &rewriter) {
+    Operation *product = sum.getDefiningOp();
+    if (!product || !sum.hasOneUse() || sum == bias)
+      return failure();
+    auto type = cast<RankedTensorType>(op.getType());
+    auto sumType = cast<RankedTensorType>(sum.getType());
+    auto biasType = cast<RankedTensorType>(bias.getType());
+    if (type.getShape() != sumType.getShape() || type.getRank() == 0 ||
+        biasType.getRank() != 1 ||
+        biasType.getDimSize(0) != type.getShape().back() ||
+        biasType.getElementTypeBitWidth() > sumType.getElementTypeBitWidth() ||
+        type.getElementTypeBitWidth() > sumType.getElementTypeBitWidth())
+      return failure();
+    Location loc = rewriter.getFusedLoc({product->getLoc(), op.getLoc()});
+    if (auto matmul = dyn_cast<MatmulOp>(product)) {
+      auto weight = cast<RankedTensorType>(matmul.getRhs().getType());
+      if (matmul.getTransposeLhs() || matmul.getTransposeRhs() ||
+          weight.getRank() != 2 || !isUnrounded(matmul))
+        return failure();
+      auto linear = LinearOp::create(rewriter, loc, type, matmul.getLhs(),
+                                     matmul.getRhs(), bias, Epilogue::None,
+                                     matmul.getAccTypeAttr());
+      mpt::detail::joinMarks(matmul, op, linear);
+      rewriter.replaceOp(op, linear.getResult());
+      return success();
+    }
+    auto addTo = [&](auto target) -> LogicalResult {
+      if (target.getBias() || target.getEpilogue() != Epilogue::None ||
+          !isUnrounded(target))
+        return failure();
+      // The bias may be defined after the product.
+      rewriter.setInsertionPoint(op);
+      auto clone = cast<decltype(target)>(rewriter.clone(*target));
+      clone.getBiasMutable().assign(bias);
+      clone.getResult().setType(type);
+      clone->setLoc(loc);
+      mpt::detail::joinMarks(target, op, clone);
+      rewriter.replaceOp(op, clone.getResult());
+      return success();
+    };
+    if (auto linear = dyn_cast<LinearOp>(product))
+      return addTo(linear);
+    if (auto conv = dyn_cast<Conv2DOp>(product))
+      return addTo(conv);
+    return failure();
+  }
+};
+
+struct FuseEpiloguesPass : mpt::impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    populateFuseEpiloguesPatterns(set);
+    patterns = std::move(set);
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(applyPatternsGreedily(getOperation(), patterns)))
+      signalPassFailure();
+  }
+
+  FrozenRewritePatternSet patterns;
+};
+
+} // namespace
+
+void mpt::populateFuseEpiloguesPatterns(RewritePatternSet &patterns) {
+  patterns.add<FuseRelu, FuseGelu, FuseBias>(patterns.getContext());
+}

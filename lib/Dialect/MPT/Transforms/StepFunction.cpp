@@ -1,0 +1,226 @@
+//===- StepFunction.cpp - Helpers of passes over step functions -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+
+#include "mlir/IR/Builders.h"
+#include "mpt/Support/ElementCount.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mpt;
+using mpt::detail::StepEditor;
+
+func::FuncOp mpt::detail::findStepFunction(ModuleOp module, StringRef name,
+                                           StringRef pass) {
+  auto function = module.lookupSymbol<func::FuncOp>(name);
+  if (!function || function.isDeclaration()) {
+    InFlightDiagnostic diagnostic =
+        module.emitError(pass) << ": no function '" << name
+                               << "' with a body; name one with function=";
+    for (auto candidate : module.getOps<func::FuncOp>())
+      diagnostic.attachNote(candidate.getLoc())
+          << "there is '" << candidate.getName() << "'";
+    return {};
+  }
+  if (!function.getBody().hasOneBlock()) {
+    function.emitError(pass)
+        << ": expected a function of one block, found "
+        << function.getBody().getBlocks().size()
+        << " (branches cannot be differentiated or planned)";
+    return {};
+  }
+  return function;
+}
+
+LogicalResult mpt::detail::checkStaticShapes(Operation *op, StringRef pass) {
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (tensor && !tensor.hasStaticShape())
+        return op->emitError() << pass << ": expected static shapes, found " << type
+                               << "; run --mpt-specialize first";
+      if (tensor && !countElements(tensor.getShape()))
+        return op->emitError()
+               << pass << ": a value of more than 2^50 elements cannot be planned: "
+               << type;
+    }
+  return success();
+}
+
+StepEditor::StepEditor(func::FuncOp function) : function(function) {
+  Attribute none = DictionaryAttr::get(function.getContext());
+  argumentAttributes.assign(function.getNumArguments(), none);
+  resultAttributes.assign(function.getNumResults(), none);
+  if (ArrayAttr given = function.getArgAttrsAttr())
+    argumentAttributes.assign(given.begin(), given.end());
+  if (ArrayAttr given = function.getResAttrsAttr())
+    resultAttributes.assign(given.begin(), given.end());
+  for (auto [argument, attributes] :
+       llvm::zip_equal(function.getArguments(), argumentAttributes))
+    if (auto name = cast<DictionaryAttr>(attributes).getAs<StringAttr>(kNameAttr))
+      arguments.try_emplace(name.getValue(), argument);
+}
+
+BlockArgument StepEditor::addArgument(Type type, StringRef name, StringRef role,
+                                      DictionaryAttr init) {
+  Builder builder(function.getContext());
+  SmallVector<NamedAttribute> attributes = {
+      builder.getNamedAttr(kNameAttr, builder.getStringAttr(name)),
+      builder.getNamedAttr(kRoleAttr, builder.getStringAttr(role))};
+  if (init)
+    attributes.push_back(builder.getNamedAttr(kInitAttr, init));
+  argumentAttributes.push_back(builder.getDictionaryAttr(attributes));
+  BlockArgument argument =
+      function.getBody().front().addArgument(type, function.getLoc());
+  arguments.try_emplace(name, argument);
+  return argument;
+}
+
+void StepEditor::addResult(Value value, StringRef name, StringRef updates,
+                           std::optional<NamedAttribute> attribute) {
+  Builder builder(function.getContext());
+  SmallVector<NamedAttribute> attributes = {
+      builder.getNamedAttr(kNameAttr, builder.getStringAttr(name))};
+  if (!updates.empty())
+    attributes.push_back(
+        builder.getNamedAttr(kUpdatesAttr, builder.getStringAttr(updates)));
+  if (attribute)
+    attributes.push_back(*attribute);
+  resultAttributes.push_back(builder.getDictionaryAttr(attributes));
+  added.push_back(value);
+}
+
+void StepEditor::removeResults(llvm::function_ref<bool(Value)> isRemoved) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  llvm::BitVector removed(terminator->getNumOperands());
+  SmallVector<Attribute> kept;
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    if (isRemoved(value))
+      removed.set(i);
+    else
+      kept.push_back(resultAttributes[i]);
+  }
+  kept.append(resultAttributes.begin() + removed.size(), resultAttributes.end());
+  resultAttributes = std::move(kept);
+  terminator->eraseOperands(removed);
+}
+
+void StepEditor::finish() {
+  Block &block = function.getBody().front();
+  Operation *terminator = block.getTerminator();
+  terminator->insertOperands(terminator->getNumOperands(), added);
+  Builder builder(function.getContext());
+  function.setFunctionTypeAttr(TypeAttr::get(builder.getFunctionType(
+      block.getArgumentTypes(), terminator->getOperandTypes())));
+  function.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
+  function.setResAttrsAttr(builder.getArrayAttr(resultAttributes));
+}
+
+namespace {
+
+/// What a value depends on with a further predicate; one `and` for each that it
+/// depends on already.
+class Predicates {
+public:
+  explicit Predicates(Value predicate) : predicate(predicate) {}
+
+  /// `before` may be null.
+  Value with(Value before) {
+    if (!before || before == predicate)
+      return predicate;
+    Value &both = made[before];
+    if (both)
+      return both;
+    OpBuilder builder(predicate.getContext());
+    Operation *first = predicate.getDefiningOp(), *second = before.getDefiningOp();
+    builder.setInsertionPointAfterValue(
+        !second || (first && second->isBeforeInBlock(first)) ? predicate : before);
+    both = AndOp::create(builder, predicate.getLoc(), before, predicate);
+    return both;
+  }
+
+private:
+  Value predicate;
+  llvm::SmallDenseMap<Value, Value> made;
+};
+
+/// Makes `op` depend on `predicates`, if it is an optimizer.
+bool guardOptimizer(Operation *op, Predicates &predicates) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<SGDOp, AdamOp, AdamWOp>([&](auto optimizer) {
+        optimizer.getPredicateMutable().assign(
+            predicates.with(optimizer.getPredicate()));
+        return true;
+      })
+      .Default(false);
+}
+
+} // namespace
+
+Value mpt::detail::getOptimizerGradient(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<SGDOp, AdamOp, AdamWOp>([](auto optimizer) { return optimizer.getGradient(); })
+      .Default(Value());
+}
+
+bool mpt::detail::guardUpdates(func::FuncOp step, StepEditor &editor, Value predicate) {
+  Operation *terminator = step.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  Predicates predicates(predicate);
+  // An optimizer gives several results.
+  llvm::SmallPtrSet<Operation *, 16> guarded;
+  bool anyUpdate = false, hasDidStep = false;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    Value value = operand.get();
+    auto name = step.getResultAttrOfType<StringAttr>(index, kNameAttr);
+    if (name && name.getValue() == "did_step" &&
+        value.getType() == predicate.getType()) {
+      operand.set(predicates.with(value));
+      hasDidStep = true;
+      continue;
+    }
+    auto updates = step.getResultAttrOfType<StringAttr>(index, kUpdatesAttr);
+    if (!updates)
+      continue;
+    BlockArgument old = editor.getArgument(updates.getValue());
+    auto role = step.getArgAttrOfType<StringAttr>(old.getArgNumber(), kRoleAttr);
+    if (value == old || (role && role.getValue() == "rng"))
+      continue;
+    anyUpdate = true;
+    Operation *op = value.getDefiningOp();
+    if (op && (guarded.contains(op) || guardOptimizer(op, predicates))) {
+      guarded.insert(op);
+      continue;
+    }
+    auto select = dyn_cast_or_null<SelectStateOp>(op);
+    if (select && select.getOld() == old && select->hasOneUse())
+      select.getPredicateMutable().assign(predicates.with(select.getPredicate()));
+    else
+      operand.set(SelectStateOp::create(builder, value.getLoc(), old.getType(), predicate,
+                                        value, old));
+  }
+  if (anyUpdate && !hasDidStep)
+    editor.addResult(predicate, "did_step");
+  return anyUpdate;
+}
+
+DictionaryAttr mpt::detail::getZerosInit(MLIRContext *context) {
+  Builder builder(context);
+  return builder.getDictionaryAttr(
+      builder.getNamedAttr("kind", builder.getStringAttr("zeros")));
+}
+
+DictionaryAttr mpt::detail::getConstantInit(MLIRContext *context, double value) {
+  Builder builder(context);
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("kind", builder.getStringAttr("constant")),
+       builder.getNamedAttr("value", builder.getF64FloatAttr(value))});
+}

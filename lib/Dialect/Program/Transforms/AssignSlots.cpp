@@ -1,0 +1,314 @@
+//===- AssignSlots.cpp - From a fused step to a planned program -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-assign-slots`: writes down what scheduleStep and planSlots decided as
+/// a `mpt.program`, with every distinct kernel as one `mpt.kernel_func`.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/RematMarks.h"
+#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
+#include "mpt/Dialect/Program/Transforms/PlannedFor.h"
+#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
+#include "mpt/Dialect/Program/Transforms/StepOrder.h"
+#include "mpt/Dialect/Program/Transforms/Passes.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_ASSIGNSLOTSPASS
+#include "mpt/Dialect/Program/Transforms/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using mpt::detail::kRematAttr;
+
+namespace {
+
+/// Builds one program from a function and its plans.
+class ProgramBuilder {
+public:
+  ProgramBuilder(func::FuncOp function, const StepSchedule &schedule,
+                 const SlotPlan &plan, SymbolTable &symbols)
+      : function(function), schedule(schedule), plan(plan), symbols(symbols),
+        builder(function), kernels(function) {}
+
+  ProgramOp build(StringRef target, int64_t maxThreads) {
+    auto program = ProgramOp::create(
+        builder, function.getLoc(), builder.getStringAttr(function.getName()),
+        builder.getStringAttr(target), builder.getI64IntegerAttr(maxThreads),
+        builder.getI64IntegerAttr(plan.arenaBytes),
+        builder.getI64IntegerAttr(plan.stateBytes),
+        builder.getI64IntegerAttr(plan.outputBytes));
+    Block &block = program.getBody().emplaceBlock();
+    builder.setInsertionPointToStart(&block);
+    declareNamedSlots();
+    for (auto [i, instruction] : llvm::enumerate(schedule.instructions)) {
+      builder.setInsertionPointToEnd(&block);
+      if (instruction.kernel)
+        buildLaunch(instruction, plan.scratchOffsets[i]);
+      else
+        buildCall(instruction, plan.scratchOffsets[i]);
+    }
+    builder.setInsertionPointToEnd(&block);
+    buildFinalCopies();
+    return program;
+  }
+
+private:
+  void declareNamedSlots();
+  void buildLaunch(StepInstruction instruction, int64_t scratchOffset);
+  void buildCall(const StepInstruction &instruction, int64_t scratchOffset);
+  void buildFinalCopies();
+  void buildCopy(Location loc, Value from, Value to);
+  StringAttr getKernel(KernelOp kernel);
+
+  MemRefType bufferType(RankedTensorType type) {
+    return MemRefType::get(type.getShape(), type.getElementType());
+  }
+
+  /// The slot at `place` seen as `type`; one op for each distinct view.
+  Value getSlot(Location loc, SlotPlace place, MemRefType type,
+                Value constant = Value());
+  Value getSlot(Location loc, const BufferView &view) {
+    return getSlot(loc, plan.places.lookup(view.value), bufferType(view.type),
+                   view.value);
+  }
+  Value getScratch(Location loc, int64_t offset, int64_t bytes) {
+    if (offset < 0)
+      return Value();
+    return getSlot(loc, {Space::Arena, offset},
+                   MemRefType::get({bytes}, builder.getI8Type()));
+  }
+
+  func::FuncOp function;
+  const StepSchedule &schedule;
+  const SlotPlan &plan;
+  SymbolTable &symbols;
+  OpBuilder builder;
+  /// Where kernels go: before the function.
+  OpBuilder kernels;
+  llvm::StringMap<StringAttr> kernelNames;
+  /// Declarations of fused attention, by the op's attributes.
+  DenseMap<Attribute, StringAttr> attentions;
+  DenseMap<std::tuple<unsigned, int64_t, Type>, Value> slots;
+};
+
+void ProgramBuilder::declareNamedSlots() {
+  auto declare = [&](SlotPlace place, Type type, DictionaryAttr attributes,
+                     StringRef role, StringAttr updates) {
+    auto get = [&](StringRef name) {
+      return attributes ? attributes.get(name) : Attribute();
+    };
+    auto buffer = bufferType(cast<RankedTensorType>(type));
+    auto slot = SlotOp::create(
+        builder, function.getLoc(), buffer, place.space, place.offset,
+        dyn_cast_or_null<StringAttr>(get(kNameAttr)),
+        builder.getStringAttr(role),
+        dyn_cast_or_null<DictionaryAttr>(get(kInitAttr)), updates,
+        ElementsAttr());
+    slots[{static_cast<unsigned>(place.space), place.offset, buffer}] = slot;
+  };
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto role = function.getArgAttrOfType<StringAttr>(i, kRoleAttr);
+    declare(plan.arguments[i], argument.getType(),
+            function.getArgAttrDict(i), role ? role.getValue() : "input",
+            StringAttr());
+  }
+  for (auto [i, place] : llvm::enumerate(plan.outputs))
+    if (place)
+      declare(*place, function.getResultTypes()[i],
+              function.getResultAttrDict(i), "output", StringAttr());
+}
+
+Value ProgramBuilder::getSlot(Location loc, SlotPlace place, MemRefType type,
+                              Value constant) {
+  Value &slot = slots[{static_cast<unsigned>(place.space), place.offset, type}];
+  if (slot)
+    return slot;
+  ElementsAttr value;
+  if (place.space == Space::Constant)
+    if (auto op = constant.getDefiningOp<ConstantOp>())
+      value = op.getValue();
+  return slot = SlotOp::create(builder, loc, type, place.space, place.offset,
+                               StringAttr(), StringAttr(), DictionaryAttr(),
+                               StringAttr(), value);
+}
+
+StringAttr ProgramBuilder::getKernel(KernelOp kernel) {
+  auto type = builder.getFunctionType(kernel.getInputs().getTypes(),
+                                      kernel.getOutputs().getTypes());
+  // Kernels are equal if they print alike but for names and locations.
+  std::string key;
+  llvm::raw_string_ostream stream(key);
+  // Marks of clones tell them from their originals, which they share code with.
+  NamedAttrList attributes(kernel->getAttrDictionary());
+  attributes.erase(kRematAttr);
+  stream << type << attributes.getDictionary(builder.getContext());
+  AsmState state(kernel, OpPrintingFlags().useLocalScope());
+  for (Operation &op : kernel.getBody().front())
+    op.print(stream << "\n", state);
+  auto [it, inserted] = kernelNames.try_emplace(key);
+  if (!inserted)
+    return it->second;
+  auto func = KernelFuncOp::create(
+      kernels, kernel.getLoc(),
+      builder.getStringAttr(function.getName() + "_kernel"),
+      TypeAttr::get(type), kernel.getKindAttr(), kernel.getDomainAttr(),
+      kernel.getChunkRowsAttr(), kernel.getOperandMapsAttr(),
+      kernel.getResultMapsAttr());
+  IRMapping mapping;
+  kernel.getBody().cloneInto(&func.getBody(), mapping);
+  it->second = symbols.insert(func);
+  return it->second;
+}
+
+void ProgramBuilder::buildLaunch(StepInstruction instruction,
+                                 int64_t scratchOffset) {
+  KernelOp kernel = instruction.kernel;
+  SmallVector<Value> inputs, outputs;
+  for (const BufferView &input : instruction.inputs)
+    inputs.push_back(getSlot(instruction.loc, input));
+  for (const BufferView &output : instruction.outputs)
+    outputs.push_back(getSlot(instruction.loc, output));
+  Value partials = getScratch(instruction.loc, scratchOffset,
+                              instruction.scratchBytes);
+  LaunchOp::create(
+      builder, instruction.loc, FlatSymbolRefAttr::get(getKernel(kernel)),
+      inputs, outputs, partials,
+      builder.getI64IntegerAttr(
+          getKernelTasks(kernel.getDomain(), kernel.getChunkRows())));
+}
+
+void ProgramBuilder::buildCall(const StepInstruction &instruction,
+                               int64_t scratchOffset) {
+  SmallVector<Value> inputs, outputs;
+  for (const BufferView &input : instruction.inputs)
+    inputs.push_back(getSlot(instruction.loc, input));
+  for (const BufferView &output : instruction.outputs)
+    outputs.push_back(getSlot(instruction.loc, output));
+  Value workspace = getScratch(instruction.loc, scratchOffset,
+                               instruction.scratchBytes);
+  if (auto attention = dyn_cast_or_null<DictionaryAttr>(
+          instruction.config.get(kAttentionAttr))) {
+    StringAttr &name = attentions[attention];
+    if (!name) {
+      auto declaration =
+          func::FuncOp::create(kernels, instruction.loc,
+                               (function.getName() + "_attention").str(),
+                               builder.getFunctionType({}, {}));
+      declaration.setPrivate();
+      declaration->setAttr(kAttentionAttr, attention);
+      name = symbols.insert(declaration);
+    }
+    LaunchOp::create(builder, instruction.loc, FlatSymbolRefAttr::get(name), inputs,
+                     outputs, workspace, builder.getI64IntegerAttr(1));
+    return;
+  }
+  CallOp::create(builder, instruction.loc, instruction.callee, inputs, outputs,
+                 workspace, instruction.config);
+}
+
+void ProgramBuilder::buildCopy(Location loc, Value from, Value to) {
+  ArrayRef<int64_t> shape = cast<MemRefType>(from.getType()).getShape();
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * shape[i];
+  CallOp::create(
+      builder, loc, Callee::Copy, ValueRange{from}, ValueRange{to}, Value(),
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("sizes", builder.getDenseI64ArrayAttr(shape)),
+           builder.getNamedAttr("src_offset", builder.getI64IntegerAttr(0)),
+           builder.getNamedAttr("src_strides",
+                                builder.getDenseI64ArrayAttr(strides)),
+           builder.getNamedAttr("dst_offset", builder.getI64IntegerAttr(0)),
+           builder.getNamedAttr("dst_strides",
+                                builder.getDenseI64ArrayAttr(strides))}));
+}
+
+void ProgramBuilder::buildFinalCopies() {
+  Location loc = function.getBody().front().getTerminator()->getLoc();
+  auto typeOf = [&](const FinalCopy &copy) {
+    return bufferType(cast<RankedTensorType>(copy.source.getType()));
+  };
+  for (const FinalCopy &copy : plan.finalCopies)
+    if (copy.through)
+      buildCopy(loc,
+                getSlot(loc, plan.places.lookup(copy.source), typeOf(copy),
+                        copy.source),
+                getSlot(loc, *copy.through, typeOf(copy)));
+  for (const FinalCopy &copy : plan.finalCopies)
+    buildCopy(loc,
+              copy.through
+                  ? getSlot(loc, *copy.through, typeOf(copy))
+                  : getSlot(loc, plan.places.lookup(copy.source), typeOf(copy),
+                            copy.source),
+              getSlot(loc, copy.destination, typeOf(copy)));
+}
+
+struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    func::FuncOp step = findFunction(module);
+    if (!step)
+      return signalPassFailure();
+    FailureOr<std::optional<MemoryOrder>> wanted =
+        getWantedOrder(step, order, getArgument());
+    if (failed(wanted))
+      return signalPassFailure();
+    PlannedFor planned(module, target);
+    FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads);
+    if (failed(schedule))
+      return signalPassFailure();
+    SlotPlan plan = planOrderedSlots(step, *schedule, *wanted).plan;
+    SymbolTable symbols(module);
+    // The program takes the function's name.
+    ProgramBuilder(step, *schedule, plan, symbols).build(target, maxThreads);
+    step.erase();
+  }
+
+private:
+  func::FuncOp findFunction(ModuleOp module) {
+    if (maxThreads < 1) {
+      module.emitError("mpt-assign-slots: max-threads must be at least 1, got ")
+          << maxThreads.getValue();
+      return {};
+    }
+    if (!function.empty()) {
+      auto step = module.lookupSymbol<func::FuncOp>(function);
+      if (!step || step.isDeclaration())
+        module.emitError("mpt-assign-slots: no function '")
+            << function << "' with a body in this module";
+      return step && !step.isDeclaration() ? step : func::FuncOp();
+    }
+    SmallVector<func::FuncOp> functions;
+    for (auto candidate : module.getOps<func::FuncOp>())
+      if (!candidate.isDeclaration())
+        functions.push_back(candidate);
+    if (functions.size() == 1)
+      return functions.front();
+    InFlightDiagnostic diagnostic =
+        module.emitError("mpt-assign-slots: expected one function, found ")
+        << functions.size() << "; name one with function=";
+    for (func::FuncOp candidate : functions)
+      diagnostic.attachNote(candidate.getLoc())
+          << "'" << candidate.getName() << "'";
+    return {};
+  }
+};
+
+} // namespace

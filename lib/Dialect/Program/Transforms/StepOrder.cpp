@@ -1,0 +1,89 @@
+//===- StepOrder.cpp - The order of a step that needs the least arena -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/Program/Transforms/StepOrder.h"
+
+using namespace mlir;
+using namespace mpt;
+
+FailureOr<std::optional<MemoryOrder>> mpt::getWantedOrder(func::FuncOp function,
+                                                          StringRef option,
+                                                          StringRef pass) {
+  if (Attribute own = function->getAttr(kMemoryOrderAttr)) {
+    auto text = dyn_cast<StringAttr>(own);
+    if (!text)
+      return function.emitError()
+             << pass << ": '" << kMemoryOrderAttr << "' must be a string, found " << own;
+    option = text.getValue();
+  }
+  std::optional<MemoryOrder> order = symbolizeMemoryOrder(option);
+  if (!order && option != "best")
+    return function.emitError()
+           << pass << ": order must be best, keep, early-update, least-peak or "
+                      "depth-first, got '"
+           << option << "'";
+  return order;
+}
+
+/// The instructions of `schedule` with its ops in `order`.
+static SmallVector<StepInstruction> reorder(const StepSchedule &schedule,
+                                            ArrayRef<unsigned> order) {
+  // The first instruction of each op.
+  SmallVector<size_t> begins;
+  for (auto [i, instruction] : llvm::enumerate(schedule.instructions))
+    if (i == 0 || instruction.op != schedule.instructions[i - 1].op)
+      begins.push_back(i);
+  begins.push_back(schedule.instructions.size());
+  SmallVector<StepInstruction> instructions;
+  for (unsigned op : order)
+    for (size_t i = begins[op]; i < begins[op + 1]; ++i)
+      instructions.push_back(schedule.instructions[i]);
+  return instructions;
+}
+
+OrderedSlots mpt::planOrderedSlots(func::FuncOp function, StepSchedule &schedule,
+                                   std::optional<MemoryOrder> wanted,
+                                   ArenaOptions options, bool needsBest) {
+  OrderedSlots best;
+  ArenaOptions first = options;
+  if (wanted && *wanted != MemoryOrder::Keep)
+    first.searchSteps = 0;
+  best.plan = planSlots(function, schedule, first);
+  best.trials.push_back(
+      {MemoryOrder::Keep, best.plan.profile.peak, best.plan.arenaBytes});
+  auto isEnough = [&] {
+    return !needsBest && !wanted && best.plan.arenaBytes <= options.mostBytes;
+  };
+  if (wanted == MemoryOrder::Keep || isEnough())
+    return best;
+  // Orders are made from the program's own.
+  const MemoryGraph graph = best.plan.graph;
+  const StepSchedule kept = schedule;
+  if (wanted)
+    best.trials.clear();
+  for (MemoryOrder order : allMemoryOrders) {
+    if (order == MemoryOrder::Keep || (wanted && order != *wanted))
+      continue;
+    // Only a smaller one is taken.
+    ArenaOptions smaller = options;
+    if (!wanted)
+      smaller.mostBytes = std::min(smaller.mostBytes, best.plan.arenaBytes - 1);
+    StepSchedule other = kept;
+    other.instructions = reorder(kept, orderOps(graph, order));
+    SlotPlan plan = planSlots(function, other, smaller);
+    best.trials.push_back({order, plan.profile.peak, plan.arenaBytes});
+    if (!wanted && plan.arenaBytes >= best.plan.arenaBytes)
+      continue;
+    best.plan = std::move(plan);
+    best.order = order;
+    schedule = std::move(other);
+    if (isEnough())
+      break;
+  }
+  return best;
+}

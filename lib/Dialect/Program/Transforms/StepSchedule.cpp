@@ -1,0 +1,396 @@
+//===- StepSchedule.cpp - A fused step as launches and calls -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/Program/Transforms/StepSchedule.h"
+
+#include "mlir/IR/Builders.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
+#include "mpt/Dialect/Program/Transforms/PlannedFor.h"
+#include "mpt/Dialect/Program/Transforms/GemmCall.h"
+#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
+#include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/CudaCallPlan.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+/// Row-major strides, in elements.
+SmallVector<int64_t> packedStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+/// The type with all dimensions but the last joined into one.
+RankedTensorType flattenLeading(RankedTensorType type) {
+  if (type.getRank() <= 2)
+    return type;
+  int64_t last = type.getShape().back();
+  int64_t rows = 1;
+  for (int64_t size : type.getShape().drop_back())
+    rows *= size;
+  return RankedTensorType::get({rows, last}, type.getElementType());
+}
+
+class Scheduler {
+public:
+  Scheduler(func::FuncOp function, int64_t maxThreads)
+      : function(function), builder(function.getContext()),
+        maxThreads(maxThreads) {
+    StringAttr target = getPlannedFor(function);
+    isForGPU = target && target.getValue().starts_with("cuda");
+  }
+
+  FailureOr<StepSchedule> run() {
+    if (!function.getBody().hasOneBlock()) {
+      function.emitError("a step that is planned must have exactly one block; "
+                         "found ")
+          << function.getBody().getBlocks().size()
+          << " (control flow cannot be planned)";
+      return failure();
+    }
+    for (BlockArgument argument : function.getArguments())
+      if (failed(checkType(argument, function.getLoc(), "argument")))
+        return failure();
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      for (Value result : op.getResults())
+        if (failed(checkType(result, op.getLoc(), "result")))
+          return failure();
+      if (failed(visit(&op)))
+        return failure();
+    }
+    for (Value value :
+         function.getBody().front().getTerminator()->getOperands())
+      schedule.returned.push_back(schedule.getOwner(value));
+    return std::move(schedule);
+  }
+
+private:
+  LogicalResult checkType(Value value, Location loc, StringRef what) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (type && type.hasStaticShape())
+      return success();
+    InFlightDiagnostic diagnostic =
+        emitError(loc) << "planning needs ranked tensors of static shape, "
+                       << "but this " << what << " is " << value.getType();
+    if (type)
+      diagnostic << "; give dynamic dimensions a size with --mpt-specialize first";
+    return diagnostic;
+  }
+
+  BufferView view(Value value) {
+    return {schedule.getOwner(value),
+            dyn_cast<RankedTensorType>(value.getType())};
+  }
+  BufferView view(Value value, RankedTensorType type) {
+    return {schedule.getOwner(value), type};
+  }
+
+  LogicalResult call(Operation *op, Callee callee, ArrayRef<BufferView> inputs,
+                     ArrayRef<BufferView> outputs,
+                     ArrayRef<NamedAttribute> config) {
+    StepInstruction instruction{op, op->getLoc(), KernelOp(), callee,
+                                builder.getDictionaryAttr(config),
+                                SmallVector<BufferView>(inputs),
+                                SmallVector<BufferView>(outputs)};
+    auto typesOf = [](ArrayRef<BufferView> views) {
+      return llvm::map_to_vector(
+          views, [](const BufferView &view) -> Type { return view.type; });
+    };
+    FailureOr<rt::Instruction> encoded =
+        encodeCall(op->getLoc(), callee, instruction.config, typesOf(inputs),
+                   typesOf(outputs));
+    if (failed(encoded))
+      return failure();
+    instruction.scratchBytes = isForGPU
+                                   ? rt::getCudaWorkspace(*encoded)
+                                   : rt::getCallWorkspace(*encoded, maxThreads);
+    schedule.instructions.push_back(std::move(instruction));
+    return success();
+  }
+
+  /// The op's own attributes, without what passes and users have put on it.
+  static SmallVector<NamedAttribute> configOf(Operation *op) {
+    SmallVector<NamedAttribute> config;
+    for (NamedAttribute attribute : op->getAttrDictionary())
+      if (!op->getDiscardableAttr(attribute.getName()))
+        config.push_back(attribute);
+    return config;
+  }
+
+  /// A call whose operands, results and attributes are the op's own.
+  LogicalResult call(Operation *op, Callee callee) {
+    SmallVector<BufferView> inputs, outputs;
+    for (Value operand : op->getOperands())
+      inputs.push_back(view(operand));
+    for (Value result : op->getResults())
+      outputs.push_back(view(result));
+    return call(op, callee, inputs, outputs, configOf(op));
+  }
+
+  NamedAttribute ints(StringRef name, ArrayRef<int64_t> values) {
+    return builder.getNamedAttr(name, builder.getDenseI64ArrayAttr(values));
+  }
+  NamedAttribute number(StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  }
+
+  /// dst[dstOffset + i * dstStrides] = src[srcOffset + i * srcStrides] for all
+  /// i below `sizes`; offsets and strides in elements.
+  LogicalResult copy(Operation *op, Value src, Value dst, ArrayRef<int64_t> sizes,
+            int64_t srcOffset, ArrayRef<int64_t> srcStrides, int64_t dstOffset,
+            ArrayRef<int64_t> dstStrides) {
+    return call(op, Callee::Copy, {view(src)}, {view(dst)},
+         {ints("sizes", sizes), number("src_offset", srcOffset),
+          ints("src_strides", srcStrides), number("dst_offset", dstOffset),
+          ints("dst_strides", dstStrides)});
+  }
+
+  /// True for an op of the dialect whose results have no elements. Kernels run
+  /// over at least one point, so it is in none.
+  static bool isEmpty(Operation *op) {
+    return isa_and_nonnull<MPTDialect>(op->getDialect()) && op->getNumResults() > 0 &&
+           llvm::all_of(op->getResultTypes(), [](Type type) {
+             return cast<RankedTensorType>(type).getNumElements() == 0;
+           });
+  }
+  /// Defines results without elements.
+  LogicalResult fillResults(Operation *op) {
+    for (Value result : op->getResults())
+      if (failed(call(op, Callee::Fill, {}, {view(result)},
+                      {builder.getNamedAttr("value", builder.getF64FloatAttr(0.0))})))
+        return failure();
+    return success();
+  }
+
+  LogicalResult visit(Operation *op);
+  LogicalResult visitMatmul(MatmulOp op);
+  LogicalResult visitLinear(LinearOp op);
+  LogicalResult visitGemm(GemmOp op);
+  LogicalResult visitCopyLike(Operation *op);
+  void visitKernel(KernelOp op);
+  LogicalResult visitAttention(Operation *op);
+
+  func::FuncOp function;
+  Builder builder;
+  int64_t maxThreads;
+  bool isForGPU = false;
+  StepSchedule schedule;
+};
+
+LogicalResult Scheduler::visitMatmul(MatmulOp op) {
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(op.getRhs().getType());
+  auto result = cast<RankedTensorType>(op.getResult().getType());
+  // Without a batch on the right the batch is only more rows.
+  if (rhs.getRank() == 2 && !op.getTransposeLhs()) {
+    lhs = flattenLeading(lhs);
+    result = flattenLeading(result);
+  }
+  return call(op, Callee::Matmul, {view(op.getLhs(), lhs), view(op.getRhs())},
+              {view(op.getResult(), result)}, configOf(op));
+}
+
+LogicalResult Scheduler::visitLinear(LinearOp op) {
+  SmallVector<BufferView> inputs = {
+      view(op.getX(),
+           flattenLeading(cast<RankedTensorType>(op.getX().getType()))),
+      view(op.getWeight())};
+  if (op.getBias())
+    inputs.push_back(view(op.getBias()));
+  return call(
+      op, Callee::Matmul, inputs,
+      {view(op.getResult(),
+            flattenLeading(cast<RankedTensorType>(op.getResult().getType())))},
+      configOf(op));
+}
+
+LogicalResult Scheduler::visitGemm(GemmOp op) {
+  if (!isForGPU)
+    return op.emitOpError("is done on GPUs only; plan with target=\"cuda sm_90\" or "
+                          "another chip");
+  SmallVector<BufferView> inputs, outputs;
+  for (Value operand : op->getOperands())
+    inputs.push_back(view(operand));
+  for (Value result : op->getResults())
+    outputs.push_back(view(result));
+  rt::GemmEpilogue epilogue =
+      getGemmEpilogue(op.getEpilogue(), op.getSaved() != nullptr, op.getBias() != nullptr,
+                      op.getBiasGrad() != nullptr);
+  return call(op, Callee::Matmul, inputs, outputs,
+              getGemmConfig(op.getContext(), op.getTransposeLhs(), op.getTransposeRhs(),
+                            epilogue, op.getAddend() != nullptr)
+                  .getValue());
+}
+
+/// Ops that only move elements: strided copies, after a fill where some
+/// elements come from nowhere.
+LogicalResult Scheduler::visitCopyLike(Operation *op) {
+  auto resultType = cast<RankedTensorType>(op->getResult(0).getType());
+  Value result = op->getResult(0);
+  SmallVector<int64_t> dstStrides = packedStrides(resultType.getShape());
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    SmallVector<int64_t> strides =
+        packedStrides(cast<RankedTensorType>(transpose.getX().getType()).getShape());
+    SmallVector<int64_t> permuted;
+    for (int64_t dim : transpose.getPermutation())
+      permuted.push_back(strides[dim]);
+    return copy(op, transpose.getX(), result, resultType.getShape(), 0, permuted, 0,
+         dstStrides);
+  }
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    SmallVector<int64_t> strides =
+        packedStrides(cast<RankedTensorType>(slice.getX().getType()).getShape());
+    int64_t offset = 0;
+    for (auto [i, stride] : llvm::enumerate(strides)) {
+      offset += slice.getOffsets()[i] * stride;
+      stride *= slice.getStrides()[i];
+    }
+    return copy(op, slice.getX(), result, resultType.getShape(), offset, strides, 0,
+         dstStrides);
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    auto type = cast<RankedTensorType>(broadcast.getX().getType());
+    SmallVector<int64_t> packed = packedStrides(type.getShape());
+    SmallVector<int64_t> strides(resultType.getRank(), 0);
+    int64_t shift = resultType.getRank() - type.getRank();
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      strides[i + shift] = type.getDimSize(i) == 1 ? 0 : packed[i];
+    return copy(op, broadcast.getX(), result, resultType.getShape(), 0, strides, 0,
+         dstStrides);
+  }
+  if (auto concat = dyn_cast<ConcatOp>(op)) {
+    int64_t position = 0, axis = concat.getAxis();
+    for (Value input : concat.getInputs()) {
+      auto type = cast<RankedTensorType>(input.getType());
+      if (failed(copy(op, input, result, type.getShape(), 0,
+                      packedStrides(type.getShape()),
+                      position * dstStrides[axis], dstStrides)))
+        return failure();
+      position += type.getDimSize(axis);
+    }
+    return success();
+  }
+  auto pad = cast<PadOp>(op);
+  auto type = cast<RankedTensorType>(pad.getX().getType());
+  if (failed(call(op, Callee::Fill, {}, {view(result)},
+                  {builder.getNamedAttr("value", pad.getValueAttr())})))
+    return failure();
+  int64_t offset = 0;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    offset += pad.getLow()[i] * dstStrides[i];
+    if (pad.getInterior())
+      dstStrides[i] *= 1 + (*pad.getInterior())[i];
+  }
+  return copy(op, pad.getX(), result, type.getShape(), 0,
+              packedStrides(type.getShape()), offset, dstStrides);
+}
+
+void Scheduler::visitKernel(KernelOp op) {
+  StepInstruction instruction{op, op.getLoc(), op, Callee::Copy,
+                              builder.getDictionaryAttr({}),
+                              {},
+                              {}};
+  for (Value input : op.getInputs())
+    instruction.inputs.push_back(view(input));
+  for (Value output : op.getOutputs())
+    instruction.outputs.push_back(view(output));
+  instruction.scratchBytes = KernelInfo(op).getPartialsBytes();
+  schedule.instructions.push_back(std::move(instruction));
+}
+
+/// Device functions carry it out; that for the gradient keeps a number per row.
+LogicalResult Scheduler::visitAttention(Operation *op) {
+  StepInstruction instruction{op, op->getLoc(), KernelOp(), Callee::Matmul,
+                              builder.getDictionaryAttr(builder.getNamedAttr(
+                                  kAttentionAttr,
+                                  builder.getDictionaryAttr(configOf(op)))),
+                              {},
+                              {}};
+  for (Value operand : op->getOperands())
+    instruction.inputs.push_back(view(operand));
+  for (Value result : op->getResults())
+    instruction.outputs.push_back(view(result));
+  if (auto grad = dyn_cast<AttentionGradOp>(op))
+    instruction.scratchBytes = llvm::alignTo(
+        4 * cast<RankedTensorType>(grad.getLogSumExp().getType()).getNumElements(), 64);
+  schedule.instructions.push_back(std::move(instruction));
+  return success();
+}
+
+LogicalResult Scheduler::visit(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<KernelOp>([&](KernelOp kernel) {
+        visitKernel(kernel);
+        return success();
+      })
+      .Case<ConstantOp>([](auto) { return success(); })
+      .Case<ReshapeOp>([&](ReshapeOp reshape) {
+        schedule.owners[reshape.getY()] = schedule.getOwner(reshape.getX());
+        return success();
+      })
+      .Case<BarrierOp>([&](BarrierOp barrier) {
+        for (auto [input, output] :
+             llvm::zip_equal(barrier.getInputs(), barrier.getOutputs()))
+          schedule.owners[output] = schedule.getOwner(input);
+        return success();
+      })
+      .Case<MatmulOp>([&](MatmulOp matmul) { return visitMatmul(matmul); })
+      .Case<LinearOp>([&](LinearOp linear) { return visitLinear(linear); })
+      .Case<GemmOp>([&](GemmOp gemm) { return visitGemm(gemm); })
+      .Case<TransposeOp, SliceOp, BroadcastOp, ConcatOp, PadOp>(
+          [&](Operation *copyLike) { return visitCopyLike(copyLike); })
+      .Case<AttentionOp, AttentionGradOp>([&](Operation *attention) -> LogicalResult {
+        if (attention->hasAttr(kFusedAttr) && isForGPU)
+          return visitAttention(attention);
+        return attention->emitError("'")
+               << attention->getName() << "' is not decomposed; run --mpt-decompose "
+               << "before planning";
+      })
+      .Default([&](Operation *other) -> LogicalResult {
+        std::optional<Callee> callee =
+            llvm::TypeSwitch<Operation *, std::optional<Callee>>(other)
+                .Case<Conv2DOp>([](auto) { return Callee::Conv2D; })
+                .Case<Conv2DInputGradOp>(
+                    [](auto) { return Callee::Conv2DInputGrad; })
+                .Case<Conv2DFilterGradOp>(
+                    [](auto) { return Callee::Conv2DFilterGrad; })
+                .Case<MaxPoolOp>([](auto) { return Callee::MaxPool; })
+                .Case<MaxPoolGradOp>([](auto) { return Callee::MaxPoolGrad; })
+                .Case<AvgPoolOp>([](auto) { return Callee::AvgPool; })
+                .Case<AvgPoolGradOp>([](auto) { return Callee::AvgPoolGrad; })
+                .Case<GatherOp>([](auto) { return Callee::Gather; })
+                .Case<ScatterAddOp>([](auto) { return Callee::ScatterAdd; })
+                .Case<ReduceOp>([](auto) { return Callee::Reduce; })
+                .Case<ArgmaxOp>([](auto) { return Callee::Argmax; })
+                .Case<RandomMaskOp>([](auto) { return Callee::RandomMask; })
+                .Case<RandomBitsOp>([](auto) { return Callee::RandomBits; })
+                .Case<CheckIndicesOp>([](auto) { return Callee::CheckIndices; })
+                .Default([](auto) { return std::nullopt; });
+        if (!callee && isEmpty(other))
+          return fillResults(other);
+        if (!callee)
+          return other->emitError("'")
+                 << other->getName()
+                 << "' is neither a kernel nor a library call; run "
+                    "--mpt-decompose and --mpt-fuse-kernels before planning";
+        return call(other, *callee);
+      });
+}
+
+} // namespace
+
+FailureOr<StepSchedule> mpt::scheduleStep(func::FuncOp function,
+                                          int64_t maxThreads) {
+  return Scheduler(function, maxThreads).run();
+}

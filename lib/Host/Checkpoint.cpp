@@ -1,0 +1,143 @@
+//===- Checkpoint.cpp - A run's whole state in one file ---------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Host/Checkpoint.h"
+#include "mpt/Host/SafetensorsIO.h"
+#include "mpt/Support/Version.h"
+
+using namespace mpt;
+
+/// Changes when a reader of the old files would go wrong.
+static constexpr llvm::StringLiteral kFormat("1");
+
+llvm::Error mpt::saveCheckpoint(llvm::StringRef path,
+                                const Checkpoint &checkpoint) {
+  return writeSafetensors(
+      path, checkpoint.state,
+      {{"mpt.checkpoint", kFormat.str()},
+       {"mpt.version", kVersion},
+       {"mpt.attempt", std::to_string(checkpoint.attempt)},
+       {"mpt.skipped", std::to_string(checkpoint.skipped)},
+       {"mpt.seed", std::to_string(checkpoint.seed)},
+       {"mpt.batch", std::to_string(checkpoint.batch)},
+       {"mpt.rows", std::to_string(checkpoint.rows)},
+       {"mpt.epoch", std::to_string(checkpoint.position.epoch)},
+       {"mpt.index", std::to_string(checkpoint.position.index)},
+       {"mpt.program", checkpoint.program}});
+}
+
+template <typename T>
+static llvm::Error readNumber(const SafetensorsFile &file, llvm::StringRef path,
+                              llvm::StringRef key, T &value) {
+  auto it = file.getMetadata().find(key.str());
+  std::string found =
+      it == file.getMetadata().end() ? "nothing" : "'" + it->second + "'";
+  if (it == file.getMetadata().end() ||
+      llvm::StringRef(it->second).getAsInteger(10, value) || value < T(0))
+    return createFileMessage(path, "expected a number for " + key +
+                                       " in the metadata, found " + found);
+  return llvm::Error::success();
+}
+
+llvm::Expected<Checkpoint> mpt::loadCheckpoint(llvm::StringRef path) {
+  auto file = SafetensorsFile::open(path);
+  if (!file)
+    return file.takeError();
+  auto format = file->getMetadata().find("mpt.checkpoint");
+  if (format == file->getMetadata().end())
+    return createFileMessage(path, "expected a checkpoint of mpt-run, found a "
+                                   ".safetensors file of another origin");
+  if (format->second != kFormat)
+    return createFileMessage(path, "expected checkpoint format " + kFormat +
+                                       ", found " + format->second);
+  auto version = file->getMetadata().find("mpt.version");
+  if (version == file->getMetadata().end() || version->second != kVersion)
+    return createFileMessage(path,
+                             llvm::Twine("expected a checkpoint of MPT ") +
+                                 kVersion + ", found " +
+                                 (version == file->getMetadata().end()
+                                      ? "one without a version"
+                                      : "one of " + version->second) +
+                                 "; its parameters can be read with --init");
+  Checkpoint checkpoint;
+  if (llvm::Error error =
+          readNumber(*file, path, "mpt.attempt", checkpoint.attempt))
+    return std::move(error);
+  if (llvm::Error error =
+          readNumber(*file, path, "mpt.skipped", checkpoint.skipped))
+    return std::move(error);
+  if (llvm::Error error = readNumber(*file, path, "mpt.seed", checkpoint.seed))
+    return std::move(error);
+  if (llvm::Error error =
+          readNumber(*file, path, "mpt.batch", checkpoint.batch))
+    return std::move(error);
+  if (llvm::Error error = readNumber(*file, path, "mpt.rows", checkpoint.rows))
+    return std::move(error);
+  if (llvm::Error error =
+          readNumber(*file, path, "mpt.epoch", checkpoint.position.epoch))
+    return std::move(error);
+  if (llvm::Error error =
+          readNumber(*file, path, "mpt.index", checkpoint.position.index))
+    return std::move(error);
+  auto program = file->getMetadata().find("mpt.program");
+  if (program != file->getMetadata().end())
+    checkpoint.program = program->second;
+  for (const auto &entry : file->getEntries()) {
+    auto tensor = file->read(entry.first);
+    if (!tensor)
+      return tensor.takeError();
+    checkpoint.state[entry.first] = std::move(*tensor);
+  }
+  return std::move(checkpoint);
+}
+
+llvm::Expected<std::map<std::string, HostTensor>>
+mpt::captureState(const StepEngine &engine) {
+  std::map<std::string, HostTensor> state;
+  for (const TensorInfo &argument : engine.getArguments()) {
+    if (!isStateRole(argument.role))
+      continue;
+    auto tensor = engine.readState(argument.name);
+    if (!tensor)
+      return tensor.takeError();
+    state[argument.name] = std::move(*tensor);
+  }
+  return std::move(state);
+}
+
+llvm::Error mpt::restoreState(StepEngine &engine, llvm::StringRef path,
+                              const std::map<std::string, HostTensor> &state) {
+  size_t known = 0;
+  for (const TensorInfo &argument : engine.getArguments()) {
+    if (!isStateRole(argument.role))
+      continue;
+    auto it = state.find(argument.name);
+    std::string expected = describeTensorType(argument.type, argument.shape);
+    if (it == state.end())
+      return createFileMessage(path, "expected '" + argument.name + "' (" +
+                                         expected + "), found no such tensor");
+    if (it->second.getElementType() != argument.type ||
+        it->second.getShape() != llvm::ArrayRef<int64_t>(argument.shape))
+      return createFileMessage(path, "expected '" + argument.name + "' to be " +
+                                         expected + ", found " +
+                                         it->second.describe());
+    ++known;
+  }
+  if (known != state.size())
+    for (const auto &entry : state)
+      if (llvm::none_of(engine.getArguments(), [&](const TensorInfo &argument) {
+            return argument.name == entry.first && isStateRole(argument.role);
+          }))
+        return createFileMessage(path, "found '" + entry.first +
+                                           "', which is no state of the step "
+                                           "function");
+  for (const auto &entry : state)
+    if (llvm::Error error = engine.writeState(entry.first, entry.second))
+      return error;
+  return llvm::Error::success();
+}

@@ -1,0 +1,346 @@
+//===- Trainer.cpp - The loop around a step ---------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Host/Trainer.h"
+#include "mpt/Support/FileIO.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+using namespace mpt;
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+int64_t Evaluator::getCount(int64_t first) const {
+  return data.getBatch()
+             ? std::min(data.getBatch(), data.getNumRows() - first)
+             : 0;
+}
+
+llvm::Error Evaluator::prepare(const StepEngine &trained, bool hasUpdates) {
+  int64_t rows = data.getNumRows(), batch = data.getBatch();
+  int64_t last = batch && rows ? (rows - 1) / batch * batch : 0;
+  for (int64_t count : {getCount(0), getCount(last)}) {
+    std::unique_ptr<StepEngine> &engine = engines[count];
+    if (!engine) {
+      auto made = makeEngine(count);
+      if (!made)
+        return made.takeError();
+      engine = std::move(*made);
+    }
+    for (const TensorInfo &argument : engine->getArguments()) {
+      if (!isStateRole(argument.role))
+        continue;
+      bool isAverage = usesAverages && argument.role == Role::Parameter;
+      std::string name = argument.name + (isAverage ? ".ema" : "");
+      auto value = isAverage ? trained.readState(name) : readParameter(trained, argument);
+      if (!value)
+        return llvm::createStringError(
+            "evaluation needs '" + name +
+            "', which the trained function does not have" +
+            (isAverage ? " (averages come with ema-decay): " : ": ") +
+            llvm::toString(value.takeError()));
+      if (isAverage && !hasUpdates) {
+        value = readParameter(trained, argument);
+        if (!value)
+          return value.takeError();
+      }
+      // What is stored low is read exactly.
+      if (value->getElementType() != argument.type && argument.type == ElementType::F32 &&
+          isFloatType(value->getElementType()) &&
+          value->getElementType() != ElementType::F64) {
+        auto wide = HostTensor::create(argument.type, value->getShape());
+        if (!wide)
+          return wide.takeError();
+        for (int64_t i = 0, e = value->getNumElements(); i < e; ++i)
+          wide->setElement(i, value->getElement(i));
+        value = std::move(wide);
+      }
+      if (llvm::Error error = engine->writeState(argument.name, *value))
+        return llvm::createStringError("evaluation: " +
+                                       llvm::toString(std::move(error)));
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<std::pair<std::string, double>>>
+Evaluator::evaluate(const StepEngine &trained, bool hasUpdates) {
+  if (llvm::Error error = prepare(trained, hasUpdates))
+    return std::move(error);
+  int64_t rows = data.getNumRows();
+  std::vector<std::pair<std::string, double>> totals;
+  int64_t first = 0;
+  do {
+    int64_t count = getCount(first);
+    StepEngine *engine = engines[count].get();
+    auto outputs = engine->run(data.getRange(first, count));
+    if (!outputs)
+      return outputs.takeError();
+    size_t slot = 0;
+    for (const ResultInfo &result : engine->getResults()) {
+      auto it = outputs->find(result.name);
+      if (it == outputs->end() || !result.shape.empty())
+        continue;
+      double weight = 1;
+      if (isFloatType(result.type) && rows)
+        weight = static_cast<double>(count) / static_cast<double>(rows);
+      if (slot == totals.size())
+        totals.push_back({result.name, 0.0});
+      totals[slot++].second += weight * it->second.getElement(0);
+    }
+    first += count;
+  } while (first < rows);
+  return totals;
+}
+
+//===----------------------------------------------------------------------===//
+// Training
+//===----------------------------------------------------------------------===//
+
+static llvm::Error checkResume(const Checkpoint &checkpoint,
+                               llvm::StringRef path, const DataLoader &data,
+                               const TrainerOptions &options) {
+  auto mismatch = [&](llvm::StringRef what, auto expected, auto found) {
+    return createFileMessage(path, "expected a checkpoint with " + what + " " +
+                                       llvm::Twine(expected) + ", found " +
+                                       llvm::Twine(found));
+  };
+  if (checkpoint.program != options.program)
+    return createFileMessage(
+        path, "expected a checkpoint of this step function (" +
+                  options.program + "), found one of " + checkpoint.program +
+                  ": the model, the optimizer, the precision or the version of "
+                  "MPT differ");
+  if (checkpoint.seed != options.seed)
+    return mismatch("seed", options.seed, checkpoint.seed);
+  if (checkpoint.batch != data.getBatch())
+    return mismatch("batch", data.getBatch(), checkpoint.batch);
+  if (checkpoint.rows != data.getNumRows())
+    return mismatch("a data set of", data.getNumRows(), checkpoint.rows);
+  return llvm::Error::success();
+}
+
+namespace {
+/// What one run of the loop carries along.
+class Loop {
+public:
+  Loop(StepEngine &engine, DataLoader &data, const TrainerOptions &options)
+      : engine(engine), data(data), options(options) {
+    for (const TensorInfo &argument : engine.getArguments())
+      if (argument.role == Role::LossScale && isFloatType(argument.type) &&
+          argument.shape.empty())
+        scaleNames.push_back(argument.name);
+  }
+
+  llvm::Expected<TrainingSummary> run();
+  llvm::Error restore(const Checkpoint &checkpoint, llvm::StringRef path);
+
+private:
+  llvm::Error step();
+  llvm::Error record(const llvm::StringMap<HostTensor> &outputs, uint64_t epoch,
+                     double milliseconds);
+  /// Once, if the scale `name` has become one that cannot do its work any more.
+  void warnOfScale(llvm::StringRef name, double scale);
+  llvm::Error evaluate();
+  llvm::Error save();
+  double getSeconds() const {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
+  using Clock = std::chrono::steady_clock;
+  StepEngine &engine;
+  DataLoader &data;
+  const TrainerOptions &options;
+  /// The scalar float states of role loss_scale: one for each loss.
+  std::vector<std::string> scaleNames;
+  TrainingSummary summary;
+  std::vector<double> times;
+  Clock::time_point begin;
+  int64_t evaluatedAt = -1, savedAt = -1;
+  bool warnedOfScale = false;
+};
+} // namespace
+
+llvm::Error Loop::restore(const Checkpoint &checkpoint, llvm::StringRef path) {
+  if (llvm::Error error = checkResume(checkpoint, path, data, options))
+    return error;
+  if (llvm::Error error = data.setPosition(checkpoint.position))
+    return createFileMessage(path, llvm::toString(std::move(error)));
+  if (llvm::Error error = restoreState(engine, path, checkpoint.state))
+    return error;
+  summary.attempt = checkpoint.attempt;
+  summary.skipped = checkpoint.skipped;
+  return llvm::Error::success();
+}
+
+llvm::Error Loop::step() {
+  auto start = Clock::now();
+  uint64_t epoch = data.getPosition().epoch;
+  auto outputs = engine.run(data.next());
+  if (!outputs)
+    return outputs.takeError();
+  double milliseconds =
+      std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  times.push_back(milliseconds);
+  ++summary.attempt;
+  return record(*outputs, epoch, milliseconds);
+}
+
+llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
+                         uint64_t epoch, double milliseconds) {
+  MetricsRecord line;
+  line.add("step", summary.attempt);
+  if (!options.label.empty())
+    line.add("run", llvm::StringRef(options.label));
+  line.add("epoch", static_cast<int64_t>(epoch));
+  std::optional<double> loss;
+  const int64_t skippedBefore = summary.skipped;
+  for (const ResultInfo &result : engine.getResults()) {
+    auto it = outputs.find(result.name);
+    if (it == outputs.end() || !result.shape.empty())
+      continue;
+    line.add(result.name, it->second);
+    double value = it->second.getElement(0);
+    if (!loss || result.name == "loss")
+      loss = std::isnan(value) ? NAN : value; // of either sign
+    if (result.name == "did_step" && value == 0)
+      ++summary.skipped;
+  }
+  std::optional<double> smallest;
+  for (const std::string &name : scaleNames) {
+    auto scale = engine.readState(name);
+    if (!scale)
+      return scale.takeError();
+    smallest = std::min(smallest.value_or(INFINITY), scale->getElement(0));
+    line.add(name, *scale);
+    warnOfScale(name, scale->getElement(0));
+  }
+  summary.lossScale = smallest;
+  line.add("ms", milliseconds);
+  if (options.observe)
+    options.observe(outputs, summary.attempt, summary.skipped != skippedBefore);
+  summary.finalLoss = loss.value_or(0);
+  summary.curve.points.push_back(
+      {static_cast<double>(summary.attempt), summary.finalLoss});
+  return options.metrics ? options.metrics->append(line)
+                         : llvm::Error::success();
+}
+
+void Loop::warnOfScale(llvm::StringRef name, double scale) {
+  // Below f32's normal numbers gradients lose their bits, and growth may round away.
+  const bool isTooSmall = scale < std::numeric_limits<float>::min();
+  if (warnedOfScale || !options.warn || (!isTooSmall && std::isfinite(scale)))
+    return;
+  warnedOfScale = true;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << '\'' << name << "' is " << llvm::format("%g", scale) << " since step "
+     << summary.attempt << ": ";
+  if (isTooSmall)
+    os << (scale == 0 ? "no step is taken any more" : "gradients lose their bits")
+       << "; look for Inf or NaN in the data, lower the learning rate, or give the loss "
+          "scale a floor (min-scale=1)";
+  else
+    os << "no step is taken any more; give the loss scale a ceiling (max-scale=16777216)";
+  options.warn(text);
+}
+
+llvm::Error Loop::evaluate() {
+  if (!options.evaluator || evaluatedAt == summary.attempt)
+    return llvm::Error::success();
+  evaluatedAt = summary.attempt;
+  auto results = options.evaluator->evaluate(
+      engine, /*hasUpdates=*/summary.attempt > summary.skipped);
+  if (!results)
+    return results.takeError();
+  summary.evaluation = *results;
+  MetricsRecord line;
+  line.add("step", summary.attempt);
+  if (!options.label.empty())
+    line.add("run", llvm::StringRef(options.label));
+  std::string text = "evaluation at step " + std::to_string(summary.attempt);
+  for (const auto &[name, value] : *results) {
+    line.add("eval." + name, value);
+    llvm::raw_string_ostream(text)
+        << "  " << name << ' ' << llvm::format("%.6g", value);
+  }
+  if (options.progress)
+    options.progress->note(text);
+  return options.metrics ? options.metrics->append(line)
+                         : llvm::Error::success();
+}
+
+llvm::Error Loop::save() {
+  if (options.checkpointPath.empty() || savedAt == summary.attempt)
+    return llvm::Error::success();
+  savedAt = summary.attempt;
+  Checkpoint checkpoint;
+  checkpoint.attempt = summary.attempt;
+  checkpoint.skipped = summary.skipped;
+  checkpoint.seed = options.seed;
+  checkpoint.batch = data.getBatch();
+  checkpoint.rows = data.getNumRows();
+  checkpoint.position = data.getPosition();
+  checkpoint.program = options.program;
+  auto state = captureState(engine);
+  if (!state)
+    return state.takeError();
+  checkpoint.state = std::move(*state);
+  return saveCheckpoint(options.checkpointPath, checkpoint);
+}
+
+llvm::Expected<TrainingSummary> Loop::run() {
+  begin = Clock::now();
+  auto isDue = [&](int64_t every) {
+    return every > 0 && summary.attempt % every == 0;
+  };
+  while (summary.attempt < options.steps && !summary.interrupted) {
+    if (llvm::Error error = step())
+      return std::move(error);
+    if (options.progress)
+      options.progress->update(summary.attempt, summary.finalLoss,
+                               getSeconds());
+    if (isDue(options.evalEvery))
+      if (llvm::Error error = evaluate())
+        return std::move(error);
+    if (isDue(options.checkpointEvery))
+      if (llvm::Error error = save())
+        return std::move(error);
+    summary.interrupted = options.shouldStop && options.shouldStop() &&
+                          summary.attempt < options.steps;
+  }
+  if (!times.empty()) {
+    if (!summary.interrupted)
+      if (llvm::Error error = evaluate())
+        return std::move(error);
+    if (llvm::Error error = save())
+      return std::move(error);
+    auto middle = times.begin() + times.size() / 2;
+    std::nth_element(times.begin(), middle, times.end());
+    summary.millisecondsPerStep = *middle;
+  }
+  summary.curve.label = options.label;
+  return std::move(summary);
+}
+
+llvm::Expected<TrainingSummary>
+mpt::train(StepEngine &engine, DataLoader &data, const TrainerOptions &options,
+           const std::optional<Checkpoint> &resume,
+           llvm::StringRef resumePath) {
+  Loop loop(engine, data, options);
+  if (resume)
+    if (llvm::Error error = loop.restore(*resume, resumePath))
+      return std::move(error);
+  return loop.run();
+}

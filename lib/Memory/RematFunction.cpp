@@ -1,0 +1,258 @@
+//===- RematFunction.cpp - A function as a rematerialization graph -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Memory/RematFunction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mpt/Precision/OpFlops.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Support/ElementCount.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+constexpr int64_t alignment = 64;
+
+/// Bytes of a value; nullopt for a shape that countElements does not count. What is no
+/// tensor takes none.
+std::optional<int64_t> getBytes(Type type) {
+  auto tensor = dyn_cast<ShapedType>(type);
+  if (!tensor)
+    return 0;
+  std::optional<int64_t> elements;
+  if (tensor.hasRank())
+    elements = countElements(tensor.getShape());
+  if (!elements)
+    return std::nullopt;
+  Type element = tensor.getElementType();
+  int64_t bits = 64;
+  if (element.isIntOrFloat())
+    bits = element.getIntOrFloatBitWidth();
+  else if (auto complex = dyn_cast<ComplexType>(element))
+    bits = complex.getElementType().isIntOrFloat()
+               ? 2 * complex.getElementType().getIntOrFloatBitWidth()
+               : 128;
+  return int64_t(llvm::alignTo(*elements * llvm::divideCeil(bits, 8), alignment));
+}
+
+/// A value from nothing, in a form that is there throughout: `constant` of any
+/// dialect.
+bool isConstant(Operation *op) {
+  return op->getNumOperands() == 0 && op->getNumResults() == 1 &&
+         op->getNumRegions() == 0 &&
+         (op->hasTrait<OpTrait::ConstantLike>() || op->getAttrOfType<ElementsAttr>("value"));
+}
+
+/// True if each float of `from` is one of `to`, which takes more bits.
+bool isWider(Type from, Type to) {
+  auto narrow = dyn_cast<FloatType>(from), wide = dyn_cast<FloatType>(to);
+  return narrow && wide && narrow.getWidth() < wide.getWidth() &&
+         llvm::APFloat::isRepresentableBy(narrow.getFloatSemantics(),
+                                          wide.getFloatSemantics());
+}
+
+/// A kernel that does nothing else.
+bool onlyWidens(KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  if (body.getNumArguments() != 1 || kernel.getOperandMaps() != kernel.getResultMaps())
+    return false;
+  auto widening = dyn_cast<arith::ExtFOp>(body.front());
+  Operation *yield = body.getTerminator();
+  return widening && widening->getNextNode() == yield &&
+         widening.getIn() == body.getArgument(0) &&
+         yield->getOperand(0) == widening.getResult();
+}
+
+/// A cast of any dialect, as its rule table spells it.
+bool isCast(Operation *op, const RuleTable &rules) {
+  StringRef name = op->getName().getStringRef();
+  const OpRule *rule = rules.lookup(name);
+  const DialectSpelling *spelling = rules.getSpelling(op->getName().getDialectNamespace());
+  return isa<CastOp>(op) || (rule && rule->cast) ||
+         (spelling && (name == spelling->castOp || name == spelling->castUpOp));
+}
+
+/// True if `op` turns floats into those of a type that has all of them and takes more
+/// bits.
+bool isExactWidening(Operation *op, const RuleTable &rules) {
+  if (op->getNumOperands() == 0 || op->getNumResults() != 1)
+    return false;
+  auto from = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  auto to = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!from || !to || from.getShape() != to.getShape() ||
+      !isWider(from.getElementType(), to.getElementType()))
+    return false;
+  auto kernel = dyn_cast<KernelOp>(op);
+  return kernel ? onlyWidens(kernel) : isCast(op, rules);
+}
+
+class Describer {
+public:
+  Describer(func::FuncOp function, const RematFunctionOptions &options)
+      : function(function), options(options), rules(*options.rules) {}
+
+  FailureOr<RematFunction> run() {
+    Block &block = function.getBody().front();
+    for (Operation &op : block.without_terminator())
+      if (failed(visit(&op)))
+        return failure();
+    for (Value returned : block.getTerminator()->getOperands()) {
+      auto it = result.numbers.find(result.getOwner(returned));
+      if (it == result.numbers.end())
+        continue;
+      RematValue &value = result.graph.values[it->second];
+      value.leaves = true;
+      value.bytes = 0;
+    }
+    if (backward)
+      result.graph.backward = *backward;
+    else
+      guessBackward(result.graph);
+    return std::move(result);
+  }
+
+private:
+  LogicalResult visit(Operation *op);
+  LogicalResult readSave(Operation *op, RematNode &node);
+  void setCost(Operation *op, RematNode &node, int64_t read, int64_t made);
+
+  func::FuncOp function;
+  const RematFunctionOptions &options;
+  RuleTable &rules;
+  RematFunction result;
+  std::optional<uint32_t> backward;
+};
+
+LogicalResult Describer::readSave(Operation *op, RematNode &node) {
+  Attribute attribute = op->getAttr("mpt.save");
+  if (!attribute)
+    return success();
+  auto save = dyn_cast<StringAttr>(attribute);
+  if (save && save.getValue() == "must")
+    node.save = RematSave::Must;
+  else if (save && save.getValue() == "never")
+    node.save = RematSave::Never;
+  else
+    return op->emitError("'mpt.save' must be \"must\" or \"never\", found ") << attribute;
+  return success();
+}
+
+void Describer::setCost(Operation *op, RematNode &node, int64_t read, int64_t made) {
+  double cost = double(read) + double(made) + node.workspace;
+  rules.addBuiltin(op->getName().getDialectNamespace());
+  std::optional<OpFlops> flops = countFlops(op, rules, /*isProduct=*/false);
+  if (flops)
+    cost = std::max(cost, double(flops->flops) / options.flopsPerByte);
+  // Inside a kernel nothing is moved, but everything is computed.
+  if (auto kernel = dyn_cast<KernelOp>(op)) {
+    double points = 1, weight = 0;
+    for (int64_t size : kernel.getDomain())
+      points *= double(size);
+    for (Operation &inner : kernel.getBody().front())
+      weight += inner.getName().getDialectNamespace() == "math" ? 8 : 0.5;
+    cost = std::max(cost, points * weight / options.flopsPerByte);
+  }
+  node.cost = int64_t(std::min(cost, 1e15)) + options.startCost;
+  node.isFree = !flops && 4 * made >= read;
+}
+
+LogicalResult Describer::visit(Operation *op) {
+  if (isConstant(op))
+    return success();
+  if (isa<ReshapeOp, BarrierOp>(op) ||
+      (!options.barrier.empty() && op->getName().getStringRef() == options.barrier &&
+       op->getOperandTypes() == op->getResultTypes())) {
+    for (auto [from, to] : llvm::zip_equal(op->getOperands(), op->getResults()))
+      result.owners[to] = result.getOwner(from);
+    return success();
+  }
+  RematNode node;
+  if (failed(readSave(op, node)))
+    return failure();
+  int64_t read = 0, made = 0;
+  auto add = [&](Value operand) {
+    Value owner = result.getOwner(operand);
+    read += getBytes(owner.getType()).value_or(0);
+    auto it = result.numbers.find(owner);
+    if (it != result.numbers.end() && !llvm::is_contained(node.inputs, it->second))
+      node.inputs.push_back(it->second);
+  };
+  for (Value operand : op->getOperands())
+    add(operand);
+  // What its regions take from outside.
+  op->walk([&](Operation *inner) {
+    if (inner != op)
+      for (Value operand : inner->getOperands())
+        if (operand.getParentBlock() == op->getBlock())
+          add(operand);
+  });
+  for (Type type : op->getResultTypes()) {
+    std::optional<int64_t> bytes = getBytes(type);
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (!bytes && shaped && shaped.hasStaticShape())
+      return op->emitError("a value of more than 2^50 elements cannot be planned: ")
+             << type;
+    if (!bytes)
+      return op->emitError("planning memory needs static shapes, but a result is ")
+             << type << "; give dynamic dimensions a size first";
+    made += *bytes;
+  }
+  op->walk([&](Operation *inner) {
+    rules.addBuiltin(inner->getName().getDialectNamespace());
+  });
+  node.mayRepeat = op->getNumResults() > 0 && isRepeatable(op, rules);
+  node.workspace = options.workspaces.lookup(op);
+  node.inPlace = options.inPlace.lookup(op);
+  node.prunesOutputs = isa<KernelOp>(op);
+  node.widens = isExactWidening(op, rules);
+  setCost(op, node, read, made);
+  // Decomposing leaves a constant of the seed, and a mark on what reads it.
+  if (!backward && (isa<GradSeedOp>(op) || op->hasAttr("mpt.backward")))
+    backward = result.graph.nodes.size();
+  uint32_t id = result.graph.addNode(std::move(node));
+  result.ops.push_back(op);
+  for (Value value : op->getResults()) {
+    result.numbers[value] =
+        result.graph.addValue(id, *getBytes(value.getType()));
+    result.values.push_back(value);
+  }
+  return success();
+}
+
+} // namespace
+
+bool mpt::isRepeatable(Operation *op, const RuleTable &rules) {
+  bool repeats = true;
+  op->walk([&](Operation *inner) {
+    if (inner != op && inner->hasTrait<OpTrait::IsTerminator>())
+      return WalkResult::advance();
+    StringRef name = inner->getName().getStringRef();
+    const OpRule *rule = rules.lookup(name);
+    const MemoryRow *row = rules.lookupMemory(name);
+    if ((rule && !rule->pure) || (row && !row->repeatable))
+      repeats = false;
+    else if (inner->isRegistered())
+      repeats = isMemoryEffectFree(inner) ||
+                inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+    else
+      // Unknown ops may do anything.
+      repeats = rule || row;
+    return repeats ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return repeats;
+}
+
+FailureOr<RematFunction>
+mpt::buildRematFunction(func::FuncOp function, const RematFunctionOptions &options) {
+  return Describer(function, options).run();
+}

@@ -1,0 +1,104 @@
+//===- CastParameters.cpp - Parameters stored in a low type -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-cast-parameters`: what `model.half()` does in PyTorch.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Precision/Passes.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_CASTPARAMETERSPASS
+#include "mpt/Precision/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+struct CastParametersPass : mpt::impl::CastParametersPassBase<CastParametersPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult run();
+};
+
+bool isOfBatchNorm(BlockArgument argument) {
+  return llvm::any_of(argument.getUses(), [](OpOperand &use) {
+    return isa<BatchNormOp, BatchNormInferenceOp>(use.getOwner()) &&
+           use.getOperandNumber() != 0;
+  });
+}
+
+/// The name of argument `index` in quotes, its number where it has none.
+std::string describe(func::FuncOp function, unsigned index) {
+  auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
+  return name ? ("'" + name.getValue() + "'").str() : std::to_string(index);
+}
+
+LogicalResult CastParametersPass::run() {
+  ModuleOp module = getOperation();
+  if (type != "f16" && type != "bf16")
+    return module.emitError("mpt-cast-parameters: unknown type '")
+           << type << "'; expected f16 or bf16";
+  func::FuncOp forward = findStepFunction(module, function, "mpt-cast-parameters");
+  if (!forward)
+    return failure();
+  Block &block = forward.getBody().front();
+  if (!block.getOps<GradSeedOp>().empty())
+    return forward.emitError("mpt-cast-parameters: the function is differentiated "
+                             "already; run this pass before --mpt-autodiff");
+  OpBuilder builder = OpBuilder::atBlockBegin(&block);
+  Type low = type == "f16" ? Type(builder.getF16Type()) : Type(builder.getBF16Type());
+  Operation *terminator = block.getTerminator();
+  for (BlockArgument argument : forward.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto role = forward.getArgAttrOfType<StringAttr>(index, kRoleAttr);
+    auto wide = dyn_cast<RankedTensorType>(argument.getType());
+    if (!role || !wide ||
+        (role.getValue() != "parameter" && role.getValue() != "running_stat") ||
+        !isa<FloatType>(wide.getElementType()))
+      continue;
+    if (!wide.getElementType().isF32())
+      return forward.emitError("mpt-cast-parameters: expected ")
+             << role.getValue() << " " << describe(forward, index) << " to be f32, as the "
+             << "model declares it without this pass, found " << wide;
+    if (keepBatchNorm && isOfBatchNorm(argument)) {
+      // It stays f32 also where others get masters of 16 bits.
+      if (role.getValue() == "parameter" && !forward.getArgAttr(index, kMasterAttr))
+        forward.setArgAttr(index, kMasterAttr, builder.getStringAttr("f32"));
+      continue;
+    }
+    argument.setType(wide.clone(low));
+    builder.setInsertionPointToStart(&block);
+    auto copy =
+        CastOp::create(builder, argument.getLoc(), wide, argument, builder.getUnitAttr());
+    argument.replaceAllUsesExcept(copy, copy);
+    // What updates it has its type.
+    auto name = forward.getArgAttrOfType<StringAttr>(index, kNameAttr);
+    builder.setInsertionPoint(terminator);
+    for (OpOperand &operand : terminator->getOpOperands())
+      if (name && forward.getResultAttr(operand.getOperandNumber(), kUpdatesAttr) == name)
+        operand.set(CastOp::create(builder, operand.get().getLoc(), argument.getType(),
+                                   operand.get(), UnitAttr()));
+  }
+  forward.setType(builder.getFunctionType(block.getArgumentTypes(),
+                                          terminator->getOperandTypes()));
+  return success();
+}
+
+} // namespace

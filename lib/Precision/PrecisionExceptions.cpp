@@ -1,0 +1,207 @@
+//===- PrecisionExceptions.cpp - Single ops that stay f32 -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Precision/PrecisionExceptions.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+constexpr uint32_t kNone = PrecisionGraph::kNone;
+/// More moves than stand between a parameter and the product that reads it, and more
+/// elementwise ops than between a softmax and the next product.
+constexpr unsigned kMostMoves = 16, kMostSteps = 64;
+
+bool isParameter(const PrecisionGraph &graph, uint32_t value) {
+  auto argument = dyn_cast<BlockArgument>(graph.getValues()[value].value);
+  return argument &&
+         isa_and_nonnull<FunctionOpInterface>(argument.getOwner()->getParentOp());
+}
+
+bool isInLoop(const PrecisionGraph &graph, uint32_t vertex) {
+  return llvm::any_of(graph.getProduced(vertex), [&](uint32_t value) {
+    return graph.getValues()[value].loopDepth != 0;
+  });
+}
+
+/// What `value` is a moved copy of; itself if it is computed.
+uint32_t getRoot(const PrecisionGraph &graph, uint32_t value) {
+  for (unsigned moves = 0; moves < kMostMoves; ++moves) {
+    const PrecisionGraph::ValueNode &node = graph.getValues()[value];
+    if (node.producer != PrecisionGraph::Producer::Vertex)
+      return value;
+    const PrecisionGraph::Vertex &vertex = graph.getVertices()[node.vertex];
+    if (vertex.precisionClass != PrecisionClass::Clear)
+      return value;
+    // What a loop passes on unchanged reads itself beside its first value.
+    uint32_t only = kNone;
+    for (uint32_t read : graph.getConsumed(node.vertex)) {
+      if (vertex.isJoin && llvm::is_contained(graph.getProduced(node.vertex), read))
+        continue;
+      if (only != kNone && only != read)
+        return value;
+      only = read;
+    }
+    if (only == kNone)
+      return value;
+    value = only;
+  }
+  return value;
+}
+
+/// All vertices that values of `roots` flow into (or from), not the roots themselves
+/// unless another one leads there.
+std::vector<bool> reachFrom(const PrecisionGraph &graph, ArrayRef<uint32_t> roots,
+                            bool forward) {
+  std::vector<bool> seen(graph.getVertices().size());
+  std::vector<uint32_t> queue(roots.begin(), roots.end());
+  for (size_t head = 0; head < queue.size(); ++head) {
+    const uint32_t from = queue[head];
+    for (uint32_t next : forward ? graph.getOutputs(from) : graph.getInputs(from))
+      if (!seen[next] && next != from) {
+        seen[next] = true;
+        queue.push_back(next);
+      }
+  }
+  return seen;
+}
+
+} // namespace
+
+void mpt::keepFirstAndLastLayers(const PrecisionGraph &graph,
+                                 PrecisionExceptions &kept) {
+  const uint32_t count = graph.getVertices().size();
+  std::vector<uint32_t> products, layers;
+  llvm::DenseSet<uint32_t> taken;
+  // In the program's order, so that the forward product is the first reader.
+  for (uint32_t v = 0; v < count; ++v) {
+    if (!graph.getVertices()[v].contraction || isInLoop(graph, v))
+      continue;
+    products.push_back(v);
+    bool isLayer = false;
+    for (uint32_t value : graph.getConsumed(v)) {
+      const uint32_t root = getRoot(graph, value);
+      isLayer |= isParameter(graph, root) && taken.insert(root).second;
+    }
+    if (isLayer)
+      layers.push_back(v);
+  }
+  // Inputs of the network are arguments too: the gradient of a weight reads nothing
+  // that is new.
+  std::vector<bool> isLayer(count);
+  for (uint32_t v : layers)
+    isLayer[v] = true;
+  std::vector<bool> behind = reachFrom(graph, layers, true), before = reachFrom(graph, layers, false);
+  llvm::DenseSet<uint32_t> operands;
+  for (uint32_t v : layers)
+    if (!behind[v] || !before[v]) {
+      kept.push_back({v, PrecisionReason::FirstOrLast});
+      for (uint32_t value : graph.getConsumed(v))
+        operands.insert(getRoot(graph, value));
+    }
+  for (uint32_t v : products)
+    if (!isLayer[v] && behind[v] &&
+        llvm::any_of(graph.getConsumed(v),
+                     [&](uint32_t value) { return operands.contains(getRoot(graph, value)); }))
+      kept.push_back({v, PrecisionReason::FirstOrLast});
+}
+
+namespace {
+
+/// What a walk from a value back through elementwise ops does at a vertex.
+enum class Step { On, Stop, Fail };
+
+/// Visits what `values` are made of; false after a step that failed, or too many.
+bool walkBack(const PrecisionGraph &graph, ArrayRef<uint32_t> values,
+              llvm::function_ref<Step(uint32_t)> visit) {
+  SmallVector<uint32_t, 16> queue;
+  llvm::SmallDenseSet<uint32_t, 16> seen;
+  auto add = [&](uint32_t value) {
+    const PrecisionGraph::ValueNode &node = graph.getValues()[value];
+    if (node.producer == PrecisionGraph::Producer::Vertex &&
+        seen.insert(node.vertex).second)
+      queue.push_back(node.vertex);
+  };
+  llvm::for_each(values, add);
+  for (size_t head = 0; head < queue.size(); ++head) {
+    const uint32_t vertex = queue[head];
+    const Step step = head == kMostSteps ? Step::Fail : visit(vertex);
+    if (step == Step::Fail)
+      return false;
+    if (step == Step::On)
+      llvm::for_each(graph.getConsumed(vertex), add);
+  }
+  return true;
+}
+
+/// True if what `vertex` reads comes from a product of two computed values: scores of
+/// attention. A classifier's logits come from one with a parameter.
+bool readsScores(const PrecisionGraph &graph, uint32_t vertex) {
+  bool found = false;
+  walkBack(graph, graph.getConsumed(vertex), [&](uint32_t source) {
+    if (!graph.getVertices()[source].contraction)
+      return Step::On;
+    found |= llvm::none_of(graph.getConsumed(source), [&](uint32_t value) {
+      return isParameter(graph, getRoot(graph, value));
+    });
+    return Step::Stop;
+  });
+  return found;
+}
+
+} // namespace
+
+void mpt::keepAttentionValues(const PrecisionGraph &graph,
+                              const llvm::StringSet<> &probabilities,
+                              const llvm::StringSet<> &attention,
+                              PrecisionExceptions &kept) {
+  auto isNamed = [&](uint32_t vertex, const llvm::StringSet<> &names) {
+    Operation *op = graph.getVertices()[vertex].op;
+    return !graph.getVertices()[vertex].isJoin &&
+           names.contains(op->getName().getStringRef());
+  };
+  std::vector<bool> isSource(graph.getVertices().size());
+  for (uint32_t v = 0; v < isSource.size(); ++v)
+    isSource[v] = isNamed(v, probabilities) && readsScores(graph, v);
+  auto isProbability = [&](uint32_t value) {
+    bool found = false;
+    return walkBack(graph, value, [&](uint32_t source) {
+      if (isSource[source]) {
+        found = true;
+        return Step::Stop;
+      }
+      return graph.getVertices()[source].contraction ? Step::Fail : Step::On;
+    }) && found;
+  };
+  for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
+    if (isNamed(v, attention) || (graph.getVertices()[v].contraction &&
+                                  llvm::any_of(graph.getConsumed(v), isProbability)))
+      kept.push_back({v, PrecisionReason::AttentionValues});
+}
+
+void mpt::keepLongReductions(const PrecisionGraph &graph, uint64_t limit,
+                             PrecisionExceptions &kept) {
+  for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
+    const PrecisionGraph::Vertex &vertex = graph.getVertices()[v];
+    if (vertex.isJoin || vertex.contraction ||
+        (vertex.precisionClass != PrecisionClass::Infer &&
+         vertex.precisionClass != PrecisionClass::Stable))
+      continue;
+    uint64_t read = 0, made = 0;
+    for (uint32_t value : graph.getConsumed(v))
+      read = std::max(read, graph.getValues()[value].elements);
+    for (uint32_t value : graph.getProduced(v))
+      made = std::max(made, graph.getValues()[value].elements);
+    if (made != 0 && read / made > limit)
+      kept.push_back({v, PrecisionReason::LongReduction});
+  }
+}

@@ -1,0 +1,227 @@
+//===- RangeProfileFile.cpp - The file of a range profile -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// JSON lines: one object for the profile, then one per value. Figures are named,
+/// so that other tools can read them; counts by threshold follow from them.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Precision/RangeProfile.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
+
+using namespace mpt;
+namespace json = llvm::json;
+
+/// The version of the file's form.
+static constexpr int64_t kVersion = 1;
+
+static void print(const RangeProfile &profile, const RecordedRange &value,
+                  json::OStream &out) {
+  auto count = [](double number) { return static_cast<int64_t>(number); };
+  out.object([&] {
+    out.attribute("id", value.id);
+    out.attribute("result", value.result);
+    out.attribute("op", value.op);
+    out.attribute("function", value.function);
+    out.attribute("location", value.location);
+    out.attribute("phase", value.phase);
+    if (!value.parameter.empty())
+      out.attribute("parameter", value.parameter);
+    out.attribute("type", value.type);
+    out.attribute("elements", count(value.elements));
+    out.attribute("amax", value.amax);
+    if (std::isfinite(value.smallest))
+      out.attribute("smallest", value.smallest);
+    out.attribute("nan", count(profile.getNaN(value)));
+    out.attribute("inf", count(profile.getInf(value)));
+    out.attribute("zero", count(value.counts[0] - value.counts[1]));
+    for (size_t index = 0; index < profile.formats.size(); ++index) {
+      const std::string &format = profile.formats[index];
+      out.attributeObject(format, [&] {
+        out.attribute("underflow", count(profile.getUnderflow(value, format)));
+        out.attribute("subnormal", count(profile.getSubnormal(value, format)));
+        out.attribute("overflow", count(profile.getOverflow(value, format)));
+        if (value.firstOverflow[index])
+          out.attribute("first_overflow", value.firstOverflow[index]);
+      });
+    }
+    if (value.firstNaN)
+      out.attribute("first_nan", value.firstNaN);
+    if (value.firstInf)
+      out.attribute("first_inf", value.firstInf);
+    if (!profile.edges.empty())
+      out.attributeArray("histogram", [&] {
+        for (double bin : profile.getHistogram(value))
+          out.value(count(bin));
+      });
+  });
+}
+
+std::string mpt::printRangeProfile(const RangeProfile &profile) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  {
+    json::OStream out(os);
+    out.object([&] {
+      out.attribute("mpt_ranges", kVersion);
+      out.attribute("steps", profile.steps);
+      out.attribute("skipped", profile.skipped);
+      out.attributeArray("types", [&] {
+        for (const std::string &format : profile.formats)
+          out.value(format);
+      });
+      out.attributeArray("edges", [&] {
+        for (int64_t edge : profile.edges)
+          out.value(edge);
+      });
+    });
+  }
+  os << '\n';
+  for (const RecordedRange &value : profile.values) {
+    json::OStream out(os);
+    print(profile, value, out);
+    out.flush();
+    os << '\n';
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static std::optional<std::string> readHeader(const json::Object &object,
+                                             RangeProfile &profile) {
+  auto version = object.getInteger("mpt_ranges");
+  if (!version)
+    return "expected a profile of ranges, whose first line has 'mpt_ranges'";
+  if (*version != kVersion)
+    return "expected a profile of version " + std::to_string(kVersion) + ", found " +
+           std::to_string(*version);
+  profile.steps = object.getInteger("steps").value_or(0);
+  profile.skipped = object.getInteger("skipped").value_or(0);
+  if (const json::Array *types = object.getArray("types"))
+    for (const json::Value &type : *types) {
+      auto name = type.getAsString();
+      if (!name || !findFloatFormat(*name))
+        return std::string("expected names of float types in 'types'");
+      profile.formats.push_back(name->str());
+    }
+  if (const json::Array *edges = object.getArray("edges"))
+    for (const json::Value &edge : *edges) {
+      auto number = edge.getAsInteger();
+      if (!number || *number < -149 || *number > 127 ||
+          (!profile.edges.empty() && *number <= profile.edges.back()))
+        return std::string("expected ascending powers of two from -149 to 127 in "
+                           "'edges'");
+      profile.edges.push_back(*number);
+    }
+  return std::nullopt;
+}
+
+static std::optional<std::string> readValue(const json::Object &object,
+                                            RangeProfile &profile) {
+  RecordedRange value;
+  std::string missing;
+  auto text = [&](llvm::StringRef key, std::string &into, bool required = true) {
+    if (auto found = object.getString(key))
+      into = found->str();
+    else if (required && missing.empty())
+      missing = key.str();
+  };
+  auto number = [&](const json::Object &from, llvm::StringRef key) -> double {
+    if (auto found = from.getNumber(key))
+      return *found;
+    if (missing.empty())
+      missing = key.str();
+    return 0;
+  };
+  text("id", value.id);
+  text("op", value.op);
+  text("function", value.function);
+  text("location", value.location, false);
+  text("phase", value.phase, false);
+  text("parameter", value.parameter, false);
+  text("type", value.type, false);
+  value.result = object.getInteger("result").value_or(0);
+  value.elements = number(object, "elements");
+  value.amax = number(object, "amax");
+  value.smallest =
+      object.getNumber("smallest").value_or(std::numeric_limits<double>::infinity());
+  value.firstNaN = object.getInteger("first_nan").value_or(0);
+  value.firstInf = object.getInteger("first_inf").value_or(0);
+  RangeThresholds all(profile.formats, profile.edges);
+  value.counts.assign(all.thresholds.size(), 0);
+  value.counts.front() = value.elements - number(object, "nan");
+  const double nonZero = value.counts.front() - number(object, "zero");
+  const double inf = number(object, "inf");
+  for (const std::string &name : profile.formats) {
+    const FloatFormat &format = *findFloatFormat(name);
+    static const json::Object none;
+    const json::Object *figures = object.getObject(name);
+    if (!figures)
+      figures = &none;
+    double reached = nonZero - number(*figures, "underflow");
+    value.counts[all.indexOf(format.nonZeroFrom)] = reached;
+    value.counts[all.indexOf(format.normalFrom)] = reached - number(*figures, "subnormal");
+    value.counts[all.indexOf(format.overflowFrom)] = inf + number(*figures, "overflow");
+    value.firstOverflow.push_back(figures->getInteger("first_overflow").value_or(0));
+  }
+  if (!profile.edges.empty()) {
+    const json::Array *bins = object.getArray("histogram");
+    if (!bins || bins->size() != profile.edges.size() + 1)
+      return "expected 'histogram' to be " + std::to_string(profile.edges.size() + 1) +
+             " counts";
+    double reached = inf;
+    for (size_t i = profile.edges.size(); i-- > 0;) {
+      reached += (*bins)[i + 1].getAsNumber().value_or(0);
+      value.counts[all.indexOf(std::ldexp(1.0f, static_cast<int>(profile.edges[i])))] =
+          reached;
+    }
+  }
+  value.counts[1] = nonZero;
+  value.counts.back() = inf;
+  if (!missing.empty())
+    return "expected '" + missing + "'";
+  profile.values.push_back(std::move(value));
+  return std::nullopt;
+}
+
+llvm::Expected<RangeProfile> mpt::readRangeProfile(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return llvm::createStringError(path + ": cannot read: " +
+                                   buffer.getError().message());
+  RangeProfile profile;
+  llvm::StringRef rest = (*buffer)->getBuffer();
+  for (size_t line = 1; !rest.empty(); ++line) {
+    llvm::StringRef text;
+    std::tie(text, rest) = rest.split('\n');
+    if (text.trim().empty())
+      continue;
+    auto fail = [&](const llvm::Twine &message) {
+      return llvm::createStringError(path + ":" + llvm::Twine(line) + ": " + message);
+    };
+    auto parsed = json::parse(text);
+    if (!parsed)
+      return fail("expected a JSON object: " + llvm::toString(parsed.takeError()));
+    const json::Object *object = parsed->getAsObject();
+    if (!object)
+      return fail("expected a JSON object");
+    if (auto problem = line == 1 ? readHeader(*object, profile)
+                                 : readValue(*object, profile))
+      return fail(*problem);
+  }
+  if (profile.values.empty())
+    return llvm::createStringError(path + ": the profile holds no values");
+  return profile;
+}

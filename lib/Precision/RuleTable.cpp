@@ -1,0 +1,336 @@
+//===- RuleTable.cpp - Rows for ops of foreign dialects -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Precision/RuleTable.h"
+
+#include "RuleText.h"
+#include "mpt/Precision/PolicyFile.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace mpt;
+
+// Every *.yaml of lib/Precision/Rules, sorted by name: `builtins`.
+#include "BuiltinRules.inc"
+
+SmallVector<StringRef> RuleTable::getBuiltinDialects() {
+  SmallVector<StringRef> dialects;
+  for (const RuleSets &builtin : builtins)
+    dialects.push_back(builtin.dialect);
+  return dialects;
+}
+
+void RuleTable::addSet(const RuleSet &set) {
+  if (!set.policy.empty() && !llvm::is_contained(policies, set.policy))
+    return;
+  Dialect &entry = dialects[set.dialect];
+  entry.preserveReturned |= set.preserveReturned;
+  if (!set.spelling.castOp.empty()) {
+    DialectSpelling previous = entry.spelling;
+    entry.spelling = set.spelling;
+    entry.spelling.constantOp = previous.constantOp;
+    entry.spelling.constantValue = previous.constantValue;
+  }
+  if (!set.spelling.constantOp.empty()) {
+    entry.spelling.constantOp = set.spelling.constantOp;
+    entry.spelling.constantValue = set.spelling.constantValue;
+  }
+  for (const RuleSet::KeepIf &condition : set.keepIf)
+    if (!llvm::is_contained(entry.keepIf, condition))
+      entry.keepIf.push_back(condition);
+  sets.push_back(&set);
+  for (const RuleRow &row : set.rows)
+    for (StringRef op : row.ops)
+      byName[op] = &row.rule;
+  for (const ProductRow &row : set.products)
+    for (StringRef op : row.ops)
+      products[op] = row.macs;
+  for (const MemoryRow &row : set.memory)
+    for (StringRef op : row.ops)
+      memory[op] = &row;
+}
+
+/// What casts are made of is a cast also where no row says so.
+void RuleTable::addImpliedCasts(StringRef dialect, StringRef source) {
+  auto found = dialects.find(dialect);
+  if (found == dialects.end())
+    return;
+  for (StringRef op : {found->second.spelling.castOp, found->second.spelling.castUpOp})
+    if (op.split('.').first == dialect && !lookup(op)) {
+      OpRule *rule = new (storage) OpRule;
+      rule->cast = true;
+      rule->source = source;
+      byName[op] = rule;
+    }
+}
+
+/// What of a user's table can be seen to be wrong before anything is cast.
+static LogicalResult checkSpelling(Location loc, StringRef source,
+                                   const DialectSpelling &spelling) {
+  MLIRContext *context = loc.getContext();
+  for (StringRef op : {spelling.castOp, spelling.castUpOp}) {
+    auto name = op.empty() ? std::nullopt : RegisteredOperationName::lookup(op, context);
+    if (name && (!name->hasTrait<OpTrait::OneResult>() ||
+                 (spelling.castForm.empty() && !name->hasTrait<OpTrait::OneOperand>())))
+      return mlir::emitError(loc) << "rule table: " << source << ": cast: '" << op
+                                  << "' does not make one value of another";
+  }
+  if (spelling.castAttributes.empty())
+    return success();
+  std::string why;
+  Attribute attributes;
+  {
+    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+      why = ": " + diagnostic.str();
+      return success();
+    });
+    attributes = parseAttribute(spelling.castAttributes, context);
+  }
+  if (isa_and_nonnull<DictionaryAttr>(attributes))
+    return success();
+  return mlir::emitError(loc) << "rule table: " << source << ": cast: attributes '"
+                              << spelling.castAttributes
+                              << "' are no dictionary such as {saturate = 1 : si64}"
+                              << why;
+}
+
+/// The name of a built-in policy that `name` may be a slip of, or "".
+static StringRef findNearestPolicy(StringRef name) {
+  StringRef nearest;
+  unsigned best = name.size() / 3 + 1;
+  for (StringRef each : getBuiltinPolicies())
+    if (unsigned distance = name.edit_distance(each, true, best); distance < best) {
+      best = distance;
+      nearest = each;
+    }
+  return nearest;
+}
+
+LogicalResult RuleTable::addText(Location loc, StringRef yaml, StringRef source) {
+  FailureOr<std::vector<RuleSet>> read =
+      readRuleSets(loc, yaml, source, builtins, storage);
+  if (failed(read))
+    return failure();
+  if (read->empty())
+    return mlir::emitError(loc) << "rule table: " << source
+                                << ": there is no table in it; one begins with "
+                                   "'dialect: NAME'";
+  source = source.copy(storage);
+  ArrayRef<RuleSet> kept = ArrayRef(*read).copy(storage);
+  for (const RuleSet &set : kept) {
+    if (!set.inherited && failed(checkSpelling(loc, source, set.spelling)))
+      return failure();
+    if (!set.policy.empty() && !llvm::is_contained(policies, set.policy) &&
+        !llvm::is_contained(getBuiltinPolicies(), set.policy)) {
+      InFlightDiagnostic warning = mlir::emitWarning(loc);
+      warning << "rule table: " << source << ": the table for the policy '" << set.policy
+              << "' is not used: that is neither in use nor built in";
+      if (StringRef nearest = findNearestPolicy(set.policy); !nearest.empty())
+        warning << "; did you mean '" << nearest << "'?";
+    }
+    // The user's rows are added to the built-in ones, not put in their place.
+    addBuiltin(set.dialect);
+    addSet(set);
+    for (const RuleRow &row : set.rows)
+      if (!set.inherited && !(row.rule.f32Operands.empty() && row.rule.f32Results.empty()))
+        written.insert(&row.rule);
+  }
+  for (const RuleSet &set : kept)
+    addImpliedCasts(set.dialect, source);
+  return success();
+}
+
+void RuleTable::addBuiltin(StringRef dialect) {
+  if (!loaded.try_emplace(dialect, true).second)
+    return;
+  for (const RuleSets &builtin : builtins)
+    if (builtin.dialect == dialect)
+      for (const RuleSet &set : builtin.sets)
+        addSet(set);
+  addImpliedCasts(dialect, "");
+}
+
+LogicalResult RuleTable::addFile(Location loc, StringRef path) {
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &error);
+  if (!buffer)
+    return mlir::emitError(loc) << "rule table: " << error;
+  return addText(loc, buffer->getBuffer(), path);
+}
+
+const OpRule *RuleTable::lookup(StringRef opName) const {
+  return byName.lookup(opName);
+}
+
+void RuleTable::forEachName(llvm::function_ref<void(StringRef)> visit) const {
+  for (const RuleSet *set : sets)
+    for (const RuleRow &row : set->rows)
+      for (StringRef op : row.ops)
+        visit(op);
+}
+
+const DialectSpelling *RuleTable::getSpelling(StringRef dialect) const {
+  auto found = dialects.find(dialect);
+  return found == dialects.end() || found->second.spelling.castOp.empty()
+             ? nullptr
+             : &found->second.spelling;
+}
+
+ArrayRef<RuleSet::KeepIf> RuleTable::getKeepConditions(StringRef dialect) const {
+  auto found = dialects.find(dialect);
+  return found == dialects.end() ? ArrayRef<RuleSet::KeepIf>() : found->second.keepIf;
+}
+
+bool RuleTable::preservesReturned(StringRef dialect) const {
+  auto found = dialects.find(dialect);
+  return found != dialects.end() && found->second.preserveReturned;
+}
+
+static void printRow(llvm::raw_ostream &os, PrecisionClass f16, PrecisionClass bf16,
+                     ResultForm results, bool readsAny) {
+  if (f16 == bf16)
+    os << ", class: " << stringifyPrecisionClass(f16);
+  else
+    os << ", class-f16: " << stringifyPrecisionClass(f16)
+       << ", class-bf16: " << stringifyPrecisionClass(bf16);
+  const StringRef forms[] = {"same", "wide", "f32"};
+  os << ", results: " << forms[size_t(results)]
+     << ", reads: " << (readsAny ? "any" : "same");
+}
+
+static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name) {
+  auto printIndices = [&](StringRef key, ArrayRef<unsigned> indices) {
+    if (!indices.empty())
+      os << ", " << key << ": [" << llvm::join(llvm::map_range(indices, [](unsigned i) {
+               return std::to_string(i);
+             }), ", ") << "]";
+  };
+  os << "- {ops: [\"" << name << "\"]";
+  printRow(os, rule.f16, rule.bf16, rule.results, rule.readsAny);
+  if (rule.ifNonPositive != PrecisionClass::Fixed)
+    os << ", class-if-nonpositive: " << stringifyPrecisionClass(rule.ifNonPositive);
+  const StringRef signs[] = {"", "nonnegative", "same", "opposite", "product"};
+  if (rule.sign != ResultSign::Any)
+    os << ", sign: " << signs[size_t(rule.sign)];
+  if (rule.typing == OpTyping::Positional)
+    os << ", typing: positional";
+  printIndices("f32-operands", rule.f32Operands);
+  printIndices("f32-results", rule.f32Results);
+  printIndices("absent-operands", rule.absentOperands);
+  if (rule.fixedScalars)
+    os << ", scalars: fixed";
+  if (!rule.elementAttributes.empty())
+    os << ", element-attributes: [" << llvm::join(rule.elementAttributes, ", ") << "]";
+  const StringRef regions[] = {"opaque", "combiner", "carry", "branches"};
+  if (rule.region != RegionPolicy::Opaque)
+    os << ", region: " << regions[size_t(rule.region)];
+  printIndices("first-carried", rule.firstCarried);
+  if (!rule.scanInputs.empty())
+    os << ", scan-inputs: " << rule.scanInputs;
+  if (!rule.combiners.empty()) {
+    os << ", combiners: [";
+    llvm::interleaveComma(rule.combiners, os, [&](const OpRule::Combiner &combiner) {
+      os << "{ops: [";
+      llvm::interleaveComma(combiner.ops, os, [&](StringRef op) {
+        os << '"' << op.split('.').second << '"';
+      });
+      os << "]";
+      printRow(os, combiner.f16, combiner.bf16, combiner.results, combiner.readsAny);
+      os << "}";
+    });
+    os << "]";
+  }
+  if (!rule.callees.empty())
+    os << ", callees: [" << llvm::join(rule.callees, ", ") << "]";
+  if (!rule.pure)
+    os << ", pure: false";
+  if (rule.clone)
+    os << ", clone: true";
+  if (rule.cast)
+    os << ", cast: true";
+  if (rule.contraction)
+    os << ", contraction: true";
+  if (rule.list)
+    os << ", list: true";
+  if (rule.recurrent)
+    os << ", recurrent: true";
+  if (!rule.movable)
+    os << ", movable: false";
+  const StringRef roles[] = {"", "source", "read", "pass"};
+  if (rule.variable != VariableRole::None)
+    os << ", variable: " << roles[size_t(rule.variable)];
+  if (!rule.lowName.empty())
+    os << ", low-name: " << rule.lowName;
+  os << "} # " << rule.source << "\n";
+}
+
+void RuleTable::print(llvm::raw_ostream &os) const {
+  SmallVector<std::pair<StringRef, const OpRule *>> sorted(byName.begin(), byName.end());
+  llvm::sort(sorted, llvm::less_first());
+  StringRef dialect;
+  for (auto [op, rule] : sorted) {
+    auto [prefix, name] = op.split('.');
+    if (prefix != dialect) {
+      os << "---\ndialect: " << prefix << "\n";
+      if (const DialectSpelling *spelling = getSpelling(prefix)) {
+        os << "cast: {op: " << spelling->castOp;
+        if (!spelling->castUpOp.empty())
+          os << ", up: " << spelling->castUpOp;
+        if (!spelling->castAttributes.empty())
+          os << ", attributes: \"" << spelling->castAttributes << "\"";
+        if (!spelling->castForm.empty())
+          os << ", form: " << spelling->castForm;
+        os << "}\n";
+        if (!spelling->constantOp.empty())
+          os << "constant: {op: " << spelling->constantOp
+             << ", value: " << spelling->constantValue << "}\n";
+      }
+      auto found = dialects.find(prefix);
+      if (found != dialects.end() && !found->second.keepIf.empty()) {
+        os << "keep-if:\n";
+        for (const auto &[attribute, text] : found->second.keepIf)
+          os << "- {attribute: " << attribute << ", contains: \"" << text << "\"}\n";
+      }
+      os << "rules:\n";
+      dialect = prefix;
+    }
+    printRule(os, *rule, name);
+  }
+  SmallVector<std::pair<StringRef, StringRef>> formulas(products.begin(), products.end());
+  llvm::sort(formulas);
+  dialect = "";
+  for (auto [op, macs] : formulas) {
+    auto [prefix, name] = op.split('.');
+    if (prefix != dialect)
+      os << "---\ndialect: " << prefix << "\nproducts:\n";
+    dialect = prefix;
+    os << "- {ops: [\"" << name << "\"], macs: \"" << macs << "\"}\n";
+  }
+  SmallVector<std::pair<StringRef, const MemoryRow *>> rows(memory.begin(), memory.end());
+  llvm::sort(rows, llvm::less_first());
+  dialect = "";
+  const StringRef forms[] = {"own", "view", "elementwise", "update"};
+  for (auto [op, row] : rows) {
+    auto [prefix, name] = op.split('.');
+    if (prefix != dialect)
+      os << "---\ndialect: " << prefix << "\nmemory:\n";
+    dialect = prefix;
+    os << "- {ops: [\"" << name << "\"], result: " << forms[size_t(row->result)];
+    if (!row->repeatable)
+      os << ", repeatable: false";
+    os << "}\n";
+  }
+}

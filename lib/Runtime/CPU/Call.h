@@ -1,0 +1,54 @@
+//===- Call.h - A library call that is ready to run -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_RUNTIME_CPU_CALL_H
+#define MPT_LIB_RUNTIME_CPU_CALL_H
+
+#include "mpt/ProgramABI/ProgramFormat.h"
+
+#include <memory>
+#include <string>
+
+namespace mpt::rt {
+
+/// A call prepared when its program is opened. Running it allocates no tensor
+/// memory.
+class Call {
+public:
+  virtual ~Call() = default;
+  /// `buffers` as in the instruction. On failure returns false and sets
+  /// `error`.
+  virtual bool run(void **buffers, int threads, std::string &error) = 0;
+};
+
+/// Whether oneDNN multiplies bf16 faster than f32 on this machine.
+bool hasFastBF16();
+
+/// Prepares `instruction`; null with `error` set if checkCall fails, its
+/// workspace is too small or this build cannot run it. With `fastBF16` bf16 is
+/// multiplied as it is wherever oneDNN can, else widened.
+std::unique_ptr<Call> makeCall(const Instruction &instruction, int64_t maxThreads,
+                               std::string &error, bool fastBF16 = hasFastBF16());
+
+/// These take instructions that have been checked.
+std::unique_ptr<Call> makeMatmul(const Instruction &instruction, int64_t maxThreads,
+                                 bool fastBF16, std::string &error);
+std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThreads,
+                               bool fastBF16, std::string &error);
+/// Everything that is plain loops.
+std::unique_ptr<Call> makeSimpleCall(const Instruction &instruction);
+
+/// Poolings and their gradients.
+void runPool(const Instruction &instruction, void **buffers, int threads);
+
+/// bias and epilogue on a row of sums.
+void finishRow(float *row, const float *bias, int64_t count, int64_t epilogue);
+
+} // namespace mpt::rt
+
+#endif // MPT_LIB_RUNTIME_CPU_CALL_H

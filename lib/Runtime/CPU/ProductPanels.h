@@ -1,0 +1,49 @@
+//===- ProductPanels.h - Layouts that oneDNN multiplies best -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Operands of products as f32 in layouts of which oneDNN multiplies a plain one
+/// only slower, or with a panel of its own.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_RUNTIME_CPU_PRODUCTPANELS_H
+#define MPT_LIB_RUNTIME_CPU_PRODUCTPANELS_H
+
+#include "mpt/ProgramABI/ProgramFormat.h"
+
+#include <dnnl.h>
+
+namespace mpt::rt {
+
+/// `rows` rows of `length` elements each, `lead` elements from one to the next, from
+/// element `first` on.
+struct StoredRows {
+  DataType type;
+  const void *data;
+  int64_t first, lead, rows, length;
+};
+
+/// Whether `desc`, a filter of n outputs, k inputs and 1 x 1 points, has the layout of
+/// oneDNN's convolutions of 1x1 with AVX2 (OIhw8i8o): of a right side of k x n, blocks
+/// of 8 rows and 8 columns, row by row inside; those of one block of columns follow
+/// each other. Rows and columns beyond k and n are zeros.
+bool isBlockedRhs(const dnnl_memory_desc_t &desc, int64_t k, int64_t n);
+
+/// Writes the blocks that the stored rows from `begin` (a multiple of 8) to before `end`
+/// are in. The rows are those of the right side, or, if `isTransposed`, its columns.
+/// `buffer` has room for eight rows; f32 needs none.
+void packBlocks(const StoredRows &rhs, bool isTransposed, int64_t begin, int64_t end,
+                float *target, float *buffer);
+
+/// Writes the transposed matrix: `length` rows of `rows` floats. `buffer` as above.
+void transpose(const StoredRows &matrix, float *target, float *buffer);
+
+} // namespace mpt::rt
+
+#endif // MPT_LIB_RUNTIME_CPU_PRODUCTPANELS_H

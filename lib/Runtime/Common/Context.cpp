@@ -1,0 +1,478 @@
+//===- Context.cpp - The C ABI -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Runtime/Runtime.h"
+#include "../CPU/Call.h"
+#include "../CUDA/CudaStep.h"
+#include "../CPU/Parallel.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
+#include "mpt/Support/Version.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <new>
+#include <thread>
+
+using namespace mpt::rt;
+
+namespace {
+
+/// A block of 64-byte aligned bytes, zeroed.
+class AlignedBlock {
+public:
+  bool allocate(int64_t bytes) {
+    // No more than was planned; but something, where that is nothing.
+    size_t size = std::max<size_t>((static_cast<size_t>(bytes) + 63) / 64 * 64, 64);
+    data.reset(static_cast<char *>(std::aligned_alloc(64, size)));
+    if (data)
+      std::memset(data.get(), 0, size);
+    return data != nullptr;
+  }
+  char *get() const { return data.get(); }
+
+private:
+  struct Free {
+    void operator()(char *pointer) const { std::free(pointer); }
+  };
+  std::unique_ptr<char, Free> data;
+};
+
+/// An instruction with the addresses it works on.
+struct Step {
+  mpt_kernel_fn kernel = nullptr;
+  std::unique_ptr<Call> call;
+  int64_t tasks = 0;
+  std::vector<void *> buffers;
+  /// Buffers that are inputs: (position, number of the input).
+  std::vector<std::pair<uint32_t, int64_t>> inputs;
+  double milliseconds = 0;
+};
+
+const char *const typeNames[] = {"f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2",
+                                 "i64", "i32", "i16", "i8", "i1"};
+
+const char *const callNames[] = {
+    "matmul", "conv2d", "conv2d_input_grad", "conv2d_filter_grad", "max_pool",
+    "max_pool_grad", "avg_pool", "avg_pool_grad", "gather", "scatter_add", "copy",
+    "fill", "reduce", "argmax", "random_mask", "check_indices",
+    "random_bits"};
+
+} // namespace
+
+struct mpt_rt_context {
+  int threads = 1;
+  std::string error;
+  void *library = nullptr;
+  bool isOpen = false, profiling = false, hasRun = false;
+  Program program;
+  AlignedBlock arena, state, output;
+  std::vector<AlignedBlock> constants;
+  /// The bound input data, by the input's number, and its tensor.
+  std::vector<const void *> inputs;
+  std::vector<size_t> inputTensors;
+  std::vector<Step> steps;
+  /// Instead of blocks and steps, for a program for GPUs.
+  std::unique_ptr<cuda::CudaStep> cuda;
+  std::string cudart, cublasLt, cudnn;
+
+  int fail(int status, std::string message) {
+    error = std::move(message);
+    return status;
+  }
+
+  void *addressOf(const BufferRef &ref) {
+    switch (ref.space) {
+    case SpaceId::Arena:
+      return arena.get() + ref.offset;
+    case SpaceId::State:
+      return state.get() + ref.offset;
+    case SpaceId::Output:
+      return output.get() + ref.offset;
+    case SpaceId::Constant:
+      return constants[ref.offset].get();
+    case SpaceId::Input:
+      break;
+    }
+    return nullptr;
+  }
+
+  /// Opens the program, or forgets all of it again.
+  int open(const mpt_program_desc *desc);
+
+private:
+  int load(const mpt_program_desc *desc);
+  void findInputs();
+};
+
+void mpt_rt_context::findInputs() {
+  for (size_t i = 0; i < program.tensors.size(); ++i) {
+    const BufferRef &buffer = program.tensors[i].buffer;
+    if (buffer.space == SpaceId::Input) {
+      inputTensors.resize(std::max<size_t>(inputTensors.size(), buffer.offset + 1));
+      inputTensors[buffer.offset] = i;
+    }
+  }
+  inputs.resize(inputTensors.size(), nullptr);
+}
+
+int mpt_rt_context::open(const mpt_program_desc *desc) {
+  if (isOpen)
+    return fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  int status = load(desc);
+  isOpen = status == MPT_RT_OK;
+  if (!isOpen) {
+    cuda.reset();
+    program = Program();
+    arena = AlignedBlock();
+    state = AlignedBlock();
+    output = AlignedBlock();
+    constants.clear();
+    inputs.clear();
+    inputTensors.clear();
+    steps.clear();
+  }
+  return status;
+}
+
+int mpt_rt_context::load(const mpt_program_desc *desc) {
+  if (!desc || desc->magic != kProgramMagic)
+    return fail(MPT_RT_INVALID_PROGRAM, "this is not a program of MPT");
+  if (desc->format_version != kFormatVersion)
+    return fail(MPT_RT_INVALID_PROGRAM,
+                "the program has format " + std::to_string(desc->format_version) +
+                    " but this runtime reads format " +
+                    std::to_string(kFormatVersion) + "; compile it again");
+  if (!desc->table || (desc->num_kernels && !desc->kernels && !desc->cuda))
+    return fail(MPT_RT_INVALID_PROGRAM, "the program's descriptor is incomplete");
+  std::string why;
+  if (!readProgram(desc->table, desc->table_size, desc->num_kernels, program, why))
+    return fail(MPT_RT_INVALID_PROGRAM, why);
+  if (program.version != mpt::kVersion)
+    return fail(MPT_RT_INVALID_PROGRAM,
+                "the program was compiled by MPT " + program.version +
+                    " but this runtime is of " + mpt::kVersion +
+                    "; compile it again");
+  if (desc->cuda) {
+    cuda = std::make_unique<cuda::CudaStep>(program, *desc->cuda, cudart, cublasLt, cudnn);
+    findInputs();
+    return cuda->open(desc->num_kernels, error);
+  }
+  if (program.target.rfind("cuda", 0) == 0)
+    return fail(MPT_RT_UNSUPPORTED, "the program is for '" + program.target +
+                                        "' but its code is for the CPU");
+#if defined(__x86_64__)
+  if (program.target.find("avx512") != std::string::npos &&
+      !__builtin_cpu_supports("avx512f"))
+    return fail(MPT_RT_UNSUPPORTED, "the program was compiled for AVX-512, which "
+                                    "this CPU lacks");
+#endif
+  threads = static_cast<int>(std::min<int64_t>(threads, program.maxThreads));
+
+  constants.resize(program.constants.size());
+  bool hasMemory = arena.allocate(program.arenaBytes) &&
+                   state.allocate(program.stateBytes) &&
+                   output.allocate(program.outputBytes);
+  for (size_t i = 0; hasMemory && i < constants.size(); ++i) {
+    hasMemory = constants[i].allocate(program.constants[i].size());
+    if (hasMemory)
+      std::memcpy(constants[i].get(), program.constants[i].data(),
+                  program.constants[i].size());
+  }
+  if (!hasMemory)
+    return fail(MPT_RT_OUT_OF_MEMORY,
+                "no memory for " +
+                    std::to_string(program.arenaBytes + program.stateBytes) + " bytes");
+  findInputs();
+  for (const Instruction &instruction : program.instructions) {
+    Step step;
+    for (const BufferRef &ref : instruction.refs) {
+      if (ref.space == SpaceId::Input)
+        step.inputs.push_back({static_cast<uint32_t>(step.buffers.size()), ref.offset});
+      step.buffers.push_back(addressOf(ref));
+    }
+    if (instruction.isCall) {
+      step.buffers.push_back(nullptr); // a missing workspace
+      step.call = makeCall(instruction, program.maxThreads, why);
+      if (!step.call)
+        return fail(MPT_RT_UNSUPPORTED, instruction.location + ": " + why);
+    } else {
+      step.kernel = desc->kernels[instruction.target];
+      step.tasks = instruction.tasks;
+    }
+    steps.push_back(std::move(step));
+  }
+  return MPT_RT_OK;
+}
+
+mpt_rt_context *mpt_rt_create(int32_t threads) {
+  auto *context = new (std::nothrow) mpt_rt_context;
+  if (!context)
+    return nullptr;
+  int machine = static_cast<int>(std::thread::hardware_concurrency());
+  context->threads = threads > 0 ? threads : std::max(machine, 1);
+  return context;
+}
+
+void mpt_rt_destroy(mpt_rt_context *context) {
+  if (!context)
+    return;
+  void *library = context->library;
+  delete context;
+  if (library)
+    dlclose(library);
+}
+
+const char *mpt_rt_last_error(const mpt_rt_context *context) {
+  return context ? context->error.c_str() : "no context";
+}
+
+int mpt_rt_open(mpt_rt_context *context, const char *path) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!path)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "no path");
+  if (context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  // A bare name would be looked for along the library path.
+  std::string file = path;
+  if (file.find('/') == std::string::npos)
+    file = "./" + file;
+  context->library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!context->library) {
+    const char *why = dlerror();
+    return context->fail(MPT_RT_INVALID_PROGRAM, why ? why : "cannot open " + file);
+  }
+  auto *desc = static_cast<const mpt_program_desc *>(
+      dlsym(context->library, "mpt_program"));
+  int status = desc ? context->open(desc)
+                    : context->fail(MPT_RT_INVALID_PROGRAM,
+                                    file + " has no symbol mpt_program: it was not "
+                                           "made by mpt-compile");
+  if (status != MPT_RT_OK) {
+    dlclose(context->library);
+    context->library = nullptr;
+  }
+  return status;
+}
+
+int mpt_rt_set_cuda_libraries(mpt_rt_context *context, const char *cudart,
+                              const char *cublaslt) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  context->cudart = cudart ? cudart : "";
+  context->cublasLt = cublaslt ? cublaslt : "";
+  return MPT_RT_OK;
+}
+
+int mpt_rt_set_cudnn_library(mpt_rt_context *context, const char *cudnn) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  context->cudnn = cudnn ? cudnn : "";
+  return MPT_RT_OK;
+}
+
+int mpt_rt_open_desc(mpt_rt_context *context, const mpt_program_desc *desc) {
+  return context ? context->open(desc) : MPT_RT_INVALID_ARGUMENT;
+}
+
+int32_t mpt_rt_num_tensors(const mpt_rt_context *context) {
+  return context ? static_cast<int32_t>(context->program.tensors.size()) : 0;
+}
+
+int mpt_rt_get_tensor(const mpt_rt_context *context, int32_t index,
+                      mpt_rt_tensor *tensor) {
+  if (!context || !tensor || index < 0 || index >= mpt_rt_num_tensors(context))
+    return MPT_RT_INVALID_ARGUMENT;
+  const NamedTensor &found = context->program.tensors[index];
+  *tensor = {found.name.c_str(),
+             found.role.c_str(),
+             typeNames[static_cast<int>(found.buffer.type)],
+             static_cast<int32_t>(found.buffer.dims.size()),
+             found.buffer.dims.data(),
+             static_cast<size_t>(found.buffer.bytes())};
+  return MPT_RT_OK;
+}
+
+/// The tensor `name` if `bytes` is its size and `ok` holds for its space.
+template <typename Ok>
+static const NamedTensor *findChecked(mpt_rt_context *context, const char *name,
+                                      const void *data, size_t bytes, Ok &&ok,
+                                      const char *what) {
+  if (!context->isOpen) {
+    context->error = "no program is open";
+    return nullptr;
+  }
+  const NamedTensor *tensor = nullptr;
+  for (const NamedTensor &candidate : context->program.tensors)
+    if (name && data && candidate.name == name && ok(candidate.buffer.space)) {
+      tensor = &candidate;
+      break;
+    }
+  if (!tensor) {
+    context->error = std::string("the program has no ") + what + " named '" +
+                     (name ? name : "") + "'";
+    return nullptr;
+  }
+  if (bytes != static_cast<size_t>(tensor->buffer.bytes())) {
+    context->error = std::string(what) + " '" + name + "' has " +
+                     std::to_string(tensor->buffer.bytes()) + " bytes, not " +
+                     std::to_string(bytes);
+    return nullptr;
+  }
+  return tensor;
+}
+
+int mpt_rt_write(mpt_rt_context *context, const char *name, const void *data,
+                 size_t bytes) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  const NamedTensor *tensor = findChecked(
+      context, name, data, bytes, [](SpaceId space) { return space == SpaceId::State; },
+      "state");
+  if (!tensor)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (context->cuda)
+    return context->cuda->write(tensor->buffer, data, context->error);
+  std::memcpy(context->addressOf(tensor->buffer), data, bytes);
+  return MPT_RT_OK;
+}
+
+/// Copies a tensor of `space` out.
+static int readTensor(mpt_rt_context *context, const char *name, void *data,
+                      size_t bytes, SpaceId wanted, const char *what) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  const NamedTensor *tensor = findChecked(
+      context, name, data, bytes, [&](SpaceId space) { return space == wanted; }, what);
+  if (!tensor)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (wanted == SpaceId::Output && !context->hasRun)
+    return context->fail(MPT_RT_INVALID_ARGUMENT,
+                         "output '" + tensor->name + "': no run has made it yet");
+  if (context->cuda)
+    return context->cuda->read(tensor->buffer, data, context->error);
+  std::memcpy(data, context->addressOf(tensor->buffer), bytes);
+  return MPT_RT_OK;
+}
+
+int mpt_rt_read(mpt_rt_context *context, const char *name, void *data, size_t bytes) {
+  return readTensor(context, name, data, bytes, SpaceId::State, "state");
+}
+
+int mpt_rt_read_output(mpt_rt_context *context, const char *name, void *data,
+                       size_t bytes) {
+  return readTensor(context, name, data, bytes, SpaceId::Output, "output");
+}
+
+int mpt_rt_bind(mpt_rt_context *context, const char *name, const void *data,
+                size_t bytes) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  const NamedTensor *tensor = findChecked(
+      context, name, data, bytes, [](SpaceId space) { return space == SpaceId::Input; },
+      "input");
+  if (!tensor)
+    return MPT_RT_INVALID_ARGUMENT;
+  context->inputs[tensor->buffer.offset] = data;
+  return MPT_RT_OK;
+}
+
+int mpt_rt_run(mpt_rt_context *context) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "no program is open");
+  for (size_t i = 0; i < context->inputs.size(); ++i)
+    if (!context->inputs[i])
+      return context->fail(
+          MPT_RT_INVALID_ARGUMENT,
+          "input '" + context->program.tensors[context->inputTensors[i]].name +
+              "' is not bound");
+  if (context->cuda) {
+    int status = context->cuda->run(context->inputs, context->error);
+    context->hasRun |= status == MPT_RT_OK;
+    return status;
+  }
+  // Inside a call oneDNN must not spread over threads by itself: its sums would
+  // depend on how many there are.
+  OneThread one;
+  using Clock = std::chrono::steady_clock;
+  for (size_t i = 0; i < context->steps.size(); ++i) {
+    Step &step = context->steps[i];
+    for (auto [position, input] : step.inputs)
+      step.buffers[position] = const_cast<void *>(context->inputs[input]);
+    Clock::time_point start;
+    if (context->profiling)
+      start = Clock::now();
+    if (step.kernel) {
+      parallelFor(step.tasks, context->threads, [&](int64_t task, int) {
+        step.kernel(step.buffers.data(), task, task + 1);
+      });
+    } else {
+      std::string why;
+      if (!step.call->run(step.buffers.data(), context->threads, why))
+        return context->fail(MPT_RT_RUN_FAILED,
+                             context->program.instructions[i].location + ": " + why);
+    }
+    if (context->profiling)
+      step.milliseconds =
+          std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  }
+  context->hasRun = true;
+  return MPT_RT_OK;
+}
+
+void mpt_rt_keep_inputs(mpt_rt_context *context, int keep) {
+  if (context && context->cuda)
+    context->cuda->keepInputs = keep != 0;
+}
+
+void *mpt_rt_cuda_stream(const mpt_rt_context *context) {
+  return context && context->cuda ? context->cuda->getStream() : nullptr;
+}
+
+const char *mpt_rt_notes(const mpt_rt_context *context) {
+  return context && context->cuda ? context->cuda->notes.c_str() : "";
+}
+
+size_t mpt_rt_arena_bytes(const mpt_rt_context *context) {
+  return context ? context->program.arenaBytes : 0;
+}
+
+size_t mpt_rt_state_bytes(const mpt_rt_context *context) {
+  return context ? context->program.stateBytes : 0;
+}
+
+void mpt_rt_set_profiling(mpt_rt_context *context, int on) {
+  if (!context)
+    return;
+  context->profiling = on != 0;
+  if (context->cuda)
+    context->cuda->profiling = on != 0;
+}
+
+int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index,
+                       const char **what, const char **location,
+                       double *milliseconds) {
+  if (!context || !what || !location || !milliseconds || index < 0 ||
+      index >= static_cast<int32_t>(context->cuda ? context->program.instructions.size()
+                                                  : context->steps.size()))
+    return MPT_RT_INVALID_ARGUMENT;
+  const Instruction &instruction = context->program.instructions[index];
+  *what = instruction.isCall ? callNames[instruction.target] : "kernel";
+  *location = instruction.location.c_str();
+  *milliseconds = context->cuda ? context->cuda->getMilliseconds(index)
+                                : context->steps[index].milliseconds;
+  return MPT_RT_OK;
+}

@@ -1,0 +1,365 @@
+//===- Fp8.cpp - Products of 8-bit floats with scales -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-fp8`: products read f8E4M3FN and f8E5M2, each tensor with a scale that
+/// follows its largest magnitude. Which products, see Fp8Plan.h. The rule of the
+/// scales is that of NVIDIA's Transformer Engine (DelayedScaling and
+/// Float8CurrentScaling). Everything is made of ops that are there anyway.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Training/Fp8Plan.h"
+#include "mpt/Precision/OpLists.h"
+#include "mpt/Support/Remarks.h"
+#include "mpt/Training/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/Support/Regex.h"
+#include <cfloat>
+#include <cmath>
+
+namespace mpt {
+#define GEN_PASS_DEF_FP8PASS
+#include "mpt/Training/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+/// The rule that makes scales.
+struct ScaleRule {
+  bool delayed;
+  /// Steps that the history holds, the present one included.
+  int64_t history;
+  /// The scale is chosen for the largest amax of the history, or for the last one.
+  bool useMax;
+  /// Powers of two left free below the format's largest number.
+  int64_t margin;
+};
+
+/// Rewrites one function after a plan.
+class Fp8Rewriter {
+public:
+  Fp8Rewriter(func::FuncOp function, const Fp8Plan &plan, const ScaleRule &rule)
+      : function(function), plan(plan), rule(rule), editor(function),
+        f32(Float32Type::get(function.getContext())) {}
+
+  void run();
+
+private:
+  struct Quantized {
+    /// f8, in the shape of the source.
+    Value value;
+    Value scale, inverse, amax;
+  };
+
+  RankedTensorType typed(ArrayRef<int64_t> shape) const {
+    return RankedTensorType::get(shape, f32);
+  }
+  Value makeConstant(OpBuilder &builder, Location loc, ArrayRef<float> numbers,
+                     ArrayRef<int64_t> shape) {
+    return ConstantOp::create(builder, loc,
+                              DenseElementsAttr::get(typed(shape), numbers));
+  }
+  /// Of `like`'s shape, all elements `number`.
+  Value makeSplat(OpBuilder &builder, Location loc, Value like, float number) {
+    return ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(cast<RankedTensorType>(like.getType()), number));
+  }
+  Value isFinite(OpBuilder &builder, Location loc, Value x);
+  Value widen(OpBuilder &builder, Location loc, Value x);
+  Value chooseScale(OpBuilder &builder, Location loc, Value amax, Value largest,
+                    Value old);
+  Quantized quantize(unsigned number);
+  Value getOperand(Value operand, const Quantized &tensor, OpBuilder &builder);
+  void rewrite(const Fp8Product &product);
+  void updateState();
+
+  func::FuncOp function;
+  const Fp8Plan &plan;
+  const ScaleRule &rule;
+  StepEditor editor;
+  Type f32;
+  SmallVector<Quantized> tensors;
+  /// Delayed: [tensors, history] and [tensors].
+  BlockArgument history, scales;
+};
+
+Value Fp8Rewriter::isFinite(OpBuilder &builder, Location loc, Value x) {
+  auto type = cast<RankedTensorType>(x.getType()).clone(builder.getI1Type());
+  return IsFiniteOp::create(builder, loc, type, x);
+}
+
+Value Fp8Rewriter::widen(OpBuilder &builder, Location loc, Value x) {
+  auto type = cast<RankedTensorType>(x.getType());
+  if (type.getElementType() == f32)
+    return x;
+  return CastOp::create(builder, loc, type.clone(f32), x, /*autocast=*/false);
+}
+
+/// largest / amax / 2^margin; `old` where amax is zero or not finite, the largest f32
+/// where the quotient is none.
+Value Fp8Rewriter::chooseScale(OpBuilder &builder, Location loc, Value amax,
+                               Value largest, Value old) {
+  auto type = cast<RankedTensorType>(amax.getType());
+  auto where = [&](Value condition, Value yes, Value no) {
+    return WhereOp::create(builder, loc, type, condition, yes, no);
+  };
+  Value quotient = DivOp::create(builder, loc, type, largest, amax);
+  if (rule.margin != 0)
+    quotient = MulOp::create(
+        builder, loc, type, quotient,
+        makeSplat(builder, loc, amax, std::ldexp(1.0f, -static_cast<int>(rule.margin))));
+  quotient = where(isFinite(builder, loc, quotient), quotient,
+                   makeSplat(builder, loc, amax, FLT_MAX));
+  Value positive =
+      CompareOp::create(builder, loc, type.clone(builder.getI1Type()), amax,
+                        makeSplat(builder, loc, amax, 0.0f), ComparePredicate::GT);
+  quotient = where(positive, quotient, old);
+  return where(isFinite(builder, loc, amax), quotient, old);
+}
+
+Fp8Rewriter::Quantized Fp8Rewriter::quantize(unsigned number) {
+  const Fp8Tensor &tensor = plan.tensors[number];
+  Location loc = tensor.source.getLoc();
+  OpBuilder builder(function.getContext());
+  builder.setInsertionPointAfterValue(tensor.source);
+  const float largest = getLargest(tensor.format);
+  auto sourceType = cast<RankedTensorType>(tensor.source.getType());
+  auto wideType = sourceType.clone(f32);
+  Value wide = widen(builder, loc, tensor.source);
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, sourceType.getRank()));
+  Value magnitudes = AbsOp::create(builder, loc, wideType, wide);
+  Value amax = magnitudes;
+  if (!axes.empty())
+    amax = ReduceOp::create(builder, loc, typed({}), magnitudes, ReduceKind::Max, axes,
+                            /*keep_dims=*/false, /*acc_type=*/TypeAttr());
+  Quantized made;
+  if (rule.delayed) {
+    Value one = SliceOp::create(builder, loc, typed({1}), scales,
+                                ArrayRef<int64_t>{number}, ArrayRef<int64_t>{1},
+                                ArrayRef<int64_t>{1});
+    made.scale = ReshapeOp::create(builder, loc, typed({}), one);
+  } else {
+    made.scale =
+        chooseScale(builder, loc, amax, makeConstant(builder, loc, {largest}, {}),
+                    makeConstant(builder, loc, {1.0f}, {}));
+  }
+  made.inverse = DivOp::create(builder, loc, typed({}),
+                               makeConstant(builder, loc, {1.0f}, {}), made.scale);
+  made.amax = amax;
+  // What is too large saturates; what is no number stays none, so that whoever looks
+  // for it behind the product finds it.
+  Value scaled = MulOp::create(builder, loc, wideType, wide, made.scale);
+  scaled = MinimumOp::create(builder, loc, wideType, scaled,
+                             makeConstant(builder, loc, {largest}, {}));
+  scaled = MaximumOp::create(builder, loc, wideType, scaled,
+                             makeConstant(builder, loc, {-largest}, {}));
+  scaled = WhereOp::create(builder, loc, wideType, isFinite(builder, loc, wide), scaled,
+                           wide);
+  Type narrow = tensor.format == Fp8Format::E4M3
+                    ? Type(Float8E4M3FNType::get(builder.getContext()))
+                    : Type(Float8E5M2Type::get(builder.getContext()));
+  made.value = CastOp::create(builder, loc, sourceType.clone(narrow), scaled,
+                              /*autocast=*/false);
+  return made;
+}
+
+/// The quantized tensor, moved as `operand` moves its source.
+Value Fp8Rewriter::getOperand(Value operand, const Quantized &tensor,
+                              OpBuilder &builder) {
+  SmallVector<Operation *> moves;
+  while (Operation *op = operand.getDefiningOp()) {
+    if (!isa<ReshapeOp, TransposeOp>(op))
+      break;
+    moves.push_back(op);
+    operand = op->getOperand(0);
+  }
+  Value moved = tensor.value;
+  Type narrow = cast<RankedTensorType>(moved.getType()).getElementType();
+  for (Operation *move : llvm::reverse(moves)) {
+    auto type = cast<RankedTensorType>(move->getResult(0).getType()).clone(narrow);
+    IRMapping mapping;
+    mapping.map(move->getOperand(0), moved);
+    Operation *copy = builder.clone(*move, mapping);
+    copy->getResult(0).setType(type);
+    moved = copy->getResult(0);
+  }
+  return moved;
+}
+
+void Fp8Rewriter::rewrite(const Fp8Product &product) {
+  Operation *op = product.op;
+  Location loc = op->getLoc();
+  OpBuilder builder(op);
+  const Quantized &left = tensors[product.lhs], &right = tensors[product.rhs];
+  Value lhs = getOperand(op->getOperand(0), left, builder);
+  Value rhs = getOperand(op->getOperand(1), right, builder);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto wide = type.clone(f32);
+  Value result, bias;
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    result = MatmulOp::create(builder, loc, wide, lhs, rhs, matmul.getTransposeLhsAttr(),
+                              matmul.getTransposeRhsAttr(), /*acc_type=*/TypeAttr());
+  } else {
+    auto linear = cast<LinearOp>(op);
+    bias = linear.getBias();
+    result = LinearOp::create(builder, loc, wide, lhs, rhs, /*bias=*/Value(),
+                              Epilogue::None, /*acc_type=*/TypeAttr());
+  }
+  Value inverse =
+      MulOp::create(builder, loc, typed({}), left.inverse, right.inverse);
+  result = MulOp::create(builder, loc, wide, result, inverse);
+  if (bias)
+    result = AddOp::create(builder, loc, wide, result, widen(builder, loc, bias));
+  if (type != wide)
+    result = CastOp::create(builder, loc, type, result, /*autocast=*/false);
+  op->getResult(0).replaceAllUsesWith(result);
+  op->erase();
+}
+
+void Fp8Rewriter::updateState() {
+  OpBuilder builder(function.getBody().front().getTerminator());
+  Location loc = function.getLoc();
+  const int64_t count = tensors.size();
+  SmallVector<Value> newest;
+  SmallVector<float> largest;
+  for (auto [made, tensor] : llvm::zip_equal(tensors, plan.tensors)) {
+    newest.push_back(ReshapeOp::create(builder, loc, typed({1, 1}), made.amax));
+    largest.push_back(getLargest(tensor.format));
+  }
+  Value last = ConcatOp::create(builder, loc, typed({count, 1}), newest,
+                                builder.getI64IntegerAttr(0));
+  // One that is not finite says nothing of the next step.
+  last = WhereOp::create(builder, loc, typed({count, 1}), isFinite(builder, loc, last),
+                         last, makeSplat(builder, loc, last, 0.0f));
+  Value moved = last, amax;
+  if (rule.history > 1) {
+    Value kept = SliceOp::create(builder, loc, typed({count, rule.history - 1}), history,
+                                 ArrayRef<int64_t>{0, 0},
+                                 ArrayRef<int64_t>{count, rule.history - 1},
+                                 ArrayRef<int64_t>{1, 1});
+    moved = ConcatOp::create(builder, loc, typed({count, rule.history}),
+                             ValueRange{last, kept}, builder.getI64IntegerAttr(1));
+  }
+  if (rule.useMax)
+    amax = ReduceOp::create(builder, loc, typed({count}), moved, ReduceKind::Max,
+                            ArrayRef<int64_t>{1}, /*keep_dims=*/false,
+                            /*acc_type=*/TypeAttr());
+  else
+    amax = ReshapeOp::create(builder, loc, typed({count}), last);
+  Value next = chooseScale(builder, loc, amax,
+                           makeConstant(builder, loc, largest, {count}), scales);
+  editor.addResult(moved, kFp8HistoryState, kFp8HistoryState);
+  editor.addResult(next, kFp8ScaleState, kFp8ScaleState);
+}
+
+void Fp8Rewriter::run() {
+  MLIRContext *context = function.getContext();
+  const int64_t count = plan.tensors.size();
+  if (rule.delayed) {
+    history = editor.addArgument(typed({count, rule.history}), kFp8HistoryState,
+                                 "running_stat", getZerosInit(context));
+    scales = editor.addArgument(typed({count}), kFp8ScaleState, "running_stat",
+                                getConstantInit(context, 1.0));
+  }
+  for (unsigned number = 0; number < plan.tensors.size(); ++number)
+    tensors.push_back(quantize(number));
+  for (const Fp8Product &product : plan.products)
+    rewrite(product);
+  if (rule.delayed)
+    updateState();
+  editor.finish();
+}
+
+struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<llvm::Regex> patterns;
+    if (failed(readOptions(module, patterns)))
+      return signalPassFailure();
+    func::FuncOp step = findStepFunction(module, function, "mpt-fp8");
+    if (!step)
+      return signalPassFailure();
+    for (Attribute attributes : step.getArgAttrsAttr() ? step.getArgAttrsAttr()
+                                                       : ArrayAttr::get(&getContext(), {}))
+      if (auto name = cast<DictionaryAttr>(attributes).getAs<StringAttr>(kNameAttr);
+          name && name.getValue() == kFp8ScaleState) {
+        step.emitError("mpt-fp8: @")
+            << step.getName() << " has scales of 8-bit floats already; run this pass once";
+        return signalPassFailure();
+      }
+    if (!step.getBody().front().getOps<UnscaleOp>().empty()) {
+      step.emitError("mpt-fp8: the loss of @")
+          << step.getName() << " is scaled already, so a step that is skipped would not "
+          << "keep the scales of 8-bit floats; run --mpt-loss-scale after this pass";
+      return signalPassFailure();
+    }
+    Fp8Plan plan =
+        planFp8(step, {format == "hybrid", alignment}, [&](Operation *op) {
+          if (patterns.empty())
+            return false;
+          std::string place = describePlace(op);
+          return llvm::any_of(patterns, [&](const llvm::Regex &pattern) {
+            return pattern.match(place);
+          });
+        });
+    for (auto &[op, reason] : plan.kept)
+      emitRemark(RemarkId::Fp8Kept, op->getLoc(), "") << remark::reason("{0}", reason);
+    for (const Fp8Product &product : plan.products)
+      emitRemark(RemarkId::Fp8Product, product.op->getLoc(), "")
+          << remark::reason("{0} by {1}", getName(plan.tensors[product.lhs].format),
+                            getName(plan.tensors[product.rhs].format));
+    if (plan.products.empty())
+      return;
+    ScaleRule rule{recipe == "delayed", history, amax == "max", margin};
+    Fp8Rewriter(step, plan, rule).run();
+  }
+
+private:
+  static StringRef getName(Fp8Format format) {
+    return format == Fp8Format::E4M3 ? "f8E4M3FN" : "f8E5M2";
+  }
+
+  LogicalResult readOptions(ModuleOp module, SmallVector<llvm::Regex> &patterns) {
+    auto expectOne = [&](StringRef option, StringRef value, StringRef one,
+                         StringRef other) -> LogicalResult {
+      if (value == one || value == other)
+        return success();
+      return mlir::emitError(module.getLoc(), "mpt-fp8: unknown ")
+             << option << " '" << value << "'; expected " << one << " or " << other;
+    };
+    if (failed(expectOne("recipe", recipe, "delayed", "current")) ||
+        failed(expectOne("format", format, "hybrid", "e4m3")) ||
+        failed(expectOne("amax", amax, "max", "most_recent")))
+      return failure();
+    if (history < 1 || history > 65536 || margin < 0 || margin > 30 || alignment < 1)
+      return mlir::emitError(module.getLoc(), "mpt-fp8: expected a history of 1 to 65536 steps, a margin "
+                              "of 0 to 30 and an alignment of at least 1, found ")
+             << int64_t(history) << ", " << int64_t(margin) << " and "
+             << int64_t(alignment);
+    for (const std::string &text : keep) {
+      llvm::Regex pattern(text);
+      std::string error;
+      if (!pattern.isValid(error))
+        return mlir::emitError(module.getLoc(), "mpt-fp8: keep: '")
+               << text << "' is no regular expression: " << error;
+      patterns.push_back(std::move(pattern));
+    }
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,337 @@
+//===- MasterWeights.cpp - What keeps parameters between steps -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-master-weights`: chooses the state that stands for each parameter: f32,
+/// or bf16 with stochastic rounding, with Kahan's compensation or with 16 more
+/// bits. The optimizer reads and writes f32 in all of them; what the model reads is
+/// made once, at the start of the step.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Training/Passes.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Regex.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_MASTERWEIGHTSPASS
+#include "mpt/Training/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+enum class MasterKind { F32, Stochastic, Kahan, Split, None };
+
+std::optional<MasterKind> parseKind(StringRef text) {
+  return llvm::StringSwitch<std::optional<MasterKind>>(text)
+      .Case("f32", MasterKind::F32)
+      .Case("bf16-stochastic-rounding", MasterKind::Stochastic)
+      .Case("bf16-kahan", MasterKind::Kahan)
+      .Case("split16", MasterKind::Split)
+      .Case("none", MasterKind::None)
+      .Default(std::nullopt);
+}
+
+StringRef stringify(MasterKind kind) {
+  const StringRef names[] = {"f32", "bf16-stochastic-rounding", "bf16-kahan", "split16",
+                             "none"};
+  return names[static_cast<int>(kind)];
+}
+
+/// The optimizer that updates a parameter, whichever it is.
+struct Optimizer {
+  Operation *op = nullptr;
+  OpOperand *param = nullptr;
+  Value updated, predicate;
+};
+
+/// The optimizer among the users of `parameter`.
+Optimizer findOptimizer(BlockArgument parameter) {
+  for (Operation *user : parameter.getUsers()) {
+    Optimizer found =
+        llvm::TypeSwitch<Operation *, Optimizer>(user)
+            .Case<SGDOp, AdamOp, AdamWOp>([](auto op) {
+              return Optimizer{op, &op.getParamMutable(), op.getNewParam(),
+                               op.getPredicate()};
+            })
+            .Default(Optimizer());
+    if (found.op && found.param->get() == parameter)
+      return found;
+  }
+  return {};
+}
+
+/// Adds what one function's parameters need.
+class MasterBuilder {
+public:
+  explicit MasterBuilder(func::FuncOp function)
+      : function(function), editor(function), builder(function.getContext()),
+        terminator(function.getBody().front().getTerminator()) {}
+
+  LogicalResult add(BlockArgument parameter, StringRef name, MasterKind kind);
+  void finish();
+
+private:
+  /// The random state, made or checked once.
+  LogicalResult findRandomState();
+  /// The operand of the terminator that is the next value of `name`, or null.
+  OpOperand *findUpdate(StringRef name);
+  BlockArgument addState(BlockArgument parameter, StringRef name, Type element);
+  /// `updated` if the step is taken.
+  Value guard(const Optimizer &optimizer, Value updated, Value old);
+
+  func::FuncOp function;
+  StepEditor editor;
+  OpBuilder builder;
+  Operation *terminator;
+  Value seed, attempt;
+  int64_t nextStream = 0;
+  /// Attributes to set when the editor is done: number of the argument, name, value.
+  SmallVector<std::tuple<unsigned, StringRef, std::string>> attributes;
+};
+
+LogicalResult MasterBuilder::findRandomState() {
+  if (attempt)
+    return success();
+  auto scalar = RankedTensorType::get({}, builder.getI64Type());
+  for (StringRef name : {"attempt", "seed"}) {
+    BlockArgument found = editor.getArgument(name);
+    if (!found && name == "seed")
+      found = editor.addArgument(scalar, "seed", "rng", getZerosInit(builder.getContext()));
+    if (!found || found.getType() != scalar)
+      return function.emitError("mpt-master-weights: stochastic rounding needs an "
+                                "argument named '")
+             << name << "' of type " << scalar << ", found "
+             << (found ? "another type" : "none; run --mpt-train-step first");
+    (name == "seed" ? seed : attempt) = found;
+  }
+  // Streams that nothing else in the step draws from.
+  function.walk([&](Operation *op) {
+    if (auto stream = op->getAttrOfType<IntegerAttr>("stream"))
+      nextStream = std::max(nextStream, stream.getInt() + 1);
+  });
+  return success();
+}
+
+OpOperand *MasterBuilder::findUpdate(StringRef name) {
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    auto updates = function.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
+                                                            kUpdatesAttr);
+    if (updates && updates.getValue() == name)
+      return &operand;
+  }
+  return nullptr;
+}
+
+BlockArgument MasterBuilder::addState(BlockArgument parameter, StringRef name,
+                                      Type element) {
+  auto type = cast<RankedTensorType>(parameter.getType());
+  return editor.addArgument(type.clone(element), name, "optimizer_state",
+                            getZerosInit(builder.getContext()));
+}
+
+Value MasterBuilder::guard(const Optimizer &optimizer, Value updated, Value old) {
+  if (!optimizer.predicate)
+    return updated;
+  return SelectStateOp::create(builder, updated.getLoc(), old.getType(),
+                               optimizer.predicate, updated, old);
+}
+
+LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
+                                 MasterKind kind) {
+  auto declared = cast<RankedTensorType>(parameter.getType());
+  Optimizer optimizer = findOptimizer(parameter);
+  OpOperand *update = findUpdate(name);
+  if (!optimizer.op || !update || update->get() != optimizer.updated)
+    return function.emitError("mpt-master-weights: no optimizer updates parameter ")
+           << parameter.getArgNumber() << " of type " << declared
+           << "; run --mpt-train-step first";
+  if (kind == MasterKind::Stochastic && failed(findRandomState()))
+    return failure();
+
+  Location loc = parameter.getLoc();
+  Type f32 = builder.getF32Type(), bf16 = builder.getBF16Type();
+  auto wide = declared.clone(f32), narrow = declared.clone(bf16);
+  parameter.setType(kind == MasterKind::F32 ? wide : narrow);
+  optimizer.updated.setType(wide);
+
+  // What the optimizer reads and what the model does.
+  builder.setInsertionPointToStart(&function.getBody().front());
+  Value master = parameter;
+  BlockArgument rest;
+  if (kind == MasterKind::Kahan) {
+    rest = addState(parameter, (name + ".compensation").str(), bf16);
+    master = AddCompensationOp::create(builder, loc, wide, parameter, rest);
+  } else if (kind == MasterKind::Split) {
+    rest = addState(parameter, (name + ".low").str(), builder.getI16Type());
+    master = JoinHalvesOp::create(builder, loc, wide, parameter, rest);
+    attributes.emplace_back(rest.getArgNumber(), kLowOfAttr, name.str());
+  }
+  Value read = kind == MasterKind::Split ? master : Value(parameter);
+  Value copy = read;
+  if (copy.getType() != declared)
+    copy = CastOp::create(builder, loc, declared, read, builder.getUnitAttr());
+  parameter.replaceUsesWithIf(copy, [&](OpOperand &use) {
+    return use.getOwner() != master.getDefiningOp() &&
+           use.getOwner() != copy.getDefiningOp() && &use != optimizer.param;
+  });
+  optimizer.param->set(master);
+  attributes.emplace_back(parameter.getArgNumber(), kMasterAttr, stringify(kind).str());
+  if (kind == MasterKind::F32)
+    return success();
+
+  // What the next step starts from.
+  builder.setInsertionPointAfter(optimizer.op);
+  loc = optimizer.op->getLoc();
+  Value updated = optimizer.updated, newRest, rounded;
+  if (kind == MasterKind::Stochastic) {
+    Value bits = RandomBitsOp::create(
+        builder, loc, declared.clone(builder.getI16Type()), seed, attempt,
+        builder.getI64IntegerAttr(nextStream++),
+        builder.getDenseI64ArrayAttr(declared.getShape()));
+    rounded = StochasticRoundOp::create(builder, loc, narrow, updated, bits);
+  } else if (kind == MasterKind::Kahan) {
+    rounded = CastOp::create(builder, loc, narrow, updated, UnitAttr());
+    newRest = RoundingErrorOp::create(builder, loc, narrow, updated);
+  } else {
+    rounded = HighHalfOp::create(builder, loc, narrow, updated);
+    newRest = LowHalfOp::create(builder, loc, rest.getType(), updated);
+  }
+  update->set(guard(optimizer, rounded, parameter));
+  if (!rest)
+    return success();
+  std::string restName = (name + (kind == MasterKind::Split ? ".low" : ".compensation")).str();
+  editor.addResult(guard(optimizer, newRest, rest), restName, restName);
+  return success();
+}
+
+void MasterBuilder::finish() {
+  editor.finish();
+  for (const auto &[index, name, value] : attributes)
+    function.setArgAttr(index, name, builder.getStringAttr(value));
+}
+
+struct MasterWeightsPass : mpt::impl::MasterWeightsPassBase<MasterWeightsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (failed(parseOptions()))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isDeclaration() && function.getBody().hasOneBlock() &&
+          failed(addMasters(function)))
+        return signalPassFailure();
+    for (const Rule &rule : rules)
+      if (!rule.matched)
+        mlir::emitWarning(getOperation().getLoc(), "mpt-master-weights: groups: '")
+            << rule.regex << "' matches the name of no parameter";
+  }
+
+private:
+  struct Rule {
+    std::string regex;
+    MasterKind kind;
+    bool matched = false;
+  };
+  LogicalResult parseOptions();
+  LogicalResult addMasters(func::FuncOp function);
+  /// What the attribute, the groups or the option say.
+  MasterKind getKind(func::FuncOp function, unsigned index, StringRef name);
+
+  MasterKind common = MasterKind::F32;
+  SmallVector<Rule> rules;
+};
+
+LogicalResult MasterWeightsPass::parseOptions() {
+  auto parse = [&](StringRef text, MasterKind &into) -> LogicalResult {
+    std::optional<MasterKind> parsed = parseKind(text);
+    if (!parsed)
+      return getOperation().emitError("mpt-master-weights: unknown kind '")
+             << text << "'; expected f32, bf16-stochastic-rounding, bf16-kahan, split16 "
+             << "or none";
+    into = *parsed;
+    return success();
+  };
+  if (failed(parse(kind, common)))
+    return failure();
+  rules.clear();
+  for (StringRef group : groups) {
+    auto [regex, name] = group.rsplit('=');
+    std::string why;
+    if (regex.empty() || name.empty() || !llvm::Regex(regex).isValid(why))
+      return getOperation().emitError("mpt-master-weights: expected REGEX=KIND in "
+                                      "groups, found '")
+             << group << "'" << (why.empty() ? "" : ": ") << why;
+    rules.push_back({regex.str(), MasterKind::F32});
+    if (failed(parse(name, rules.back().kind)))
+      return failure();
+  }
+  return success();
+}
+
+MasterKind MasterWeightsPass::getKind(func::FuncOp function, unsigned index,
+                                      StringRef name) {
+  std::optional<MasterKind> first;
+  for (Rule &rule : rules)
+    if (llvm::Regex(rule.regex).match(name)) {
+      rule.matched = true;
+      if (!first)
+        first = rule.kind;
+    }
+  if (auto wanted = function.getArgAttrOfType<StringAttr>(index, kMasterAttr))
+    return parseKind(wanted.getValue()).value_or(common);
+  return first.value_or(common);
+}
+
+/// True if a run of this pass has changed `parameter` already.
+bool isConverted(BlockArgument parameter) {
+  if (llvm::any_of(parameter.getUsers(), llvm::IsaPred<JoinHalvesOp, AddCompensationOp>))
+    return true;
+  Optimizer optimizer = findOptimizer(parameter);
+  return optimizer.op && optimizer.updated.getType() != parameter.getType();
+}
+
+LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
+  std::optional<MasterBuilder> masters;
+  for (BlockArgument argument : llvm::to_vector(function.getArguments())) {
+    unsigned index = argument.getArgNumber();
+    auto role = function.getArgAttrOfType<StringAttr>(index, kRoleAttr);
+    auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!role || role.getValue() != "parameter" || !type)
+      continue;
+    Type element = type.getElementType();
+    MasterKind wanted = getKind(function, index, name ? name.getValue() : "");
+    bool isNarrow = element.isF16() || element.isBF16();
+    // For those who read the step later: it is meant so.
+    if (wanted == MasterKind::None && isNarrow)
+      function.setArgAttr(index, kMasterAttr, StringAttr::get(&getContext(), "none"));
+    if (wanted == MasterKind::None || !(isNarrow || element.isF32()) ||
+        (wanted == MasterKind::F32 && !isNarrow) || isConverted(argument))
+      continue;
+    if (!name || (wanted == MasterKind::Stochastic && !type.hasStaticShape()))
+      return function.emitError("mpt-master-weights: expected parameter ")
+             << index << " to have " << (name ? "a static shape" : "an mpt.name");
+    if (!masters)
+      masters.emplace(function);
+    if (failed(masters->add(argument, name.getValue(), wanted)))
+      return failure();
+  }
+  if (masters)
+    masters->finish();
+  return success();
+}
+
+} // namespace

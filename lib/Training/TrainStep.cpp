@@ -1,0 +1,403 @@
+//===- TrainStep.cpp - One function for one whole training step -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-train-step`: replaces the gradients that a differentiated function
+/// returns by an optimizer that returns the next parameters and its own state.
+///
+//===----------------------------------------------------------------------===//
+
+#include "TrainStepAids.h"
+#include "mpt/Support/NumberToString.h"
+#include "mpt/Training/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <cmath>
+
+namespace mpt {
+#define GEN_PASS_DEF_TRAINSTEPPASS
+#include "mpt/Training/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+struct TrainStepPass : mpt::impl::TrainStepPassBase<TrainStepPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult run();
+  LogicalResult checkOptions();
+  /// Options that the optimizer, or what is switched off, would not read are errors.
+  LogicalResult checkUnread();
+  /// Of the optimizers of SGD; the option's value where it is given.
+  double getMomentum() const {
+    return std::isnan(momentum) ? (optimizer == "momentum" ? 0.9 : 0.0) : momentum;
+  }
+  /// SGD with momentum, by either name.
+  bool hasMomentumBuffer() const {
+    return optimizer == "momentum" || (optimizer == "sgd" && getMomentum() > 0);
+  }
+  /// Checks that `name` is a parameter that an optimizer can update.
+  LogicalResult checkParameter(func::FuncOp step, const StepEditor &editor,
+                               StringAttr name, Type gradient);
+  void buildOptimizer(OpBuilder &builder, func::FuncOp step, StepEditor &editor,
+                      BlockArgument parameter, StringRef name, Value gradient,
+                      Value lr, Value count);
+  double getWeightDecay(func::FuncOp step, BlockArgument parameter);
+  LearningRateRule getLearningRate() const {
+    return {lrSchedule, warmup, totalSteps, lrFinal, lrStep, lrGamma};
+  }
+  SpikeRule getSpikes() const {
+    return {skipSpikes, spikeAlpha, spikeWarmup, spikePatience};
+  }
+
+  /// What happens to gradients between autodiff and the optimizer; adds the norms to
+  /// the results. Returns the predicate of a step that is to be taken, or null.
+  FailureOr<Value> buildGradients(OpBuilder &builder, func::FuncOp step,
+                                  StepEditor &editor, ArrayRef<StringRef> names,
+                                  MutableArrayRef<Value> gradients);
+  /// The average of `value`, the next one of the parameter `name`.
+  void buildEma(OpBuilder &builder, StepEditor &editor, StringRef name, Value value,
+                Value weight);
+
+  /// State of skip-spikes whose next value goes in after the other state is guarded.
+  Value nextSpikes;
+  /// Next values of parameters, in the order of `mpt.gradients`.
+  SmallVector<Value> updated;
+};
+
+LogicalResult TrainStepPass::checkOptions() {
+  ModuleOp module = getOperation();
+  if (!llvm::is_contained({"sgd", "momentum", "adam", "adamw"},
+                          StringRef(optimizer)))
+    return module.emitError("mpt-train-step: unknown optimizer '")
+           << optimizer << "'; expected sgd, momentum, adam or adamw";
+  if (decay != "matrices" && decay != "all")
+    return module.emitError("mpt-train-step: unknown decay '")
+           << decay << "'; expected matrices or all";
+  // A value that is no number means that none was given.
+  for (auto [name, value] : {std::pair<StringRef, double>{"lr", lr},
+                             {"momentum", std::isnan(momentum) ? 0.0 : momentum},
+                             {"eps", eps},
+                             {"weight-decay", weightDecay},
+                             {"clip-norm", clipNorm}})
+    if (!(value >= 0) || !std::isfinite(value))
+      return module.emitError("mpt-train-step: expected a finite ")
+             << name << " of at least 0, found " << numberToString(value);
+  for (auto [name, value] :
+       {std::pair<StringRef, double>{"beta1", beta1}, {"beta2", beta2}})
+    if (!(value >= 0 && value < 1))
+      return module.emitError("mpt-train-step: expected ")
+             << name << " in [0, 1), found " << numberToString(value);
+  if (!(emaDecay >= 0 && emaDecay < 1))
+    return module.emitError("mpt-train-step: expected ema-decay in [0, 1), found ")
+           << numberToString(emaDecay);
+  if (emaWarmup != "none" && emaWarmup != "steps" && emaWarmup != "bias-correction")
+    return module.emitError("mpt-train-step: unknown ema-warmup '")
+           << emaWarmup << "'; expected none, steps or bias-correction";
+  if (emaWarmup != "none" && emaDecay == 0)
+    return module.emitError("mpt-train-step: ema-warmup needs an ema-decay above 0");
+  if (failed(checkLearningRate(module, "mpt-train-step", getLearningRate())) ||
+      failed(checkSpikes(module, getSpikes())))
+    return failure();
+  if (failed(checkUnread()))
+    return failure();
+  if (nesterov && getMomentum() == 0)
+    return module.emitError("mpt-train-step: nesterov needs a momentum above 0, found ")
+           << "optimizer=" << optimizer << " and momentum " << numberToString(getMomentum())
+           << "; give momentum=0.9";
+  return success();
+}
+
+LogicalResult TrainStepPass::checkUnread() {
+  ModuleOp module = getOperation();
+  const bool isAdam = optimizer == "adam" || optimizer == "adamw";
+  // By the value, not by whether it was given: a printed pipeline gives all options.
+  for (auto [name, isGiven, ofAdam] :
+       {std::tuple<StringRef, bool, bool>{"momentum", !std::isnan(momentum), false},
+        {"nesterov", nesterov, false},
+        {"beta1", beta1 != 0.9, true},
+        {"beta2", beta2 != 0.999, true},
+        {"eps", eps != 1e-8, true}})
+    if (isGiven && ofAdam != isAdam)
+      return module.emitError("mpt-train-step: ")
+             << name << " has no meaning with optimizer=" << optimizer
+             << "; remove it, or use optimizer="
+             << (ofAdam ? "adam or adamw" : "momentum");
+  if (decay != "matrices" && weightDecay == 0 && !weightDecay.hasValue())
+    return module.emitError("mpt-train-step: decay=")
+           << decay << " has no effect without weight-decay; give weight-decay=X, or "
+           << "remove decay";
+  if (skipSpikes == 0 && !skipSpikes.hasValue())
+    for (auto [name, isGiven] :
+         {std::pair<StringRef, bool>{"spike-alpha", spikeAlpha != 0.97},
+          {"spike-warmup", spikeWarmup != 25},
+          {"spike-patience", spikePatience != 10}})
+      if (isGiven)
+        return module.emitError("mpt-train-step: ")
+               << name << " has no effect without skip-spikes; give skip-spikes=X, the "
+               << "deviations above the mean that make a spike, or remove " << name;
+  return success();
+}
+
+double TrainStepPass::getWeightDecay(func::FuncOp step, BlockArgument parameter) {
+  auto wanted =
+      step.getArgAttrOfType<BoolAttr>(parameter.getArgNumber(), "mpt.decay");
+  if (wanted)
+    return wanted.getValue() ? weightDecay : 0.0;
+  bool isMatrix = cast<RankedTensorType>(parameter.getType()).getRank() >= 2;
+  return decay == "all" || isMatrix ? weightDecay : 0.0;
+}
+
+void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
+                                   StepEditor &editor,
+                                   BlockArgument parameter, StringRef name,
+                                   Value gradient, Value lr, Value count) {
+  Location loc = gradient.getLoc();
+  auto type = cast<RankedTensorType>(parameter.getType());
+  // State is f32 even where the parameter is stored in less.
+  auto stateType =
+      type.clone(getAccumulatorType(std::nullopt, type.getElementType()));
+  auto addState = [&](StringRef suffix) {
+    return editor.addArgument(stateType, (name + suffix).str(),
+                           "optimizer_state", getZerosInit(&getContext()));
+  };
+  auto f64 = [&](double value) { return builder.getF64FloatAttr(value); };
+  double decayed = getWeightDecay(step, parameter);
+
+  if (optimizer == "sgd" || optimizer == "momentum") {
+    Value buffer;
+    SmallVector<Type> types = {type};
+    if (hasMomentumBuffer()) {
+      buffer = addState(".momentum_buffer");
+      types.push_back(stateType);
+    }
+    auto update = SGDOp::create(
+        builder, loc, types, parameter, gradient, lr, buffer, Value(),
+        f64(buffer ? getMomentum() : 0.0), f64(0.0), f64(decayed),
+        buffer && nesterov ? builder.getUnitAttr() : UnitAttr());
+    updated.push_back(update.getNewParam());
+    editor.addResult(update.getNewParam(), name, name);
+    if (buffer)
+      editor.addResult(update.getNewMomentumBuffer(),
+                    (name + ".momentum_buffer").str(),
+                    (name + ".momentum_buffer").str());
+    return;
+  }
+  Value average = addState(".exp_avg"), square = addState(".exp_avg_sq");
+  auto build = [&](auto tag) {
+    using Adam = decltype(tag);
+    auto update = Adam::create(builder, loc,
+                               TypeRange{type, stateType, stateType}, parameter,
+                               gradient, lr, average, square, count, Value(),
+                               f64(beta1), f64(beta2), f64(eps), f64(decayed));
+    updated.push_back(update.getNewParam());
+    editor.addResult(update.getNewParam(), name, name);
+    for (auto [value, suffix] :
+         {std::pair<Value, StringRef>{update.getNewExpAvg(), ".exp_avg"},
+          {update.getNewExpAvgSq(), ".exp_avg_sq"}})
+      editor.addResult(value, (name + suffix).str(), (name + suffix).str());
+  };
+  if (optimizer == "adam")
+    build(AdamOp());
+  else
+    build(AdamWOp());
+}
+
+FailureOr<Value> TrainStepPass::buildGradients(OpBuilder &builder, func::FuncOp step,
+                                               StepEditor &editor,
+                                               ArrayRef<StringRef> names,
+                                               MutableArrayRef<Value> gradients) {
+  Location loc = step.getLoc();
+  auto scaled = matchParameters(step, "scale-gradients", scaleGradients, names);
+  auto clipped = matchParameters(step, "clip-groups", clipGroups, names);
+  if (failed(scaled) || failed(clipped))
+    return failure();
+  for (const ParameterGroup &group : *scaled)
+    for (unsigned i : group.members)
+      gradients[i] = scaleGradient(builder, loc, gradients[i], group.number);
+
+  const double none = std::numeric_limits<double>::infinity();
+  const bool isSkipping = skipSpikes > 0;
+  // With groups, the norm of all is taken beside the one that clip-norm limits.
+  Value norm;
+  if (gradNorm || isSkipping || !clipped->empty())
+    norm = clipGradients(builder, loc, gradients,
+                         clipped->empty() && clipNorm > 0 ? clipNorm : none);
+  for (auto [i, group] : llvm::enumerate(*clipped)) {
+    SmallVector<Value> members;
+    for (unsigned member : group.members)
+      members.push_back(gradients[member]);
+    Value groupNorm = clipGradients(builder, loc, members, group.number);
+    for (auto [member, gradient] : llvm::zip_equal(group.members, members))
+      gradients[member] = gradient;
+    editor.addResult(groupNorm, ("grad_norm.group" + Twine(i)).str());
+  }
+  if (clipNorm > 0 && (!norm || !clipped->empty())) {
+    Value limited = clipGradients(builder, loc, gradients, clipNorm);
+    norm = norm ? norm : limited;
+  }
+  if (norm)
+    editor.addResult(norm, "grad_norm");
+  if (!isSkipping)
+    return Value();
+
+  auto addState = [&](Type element, StringRef name) -> Value {
+    return editor.addArgument(RankedTensorType::get({}, element), name, "optimizer_state",
+                              getZerosInit(&getContext()));
+  };
+  Type f64 = builder.getF64Type(), i64 = builder.getI64Type();
+  SpikeState state;
+  state.mean = addState(f64, "grad_norm.mean");
+  state.variance = addState(f64, "grad_norm.variance");
+  state.count = addState(i64, "grad_norm.count");
+  state.spikes = addState(i64, "grad_norm.spikes");
+  SpikeDecision decision = detectSpike(builder, loc, getSpikes(), state, norm);
+  editor.addResult(decision.after.mean, "grad_norm.mean", "grad_norm.mean");
+  editor.addResult(decision.after.variance, "grad_norm.variance", "grad_norm.variance");
+  editor.addResult(decision.after.count, "grad_norm.count", "grad_norm.count");
+  editor.addResult(NotOp::create(builder, loc, decision.isNormal), "is_spike");
+  nextSpikes = decision.after.spikes;
+  return decision.isNormal;
+}
+
+void TrainStepPass::buildEma(OpBuilder &builder, StepEditor &editor, StringRef name,
+                             Value value, Value weight) {
+  auto type = cast<RankedTensorType>(value.getType());
+  std::string state = (name + ".ema").str();
+  Value average = editor.addArgument(
+      type.clone(getAccumulatorType(std::nullopt, type.getElementType())), state,
+      "optimizer_state", getZerosInit(&getContext()));
+  editor.addResult(updateEma(builder, value.getLoc(), average, value, weight), state, state);
+}
+
+LogicalResult TrainStepPass::checkParameter(func::FuncOp step,
+                                            const StepEditor &editor,
+                                            StringAttr name, Type gradient) {
+  BlockArgument parameter = editor.getArgument(name.getValue());
+  if (!parameter)
+    return step.emitError("mpt-train-step: no argument named ")
+           << name << ", which mpt.gradients names";
+  auto type = dyn_cast<RankedTensorType>(parameter.getType());
+  if (!type || !isa<FloatType>(type.getElementType()))
+    return step.emitError("mpt-train-step: expected the parameter ")
+           << name << " to be a ranked tensor of a float type, found "
+           << parameter.getType();
+  if (failed(verifyCompatibleShape(type, gradient)))
+    return step.emitError("mpt-train-step: expected the gradient of ")
+           << name << " to have the shape of the parameter, " << type << ", found "
+           << gradient;
+  return success();
+}
+
+LogicalResult TrainStepPass::run() {
+  updated.clear();
+  nextSpikes = {};
+  func::FuncOp step = findStepFunction(getOperation(), function, "mpt-train-step");
+  if (!step || failed(checkOptions()))
+    return failure();
+  auto markers = llvm::to_vector(step.getBody().front().getOps<GradientsOp>());
+  if (markers.empty() || (markers.size() > 1 && !llvm::all_of(markers, [](GradientsOp op) {
+                            return op->hasAttr(kLossAttr);
+                          })))
+    return step.emitError("mpt-train-step: expected one mpt.gradients op, found ")
+           << markers.size() << "; run --mpt-autodiff first";
+  StepEditor editor(step);
+  for (GradientsOp marker : markers)
+    for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), marker.getInputs()))
+      if (failed(checkParameter(step, editor, cast<StringAttr>(name), gradient.getType())))
+        return failure();
+  for (StringRef taken : {"step", "lr"})
+    if (editor.getArgument(taken))
+      return step.emitError("mpt-train-step: the function has an argument named '")
+             << taken << "' already; was this pass run before?";
+  auto counter = RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
+  if (BlockArgument attempt = editor.getArgument("attempt");
+      attempt && attempt.getType() != counter)
+    return step.emitError("mpt-train-step: expected the argument named 'attempt' to "
+                          "be the counter of attempts, of type ")
+           << counter << ", found " << attempt.getType();
+
+  editor.removeResults(
+      [&](Value value) { return value.getDefiningOp<GradientsOp>() != nullptr; });
+  Operation *terminator = step.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  Location loc = step.getLoc();
+  auto i64Scalar = RankedTensorType::get({}, builder.getI64Type());
+  auto f32Scalar = RankedTensorType::get({}, builder.getF32Type());
+
+  // The gradients of several losses are added behind what unscales each.
+  llvm::MapVector<StringRef, Value> sums;
+  for (GradientsOp marker : markers)
+    for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), marker.getOutputs())) {
+      Value &sum = sums[cast<StringAttr>(name).getValue()];
+      sum = sum ? addGradients(builder, loc, sum, gradient) : gradient;
+    }
+  SmallVector<StringRef> names;
+  SmallVector<Value> gradients;
+  for (auto [name, sum] : sums) {
+    names.push_back(name);
+    gradients.push_back(sum);
+  }
+  FailureOr<Value> isNormal = buildGradients(builder, step, editor, names, gradients);
+  if (failed(isNormal))
+    return failure();
+
+  Value one = ConstantOp::create(
+      builder, loc, i64Scalar,
+      DenseElementsAttr::get(i64Scalar, builder.getI64IntegerAttr(1)));
+  BlockArgument count = editor.addArgument(i64Scalar, "step", "optimizer_state",
+                                        getZerosInit(&getContext()));
+  Value nextCount = AddOp::create(builder, loc, i64Scalar, count, one);
+  BlockArgument attempt = editor.getArgument("attempt");
+  if (!attempt)
+    attempt = editor.addArgument(i64Scalar, "attempt", "rng",
+                              getZerosInit(&getContext()));
+  Value nextAttempt = AddOp::create(builder, loc, i64Scalar, attempt, one);
+  Value rate = editor.addArgument(f32Scalar, "lr", "schedule",
+                                  getConstantInit(&getContext(), lr));
+  if (!getLearningRate().isConstant()) {
+    rate = buildLearningRate(builder, loc, getLearningRate(), rate, count);
+    editor.addResult(rate, "learning_rate");
+  }
+
+  for (auto [name, gradient] : llvm::zip_equal(names, gradients))
+    buildOptimizer(builder, step, editor, editor.getArgument(name), name, gradient, rate,
+                   nextCount);
+  if (emaDecay > 0) {
+    auto kind = emaWarmup == "steps"             ? EmaWarmup::Steps
+                : emaWarmup == "bias-correction" ? EmaWarmup::BiasCorrection
+                                                 : EmaWarmup::None;
+    Value weight = buildEmaWeight(builder, loc, emaDecay, kind, nextCount);
+    for (auto [name, value] : llvm::zip_equal(names, updated))
+      buildEma(builder, editor, name, value, weight);
+  }
+  editor.addResult(nextCount, "step", "step");
+  editor.addResult(nextAttempt, "attempt", "attempt");
+  editor.finish();
+  if (!*isNormal)
+    return success();
+  StepEditor last(step);
+  guardUpdates(step, last, *isNormal);
+  // Spikes in a row count on where all else stands still.
+  last.addResult(nextSpikes, "grad_norm.spikes", "grad_norm.spikes");
+  last.finish();
+  return success();
+}
+
+} // namespace

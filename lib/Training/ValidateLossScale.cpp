@@ -1,0 +1,267 @@
+//===- ValidateLossScale.cpp - Mistakes with scaled gradients -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-validate-loss-scale`: changes nothing, reports each mistake at its op.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Training/LossScaleAnalysis.h"
+#include "mpt/Training/Passes.h"
+
+#include "mlir/Analysis/DataFlow/Utils.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Analysis/DataFlowFramework.h"
+#include "mlir/IR/TypeUtilities.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_VALIDATELOSSSCALEPASS
+#include "mpt/Training/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+struct ValidateLossScalePass
+    : mpt::impl::ValidateLossScalePassBase<ValidateLossScalePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    DataFlowSolver solver;
+    dataflow::loadBaselineAnalyses(solver);
+    solver.load<LossScaleAnalysis>();
+    if (failed(solver.initializeAndRun(module))) {
+      module.emitError("mpt-validate-loss-scale: the analysis failed");
+      return signalPassFailure();
+    }
+    bool valid = true;
+    module.walk([&](Operation *op) { valid &= succeeded(check(op, solver)); });
+    if (!valid)
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+private:
+  LossScaling get(const DataFlowSolver &solver, Value value) {
+    const auto *lattice = solver.lookupState<LossScaleLattice>(value);
+    return lattice ? lattice->getValue() : LossScaling();
+  }
+
+  static std::string formatPower(const LossScaling &scaling) {
+    std::string text = std::to_string(scaling.getHalves() / 2);
+    return scaling.getHalves() % 2 ? std::to_string(scaling.getHalves()) + "/2" : text;
+  }
+
+  LogicalResult checkUnscale(UnscaleOp op, const DataFlowSolver &solver) {
+    Value scale = op.getScale();
+    for (auto [i, gradient] : llvm::enumerate(op.getGradients())) {
+      LossScaling scaling = get(solver, gradient);
+      if (scaling.getKind() == LossScaling::Unscaled)
+        return op->emitError("gradient ")
+               << i << " is unscaled already; unscale each gradient once a step, after "
+               << "the last addition to it";
+      if (scaling.getKind() == LossScaling::Mixed && isa<BlockArgument>(gradient))
+        return op->emitError("gradient ")
+               << i << " is unscaled already on one way here and not on another; unscale "
+               << "each gradient once a step, after the last addition to it";
+      if (scaling.getKind() == LossScaling::Scaled && scaling.getScale() != scale) {
+        InFlightDiagnostic error = op->emitError("gradient ")
+                                   << i << " was scaled by another scale than this one; "
+                                   << "keep one scale from mpt.scale_loss to mpt.unscale "
+                                   << "and update it after";
+        error.attachNote(scaling.getScale().getLoc()) << "the scale that was used";
+        return error;
+      }
+      if (scaling.getKind() == LossScaling::Scaled && scaling.getHalves() != 2)
+        return op->emitError("gradient ")
+               << i << " holds the scale to the power " << formatPower(scaling)
+               << ", not 1; unscale gradients before their squares, norms or quotients "
+               << "are used";
+      if (scaling.getKind() == LossScaling::Plain)
+        return op->emitError("gradient ")
+               << i << " is not scaled; put mpt.scale_loss before its backward pass, or "
+               << "leave mpt.unscale out";
+    }
+    return success();
+  }
+
+  /// Whether somebody said that this parameter has no master.
+  static bool isWithoutMaster(Value parameter) {
+    auto argument = dyn_cast<BlockArgument>(parameter);
+    auto step = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                         : func::FuncOp();
+    auto master = step ? step.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                           kMasterAttr)
+                       : StringAttr();
+    return master && master.getValue() == "none";
+  }
+
+  /// The name of the parameter that an optimizer reads, with a space behind it, or
+  /// nothing where it has none.
+  static std::string getParameterName(Operation *optimizer) {
+    auto argument = dyn_cast<BlockArgument>(optimizer->getOperand(0));
+    auto step = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                         : func::FuncOp();
+    if (!step)
+      return "";
+    auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
+    return name ? "'" + name.str() + "' " : "";
+  }
+
+  /// Whether the argument called `name` has this role.
+  static bool isRole(func::FuncOp step, StringAttr name, StringRef role) {
+    return llvm::any_of(llvm::seq(step.getNumArguments()), [&](unsigned i) {
+      auto found = step.getArgAttrOfType<StringAttr>(i, kRoleAttr);
+      return step.getArgAttr(i, kNameAttr) == name && found && found.getValue() == role;
+    });
+  }
+
+  /// A parameter of f16 that something other than an optimizer updates.
+  LogicalResult checkParameter(func::ReturnOp end, StringAttr name, Value value) {
+    auto step = end->getParentOfType<func::FuncOp>();
+    if (!getElementTypeOrSelf(value.getType()).isF16() ||
+        (value.getDefiningOp() && getOptimizerGradient(value.getDefiningOp())))
+      return success();
+    for (unsigned i : llvm::seq(step.getNumArguments())) {
+      auto role = step.getArgAttrOfType<StringAttr>(i, kRoleAttr);
+      if (step.getArgAttr(i, kNameAttr) == name && role &&
+          role.getValue() == "parameter" && value != step.getArgument(i) &&
+          !isWithoutMaster(step.getArgument(i)))
+        return end.emitError("the parameter ")
+               << name << " is stored in f16, which loses updates below half a unit in "
+               << "the last place; keep it in f32 and cast it where the network reads it, "
+               << "as --mpt-master-weights does";
+    }
+    return success();
+  }
+
+  /// State that keeps what a scale that moves has multiplied.
+  LogicalResult checkState(func::ReturnOp end, const DataFlowSolver &solver) {
+    auto step = end->getParentOfType<func::FuncOp>();
+    auto getUpdate = [&](unsigned i) {
+      return step.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
+    };
+    for (auto [i, value] : llvm::enumerate(end.getOperands())) {
+      LossScaling scaling = get(solver, value);
+      if (!getUpdate(i))
+        continue;
+      if (failed(checkParameter(end, getUpdate(i), value)))
+        return failure();
+      if (scaling.getKind() != LossScaling::Scaled)
+        continue;
+      // The scales of 8-bit floats follow what products read, which is scaled, and
+      // saturate where it grows.
+      // The next scale is no gradient.
+      if (isRole(step, getUpdate(i), "loss_scale"))
+        continue;
+      if (StringRef state = getUpdate(i).getValue();
+          state == kFp8HistoryState || state == kFp8ScaleState)
+        continue;
+      auto scale = dyn_cast<BlockArgument>(scaling.getScale());
+      auto name = scale ? step.getArgAttrOfType<StringAttr>(scale.getArgNumber(), kNameAttr)
+                        : StringAttr();
+      // A scale that stays the same does no harm.
+      if (name && llvm::none_of(llvm::seq<unsigned>(0, end.getNumOperands()),
+                                [&](unsigned j) {
+                                  return getUpdate(j) == name && end.getOperand(j) != scale;
+                                }))
+        continue;
+      InFlightDiagnostic error = end.emitError("the state ")
+                                 << getUpdate(i) << " keeps a value that is still scaled, "
+                                 << "and the scale may be another when it is read; put "
+                                 << "mpt.unscale before it";
+      error.attachNote(value.getLoc()) << "the value";
+      return error;
+    }
+    return success();
+  }
+
+  LogicalResult check(Operation *op, const DataFlowSolver &solver) {
+    if (auto unscale = dyn_cast<UnscaleOp>(op))
+      return checkUnscale(unscale, solver);
+    if (auto scale = dyn_cast<ScaleLossOp>(op)) {
+      if (get(solver, scale->getOperand(0)).isScaled())
+        return op->emitError("what is scaled here is scaled already; scale once, where the "
+                             "backward pass begins");
+      return success();
+    }
+    if (auto clip = dyn_cast<ClipByGlobalNormOp>(op)) {
+      for (auto [i, gradient] : llvm::enumerate(clip.getGradients()))
+        if (get(solver, gradient).isScaled())
+          return clip.emitError("gradient ")
+                 << i << " is still scaled, so that the limit means another norm; put "
+                 << "mpt.unscale before clipping";
+      return success();
+    }
+    if (auto end = dyn_cast<func::ReturnOp>(op))
+      return checkState(end, solver);
+    if (Value gradient = getOptimizerGradient(op)) {
+      if (get(solver, gradient).isScaled())
+        return op->emitError("the optimizer reads a gradient that is still scaled; put "
+                             "mpt.unscale before it");
+      if (getElementTypeOrSelf(op->getResult(0).getType()).isF16() &&
+          !isWithoutMaster(op->getOperand(0)))
+        return op->emitError("the parameter ")
+               << getParameterName(op) << "is stored in f16, which loses updates below "
+               << "half a unit in the last place; run --mpt-master-weights, or "
+               << "say mpt.master = \"none\" on it";
+      return success();
+    }
+    if (failed(checkSum(op, solver)) || failed(checkQuotient(op, solver)))
+      return failure();
+    return checkMixing(op, solver);
+  }
+
+  /// A sum of a scaled value and one of parameters or data.
+  LogicalResult checkSum(Operation *op, const DataFlowSolver &solver) {
+    if (!isa<AddOp, SubOp>(op))
+      return success();
+    for (unsigned i : {0u, 1u})
+      if (get(solver, op->getOperand(i)).getKind() == LossScaling::Scaled &&
+          get(solver, op->getOperand(1 - i)).getKind() == LossScaling::Plain)
+        return op->emitError("operand ")
+               << i << " is scaled and the other is not; put mpt.unscale before what is "
+               << "added to gradients, such as weight decay";
+    return success();
+  }
+
+  /// A scale that is divided out of what has none any more.
+  LogicalResult checkQuotient(Operation *op, const DataFlowSolver &solver) {
+    if (!isa<MulOp, DivOp>(op) || get(solver, op->getResult(0)).getHalves() >= 0)
+      return success();
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      if (get(solver, operand).getKind() == LossScaling::Unscaled)
+        return op->emitError("operand ")
+               << i << " is unscaled already; unscale each gradient once a step, after "
+               << "the last addition to it";
+    return success();
+  }
+
+  /// What adds gradients of different scales, at the first op that does.
+  LogicalResult checkMixing(Operation *op, const DataFlowSolver &solver) {
+    if (op->getNumResults() != 1 ||
+        get(solver, op->getResult(0)).getKind() != LossScaling::Mixed ||
+        // What lies side by side is not added.
+        isa<ConcatOp>(op))
+      return success();
+    if (llvm::any_of(op->getOperands(), [&](Value operand) {
+          return get(solver, operand).getKind() == LossScaling::Mixed;
+        }))
+      return success();
+    return op->emitError("combines gradients of different scales, or an unscaled one with "
+                         "one that is still scaled; keep one scale for all micro-batches "
+                         "of a step, or unscale each before they meet");
+  }
+};
+
+} // namespace

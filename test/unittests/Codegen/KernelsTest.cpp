@@ -1,0 +1,407 @@
+//===- KernelsTest.cpp - Compiled kernels against plain evaluation -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelRunner.h"
+
+#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mpt;
+using namespace mpt::test;
+
+namespace {
+
+struct KernelText {
+  std::string name = "k";
+  std::string kind = "pointwise";
+  std::vector<int64_t> domain;
+  int64_t chunkRows = 1;
+  /// "(d0, d1) -> (d0)" and so on, and the tensors.
+  std::vector<std::string> inputMaps, inputs, outputMaps, outputs;
+  std::string arguments, body;
+
+  std::string str() const {
+    auto join = [](const std::vector<std::string> &parts, const std::string &before,
+                   const std::string &after) {
+      std::string text;
+      for (const std::string &part : parts)
+        text += (text.empty() ? "" : ", ") + before + part + after;
+      return text;
+    };
+    std::vector<std::string> sizes;
+    for (int64_t size : domain)
+      sizes.push_back(std::to_string(size));
+    return "\"mpt.kernel_func\"() <{sym_name = \"" + name + "\", kind = #mpt.kernel_kind<" +
+           kind + ">, domain = array<i64: " + join(sizes, "", "") + ">, chunk_rows = " +
+           std::to_string(chunkRows) + " : i64, function_type = (" +
+           join(inputs, "tensor<", ">") + ") -> (" + join(outputs, "tensor<", ">") +
+           "), operand_maps = [" + join(inputMaps, "affine_map<", ">") +
+           "], result_maps = [" + join(outputMaps, "affine_map<", ">") +
+           "]}> ({\n^bb0(" + arguments + "):\n" + body + "}) : () -> ()\n";
+  }
+};
+
+/// Largest difference in units of the last place of the larger value in f32.
+double distance(const HostTensor &found, const HostTensor &expected) {
+  double most = 0;
+  for (int64_t i = 0; i < expected.getNumElements(); ++i) {
+    double x = found.getElement(i), y = expected.getElement(i);
+    if (std::isnan(x) && std::isnan(y))
+      continue;
+    if (x == y)
+      continue;
+    int exponent = std::max(std::ilogb(std::max(std::fabs(x), std::fabs(y))), -126);
+    double d = std::fabs(x - y) / std::ldexp(1.0, exponent - 23);
+    most = std::max(most, std::isfinite(d) ? d : HUGE_VAL);
+  }
+  return most;
+}
+
+void expectSame(const Tensors &found, const Tensors &expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_TRUE(found[i] == expected[i]) << "result " << i << ": " << distance(found[i], expected[i]);
+}
+
+const std::string kAffine = R"(
+  %c = arith.constant 1.5 : f32
+  %m = arith.mulf %x, %y : f32
+  %s = arith.addf %m, %c : f32
+  mpt.yield %s : f32
+)";
+
+/// Every length's tail, one dimension: 1 to 40 elements, all cuts of tasks.
+TEST(Kernels, EveryLength) {
+  std::string text;
+  for (int n = 1; n <= 40; ++n) {
+    std::string type = std::to_string(n) + "xf32";
+    text += KernelText{"k" + std::to_string(n), "pointwise", {n, 1}, 3,
+                       {"(d0, d1) -> (d0)", "(d0, d1) -> (d0, d1)"},
+                       {type, std::to_string(n) + "x1xf32"},
+                       {"(d0, d1) -> (d0)"}, {type}, "%x: f32, %y: f32", kAffine}.str();
+    text += KernelText{"r" + std::to_string(n), "pointwise", {3, n}, 2,
+                       {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)"},
+                       {"3x" + type, type}, {"(d0, d1) -> (d0, d1)"}, {"3x" + type},
+                       "%x: f32, %y: f32", kAffine}.str();
+  }
+  KernelModule module(text);
+  for (int n = 1; n <= 40; ++n)
+    for (const char *prefix : {"k", "r"}) {
+      std::string name = prefix + std::to_string(n);
+      Tensors inputs = module.makeInputs(name, n);
+      expectSame(module.run(name, inputs), module.evaluate(name, inputs));
+      for (int64_t cut = 0; cut <= module.getTasks(name); ++cut)
+        expectSame(module.run(name, inputs, {cut}), module.evaluate(name, inputs));
+      expectSame(module.runInPlace(name, inputs, 0, 0), module.evaluate(name, inputs));
+    }
+}
+
+/// The same number gives the same bits in every lane of body and tail, also
+/// where the function is a polynomial.
+TEST(Kernels, TailEqualsBody) {
+  std::string text, body = R"(
+    %a = math.exp %x : f32
+    %b = math.tanh %a : f32
+    %c = math.rsqrt %a : f32
+    %d = math.sin %b : f32
+    %e = math.log %a : f32
+    %p = math.powf %a, %b : f32
+    %q = math.erf %x : f32
+    %f = arith.addf %d, %e : f32
+    %g = arith.addf %f, %c : f32
+    %h = arith.addf %g, %p : f32
+    %i = arith.addf %h, %q : f32
+    %j = arith.truncf %i : f32 to f16
+    mpt.yield %i, %j : f32, f16
+  )";
+  for (int n : {1, 5, 16, 37})
+    text += KernelText{"k" + std::to_string(n), "pointwise", {n}, n,
+                       {"(d0) -> (d0)"}, {std::to_string(n) + "xf32"},
+                       {"(d0) -> (d0)", "(d0) -> (d0)"},
+                       {std::to_string(n) + "xf32", std::to_string(n) + "xf16"}, "%x: f32", body}.str();
+  KernelModule module(text);
+  for (double value : {0.3, -1.7, 2.5e-3, 11.0}) {
+    HostTensor first;
+    for (int n : {37, 16, 5, 1}) {
+      std::string name = "k" + std::to_string(n);
+      Tensors inputs = module.makeInputs(name, 1);
+      for (int64_t i = 0; i < n; ++i)
+        inputs[0].setElement(i, value);
+      Tensors results = module.run(name, inputs);
+      if (n == 37)
+        first = results[0];
+      for (int64_t i = 0; i < n; ++i) {
+        EXPECT_EQ(results[0].getElement(i), first.getElement(0));
+        EXPECT_EQ(results[1].getElement(i), results[1].getElement(0));
+      }
+    }
+  }
+}
+
+/// A chain through bf16 rounds where it says so and nowhere else.
+TEST(Kernels, Bf16Chain) {
+  KernelText kernel{"k", "pointwise", {5, 19}, 2,
+      {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)"}, {"5x19xbf16", "19xf32"},
+      {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)"}, {"5x19xbf16", "5x19xf16"},
+      "%x: bf16, %y: f32", R"(
+        %a = arith.extf %x : bf16 to f32
+        %b = arith.mulf %a, %y : f32
+        %c = arith.truncf %b : f32 to bf16
+        %d = arith.extf %c : bf16 to f32
+        %e = arith.addf %d, %y : f32
+        %f = arith.truncf %e : f32 to bf16
+        %g = arith.truncf %e : f32 to f16
+        mpt.yield %f, %g : bf16, f16
+      )"};
+  KernelModule module(kernel.str());
+  Tensors inputs = module.makeInputs("k", 3);
+  inputs[1].setElement(3, INFINITY);
+  inputs[1].setElement(4, NAN);
+  inputs[1].setElement(5, 3.4e38);
+  inputs[1].setElement(6, 1e-40);
+  inputs[1].setElement(7, 65519.0);
+  inputs[1].setElement(8, 3e-8);
+  Tensors found = module.run("k", inputs), expected = module.evaluate("k", inputs);
+  for (size_t r = 0; r < 2; ++r)
+    for (int64_t i = 0; i < found[r].getNumElements(); ++i) {
+      double x = found[r].getElement(i), y = expected[r].getElement(i);
+      EXPECT_TRUE(x == y || (std::isnan(x) && std::isnan(y))) << i << ": " << x << " " << y;
+    }
+}
+
+/// f8: every byte to f32, and back from every number near a rounding boundary.
+TEST(Kernels, EightBitFloats) {
+  for (const char *format : {"f8E4M3FN", "f8E5M2"}) {
+    std::string f8 = format;
+    ElementType type = *parseElementType(f8);
+    std::string text =
+        KernelText{"widen", "pointwise", {256}, 256, {"(d0) -> (d0)"}, {"256x" + f8},
+                   {"(d0) -> (d0)"}, {"256xf32"}, "%x: " + f8,
+                   "%y = arith.extf %x : " + f8 + " to f32\nmpt.yield %y : f32\n"}.str() +
+        KernelText{"narrow", "pointwise", {4099}, 4099, {"(d0) -> (d0)"}, {"4099xf32"},
+                   {"(d0) -> (d0)"}, {"4099x" + f8}, "%x: f32",
+                   "%y = arith.truncf %x : f32 to " + f8 + "\nmpt.yield %y : " + f8 + "\n"}.str();
+    KernelModule module(text);
+    Tensors bytes = module.makeInputs("widen", 1);
+    for (int i = 0; i < 256; ++i)
+      bytes[0].getBytes()[i] = i;
+    Tensors wide = module.run("widen", bytes);
+    std::vector<float> numbers;
+    for (int i = 0; i < 256; ++i) {
+      double expected = decodeElement(type, &bytes[0].getBytes()[i]);
+      double found = wide[0].getElement(i);
+      EXPECT_TRUE(found == expected || (std::isnan(found) && std::isnan(expected))) << i;
+      EXPECT_EQ(std::signbit(found), (i & 0x80) != 0) << i;
+      if (!std::isfinite(expected))
+        continue;
+      // The number, the middle to the next one, and their f32 neighbours.
+      for (double at : {expected, expected + std::ldexp(1.0, std::ilogb(expected ? expected : 1e-9) - 3),
+                        expected * 1.03125, expected * 1.0625, expected * 1.125})
+        for (float value : {static_cast<float>(at), std::nextafterf(at, INFINITY),
+                            std::nextafterf(at, -INFINITY)})
+          numbers.push_back(value);
+    }
+    // Halves of the smallest subnormals, beyond the largest, not finite.
+    for (int k = 0; k < 40; ++k)
+      for (float at : {static_cast<float>(std::ldexp(k * 0.5, type == ElementType::F8E5M2 ? -16 : -9))})
+        for (float value : {at, std::nextafterf(at, 1.f), std::nextafterf(at, -1.f)})
+          numbers.push_back(value);
+    for (float value : {464.f, 465.f, 480.f, 61439.f, 61440.f, 61441.f, 1e30f, INFINITY, -INFINITY, NAN, 1e-40f, 0.f, -0.f})
+      numbers.push_back(value);
+    ASSERT_LE(numbers.size(), 4099u);
+    Tensors f32 = module.makeInputs("narrow", 2);
+    for (size_t i = 0; i < numbers.size(); ++i)
+      f32[0].setElement(i, numbers[i]);
+    Tensors narrow = module.run("narrow", f32);
+    for (int64_t i = 0; i < 4099; ++i) {
+      char expected;
+      encodeElement(type, f32[0].getElement(i), &expected);
+      double found = narrow[0].getElement(i), right = decodeElement(type, &expected);
+      EXPECT_TRUE((std::isnan(found) && std::isnan(right)) ||
+                  narrow[0].getBytes()[i] == static_cast<uint8_t>(expected))
+          << format << " " << f32[0].getElement(i) << ": " << found << " " << right;
+    }
+  }
+}
+
+const std::string kSoftmax = R"(
+  %m = mpt.row_reduce <max> %x : f32
+  %d = arith.subf %x, %m : f32
+  %e = math.exp %d : f32
+  %s = mpt.row_reduce <sum> %e : f32
+  %y = arith.divf %e, %s : f32
+  mpt.yield %y, %s : f32, f32
+)";
+
+/// Softmax: the sum has up to n terms of at most 4 ulp error each (exp) and the
+/// quotient adds a rounding: n + 10 ulp is a bound far above rounding noise yet
+/// far below a wrong lane.
+TEST(Kernels, SoftmaxRows) {
+  std::string text;
+  for (int n = 1; n <= 40; ++n) {
+    std::string size = std::to_string(n);
+    text += KernelText{"k" + size, "row", {2, 3, n}, 2, {"(d0, d1, d2) -> (d1, d0, d2)"},
+                       {"3x2x" + size + "xf32"}, {"(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1, d2) -> (d0, d1)"},
+                       {"2x3x" + size + "xf32", "2x3xf32"}, "%x: f32", kSoftmax}.str();
+  }
+  KernelModule module(text);
+  for (int n = 1; n <= 40; ++n) {
+    std::string name = "k" + std::to_string(n);
+    Tensors inputs = module.makeInputs(name, n);
+    Tensors found = module.run(name, inputs), expected = module.evaluate(name, inputs);
+    EXPECT_LE(distance(found[0], expected[0]), n + 10) << n;
+    EXPECT_LE(distance(found[1], expected[1]), n + 10) << n;
+    expectSame(module.run(name, inputs, {1, 2}), found);
+  }
+}
+
+/// A layer norm's gradient: row sums, row results and column sums in one.
+TEST(Kernels, LayerNormGradient) {
+  std::string text;
+  for (int rows : {1, 7, 64})
+    for (int n : {1, 8, 37}) {
+      std::string r = std::to_string(rows), c = std::to_string(n);
+      text += KernelText{"k" + r + "x" + c, "column", {rows, n}, 5,
+          {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)"},
+          {r + "x" + c + "xf32", r + "x" + c + "xbf16", c + "xf32"},
+          {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)", "(d0, d1) -> (d1)", "(d0, d1) -> ()"},
+          {r + "x" + c + "xf32", c + "xf32", c + "xf32", "f32"},
+          "%x: f32, %g: bf16, %w: f32", R"(
+        %eps = arith.constant 1.0e-5 : f32
+        %half = arith.constant 0.5 : f32
+        %dy = arith.extf %g : bf16 to f32
+        %mean = mpt.row_reduce <mean> %x : f32
+        %xc = arith.subf %x, %mean : f32
+        %sq = arith.mulf %xc, %xc : f32
+        %var = mpt.row_reduce <mean> %sq : f32
+        %ve = arith.addf %var, %eps : f32
+        %rstd = math.rsqrt %ve : f32
+        %xh = arith.mulf %xc, %rstd : f32
+        %dxh = arith.mulf %dy, %w : f32
+        %m1 = mpt.row_reduce <mean> %dxh : f32
+        %p = arith.mulf %dxh, %xh : f32
+        %m2 = mpt.row_reduce <mean> %p : f32
+        %q = arith.mulf %xh, %m2 : f32
+        %a = arith.subf %dxh, %m1 : f32
+        %b = arith.subf %a, %q : f32
+        %dx = arith.mulf %b, %rstd : f32
+        %dgp = arith.mulf %dy, %xh : f32
+        %dw = mpt.column_reduce <sum> %dgp : f32
+        %db = mpt.column_reduce <mean> %dy : f32
+        %rows = mpt.row_reduce <sum> %sq : f32
+        %all = mpt.column_reduce <sum> %rows : f32
+        %u = arith.mulf %dw, %half : f32
+        %v = arith.addf %u, %w : f32
+        %n = arith.mulf %all, %half : f32
+        mpt.yield %dx, %v, %db, %n : f32, f32, f32, f32
+      )"}.str();
+    }
+  KernelModule module(text);
+  for (int rows : {1, 7, 64})
+    for (int n : {1, 8, 37}) {
+      std::string name = "k" + std::to_string(rows) + "x" + std::to_string(n);
+      Tensors inputs = module.makeInputs(name, rows + n);
+      Tensors found = module.run(name, inputs), expected = module.evaluate(name, inputs);
+      // Numbers are of order 1 (rstd up to 316 where a row has one element, and
+      // its values are then exact zeros); sums have at most 64 * 37 terms.
+      for (size_t r = 0; r < found.size(); ++r)
+        for (int64_t i = 0; i < found[r].getNumElements(); ++i)
+          EXPECT_NEAR(found[r].getElement(i), expected[r].getElement(i),
+                      1e-5 * (1 + std::fabs(expected[r].getElement(i))))
+              << name << " result " << r << " at " << i;
+      for (int64_t cut = 0; cut < module.getTasks(name); ++cut)
+        expectSame(module.run(name, inputs, {cut}), found);
+    }
+}
+
+/// Transposed, sliced, strided and broadcast operands; transposed results;
+/// masks and integers.
+TEST(Kernels, Maps) {
+  std::string text =
+      KernelText{"transposed", "pointwise", {6, 21}, 4,
+                 {"(d0, d1) -> (d1, d0)", "(d0, d1) -> (d0 + 1, d1 * 2 + 3)"},
+                 {"21x6xf32", "8x50xf32"}, {"(d0, d1) -> (d1, d0)", "(d0, d1) -> (d0, d1)"},
+                 {"21x6xf32", "6x21xf32"}, "%x: f32, %y: f32", R"(
+        %s = arith.subf %x, %y : f32
+        mpt.yield %s, %s : f32, f32
+      )"}.str() +
+      KernelText{"broadcast", "pointwise", {3, 4, 5, 18}, 7,
+                 {"(d0, d1, d2, d3) -> (d0, d2)", "(d0, d1, d2, d3) -> (d1, 0, d3)", "(d0, d1, d2, d3) -> ()"},
+                 {"3x5xf32", "4x1x18xf32", "f32"}, {"(d0, d1, d2, d3) -> (d0, d1, d2, d3)"},
+                 {"3x4x5x18xf32"}, "%x: f32, %y: f32, %z: f32", R"(
+        %a = arith.mulf %x, %y : f32
+        %b = arith.addf %a, %z : f32
+        mpt.yield %b : f32
+      )"}.str() +
+      KernelText{"mask", "pointwise", {4, 33}, 1,
+                 {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)"}, {"4x33xf32", "4x33xi1"},
+                 {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)"}, {"4x33xf32", "4x33xi1"},
+                 "%x: f32, %m: i1", R"(
+        %zero = arith.constant 0.0 : f32
+        %p = arith.cmpf ogt, %x, %zero : f32
+        %a = arith.select %m, %x, %zero : f32
+        mpt.yield %a, %p : f32, i1
+      )"}.str() +
+      KernelText{"index", "pointwise", {2, 3, 20}, 2, {"(d0, d1, d2) -> (d0, d1, d2)"},
+                 {"2x3x20xi32"}, {"(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1, d2) -> (d0, d1, d2)"},
+                 {"2x3x20xi32", "2x3x20xi64"}, "%x: i32", R"(
+        %i = mpt.index 1 : i32
+        %j = mpt.index 2 : i64
+        %a = arith.addi %x, %i : i32
+        mpt.yield %a, %j : i32, i64
+      )"}.str() +
+      KernelText{"scalar", "pointwise", {1}, 1, {"(d0) -> ()", "(d0) -> ()"}, {"i64", "f32"},
+                 {"(d0) -> ()", "(d0) -> ()"}, {"i64", "f32"}, "%x: i64, %y: f32", R"(
+        %one = arith.constant 1 : i64
+        %a = arith.addi %x, %one : i64
+        %d = arith.sitofp %a : i64 to f64
+        %e = arith.extf %y : f32 to f64
+        %f = arith.divf %e, %d : f64
+        %g = arith.truncf %f : f64 to f32
+        mpt.yield %a, %g : i64, f32
+      )"}.str() +
+      KernelText{"nothing", "pointwise", {5, 9}, 2, {}, {}, {"(d0, d1) -> (d0, d1)"}, {"5x9xf32"}, "", R"(
+        %c = arith.constant 2.5 : f32
+        mpt.yield %c : f32
+      )"}.str();
+  KernelModule module(text);
+  for (const char *name : {"transposed", "broadcast", "mask", "index", "scalar", "nothing"}) {
+    SCOPED_TRACE(name);
+    Tensors inputs = module.makeInputs(name, 5);
+    Tensors expected = module.evaluate(name, inputs);
+    expectSame(module.run(name, inputs), expected);
+    for (int64_t cut = 0; cut < module.getTasks(name); ++cut)
+      expectSame(module.run(name, inputs, {cut}), expected);
+  }
+}
+
+/// Everything to one number, by every kind of reduction.
+TEST(Kernels, FullReductions) {
+  std::string text;
+  for (const char *kind : {"sum", "mean", "max", "min"}) {
+    text += KernelText{kind, "column", {9, 43}, 2, {"(d0, d1) -> (d0, d1)"}, {"9x43xf32"},
+                       {"(d0, d1) -> ()"}, {"f32"}, "%x: f32",
+                       std::string("%r = mpt.row_reduce <") + kind + "> %x : f32\n%c = mpt.column_reduce <" +
+                           kind + "> %r : f32\nmpt.yield %c : f32\n"}.str();
+  }
+  KernelModule module(text);
+  for (const char *kind : {"sum", "mean", "max", "min"}) {
+    Tensors inputs = module.makeInputs(kind, 8);
+    Tensors found = module.run(kind, inputs), expected = module.evaluate(kind, inputs);
+    bool isExact = kind[0] == 'm' && kind[1] != 'e';
+    // 387 terms of at most about 4: half an ulp of the running sum (below 128)
+    // each, were they all added in one chain.
+    double bound = isExact ? 0 : 387 * 128 * std::ldexp(1.0, -24) * 1.01;
+    EXPECT_NEAR(found[0].getElement(0), expected[0].getElement(0), bound) << kind;
+    inputs[0].setElement(200, NAN);
+    EXPECT_TRUE(std::isnan(module.run(kind, inputs)[0].getElement(0))) << kind;
+  }
+}
+
+} // namespace

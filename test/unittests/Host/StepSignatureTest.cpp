@@ -1,0 +1,176 @@
+//===- StepSignatureTest.cpp - The step ABI ---------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Host/StepSignature.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mpt/Host/DataFiles.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+class StepSignatureTest : public ::testing::Test {
+protected:
+  StepSignatureTest() {
+    // Without the mpt dialect, whose own verifier would speak first.
+    context.allowUnregisteredDialects();
+    context.loadDialect<func::FuncDialect>();
+    context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
+      error = diagnostic.str();
+      return success();
+    });
+  }
+  FailureOr<StepSignature> read(llvm::StringRef text) {
+    error.clear();
+    module = parseSourceString<ModuleOp>(text, &context);
+    if (!module)
+      return failure();
+    return readStepSignature(*module->getOps<func::FuncOp>().begin());
+  }
+  /// The error for a declaration "func.func private @f(...)".
+  std::string getError(llvm::StringRef signature) {
+    std::string text = "func.func private @f" + signature.str();
+    EXPECT_TRUE(failed(read(text)));
+    return error;
+  }
+  /// The error for an f32[2] parameter with `init`.
+  std::string getInitError(llvm::StringRef init) {
+    std::string text =
+        getError("(tensor<2xf32> {mpt.name = \"w\", mpt.role = \"parameter\", "
+                 "mpt.init = " +
+                 init.str() + "})");
+    llvm::StringRef rest(text);
+    rest.consume_front("argument 0 of @f: ");
+    return rest.str();
+  }
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  std::string error;
+};
+
+TEST_F(StepSignatureTest, ReadsEverything) {
+  auto signature = read(R"(
+    func.func private @f(
+      tensor<2x3xf32> {mpt.name = "w", mpt.role = "parameter",
+                       mpt.init = {kind = "kaiming_uniform", fan_in = 3}},
+      tensor<i64> {mpt.name = "seed", mpt.role = "rng"},
+      tensor<?x8x8xbf16> {mpt.name = "x", mpt.role = "input"},
+      tensor<?xi32> {mpt.name = "y", mpt.role = "target"})
+      -> (tensor<f32> {mpt.name = "loss"},
+          tensor<2x3xf32> {mpt.name = "w.new", mpt.updates = "w"}))");
+  ASSERT_TRUE(succeeded(signature)) << error;
+  ASSERT_EQ(signature->arguments.size(), 4u);
+  const TensorInfo &w = signature->arguments[0], &x = signature->arguments[2];
+  EXPECT_EQ(w.name, "w");
+  EXPECT_EQ(w.role, Role::Parameter);
+  EXPECT_EQ(w.shape, std::vector<int64_t>({2, 3}));
+  ASSERT_TRUE(w.init.has_value());
+  EXPECT_EQ(w.init->kind, InitKind::KaimingUniform);
+  EXPECT_EQ(w.init->fanIn, 3);
+  EXPECT_EQ(x.type, ElementType::BF16);
+  EXPECT_EQ(x.shape, std::vector<int64_t>({kDynamicSize, 8, 8}));
+  EXPECT_FALSE(x.init.has_value());
+  ASSERT_EQ(signature->results.size(), 2u);
+  EXPECT_EQ(signature->results[0].updates, "");
+  EXPECT_EQ(signature->results[1].updates, "w");
+  EXPECT_TRUE(signature->isStep());
+  EXPECT_TRUE(signature->isDynamic());
+}
+
+TEST_F(StepSignatureTest, EveryRoleAndInitializer) {
+  for (int role = 0; role <= int(Role::Target); ++role)
+    EXPECT_TRUE(succeeded(read(
+        "func.func private @f(tensor<f32> {mpt.name = \"a\", mpt.role = \"" +
+        stringifyRole(Role(role)).str() + "\"})")));
+  for (const char *init :
+       {"{kind = \"zeros\"}", "{kind = \"ones\"}",
+        "{kind = \"constant\", value = 65536.0 : f64}",
+        "{kind = \"constant\", value = 3}",
+        "{kind = \"uniform\", low = -1.0, high = 1.0 : f32}",
+        "{kind = \"normal\", mean = 0.0, std = 0.02}",
+        "{kind = \"trunc_normal\", mean = 0.0, std = 0.02}",
+        "{kind = \"xavier_uniform\", fan_in = 3, fan_out = 4}"})
+    EXPECT_TRUE(succeeded(
+        read(std::string("func.func private @f(tensor<2xf32> {mpt.name = "
+                         "\"a\", mpt.role = \"parameter\", mpt.init = ") +
+             init + "})")))
+        << error;
+}
+
+TEST_F(StepSignatureTest, SignatureErrors) {
+  const char *name = "{mpt.name = \"a\", mpt.role = \"input\"}";
+  auto with = [&](const char *type) {
+    return getError(std::string("(") + type + " " + name + ")");
+  };
+  EXPECT_EQ(with("f32"), "argument 0 of @f: expected a ranked tensor of a type "
+                         "that the host can hold, found 'f32'");
+  EXPECT_EQ(with("tensor<2xcomplex<f32>>"),
+            "argument 0 of @f: expected a ranked tensor of a type that the "
+            "host can hold, found 'tensor<2xcomplex<f32>>'");
+  EXPECT_EQ(with("tensor<2x?xf32>"),
+            "argument 0 of @f: expected static sizes behind dimension 0, found "
+            "'tensor<2x?xf32>'");
+  EXPECT_EQ(getError("(tensor<f32>)"),
+            "argument 0 of @f: expected a name in mpt.name");
+  EXPECT_EQ(getError("() -> tensor<f32>"),
+            "result 0 of @f: expected a name in mpt.name");
+  EXPECT_EQ(getError("(tensor<f32> {mpt.name = \"a\", mpt.role = \"input\"}, "
+                     "tensor<f32> {mpt.name = \"a\", mpt.role = \"input\"})"),
+            "argument 1 of @f: expected a unique mpt.name, found 'a' twice");
+  EXPECT_EQ(getError("(tensor<f32> {mpt.name = \"a\"})"),
+            "argument 0 of @f: expected mpt.role to be parameter, "
+            "optimizer_state, running_stat, loss_scale, rng, schedule, input "
+            "or target");
+  EXPECT_EQ(
+      getError("(tensor<?xf32> {mpt.name = \"a\", mpt.role = \"parameter\"})"),
+      "argument 0 of @f: expected a static shape for a parameter, found "
+      "'tensor<?xf32>'");
+}
+
+TEST_F(StepSignatureTest, UpdateErrors) {
+  const char *argument =
+      "(tensor<2xf32> {mpt.name = \"w\", mpt.role = \"parameter\"}) -> ";
+  EXPECT_EQ(
+      getError(argument +
+               std::string("(tensor<2xf32> {mpt.name = \"n\", mpt.updates = "
+                           "\"v\"})")),
+      "result 0 of @f: mpt.updates names 'v', which is no argument");
+  EXPECT_EQ(
+      getError(argument +
+               std::string("(tensor<2xf16> {mpt.name = \"n\", mpt.updates = "
+                           "\"w\"})")),
+      "result 0 of @f: expected the type of 'w', which it updates, found "
+      "'tensor<2xf16>'");
+}
+
+TEST_F(StepSignatureTest, InitializerErrors) {
+  EXPECT_EQ(getError("(tensor<2xf32> {mpt.name = \"w\", mpt.role = "
+                     "\"parameter\", mpt.init = \"zeros\"})"),
+            "argument 0 of @f: expected mpt.init to be a dictionary, found "
+            "\"zeros\"");
+  EXPECT_EQ(getInitError("{value = 3.0}"),
+            "mpt.init: expected a string 'kind'");
+  EXPECT_EQ(getInitError("{kind = \"orthogonal\"}"),
+            "mpt.init: unknown kind 'orthogonal'; known are zeros, ones, "
+            "constant, uniform, normal, trunc_normal, kaiming_uniform and "
+            "xavier_uniform");
+  EXPECT_EQ(getInitError("{kind = \"constant\"}"),
+            "mpt.init kind 'constant': expected a number 'value'");
+  EXPECT_EQ(getInitError("{kind = \"kaiming_uniform\", fan_in = 3.0}"),
+            "mpt.init kind 'kaiming_uniform': expected an i64 'fan_in'");
+  EXPECT_EQ(getInitError("{kind = \"zeros\", value = 3.0}"),
+            "mpt.init kind 'zeros': unknown field 'value'");
+  EXPECT_EQ(getInitError("{kind = \"kaiming_uniform\", fan_in = 0}"),
+            "mpt.init: initializer kaiming_uniform: expected fan_in > 0, found "
+            "0");
+}
+
+} // namespace

@@ -1,0 +1,357 @@
+//===- TrainerTest.cpp - The loop around a step -----------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Host/Trainer.h"
+#include "FakeEngine.h"
+#include "TestHelpers.h"
+#include "gtest/gtest.h"
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace mpt;
+using test::message;
+
+namespace {
+
+/// y = 3 x on `rows` points.
+DataLoader makeData(int64_t rows = 23, int64_t batch = 4, uint64_t seed = 5) {
+  HostTensor x =
+      llvm::cantFail(HostTensor::create(ElementType::F32, {rows, 1}));
+  HostTensor y = x;
+  for (int64_t i = 0; i < rows; ++i) {
+    x.setElement(i, 0.1 * (i - rows / 2));
+    y.setElement(i, 3 * x.getElement(i));
+  }
+  return llvm::cantFail(DataLoader::create({{"x", x}, {"y", y}}, batch, seed));
+}
+
+TrainerOptions makeOptions(int64_t steps) {
+  TrainerOptions options;
+  options.steps = steps;
+  options.seed = 5;
+  options.program = "abc";
+  return options;
+}
+
+/// Lines of a metrics file without the times.
+std::string readMetrics(llvm::StringRef path) {
+  std::string text = test::readBytes(path), result;
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(text).split(lines, '\n');
+  for (llvm::StringRef line : lines)
+    result += line.take_front(line.find(", \"ms\"")).str() + "\n";
+  return result;
+}
+
+class TrainerTest : public ::testing::Test {
+protected:
+  test::TemporaryDirectory directory;
+  std::string checkpoint = directory.path("c.safetensors");
+  std::string metrics = directory.path("m.jsonl");
+
+  /// Trains as mpt-run does, from the checkpoint if `resume` and it exists.
+  void runTraining(int64_t steps, int64_t every, bool resume,
+                   std::function<bool()> stop = nullptr) {
+    test::FakeEngine engine(4);
+    llvm::cantFail(initializeState(engine, 5, {}, ""));
+    DataLoader data = makeData();
+    std::optional<Checkpoint> from;
+    if (resume && llvm::sys::fs::exists(checkpoint))
+      from = llvm::cantFail(loadCheckpoint(checkpoint));
+    MetricsLog log = llvm::cantFail(
+        MetricsLog::open(metrics, bool(from), from ? from->attempt : 0));
+    TrainerOptions options = makeOptions(steps);
+    options.checkpointPath = checkpoint;
+    options.checkpointEvery = every;
+    options.metrics = &log;
+    options.shouldStop = stop;
+    llvm::cantFail(train(engine, data, options, from, checkpoint));
+  }
+};
+
+TEST_F(TrainerTest, Learns) {
+  test::FakeEngine engine(4);
+  DataLoader data = makeData();
+  TrainingSummary summary =
+      llvm::cantFail(train(engine, data, makeOptions(200), std::nullopt, ""));
+  EXPECT_NEAR(llvm::cantFail(engine.readState("w")).getElement(0), 3, 1e-3);
+  EXPECT_EQ(summary.attempt, 200);
+  EXPECT_EQ(summary.curve.points.size(), 200u);
+  EXPECT_EQ(summary.curve.points.back().second, summary.finalLoss);
+  EXPECT_GT(summary.millisecondsPerStep, 0);
+}
+
+TEST_F(TrainerTest, StoppedAndResumedEqualsUninterrupted) {
+  runTraining(60, 0, false);
+  std::string wholeState = test::readBytes(checkpoint);
+  std::string wholeMetrics = readMetrics(metrics);
+  for (int64_t stopAt : {1, 5, 6, 31, 59}) {
+    int64_t asked = 0;
+    runTraining(60, 0, false, [&] { return ++asked == stopAt; });
+    EXPECT_NE(test::readBytes(checkpoint), wholeState);
+    runTraining(60, 0, true);
+    EXPECT_EQ(test::readBytes(checkpoint), wholeState) << stopAt;
+    EXPECT_EQ(readMetrics(metrics), wholeMetrics) << stopAt;
+  }
+}
+
+// kill -9 between two checkpoints, several times in a row.
+TEST_F(TrainerTest, KilledAndResumedEqualsUninterrupted) {
+  runTraining(40, 0, false);
+  std::string wholeState = test::readBytes(checkpoint);
+  std::string wholeMetrics = readMetrics(metrics);
+  llvm::sys::fs::remove(checkpoint);
+  llvm::sys::fs::remove(metrics);
+  for (int killed = 0; killed < 3; ++killed) {
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      int steps = 0;
+      runTraining(40, 4, true, [&] {
+        if (++steps == 11)
+          raise(SIGKILL);
+        return false;
+      });
+      _exit(0);
+    }
+    int status;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status));
+  }
+  runTraining(40, 4, true);
+  EXPECT_EQ(test::readBytes(checkpoint), wholeState);
+  EXPECT_EQ(readMetrics(metrics), wholeMetrics);
+}
+
+TEST_F(TrainerTest, RefusesAnotherRunsCheckpoint) {
+  runTraining(4, 0, false);
+  auto resume = [&](DataLoader data, TrainerOptions options) {
+    test::FakeEngine engine(4);
+    return message(train(engine, data, options,
+                         llvm::cantFail(loadCheckpoint(checkpoint)), "c"));
+  };
+  TrainerOptions other = makeOptions(9);
+  EXPECT_EQ(resume(makeData(), other), "success");
+  EXPECT_EQ(resume(makeData(24), other),
+            "c: expected a checkpoint with a data set of 24, found 23");
+  EXPECT_EQ(resume(makeData(23, 2), other),
+            "c: expected a checkpoint with batch 2, found 4");
+  other.seed = 6;
+  EXPECT_EQ(resume(makeData(), other),
+            "c: expected a checkpoint with seed 6, found 5");
+  other.program = "xyz";
+  EXPECT_EQ(resume(makeData(), other),
+            "c: expected a checkpoint of this step function (xyz), found one "
+            "of abc: the model, the optimizer, the precision or the version of "
+            "MPT differ");
+}
+
+TEST_F(TrainerTest, AFailedCheckpointIsAnError) {
+  test::FakeEngine engine(4);
+  DataLoader data = makeData();
+  TrainerOptions options = makeOptions(3);
+  options.checkpointPath = "/dev/full";
+  EXPECT_EQ(message(train(engine, data, options, std::nullopt, "")),
+            "/dev/full: cannot write: No space left on device");
+}
+
+TEST_F(TrainerTest, InitialState) {
+  test::FakeEngine engine(4);
+  auto first = [&](uint64_t seed,
+                   const std::map<std::string, HostTensor> &values = {}) {
+    llvm::cantFail(initializeState(engine, seed, values, "f"));
+    return llvm::cantFail(engine.readState("w")).getElement(0);
+  };
+  EXPECT_EQ(first(1), first(1));
+  EXPECT_NE(first(1), first(2));
+  EXPECT_EQ(first(1, {{"w", HostTensor::scalar(ElementType::F32, 0.25)}}),
+            0.25);
+  EXPECT_EQ(message(initializeState(engine, 1,
+                                    {{"v", HostTensor::scalarI64(1)}}, "f")),
+            "f: found 'v', which is no state of the step function");
+  EXPECT_EQ(message(initializeState(engine, 1,
+                                    {{"w", HostTensor::scalarI64(1)}}, "f")),
+            "f: expected 'w' to be f32[], found i64[]");
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+/// Results: mean of x - w (f32) and the number of rows with x > w (i64).
+class FakeEvaluation : public StepEngine {
+public:
+  explicit FakeEvaluation(int64_t batch, bool unknownState = false)
+      : arguments(
+            {{unknownState ? "v" : "w",
+              Role::Parameter,
+              ElementType::F32,
+              {},
+              std::nullopt},
+             {"x", Role::Input, ElementType::F32, {batch, 1}, std::nullopt}}),
+        results({{"difference", ElementType::F32, {}, ""},
+                 {"above", ElementType::I64, {}, ""}}) {}
+  llvm::ArrayRef<TensorInfo> getArguments() const override { return arguments; }
+  llvm::ArrayRef<ResultInfo> getResults() const override { return results; }
+  llvm::Expected<HostTensor> readState(llvm::StringRef) const override {
+    return HostTensor::scalar(ElementType::F32, w);
+  }
+  llvm::Error writeState(llvm::StringRef, const HostTensor &value) override {
+    w = value.getElement(0);
+    return llvm::Error::success();
+  }
+  llvm::Expected<llvm::StringMap<HostTensor>>
+  run(const llvm::StringMap<const HostTensor *> &inputs) override {
+    const HostTensor &x = *inputs.lookup("x");
+    EXPECT_EQ(x.getShape(), llvm::ArrayRef<int64_t>(arguments[1].shape));
+    double sum = 0;
+    int64_t above = 0;
+    for (int64_t i = 0; i < x.getNumElements(); ++i) {
+      sum += x.getElement(i) - w;
+      above += x.getElement(i) > w;
+    }
+    llvm::StringMap<HostTensor> outputs;
+    outputs["difference"] =
+        HostTensor::scalar(ElementType::F32, sum / x.getNumElements());
+    outputs["above"] = HostTensor::scalarI64(above);
+    return std::move(outputs);
+  }
+  size_t arenaBytes() const override { return 0; }
+  size_t stateBytes() const override { return 4; }
+
+private:
+  std::vector<TensorInfo> arguments;
+  std::vector<ResultInfo> results;
+  double w = 0;
+};
+
+DataLoader makeEvaluationData() {
+  HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {10, 1}));
+  for (int64_t i = 0; i < 10; ++i)
+    x.setElement(i, i);
+  return llvm::cantFail(DataLoader::create({{"x", x}}, 4, 0));
+}
+
+TEST(EvaluatorTest, CoversAllRowsWithTheTrainedState) {
+  std::vector<int64_t> made;
+  Evaluator evaluator(makeEvaluationData(), [&](int64_t batch) {
+    made.push_back(batch);
+    return std::make_unique<FakeEvaluation>(batch);
+  });
+  test::FakeEngine trained(4);
+  for (double w : {0.0, 2.5}) {
+    llvm::cantFail(
+        trained.writeState("w", HostTensor::scalar(ElementType::F32, w)));
+    auto results = llvm::cantFail(evaluator.evaluate(trained, true));
+    ASSERT_EQ(results.size(), 2u);
+    EXPECT_EQ(results[0].first, "difference");
+    EXPECT_NEAR(results[0].second, 4.5 - w, 1e-6);
+    EXPECT_EQ(results[1].second, w == 0 ? 9 : 7);
+  }
+  // Batches of 4, 4 and the remaining 2; each engine is made once.
+  EXPECT_EQ(made, std::vector<int64_t>({4, 2}));
+}
+
+TEST(EvaluatorTest, UnknownState) {
+  Evaluator evaluator(makeEvaluationData(), [](int64_t batch) {
+    return std::make_unique<FakeEvaluation>(batch, true);
+  });
+  test::FakeEngine trained(4);
+  EXPECT_EQ(message(evaluator.evaluate(trained, true)),
+            "evaluation needs 'v', which the trained function does not have: "
+            "no state 'v'");
+}
+
+TEST_F(TrainerTest, EvaluatesWhenDueAndAtTheEnd) {
+  Evaluator evaluator(makeEvaluationData(), [](int64_t batch) {
+    return std::make_unique<FakeEvaluation>(batch);
+  });
+  {
+    MetricsLog log = llvm::cantFail(MetricsLog::open(metrics, false, 0));
+    test::FakeEngine engine(4);
+    DataLoader data = makeData();
+    TrainerOptions options = makeOptions(7);
+    options.evaluator = &evaluator;
+    options.evalEvery = 3;
+    options.metrics = &log;
+    TrainingSummary summary =
+        llvm::cantFail(train(engine, data, options, std::nullopt, ""));
+    EXPECT_EQ(summary.evaluation.size(), 2u);
+  }
+  std::string text = test::readBytes(metrics);
+  EXPECT_EQ(llvm::StringRef(text).count("\"eval.above\""), 3u);
+  for (const char *step : {"3", "6", "7"})
+    EXPECT_NE(
+        text.find("{\"step\": " + std::string(step) + ", \"eval.difference\""),
+        std::string::npos);
+}
+
+//===----------------------------------------------------------------------===//
+// Skipped steps
+//===----------------------------------------------------------------------===//
+
+/// Skips every third attempt.
+class SkippingEngine : public StepEngine {
+public:
+  SkippingEngine()
+      : arguments({{"scale", Role::LossScale, ElementType::F32, {}, std::nullopt}}),
+        results({{"accuracy", ElementType::F32, {}, ""},
+                 {"loss", ElementType::F32, {}, ""},
+                 {"did_step", ElementType::I1, {}, ""},
+                 {"scale", ElementType::F32, {}, "scale"}}) {}
+  llvm::ArrayRef<TensorInfo> getArguments() const override { return arguments; }
+  llvm::ArrayRef<ResultInfo> getResults() const override { return results; }
+  llvm::Expected<HostTensor> readState(llvm::StringRef name) const override {
+    return HostTensor::scalar(ElementType::F32, scale);
+  }
+  llvm::Error writeState(llvm::StringRef name,
+                         const HostTensor &value) override {
+    scale = value.getElement(0);
+    return llvm::Error::success();
+  }
+  llvm::Expected<llvm::StringMap<HostTensor>>
+  run(const llvm::StringMap<const HostTensor *> &) override {
+    bool skip = ++attempts % 3 == 0;
+    llvm::StringMap<HostTensor> outputs;
+    outputs["accuracy"] = HostTensor::scalar(ElementType::F32, 0.75);
+    outputs["loss"] = HostTensor::scalar(ElementType::F32, 0.5);
+    outputs["did_step"] = HostTensor::scalar(ElementType::I1, !skip);
+    if (skip)
+      scale /= 2;
+    return std::move(outputs);
+  }
+  size_t arenaBytes() const override { return 0; }
+  size_t stateBytes() const override { return 4; }
+
+private:
+  std::vector<TensorInfo> arguments;
+  std::vector<ResultInfo> results;
+  double scale = 65536;
+  int attempts = 0;
+};
+
+TEST_F(TrainerTest, SkippedStepsAreCounted) {
+  SkippingEngine engine;
+  DataLoader data = makeData();
+  TrainerOptions options = makeOptions(6);
+  options.checkpointPath = checkpoint;
+  TrainingSummary summary =
+      llvm::cantFail(train(engine, data, options, std::nullopt, ""));
+  EXPECT_EQ(summary.skipped, 2);
+  EXPECT_EQ(summary.finalLoss, 0.5); // Not the first scalar result.
+  EXPECT_EQ(summary.lossScale, 16384.0);
+  Checkpoint saved = llvm::cantFail(loadCheckpoint(checkpoint));
+  EXPECT_EQ(saved.attempt, 6);
+  EXPECT_EQ(saved.skipped, 2);
+  // They are counted from the beginning of training.
+  options.steps = 9;
+  EXPECT_EQ(llvm::cantFail(train(engine, data, options, saved, checkpoint)).skipped, 3);
+}
+
+} // namespace
