@@ -12,7 +12,7 @@ with open(os.path.join(build, "lib", "cmake", "MPT", "MPTTargets.cmake")) as fil
 links = {target: re.findall(r"[\w:./-]+", re.sub(r"\$<LINK_ONLY:([^>]*)>", r"\1", libraries))
          for target, libraries in
          re.findall(r'set_target_properties\((MPT::\w+) PROPERTIES[^)]*?INTERFACE_LINK_LIBRARIES "([^"]*)"', text)}
-places = dict(re.findall(r'set_target_properties\((MPT::\w+) PROPERTIES\s+IMPORTED_LOCATION\w* "([^"]*)"', text))
+places = dict(re.findall(r'set_target_properties\((MPT::\w+) PROPERTIES[^)]*?IMPORTED_LOCATION\w* "([^"]*)"', text))
 assert places, "MPTTargets.cmake is not as CMake writes it"
 todo, seen = ["MPT::" + name], []
 while todo:
