@@ -13,9 +13,6 @@
 
 using namespace mpt::rt;
 
-/// What no real program has.
-static constexpr int64_t kMaxThreads = 4096, kMaxBytes = int64_t(1) << 46;
-
 namespace {
 
 class Writer {
@@ -124,7 +121,10 @@ bool isInside(const BufferRef &buffer, const Program &program,
            bytes <= inputs[buffer.offset];
   case SpaceId::Constant:
     return buffer.offset < static_cast<int64_t>(program.constants.size()) &&
-           bytes <= static_cast<int64_t>(program.constants[buffer.offset].size());
+           (bytes <= static_cast<int64_t>(program.constants[buffer.offset].size()) ||
+            // All elements are that one.
+            static_cast<int64_t>(program.constants[buffer.offset].size()) ==
+                getSize(buffer.type));
   }
   return false;
 }
@@ -147,6 +147,28 @@ bool overlap(const BufferRef &a, const BufferRef &b) {
 }
 
 } // namespace
+
+std::vector<int64_t> mpt::rt::getConstantBytes(const Program &program) {
+  std::vector<int64_t> bytes(program.constants.size(), 0);
+  for (const Instruction &instruction : program.instructions)
+    for (const BufferRef &ref : instruction.refs)
+      if (ref.space == SpaceId::Constant)
+        bytes[ref.offset] = std::max(bytes[ref.offset], ref.bytes());
+  return bytes;
+}
+
+void mpt::rt::fillConstant(const std::string &value, int64_t bytes, char *data) {
+  if (value.empty())
+    return;
+  // Copies what is there already, so that short values take few copies.
+  int64_t done = std::min<int64_t>(bytes, value.size());
+  std::memcpy(data, value.data(), done);
+  while (done < bytes) {
+    int64_t count = std::min(done, bytes - done);
+    std::memcpy(data + done, data, count);
+    done += count;
+  }
+}
 
 std::string mpt::rt::writeProgram(const Program &program) {
   Writer w;
@@ -197,12 +219,12 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
   program.arenaBytes = r.number<int64_t>();
   program.stateBytes = r.number<int64_t>();
   program.outputBytes = r.number<int64_t>();
-  if (program.maxThreads < 1 || program.maxThreads > kMaxThreads)
+  if (program.maxThreads < 1 || program.maxThreads > kMaxProgramThreads)
     return fail("the program is planned for " + std::to_string(program.maxThreads) +
-                " threads; expected 1 to " + std::to_string(kMaxThreads));
+                " threads; expected 1 to " + std::to_string(kMaxProgramThreads));
   if (program.arenaBytes < 0 || program.stateBytes < 0 ||
-      program.outputBytes < 0 || program.arenaBytes > kMaxBytes ||
-      program.stateBytes > kMaxBytes || program.outputBytes > kMaxBytes)
+      program.outputBytes < 0 || program.arenaBytes > kMaxProgramBytes ||
+      program.stateBytes > kMaxProgramBytes || program.outputBytes > kMaxProgramBytes)
     return fail("the program's sizes are not valid");
   program.constants.resize(r.length(4));
   for (std::string &constant : program.constants)
@@ -297,5 +319,10 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
             !isInPlace(at, other))
           return fail(where + " writes over a buffer that it reads");
   }
+  int64_t total = program.arenaBytes + program.stateBytes + program.outputBytes;
+  for (int64_t bytes : getConstantBytes(program))
+    total = std::min(total, kMaxProgramBytes) + std::min(bytes, kMaxProgramBytes);
+  if (total > kMaxProgramBytes)
+    return fail("the program needs more than 2^46 bytes");
   return true;
 }

@@ -16,6 +16,8 @@
 ///   name, target (strings), version of MPT (string),
 ///   max_threads, arena, state, output bytes (i64 each),
 ///   constants (list of byte strings), tensors (list), instructions (list).
+/// A constant's string is its bytes, or one element if all elements are equal: who opens
+/// the program fills the rest.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +52,13 @@ struct mpt_program_desc {
 namespace mpt::rt {
 
 inline constexpr uint64_t kProgramMagic = 0x3130474f52505f4d; // "M_PROG01"
-inline constexpr uint64_t kFormatVersion = 2;
+inline constexpr uint64_t kFormatVersion = 3;
+
+/// Most bytes of a program's arena, state, outputs and constants together. A process on
+/// x86-64 addresses 2^47 bytes.
+inline constexpr int64_t kMaxProgramBytes = int64_t(1) << 46;
+/// Most threads that a program is planned for.
+inline constexpr int64_t kMaxProgramThreads = 4096;
 
 /// Element types, as stored. i1 takes one byte.
 enum class DataType : uint8_t {
@@ -163,10 +171,17 @@ struct Instruction {
 struct Program {
   std::string name, target, version;
   int64_t maxThreads = 1, arenaBytes = 0, stateBytes = 0, outputBytes = 0;
+  /// All bytes of each, or one element for all.
   std::vector<std::string> constants;
   std::vector<NamedTensor> tensors;
   std::vector<Instruction> instructions;
 };
+
+/// Bytes of each constant's memory: of the largest buffer that is seen in it.
+std::vector<int64_t> getConstantBytes(const Program &program);
+
+/// Writes `bytes` bytes to `data`: those of `value`, over and over.
+void fillConstant(const std::string &value, int64_t bytes, char *data);
 
 /// The table of a program.
 std::string writeProgram(const Program &program);

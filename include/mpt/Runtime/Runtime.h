@@ -77,7 +77,9 @@ MPT_RT_EXPORT int mpt_rt_set_cuda_libraries(mpt_rt_context *context, const char 
 MPT_RT_EXPORT int mpt_rt_set_cudnn_library(mpt_rt_context *context, const char *cudnn);
 
 /* Opens a program: a file made by mpt-compile, or a descriptor in memory that
- * outlives the context. One program a context; state starts as zeros. */
+ * outlives the context. One program a context; state starts as zeros. A program that
+ * needs more memory than this process can have (the machine's, or less by its control
+ * group or ulimit) is MPT_RT_OUT_OF_MEMORY. */
 MPT_RT_EXPORT int mpt_rt_open(mpt_rt_context *context, const char *path);
 MPT_RT_EXPORT int mpt_rt_open_desc(mpt_rt_context *context,
                                    const struct mpt_program_desc *desc);

@@ -107,20 +107,18 @@ LogicalResult ProgramEncoder::addSlot(SlotOp slot) {
       return slot.emitError("only dense constants can be compiled");
     if (program.constants.size() <= static_cast<size_t>(slot.getOffset()))
       program.constants.resize(slot.getOffset() + 1);
+    // Of a splat its one element.
     std::string &bytes = program.constants[slot.getOffset()];
     ArrayRef<char> raw = elements.getRawData();
-    Type element = elements.getElementType();
-    if (element.isInteger(1)) {
+    bytes.clear();
+    if (!elements.getElementType().isInteger(1)) {
+      bytes.assign(raw.begin(), raw.end());
+    } else if (elements.isSplat()) {
       // One byte an element.
-      bytes.clear();
+      bytes.push_back(elements.getSplatValue<bool>());
+    } else {
       for (bool bit : elements.getValues<bool>())
         bytes.push_back(bit);
-    } else if (elements.isSplat()) {
-      bytes.clear();
-      for (int64_t i = 0; i < elements.getNumElements(); ++i)
-        bytes.append(raw.begin(), raw.end());
-    } else {
-      bytes.assign(raw.begin(), raw.end());
     }
   }
   if (std::optional<StringRef> name = slot.getName())

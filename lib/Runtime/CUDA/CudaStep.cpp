@@ -251,8 +251,9 @@ int CudaStep::allocate(std::string &error) {
   workspaceAt = take(hasGemms ? kGemmWorkspaceBytes : 0);
   stateAt = take(program.stateBytes);
   outputAt = take(program.outputBytes);
-  for (const std::string &constant : program.constants)
-    constantAt.push_back(take(constant.size()));
+  const std::vector<int64_t> constantBytes = getConstantBytes(program);
+  for (int64_t bytes : constantBytes)
+    constantAt.push_back(take(bytes));
   std::vector<int64_t> inputAt;
   for (const NamedTensor &tensor : program.tensors)
     if (tensor.buffer.space == SpaceId::Input) {
@@ -318,8 +319,21 @@ int CudaStep::allocate(std::string &error) {
                               "copying state", error);
   };
   MPT_TRY(upload(stateAt, hostState.data(), hostState.size()));
-  for (size_t i = 0; i < program.constants.size(); ++i)
-    MPT_TRY(upload(constantAt[i], program.constants[i].data(), program.constants[i].size()));
+  for (size_t i = 0; i < program.constants.size(); ++i) {
+    // What has one value is filled a MiB at a time; elements have at most 8 bytes.
+    const std::string &value = program.constants[i];
+    const int64_t bytes = constantBytes[i];
+    std::string filled;
+    if (bytes > static_cast<int64_t>(value.size())) {
+      filled.resize(std::min<int64_t>(bytes, 1 << 20));
+      fillConstant(value, filled.size(), filled.data());
+    }
+    // The call returns when it has read pageable memory.
+    const std::string &piece = filled.empty() ? value : filled;
+    for (int64_t at = 0; at < bytes; at += piece.size())
+      MPT_TRY(upload(constantAt[i] + at, piece.data(),
+                     std::min<int64_t>(piece.size(), bytes - at)));
+  }
   return check(api.cudaStreamSynchronize(stream), "copying state", error);
 }
 

@@ -11,6 +11,7 @@
 #include "../CUDA/CudaStep.h"
 #include "../CPU/Parallel.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
+#include "mpt/ProgramABI/SystemMemory.h"
 #include "mpt/Support/Version.h"
 
 #include <algorithm>
@@ -159,6 +160,24 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                 "the program was compiled by MPT " + program.version +
                     " but this runtime is of " + mpt::kVersion +
                     "; compile it again");
+  const std::vector<int64_t> constantBytes = getConstantBytes(program);
+  // Of a program for GPUs, state and outputs are here, too.
+  int64_t arenaBytes = 0, allConstants = 0;
+  if (!desc->cuda) {
+    arenaBytes = program.arenaBytes;
+    for (int64_t bytes : constantBytes)
+      allConstants += bytes;
+  }
+  const int64_t needed = arenaBytes + program.stateBytes + program.outputBytes + allConstants;
+  if (int64_t memory = getSystemMemory(); needed > memory)
+    return fail(MPT_RT_OUT_OF_MEMORY,
+                "the program needs " + std::to_string(needed) + " bytes of memory (arena " +
+                    std::to_string(arenaBytes) + ", state " +
+                    std::to_string(program.stateBytes) + ", outputs " +
+                    std::to_string(program.outputBytes) + ", constants " +
+                    std::to_string(allConstants) + "), this process can have " +
+                    std::to_string(memory) +
+                    "; compile it for a smaller batch or with a memory budget");
   if (desc->cuda) {
     cuda = std::make_unique<cuda::CudaStep>(program, *desc->cuda, cudart, cublasLt, cudnn);
     findInputs();
@@ -180,15 +199,13 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                    state.allocate(program.stateBytes) &&
                    output.allocate(program.outputBytes);
   for (size_t i = 0; hasMemory && i < constants.size(); ++i) {
-    hasMemory = constants[i].allocate(program.constants[i].size());
+    hasMemory = constants[i].allocate(constantBytes[i]);
     if (hasMemory)
-      std::memcpy(constants[i].get(), program.constants[i].data(),
-                  program.constants[i].size());
+      fillConstant(program.constants[i], constantBytes[i], constants[i].get());
   }
   if (!hasMemory)
     return fail(MPT_RT_OUT_OF_MEMORY,
-                "no memory for " +
-                    std::to_string(program.arenaBytes + program.stateBytes) + " bytes");
+                "no memory for " + std::to_string(needed) + " bytes");
   findInputs();
   for (const Instruction &instruction : program.instructions) {
     Step step;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramBuilder.h"
+#include "mpt/ProgramABI/SystemMemory.h"
 
 using namespace mpt::rt;
 
@@ -109,6 +110,68 @@ TEST(ContextTest, RunsAndKeepsState) {
   EXPECT_NE(mpt_rt_get_profile(c.rt, 2, &what, &where, &ms), 0);
 }
 
+/// A constant of one value is stored once, whatever its size and type.
+TEST(ContextTest, ConstantsOfOneValueAreFilled) {
+  ProgramBuilder b;
+  const int64_t most = 100003;
+  auto copy = [&](const std::string &name, DataType type, const std::string &value,
+                  int64_t count) {
+    BufferRef from = b.constant(type, value, {count}), to = b.output(name, type, {count});
+    b.call(CallId::Copy, {from}, to, {1, count, 0, 1, 0, 1});
+  };
+  const float third = 1.0f / 3;
+  const double tenth = 0.1;
+  auto bytes = [](const auto &value) {
+    return std::string(reinterpret_cast<const char *>(&value), sizeof(value));
+  };
+  copy("f32", F32, bytes(third), most);
+  copy("f64", DataType::F64, bytes(tenth), 3);
+  copy("i1", DataType::I1, std::string(1, 1), 7);
+  copy("whole", DataType::I8, "abcde", 5);
+  copy("none", F32, "", 0);
+  const std::string table = writeProgram(b.program);
+  EXPECT_LT(table.size(), 2000u);
+  Descriptor desc(table);
+  Context c;
+  ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
+  ASSERT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
+  std::vector<float> floats(most);
+  ASSERT_EQ(mpt_rt_read_output(c.rt, "f32", floats.data(), 4 * most), MPT_RT_OK);
+  EXPECT_EQ(floats, std::vector<float>(most, third));
+  std::vector<double> doubles(3);
+  ASSERT_EQ(mpt_rt_read_output(c.rt, "f64", doubles.data(), 24), MPT_RT_OK);
+  EXPECT_EQ(doubles, std::vector<double>(3, tenth));
+  std::string small(7, 0);
+  ASSERT_EQ(mpt_rt_read_output(c.rt, "i1", small.data(), 7), MPT_RT_OK);
+  EXPECT_EQ(small, std::string(7, 1));
+  ASSERT_EQ(mpt_rt_read_output(c.rt, "whole", small.data(), 5), MPT_RT_OK);
+  EXPECT_EQ(small.substr(0, 5), "abcde");
+}
+
+/// Neither all bytes nor one element; and more than there is memory for.
+TEST(ContextTest, ConstantsThatDoNotFit) {
+  auto open = [](DataType type, const std::string &value, int64_t count) {
+    ProgramBuilder b;
+    BufferRef from = b.constant(type, value, {count}), to = b.output("y", type, {1});
+    b.call(CallId::Copy, {from}, to, {1, 1, 0, 1, 0, 1});
+    Descriptor desc(writeProgram(b.program));
+    Context c;
+    int status = mpt_rt_open_desc(c.rt, &desc.desc);
+    return std::pair(status, c.error());
+  };
+  EXPECT_EQ(open(F32, "abcd", 1).first, MPT_RT_OK);
+  EXPECT_EQ(open(F32, "abcd", 100).first, MPT_RT_OK);
+  for (const char *value : {"", "abc", "abcdefgh"})
+    EXPECT_EQ(open(F32, value, 100),
+              std::pair(int(MPT_RT_INVALID_PROGRAM),
+                        std::string("instruction 0 uses a buffer outside its space")));
+  auto [status, why] = open(F32, "abcd", getSystemMemory() / 4 + 16);
+  EXPECT_EQ(status, MPT_RT_OUT_OF_MEMORY);
+  EXPECT_NE(why.find("this process can have " + std::to_string(getSystemMemory())),
+            std::string::npos)
+      << why;
+}
+
 TEST(ContextTest, WrongArguments) {
   Descriptor desc(writeProgram(makeSmall().program), {doubleAndAdd});
   Context c;
@@ -185,7 +248,16 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
             Result(MPT_RT_UNSUPPORTED, "the program is for 'cuda sm_90' but its "
                                        "code is for the CPU"));
   EXPECT_EQ(openChanged([](Program &p) { p.stateBytes = int64_t(1) << 45; }),
-            Result(MPT_RT_OUT_OF_MEMORY, "no memory for 35184372088832 bytes"));
+            Result(MPT_RT_OUT_OF_MEMORY,
+                   "the program needs 35184372088896 bytes of memory (arena 0, state "
+                   "35184372088832, outputs 64, constants 0), this process can have " +
+                       std::to_string(getSystemMemory()) +
+                       "; compile it for a smaller batch or with a memory budget"));
+  EXPECT_EQ(openChanged([](Program &p) {
+              p.stateBytes = p.outputBytes = int64_t(1) << 45;
+              p.arenaBytes = 64;
+            }),
+            invalid("the program needs more than 2^46 bytes"));
   for (int64_t bytes : {int64_t(-1), int64_t(1) << 47, INT64_MAX})
     EXPECT_EQ(openChanged([&](Program &p) { p.arenaBytes = bytes; }),
               invalid("the program's sizes are not valid"));
@@ -275,7 +347,7 @@ TEST(ProgramTest, Descriptors) {
   other.format_version = 7;
   EXPECT_EQ(mpt_rt_open_desc(c.rt, &other), MPT_RT_INVALID_PROGRAM);
   EXPECT_EQ(c.error(),
-            "the program has format 7 but this runtime reads format 2; compile it again");
+            "the program has format 7 but this runtime reads format 3; compile it again");
   for (bool table : {true, false}) {
     other = desc.desc;
     if (table)

@@ -167,6 +167,27 @@ TEST_F(CudaStep, Steps) {
   EXPECT_EQ(mpt_standin_alive(), 0);
 }
 
+/// More than is filled at a time, and stored as one element.
+TEST_F(CudaStep, ConstantOfOneValue) {
+  Model model;
+  const int64_t count = 300'001;
+  BufferRef from = model.builder.constant(DataType::F32, Model::floats({0.75f}), {count}),
+            to = model.builder.output("filled", DataType::F32, {count});
+  model.builder.call(CallId::Copy, {from}, to, {1, count, 0, 1, 0, 1});
+  {
+    Context context;
+    ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+    std::vector<float> found(count);
+    ASSERT_EQ(mpt_rt_read_output(context.rt, "filled", found.data(), 4 * count), MPT_RT_OK);
+    EXPECT_EQ(found, std::vector<float>(count, 0.75f));
+  }
+  EXPECT_LT(model.table.size(), 4000u);
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
 TEST_F(CudaStep, WithoutGPU) {
   Model model;
   Context context;
