@@ -104,12 +104,12 @@ FailureOr<int64_t> FunctionMemoryBuilder::getBytes(Value value) {
                                      "this value is ")
            << value.getType()
            << "; give dynamic dimensions a size first (--mpt-specialize)";
-  std::optional<int64_t> elements = countElements(shape);
-  if (!elements)
-    return emitError(value.getLoc(), "a value of more than 2^50 elements cannot be "
-                                     "planned: ")
+  std::optional<int64_t> bytes = countBytes(shape, bits);
+  if (!bytes)
+    return emitError(value.getLoc(), "a value of more than 2^50 elements or 2^53 bytes "
+                                     "cannot be planned: ")
            << value.getType();
-  return llvm::alignTo(*elements * llvm::divideCeil(bits, 8), alignment);
+  return llvm::alignTo(*bytes, alignment);
 }
 
 bool FunctionMemoryBuilder::isConstant(Operation *op) {

@@ -23,16 +23,13 @@ namespace {
 
 constexpr int64_t alignment = 64;
 
-/// Bytes of a value; nullopt for a shape that countElements does not count. What is no
-/// tensor takes none.
+/// Bytes of a value; nullopt for what countBytes does not count. What is no tensor takes
+/// none.
 std::optional<int64_t> getBytes(Type type) {
   auto tensor = dyn_cast<ShapedType>(type);
   if (!tensor)
     return 0;
-  std::optional<int64_t> elements;
-  if (tensor.hasRank())
-    elements = countElements(tensor.getShape());
-  if (!elements)
+  if (!tensor.hasRank())
     return std::nullopt;
   Type element = tensor.getElementType();
   int64_t bits = 64;
@@ -42,7 +39,10 @@ std::optional<int64_t> getBytes(Type type) {
     bits = complex.getElementType().isIntOrFloat()
                ? 2 * complex.getElementType().getIntOrFloatBitWidth()
                : 128;
-  return int64_t(llvm::alignTo(*elements * llvm::divideCeil(bits, 8), alignment));
+  std::optional<int64_t> bytes = countBytes(tensor.getShape(), bits);
+  if (!bytes)
+    return std::nullopt;
+  return int64_t(llvm::alignTo(*bytes, alignment));
 }
 
 /// A value from nothing, in a form that is there throughout: `constant` of any
@@ -200,7 +200,8 @@ LogicalResult Describer::visit(Operation *op) {
     std::optional<int64_t> bytes = getBytes(type);
     auto shaped = dyn_cast<ShapedType>(type);
     if (!bytes && shaped && shaped.hasStaticShape())
-      return op->emitError("a value of more than 2^50 elements cannot be planned: ")
+      return op->emitError("a value of more than 2^50 elements or 2^53 bytes cannot be "
+                           "planned: ")
              << type;
     if (!bytes)
       return op->emitError("planning memory needs static shapes, but a result is ")

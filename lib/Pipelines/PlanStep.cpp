@@ -53,5 +53,6 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes,
   slots.target = options.target;
   slots.maxThreads = options.maxThreads;
   slots.order = options.order;
+  slots.memoryLimit = options.memoryLimit;
   passes.addPass(createAssignSlotsPass(slots));
 }

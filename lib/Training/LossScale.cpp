@@ -201,9 +201,12 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
   if (isAmax && (rule.min == 0 || rule.max == 0))
     return module.emitError("mpt-loss-scale: mode=amax needs a min-scale and a "
                             "max-scale above 0");
-  if (isAmax && (!(margin >= 1) || window < 1))
-    return module.emitError(
-        "mpt-loss-scale: margin and window must be 1 or more");
+  if (isAmax && !(margin >= 1))
+    return module.emitError("mpt-loss-scale: margin must be 1 or more");
+  // As many as mpt-fp8 looks back. The history is state, read and written in each step.
+  if (isAmax && (window < 1 || window > 65536))
+    return module.emitError("mpt-loss-scale: window must be 1 to 65536 steps, got ")
+           << int64_t(window);
   return success();
 }
 

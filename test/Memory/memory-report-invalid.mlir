@@ -17,6 +17,8 @@
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/newer.json" 2>&1 | FileCheck %s --check-prefix=NEWER
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/part.json" 2>&1 | FileCheck %s --check-prefix=PART
 // RUN: not mpt-opt %t/arith.mlir --mpt-memory-report="grain=kernels" 2>&1 | FileCheck %s --check-prefix=KERNELS
+// RUN: not mpt-opt %t/element.mlir --mpt-memory-report 2>&1 | FileCheck %s --check-prefix=ELEMENT
+// RUN: not mpt-opt %t/wide.mlir --mpt-memory-report 2>&1 | FileCheck %s --check-prefix=WIDE
 // RUN: not mpt-opt %t/dynamic.mlir --mpt-memory-report="grain=ops" 2>&1 | FileCheck %s --check-prefix=DYNAMIC
 // RUN: not mpt-opt %t/enormous.mlir --mpt-memory-report="grain=ops" 2>&1 | FileCheck %s --check-prefix=ENORMOUS
 // RUN: not mpt-opt %t/enormous.mlir --mpt-rematerialize="budget=1GiB" 2>&1 | FileCheck %s --check-prefix=ENORMOUS
@@ -39,14 +41,25 @@
 // NEWER: error: mpt-memory-report: compare: {{.*}}newer.json is no report of memory: the report has version 2, but this program reads version 1
 // PART: error: mpt-memory-report: compare: {{.*}}part.json is no report of memory: {{.*}}grain
 // KERNELS: arith.mlir:1:1: error: mpt-memory-report: grain=kernels is for functions of the mpt dialect alone; use grain=ops
+// ELEMENT: element.mlir:1:1: error: planning needs tensors of f64, f32, f16, bf16, f8E4M3FN, f8E5M2, i64, i32, i16, i8 or i1, but argument 1 is 'tensor<4xindex>'; cast it to one of them first
+// WIDE: wide.mlir:1:14: error: a value of more than 2^50 elements or 2^53 bytes cannot be planned: 'tensor<562949953421312xi16777215>'
 // DYNAMIC: dynamic.mlir:1:14: error: planning memory needs static shapes, but this value is 'tensor<?xf32>'; give dynamic dimensions a size first (--mpt-specialize)
-// ENORMOUS: enormous.mlir:{{.*}}: error: a value of more than 2^50 elements cannot be planned: 'tensor<9223372036854775807x4xf32>'
+// ENORMOUS: enormous.mlir:{{.*}}: error: a value of more than 2^50 elements or 2^53 bytes cannot be planned: 'tensor<9223372036854775807x4xf32>'
 // BLOCKS: blocks.mlir:1:1: error: memory cannot be planned through control flow between blocks
 
 //--- enormous.mlir
 func.func @f(%x: tensor<9223372036854775807x4xf32>) -> tensor<9223372036854775807x4xf32> {
   %y = arith.negf %x : tensor<9223372036854775807x4xf32>
   return %y : tensor<9223372036854775807x4xf32>
+}
+//--- element.mlir
+func.func @f(%x: tensor<4xf32>, %i: tensor<4xindex>) -> tensor<4xf32> {
+  %y = mpt.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+//--- wide.mlir
+func.func @f(%x: tensor<562949953421312xi16777215>) -> tensor<562949953421312xi16777215> {
+  return %x : tensor<562949953421312xi16777215>
 }
 //--- ok.mlir
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {

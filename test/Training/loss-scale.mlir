@@ -17,6 +17,9 @@
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="init-scale=inf" 2>&1 | FileCheck %s --check-prefix=INFINITE
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax min-scale=0" 2>&1 | FileCheck %s --check-prefix=AMAX
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax window=0" 2>&1 | FileCheck %s --check-prefix=WINDOW
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax window=1000000000" 2>&1 | FileCheck %s --check-prefix=WINDOW
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=amax margin=0.5" 2>&1 | FileCheck %s --check-prefix=MARGIN
+// MARGIN: error: mpt-loss-scale: margin must be 1 or more
 
 // What would be ignored, or what f32 does not hold, is refused by name.
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=dynamic window=4" 2>&1 | FileCheck %s --check-prefix=DYN-WINDOW
@@ -102,7 +105,7 @@
 // CONSTANT: error: mpt-loss-scale: growth-interval has no meaning with mode=static, whose scale never changes; remove it, or use mode=dynamic
 // INFINITE: error: mpt-loss-scale: init-scale must be a number above 0 that f32 holds, got inf
 // AMAX: error: mpt-loss-scale: mode=amax needs a min-scale and a max-scale above 0
-// WINDOW: error: mpt-loss-scale: margin and window must be 1 or more
+// WINDOW: error: mpt-loss-scale: window must be 1 to 65536 steps, got {{0|1000000000}}
 
 // CHECK: func.func @loss
 // STATIC-SAME: value = 8.000000e+00 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"

@@ -51,6 +51,11 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       *this, "order",
       llvm::cl::desc("best, keep, early-update, least-peak or depth-first"),
       llvm::cl::init("best")};
+  Option<int64_t> memoryLimit{
+      *this, "memory-limit",
+      llvm::cl::desc("Most bytes of a program; 2^46, the default, is what a program can "
+                     "address"),
+      llvm::cl::init(int64_t(1) << 46)};
 };
 
 /// Options of `mpt-mixed-precision`.

@@ -28,6 +28,17 @@ inline std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape) {
   return count;
 }
 
+/// The bytes of a packed tensor whose elements have `bits` bits, each in whole bytes;
+/// nullopt as for countElements, or if there are more than 2^53. Several hundred such
+/// sizes can be added up.
+inline std::optional<int64_t> countBytes(llvm::ArrayRef<int64_t> shape, int64_t bits) {
+  std::optional<int64_t> bytes = countElements(shape);
+  if (!bytes || llvm::MulOverflow(*bytes, (bits + 7) / 8, *bytes) ||
+      *bytes > int64_t(1) << 53)
+    return std::nullopt;
+  return bytes;
+}
+
 } // namespace mpt
 
 #endif // MPT_SUPPORT_ELEMENTCOUNT_H

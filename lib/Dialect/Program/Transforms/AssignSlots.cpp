@@ -17,6 +17,7 @@
 #include "mpt/Dialect/Program/Transforms/PlannedFor.h"
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/Program/Transforms/StepOrder.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/Dialect/Program/Transforms/Passes.h"
 
 #include "mlir/IR/AsmState.h"
@@ -258,6 +259,62 @@ void ProgramBuilder::buildFinalCopies() {
               getSlot(loc, copy.destination, typeOf(copy)));
 }
 
+/// "tensor<4x8xf32> at model.mlir:3:8" or "state 'w' of tensor<4x8xf32>": a buffer of
+/// `step` in messages.
+std::string describe(func::FuncOp step, const MemoryBuffer &buffer) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  StringRef kind = buffer.kind == MemoryKind::State      ? "state "
+                   : buffer.kind == MemoryKind::Constant ? "constant of "
+                   : buffer.kind == MemoryKind::Output   ? "result of "
+                                                         : "";
+  os << kind;
+  if (auto argument = dyn_cast<BlockArgument>(buffer.value)) {
+    auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
+    os << "'" << (name ? name.getValue() : "") << "' of " << buffer.value.getType();
+    return text;
+  }
+  os << buffer.value.getType();
+  if (auto place =
+          LocationAttr(buffer.value.getLoc()).findInstanceOf<FileLineColLoc>())
+    os << " at " << place.getFilename().getValue() << ":" << place.getLine() << ":"
+       << place.getColumn();
+  return text;
+}
+
+/// Emits an error that names the largest values if the program takes more than `limit`
+/// bytes. All in one message: who runs a step sees no notes.
+LogicalResult checkMemory(func::FuncOp step, const SlotPlan &plan, int64_t limit) {
+  // None is above 2^62 (see scheduleStep).
+  uint64_t needed = uint64_t(plan.arenaBytes) + plan.stateBytes;
+  needed += uint64_t(plan.outputBytes) + plan.constantBytes;
+  if (needed <= uint64_t(limit))
+    return success();
+  // Of the arena, what is alive where it is fullest.
+  SmallVector<unsigned> largest =
+      getLiveBuffers(plan.graph, plan.profile, plan.profile.peakPosition);
+  for (auto [id, buffer] : llvm::enumerate(plan.graph.buffers))
+    if (!buffer.inArena() && buffer.kind != MemoryKind::Argument && buffer.updates < 0)
+      largest.push_back(id);
+  llvm::stable_sort(largest, [&](unsigned a, unsigned b) {
+    return plan.graph.buffers[a].bytes > plan.graph.buffers[b].bytes;
+  });
+  if (largest.size() > 3)
+    largest.resize(3);
+  InFlightDiagnostic diagnostic =
+      step.emitError("mpt-assign-slots: @")
+      << step.getName() << " needs " << needed << " bytes of memory (arena "
+      << plan.arenaBytes << ", state " << plan.stateBytes << ", results "
+      << plan.outputBytes << ", constants " << plan.constantBytes
+      << ") and may have " << limit << " (memory-limit)";
+  for (auto [i, id] : llvm::enumerate(largest))
+    diagnostic << (i == 0 ? "; largest: " : ", ")
+               << describe(step, plan.graph.buffers[id]) << " ("
+               << plan.graph.buffers[id].bytes << ")";
+  return diagnostic << "; use a smaller batch, narrower types, micro-batches "
+                       "(mpt-accumulate) or a memory budget (mpt-rematerialize)";
+}
+
 struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
   using Base::Base;
 
@@ -275,6 +332,8 @@ struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
     if (failed(schedule))
       return signalPassFailure();
     SlotPlan plan = planOrderedSlots(step, *schedule, *wanted).plan;
+    if (failed(checkMemory(step, plan, memoryLimit)))
+      return signalPassFailure();
     SymbolTable symbols(module);
     // The program takes the function's name.
     ProgramBuilder(step, *schedule, plan, symbols).build(target, maxThreads);
@@ -286,6 +345,11 @@ private:
     if (maxThreads < 1) {
       module.emitError("mpt-assign-slots: max-threads must be at least 1, got ")
           << maxThreads.getValue();
+      return {};
+    }
+    if (memoryLimit < 1 || memoryLimit > rt::kMaxProgramBytes) {
+      module.emitError("mpt-assign-slots: memory-limit must be 1 to 2^46 bytes, got ")
+          << memoryLimit.getValue();
       return {};
     }
     if (!function.empty()) {

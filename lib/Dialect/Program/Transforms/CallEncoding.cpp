@@ -28,7 +28,7 @@ std::optional<rt::DataType> mpt::encodeElementType(Type type) {
     return rt::DataType::F8E4M3FN;
   if (isa<Float8E5M2Type>(type))
     return rt::DataType::F8E5M2;
-  if (!isa<IntegerType>(type))
+  if (!type.isSignlessInteger())
     return std::nullopt;
   switch (type.getIntOrFloatBitWidth()) {
   case 64:

@@ -144,8 +144,10 @@ void Planner::buildGraph() {
     getBuffer(value);
   int64_t constants = 0;
   for (const MemoryBuffer &buffer : graph.buffers)
-    if (buffer.kind == MemoryKind::Constant)
+    if (buffer.kind == MemoryKind::Constant) {
       plan.places[buffer.value] = {Space::Constant, constants++};
+      plan.constantBytes += buffer.bytes;
+    }
 }
 
 bool Planner::mayShare(const StepInstruction &instruction, unsigned index,

@@ -16,6 +16,7 @@
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/CudaCallPlan.h"
+#include "mpt/Support/ElementCount.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -42,6 +43,12 @@ RankedTensorType flattenLeading(RankedTensorType type) {
   return RankedTensorType::get({rows, last}, type.getElementType());
 }
 
+std::string toText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
 class Scheduler {
 public:
   Scheduler(func::FuncOp function, int64_t maxThreads)
@@ -59,12 +66,16 @@ public:
           << " (control flow cannot be planned)";
       return failure();
     }
+    if (maxThreads < 1 || maxThreads > rt::kMaxProgramThreads)
+      return function.emitError("a step is planned for 1 to ")
+             << rt::kMaxProgramThreads << " threads, found " << maxThreads
+             << "; give another max-threads";
     for (BlockArgument argument : function.getArguments())
-      if (failed(checkType(argument, function.getLoc(), "argument")))
+      if (failed(checkBuffer(argument, function.getLoc())))
         return failure();
     for (Operation &op : function.getBody().front().without_terminator()) {
       for (Value result : op.getResults())
-        if (failed(checkType(result, op.getLoc(), "result")))
+        if (failed(checkBuffer(result, op.getLoc())))
           return failure();
       if (failed(visit(&op)))
         return failure();
@@ -72,20 +83,32 @@ public:
     for (Value value :
          function.getBody().front().getTerminator()->getOperands())
       schedule.returned.push_back(schedule.getOwner(value));
+    // Each result may take a block of its own.
+    for (Value value : schedule.returned)
+      if (failed(checkBuffer(value, value.getLoc())))
+        return failure();
+    for (const StepInstruction &instruction : schedule.instructions)
+      if (failed(count(instruction.scratchBytes, instruction.loc, "what this op needs while "
+                                                                  "it runs")))
+        return failure();
     return std::move(schedule);
   }
 
 private:
-  LogicalResult checkType(Value value, Location loc, StringRef what) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (type && type.hasStaticShape())
+  /// Checks that `value` can be a buffer of a program: what every later step of planning
+  /// and code generation takes for granted.
+  LogicalResult checkBuffer(Value value, Location loc);
+  /// Adds to what all buffers take. Planning adds up sizes, and so must not overflow.
+  LogicalResult count(int64_t bytes, Location loc, const Twine &what) {
+    const bool isTooLarge = bytes > rt::kMaxProgramBytes;
+    if (!isTooLarge)
+      totalBytes += bytes;
+    if (!isTooLarge && totalBytes <= (int64_t(1) << 62) - rt::kMaxProgramBytes)
       return success();
-    InFlightDiagnostic diagnostic =
-        emitError(loc) << "planning needs ranked tensors of static shape, "
-                       << "but this " << what << " is " << value.getType();
-    if (type)
-      diagnostic << "; give dynamic dimensions a size with --mpt-specialize first";
-    return diagnostic;
+    return emitError(loc) << "planning cannot count " << what << ": "
+                          << (isTooLarge ? bytes : totalBytes) << " bytes"
+                          << (isTooLarge ? "" : " with all before it")
+                          << ", and a program has at most 2^46; use smaller shapes";
   }
 
   BufferView view(Value value) {
@@ -178,15 +201,53 @@ private:
   LogicalResult visitLinear(LinearOp op);
   LogicalResult visitGemm(GemmOp op);
   LogicalResult visitCopyLike(Operation *op);
-  void visitKernel(KernelOp op);
+  LogicalResult visitKernel(KernelOp op);
   LogicalResult visitAttention(Operation *op);
 
   func::FuncOp function;
   Builder builder;
   int64_t maxThreads;
   bool isForGPU = false;
+  int64_t totalBytes = 0;
   StepSchedule schedule;
 };
+
+LogicalResult Scheduler::checkBuffer(Value value, Location loc) {
+  std::string what;
+  llvm::raw_string_ostream os(what);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    os << "argument " << argument.getArgNumber();
+    if (auto name =
+            function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr))
+      os << " (" << name << ")";
+  } else {
+    os << "result " << cast<OpResult>(value).getResultNumber() << " of '"
+       << value.getDefiningOp()->getName() << "'";
+  }
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape()) {
+    InFlightDiagnostic diagnostic =
+        emitError(loc) << "planning needs ranked tensors of static shape, but " << what
+                       << " is " << value.getType();
+    if (type)
+      diagnostic << "; give dynamic dimensions a size with --mpt-specialize first";
+    return diagnostic;
+  }
+  std::optional<rt::DataType> element = encodeElementType(type.getElementType());
+  if (!element)
+    return emitError(loc) << "planning needs tensors of f64, f32, f16, bf16, f8E4M3FN, "
+                          << "f8E5M2, i64, i32, i16, i8 or i1, but " << what << " is "
+                          << type << "; cast it to one of them first";
+  // Strides are products of sizes, also where one of the sizes is 0.
+  auto sizes = llvm::map_to_vector(type.getShape(), [](int64_t size) {
+    return std::max<int64_t>(size, 1);
+  });
+  std::optional<int64_t> bytes = countBytes(sizes, 8 * rt::getSize(*element));
+  if (!bytes)
+    return emitError(loc) << "planning cannot count the bytes of " << what << ", which is "
+                          << type << "; a program has at most 2^46 bytes; use smaller shapes";
+  return count(*bytes, loc, what + Twine(" (") + toText(type) + ")");
+}
 
 LogicalResult Scheduler::visitMatmul(MatmulOp op) {
   auto lhs = cast<RankedTensorType>(op.getLhs().getType());
@@ -296,7 +357,9 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
               packedStrides(type.getShape()), offset, dstStrides);
 }
 
-void Scheduler::visitKernel(KernelOp op) {
+LogicalResult Scheduler::visitKernel(KernelOp op) {
+  if (!countElements(op.getDomain()))
+    return op.emitOpError("of more than 2^50 points cannot be planned; use smaller shapes");
   StepInstruction instruction{op, op.getLoc(), op, Callee::Copy,
                               builder.getDictionaryAttr({}),
                               {},
@@ -307,6 +370,7 @@ void Scheduler::visitKernel(KernelOp op) {
     instruction.outputs.push_back(view(output));
   instruction.scratchBytes = KernelInfo(op).getPartialsBytes();
   schedule.instructions.push_back(std::move(instruction));
+  return success();
 }
 
 /// Device functions carry it out; that for the gradient keeps a number per row.
@@ -330,10 +394,7 @@ LogicalResult Scheduler::visitAttention(Operation *op) {
 
 LogicalResult Scheduler::visit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<KernelOp>([&](KernelOp kernel) {
-        visitKernel(kernel);
-        return success();
-      })
+      .Case<KernelOp>([&](KernelOp kernel) { return visitKernel(kernel); })
       .Case<ConstantOp>([](auto) { return success(); })
       .Case<ReshapeOp>([&](ReshapeOp reshape) {
         schedule.owners[reshape.getY()] = schedule.getOwner(reshape.getX());

@@ -15,7 +15,8 @@ def AssignSlotsPass : Pass<"mpt-assign-slots", "::mlir::ModuleOp"> {
   let summary = "Turn a fused step into a `mpt.program` with one planned arena";
   let description = [{
     The arena is planned for several orders of the step's kernels and calls; the
-    smallest wins (docs/Memory.md).
+    smallest wins (docs/Memory.md). A program that needs more than `memory-limit`
+    bytes of memory for its arena, state, results and constants is an error.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"\"",
@@ -25,7 +26,9 @@ def AssignSlotsPass : Pass<"mpt-assign-slots", "::mlir::ModuleOp"> {
     Option<"maxThreads", "max-threads", "int64_t", "2",
            "Most threads that workspaces are planned for">,
     Option<"order", "order", "std::string", "\"best\"",
-           "best, keep, early-update, least-peak or depth-first">];
+           "best, keep, early-update, least-peak or depth-first">,
+    Option<"memoryLimit", "memory-limit", "int64_t", "int64_t(1) << 46",
+           "Most bytes of a program; 2^46, the default, is what a program can address">];
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::memref::MemRefDialect"];
 }
 

@@ -55,6 +55,7 @@ struct SlotPlan {
   int64_t arenaBytes = 0;
   int64_t stateBytes = 0;
   int64_t outputBytes = 0;
+  int64_t constantBytes = 0;
   /// The most bytes alive at one point: no arena without recomputation, in this
   /// order, can be smaller.
   int64_t arenaLowerBound = 0;
