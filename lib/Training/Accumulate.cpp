@@ -112,6 +112,12 @@ LogicalResult Accumulator::check() {
     if (failed(checkStaticShapes(&op, "mpt-accumulate")))
       return failure();
   }
+  // Each micro-batch has ops of its own. Four million take about 2 GB.
+  const int64_t ops = llvm::range_size(block), most = int64_t(1) << 22;
+  if (steps > most / ops)
+    return function.emitError("mpt-accumulate: ")
+           << steps << " micro-batches of " << ops << " ops each are more than " << most
+           << " ops; use fewer micro-batches";
   for (GradientsOp marker : markers)
     for (Operation *user : marker->getUsers())
       if (user != terminator)

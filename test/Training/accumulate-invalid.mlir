@@ -1,6 +1,7 @@
 // RUN: rm -rf %t && split-file %s %t && cd %t
 // RUN: not mpt-opt model.mlir --mpt-accumulate="steps=2" 2>&1 | FileCheck model.mlir --check-prefix=MARKER
 // RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-accumulate="steps=0" 2>&1 | FileCheck model.mlir --check-prefix=STEPS
+// RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-accumulate="steps=1000000000" 2>&1 | FileCheck model.mlir --check-prefix=MOST
 // RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-accumulate="steps=2 function=net" 2>&1 | FileCheck model.mlir --check-prefix=FUNCTION
 // RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-accumulate="steps=2 shared=y" 2>&1 | FileCheck model.mlir --check-prefix=SHARED
 // RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-accumulate="steps=2 shared=x" 2>&1 | FileCheck model.mlir --check-prefix=NONE
@@ -12,6 +13,7 @@
 //--- model.mlir
 // MARKER: mpt-accumulate: expected one mpt.gradients op, found 0; run --mpt-autodiff first
 // STEPS: mpt-accumulate: expected at least 1 for steps, found 0
+// MOST: mpt-accumulate: 1000000000 micro-batches of {{[0-9]+}} ops each are more than 4194304 ops; use fewer micro-batches
 // FUNCTION: mpt-accumulate: no function 'net' with a body
 // SHARED: mpt-accumulate: no argument named 'y', which shared names
 // NONE: mpt-accumulate: no data to cut: expected an argument of role input or target with a dimension
