@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/DataLoader.h"
+#include "mpt/ProgramABI/SystemMemory.h"
 #include "mpt/Support/Philox.h"
 #include "llvm/ADT/Twine.h"
 #include <cstring>
@@ -56,6 +57,11 @@ llvm::Expected<DataLoader> DataLoader::create(std::vector<Field> fields,
     if (!first)
       first = &field;
   }
+  // Shuffling takes eight bytes a row, and rows without elements take none in a file.
+  if (loader.rows > rt::getSystemMemory() / 8)
+    return llvm::createStringError("data '" + first->name + "': the order of " +
+                                   llvm::Twine(loader.rows) +
+                                   " rows does not fit in memory; use fewer rows");
   if (!first)
     batch = 0;
   else if (batch <= 0)

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/HostTensor.h"
+#include "mpt/ProgramABI/SystemMemory.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -270,6 +271,13 @@ llvm::Expected<HostTensor> HostTensor::create(ElementType type,
     return llvm::createStringError("invalid shape " +
                                    describeTensorType(type, shape) +
                                    ": its size does not fit in 63 bits");
+  // Memory is cleared here: more than there is would end the process. Where less than a
+  // GiB is too much, the allocation fails.
+  if (byteSize > int64_t(1) << 30)
+    if (int64_t memory = rt::getSystemMemory(); byteSize > memory)
+      return llvm::createStringError(
+          "out of memory: " + describeTensorType(type, shape) + " needs " +
+          llvm::Twine(byteSize) + " bytes, this process can have " + llvm::Twine(memory));
   HostTensor tensor;
   tensor.type = type;
   tensor.shape.assign(shape.begin(), shape.end());

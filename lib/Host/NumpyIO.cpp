@@ -222,6 +222,10 @@ static llvm::Expected<HostTensor> toRowMajor(const HostTensor &tensor) {
   return result;
 }
 
+/// What the shape of an array and its type can take, with room to spare. NumPy reads
+/// headers of at most 10,000 bytes.
+static constexpr uint64_t kMaxHeaderBytes = 65536;
+
 static llvm::Expected<HostTensor> readArray(Source &source) {
   uint8_t prefix[12];
   if (source.getSize() < 10)
@@ -240,6 +244,9 @@ static llvm::Expected<HostTensor> readArray(Source &source) {
     return std::move(error);
   uint64_t length = major == 1 ? llvm::support::endian::read16le(prefix)
                                : llvm::support::endian::read32le(prefix);
+  if (length > kMaxHeaderBytes)
+    return source.fail("expected a header of at most " + llvm::Twine(kMaxHeaderBytes) +
+                       " bytes, found " + llvm::Twine(length));
   uint64_t dataOffset = 8 + lengthBytes + length;
   if (dataOffset > source.getSize())
     return source.fail("truncated: expected a header of " +

@@ -142,6 +142,12 @@ TEST(DataLoaderTest, WholeFieldsAreNotCut) {
 }
 
 TEST(DataLoaderTest, Errors) {
+  // Such a file has a header and no data.
+  HostTensor empty =
+      llvm::cantFail(HostTensor::create(ElementType::F32, {int64_t(1) << 60, 0}));
+  EXPECT_EQ(message(DataLoader::create({{"x", empty}}, 4, 0)),
+            "data 'x': the order of 1152921504606846976 rows does not fit in memory; use "
+            "fewer rows");
   EXPECT_EQ(
       message(DataLoader::create({{"x", rows(5, 1)}, {"y", rows(6, 1)}}, 2, 1)),
       "data 'y': expected 5 rows as in 'x', found 6");

@@ -119,6 +119,9 @@ TEST_F(NumpyIOTest, Errors) {
             "expected .npy format 1.0, 2.0 or 3.0, found 7.0");
   EXPECT_EQ(error(npy(kTwoFloats, "").substr(0, 20)),
             "truncated: expected a header of 58 bytes, found 10");
+  // Before memory for it is taken.
+  EXPECT_EQ(error(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12)),
+            "expected a header of at most 65536 bytes, found 4294967295");
   EXPECT_EQ(error(npy(kTwoFloats, "abc")),
             "truncated: expected 8 bytes of data for f32[2], found 3");
   EXPECT_EQ(error(npy(kTwoFloats, kTwoFloatsData + "x")),
