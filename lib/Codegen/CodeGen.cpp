@@ -107,7 +107,8 @@ static void registerTranslations(MLIRContext &context) {
 
 llvm::Expected<std::unique_ptr<llvm::Module>>
 mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
-                   llvm::TargetMachine &machine, int64_t maxThreads) {
+                   llvm::TargetMachine &machine, int64_t maxThreads,
+                   int64_t memoryLimit) {
   MLIRContext *mlirContext = module.getContext();
   registerTranslations(*mlirContext);
   FirstError message(mlirContext);
@@ -120,6 +121,7 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
     PlanStepOptions plan;
     plan.target = "x86_64 " + machine.getTargetCPU().str();
     plan.maxThreads = maxThreads;
+    plan.memoryLimit = memoryLimit;
     buildPlanStepPipeline(passes, plan);
   }
   buildProgramToLLVMPipeline(passes);

@@ -10,6 +10,7 @@
 #include "mpt/Codegen/CodeGen.h"
 #include "mpt/Host/StepSignature.h"
 #include "mpt/Runtime/Runtime.h"
+#include "mpt/ProgramABI/SystemMemory.h"
 #include "mpt/Support/FirstError.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -78,7 +79,9 @@ llvm::Error JITEngine::init(ModuleOp module, StringRef name,
   if (!machine)
     return machine.takeError();
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
-  auto llvmModule = compileToLLVM(module, *llvmContext, **machine, threads);
+  int64_t memory = options.memoryLimit > 0 ? options.memoryLimit : rt::getSystemMemory();
+  auto llvmModule = compileToLLVM(module, *llvmContext, **machine, threads,
+                                  std::min(memory, rt::kMaxProgramBytes));
   if (!llvmModule)
     return llvmModule.takeError();
 

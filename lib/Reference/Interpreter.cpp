@@ -333,6 +333,91 @@ mpt::reference::interpret(func::FuncOp function, ArrayRef<Tensor> arguments,
   return runFunction(function, arguments, mode, 0, OpTable::get());
 }
 
+namespace {
+
+/// Adds up what a block keeps; sums and products saturate.
+class MemoryEstimate {
+public:
+  int64_t run(func::FuncOp function) {
+    if (function.isExternal() || !function.getBody().hasOneBlock())
+      return 0;
+    // The caller's values, and the copies that are computed with.
+    Block &block = function.getBody().front();
+    uint64_t arguments = 0;
+    for (BlockArgument argument : block.getArguments())
+      arguments = llvm::SaturatingAdd(arguments, getBytes(argument, {}));
+    return std::min<uint64_t>(llvm::SaturatingAdd(arguments, runBlock(block, {})),
+                              std::numeric_limits<int64_t>::max());
+  }
+
+private:
+  static uint64_t getBytes(Value value, ArrayRef<int64_t> domain) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    uint64_t bytes = 8;
+    for (int64_t size : type ? type.getShape() : domain)
+      bytes = llvm::SaturatingMultiply(bytes, uint64_t(std::max<int64_t>(size, 0)));
+    return bytes;
+  }
+
+  /// The most bytes that the ops of `block` keep at once.
+  uint64_t runBlock(Block &block, ArrayRef<int64_t> domain) {
+    uint64_t live = 0, peak = 0;
+    for (BlockArgument argument : block.getArguments())
+      live = llvm::SaturatingAdd(live, getBytes(argument, domain));
+    peak = live;
+    DenseMap<Value, size_t> usesLeft;
+    auto drop = [&](Value value) {
+      // Below saturation the sum holds these bytes.
+      live -= std::min(live, getBytes(value, domain));
+    };
+    for (Operation &op : block.without_terminator()) {
+      uint64_t own = 0;
+      for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getOperands()),
+                                             SmallVector<Value>(op.getResults())))
+        own = llvm::SaturatingAdd(own, getBytes(value, domain));
+      for (Value result : op.getResults())
+        live = llvm::SaturatingAdd(live, getBytes(result, domain));
+      peak = std::max(peak, llvm::SaturatingAdd(live, std::max(own, runInside(op))));
+      for (Value operand : op.getOperands()) {
+        auto [it, isFirst] = usesLeft.try_emplace(
+            operand, std::distance(operand.use_begin(), operand.use_end()));
+        if (--it->second == 0)
+          drop(operand);
+      }
+      for (Value result : op.getResults())
+        if (result.use_empty())
+          drop(result);
+    }
+    return peak;
+  }
+
+  uint64_t runInside(Operation &op) {
+    if (auto kernel = dyn_cast<KernelOp>(op))
+      return runBlock(kernel.getBody().front(), kernel.getDomain());
+    auto call = dyn_cast<func::CallOp>(op);
+    auto callee = call ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+                             call, call.getCalleeAttr())
+                       : func::FuncOp();
+    // A function that calls itself ends in an error.
+    if (!callee || !running.insert(callee).second)
+      return 0;
+    auto known = callees.find(callee);
+    const uint64_t bytes = known != callees.end() ? known->second : run(callee);
+    callees[callee] = bytes;
+    running.erase(callee);
+    return bytes;
+  }
+
+  llvm::DenseSet<Operation *> running;
+  DenseMap<Operation *, uint64_t> callees;
+};
+
+} // namespace
+
+int64_t mpt::reference::estimateMemory(func::FuncOp function) {
+  return MemoryEstimate().run(function);
+}
+
 bool mpt::reference::isInterpreted(StringRef operationName) {
   return OpTable::get().lookup(operationName) != nullptr;
 }

@@ -8,6 +8,7 @@
 
 #include "mpt/Reference/ReferenceEngine.h"
 #include "mpt/Host/InterpretedEngine.h"
+#include "mpt/ProgramABI/SystemMemory.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstring>
 
@@ -88,7 +89,7 @@ static llvm::Expected<HostTensor> toHost(const Tensor &tensor, Mode mode) {
 
 llvm::Expected<std::unique_ptr<StepEngine>>
 mpt::createReferenceEngine(OwningOpRef<ModuleOp> module, StringRef name,
-                           Mode mode) {
+                           Mode mode, int64_t memoryLimit) {
   MLIRContext *context = module->getContext();
   auto evaluate = [mode](func::FuncOp function,
                          ArrayRef<const HostTensor *> hostArguments)
@@ -115,6 +116,14 @@ mpt::createReferenceEngine(OwningOpRef<ModuleOp> module, StringRef name,
     return hostResults;
   };
   DiagnosticText diagnostics(context);
+  const int64_t limit = memoryLimit > 0 ? memoryLimit : rt::getSystemMemory();
+  if (auto function = module->lookupSymbol<func::FuncOp>(name))
+    if (int64_t bytes = estimateMemory(function); bytes > limit) {
+      function.emitError("interpreting @")
+          << name << " takes about " << bytes << " bytes of memory and may have " << limit
+          << "; use a smaller batch or shapes, or engine cpu, whose values take fewer bytes";
+      return diagnostics.take();
+    }
   FailureOr<std::unique_ptr<StepEngine>> engine =
       InterpretedEngine::create(std::move(module), name, evaluate);
   if (failed(engine))

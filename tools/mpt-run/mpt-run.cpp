@@ -18,6 +18,7 @@ createCPUEngine(mlir::OwningOpRef<mlir::ModuleOp> module,
                 llvm::StringRef function, const mpt::EngineOptions &options) {
   mpt::JITOptions jit;
   jit.threads = static_cast<int>(options.threads);
+  jit.memoryLimit = options.memoryLimit;
   jit.profile = options.profile;
   return mpt::createJITEngine(std::move(module), function, jit);
 }
@@ -25,8 +26,9 @@ createCPUEngine(mlir::OwningOpRef<mlir::ModuleOp> module,
 template <mpt::reference::Mode mode>
 static llvm::Expected<std::unique_ptr<mpt::StepEngine>>
 createInterpreter(mlir::OwningOpRef<mlir::ModuleOp> module,
-                  llvm::StringRef function, const mpt::EngineOptions &) {
-  return mpt::createReferenceEngine(std::move(module), function, mode);
+                  llvm::StringRef function, const mpt::EngineOptions &options) {
+  return mpt::createReferenceEngine(std::move(module), function, mode,
+                                    options.memoryLimit);
 }
 
 int main(int argc, char **argv) {

@@ -30,10 +30,12 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(llvm::StringRef cpu);
 
 /// Makes `module` (with one `mpt.program`, or one step function, which is
-/// planned first) LLVM IR, optimized for `machine`.
+/// planned first) LLVM IR, optimized for `machine`. Fails if the step needs more than
+/// `memoryLimit` bytes, before code is generated.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 compileToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
-              llvm::TargetMachine &machine, int64_t maxThreads);
+              llvm::TargetMachine &machine, int64_t maxThreads,
+              int64_t memoryLimit = rt::kMaxProgramBytes);
 
 /// The eight words of a cuBLASLt algorithm, and what it is for
 /// (mpt/ProgramABI/CudaProgram.h).

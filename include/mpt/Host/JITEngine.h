@@ -19,6 +19,9 @@ struct JITOptions {
   int threads = 0;
   /// Measure every launch and call of each run.
   bool profile = false;
+  /// Most bytes of the program; 0: what this process can have
+  /// (mpt/ProgramABI/SystemMemory.h).
+  int64_t memoryLimit = 0;
 };
 
 /// Plans and compiles the function `name` of `module` for this machine and opens

@@ -68,6 +68,11 @@ mlir::FailureOr<std::vector<Tensor>>
 interpret(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> arguments,
           Mode mode);
 
+/// About the most bytes that `interpret` needs for `function`: eight for each element
+/// that is alive at a time (in a kernel, for each scalar and point), and as much again
+/// for the operands and results of the op that runs. Stops at the largest int64_t.
+int64_t estimateMemory(mlir::func::FuncOp function);
+
 /// Whether `interpret` evaluates ops of this name.
 bool isInterpreted(llvm::StringRef operationName);
 

@@ -17,10 +17,12 @@ namespace mpt {
 
 /// An engine that interprets `@name` of `module`. In Float64 mode its state
 /// holds doubles between runs, whatever the arguments' types. Errors are those
-/// that the interpreter emits, with their place in the model.
+/// that the interpreter emits, with their place in the model. A function that needs
+/// more than `memoryLimit` bytes (0: what this process can have) is refused.
 llvm::Expected<std::unique_ptr<StepEngine>>
 createReferenceEngine(mlir::OwningOpRef<mlir::ModuleOp> module,
-                      llvm::StringRef name, reference::Mode mode);
+                      llvm::StringRef name, reference::Mode mode,
+                      int64_t memoryLimit = 0);
 
 } // namespace mpt
 

@@ -22,6 +22,8 @@ namespace mpt {
 struct EngineOptions {
   /// 0: the engine's default.
   int64_t threads = 0;
+  /// Most bytes of memory; 0: what this process can have.
+  int64_t memoryLimit = 0;
   /// Measure runs, for `StepEngine::profile`.
   bool profile = false;
 };

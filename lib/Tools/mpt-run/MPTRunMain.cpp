@@ -25,6 +25,7 @@
 #include "mpt/Support/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
@@ -117,6 +118,7 @@ Run::createEngine(PreparedFunction prepared) {
   FirstError error(&context);
   EngineOptions engineOptions;
   engineOptions.threads = options.threads;
+  engineOptions.memoryLimit = options.memoryLimit;
   engineOptions.profile = options.profile;
   auto made =
       engine->create(std::move(prepared.module), prepared.name, engineOptions);
@@ -180,8 +182,10 @@ llvm::Error Run::readData() {
           " into " + std::to_string(options.accumulate) +
           "; give --batch, and leave the batch of @" + function.getName().str() +
           " open (?)");
-    if (!isAll)
-      batch *= options.accumulate;
+    if (!isAll && llvm::MulOverflow(batch, options.accumulate, batch))
+      return llvm::createStringError("--accumulate: " + std::to_string(options.accumulate) +
+                                     " micro-batches of this function have more than 2^63 "
+                                     "rows; use fewer");
     for (const DataLoader::Field &field : fields)
       if (field.whole)
         shared.push_back(field.name);
@@ -189,8 +193,11 @@ llvm::Error Run::readData() {
   auto loader = DataLoader::create(fields, batch, options.seed);
   if (!loader)
     return loader.takeError();
-  steps = options.steps ? options.steps
-                        : options.epochs * loader->getBatchesPerEpoch();
+  steps = options.steps;
+  if (!steps && llvm::MulOverflow(options.epochs, loader->getBatchesPerEpoch(), steps))
+    return llvm::createStringError("--epochs: " + std::to_string(options.epochs) +
+                                   " passes over the data have more than 2^63 steps; use "
+                                   "fewer");
   return llvm::Error::success();
 }
 

@@ -8,6 +8,8 @@
 
 #include "Options.h"
 #include "../CommandLine.h"
+#include "mpt/Memory/Planning/RematPlan.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -79,6 +81,20 @@ static llvm::Error parseCount(const ArgList &args, ID id, int64_t least,
     return createOptionError(*arg, "expected a whole number of at least " +
                                        llvm::Twine(least) + ", found '" + text +
                                        "'");
+  return llvm::Error::success();
+}
+
+/// A size such as 512MB.
+static llvm::Error parseBytes(const ArgList &args, ID id, int64_t &value) {
+  const Arg *arg = args.getLastArg(id);
+  if (!arg)
+    return llvm::Error::success();
+  std::optional<RematBudget> size = parseRematBudget(arg->getValue());
+  if (!size || size->kind != RematBudget::Bytes)
+    return createOptionError(*arg, "expected a number of bytes, such as 512MB or 4GiB, "
+                                   "found '" +
+                                       llvm::Twine(arg->getValue()) + "'");
+  value = size->bytes;
   return llvm::Error::success();
 }
 
@@ -248,6 +264,12 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
         Count{OPT_log_every, &options.logEvery}})
     if (llvm::Error error = parseCount(args, count.id, 1, *count.value))
       return std::move(error);
+  if (options.threads > rt::kMaxProgramThreads)
+    return createOptionError(*args.getLastArg(OPT_threads),
+                             "expected at most " + llvm::Twine(rt::kMaxProgramThreads) +
+                                 ", found " + llvm::Twine(options.threads));
+  if (llvm::Error error = parseBytes(args, OPT_memory_limit, options.memoryLimit))
+    return std::move(error);
   int64_t seed = 0;
   if (llvm::Error error = parseCount(args, OPT_seed, 0, seed))
     return std::move(error);

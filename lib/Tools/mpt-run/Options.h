@@ -30,6 +30,8 @@ struct RunOptions {
   /// Empty: the default one.
   std::string engine;
   int64_t threads = 0;
+  /// Bytes; 0: what the process can have.
+  int64_t memoryLimit = 0;
   std::string init;
 
   std::vector<DataSpec> data, evalData;

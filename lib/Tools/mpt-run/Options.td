@@ -49,6 +49,9 @@ defm apex : Eq<"apex", g_model, "TEXT",
 defm memory_budget : Eq<"memory-budget", g_model, "SIZE",
   "Fit the step's arena into 512MB, 4GiB, 0.5x (of what it takes otherwise) or min, by "
   "computing values again">;
+defm memory_limit : Eq<"memory-limit", g_model, "SIZE",
+  "Refuse a step that needs more memory than 512MB, 4GiB, .. (default: what this "
+  "process can have)">;
 defm memory_order : Eq<"memory-order", g_model, "NAME",
   "Order of the step's kernels and calls: keep, early-update, least-peak, depth-first, "
   "or best, with the smallest arena (default: best)">;
