@@ -8,6 +8,7 @@
 
 #include "mpt/Host/MetricsLog.h"
 #include "mpt/Support/FileIO.h"
+#include "mpt/Support/ParseJSON.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -114,7 +115,7 @@ static int64_t getKeptBytes(llvm::StringRef text, int64_t keepThrough) {
     if (end == llvm::StringRef::npos)
       break; // Cut off in the middle.
     llvm::Expected<llvm::json::Value> json =
-        llvm::json::parse(text.take_front(end));
+        parseJSON(text.take_front(end));
     if (!json) {
       llvm::consumeError(json.takeError());
       break;

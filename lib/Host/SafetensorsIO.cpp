@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/SafetensorsIO.h"
+#include "mpt/Support/ParseJSON.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -59,29 +59,6 @@ static std::optional<ElementType> parseDtype(llvm::StringRef name) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// llvm::json::parse recurses without a limit; a valid header nests three deep.
-static bool isShallow(llvm::StringRef text) {
-  int depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (inString) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        inString = false;
-    } else if (c == '"') {
-      inString = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > 16)
-        return false;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return true;
-}
-
 /// Bytes of an entry, or nothing if they do not fit in 63 bits.
 static std::optional<uint64_t>
 getByteSize(const SafetensorsFile::Entry &entry) {
@@ -99,9 +76,7 @@ llvm::Error SafetensorsFile::parseHeader(llvm::StringRef text,
   auto fail = [&](const llvm::Twine &message) {
     return createFileMessage(file.getPath(), "malformed header: " + message);
   };
-  if (!isShallow(text))
-    return fail("nested too deeply");
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
+  llvm::Expected<llvm::json::Value> json = parseJSON(text);
   if (!json)
     return fail(llvm::toString(json.takeError()));
   const llvm::json::Object *object = json->getAsObject();

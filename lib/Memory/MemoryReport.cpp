@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Memory/MemoryReport.h"
+#include "mpt/Support/ParseJSON.h"
 
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/STLExtras.h"
@@ -352,7 +353,7 @@ static bool fromJSON(const Value &value, MemoryReport &report, Path path) {
 } // namespace mpt
 
 llvm::Expected<std::vector<MemoryReport>> mpt::readMemoryJSON(StringRef text) {
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  llvm::Expected<llvm::json::Value> value = parseJSON(text);
   if (!value)
     return value.takeError();
   std::vector<MemoryReport> reports;

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Precision/RangeProfile.h"
+#include "mpt/Support/ParseJSON.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -211,7 +212,7 @@ llvm::Expected<RangeProfile> mpt::readRangeProfile(llvm::StringRef path) {
     auto fail = [&](const llvm::Twine &message) {
       return llvm::createStringError(path + ":" + llvm::Twine(line) + ": " + message);
     };
-    auto parsed = json::parse(text);
+    auto parsed = parseJSON(text);
     if (!parsed)
       return fail("expected a JSON object: " + llvm::toString(parsed.takeError()));
     const json::Object *object = parsed->getAsObject();

@@ -14,6 +14,8 @@
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="output=%t/none/x.txt" 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/none.json" 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/bad.json" 2>&1 | FileCheck %s --check-prefix=BAD
+// RUN: %python -c "print('{\"a\":' * 200000)" > %t/deep.json
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/deep.json" 2>&1 | FileCheck %s --check-prefix=DEEP
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/newer.json" 2>&1 | FileCheck %s --check-prefix=NEWER
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="compare=%t/part.json" 2>&1 | FileCheck %s --check-prefix=PART
 // RUN: not mpt-opt %t/arith.mlir --mpt-memory-report="grain=kernels" 2>&1 | FileCheck %s --check-prefix=KERNELS
@@ -38,6 +40,7 @@
 // OUTPUT: error: mpt-memory-report: output: cannot open output file
 // MISSING: error: mpt-memory-report: compare: cannot open input file
 // BAD: error: mpt-memory-report: compare: {{.*}}bad.json is no report of memory:
+// DEEP: error: mpt-memory-report: compare: {{.*}}deep.json is no report of memory: nested too deeply
 // NEWER: error: mpt-memory-report: compare: {{.*}}newer.json is no report of memory: the report has version 2, but this program reads version 1
 // PART: error: mpt-memory-report: compare: {{.*}}part.json is no report of memory: {{.*}}grain
 // KERNELS: arith.mlir:1:1: error: mpt-memory-report: grain=kernels is for functions of the mpt dialect alone; use grain=ops

@@ -47,6 +47,9 @@
 // COUNTS: error: mpt-autocast: profile: {{.*}}bf16.jsonl has no counts for f16; record it with --mpt-instrument="type=f16"
 // RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/text.jsonl" 2>&1 | FileCheck %s --check-prefix=TEXT
 // TEXT: error: mpt-autocast: profile: {{.*}}text.jsonl:1: expected a JSON object: {{.+}}
+// RUN: %python -c "print('[' * 200000)" > %t/deep.jsonl
+// RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/deep.jsonl" 2>&1 | FileCheck %s --check-prefix=DEEP
+// DEEP: error: mpt-autocast: profile: {{.*}}deep.jsonl:1: expected a JSON object: nested too deeply
 // RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/list.jsonl" 2>&1 | FileCheck %s --check-prefix=LIST
 // LIST: error: mpt-autocast: profile: {{.*}}list.jsonl:1: expected a JSON object
 // RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/header.jsonl" 2>&1 | FileCheck %s --check-prefix=HEADER

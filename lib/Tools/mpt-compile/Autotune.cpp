@@ -18,6 +18,7 @@
 #include "Autotune.h"
 #include "../../Runtime/CUDA/GemmTuning.h"
 #include "mpt/Support/FileIO.h"
+#include "mpt/Support/ParseJSON.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -52,7 +53,7 @@ llvm::Expected<Entries> readFile(const std::string &path) {
   if (!buffer)
     return createFileMessage(path,
                              "cannot read: " + buffer.getError().message());
-  auto value = llvm::json::parse((*buffer)->getBuffer());
+  auto value = parseJSON((*buffer)->getBuffer());
   if (!value)
     return damaged(path, llvm::toString(value.takeError()));
   const llvm::json::Object *file = value->getAsObject();

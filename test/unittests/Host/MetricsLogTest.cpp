@@ -98,6 +98,8 @@ TEST_F(MetricsLogTest, ResumingKeepsWhatTheCheckpointKnows) {
   EXPECT_EQ(resume("{\"step\": 1}\n{\"st", 5), "{\"step\": 1}\n");
   EXPECT_EQ(resume("{\"step\": 1}\nnonsense\n{\"step\": 2}\n", 5),
             "{\"step\": 1}\n");
+  EXPECT_EQ(resume("{\"step\": 1}\n" + std::string(200000, '[') + "\n", 5),
+            "{\"step\": 1}\n");
 }
 
 TEST_F(MetricsLogTest, ResumingWithoutAFileStartsOne) {
