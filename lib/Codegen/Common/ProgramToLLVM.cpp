@@ -105,6 +105,17 @@ LogicalResult ProgramEncoder::addSlot(SlotOp slot) {
     auto elements = dyn_cast_or_null<DenseElementsAttr>(slot.getValueAttr());
     if (!elements)
       return slot.emitError("only dense constants can be compiled");
+    auto type = cast<MemRefType>(slot.getBuffer().getType());
+    if (elements.getElementType() != type.getElementType() ||
+        elements.getNumElements() != type.getNumElements())
+      return slot.emitError("expected a 'value' of ")
+             << type.getNumElements() << " elements of " << type.getElementType()
+             << ", found " << elements.getType();
+    // Numbers without gaps, so that the list is no longer than the program.
+    const int64_t numOps = llvm::range_size(op.getBody().front());
+    if (slot.getOffset() >= numOps)
+      return slot.emitError("expected constants to be numbered from 0, found ")
+             << slot.getOffset();
     if (program.constants.size() <= static_cast<size_t>(slot.getOffset()))
       program.constants.resize(slot.getOffset() + 1);
     // Of a splat its one element.
