@@ -14,6 +14,7 @@
 #include "mpt/Codegen/Common/Passes.h"
 #include "mpt/Codegen/CUDA/EmulatedKernels.h"
 #include "mpt/Support/FileIO.h"
+#include "mpt/Support/Interrupts.h"
 #include "mpt/Pipelines/Pipelines.h"
 #include "mpt/Support/FirstError.h"
 
@@ -232,8 +233,10 @@ llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
     return linker.takeError();
   llvm::SmallString<128> object, library;
   llvm::scope_exit remove([&] {
-    llvm::sys::fs::remove(object);
-    llvm::sys::fs::remove(library);
+    for (const llvm::SmallString<128> &name : {object, library}) {
+      llvm::sys::fs::remove(name);
+      keepOnInterrupt(name);
+    }
   });
   int descriptor;
   std::error_code code =
@@ -242,6 +245,8 @@ llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
     code = llvm::sys::fs::createTemporaryFile("mpt-program", "o", descriptor, object);
   if (code)
     return llvm::createStringError("cannot make a temporary file: " + code.message());
+  removeOnInterrupt(object);
+  removeOnInterrupt(library);
   {
     llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
     llvm::legacy::PassManager passes;
@@ -269,6 +274,5 @@ llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
   auto linked = llvm::MemoryBuffer::getFile(library);
   if (!linked)
     return createFileMessage(library, "cannot read: " + linked.getError().message());
-  return writeFileAtomically(
-      path, [&](ByteSink &sink) { return sink.append((*linked)->getBuffer()); });
+  return writeFileAtomically(path, (*linked)->getBuffer());
 }

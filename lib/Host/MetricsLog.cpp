@@ -191,3 +191,9 @@ llvm::Error MetricsLog::append(const MetricsRecord &record) {
   size += line.size();
   return llvm::Error::success();
 }
+
+llvm::Error MetricsLog::sync() {
+  if (isRegular && ::fsync(descriptor) != 0 && errno != EINVAL)
+    return createFileMessage(path, "cannot write: " + llvm::sys::StrError(errno));
+  return llvm::Error::success();
+}

@@ -8,8 +8,7 @@
 
 #include "mpt/Precision/PlanOptions.h"
 
-#include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include "mpt/Support/FileIO.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -102,12 +101,16 @@ std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
 LogicalResult mpt::writeReport(ModuleOp module, StringRef pass, StringRef option,
                                StringRef path,
                                llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  std::string error;
-  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(path, &error);
-  if (!file)
-    return mlir::emitError(module.getLoc()) << pass << ": " << option << ": " << error;
-  write(file->os());
-  file->keep();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  write(os);
+  if (path == "-") {
+    llvm::outs() << text;
+    return success();
+  }
+  if (llvm::Error error = writeFileAtomically(path, text))
+    return mlir::emitError(module.getLoc())
+           << pass << ": " << option << ": " << llvm::toString(std::move(error));
   return success();
 }
 

@@ -37,7 +37,7 @@
 // ALIGNMENT: error: mpt-memory-report: alignment must be from 1 to 2^30, got 0
 // TOP: error: mpt-memory-report: top must not be negative, got -1
 // FUNCTION: error: mpt-memory-report: no function 'other' with a body
-// OUTPUT: error: mpt-memory-report: output: cannot open output file
+// OUTPUT: error: mpt-memory-report: output: {{.*}}: cannot write: 
 // MISSING: error: mpt-memory-report: compare: cannot open input file
 // BAD: error: mpt-memory-report: compare: {{.*}}bad.json is no report of memory:
 // DEEP: error: mpt-memory-report: compare: {{.*}}deep.json is no report of memory: nested too deeply

@@ -58,6 +58,8 @@ public:
 
   /// Appends a line. On failure the file is as it was before the call.
   llvm::Error append(const MetricsRecord &record);
+  /// Has the lines so far on disk, before a checkpoint that goes on behind them.
+  llvm::Error sync();
 
 private:
   MetricsLog(std::string path, int descriptor, bool isRegular, int64_t size)

@@ -107,8 +107,7 @@ llvm::Error writeFile(const std::string &path, const Entries &entries) {
     });
   });
   os << "\n";
-  return writeFileAtomically(path,
-                             [&](ByteSink &sink) { return sink.append(text); });
+  return writeFileAtomically(path, text);
 }
 
 /// Measures what `entries` lacks. True if it measured anything.
