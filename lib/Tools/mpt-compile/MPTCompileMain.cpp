@@ -18,6 +18,7 @@
 #include "Options.h"
 #include "mpt/Codegen/CodeGen.h"
 #include "mpt/Support/FileIO.h"
+#include "mpt/Support/Interrupts.h"
 #include "mpt/Host/StepSignature.h"
 #include "mpt/InitAll.h"
 #include "mpt/Support/FirstError.h"
@@ -26,9 +27,11 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Remark/RemarkStreamer.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
-#include <csignal>
 
 using namespace mlir;
 using namespace mpt;
@@ -74,8 +77,10 @@ readModule(llvm::StringRef path, llvm::StringRef name, MLIRContext &context) {
   return module;
 }
 
-/// Lets `context` say the remarks that `options` ask for.
-static llvm::Error listen(MLIRContext &context, const CompileOptions &options) {
+/// Lets `context` say the remarks that `options` ask for, in `file` if it is not
+/// empty.
+static llvm::Error listen(MLIRContext &context, const CompileOptions &options,
+                          llvm::StringRef file) {
   if (!options.missedRemarks && options.remarksFilter.empty())
     return llvm::Error::success();
   remark::RemarkCategories categories;
@@ -85,37 +90,34 @@ static llvm::Error listen(MLIRContext &context, const CompileOptions &options) {
   if (options.missedRemarks)
     categories.missed = categories.failed = ".*";
   auto policy = std::make_unique<remark::RemarkEmittingPolicyAll>();
-  bool isPrinted = options.remarksFile.empty();
-  if (!isPrinted)
-    if (llvm::Error error = checkWritable(options.remarksFile))
-      return error;
+  bool isPrinted = file.empty();
   LogicalResult enabled =
       isPrinted ? remark::enableOptimizationRemarks(context, nullptr, std::move(policy),
                                                     categories, isPrinted)
                 : remark::enableOptimizationRemarksWithLLVMStreamer(
-                      context, options.remarksFile, llvm::remarks::Format::YAML,
+                      context, file, llvm::remarks::Format::YAML,
                       std::move(policy), categories);
   if (failed(enabled))
-    return createFileMessage(options.remarksFile, "cannot write remarks");
+    return createFileMessage(file, "cannot write remarks");
   return llvm::Error::success();
 }
 
-int mpt::mptCompileMain(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
-  // A limit on file sizes is an error of the write, not the end.
-  std::signal(SIGXFSZ, SIG_IGN);
-  auto options = parseCompileOptions(
-      llvm::ArrayRef<const char *>(argv, argc).drop_front());
-  if (!options)
-    return fail(llvm::toString(options.takeError()));
-  if (options->help || options->version) {
-    if (options->help)
-      printCompileHelp(llvm::outs());
-    else
-      llvm::outs() << "mpt-compile " << kVersion << "\n";
-    return 0;
-  }
+/// No output may cost the user an input or another output.
+static llvm::Error checkFiles(const CompileOptions &options) {
+  for (const std::string &path : {options.output, options.remarksFile})
+    if (!path.empty())
+      if (llvm::Error error = checkWritable(path))
+        return error;
+  return checkDistinctFiles({{"the step", options.input},
+                             {"--cudart", options.cudart},
+                             {"--cublaslt", options.cublasLt},
+                             {"--autotune", options.autotune, /*isOutput=*/true},
+                             {"--remarks-output-file", options.remarksFile, true},
+                             {"-o", options.output, true}});
+}
 
+/// Compiles; LLVM writes remarks to `remarksFile` if it is not empty.
+static int compile(const CompileOptions &options, llvm::StringRef remarksFile) {
   DialectRegistry registry;
   mpt::registerAllDialects(registry);
   registry.insert<func::FuncDialect, arith::ArithDialect, math::MathDialect,
@@ -126,28 +128,88 @@ int mpt::mptCompileMain(int argc, char **argv) {
     printDiagnostic(diagnostic, "mpt-compile");
     return success();
   });
-  if (llvm::Error error = listen(context, *options))
+  if (llvm::Error error = listen(context, options, remarksFile))
     return fail(llvm::toString(std::move(error)));
-  auto module = readModule(options->input, options->function, context);
+  auto module = readModule(options.input, options.function, context);
   if (!module)
     return fail(llvm::toString(module.takeError()));
-  auto machine = createTargetMachine(options->cpu);
+  auto machine = createTargetMachine(options.cpu);
   if (!machine)
     return fail(llvm::toString(machine.takeError()));
   llvm::LLVMContext llvmContext;
-  CudaOptions cuda{options->chips, options->toolkit, options->emulatedKernels,
-                   options->f32Products, options->lowBiases,
-                   options->fusedAttention, options->savingEpilogues, options->cudnn,
+  CudaOptions cuda{options.chips, options.toolkit, options.emulatedKernels,
+                   options.f32Products, options.lowBiases,
+                   options.fusedAttention, options.savingEpilogues, options.cudnn,
                    TuneProducts()};
-  if (!options->autotune.empty())
-    cuda.tune = [&](llvm::ArrayRef<rt::GemmPlan> plans) { return autotune(plans, *options); };
+  if (!options.autotune.empty())
+    cuda.tune = [&](llvm::ArrayRef<rt::GemmPlan> plans) { return autotune(plans, options); };
   auto compiled =
-      options->isCuda
+      options.isCuda
           ? compileToCuda(**module, llvmContext, **machine, cuda)
-          : compileToLLVM(**module, llvmContext, **machine, options->threads);
+          : compileToLLVM(**module, llvmContext, **machine, options.threads);
   if (!compiled)
     return fail(llvm::toString(compiled.takeError()));
-  if (llvm::Error error = writeSharedLibrary(**compiled, **machine, options->output))
+  if (llvm::Error error = writeSharedLibrary(**compiled, **machine, options.output))
     return fail(llvm::toString(std::move(error)));
   return 0;
+}
+
+/// Compiles, and moves the remarks that LLVM has written to a file of its own to
+/// where the user wants them.
+static int compileWithRemarks(const CompileOptions &options) {
+  llvm::SmallString<128> temporary;
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("mpt-remarks", "yaml", temporary))
+    return fail("cannot make a temporary file: " + code.message());
+  removeOnInterrupt(temporary);
+  llvm::scope_exit remove([&] {
+    llvm::sys::fs::remove(temporary);
+    keepOnInterrupt(temporary);
+  });
+  int status = compile(options, temporary);
+  auto remarks = llvm::MemoryBuffer::getFile(temporary);
+  if (!remarks)
+    return fail(temporary + ": cannot read: " + remarks.getError().message());
+  if (llvm::Error error =
+          writeFileAtomically(options.remarksFile, (*remarks)->getBuffer()))
+    return fail(llvm::toString(std::move(error)));
+  return status;
+}
+
+/// Results that standard output could not take are a failure. Remarks and errors
+/// that standard error could not take are not worth the program.
+static int finishStreams(int status) {
+  llvm::outs().flush();
+  if (std::error_code code = llvm::outs().error()) {
+    llvm::errs() << "mpt-compile: standard output: cannot write: " << code.message()
+                 << "\n";
+    llvm::outs().clear_error();
+    status = 1;
+  }
+  static_cast<llvm::raw_fd_ostream &>(llvm::errs()).clear_error();
+  return status;
+}
+
+static int runTool(llvm::ArrayRef<const char *> arguments) {
+  auto options = parseCompileOptions(arguments);
+  if (!options)
+    return fail(llvm::toString(options.takeError()));
+  if (options->help || options->version) {
+    if (options->help)
+      printCompileHelp(llvm::outs());
+    else
+      llvm::outs() << "mpt-compile " << kVersion << "\n";
+    return 0;
+  }
+  if (llvm::Error error = checkFiles(*options))
+    return fail(llvm::toString(std::move(error)));
+  return options->remarksFile.empty() ? compile(*options, "")
+                                      : compileWithRemarks(*options);
+}
+
+int mpt::mptCompileMain(int argc, char **argv) {
+  installInterruptHandlers("mpt-compile");
+  llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  return finishStreams(
+      runTool(llvm::ArrayRef<const char *>(argv, argc).drop_front()));
 }
