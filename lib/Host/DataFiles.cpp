@@ -13,7 +13,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cmath>
 
 using namespace mpt;
 
@@ -90,17 +89,6 @@ static std::string describeArgument(const TensorInfo &argument) {
   return text;
 }
 
-/// "[3, 5]" for row-major position `index`.
-static std::string describeIndex(llvm::ArrayRef<int64_t> shape, int64_t index) {
-  std::vector<std::string> parts;
-  for (int64_t size : llvm::reverse(shape)) {
-    parts.push_back(std::to_string(index % size));
-    index /= size;
-  }
-  std::reverse(parts.begin(), parts.end());
-  return "[" + llvm::join(parts, ", ") + "]";
-}
-
 static llvm::StringRef getNumpyName(ElementType type) {
   switch (type) {
   case ElementType::F64:
@@ -146,19 +134,17 @@ static llvm::Error checkTensor(const TensorInfo &argument, const DataSpec &spec,
   if (expected.size() != found.size() ||
       (!expected.empty() && expected.drop_front() != found.drop_front()))
     return createFileMessage(spec.getSource(), mismatch);
-  if (auto position = data.findNonFinite())
-    return createFileMessage(
-        spec.getSource(),
-        "expected finite numbers for '" + argument.name + "', found " +
-            (std::isnan(data.getElement(*position)) ? "NaN" : "infinity") +
-            " at " + describeIndex(found, *position));
+  if (std::string bad = data.describeNonFinite(); !bad.empty())
+    return createFileMessage(spec.getSource(), "expected finite numbers for '" +
+                                                   argument.name + "', found " + bad);
   return llvm::Error::success();
 }
 
 llvm::Expected<BoundData> mpt::bindData(llvm::ArrayRef<TensorInfo> arguments,
                                         llvm::StringRef option,
                                         llvm::ArrayRef<DataSpec> specs,
-                                        int64_t requestedBatch) {
+                                        int64_t requestedBatch,
+                                        llvm::ArrayRef<std::string> whole) {
   std::vector<std::string> names;
   for (const TensorInfo &argument : arguments)
     if (!isStateRole(argument.role))
@@ -185,7 +171,7 @@ llvm::Expected<BoundData> mpt::bindData(llvm::ArrayRef<TensorInfo> arguments,
     HostTensor data;
     /// Has exactly the argument's static shape.
     bool fits;
-    bool whole = false;
+    bool whole;
   };
   std::vector<Input> inputs;
   int64_t batch = requestedBatch;
@@ -207,6 +193,15 @@ llvm::Expected<BoundData> mpt::bindData(llvm::ArrayRef<TensorInfo> arguments,
     if (llvm::Error error = checkTensor(argument, *spec, *data))
       return std::move(error);
     bool fits = data->getShape() == llvm::ArrayRef<int64_t>(argument.shape);
+    bool isWhole = llvm::is_contained(whole, argument.name);
+    if (isWhole && !fits)
+      return createFileMessage(
+          spec->getSource(),
+          "expected " + describeArgument(argument) + " for '" + argument.name +
+              "', which --whole names, found " + data->describe() +
+              (llvm::is_contained(argument.shape, kDynamicSize)
+                   ? "; an input of --whole has a fixed size"
+                   : ""));
     if (!fits && argument.shape[0] != kDynamicSize) {
       if (batch && batch != argument.shape[0])
         return llvm::createStringError(
@@ -219,14 +214,14 @@ llvm::Expected<BoundData> mpt::bindData(llvm::ArrayRef<TensorInfo> arguments,
       batch = argument.shape[0];
       batchOwner = &argument;
     }
-    inputs.push_back({&argument, spec, std::move(*data), fits});
+    inputs.push_back({&argument, spec, std::move(*data), fits, isWhole});
   }
 
   // Without a word of user or function, a batch is the whole data set.
-  bool byRows = batchOwner != nullptr;
+  bool byRows = batchOwner != nullptr, isOpen = false;
   for (const Input &input : inputs)
     if (!input.fits && input.argument->shape[0] == kDynamicSize) {
-      byRows = true;
+      byRows = isOpen = true;
       if (!batch)
         batch = input.data.getShape()[0];
     }
@@ -234,16 +229,22 @@ llvm::Expected<BoundData> mpt::bindData(llvm::ArrayRef<TensorInfo> arguments,
   BoundData bound;
   const Input *first = nullptr;
   for (Input &input : inputs) {
-    input.whole = input.fits && (!byRows || input.data.getRank() == 0 ||
-                                 input.data.getShape()[0] != batch);
+    input.whole |= input.fits && (!byRows || input.data.getRank() == 0 ||
+                                  input.data.getShape()[0] != batch ||
+                                  (isOpen && input.argument->role == Role::Input));
     if (!input.whole) {
       int64_t rows = input.data.getShape()[0];
-      if (first && rows != first->data.getShape()[0])
-        return createFileMessage(input.spec->getSource(),
-                                 "expected " +
-                                     llvm::Twine(first->data.getShape()[0]) +
-                                     " rows as in " + first->spec->getSource() +
-                                     ", found " + llvm::Twine(rows));
+      if (first && rows != first->data.getShape()[0]) {
+        // A table whose first dimension happens to be the batch is one of the two.
+        const Input *table = input.fits ? &input : first->fits ? first : nullptr;
+        return createFileMessage(
+            input.spec->getSource(),
+            "expected " + llvm::Twine(first->data.getShape()[0]) + " rows as in " +
+                first->spec->getSource() + ", found " + llvm::Twine(rows) +
+                (table ? "; if every step reads all of '" + table->argument->name +
+                             "', give --whole=" + table->argument->name
+                       : ""));
+      }
       if (rows < batch || rows == 0)
         return createFileMessage(input.spec->getSource(),
                                  "expected at least one batch of " +

@@ -14,6 +14,7 @@
 #include "mpt/Host/HostTensor.h"
 #include "mpt/ProgramABI/SystemMemory.h"
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -331,6 +332,21 @@ std::optional<int64_t> HostTensor::findNonFinite() const {
   default:
     return std::nullopt;
   }
+}
+
+std::string HostTensor::describeNonFinite() const {
+  std::optional<int64_t> position = findNonFinite();
+  if (!position)
+    return "";
+  std::string text = std::isnan(getElement(*position)) ? "NaN at [" : "infinity at [";
+  // Row-major: what is left of the position is divided by the later sizes.
+  int64_t rest = *position, stride = numElements;
+  for (auto [dimension, size] : llvm::enumerate(shape)) {
+    stride /= size;
+    text += (dimension ? ", " : "") + std::to_string(rest / stride);
+    rest %= stride;
+  }
+  return text + "]";
 }
 
 bool HostTensor::operator==(const HostTensor &other) const {

@@ -9,6 +9,7 @@
 #include "mpt/Host/StateValues.h"
 #include "mpt/Support/FileIO.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mpt;
 
@@ -125,12 +126,21 @@ llvm::Error Initializer::writeGiven(const TensorInfo &argument,
                              "expected '" + argument.name + "' to be " +
                                  describeTensorType(argument.type, argument.shape) +
                                  ", found " + given.describe());
+  if (std::string bad = given.describeNonFinite(); !bad.empty())
+    return createFileMessage(source, "expected finite numbers for '" + argument.name +
+                                         "', found " + bad);
   if (isOfType)
     return engine.writeState(argument.name, given);
   const TensorInfo *low = findLow(engine, argument.name);
   auto converted = convert(given, low ? ElementType::F32 : argument.type);
   if (!converted)
     return converted.takeError();
+  if (auto position = converted->findNonFinite())
+    return createFileMessage(source,
+                             "expected numbers for '" + argument.name + "' that " +
+                                 stringifyElementType(converted->getElementType()) +
+                                 " can hold, found " +
+                                 llvm::formatv("{0:g}", given.getElement(*position)).str());
   return low ? writeHalves(argument, *converted)
              : engine.writeState(argument.name, *converted);
 }

@@ -54,13 +54,17 @@ struct BoundData {
 /// Reads the file of every input and target among `arguments` and checks it:
 /// each has exactly one, types agree, all dimensions but the first agree, the
 /// rows agree, and floats are finite. Only dimension 0 of an argument may be
-/// `kDynamicSize`. `requestedBatch` is 0 if the user gave none. Data of exactly
-/// an argument's static shape is passed whole to every step unless its first
-/// dimension is the batch of other data.
+/// `kDynamicSize`. `requestedBatch` is 0 if the user gave none.
+///
+/// Data of exactly an argument's static shape is passed whole to every step if
+/// `whole` names it, if nothing is read by rows, if its first dimension is not the
+/// batch, or if other arguments leave the batch open and this one, an input, does
+/// not. Else its rows are one batch.
 llvm::Expected<BoundData> bindData(llvm::ArrayRef<TensorInfo> arguments,
                                    llvm::StringRef option,
                                    llvm::ArrayRef<DataSpec> specs,
-                                   int64_t requestedBatch);
+                                   int64_t requestedBatch,
+                                   llvm::ArrayRef<std::string> whole = {});
 
 /// The candidate closest in spelling to `name`, or "" if none is close.
 std::string findNearest(llvm::StringRef name,

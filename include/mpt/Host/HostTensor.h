@@ -113,6 +113,8 @@ public:
 
   /// Row-major position of the first infinity or NaN, if any.
   std::optional<int64_t> findNonFinite() const;
+  /// "NaN at [3, 5]" for that element; empty if all are finite.
+  std::string describeNonFinite() const;
 
   /// Same type, shape and bits.
   bool operator==(const HostTensor &other) const;

@@ -23,7 +23,7 @@
 namespace mpt {
 
 /// Gives every state argument its first value: from `values` by name (their
-/// source is named in errors), else the seed for the rng argument `seed`, else
+/// source is named in errors; floats must be finite), else the seed for the rng argument `seed`, else
 /// `mpt.init`, else zeros for rng and optimizer state. Fails for other state
 /// without `mpt.init` and for values that fit no state. A parameter with
 /// `mpt.master` takes values of any float type, rounded to nearest; if its lower

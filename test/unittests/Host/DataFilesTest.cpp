@@ -58,8 +58,9 @@ protected:
   /// "batch 4: x f32[8, 3], m f32[3] whole", or the error without the
   /// directory's name.
   std::string bind(llvm::ArrayRef<TensorInfo> arguments,
-                   llvm::ArrayRef<DataSpec> specs, int64_t batch = 0) {
-    auto bound = bindData(arguments, "--data", specs, batch);
+                   llvm::ArrayRef<DataSpec> specs, int64_t batch = 0,
+                   llvm::ArrayRef<std::string> whole = {}) {
+    auto bound = bindData(arguments, "--data", specs, batch, whole);
     if (!bound) {
       std::string text = llvm::toString(bound.takeError());
       for (size_t at;
@@ -103,6 +104,39 @@ TEST_F(BindDataTest, ChoosesTheBatch) {
             "is 2");
   EXPECT_EQ(bind({fixed, input("y", {2}, ElementType::I64)}, xy),
             "'y' is i64[2], which fixes the batch to 2; 'x' fixes it to 4");
+}
+
+// A table may have as many rows as a batch.
+TEST_F(BindDataTest, TablesOfTheBatchsSize) {
+  write("x8", ElementType::F32, {8, 3});
+  write("t4", ElementType::F32, {4, 5});
+  TensorInfo open = input("x", {kDynamicSize, 3}), fixed = input("x", {4, 3}),
+             table = input("t", {4, 5});
+  std::vector<DataSpec> both = {spec("x", "x8"), spec("t", "t4")};
+  // The function says which of the two has a batch.
+  EXPECT_EQ(bind({open, table}, both, 4), "batch 4: x f32[8, 3] t f32[4, 5] whole");
+  EXPECT_EQ(bind({table, open}, both, 4), "batch 4: t f32[4, 5] whole x f32[8, 3]");
+  EXPECT_EQ(bind({open, input("t", {8, 3})}, {spec("x", "x8"), spec("t", "x8")}),
+            "batch 8: x f32[8, 3] t f32[8, 3] whole");
+  // It does not: what is too short may be a mistake, so the user says so.
+  EXPECT_EQ(bind({fixed, table}, both),
+            "t4.npy: expected 8 rows as in x8.npy, found 4; if every step reads all "
+            "of 't', give --whole=t");
+  EXPECT_EQ(bind({table, fixed}, both),
+            "x8.npy: expected 4 rows as in t4.npy, found 8; if every step reads all "
+            "of 't', give --whole=t");
+  EXPECT_EQ(bind({fixed, table}, both, 0, {"t"}),
+            "batch 4: x f32[8, 3] t f32[4, 5] whole");
+  EXPECT_EQ(bind({fixed, table}, both, 0, {"x"}),
+            "x8.npy: expected f32[4, 3] for 'x', which --whole names, found f32[8, 3]");
+  EXPECT_EQ(bind({open, table}, both, 4, {"x"}),
+            "x8.npy: expected f32[?, 3] for 'x', which --whole names, found f32[8, 3]; "
+            "an input of --whole has a fixed size");
+  // A target is no table unless it is said to be one.
+  TensorInfo target = input("t", {4, 5}, ElementType::F32, Role::Target);
+  EXPECT_EQ(bind({open, target}, both, 4),
+            "t4.npy: expected 8 rows as in x8.npy, found 4; if every step reads all "
+            "of 't', give --whole=t");
 }
 
 TEST_F(BindDataTest, Names) {
