@@ -17,18 +17,20 @@ static constexpr llvm::StringLiteral kFormat("1");
 
 llvm::Error mpt::saveCheckpoint(llvm::StringRef path,
                                 const Checkpoint &checkpoint) {
-  return writeSafetensors(
-      path, checkpoint.state,
-      {{"mpt.checkpoint", kFormat.str()},
-       {"mpt.version", kVersion},
-       {"mpt.attempt", std::to_string(checkpoint.attempt)},
-       {"mpt.skipped", std::to_string(checkpoint.skipped)},
-       {"mpt.seed", std::to_string(checkpoint.seed)},
-       {"mpt.batch", std::to_string(checkpoint.batch)},
-       {"mpt.rows", std::to_string(checkpoint.rows)},
-       {"mpt.epoch", std::to_string(checkpoint.position.epoch)},
-       {"mpt.index", std::to_string(checkpoint.position.index)},
-       {"mpt.program", checkpoint.program}});
+  std::map<std::string, std::string> metadata = {
+      {"mpt.checkpoint", kFormat.str()},
+      {"mpt.version", kVersion},
+      {"mpt.attempt", std::to_string(checkpoint.attempt)},
+      {"mpt.skipped", std::to_string(checkpoint.skipped)},
+      {"mpt.seed", std::to_string(checkpoint.seed)},
+      {"mpt.batch", std::to_string(checkpoint.batch)},
+      {"mpt.rows", std::to_string(checkpoint.rows)},
+      {"mpt.epoch", std::to_string(checkpoint.position.epoch)},
+      {"mpt.index", std::to_string(checkpoint.position.index)},
+      {"mpt.program", checkpoint.program}};
+  if (checkpoint.evaluationDue)
+    metadata["mpt.evaluation_due"] = "1";
+  return writeSafetensors(path, checkpoint.state, metadata);
 }
 
 template <typename T>
@@ -84,6 +86,7 @@ llvm::Expected<Checkpoint> mpt::loadCheckpoint(llvm::StringRef path) {
   if (llvm::Error error =
           readNumber(*file, path, "mpt.index", checkpoint.position.index))
     return std::move(error);
+  checkpoint.evaluationDue = file->getMetadata().count("mpt.evaluation_due") != 0;
   auto program = file->getMetadata().find("mpt.program");
   if (program != file->getMetadata().end())
     checkpoint.program = program->second;

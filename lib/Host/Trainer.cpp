@@ -75,7 +75,8 @@ llvm::Error Evaluator::prepare(const StepEngine &trained, bool hasUpdates) {
 }
 
 llvm::Expected<std::vector<std::pair<std::string, double>>>
-Evaluator::evaluate(const StepEngine &trained, bool hasUpdates) {
+Evaluator::evaluate(const StepEngine &trained, bool hasUpdates,
+                    const std::function<bool()> &shouldStop) {
   if (llvm::Error error = prepare(trained, hasUpdates))
     return std::move(error);
   int64_t rows = data.getNumRows();
@@ -100,6 +101,8 @@ Evaluator::evaluate(const StepEngine &trained, bool hasUpdates) {
       totals[slot++].second += weight * it->second.getElement(0);
     }
     first += count;
+    if (first < rows && shouldStop && shouldStop())
+      return std::vector<std::pair<std::string, double>>();
   } while (first < rows);
   return totals;
 }
@@ -153,7 +156,17 @@ private:
   /// Once, if the scale `name` has become one that cannot do its work any more.
   void warnOfScale(llvm::StringRef name, double scale);
   llvm::Error evaluate();
+  /// Everything but the last save.
+  llvm::Error runSteps();
   llvm::Error save();
+  /// A save before the end, whose failure need not end training.
+  llvm::Error saveOnTheWay();
+  /// Saves what there is and returns `error`, which says so.
+  llvm::Error saveAfter(llvm::Error error);
+  bool isStopped() {
+    stopped |= options.shouldStop && options.shouldStop();
+    return stopped;
+  }
   double getSeconds() const {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   }
@@ -168,7 +181,14 @@ private:
   std::vector<double> times;
   Clock::time_point begin;
   int64_t evaluatedAt = -1, savedAt = -1;
-  bool warnedOfScale = false;
+  bool warnedOfScale = false, warnedOfSave = false;
+  bool stopped = false;
+  /// An evaluation at the present attempt was cut short.
+  bool evaluationDue = false;
+  /// False while a step runs and after one that failed.
+  bool isStateWhole = true;
+  /// There is something that the last checkpoint does not have.
+  bool hasChanged = false;
 };
 } // namespace
 
@@ -181,15 +201,18 @@ llvm::Error Loop::restore(const Checkpoint &checkpoint, llvm::StringRef path) {
     return error;
   summary.attempt = checkpoint.attempt;
   summary.skipped = checkpoint.skipped;
+  evaluationDue = checkpoint.evaluationDue;
   return llvm::Error::success();
 }
 
 llvm::Error Loop::step() {
   auto start = Clock::now();
   uint64_t epoch = data.getPosition().epoch;
+  isStateWhole = false;
   auto outputs = engine.run(data.next());
   if (!outputs)
     return outputs.takeError();
+  isStateWhole = hasChanged = true;
   double milliseconds =
       std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   times.push_back(milliseconds);
@@ -261,9 +284,14 @@ llvm::Error Loop::evaluate() {
     return llvm::Error::success();
   evaluatedAt = summary.attempt;
   auto results = options.evaluator->evaluate(
-      engine, /*hasUpdates=*/summary.attempt > summary.skipped);
+      engine, /*hasUpdates=*/summary.attempt > summary.skipped,
+      [&] { return isStopped(); });
   if (!results)
     return results.takeError();
+  if (results->empty() && stopped) {
+    evaluationDue = summary.interrupted = true;
+    return llvm::Error::success();
+  }
   summary.evaluation = *results;
   MetricsRecord line;
   line.add("step", summary.attempt);
@@ -284,7 +312,6 @@ llvm::Error Loop::evaluate() {
 llvm::Error Loop::save() {
   if (options.checkpointPath.empty() || savedAt == summary.attempt)
     return llvm::Error::success();
-  savedAt = summary.attempt;
   Checkpoint checkpoint;
   checkpoint.attempt = summary.attempt;
   checkpoint.skipped = summary.skipped;
@@ -292,40 +319,85 @@ llvm::Error Loop::save() {
   checkpoint.batch = data.getBatch();
   checkpoint.rows = data.getNumRows();
   checkpoint.position = data.getPosition();
+  checkpoint.evaluationDue = evaluationDue;
   checkpoint.program = options.program;
   auto state = captureState(engine);
   if (!state)
     return state.takeError();
   checkpoint.state = std::move(*state);
-  return saveCheckpoint(options.checkpointPath, checkpoint);
+  if (llvm::Error error = saveCheckpoint(options.checkpointPath, checkpoint))
+    return error;
+  savedAt = summary.attempt;
+  hasChanged = warnedOfSave = false;
+  return llvm::Error::success();
 }
 
-llvm::Expected<TrainingSummary> Loop::run() {
-  begin = Clock::now();
+llvm::Error Loop::saveOnTheWay() {
+  // A crash of the machine must not leave a checkpoint without its metrics.
+  if (options.metrics)
+    if (llvm::Error error = options.metrics->sync())
+      return error;
+  llvm::Error error = save();
+  if (!error || !options.warn)
+    return error;
+  std::string text = llvm::toString(std::move(error));
+  if (!warnedOfSave)
+    options.warn(text + "; training goes on, and the next checkpoint will be tried "
+                        "when it is due");
+  warnedOfSave = true;
+  return llvm::Error::success();
+}
+
+llvm::Error Loop::saveAfter(llvm::Error error) {
+  if (options.checkpointPath.empty() || !isStateWhole || !hasChanged)
+    return error;
+  std::string text = llvm::toString(std::move(error));
+  if (llvm::Error another = save())
+    text += "; " + llvm::toString(std::move(another));
+  else
+    text += "; the state after step " + std::to_string(summary.attempt) + " is in " +
+            options.checkpointPath;
+  return llvm::createStringError(text);
+}
+
+llvm::Error Loop::runSteps() {
   auto isDue = [&](int64_t every) {
     return every > 0 && summary.attempt % every == 0;
   };
+  if (evaluationDue) {
+    evaluationDue = false;
+    hasChanged = true;
+    if (llvm::Error error = evaluate())
+      return error;
+  }
   while (summary.attempt < options.steps && !summary.interrupted) {
     if (llvm::Error error = step())
-      return std::move(error);
+      return error;
     if (options.progress)
       options.progress->update(summary.attempt, summary.finalLoss,
                                getSeconds());
     if (isDue(options.evalEvery))
       if (llvm::Error error = evaluate())
-        return std::move(error);
+        return error;
     if (isDue(options.checkpointEvery))
-      if (llvm::Error error = save())
-        return std::move(error);
-    summary.interrupted = options.shouldStop && options.shouldStop() &&
-                          summary.attempt < options.steps;
+      if (llvm::Error error = saveOnTheWay())
+        return error;
+    summary.interrupted |= isStopped() && summary.attempt < options.steps;
   }
-  if (!times.empty()) {
-    if (!summary.interrupted)
-      if (llvm::Error error = evaluate())
-        return std::move(error);
+  if (!times.empty() && !summary.interrupted)
+    if (llvm::Error error = evaluate())
+      return error;
+  return options.metrics ? options.metrics->sync() : llvm::Error::success();
+}
+
+llvm::Expected<TrainingSummary> Loop::run() {
+  begin = Clock::now();
+  if (llvm::Error error = runSteps())
+    return saveAfter(std::move(error));
+  if (hasChanged)
     if (llvm::Error error = save())
       return std::move(error);
+  if (!times.empty()) {
     auto middle = times.begin() + times.size() / 2;
     std::nth_element(times.begin(), middle, times.end());
     summary.millisecondsPerStep = *middle;

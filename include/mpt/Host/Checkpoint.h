@@ -37,6 +37,8 @@ struct Checkpoint {
   int64_t batch = 0;
   int64_t rows = 0;
   DataPosition position;
+  /// The evaluation that was due at this attempt has not been done: a signal came.
+  bool evaluationDue = false;
   /// A digest of the step function, which a run must share to go on.
   std::string program;
   std::map<std::string, HostTensor> state;

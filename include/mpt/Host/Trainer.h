@@ -50,8 +50,11 @@ public:
 
   /// Prepares, then: scalar results over all rows, floats averaged by rows,
   /// integers summed.
+  /// Asks `shouldStop` between batches, and gives up, with no results, when it is
+  /// true.
   llvm::Expected<std::vector<std::pair<std::string, double>>>
-  evaluate(const StepEngine &trained, bool hasUpdates);
+  evaluate(const StepEngine &trained, bool hasUpdates,
+           const std::function<bool()> &shouldStop = nullptr);
 
 private:
   /// Rows of the batch that begins at row `first`; 0 without batches.
@@ -69,7 +72,9 @@ struct TrainerOptions {
   uint64_t seed = 0;
   /// A digest of the step function for checkpoints.
   std::string program;
-  /// Written every `checkpointEvery` attempts (0: never) and at the end.
+  /// Written every `checkpointEvery` attempts (0: never), at the end, and after a
+  /// failure that leaves the state whole. If a write before the end fails, `warn`
+  /// is told and training goes on; without `warn` it ends.
   std::string checkpointPath;
   int64_t checkpointEvery = 0;
   /// Evaluated every so many attempts (0: never) and at the end.
@@ -85,9 +90,11 @@ struct TrainerOptions {
                      bool skipped)>
       observe;
   /// Told, once, that a loss scale has become zero, smaller than a normal f32, infinite
-  /// or NaN.
+  /// or NaN, and that checkpoints cannot be written.
   std::function<void(llvm::StringRef text)> warn;
-  /// Asked after each step; true ends training there, with a checkpoint.
+  /// Asked after each step and between batches of an evaluation; true ends training
+  /// there, with a checkpoint. A run that goes on from it begins with the evaluation
+  /// that was cut short.
   std::function<bool()> shouldStop;
 };
 

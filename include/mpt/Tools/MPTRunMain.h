@@ -46,7 +46,9 @@ struct EngineFactory {
 /// Runs mpt-run with the arguments behind the program's name; dialects of the
 /// model come from `registry`, passes from the global pass registry. Results go
 /// to stdout; progress and errors, one line each, to stderr. Returns the exit
-/// status: 0, 1 after an error, 130 after an interrupt (with a checkpoint).
+/// status: 0, 1 after an error, 128 plus the signal's number after SIGINT, SIGTERM or
+/// SIGHUP (with a checkpoint). Before the first step these end the process at once,
+/// with the same status.
 int mptRunMain(llvm::ArrayRef<const char *> arguments,
                mlir::DialectRegistry &registry,
                llvm::ArrayRef<EngineFactory> engines);

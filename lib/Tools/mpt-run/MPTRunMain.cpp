@@ -19,6 +19,7 @@
 #include "Summary.h"
 #include "mlir/Parser/Parser.h"
 #include "mpt/Support/FileIO.h"
+#include "mpt/Support/Interrupts.h"
 #include "mpt/Host/LossPlot.h"
 #include "mpt/Host/SafetensorsIO.h"
 #include "mpt/Support/FirstError.h"
@@ -29,24 +30,13 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cerrno>
 #include <cmath>
-#include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace mpt;
-
-//===----------------------------------------------------------------------===//
-// Interrupts
-//===----------------------------------------------------------------------===//
-
-/// Set by SIGINT and SIGTERM: end after the present step. A second signal
-/// kills.
-static volatile std::sig_atomic_t interruptRequested = 0;
-
-static void requestInterrupt(int signal) {
-  interruptRequested = 1;
-  std::signal(signal, SIG_DFL);
-}
 
 //===----------------------------------------------------------------------===//
 // One run of the tool
@@ -59,6 +49,7 @@ public:
       llvm::ArrayRef<EngineFactory> engines)
       : options(options), context(context), engines(engines) {}
   llvm::Error execute();
+  /// Training ended before its last step because a signal came.
   bool wasInterrupted() const { return interrupted; }
 
 private:
@@ -68,7 +59,9 @@ private:
   llvm::Error readModel();
   llvm::Error readData();
   llvm::Error readEvaluation();
-  llvm::Error checkOutputs();
+  llvm::Error claimOutputs();
+  llvm::Error checkWhole() const;
+  llvm::Error readCheckpoint();
   llvm::Error openMetrics();
   llvm::Error trainOne(llvm::StringRef precision, PreparedFunction step);
   llvm::Error applyInit(StepEngine &engine);
@@ -85,7 +78,9 @@ private:
   const EngineFactory *engine = nullptr;
   OwningOpRef<ModuleOp> module;
   func::FuncOp function, evalFunction;
-  StepSignature signature;
+  StepSignature signature, evalSignature;
+  /// Of the outputs that a run writes more than once.
+  std::vector<FileLock> locks;
   std::vector<DataLoader::Field> fields;
   /// Data that every micro-batch reads whole.
   std::vector<std::string> shared;
@@ -153,13 +148,23 @@ llvm::Error Run::readModel() {
         "@" + function.getName() +
         " is a whole step already: --precision, --optimizer, --loss-scale, --apex, "
         "--master-weights and --accumulate are for a loss function");
-  return llvm::Error::success();
+  if (options.evalFunction.empty())
+    return checkWhole();
+  found = findFunction(*module, "--eval-function", options.evalFunction);
+  if (!found)
+    return found.takeError();
+  evalFunction = *found;
+  read = readSignature(evalFunction);
+  if (!read)
+    return read.takeError();
+  evalSignature = std::move(*read);
+  return checkWhole();
 }
 
 llvm::Error Run::readData() {
   // The function is for one micro-batch.
   auto bound = bindData(signature.arguments, "--data", options.data,
-                        options.batch / options.accumulate);
+                        options.batch / options.accumulate, options.whole);
   if (!bound)
     return bound.takeError();
   fields = std::move(bound->fields);
@@ -204,17 +209,10 @@ llvm::Error Run::readData() {
 llvm::Error Run::readEvaluation() {
   if (options.evalFunction.empty())
     return llvm::Error::success();
-  auto found = findFunction(*module, "--eval-function", options.evalFunction);
-  if (!found)
-    return found.takeError();
-  evalFunction = *found;
-  auto evalSignature = readSignature(evalFunction);
-  if (!evalSignature)
-    return evalSignature.takeError();
   // An open batch has all rows at first, then as many as asked for or there are.
-  bool isDynamic = evalSignature->isDynamic();
-  auto bound = bindData(evalSignature->arguments, "--eval-data",
-                        options.evalData, isDynamic ? 0 : options.evalBatch);
+  bool isDynamic = evalSignature.isDynamic();
+  auto bound = bindData(evalSignature.arguments, "--eval-data", options.evalData,
+                        isDynamic ? 0 : options.evalBatch, options.whole);
   if (!bound)
     return bound.takeError();
   int64_t rows = 0;
@@ -237,18 +235,96 @@ llvm::Error Run::readEvaluation() {
   return llvm::Error::success();
 }
 
-llvm::Error Run::checkOutputs() {
+/// Each name of --whole is an input of one of the functions.
+llvm::Error Run::checkWhole() const {
+  std::vector<std::string> names;
+  for (const StepSignature *one : {&signature, &evalSignature})
+    for (const TensorInfo &argument : one->arguments)
+      if (!isStateRole(argument.role))
+        names.push_back(argument.name);
+  for (const std::string &name : options.whole) {
+    if (llvm::is_contained(names, name))
+      continue;
+    std::string nearest = findNearest(name, names);
+    return llvm::createStringError(
+        "--whole=" + name + ": no function of this run has such an input" +
+        (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+  }
+  return llvm::Error::success();
+}
+
+/// The files that options of passes name in `text`: policies, rule tables,
+/// profiles and reports.
+static void addFilesOfPasses(llvm::StringRef what, llvm::StringRef text,
+                             std::vector<FileUse> &uses) {
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::SplitString(text, words, " \t\n{}'\"");
+  for (llvm::StringRef word : words) {
+    auto [key, values] = word.split('=');
+    if (!llvm::is_contained({"policy", "rules", "profile", "summary", "node-data",
+                             "output", "compare"},
+                            key))
+      continue;
+    for (llvm::StringRef value : llvm::split(values, ','))
+      uses.push_back({(key + " in " + what).str(), value.str()});
+  }
+}
+
+/// No output may cost the user a file that this or another run needs.
+llvm::Error Run::claimOutputs() {
+  std::vector<FileUse> uses = {{"the model", options.model},
+                               {"--init", options.init}};
+  for (auto [option, specs] : {std::pair("--data", &options.data),
+                               std::pair("--eval-data", &options.evalData)})
+    for (const DataSpec &spec : *specs)
+      uses.push_back({(llvm::Twine(option) + " " + spec.name).str(), spec.path});
+  for (auto [option, text] : {std::pair("--autocast", &options.autocast),
+                              std::pair("--apex", &options.apex),
+                              std::pair("--pipeline", &options.pipeline)})
+    if (*text)
+      addFilesOfPasses(option, **text, uses);
+  const size_t inputs = uses.size();
+  for (auto [option, path] : {std::pair("--checkpoint", &options.checkpoint),
+                              std::pair("--metrics", &options.metrics),
+                              std::pair("--plot", &options.plot),
+                              std::pair("--ranges", &options.ranges),
+                              std::pair("--ranges-html", &options.rangesHtml)}) {
+    if (path->empty())
+      continue;
+    if (llvm::Error error = checkWritable(*path))
+      return error;
+    uses.push_back({option, *path, /*isOutput=*/true});
+  }
+  if (llvm::Error error = checkDistinctFiles(uses))
+    return error;
+  // A checkpoint alone may take the place of the one that the run goes on from.
+  std::vector<FileUse> others = {{"--resume", options.resumeFrom}};
+  for (const FileUse &use : llvm::drop_begin(uses, inputs))
+    if (use.what != "--checkpoint")
+      others.push_back(use);
+  if (llvm::Error error = checkDistinctFiles(others))
+    return error;
+  for (const std::string &path : {options.checkpoint, options.metrics}) {
+    if (path.empty())
+      continue;
+    auto lock = FileLock::acquire(path);
+    if (!lock)
+      return lock.takeError();
+    if (!lock->getWhyNot().empty())
+      llvm::errs() << "mpt-run: warning: " << path
+                   << ": its file system has no locks (" << lock->getWhyNot()
+                   << "); nothing keeps another run from it\n";
+    locks.push_back(std::move(*lock));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Run::readCheckpoint() {
   if (!engine->hasExactState && (!options.checkpoint.empty() || options.resume))
     return llvm::createStringError(
         "--checkpoint and --resume: engine '" + engine->name +
         "' computes in wider types than the step's state, so a checkpoint "
         "would lose bits");
-  for (const std::string &path :
-       {options.checkpoint, options.metrics, options.plot, options.ranges,
-        options.rangesHtml})
-    if (!path.empty())
-      if (llvm::Error error = checkWritable(path))
-        return error;
   if (!options.resume)
     return llvm::Error::success();
   resumePath = options.resumeFrom;
@@ -349,7 +425,7 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
   if (*recorder)
     trainer.observe = [&](const llvm::StringMap<HostTensor> &results, int64_t attempt,
                           bool skipped) { (*recorder)->add(results, attempt, skipped); };
-  trainer.shouldStop = [] { return interruptRequested != 0; };
+  trainer.shouldStop = [] { return getDeferredInterrupt() != 0; };
   if (llvm::Error error = applyLearningRate(**engine))
     return error;
 
@@ -372,7 +448,8 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
   auto loader = DataLoader::create(fields, batch, options.seed);
   if (!loader)
     return loader.takeError();
-  // From here on files are written.
+  // From here on there is something to lose, and files are written.
+  DeferInterrupts deferred;
   if (llvm::Error error = openMetrics())
     return error;
   trainer.metrics = metrics ? &*metrics : nullptr;
@@ -401,10 +478,7 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
 llvm::Error Run::reportRanges(const RangeRecorder &recorder) {
   recorder.warn(llvm::errs());
   auto write = [](const std::string &path, llvm::StringRef text) {
-    return path.empty() ? llvm::Error::success()
-                        : writeFileAtomically(path, [&](ByteSink &sink) {
-                            return sink.append(text);
-                          });
+    return path.empty() ? llvm::Error::success() : writeFileAtomically(path, text);
   };
   if (llvm::Error error =
           write(options.ranges, printRangeProfile(recorder.getProfile())))
@@ -440,8 +514,7 @@ llvm::Error Run::report() {
         renderLossPlot(curves, (llvm::sys::path::filename(options.model) +
                                 ": loss of @" + function.getName())
                                    .str());
-    if (llvm::Error error = writeFileAtomically(
-            options.plot, [&](ByteSink &sink) { return sink.append(svg); }))
+    if (llvm::Error error = writeFileAtomically(options.plot, svg))
       return error;
   }
   printSummaries(llvm::outs(), summaries);
@@ -449,16 +522,13 @@ llvm::Error Run::report() {
     llvm::outs() << "loss curves: " << options.plot << '\n';
   llvm::outs().flush();
   warnOfDivergence();
-  if (llvm::outs().has_error()) {
-    std::string reason = llvm::outs().error().message();
-    llvm::outs().clear_error();
-    return llvm::createStringError("standard output: cannot write: " + reason);
-  }
   return llvm::Error::success();
 }
 
 llvm::Error Run::execute() {
   if (llvm::Error error = chooseEngine())
+    return error;
+  if (llvm::Error error = claimOutputs())
     return error;
   if (llvm::Error error = readModel())
     return error;
@@ -466,7 +536,7 @@ llvm::Error Run::execute() {
     return error;
   if (llvm::Error error = readEvaluation())
     return error;
-  if (llvm::Error error = checkOutputs())
+  if (llvm::Error error = readCheckpoint())
     return error;
   std::vector<std::string> precisions = options.precisions;
   if (precisions.empty())
@@ -484,17 +554,44 @@ llvm::Error Run::execute() {
     prepared.push_back(std::move(*step));
   }
   for (auto [precision, step] : llvm::zip_equal(precisions, prepared)) {
-    if (llvm::Error error = trainOne(precision, std::move(step)))
-      return error;
+    // It may have come in the last step of the one before.
+    interrupted |= getDeferredInterrupt() != 0;
     if (interrupted)
       break;
+    if (llvm::Error error = trainOne(precision, std::move(step)))
+      return error;
   }
+  DeferInterrupts deferred;
   return report();
 }
 
-int mpt::mptRunMain(llvm::ArrayRef<const char *> arguments,
-                    DialectRegistry &registry,
-                    llvm::ArrayRef<EngineFactory> engines) {
+/// Tells on the other stream if standard output or standard error could not take
+/// everything, and returns the exit status: results that are lost are a failure.
+/// `closed` has the streams that were closed from the beginning.
+static int finishStreams(int status, bool isOutClosed, bool isErrClosed) {
+  auto takeReason = [](llvm::raw_fd_ostream &os, bool isClosed) {
+    os.flush();
+    std::error_code code = os.error();
+    os.clear_error();
+    if (!code && isClosed)
+      code = std::error_code(EBADF, std::generic_category());
+    return code ? code.message() : std::string();
+  };
+  auto &err = static_cast<llvm::raw_fd_ostream &>(llvm::errs());
+  if (std::string why = takeReason(err, isErrClosed); !why.empty())
+    llvm::outs() << "mpt-run: standard error: cannot write: " << why
+                 << "; progress and warnings are lost\n";
+  if (std::string why = takeReason(llvm::outs(), isOutClosed); !why.empty()) {
+    llvm::errs() << "mpt-run: standard output: cannot write: " << why << '\n';
+    status = status ? status : 1;
+  }
+  err.clear_error();
+  return status;
+}
+
+static int runTool(llvm::ArrayRef<const char *> arguments,
+                   DialectRegistry &registry,
+                   llvm::ArrayRef<EngineFactory> engines) {
   auto fail = [](llvm::Error error) {
     llvm::errs() << "mpt-run: " << llvm::toString(std::move(error)) << '\n';
     return 1;
@@ -509,11 +606,6 @@ int mpt::mptRunMain(llvm::ArrayRef<const char *> arguments,
       llvm::outs() << "mpt-run " << kVersion << '\n';
     return 0;
   }
-  std::signal(SIGINT, requestInterrupt);
-  std::signal(SIGTERM, requestInterrupt);
-#ifdef SIGXFSZ
-  std::signal(SIGXFSZ, SIG_IGN); // A write beyond the limit fails instead.
-#endif
   MLIRContext context(registry);
   // Whoever trains wants the place and the remedy, not a print of the module.
   context.printOpOnDiagnostic(false);
@@ -528,5 +620,18 @@ int mpt::mptRunMain(llvm::ArrayRef<const char *> arguments,
                        : "; the state is in " + options->checkpoint +
                              ", go on with --resume")
                << '\n';
-  return 130;
+  return 128 + getDeferredInterrupt();
+}
+
+int mpt::mptRunMain(llvm::ArrayRef<const char *> arguments,
+                    DialectRegistry &registry,
+                    llvm::ArrayRef<EngineFactory> engines) {
+  const bool isOutClosed = ::fcntl(STDOUT_FILENO, F_GETFD) < 0,
+             isErrClosed = ::fcntl(STDERR_FILENO, F_GETFD) < 0;
+  // Else a file that is opened may become standard error, and get its lines.
+  if (llvm::sys::Process::FixupStandardFileDescriptors())
+    return 1;
+  installInterruptHandlers("mpt-run");
+  return finishStreams(runTool(arguments, registry, engines), isOutClosed,
+                       isErrClosed);
 }

@@ -244,6 +244,7 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   optionalText(OPT_instrument, options.instrument);
   text(OPT_ranges, options.ranges);
   text(OPT_ranges_html, options.rangesHtml);
+  options.whole = args.getAllArgValues(OPT_whole);
   options.compare = args.hasArg(OPT_compare);
   options.profile = args.hasArg(OPT_profile);
   options.resume = args.hasArg(OPT_resume, OPT_resume_from);

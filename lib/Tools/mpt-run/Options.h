@@ -35,6 +35,8 @@ struct RunOptions {
   std::string init;
 
   std::vector<DataSpec> data, evalData;
+  /// Inputs whose data every step reads whole.
+  std::vector<std::string> whole;
   int64_t batch = 0, evalBatch = 0, evalEvery = 0;
   std::string evalFunction;
   /// parameters or ema.

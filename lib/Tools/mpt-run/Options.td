@@ -67,6 +67,9 @@ defm init : Eq<"init", g_model, "FILE",
 
 defm data : Eq<"data", g_data, "NAME=FILE",
   "Data of an input or target: .npy, .npz[:member] or .safetensors[:tensor]">;
+defm whole : Eq<"whole", g_data, "NAME",
+  "Every step reads all of this input's data, such as a table, instead of the rows of "
+  "its batch; may be given again">;
 defm batch : Eq<"batch", g_data, "N",
   "Rows per step (default: the function's, else all)">;
 defm eval_function : Eq<"eval-function", g_data, "NAME",

@@ -178,6 +178,10 @@ TEST_F(TrainerTest, InitialState) {
   EXPECT_EQ(message(initializeState(engine, 1,
                                     {{"w", HostTensor::scalarI64(1)}}, "f")),
             "f: expected 'w' to be f32[], found i64[]");
+  for (auto [value, text] : {std::pair(NAN, "NaN"), std::pair(-INFINITY, "infinity")})
+    EXPECT_EQ(message(initializeState(
+                  engine, 1, {{"w", HostTensor::scalar(ElementType::F32, value)}}, "f")),
+              std::string("f: expected finite numbers for 'w', found ") + text + " at []");
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,6 +294,95 @@ TEST_F(TrainerTest, EvaluatesWhenDueAndAtTheEnd) {
     EXPECT_NE(
         text.find("{\"step\": " + std::string(step) + ", \"eval.difference\""),
         std::string::npos);
+}
+
+// A run that is stopped in an evaluation saves at once and evaluates when it goes on.
+TEST_F(TrainerTest, StoppedInAnEvaluation) {
+  Evaluator evaluator(makeEvaluationData(), [](int64_t batch) {
+    return std::make_unique<FakeEvaluation>(batch);
+  });
+  auto run = [&](int64_t stopAt, bool resume) {
+    test::FakeEngine engine(4);
+    llvm::cantFail(initializeState(engine, 5, {}, ""));
+    DataLoader data = makeData();
+    std::optional<Checkpoint> from;
+    if (resume)
+      from = llvm::cantFail(loadCheckpoint(checkpoint));
+    MetricsLog log = llvm::cantFail(
+        MetricsLog::open(metrics, resume, from ? from->attempt : 0));
+    int64_t asked = 0;
+    TrainerOptions options = makeOptions(7);
+    options.checkpointPath = checkpoint;
+    options.evaluator = &evaluator;
+    options.evalEvery = 3;
+    options.metrics = &log;
+    options.shouldStop = [&] { return ++asked == stopAt; };
+    return llvm::cantFail(train(engine, data, options, from, checkpoint));
+  };
+  EXPECT_FALSE(run(-1, false).interrupted);
+  std::string state = test::readBytes(checkpoint), lines = readMetrics(metrics);
+  // It is asked after steps 1 and 2, twice in the evaluation after step 3 and after
+  // that step; ten times before step 7's evaluation.
+  for (int64_t stopAt : {3, 4, 11, 12}) {
+    EXPECT_TRUE(run(stopAt, false).interrupted);
+    EXPECT_TRUE(llvm::cantFail(loadCheckpoint(checkpoint)).evaluationDue);
+    EXPECT_NE(readMetrics(metrics), lines);
+    EXPECT_FALSE(run(-1, true).interrupted);
+    EXPECT_EQ(test::readBytes(checkpoint), state) << stopAt;
+    EXPECT_EQ(readMetrics(metrics), lines) << stopAt;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Full disks
+//===----------------------------------------------------------------------===//
+
+TEST_F(TrainerTest, MetricsThatFailDoNotCostTheState) {
+  test::FakeEngine engine(4);
+  DataLoader data = makeData();
+  MetricsLog log = llvm::cantFail(MetricsLog::open("/dev/full", false, 0));
+  TrainerOptions options = makeOptions(9);
+  options.metrics = &log;
+  options.checkpointPath = checkpoint;
+  EXPECT_EQ(message(train(engine, data, options, std::nullopt, "")),
+            "/dev/full: cannot write: No space left on device; the state after step 1 "
+            "is in " + checkpoint);
+  EXPECT_EQ(llvm::cantFail(loadCheckpoint(checkpoint)).attempt, 1);
+  // Neither can be written.
+  test::FakeEngine other(4);
+  options.checkpointPath = directory.path("none/c.safetensors");
+  EXPECT_EQ(message(train(other, data, options, std::nullopt, "")),
+            "/dev/full: cannot write: No space left on device; " +
+                options.checkpointPath + ": cannot write: No such file or directory");
+}
+
+TEST_F(TrainerTest, CheckpointsThatFailOnTheWay) {
+  std::string folder = directory.path("folder"), path = folder + "/c.safetensors";
+  auto run = [&](int64_t goneFrom, int64_t backAt, std::vector<std::string> &warnings) {
+    llvm::cantFail(llvm::errorCodeToError(llvm::sys::fs::create_directory(folder)));
+    test::FakeEngine engine(4);
+    DataLoader data = makeData();
+    TrainerOptions options = makeOptions(20);
+    options.checkpointPath = path;
+    options.checkpointEvery = 2;
+    options.warn = [&](llvm::StringRef text) { warnings.push_back(text.str()); };
+    options.observe = [&](const llvm::StringMap<HostTensor> &, int64_t attempt, bool) {
+      if (attempt == goneFrom)
+        llvm::sys::fs::remove_directories(folder);
+      if (attempt == backAt)
+        EXPECT_FALSE(llvm::sys::fs::create_directory(folder));
+    };
+    return message(train(engine, data, options, std::nullopt, ""));
+  };
+  const std::string why = path + ": cannot write: No such file or directory";
+  std::vector<std::string> warnings;
+  EXPECT_EQ(run(5, 15, warnings), "success");
+  EXPECT_EQ(warnings,
+            std::vector<std::string>{why + "; training goes on, and the next "
+                                           "checkpoint will be tried when it is due"});
+  EXPECT_EQ(llvm::cantFail(loadCheckpoint(path)).attempt, 20);
+  // The last one counts.
+  EXPECT_EQ(run(19, 99, warnings), why);
 }
 
 //===----------------------------------------------------------------------===//
