@@ -268,7 +268,16 @@ llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
     arguments.insert(arguments.end(), {"-L/lib/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu", "-lc"});
   std::vector<llvm::StringRef> refs(arguments.begin(), arguments.end());
   std::string why;
-  if (llvm::sys::ExecuteAndWait(linker->first, refs, std::nullopt, {}, 0, 0, &why))
+  bool failed = false;
+  llvm::sys::ProcessInfo child = llvm::sys::ExecuteNoWait(
+      linker->first, refs, std::nullopt, {}, /*MemoryLimit=*/0, &why, &failed);
+  if (!failed) {
+    // Else it would make its file after a signal has ended this process.
+    endOnInterrupt(child.Pid);
+    child = llvm::sys::Wait(child, std::nullopt, &why);
+    endOnInterrupt(0);
+  }
+  if (failed || child.ReturnCode != 0)
     return llvm::createStringError(linker->first + " could not link the program" +
                                    (why.empty() ? std::string() : ": " + why));
   auto linked = llvm::MemoryBuffer::getFile(library);

@@ -8,8 +8,8 @@
 
 #include "mpt/Host/StateValues.h"
 #include "mpt/Support/FileIO.h"
+#include "mpt/Support/NumberToString.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mpt;
 
@@ -140,7 +140,7 @@ llvm::Error Initializer::writeGiven(const TensorInfo &argument,
                              "expected numbers for '" + argument.name + "' that " +
                                  stringifyElementType(converted->getElementType()) +
                                  " can hold, found " +
-                                 llvm::formatv("{0:g}", given.getElement(*position)).str());
+                                 numberToString(given.getElement(*position)));
   return low ? writeHalves(argument, *converted)
              : engine.writeState(argument.name, *converted);
 }

@@ -20,11 +20,13 @@ using namespace mpt;
 
 // A signal handler has no other place for its state.
 static std::atomic<const char *> installedFor{nullptr};
-static std::atomic<int> deferrals{0}, deferred{0};
+static std::atomic<int> deferrals{0}, deferred{0}, child{0};
 static std::atomic<time_t> deferredAt{0};
 
 /// Calls what is safe in a signal handler, and no more.
 [[noreturn]] static void end(int signal) {
+  if (int pid = child)
+    ::kill(pid, SIGTERM);
   llvm::sys::RunInterruptHandlers();
   const char *parts[] = {installedFor.load(), ": interrupted\n"};
   for (const char *part : parts)
@@ -81,3 +83,5 @@ void mpt::keepOnInterrupt(llvm::StringRef path) {
   if (installedFor.load())
     llvm::sys::DontRemoveFileOnSignal(path);
 }
+
+void mpt::endOnInterrupt(int pid) { child = pid; }

@@ -48,6 +48,10 @@ int getDeferredInterrupt();
 void removeOnInterrupt(llvm::StringRef path);
 void keepOnInterrupt(llvm::StringRef path);
 
+/// Has the child process `pid` ended by SIGTERM too if a signal ends this one; 0:
+/// no child any more. One at a time.
+void endOnInterrupt(int pid);
+
 } // namespace mpt
 
 #endif // MPT_SUPPORT_INTERRUPTS_H

@@ -78,6 +78,29 @@ for number, delay in zip(SIGNALS, [0.3, 0.6, 0.9]):
         (128 + number, "mpt-compile: interrupted\n"), (-number, "")], (
             process.returncode, error)
     assert not os.path.exists("step.so") and not os.listdir("tmp"), os.listdir("tmp")
+
+subprocess.run(["mpt-opt", inputs / "fit.mlir", "--mpt-specialize=batch=4",
+                "--mpt-autodiff", "--mpt-train-step=optimizer=sgd", "-o", "small.mlir"],
+               check=True)
+# While the linker runs. It may be too quick to be seen, so this is tried again.
+for _ in range(20):
+    pathlib.Path("step.so").unlink(missing_ok=True)
+    process = start(["mpt-compile", "small.mlir", "-o", "step.so"])
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    child = ""
+    while process.poll() is None and not child:
+        child = children.read_text()
+    if child:
+        process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    while child and os.path.exists(f"/proc/{child.strip()}/exe"):
+        time.sleep(0.01)
+    assert not os.listdir("tmp"), os.listdir("tmp")
+    if child and process.returncode == 128 + signal.SIGTERM:
+        break
+else:
+    raise AssertionError("the linker was never seen")
+assert not os.path.exists("step.so")
 print("mpt-compile: ended")
 
 fit = ["mpt-run", inputs / "fit.mlir", "--data", "x=x.npy", "--data", "y=y.npy",
