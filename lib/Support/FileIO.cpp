@@ -431,6 +431,7 @@ llvm::Expected<FileLock> FileLock::acquire(llvm::StringRef path) {
         return createFileMessage(path, "in use by another run" + owner +
                                            "; wait until it ends, or give another "
                                            "file");
+      ::unlink(lockPath.c_str());
       lock.whyNot = llvm::sys::StrError(why);
       return std::move(lock);
     }

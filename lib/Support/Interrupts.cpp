@@ -12,8 +12,10 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <mutex>
 #include <unistd.h>
 
 using namespace mpt;
@@ -22,11 +24,21 @@ using namespace mpt;
 static std::atomic<const char *> installedFor{nullptr};
 static std::atomic<int> deferrals{0}, deferred{0}, child{0};
 static std::atomic<time_t> deferredAt{0};
+/// Paths to remove. LLVM's list of them grows with every file that it ever had, and a
+/// run may write very many checkpoints.
+static std::atomic<char *> files[16];
+/// Held by the two functions that change them; the handler cannot wait for it.
+static std::mutex filesMutex;
 
 /// Calls what is safe in a signal handler, and no more.
 [[noreturn]] static void end(int signal) {
   if (int pid = child)
     ::kill(pid, SIGTERM);
+  // Not freed: another thread may be reading it, and this one may be in malloc.
+  for (std::atomic<char *> &file : files)
+    if (const char *path = file.exchange(nullptr))
+      ::unlink(path);
+  // What LLVM's own writers have open.
   llvm::sys::RunInterruptHandlers();
   const char *parts[] = {installedFor.load(), ": interrupted\n"};
   for (const char *part : parts)
@@ -75,13 +87,23 @@ DeferInterrupts::~DeferInterrupts() { --deferrals; }
 int mpt::getDeferredInterrupt() { return deferred; }
 
 void mpt::removeOnInterrupt(llvm::StringRef path) {
-  if (installedFor.load())
-    llvm::sys::RemoveFileOnSignal(path);
+  std::lock_guard<std::mutex> lock(filesMutex);
+  char *copy = ::strndup(path.data(), path.size());
+  for (std::atomic<char *> &file : files) {
+    char *none = nullptr;
+    if (file.compare_exchange_strong(none, copy))
+      return;
+  }
+  std::free(copy);
 }
 
 void mpt::keepOnInterrupt(llvm::StringRef path) {
-  if (installedFor.load())
-    llvm::sys::DontRemoveFileOnSignal(path);
+  std::lock_guard<std::mutex> lock(filesMutex);
+  for (std::atomic<char *> &file : files) {
+    char *found = file.load();
+    if (found && path == found && file.compare_exchange_strong(found, nullptr))
+      return std::free(found);
+  }
 }
 
 void mpt::endOnInterrupt(int pid) { child = pid; }

@@ -58,7 +58,8 @@ public:
 
   /// Appends a line. On failure the file is as it was before the call.
   llvm::Error append(const MetricsRecord &record);
-  /// Has the lines so far on disk, before a checkpoint that goes on behind them.
+  /// Syncs the lines so far to disk: a checkpoint written after this never outlives
+  /// the lines of its steps.
   llvm::Error sync();
 
 private:

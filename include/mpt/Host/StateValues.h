@@ -23,11 +23,12 @@
 namespace mpt {
 
 /// Gives every state argument its first value: from `values` by name (their
-/// source is named in errors; floats must be finite), else the seed for the rng argument `seed`, else
+/// source is named in errors), else the seed for the rng argument `seed`, else
 /// `mpt.init`, else zeros for rng and optimizer state. Fails for other state
-/// without `mpt.init` and for values that fit no state. A parameter with
-/// `mpt.master` takes values of any float type, rounded to nearest; if its lower
-/// halves are state too, f32 values and `mpt.init` fill both exactly.
+/// without `mpt.init`, for values that fit no state, and for floats that are not
+/// finite. A parameter with `mpt.master` takes values of any float type, rounded to
+/// nearest, if its type can hold them; if its lower halves are state too, f32 values
+/// and `mpt.init` fill both exactly.
 llvm::Error initializeState(StepEngine &engine, uint64_t seed,
                             const std::map<std::string, HostTensor> &values,
                             llvm::StringRef source);

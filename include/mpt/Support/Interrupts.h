@@ -43,8 +43,8 @@ public:
 /// The first signal that came while signals were deferred, or 0.
 int getDeferredInterrupt();
 
-/// Has `path` removed if a signal ends the process, until `keepOnInterrupt`.
-/// Neither does anything before `installInterruptHandlers`.
+/// Has `path` removed if a signal ends the process as above, until
+/// `keepOnInterrupt`. Holds 16 paths at a time; more are not removed.
 void removeOnInterrupt(llvm::StringRef path);
 void keepOnInterrupt(llvm::StringRef path);
 
