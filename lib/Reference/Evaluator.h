@@ -141,6 +141,8 @@ Tensor pick(const Tensor &x, llvm::ArrayRef<int64_t> indices);
 
 double sigmoid(double x);
 double gelu(double x, GeluApproximation kind);
+/// The derivative of `gelu`.
+double geluSlope(double x, GeluApproximation kind);
 double applyEpilogue(double x, Epilogue epilogue);
 /// `value` truncated to a signed integer of `width` bits, saturating; NaN is 0.
 int64_t truncateToInt(double value, unsigned width);

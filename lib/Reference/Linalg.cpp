@@ -27,6 +27,13 @@ static void multiply(double *out, const double *lhs, const double *rhs,
     }
 }
 
+/// The strides of a matrix [rows, columns] that is stored as it is or transposed.
+static std::pair<int64_t, int64_t> matrixStrides(int64_t rows, int64_t columns,
+                                                 bool isTransposed) {
+  return isTransposed ? std::pair<int64_t, int64_t>(1, rows)
+                      : std::pair<int64_t, int64_t>(columns, 1);
+}
+
 static LogicalResult evaluateMatmul(MatmulOp op, Frame &frame) {
   const Tensor &lhs = frame.get(op.getLhs()), &rhs = frame.get(op.getRhs());
   SmallVector<int64_t, 4> shape = frame.getShape(op.getResult());
@@ -37,11 +44,8 @@ static LogicalResult evaluateMatmul(MatmulOp op, Frame &frame) {
   int64_t inner = op.getTransposeLhs() ? lhsMatrix[0] : lhsMatrix[1];
   bool shared = rhs.shape.size() == 2;
 
-  std::pair<int64_t, int64_t> lhsStrides(inner, 1), rhsStrides(columns, 1);
-  if (op.getTransposeLhs())
-    lhsStrides = {1, rows};
-  if (op.getTransposeRhs())
-    rhsStrides = {1, inner};
+  auto lhsStrides = matrixStrides(rows, inner, op.getTransposeLhs());
+  auto rhsStrides = matrixStrides(inner, columns, op.getTransposeRhs());
   std::vector<double> result = frame.zeros(op.getResult());
   for (int64_t b = 0; b < batch; ++b)
     multiply(result.data() + b * rows * columns,
@@ -68,7 +72,49 @@ static LogicalResult evaluateLinear(LinearOp op, Frame &frame) {
   return success();
 }
 
+static LogicalResult evaluateGemm(GemmOp op, Frame &frame) {
+  if (op.getEpilogue() == Epilogue::Relu)
+    return op.emitOpError("cannot be interpreted with a ReLU, whose saved bits have an "
+                          "order that is private to cuBLASLt; interpret the step before "
+                          "--mpt-fuse-gemm-epilogues");
+  const Tensor &lhs = frame.get(op.getLhs()), &rhs = frame.get(op.getRhs());
+  SmallVector<int64_t, 4> shape = frame.getShape(op.getResult());
+  int64_t rows = shape[0], columns = shape[1];
+  int64_t inner = lhs.shape[op.getTransposeLhs() ? 0 : 1];
+  auto lhsStrides = matrixStrides(rows, inner, op.getTransposeLhs());
+  auto rhsStrides = matrixStrides(inner, columns, op.getTransposeRhs());
+  std::vector<double> result = frame.zeros(op.getResult());
+  multiply(result.data(), lhs.floats.data(), rhs.floats.data(), rows, columns, inner,
+           lhsStrides, rhsStrides);
+  for (size_t i = 0; i < result.size(); ++i) {
+    if (op.getBias())
+      result[i] += frame.floats(op.getBias())[i % columns];
+    if (op.getAddend())
+      result[i] += frame.floats(op.getAddend())[i];
+  }
+  if (op.getSaved()) {
+    frame.set(op.getSaved(), result);
+    for (double &element : result)
+      element = applyEpilogue(element, op.getEpilogue());
+  }
+  if (op.getAux())
+    for (auto [element, x] : llvm::zip_equal(result, frame.floats(op.getAux())))
+      element *= geluSlope(x, GeluApproximation::Tanh);
+  if (op.getBiasGrad()) {
+    std::vector<double> sums = frame.zeros(op.getBiasGrad());
+    bool sumsRhs = op.getEpilogue() == Epilogue::None;
+    for (int64_t n = 0; n < columns; ++n)
+      for (int64_t i = 0, e = sumsRhs ? inner : rows; i < e; ++i)
+        sums[n] += sumsRhs ? rhs.floats[i * rhsStrides.first + n * rhsStrides.second]
+                           : result[i * columns + n];
+    frame.set(op.getBiasGrad(), std::move(sums));
+  }
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
 void mpt::reference::addLinalg(OpTable &table) {
   table.add<MatmulOp>(evaluateMatmul);
   table.add<LinearOp>(evaluateLinear);
+  table.add<GemmOp>(evaluateGemm);
 }

@@ -34,7 +34,7 @@ double mpt::reference::gelu(double x, GeluApproximation kind) {
   return x * sigmoid(2.0 * kSqrtTwoOverPi * (x + kGeluCubic * x * x * x));
 }
 
-static double geluSlope(double x, GeluApproximation kind) {
+double mpt::reference::geluSlope(double x, GeluApproximation kind) {
   if (kind == GeluApproximation::Erf)
     return 0.5 * std::erfc(-x * kSqrtHalf) +
            x * kInvSqrtTwoPi * std::exp(-0.5 * x * x);

@@ -54,6 +54,37 @@ def linear_cases(random):
                 yield Case("linear", [x, w, b], [(type, f(x[1] @ w[1] + b[1]))], attribute, error=16 * (terms + abs(b[1])))
 
 
+def gemm_cases(random):
+    """What cuBLASLt computes, but for the bits that ReLU saves."""
+    gelu = EPILOGUES["gelu_tanh"]
+
+    def slope(x):
+        k = np.sqrt(2 / np.pi)
+        t = np.tanh(k * (x + 0.044715 * x**3))
+        return 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
+
+    for type in TYPES:
+        for tl in (False, True):
+            for tr in (False, True):
+                flags = "".join(f + ", " for f, on in (("transpose_lhs", tl), ("transpose_rhs", tr)) if on)
+                activation = flags + "epilogue = #mpt.epilogue<gelu_tanh>, "
+                x = random(type, (7, 5) if tl else (5, 7))
+                w = random(type, (4, 7) if tr else (7, 4))
+                b, aux = random(type, (4,)), random(type, (5, 4))
+                right = w[1].T if tr else w[1]
+                s = (x[1].T if tl else x[1]) @ right
+                # Forward, backward, and a sum with rhs summed for a bias.
+                for syntax, given, attributes, segments, wanted in (
+                    ("{}, {} bias({}) {attributes}", b, activation, "1, 1, 0", [gelu(s + b[1]), s + b[1]]),
+                    ("{}, {} {attributes}", None, activation, "1, 1, 0", [gelu(s), s]),
+                    ("{}, {} aux({}) {attributes}", aux, activation, "1, 0, 1", [s * slope(aux[1]), (s * slope(aux[1])).sum(0)]),
+                    ("{}, {} add({}) {attributes}", aux, flags, "1, 0, 0", [s + aux[1]]),
+                    ("{}, {} {attributes}", None, flags, "1, 0, 1", [s, right.sum(0)]),
+                ):
+                    yield Case("gemm", [x, w] + [given] * (given is not None), [(type, want) for want in wanted],
+                               f"{attributes}resultSegmentSizes = array<i32: {segments}>", syntax)
+
+
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
@@ -251,5 +282,5 @@ def pool_cases(random):
 
 
 def product_cases(random):
-    for maker in matmul_cases, linear_cases, lstm_cases, conv_cases, attention_cases, pool_cases:
+    for maker in matmul_cases, linear_cases, gemm_cases, lstm_cases, conv_cases, attention_cases, pool_cases:
         yield from maker(random)

@@ -13,9 +13,6 @@
 using namespace mlir;
 using namespace mpt;
 
-#define GET_OP_CLASSES
-#include "mpt/Dialect/MPT/IR/MPTOpsGemm.cpp.inc"
-
 RankedTensorType mpt::getSavedType(Epilogue activation, RankedTensorType type) {
   if (activation != Epilogue::Relu || type.getRank() == 0 ||
       ShapedType::isDynamic(type.getShape().back()))

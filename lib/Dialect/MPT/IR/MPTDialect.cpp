@@ -8,8 +8,6 @@
 
 #include "mpt/Dialect/MPT/IR/MPT.h"
 
-#include "mpt/Dialect/MPT/IR/Gemm.h"
-
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -27,10 +25,6 @@ void MPTDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "mpt/Dialect/MPT/IR/MPTOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "mpt/Dialect/MPT/IR/MPTOpsGemm.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -11,9 +11,6 @@
 
 #include "mpt/Dialect/MPT/IR/MPT.h"
 
-#define GET_OP_CLASSES
-#include "mpt/Dialect/MPT/IR/MPTOpsGemm.h.inc"
-
 namespace mpt {
 
 /// The type of what `mpt.gemm` with `activation` saves beside a result of `type`.

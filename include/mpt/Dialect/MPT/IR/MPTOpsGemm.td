@@ -4,12 +4,6 @@
 // See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
-// On its own: only what compiles for GPUs needs it.
-//
-//===----------------------------------------------------------------------===//
-
 #ifndef MPT_DIALECT_MPT_IR_MPTOPSGEMM_TD
 #define MPT_DIALECT_MPT_IR_MPTOPSGEMM_TD
 
