@@ -26,6 +26,7 @@
 #include "mpt/Memory/Passes.h"
 #include "mpt/Precision/Passes.h"
 #include "mpt/Training/Passes.h"
+#include "mpt/Dialect/MPT/IR/OpReference.h"
 #include "mpt/Pipelines/Pipelines.h"
 #include "mpt/Support/SymbolNotes.h"
 
@@ -36,6 +37,7 @@ namespace mpt {
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<MPTDialect>();
   registerSymbolNotes(registry);
+  registerUnknownOpSuggestions(registry);
 }
 
 /// Registers every pass and pipeline of MPT.

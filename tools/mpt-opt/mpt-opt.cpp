@@ -15,6 +15,8 @@
 #include "mpt/Support/Version.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/WithColor.h"
 
 /// libLLVM gives every program that links it the options of all its code
 /// generators. They stay usable; --help-hidden lists them.
@@ -24,8 +26,29 @@ static void hideOptionsOfLLVM() {
       option->setHiddenFlag(llvm::cl::Hidden);
 }
 
+/// Prints what --mpt-ops asks for: a line for each op, or one op's entry.
+static int printOps(llvm::StringRef name) {
+  if (name.empty()) {
+    for (const mpt::OpReference &op : mpt::getOpReferences())
+      llvm::outs() << llvm::formatv("mpt.{0,-22} {1}\n", op.name, op.summary);
+    return 0;
+  }
+  const mpt::OpReference *op = mpt::findOpReference(name);
+  if (!op) {
+    llvm::WithColor::error(llvm::errs(), "mpt-opt")
+        << "unknown op '" << name << "'; " << mpt::suggestOp(name) << "\n";
+    return 1;
+  }
+  llvm::outs() << "mpt." << op->name << ": " << op->summary << "\n\n" << op->text << "\n";
+  return 0;
+}
+
 int main(int argc, char **argv) {
   hideOptionsOfLLVM();
+  llvm::cl::opt<std::string> ops(
+      "mpt-ops", llvm::cl::ValueOptional, llvm::cl::value_desc("name"),
+      llvm::cl::desc("List the ops of the mpt dialect, or print what there is to know "
+                     "about one"));
   llvm::cl::AddExtraVersionPrinter(
       [](llvm::raw_ostream &os) { os << "MPT version " << mpt::kVersion << "\n"; });
   mlir::DialectRegistry registry;
@@ -36,6 +59,9 @@ int main(int argc, char **argv) {
   mpt::registerPrecisionExternalModels(registry);
   mlir::registerTransformsPasses();
   mpt::registerAllPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "MPT: mixed-precision training passes\n", registry));
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "MPT: mixed-precision training passes\n", registry);
+  if (ops.getNumOccurrences())
+    return printOps(ops);
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
 }

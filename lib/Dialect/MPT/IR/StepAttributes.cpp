@@ -20,8 +20,10 @@ using namespace mlir;
 using namespace mpt;
 
 static constexpr StringLiteral roles[] = {
-    "parameter", "optimizer_state", "running_stat", "loss_scale",
-    "rng",       "schedule",        "input",        "target"};
+#define GET_STEP_ROLES
+#include "mpt/Dialect/MPT/IR/OpReference.inc"
+#undef GET_STEP_ROLES
+};
 
 namespace {
 /// One way to initialize a tensor and the numbers it needs.
@@ -33,14 +35,9 @@ struct InitKind {
 
 static ArrayRef<InitKind> getInitKinds() {
   static const InitKind kinds[] = {
-      {"zeros", {}},
-      {"ones", {}},
-      {"constant", {"value"}},
-      {"uniform", {"low", "high"}},
-      {"normal", {"mean", "std"}},
-      {"trunc_normal", {"mean", "std"}},
-      {"kaiming_uniform", {"fan_in"}},
-      {"xavier_uniform", {"fan_in", "fan_out"}},
+#define GET_INIT_KINDS
+#include "mpt/Dialect/MPT/IR/OpReference.inc"
+#undef GET_INIT_KINDS
   };
   return kinds;
 }

@@ -32,18 +32,14 @@ def MPT_Dialect : Dialect {
     Operands and results of one op may therefore differ in float type; a
     `mpt.matmul` of bf16 operands may return f32.
 
-    **Step functions.** Arguments carry `mpt.name` (unique), `mpt.role`
-    (`parameter`, `optimizer_state`, `running_stat`, `loss_scale`, `rng`,
-    `schedule`, `input`, `target`) and, where the host initializes them,
+    **Step functions.** A training step is one function. Its arguments carry
+    `mpt.name` (unique), `mpt.role` and, where the host initializes them,
     `mpt.init`. Results carry `mpt.name`; a result with
     `mpt.updates = "<argument name>"` is the next value of that argument.
+    docs/Ops.md lists the roles (`MPT_StepRole`) and the kinds of init
+    (`MPT_InitKind`).
 
-    `mpt.init` is a dictionary with `kind` one of `zeros`, `ones`, `constant`
-    (`value`), `uniform` (`low`, `high`), `normal` (`mean`, `std`),
-    `trunc_normal` (`mean`, `std`, cut at two deviations), `kaiming_uniform`
-    (`fan_in`: U(-b, b) with b = 1/sqrt(fan_in), PyTorch's default for Linear
-    and Conv weights and biases), `xavier_uniform` (`fan_in`, `fan_out`).
-
+    `mpt.decay = false` on a parameter exempts it from weight decay.
     `mpt.master` on a parameter asks `--mpt-master-weights` for one of `f32`,
     `bf16-stochastic-rounding`, `bf16-kahan`, `split16` and `none`, and says
     afterwards which it has. State with `mpt.low_of = "<parameter>"` holds the
@@ -57,6 +53,11 @@ def MPT_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// Adds what writes and checks the version in bytecode.
     void addBytecodeInterface();
+
+    /// Refuses an op that the dialect does not have, and says what to write in its
+    /// place (suggestOp in OpReference.h).
+    std::optional<ParseOpHook>
+    getParseOperationHook(::llvm::StringRef opName) const override;
   }];
 }
 
@@ -131,12 +132,48 @@ def MPT_Space : MPT_EnumAttr<MPT_SpaceEnum, "space">;
 // Op classes
 //===----------------------------------------------------------------------===//
 
+/// What other libraries call an op, or what an op is used for there. A name of
+/// PyTorch's has its module: `torch.`, `Tensor.`, `F.` (torch.nn.functional), `nn.`
+/// (torch.nn), `optim.` (torch.optim) or `amp.` (torch.amp). Others are bare words.
+/// `how` goes on after the op's name: in which layout, with which attributes. Read by
+/// tools/utils/op-docs.py, which makes docs/Ops.md, docs/FromPyTorch.md and what
+/// errors suggest for unknown ops.
+class OtherName<string name_, string how_ = ""> {
+  string name = name_;
+  string how = how_;
+}
+
+/// The groups of docs/Ops.md, in its order.
+class MPT_DocGroup<int order_, string summary_, string description_> : OpDocGroup {
+  int order = order_;
+  let summary = summary_;
+  let description = description_;
+}
+def MPT_LinalgDocs : MPT_DocGroup<0, "Matrix products, convolution, attention, LSTM",
+  "Autocast runs these in low precision (class `allow`).">;
+def MPT_NNDocs : MPT_DocGroup<1, "Reductions, normalization, pooling, losses",
+  "Whatever types they read and write, they compute in f32 (f64 for f64) and round "
+  "once.">;
+def MPT_ElementwiseDocs : MPT_DocGroup<2, "Elementwise ops, random masks, dropout", "">;
+def MPT_ShapeDocs : MPT_DocGroup<3, "Constants, types, shapes and indices", "">;
+def MPT_StructureDocs : MPT_DocGroup<4, "What the backward pass may do",
+  "These do not change what a forward function computes.">;
+def MPT_GradientDocs : MPT_DocGroup<5, "Gradients of ops",
+  "`--mpt-autodiff` makes them.">;
+def MPT_StepDocs : MPT_DocGroup<6, "The training step",
+  "The passes that make a step and its loss scale write these; a step that is "
+  "written by hand may have them, too.">;
+def MPT_ProgramDocs : MPT_DocGroup<7, "Kernels, programs and products of GPU libraries",
+  "Planning makes these. They are documented for those who read or consume plans.">;
+
 /// Every op of the dialect names its class for f16 and for bf16.
 /// `fixedOperands` and `fixedResults` are C++ conditions on `index`: operands
 /// and results whose element type does not follow the op's precision;
 /// `wideResults` says that a low product may return its f32 accumulator.
 class MPT_Op<string mnemonic, list<Trait> traits = []>
-    : Op<MPT_Dialect, mnemonic, traits>;
+    : Op<MPT_Dialect, mnemonic, traits> {
+  list<OtherName> otherNames = [];
+}
 
 class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
                    list<Trait> traits = [], list<Trait> purity = [Pure]>

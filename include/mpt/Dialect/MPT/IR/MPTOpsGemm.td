@@ -9,23 +9,26 @@
 
 include "mpt/Dialect/MPT/IR/MPTBase.td"
 
+let opDocGroup = MPT_ProgramDocs in {
+
 def MPT_GemmOp : MPT_TensorOp<"gemm", "Allow", "Allow",
                               [AttrSizedOperandSegments, AttrSizedResultSegments]> {
   let wideResults = "true";
-  let summary = "product that saves or uses what its activation needs backward";
+  let summary = "matrix product that saves, or uses, what its activation's gradient needs";
   let description = [{
-    One call of cuBLASLt with an epilogue that no other op has; for steps that are
-    planned for GPUs. lhs is [M, K] ([K, M] with `transpose_lhs`), rhs [K, N] ([N, K]
-    with `transpose_rhs`), result [M, N]. With s = lhs @ rhs + bias, summed in f32:
+    One call of cuBLASLt with an epilogue that no other op has. `--mpt-fuse-gemm-epilogues`
+    makes it in steps that are planned for GPUs; nobody writes it by hand. With s =
+    lhs @ rhs + bias, summed in f32:
 
-    - forward (`saved` is a result): result = activation(s). `saved` is s itself for
-      GELU, in the result's type, and whether s is positive for ReLU: one bit an
-      element, rows padded to 128 bits, in an order that only the library knows.
-    - backward (`aux` is given, a `saved`): result = s * activation'(aux). `bias_grad`
-      [N], if it is there, is its sum over rows.
-    - no activation: result = s, plus `addend` if it is there, which is added before
-      the one rounding and has the result's type (beta = 1: a weight's gradient on top
-      of that of the micro-batches before). `bias_grad` [N] is rhs summed over K.
+    - Forward (`saved` is a result): result = epilogue(s). For GELU, `saved` is s in
+      the result's type. For ReLU, it has one bit for each element that says whether s
+      is positive. Its rows are padded to 128 bits, in an order that is private to the
+      library.
+    - Backward (`aux` is given, a `saved` of the forward product): result = s
+      epilogue'(aux). `bias_grad`, if present, is the result's sum over rows.
+    - Without an activation: result = s + addend, rounded once (cuBLASLt's beta = 1: a
+      weight's gradient is added to that of earlier micro-batches). `bias_grad`, if
+      present, is rhs summed over K.
 
     Example:
 
@@ -33,18 +36,31 @@ def MPT_GemmOp : MPT_TensorOp<"gemm", "Allow", "Allow",
     %y, %saved = mpt.gemm %x, %w bias(%b) {epilogue = #mpt.epilogue<relu>, resultSegmentSizes = array<i32: 1, 1, 0>} : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> (tensor<4x16xf32>, tensor<4x16xi8>)
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$lhs, MPT_FloatTensor:$rhs,
-                       Optional<MPT_FloatTensor>:$bias, Optional<MPT_Tensor>:$aux,
-                       Optional<MPT_FloatTensor>:$addend,
-                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
-    DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue);
-  let results = (outs MPT_FloatTensor:$result, Optional<MPT_Tensor>:$saved,
-                      Optional<MPT_FloatTensor>:$bias_grad);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "[M, K], or [K, M] with `transpose_lhs`">:$lhs,
+    Arg<MPT_FloatTensor, "[K, N], or [N, K] with `transpose_rhs`">:$rhs,
+    Arg<Optional<MPT_FloatTensor>, "[N]; forward">:$bias,
+    Arg<Optional<MPT_Tensor>,
+        "`saved` of the forward product; [M, N] for GELU, i8 [M, N padded to 128 / 8] "
+        "for ReLU; backward">:$aux,
+    Arg<Optional<MPT_FloatTensor>,
+        "[M, N], of the result's type; without an activation">:$addend,
+    Arg<UnitAttr, "lhs is transposed">:$transpose_lhs,
+    Arg<UnitAttr, "rhs is transposed">:$transpose_rhs,
+    Arg<DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">,
+        "activation, forward or backward">:$epilogue);
+  let results = (outs
+    Res<MPT_FloatTensor, "[M, N]">:$result,
+    Res<Optional<MPT_Tensor>,
+        "[M, N] for GELU, i8 [M, N padded to 128 / 8] for ReLU; forward">:$saved,
+    Res<Optional<MPT_FloatTensor>, "[N]; backward or without an activation">:$bias_grad);
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` `(` $bias^ `)`)? (`aux` `(` $aux^ `)`)?
     (`add` `(` $addend^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
+
+} // MPT_ProgramDocs
 
 #endif // MPT_DIALECT_MPT_IR_MPTOPSGEMM_TD

@@ -11,14 +11,22 @@
 
 include "mpt/Dialect/MPT/IR/MPTBase.td"
 
+let opDocGroup = MPT_LinalgDocs in {
+
 def MPT_MatmulOp : MPT_InferredOp<"matmul", "Allow", "Allow", [MPT_Differentiable]> {
   let wideResults = "true";
   let summary = "matrix product, with leading batch dimensions";
+  let otherNames = [
+    OtherName<"torch.matmul">, OtherName<"torch.mm">, OtherName<"torch.bmm">,
+    OtherName<"batch_matmul">, OtherName<"torch.mv", "with the vector as [K, 1]">,
+    OtherName<"torch.einsum",
+             "after `mpt.transpose` and `mpt.reshape` to [batch.., M, K] and [batch.., K, N]">,
+    OtherName<"dot_general">, OtherName<"dot">, OtherName<"gemv">,
+    OtherName<"matrix_multiply">];
   let description = [{
-    lhs is [batch.., M, K] ([batch.., K, M] with `transpose_lhs`), rhs
-    [batch.., K, N] ([batch.., N, K] with `transpose_rhs`) with the same batch
-    dimensions, or of rank 2 and shared by the batch. Products are exact,
-    summed in `acc_type`, rounded once.
+    result = lhs @ rhs. Products of elements are exact; they are summed in
+    `acc_type` and rounded once to the result's type, which may be f32 for
+    narrow operands.
 
     Example:
 
@@ -26,20 +34,35 @@ def MPT_MatmulOp : MPT_InferredOp<"matmul", "Allow", "Allow", [MPT_Differentiabl
     %y = mpt.matmul %a, %b {transpose_rhs} : (tensor<2x4x8xbf16>, tensor<2x16x8xbf16>) -> tensor<2x4x16xf32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$lhs, MPT_FloatTensor:$rhs,
-                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
-                       OptionalAttr<TypeAttr>:$acc_type);
-  let results = (outs MPT_FloatTensor:$result);
+  let arguments = (ins
+    Arg<MPT_FloatTensor,
+        "[batch.., M, K], or [batch.., K, M] with `transpose_lhs`">:$lhs,
+    Arg<MPT_FloatTensor,
+        "[batch.., K, N], or [batch.., N, K] with `transpose_rhs`; the same batch "
+        "dimensions as lhs, or none, then shared by the batch">:$rhs,
+    Arg<UnitAttr, "lhs is transposed in its last two dimensions">:$transpose_lhs,
+    Arg<UnitAttr, "rhs is transposed in its last two dimensions">:$transpose_rhs,
+    Arg<OptionalAttr<TypeAttr>,
+        "type in which sums are computed, f32 or f64; by default f32 for narrower "
+        "operands, else the operands' type">:$acc_type);
+  let results = (outs
+    Res<MPT_FloatTensor, "[batch.., M, N]">:$result);
   let hasVerifier = 1;
 }
 
 def MPT_LinearOp : MPT_InferredOp<"linear", "Allow", "Allow", [MPT_Differentiable]> {
   let wideResults = "true";
-  let summary = "dense layer: epilogue(x @ weight + bias), rounded once";
+  let summary = "dense layer: x @ weight + bias, then an activation";
+  let otherNames = [
+    OtherName<"F.linear", "with the weight transposed to [in, out]">,
+    OtherName<"nn.Linear", "with the weight transposed to [in, out]">,
+    OtherName<"torch.addmm", "of mat1, mat2 and a bias [out]">, OtherName<"dense">,
+    OtherName<"fully_connected">, OtherName<"fc">, OtherName<"affine">];
   let description = [{
-    x is [.., in], weight [in, out], bias [out] if present. The sum, the bias
-    and the epilogue are computed in `acc_type` and rounded once, whatever
-    executes them: this op defines what a fused GEMM epilogue means.
+    result = epilogue(x @ weight + bias). The sum, the bias and the epilogue are
+    computed in `acc_type` and rounded once to the result's type, whatever
+    executes them: this op defines what a fused GEMM epilogue means. The weight
+    is [in, out], which is PyTorch's [out, in] transposed.
 
     Example:
 
@@ -47,11 +70,17 @@ def MPT_LinearOp : MPT_InferredOp<"linear", "Allow", "Allow", [MPT_Differentiabl
     %y = mpt.linear %x, %w, %b {epilogue = #mpt.epilogue<relu>} : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$x, MPT_FloatTensor:$weight,
-                       Optional<MPT_FloatTensor>:$bias,
-    DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue,
-                       OptionalAttr<TypeAttr>:$acc_type);
-  let results = (outs MPT_FloatTensor:$result);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "[.., in]">:$x,
+    Arg<MPT_FloatTensor, "[in, out]">:$weight,
+    Arg<Optional<MPT_FloatTensor>, "[out]">:$bias,
+    Arg<DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">,
+        "activation that is applied to the sum">:$epilogue,
+    Arg<OptionalAttr<TypeAttr>,
+        "type in which sums are computed, f32 or f64; by default f32 for narrower "
+        "operands, else the operands' type">:$acc_type);
+  let results = (outs
+    Res<MPT_FloatTensor, "[.., out]">:$result);
   let fixedOperands = "index == 2";
   let hasVerifier = 1;
 }
@@ -59,11 +88,23 @@ def MPT_LinearOp : MPT_InferredOp<"linear", "Allow", "Allow", [MPT_Differentiabl
 def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiable]> {
   let wideResults = "true";
   let summary = "2-d convolution, NHWC by HWIO";
+  let otherNames = [
+    OtherName<"F.conv2d", "in the layouts NHWC and HWIO">,
+    OtherName<"nn.Conv2d", "in the layouts NHWC and HWIO">,
+    OtherName<"F.conv1d", "with H = 1">, OtherName<"nn.Conv1d", "with H = 1">,
+    OtherName<"convolution">, OtherName<"conv">,
+    OtherName<"depthwise_conv2d", "with `groups` = C">,
+    OtherName<"F.conv_transpose2d",
+             "of `mpt.pad` of x with `interior` = stride - 1, and the filter reversed in H and W">,
+    OtherName<"nn.ConvTranspose2d",
+             "of `mpt.pad` of x with `interior` = stride - 1, and the filter reversed in H and W">,
+    OtherName<"conv_general_dilated", "in the layouts NHWC and HWIO">];
   let description = [{
-    x is [N, H, W, C], filter [KH, KW, C / groups, O], optional bias [O], result
-    [N, OH, OW, O] with OH = (H + lo + hi - dilation (KH - 1) - 1) / stride + 1.
-    `strides` and `dilations` are [h, w], `padding` is [h lo, h hi, w lo, w hi].
-    Summed with bias and epilogue in `acc_type`, rounded once.
+    OH = (H + low + high - dilation (KH - 1) - 1) / stride + 1, rounded down,
+    and OW likewise. As in PyTorch, the filter is not flipped (a
+    cross-correlation). The sum, the bias and the epilogue are computed in
+    `acc_type` and rounded once. PyTorch's x [N, C, H, W] and filter [O, C /
+    groups, KH, KW] are transposed to these layouts.
 
     Example:
 
@@ -71,15 +112,23 @@ def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiabl
     %y = mpt.conv2d %x, %f {strides = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<2x8x8x3xf32>, tensor<3x3x3x16xf32>) -> tensor<2x8x8x16xf32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$x, MPT_FloatTensor:$filter,
-                       Optional<MPT_FloatTensor>:$bias,
-    DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$strides,
-    DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0, 0, 0}">:$padding,
-    DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$dilations,
-    DefaultValuedAttr<I64Attr, "1">:$groups,
-    DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue,
-                       OptionalAttr<TypeAttr>:$acc_type);
-  let results = (outs MPT_FloatTensor:$result);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "[N, H, W, C]">:$x,
+    Arg<MPT_FloatTensor, "[KH, KW, C / groups, O]">:$filter,
+    Arg<Optional<MPT_FloatTensor>, "[O]">:$bias,
+    Arg<DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">, "[h, w]">:$strides,
+    Arg<DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0, 0, 0}">,
+        "rows and columns of zeros, [h low, h high, w low, w high]; PyTorch's "
+        "`padding=(p, q)` is [p, p, q, q]">:$padding,
+    Arg<DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">, "[h, w]">:$dilations,
+    Arg<DefaultValuedAttr<I64Attr, "1">, "number of groups; divides C and O">:$groups,
+    Arg<DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">,
+        "activation that is applied to the sum">:$epilogue,
+    Arg<OptionalAttr<TypeAttr>,
+        "type in which sums are computed, f32 or f64; by default f32 for narrower "
+        "operands, else the operands' type">:$acc_type);
+  let results = (outs
+    Res<MPT_FloatTensor, "[N, OH, OW, O]">:$result);
   let fixedOperands = "index == 2";
   let hasVerifier = 1;
 }
@@ -87,19 +136,25 @@ def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiabl
 class MPT_ConvGradOp<string mnemonic> : MPT_TensorOp<mnemonic, "Allow", "Allow"> {
   let wideResults = "true";
   dag windowArgs = (ins
-    DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$strides,
-    DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0, 0, 0}">:$padding,
-    DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$dilations,
-    DefaultValuedAttr<I64Attr, "1">:$groups,
-    OptionalAttr<TypeAttr>:$acc_type);
-  let results = (outs MPT_FloatTensor:$result);
+    Arg<DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">, "as in `mpt.conv2d`">:$strides,
+    Arg<DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0, 0, 0}">,
+        "as in `mpt.conv2d`">:$padding,
+    Arg<DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">, "as in `mpt.conv2d`">:$dilations,
+    Arg<DefaultValuedAttr<I64Attr, "1">, "as in `mpt.conv2d`">:$groups,
+    Arg<OptionalAttr<TypeAttr>,
+        "type in which sums are computed, f32 or f64; by default f32 for narrower "
+        "operands, else the operands' type">:$acc_type);
   let hasVerifier = 1;
 }
 
 def MPT_Conv2DInputGradOp : MPT_ConvGradOp<"conv2d_input_grad"> {
   let summary = "gradient of `mpt.conv2d` for its input";
+  let otherNames = [
+    OtherName<"torch.nn.grad.conv2d_input", "in the layouts NHWC and HWIO">];
+  let opDocGroup = MPT_GradientDocs;
   let description = [{
-    dy [N, OH, OW, O] and filter give dx [N, H, W, C], the result's shape.
+    The result is dx [N, H, W, C]. Its type gives H and W, which dy does not
+    determine where a stride is above 1.
 
     Example:
 
@@ -107,14 +162,21 @@ def MPT_Conv2DInputGradOp : MPT_ConvGradOp<"conv2d_input_grad"> {
     %dx = mpt.conv2d_input_grad %dy, %f {padding = array<i64: 1, 1, 1, 1>} : (tensor<2x8x8x16xf32>, tensor<3x3x3x16xf32>) -> tensor<2x8x8x3xf32>
     ```
   }];
-  let arguments = !con((ins MPT_FloatTensor:$dy, MPT_FloatTensor:$filter), windowArgs);
+  let arguments = !con((ins
+    Arg<MPT_FloatTensor, "[N, OH, OW, O]">:$dy,
+    Arg<MPT_FloatTensor, "[KH, KW, C / groups, O]">:$filter), windowArgs);
+  let results = (outs
+    Res<MPT_FloatTensor, "[N, H, W, C]">:$result);
 }
 
 def MPT_Conv2DFilterGradOp : MPT_ConvGradOp<"conv2d_filter_grad"> {
   let summary = "gradient of `mpt.conv2d` for its filter";
+  let otherNames = [
+    OtherName<"torch.nn.grad.conv2d_weight", "in the layouts NHWC and HWIO">];
+  let opDocGroup = MPT_GradientDocs;
   let description = [{
-    x [N, H, W, C] and dy [N, OH, OW, O] give [KH, KW, C / groups, O], the
-    result's shape.
+    The result is the filter's gradient [KH, KW, C / groups, O]. Its type gives
+    KH and KW.
 
     Example:
 
@@ -122,22 +184,28 @@ def MPT_Conv2DFilterGradOp : MPT_ConvGradOp<"conv2d_filter_grad"> {
     %df = mpt.conv2d_filter_grad %x, %dy {padding = array<i64: 1, 1, 1, 1>} : (tensor<2x8x8x3xf32>, tensor<2x8x8x16xf32>) -> tensor<3x3x3x16xf32>
     ```
   }];
-  let arguments = !con((ins MPT_FloatTensor:$x, MPT_FloatTensor:$dy), windowArgs);
+  let arguments = !con((ins
+    Arg<MPT_FloatTensor, "[N, H, W, C]">:$x,
+    Arg<MPT_FloatTensor, "[N, OH, OW, O]">:$dy), windowArgs);
+  let results = (outs
+    Res<MPT_FloatTensor, "[KH, KW, C / groups, O]">:$result);
 }
 
 def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differentiable]> {
   let summary = "scaled dot-product attention";
+  let otherNames = [
+    OtherName<"F.scaled_dot_product_attention">,
+    OtherName<"nn.MultiheadAttention",
+             "between `mpt.linear`, `mpt.reshape` and `mpt.transpose` to [N, H, T, D]">,
+    OtherName<"sdpa">, OtherName<"flash_attention">,
+    OtherName<"multi_head_attention",
+             "between `mpt.linear`, `mpt.reshape` and `mpt.transpose` to [N, H, T, D]">];
   let description = [{
-    query is [B, H, T, D], key [B, H, S, D], value [B, H, S, E]; the result is
-    [B, H, T, E] = softmax(scale * query @ key^T) @ value. The query is scaled,
-    and rounded to its type, before the product. `causal` hides positions
-    s > t + S - T and needs S >= T. `mask`, if present, is [B, H, T, S] with any
-    size 1 where it is the same for all, and hides positions where it is false
-    (PyTorch's boolean attn_mask); it has no gradient. A row that sees no
-    position is zeros, its log_sum_exp -inf, and its gradients are zeros.
-    Softmax statistics are f32; probabilities are rounded to value's type
-    before the second product. `scale` defaults to 1 / sqrt(D). `log_sum_exp`
-    [B, H, T] is saved for the gradient.
+    result = softmax(scale query @ key^T) @ value, for each batch entry and
+    head. The query is scaled, and rounded to its type, before the product.
+    Softmax statistics are f32; probabilities are rounded to value's type before
+    the second product. A row that sees no position is zeros, its log_sum_exp
+    -inf, and its gradients are zeros. The mask has no gradient.
 
     Example:
 
@@ -147,21 +215,33 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
     %z, %lse2 = mpt.attention %q, %k, %v, %isWord : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x1x1x16xi1>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$query, MPT_FloatTensor:$key,
-                       MPT_FloatTensor:$value, Optional<MPT_BoolTensor>:$mask,
-                       UnitAttr:$causal, OptionalAttr<F64Attr>:$scale,
-                       OptionalAttr<TypeAttr>:$acc_type);
-  let results = (outs MPT_FloatTensor:$result, MPT_FloatTensor:$log_sum_exp);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "[B, H, T, D]">:$query,
+    Arg<MPT_FloatTensor, "[B, H, S, D]">:$key,
+    Arg<MPT_FloatTensor, "[B, H, S, E]">:$value,
+    Arg<Optional<MPT_BoolTensor>,
+        "[B, H, T, S], any size 1 where it is the same for all; false hides a "
+        "position (PyTorch's boolean `attn_mask`)">:$mask,
+    Arg<UnitAttr,
+        "query t sees no position s > t + S - T; needs S >= T (PyTorch's `is_causal`)">:$causal,
+    Arg<OptionalAttr<F64Attr>, "factor of the scores; by default 1 / sqrt(D)">:$scale,
+    Arg<OptionalAttr<TypeAttr>,
+        "type in which sums are computed, f32 or f64; by default f32 for narrower "
+        "operands, else the operands' type">:$acc_type);
+  let results = (outs
+    Res<MPT_FloatTensor, "[B, H, T, E]">:$result,
+    Res<MPT_FloatTensor, "[B, H, T]; f32 (f64 for f64), saved for the gradient">:$log_sum_exp);
   let fixedResults = "index == 1";
   let hasVerifier = 1;
 }
 
 def MPT_AttentionGradOp : MPT_InferredOp<"attention_grad", "Allow", "Allow"> {
   let summary = "gradient of `mpt.attention`";
+  let opDocGroup = MPT_GradientDocs;
   let description = [{
-    Recomputes the probabilities from query, key and the saved log-sum-exp
-    (FlashAttention, Dao et al. 2022), rounded as there; so is the gradient of
-    the scores, to value's type. Results have the operands' shapes.
+    Recomputes the probabilities from query, key and log_sum_exp
+    (FlashAttention, Dao et al. 2022), rounded as in `mpt.attention`. The
+    gradient of the scores is rounded to value's type, too.
 
     Example:
 
@@ -169,33 +249,42 @@ def MPT_AttentionGradOp : MPT_InferredOp<"attention_grad", "Allow", "Allow"> {
     %dq, %dk, %dv = mpt.attention_grad %dy, %q, %k, %v, %y, %lse {causal} : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>)
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$dy, MPT_FloatTensor:$query,
-                       MPT_FloatTensor:$key, MPT_FloatTensor:$value,
-                       MPT_FloatTensor:$result, MPT_FloatTensor:$log_sum_exp,
-                       Optional<MPT_BoolTensor>:$mask, UnitAttr:$causal, OptionalAttr<F64Attr>:$scale,
-                       OptionalAttr<TypeAttr>:$acc_type);
-  let results = (outs MPT_FloatTensor:$dquery, MPT_FloatTensor:$dkey,
-                      MPT_FloatTensor:$dvalue);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "[B, H, T, E]; gradient of the result">:$dy,
+    Arg<MPT_FloatTensor, "[B, H, T, D]">:$query,
+    Arg<MPT_FloatTensor, "[B, H, S, D]">:$key,
+    Arg<MPT_FloatTensor, "[B, H, S, E]">:$value,
+    Arg<MPT_FloatTensor, "[B, H, T, E]; from `mpt.attention`">:$result,
+    Arg<MPT_FloatTensor, "[B, H, T]; from `mpt.attention`">:$log_sum_exp,
+    Arg<Optional<MPT_BoolTensor>, "as in `mpt.attention`">:$mask,
+    Arg<UnitAttr, "as in `mpt.attention`">:$causal,
+    Arg<OptionalAttr<F64Attr>, "as in `mpt.attention`">:$scale,
+    Arg<OptionalAttr<TypeAttr>, "as in `mpt.attention`">:$acc_type);
+  let results = (outs
+    Res<MPT_FloatTensor, "query's shape">:$dquery,
+    Res<MPT_FloatTensor, "key's shape">:$dkey,
+    Res<MPT_FloatTensor, "value's shape">:$dvalue);
   let fixedOperands = "index == 5";
   let hasVerifier = 1;
 }
 
 def MPT_LSTMCellOp : MPT_InferredOp<"lstm_cell", "Allow", "Allow", [MPT_Differentiable]> {
   let summary = "one time step of a long short-term memory cell";
+  let otherNames = [
+    OtherName<"nn.LSTMCell",
+             "with both weights transposed and one bias, the sum of PyTorch's two">,
+    OtherName<"nn.LSTM", "once for each time step and layer">];
   let description = [{
-    As torch.nn.LSTMCell (Hochreiter and Schmidhuber 1997, with forget gate):
-    the columns of z = x @ weight_ih + h @ weight_hh + bias are, in this order,
-    those of the gates i, f, g and o, H each;
+    As torch.nn.LSTMCell (Hochreiter and Schmidhuber 1997, with a forget gate). The
+    columns of z = x @ weight_ih + h @ weight_hh + bias are those of the gates i, f, g
+    and o, H each, in this order:
 
         i, f, o = sigmoid(z_i), sigmoid(z_f), sigmoid(z_o);  g = tanh(z_g)
         new_c = f c + i g;  new_h = o tanh(new_c)
 
-    x is [B, I], h and c are [B, H], weight_ih [I, 4H] and weight_hh [H, 4H]
-    (PyTorch's transposed), bias [4H] if present (the sum of PyTorch's two). z is
-    summed in `acc_type`; all is computed in f32 and each result rounded once,
-    new_h from the new_c that is not yet rounded. `gates` [B, 4H] holds i, f, g
-    and o for the gradient. The cell state c keeps its type in mixed precision:
-    it is a sum over time.
+    z is summed in `acc_type`. Everything is computed in f32, and each result is
+    rounded once; new_h is computed from the unrounded new_c. The cell state c keeps
+    its type in mixed precision, because it is a sum over time.
 
     Example:
 
@@ -203,15 +292,25 @@ def MPT_LSTMCellOp : MPT_InferredOp<"lstm_cell", "Allow", "Allow", [MPT_Differen
     %h1, %c1, %gates = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xbf16>, tensor<4x16xbf16>, tensor<4x16xf32>, tensor<8x64xbf16>, tensor<16x64xbf16>, tensor<64xf32>) -> (tensor<4x16xbf16>, tensor<4x16xf32>, tensor<4x64xbf16>)
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$x, MPT_FloatTensor:$h, MPT_FloatTensor:$c,
-                       MPT_FloatTensor:$weight_ih, MPT_FloatTensor:$weight_hh,
-                       Optional<MPT_FloatTensor>:$bias,
-                       OptionalAttr<TypeAttr>:$acc_type);
-  let results = (outs MPT_FloatTensor:$new_h, MPT_FloatTensor:$new_c,
-                      MPT_FloatTensor:$gates);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "[B, I]; the step's input">:$x,
+    Arg<MPT_FloatTensor, "[B, H]; the hidden state">:$h,
+    Arg<MPT_FloatTensor, "[B, H]; the cell state">:$c,
+    Arg<MPT_FloatTensor, "[I, 4H]; PyTorch's transposed">:$weight_ih,
+    Arg<MPT_FloatTensor, "[H, 4H]; PyTorch's transposed">:$weight_hh,
+    Arg<Optional<MPT_FloatTensor>, "[4H]; the sum of PyTorch's two">:$bias,
+    Arg<OptionalAttr<TypeAttr>,
+        "type in which sums are computed, f32 or f64; by default f32 for narrower "
+        "operands, else the operands' type">:$acc_type);
+  let results = (outs
+    Res<MPT_FloatTensor, "[B, H]">:$new_h,
+    Res<MPT_FloatTensor, "[B, H]">:$new_c,
+    Res<MPT_FloatTensor, "[B, 4H]; i, f, g and o, saved for the gradient">:$gates);
   let fixedOperands = "index == 2 || index == 5";
   let fixedResults = "index == 1";
   let hasVerifier = 1;
 }
+
+} // MPT_LinalgDocs
 
 #endif // MPT_DIALECT_MPT_IR_MPTOPSLINALG_TD

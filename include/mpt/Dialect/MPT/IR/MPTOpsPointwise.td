@@ -15,18 +15,24 @@ include "mpt/Dialect/MPT/IR/MPTBase.td"
 // Unary
 //===----------------------------------------------------------------------===//
 
+let opDocGroup = MPT_ElementwiseDocs in {
+
 class MPT_UnaryOp<string mnemonic, string f16Class, string bf16Class,
                   list<Trait> traits = []>
     : MPT_InferredOp<mnemonic, f16Class, bf16Class,
                      !listconcat([MPT_Differentiable], traits)> {
-  let arguments = (ins MPT_FloatTensor:$x);
-  let results = (outs MPT_FloatTensor:$y);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "any shape">:$x);
+  let results = (outs
+    Res<MPT_FloatTensor, "x's shape">:$y);
 }
 
 def MPT_NegOp : MPT_UnaryOp<"neg", "Clear", "Clear"> {
-  let summary = "-x, elementwise";
+  let summary = "negation, elementwise";
+  let otherNames = [
+    OtherName<"torch.neg">, OtherName<"torch.negative">, OtherName<"negate">];
   let description = [{
-    Computes -x, in f32 (f64 for f64), rounded once to the result's type.
+    y = -x, computed in f32 (f64 for f64) and rounded once to the result's type.
 
     Example:
 
@@ -38,9 +44,11 @@ def MPT_NegOp : MPT_UnaryOp<"neg", "Clear", "Clear"> {
 }
 
 def MPT_AbsOp : MPT_UnaryOp<"abs", "Clear", "Clear"> {
-  let summary = "|x|, elementwise";
+  let summary = "absolute value, elementwise";
+  let otherNames = [OtherName<"torch.abs">, OtherName<"torch.absolute">];
   let description = [{
-    Computes |x|, in f32 (f64 for f64), rounded once to the result's type.
+    y = |x|, computed in f32 (f64 for f64) and rounded once to the result's
+    type.
 
     Example:
 
@@ -51,9 +59,11 @@ def MPT_AbsOp : MPT_UnaryOp<"abs", "Clear", "Clear"> {
 }
 
 def MPT_ExpOp : MPT_UnaryOp<"exp", "Deny", "Deny"> {
-  let summary = "e^x, elementwise";
+  let summary = "exponential, elementwise";
+  let otherNames = [OtherName<"torch.exp">, OtherName<"exponential">];
   let description = [{
-    Computes e^x, in f32 (f64 for f64), rounded once to the result's type.
+    y = e^x, computed in f32 (f64 for f64) and rounded once to the result's
+    type.
 
     Example:
 
@@ -64,9 +74,11 @@ def MPT_ExpOp : MPT_UnaryOp<"exp", "Deny", "Deny"> {
 }
 
 def MPT_LogOp : MPT_UnaryOp<"log", "Infer", "Infer"> {
-  let summary = "the natural logarithm, elementwise";
+  let summary = "natural logarithm, elementwise";
+  let otherNames = [OtherName<"torch.log">, OtherName<"ln">];
   let description = [{
-    Computes the natural logarithm, in f32 (f64 for f64), rounded once to the result's type.
+    y = ln x, computed in f32 (f64 for f64) and rounded once to the result's
+    type. Zero gives -inf, and a negative x NaN.
 
     Example:
 
@@ -77,9 +89,11 @@ def MPT_LogOp : MPT_UnaryOp<"log", "Infer", "Infer"> {
 }
 
 def MPT_SqrtOp : MPT_UnaryOp<"sqrt", "Infer", "Infer"> {
-  let summary = "the square root, elementwise";
+  let summary = "square root, elementwise";
+  let otherNames = [OtherName<"torch.sqrt">];
   let description = [{
-    Computes the square root, in f32 (f64 for f64), rounded once to the result's type.
+    y = sqrt(x), computed in f32 (f64 for f64) and rounded once to the result's
+    type. A negative x gives NaN.
 
     Example:
 
@@ -90,9 +104,11 @@ def MPT_SqrtOp : MPT_UnaryOp<"sqrt", "Infer", "Infer"> {
 }
 
 def MPT_RsqrtOp : MPT_UnaryOp<"rsqrt", "Infer", "Infer"> {
-  let summary = "1 / sqrt(x), elementwise";
+  let summary = "reciprocal of the square root, elementwise";
+  let otherNames = [OtherName<"torch.rsqrt">];
   let description = [{
-    Computes 1 / sqrt(x), in f32 (f64 for f64), rounded once to the result's type.
+    y = 1 / sqrt(x), computed in f32 (f64 for f64) and rounded once to the
+    result's type.
 
     Example:
 
@@ -103,9 +119,11 @@ def MPT_RsqrtOp : MPT_UnaryOp<"rsqrt", "Infer", "Infer"> {
 }
 
 def MPT_ReciprocalOp : MPT_UnaryOp<"reciprocal", "Infer", "Infer"> {
-  let summary = "1 / x, elementwise";
+  let summary = "reciprocal, elementwise";
+  let otherNames = [OtherName<"torch.reciprocal">, OtherName<"inverse">];
   let description = [{
-    Computes 1 / x, in f32 (f64 for f64), rounded once to the result's type.
+    y = 1 / x, computed in f32 (f64 for f64) and rounded once to the result's
+    type. Zero gives an infinity of its sign.
 
     Example:
 
@@ -116,9 +134,11 @@ def MPT_ReciprocalOp : MPT_UnaryOp<"reciprocal", "Infer", "Infer"> {
 }
 
 def MPT_TanhOp : MPT_UnaryOp<"tanh", "Infer", "Infer"> {
-  let summary = "the hyperbolic tangent, elementwise";
+  let summary = "hyperbolic tangent, elementwise";
+  let otherNames = [OtherName<"torch.tanh">, OtherName<"F.tanh">, OtherName<"nn.Tanh">];
   let description = [{
-    Computes the hyperbolic tangent, in f32 (f64 for f64), rounded once to the result's type.
+    y = tanh(x), computed in f32 (f64 for f64) and rounded once to the result's
+    type.
 
     Example:
 
@@ -129,9 +149,13 @@ def MPT_TanhOp : MPT_UnaryOp<"tanh", "Infer", "Infer"> {
 }
 
 def MPT_SigmoidOp : MPT_UnaryOp<"sigmoid", "Infer", "Infer"> {
-  let summary = "1 / (1 + e^-x), elementwise";
+  let summary = "logistic sigmoid, elementwise";
+  let otherNames = [
+    OtherName<"torch.sigmoid">, OtherName<"F.sigmoid">, OtherName<"nn.Sigmoid">,
+    OtherName<"logistic">, OtherName<"expit">];
   let description = [{
-    Computes 1 / (1 + e^-x), in f32 (f64 for f64), rounded once to the result's type.
+    y = 1 / (1 + e^-x), computed in f32 (f64 for f64) and rounded once to the
+    result's type.
 
     Example:
 
@@ -142,9 +166,11 @@ def MPT_SigmoidOp : MPT_UnaryOp<"sigmoid", "Infer", "Infer"> {
 }
 
 def MPT_ErfOp : MPT_UnaryOp<"erf", "Infer", "Infer"> {
-  let summary = "the error function, elementwise";
+  let summary = "error function, elementwise";
+  let otherNames = [OtherName<"torch.erf">];
   let description = [{
-    Computes the error function, in f32 (f64 for f64), rounded once to the result's type.
+    y = erf(x), computed in f32 (f64 for f64) and rounded once to the result's
+    type.
 
     Example:
 
@@ -155,9 +181,11 @@ def MPT_ErfOp : MPT_UnaryOp<"erf", "Infer", "Infer"> {
 }
 
 def MPT_SinOp : MPT_UnaryOp<"sin", "Deny", "Deny"> {
-  let summary = "sine, x in radians, elementwise";
+  let summary = "sine, elementwise";
+  let otherNames = [OtherName<"torch.sin">, OtherName<"sine">];
   let description = [{
-    Computes sine, x in radians, in f32 (f64 for f64), rounded once to the result's type.
+    y = sin(x) for x in radians, computed in f32 (f64 for f64) and rounded once
+    to the result's type.
 
     Example:
 
@@ -168,9 +196,11 @@ def MPT_SinOp : MPT_UnaryOp<"sin", "Deny", "Deny"> {
 }
 
 def MPT_CosOp : MPT_UnaryOp<"cos", "Deny", "Deny"> {
-  let summary = "cosine, x in radians, elementwise";
+  let summary = "cosine, elementwise";
+  let otherNames = [OtherName<"torch.cos">, OtherName<"cosine">];
   let description = [{
-    Computes cosine, x in radians, in f32 (f64 for f64), rounded once to the result's type.
+    y = cos(x) for x in radians, computed in f32 (f64 for f64) and rounded once
+    to the result's type.
 
     Example:
 
@@ -181,9 +211,11 @@ def MPT_CosOp : MPT_UnaryOp<"cos", "Deny", "Deny"> {
 }
 
 def MPT_ReluOp : MPT_UnaryOp<"relu", "Clear", "Clear"> {
-  let summary = "max(x, 0); NaN stays NaN, elementwise";
+  let summary = "rectified linear unit, elementwise";
+  let otherNames = [OtherName<"torch.relu">, OtherName<"F.relu">, OtherName<"nn.ReLU">];
   let description = [{
-    Computes max(x, 0); NaN stays NaN, in f32 (f64 for f64), rounded once to the result's type.
+    y = max(x, 0), computed in f32 (f64 for f64) and rounded once to the
+    result's type. NaN stays NaN.
 
     Example:
 
@@ -194,9 +226,11 @@ def MPT_ReluOp : MPT_UnaryOp<"relu", "Clear", "Clear"> {
 }
 
 def MPT_SiluOp : MPT_UnaryOp<"silu", "Infer", "Infer"> {
-  let summary = "x * sigmoid(x) (swish), elementwise";
+  let summary = "sigmoid linear unit (swish), elementwise";
+  let otherNames = [OtherName<"F.silu">, OtherName<"nn.SiLU">, OtherName<"swish">];
   let description = [{
-    Computes x * sigmoid(x) (swish), in f32 (f64 for f64), rounded once to the result's type.
+    y = x / (1 + e^-x), computed in f32 (f64 for f64) and rounded once to the
+    result's type.
 
     Example:
 
@@ -207,9 +241,10 @@ def MPT_SiluOp : MPT_UnaryOp<"silu", "Infer", "Infer"> {
 }
 
 def MPT_SignOp : MPT_UnaryOp<"sign", "Clear", "Clear"> {
-  let summary = "-1, 0 or 1; NaN stays NaN, elementwise";
+  let summary = "sign, elementwise";
+  let otherNames = [OtherName<"torch.sign">, OtherName<"torch.sgn">];
   let description = [{
-    Computes -1, 0 or 1; NaN stays NaN, in f32 (f64 for f64), rounded once to the result's type.
+    y is -1, 0 or 1 for a negative, zero or positive x. NaN stays NaN.
 
     Example:
 
@@ -220,9 +255,10 @@ def MPT_SignOp : MPT_UnaryOp<"sign", "Clear", "Clear"> {
 }
 
 def MPT_FloorOp : MPT_UnaryOp<"floor", "Clear", "Clear"> {
-  let summary = "the largest integer not above x, elementwise";
+  let summary = "largest integer that is not above x, elementwise";
+  let otherNames = [OtherName<"torch.floor">];
   let description = [{
-    Computes the largest integer not above x, in f32 (f64 for f64), rounded once to the result's type.
+    y = floor(x), a float like x.
 
     Example:
 
@@ -234,9 +270,15 @@ def MPT_FloorOp : MPT_UnaryOp<"floor", "Clear", "Clear"> {
 
 def MPT_GeluOp : MPT_InferredOp<"gelu", "Infer", "Infer", [MPT_Differentiable]> {
   let summary = "Gaussian error linear unit, elementwise";
+  let otherNames = [
+    OtherName<"F.gelu">, OtherName<"nn.GELU">,
+    OtherName<"gelu_tanh", "with `approximate = #mpt.gelu<tanh>`">,
+    OtherName<"gelu_new", "with `approximate = #mpt.gelu<tanh>`">];
   let description = [{
-    `approximate = none`: x * Phi(x) with the error function; `tanh`:
-    0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016).
+    Without `approximate`, y = x Phi(x), where Phi is the normal distribution
+    function (computed with erf). With `tanh`, y = 0.5 x (1 + tanh(sqrt(2/pi)
+    (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016). Computed in f32 (f64 for
+    f64) and rounded once to the result's type.
 
     Example:
 
@@ -244,35 +286,48 @@ def MPT_GeluOp : MPT_InferredOp<"gelu", "Infer", "Infer", [MPT_Differentiable]> 
     %y = mpt.gelu %x {approximate = #mpt.gelu<tanh>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$x,
-    DefaultValuedAttr<MPT_GeluKind, "::mpt::GeluApproximation::Erf">:$approximate);
-  let results = (outs MPT_FloatTensor:$y);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "any shape">:$x,
+    Arg<DefaultValuedAttr<MPT_GeluKind, "::mpt::GeluApproximation::Erf">,
+        "the formula; PyTorch's `approximate='none'` or `'tanh'`">:$approximate);
+  let results = (outs
+    Res<MPT_FloatTensor, "x's shape">:$y);
 }
 
 def MPT_IsFiniteOp : MPT_InferredOp<"is_finite", "Clear", "Clear"> {
-  let summary = "true where x is neither an infinity nor a NaN";
+  let summary = "test for finite numbers, elementwise";
+  let otherNames = [OtherName<"torch.isfinite">];
   let description = [{
+    y is true where x is neither an infinity nor NaN.
+
     Example:
 
     ```mlir
     %y = mpt.is_finite %x : (tensor<4xf32>) -> tensor<4xi1>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$x);
-  let results = (outs MPT_BoolTensor:$y);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "any shape">:$x);
+  let results = (outs
+    Res<MPT_BoolTensor, "x's shape">:$y);
 }
 
 def MPT_NotOp : MPT_InferredOp<"not", "Clear", "Clear"> {
   let summary = "logical negation, elementwise";
+  let otherNames = [OtherName<"torch.logical_not">, OtherName<"torch.bitwise_not">];
   let description = [{
+    y is true where x is false.
+
     Example:
 
     ```mlir
     %y = mpt.not %x : (tensor<4xi1>) -> tensor<4xi1>
     ```
   }];
-  let arguments = (ins MPT_BoolTensor:$x);
-  let results = (outs MPT_BoolTensor:$y);
+  let arguments = (ins
+    Arg<MPT_BoolTensor, "any shape">:$x);
+  let results = (outs
+    Res<MPT_BoolTensor, "x's shape">:$y);
   let hasFolder = 1;
 }
 
@@ -282,13 +337,16 @@ def MPT_NotOp : MPT_InferredOp<"not", "Clear", "Clear"> {
 
 class MPT_ActivationGradOp<string mnemonic, string f16Class, string bf16Class>
     : MPT_InferredOp<mnemonic, f16Class, bf16Class> {
-  let results = (outs MPT_FloatTensor:$dx);
+  let results = (outs
+    Res<MPT_FloatTensor, "dy's shape">:$dx);
 }
 
 def MPT_ReluGradOp : MPT_ActivationGradOp<"relu_grad", "Clear", "Clear"> {
   let summary = "gradient of `mpt.relu`";
+  let opDocGroup = MPT_GradientDocs;
   let description = [{
-    Computes dy where y > 0, else 0; `y` is relu's result (its sign, so relu's operand serves too).
+    dx = dy where y > 0, else 0. `y` is the result of `mpt.relu`; its operand,
+    which has the same sign, serves too.
 
     Example:
 
@@ -296,13 +354,17 @@ def MPT_ReluGradOp : MPT_ActivationGradOp<"relu_grad", "Clear", "Clear"> {
     %dx = mpt.relu_grad %dy, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$dy, MPT_FloatTensor:$y);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "gradient of the result">:$dy,
+    Arg<MPT_FloatTensor, "dy's shape; the result of `mpt.relu`">:$y);
 }
 
 def MPT_TanhGradOp : MPT_ActivationGradOp<"tanh_grad", "Infer", "Infer"> {
   let summary = "gradient of `mpt.tanh`";
+  let opDocGroup = MPT_GradientDocs;
   let description = [{
-    Computes dy * (1 - y^2), `y` being tanh's result.
+    dx = dy (1 - y^2), computed in f32 (f64 for f64) and rounded once to the
+    result's type.
 
     Example:
 
@@ -310,13 +372,17 @@ def MPT_TanhGradOp : MPT_ActivationGradOp<"tanh_grad", "Infer", "Infer"> {
     %dx = mpt.tanh_grad %dy, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$dy, MPT_FloatTensor:$y);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "gradient of the result">:$dy,
+    Arg<MPT_FloatTensor, "dy's shape; the result of `mpt.tanh`">:$y);
 }
 
 def MPT_SigmoidGradOp : MPT_ActivationGradOp<"sigmoid_grad", "Infer", "Infer"> {
   let summary = "gradient of `mpt.sigmoid`";
+  let opDocGroup = MPT_GradientDocs;
   let description = [{
-    Computes dy * y * (1 - y), `y` being sigmoid's result.
+    dx = dy y (1 - y), computed in f32 (f64 for f64) and rounded once to the
+    result's type.
 
     Example:
 
@@ -324,13 +390,17 @@ def MPT_SigmoidGradOp : MPT_ActivationGradOp<"sigmoid_grad", "Infer", "Infer"> {
     %dx = mpt.sigmoid_grad %dy, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$dy, MPT_FloatTensor:$y);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "gradient of the result">:$dy,
+    Arg<MPT_FloatTensor, "dy's shape; the result of `mpt.sigmoid`">:$y);
 }
 
 def MPT_SiluGradOp : MPT_ActivationGradOp<"silu_grad", "Infer", "Infer"> {
   let summary = "gradient of `mpt.silu`";
+  let opDocGroup = MPT_GradientDocs;
   let description = [{
-    Computes dy * s * (1 + x (1 - s)) with s = sigmoid(x).
+    dx = dy s (1 + x (1 - s)) with s = sigmoid(x), computed in f32 (f64 for f64)
+    and rounded once to the result's type.
 
     Example:
 
@@ -338,13 +408,17 @@ def MPT_SiluGradOp : MPT_ActivationGradOp<"silu_grad", "Infer", "Infer"> {
     %dx = mpt.silu_grad %dy, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$dy, MPT_FloatTensor:$x);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "gradient of the result">:$dy,
+    Arg<MPT_FloatTensor, "dy's shape; the operand of `mpt.silu`">:$x);
 }
 
 def MPT_GeluGradOp : MPT_ActivationGradOp<"gelu_grad", "Infer", "Infer"> {
   let summary = "gradient of `mpt.gelu`";
+  let opDocGroup = MPT_GradientDocs;
   let description = [{
-    Computes dy * gelu'(x) for the same `approximate`.
+    dx = dy gelu'(x), computed in f32 (f64 for f64) and rounded once to the
+    result's type.
 
     Example:
 
@@ -352,8 +426,11 @@ def MPT_GeluGradOp : MPT_ActivationGradOp<"gelu_grad", "Infer", "Infer"> {
     %dx = mpt.gelu_grad %dy, %x {approximate = #mpt.gelu<tanh>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$dy, MPT_FloatTensor:$x,
-    DefaultValuedAttr<MPT_GeluKind, "::mpt::GeluApproximation::Erf">:$approximate);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "gradient of the result">:$dy,
+    Arg<MPT_FloatTensor, "dy's shape; the operand of `mpt.gelu`">:$x,
+    Arg<DefaultValuedAttr<MPT_GeluKind, "::mpt::GeluApproximation::Erf">,
+        "the formula, as in `mpt.gelu`">:$approximate);
 }
 
 //===----------------------------------------------------------------------===//
@@ -364,16 +441,25 @@ class MPT_BinaryOp<string mnemonic, string f16Class, string bf16Class,
                    list<Trait> traits = []>
     : MPT_InferredOp<mnemonic, f16Class, bf16Class,
                      !listconcat([MPT_Differentiable], traits)> {
-  let arguments = (ins MPT_Tensor:$lhs, MPT_Tensor:$rhs);
-  let results = (outs MPT_Tensor:$result);
+  let arguments = (ins
+    Arg<MPT_Tensor, "any shape">:$lhs,
+    Arg<MPT_Tensor, "broadcasts with lhs">:$rhs);
+  let results = (outs
+    Res<MPT_Tensor, "the broadcast shape">:$result);
 }
 
 def MPT_AddOp : MPT_BinaryOp<"add", "Infer", "Infer", [Commutative]> {
-  let summary = "lhs + rhs, elementwise with broadcasting";
+  let summary = "sum of two tensors, elementwise with broadcasting";
+  let otherNames = [
+    OtherName<"torch.add">,
+    OtherName<"bias_add", "with a bias that is aligned at the last dimension">,
+    OtherName<"plus">];
   let description = [{
-    Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
-    one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type other than i1.
+    result = lhs + rhs. Shapes broadcast as in NumPy: they are aligned at the
+    last dimension, and sizes are equal or one of them is 1. Both operands are
+    floats, or both have one integer type other than i1. Floats are computed in
+    f32 (f64 if an operand is f64) and rounded once to the result's type;
+    integers wrap around.
 
     Example:
 
@@ -385,11 +471,15 @@ def MPT_AddOp : MPT_BinaryOp<"add", "Infer", "Infer", [Commutative]> {
 }
 
 def MPT_SubOp : MPT_BinaryOp<"sub", "Infer", "Infer", []> {
-  let summary = "lhs - rhs, elementwise with broadcasting";
+  let summary = "difference of two tensors, elementwise with broadcasting";
+  let otherNames = [
+    OtherName<"torch.sub">, OtherName<"torch.subtract">, OtherName<"minus">];
   let description = [{
-    Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
-    one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type other than i1.
+    result = lhs - rhs. Shapes broadcast as in NumPy: they are aligned at the
+    last dimension, and sizes are equal or one of them is 1. Both operands are
+    floats, or both have one integer type other than i1. Floats are computed in
+    f32 (f64 if an operand is f64) and rounded once to the result's type;
+    integers wrap around.
 
     Example:
 
@@ -401,11 +491,15 @@ def MPT_SubOp : MPT_BinaryOp<"sub", "Infer", "Infer", []> {
 }
 
 def MPT_MulOp : MPT_BinaryOp<"mul", "Infer", "Infer", [Commutative]> {
-  let summary = "lhs * rhs, elementwise with broadcasting";
+  let summary = "product of two tensors, elementwise with broadcasting";
+  let otherNames = [
+    OtherName<"torch.mul">, OtherName<"torch.multiply">, OtherName<"times">];
   let description = [{
-    Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
-    one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type other than i1.
+    result = lhs * rhs. Shapes broadcast as in NumPy: they are aligned at the
+    last dimension, and sizes are equal or one of them is 1. Both operands are
+    floats, or both have one integer type other than i1. Floats are computed in
+    f32 (f64 if an operand is f64) and rounded once to the result's type;
+    integers wrap around.
 
     Example:
 
@@ -417,11 +511,16 @@ def MPT_MulOp : MPT_BinaryOp<"mul", "Infer", "Infer", [Commutative]> {
 }
 
 def MPT_DivOp : MPT_BinaryOp<"div", "Infer", "Infer", []> {
-  let summary = "lhs / rhs (integers: truncated; by zero: 0), elementwise with broadcasting";
+  let summary = "quotient of two tensors, elementwise with broadcasting";
+  let otherNames = [
+    OtherName<"torch.div">, OtherName<"torch.divide">, OtherName<"torch.true_divide">];
   let description = [{
-    Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
-    one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type other than i1.
+    result = lhs / rhs. Integers are truncated towards zero; division by the
+    integer 0 gives 0. Shapes broadcast as in NumPy: they are aligned at the
+    last dimension, and sizes are equal or one of them is 1. Both operands are
+    floats, or both have one integer type other than i1. Floats are computed in
+    f32 (f64 if an operand is f64) and rounded once to the result's type;
+    integers wrap around.
 
     Example:
 
@@ -433,11 +532,18 @@ def MPT_DivOp : MPT_BinaryOp<"div", "Infer", "Infer", []> {
 }
 
 def MPT_MaximumOp : MPT_BinaryOp<"maximum", "Clear", "Clear", [Commutative]> {
-  let summary = "the larger; NaN if either is, elementwise with broadcasting";
+  let summary = "larger of two elements, with broadcasting";
+  let otherNames = [
+    OtherName<"torch.maximum">,
+    OtherName<"torch.max",
+             "for two tensors; of one tensor it is `mpt.reduce` with "
+             "`kind = #mpt.reduce_kind<max>`">];
   let description = [{
-    Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
-    one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type other than i1.
+    The result is NaN if either element is. Shapes broadcast as in NumPy: they
+    are aligned at the last dimension, and sizes are equal or one of them is 1.
+    Both operands are floats, or both have one integer type other than i1.
+    Floats are computed in f32 (f64 if an operand is f64) and rounded once to
+    the result's type; integers wrap around.
 
     Example:
 
@@ -448,11 +554,18 @@ def MPT_MaximumOp : MPT_BinaryOp<"maximum", "Clear", "Clear", [Commutative]> {
 }
 
 def MPT_MinimumOp : MPT_BinaryOp<"minimum", "Clear", "Clear", [Commutative]> {
-  let summary = "the smaller; NaN if either is, elementwise with broadcasting";
+  let summary = "smaller of two elements, with broadcasting";
+  let otherNames = [
+    OtherName<"torch.minimum">,
+    OtherName<"torch.min",
+             "for two tensors; of one tensor it is `mpt.reduce` with "
+             "`kind = #mpt.reduce_kind<min>`">];
   let description = [{
-    Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
-    one of them 1. Floats compute in f32 and round once; both operands are
-    floats or both have one integer type other than i1.
+    The result is NaN if either element is. Shapes broadcast as in NumPy: they
+    are aligned at the last dimension, and sizes are equal or one of them is 1.
+    Both operands are floats, or both have one integer type other than i1.
+    Floats are computed in f32 (f64 if an operand is f64) and rounded once to
+    the result's type; integers wrap around.
 
     Example:
 
@@ -463,10 +576,12 @@ def MPT_MinimumOp : MPT_BinaryOp<"minimum", "Clear", "Clear", [Commutative]> {
 }
 
 def MPT_PowOp : MPT_InferredOp<"pow", "Deny", "Deny", [MPT_Differentiable]> {
-  let summary = "lhs to the power rhs, elementwise with broadcasting";
+  let summary = "power of two tensors, elementwise with broadcasting";
+  let otherNames = [OtherName<"torch.pow">, OtherName<"power">];
   let description = [{
-    Shapes broadcast as in NumPy: aligned at the last dimension, sizes equal or
-    one of them 1. Computed in f32 and rounded once.
+    result = lhs^rhs, computed in f32 (f64 if an operand is f64) and rounded
+    once to the result's type. Shapes broadcast as in `mpt.add`. A negative base
+    with an exponent that is not an integer gives NaN.
 
     Example:
 
@@ -474,43 +589,85 @@ def MPT_PowOp : MPT_InferredOp<"pow", "Deny", "Deny", [MPT_Differentiable]> {
     %y = mpt.pow %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$lhs, MPT_FloatTensor:$rhs);
-  let results = (outs MPT_FloatTensor:$result);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "any shape; the base">:$lhs,
+    Arg<MPT_FloatTensor, "broadcasts with lhs; the exponent">:$rhs);
+  let results = (outs
+    Res<MPT_FloatTensor, "the broadcast shape">:$result);
 }
 
 def MPT_CompareOp : MPT_InferredOp<"compare", "Clear", "Clear"> {
-  let summary = "elementwise comparison with broadcasting";
+  let summary = "comparison of two tensors, elementwise with broadcasting";
+  let otherNames = [
+    OtherName<"torch.eq", "with `predicate = #mpt.predicate<eq>`">,
+    OtherName<"torch.ne", "with `predicate = #mpt.predicate<ne>`">,
+    OtherName<"torch.lt", "with `predicate = #mpt.predicate<lt>`">,
+    OtherName<"torch.le", "with `predicate = #mpt.predicate<le>`">,
+    OtherName<"torch.gt", "with `predicate = #mpt.predicate<gt>`">,
+    OtherName<"torch.ge", "with `predicate = #mpt.predicate<ge>`">,
+    OtherName<"torch.greater", "with `predicate = #mpt.predicate<gt>`">,
+    OtherName<"torch.less", "with `predicate = #mpt.predicate<lt>`">,
+    OtherName<"torch.greater_equal", "with `predicate = #mpt.predicate<ge>`">,
+    OtherName<"torch.less_equal", "with `predicate = #mpt.predicate<le>`">,
+    OtherName<"torch.not_equal", "with `predicate = #mpt.predicate<ne>`">,
+    OtherName<"equal", "with `predicate = #mpt.predicate<eq>`">, OtherName<"cmp">];
   let description = [{
+    Shapes broadcast as in `mpt.add`. Both operands are floats, or both have one
+    integer type; integers are signed, and true is above false. A comparison
+    with NaN is false, except `ne`, which is true.
+
     Example:
 
     ```mlir
     %c = mpt.compare %a, %b {predicate = #mpt.predicate<gt>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
     ```
   }];
-  let arguments = (ins MPT_Tensor:$lhs, MPT_Tensor:$rhs, MPT_Predicate:$predicate);
-  let results = (outs MPT_BoolTensor:$result);
+  let arguments = (ins
+    Arg<MPT_Tensor, "any shape">:$lhs,
+    Arg<MPT_Tensor, "broadcasts with lhs">:$rhs,
+    Arg<MPT_Predicate, "which comparison">:$predicate);
+  let results = (outs
+    Res<MPT_BoolTensor, "the broadcast shape">:$result);
 }
 
-class MPT_LogicalOp<string mnemonic, string what>
+class MPT_LogicalOp<string mnemonic, string which>
     : MPT_InferredOp<mnemonic, "Clear", "Clear", [Commutative]> {
-  let summary = "logical " # what # ", elementwise with broadcasting";
+  let summary = "logical " # mnemonic # ", elementwise with broadcasting";
   let description = [{
+    The result is true where }] # which # [{ true. Shapes broadcast as in
+    `mpt.add`.
+
     Example:
 
     ```mlir
     %c = mpt.}] # mnemonic # [{ %a, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
     ```
   }];
-  let arguments = (ins MPT_BoolTensor:$lhs, MPT_BoolTensor:$rhs);
-  let results = (outs MPT_BoolTensor:$result);
+  let arguments = (ins
+    Arg<MPT_BoolTensor, "any shape">:$lhs,
+    Arg<MPT_BoolTensor, "broadcasts with lhs">:$rhs);
+  let results = (outs
+    Res<MPT_BoolTensor, "the broadcast shape">:$result);
 }
-def MPT_AndOp : MPT_LogicalOp<"and", "and">;
-def MPT_OrOp : MPT_LogicalOp<"or", "or">;
+def MPT_AndOp : MPT_LogicalOp<"and", "both operands are"> {
+  let otherNames = [OtherName<"torch.logical_and">, OtherName<"torch.bitwise_and">];
+}
+def MPT_OrOp : MPT_LogicalOp<"or", "an operand is"> {
+  let otherNames = [OtherName<"torch.logical_or">, OtherName<"torch.bitwise_or">];
+}
 
 def MPT_WhereOp : MPT_InferredOp<"where", "Clear", "Clear", [MPT_Differentiable]> {
-  let summary = "on_true where the condition holds, else on_false; broadcasts";
+  let summary = "choice between two tensors, elementwise with broadcasting";
+  let otherNames = [
+    OtherName<"torch.where">,
+    OtherName<"torch.masked_fill",
+             "with the mask as condition and the fill value as `on_true`">,
+    OtherName<"select">, OtherName<"cond">];
   let description = [{
-    The operand not chosen is not looked at: a NaN there does not spread.
+    The result is `on_true` where the condition holds, else `on_false`. The
+    element that is not chosen has no effect, even if it is NaN. Shapes of all
+    three broadcast as in `mpt.add`; the choices are floats, or have one integer
+    type.
 
     Example:
 
@@ -518,9 +675,12 @@ def MPT_WhereOp : MPT_InferredOp<"where", "Clear", "Clear", [MPT_Differentiable]
     %y = mpt.where %c, %a, %b : (tensor<4x1xi1>, tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins MPT_BoolTensor:$condition, MPT_Tensor:$on_true,
-                       MPT_Tensor:$on_false);
-  let results = (outs MPT_Tensor:$result);
+  let arguments = (ins
+    Arg<MPT_BoolTensor, "any shape">:$condition,
+    Arg<MPT_Tensor, "broadcasts with the condition">:$on_true,
+    Arg<MPT_Tensor, "broadcasts with both">:$on_false);
+  let results = (outs
+    Res<MPT_Tensor, "the broadcast shape">:$result);
   let hasFolder = 1;
 }
 
@@ -529,13 +689,16 @@ def MPT_WhereOp : MPT_InferredOp<"where", "Clear", "Clear", [MPT_Differentiable]
 //===----------------------------------------------------------------------===//
 
 def MPT_RandomMaskOp : MPT_InferredOp<"random_mask", "Clear", "Clear"> {
-  let summary = "Bernoulli mask from Philox4x32-10";
+  let summary = "random mask of independent bits (Bernoulli)";
+  let otherNames = [
+    OtherName<"torch.bernoulli", "with `rate` = 1 - p">,
+    OtherName<"torch.rand", "where a mask is what you need; there is no op for uniform numbers">];
   let description = [{
-    True (kept) with probability 1 - `rate`. Element i (row-major) is kept iff
-    lane i mod 4 of Philox4x32-10 with key (seed, `stream`) and counter
-    (attempt, i / 4) is >= floor(rate * 2^32) (Salmon et al. 2011; word layout
-    in mpt/Support/Philox.h). `seed` and `attempt` are i64 scalars. The same
-    operands give the same bits on every machine.
+    An element is true (kept) with probability 1 - `rate`. Element i (row-major)
+    is true if lane i mod 4 of Philox4x32-10 with key (seed, `stream`) and
+    counter (attempt, i / 4) is at least floor(rate 2^32) (Salmon et al. 2011;
+    the word layout is in mpt/Support/Philox.h). The same operands give the same
+    bits on every machine.
 
     Example:
 
@@ -543,18 +706,26 @@ def MPT_RandomMaskOp : MPT_InferredOp<"random_mask", "Clear", "Clear"> {
     %m = mpt.random_mask %seed, %attempt {rate = 0.1 : f64, stream = 3 : i64, shape = array<i64: 4, 8>} : (tensor<i64>, tensor<i64>) -> tensor<4x8xi1>
     ```
   }];
-  let arguments = (ins 0DTensorOf<[I64]>:$seed, 0DTensorOf<[I64]>:$attempt,
-                       F64Attr:$rate, I64Attr:$stream,
-                       DenseI64ArrayAttr:$shape);
-  let results = (outs MPT_BoolTensor:$mask);
+  let arguments = (ins
+    Arg<0DTensorOf<[I64]>,
+        "scalar; the run's seed, an argument with the role `rng`">:$seed,
+    Arg<0DTensorOf<[I64]>,
+        "scalar; the number of steps tried, an argument with the role `rng`">:$attempt,
+    Arg<F64Attr, "probability of false, in [0, 1)">:$rate,
+    Arg<I64Attr, "number that no other random op of the function has">:$stream,
+    Arg<DenseI64ArrayAttr, "the result's shape">:$shape);
+  let results = (outs
+    Res<MPT_BoolTensor, "`shape`">:$mask);
   let hasVerifier = 1;
 }
 
 def MPT_DropoutOp : MPT_InferredOp<"dropout", "Infer", "Infer", [MPT_Differentiable]> {
   let summary = "dropout with explicit random state";
+  let otherNames = [
+    OtherName<"torch.dropout">, OtherName<"F.dropout">, OtherName<"nn.Dropout">];
   let description = [{
-    y = mask ? x / (1 - rate) : 0 with mask as in `mpt.random_mask` over x's
-    shape. Every dropout of a function needs its own `stream`.
+    y = mask ? x / (1 - rate) : 0. The mask is that of `mpt.random_mask` with
+    x's shape. To evaluate without dropout, leave the op out or set `rate` to 0.
 
     Example:
 
@@ -562,14 +733,24 @@ def MPT_DropoutOp : MPT_InferredOp<"dropout", "Infer", "Infer", [MPT_Differentia
     %y, %mask = mpt.dropout %x, %seed, %attempt {rate = 0.1 : f64, stream = 3 : i64} : (tensor<4x8xf32>, tensor<i64>, tensor<i64>) -> (tensor<4x8xf32>, tensor<4x8xi1>)
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$x, 0DTensorOf<[I64]>:$seed,
-                       0DTensorOf<[I64]>:$attempt, F64Attr:$rate, I64Attr:$stream);
-  let results = (outs MPT_FloatTensor:$y, MPT_BoolTensor:$mask);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "any shape">:$x,
+    Arg<0DTensorOf<[I64]>,
+        "scalar; the run's seed, an argument with the role `rng`">:$seed,
+    Arg<0DTensorOf<[I64]>,
+        "scalar; the number of steps tried, an argument with the role `rng`">:$attempt,
+    Arg<F64Attr,
+        "probability that an element becomes 0, in [0, 1); PyTorch's `p`">:$rate,
+    Arg<I64Attr, "number that no other random op of the function has">:$stream);
+  let results = (outs
+    Res<MPT_FloatTensor, "x's shape">:$y,
+    Res<MPT_BoolTensor, "x's shape; true where x was kept">:$mask);
   let hasVerifier = 1;
 }
 
 def MPT_DropoutGradOp : MPT_InferredOp<"dropout_grad", "Infer", "Infer"> {
   let summary = "gradient of `mpt.dropout`";
+  let opDocGroup = MPT_GradientDocs;
   let description = [{
     dx = mask ? dy / (1 - rate) : 0.
 
@@ -579,9 +760,15 @@ def MPT_DropoutGradOp : MPT_InferredOp<"dropout_grad", "Infer", "Infer"> {
     %dx = mpt.dropout_grad %dy, %mask {rate = 0.1 : f64} : (tensor<4xf32>, tensor<4xi1>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$dy, MPT_BoolTensor:$mask, F64Attr:$rate);
-  let results = (outs MPT_FloatTensor:$dx);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "gradient of the result">:$dy,
+    Arg<MPT_BoolTensor, "dy's shape; from `mpt.dropout`">:$mask,
+    Arg<F64Attr, "as in `mpt.dropout`">:$rate);
+  let results = (outs
+    Res<MPT_FloatTensor, "dy's shape">:$dx);
   let hasVerifier = 1;
 }
+
+} // MPT_ElementwiseDocs
 
 #endif // MPT_DIALECT_MPT_IR_MPTOPSPOINTWISE_TD

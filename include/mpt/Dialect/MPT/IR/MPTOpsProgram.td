@@ -40,9 +40,11 @@ defvar kernelSemantics = [{
     the bits do not depend on the number of threads.
 }];
 
+let opDocGroup = MPT_ProgramDocs in {
+
 def MPT_KernelOp : MPT_Op<"kernel", [Pure, IsolatedFromAbove,
     SingleBlock]> {
-  let summary = "a fused elementwise and reduction kernel on tensors";
+  let summary = "fused elementwise and reduction kernel on tensors";
   let description = kernelSemantics # [{
     Example:
 
@@ -56,18 +58,24 @@ def MPT_KernelOp : MPT_Op<"kernel", [Pure, IsolatedFromAbove,
     }) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins Variadic<MPT_Tensor>:$inputs, MPT_KernelKind:$kind,
-                       DenseI64ArrayAttr:$domain, I64Attr:$chunk_rows,
-                       AffineMapArrayAttr:$operand_maps,
-                       AffineMapArrayAttr:$result_maps);
-  let results = (outs Variadic<MPT_Tensor>:$outputs);
+  let arguments = (ins
+    Arg<Variadic<MPT_Tensor>, "tensors of static shape">:$inputs,
+    Arg<MPT_KernelKind, "`pointwise`, `row` or `column`">:$kind,
+    Arg<DenseI64ArrayAttr, "the domain's static sizes">:$domain,
+    Arg<I64Attr, "rows for each task, at least 1">:$chunk_rows,
+    Arg<AffineMapArrayAttr,
+        "one map for each operand, from a point to an index">:$operand_maps,
+    Arg<AffineMapArrayAttr,
+        "one map for each result, from a point to an index">:$result_maps);
+  let results = (outs
+    Res<Variadic<MPT_Tensor>, "tensors of static shape">:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
 }
 
 def MPT_KernelFuncOp : MPT_Op<"kernel_func", [IsolatedFromAbove, Symbol,
     SingleBlock]> {
-  let summary = "a kernel of a program; identical ones are built once";
+  let summary = "kernel of a program; identical kernels are built once";
   let description = kernelSemantics # [{
     `function_type` gives the tensor types of operands and results, which fix
     the strides (row-major, packed). Lowered to
@@ -93,10 +101,16 @@ def MPT_KernelFuncOp : MPT_Op<"kernel_func", [IsolatedFromAbove, Symbol,
     }) : () -> ()
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
-                       MPT_KernelKind:$kind, DenseI64ArrayAttr:$domain,
-                       I64Attr:$chunk_rows, AffineMapArrayAttr:$operand_maps,
-                       AffineMapArrayAttr:$result_maps);
+  let arguments = (ins
+    Arg<SymbolNameAttr, "the kernel's symbol">:$sym_name,
+    Arg<TypeAttrOf<FunctionType>, "tensor types of operands and results">:$function_type,
+    Arg<MPT_KernelKind, "`pointwise`, `row` or `column`">:$kind,
+    Arg<DenseI64ArrayAttr, "the domain's static sizes">:$domain,
+    Arg<I64Attr, "rows for each task, at least 1">:$chunk_rows,
+    Arg<AffineMapArrayAttr,
+        "one map for each operand, from a point to an index">:$operand_maps,
+    Arg<AffineMapArrayAttr,
+        "one map for each result, from a point to an index">:$result_maps);
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
 }
@@ -104,8 +118,11 @@ def MPT_KernelFuncOp : MPT_Op<"kernel_func", [IsolatedFromAbove, Symbol,
 class MPT_KernelReduceOp<string mnemonic>
     : MPT_Op<mnemonic, [Pure, SameOperandsAndResultType,
                         ParentOneOf<["KernelOp", "KernelFuncOp"]>]> {
-  let arguments = (ins MPT_ReduceKind:$kind, AnyTypeOf<[F32, F64, I32, I64]>:$value);
-  let results = (outs AnyTypeOf<[F32, F64, I32, I64]>:$result);
+  let arguments = (ins
+    Arg<MPT_ReduceKind, "what is computed">:$kind,
+    Arg<AnyTypeOf<[F32, F64, I32, I64]>, "scalar">:$value);
+  let results = (outs
+    Res<AnyTypeOf<[F32, F64, I32, I64]>, "scalar">:$result);
   let assemblyFormat = "$kind $value attr-dict `:` type($value)";
 }
 def MPT_RowReduceOp : MPT_KernelReduceOp<"row_reduce"> {
@@ -150,8 +167,10 @@ def MPT_ColumnReduceOp : MPT_KernelReduceOp<"column_reduce"> {
 }
 def MPT_IndexOp : MPT_Op<"index", [Pure,
     ParentOneOf<["KernelOp", "KernelFuncOp"]>]> {
-  let summary = "the point's index along one dimension of a kernel's domain";
+  let summary = "index of the point along one dimension of a kernel's domain";
   let description = [{
+    The result is the point's index along dimension `dim`, from 0.
+
     Example:
 
     ```mlir
@@ -162,10 +181,14 @@ def MPT_IndexOp : MPT_Op<"index", [Pure,
     }) : () -> tensor<4x8xi32>
     ```
   }];
-  let arguments = (ins I64Attr:$dim);
-  let results = (outs AnyTypeOf<[I32, I64]>:$result);
+  let arguments = (ins
+    Arg<I64Attr, "a dimension of the domain">:$dim);
+  let results = (outs
+    Res<AnyTypeOf<[I32, I64]>, "scalar">:$result);
   let assemblyFormat = "$dim attr-dict `:` type($result)";
 }
+
+} // MPT_ProgramDocs
 
 /// A packed buffer; a memref of static shape.
 def MPT_Buffer : MemRefOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, I1, I8, I16,
@@ -195,14 +218,14 @@ def MPT_CalleeEnum : MPT_Enum<"Callee", "the closed list of library calls", [
   I32EnumAttrCase<"RandomBits", 16, "random_bits">]>;
 def MPT_Callee : MPT_EnumAttr<MPT_CalleeEnum, "callee">;
 
+let opDocGroup = MPT_ProgramDocs in {
+
 def MPT_ProgramOp : MPT_Op<"program", [IsolatedFromAbove, Symbol, SingleBlock,
     NoTerminator]> {
   let summary = "one planned step: slots, launches and calls in order";
   let description = [{
-    What back ends consume. `arena_bytes`, `state_bytes` and `output_bytes` are
-    the sizes of the blocks that the runtime allocates once; no launch or call
-    allocates tensor memory. `target` names the machine it was planned for and
-    `max_threads` the most threads its workspaces allow.
+    What back ends consume. The body has slots, launches and calls, in the order
+    in which they run. No launch or call allocates tensor memory.
 
     Example:
 
@@ -216,22 +239,25 @@ def MPT_ProgramOp : MPT_Op<"program", [IsolatedFromAbove, Symbol, SingleBlock,
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target,
-                       I64Attr:$max_threads, I64Attr:$arena_bytes,
-                       I64Attr:$state_bytes, I64Attr:$output_bytes);
+  let arguments = (ins
+    Arg<SymbolNameAttr, "the program's symbol">:$sym_name,
+    Arg<StrAttr, "the machine for which it was planned">:$target,
+    Arg<I64Attr, "the most threads that its workspaces allow">:$max_threads,
+    Arg<I64Attr, "size of the arena, which the runtime allocates once">:$arena_bytes,
+    Arg<I64Attr,
+        "size of the block of state, which the runtime allocates once">:$state_bytes,
+    Arg<I64Attr,
+        "size of the block of outputs, which the runtime allocates once">:$output_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 
 def MPT_SlotOp : MPT_Op<"slot", [ParentOneOf<["ProgramOp"]>]> {
-  let summary = "a place: bytes of a space, seen as a packed row-major buffer";
+  let summary = "place of a buffer: bytes of a space, seen as a packed row-major buffer";
   let description = [{
-    `offset` is in bytes within the space (for `input`, the input's number;
-    64-byte aligned elsewhere unless it views another slot). Several slots may
-    view the same bytes. Named slots (state, inputs, outputs) carry `name` and
-    `role`, and `init` where the host initializes them. A `constant` slot
-    carries `value`.
+    Several slots may view the same bytes. Named slots (state, inputs, outputs)
+    carry `name` and `role`, and `init` where the host initializes them.
 
     Example:
 
@@ -239,12 +265,20 @@ def MPT_SlotOp : MPT_Op<"slot", [ParentOneOf<["ProgramOp"]>]> {
     %0 = mpt.slot <arena> 64 : memref<4x8xf32>
     ```
   }];
-  let arguments = (ins MPT_Space:$space, I64Attr:$offset,
-                       OptionalAttr<StrAttr>:$name, OptionalAttr<StrAttr>:$role,
-                       OptionalAttr<DictionaryAttr>:$init,
-                       OptionalAttr<StrAttr>:$updates,
-                       OptionalAttr<ElementsAttr>:$value);
-  let results = (outs MPT_Buffer:$buffer);
+  let arguments = (ins
+    Arg<MPT_Space, "where the bytes are">:$space,
+    Arg<I64Attr,
+        "in bytes within the space, 64-byte aligned unless the slot views another "
+        "one; for `input`, the input's number">:$offset,
+    Arg<OptionalAttr<StrAttr>, "of state, inputs and outputs; by default none">:$name,
+    Arg<OptionalAttr<StrAttr>, "the argument's role; by default none">:$role,
+    Arg<OptionalAttr<DictionaryAttr>,
+        "the argument's `mpt.init`; by default none">:$init,
+    Arg<OptionalAttr<StrAttr>,
+        "the state that an output updates; by default none">:$updates,
+    Arg<OptionalAttr<ElementsAttr>, "of a `constant` slot; by default none">:$value);
+  let results = (outs
+    Res<MPT_Buffer, "of static shape">:$buffer);
   let assemblyFormat = "$space $offset attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
@@ -253,8 +287,7 @@ def MPT_LaunchOp : MPT_Op<"launch", [AttrSizedOperandSegments,
     ParentOneOf<["ProgramOp"]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel over its tasks";
   let description = [{
-    `tasks` = ceil(rows / chunk_rows). `partials` is present for `column`
-    kernels. A result may share its bytes with an operand of the same map.
+    A result may share its bytes with an operand of the same map.
 
     Example:
 
@@ -274,9 +307,13 @@ def MPT_LaunchOp : MPT_Op<"launch", [AttrSizedOperandSegments,
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<MPT_Buffer>:$inputs,
-                       Variadic<MPT_Buffer>:$outputs, Optional<MPT_Buffer>:$partials,
-                       I64Attr:$tasks);
+  let arguments = (ins
+    Arg<FlatSymbolRefAttr, "a `mpt.kernel_func`">:$kernel,
+    Arg<Variadic<MPT_Buffer>, "the kernel's operands">:$inputs,
+    Arg<Variadic<MPT_Buffer>, "the kernel's results">:$outputs,
+    Arg<Optional<MPT_Buffer>,
+        "for `column` kernels, where tasks leave their sums">:$partials,
+    Arg<I64Attr, "ceil(rows / chunk_rows)">:$tasks);
   let assemblyFormat = [{
     $kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:`
     type($outputs) `)` (`partials` `(` $partials^ `:` type($partials) `)`)?
@@ -286,11 +323,9 @@ def MPT_LaunchOp : MPT_Op<"launch", [AttrSizedOperandSegments,
 
 def MPT_CallOp : MPT_Op<"call", [AttrSizedOperandSegments,
     ParentOneOf<["ProgramOp"]>]> {
-  let summary = "a library call of the runtime";
+  let summary = "library call of the runtime";
   let description = [{
-    `config` holds the call's attributes under the names that the tensor op
-    uses (transposes, epilogue, strides, padding, axes, rate, stream, ...); what
-    each call does is defined in mpt/Runtime/ProgramFormat.h.
+    What each call does is defined in mpt/ProgramABI/ProgramFormat.h.
 
     Example:
 
@@ -298,9 +333,14 @@ def MPT_CallOp : MPT_Op<"call", [AttrSizedOperandSegments,
     mpt.call <matmul> ins(%a, %b : memref<4x8xf32>, memref<16x8xf32>) outs(%c : memref<4x16xf32>) workspace(%w : memref<64xi8>) {config = {transpose_rhs}}
     ```
   }];
-  let arguments = (ins MPT_Callee:$callee, Variadic<MPT_Buffer>:$inputs,
-                       Variadic<MPT_Buffer>:$outputs, Optional<MPT_Buffer>:$workspace,
-                       DefaultValuedAttr<DictionaryAttr, "{}">:$config);
+  let arguments = (ins
+    Arg<MPT_Callee, "which call">:$callee,
+    Arg<Variadic<MPT_Buffer>, "the call's operands">:$inputs,
+    Arg<Variadic<MPT_Buffer>, "the call's results">:$outputs,
+    Arg<Optional<MPT_Buffer>, "scratch memory, for calls that need some">:$workspace,
+    Arg<DefaultValuedAttr<DictionaryAttr, "{}">,
+        "the call's attributes under the names that the tensor op uses (transposes, "
+        "epilogue, strides, padding, axes, rate, stream, ..); by default none">:$config);
   let assemblyFormat = [{
     $callee `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:`
     type($outputs) `)` (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
@@ -308,5 +348,7 @@ def MPT_CallOp : MPT_Op<"call", [AttrSizedOperandSegments,
   }];
   let hasVerifier = 1;
 }
+
+} // MPT_ProgramDocs
 
 #endif // MPT_DIALECT_MPT_IR_MPTOPSPROGRAM_TD

@@ -12,33 +12,53 @@
 include "mpt/Dialect/MPT/IR/MPTBase.td"
 include "mlir/Interfaces/CastInterfaces.td"
 
+let opDocGroup = MPT_ShapeDocs in {
+
 def MPT_ConstantOp : MPT_TensorOp<"constant", "Clear", "Clear",
     [ConstantLike, AllTypesMatch<["value", "result"]>]> {
-  let summary = "a compile-time tensor";
+  let summary = "constant tensor";
+  let otherNames = [
+    OtherName<"torch.tensor">, OtherName<"torch.full">, OtherName<"torch.zeros">,
+    OtherName<"torch.ones">, OtherName<"torch.zeros_like">, OtherName<"torch.ones_like">,
+    OtherName<"torch.full_like">, OtherName<"const">, OtherName<"literal">,
+    OtherName<"scalar">];
   let description = [{
+    A tensor that is known when the graph is compiled. `dense<0.5>` gives all
+    elements one value.
+
     Example:
 
     ```mlir
     %c = mpt.constant dense<1.0> : tensor<4xf32>
     ```
   }];
-  let arguments = (ins ElementsAttr:$value);
-  let results = (outs MPT_Tensor:$result);
+  let arguments = (ins
+    Arg<ElementsAttr, "`dense<...>` of the result's type">:$value);
+  let results = (outs
+    Res<MPT_Tensor, "the value's shape">:$result);
   let assemblyFormat = "attr-dict $value";
   let hasFolder = 1;
 }
 
 def MPT_IotaOp : MPT_TensorOp<"iota", "Clear", "Clear"> {
-  let summary = "each element's index along `axis`";
+  let summary = "index of each element along an axis";
+  let otherNames = [
+    OtherName<"torch.arange", "for 0, 1, ..; scale and shift it with `mpt.mul` and `mpt.add`">,
+    OtherName<"range">];
   let description = [{
+    Element [.., i, ..] is i, where i is the position along `axis`. Integers
+    must hold the largest index; floats round it.
+
     Example:
 
     ```mlir
     %i = mpt.iota {axis = 1 : i64} : () -> tensor<4x8xi32>
     ```
   }];
-  let arguments = (ins I64Attr:$axis);
-  let results = (outs MPT_Tensor:$result);
+  let arguments = (ins
+    Arg<I64Attr, "in [0, rank)">:$axis);
+  let results = (outs
+    Res<MPT_Tensor, "any shape of static sizes">:$result);
   let assemblyFormat = "attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
@@ -46,12 +66,18 @@ def MPT_IotaOp : MPT_TensorOp<"iota", "Clear", "Clear"> {
 def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
     [MPT_Differentiable, DeclareOpInterfaceMethods<CastOpInterface>]> {
   let summary = "conversion between element types";
+  let otherNames = [
+    OtherName<"Tensor.to">, OtherName<"Tensor.type">, OtherName<"Tensor.float">,
+    OtherName<"Tensor.half">, OtherName<"Tensor.bfloat16">, OtherName<"Tensor.double">,
+    OtherName<"Tensor.int">, OtherName<"Tensor.long">, OtherName<"Tensor.bool">,
+    OtherName<"convert">, OtherName<"convert_element_type">, OtherName<"astype">,
+    OtherName<"to_dtype">];
   let description = [{
-    Float to float rounds to nearest even; overflow gives an infinity (for
-    f8E4M3FN, which has none, NaN). Integer to float rounds to nearest even,
-    float to integer truncates (saturating, NaN to 0). i1 counts as 0 or 1; to
-    i1, everything but zero becomes 1.
-    `autocast` marks casts that MPT made, which alone it may fold away.
+    Float to float rounds to nearest, ties to even; overflow gives an infinity
+    (for f8E4M3FN, which has none, NaN). Integer to float rounds to nearest
+    even. Float to integer truncates; what is out of range becomes the nearest
+    integer, and NaN 0. i1 counts as 0 or 1; to i1, everything but zero becomes
+    1.
 
     Example:
 
@@ -59,8 +85,11 @@ def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
     %y = mpt.cast %x : (tensor<4xf32>) -> tensor<4xbf16>
     ```
   }];
-  let arguments = (ins MPT_Tensor:$x, UnitAttr:$autocast);
-  let results = (outs MPT_Tensor:$y);
+  let arguments = (ins
+    Arg<MPT_Tensor, "any shape">:$x,
+    Arg<UnitAttr, "marks a cast that MPT made, which alone MPT may fold away">:$autocast);
+  let results = (outs
+    Res<MPT_Tensor, "x's shape, any element type">:$y);
   let fixedOperands = "true";
   let fixedResults = "true";
   let elementCast = "true";
@@ -70,21 +99,35 @@ def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
 
 def MPT_ReshapeOp : MPT_TensorOp<"reshape", "Clear", "Clear", [MPT_Differentiable]> {
   let summary = "the same elements, row-major, in another shape";
+  let otherNames = [
+    OtherName<"torch.reshape">, OtherName<"Tensor.view">, OtherName<"torch.flatten">,
+    OtherName<"nn.Flatten">, OtherName<"torch.unflatten">, OtherName<"torch.squeeze">,
+    OtherName<"torch.unsqueeze">, OtherName<"torch.ravel">, OtherName<"expand_dims">];
   let description = [{
+    The result's type gives the shape, which has as many elements as x.
+
     Example:
 
     ```mlir
     %y = mpt.reshape %x : (tensor<4x8xf32>) -> tensor<32xf32>
     ```
   }];
-  let arguments = (ins MPT_Tensor:$x);
-  let results = (outs MPT_Tensor:$y);
+  let arguments = (ins
+    Arg<MPT_Tensor, "any shape">:$x);
+  let results = (outs
+    Res<MPT_Tensor, "any shape of as many elements, x's element type">:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
 }
 
 def MPT_TransposeOp : MPT_InferredOp<"transpose", "Clear", "Clear", [MPT_Differentiable]> {
-  let summary = "permutes dimensions";
+  let summary = "permutation of dimensions";
+  let otherNames = [
+    OtherName<"torch.permute">,
+    OtherName<"torch.transpose", "with the whole `permutation`, not two dimensions">,
+    OtherName<"torch.t", "with `permutation = array<i64: 1, 0>`">,
+    OtherName<"Tensor.T", "with `permutation = array<i64: 1, 0>`">,
+    OtherName<"torch.movedim">, OtherName<"torch.swapaxes">, OtherName<"torch.swapdims">];
   let description = [{
     Dimension i of the result is dimension `permutation[i]` of x.
 
@@ -94,31 +137,54 @@ def MPT_TransposeOp : MPT_InferredOp<"transpose", "Clear", "Clear", [MPT_Differe
     %y = mpt.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<2x4x8xf32>) -> tensor<2x8x4xf32>
     ```
   }];
-  let arguments = (ins MPT_Tensor:$x, DenseI64ArrayAttr:$permutation);
-  let results = (outs MPT_Tensor:$y);
+  let arguments = (ins
+    Arg<MPT_Tensor, "any shape">:$x,
+    Arg<DenseI64ArrayAttr, "each dimension of x once">:$permutation);
+  let results = (outs
+    Res<MPT_Tensor, "x's shape, permuted">:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
 }
 
 def MPT_BroadcastOp : MPT_TensorOp<"broadcast", "Clear", "Clear", [MPT_Differentiable]> {
-  let summary = "repeats along dimensions of size 1, as NumPy's broadcast_to";
+  let summary = "repetition along dimensions of size 1";
+  let otherNames = [
+    OtherName<"torch.broadcast_to">, OtherName<"Tensor.expand">,
+    OtherName<"Tensor.expand_as">,
+    OtherName<"torch.tile", "where a dimension has size 1, else `mpt.concat`">,
+    OtherName<"Tensor.repeat", "where a dimension has size 1, else `mpt.concat`">,
+    OtherName<"broadcast_in_dim">];
   let description = [{
+    As NumPy's broadcast_to: shapes are aligned at the last dimension, and sizes
+    of x are 1 or those of the result, whose type gives the shape. Elementwise
+    ops broadcast by themselves.
+
     Example:
 
     ```mlir
     %y = mpt.broadcast %x : (tensor<8xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins MPT_Tensor:$x);
-  let results = (outs MPT_Tensor:$y);
+  let arguments = (ins
+    Arg<MPT_Tensor, "sizes 1 or those of the result">:$x);
+  let results = (outs
+    Res<MPT_Tensor, "any shape, x's element type">:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
 }
 
 def MPT_SliceOp : MPT_InferredOp<"slice", "Clear", "Clear", [MPT_Differentiable]> {
-  let summary = "a strided box of a tensor";
+  let summary = "strided box of a tensor";
+  let otherNames = [
+    OtherName<"torch.narrow">,
+    OtherName<"torch.chunk", "once for each part">,
+    OtherName<"torch.split", "once for each part">,
+    OtherName<"torch.unbind", "once for each part, then `mpt.reshape`">,
+    OtherName<"Tensor.__getitem__">, OtherName<"strided_slice">, OtherName<"crop">,
+    OtherName<"index">];
   let description = [{
-    Result dimension i has `sizes[i]` elements, x's `offsets[i] + k strides[i]`.
+    Dimension i of the result has `sizes[i]` elements: x's `offsets[i] + k
+    strides[i]` for k = 0, 1, ..
 
     Example:
 
@@ -126,33 +192,56 @@ def MPT_SliceOp : MPT_InferredOp<"slice", "Clear", "Clear", [MPT_Differentiable]
     %y = mpt.slice %x {offsets = array<i64: 0, 2>, sizes = array<i64: 4, 3>, strides = array<i64: 1, 2>} : (tensor<4x8xf32>) -> tensor<4x3xf32>
     ```
   }];
-  let arguments = (ins MPT_Tensor:$x, DenseI64ArrayAttr:$offsets,
-                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides);
-  let results = (outs MPT_Tensor:$y);
+  let arguments = (ins
+    Arg<MPT_Tensor, "any shape">:$x,
+    Arg<DenseI64ArrayAttr, "first index of each dimension">:$offsets,
+    Arg<DenseI64ArrayAttr,
+        "size of each dimension of the result; -1, with offset 0 and stride 1, takes "
+        "the whole of a dimension">:$sizes,
+    Arg<DenseI64ArrayAttr, "step of each dimension, at least 1">:$strides);
+  let results = (outs
+    Res<MPT_Tensor, "`sizes`">:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
 }
 
 def MPT_ConcatOp : MPT_InferredOp<"concat", "Clear", "Clear", [MPT_Differentiable]> {
-  let summary = "joins tensors along one dimension";
+  let summary = "concatenation along one dimension";
+  let otherNames = [
+    OtherName<"torch.cat">, OtherName<"torch.concat">, OtherName<"torch.concatenate">,
+    OtherName<"torch.stack",
+             "after `mpt.reshape` of each operand to size 1 along the new dimension">,
+    OtherName<"torch.hstack", "with `axis = 1 : i64`">,
+    OtherName<"torch.vstack", "with `axis = 0 : i64`">, OtherName<"append">];
   let description = [{
+    The operands have equal sizes in all other dimensions. They are floats, or
+    have one integer type.
+
     Example:
 
     ```mlir
     %y = mpt.concat %a, %b {axis = 1 : i64} : (tensor<4x8xf32>, tensor<4x2xf32>) -> tensor<4x10xf32>
     ```
   }];
-  let arguments = (ins Variadic<MPT_Tensor>:$inputs, I64Attr:$axis);
-  let results = (outs MPT_Tensor:$y);
+  let arguments = (ins
+    Arg<Variadic<MPT_Tensor>,
+        "one or more tensors of equal sizes, except along `axis`">:$inputs,
+    Arg<I64Attr, "in [0, rank)">:$axis);
+  let results = (outs
+    Res<MPT_Tensor, "the sizes along `axis` added up">:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
 }
 
 def MPT_PadOp : MPT_InferredOp<"pad", "Clear", "Clear", [MPT_Differentiable]> {
-  let summary = "adds elements of one value around (and between) x's";
+  let summary = "padding with one value";
+  let otherNames = [
+    OtherName<"F.pad", "in the mode `constant`; `low` and `high` begin with the first dimension">,
+    OtherName<"nn.ZeroPad2d", "in the layout NHWC">,
+    OtherName<"nn.ConstantPad2d", "in the layout NHWC">];
   let description = [{
-    `low` and `high` elements (>= 0) before and after, `interior` (default 0)
-    between neighbours, of value `value`: the transpose of `mpt.slice`.
+    Adds elements before, after and between those of x: the transpose of
+    `mpt.slice`.
 
     Example:
 
@@ -160,20 +249,30 @@ def MPT_PadOp : MPT_InferredOp<"pad", "Clear", "Clear", [MPT_Differentiable]> {
     %y = mpt.pad %x {low = array<i64: 0, 1>, high = array<i64: 0, 1>, value = 0.0 : f64} : (tensor<4x8xf32>) -> tensor<4x10xf32>
     ```
   }];
-  let arguments = (ins MPT_Tensor:$x, DenseI64ArrayAttr:$low,
-                       DenseI64ArrayAttr:$high,
-                       OptionalAttr<DenseI64ArrayAttr>:$interior,
-                       DefaultValuedAttr<F64Attr, "0.0">:$value);
-  let results = (outs MPT_Tensor:$y);
+  let arguments = (ins
+    Arg<MPT_Tensor, "any shape">:$x,
+    Arg<DenseI64ArrayAttr, "number of elements before each dimension, at least 0">:$low,
+    Arg<DenseI64ArrayAttr, "number of elements after each dimension, at least 0">:$high,
+    Arg<OptionalAttr<DenseI64ArrayAttr>,
+        "number of elements between neighbors; by default 0">:$interior,
+    Arg<DefaultValuedAttr<F64Attr, "0.0">, "the value of new elements">:$value);
+  let results = (outs
+    Res<MPT_Tensor, "low + size + (size - 1) interior + high in each dimension">:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
 }
 
 def MPT_GatherOp : MPT_InferredOp<"gather", "Clear", "Clear", [MPT_Differentiable]> {
   let summary = "rows of a table (embedding lookup)";
+  let otherNames = [
+    OtherName<"F.embedding">, OtherName<"nn.Embedding">,
+    OtherName<"torch.index_select", "along dimension 0">,
+    OtherName<"torch.take", "of a table of rank 1">,
+    OtherName<"torch.gather", "for whole rows; there is no op for one index per element">,
+    OtherName<"lookup">, OtherName<"embedding_lookup">];
   let description = [{
-    table is [V, C..], indices [I..], the result [I.., C..]. An index outside
-    [0, V) is an error when the program runs.
+    y[i.., c..] = table[indices[i..], c..]. An index outside [0, V) is an error
+    when the program runs.
 
     Example:
 
@@ -181,8 +280,11 @@ def MPT_GatherOp : MPT_InferredOp<"gather", "Clear", "Clear", [MPT_Differentiabl
     %y = mpt.gather %table, %ids : (tensor<100x8xf32>, tensor<4x16xi32>) -> tensor<4x16x8xf32>
     ```
   }];
-  let arguments = (ins MPT_Tensor:$table, MPT_IndexTensor:$indices);
-  let results = (outs MPT_Tensor:$y);
+  let arguments = (ins
+    Arg<MPT_Tensor, "[V, C..]">:$table,
+    Arg<MPT_IndexTensor, "[I..]">:$indices);
+  let results = (outs
+    Res<MPT_Tensor, "[I.., C..], the table's element type">:$y);
   let hasVerifier = 1;
 }
 
@@ -198,16 +300,26 @@ def MPT_CheckIndicesOp : MPT_InferredOp<"check_indices", "Clear", "Clear"> {
     %i = mpt.check_indices %t {size = 10 : i64, ignore_index = -100 : i64} : (tensor<4xi32>) -> tensor<4xi32>
     ```
   }];
-  let arguments = (ins MPT_IndexTensor:$indices, I64Attr:$size,
-                       OptionalAttr<I64Attr>:$ignore_index);
-  let results = (outs MPT_IndexTensor:$checked);
+  let arguments = (ins
+    Arg<MPT_IndexTensor, "any shape">:$indices,
+    Arg<I64Attr, "number of valid indices">:$size,
+    Arg<OptionalAttr<I64Attr>,
+        "an index that is valid, too; by default none">:$ignore_index);
+  let results = (outs
+    Res<MPT_IndexTensor, "the operand's shape">:$checked);
   let hasVerifier = 1;
 }
 
 def MPT_ScatterAddOp : MPT_TensorOp<"scatter_add", "Clear", "Clear"> {
-  let summary = "sums rows into a table of zeros (gradient of `mpt.gather`)";
+  let summary = "sum of rows into a table of zeros (gradient of `mpt.gather`)";
+  let otherNames = [
+    OtherName<"torch.index_add", "into zeros, along dimension 0">,
+    OtherName<"torch.scatter_add", "into zeros, of whole rows">, OtherName<"segment_sum">,
+    OtherName<"scatter">];
   let description = [{
-    result[indices[i]] += updates[i] in order of i, in f32, rounded once.
+    table[indices[i..], c..] += updates[i.., c..] in row-major order of i,
+    summed in f32 and rounded once. An index outside [0, V) is an error when the
+    program runs.
 
     Example:
 
@@ -215,9 +327,14 @@ def MPT_ScatterAddOp : MPT_TensorOp<"scatter_add", "Clear", "Clear"> {
     %dt = mpt.scatter_add %ids, %dy : (tensor<4x16xi32>, tensor<4x16x8xf32>) -> tensor<100x8xf32>
     ```
   }];
-  let arguments = (ins MPT_IndexTensor:$indices, MPT_FloatTensor:$updates);
-  let results = (outs MPT_FloatTensor:$table);
+  let arguments = (ins
+    Arg<MPT_IndexTensor, "[I..]">:$indices,
+    Arg<MPT_FloatTensor, "[I.., C..]">:$updates);
+  let results = (outs
+    Res<MPT_FloatTensor, "[V, C..]; the type gives V">:$table);
   let hasVerifier = 1;
 }
+
+} // MPT_ShapeDocs
 
 #endif // MPT_DIALECT_MPT_IR_MPTOPSSHAPE_TD

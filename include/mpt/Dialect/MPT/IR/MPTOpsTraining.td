@@ -11,26 +11,35 @@
 
 include "mpt/Dialect/MPT/IR/MPTBase.td"
 
+let opDocGroup = MPT_StepDocs in {
+
 class MPT_StateOp<string mnemonic, list<Trait> traits = []>
     : MPT_InferredOp<mnemonic, "Deny", "Deny", traits>;
 
 def MPT_StopGradientOp : MPT_InferredOp<"stop_gradient", "Clear", "Clear", [MPT_Differentiable]> {
-  let summary = "its operand; no gradient passes";
+  let summary = "identity that no gradient passes";
+  let opDocGroup = MPT_StructureDocs;
+  let otherNames = [OtherName<"Tensor.detach">, OtherName<"torch.no_grad">];
   let description = [{
+    Returns its operand. `--mpt-autodiff` treats the result as a constant.
+
     Example:
 
     ```mlir
     %y = mpt.stop_gradient %x : (tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins MPT_Tensor:$x);
-  let results = (outs MPT_Tensor:$y);
+  let arguments = (ins
+    Arg<MPT_Tensor, "any shape">:$x);
+  let results = (outs
+    Res<MPT_Tensor, "x's shape">:$y);
 }
 
 def MPT_GradSeedOp : MPT_TensorOp<"grad_seed", "Deny", "Deny"> {
-  let summary = "gradient of the loss for itself: 1, where a loss scale goes in";
+  let summary = "gradient of the loss with respect to itself: 1";
   let description = [{
-    Made by `--mpt-autodiff`, one per function; `--mpt-loss-scale` multiplies it.
+    `--mpt-autodiff` makes one in each function. `--mpt-loss-scale` multiplies
+    it by the loss scale.
 
     Example:
 
@@ -38,18 +47,24 @@ def MPT_GradSeedOp : MPT_TensorOp<"grad_seed", "Deny", "Deny"> {
     %s = mpt.grad_seed : () -> tensor<f32>
     ```
   }];
-  let results = (outs MPT_FloatTensor:$seed);
+  let results = (outs
+    Res<MPT_FloatTensor, "scalar, of the loss's type">:$seed);
   let assemblyFormat = "attr-dict `:` functional-type(operands, results)";
   let fixedResults = "true";
   let hasVerifier = 1;
 }
 
 def MPT_GradientsOp : MPT_InferredOp<"gradients", "Clear", "Clear"> {
-  let summary = "marks the gradients of all parameters; returns its operands";
+  let summary = "marks the gradients of all parameters";
+  let otherNames = [
+    OtherName<"Tensor.backward", "made by `--mpt-autodiff`">,
+    OtherName<"torch.autograd.grad", "made by `--mpt-autodiff`">,
+    OtherName<"grad", "made by `--mpt-autodiff`">,
+    OtherName<"value_and_grad", "made by `--mpt-autodiff`">];
   let description = [{
-    Made by `--mpt-autodiff`, one per function; operand i is the gradient of
-    parameter `names[i]` and has its type. `--mpt-loss-scale` unscales its
-    results; planning removes it.
+    Returns its operands. `--mpt-autodiff` makes one in each function; operand i
+    is the gradient of parameter `names[i]` and has its type. `--mpt-loss-scale`
+    unscales its results, and planning removes it.
 
     Example:
 
@@ -57,35 +72,47 @@ def MPT_GradientsOp : MPT_InferredOp<"gradients", "Clear", "Clear"> {
     %g:2 = mpt.gradients %dw, %db {names = ["w", "b"]} : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<f32>)
     ```
   }];
-  let arguments = (ins Variadic<MPT_FloatTensor>:$inputs, StrArrayAttr:$names);
-  let results = (outs Variadic<MPT_FloatTensor>:$outputs);
+  let arguments = (ins
+    Arg<Variadic<MPT_FloatTensor>, "one gradient for each parameter">:$inputs,
+    Arg<StrArrayAttr, "the parameters' names, distinct">:$names);
+  let results = (outs
+    Res<Variadic<MPT_FloatTensor>, "the operands' shapes">:$outputs);
   let fixedOperands = "true";
   let fixedResults = "true";
   let hasVerifier = 1;
 }
 
 def MPT_ScaleLossOp : MPT_StateOp<"scale_loss"> {
-  let summary = "loss (or gradient seed) times the loss scale";
+  let summary = "loss, or gradient seed, times the loss scale";
+  let otherNames = [OtherName<"amp.GradScaler.scale", "made by `--mpt-loss-scale`">];
   let description = [{
+    scaled = loss scale, rounded to the result's type. Made by
+    `--mpt-loss-scale`.
+
     Example:
 
     ```mlir
     %y = mpt.scale_loss %seed, %scale : (tensor<f32>, tensor<f32>) -> tensor<f32>
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$loss, MPT_FloatTensor:$scale);
-  let results = (outs MPT_FloatTensor:$scaled);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "any shape">:$loss,
+    Arg<MPT_FloatTensor, "scalar; an argument with the role `loss_scale`">:$scale);
+  let results = (outs
+    Res<MPT_FloatTensor, "the loss's shape">:$scaled);
   let fixedOperands = "true";
   let fixedResults = "true";
   let hasVerifier = 1;
 }
 
 def MPT_UnscaleOp : MPT_StateOp<"unscale"> {
-  let summary = "f32 gradients divided by the loss scale, and one finite check";
+  let summary = "gradients divided by the loss scale, and a check that all are finite";
+  let otherNames = [OtherName<"amp.GradScaler.unscale_", "made by `--mpt-loss-scale`">];
   let description = [{
-    Result i is the f32 value of input i times 1/scale (the reciprocal rounded
-    to f32, as PyTorch's GradScaler). `all_finite` (scalar i1) is false if any
-    element of any input times 1/scale is an infinity or NaN.
+    unscaled[i] = gradients[i] times 1 / scale, in f32 (f64 for f64); the
+    reciprocal is rounded to f32, as in PyTorch's GradScaler. `all_finite` is
+    false if any element of any of them is an infinity or NaN. Made by
+    `--mpt-loss-scale`.
 
     Example:
 
@@ -93,33 +120,43 @@ def MPT_UnscaleOp : MPT_StateOp<"unscale"> {
     %g0, %g1, %ok = mpt.unscale %a, %b, %scale : (tensor<4xf16>, tensor<2xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<2xf32>, tensor<i1>)
     ```
   }];
-  let arguments = (ins Variadic<MPT_FloatTensor>:$gradients, MPT_FloatTensor:$scale);
-  let results = (outs Variadic<MPT_FloatTensor>:$unscaled, 0DTensorOf<[I1]>:$all_finite);
+  let arguments = (ins
+    Arg<Variadic<MPT_FloatTensor>, "tensors of any shape">:$gradients,
+    Arg<MPT_FloatTensor, "scalar; an argument with the role `loss_scale`">:$scale);
+  let results = (outs
+    Res<Variadic<MPT_FloatTensor>, "the gradients' shapes, f32 or f64">:$unscaled,
+    Res<0DTensorOf<[I1]>, "scalar">:$all_finite);
   let fixedOperands = "true";
   let fixedResults = "true";
   let hasVerifier = 1;
 }
 
 def MPT_AllFiniteOp : MPT_StateOp<"all_finite"> {
-  let summary = "scalar true if no element of any operand is infinite or NaN";
+  let summary = "true if all elements of all operands are finite";
   let description = [{
+    The result is false if any element of any operand is an infinity or NaN.
+
     Example:
 
     ```mlir
     %ok = mpt.all_finite %a, %b : (tensor<4xf32>, tensor<2xf16>) -> tensor<i1>
     ```
   }];
-  let arguments = (ins Variadic<MPT_FloatTensor>:$inputs);
-  let results = (outs 0DTensorOf<[I1]>:$finite);
+  let arguments = (ins
+    Arg<Variadic<MPT_FloatTensor>, "tensors of any shape">:$inputs);
+  let results = (outs
+    Res<0DTensorOf<[I1]>, "scalar">:$finite);
   let fixedOperands = "true";
 }
 
 def MPT_UpdateLossScaleOp : MPT_StateOp<"update_loss_scale"> {
-  let summary = "dynamic loss scale as PyTorch's GradScaler.update";
+  let summary = "next dynamic loss scale, as PyTorch's GradScaler.update";
+  let otherNames = [OtherName<"amp.GradScaler.update", "made by `--mpt-loss-scale`">];
   let description = [{
-    Not finite: scale *= backoff_factor, tracker = 0. Finite: tracker + 1; when
-    it reaches growth_interval, scale *= growth_factor if the product is finite
-    in f32, and tracker = 0. Defaults are GradScaler's.
+    If the gradients are not finite: scale *= backoff_factor, tracker = 0. If
+    they are: tracker += 1, and when it reaches growth_interval,
+    scale *= growth_factor (if that is finite in f32) and tracker = 0. The
+    defaults are GradScaler's. Made by `--mpt-loss-scale`.
 
     Example:
 
@@ -127,22 +164,30 @@ def MPT_UpdateLossScaleOp : MPT_StateOp<"update_loss_scale"> {
     %s, %t = mpt.update_loss_scale %scale, %tracker, %ok : (tensor<f32>, tensor<i32>, tensor<i1>) -> (tensor<f32>, tensor<i32>)
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$scale, 0DTensorOf<[I32]>:$tracker,
-                       0DTensorOf<[I1]>:$all_finite,
-    DefaultValuedAttr<F64Attr, "2.0">:$growth_factor,
-    DefaultValuedAttr<F64Attr, "0.5">:$backoff_factor,
-    DefaultValuedAttr<I64Attr, "2000">:$growth_interval);
-  let results = (outs MPT_FloatTensor:$new_scale, 0DTensorOf<[I32]>:$new_tracker);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "scalar">:$scale,
+    Arg<0DTensorOf<[I32]>,
+        "scalar; number of good steps since the scale changed">:$tracker,
+    Arg<0DTensorOf<[I1]>, "scalar">:$all_finite,
+    Arg<DefaultValuedAttr<F64Attr, "2.0">, "above 1">:$growth_factor,
+    Arg<DefaultValuedAttr<F64Attr, "0.5">, "in (0, 1)">:$backoff_factor,
+    Arg<DefaultValuedAttr<I64Attr, "2000">,
+        "number of good steps, at least 1">:$growth_interval);
+  let results = (outs
+    Res<MPT_FloatTensor, "scalar">:$new_scale,
+    Res<0DTensorOf<[I32]>, "scalar">:$new_tracker);
   let fixedOperands = "true";
   let fixedResults = "true";
   let hasVerifier = 1;
 }
 
 def MPT_ClipByGlobalNormOp : MPT_StateOp<"clip_by_global_norm"> {
-  let summary = "scales all gradients so that their joint L2 norm is at most max_norm";
+  let summary = "gradients scaled so that their joint L2 norm is at most max_norm";
+  let otherNames = [
+    OtherName<"nn.utils.clip_grad_norm_", "made by `--mpt-train-step=clip-norm=..`">];
   let description = [{
-    Factor min(1, max_norm / (norm + 1e-6)) as torch.nn.utils.clip_grad_norm_;
-    the norm before clipping (f32) is the last result.
+    All gradients are multiplied by min(1, max_norm / (norm + 1e-6)), as in
+    torch.nn.utils.clip_grad_norm_. Made by `--mpt-train-step=clip-norm=..`.
 
     Example:
 
@@ -150,24 +195,34 @@ def MPT_ClipByGlobalNormOp : MPT_StateOp<"clip_by_global_norm"> {
     %g0, %g1, %norm = mpt.clip_by_global_norm %a, %b {max_norm = 1.0 : f64} : (tensor<4xf32>, tensor<2xf32>) -> (tensor<4xf32>, tensor<2xf32>, tensor<f32>)
     ```
   }];
-  let arguments = (ins Variadic<MPT_FloatTensor>:$gradients, F64Attr:$max_norm);
-  let results = (outs Variadic<MPT_FloatTensor>:$clipped, 0DTensorOf<[F32, F64]>:$norm);
+  let arguments = (ins
+    Arg<Variadic<MPT_FloatTensor>, "tensors of any shape">:$gradients,
+    Arg<F64Attr, "above 0">:$max_norm);
+  let results = (outs
+    Res<Variadic<MPT_FloatTensor>, "the gradients' shapes">:$clipped,
+    Res<0DTensorOf<[F32, F64]>, "scalar; the norm before clipping">:$norm);
   let fixedOperands = "true";
   let fixedResults = "true";
   let hasVerifier = 1;
 }
 
 def MPT_SelectStateOp : MPT_StateOp<"select_state"> {
-  let summary = "the new state if the step is taken, else the old, bit for bit";
+  let summary = "new state if the step is taken, else the old state";
   let description = [{
+    The result is `updated` if the predicate is true, else `old`, bit for bit.
+
     Example:
 
     ```mlir
     %s = mpt.select_state %ok, %new, %old : (tensor<i1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins 0DTensorOf<[I1]>:$predicate, MPT_Tensor:$updated, MPT_Tensor:$old);
-  let results = (outs MPT_Tensor:$result);
+  let arguments = (ins
+    Arg<0DTensorOf<[I1]>, "scalar">:$predicate,
+    Arg<MPT_Tensor, "any shape">:$updated,
+    Arg<MPT_Tensor, "the type of `updated`">:$old);
+  let results = (outs
+    Res<MPT_Tensor, "the type of `updated`">:$result);
   let fixedOperands = "true";
   let fixedResults = "true";
   let hasVerifier = 1;
@@ -182,11 +237,12 @@ class MPT_OptimizerOp<string mnemonic, list<Trait> traits = []>
 
 def MPT_SGDOp : MPT_OptimizerOp<"sgd", [AttrSizedOperandSegments]> {
   let summary = "stochastic gradient descent, as torch.optim.SGD";
+  let otherNames = [OtherName<"optim.SGD", "made by `--mpt-train-step=optimizer=sgd`">];
   let description = [{
-    g += weight_decay p; with a momentum buffer: b = momentum b + (1 -
-    dampening) g, g = nesterov ? g + momentum b : b; p -= lr g. A zero buffer
-    and dampening 0 equal PyTorch's first step. With `predicate` false nothing
-    changes. Computed in f32.
+    g = gradient + weight_decay p. With a momentum buffer b: b = momentum
+    b + (1 - dampening) g, then g = nesterov ? g + momentum b : b. p -= lr g. A
+    buffer of zeros and dampening 0 equal PyTorch's first step. Computed in f32
+    (f64 for f64). Made by `--mpt-train-step=optimizer=sgd` or `momentum`.
 
     Example:
 
@@ -194,14 +250,23 @@ def MPT_SGDOp : MPT_OptimizerOp<"sgd", [AttrSizedOperandSegments]> {
     %p1, %b1 = mpt.sgd param(%p) grad(%g) lr(%lr) momentum(%b) {momentum = 0.9 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$param, MPT_FloatTensor:$gradient,
-                       MPT_FloatTensor:$lr, Optional<MPT_FloatTensor>:$momentum_buffer,
-                       Optional<0DTensorOf<[I1]>>:$predicate,
-    DefaultValuedAttr<F64Attr, "0.0">:$momentum,
-    DefaultValuedAttr<F64Attr, "0.0">:$dampening,
-    DefaultValuedAttr<F64Attr, "0.0">:$weight_decay, UnitAttr:$nesterov);
-  let results = (outs MPT_FloatTensor:$new_param,
-                      Optional<MPT_FloatTensor>:$new_momentum_buffer);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "any shape">:$param,
+    Arg<MPT_FloatTensor, "the parameter's shape">:$gradient,
+    Arg<MPT_FloatTensor,
+        "scalar; the learning rate, an argument with the role `schedule`">:$lr,
+    Arg<Optional<MPT_FloatTensor>, "the parameter's shape">:$momentum_buffer,
+    Arg<Optional<0DTensorOf<[I1]>>, "scalar; if false, nothing changes">:$predicate,
+    Arg<DefaultValuedAttr<F64Attr, "0.0">,
+        "at least 0; above 0 it needs the buffer">:$momentum,
+    Arg<DefaultValuedAttr<F64Attr, "0.0">, "in [0, 1]">:$dampening,
+    Arg<DefaultValuedAttr<F64Attr, "0.0">, "at least 0">:$weight_decay,
+    Arg<UnitAttr,
+        "Nesterov's momentum; needs momentum above 0 and dampening 0">:$nesterov);
+  let results = (outs
+    Res<MPT_FloatTensor, "the parameter's shape">:$new_param,
+    Res<Optional<MPT_FloatTensor>,
+        "the parameter's shape; if the buffer is an operand">:$new_momentum_buffer);
   let assemblyFormat = [{
     `param` `(` $param `)` `grad` `(` $gradient `)` `lr` `(` $lr `)`
     (`momentum` `(` $momentum_buffer^ `)`)? (`if` `(` $predicate^ `)`)?
@@ -212,10 +277,10 @@ def MPT_SGDOp : MPT_OptimizerOp<"sgd", [AttrSizedOperandSegments]> {
 class MPT_AdamLikeOp<string mnemonic, string decay> : MPT_OptimizerOp<mnemonic> {
   let description = [{
     m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; p -= lr /
-    (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps), t = `step` (i64
-    scalar, 1 on the first step). Weight decay: }] # decay # [{. With
-    `predicate` false nothing changes. Computed in f32 (Kingma and Ba 2015,
-    Loshchilov and Hutter 2019; formulas of torch.optim).
+    (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps), where t = `step`.
+    Weight decay: }] # decay # [{. Computed in f32 (f64 for f64) with the formulas
+    of torch.optim (Kingma and Ba 2015, Loshchilov and Hutter 2019). Made by
+    `--mpt-train-step=optimizer=}] # mnemonic # [{`.
 
     Example:
 
@@ -223,27 +288,37 @@ class MPT_AdamLikeOp<string mnemonic, string decay> : MPT_OptimizerOp<mnemonic> 
     %p1, %m1, %v1 = mpt.}] # mnemonic # [{ param(%p) grad(%g) lr(%lr) moments(%m, %v) step(%t) {beta1 = 0.9 : f64, beta2 = 0.999 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>, tensor<i64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
     ```
   }];
-  let arguments = (ins MPT_FloatTensor:$param, MPT_FloatTensor:$gradient,
-                       MPT_FloatTensor:$lr, MPT_FloatTensor:$exp_avg,
-                       MPT_FloatTensor:$exp_avg_sq, 0DTensorOf<[I64]>:$step,
-                       Optional<0DTensorOf<[I1]>>:$predicate,
-    DefaultValuedAttr<F64Attr, "0.9">:$beta1,
-    DefaultValuedAttr<F64Attr, "0.999">:$beta2,
-    DefaultValuedAttr<F64Attr, "1.0e-8">:$eps,
-    DefaultValuedAttr<F64Attr, "0.0">:$weight_decay);
-  let results = (outs MPT_FloatTensor:$new_param, MPT_FloatTensor:$new_exp_avg,
-                      MPT_FloatTensor:$new_exp_avg_sq);
+  let arguments = (ins
+    Arg<MPT_FloatTensor, "any shape">:$param,
+    Arg<MPT_FloatTensor, "the parameter's shape">:$gradient,
+    Arg<MPT_FloatTensor,
+        "scalar; the learning rate, an argument with the role `schedule`">:$lr,
+    Arg<MPT_FloatTensor, "the parameter's shape; m">:$exp_avg,
+    Arg<MPT_FloatTensor, "the parameter's shape; v">:$exp_avg_sq,
+    Arg<0DTensorOf<[I64]>, "scalar; 1 in the first step">:$step,
+    Arg<Optional<0DTensorOf<[I1]>>, "scalar; if false, nothing changes">:$predicate,
+    Arg<DefaultValuedAttr<F64Attr, "0.9">, "in [0, 1)">:$beta1,
+    Arg<DefaultValuedAttr<F64Attr, "0.999">, "in [0, 1)">:$beta2,
+    Arg<DefaultValuedAttr<F64Attr, "1.0e-8">, "at least 0">:$eps,
+    Arg<DefaultValuedAttr<F64Attr, "0.0">, "at least 0">:$weight_decay);
+  let results = (outs
+    Res<MPT_FloatTensor, "the parameter's shape">:$new_param,
+    Res<MPT_FloatTensor, "the parameter's shape">:$new_exp_avg,
+    Res<MPT_FloatTensor, "the parameter's shape">:$new_exp_avg_sq);
   let assemblyFormat = [{
     `param` `(` $param `)` `grad` `(` $gradient `)` `lr` `(` $lr `)`
     `moments` `(` $exp_avg `,` $exp_avg_sq `)` `step` `(` $step `)`
     (`if` `(` $predicate^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
 }
-def MPT_AdamOp : MPT_AdamLikeOp<"adam", "g += weight_decay p before all else"> {
+def MPT_AdamOp : MPT_AdamLikeOp<"adam", "g = gradient + weight_decay p, before the moments"> {
   let summary = "Adam, as torch.optim.Adam";
+  let otherNames = [OtherName<"optim.Adam", "made by `--mpt-train-step=optimizer=adam`">];
 }
-def MPT_AdamWOp : MPT_AdamLikeOp<"adamw", "p *= 1 - lr weight_decay first"> {
+def MPT_AdamWOp : MPT_AdamLikeOp<"adamw", "p *= 1 - lr weight_decay, before the update; g = gradient"> {
   let summary = "Adam with decoupled weight decay, as torch.optim.AdamW";
+  let otherNames = [
+    OtherName<"optim.AdamW", "made by `--mpt-train-step=optimizer=adamw`">];
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,11 +326,12 @@ def MPT_AdamWOp : MPT_AdamLikeOp<"adamw", "p *= 1 - lr weight_decay first"> {
 //===----------------------------------------------------------------------===//
 
 def MPT_AccumulateOp : MPT_StateOp<"accumulate"> {
-  let summary = "adds a gradient of any float type to a sum in f32";
+  let summary = "sum of gradients of any float type in f32";
+  let otherNames = [OtherName<"gradient_accumulation", "made by `--mpt-accumulate`">];
   let description = [{
-    (sum + gradient) / `divisor`, in f32 (f64 if the sum is), rounded after each
-    of the two. Made by `--mpt-accumulate`, one for each micro-batch but the
-    first; the last divides. No precision pass makes the sum narrower.
+    result = (sum + gradient) / divisor in f32 (f64 if the sum is), rounded
+    after each of the two. `--mpt-accumulate` makes one for each micro-batch
+    after the first; the last divides. No precision pass makes the sum narrower.
 
     Example:
 
@@ -263,9 +339,12 @@ def MPT_AccumulateOp : MPT_StateOp<"accumulate"> {
     %s = mpt.accumulate %sum, %g {divisor = 4 : i64} : (tensor<4xf32>, tensor<4xf16>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32, F64]>:$sum, MPT_FloatTensor:$gradient,
-                       DefaultValuedAttr<I64Attr, "1">:$divisor);
-  let results = (outs RankedTensorOf<[F32, F64]>:$result);
+  let arguments = (ins
+    Arg<RankedTensorOf<[F32, F64]>, "any shape">:$sum,
+    Arg<MPT_FloatTensor, "the sum's shape">:$gradient,
+    Arg<DefaultValuedAttr<I64Attr, "1">, "at least 1">:$divisor);
+  let results = (outs
+    Res<RankedTensorOf<[F32, F64]>, "the sum's shape">:$result);
   let fixedOperands = "true";
   let fixedResults = "true";
   let hasVerifier = 1;
@@ -277,11 +356,11 @@ class MPT_HalvesOp<string mnemonic> : MPT_StateOp<mnemonic> {
 }
 
 def MPT_JoinHalvesOp : MPT_HalvesOp<"join_halves"> {
-  let summary = "the f32 numbers that two halves of 16 bits hold";
+  let summary = "f32 numbers from two halves of 16 bits";
   let description = [{
-    The bits of the result are the bits of `high` times 2^16 plus `low`, a signed
+    The bits of the result are those of `high` times 2^16 plus `low`, a signed
     number, modulo 2^32. With `mpt.high_half` and `mpt.low_half` it maps all f32
-    bit patterns one to one.
+    bit patterns one to one. Made by `--mpt-master-weights`.
 
     Example:
 
@@ -289,8 +368,11 @@ def MPT_JoinHalvesOp : MPT_HalvesOp<"join_halves"> {
     %x = mpt.join_halves %high, %low : (tensor<4xbf16>, tensor<4xi16>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins RankedTensorOf<[BF16]>:$high, RankedTensorOf<[I16]>:$low);
-  let results = (outs RankedTensorOf<[F32]>:$x);
+  let arguments = (ins
+    Arg<RankedTensorOf<[BF16]>, "any shape">:$high,
+    Arg<RankedTensorOf<[I16]>, "high's shape">:$low);
+  let results = (outs
+    Res<RankedTensorOf<[F32]>, "high's shape">:$x);
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -298,9 +380,9 @@ def MPT_JoinHalvesOp : MPT_HalvesOp<"join_halves"> {
 def MPT_HighHalfOp : MPT_HalvesOp<"high_half"> {
   let summary = "f32 rounded to bf16 so that 16 more bits restore it";
   let description = [{
-    To nearest, ties away from zero: the upper half of the bits plus 2^15. A
-    magnitude that rounds above the largest bf16 becomes an infinity, and NaN may
-    become any pattern; `mpt.join_halves` restores these too.
+    Rounds to nearest, ties away from zero: the upper half of the bits plus
+    2^15. A magnitude that rounds above the largest bf16 becomes an infinity,
+    and NaN may become any pattern; `mpt.join_halves` restores these, too.
 
     Example:
 
@@ -308,31 +390,38 @@ def MPT_HighHalfOp : MPT_HalvesOp<"high_half"> {
     %high = mpt.high_half %x : (tensor<4xf32>) -> tensor<4xbf16>
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$x);
-  let results = (outs RankedTensorOf<[BF16]>:$high);
+  let arguments = (ins
+    Arg<RankedTensorOf<[F32]>, "any shape">:$x);
+  let results = (outs
+    Res<RankedTensorOf<[BF16]>, "x's shape">:$high);
   let hasFolder = 1;
 }
 
 def MPT_LowHalfOp : MPT_HalvesOp<"low_half"> {
-  let summary = "the lower 16 bits of f32 numbers";
+  let summary = "lower 16 bits of f32 numbers";
   let description = [{
+    The bits of x modulo 2^16, from which `mpt.join_halves` restores x.
+
     Example:
 
     ```mlir
     %low = mpt.low_half %x : (tensor<4xf32>) -> tensor<4xi16>
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$x);
-  let results = (outs RankedTensorOf<[I16]>:$low);
+  let arguments = (ins
+    Arg<RankedTensorOf<[F32]>, "any shape">:$x);
+  let results = (outs
+    Res<RankedTensorOf<[I16]>, "x's shape">:$low);
   let hasFolder = 1;
 }
 
 def MPT_RoundingErrorOp : MPT_HalvesOp<"rounding_error"> {
   let summary = "what rounding f32 to bf16 takes away, in bf16";
   let description = [{
-    x minus (x rounded to bf16), which f32 holds exactly, rounded to bf16; both to
-    nearest, ties to even. It is the compensation that Kahan's summation carries
-    to the next step (Zamirai et al. 2020, "Revisiting BFloat16 training").
+    x minus (x rounded to bf16), which f32 holds exactly, rounded to bf16; both
+    to nearest, ties to even. It is the compensation that Kahan's summation
+    carries to the next step (Zamirai et al. 2020, "Revisiting BFloat16
+    training").
 
     Example:
 
@@ -340,32 +429,39 @@ def MPT_RoundingErrorOp : MPT_HalvesOp<"rounding_error"> {
     %c = mpt.rounding_error %x : (tensor<4xf32>) -> tensor<4xbf16>
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$x);
-  let results = (outs RankedTensorOf<[BF16]>:$error);
+  let arguments = (ins
+    Arg<RankedTensorOf<[F32]>, "any shape">:$x);
+  let results = (outs
+    Res<RankedTensorOf<[BF16]>, "x's shape">:$error);
 }
 
 def MPT_AddCompensationOp : MPT_HalvesOp<"add_compensation"> {
-  let summary = "a bf16 number plus its compensation, in f32";
+  let summary = "bf16 number plus its compensation, in f32";
   let description = [{
+    x = param + compensation, which is what `mpt.rounding_error` took away in
+    the step before.
+
     Example:
 
     ```mlir
     %x = mpt.add_compensation %p, %c : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins RankedTensorOf<[BF16]>:$param, RankedTensorOf<[BF16]>:$compensation);
-  let results = (outs RankedTensorOf<[F32]>:$x);
+  let arguments = (ins
+    Arg<RankedTensorOf<[BF16]>, "any shape">:$param,
+    Arg<RankedTensorOf<[BF16]>, "the parameter's shape">:$compensation);
+  let results = (outs
+    Res<RankedTensorOf<[F32]>, "the parameter's shape">:$x);
   let hasVerifier = 1;
 }
 
 def MPT_RandomBitsOp : MPT_TensorOp<"random_bits", "Deny", "Deny", [InferTypeOpAdaptor]> {
-  let summary = "16 random bits per element from Philox4x32-10";
+  let summary = "16 random bits for each element";
   let description = [{
-    Element i (row-major) has half i mod 2 (the lower first) of lane (i mod 8) / 2
-    of Philox4x32-10 with key (seed, `stream`) and counter (attempt, i / 8)
-    (Salmon et al. 2011; word layout in mpt/Support/Philox.h). Streams of random
-    masks and random bits must differ. The same operands give the same bits on
-    every machine.
+    Element i (row-major) has half i mod 2 (the lower first) of lane (i mod 8) /
+    2 of Philox4x32-10 with key (seed, `stream`) and counter (attempt, i / 8)
+    (Salmon et al. 2011; the word layout is in mpt/Support/Philox.h). The same
+    operands give the same bits on every machine.
 
     Example:
 
@@ -373,9 +469,15 @@ def MPT_RandomBitsOp : MPT_TensorOp<"random_bits", "Deny", "Deny", [InferTypeOpA
     %b = mpt.random_bits %seed, %attempt {stream = 3 : i64, shape = array<i64: 4, 8>} : (tensor<i64>, tensor<i64>) -> tensor<4x8xi16>
     ```
   }];
-  let arguments = (ins 0DTensorOf<[I64]>:$seed, 0DTensorOf<[I64]>:$attempt,
-                       I64Attr:$stream, DenseI64ArrayAttr:$shape);
-  let results = (outs RankedTensorOf<[I16]>:$bits);
+  let arguments = (ins
+    Arg<0DTensorOf<[I64]>,
+        "scalar; the run's seed, an argument with the role `rng`">:$seed,
+    Arg<0DTensorOf<[I64]>,
+        "scalar; the number of steps tried, an argument with the role `rng`">:$attempt,
+    Arg<I64Attr, "number that no other random op of the function has">:$stream,
+    Arg<DenseI64ArrayAttr, "the result's shape">:$shape);
+  let results = (outs
+    Res<RankedTensorOf<[I16]>, "`shape`">:$bits);
   let fixedOperands = "true";
   let fixedResults = "true";
 }
@@ -383,11 +485,12 @@ def MPT_RandomBitsOp : MPT_TensorOp<"random_bits", "Deny", "Deny", [InferTypeOpA
 def MPT_StochasticRoundOp : MPT_HalvesOp<"stochastic_round"> {
   let summary = "f32 to one of the two nearest bf16, by 16 random bits";
   let description = [{
-    The upper half of x's bits after `bits`, taken as a number from 0 to 65535, is
-    added to them: of the two neighbours the one further from zero with
-    probability (distance to the nearer to zero) / (distance between both), so
-    that the mean is x. What bf16 holds stays, with any bits. The neighbour above
-    the largest number is infinity; infinities and NaN are converted.
+    Adds `bits`, taken as a number from 0 to 65535, to the bits of x, and keeps
+    the upper half. Of the two neighbors in bf16, the result is the one further
+    from zero with probability (distance to the nearer to zero) / (distance
+    between both), so that the mean is x. Numbers that bf16 holds stay, with any
+    bits. The neighbor above the largest number is infinity; infinities and NaN
+    are converted.
 
     Example:
 
@@ -395,22 +498,31 @@ def MPT_StochasticRoundOp : MPT_HalvesOp<"stochastic_round"> {
     %y = mpt.stochastic_round %x, %bits : (tensor<4xf32>, tensor<4xi16>) -> tensor<4xbf16>
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$x, RankedTensorOf<[I16]>:$bits);
-  let results = (outs RankedTensorOf<[BF16]>:$y);
+  let arguments = (ins
+    Arg<RankedTensorOf<[F32]>, "any shape">:$x,
+    Arg<RankedTensorOf<[I16]>, "x's shape">:$bits);
+  let results = (outs
+    Res<RankedTensorOf<[BF16]>, "x's shape">:$y);
   let hasVerifier = 1;
 }
+
+} // MPT_StepDocs
 
 //===----------------------------------------------------------------------===//
 // Structure
 //===----------------------------------------------------------------------===//
 
+let opDocGroup = MPT_StructureDocs in {
+
 def MPT_BarrierOp : MPT_InferredOp<"barrier", "Clear", "Clear", [MPT_Differentiable],
                                    /*purity=*/[AlwaysSpeculatable]> {
-  let summary = "returns its operands; nothing is merged or moved across";
+  let summary = "identity that nothing is merged or moved across";
+  let otherNames = [OtherName<"optimization_barrier">];
   let description = [{
-    Stops common-subexpression elimination from undoing a recomputation. So that
-    equal barriers are not merged either, each counts as making new values (an
-    allocation, for MLIR's side effects); one without uses is dropped.
+    Returns its operands. It stops common-subexpression elimination from undoing
+    a recomputation. So that equal barriers are not merged either, each counts
+    as making new values (an allocation, for MLIR's side effects). One without
+    uses is dropped.
 
     Example:
 
@@ -418,17 +530,21 @@ def MPT_BarrierOp : MPT_InferredOp<"barrier", "Clear", "Clear", [MPT_Differentia
     %y = mpt.barrier %x : (tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins Variadic<MPT_Tensor>:$inputs);
-  let results = (outs Res<Variadic<MPT_Tensor>, "", [MemAlloc]>:$outputs);
+  let arguments = (ins
+    Arg<Variadic<MPT_Tensor>, "tensors of any shape">:$inputs);
+  let results = (outs
+    Res<Variadic<MPT_Tensor>, "the operands' shapes", [MemAlloc]>:$outputs);
 }
 
 def MPT_CheckpointOp : MPT_Op<"checkpoint", [RecursiveMemoryEffects,
     SingleBlockImplicitTerminator<"YieldOp">]> {
-  let summary = "a region whose values the backward pass recomputes";
+  let summary = "region whose values the backward pass recomputes";
+  let otherNames = [OtherName<"torch.utils.checkpoint.checkpoint">, OtherName<"remat">];
   let description = [{
-    Gradient checkpointing as torch.utils.checkpoint: `--mpt-autodiff` inlines
-    the region and marks its ops `mpt.region` and `mpt.save = "never"`. Values
-    from above may be used inside.
+    Gradient checkpointing as in torch.utils.checkpoint. `--mpt-autodiff`
+    inlines the region and marks its ops `mpt.region` and `mpt.save = "never"`.
+    The body has one block without arguments, may use values from above, and
+    ends in `mpt.yield`.
 
     Example:
 
@@ -440,15 +556,18 @@ def MPT_CheckpointOp : MPT_Op<"checkpoint", [RecursiveMemoryEffects,
     ```
   }];
   let regions = (region SizedRegion<1>:$body);
-  let results = (outs Variadic<MPT_Tensor>:$outputs);
+  let results = (outs
+    Res<Variadic<MPT_Tensor>, "what the body yields">:$outputs);
   let assemblyFormat = "$body attr-dict (`:` type($outputs)^)?";
   let hasVerifier = 1;
 }
 
 def MPT_YieldOp : MPT_Op<"yield", [Pure, Terminator,
     ParentOneOf<["CheckpointOp", "KernelOp", "KernelFuncOp"]>]> {
-  let summary = "ends a `mpt.checkpoint` or kernel body";
+  let summary = "end of the body of `mpt.checkpoint` or a kernel";
   let description = [{
+    Its operands are the results of the op around it.
+
     Example:
 
     ```mlir
@@ -458,9 +577,12 @@ def MPT_YieldOp : MPT_Op<"yield", [Pure, Terminator,
     } : tensor<4xf32>
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$values);
+  let arguments = (ins
+    Arg<Variadic<AnyType>, "tensors in `mpt.checkpoint`, scalars in a kernel">:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins)>];
 }
+
+} // MPT_StructureDocs
 
 #endif // MPT_DIALECT_MPT_IR_MPTOPSTRAINING_TD
