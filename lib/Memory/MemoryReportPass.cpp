@@ -134,7 +134,7 @@ LogicalResult MemoryReportPass::reportPareto(ModuleOp module,
     OwningOpRef<ModuleOp> holder;
     func::FuncOp clone = function.clone();
     // What the function itself asks for is one point of the curve.
-    clone->removeAttr("mpt.memory_budget");
+    clone->removeAttr(kBudgetAttr);
     copy.push_back(clone);
     declareOthers(module, function, copy);
     RematerializePassOptions options;

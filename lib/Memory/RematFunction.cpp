@@ -123,7 +123,6 @@ public:
 
 private:
   LogicalResult visit(Operation *op);
-  LogicalResult readSave(Operation *op, RematNode &node);
   void setCost(Operation *op, RematNode &node, int64_t read, int64_t made);
 
   func::FuncOp function;
@@ -132,20 +131,6 @@ private:
   RematFunction result;
   std::optional<uint32_t> backward;
 };
-
-LogicalResult Describer::readSave(Operation *op, RematNode &node) {
-  Attribute attribute = op->getAttr("mpt.save");
-  if (!attribute)
-    return success();
-  auto save = dyn_cast<StringAttr>(attribute);
-  if (save && save.getValue() == "must")
-    node.save = RematSave::Must;
-  else if (save && save.getValue() == "never")
-    node.save = RematSave::Never;
-  else
-    return op->emitError("'mpt.save' must be \"must\" or \"never\", found ") << attribute;
-  return success();
-}
 
 void Describer::setCost(Operation *op, RematNode &node, int64_t read, int64_t made) {
   double cost = double(read) + double(made) + node.workspace;
@@ -177,8 +162,8 @@ LogicalResult Describer::visit(Operation *op) {
     return success();
   }
   RematNode node;
-  if (failed(readSave(op, node)))
-    return failure();
+  if (auto save = op->getAttrOfType<StringAttr>(kSaveAttr))
+    node.save = save.getValue() == "must" ? RematSave::Must : RematSave::Never;
   int64_t read = 0, made = 0;
   auto add = [&](Value operand) {
     Value owner = result.getOwner(operand);
@@ -218,7 +203,7 @@ LogicalResult Describer::visit(Operation *op) {
   node.widens = isExactWidening(op, rules);
   setCost(op, node, read, made);
   // Decomposing leaves a constant of the seed, and a mark on what reads it.
-  if (!backward && (isa<GradSeedOp>(op) || op->hasAttr("mpt.backward")))
+  if (!backward && (isa<GradSeedOp>(op) || op->hasAttr(kBackwardAttr)))
     backward = result.graph.nodes.size();
   uint32_t id = result.graph.addNode(std::move(node));
   result.ops.push_back(op);

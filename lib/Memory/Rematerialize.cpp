@@ -134,9 +134,6 @@ FailureOr<SmallVector<Target>> RematerializePass::findTargets(ModuleOp module) {
         (!function.empty() && candidate.getName() != function))
       continue;
     auto own = candidate->getAttrOfType<StringAttr>(kBudgetAttr);
-    if (Attribute given = candidate->getAttr(kBudgetAttr); given && !own)
-      return candidate.emitError("mpt-rematerialize: expected a string for ")
-             << kBudgetAttr << ", such as \"512MB\" or \"0.5x\", found " << given;
     StringRef text = own ? own.getValue() : StringRef(budget);
     if (!candidate.getBody().hasOneBlock()) {
       if (text.empty() && function.empty()) {

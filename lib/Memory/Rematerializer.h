@@ -24,9 +24,6 @@
 
 namespace mpt::detail {
 
-/// A function's own budget, which goes before the option.
-inline constexpr llvm::StringLiteral kBudgetAttr = "mpt.memory_budget";
-
 /// What is done to one function.
 struct RematOutcome {
   RematPlan plan;

@@ -32,10 +32,10 @@ struct AnnotatePrecisionPass : PolicyPass<mpt::impl::AnnotatePrecisionPassBase<A
       OpRecord record = chosen->policy.lookup(op);
       if (record.source == RuleSource::Unlisted)
         return;
-      op->setAttr("mpt.precision_class",
+      op->setAttr(kPrecisionClassAttr,
                   builder.getStringAttr(
                       stringifyPrecisionClass(record.precisionClass)));
-      op->setAttr("mpt.precision_source",
+      op->setAttr(kPrecisionSourceAttr,
                   builder.getStringAttr(stringifyRuleSource(record.source)));
     });
     if (chosen->policy.hadErrors())

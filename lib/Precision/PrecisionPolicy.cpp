@@ -317,12 +317,11 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     record.kept = true;
     record.source = RuleSource::List;
   }
-  if (Attribute attribute = op->getDiscardableAttr(precisionName)) {
-    auto text = dyn_cast<StringAttr>(attribute);
-    if (text && text.getValue() == "f32") {
+  if (auto text = dyn_cast_or_null<StringAttr>(op->getDiscardableAttr(precisionName))) {
+    if (text.getValue() == "f32") {
       record.kept = true;
       record.source = RuleSource::Attribute;
-    } else if (text && text.getValue() == "low") {
+    } else if (text.getValue() == "low") {
       record.kept = false;
       if (!record.isMovable(op)) {
         if (reported.insert(op).second)
@@ -332,9 +331,6 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
         record.precisionClass = PrecisionClass::Allow;
         record.source = RuleSource::Attribute;
       }
-    } else if (reported.insert(op).second) {
-      op->emitError() << kPrecisionAttr << " = " << attribute
-                      << "; expected \"f32\" or \"low\"";
     }
   }
   auto isScalar = [](Type type) { return isa<FloatType>(type); };

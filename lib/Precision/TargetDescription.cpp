@@ -41,13 +41,9 @@ LogicalResult mpt::findTarget(ModuleOp module, StringRef name,
                               const TargetDescription *&target, Location named) {
   target = nullptr;
   if (name.empty()) {
-    Attribute attribute = module->getDiscardableAttr(kTargetAttr);
-    if (!attribute)
-      return success();
-    auto text = dyn_cast<StringAttr>(attribute);
+    auto text = module->getAttrOfType<StringAttr>(kTargetAttr);
     if (!text)
-      return mlir::emitError(module.getLoc()) << kTargetAttr << " = " << attribute
-                                << "; expected a string such as \"sm_90\"";
+      return success();
     name = text.getValue();
     named = module.getLoc();
   }

@@ -39,15 +39,15 @@ void inlineCheckpoints(func::FuncOp function) {
     Block &body = checkpoint.getBody().front();
     auto yield = cast<YieldOp>(body.getTerminator());
     for (Operation &op : body.without_terminator()) {
-      if (!op.hasAttr("mpt.region"))
-        op.setAttr("mpt.region", builder.getI64IntegerAttr(number));
-      op.setAttr("mpt.save", builder.getStringAttr("never"));
+      if (!op.hasAttr(kRegionAttr))
+        op.setAttr(kRegionAttr, builder.getI64IntegerAttr(number));
+      op.setAttr(kSaveAttr, builder.getStringAttr("never"));
     }
     // What leaves the region is saved.
     for (Value value : yield.getValues())
       if (Operation *op = value.getDefiningOp())
         if (op->getBlock() == &body)
-          op->removeAttr("mpt.save");
+          op->removeAttr(kSaveAttr);
     SmallVector<Value> values(yield.getValues());
     checkpoint->getBlock()->getOperations().splice(
         checkpoint->getIterator(), body.getOperations(), body.begin(),

@@ -157,7 +157,7 @@ LogicalResult TrainStepPass::checkUnread() {
 
 double TrainStepPass::getWeightDecay(func::FuncOp step, BlockArgument parameter) {
   auto wanted =
-      step.getArgAttrOfType<BoolAttr>(parameter.getArgNumber(), "mpt.decay");
+      step.getArgAttrOfType<BoolAttr>(parameter.getArgNumber(), kDecayAttr);
   if (wanted)
     return wanted.getValue() ? weightDecay : 0.0;
   bool isMatrix = cast<RankedTensorType>(parameter.getType()).getRank() >= 2;

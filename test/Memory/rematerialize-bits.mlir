@@ -20,11 +20,11 @@ func.func @sums(%x: tensor<16x16x4xf32> {mpt.name = "x", mpt.role = "input"}, %c
     -> (tensor<4xf32> {mpt.name = "sum"}) {
   %y = mpt.sub %x, %c : (tensor<16x16x4xf32>, tensor<16x1x4xf32>) -> tensor<16x16x4xf32>
   %e = mpt.exp %y : (tensor<16x16x4xf32>) -> tensor<16x16x4xf32>
-  %r = mpt.reshape %e {shape = array<i64: 256, 4>} : (tensor<16x16x4xf32>) -> tensor<256x4xf32>
+  %r = mpt.reshape %e : (tensor<16x16x4xf32>) -> tensor<256x4xf32>
   %h = mpt.matmul %r, %v : (tensor<256x4xf32>, tensor<4x4xf32>) -> tensor<256x4xf32>
-  %i = mpt.reshape %h {shape = array<i64: 16, 16, 4>} : (tensor<256x4xf32>) -> tensor<16x16x4xf32>
+  %i = mpt.reshape %h : (tensor<256x4xf32>) -> tensor<16x16x4xf32>
   %s = mpt.grad_seed : () -> tensor<f32>
-  %b = mpt.broadcast %s {shape = array<i64: 16, 16, 4>} : (tensor<f32>) -> tensor<16x16x4xf32>
+  %b = mpt.broadcast %s : (tensor<f32>) -> tensor<16x16x4xf32>
   %f = mpt.mul %b, %i : (tensor<16x16x4xf32>, tensor<16x16x4xf32>) -> tensor<16x16x4xf32>
   %g = mpt.mul %f, %e : (tensor<16x16x4xf32>, tensor<16x16x4xf32>) -> tensor<16x16x4xf32>
   // REMARKS: rematerialize-bits.mlir:[[#@LINE+1]]:{{.*}}mpt.remat.kept-for-bits {{.*}}2 ops of 'sums' are not repeated before fusion: this sum would be taken in another order
@@ -36,11 +36,11 @@ func.func @nosums(%x: tensor<16x16x4xf32> {mpt.name = "x", mpt.role = "input"}, 
     -> (tensor<16x16x4xf32> {mpt.name = "sum"}) {
   %y = mpt.sub %x, %c : (tensor<16x16x4xf32>, tensor<16x1x4xf32>) -> tensor<16x16x4xf32>
   %e = mpt.exp %y : (tensor<16x16x4xf32>) -> tensor<16x16x4xf32>
-  %r = mpt.reshape %e {shape = array<i64: 256, 4>} : (tensor<16x16x4xf32>) -> tensor<256x4xf32>
+  %r = mpt.reshape %e : (tensor<16x16x4xf32>) -> tensor<256x4xf32>
   %h = mpt.matmul %r, %v : (tensor<256x4xf32>, tensor<4x4xf32>) -> tensor<256x4xf32>
-  %i = mpt.reshape %h {shape = array<i64: 16, 16, 4>} : (tensor<256x4xf32>) -> tensor<16x16x4xf32>
+  %i = mpt.reshape %h : (tensor<256x4xf32>) -> tensor<16x16x4xf32>
   %s = mpt.grad_seed : () -> tensor<f32>
-  %b = mpt.broadcast %s {shape = array<i64: 16, 16, 4>} : (tensor<f32>) -> tensor<16x16x4xf32>
+  %b = mpt.broadcast %s : (tensor<f32>) -> tensor<16x16x4xf32>
   %f = mpt.mul %b, %i : (tensor<16x16x4xf32>, tensor<16x16x4xf32>) -> tensor<16x16x4xf32>
   %g = mpt.mul %f, %e : (tensor<16x16x4xf32>, tensor<16x16x4xf32>) -> tensor<16x16x4xf32>
   return %g : tensor<16x16x4xf32>

@@ -55,7 +55,7 @@ func.func @widens(%x: tensor<64x64xbf16>) -> tensor<64x64xf32> {
   %y = mpt.matmul %w, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %z = mpt.matmul %y, %y : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %s = mpt.grad_seed : () -> tensor<f32>
-  %b = mpt.broadcast %s {shape = array<i64: 64, 64>} : (tensor<f32>) -> tensor<64x64xf32>
+  %b = mpt.broadcast %s : (tensor<f32>) -> tensor<64x64xf32>
   %g = mpt.mul %b, %z : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %h = mpt.mul %g, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %h : tensor<64x64xf32>
@@ -81,7 +81,7 @@ func.func @rounds(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %v = mpt.cast %n : (tensor<64x64xbf16>) -> tensor<64x64xf32>
   %y = mpt.matmul %v, %v : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %s = mpt.grad_seed : () -> tensor<f32>
-  %b = mpt.broadcast %s {shape = array<i64: 64, 64>} : (tensor<f32>) -> tensor<64x64xf32>
+  %b = mpt.broadcast %s : (tensor<f32>) -> tensor<64x64xf32>
   %f = mpt.mul %b, %y : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %g = mpt.mul %f, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %h = mpt.mul %g, %v : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
@@ -100,7 +100,7 @@ func.func @later(%x: tensor<64x64xbf16>) -> tensor<64x64xf32> {
   %w = mpt.cast %n : (tensor<64x64xbf16>) -> tensor<64x64xf32>
   %y = mpt.matmul %n, %n : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
   %s = mpt.grad_seed : () -> tensor<f32>
-  %b = mpt.broadcast %s {shape = array<i64: 64, 64>} : (tensor<f32>) -> tensor<64x64xf32>
+  %b = mpt.broadcast %s : (tensor<f32>) -> tensor<64x64xf32>
   %g = mpt.mul %b, %y : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %h = mpt.mul %g, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %h : tensor<64x64xf32>
@@ -121,7 +121,7 @@ func.func @chain(%x: tensor<64x64xf16>) -> tensor<4096xf64> {
   %r = mpt.reshape %v : (tensor<64x64xf64>) -> tensor<4096xf64>
   %t = mpt.tanh %r : (tensor<4096xf64>) -> tensor<4096xf64>
   %s = mpt.grad_seed : () -> tensor<f64>
-  %b = mpt.broadcast %s {shape = array<i64: 4096>} : (tensor<f64>) -> tensor<4096xf64>
+  %b = mpt.broadcast %s : (tensor<f64>) -> tensor<4096xf64>
   %g = mpt.mul %b, %t : (tensor<4096xf64>, tensor<4096xf64>) -> tensor<4096xf64>
   %h = mpt.mul %g, %r : (tensor<4096xf64>, tensor<4096xf64>) -> tensor<4096xf64>
   return %h : tensor<4096xf64>

@@ -43,7 +43,7 @@
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="budget=0.5" 2>&1 | FileCheck %s --check-prefix=RATIO
 // RATIO: error: mpt-rematerialize: expected a budget such as {{.*}}0.5x, {{.*}}found '0.5'
 // RUN: not mpt-opt %t/number.mlir --mpt-rematerialize 2>&1 | FileCheck %s --check-prefix=NUMBER
-// NUMBER: number.mlir:1:1: error: mpt-rematerialize: expected a string for mpt.memory_budget, such as "512MB" or "0.5x", found 4096 : i64
+// NUMBER: number.mlir:1:1: error: expected 'mpt.memory_budget' to be a string such as "512MB" or "0.5x", found 4096 : i64
 // RUN: mpt-opt %t/blocks.mlir --mpt-rematerialize="strategy=mincut" 2>&1 | FileCheck %s --check-prefix=BLOCKS
 // BLOCKS: blocks.mlir:1:1: warning: mpt-rematerialize: 'blocks' stays as it is: it has 2 blocks, not one
 // RUN: mpt-opt %t/blocks.mlir --mpt-rematerialize 2>&1 | FileCheck %s --check-prefix=QUIET --implicit-check-not=warning
@@ -55,7 +55,7 @@
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="barrier=identity budget=1x" 2>&1 | FileCheck %s --check-prefix=BARRIER
 // BARRIER: error: mpt-rematerialize: barrier must name an op with its dialect
 // RUN: not mpt-opt %t/bad-save.mlir --mpt-rematerialize="budget=1x" 2>&1 | FileCheck %s --check-prefix=SAVE
-// SAVE: error: 'mpt.save' must be "must" or "never", found "always"
+// SAVE: error: expected 'mpt.save' to be "must" or "never", found "always"
 // RUN: not mpt-opt %t/dynamic.mlir --mpt-rematerialize="budget=1x" 2>&1 | FileCheck %s --check-prefix=DYNAMIC
 // DYNAMIC: error: planning memory needs static shapes, but a result is 'tensor<?xf32>'
 
@@ -142,7 +142,7 @@ func.func @never(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   %b = mpt.exp %a : (tensor<1024xf32>) -> tensor<1024xf32>
 
   %s = mpt.grad_seed : () -> tensor<f32>
-  %t = mpt.broadcast %s {shape = array<i64: 1024>} : (tensor<f32>) -> tensor<1024xf32>
+  %t = mpt.broadcast %s : (tensor<f32>) -> tensor<1024xf32>
   %u = mpt.mul %t, %b : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
   %g = mpt.mul %u, %a : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
   return %g : tensor<1024xf32>

@@ -48,7 +48,7 @@ func.func @attention(%q: tensor<4x4xf32>, %m: tensor<4x4xf32>) -> tensor<4x4xf32
   %n = mpt.mul %m, %c : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %t = mpt.add %s, %n : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %r = mpt.reshape %t : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %p = mpt.softmax %r {axis = 1 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p = mpt.softmax %r : (tensor<4x4xf32>) -> tensor<4x4xf32>
   %o = mpt.matmul %p, %q : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %o : tensor<4x4xf32>
 }

@@ -34,20 +34,20 @@
 // LAYERS: mpt.matmul {{.*}}"weight 1"{{.*}}(tensor<4x4xf32>, tensor<4x4xf32>)
 func.func @mlp(%x: tensor<4x4xf32>, %w1: tensor<4x4xf32>, %w2: tensor<4x4xf32>, %w3: tensor<4x4xf32>, %g: tensor<4x4xf32>)
     -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
-  %a = mpt.matmul %x, %w1 {is = "forward 1"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %a = mpt.matmul %x, %w1 {test.is = "forward 1"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %ra = mpt.relu %a : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %b = mpt.matmul %ra, %w2 {is = "forward 2"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b = mpt.matmul %ra, %w2 {test.is = "forward 2"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %rb = mpt.relu %b : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %c = mpt.matmul %rb, %w3 {is = "forward 3"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %c = mpt.matmul %rb, %w3 {test.is = "forward 3"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %dc = mpt.mul %c, %g : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %d3 = mpt.matmul %rb, %dc {is = "weight 3", transpose_lhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d3 = mpt.matmul %rb, %dc {test.is = "weight 3", transpose_lhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %w3t = mpt.transpose %w3 {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %db = mpt.matmul %dc, %w3t {is = "input 3"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %db = mpt.matmul %dc, %w3t {test.is = "input 3"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %drb = mpt.mul %db, %rb : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %d2 = mpt.matmul %ra, %drb {is = "weight 2", transpose_lhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %da = mpt.matmul %drb, %w2 {is = "input 2", transpose_rhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d2 = mpt.matmul %ra, %drb {test.is = "weight 2", transpose_lhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %da = mpt.matmul %drb, %w2 {test.is = "input 2", transpose_rhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %dra = mpt.mul %da, %ra : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %d1 = mpt.matmul %x, %dra {is = "weight 1", transpose_lhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d1 = mpt.matmul %x, %dra {test.is = "weight 1", transpose_lhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %c, %d1, %d2, %d3 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
 
@@ -64,13 +64,13 @@ func.func @attention(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %v: tensor<4x4xf3
     -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   %q = mpt.tanh %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
   %k = mpt.tanh %y : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %s = mpt.matmul %q, %k {is = "scores"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %p = mpt.softmax %s {axis = 1 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %s = mpt.matmul %q, %k {test.is = "scores"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p = mpt.softmax %s : (tensor<4x4xf32>) -> tensor<4x4xf32>
   %d = mpt.mul %p, %mask : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %o = mpt.matmul %d, %v {is = "values"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %dp = mpt.matmul %g, %v {is = "probabilities' gradient", transpose_rhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %o = mpt.matmul %d, %v {test.is = "values"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %dp = mpt.matmul %g, %v {test.is = "probabilities' gradient", transpose_rhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %ds = mpt.mul %p, %dp : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %dq = mpt.matmul %ds, %k {is = "queries' gradient"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %dq = mpt.matmul %ds, %k {test.is = "queries' gradient"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %o, %dq : tensor<4x4xf32>, tensor<4x4xf32>
 }
 
@@ -79,9 +79,9 @@ func.func @attention(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %v: tensor<4x4xf3
 // PV: mpt.matmul {{.*}}"gradient"{{.*}}(tensor<4x4xbf16>, tensor<4x4xbf16>)
 func.func @classifier(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %l = mpt.matmul %x, %w : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %p = mpt.softmax %l {axis = 1 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p = mpt.softmax %l : (tensor<4x4xf32>) -> tensor<4x4xf32>
   %d = mpt.sub %p, %y : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %g = mpt.matmul %x, %d {is = "gradient", transpose_lhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g = mpt.matmul %x, %d {test.is = "gradient", transpose_lhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %g : tensor<4x4xf32>
 }
 

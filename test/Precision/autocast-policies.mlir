@@ -132,7 +132,7 @@
 // TYPE: type.yaml:1:1: error: policy: unknown type 'f17'; expected f16 or bf16
 // DEEP: error: {{(policy|rule table)}}: {{.*}}deep.yaml: brackets are nested deeper than 64
 // ONLY: error: mpt-autocast: the policy 'apex-O1' is for f16, not for bf16
-// ATTRIBUTE: attribute.mlir:2:8: error: mpt.precision = "half"; expected "f32" or "low"
+// ATTRIBUTE: attribute.mlir:2:8: error: expected 'mpt.precision' to be "f32" or "low", found "half"
 // The op's own attribute goes before a place.
 // OVER: mpt.matmul {{.*}}bf16
 

@@ -48,7 +48,7 @@ func.func @widest(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %b: tensor<4x4xf32>)
 // O2: mpt.softmax {{.*}} -> tensor<4x4xf16>
 func.func @scores(%q: tensor<4x4xf32>, %k: tensor<4x4xf32>, %v: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %s = mpt.matmul %q, %k : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %p = mpt.softmax %s {axis = 1 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p = mpt.softmax %s : (tensor<4x4xf32>) -> tensor<4x4xf32>
   %t = mpt.tanh %p : (tensor<4x4xf32>) -> tensor<4x4xf32>
   %o = mpt.matmul %t, %v : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %o : tensor<4x4xf32>

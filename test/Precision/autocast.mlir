@@ -123,7 +123,7 @@ func.func @shared_cast(%in: tensor<32x32xi1>) -> (!m, !m) {
 func.func @between(%in: !m, %w: !m) -> !m {
   %a1 = mpt.matmul %in, %w : (!m, !m) -> !m
   %s = mpt.sigmoid %a1 : (!m) -> !m
-  %p = mpt.softmax %s {axis = 1 : i64} : (!m) -> !m
+  %p = mpt.softmax %s : (!m) -> !m
   %a2 = mpt.matmul %p, %w : (!m, !m) -> !m
   return %a2 : !m
 }

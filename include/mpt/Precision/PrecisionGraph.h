@@ -27,13 +27,6 @@
 
 namespace mpt {
 
-/// Marks a cast that autocast made; only those may be folded.
-inline constexpr llvm::StringLiteral kOwnCastAttr = "mpt.autocast";
-
-/// Marks a module whose casts come from a plan among all that paint makes low
-/// (PrecisionPlan.h), for a second run: what each cast cost beside its bytes, an i64.
-inline constexpr llvm::StringLiteral kAmongPaintedAttr = "mpt.autocast_among_painted";
-
 /// True for a cast that autocast made.
 bool isOwnCast(mlir::Operation *op);
 

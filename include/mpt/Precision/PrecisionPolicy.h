@@ -18,6 +18,7 @@
 #ifndef MPT_PRECISION_PRECISIONPOLICY_H
 #define MPT_PRECISION_PRECISIONPOLICY_H
 
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Dialect/MPT/Interfaces/PrecisionOpInterface.h"
 #include "mpt/Precision/OpLists.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -25,10 +26,6 @@
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace mpt {
-
-/// Op attribute that overrules all: "f32" keeps the op as it is, "low" puts it
-/// on the allow list.
-inline constexpr llvm::StringLiteral kPrecisionAttr = "mpt.precision";
 
 /// Who said what class an op has.
 enum class RuleSource : uint8_t { Attribute, List, Table, Interface, Unlisted };

@@ -19,6 +19,7 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Precision/FloatFormats.h"
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -29,13 +30,6 @@ namespace mpt {
 //===----------------------------------------------------------------------===//
 // What an instrumented function carries
 //===----------------------------------------------------------------------===//
-
-/// On ops that `--mpt-instrument` made (unit), and on results that hold records: a
-/// dictionary with `id`, `op`, `location`, `result`, `type`, `elements`, `phase`,
-/// `figure` and, for the gradient of a parameter, `parameter`.
-inline constexpr llvm::StringLiteral kRecordAttr = "mpt.record";
-/// On instrumented functions: a dictionary with `types` and `edges`.
-inline constexpr llvm::StringLiteral kRecordsAttr = "mpt.records";
 
 /// Calls ops by name, place and, where several of that name come from one place,
 /// number: "mpt.matmul@net.mlir:12:8#1". Casts that autocast made are called

@@ -17,11 +17,9 @@
 #define MPT_PRECISION_TARGETDESCRIPTION_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 
 namespace mpt {
-
-/// Module attribute that names the target of all its functions.
-inline constexpr llvm::StringLiteral kTargetAttr = "mpt.target";
 
 struct TargetDescription {
   llvm::StringRef name, machine;

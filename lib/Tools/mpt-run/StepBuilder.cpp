@@ -85,11 +85,11 @@ static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
   auto step = prepared.module->lookupSymbol<func::FuncOp>(prepared.name);
   // The digest stays here too: what is computed again has the same bits.
   if (options.memoryBudget)
-    step->setAttr("mpt.memory_budget",
+    step->setAttr(kBudgetAttr,
                   StringAttr::get(step.getContext(), *options.memoryBudget));
   // Each order of its ops computes the same.
   if (options.memoryOrder)
-    step->setAttr("mpt.memory_order",
+    step->setAttr(kMemoryOrderAttr,
                   StringAttr::get(step.getContext(), *options.memoryOrder));
   if (!options.recordsRanges())
     return std::move(prepared);

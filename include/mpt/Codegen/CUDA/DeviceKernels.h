@@ -33,18 +33,6 @@ struct DeviceLaunch {
   int64_t bound = 0;
 };
 
-/// A dictionary on the `gpu.module` or `gpu.binary` of kernels: array<i64: blocks,
-/// blocks, threads, bound> by function.
-inline constexpr llvm::StringLiteral kLaunchesAttr = "mpt.launches";
-
-/// On an `mpt.call`: the functions of that module that carry it out, in order.
-inline constexpr llvm::StringLiteral kDeviceFunctionsAttr = "mpt.device_functions";
-
-/// On the first `mpt.launch` of a group that is one on a GPU: its function, whose
-/// parameters are the spaces of kDeviceSpacesAttr; on the others "".
-inline constexpr llvm::StringLiteral kDeviceGroupAttr = "mpt.device_group";
-inline constexpr llvm::StringLiteral kDeviceSpacesAttr = "mpt.device_spaces";
-
 /// The launches of `kernel`, in order: one, or two for column kernels.
 llvm::SmallVector<DeviceLaunch> getDeviceLaunches(KernelFuncOp kernel);
 

@@ -22,18 +22,6 @@ inline constexpr llvm::StringLiteral kDeviceModule = "mpt_kernels";
 /// Adds `launch` to the module's kLaunchesAttr.
 void addDeviceLaunch(mlir::Operation *device, const DeviceLaunch &launch);
 
-/// On a launch behind a product: it does what the product's epilogue does, and runs
-/// only if cuBLASLt refuses that.
-inline constexpr llvm::StringLiteral kReplacesEpilogueAttr = "mpt.replaces_epilogue";
-
-/// On what goes with a call of cuDNN: "before" it or "behind" it, where it is made, or
-/// "instead" of it, behind those, where it is not. In that order, and nothing between.
-inline constexpr llvm::StringLiteral kConvolutionPartAttr = "mpt.convolution_part";
-
-/// On a module, while it is compiled: the words of cuBLASLt's algorithms by key
-/// (mpt_cuda_tuned in mpt/ProgramABI/CudaProgram.h).
-inline constexpr llvm::StringLiteral kTunedProductsAttr = "mpt.tuned_products";
-
 /// A program's convolutions and fused attention as products and launches of functions in
 /// @mpt_kernels; to run before mpt-convert-kernels-to-gpu. A 1x1 convolution that moves
 /// by one is a product; others are done for some output positions at a time

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StrictModel.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 
 #include "mlir/IR/Builders.h"
@@ -22,10 +23,10 @@ using namespace mpt;
 #include "mpt/Dialect/MPT/IR/MPTAttrs.cpp.inc"
 
 void MPTDialect::initialize() {
-  addOperations<
+  detail::addStrictOperations<
 #define GET_OP_LIST
 #include "mpt/Dialect/MPT/IR/MPTOps.cpp.inc"
-      >();
+      >(this);
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "mpt/Dialect/MPT/IR/MPTAttrs.cpp.inc"

@@ -7,14 +7,17 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Checks `mpt.name`, `mpt.role`, `mpt.init` and `mpt.updates` on arguments and
-/// results of functions.
+/// Checks attributes of arguments and results of functions, and what names and
+/// `mpt.updates` have to fit.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "StepAttributes.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -45,6 +48,26 @@ static ArrayRef<InitKind> getInitKinds() {
 static constexpr StringLiteral masters[] = {
     "f32", "bf16-stochastic-rounding", "bf16-kahan", "split16", "none"};
 
+/// The body of `function`, which is not verified yet; null if there is none.
+static Region *getBody(FunctionOpInterface function) {
+  return function->getNumRegions() == 0 || function->getRegion(0).empty()
+             ? nullptr
+             : &function->getRegion(0);
+}
+
+Location mpt::getArgumentLocation(FunctionOpInterface function, unsigned index) {
+  Region *body = getBody(function);
+  return body && index < body->getNumArguments() ? body->getArgument(index).getLoc()
+                                                 : function.getLoc();
+}
+
+Location mpt::getResultLocation(FunctionOpInterface function) {
+  Region *body = getBody(function);
+  if (body && body->hasOneBlock() && body->front().mightHaveTerminator())
+    return body->front().getTerminator()->getLoc();
+  return function.getLoc();
+}
+
 static StringRef identity(StringRef text) { return text; }
 
 template <typename Range, typename Get>
@@ -55,7 +78,8 @@ static std::string join(const Range &range, Get get) {
   return text;
 }
 
-static LogicalResult verifyInit(Operation *op, Attribute attribute) {
+static LogicalResult verifyInit(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                Attribute attribute) {
   auto init = dyn_cast<DictionaryAttr>(attribute);
   auto kind = init ? dyn_cast_or_null<StringAttr>(init.get("kind")) : StringAttr();
   const InitKind *known = nullptr;
@@ -63,27 +87,46 @@ static LogicalResult verifyInit(Operation *op, Attribute attribute) {
     if (kind && candidate.name == kind.getValue())
       known = &candidate;
   if (!known)
-    return op->emitError("expected 'mpt.init' to be a dictionary with 'kind' one "
-                         "of ")
+    return emitError()
+           << "expected 'mpt.init' to be a dictionary with 'kind' one of "
            << join(getInitKinds(), [](const InitKind &k) { return k.name; })
            << "; found " << attribute;
   for (StringRef parameter : known->parameters)
     if (Attribute value = init.get(parameter);
         !isa_and_nonnull<FloatAttr, IntegerAttr>(value)) {
-      InFlightDiagnostic error = op->emitError("expected the number '")
-                                 << parameter << "' in 'mpt.init' of kind '"
+      InFlightDiagnostic error = emitError() << "expected the number '" << parameter << "' in 'mpt.init' of kind '"
                                  << known->name << "', found ";
       return value ? error << value : error << "none";
     }
   for (NamedAttribute entry : init)
     if (entry.getName() != "kind" &&
         !llvm::is_contained(known->parameters, entry.getName().getValue()))
-      return op->emitError("expected ")
+      return emitError()
+             << "expected "
              << (known->parameters.empty()
                      ? std::string("no number")
                      : "only " + join(known->parameters, identity))
              << " in 'mpt.init' of kind '" << known->name << "', found "
              << entry.getName();
+  return success();
+}
+
+/// Names are keys of checkpoints, columns of metrics and C strings of the runtime.
+static LogicalResult verifyName(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                StringAttr attribute) {
+  StringRef name = attribute.getValue();
+  if (!llvm::json::isUTF8(name) ||
+      llvm::any_of(name, [](char c) { return llvm::isASCII(c) && !llvm::isPrint(c); }))
+    return emitError() << "expected 'mpt.name' to be UTF-8 without control characters, "
+                          "found "
+                       << attribute;
+  if (name == "__metadata__")
+    return emitError() << "'mpt.name' is \"__metadata__\", which .safetensors files keep "
+                          "for themselves; rename it";
+  if (name.starts_with("mpt."))
+    return emitError() << "'mpt.name' is \"" << name
+                       << "\", and names that begin with 'mpt.' are kept for MPT; rename "
+                          "it";
   return success();
 }
 
@@ -108,8 +151,9 @@ static LogicalResult verifyArgumentNames(FunctionOpInterface function,
   for (unsigned i = index; i < count; ++i)
     if (Attribute name = nameOf(i))
       if (auto [it, inserted] = seen.try_emplace(name, i); !inserted)
-        return function.emitError("expected a 'mpt.name' of its own for every "
-                                  "argument, found ")
+        return mlir::emitError(getArgumentLocation(function, i),
+                               "expected a 'mpt.name' of its own for every "
+                               "argument, found ")
                << name << " on arguments " << it->second << " and " << i;
   return success();
 }
@@ -124,7 +168,7 @@ static LogicalResult verifyResultNames(FunctionOpInterface function,
   for (unsigned i = index; i < count; ++i)
     if (Attribute name = nameOf(i))
       if (auto [it, inserted] = seen.try_emplace(name, i); !inserted)
-        return function.emitError("expected a '")
+        return mlir::emitError(getResultLocation(function), "expected a '")
                << attribute << "' of its own for every result, found " << name
                << " on results " << it->second << " and " << i
                << (attribute == kNameAttr
@@ -151,73 +195,70 @@ static LogicalResult verifyUpdates(FunctionOpInterface function, unsigned index)
       continue;
     auto argument = arguments.find(updates);
     if (argument == arguments.end())
-      return function.emitError("expected an argument with the 'mpt.name' ")
+      return mlir::emitError(getResultLocation(function),
+                             "expected an argument with the 'mpt.name' ")
              << updates << ", which result " << i << " updates, found none";
     Type expected = function.getArgumentTypes()[argument->second];
     Type found = function.getResultTypes()[i];
     if (expected != found)
-      return function.emitError("expected result ")
+      return mlir::emitError(getResultLocation(function), "expected result ")
              << i << ", which updates " << updates << ", to be of its type "
              << expected << ", found " << found;
   }
   return success();
 }
 
+bool mpt::detail::isRole(Attribute value) {
+  auto text = dyn_cast<StringAttr>(value);
+  return text && llvm::is_contained(roles, text.getValue());
+}
+
+bool mpt::detail::isMaster(Attribute value) {
+  auto text = dyn_cast<StringAttr>(value);
+  return text && llvm::is_contained(masters, text.getValue());
+}
+
 LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                    unsigned argIndex,
                                                    NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  auto emitError = [&] {
+    return mlir::emitError(function ? getArgumentLocation(function, argIndex)
+                                    : op->getLoc());
+  };
   StringRef name = attribute.getName();
-  auto text = dyn_cast<StringAttr>(attribute.getValue());
   if (name == kInitAttr)
-    return verifyInit(op, attribute.getValue());
-  if (name == kRoleAttr) {
-    if (text && llvm::is_contained(roles, text.getValue()))
-      return success();
-    return op->emitError("expected 'mpt.role' to be one of ")
-           << join(roles, identity) << "; found "
-           << attribute.getValue();
-  }
-  if (name == kNameAttr) {
-    auto function = dyn_cast<FunctionOpInterface>(op);
-    if (!text || text.getValue().empty())
-      return op->emitError("expected 'mpt.name' to be a string that is not empty, "
-                           "found ")
-             << attribute.getValue();
-    return function ? verifyArgumentNames(function, argIndex) : success();
-  }
-  if (name == kMasterAttr && !(text && llvm::is_contained(masters, text.getValue())))
-    return op->emitError("expected 'mpt.master' to be one of ")
-           << join(masters, identity) << "; found " << attribute.getValue();
-  if (name == kLowOfAttr && !text)
-    return op->emitError("expected 'mpt.low_of' to be the name of a parameter, found ")
-           << attribute.getValue();
-  if (name == "mpt.decay" && !isa<BoolAttr>(attribute.getValue()))
-    return op->emitError("expected 'mpt.decay' to be true or false, found ")
-           << attribute.getValue();
-  if (name == kUpdatesAttr)
-    return op->emitError("expected 'mpt.updates' on a result, found it on "
-                         "argument ")
-           << argIndex;
+    return verifyInit(emitError, attribute.getValue());
+  if (failed(detail::verifyDiscardableAttribute(
+          attribute, AttributePlace::Argument, op->getName().getStringRef(),
+          ("argument " + Twine(argIndex)).str(), emitError)))
+    return failure();
+  if (name == kNameAttr &&
+      failed(verifyName(emitError, cast<StringAttr>(attribute.getValue()))))
+    return failure();
+  if (function && name == kNameAttr)
+    return verifyArgumentNames(function, argIndex);
   return success();
 }
 
 LogicalResult MPTDialect::verifyRegionResultAttribute(Operation *op, unsigned,
                                                       unsigned resultIndex,
                                                       NamedAttribute attribute) {
-  StringRef name = attribute.getName();
-  auto text = dyn_cast<StringAttr>(attribute.getValue());
   auto function = dyn_cast<FunctionOpInterface>(op);
-  if (name == kRoleAttr || name == kInitAttr)
-    return op->emitError("expected '")
-           << name << "' on an argument, found it on result " << resultIndex;
-  if (name != kNameAttr && name != kUpdatesAttr)
-    return success();
-  if (!text || text.getValue().empty())
-    return op->emitError("expected '")
-           << name << "' to be a string that is not empty, found "
-           << attribute.getValue();
-  if (!function)
-    return success();
-  return name == kNameAttr ? verifyResultNames(function, kNameAttr, resultIndex)
-                           : verifyUpdates(function, resultIndex);
+  StringRef name = attribute.getName();
+  auto emitError = [&] {
+    return mlir::emitError(function ? getResultLocation(function) : op->getLoc());
+  };
+  if (failed(detail::verifyDiscardableAttribute(
+          attribute, AttributePlace::Result, op->getName().getStringRef(),
+          ("result " + Twine(resultIndex)).str(), emitError)))
+    return failure();
+  if (name == kNameAttr &&
+      failed(verifyName(emitError, cast<StringAttr>(attribute.getValue()))))
+    return failure();
+  if (function && name == kNameAttr)
+    return verifyResultNames(function, kNameAttr, resultIndex);
+  if (function && name == kUpdatesAttr)
+    return verifyUpdates(function, resultIndex);
+  return success();
 }

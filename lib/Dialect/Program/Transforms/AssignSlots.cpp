@@ -33,7 +33,6 @@ namespace mpt {
 
 using namespace mlir;
 using namespace mpt;
-using mpt::detail::kRematAttr;
 
 namespace {
 

@@ -14,13 +14,8 @@ using namespace mpt;
 FailureOr<std::optional<MemoryOrder>> mpt::getWantedOrder(func::FuncOp function,
                                                           StringRef option,
                                                           StringRef pass) {
-  if (Attribute own = function->getAttr(kMemoryOrderAttr)) {
-    auto text = dyn_cast<StringAttr>(own);
-    if (!text)
-      return function.emitError()
-             << pass << ": '" << kMemoryOrderAttr << "' must be a string, found " << own;
-    option = text.getValue();
-  }
+  if (auto own = function->getAttrOfType<StringAttr>(kMemoryOrderAttr))
+    option = own.getValue();
   std::optional<MemoryOrder> order = symbolizeMemoryOrder(option);
   if (!order && option != "best")
     return function.emitError()

@@ -19,6 +19,7 @@
 #include "mlir/Interfaces/CastInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Dialect/MPT/Interfaces/DifferentiableOpInterface.h"
 #include "mpt/Dialect/MPT/Interfaces/PrecisionOpInterface.h"
 
@@ -28,17 +29,19 @@
 #define GET_ATTRDEF_CLASSES
 #include "mpt/Dialect/MPT/IR/MPTAttrs.h.inc"
 
+namespace mlir {
+class FunctionOpInterface;
+} // namespace mlir
+
 namespace mpt {
 
-/// Attributes of arguments and results of a step function.
-inline constexpr llvm::StringLiteral kNameAttr = "mpt.name";
-inline constexpr llvm::StringLiteral kRoleAttr = "mpt.role";
-inline constexpr llvm::StringLiteral kInitAttr = "mpt.init";
-inline constexpr llvm::StringLiteral kUpdatesAttr = "mpt.updates";
-/// On a parameter: how it is kept between steps (docs/MasterWeights.md).
-inline constexpr llvm::StringLiteral kMasterAttr = "mpt.master";
-/// On state: the parameter whose low 16 bits it holds.
-inline constexpr llvm::StringLiteral kLowOfAttr = "mpt.low_of";
+/// Where an argument is written: its own location, or that of a function without a
+/// body.
+mlir::Location getArgumentLocation(mlir::FunctionOpInterface function, unsigned index);
+
+/// Where the results of a function are returned, which have no locations of their own;
+/// the function's location if it has no body or several blocks.
+mlir::Location getResultLocation(mlir::FunctionOpInterface function);
 
 namespace detail {
 /// True if shapes are compatible and element types equal or both floats.
@@ -47,6 +50,8 @@ bool areCompatibleUpToFloatType(mlir::TypeRange inferred,
 /// True if there is one type, its shape is compatible and its elements are i32
 /// or i64.
 bool areCompatibleIndices(mlir::TypeRange inferred, mlir::TypeRange actual);
+/// Fails if `op` has a discardable attribute without a dialect's prefix.
+llvm::LogicalResult verifyNoUnownedAttributes(mlir::Operation *op);
 } // namespace detail
 
 /// The coefficients of an index that is a sum of dimensions times constants:
@@ -59,6 +64,16 @@ getLinearCoefficients(mlir::AffineExpr expr, unsigned numDims);
 /// storage narrower than f32 and the storage type itself otherwise.
 mlir::Type getAccumulatorType(std::optional<mlir::Type> accType,
                               mlir::Type storageType);
+
+/// An op with this trait has no discardable attribute without a dialect's prefix.
+template <typename ConcreteType>
+class NoUnownedAttributes
+    : public mlir::OpTrait::TraitBase<ConcreteType, NoUnownedAttributes> {
+public:
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    return detail::verifyNoUnownedAttributes(op);
+  }
+};
 
 } // namespace mpt
 

@@ -46,7 +46,7 @@ def MPT_Dialect : Dialect {
     lower 16 bits of a `split16` parameter.
   }];
   let useDefaultAttributePrinterParser = 1;
-  let hasOperationAttrVerify = 0;
+  let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let hasConstantMaterializer = 1;
@@ -166,12 +166,19 @@ def MPT_StepDocs : MPT_DocGroup<6, "The training step",
 def MPT_ProgramDocs : MPT_DocGroup<7, "Kernels, programs and products of GPU libraries",
   "Planning makes these. They are documented for those who read or consume plans.">;
 
+/// Refuses discardable attributes without a dialect's prefix: no pass reads them,
+/// so they are slips, such as `axis` for `axes`.
+def MPT_NoUnownedAttributes : NativeOpTrait<"NoUnownedAttributes"> {
+  let cppNamespace = "::mpt";
+}
+
 /// Every op of the dialect names its class for f16 and for bf16.
 /// `fixedOperands` and `fixedResults` are C++ conditions on `index`: operands
 /// and results whose element type does not follow the op's precision;
 /// `wideResults` says that a low product may return its f32 accumulator.
 class MPT_Op<string mnemonic, list<Trait> traits = []>
-    : Op<MPT_Dialect, mnemonic, traits> {
+    : Op<MPT_Dialect, mnemonic,
+         !listconcat([MPT_NoUnownedAttributes], traits)> {
   list<OtherName> otherNames = [];
 }
 

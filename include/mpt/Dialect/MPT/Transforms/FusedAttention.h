@@ -13,14 +13,6 @@
 
 namespace mpt {
 
-/// On an `mpt.attention` or its gradient: it is not decomposed, but stays one
-/// instruction of the step.
-inline constexpr llvm::StringLiteral kFusedAttr = "mpt.fused";
-
-/// On the declaration that a program's launches of fused attention name: the op's
-/// attributes. createConvertProductsToGPUPass puts device functions in its place.
-inline constexpr llvm::StringLiteral kAttentionAttr = "mpt.attention";
-
 /// Why there are no device functions for an attention or its gradient; "" if there are.
 /// They take operands that are all f16 or all bf16 (the log-sum-exp f32, the mask i1), of static
 /// shape, one shape for key and value, and head sizes that are multiples of 16 from 32

@@ -21,14 +21,6 @@
 
 namespace mpt::detail {
 
-/// The attribute that makes each clone unique.
-inline constexpr llvm::StringLiteral kRematAttr = "mpt.remat";
-/// "must" or "never".
-inline constexpr llvm::StringLiteral kSaveAttr = "mpt.save";
-/// Within a pass: readers of `mpt.grad_seed`, and a number for each reduction.
-inline constexpr llvm::StringLiteral kBackwardAttr = "mpt.backward";
-inline constexpr llvm::StringLiteral kSumAttr = "mpt.sum";
-
 /// Gives `into`, which does the work of `first` and `second` from now on, the marks of
 /// both: values of one are kept if those of either were to be.
 inline void joinMarks(mlir::Operation *first, mlir::Operation *second,

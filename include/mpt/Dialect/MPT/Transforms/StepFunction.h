@@ -16,10 +16,6 @@
 
 namespace mpt::detail {
 
-/// On a result of a forward function: it is a loss, differentiated for itself. On
-/// `mpt.grad_seed` and `mpt.gradients`: the name of that loss.
-inline constexpr llvm::StringLiteral kLossAttr = "mpt.loss";
-
 /// The function `name` with a body of one block; otherwise emits an error that
 /// names the functions there are.
 mlir::func::FuncOp findStepFunction(mlir::ModuleOp module, llvm::StringRef name,

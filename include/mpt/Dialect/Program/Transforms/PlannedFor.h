@@ -10,15 +10,11 @@
 #define MPT_DIALECT_PROGRAM_TRANSFORMS_PLANNEDFOR_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 
 namespace mpt {
 
-/// A string on a function, or on the module that it is in: what it is planned for, as
-/// `target` of mpt.program. Workspaces are sized for a GPU if it begins with "cuda". It is
-/// there while a pass plans.
-inline constexpr llvm::StringLiteral kPlannedForAttr = "mpt.planned_for";
-
-/// That attribute of `function`, which may lie in no module; null if there is none.
+/// kPlannedForAttr of `function`, which may lie in no module; null if there is none.
 mlir::StringAttr getPlannedFor(mlir::Operation *function);
 
 /// While it lives, `module` has that attribute for `target`, unless that is empty.

@@ -11,12 +11,9 @@
 
 #include "mpt/Memory/Planning/MemoryOrder.h"
 #include "mpt/Dialect/Program/Transforms/SlotPlan.h"
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 
 namespace mpt {
-
-/// A function's attribute with the order of its ops (a string: "best" or that of a
-/// MemoryOrder), which goes before options of passes.
-inline constexpr llvm::StringLiteral kMemoryOrderAttr = "mpt.memory_order";
 
 /// The order that `function` asks for, else the one that `option` names; nullopt: the
 /// best. Fails, after a diagnostic that begins with `pass`, on any other text.

@@ -1,0 +1,140 @@
+//===- DiscardableAttributes.h - Notes on ops and arguments -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The discardable attributes of the dialect. The list is closed: the dialect's
+/// verifier refuses any other attribute with the prefix `mpt.`, one in the wrong
+/// place and one of the wrong type, and an mpt op refuses attributes without a
+/// prefix that are not its own. Attributes of other dialects stay allowed. To add
+/// one, add its name here and a row to the table in
+/// lib/Dialect/MPT/IR/DiscardableAttributes.cpp.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_MPT_IR_DISCARDABLEATTRIBUTES_H
+#define MPT_DIALECT_MPT_IR_DISCARDABLEATTRIBUTES_H
+
+#include "mlir/IR/Attributes.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mpt {
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// Attributes of arguments and results of a step function.
+inline constexpr llvm::StringLiteral kNameAttr = "mpt.name";
+inline constexpr llvm::StringLiteral kRoleAttr = "mpt.role";
+inline constexpr llvm::StringLiteral kInitAttr = "mpt.init";
+inline constexpr llvm::StringLiteral kUpdatesAttr = "mpt.updates";
+/// On a parameter: how it is kept between steps (docs/MasterWeights.md).
+inline constexpr llvm::StringLiteral kMasterAttr = "mpt.master";
+/// On state: the parameter whose low 16 bits it holds.
+inline constexpr llvm::StringLiteral kLowOfAttr = "mpt.low_of";
+/// On a parameter: false exempts it from weight decay.
+inline constexpr llvm::StringLiteral kDecayAttr = "mpt.decay";
+/// On a result of a forward function: it is a loss, differentiated for itself. On
+/// `mpt.grad_seed` and `mpt.gradients`: the name of that loss.
+inline constexpr llvm::StringLiteral kLossAttr = "mpt.loss";
+
+/// On an op, before all else that decides its precision: "f32" keeps the op as it
+/// is, "low" puts it on the allow list.
+inline constexpr llvm::StringLiteral kPrecisionAttr = "mpt.precision";
+/// On ops: the list that a policy puts them on, and what decided it.
+inline constexpr llvm::StringLiteral kPrecisionClassAttr = "mpt.precision_class";
+inline constexpr llvm::StringLiteral kPrecisionSourceAttr = "mpt.precision_source";
+/// Marks a cast that autocast made; only those may be folded.
+inline constexpr llvm::StringLiteral kOwnCastAttr = "mpt.autocast";
+/// Marks a module whose casts come from a plan among all that paint makes low
+/// (PrecisionPlan.h), for a second run: what each cast cost beside its bytes, an i64.
+inline constexpr llvm::StringLiteral kAmongPaintedAttr = "mpt.autocast_among_painted";
+/// On a module: the name of the target of all its functions.
+inline constexpr llvm::StringLiteral kTargetAttr = "mpt.target";
+
+/// On ops that `--mpt-instrument` made (unit), and on results that hold records: a
+/// dictionary with `id`, `op`, `location`, `result`, `type`, `elements`, `phase`,
+/// `figure` and, for the gradient of a parameter, `parameter`.
+inline constexpr llvm::StringLiteral kRecordAttr = "mpt.record";
+/// On instrumented functions: a dictionary with `types` and `edges`.
+inline constexpr llvm::StringLiteral kRecordsAttr = "mpt.records";
+
+/// On a function: its own memory budget, which goes before the option.
+inline constexpr llvm::StringLiteral kBudgetAttr = "mpt.memory_budget";
+/// On a function: the order of its ops ("best" or that of a MemoryOrder), which goes
+/// before options of passes.
+inline constexpr llvm::StringLiteral kMemoryOrderAttr = "mpt.memory_order";
+/// On a function, or on the module that it is in: what it is planned for, as
+/// `target` of mpt.program. Workspaces are sized for a GPU if it begins with "cuda". It is
+/// there while a pass plans.
+inline constexpr llvm::StringLiteral kPlannedForAttr = "mpt.planned_for";
+/// On an op: "must" keeps its values for the backward pass, "never" computes them again.
+inline constexpr llvm::StringLiteral kSaveAttr = "mpt.save";
+/// On an op from a `mpt.checkpoint`: the number of that region.
+inline constexpr llvm::StringLiteral kRegionAttr = "mpt.region";
+/// The attribute that makes each clone unique.
+inline constexpr llvm::StringLiteral kRematAttr = "mpt.remat";
+/// Within a pass: readers of `mpt.grad_seed`, and a number for each reduction.
+inline constexpr llvm::StringLiteral kBackwardAttr = "mpt.backward";
+inline constexpr llvm::StringLiteral kSumAttr = "mpt.sum";
+
+/// On an `mpt.attention` or its gradient: it is not decomposed, but stays one
+/// instruction of the step.
+inline constexpr llvm::StringLiteral kFusedAttr = "mpt.fused";
+/// On the declaration that a program's launches of fused attention name: the op's
+/// attributes. createConvertProductsToGPUPass puts device functions in its place.
+inline constexpr llvm::StringLiteral kAttentionAttr = "mpt.attention";
+/// A dictionary on the `gpu.module` or `gpu.binary` of kernels: array<i64: blocks,
+/// blocks, threads, bound> by function.
+inline constexpr llvm::StringLiteral kLaunchesAttr = "mpt.launches";
+/// On an `mpt.call`: the functions of that module that carry it out, in order.
+inline constexpr llvm::StringLiteral kDeviceFunctionsAttr = "mpt.device_functions";
+/// On the first `mpt.launch` of a group that is one on a GPU: its function, whose
+/// parameters are the spaces of kDeviceSpacesAttr; on the others "".
+inline constexpr llvm::StringLiteral kDeviceGroupAttr = "mpt.device_group";
+inline constexpr llvm::StringLiteral kDeviceSpacesAttr = "mpt.device_spaces";
+/// On a launch behind a product: it does what the product's epilogue does, and runs
+/// only if cuBLASLt refuses that.
+inline constexpr llvm::StringLiteral kReplacesEpilogueAttr = "mpt.replaces_epilogue";
+/// On what goes with a call of cuDNN: "before" it or "behind" it, where it is made, or
+/// "instead" of it, behind those, where it is not. In that order, and nothing between.
+inline constexpr llvm::StringLiteral kConvolutionPartAttr = "mpt.convolution_part";
+/// On a module, while it is compiled: the words of cuBLASLt's algorithms by key
+/// (mpt_cuda_tuned in mpt/ProgramABI/CudaProgram.h).
+inline constexpr llvm::StringLiteral kTunedProductsAttr = "mpt.tuned_products";
+
+//===----------------------------------------------------------------------===//
+// The list
+//===----------------------------------------------------------------------===//
+
+/// Where an attribute may stand.
+enum class AttributePlace { Argument, Result, Op };
+
+/// One place of a discardable attribute of the dialect.
+struct DiscardableAttribute {
+  llvm::StringLiteral name;
+  AttributePlace place;
+  /// The ops that it may stand on, if `place` is Op; none: all but functions and
+  /// modules.
+  llvm::ArrayRef<llvm::StringLiteral> ops;
+  /// Whether the value is one that its readers understand.
+  bool (*isValid)(mlir::Attribute value);
+  /// What `isValid` accepts, as diagnostics name it.
+  llvm::StringLiteral expected;
+  /// The pass or tool that reads it.
+  llvm::StringLiteral owner;
+};
+
+/// All discardable attributes of the dialect. A name that may stand in places of
+/// different kinds, or has another type there, has several entries.
+llvm::ArrayRef<DiscardableAttribute> getDiscardableAttributes();
+
+} // namespace mpt
+
+#endif // MPT_DIALECT_MPT_IR_DISCARDABLEATTRIBUTES_H
