@@ -9,6 +9,7 @@
 #include "mpt/Host/StepSignature.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Host/DataFiles.h"
+#include "mpt/Host/MetricsLog.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -181,7 +182,7 @@ FailureOr<StepSignature> mpt::readStepSignature(func::FuncOp function) {
   llvm::StringSet<> argumentNames, resultNames;
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
     auto emitError = [&]() -> InFlightDiagnostic {
-      return function.emitError()
+      return mlir::emitError(getArgumentLocation(function, i))
              << "argument " << i << " of @" << function.getName() << ": ";
     };
     DictionaryAttr attributes = function.getArgAttrDict(i);
@@ -219,7 +220,7 @@ FailureOr<StepSignature> mpt::readStepSignature(func::FuncOp function) {
   }
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
     auto emitError = [&]() -> InFlightDiagnostic {
-      return function.emitError()
+      return mlir::emitError(getResultLocation(function))
              << "result " << i << " of @" << function.getName() << ": ";
     };
     DictionaryAttr attributes = function.getResultAttrDict(i);
@@ -244,6 +245,29 @@ FailureOr<StepSignature> mpt::readStepSignature(func::FuncOp function) {
     signature.results.push_back(std::move(info));
   }
   return signature;
+}
+
+LogicalResult mpt::checkMetricNames(func::FuncOp function,
+                                    const StepSignature &signature) {
+  for (auto [i, result] : llvm::enumerate(signature.results)) {
+    if (!result.updates.empty() || !result.shape.empty())
+      continue;
+    llvm::StringRef name = result.name;
+    const char *taken = nullptr;
+    if (llvm::is_contained(kMetricsColumns, name))
+      taken = "a column of the metrics";
+    else if (name.starts_with(kEvaluationPrefix))
+      taken = "the prefix of evaluation's columns in the metrics";
+    else if (llvm::any_of(signature.arguments, [&](const TensorInfo &argument) {
+               return argument.role == Role::LossScale && argument.name == name;
+             }))
+      taken = "the loss scale's column in the metrics";
+    if (taken)
+      return mlir::emitError(getResultLocation(function))
+             << "result " << i << " of @" << function.getName() << ": " << kNameAttr
+             << " = \"" << name << "\" is " << taken << "; rename it";
+  }
+  return success();
 }
 
 llvm::Expected<func::FuncOp> mpt::findFunction(ModuleOp module,

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Pipelines/Pipelines.h"
+#include "mpt/Support/OptionText.h"
 #include "mpt/Precision/Passes.h"
 #include "mpt/Training/Passes.h"
 
@@ -138,7 +139,12 @@ LogicalResult mpt::buildApexPipeline(OpPassManager &passes, const ApexOptions &o
     passes.addPass(std::move(pass));
     return success();
   };
-  const std::string function = "function=" + options.function + " ";
+  std::optional<std::string> name = quoteOptionValue(options.function);
+  if (!name)
+    return emitError("mpt-apex: function: a name with a quote, with braces that do not "
+                     "match or with space at an end cannot be given on; rename the "
+                     "function");
+  const std::string function = "function=" + *name + " ";
   AutodiffPassOptions autodiff;
   autodiff.function = options.function;
   passes.addPass(createAutodiffPass(autodiff));

@@ -74,7 +74,7 @@ LogicalResult CastParametersPass::run() {
         !isa<FloatType>(wide.getElementType()))
       continue;
     if (!wide.getElementType().isF32())
-      return forward.emitError("mpt-cast-parameters: expected ")
+      return mlir::emitError(argument.getLoc(), "mpt-cast-parameters: expected ")
              << role.getValue() << " " << describe(forward, index) << " to be f32, as the "
              << "model declares it without this pass, found " << wide;
     if (keepBatchNorm && isOfBatchNorm(argument)) {

@@ -412,7 +412,7 @@ LogicalResult Instrumenter::run() {
     record(value);
 
   Builder builder(module.getContext());
-  StepEditor editor(step);
+  StepEditor editor(step, "mpt-instrument");
   for (auto [index, made] : llvm::enumerate(figures))
     for (auto [figure, result] : {std::pair<StringRef, Value>{"amax", made.amax},
                                   {"smallest", made.smallest},
@@ -423,7 +423,8 @@ LogicalResult Instrumenter::run() {
                        builder.getNamedAttr(kRecordAttr,
                                             builder.getDictionaryAttr(attributes)));
     }
-  editor.finish();
+  if (failed(editor.finish()))
+    return failure();
   SmallVector<StringRef> formatNames(formats.begin(), formats.end());
   step->setAttr(kRecordsAttr,
                 builder.getDictionaryAttr(

@@ -143,7 +143,8 @@ LogicalResult Accumulator::cutData(ArrayRef<std::string> shared) {
     if (!isData || isShared || !type || type.getRank() == 0)
       continue;
     if (!type.hasStaticShape())
-      return function.emitError("mpt-accumulate: expected static shapes, found ")
+      return mlir::emitError(argument.getLoc(),
+                             "mpt-accumulate: expected static shapes, found ")
              << type << "; run --mpt-specialize first";
     SmallVector<int64_t> shape(type.getShape()), zeros(type.getRank(), 0),
         ones(type.getRank(), 1);

@@ -188,15 +188,18 @@ FailureOr<SmallVector<unsigned>> Differentiator::findLosses() {
     Type type = i < terminator->getNumOperands() ? terminator->getOperand(i).getType()
                                                  : Type(NoneType::get(function.getContext()));
     if (!isMarked && !isScalarFloat(type))
-      return function.emitError("mpt-autodiff: expected the function's first result "
-                                "to be the loss, a scalar float tensor; found ")
+      return mlir::emitError(getResultLocation(function),
+                             "mpt-autodiff: expected the function's first result "
+                             "to be the loss, a scalar float tensor; found ")
              << type;
     if (!isScalarFloat(type))
-      return function.emitError("mpt-autodiff: expected result ")
+      return mlir::emitError(getResultLocation(function),
+                             "mpt-autodiff: expected result ")
              << i << ", which has 'mpt.loss', to be a scalar float tensor; found "
              << type;
     if (isMarked && !function.getResultAttrOfType<StringAttr>(i, kNameAttr))
-      return function.emitError("mpt-autodiff: expected a 'mpt.name' on result ")
+      return mlir::emitError(getResultLocation(function),
+                             "mpt-autodiff: expected a 'mpt.name' on result ")
              << i << ", which has 'mpt.loss'";
   }
   return losses;
@@ -222,8 +225,8 @@ FailureOr<Value> Differentiator::makeZeros(BlockArgument parameter, StringRef na
       << name << "' does not reach the loss; its gradient is zero";
   auto type = cast<RankedTensorType>(parameter.getType());
   if (!type.hasStaticShape())
-    return function.emitError("mpt-autodiff: expected parameters of static "
-                              "shape, found ")
+    return mlir::emitError(parameter.getLoc(),
+                           "mpt-autodiff: expected parameters of static shape, found ")
            << type;
   return ConstantOp::create(
              builder, function.getLoc(), type,
@@ -233,7 +236,7 @@ FailureOr<Value> Differentiator::makeZeros(BlockArgument parameter, StringRef na
 }
 
 LogicalResult Differentiator::addMarkers(ArrayRef<unsigned> losses) {
-  StepEditor editor(function);
+  StepEditor editor(function, "mpt-autodiff");
   for (auto [k, result] : llvm::enumerate(losses)) {
     std::string prefix = "grad.";
     StringAttr loss;
@@ -274,8 +277,7 @@ LogicalResult Differentiator::addMarkers(ArrayRef<unsigned> losses) {
     for (auto [name, gradient] : llvm::zip_equal(names, marker.getOutputs()))
       editor.addResult(gradient, prefix + cast<StringAttr>(name).getValue().str());
   }
-  editor.finish();
-  return success();
+  return editor.finish();
 }
 
 LogicalResult Differentiator::run() {
@@ -292,18 +294,26 @@ LogicalResult Differentiator::run() {
       continue;
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type || !isa<FloatType>(type.getElementType()))
-      return function.emitError("mpt-autodiff: expected parameters to be ranked "
-                                "tensors of a float type, found argument ")
+      return mlir::emitError(argument.getLoc(),
+                             "mpt-autodiff: expected parameters to be ranked "
+                             "tensors of a float type, found argument ")
              << argument.getArgNumber() << " of type " << argument.getType();
     if (!function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr))
-      return function.emitError("mpt-autodiff: expected a 'mpt.name' on every "
-                                "parameter, found none on argument ")
+      return mlir::emitError(argument.getLoc(),
+                             "mpt-autodiff: expected a 'mpt.name' on every "
+                             "parameter, found none on argument ")
              << argument.getArgNumber();
     parameters.push_back(argument);
   }
   if (parameters.empty())
     return function.emitError("mpt-autodiff: expected an argument with mpt.role "
                               "= \"parameter\" to differentiate for, found none");
+
+  // Here, where the results are the user's own, and not where a tool needs the name.
+  for (unsigned i : llvm::seq(function.getNumResults()))
+    if (!function.getResultAttr(i, kNameAttr))
+      mlir::emitWarning(getResultLocation(function), "mpt-autodiff: result ")
+          << i << " has no 'mpt.name', which mpt-run and mpt-compile need";
 
   inlineCheckpoints(function);
   Operation *terminator = block.getTerminator();

@@ -50,10 +50,10 @@ struct ScaleRule {
 class Fp8Rewriter {
 public:
   Fp8Rewriter(func::FuncOp function, const Fp8Plan &plan, const ScaleRule &rule)
-      : function(function), plan(plan), rule(rule), editor(function),
+      : function(function), plan(plan), rule(rule), editor(function, "mpt-fp8"),
         f32(Float32Type::get(function.getContext())) {}
 
-  void run();
+  LogicalResult run();
 
 private:
   struct Quantized {
@@ -264,7 +264,7 @@ void Fp8Rewriter::updateState() {
   editor.addResult(next, kFp8ScaleState, kFp8ScaleState);
 }
 
-void Fp8Rewriter::run() {
+LogicalResult Fp8Rewriter::run() {
   MLIRContext *context = function.getContext();
   const int64_t count = plan.tensors.size();
   if (rule.delayed) {
@@ -279,7 +279,7 @@ void Fp8Rewriter::run() {
     rewrite(product);
   if (rule.delayed)
     updateState();
-  editor.finish();
+  return editor.finish();
 }
 
 struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
@@ -325,7 +325,8 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
     if (plan.products.empty())
       return;
     ScaleRule rule{recipe == "delayed", history, amax == "max", margin};
-    Fp8Rewriter(step, plan, rule).run();
+    if (failed(Fp8Rewriter(step, plan, rule).run()))
+      signalPassFailure();
   }
 
 private:

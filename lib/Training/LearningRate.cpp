@@ -133,9 +133,10 @@ FailureOr<Value> LearningRatePass::getCount(func::FuncOp step, StepEditor &edito
       step.getArgAttrOfType<StringAttr>(count.getArgNumber(), kRoleAttr) ==
           builder.getStringAttr("optimizer_state"))
     return Value(count);
-  if (editor.getArgument("lr.step"))
-    return step.emitError("mpt-learning-rate: the function has an argument named "
-                          "'lr.step' already; was this pass run before?");
+  if (BlockArgument taken = editor.getArgument("lr.step"))
+    return mlir::emitError(taken.getLoc(),
+                           "mpt-learning-rate: the function has an argument named "
+                           "'lr.step' already; was this pass run before? If not, rename it");
   count = editor.addArgument(i64Scalar, "lr.step", "schedule", getZerosInit(&getContext()));
   Operation *terminator = step.getBody().front().getTerminator();
   OpBuilder atEnd(terminator);
@@ -156,7 +157,7 @@ LogicalResult LearningRatePass::run() {
   func::FuncOp step = findStep();
   if (!step || failed(checkLearningRate(getOperation(), "mpt-learning-rate", rule)))
     return failure();
-  StepEditor editor(step);
+  StepEditor editor(step, "mpt-learning-rate");
   BlockArgument rate = editor.getArgument("lr");
   auto type = rate ? dyn_cast<RankedTensorType>(rate.getType()) : RankedTensorType();
   if (!type || type.getRank() != 0 || !isa<FloatType>(type.getElementType()))
@@ -182,8 +183,7 @@ LogicalResult LearningRatePass::run() {
   for (OpOperand *use : readers)
     use->set(scheduled);
   editor.addResult(scheduled, "learning_rate");
-  editor.finish();
-  return success();
+  return editor.finish();
 }
 
 } // namespace

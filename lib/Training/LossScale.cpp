@@ -301,7 +301,7 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
     return step.emitError("mpt-loss-scale: the loss is scaled already; run this "
                           "pass once");
   OpBuilder builder(&getContext());
-  StepEditor editor(step);
+  StepEditor editor(step, "mpt-loss-scale");
   SmallVector<std::pair<UnscaleOp, std::string>> unscales;
   for (GradSeedOp seed : seeds) {
     auto loss = seed->getAttrOfType<StringAttr>(kLossAttr);
@@ -361,8 +361,7 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
   }
   if (norm && !hasNorm)
     editor.addResult(norm, "grad_norm");
-  editor.finish();
-  return success();
+  return editor.finish();
 }
 
 Value LossScalePass::makeNorm(func::FuncOp step, OpBuilder &builder) {

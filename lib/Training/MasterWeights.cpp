@@ -77,11 +77,12 @@ Optimizer findOptimizer(BlockArgument parameter) {
 class MasterBuilder {
 public:
   explicit MasterBuilder(func::FuncOp function)
-      : function(function), editor(function), builder(function.getContext()),
+      : function(function), editor(function, "mpt-master-weights"),
+        builder(function.getContext()),
         terminator(function.getBody().front().getTerminator()) {}
 
   LogicalResult add(BlockArgument parameter, StringRef name, MasterKind kind);
-  void finish();
+  LogicalResult finish();
 
 private:
   /// The random state, made or checked once.
@@ -155,7 +156,8 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
   Optimizer optimizer = findOptimizer(parameter);
   OpOperand *update = findUpdate(name);
   if (!optimizer.op || !update || update->get() != optimizer.updated)
-    return function.emitError("mpt-master-weights: no optimizer updates parameter ")
+    return mlir::emitError(parameter.getLoc(),
+                           "mpt-master-weights: no optimizer updates parameter ")
            << parameter.getArgNumber() << " of type " << declared
            << "; run --mpt-train-step first";
   if (kind == MasterKind::Stochastic && failed(findRandomState()))
@@ -217,10 +219,12 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
   return success();
 }
 
-void MasterBuilder::finish() {
-  editor.finish();
+LogicalResult MasterBuilder::finish() {
+  if (failed(editor.finish()))
+    return failure();
   for (const auto &[index, name, value] : attributes)
     function.setArgAttr(index, name, builder.getStringAttr(value));
+  return success();
 }
 
 struct MasterWeightsPass : mpt::impl::MasterWeightsPassBase<MasterWeightsPass> {
@@ -322,16 +326,14 @@ LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
         (wanted == MasterKind::F32 && !isNarrow) || isConverted(argument))
       continue;
     if (!name || (wanted == MasterKind::Stochastic && !type.hasStaticShape()))
-      return function.emitError("mpt-master-weights: expected parameter ")
+      return mlir::emitError(argument.getLoc(), "mpt-master-weights: expected parameter ")
              << index << " to have " << (name ? "a static shape" : "an mpt.name");
     if (!masters)
       masters.emplace(function);
     if (failed(masters->add(argument, name.getValue(), wanted)))
       return failure();
   }
-  if (masters)
-    masters->finish();
-  return success();
+  return masters ? masters->finish() : success();
 }
 
 } // namespace

@@ -295,11 +295,12 @@ LogicalResult TrainStepPass::checkParameter(func::FuncOp step,
            << name << ", which mpt.gradients names";
   auto type = dyn_cast<RankedTensorType>(parameter.getType());
   if (!type || !isa<FloatType>(type.getElementType()))
-    return step.emitError("mpt-train-step: expected the parameter ")
+    return mlir::emitError(parameter.getLoc(), "mpt-train-step: expected the parameter ")
            << name << " to be a ranked tensor of a float type, found "
            << parameter.getType();
   if (failed(verifyCompatibleShape(type, gradient)))
-    return step.emitError("mpt-train-step: expected the gradient of ")
+    return mlir::emitError(parameter.getLoc(),
+                           "mpt-train-step: expected the gradient of ")
            << name << " to have the shape of the parameter, " << type << ", found "
            << gradient;
   return success();
@@ -317,20 +318,22 @@ LogicalResult TrainStepPass::run() {
                           })))
     return step.emitError("mpt-train-step: expected one mpt.gradients op, found ")
            << markers.size() << "; run --mpt-autodiff first";
-  StepEditor editor(step);
+  StepEditor editor(step, "mpt-train-step");
   for (GradientsOp marker : markers)
     for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), marker.getInputs()))
       if (failed(checkParameter(step, editor, cast<StringAttr>(name), gradient.getType())))
         return failure();
   for (StringRef taken : {"step", "lr"})
-    if (editor.getArgument(taken))
-      return step.emitError("mpt-train-step: the function has an argument named '")
-             << taken << "' already; was this pass run before?";
+    if (BlockArgument argument = editor.getArgument(taken))
+      return mlir::emitError(argument.getLoc(),
+                             "mpt-train-step: the function has an argument named '")
+             << taken << "' already; was this pass run before? If not, rename it";
   auto counter = RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
   if (BlockArgument attempt = editor.getArgument("attempt");
       attempt && attempt.getType() != counter)
-    return step.emitError("mpt-train-step: expected the argument named 'attempt' to "
-                          "be the counter of attempts, of type ")
+    return mlir::emitError(attempt.getLoc(),
+                           "mpt-train-step: expected the argument named 'attempt' to "
+                           "be the counter of attempts, of type ")
            << counter << ", found " << attempt.getType();
 
   editor.removeResults(
@@ -389,15 +392,15 @@ LogicalResult TrainStepPass::run() {
   }
   editor.addResult(nextCount, "step", "step");
   editor.addResult(nextAttempt, "attempt", "attempt");
-  editor.finish();
+  if (failed(editor.finish()))
+    return failure();
   if (!*isNormal)
     return success();
-  StepEditor last(step);
+  StepEditor last(step, "mpt-train-step");
   guardUpdates(step, last, *isNormal);
   // Spikes in a row count on where all else stands still.
   last.addResult(nextSpikes, "grad_norm.spikes", "grad_norm.spikes");
-  last.finish();
-  return success();
+  return last.finish();
 }
 
 } // namespace

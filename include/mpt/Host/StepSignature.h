@@ -52,6 +52,11 @@ struct StepSignature {
 /// one of another type, or if a size other than dimension 0 is dynamic.
 llvm::FailureOr<StepSignature> readStepSignature(mlir::func::FuncOp function);
 
+/// Emits an error and fails if a scalar result of `function`, which becomes a column of
+/// the metrics, has the name of another column (MetricsLog.h).
+llvm::LogicalResult checkMetricNames(mlir::func::FuncOp function,
+                                     const StepSignature &signature);
+
 /// The function `name`, which the command line option `option` gives; if it is
 /// empty the module's only one, else `loss`. Fails, naming those that there are.
 llvm::Expected<mlir::func::FuncOp> findFunction(mlir::ModuleOp module,

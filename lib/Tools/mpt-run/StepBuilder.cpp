@@ -14,6 +14,7 @@
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mpt/Support/FirstError.h"
+#include "mpt/Support/OptionText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
@@ -78,6 +79,15 @@ static llvm::Error runPipeline(ModuleOp module, llvm::ArrayRef<OptionPasses> par
                     " failed");
 }
 
+/// The option `function=` of a pass, for the function called `name`.
+static llvm::Expected<std::string> writeFunctionOption(llvm::StringRef name) {
+  if (std::optional<std::string> quoted = quoteOptionValue(name))
+    return "function=" + *quoted;
+  return llvm::createStringError(
+      "@\"" + name + "\": a function's name with a quote, with braces that do not match "
+      "or with space at an end cannot be given to passes; rename it");
+}
+
 /// Notes the memory budget and order on what `prepare` made, and adds records unless it has some.
 /// The digest stays: a step computes the same without them.
 static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
@@ -100,10 +110,12 @@ static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
           " holds records already; leave the option or mpt-instrument out");
     return std::move(prepared);
   }
+  auto onFunction = writeFunctionOption(prepared.name);
+  if (!onFunction)
+    return onFunction.takeError();
   if (llvm::Error error =
           runPipeline(*prepared.module,
-                      OptionPasses{"--instrument", "mpt-instrument{function=" +
-                                                       prepared.name + " " +
+                      OptionPasses{"--instrument", "mpt-instrument{" + *onFunction + " " +
                                                        options.instrument.value_or("") +
                                                        "}"}))
     return std::move(error);
@@ -128,9 +140,12 @@ static llvm::Error addSchedule(PreparedFunction &prepared, int64_t steps,
                                    "scalar argument 'lr' of role schedule");
   if (options.schedule.empty())
     return llvm::Error::success();
+  auto onFunction = writeFunctionOption(prepared.name);
+  if (!onFunction)
+    return onFunction.takeError();
   if (llvm::Error error = runPipeline(
           *prepared.module,
-          OptionPasses{"--lr-schedule", "mpt-learning-rate{function=" + prepared.name +
+          OptionPasses{"--lr-schedule", "mpt-learning-rate{" + *onFunction +
                                             " " + options.schedule +
                                             (options.scheduleEnds
                                                  ? " total-steps=" + std::to_string(steps)
@@ -142,6 +157,15 @@ static llvm::Error addSchedule(PreparedFunction &prepared, int64_t steps,
     return signature.takeError();
   prepared.signature = std::move(*signature);
   return llvm::Error::success();
+}
+
+/// `checkMetricNames`, with the diagnostic as the error.
+static llvm::Error checkResultNames(PreparedFunction &prepared) {
+  auto function = prepared.module->lookupSymbol<func::FuncOp>(prepared.name);
+  FirstError error(function.getContext());
+  if (succeeded(checkMetricNames(function, prepared.signature)))
+    return llvm::Error::success();
+  return error.take("@" + prepared.name + " has results that cannot be columns of metrics");
 }
 
 static llvm::Expected<PreparedFunction>
@@ -223,6 +247,8 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
       return prepared.takeError();
     if (llvm::Error error = addSchedule(*prepared, steps, options))
       return std::move(error);
+    if (llvm::Error error = checkResultNames(*prepared))
+      return std::move(error);
     return instrument(std::move(*prepared), options);
   };
   if (options.pipeline)
@@ -231,8 +257,10 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
   if (isStep)
     return prepareStep(OptionPasses{"mpt-validate-loss-scale", "mpt-validate-loss-scale"});
 
-  std::string name = function.getName().str();
-  std::string onFunction = "{function=" + name;
+  auto option = writeFunctionOption(function.getName());
+  if (!option)
+    return option.takeError();
+  std::string onFunction = "{" + *option;
   auto optimizer = splitKind("--optimizer", "sgd, momentum, adam or adamw", "sgd momentum=0.9",
                              options.optimizer.value_or("adamw"));
   if (!optimizer)
@@ -259,7 +287,7 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
       return level.takeError();
     return prepareStep(OptionPasses{
         "--apex",
-        "mpt-apex{function=" + name + " level=" + level->name + level->options +
+        "mpt-apex" + onFunction + " level=" + level->name + level->options +
             (accumulate.empty() ? "" : " accumulate={" + accumulate + "}") +
             (masters.empty() ? "" : " masters={" + masters + "}") +
             " train-step={" + trainStep + "}}"});

@@ -122,7 +122,7 @@ TEST_F(JITEngineTest, WrongFunctions) {
   EXPECT_EQ(error(R"(func.func private @step(tensor<f32>))"),
             "no function @step with a body");
   EXPECT_EQ(error(R"(func.func @step(%x: tensor<f32> {mpt.name = "x"}) { return })"),
-            "step.mlir:1:1: argument 0 of @step: expected mpt.role to be parameter, "
+            "step.mlir:1:17: argument 0 of @step: expected mpt.role to be parameter, "
             "optimizer_state, running_stat, loss_scale, rng, schedule, input or target");
   EXPECT_EQ(error(R"(
 func.func @step(%x: tensor<?xf32> {mpt.name = "x", mpt.role = "input"})

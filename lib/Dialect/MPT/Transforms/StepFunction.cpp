@@ -54,7 +54,8 @@ LogicalResult mpt::detail::checkStaticShapes(Operation *op, StringRef pass) {
   return success();
 }
 
-StepEditor::StepEditor(func::FuncOp function) : function(function) {
+StepEditor::StepEditor(func::FuncOp function, StringRef pass)
+    : function(function), pass(pass), numGivenArguments(function.getNumArguments()) {
   Attribute none = DictionaryAttr::get(function.getContext());
   argumentAttributes.assign(function.getNumArguments(), none);
   resultAttributes.assign(function.getNumResults(), none);
@@ -112,7 +113,59 @@ void StepEditor::removeResults(llvm::function_ref<bool(Value)> isRemoved) {
   terminator->eraseOperands(removed);
 }
 
-void StepEditor::finish() {
+static StringAttr getName(Attribute attributes) {
+  return cast<DictionaryAttr>(attributes).getAs<StringAttr>(kNameAttr);
+}
+
+LogicalResult StepEditor::checkArgumentNames() {
+  llvm::StringMap<unsigned> given;
+  for (auto [i, attributes] : llvm::enumerate(argumentAttributes)) {
+    StringAttr name = getName(attributes);
+    if (!name)
+      continue;
+    auto [it, isNew] = given.try_emplace(name, i);
+    if (!isNew)
+      return mlir::emitError(getArgumentLocation(function, it->second))
+             << pass << ": argument " << it->second << " is called '" << name.getValue()
+             << "', as an argument that this pass adds; rename it";
+  }
+  return success();
+}
+
+LogicalResult StepEditor::checkResultNames() {
+  llvm::StringMap<unsigned> given;
+  const size_t firstAdded = resultAttributes.size() - added.size();
+  for (auto [i, attributes] : llvm::enumerate(resultAttributes)) {
+    StringAttr name = getName(attributes);
+    if (!name)
+      continue;
+    auto [it, isNew] = given.try_emplace(name, i);
+    if (isNew)
+      continue;
+    if (it->second < firstAdded) {
+      auto updates = cast<DictionaryAttr>(resultAttributes[it->second])
+                         .getAs<StringAttr>(kUpdatesAttr);
+      if (!updates || updates != name)
+        return mlir::emitError(getResultLocation(function))
+               << pass << ": result " << it->second << " is called '" << name.getValue()
+               << "', as a result that this pass adds; rename it";
+    }
+    // Both are the pass's own, or one updates an argument: that is where the name is
+    // from.
+    BlockArgument argument = arguments.lookup(name);
+    return mlir::emitError(argument ? argument.getLoc() : function.getLoc())
+           << pass << ": the name '" << name.getValue()
+           << "' is that of a result that this pass adds; rename "
+           << (argument && argument.getArgNumber() < numGivenArguments
+                   ? "argument " + std::to_string(argument.getArgNumber())
+                   : "what it is made of");
+  }
+  return success();
+}
+
+LogicalResult StepEditor::finish() {
+  if (failed(checkArgumentNames()) || failed(checkResultNames()))
+    return failure();
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
   terminator->insertOperands(terminator->getNumOperands(), added);
@@ -121,6 +174,7 @@ void StepEditor::finish() {
       block.getArgumentTypes(), terminator->getOperandTypes())));
   function.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
   function.setResAttrsAttr(builder.getArrayAttr(resultAttributes));
+  return success();
 }
 
 namespace {

@@ -71,7 +71,7 @@ public:
              << rt::kMaxProgramThreads << " threads, found " << maxThreads
              << "; give another max-threads";
     for (BlockArgument argument : function.getArguments())
-      if (failed(checkBuffer(argument, function.getLoc())))
+      if (failed(checkBuffer(argument, argument.getLoc())))
         return failure();
     for (Operation &op : function.getBody().front().without_terminator()) {
       for (Value result : op.getResults())

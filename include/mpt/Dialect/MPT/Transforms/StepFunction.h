@@ -27,9 +27,14 @@ mlir::LogicalResult checkStaticShapes(mlir::Operation *op, llvm::StringRef pass)
 
 /// Adds arguments and results to a step. Function type and attributes follow in
 /// `finish`, once, so that adding many is linear.
+///
+/// All names that passes give arguments and results go through here, and `finish`
+/// checks them against the names that are there: an argument or a result of the
+/// user's never gets the name of another.
 class StepEditor {
 public:
-  explicit StepEditor(mlir::func::FuncOp function);
+  /// `pass` begins diagnostics.
+  StepEditor(mlir::func::FuncOp function, llvm::StringRef pass);
 
   /// The argument whose `mpt.name` is `name`, or null.
   mlir::BlockArgument getArgument(llvm::StringRef name) const {
@@ -45,11 +50,17 @@ public:
                  std::optional<mlir::NamedAttribute> attribute = std::nullopt);
   /// Removes the results that `isRemoved` accepts, among those not added here.
   void removeResults(llvm::function_ref<bool(mlir::Value)> isRemoved);
-  /// Gives the function its new type. Must be called last.
-  void finish();
+  /// Gives the function its new type. Must be called last. Fails, after a diagnostic
+  /// at the argument or result, if a name that was added is taken.
+  llvm::LogicalResult finish();
 
 private:
+  llvm::LogicalResult checkArgumentNames();
+  llvm::LogicalResult checkResultNames();
+
   mlir::func::FuncOp function;
+  llvm::StringRef pass;
+  unsigned numGivenArguments;
   llvm::StringMap<mlir::BlockArgument> arguments;
   llvm::SmallVector<mlir::Attribute> argumentAttributes, resultAttributes;
   llvm::SmallVector<mlir::Value> added;
