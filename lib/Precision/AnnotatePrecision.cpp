@@ -40,6 +40,7 @@ struct AnnotatePrecisionPass : PolicyPass<mpt::impl::AnnotatePrecisionPassBase<A
     });
     if (chosen->policy.hadErrors())
       return signalPassFailure();
+    warnOfUnknownOps(module, getArgument(), chosen->policy);
     chosen->policy.warnOfUnused(module, getArgument());
   }
 };

@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Precision/PolicyOptions.h"
 #include "mpt/Precision/TensorCorePadding.h"
 #include "mpt/Support/Remarks.h"
@@ -193,6 +194,9 @@ struct PadTensorCoresPass
     });
     if (chosen->policy.hadErrors())
       return signalPassFailure();
+    if (products.empty())
+      mpt::detail::warnOfNothingToDo(module, getArgument(),
+                                     "no matmul and no convolution");
     for (Operation *op : products) {
       if (std::optional<ProductShape> shape = getProductShape(op))
         padder.run(op, *shape);

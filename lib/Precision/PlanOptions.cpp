@@ -95,6 +95,7 @@ std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
     return nullptr;
   planned->chosen.policy.warnOfUnused(module, options.pass);
   warnOfGate(module, options.pass, *planned);
+  warnOfUnknownOps(module, options.pass, planned->chosen.policy);
   return planned;
 }
 

@@ -8,6 +8,10 @@
 
 #include "mpt/Precision/PolicyOptions.h"
 
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -140,4 +144,16 @@ LogicalResult mpt::loadTables(ModuleOp module, ArrayRef<std::string> dialects,
     table.addBuiltin(dialect);
   }
   return success();
+}
+
+void mpt::warnOfUnknownOps(ModuleOp module, StringRef pass, PrecisionPolicy &policy) {
+  WalkResult known = module.walk([&](Operation *op) {
+    return !isa_and_nonnull<BuiltinDialect, func::FuncDialect>(op->getDialect()) &&
+                   policy.lookup(op).source != RuleSource::Unlisted
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  if (!known.wasInterrupted())
+    mpt::detail::warnOfNothingToDo(module, pass,
+                              "no op that a rule table knows (option rules adds tables)");
 }

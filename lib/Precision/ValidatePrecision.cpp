@@ -158,6 +158,7 @@ struct ValidatePrecisionPass : PolicyPass<mpt::impl::ValidatePrecisionPassBase<V
     module.walk([&](Operation *op) { valid &= succeeded(validator.check(op)); });
     if (!valid)
       signalPassFailure();
+    warnOfUnknownOps(module, getArgument(), chosen->policy);
     markAllAnalysesPreserved();
   }
 };

@@ -14,6 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Training/Fp8Plan.h"
 #include "mpt/Precision/OpLists.h"
@@ -323,7 +324,9 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
           << remark::reason("{0} by {1}", getName(plan.tensors[product.lhs].format),
                             getName(plan.tensors[product.rhs].format));
     if (plan.products.empty())
-      return;
+      return warnOfNothingToDo(module, getArgument(),
+                               "no matmul that can take 8-bit floats in @" +
+                                   step.getName());
     ScaleRule rule{recipe == "delayed", history, amax == "max", margin};
     if (failed(Fp8Rewriter(step, plan, rule).run()))
       signalPassFailure();

@@ -14,6 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Training/Passes.h"
 
@@ -233,10 +234,14 @@ struct MasterWeightsPass : mpt::impl::MasterWeightsPassBase<MasterWeightsPass> {
   void runOnOperation() override {
     if (failed(parseOptions()))
       return signalPassFailure();
+    foundParameters = false;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isDeclaration() && function.getBody().hasOneBlock() &&
           failed(addMasters(function)))
         return signalPassFailure();
+    if (!foundParameters)
+      warnOfNothingToDo(getOperation(), getArgument(),
+                        "no argument with mpt.role = \"parameter\"");
     for (const Rule &rule : rules)
       if (!rule.matched)
         mlir::emitWarning(getOperation().getLoc(), "mpt-master-weights: groups: '")
@@ -256,6 +261,7 @@ private:
 
   MasterKind common = MasterKind::F32;
   SmallVector<Rule> rules;
+  bool foundParameters = false;
 };
 
 LogicalResult MasterWeightsPass::parseOptions() {
@@ -316,6 +322,7 @@ LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!role || role.getValue() != "parameter" || !type)
       continue;
+    foundParameters = true;
     Type element = type.getElementType();
     MasterKind wanted = getKind(function, index, name ? name.getValue() : "");
     bool isNarrow = element.isF16() || element.isBF16();

@@ -11,6 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Training/LossScaleAnalysis.h"
 #include "mpt/Training/Passes.h"
@@ -44,8 +45,14 @@ struct ValidateLossScalePass
       module.emitError("mpt-validate-loss-scale: the analysis failed");
       return signalPassFailure();
     }
-    bool valid = true;
-    module.walk([&](Operation *op) { valid &= succeeded(check(op, solver)); });
+    bool valid = true, isStep = false;
+    module.walk([&](Operation *op) {
+      isStep |= concernsStep(op);
+      valid &= succeeded(check(op, solver));
+    });
+    if (!isStep)
+      warnOfNothingToDo(module, getArgument(),
+                        "no loss scale, no optimizer and no result with mpt.updates");
     if (!valid)
       signalPassFailure();
     markAllAnalysesPreserved();
@@ -55,6 +62,16 @@ private:
   LossScaling get(const DataFlowSolver &solver, Value value) {
     const auto *lattice = solver.lookupState<LossScaleLattice>(value);
     return lattice ? lattice->getValue() : LossScaling();
+  }
+
+  /// Whether `op` is part of what a training step has and a forward function has not.
+  static bool concernsStep(Operation *op) {
+    if (isa<ScaleLossOp, UnscaleOp, ClipByGlobalNormOp>(op) || getOptimizerGradient(op))
+      return true;
+    auto function = dyn_cast<func::FuncOp>(op);
+    return function && llvm::any_of(llvm::seq(function.getNumResults()), [&](unsigned i) {
+             return function.getResultAttr(i, kUpdatesAttr) != nullptr;
+           });
   }
 
   static std::string formatPower(const LossScaling &scaling) {

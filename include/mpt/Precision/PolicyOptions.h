@@ -46,6 +46,11 @@ std::optional<PolicyAndSettings> makePolicy(mlir::ModuleOp module,
 llvm::LogicalResult loadTables(mlir::ModuleOp module,
                                llvm::ArrayRef<std::string> dialects, RuleTable &table);
 
+/// Warns that `pass` found nothing to do if `policy` knows no op of `module` but
+/// functions, calls and returns.
+void warnOfUnknownOps(mlir::ModuleOp module, llvm::StringRef pass,
+                      PrecisionPolicy &policy);
+
 /// Adds makePolicy to the generated base of a pass that has those options.
 template <typename PassBase>
 struct PolicyPass : PassBase {

@@ -13,6 +13,7 @@
 
 #include "KernelDomain.h"
 #include "KernelScalar.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
@@ -483,6 +484,9 @@ struct FuseKernelsPass : mpt::impl::FuseKernelsPassBase<FuseKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+      return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                            "no op of the mpt dialect");
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isDeclaration() || !function.getBody().hasOneBlock())
         continue;

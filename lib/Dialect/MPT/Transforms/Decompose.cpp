@@ -15,6 +15,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
@@ -88,6 +89,8 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
   }
 
   void runOnOperation() override {
+    if (!hasOpsOfMPT(getOperation()))
+      return warnOfNothingToDo(getOperation(), getArgument(), "no op of the mpt dialect");
     WalkResult dynamic = getOperation().walk([](Operation *op) {
       if (isa_and_nonnull<MPTDialect>(op->getDialect()) &&
           failed(checkStaticShapes(op, "mpt-decompose")))

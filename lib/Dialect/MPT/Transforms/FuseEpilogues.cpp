@@ -13,6 +13,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
@@ -155,6 +156,9 @@ struct FuseEpiloguesPass : mpt::impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
   }
 
   void runOnOperation() override {
+    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+      return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                            "no op of the mpt dialect");
     if (failed(applyPatternsGreedily(getOperation(), patterns)))
       signalPassFailure();
   }

@@ -14,6 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 
 namespace mpt {
@@ -124,7 +125,7 @@ LogicalResult SpecializePass::specialize(func::FuncOp function) {
     SmallVector<int64_t> shape(type.getShape());
     if (!type.isDynamicDim(0) ||
         llvm::any_of(llvm::drop_begin(shape), ShapedType::isDynamic))
-      return function.emitError("argument ")
+      return mlir::emitError(argument.getLoc(), "argument ")
              << argument.getArgNumber()
              << ": expected only dimension 0 to be open, found " << type;
     shape[0] = batch;
@@ -155,7 +156,13 @@ void SpecializePass::runOnOperation() {
         << batch.getValue();
     return signalPassFailure();
   }
-  for (auto function : getOperation().getOps<func::FuncOp>())
+  bool foundOpen = false;
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    foundOpen |= llvm::any_of(function.getArgumentTypes(), isOpen);
     if (!function.isExternal() && failed(specialize(function)))
       return signalPassFailure();
+  }
+  if (!foundOpen)
+    mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                   "no argument with an open dimension");
 }

@@ -1,0 +1,28 @@
+//===- NothingToDo.h - A pass that finds nothing to do says so -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_MPT_TRANSFORMS_NOTHINGTODO_H
+#define MPT_DIALECT_MPT_TRANSFORMS_NOTHINGTODO_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mpt::detail {
+
+/// Whether a function in `module` holds an op of the mpt dialect.
+bool hasOpsOfMPT(mlir::ModuleOp module);
+
+/// Warns, at the first function, that `pass` found nothing to work on, naming what is missing (`missing`, such
+/// as "no parameter") and the dialects of the ops that there are. For passes that look
+/// at a whole module: those that work on one function fail instead if it is not what
+/// they expect. Silent for a module without any ops but functions and returns.
+void warnOfNothingToDo(mlir::ModuleOp module, llvm::StringRef pass,
+                       const llvm::Twine &missing);
+
+} // namespace mpt::detail
+
+#endif // MPT_DIALECT_MPT_TRANSFORMS_NOTHINGTODO_H

@@ -1,0 +1,42 @@
+//===- NothingToDo.cpp - A pass that finds nothing to do says so -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "llvm/ADT/StringExtras.h"
+#include <set>
+
+using namespace mlir;
+using namespace mpt;
+
+bool mpt::detail::hasOpsOfMPT(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        return isa_and_nonnull<MPTDialect>(op->getDialect()) ? WalkResult::interrupt()
+                                                             : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void mpt::detail::warnOfNothingToDo(ModuleOp module, StringRef pass,
+                                    const Twine &missing) {
+  std::set<std::string> dialects;
+  module.walk([&](Operation *op) {
+    if (!isa_and_nonnull<BuiltinDialect, func::FuncDialect>(op->getDialect()))
+      dialects.insert("'" + op->getName().getDialectNamespace().str() + "'");
+  });
+  auto functions = module.getOps<FunctionOpInterface>();
+  if (!dialects.empty())
+    mlir::emitWarning(functions.empty() ? module.getLoc() : (*functions.begin()).getLoc())
+        << pass << ": found nothing to do: there is " << missing
+        << " in this module, which holds ops of " << llvm::join(dialects, ", ");
+}
