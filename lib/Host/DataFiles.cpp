@@ -255,8 +255,8 @@ llvm::Expected<BoundData> mpt::bindData(llvm::ArrayRef<TensorInfo> arguments,
     }
   }
   for (Input &input : inputs)
-    bound.fields.push_back(
-        {input.argument->name, std::move(input.data), input.whole});
+    bound.fields.push_back({input.argument->name, std::move(input.data), input.whole,
+                            input.spec->getSource()});
   bound.batch = byRows ? batch : 0;
   return std::move(bound);
 }

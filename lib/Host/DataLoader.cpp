@@ -93,6 +93,7 @@ llvm::Error DataLoader::setPosition(const DataPosition &value) {
 /// Fills the buffers with the rows named by `order` and points `views` at them.
 void DataLoader::gather(llvm::ArrayRef<int64_t> order) {
   views.clear();
+  current.assign(order.begin(), order.end());
   int64_t count = order.size();
   for (auto [field, buffer] : llvm::zip_equal(fields, buffers)) {
     if (field.whole || (count == rows && llvm::is_sorted(order))) {
@@ -112,6 +113,42 @@ void DataLoader::gather(llvm::ArrayRef<int64_t> order) {
       std::memcpy(out + slot * rowBytes, in + row * rowBytes, rowBytes);
     views[field.name] = &buffer;
   }
+}
+
+std::string DataLoader::describeValue(int64_t value,
+                                      std::optional<int64_t> position) const {
+  std::string anywhere;
+  for (const Field &field : fields) {
+    auto view = views.find(field.name);
+    ElementType type = field.data.getElementType();
+    if (view == views.end() || (type != ElementType::I64 && type != ElementType::I32))
+      continue;
+    const HostTensor &tensor = *view->second;
+    const int64_t count = tensor.getNumElements();
+    auto get = [&](int64_t i) {
+      if (type == ElementType::I32)
+        return static_cast<int64_t>(tensor.getElement(i));
+      int64_t element;
+      std::memcpy(&element, tensor.getBytes().data() + i * sizeof(element), sizeof(element));
+      return element;
+    };
+    auto describe = [&](int64_t i) {
+      std::string text = "'" + field.name + "'";
+      if (!field.source.empty())
+        text += " of " + field.source;
+      if (tensor.getRank() == 0)
+        return text;
+      const int64_t width = count / tensor.getShape()[0], row = i / width;
+      text += ", row " + std::to_string(field.whole ? row : current[row]);
+      return width == 1 ? text : text + ", element " + std::to_string(i % width);
+    };
+    if (position && *position < count && get(*position) == value)
+      return describe(*position);
+    for (int64_t i = 0; i < count && anywhere.empty(); ++i)
+      if (get(i) == value)
+        anywhere = describe(i);
+  }
+  return anywhere;
 }
 
 const llvm::StringMap<const HostTensor *> &DataLoader::next() {

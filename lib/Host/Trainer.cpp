@@ -10,12 +10,33 @@
 #include "mpt/Support/FileIO.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/Regex.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 
 using namespace mpt;
+
+/// Adds to the error of a step that read an index outside its table where the index
+/// is in the data, if it is there. Other errors stay as they are.
+static llvm::Error describeBadIndex(llvm::Error error, const DataLoader &data) {
+  std::string text = llvm::toString(std::move(error));
+  // As the runtime and the interpreter say it.
+  llvm::Regex pattern("index (-?[0-9]+) at position ([0-9]+) is outside|"
+                      "expected [a-z]+ in .*, found (-?[0-9]+);");
+  llvm::SmallVector<llvm::StringRef> matches;
+  int64_t value = 0, position = 0;
+  std::string place;
+  if (pattern.match(text, &matches)) {
+    const bool hasPosition = !matches[2].empty();
+    if (!(hasPosition ? matches[1] : matches[3]).getAsInteger(10, value) &&
+        !(hasPosition && matches[2].getAsInteger(10, position)))
+      place = data.describeValue(
+          value, hasPosition ? std::optional<int64_t>(position) : std::nullopt);
+  }
+  return llvm::createStringError(place.empty() ? text : text + "; in the data: " + place);
+}
 
 //===----------------------------------------------------------------------===//
 // Evaluation
@@ -87,7 +108,7 @@ Evaluator::evaluate(const StepEngine &trained, bool hasUpdates,
     StepEngine *engine = engines[count].get();
     auto outputs = engine->run(data.getRange(first, count));
     if (!outputs)
-      return outputs.takeError();
+      return describeBadIndex(outputs.takeError(), data);
     size_t slot = 0;
     for (const ResultInfo &result : engine->getResults()) {
       auto it = outputs->find(result.name);
@@ -211,7 +232,7 @@ llvm::Error Loop::step() {
   isStateWhole = false;
   auto outputs = engine.run(data.next());
   if (!outputs)
-    return outputs.takeError();
+    return describeBadIndex(outputs.takeError(), data);
   isStateWhole = hasChanged = true;
   double milliseconds =
       std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -299,7 +320,7 @@ llvm::Error Loop::evaluate() {
     line.add("run", llvm::StringRef(options.label));
   std::string text = "evaluation at step " + std::to_string(summary.attempt);
   for (const auto &[name, value] : *results) {
-    line.add("eval." + name, value);
+    line.add((kEvaluationPrefix + name).str(), value);
     llvm::raw_string_ostream(text)
         << "  " << name << ' ' << llvm::format("%.6g", value);
   }

@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ public:
     HostTensor data;
     /// Passed as it is to every batch (a mask, a table) instead of by rows.
     bool whole = false;
+    /// The file that it is from, for messages; "": none.
+    std::string source;
   };
 
   /// Batches of `batch` rows. Fails if fields differ in their number of rows,
@@ -74,6 +77,12 @@ public:
   const llvm::StringMap<const HostTensor *> &getRange(int64_t first,
                                                       int64_t count);
 
+  /// Where the integer `value` stands in the batch that was given last: "'x' of
+  /// ids.npy, row 812, element 3", with the row (from 0) of the file and, if rows have
+  /// several elements, the element of the row. Of several places those at `position` of
+  /// a batch's tensor, if one is given, go first. "" if it stands nowhere.
+  std::string describeValue(int64_t value, std::optional<int64_t> position) const;
+
 private:
   DataLoader() = default;
   void gather(llvm::ArrayRef<int64_t> order);
@@ -87,6 +96,8 @@ private:
   /// The epoch that `order` belongs to.
   uint64_t orderEpoch = ~uint64_t(0);
   std::vector<int64_t> order;
+  /// The rows of the batch that was given last.
+  std::vector<int64_t> current;
 };
 
 } // namespace mpt

@@ -49,6 +49,11 @@ std::vector<int64_t> nextRows(DataLoader &loader) {
   return result;
 }
 
+/// The first row of the next batch, as 'label' says.
+int64_t nextRowOf(DataLoader &loader) {
+  return loader.next().lookup("label")->getElement(0) / 100;
+}
+
 TEST(ShuffleTest, IsAPermutation) {
   for (int64_t count : {0, 1, 2, 3, 10, 1000})
     for (uint64_t epoch : {0, 1, 5}) {
@@ -163,6 +168,36 @@ TEST(DataLoaderTest, Errors) {
             "no batch of 10 begins at row 5 of 25");
   EXPECT_EQ(message(loader.setPosition({0, 20})),
             "no batch of 10 begins at row 20 of 25");
+}
+
+TEST(DataLoaderTest, DescribesWhereAValueStands) {
+  HostTensor ids = rows(6, 2, 0, ElementType::I32), labels = rows(6, 1, 0, ElementType::I64);
+  HostTensor map = rows(3, 2, 5000, ElementType::I32);
+  std::vector<DataLoader::Field> fields;
+  fields.push_back({"x", rows(6, 1), false, "x.npy"});
+  fields.push_back({"ids", std::move(ids), false, "d.npz:ids"});
+  fields.push_back({"label", std::move(labels), false, "label.npy"});
+  fields.push_back({"map", std::move(map), true, ""});
+  DataLoader loader = llvm::cantFail(DataLoader::create(std::move(fields), 2, 7));
+  // Before the first batch there is nothing.
+  EXPECT_EQ(loader.describeValue(301, 1), "");
+  loader.getRange(2, 2);
+  EXPECT_EQ(loader.describeValue(301, 3), "'ids' of d.npz:ids, row 3, element 1");
+  // Another place, or none: the first that has the value.
+  EXPECT_EQ(loader.describeValue(301, 0), "'ids' of d.npz:ids, row 3, element 1");
+  EXPECT_EQ(loader.describeValue(301, std::nullopt),
+            "'ids' of d.npz:ids, row 3, element 1");
+  // Both have the value, in different places of the batch.
+  EXPECT_EQ(loader.describeValue(300, 2), "'ids' of d.npz:ids, row 3, element 0");
+  EXPECT_EQ(loader.describeValue(300, 1), "'label' of label.npy, row 3");
+  // What is given whole has rows of its own; floats are no indices.
+  EXPECT_EQ(loader.describeValue(5201, 5), "'map', row 2, element 1");
+  EXPECT_EQ(loader.describeValue(0, 0), "");
+  EXPECT_EQ(loader.describeValue(301, 1000), "'ids' of d.npz:ids, row 3, element 1");
+  // In the epoch's order rows are still those of the file.
+  int64_t first = nextRowOf(loader);
+  EXPECT_EQ(loader.describeValue(100 * first, 0),
+            "'ids' of d.npz:ids, row " + std::to_string(first) + ", element 0");
 }
 
 } // namespace
