@@ -16,6 +16,7 @@
 #include "mpt/Support/FileIO.h"
 #include "mpt/Support/Interrupts.h"
 #include "mpt/Pipelines/Pipelines.h"
+#include "mpt/ProgramABI/ProgramFile.h"
 #include "mpt/Support/FirstError.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,6 +28,8 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -37,6 +40,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 #include <map>
 
 using namespace mlir;
@@ -216,11 +220,23 @@ static llvm::Expected<std::pair<std::string, std::vector<std::string>>> findLink
   for (auto found : {llvm::sys::findProgramByName("ld.lld", llvmTools),
                      llvm::sys::findProgramByName("ld.lld")})
     if (found)
-      return std::pair(*found, std::vector<std::string>{"-shared"});
+      return std::pair(*found, std::vector<std::string>{"-shared", "--build-id"});
   if (auto cc = llvm::sys::findProgramByName("cc"))
-    return std::pair(*cc, std::vector<std::string>{"-shared", "-nostdlib"});
+    return std::pair(*cc, std::vector<std::string>{"-shared", "-nostdlib", "-Wl,--build-id"});
   return llvm::createStringError(
       "no linker: neither ld.lld nor cc is on the path; install lld-22 or gcc");
+}
+
+/// Adds the note that the runtime checks a library by; what it says is set in the file.
+static void addProgramNote(llvm::Module &module) {
+  auto *bytes = llvm::ConstantDataArray::getString(module.getContext(),
+                                                   rt::makeProgramNote(), false);
+  auto *note = new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true,
+                                        llvm::GlobalValue::InternalLinkage, bytes,
+                                        "mpt_program_note");
+  note->setSection(rt::kProgramNoteSection);
+  note->setAlignment(llvm::Align(4));
+  llvm::appendToCompilerUsed(module, note);
 }
 
 llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
@@ -247,6 +263,7 @@ llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
     return llvm::createStringError("cannot make a temporary file: " + code.message());
   removeOnInterrupt(object);
   removeOnInterrupt(library);
+  addProgramNote(module);
   {
     llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
     llvm::legacy::PassManager passes;
@@ -283,5 +300,8 @@ llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
   auto linked = llvm::MemoryBuffer::getFile(library);
   if (!linked)
     return createFileMessage(library, "cannot read: " + linked.getError().message());
-  return writeFileAtomically(path, (*linked)->getBuffer());
+  std::string file = (*linked)->getBuffer().str();
+  if (!rt::sealProgramFile(file, why))
+    return createFileMessage(library, why);
+  return writeFileAtomically(path, file);
 }

@@ -76,9 +76,9 @@ compileToCuda(mlir::ModuleOp module, llvm::LLVMContext &context,
               llvm::TargetMachine &machine, const CudaOptions &options);
 
 /// Writes `module` as a shared library at `path`, complete or not at all (as
-/// writeFileAtomically). The
-/// linker is ld.lld beside LLVM's tools or on the path, else cc; its absence is
-/// an error that names both.
+/// writeFileAtomically), with the note that the runtime checks it by
+/// (mpt/ProgramABI/ProgramFile.h), which is added to `module`. The linker is ld.lld in
+/// LLVM's folder or on the path, else cc; its absence is an error that names both.
 llvm::Error writeSharedLibrary(llvm::Module &module, llvm::TargetMachine &machine,
                                llvm::StringRef path);
 

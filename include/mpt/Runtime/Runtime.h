@@ -79,7 +79,12 @@ MPT_RT_EXPORT int mpt_rt_set_cudnn_library(mpt_rt_context *context, const char *
 /* Opens a program: a file made by mpt-compile, or a descriptor in memory that
  * outlives the context. One program a context; state starts as zeros. A program that
  * needs more memory than this process can have (the machine's, or less by its control
- * group or ulimit) is MPT_RT_OUT_OF_MEMORY. */
+ * group or ulimit) is MPT_RT_OUT_OF_MEMORY.
+ *
+ * A file is checked before any of it is loaded: a file that is not a program, is for
+ * another machine, is cut short or is damaged is an error. What is loaded is a copy in
+ * memory, so the file may be rebuilt, overwritten or removed while the context lives, and
+ * each call opens what the path names at that time. */
 MPT_RT_EXPORT int mpt_rt_open(mpt_rt_context *context, const char *path);
 MPT_RT_EXPORT int mpt_rt_open_desc(mpt_rt_context *context,
                                    const struct mpt_program_desc *desc);

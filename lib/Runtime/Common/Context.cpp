@@ -10,6 +10,7 @@
 #include "../CPU/Call.h"
 #include "../CUDA/CudaStep.h"
 #include "../CPU/Parallel.h"
+#include "mpt/ProgramABI/ProgramFile.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/ProgramABI/SystemMemory.h"
 #include "mpt/Support/Version.h"
@@ -20,6 +21,7 @@
 #include <dlfcn.h>
 #include <new>
 #include <thread>
+#include <unistd.h>
 
 using namespace mpt::rt;
 
@@ -70,6 +72,8 @@ const char *const callNames[] = {
 struct mpt_rt_context {
   int threads = 1;
   std::string error;
+  /// The copy of the file that was opened, and what the loader made of it.
+  int file = -1;
   void *library = nullptr;
   bool isOpen = false, profiling = false, hasRun = false;
   Program program;
@@ -106,6 +110,8 @@ struct mpt_rt_context {
 
   /// Opens the program, or forgets all of it again.
   int open(const mpt_program_desc *desc);
+  /// Opens a file, or forgets it again.
+  int openFile(const std::string &path);
 
 private:
   int load(const mpt_program_desc *desc);
@@ -138,6 +144,43 @@ int mpt_rt_context::open(const mpt_program_desc *desc) {
     inputs.clear();
     inputTensors.clear();
     steps.clear();
+  }
+  return status;
+}
+
+static void closeLibrary(void *library, int file) {
+  if (library)
+    dlclose(library);
+  // Not before: another file could get the number, and the loader know it by its name.
+  if (file >= 0)
+    ::close(file);
+}
+
+int mpt_rt_context::openFile(const std::string &path) {
+  // The loader gets a copy that nobody else writes. A file that is changed in place would
+  // change under running code, and the loader takes a path, or a file, that it knows for
+  // what it was when it first saw it.
+  file = openProgramFile(path, error);
+  if (file < 0)
+    return MPT_RT_INVALID_PROGRAM;
+  // With the process's number, so that a debugger that reads the name finds it too.
+  std::string name =
+      "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file);
+  library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  int status = MPT_RT_INVALID_PROGRAM;
+  if (!library) {
+    const char *why = dlerror();
+    fail(status, path + ": the loader refuses it: " + (why ? why : "no reason given"));
+  } else if (auto *desc = static_cast<const mpt_program_desc *>(
+                 dlsym(library, "mpt_program"))) {
+    status = open(desc);
+  } else {
+    fail(status, path + ": no symbol mpt_program; compile the step again");
+  }
+  if (status != MPT_RT_OK) {
+    closeLibrary(library, file);
+    library = nullptr;
+    file = -1;
   }
   return status;
 }
@@ -241,9 +284,9 @@ void mpt_rt_destroy(mpt_rt_context *context) {
   if (!context)
     return;
   void *library = context->library;
+  int file = context->file;
   delete context;
-  if (library)
-    dlclose(library);
+  closeLibrary(library, file);
 }
 
 const char *mpt_rt_last_error(const mpt_rt_context *context) {
@@ -257,26 +300,7 @@ int mpt_rt_open(mpt_rt_context *context, const char *path) {
     return context->fail(MPT_RT_INVALID_ARGUMENT, "no path");
   if (context->isOpen)
     return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
-  // A bare name would be looked for along the library path.
-  std::string file = path;
-  if (file.find('/') == std::string::npos)
-    file = "./" + file;
-  context->library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!context->library) {
-    const char *why = dlerror();
-    return context->fail(MPT_RT_INVALID_PROGRAM, why ? why : "cannot open " + file);
-  }
-  auto *desc = static_cast<const mpt_program_desc *>(
-      dlsym(context->library, "mpt_program"));
-  int status = desc ? context->open(desc)
-                    : context->fail(MPT_RT_INVALID_PROGRAM,
-                                    file + " has no symbol mpt_program: it was not "
-                                           "made by mpt-compile");
-  if (status != MPT_RT_OK) {
-    dlclose(context->library);
-    context->library = nullptr;
-  }
-  return status;
+  return context->openFile(path);
 }
 
 int mpt_rt_set_cuda_libraries(mpt_rt_context *context, const char *cudart,
