@@ -186,6 +186,8 @@ std::string mpt::rt::writeProgram(const Program &program) {
     w.text(tensor.name);
     w.text(tensor.role);
     w.ref(tensor.buffer);
+    w.text(tensor.fill);
+    w.number<uint8_t>(tensor.needsWrite);
   }
   w.number<uint32_t>(program.instructions.size());
   for (const Instruction &instruction : program.instructions) {
@@ -229,11 +231,13 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
   program.constants.resize(r.length(4));
   for (std::string &constant : program.constants)
     constant = r.text();
-  program.tensors.resize(r.length(22));
+  program.tensors.resize(r.length(27));
   for (NamedTensor &tensor : program.tensors) {
     tensor.name = r.text();
     tensor.role = r.text();
     tensor.buffer = r.ref();
+    tensor.fill = r.text();
+    tensor.needsWrite = r.number<uint8_t>();
   }
   program.instructions.resize(r.length(34));
   for (Instruction &instruction : program.instructions) {
@@ -262,6 +266,11 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
       return fail("tensor '" + tensor.name + "' lies outside its space");
     if (!isAligned(tensor.buffer, false))
       return fail("tensor '" + tensor.name + "' is misaligned");
+    if (!tensor.fill.empty() &&
+        (tensor.buffer.space != SpaceId::State ||
+         tensor.fill.size() != static_cast<size_t>(getSize(tensor.buffer.type))))
+      return fail("tensor '" + tensor.name +
+                  "' has a first value that is not one element of state");
     if (tensor.buffer.space != SpaceId::Input)
       continue;
     if (inputs[tensor.buffer.offset] != INT64_MAX)

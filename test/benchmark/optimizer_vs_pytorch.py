@@ -110,6 +110,7 @@ class MPTStep:
                                            ctypes.c_size_t(4 * gradient.numel())))
         self.write("lr", torch.tensor(1e-3))
         self.write("scale", torch.tensor(65536.0))
+        self.write("tracker", torch.tensor(0, dtype=torch.int32))
 
     def check(self, status):
         if status:

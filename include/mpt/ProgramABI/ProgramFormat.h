@@ -18,6 +18,7 @@
 ///   constants (list of byte strings), tensors (list), instructions (list).
 /// A constant's string is its bytes, or one element if all elements are equal: who opens
 /// the program fills the rest.
+/// A tensor is its name, role, buffer, fill (byte string) and needs_write (u8).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -150,6 +151,12 @@ struct NamedTensor {
   /// `mpt.role`, or "output".
   std::string role;
   BufferRef buffer;
+  /// Of state: one element, with whose value it is filled when the program is opened.
+  /// Empty: zeros.
+  std::string fill;
+  /// Of state: its first value is not in the program, so the host must write it before
+  /// the first run.
+  bool needsWrite = false;
 };
 
 struct Instruction {

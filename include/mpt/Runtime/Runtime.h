@@ -77,14 +77,18 @@ MPT_RT_EXPORT int mpt_rt_set_cuda_libraries(mpt_rt_context *context, const char 
 MPT_RT_EXPORT int mpt_rt_set_cudnn_library(mpt_rt_context *context, const char *cudnn);
 
 /* Opens a program: a file made by mpt-compile, or a descriptor in memory that
- * outlives the context. One program a context; state starts as zeros. A program that
+ * outlives the context. One program a context. A program that
  * needs more memory than this process can have (the machine's, or less by its control
  * group or ulimit) is MPT_RT_OUT_OF_MEMORY.
  *
  * A file is checked before any of it is loaded: a file that is not a program, is for
  * another machine, is cut short or is damaged is an error. What is loaded is a copy in
  * memory, so the file may be rebuilt, overwritten or removed while the context lives, and
- * each call opens what the path names at that time. */
+ * each call opens what the path names at that time.
+ *
+ * State starts with the value of its `mpt.init` if that is the same for all elements and
+ * exact in its type (or rounds to f32 or f64), and optimizer and random state without
+ * one as zeros. Other state must be written before the first run. */
 MPT_RT_EXPORT int mpt_rt_open(mpt_rt_context *context, const char *path);
 MPT_RT_EXPORT int mpt_rt_open_desc(mpt_rt_context *context,
                                    const struct mpt_program_desc *desc);
@@ -109,7 +113,9 @@ MPT_RT_EXPORT int mpt_rt_read_output(mpt_rt_context *context, const char *name,
 MPT_RT_EXPORT int mpt_rt_bind(mpt_rt_context *context, const char *name,
                               const void *data, size_t bytes);
 
-/* Runs the program once. If it fails, the state may be partly updated. On a GPU the
+/* Runs the program once. If state that needs a value was never written, or an input is
+ * not bound, that is an error, and nothing has run. If a run fails, the state may be
+ * partly updated. On a GPU the
  * step may still be under way when this returns (inputs have been copied); reading
  * waits for it, and what goes wrong there is an error of the next call. */
 MPT_RT_EXPORT int mpt_rt_run(mpt_rt_context *context);

@@ -82,6 +82,8 @@ struct mpt_rt_context {
   /// The bound input data, by the input's number, and its tensor.
   std::vector<const void *> inputs;
   std::vector<size_t> inputTensors;
+  /// Whether the host has written each tensor.
+  std::vector<bool> isWritten;
   std::vector<Step> steps;
   /// Instead of blocks and steps, for a program for GPUs.
   std::unique_ptr<cuda::CudaStep> cuda;
@@ -112,10 +114,14 @@ struct mpt_rt_context {
   int open(const mpt_program_desc *desc);
   /// Opens a file, or forgets it again.
   int openFile(const std::string &path);
+  /// Fails if there is state that must be written before the first run and was not.
+  int checkState();
 
 private:
   int load(const mpt_program_desc *desc);
   void findInputs();
+  /// Gives state the first values that the program holds.
+  void fillState();
 };
 
 void mpt_rt_context::findInputs() {
@@ -129,10 +135,43 @@ void mpt_rt_context::findInputs() {
   inputs.resize(inputTensors.size(), nullptr);
 }
 
+void mpt_rt_context::fillState() {
+  isWritten.assign(program.tensors.size(), false);
+  for (const NamedTensor &tensor : program.tensors) {
+    if (tensor.fill.empty())
+      continue;
+    char *state = cuda ? cuda->getHostState(tensor.buffer)
+                       : static_cast<char *>(addressOf(tensor.buffer));
+    for (int64_t at = 0; at < tensor.buffer.bytes(); at += tensor.fill.size())
+      std::memcpy(state + at, tensor.fill.data(), tensor.fill.size());
+  }
+}
+
+int mpt_rt_context::checkState() {
+  if (hasRun)
+    return MPT_RT_OK;
+  constexpr int kNames = 8;
+  std::string names;
+  int missing = 0;
+  for (size_t i = 0; i < program.tensors.size(); ++i)
+    if (program.tensors[i].needsWrite && !isWritten[i] && ++missing <= kNames)
+      names += (missing > 1 ? ", '" : "'") + program.tensors[i].name + "'";
+  if (missing == 0)
+    return MPT_RT_OK;
+  if (missing > kNames)
+    names += " and " + std::to_string(missing - kNames) + " more";
+  return fail(MPT_RT_INVALID_ARGUMENT,
+              "state without a value: " + names +
+                  "; the program does not hold first values of these: write them with "
+                  "mpt_rt_write before the first run");
+}
+
 int mpt_rt_context::open(const mpt_program_desc *desc) {
   if (isOpen)
     return fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
   int status = load(desc);
+  if (status == MPT_RT_OK)
+    fillState();
   isOpen = status == MPT_RT_OK;
   if (!isOpen) {
     cuda.reset();
@@ -383,9 +422,11 @@ int mpt_rt_write(mpt_rt_context *context, const char *name, const void *data,
       "state");
   if (!tensor)
     return MPT_RT_INVALID_ARGUMENT;
-  if (context->cuda)
-    return context->cuda->write(tensor->buffer, data, context->error);
-  std::memcpy(context->addressOf(tensor->buffer), data, bytes);
+  if (!context->cuda)
+    std::memcpy(context->addressOf(tensor->buffer), data, bytes);
+  else if (int status = context->cuda->write(tensor->buffer, data, context->error))
+    return status;
+  context->isWritten[tensor - context->program.tensors.data()] = true;
   return MPT_RT_OK;
 }
 
@@ -434,6 +475,8 @@ int mpt_rt_run(mpt_rt_context *context) {
     return MPT_RT_INVALID_ARGUMENT;
   if (!context->isOpen)
     return context->fail(MPT_RT_INVALID_ARGUMENT, "no program is open");
+  if (int status = context->checkState())
+    return status;
   for (size_t i = 0; i < context->inputs.size(); ++i)
     if (!context->inputs[i])
       return context->fail(

@@ -114,6 +114,10 @@ TEST_F(JITEngineTest, WrongTensors) {
             "state 'w': expected f32[3], found f16[3]");
   // Nothing of that has changed anything.
   EXPECT_EQ(step.readState("w")->getElement(0), 0);
+  EXPECT_EQ(message(step.run({{"x", &good}})),
+            "the step failed: state without a value: 'w'; the program does not hold first "
+            "values of these: write them with mpt_rt_write before the first run");
+  EXPECT_EQ(message(step.writeState("w", good)), "success");
   EXPECT_EQ(message(step.run({{"x", &good}})), "success");
 }
 
@@ -156,7 +160,7 @@ func.func @step(%x: tensor<4x4xf64> {mpt.name = "x", mpt.role = "input"})
 TEST_F(JITEngineTest, AStepThatFails) {
   auto engine = create(R"(
 func.func @step(
-    %table: tensor<5x2xf32> {mpt.name = "table", mpt.role = "parameter"},
+    %table: tensor<5x2xf32> {mpt.name = "table", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
     %i: tensor<3xi32> {mpt.name = "i", mpt.role = "input"})
     -> (tensor<3x2xf32> {mpt.name = "y"}) {
   %y = mpt.gather %table, %i : (tensor<5x2xf32>, tensor<3xi32>) -> tensor<3x2xf32>
@@ -173,7 +177,7 @@ func.func @step(
 TEST_F(JITEngineTest, ALabelThatIsNoClass) {
   auto engine = create(R"(
 func.func @step(
-    %w: tensor<3x4xf32> {mpt.name = "w", mpt.role = "parameter"},
+    %w: tensor<3x4xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
     %t: tensor<3xi32> {mpt.name = "t", mpt.role = "target"})
     -> (tensor<f32> {mpt.name = "loss"}, tensor<3x4xf32> {mpt.name = "g"}) {
   %l, %lse = mpt.cross_entropy %w, %t {ignore_index = -1 : i64} : (tensor<3x4xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)

@@ -172,6 +172,51 @@ TEST(ContextTest, ConstantsThatDoNotFit) {
       << why;
 }
 
+TEST(ContextTest, StateBeginsWithWhatTheProgramSays) {
+  ProgramBuilder b = makeSmall();
+  float quarter = 0.25f;
+  b.program.tensors[0].fill.assign(reinterpret_cast<char *>(&quarter), 4);
+  Descriptor desc(writeProgram(b.program), {doubleAndAdd});
+  Context c;
+  ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
+  float x[4] = {1, 2, 3, 4}, found[4];
+  ASSERT_EQ(mpt_rt_read(c.rt, "w", found, 16), 0);
+  for (float value : found)
+    EXPECT_EQ(value, 0.25f);
+  ASSERT_EQ(mpt_rt_bind(c.rt, "x", x, 16), 0);
+  EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
+}
+
+TEST(ContextTest, StateThatWasNotWrittenIsNamed) {
+  ProgramBuilder b = makeSmall();
+  b.program.tensors[0].needsWrite = true;
+  Descriptor desc(writeProgram(b.program), {doubleAndAdd});
+  Context c;
+  ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
+  float x[4] = {1, 2, 3, 4};
+  ASSERT_EQ(mpt_rt_bind(c.rt, "x", x, 16), 0);
+  EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "state without a value: 'w'; the program does not hold first values "
+                       "of these: write them with mpt_rt_write before the first run");
+  // A write that failed is none.
+  EXPECT_EQ(mpt_rt_write(c.rt, "w", x, 12), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_INVALID_ARGUMENT);
+  ASSERT_EQ(mpt_rt_write(c.rt, "w", x, 16), 0);
+  EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
+
+  ProgramBuilder many;
+  for (char name = 'a'; name <= 'k'; ++name) {
+    many.state(std::string(1, name), F32, {});
+    many.program.tensors.back().needsWrite = name != 'b';
+  }
+  Descriptor manyDesc(writeProgram(many.program));
+  Context d;
+  ASSERT_EQ(mpt_rt_open_desc(d.rt, &manyDesc.desc), MPT_RT_OK) << d.error();
+  EXPECT_EQ(mpt_rt_run(d.rt), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(d.error().substr(0, d.error().find(';')),
+            "state without a value: 'a', 'c', 'd', 'e', 'f', 'g', 'h', 'i' and 2 more");
+}
+
 TEST(ContextTest, WrongArguments) {
   Descriptor desc(writeProgram(makeSmall().program), {doubleAndAdd});
   Context c;
@@ -317,6 +362,14 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
               p.tensors.back().name = "v";
             }),
             invalid("the tensors 'v' and 'w' overlap in the state"));
+  for (auto [tensor, bytes] : {std::pair(0, 3), {0, 8}, {1, 4}, {2, 4}})
+    EXPECT_EQ(openChanged([&, tensor = tensor, bytes = bytes](Program &p) {
+                p.tensors[tensor].fill.assign(bytes, 'x');
+              }),
+              invalid("tensor '" + std::string(tensor == 0   ? "w"
+                                               : tensor == 1 ? "x"
+                                                             : "out") +
+                      "' has a first value that is not one element of state"));
   EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].numInputs = 3; }),
             invalid("instruction 0 has a wrong number of buffers"));
   EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].target = 1; }),
