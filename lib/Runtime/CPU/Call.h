@@ -16,14 +16,17 @@
 
 namespace mpt::rt {
 
+class ThreadTeam;
+
 /// A call prepared when its program is opened. Running it allocates no tensor
 /// memory.
 class Call {
 public:
   virtual ~Call() = default;
-  /// `buffers` as in the instruction. On failure returns false and sets
+  /// `buffers` as in the instruction; the team has at most the threads that the call was
+  /// made for. On failure returns false and sets
   /// `error`.
-  virtual bool run(void **buffers, int threads, std::string &error) = 0;
+  virtual bool run(void **buffers, ThreadTeam &team, std::string &error) = 0;
 };
 
 /// Whether oneDNN multiplies bf16 faster than f32 on this machine.
@@ -44,7 +47,7 @@ std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThread
 std::unique_ptr<Call> makeSimpleCall(const Instruction &instruction);
 
 /// Poolings and their gradients.
-void runPool(const Instruction &instruction, void **buffers, int threads);
+void runPool(const Instruction &instruction, void **buffers, ThreadTeam &team);
 
 /// bias and epilogue on a row of sums.
 void finishRow(float *row, const float *bias, int64_t count, int64_t epilogue);

@@ -171,12 +171,11 @@ public:
     return true;
   }
 
-  bool run(void **buffers, int runThreads, std::string &error) override {
+  bool run(void **buffers, ThreadTeam &team, std::string &error) override {
     if (hasNoProducts()) {
       writeEmptySums(buffers);
       return true;
     }
-    runThreads = static_cast<int>(std::min<int64_t>(runThreads, threads));
     char *scratch = static_cast<char *>(buffers[call.numInputs + 1]);
     char *data[3];
     for (int i : {0, 1, 2}) {
@@ -188,7 +187,7 @@ public:
       data[i] = scratch;
       scratch += alignUp(ref.count() * 4);
       if (i < 2)
-        widenAll(ref, buffers[index], reinterpret_cast<float *>(data[i]), runThreads);
+        widenAll(ref, buffers[index], reinterpret_cast<float *>(data[i]), team);
     }
     auto at = [&](uint32_t index) { return data[index < 2 ? index : 2]; };
     char *x = at(xIndex), *filter = at(filterIndex), *y = at(yIndex);
@@ -227,9 +226,9 @@ public:
                     hasBias ? biasRow.data() : nullptr, channels, epilogue);
     };
     if (kind == CallId::Conv2DFilterGrad)
-      sumChunks(sums, stride, filterSize, runThreads, runChunk);
+      sumChunks(sums, stride, filterSize, team, runChunk);
     else
-      parallelFor(chunks, runThreads,
+      parallelFor(chunks, team,
                   [&](int64_t task, int thread) { runChunk(task, task, thread); });
     if (!ok) {
       error = "oneDNN could not run a convolution";
@@ -241,7 +240,7 @@ public:
     const BufferRef &out = call.refs[call.numInputs];
     if (kind == CallId::Conv2DFilterGrad || out.type != DataType::F32) {
       int64_t count = out.count();
-      parallelFor((count + 65535) / 65536, runThreads, [&](int64_t task, int) {
+      parallelFor((count + 65535) / 65536, team, [&](int64_t task, int) {
         int64_t first = task * 65536;
         narrow(out.type, result + first, buffers[call.numInputs], first,
                std::min<int64_t>(65536, count - first));
@@ -254,7 +253,7 @@ private:
   /// Filter gradients of all chunks, added in their order: as many at a time as there is
   /// room for, so that neither threads nor rounds change a bit.
   template <typename RunChunk>
-  void sumChunks(float *sums, int64_t stride, int64_t filterSize, int runThreads,
+  void sumChunks(float *sums, int64_t stride, int64_t filterSize, ThreadTeam &team,
                  RunChunk runChunk) {
     const int64_t slots = getFilterGradSums(chunks, threads);
     const int64_t room = slots == chunks ? chunks : slots - 1;
@@ -262,7 +261,7 @@ private:
       // The first slot has the sum, once there is one.
       const int64_t firstSlot = done > 0;
       const int64_t count = std::min(room, chunks - done);
-      parallelFor(count, runThreads, [&](int64_t task, int thread) {
+      parallelFor(count, team, [&](int64_t task, int thread) {
         runChunk(done + task, firstSlot + task, thread);
       });
       for (int64_t slot = 1; slot < firstSlot + count; ++slot)
@@ -312,9 +311,9 @@ private:
            primitive.setArguments(
                {{DNNL_ARG_FROM, conv.plain}, {DNNL_ARG_TO, conv.packed}}, 1);
   }
-  void widenAll(const BufferRef &ref, void *source, float *target, int runThreads) {
+  void widenAll(const BufferRef &ref, void *source, float *target, ThreadTeam &team) {
     int64_t count = ref.count();
-    parallelFor((count + 65535) / 65536, runThreads, [&](int64_t task, int) {
+    parallelFor((count + 65535) / 65536, team, [&](int64_t task, int) {
       int64_t first = task * 65536;
       widen(ref.type, source, first, target + first,
             std::min<int64_t>(65536, count - first));

@@ -102,7 +102,7 @@ public:
     outIndex = instruction.numInputs;
   }
 
-  bool run(void **buffers, int runThreads, std::string &error) override {
+  bool run(void **buffers, ThreadTeam &team, std::string &error) override {
     if (s.m == 0 || s.n == 0 || s.batch == 0)
       return true;
     failed = false;
@@ -115,12 +115,11 @@ public:
       writeEmptySums(buffers[outIndex], biasData);
       return true;
     }
-    runThreads = static_cast<int>(std::min<int64_t>(runThreads, threads));
     char *scratch = static_cast<char *>(buffers[outIndex + 1]);
     if (plan.sumChunk)
-      runSums(buffers, scratch, biasData, runThreads);
+      runSums(buffers, scratch, biasData, team);
     else
-      runRows(buffers, scratch, biasData, runThreads);
+      runRows(buffers, scratch, biasData, team);
     if (failed)
       error = "oneDNN could not run a product";
     return !failed;
@@ -288,10 +287,10 @@ private:
     }
   }
 
-  void runRows(void **buffers, char *scratch, const float *biasData, int runThreads) {
+  void runRows(void **buffers, char *scratch, const float *biasData, ThreadTeam &team) {
     const int64_t pieces = countRhsPieces();
     if (copiesRhs() && plan.rhsCopies)
-      parallelFor(plan.rhsCopies * pieces, runThreads, [&](int64_t task, int thread) {
+      parallelFor(plan.rhsCopies * pieces, team, [&](int64_t task, int thread) {
         int64_t matrix = task / pieces;
         copyRhs(buffers[1], matrix, task % pieces, scratch + matrix * plan.rhsBytes,
                 thread);
@@ -299,7 +298,7 @@ private:
     if (failed)
       return;
     char *panels = scratch + plan.allRhsBytes(threads);
-    parallelFor(s.batch * plan.chunks, runThreads, [&](int64_t task, int thread) {
+    parallelFor(s.batch * plan.chunks, team, [&](int64_t task, int thread) {
       int64_t matrix = task / plan.chunks, chunk = task % plan.chunks;
       int64_t first = chunk * plan.rowChunk;
       int64_t rows = std::min(plan.rowChunk, s.m - first);
@@ -347,12 +346,12 @@ private:
     });
   }
 
-  void runSums(void **buffers, char *scratch, const float *biasData, int runThreads) {
+  void runSums(void **buffers, char *scratch, const float *biasData, ThreadTeam &team) {
     char *threadArea = scratch;
     char *partials = scratch + plan.threadBytes * threads;
     int64_t partialFloats = alignUp(s.m * s.n * 4) / 4;
     auto *sums = reinterpret_cast<float *>(partials);
-    parallelFor(plan.chunks, runThreads, [&](int64_t chunk, int thread) {
+    parallelFor(plan.chunks, team, [&](int64_t chunk, int thread) {
       int64_t first = chunk * plan.sumChunk;
       int64_t length = std::min(plan.sumChunk, s.k - first);
       auto *panel = reinterpret_cast<float *>(threadArea + plan.threadBytes * thread);
@@ -393,7 +392,7 @@ private:
       return;
     // The partial results in order, a few rows a task.
     int64_t rowsPerTask = std::max<int64_t>(1, 16384 / std::max<int64_t>(s.n, 1));
-    parallelFor((s.m + rowsPerTask - 1) / rowsPerTask, runThreads,
+    parallelFor((s.m + rowsPerTask - 1) / rowsPerTask, team,
                 [&](int64_t task, int) {
       int64_t first = task * rowsPerTask * s.n;
       int64_t count = std::min(rowsPerTask * s.n, s.m * s.n - first);

@@ -1,4 +1,4 @@
-//===- Parallel.h - Tasks on the threads of libgomp -*- C++ -*-===//
+//===- Parallel.h - Tasks on several threads --------------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,9 +7,18 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// parallelFor over libgomp, which oneDNN uses too, so that there is one set of
-/// threads. Through libgomp's entry points rather than pragmas: clang compiles
-/// pragmas to another runtime's.
+/// parallelFor and the threads that it runs on. What a task is follows from shapes
+/// alone; which thread runs it does not matter to a single bit.
+///
+/// The calling thread works too, and takes every task that no worker has taken. It never
+/// waits for a worker to begin, only for tasks that workers have begun. A worker that the
+/// scheduler keeps off its core for milliseconds therefore delays the caller by one task.
+/// And the team keeps account: time that the caller has spent waiting counts against the
+/// time that workers have saved. When waiting outweighs, as it may on a busy machine, the
+/// caller goes on alone until it is made up for.
+///
+/// oneDNN brings libgomp with it, whose threads are not used: at the end of a parallel
+/// region they all have to meet.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,47 +27,99 @@
 
 #include <atomic>
 #include <cstdint>
+#include <pthread.h>
+#include <type_traits>
+#include <vector>
 
 extern "C" {
-void GOMP_parallel(void (*fn)(void *), void *data, unsigned threads,
-                   unsigned flags);
-int omp_get_thread_num(void);
 int omp_get_max_threads(void);
 void omp_set_num_threads(int threads);
 }
 
 namespace mpt::rt {
 
-/// Calls `body(task, thread)` for every task in [0, tasks), on at most `threads`
-/// threads, in no fixed order. `thread` is in [0, threads). Asks libgomp for all
-/// threads even if there are fewer tasks: it would end the others and start them
-/// again for the next region.
+/// Threads that work for one caller at a time. Idle workers wait actively for a short
+/// time, then sleep. A team that was inherited by fork() has no workers and goes on
+/// without.
+class ThreadTeam {
+public:
+  /// A task of a loop, and which thread of the team runs it.
+  using TaskFn = void (*)(void *body, int64_t task, int thread);
+
+  /// A team of `size` threads, at least 1, of which the caller is one. If the system has
+  /// no more threads, there are fewer. Returns when all are running.
+  explicit ThreadTeam(int size);
+  /// Ends the workers.
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam &) = delete;
+  ThreadTeam &operator=(const ThreadTeam &) = delete;
+
+  /// Thread numbers are below this.
+  int size() const { return count; }
+
+  /// Runs all tasks in [0, tasks). Allocates nothing.
+  void run(TaskFn function, void *body, int64_t tasks);
+
+private:
+  struct Worker {
+    ThreadTeam *team;
+    int number;
+    pthread_t thread;
+  };
+  struct Job {
+    TaskFn function;
+    void *body;
+    int64_t tasks;
+  };
+
+  void work(int thread);
+  /// Takes and runs tasks until there are none to take; returns how many.
+  int64_t takeTasks(int thread);
+  void waitForWork(uint32_t seen);
+  void waitForTasks(int64_t expected);
+
+  int count;
+  int process;
+  std::vector<Worker> workers;
+  /// Read by those who have taken a task of it and not yet reported it as finished.
+  Job job{};
+  /// Nanoseconds that workers may cost; used by the caller alone.
+  int64_t credit;
+  /// Tasks that nobody has taken; 0 or less: none.
+  alignas(64) std::atomic<int64_t> remaining{0};
+  /// Tasks of the job that workers have finished.
+  alignas(64) std::atomic<int64_t> finished{0};
+  std::atomic<bool> callerSleeps{false};
+  /// Workers that are running.
+  std::atomic<int> started{0};
+  /// Futex: changes when a worker has started, or finished while the caller sleeps.
+  std::atomic<uint32_t> finishedSignal{0};
+  /// Futex: changes with every job, and at the end.
+  alignas(64) std::atomic<uint32_t> jobSignal{0};
+  std::atomic<int> sleepers{0};
+  std::atomic<bool> stops{false};
+  /// Waits that are to be spent asleep, because the cores are wanted by others.
+  std::atomic<int> sleepyWaits{0};
+};
+
+/// Calls `body(task, thread)` for every task in [0, tasks), in no fixed order. `thread`
+/// is in [0, team.size()).
 template <typename Body>
-void parallelFor(int64_t tasks, int threads, Body &&body) {
-  if (tasks <= 0)
-    return;
-  if (threads <= 1 || tasks == 1) {
+void parallelFor(int64_t tasks, ThreadTeam &team, Body &&body) {
+  if (team.size() <= 1 || tasks <= 1) {
     for (int64_t task = 0; task < tasks; ++task)
       body(task, 0);
     return;
   }
-  struct Shared {
-    std::atomic<int64_t> next;
-    int64_t tasks;
-    Body &body;
-  } shared{{0}, tasks, body};
-  GOMP_parallel(
-      [](void *data) {
-        auto &work = *static_cast<Shared *>(data);
-        int thread = omp_get_thread_num();
-        for (int64_t task; (task = work.next.fetch_add(1)) < work.tasks;)
-          work.body(task, thread);
-      },
-      &shared, static_cast<unsigned>(threads), 0);
+  using Callee = std::remove_reference_t<Body>;
+  team.run([](void *data, int64_t task, int thread) {
+             (*static_cast<Callee *>(data))(task, thread);
+           },
+           const_cast<void *>(static_cast<const void *>(&body)), tasks);
 }
 
-/// While it lives, libgomp gives this thread's own parallel regions (oneDNN's)
-/// one thread. parallelFor is not affected.
+/// While it lives, oneDNN runs on one thread when this thread calls it: its sums would
+/// depend on how many there are. Workers of a team are like that always.
 class OneThread {
 public:
   OneThread() : before(omp_get_max_threads()) { omp_set_num_threads(1); }

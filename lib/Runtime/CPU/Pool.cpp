@@ -108,9 +108,9 @@ struct Pool {
 
 /// Calls body(i) for i below `count`, which handle `elements` each.
 template <typename Body>
-void forTasks(int64_t count, int64_t elements, int threads, Body &&body) {
+void forTasks(int64_t count, int64_t elements, ThreadTeam &team, Body &&body) {
   int64_t perTask = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(elements, 1));
-  parallelFor((count + perTask - 1) / perTask, threads, [&](int64_t task, int) {
+  parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
     for (int64_t i = task * perTask; i < std::min(count, (task + 1) * perTask); ++i)
       body(i);
   });
@@ -123,12 +123,12 @@ bool wins(Number value, Number best) {
 }
 
 template <typename Number>
-void runPoolAs(const Instruction &call, void **buffers, int threads) {
+void runPoolAs(const Instruction &call, void **buffers, ThreadTeam &team) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
   bool isMax = static_cast<CallId>(call.target) == CallId::MaxPool;
   Pool pool(x, y, call.ints);
   int64_t perRow = pool.columns.points * pool.channels;
-  forTasks(pool.images * pool.rows.windows, perRow, threads, [&](int64_t index) {
+  forTasks(pool.images * pool.rows.windows, perRow, team, [&](int64_t index) {
     int64_t image = index / pool.rows.windows, i = index % pool.rows.windows;
     Number values[kBlock], result[kBlock];
     for (int64_t j = 0; j < pool.columns.windows; ++j)
@@ -157,13 +157,13 @@ void runPoolAs(const Instruction &call, void **buffers, int threads) {
 /// A task owns rows of dx. Each point sums over the windows that hold it, in
 /// their order, whatever the number of threads.
 template <typename Number>
-void runPoolGradAs(const Instruction &call, void **buffers, int threads) {
+void runPoolGradAs(const Instruction &call, void **buffers, ThreadTeam &team) {
   bool isMax = static_cast<CallId>(call.target) == CallId::MaxPoolGrad;
   const BufferRef &dy = call.refs[0], &dx = call.refs[call.numInputs];
   const BufferRef &x = call.refs[isMax ? 1 : 0];
   Pool pool(dx, dy, call.ints);
   int64_t perRow = pool.columns.points * pool.channels;
-  forTasks(pool.images * pool.rows.points, perRow, threads, [&](int64_t index) {
+  forTasks(pool.images * pool.rows.points, perRow, team, [&](int64_t index) {
     int64_t image = index / pool.rows.points, row = index % pool.rows.points;
     Number sum[kBlock], gradient[kBlock], values[kBlock], best[kBlock];
     int32_t isBest[kBlock];
@@ -202,16 +202,16 @@ void runPoolGradAs(const Instruction &call, void **buffers, int threads) {
 
 } // namespace
 
-void mpt::rt::runPool(const Instruction &call, void **buffers, int threads) {
+void mpt::rt::runPool(const Instruction &call, void **buffers, ThreadTeam &team) {
   bool isWide = std::any_of(
       call.refs.begin(), call.refs.end(),
       [](const BufferRef &ref) { return ref.type == DataType::F64; });
   auto id = static_cast<CallId>(call.target);
   bool isGrad = id == CallId::MaxPoolGrad || id == CallId::AvgPoolGrad;
   if (isGrad)
-    isWide ? runPoolGradAs<double>(call, buffers, threads)
-           : runPoolGradAs<float>(call, buffers, threads);
+    isWide ? runPoolGradAs<double>(call, buffers, team)
+           : runPoolGradAs<float>(call, buffers, team);
   else
-    isWide ? runPoolAs<double>(call, buffers, threads)
-           : runPoolAs<float>(call, buffers, threads);
+    isWide ? runPoolAs<double>(call, buffers, team)
+           : runPoolAs<float>(call, buffers, team);
 }

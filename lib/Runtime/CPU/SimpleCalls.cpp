@@ -25,11 +25,11 @@ namespace {
 /// A call that is a function of its buffers.
 class SimpleCall : public Call {
 public:
-  using Body = bool (*)(const Instruction &, void **, int, std::string &);
+  using Body = bool (*)(const Instruction &, void **, ThreadTeam &, std::string &);
   SimpleCall(const Instruction &instruction, Body body)
       : instruction(instruction), body(body) {}
-  bool run(void **buffers, int threads, std::string &error) override {
-    return body(instruction, buffers, threads, error);
+  bool run(void **buffers, ThreadTeam &team, std::string &error) override {
+    return body(instruction, buffers, team, error);
   }
 
 private:
@@ -55,7 +55,7 @@ bool checkIndices(const BufferRef &ref, const void *data, int64_t rows,
   return true;
 }
 
-bool runGather(const Instruction &call, void **buffers, int threads,
+bool runGather(const Instruction &call, void **buffers, ThreadTeam &team,
                std::string &error) {
   const BufferRef &table = call.refs[0], &indices = call.refs[1];
   if (!checkIndices(indices, buffers[1], table.dims[0], error))
@@ -64,14 +64,14 @@ bool runGather(const Instruction &call, void **buffers, int threads,
   auto *source = static_cast<const char *>(buffers[0]);
   auto *target = static_cast<char *>(buffers[2]);
   int64_t count = indices.count(), perTask = std::max<int64_t>(1, 65536 / std::max<int64_t>(row, 1));
-  parallelFor((count + perTask - 1) / perTask, threads, [&](int64_t task, int) {
+  parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
     for (int64_t i = task * perTask; i < std::min(count, (task + 1) * perTask); ++i)
       std::memcpy(target + i * row, source + readIndex(indices, buffers[1], i) * row, row);
   });
   return true;
 }
 
-bool runScatterAdd(const Instruction &call, void **buffers, int threads,
+bool runScatterAdd(const Instruction &call, void **buffers, ThreadTeam &team,
                    std::string &error) {
   const BufferRef &indices = call.refs[0], &updates = call.refs[1], &table = call.refs[2];
   if (!checkIndices(indices, buffers[0], table.dims[0], error))
@@ -82,7 +82,7 @@ bool runScatterAdd(const Instruction &call, void **buffers, int threads,
   int64_t count = indices.count();
   // Tasks own columns, so every sum is in the order of the indices.
   int64_t perTask = std::max<int64_t>(16, (row + 15) / 16);
-  parallelFor((row + perTask - 1) / perTask, threads, [&](int64_t task, int) {
+  parallelFor((row + perTask - 1) / perTask, team, [&](int64_t task, int) {
     int64_t first = task * perTask, width = std::min(perTask, row - first);
     for (int64_t r = 0; r < table.dims[0]; ++r)
       std::fill_n(sums + r * row + first, width, 0.0f);
@@ -102,7 +102,7 @@ bool runScatterAdd(const Instruction &call, void **buffers, int threads,
   return true;
 }
 
-bool runCopy(const Instruction &call, void **buffers, int threads, std::string &) {
+bool runCopy(const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
   int64_t rank = call.ints[0], size = getSize(call.refs[0].type);
   const int64_t *sizes = &call.ints[1], *srcStrides = sizes + rank + 1,
                 *dstStrides = srcStrides + rank + 1;
@@ -116,7 +116,7 @@ bool runCopy(const Instruction &call, void **buffers, int threads, std::string &
   int64_t inner = rank ? sizes[rank - 1] : 1, rows = total / inner;
   int64_t srcStep = rank ? srcStrides[rank - 1] : 1, dstStep = rank ? dstStrides[rank - 1] : 1;
   int64_t perTask = std::max<int64_t>(1, 16384 / inner);
-  parallelFor((rows + perTask - 1) / perTask, threads, [&](int64_t task, int) {
+  parallelFor((rows + perTask - 1) / perTask, team, [&](int64_t task, int) {
     for (int64_t r = task * perTask; r < std::min(rows, (task + 1) * perTask); ++r) {
       int64_t rest = r, from = 0, to = 0;
       for (int64_t d = rank - 2; d >= 0; --d) {
@@ -136,7 +136,7 @@ bool runCopy(const Instruction &call, void **buffers, int threads, std::string &
   return true;
 }
 
-bool runFill(const Instruction &call, void **buffers, int, std::string &) {
+bool runFill(const Instruction &call, void **buffers, ThreadTeam &, std::string &) {
   const BufferRef &out = call.refs[0];
   double value = call.floats[0];
   int64_t count = out.count(), size = getSize(out.type);
@@ -155,7 +155,7 @@ bool runFill(const Instruction &call, void **buffers, int, std::string &) {
   return true;
 }
 
-bool runReduce(const Instruction &call, void **buffers, int threads, std::string &) {
+bool runReduce(const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
   int64_t kind = call.ints[0], rank = static_cast<int64_t>(x.dims.size());
   std::vector<int64_t> strides(rank, 1);
@@ -178,7 +178,7 @@ bool runReduce(const Instruction &call, void **buffers, int threads, std::string
     return offset;
   };
   bool isFloat = x.type <= DataType::F8E5M2;
-  parallelFor(y.count(), threads, [&](int64_t out, int) {
+  parallelFor(y.count(), team, [&](int64_t out, int) {
     int64_t base = offsetOf(out, kept);
     if (!isFloat) {
       int64_t total = kind == 4 ? 1
@@ -227,10 +227,10 @@ bool runReduce(const Instruction &call, void **buffers, int threads, std::string
   return true;
 }
 
-bool runArgmax(const Instruction &call, void **buffers, int threads, std::string &) {
+bool runArgmax(const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
   int64_t length = x.dims.back();
-  parallelFor(y.count(), threads, [&](int64_t row, int) {
+  parallelFor(y.count(), team, [&](int64_t row, int) {
     int64_t best = 0;
     auto at = [&](int64_t i) {
       return x.type == DataType::F64 ? static_cast<double *>(buffers[0])[row * length + i]
@@ -247,14 +247,14 @@ bool runArgmax(const Instruction &call, void **buffers, int threads, std::string
   return true;
 }
 
-bool runRandomMask(const Instruction &call, void **buffers, int threads, std::string &) {
+bool runRandomMask(const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
   uint64_t seed, attempt;
   std::memcpy(&seed, buffers[0], 8);
   std::memcpy(&attempt, buffers[1], 8);
   uint32_t threshold = mpt::dropoutThreshold(call.floats[0]);
   auto *mask = static_cast<uint8_t *>(buffers[2]);
   int64_t count = call.refs[2].count(), perTask = 4096;
-  parallelFor((count + perTask - 1) / perTask, threads, [&](int64_t task, int) {
+  parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
     for (int64_t i = task * perTask; i < std::min(count, (task + 1) * perTask); i += 4) {
       auto words = mpt::philoxBlock(seed, static_cast<uint32_t>(call.ints[0]), attempt, i / 4);
       for (int64_t lane = 0; lane < std::min<int64_t>(4, count - i); ++lane)
@@ -264,14 +264,14 @@ bool runRandomMask(const Instruction &call, void **buffers, int threads, std::st
   return true;
 }
 
-bool runRandomBits(const Instruction &call, void **buffers, int threads, std::string &) {
+bool runRandomBits(const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
   uint64_t seed, attempt;
   std::memcpy(&seed, buffers[0], 8);
   std::memcpy(&attempt, buffers[1], 8);
   auto stream = static_cast<uint32_t>(call.ints[0]);
   auto *bits = static_cast<uint16_t *>(buffers[2]);
   int64_t count = call.refs[2].count(), perTask = 16384;
-  parallelFor((count + perTask - 1) / perTask, threads, [&](int64_t task, int) {
+  parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
     int64_t i = task * perTask, end = std::min(count, i + perTask);
     for (; i < end; i += mpt::kPhiloxHalves) {
       uint16_t halves[mpt::kPhiloxHalves];
@@ -282,7 +282,7 @@ bool runRandomBits(const Instruction &call, void **buffers, int threads, std::st
   return true;
 }
 
-bool runCheckIndices(const Instruction &call, void **buffers, int,
+bool runCheckIndices(const Instruction &call, void **buffers, ThreadTeam &,
                      std::string &error) {
   std::optional<int64_t> ignored;
   if (call.ints[1])
@@ -306,8 +306,8 @@ std::unique_ptr<Call> mpt::rt::makeSimpleCall(const Instruction &call) {
   case CallId::AvgPool:
   case CallId::MaxPoolGrad:
   case CallId::AvgPoolGrad:
-    body = [](const Instruction &call, void **buffers, int threads, std::string &) {
-      runPool(call, buffers, threads);
+    body = [](const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
+      runPool(call, buffers, team);
       return true;
     };
     break;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the runtime for GPUs alone has in place of oneDNN and libgomp.
+/// What the runtime for GPUs alone has in place of oneDNN and threads.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +24,14 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &, int64_t, std::strin
   return nullptr;
 }
 
+ThreadTeam::ThreadTeam(int) : count(1) {}
+ThreadTeam::~ThreadTeam() = default;
+void ThreadTeam::run(TaskFn function, void *body, int64_t tasks) {
+  for (int64_t task = 0; task < tasks; ++task)
+    function(body, task, 0);
+}
+
 extern "C" {
-void GOMP_parallel(void (*work)(void *), void *data, unsigned, unsigned) { work(data); }
-int omp_get_thread_num(void) { return 0; }
 int omp_get_max_threads(void) { return 1; }
 void omp_set_num_threads(int) {}
 }

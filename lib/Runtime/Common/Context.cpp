@@ -71,6 +71,7 @@ const char *const callNames[] = {
 
 struct mpt_rt_context {
   int threads = 1;
+  std::unique_ptr<ThreadTeam> team;
   std::string error;
   /// The copy of the file that was opened, and what the loader made of it.
   int file = -1;
@@ -274,7 +275,6 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
     return fail(MPT_RT_UNSUPPORTED, "the program was compiled for AVX-512, which "
                                     "this CPU lacks");
 #endif
-  threads = static_cast<int>(std::min<int64_t>(threads, program.maxThreads));
 
   constants.resize(program.constants.size());
   bool hasMemory = arena.allocate(program.arenaBytes) &&
@@ -307,6 +307,8 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
     }
     steps.push_back(std::move(step));
   }
+  team = std::make_unique<ThreadTeam>(
+      static_cast<int>(std::min<int64_t>(threads, program.maxThreads)));
   return MPT_RT_OK;
 }
 
@@ -500,12 +502,12 @@ int mpt_rt_run(mpt_rt_context *context) {
     if (context->profiling)
       start = Clock::now();
     if (step.kernel) {
-      parallelFor(step.tasks, context->threads, [&](int64_t task, int) {
+      parallelFor(step.tasks, *context->team, [&](int64_t task, int) {
         step.kernel(step.buffers.data(), task, task + 1);
       });
     } else {
       std::string why;
-      if (!step.call->run(step.buffers.data(), context->threads, why))
+      if (!step.call->run(step.buffers.data(), *context->team, why))
         return context->fail(MPT_RT_RUN_FAILED,
                              context->program.instructions[i].location + ": " + why);
     }

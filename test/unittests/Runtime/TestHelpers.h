@@ -189,7 +189,8 @@ inline std::string runCall(CallId id, const std::vector<const Tensor *> &inputs,
       buffers.push_back(call.hasScratch ? scratch.data() : nullptr);
       std::memset(output.data(), 0x7f, output.ref.bytes());
       OneThread one;
-      if (!made->run(buffers.data(), threads, error))
+      ThreadTeam team(threads);
+      if (!made->run(buffers.data(), team, error))
         return error.empty() ? "failed without a message" : error;
       for (const Tensor *input : inputs)
         EXPECT_TRUE(input->isIntact());
