@@ -166,7 +166,7 @@ LogicalResult LearningRatePass::run() {
   for (unsigned i = 0; i < step.getNumResults(); ++i) {
     auto name = step.getResultAttrOfType<StringAttr>(i, kNameAttr);
     auto updates = step.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
-    if ((name && name.getValue() == "learning_rate") ||
+    if ((name && name.getValue() == "learning_rate" && !updates) ||
         (updates && updates.getValue() == "lr"))
       return step.emitError("mpt-learning-rate: the step has a schedule already: result ")
              << i << (updates ? " updates 'lr'" : " is 'learning_rate'");

@@ -113,8 +113,9 @@ LogicalResult MasterBuilder::findRandomState() {
     if (!found && name == "seed")
       found = editor.addArgument(scalar, "seed", "rng", getZerosInit(builder.getContext()));
     if (!found || found.getType() != scalar)
-      return function.emitError("mpt-master-weights: stochastic rounding needs an "
-                                "argument named '")
+      return mlir::emitError(found ? found.getLoc() : function.getLoc(),
+                             "mpt-master-weights: stochastic rounding needs an "
+                             "argument named '")
              << name << "' of type " << scalar << ", found "
              << (found ? "another type" : "none; run --mpt-train-step first");
     (name == "seed" ? seed : attempt) = found;
