@@ -10,7 +10,6 @@
 #include "mpt/Support/FileIO.h"
 #include "mpt/Support/ParseJSON.h"
 #include "llvm/Support/Errno.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>

@@ -9,12 +9,12 @@
 #include "mpt/Memory/MemoryReport.h"
 #include "mpt/Support/ParseJSON.h"
 
+
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mpt;

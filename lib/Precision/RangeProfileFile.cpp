@@ -15,7 +15,6 @@
 #include "mpt/Precision/RangeProfile.h"
 #include "mpt/Support/ParseJSON.h"
 
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 
@@ -129,6 +128,11 @@ static std::optional<std::string> readHeader(const json::Object &object,
   return std::nullopt;
 }
 
+/// Counts are whole numbers that a double holds.
+static bool isCount(double number) {
+  return number >= 0 && number <= int64_t(1) << 53 && number == std::trunc(number);
+}
+
 static std::optional<std::string> readValue(const json::Object &object,
                                             RangeProfile &profile) {
   RecordedRange value;
@@ -154,27 +158,36 @@ static std::optional<std::string> readValue(const json::Object &object,
   text("parameter", value.parameter, false);
   text("type", value.type, false);
   value.result = object.getInteger("result").value_or(0);
-  value.elements = number(object, "elements");
+  std::string wrong;
+  auto count = [&](const json::Object &from, llvm::StringRef key) -> double {
+    double found = number(from, key);
+    if (wrong.empty() && !isCount(found))
+      wrong = key.str();
+    return found;
+  };
+  value.elements = count(object, "elements");
   value.amax = number(object, "amax");
+  if (!std::isfinite(value.amax))
+    return std::string("expected 'amax' to be a finite number");
   value.smallest =
       object.getNumber("smallest").value_or(std::numeric_limits<double>::infinity());
   value.firstNaN = object.getInteger("first_nan").value_or(0);
   value.firstInf = object.getInteger("first_inf").value_or(0);
   RangeThresholds all(profile.formats, profile.edges);
   value.counts.assign(all.thresholds.size(), 0);
-  value.counts.front() = value.elements - number(object, "nan");
-  const double nonZero = value.counts.front() - number(object, "zero");
-  const double inf = number(object, "inf");
+  value.counts.front() = value.elements - count(object, "nan");
+  const double nonZero = value.counts.front() - count(object, "zero");
+  const double inf = count(object, "inf");
   for (const std::string &name : profile.formats) {
     const FloatFormat &format = *findFloatFormat(name);
     static const json::Object none;
     const json::Object *figures = object.getObject(name);
     if (!figures)
       figures = &none;
-    double reached = nonZero - number(*figures, "underflow");
+    double reached = nonZero - count(*figures, "underflow");
     value.counts[all.indexOf(format.nonZeroFrom)] = reached;
-    value.counts[all.indexOf(format.normalFrom)] = reached - number(*figures, "subnormal");
-    value.counts[all.indexOf(format.overflowFrom)] = inf + number(*figures, "overflow");
+    value.counts[all.indexOf(format.normalFrom)] = reached - count(*figures, "subnormal");
+    value.counts[all.indexOf(format.overflowFrom)] = inf + count(*figures, "overflow");
     value.firstOverflow.push_back(figures->getInteger("first_overflow").value_or(0));
   }
   if (!profile.edges.empty()) {
@@ -184,7 +197,10 @@ static std::optional<std::string> readValue(const json::Object &object,
              " counts";
     double reached = inf;
     for (size_t i = profile.edges.size(); i-- > 0;) {
-      reached += (*bins)[i + 1].getAsNumber().value_or(0);
+      double bin = (*bins)[i + 1].getAsNumber().value_or(-1);
+      if (!isCount(bin))
+        return std::string("expected 'histogram' to be counts");
+      reached += bin;
       value.counts[all.indexOf(std::ldexp(1.0f, static_cast<int>(profile.edges[i])))] =
           reached;
     }
@@ -193,6 +209,15 @@ static std::optional<std::string> readValue(const json::Object &object,
   value.counts.back() = inf;
   if (!missing.empty())
     return "expected '" + missing + "'";
+  if (!wrong.empty())
+    return "expected '" + wrong + "' to be a count";
+  // What is left of the elements once these are taken away.
+  const double most = value.elements;
+  if (nonZero < 0 || llvm::any_of(value.counts, [&](double left) {
+        return left < 0 || left > most;
+      }))
+    return "the counts are more than the " +
+           std::to_string(static_cast<int64_t>(value.elements)) + " 'elements'";
   profile.values.push_back(std::move(value));
   return std::nullopt;
 }

@@ -66,6 +66,19 @@
 // FIELD: field.jsonl:2: expected 'amax'
 // RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/empty.jsonl" 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: empty.jsonl: the profile holds no values
+// RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/negative.jsonl" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// NEGATIVE: negative.jsonl:2: expected 'zero' to be a count
+// RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/huge.jsonl" 2>&1 | FileCheck %s --check-prefix=HUGE
+// HUGE: huge.jsonl:2: expected 'elements' to be a count
+// RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/bins.jsonl" 2>&1 | FileCheck %s --check-prefix=BINS
+// BINS: bins.jsonl:2: expected 'histogram' to be counts
+// RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/more.jsonl" 2>&1 | FileCheck %s --check-prefix=MORE
+// MORE: more.jsonl:2: the counts are more than the 1 'elements'
+// RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/infinite.jsonl" 2>&1 | FileCheck %s --check-prefix=INFINITE
+// INFINITE: infinite.jsonl:2: expected 'amax' to be a finite number
+// RUN: %python -c "print('[' * 300000)" > %t/deep.jsonl
+// RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/deep.jsonl" 2>&1 | FileCheck %s --check-prefix=DEEP
+// DEEP: error: mpt-autocast: profile: {{.*}}deep.jsonl:1: expected a JSON object: nested too deeply
 // RUN: not mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/profile.jsonl profile-margin=0" 2>&1 | FileCheck %s --check-prefix=MARGIN
 // MARGIN: error: mpt-autocast: expected a profile-margin above 0 and a profile-underflow of at least 0, found 0.0{{0*}} and 0.05
 
@@ -118,5 +131,20 @@ amax 3
 //--- field.jsonl
 {"mpt_ranges":1,"types":["f16"],"edges":[]}
 {"id":"a","op":"b","function":"f","elements":1,"nan":0,"inf":0,"zero":0,"f16":{"underflow":0,"subnormal":0,"overflow":0}}
+//--- negative.jsonl
+{"mpt_ranges":1,"types":["f16"],"edges":[]}
+{"id":"a","op":"b","function":"f","elements":1,"amax":1,"nan":0,"inf":0,"zero":-1,"f16":{"underflow":0,"subnormal":0,"overflow":0}}
+//--- huge.jsonl
+{"mpt_ranges":1,"types":["f16"],"edges":[]}
+{"id":"a","op":"b","function":"f","elements":1e300,"amax":1,"nan":0,"inf":0,"zero":0,"f16":{"underflow":0,"subnormal":0,"overflow":0}}
+//--- bins.jsonl
+{"mpt_ranges":1,"types":["f16"],"edges":[0]}
+{"id":"a","op":"b","function":"f","elements":1,"amax":1,"nan":0,"inf":0,"zero":0,"f16":{"underflow":0,"subnormal":0,"overflow":0},"histogram":[0,0.5]}
+//--- more.jsonl
+{"mpt_ranges":1,"types":["f16"],"edges":[]}
+{"id":"a","op":"b","function":"f","elements":1,"amax":1,"nan":1,"inf":0,"zero":1,"f16":{"underflow":0,"subnormal":0,"overflow":0}}
+//--- infinite.jsonl
+{"mpt_ranges":1,"types":["f16"],"edges":[]}
+{"id":"a","op":"b","function":"f","elements":1,"amax":1e999,"nan":0,"inf":0,"zero":0,"f16":{"underflow":0,"subnormal":0,"overflow":0}}
 //--- empty.jsonl
 {"mpt_ranges":1,"types":["f16"],"edges":[]}
