@@ -8,6 +8,7 @@
 
 #include "mpt/Precision/PolicyFile.h"
 #include "PolicyText.h"
+#include "YamlText.h"
 
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/SmallString.h"
@@ -170,8 +171,11 @@ FailureOr<PolicySettings> mpt::loadPolicy(Location loc, StringRef name) {
   return settings;
 }
 
-/// `text` in YAML's single quotes, in which only they are special.
+/// `text` in YAML's single quotes, in which only they are special, unless it has
+/// characters that only double quotes can hold.
 static std::string quote(StringRef text) {
+  if (!llvm::all_of(text, llvm::isPrint))
+    return quoteYaml(text);
   std::string quoted = "'";
   for (char letter : text)
     quoted += letter == '\'' ? "''" : std::string(1, letter);

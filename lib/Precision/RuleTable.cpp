@@ -9,6 +9,7 @@
 #include "mpt/Precision/RuleTable.h"
 
 #include "RuleText.h"
+#include "YamlText.h"
 #include "mpt/Precision/PolicyFile.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -218,7 +219,10 @@ static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name)
                return std::to_string(i);
              }), ", ") << "]";
   };
-  os << "- {ops: [\"" << name << "\"]";
+  auto printNames = [&](ArrayRef<StringRef> names) {
+    llvm::interleaveComma(names, os, [&](StringRef each) { os << printYaml(each); });
+  };
+  os << "- {ops: [" << quoteYaml(name) << "]";
   printRow(os, rule.f16, rule.bf16, rule.results, rule.readsAny);
   if (rule.ifNonPositive != PrecisionClass::Fixed)
     os << ", class-if-nonpositive: " << stringifyPrecisionClass(rule.ifNonPositive);
@@ -232,20 +236,23 @@ static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name)
   printIndices("absent-operands", rule.absentOperands);
   if (rule.fixedScalars)
     os << ", scalars: fixed";
-  if (!rule.elementAttributes.empty())
-    os << ", element-attributes: [" << llvm::join(rule.elementAttributes, ", ") << "]";
+  if (!rule.elementAttributes.empty()) {
+    os << ", element-attributes: [";
+    printNames(rule.elementAttributes);
+    os << "]";
+  }
   const StringRef regions[] = {"opaque", "combiner", "carry", "branches"};
   if (rule.region != RegionPolicy::Opaque)
     os << ", region: " << regions[size_t(rule.region)];
   printIndices("first-carried", rule.firstCarried);
   if (!rule.scanInputs.empty())
-    os << ", scan-inputs: " << rule.scanInputs;
+    os << ", scan-inputs: " << printYaml(rule.scanInputs);
   if (!rule.combiners.empty()) {
     os << ", combiners: [";
     llvm::interleaveComma(rule.combiners, os, [&](const OpRule::Combiner &combiner) {
       os << "{ops: [";
       llvm::interleaveComma(combiner.ops, os, [&](StringRef op) {
-        os << '"' << op.split('.').second << '"';
+        os << quoteYaml(op.split('.').second);
       });
       os << "]";
       printRow(os, combiner.f16, combiner.bf16, combiner.results, combiner.readsAny);
@@ -253,8 +260,11 @@ static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name)
     });
     os << "]";
   }
-  if (!rule.callees.empty())
-    os << ", callees: [" << llvm::join(rule.callees, ", ") << "]";
+  if (!rule.callees.empty()) {
+    os << ", callees: [";
+    printNames(rule.callees);
+    os << "]";
+  }
   if (!rule.pure)
     os << ", pure: false";
   if (rule.clone)
@@ -273,7 +283,7 @@ static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name)
   if (rule.variable != VariableRole::None)
     os << ", variable: " << roles[size_t(rule.variable)];
   if (!rule.lowName.empty())
-    os << ", low-name: " << rule.lowName;
+    os << ", low-name: " << printYaml(rule.lowName);
   os << "} # " << rule.source << "\n";
 }
 
@@ -284,25 +294,26 @@ void RuleTable::print(llvm::raw_ostream &os) const {
   for (auto [op, rule] : sorted) {
     auto [prefix, name] = op.split('.');
     if (prefix != dialect) {
-      os << "---\ndialect: " << prefix << "\n";
+      os << "---\ndialect: " << printYaml(prefix) << "\n";
       if (const DialectSpelling *spelling = getSpelling(prefix)) {
-        os << "cast: {op: " << spelling->castOp;
+        os << "cast: {op: " << printYaml(spelling->castOp);
         if (!spelling->castUpOp.empty())
-          os << ", up: " << spelling->castUpOp;
+          os << ", up: " << printYaml(spelling->castUpOp);
         if (!spelling->castAttributes.empty())
-          os << ", attributes: \"" << spelling->castAttributes << "\"";
+          os << ", attributes: " << quoteYaml(spelling->castAttributes);
         if (!spelling->castForm.empty())
           os << ", form: " << spelling->castForm;
         os << "}\n";
         if (!spelling->constantOp.empty())
-          os << "constant: {op: " << spelling->constantOp
-             << ", value: " << spelling->constantValue << "}\n";
+          os << "constant: {op: " << printYaml(spelling->constantOp)
+             << ", value: " << printYaml(spelling->constantValue) << "}\n";
       }
       auto found = dialects.find(prefix);
       if (found != dialects.end() && !found->second.keepIf.empty()) {
         os << "keep-if:\n";
         for (const auto &[attribute, text] : found->second.keepIf)
-          os << "- {attribute: " << attribute << ", contains: \"" << text << "\"}\n";
+          os << "- {attribute: " << printYaml(attribute)
+             << ", contains: " << quoteYaml(text) << "}\n";
       }
       os << "rules:\n";
       dialect = prefix;
@@ -315,9 +326,9 @@ void RuleTable::print(llvm::raw_ostream &os) const {
   for (auto [op, macs] : formulas) {
     auto [prefix, name] = op.split('.');
     if (prefix != dialect)
-      os << "---\ndialect: " << prefix << "\nproducts:\n";
+      os << "---\ndialect: " << printYaml(prefix) << "\nproducts:\n";
     dialect = prefix;
-    os << "- {ops: [\"" << name << "\"], macs: \"" << macs << "\"}\n";
+    os << "- {ops: [" << quoteYaml(name) << "], macs: " << quoteYaml(macs) << "}\n";
   }
   SmallVector<std::pair<StringRef, const MemoryRow *>> rows(memory.begin(), memory.end());
   llvm::sort(rows, llvm::less_first());
@@ -326,9 +337,9 @@ void RuleTable::print(llvm::raw_ostream &os) const {
   for (auto [op, row] : rows) {
     auto [prefix, name] = op.split('.');
     if (prefix != dialect)
-      os << "---\ndialect: " << prefix << "\nmemory:\n";
+      os << "---\ndialect: " << printYaml(prefix) << "\nmemory:\n";
     dialect = prefix;
-    os << "- {ops: [\"" << name << "\"], result: " << forms[size_t(row->result)];
+    os << "- {ops: [" << quoteYaml(name) << "], result: " << forms[size_t(row->result)];
     if (!row->repeatable)
       os << ", repeatable: false";
     os << "}\n";

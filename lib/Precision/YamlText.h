@@ -14,8 +14,10 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLParser.h"
 #include "llvm/Support/YAMLTraits.h"
 
 namespace mpt {
@@ -54,24 +56,56 @@ inline void emitYamlError(const llvm::SMDiagnostic &diagnostic, void *opaque) {
   error << message;
 }
 
-/// How deep brackets may nest in a file: LLVM's reader is recursive.
+/// How deep lists and mappings may nest in a file: LLVM's reader is recursive.
 inline constexpr unsigned kMaxYamlDepth = 64;
+
+/// Whether neither the brackets of `yaml` nor its indented lines nest deeper.
+inline bool isShallowYaml(llvm::StringRef yaml) {
+  unsigned depth = 0;
+  for (char letter : yaml) {
+    depth += letter == '[' || letter == '{';
+    depth -= depth != 0 && (letter == ']' || letter == '}');
+    if (depth > kMaxYamlDepth)
+      return false;
+  }
+  // Columns at which lists and mappings begin that are open; "- - a" opens two.
+  llvm::SmallVector<size_t> columns;
+  for (llvm::StringRef line : llvm::split(yaml, '\n')) {
+    llvm::StringRef rest = line.ltrim(' ');
+    if (rest.empty())
+      continue;
+    while (true) {
+      size_t column = line.size() - rest.size();
+      while (!columns.empty() && columns.back() >= column)
+        columns.pop_back();
+      columns.push_back(column);
+      if (columns.size() > kMaxYamlDepth)
+        return false;
+      if (!rest.starts_with("- ") && !rest.starts_with("? "))
+        break;
+      rest = rest.drop_front().ltrim(' ');
+    }
+  }
+  return true;
+}
 
 /// The documents of `yaml`, or failure after errors that name `source`.
 template <typename Document>
 llvm::FailureOr<std::vector<Document>> readYaml(YamlContext context,
                                                 llvm::StringRef yaml,
                                                 llvm::StringRef source) {
-  unsigned depth = 0;
-  for (char letter : yaml) {
-    depth += letter == '[' || letter == '{';
-    depth -= depth != 0 && (letter == ']' || letter == '}');
-    if (depth > kMaxYamlDepth) {
-      mlir::emitError(context.loc) << context.what << ": " << source
-                                   << ": brackets are nested deeper than "
-                                   << kMaxYamlDepth;
-      return llvm::failure();
-    }
+  if (!isShallowYaml(yaml)) {
+    mlir::emitError(context.loc) << context.what << ": " << source
+                                 << ": lists or mappings are nested deeper than "
+                                 << kMaxYamlDepth;
+    return llvm::failure();
+  }
+  // LLVM's reader takes other bytes within quotes and comments.
+  if (size_t place = 0; !llvm::json::isUTF8(yaml, &place)) {
+    size_t line = 1 + yaml.take_front(place).count('\n');
+    mlir::emitError(mlir::FileLineColLoc::get(context.loc.getContext(), source, line, 1))
+        << context.what << ": the text is not UTF-8; save it in that encoding";
+    return llvm::failure();
   }
   context.text = yaml;
   llvm::yaml::Input input(llvm::MemoryBufferRef(yaml, source), &context, emitYamlError,
@@ -81,6 +115,18 @@ llvm::FailureOr<std::vector<Document>> readYaml(YamlContext context,
   if (input.error())
     return llvm::failure();
   return documents;
+}
+
+/// `text` in double quotes, as YAML reads it back.
+inline std::string quoteYaml(llvm::StringRef text) {
+  return '"' + llvm::yaml::escape(text, /*EscapePrintable=*/false) + '"';
+}
+/// `text` as YAML reads it back: without quotes if it is a plain name.
+inline std::string printYaml(llvm::StringRef text) {
+  bool isPlain = !text.empty() && llvm::all_of(text, [](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '.';
+  });
+  return isPlain ? text.str() : quoteYaml(text);
 }
 
 /// The line, from 1, of what is being read.
