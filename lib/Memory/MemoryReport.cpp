@@ -9,7 +9,6 @@
 #include "mpt/Memory/MemoryReport.h"
 #include "mpt/Support/ParseJSON.h"
 
-
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"

@@ -14,6 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "FuzzTarget.h"
 #include "TextMutator.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -27,7 +28,6 @@
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "mpt/Precision/Passes.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 
@@ -72,19 +72,9 @@ static std::string describeInterfaces(ModuleOp module, bool specialize) {
 }
 
 [[noreturn]] static void fail(StringRef what, StringRef options, StringRef text) {
-  llvm::errs() << "mpt finding: " << what << "\nmpt-opt --allow-unregistered-dialect "
-               << "--mpt-autocast=\"" << options << "\"\n"
-               << text << "\n";
-  __builtin_trap();
-}
-
-/// What libFuzzer counts as news beside code: ops with the types around them, and
-/// which op reads which.
-__attribute__((section("__libfuzzer_extra_counters"))) static uint8_t seen[1 << 15];
-
-static void record(const std::string &what) {
-  // The same number in every process.
-  seen[llvm::xxh3_64bits(what) % sizeof(seen)] = 1;
+  mpt::fuzz::reportFinding(what, ("mpt-opt --allow-unregistered-dialect --mpt-autocast=\"" +
+                                  options + "\"\n" + text)
+                                     .str());
 }
 
 static void recordOps(ModuleOp module, uint8_t choice) {
@@ -100,10 +90,10 @@ static void recordOps(ModuleOp module, uint8_t choice) {
     llvm::for_each(op->getOperandTypes(), add);
     around += '>';
     llvm::for_each(op->getResultTypes(), add);
-    record(around);
+    mpt::fuzz::recordFeature(around);
     for (Value operand : op->getOperands()) {
       Operation *made = operand.getDefiningOp();
-      record((op->getName().getStringRef() + "<-" +
+      mpt::fuzz::recordFeature((op->getName().getStringRef() + "<-" +
               (made ? made->getName().getStringRef() : "argument"))
                  .str());
     }
@@ -143,6 +133,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   recordOps(*module, data[0]);
+  bool hasPlanted = false;
+  module->walk([&](Operation *op) {
+    hasPlanted |= op->getNumRegions() != 0 && op->getNumResults() != 0 &&
+                  getElementTypeOrSelf(op->getResult(0).getType()).isF64();
+  });
+  mpt::fuzz::checkPlantedBug(hasPlanted);
   if (failed(verify(*module)))
     fail("makes what does not verify: " + last, options, text);
   if (describeInterfaces(*module, specialize) != interfaces)
@@ -160,8 +156,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fail("changes what it made", options, text);
   return 0;
 }
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
                                           unsigned seed) {

@@ -39,7 +39,9 @@ static const StringRef attributes[] = {"mpt.autocast", "mpt.precision = \"low\""
                                        "mpt.precision = \"f32\"",
                                        "num_scan_inputs = 1 : si64", "callee = @f"};
 
-TextMutator::TextMutator(StringRef text, std::minstd_rand &random) : random(random) {
+TextMutator::TextMutator(StringRef text, std::minstd_rand &random,
+                         llvm::ArrayRef<std::string> ops)
+    : random(random), ops(ops) {
   while (!text.empty()) {
     auto [line, rest] = text.split('\n');
     lines.push_back(line.str());
@@ -138,11 +140,18 @@ void TextMutator::changeOperand() {
 void TextMutator::changeName() {
   std::vector<Word> found = find("\"");
   llvm::erase_if(found, [&](Word word) { return !get(word).contains('.'); });
+  // Ops of MPT in their own form.
+  if (!ops.empty() && (found.empty() || draw(2)))
+    found = find("mpt.");
   if (found.empty())
     return;
   Word word = found[draw(found.size())];
-  replace(word, draw(2) ? "\"" + pick(names).str()
-                        : get(found[draw(found.size())]).str());
+  std::string by = get(found[draw(found.size())]).str();
+  if (draw(2)) {
+    by = get(word).starts_with("\"") ? "\"" : "";
+    by += ops.empty() || draw(3) == 0 ? pick(names).str() : ops[draw(ops.size())];
+  }
+  replace(word, by);
 }
 
 void TextMutator::changeInteger() {
@@ -151,8 +160,12 @@ void TextMutator::changeInteger() {
     for (Word word : find(std::string(1, digit)))
       if (word.begin == 0 || !llvm::isAlnum(lines[word.line][word.begin - 1]))
         found.push_back({word.line, word.begin, 1});
-  if (!found.empty())
-    replace(found[draw(found.size())], std::to_string(draw(5)));
+  if (found.empty())
+    return;
+  static const StringRef odd[] = {"-1", "7", "64", "1000", "2147483648",
+                                  "9223372036854775807"};
+  replace(found[draw(found.size())],
+          draw(8) ? std::to_string(draw(5)) : pick(odd).str());
 }
 
 void TextMutator::addAttribute() {

@@ -16,6 +16,7 @@
 #ifndef MPT_TEST_FUZZ_TEXTMUTATOR_H
 #define MPT_TEST_FUZZ_TEXTMUTATOR_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <random>
@@ -26,7 +27,9 @@ namespace mpt {
 
 class TextMutator {
 public:
-  TextMutator(llvm::StringRef text, std::minstd_rand &random);
+  /// `ops` are names that ops may get in addition to those of other dialects.
+  TextMutator(llvm::StringRef text, std::minstd_rand &random,
+              llvm::ArrayRef<std::string> ops = {});
 
   void mutate();
   std::string getText() const;
@@ -58,6 +61,7 @@ private:
 
   std::vector<std::string> lines;
   std::minstd_rand &random;
+  llvm::ArrayRef<std::string> ops;
 };
 
 } // namespace mpt
