@@ -116,7 +116,7 @@ LogicalResult ProgramEncoder::addSlot(SlotOp slot) {
              << ", found " << elements.getType();
     // Numbers without gaps, so that the list is no longer than the program.
     const int64_t numOps = llvm::range_size(op.getBody().front());
-    if (slot.getOffset() >= numOps)
+    if (static_cast<int64_t>(slot.getOffset()) >= numOps)
       return slot.emitError("expected constants to be numbered from 0, found ")
              << slot.getOffset();
     if (program.constants.size() <= static_cast<size_t>(slot.getOffset()))
