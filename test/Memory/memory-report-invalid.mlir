@@ -44,7 +44,7 @@
 // NEWER: error: mpt-memory-report: compare: {{.*}}newer.json is no report of memory: the report has version 2, but this program reads version 1
 // PART: error: mpt-memory-report: compare: {{.*}}part.json is no report of memory: {{.*}}grain
 // KERNELS: arith.mlir:1:1: error: mpt-memory-report: grain=kernels is for functions of the mpt dialect alone; use grain=ops
-// ELEMENT: element.mlir:1:1: error: planning needs tensors of f64, f32, f16, bf16, f8E4M3FN, f8E5M2, i64, i32, i16, i8 or i1, but argument 1 is 'tensor<4xindex>'; cast it to one of them first
+// ELEMENT: element.mlir:1:33: error: planning needs tensors of f64, f32, f16, bf16, f8E4M3FN, f8E5M2, i64, i32, i16, i8 or i1, but argument 1 is 'tensor<4xindex>'; cast it to one of them first
 // WIDE: wide.mlir:1:14: error: a value of more than 2^50 elements or 2^53 bytes cannot be planned: 'tensor<562949953421312xi16777215>'
 // DYNAMIC: dynamic.mlir:1:14: error: planning memory needs static shapes, but this value is 'tensor<?xf32>'; give dynamic dimensions a size first (--mpt-specialize)
 // ENORMOUS: enormous.mlir:{{.*}}: error: a value of more than 2^50 elements or 2^53 bytes cannot be planned: 'tensor<9223372036854775807x4xf32>'

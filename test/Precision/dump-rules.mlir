@@ -6,13 +6,14 @@
 // RUN: sed 's/ #.*//' %t.yaml > %t.1
 // RUN: sed 's/ #.*//' %t.again.yaml | diff %t.1 -
 // Names that YAML has other uses for read back as they were, too.
-// RUN: mpt-opt %s --mpt-dump-rules="rules=%S/Inputs/odd-names.yaml dialects=acme" -o /dev/null 2> %t.yaml
+// RUN: echo '"acme.x"() : () -> ()' > %t.mlir
+// RUN: mpt-opt %t.mlir --allow-unregistered-dialect --mpt-dump-rules="rules=%S/Inputs/odd-names.yaml" -o /dev/null 2> %t.yaml
 // RUN: FileCheck %s --check-prefix=ODD < %t.yaml
 // ODD: cast: {op: "acme.my cast", attributes: "{mode = \"x\"}"}
 // ODD: - {attribute: "a b", contains: "\""}
 // ODD: - {ops: ["a\"b"], class: deny, {{.*}}, element-attributes: ["g: h"], callees: ["e f"]}
 // ODD: - {ops: ["c\\d"], class: deny
-// RUN: mpt-opt %s --mpt-dump-rules="rules=%t.yaml dialects=acme" -o /dev/null 2> %t.again.yaml
+// RUN: mpt-opt %t.mlir --allow-unregistered-dialect --mpt-dump-rules="rules=%t.yaml" -o /dev/null 2> %t.again.yaml
 // RUN: sed 's/ #.*//' %t.yaml > %t.1
 // RUN: sed 's/ #.*//' %t.again.yaml | diff %t.1 -
 // RUN: mpt-opt %s --mpt-dump-rules="dialects=tf policy=tf-fp16" -o /dev/null 2>&1 | FileCheck %s --check-prefix=TF

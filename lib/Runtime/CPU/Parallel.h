@@ -85,17 +85,22 @@ private:
   Job job{};
   /// Nanoseconds that workers may cost; used by the caller alone.
   int64_t credit;
+  // Fields that different threads write lie a cache line apart. With alignas the team
+  // would take an aligned block from the heap, as tensors do.
+  char apartFromCaller[64];
   /// Tasks that nobody has taken; 0 or less: none.
-  alignas(64) std::atomic<int64_t> remaining{0};
+  std::atomic<int64_t> remaining{0};
+  char apartFromRemaining[64];
   /// Tasks of the job that workers have finished.
-  alignas(64) std::atomic<int64_t> finished{0};
+  std::atomic<int64_t> finished{0};
   std::atomic<bool> callerSleeps{false};
   /// Workers that are running.
   std::atomic<int> started{0};
   /// Futex: changes when a worker has started, or finished while the caller sleeps.
   std::atomic<uint32_t> finishedSignal{0};
+  char apartFromFinished[64];
   /// Futex: changes with every job, and at the end.
-  alignas(64) std::atomic<uint32_t> jobSignal{0};
+  std::atomic<uint32_t> jobSignal{0};
   std::atomic<int> sleepers{0};
   std::atomic<bool> stops{false};
   /// Waits that are to be spent asleep, because the cores are wanted by others.

@@ -2,7 +2,7 @@
 
   check_ops.py MPT_RUN TD_DIRECTORY WORK_DIRECTORY ENGINE [CASE...]
 
-The step's arguments are the ops' operands (state, from --init) and one state
+The step's arguments are the ops' operands (state) and one state
 per result that the result updates; so the checkpoint holds all results.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from op_cases import all_cases
-from storage import TYPES, load, save, spell
+from storage import TYPES, finite, load, replace, save, spell
 
 # Structure: bodies are tested in unit tests.
 STRUCTURE = {"checkpoint", "yield"}
@@ -121,12 +121,17 @@ def main(mpt_run, td_directory, work, engine, *only):
     work.mkdir(parents=True, exist_ok=True)
     text, state = build(cases)
     (work / "step.mlir").write_text(text)
-    save(work / "init.safetensors", state)
-    subprocess.run(
-        [mpt_run, "step.mlir", "--init=init.safetensors", "--steps=1", "--checkpoint=out.safetensors",
-         "--progress=none", f"--engine={engine}"],
-        cwd=work, check=True, stdout=subprocess.DEVNULL,
-    )
+    # First values are finite numbers. Operands that are not come by a checkpoint.
+    save(work / "init.safetensors", {name: (type, finite(type, array))
+                                     for name, (type, array) in state.items()})
+
+    def run(*options):
+        subprocess.run([mpt_run, "step.mlir", *options, "--progress=none", f"--engine={engine}"],
+                       cwd=work, check=True, stdout=subprocess.DEVNULL)
+
+    run("--init=init.safetensors", "--steps=1", "--checkpoint=first.safetensors")
+    replace(work / "first.safetensors", state)
+    run("--resume=first.safetensors", "--steps=2", "--checkpoint=out.safetensors")
     found = load(work / "out.safetensors")
     problems = []
     for number, case in enumerate(cases):

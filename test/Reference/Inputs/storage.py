@@ -148,3 +148,25 @@ def load(path):
         values = tags[info["dtype"]].decode(data[8 + length + begin : 8 + length + end])
         tensors[name] = values.reshape(info["shape"])
     return tensors
+
+
+def finite(type, array):
+    """The array with 0 where it is NaN or infinite in its type."""
+    kind = TYPES[type]
+    rounded = kind.round(array) if isinstance(kind, Float) else array
+    return np.where(np.isfinite(rounded), array, 0)
+
+
+def replace(path, tensors):
+    """Writes {name: (type, array)} over what a file holds by these names."""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    for name, (type, array) in tensors.items():
+        begin, end = (8 + length + offset for offset in header[name]["data_offsets"])
+        value = TYPES[type].encode(array)
+        assert len(value) == end - begin, name
+        data[begin:end] = value
+    with open(path, "wb") as file:
+        file.write(data)

@@ -140,7 +140,8 @@ func.func @step(%x: tensor<?xf32> {mpt.name = "x", mpt.role = "input"})
 func.func @step(%x: tensor<4xf32> {mpt.name = "x", mpt.role = "input"})
     -> (tensor<4xf32> {mpt.name = "y"}) {
   %y = math.exp %x : tensor<4xf32>
-  return %y : tensor<4xf32>
+  %z = mpt.neg %y : (tensor<4xf32>) -> tensor<4xf32>
+  return %z : tensor<4xf32>
 })");
   EXPECT_EQ(foreign.find("step.mlir:4:8: "), 0u) << foreign;
   EXPECT_NE(foreign.find("math.exp"), std::string::npos) << foreign;

@@ -1,7 +1,7 @@
 // What a program cannot hold is an error of each pass that plans one, also where nothing but
 // the signature has it.
 // RUN: mpt-opt %s --mpt-plan-step --split-input-file --verify-diagnostics
-// RUN: mpt-opt %s --mpt-plan-step=target="cuda sm_90" --split-input-file --verify-diagnostics
+// RUN: mpt-opt %s --mpt-plan-step="target='cuda sm_90'" --split-input-file --verify-diagnostics
 
 // expected-error @below {{but argument 0 is 'tensor<index>'; cast it to one of them first}}
 func.func @loss(%x: tensor<index>) -> tensor<index> { return %x : tensor<index> }
