@@ -145,7 +145,7 @@ ResultMemory FunctionMemoryBuilder::getResultMemory(Operation *op) {
     return row->result;
   if (isa<ViewLikeOpInterface>(op))
     return ResultMemory::View;
-  if (op->hasTrait<OpTrait::Elementwise>())
+  if (op->hasTrait<OpTrait::Elementwise>() || op->hasTrait<InPlaceTrait>())
     return ResultMemory::Elementwise;
   return ResultMemory::Own;
 }

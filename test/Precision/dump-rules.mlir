@@ -19,6 +19,18 @@
 // RUN: mpt-opt %s --mpt-dump-rules="dialects=tf policy=tf-fp16" -o /dev/null 2>&1 | FileCheck %s --check-prefix=TF
 // RUN: not mpt-opt %s --mpt-dump-rules="dialects=nobody" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: mpt-opt %s --mpt-dump-rules -o /dev/null 2>&1 | FileCheck %s --check-prefix=PRESENT --implicit-check-not=stablehlo
+//
+// What MPT's own ops say by a trait is printed as rows too, and as a table it means
+// the same: the function below keeps as much memory.
+//
+// RUN: mpt-opt %s --mpt-dump-rules="dialects=mpt" -o /dev/null 2> %t.mpt.yaml
+// RUN: FileCheck %s --check-prefix=TRAITS --implicit-check-not='"accumulate"' --implicit-check-not='"broadcast"' < %t.mpt.yaml
+// RUN: mpt-opt %s --mpt-memory-report="function=chain grain=ops" -o /dev/null 2> %t.plain
+// RUN: mpt-opt %s --mpt-memory-report="function=chain grain=ops rules=%t.mpt.yaml" -o /dev/null 2> %t.ruled
+// RUN: diff %t.plain %t.ruled
+// RUN: sed 's/result: elementwise/result: own/' %t.mpt.yaml > %t.own.yaml
+// RUN: mpt-opt %s --mpt-memory-report="function=chain grain=ops rules=%t.own.yaml" -o /dev/null 2> %t.owned
+// RUN: not diff %t.plain %t.owned
 
 // CHECK: dialect: stablehlo
 // CHECK-NEXT: cast: {op: stablehlo.convert}
@@ -33,6 +45,14 @@
 // CHECK: cast: {op: torch.aten.to.dtype, form: torch}
 // CHECK: - {ops: ["aten.softmax.int"], class: stable, results: same, reads: same, absent-operands: [2]
 // CHECK: - {ops: ["clamp"], class: clear, results: same, reads: same, element-attributes: [min_val, max_val]
+// TRAITS: products:
+// TRAITS: memory:
+// TRAITS: - {ops: ["adam"], result: elementwise}
+// TRAITS: - {ops: ["barrier"], result: view}
+// TRAITS: - {ops: ["clip_by_global_norm"], result: elementwise}
+// TRAITS: - {ops: ["dropout"], result: elementwise}
+// TRAITS: - {ops: ["silu"], result: elementwise}
+// TRAITS: - {ops: ["where"], result: elementwise}
 // TF: keep-if:
 // TF-NEXT: - {attribute: device, contains: "CPU:"}
 // TF: - {ops: ["BiasAddGrad"], class: infer
@@ -41,4 +61,10 @@
 // PRESENT: - {ops: ["return"], class: fixed
 func.func @f() {
   return
+}
+func.func private @chain(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = mpt.silu %x : (tensor<64xf32>) -> tensor<64xf32>
+  %1 = mpt.exp %0 : (tensor<64xf32>) -> tensor<64xf32>
+  %2 = mpt.mul %1, %1 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %2 : tensor<64xf32>
 }

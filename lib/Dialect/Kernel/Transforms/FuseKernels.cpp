@@ -12,11 +12,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelDomain.h"
-#include "KernelScalar.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
+#include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -233,7 +233,10 @@ void KernelBuilder::build() {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(scalarOf(op, operand, b));
-    scalars[result] = buildScalarOp(b, op, operands);
+    // The others are loads (transposes, slices), which read at other indices.
+    auto elementwise = dyn_cast<ElementwiseOpInterface>(op);
+    scalars[result] = elementwise ? elementwise.buildScalar(b, operands)
+                                  : ScalarBuilder(b, op).round(operands[0]);
   }
 
   KernelDomain domain;

@@ -462,13 +462,7 @@ bool mpt::isFusibleLoad(Operation *op) {
 bool mpt::isFusibleElementwise(Operation *op) {
   if (isFusibleLoad(op))
     return true;
-  return isa<NegOp, AbsOp, ExpOp, LogOp, SqrtOp, RsqrtOp, ReciprocalOp, TanhOp,
-             SigmoidOp, ErfOp, SinOp, CosOp, ReluOp, SiluOp, SignOp, FloorOp,
-             GeluOp, IsFiniteOp, NotOp, ReluGradOp, TanhGradOp, SigmoidGradOp,
-             SiluGradOp, GeluGradOp, AddOp, SubOp, MulOp, DivOp, MaximumOp,
-             MinimumOp, PowOp, CompareOp, AndOp, OrOp, WhereOp, CastOp, IotaOp,
-             BroadcastOp, AccumulateOp, JoinHalvesOp, HighHalfOp, LowHalfOp,
-             RoundingErrorOp, AddCompensationOp, StochasticRoundOp>(op);
+  return isa<ElementwiseOpInterface, IotaOp>(op);
 }
 
 FusionPlan mpt::planFusion(Block &block) { return Planner(block).run(); }

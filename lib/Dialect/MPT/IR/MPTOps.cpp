@@ -6,11 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TypeInference.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+// For the code in the ops' records.
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+#include "mpt/Dialect/MPT/IR/ElementwiseOpInterface.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "mpt/Dialect/MPT/IR/MPTOps.cpp.inc"

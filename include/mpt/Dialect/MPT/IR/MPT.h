@@ -20,6 +20,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
+#include "mpt/Dialect/MPT/IR/ElementwiseOpInterface.h"
 #include "mpt/Dialect/MPT/Interfaces/DifferentiableOpInterface.h"
 #include "mpt/Dialect/MPT/Interfaces/PrecisionOpInterface.h"
 

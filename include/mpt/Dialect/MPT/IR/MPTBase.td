@@ -14,6 +14,7 @@ include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mpt/Dialect/MPT/IR/ElementwiseOpInterface.td"
 include "mpt/Dialect/MPT/Interfaces/PrecisionOpInterface.td"
 include "mpt/Dialect/MPT/Interfaces/DifferentiableOpInterface.td"
 
@@ -129,6 +130,21 @@ def MPT_SpaceEnum : MPT_Enum<"Space", "where a slot lives", [
 def MPT_Space : MPT_EnumAttr<MPT_SpaceEnum, "space">;
 
 //===----------------------------------------------------------------------===//
+// Traits
+//===----------------------------------------------------------------------===//
+
+/// A result may take the memory of an operand that dies (`mpt::InPlaceTrait`).
+def MPT_InPlace : NativeOpTrait<"InPlaceTrait"> {
+  let cppNamespace = "::mpt";
+}
+/// The op can be part of a kernel. Its record has a `scalar` body.
+def MPT_Fusible : DeclareOpInterfaceMethods<ElementwiseOpInterface>;
+/// The usual elementwise op: both.
+def MPT_Elementwise : TraitList<[MPT_Fusible, MPT_InPlace]>;
+/// The op has a gradient: `buildGradients` in Gradients*.cpp.
+def MPT_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+
+//===----------------------------------------------------------------------===//
 // Op classes
 //===----------------------------------------------------------------------===//
 
@@ -172,24 +188,62 @@ def MPT_NoUnownedAttributes : NativeOpTrait<"NoUnownedAttributes"> {
   let cppNamespace = "::mpt";
 }
 
-/// Every op of the dialect names its class for f16 and for bf16.
-/// `fixedOperands` and `fixedResults` are C++ conditions on `index`: operands
-/// and results whose element type does not follow the op's precision;
-/// `wideResults` says that a low product may return its f32 accumulator.
 class MPT_Op<string mnemonic, list<Trait> traits = []>
     : Op<MPT_Dialect, mnemonic,
          !listconcat([MPT_NoUnownedAttributes], traits)> {
   list<OtherName> otherNames = [];
 }
 
+/// Whether argument `i` is an operand, which may be wrapped in `Arg`.
+class MPT_IsOperand<dag arguments, int i> {
+  bit yes = !or(!initialized(!getdagarg<TypeConstraint>(arguments, i)),
+                !isa<TypeConstraint>(!getdagarg<OpVariable>(arguments, i).constraint));
+}
+
+/// Every op of the dialect names its class for f16 and for bf16. The other fields
+/// are C++, code of the op's class from which its methods are generated. They may
+/// use its getters.
 class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
                    list<Trait> traits = [], list<Trait> purity = [Pure]>
     : MPT_Op<mnemonic, !listconcat([PrecisionOpInterface], purity, traits)> {
+  /// Conditions on `index`: operands and results whose element type does not
+  /// follow the op's precision.
   string fixedOperands = "false";
   string fixedResults = "false";
+  /// Whether a low product may return its f32 accumulator.
   string wideResults = "false";
   string elementCast = "false";
   string moreDeclarations = "";
+
+  /// The computation of one element, for `MPT_Fusible` ops: statements that return
+  /// the result's element. Each operand's element has the operand's name, `b` is a
+  /// ScalarBuilder (mpt/Dialect/MPT/IR/ScalarBuilder.h).
+  code scalar = "";
+  /// Floats are widened to the type of the arithmetic before `scalar` runs and its
+  /// result is rounded to the result's type. If this is 0, `scalar` gets elements
+  /// as they are stored and returns one as it will be stored.
+  bit scalarWidens = 1;
+
+  assert !or(!not(!empty(scalar)),
+             !empty(!filter(trait, traits, !or(!eq(!cast<string>(trait), "MPT_Fusible"),
+                                               !eq(!cast<string>(trait), "MPT_Elementwise"))))),
+         "mpt." # mnemonic # " is elementwise: expected the computation of one "
+         "element, found none; add `let scalar = [{ return ...; }]` to its record";
+
+  string compatibleTypes = "";
+  string scalarDefinition = !if(!empty(scalar), "", [{
+    ::mlir::Value $cppClass::buildScalar(::mlir::OpBuilder &builder,
+                                         ::mlir::ValueRange operands) {
+      ::mpt::ScalarBuilder b(builder, *this);
+      ::llvm::SmallVector<::mlir::Value> elements = }]
+      # !if(scalarWidens, "b.widen(operands)", "::llvm::to_vector(operands)") # ";"
+      # !foldl("", !range(!size(arguments)), text, i, text # !if(
+          MPT_IsOperand<arguments, i>.yes,
+          "[[maybe_unused]] ::mlir::Value " # !getdagname(arguments, i)
+              # " = elements[" # i # "];\n", ""))
+      # "auto compute = [&]() -> ::mlir::Value {" # scalar # "};"
+      # !if(scalarWidens, "return b.round(compute());}", "return compute();}"));
+
   let assemblyFormat =
     "operands attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = [{
@@ -206,6 +260,8 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
     bool hasWideResults() { return }] # wideResults # [{; }
     bool isElementCast() { return }] # elementCast # [{; }
   }] # moreDeclarations;
+  let extraClassDefinition =
+    compatibleTypes # scalarDefinition;
 }
 
 /// Results' shapes follow from the operands; float element types default to
@@ -214,14 +270,12 @@ class MPT_InferredOp<string mnemonic, string f16Class, string bf16Class,
                      list<Trait> traits = [], list<Trait> purity = [Pure]>
     : MPT_TensorOp<mnemonic, f16Class, bf16Class, !listconcat([
         InferTypeOpAdaptorWithIsCompatible], traits), purity> {
-  let extraClassDefinition = [{
+  let compatibleTypes = [{
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred,
                                             ::mlir::TypeRange actual) {
       return ::mpt::detail::areCompatibleUpToFloatType(inferred, actual);
     }
   }];
 }
-
-def MPT_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
 #endif // MPT_DIALECT_MPT_IR_MPTBASE_TD

@@ -78,7 +78,7 @@ def MPT_ArgmaxOp : MPT_InferredOp<"argmax", "Clear", "Clear"> {
     Arg<MPT_FloatTensor, "[.., C] with C at least 1">:$x);
   let results = (outs
     Res<MPT_IndexTensor, "[..]">:$y);
-  let extraClassDefinition = [{
+  let compatibleTypes = [{
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred,
                                             ::mlir::TypeRange actual) {
       return ::mpt::detail::areCompatibleIndices(inferred, actual);

@@ -20,7 +20,7 @@ let opDocGroup = MPT_ElementwiseDocs in {
 class MPT_UnaryOp<string mnemonic, string f16Class, string bf16Class,
                   list<Trait> traits = []>
     : MPT_InferredOp<mnemonic, f16Class, bf16Class,
-                     !listconcat([MPT_Differentiable], traits)> {
+                     !listconcat([MPT_Elementwise, MPT_Differentiable], traits)> {
   let arguments = (ins
     Arg<MPT_FloatTensor, "any shape">:$x);
   let results = (outs
@@ -41,6 +41,7 @@ def MPT_NegOp : MPT_UnaryOp<"neg", "Clear", "Clear"> {
     ```
   }];
   let hasFolder = 1;
+  let scalar = [{ return b.neg(x); }];
 }
 
 def MPT_AbsOp : MPT_UnaryOp<"abs", "Clear", "Clear"> {
@@ -56,6 +57,7 @@ def MPT_AbsOp : MPT_UnaryOp<"abs", "Clear", "Clear"> {
     %y = mpt.abs %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.abs(x); }];
 }
 
 def MPT_ExpOp : MPT_UnaryOp<"exp", "Deny", "Deny"> {
@@ -71,6 +73,7 @@ def MPT_ExpOp : MPT_UnaryOp<"exp", "Deny", "Deny"> {
     %y = mpt.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.exp(x); }];
 }
 
 def MPT_LogOp : MPT_UnaryOp<"log", "Infer", "Infer"> {
@@ -86,6 +89,7 @@ def MPT_LogOp : MPT_UnaryOp<"log", "Infer", "Infer"> {
     %y = mpt.log %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.log(x); }];
 }
 
 def MPT_SqrtOp : MPT_UnaryOp<"sqrt", "Infer", "Infer"> {
@@ -101,6 +105,7 @@ def MPT_SqrtOp : MPT_UnaryOp<"sqrt", "Infer", "Infer"> {
     %y = mpt.sqrt %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.sqrt(x); }];
 }
 
 def MPT_RsqrtOp : MPT_UnaryOp<"rsqrt", "Infer", "Infer"> {
@@ -116,6 +121,7 @@ def MPT_RsqrtOp : MPT_UnaryOp<"rsqrt", "Infer", "Infer"> {
     %y = mpt.rsqrt %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.div(b.number(1.0), b.sqrt(x)); }];
 }
 
 def MPT_ReciprocalOp : MPT_UnaryOp<"reciprocal", "Infer", "Infer"> {
@@ -131,6 +137,7 @@ def MPT_ReciprocalOp : MPT_UnaryOp<"reciprocal", "Infer", "Infer"> {
     %y = mpt.reciprocal %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.div(b.number(1.0), x); }];
 }
 
 def MPT_TanhOp : MPT_UnaryOp<"tanh", "Infer", "Infer"> {
@@ -146,6 +153,7 @@ def MPT_TanhOp : MPT_UnaryOp<"tanh", "Infer", "Infer"> {
     %y = mpt.tanh %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.tanh(x); }];
 }
 
 def MPT_SigmoidOp : MPT_UnaryOp<"sigmoid", "Infer", "Infer"> {
@@ -163,6 +171,7 @@ def MPT_SigmoidOp : MPT_UnaryOp<"sigmoid", "Infer", "Infer"> {
     %y = mpt.sigmoid %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.sigmoid(x); }];
 }
 
 def MPT_ErfOp : MPT_UnaryOp<"erf", "Infer", "Infer"> {
@@ -178,6 +187,7 @@ def MPT_ErfOp : MPT_UnaryOp<"erf", "Infer", "Infer"> {
     %y = mpt.erf %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.erf(x); }];
 }
 
 def MPT_SinOp : MPT_UnaryOp<"sin", "Deny", "Deny"> {
@@ -193,6 +203,7 @@ def MPT_SinOp : MPT_UnaryOp<"sin", "Deny", "Deny"> {
     %y = mpt.sin %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.sin(x); }];
 }
 
 def MPT_CosOp : MPT_UnaryOp<"cos", "Deny", "Deny"> {
@@ -208,6 +219,7 @@ def MPT_CosOp : MPT_UnaryOp<"cos", "Deny", "Deny"> {
     %y = mpt.cos %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.cos(x); }];
 }
 
 def MPT_ReluOp : MPT_UnaryOp<"relu", "Clear", "Clear"> {
@@ -223,6 +235,7 @@ def MPT_ReluOp : MPT_UnaryOp<"relu", "Clear", "Clear"> {
     %y = mpt.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.max(x, b.number(0.0)); }];
 }
 
 def MPT_SiluOp : MPT_UnaryOp<"silu", "Infer", "Infer"> {
@@ -238,6 +251,7 @@ def MPT_SiluOp : MPT_UnaryOp<"silu", "Infer", "Infer"> {
     %y = mpt.silu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.mul(x, b.sigmoid(x)); }];
 }
 
 def MPT_SignOp : MPT_UnaryOp<"sign", "Clear", "Clear"> {
@@ -251,6 +265,10 @@ def MPT_SignOp : MPT_UnaryOp<"sign", "Clear", "Clear"> {
     ```mlir
     %y = mpt.sign %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
+  }];
+  let scalar = [{
+    Value negative = b.select(b.less(x, b.number(0.0)), b.number(-1.0), x);
+    return b.select(b.greater(x, b.number(0.0)), b.number(1.0), negative);
   }];
 }
 
@@ -266,9 +284,10 @@ def MPT_FloorOp : MPT_UnaryOp<"floor", "Clear", "Clear"> {
     %y = mpt.floor %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.floor(x); }];
 }
 
-def MPT_GeluOp : MPT_InferredOp<"gelu", "Infer", "Infer", [MPT_Differentiable]> {
+def MPT_GeluOp : MPT_InferredOp<"gelu", "Infer", "Infer", [MPT_Elementwise, MPT_Differentiable]> {
   let summary = "Gaussian error linear unit, elementwise";
   let otherNames = [
     OtherName<"F.gelu">, OtherName<"nn.GELU">,
@@ -292,9 +311,10 @@ def MPT_GeluOp : MPT_InferredOp<"gelu", "Infer", "Infer", [MPT_Differentiable]> 
         "the formula; PyTorch's `approximate='none'` or `'tanh'`">:$approximate);
   let results = (outs
     Res<MPT_FloatTensor, "x's shape">:$y);
+  let scalar = [{ return b.gelu(x, getApproximate()); }];
 }
 
-def MPT_IsFiniteOp : MPT_InferredOp<"is_finite", "Clear", "Clear"> {
+def MPT_IsFiniteOp : MPT_InferredOp<"is_finite", "Clear", "Clear", [MPT_Elementwise]> {
   let summary = "test for finite numbers, elementwise";
   let otherNames = [OtherName<"torch.isfinite">];
   let description = [{
@@ -310,9 +330,10 @@ def MPT_IsFiniteOp : MPT_InferredOp<"is_finite", "Clear", "Clear"> {
     Arg<MPT_FloatTensor, "any shape">:$x);
   let results = (outs
     Res<MPT_BoolTensor, "x's shape">:$y);
+  let scalar = [{ return b.isFinite(x); }];
 }
 
-def MPT_NotOp : MPT_InferredOp<"not", "Clear", "Clear"> {
+def MPT_NotOp : MPT_InferredOp<"not", "Clear", "Clear", [MPT_Elementwise]> {
   let summary = "logical negation, elementwise";
   let otherNames = [OtherName<"torch.logical_not">, OtherName<"torch.bitwise_not">];
   let description = [{
@@ -329,6 +350,7 @@ def MPT_NotOp : MPT_InferredOp<"not", "Clear", "Clear"> {
   let results = (outs
     Res<MPT_BoolTensor, "x's shape">:$y);
   let hasFolder = 1;
+  let scalar = [{ return b.bitXor(x, b.integer(x.getType(), 1)); }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -336,7 +358,7 @@ def MPT_NotOp : MPT_InferredOp<"not", "Clear", "Clear"> {
 //===----------------------------------------------------------------------===//
 
 class MPT_ActivationGradOp<string mnemonic, string f16Class, string bf16Class>
-    : MPT_InferredOp<mnemonic, f16Class, bf16Class> {
+    : MPT_InferredOp<mnemonic, f16Class, bf16Class, [MPT_Elementwise]> {
   let results = (outs
     Res<MPT_FloatTensor, "dy's shape">:$dx);
 }
@@ -357,6 +379,7 @@ def MPT_ReluGradOp : MPT_ActivationGradOp<"relu_grad", "Clear", "Clear"> {
   let arguments = (ins
     Arg<MPT_FloatTensor, "gradient of the result">:$dy,
     Arg<MPT_FloatTensor, "dy's shape; the result of `mpt.relu`">:$y);
+  let scalar = [{ return b.select(b.greater(y, b.number(0.0)), dy, b.number(0.0)); }];
 }
 
 def MPT_TanhGradOp : MPT_ActivationGradOp<"tanh_grad", "Infer", "Infer"> {
@@ -375,6 +398,7 @@ def MPT_TanhGradOp : MPT_ActivationGradOp<"tanh_grad", "Infer", "Infer"> {
   let arguments = (ins
     Arg<MPT_FloatTensor, "gradient of the result">:$dy,
     Arg<MPT_FloatTensor, "dy's shape; the result of `mpt.tanh`">:$y);
+  let scalar = [{ return b.mul(dy, b.sub(b.number(1.0), b.mul(y, y))); }];
 }
 
 def MPT_SigmoidGradOp : MPT_ActivationGradOp<"sigmoid_grad", "Infer", "Infer"> {
@@ -393,6 +417,7 @@ def MPT_SigmoidGradOp : MPT_ActivationGradOp<"sigmoid_grad", "Infer", "Infer"> {
   let arguments = (ins
     Arg<MPT_FloatTensor, "gradient of the result">:$dy,
     Arg<MPT_FloatTensor, "dy's shape; the result of `mpt.sigmoid`">:$y);
+  let scalar = [{ return b.mul(b.mul(dy, y), b.sub(b.number(1.0), y)); }];
 }
 
 def MPT_SiluGradOp : MPT_ActivationGradOp<"silu_grad", "Infer", "Infer"> {
@@ -411,6 +436,10 @@ def MPT_SiluGradOp : MPT_ActivationGradOp<"silu_grad", "Infer", "Infer"> {
   let arguments = (ins
     Arg<MPT_FloatTensor, "gradient of the result">:$dy,
     Arg<MPT_FloatTensor, "dy's shape; the operand of `mpt.silu`">:$x);
+  let scalar = [{
+    Value s = b.sigmoid(x);
+    return b.mul(b.mul(dy, s), b.add(b.number(1.0), b.mul(x, b.sub(b.number(1.0), s))));
+  }];
 }
 
 def MPT_GeluGradOp : MPT_ActivationGradOp<"gelu_grad", "Infer", "Infer"> {
@@ -431,6 +460,7 @@ def MPT_GeluGradOp : MPT_ActivationGradOp<"gelu_grad", "Infer", "Infer"> {
     Arg<MPT_FloatTensor, "dy's shape; the operand of `mpt.gelu`">:$x,
     Arg<DefaultValuedAttr<MPT_GeluKind, "::mpt::GeluApproximation::Erf">,
         "the formula, as in `mpt.gelu`">:$approximate);
+  let scalar = [{ return b.geluGrad(dy, x, getApproximate()); }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -440,7 +470,7 @@ def MPT_GeluGradOp : MPT_ActivationGradOp<"gelu_grad", "Infer", "Infer"> {
 class MPT_BinaryOp<string mnemonic, string f16Class, string bf16Class,
                    list<Trait> traits = []>
     : MPT_InferredOp<mnemonic, f16Class, bf16Class,
-                     !listconcat([MPT_Differentiable], traits)> {
+                     !listconcat([MPT_Elementwise, MPT_Differentiable], traits)> {
   let arguments = (ins
     Arg<MPT_Tensor, "any shape">:$lhs,
     Arg<MPT_Tensor, "broadcasts with lhs">:$rhs);
@@ -468,6 +498,7 @@ def MPT_AddOp : MPT_BinaryOp<"add", "Infer", "Infer", [Commutative]> {
     ```
   }];
   let hasFolder = 1;
+  let scalar = [{ return b.add(lhs, rhs); }];
 }
 
 def MPT_SubOp : MPT_BinaryOp<"sub", "Infer", "Infer", []> {
@@ -488,6 +519,7 @@ def MPT_SubOp : MPT_BinaryOp<"sub", "Infer", "Infer", []> {
     ```
   }];
   let hasFolder = 1;
+  let scalar = [{ return b.sub(lhs, rhs); }];
 }
 
 def MPT_MulOp : MPT_BinaryOp<"mul", "Infer", "Infer", [Commutative]> {
@@ -508,6 +540,7 @@ def MPT_MulOp : MPT_BinaryOp<"mul", "Infer", "Infer", [Commutative]> {
     ```
   }];
   let hasFolder = 1;
+  let scalar = [{ return b.mul(lhs, rhs); }];
 }
 
 def MPT_DivOp : MPT_BinaryOp<"div", "Infer", "Infer", []> {
@@ -529,6 +562,7 @@ def MPT_DivOp : MPT_BinaryOp<"div", "Infer", "Infer", []> {
     ```
   }];
   let hasFolder = 1;
+  let scalar = [{ return b.div(lhs, rhs); }];
 }
 
 def MPT_MaximumOp : MPT_BinaryOp<"maximum", "Clear", "Clear", [Commutative]> {
@@ -551,6 +585,7 @@ def MPT_MaximumOp : MPT_BinaryOp<"maximum", "Clear", "Clear", [Commutative]> {
     %y = mpt.maximum %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.max(lhs, rhs); }];
 }
 
 def MPT_MinimumOp : MPT_BinaryOp<"minimum", "Clear", "Clear", [Commutative]> {
@@ -573,9 +608,10 @@ def MPT_MinimumOp : MPT_BinaryOp<"minimum", "Clear", "Clear", [Commutative]> {
     %y = mpt.minimum %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
   }];
+  let scalar = [{ return b.min(lhs, rhs); }];
 }
 
-def MPT_PowOp : MPT_InferredOp<"pow", "Deny", "Deny", [MPT_Differentiable]> {
+def MPT_PowOp : MPT_InferredOp<"pow", "Deny", "Deny", [MPT_Elementwise, MPT_Differentiable]> {
   let summary = "power of two tensors, elementwise with broadcasting";
   let otherNames = [OtherName<"torch.pow">, OtherName<"power">];
   let description = [{
@@ -594,9 +630,10 @@ def MPT_PowOp : MPT_InferredOp<"pow", "Deny", "Deny", [MPT_Differentiable]> {
     Arg<MPT_FloatTensor, "broadcasts with lhs; the exponent">:$rhs);
   let results = (outs
     Res<MPT_FloatTensor, "the broadcast shape">:$result);
+  let scalar = [{ return b.pow(lhs, rhs); }];
 }
 
-def MPT_CompareOp : MPT_InferredOp<"compare", "Clear", "Clear"> {
+def MPT_CompareOp : MPT_InferredOp<"compare", "Clear", "Clear", [MPT_Elementwise]> {
   let summary = "comparison of two tensors, elementwise with broadcasting";
   let otherNames = [
     OtherName<"torch.eq", "with `predicate = #mpt.predicate<eq>`">,
@@ -628,10 +665,11 @@ def MPT_CompareOp : MPT_InferredOp<"compare", "Clear", "Clear"> {
     Arg<MPT_Predicate, "which comparison">:$predicate);
   let results = (outs
     Res<MPT_BoolTensor, "the broadcast shape">:$result);
+  let scalar = [{ return b.compare(lhs, rhs, getPredicate()); }];
 }
 
-class MPT_LogicalOp<string mnemonic, string which>
-    : MPT_InferredOp<mnemonic, "Clear", "Clear", [Commutative]> {
+class MPT_LogicalOp<string mnemonic, string which, string compute>
+    : MPT_InferredOp<mnemonic, "Clear", "Clear", [MPT_Elementwise, Commutative]> {
   let summary = "logical " # mnemonic # ", elementwise with broadcasting";
   let description = [{
     The result is true where }] # which # [{ true. Shapes broadcast as in
@@ -648,15 +686,16 @@ class MPT_LogicalOp<string mnemonic, string which>
     Arg<MPT_BoolTensor, "broadcasts with lhs">:$rhs);
   let results = (outs
     Res<MPT_BoolTensor, "the broadcast shape">:$result);
+  let scalar = "return b." # compute # "(lhs, rhs);";
 }
-def MPT_AndOp : MPT_LogicalOp<"and", "both operands are"> {
+def MPT_AndOp : MPT_LogicalOp<"and", "both operands are", "bitAnd"> {
   let otherNames = [OtherName<"torch.logical_and">, OtherName<"torch.bitwise_and">];
 }
-def MPT_OrOp : MPT_LogicalOp<"or", "an operand is"> {
+def MPT_OrOp : MPT_LogicalOp<"or", "an operand is", "bitOr"> {
   let otherNames = [OtherName<"torch.logical_or">, OtherName<"torch.bitwise_or">];
 }
 
-def MPT_WhereOp : MPT_InferredOp<"where", "Clear", "Clear", [MPT_Differentiable]> {
+def MPT_WhereOp : MPT_InferredOp<"where", "Clear", "Clear", [MPT_Elementwise, MPT_Differentiable]> {
   let summary = "choice between two tensors, elementwise with broadcasting";
   let otherNames = [
     OtherName<"torch.where">,
@@ -682,6 +721,8 @@ def MPT_WhereOp : MPT_InferredOp<"where", "Clear", "Clear", [MPT_Differentiable]
   let results = (outs
     Res<MPT_Tensor, "the broadcast shape">:$result);
   let hasFolder = 1;
+  let scalarWidens = 0;
+  let scalar = [{ return b.where(condition, on_true, on_false); }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -719,7 +760,7 @@ def MPT_RandomMaskOp : MPT_InferredOp<"random_mask", "Clear", "Clear"> {
   let hasVerifier = 1;
 }
 
-def MPT_DropoutOp : MPT_InferredOp<"dropout", "Infer", "Infer", [MPT_Differentiable]> {
+def MPT_DropoutOp : MPT_InferredOp<"dropout", "Infer", "Infer", [MPT_InPlace, MPT_Differentiable]> {
   let summary = "dropout with explicit random state";
   let otherNames = [
     OtherName<"torch.dropout">, OtherName<"F.dropout">, OtherName<"nn.Dropout">];
@@ -748,7 +789,7 @@ def MPT_DropoutOp : MPT_InferredOp<"dropout", "Infer", "Infer", [MPT_Differentia
   let hasVerifier = 1;
 }
 
-def MPT_DropoutGradOp : MPT_InferredOp<"dropout_grad", "Infer", "Infer"> {
+def MPT_DropoutGradOp : MPT_InferredOp<"dropout_grad", "Infer", "Infer", [MPT_InPlace]> {
   let summary = "gradient of `mpt.dropout`";
   let opDocGroup = MPT_GradientDocs;
   let description = [{

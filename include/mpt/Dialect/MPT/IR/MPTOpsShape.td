@@ -64,7 +64,7 @@ def MPT_IotaOp : MPT_TensorOp<"iota", "Clear", "Clear"> {
 }
 
 def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
-    [MPT_Differentiable, DeclareOpInterfaceMethods<CastOpInterface>]> {
+    [MPT_Elementwise, MPT_Differentiable, DeclareOpInterfaceMethods<CastOpInterface>]> {
   let summary = "conversion between element types";
   let otherNames = [
     OtherName<"Tensor.to">, OtherName<"Tensor.type">, OtherName<"Tensor.float">,
@@ -95,6 +95,8 @@ def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
   let elementCast = "true";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let scalarWidens = 0;
+  let scalar = [{ return b.cast(x, getTensor(getY()).getElementType()); }];
 }
 
 def MPT_ReshapeOp : MPT_TensorOp<"reshape", "Clear", "Clear", [MPT_Differentiable]> {
@@ -146,7 +148,7 @@ def MPT_TransposeOp : MPT_InferredOp<"transpose", "Clear", "Clear", [MPT_Differe
   let hasFolder = 1;
 }
 
-def MPT_BroadcastOp : MPT_TensorOp<"broadcast", "Clear", "Clear", [MPT_Differentiable]> {
+def MPT_BroadcastOp : MPT_TensorOp<"broadcast", "Clear", "Clear", [MPT_Fusible, MPT_Differentiable]> {
   let summary = "repetition along dimensions of size 1";
   let otherNames = [
     OtherName<"torch.broadcast_to">, OtherName<"Tensor.expand">,
@@ -171,6 +173,8 @@ def MPT_BroadcastOp : MPT_TensorOp<"broadcast", "Clear", "Clear", [MPT_Different
     Res<MPT_Tensor, "any shape, x's element type">:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
+  let scalarWidens = 0;
+  let scalar = [{ return b.round(x); }];
 }
 
 def MPT_SliceOp : MPT_InferredOp<"slice", "Clear", "Clear", [MPT_Differentiable]> {
@@ -288,7 +292,7 @@ def MPT_GatherOp : MPT_InferredOp<"gather", "Clear", "Clear", [MPT_Differentiabl
   let hasVerifier = 1;
 }
 
-def MPT_CheckIndicesOp : MPT_InferredOp<"check_indices", "Clear", "Clear"> {
+def MPT_CheckIndicesOp : MPT_InferredOp<"check_indices", "Clear", "Clear", [MPT_InPlace]> {
   let summary = "indices that are known to be in range";
   let description = [{
     Returns its operand. An index that is neither in [0, `size`) nor

@@ -105,7 +105,7 @@ def MPT_ScaleLossOp : MPT_StateOp<"scale_loss"> {
   let hasVerifier = 1;
 }
 
-def MPT_UnscaleOp : MPT_StateOp<"unscale"> {
+def MPT_UnscaleOp : MPT_StateOp<"unscale", [MPT_InPlace]> {
   let summary = "gradients divided by the loss scale, and a check that all are finite";
   let otherNames = [OtherName<"amp.GradScaler.unscale_", "made by `--mpt-loss-scale`">];
   let description = [{
@@ -181,7 +181,7 @@ def MPT_UpdateLossScaleOp : MPT_StateOp<"update_loss_scale"> {
   let hasVerifier = 1;
 }
 
-def MPT_ClipByGlobalNormOp : MPT_StateOp<"clip_by_global_norm"> {
+def MPT_ClipByGlobalNormOp : MPT_StateOp<"clip_by_global_norm", [MPT_InPlace]> {
   let summary = "gradients scaled so that their joint L2 norm is at most max_norm";
   let otherNames = [
     OtherName<"nn.utils.clip_grad_norm_", "made by `--mpt-train-step=clip-norm=..`">];
@@ -206,7 +206,7 @@ def MPT_ClipByGlobalNormOp : MPT_StateOp<"clip_by_global_norm"> {
   let hasVerifier = 1;
 }
 
-def MPT_SelectStateOp : MPT_StateOp<"select_state"> {
+def MPT_SelectStateOp : MPT_StateOp<"select_state", [MPT_InPlace]> {
   let summary = "new state if the step is taken, else the old state";
   let description = [{
     The result is `updated` if the predicate is true, else `old`, bit for bit.
@@ -229,7 +229,7 @@ def MPT_SelectStateOp : MPT_StateOp<"select_state"> {
 }
 
 class MPT_OptimizerOp<string mnemonic, list<Trait> traits = []>
-    : MPT_StateOp<mnemonic, traits> {
+    : MPT_StateOp<mnemonic, !listconcat([MPT_InPlace], traits)> {
   let fixedOperands = "true";
   let fixedResults = "true";
   let hasVerifier = 1;
@@ -325,7 +325,7 @@ def MPT_AdamWOp : MPT_AdamLikeOp<"adamw", "p *= 1 - lr weight_decay, before the 
 // Accumulation, and parameters stored in 16 bits
 //===----------------------------------------------------------------------===//
 
-def MPT_AccumulateOp : MPT_StateOp<"accumulate"> {
+def MPT_AccumulateOp : MPT_StateOp<"accumulate", [MPT_Fusible]> {
   let summary = "sum of gradients of any float type in f32";
   let otherNames = [OtherName<"gradient_accumulation", "made by `--mpt-accumulate`">];
   let description = [{
@@ -348,11 +348,17 @@ def MPT_AccumulateOp : MPT_StateOp<"accumulate"> {
   let fixedOperands = "true";
   let fixedResults = "true";
   let hasVerifier = 1;
+  let scalar = [{
+    Value total = b.add(sum, gradient);
+    return getDivisor() > 1 ? b.div(total, b.number(getDivisor())) : total;
+  }];
 }
 
-class MPT_HalvesOp<string mnemonic> : MPT_StateOp<mnemonic> {
+class MPT_HalvesOp<string mnemonic>
+    : MPT_StateOp<mnemonic, [MPT_Fusible]> {
   let fixedOperands = "true";
   let fixedResults = "true";
+  let scalarWidens = 0;
 }
 
 def MPT_JoinHalvesOp : MPT_HalvesOp<"join_halves"> {
@@ -375,6 +381,7 @@ def MPT_JoinHalvesOp : MPT_HalvesOp<"join_halves"> {
     Res<RankedTensorOf<[F32]>, "high's shape">:$x);
   let hasVerifier = 1;
   let hasFolder = 1;
+  let scalar = [{ return b.joinHalves(high, low); }];
 }
 
 def MPT_HighHalfOp : MPT_HalvesOp<"high_half"> {
@@ -395,6 +402,7 @@ def MPT_HighHalfOp : MPT_HalvesOp<"high_half"> {
   let results = (outs
     Res<RankedTensorOf<[BF16]>, "x's shape">:$high);
   let hasFolder = 1;
+  let scalar = [{ return b.highHalf(x); }];
 }
 
 def MPT_LowHalfOp : MPT_HalvesOp<"low_half"> {
@@ -413,6 +421,7 @@ def MPT_LowHalfOp : MPT_HalvesOp<"low_half"> {
   let results = (outs
     Res<RankedTensorOf<[I16]>, "x's shape">:$low);
   let hasFolder = 1;
+  let scalar = [{ return b.lowHalf(x); }];
 }
 
 def MPT_RoundingErrorOp : MPT_HalvesOp<"rounding_error"> {
@@ -433,6 +442,7 @@ def MPT_RoundingErrorOp : MPT_HalvesOp<"rounding_error"> {
     Arg<RankedTensorOf<[F32]>, "any shape">:$x);
   let results = (outs
     Res<RankedTensorOf<[BF16]>, "x's shape">:$error);
+  let scalar = [{ return b.roundingError(x); }];
 }
 
 def MPT_AddCompensationOp : MPT_HalvesOp<"add_compensation"> {
@@ -453,6 +463,7 @@ def MPT_AddCompensationOp : MPT_HalvesOp<"add_compensation"> {
   let results = (outs
     Res<RankedTensorOf<[F32]>, "the parameter's shape">:$x);
   let hasVerifier = 1;
+  let scalar = [{ return b.addCompensation(param, compensation); }];
 }
 
 def MPT_RandomBitsOp : MPT_TensorOp<"random_bits", "Deny", "Deny", [InferTypeOpAdaptor]> {
@@ -504,6 +515,7 @@ def MPT_StochasticRoundOp : MPT_HalvesOp<"stochastic_round"> {
   let results = (outs
     Res<RankedTensorOf<[BF16]>, "x's shape">:$y);
   let hasVerifier = 1;
+  let scalar = [{ return b.roundStochastically(x, bits); }];
 }
 
 } // MPT_StepDocs

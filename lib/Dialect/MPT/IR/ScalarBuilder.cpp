@@ -1,0 +1,245 @@
+//===- ScalarBuilder.cpp - Elementwise ops on single elements ---*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mpt;
+
+Value mpt::convertFloat(OpBuilder &builder, Location loc, Value value, Type type) {
+  Type from = value.getType();
+  if (from == type)
+    return value;
+  unsigned fromWidth = from.getIntOrFloatBitWidth();
+  unsigned toWidth = type.getIntOrFloatBitWidth();
+  if (fromWidth < toWidth)
+    return arith::ExtFOp::create(builder, loc, type, value);
+  if (fromWidth > toWidth)
+    return arith::TruncFOp::create(builder, loc, type, value);
+  // f16 and bf16, or the two f8 types: through f32, which holds both.
+  value = arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
+  return arith::TruncFOp::create(builder, loc, type, value);
+}
+
+ScalarBuilder::ScalarBuilder(OpBuilder &builder, Operation *op)
+    : builder(builder), loc(op->getLoc()),
+      resultType(getElementTypeOrSelf(op->getResult(0))) {
+  auto isF64 = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
+  bool anyF64 = llvm::any_of(op->getOperandTypes(), isF64) ||
+                llvm::any_of(op->getResultTypes(), isF64);
+  work = anyF64 ? Type(builder.getF64Type()) : Type(builder.getF32Type());
+}
+
+Value ScalarBuilder::number(double value) {
+  return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(work, value));
+}
+
+Value ScalarBuilder::integer(Type type, int64_t value) {
+  return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> ScalarBuilder::widen(ValueRange operands) {
+  return llvm::map_to_vector(operands, [&](Value operand) {
+    return isa<FloatType>(operand.getType()) ? convert(operand, work) : operand;
+  });
+}
+
+Value ScalarBuilder::round(Value value) {
+  return isa<FloatType>(resultType) ? convert(value, resultType) : value;
+}
+
+Value ScalarBuilder::cast(Value value, Type to) {
+  Type from = value.getType();
+  if (from == to)
+    return value;
+  if (isa<FloatType>(from) && isa<FloatType>(to))
+    return convert(value, to);
+  unsigned fromWidth = from.getIntOrFloatBitWidth();
+  unsigned toWidth = to.getIntOrFloatBitWidth();
+  if (isa<FloatType>(to)) {
+    // Through f64 (f32 for bits), which holds every narrower integer.
+    Type middle = fromWidth == 1 || to.isF32() ? Type(builder.getF32Type())
+                                               : Type(builder.getF64Type());
+    if (fromWidth == 1)
+      value = arith::UIToFPOp::create(builder, loc, middle, value);
+    else
+      value = arith::SIToFPOp::create(builder, loc, middle, value);
+    return convert(value, to);
+  }
+  if (isa<FloatType>(from)) {
+    if (toWidth == 1) {
+      Value wide = convert(value, work);
+      return compare(wide, number(0.0), ComparePredicate::NE);
+    }
+    // Saturating; NaN gives 0. The bounds are exact in f64.
+    work = builder.getF64Type();
+    Value wide = convert(value, work);
+    double low = -std::ldexp(1.0, toWidth - 1);
+    double high = toWidth == 64 ? 9223372036854774784.0 : -low - 1.0;
+    Value clamped = min(max(wide, number(low)), number(high));
+    Value isNumber =
+        create<arith::CmpFOp>(arith::CmpFPredicate::ORD, wide, wide);
+    Value result = arith::FPToSIOp::create(builder, loc, to,
+                                           select(isNumber, clamped, number(0.0)));
+    if (toWidth < 64)
+      return result;
+    // The largest i64 is no f64.
+    Value isOver = compare(wide, number(0x1p63), ComparePredicate::GE);
+    return select(isOver, integer(to, std::numeric_limits<int64_t>::max()), result);
+  }
+  if (toWidth < fromWidth) {
+    if (toWidth == 1)
+      return compare(value, integer(from, 0), ComparePredicate::NE);
+    return arith::TruncIOp::create(builder, loc, to, value);
+  }
+  if (fromWidth == 1)
+    return arith::ExtUIOp::create(builder, loc, to, value);
+  return arith::ExtSIOp::create(builder, loc, to, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value ScalarBuilder::div(Value x, Value y) {
+  Type type = x.getType();
+  if (isa<FloatType>(type))
+    return create<arith::DivFOp>(x, y);
+  // By zero: 0. The lowest number over -1 would trap: it wraps.
+  Value zero = integer(type, 0), one = integer(type, 1);
+  Value byZero = create<arith::CmpIOp>(arith::CmpIPredicate::eq, y, zero);
+  Value byMinusOne =
+      create<arith::CmpIOp>(arith::CmpIPredicate::eq, y, integer(type, -1));
+  Value divisor = select(bitOr(byZero, byMinusOne), one, y);
+  Value quotient = create<arith::DivSIOp>(x, divisor);
+  Value negated = sub(zero, x);
+  return select(byZero, zero, select(byMinusOne, negated, quotient));
+}
+
+// tanh(sqrt(2/pi) (x + 0.044715 x^3)), Hendrycks and Gimpel 2016.
+static constexpr double geluRoot = 0.7978845608028654;
+static constexpr double geluCubic = 0.044715;
+static constexpr double rootHalf = 0.7071067811865476;
+static constexpr double inverseRootTwoPi = 0.3989422804014327;
+
+Value ScalarBuilder::gelu(Value x, GeluApproximation kind) {
+  Value inner;
+  if (kind == GeluApproximation::Tanh) {
+    Value cube = mul(mul(x, x), x);
+    inner = tanh(mul(number(geluRoot), add(x, mul(number(geluCubic), cube))));
+  } else {
+    inner = erf(mul(x, number(rootHalf)));
+  }
+  return mul(mul(number(0.5), x), add(number(1.0), inner));
+}
+
+Value ScalarBuilder::geluGrad(Value dy, Value x, GeluApproximation kind) {
+  if (kind == GeluApproximation::Tanh) {
+    Value square = mul(x, x);
+    Value t = tanh(mul(number(geluRoot),
+                       mul(x, add(number(1.0), mul(number(geluCubic), square)))));
+    Value left = mul(number(0.5), add(number(1.0), t));
+    Value slope = mul(number(geluRoot),
+                      add(number(1.0), mul(number(3.0 * geluCubic), square)));
+    Value right =
+        mul(mul(mul(number(0.5), x), sub(number(1.0), mul(t, t))), slope);
+    return mul(dy, add(left, right));
+  }
+  Value phi = mul(number(0.5), add(number(1.0), erf(mul(x, number(rootHalf)))));
+  Value density =
+      mul(number(inverseRootTwoPi), exp(mul(number(-0.5), mul(x, x))));
+  return mul(dy, add(phi, mul(x, density)));
+}
+
+//===----------------------------------------------------------------------===//
+// Bits and choices
+//===----------------------------------------------------------------------===//
+
+Value ScalarBuilder::compare(Value x, Value y, ComparePredicate predicate) {
+  using F = arith::CmpFPredicate;
+  using I = arith::CmpIPredicate;
+  const F floats[] = {F::OEQ, F::UNE, F::OLT, F::OLE, F::OGT, F::OGE};
+  const I integers[] = {I::eq, I::ne, I::slt, I::sle, I::sgt, I::sge};
+  const I bools[] = {I::eq, I::ne, I::ult, I::ule, I::ugt, I::uge};
+  auto index = static_cast<uint32_t>(predicate);
+  if (isa<FloatType>(x.getType()))
+    return create<arith::CmpFOp>(floats[index], x, y);
+  bool isBool = x.getType().isInteger(1);
+  return create<arith::CmpIOp>(isBool ? bools[index] : integers[index], x, y);
+}
+
+Value ScalarBuilder::isFinite(Value x) {
+  return compare(abs(x), number(std::numeric_limits<double>::infinity()),
+                 ComparePredicate::LT);
+}
+
+Value ScalarBuilder::where(Value condition, Value x, Value y) {
+  if (x.getType() == resultType && y.getType() == resultType)
+    return select(condition, x, y);
+  SmallVector<Value> wide = widen({x, y});
+  return round(select(condition, wide[0], wide[1]));
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters stored in 16 bits
+//===----------------------------------------------------------------------===//
+
+Value ScalarBuilder::bitsOf(Value x) {
+  return arith::BitcastOp::create(builder, loc, builder.getI32Type(), x);
+}
+
+Value ScalarBuilder::upperHalf(Value bits) {
+  Value shifted = create<arith::ShRUIOp>(bits, integer(bits.getType(), 16));
+  Value half = arith::TruncIOp::create(builder, loc, builder.getI16Type(), shifted);
+  return arith::BitcastOp::create(builder, loc, builder.getBF16Type(), half);
+}
+
+Value ScalarBuilder::joinHalves(Value high, Value low) {
+  Type i32 = builder.getI32Type();
+  // A bf16 widened to f32 is its bits times 2^16, but for signaling NaNs.
+  Value bits = arith::BitcastOp::create(builder, loc, builder.getI16Type(), high);
+  Value wide = arith::ExtUIOp::create(builder, loc, i32, bits);
+  Value upper = create<arith::ShLIOp>(wide, integer(i32, 16));
+  Value lower = arith::ExtSIOp::create(builder, loc, i32, low);
+  return arith::BitcastOp::create(builder, loc, builder.getF32Type(),
+                                  add(upper, lower));
+}
+
+Value ScalarBuilder::highHalf(Value x) {
+  return upperHalf(add(bitsOf(x), integer(builder.getI32Type(), 0x8000)));
+}
+
+Value ScalarBuilder::lowHalf(Value x) {
+  return arith::TruncIOp::create(builder, loc, builder.getI16Type(), bitsOf(x));
+}
+
+Value ScalarBuilder::roundingError(Value x) {
+  Type bf16 = builder.getBF16Type();
+  Value rounded = convert(convert(x, bf16), x.getType());
+  return convert(sub(x, rounded), bf16);
+}
+
+Value ScalarBuilder::addCompensation(Value param, Value compensation) {
+  Type f32 = builder.getF32Type();
+  return add(convert(param, f32), convert(compensation, f32));
+}
+
+Value ScalarBuilder::roundStochastically(Value x, Value random) {
+  Value isNumber = isFinite(x);
+  Value addend = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), random);
+  return select(isNumber, upperHalf(add(bitsOf(x), addend)),
+                convert(x, builder.getBF16Type()));
+}
