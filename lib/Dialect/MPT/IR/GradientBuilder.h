@@ -55,6 +55,14 @@ public:
   /// `gradient` of a reduction of `x` repeated to x's shape.
   mlir::Value repeat(mlir::Value gradient, mlir::RankedTensorType x,
                      llvm::ArrayRef<int64_t> axes);
+  /// The gradient of a maximum or minimum for operand `mine`, which `wins`
+  /// against `other`. Ties share the gradient, as in PyTorch.
+  mlir::Value selectExtreme(mlir::Value dy, mlir::Value mine, mlir::Value other,
+                            ComparePredicate wins);
+  /// Of power = base^exponent. To the power 0 all is 1, 0 too, where the formula
+  /// says 0 * infinity; 0 to a power does not change with the power.
+  mlir::Value powBase(mlir::Value dy, mlir::Value base, mlir::Value exponent);
+  mlir::Value powExponent(mlir::Value dy, mlir::Value base, mlir::Value power);
   /// The tensor as [rows, last dimension].
   mlir::Value flatten(mlir::Value value);
   mlir::Value matmul(mlir::Type type, mlir::Value lhs, mlir::Value rhs,
@@ -63,6 +71,10 @@ public:
   mlir::OpBuilder &builder;
   mlir::Location loc;
 };
+
+/// Emits an error if a gradient reaches another result than the first.
+mlir::LogicalResult requireFirstResult(mlir::Operation *op,
+                                       mlir::ValueRange resultGrads);
 
 } // namespace mpt::detail
 

@@ -1,4 +1,4 @@
-//===- Gradients.cpp - Gradient rules of elementwise ops -*- C++ -*-===//
+//===- Gradients.cpp - Gradient rules of several statements -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Vector-Jacobian products of elementwise ops. Each gradient has its operand's
-/// type.
+/// Vector-Jacobian products that are too long for the ops' records, and what
+/// those in the records are written with. Each gradient has its operand's type.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -94,304 +94,365 @@ Value GradientBuilder::matmul(Type type, Value lhs, Value rhs, bool transposeLhs
                           unit(transposeRhs), acc);
 }
 
+Value GradientBuilder::selectExtreme(Value dy, Value mine, Value other,
+                                     ComparePredicate wins) {
+  Value zero = scalar(dy, 0.0);
+  Value won = where(compare(mine, other, wins), dy, zero);
+  return where(compare(mine, other, ComparePredicate::EQ), mul(dy, 0.5), won);
+}
+
+Value GradientBuilder::powBase(Value dy, Value base, Value exponent) {
+  Value less = make<SubOp>(exponent, scalar(exponent, 1.0));
+  Value slope = mul(make<PowOp>(base, less), exponent);
+  Value zero = scalar(dy, 0.0);
+  Value isConstant = compare(exponent, zero, ComparePredicate::EQ);
+  return mul(dy, where(isConstant, zero, slope));
+}
+
+Value GradientBuilder::powExponent(Value dy, Value base, Value power) {
+  Value zero = scalar(dy, 0.0);
+  Value slope = mul(power, make<LogOp>(base));
+  Value isZero = compare(base, zero, ComparePredicate::EQ);
+  return mul(dy, where(isZero, zero, slope));
+}
+
+LogicalResult mpt::detail::requireFirstResult(Operation *op, ValueRange resultGrads) {
+  if (llvm::any_of(resultGrads.drop_front(), [](Value grad) { return grad; }))
+    return op->emitOpError("has a gradient rule for its first result only");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
-// Elementwise
+// Products
 //===----------------------------------------------------------------------===//
 
-LogicalResult NegOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.neg(dy);
-  return success();
-}
-
-LogicalResult AbsOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.mul(dy, b.make<SignOp>(getX()));
-  return success();
-}
-
-LogicalResult ExpOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.mul(dy, getY());
-  return success();
-}
-
-LogicalResult LogOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.make<DivOp>(dy, getX());
-  return success();
-}
-
-LogicalResult SqrtOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.make<DivOp>(b.mul(dy, 0.5), getY());
-  return success();
-}
-
-LogicalResult RsqrtOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.mul(b.mul(b.mul(dy, getY()), b.mul(getY(), getY())), -0.5);
-  return success();
-}
-
-LogicalResult ReciprocalOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.neg(b.mul(dy, b.mul(getY(), getY())));
-  return success();
-}
-
-LogicalResult TanhOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.make<TanhGradOp>(dy, getY());
-  return success();
-}
-
-LogicalResult SigmoidOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.make<SigmoidGradOp>(dy, getY());
-  return success();
-}
-
-LogicalResult ReluOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.make<ReluGradOp>(dy, getY());
-  return success();
-}
-
-LogicalResult SiluOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.make<SiluGradOp>(dy, getX());
-  return success();
-}
-
-LogicalResult GeluOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.make<GeluGradOp>(dy, getX(), getApproximate());
-  return success();
-}
-
-LogicalResult ErfOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  // erf'(x) = 2 / sqrt(pi) e^(-x^2)
-  Value slope = b.make<ExpOp>(b.neg(b.mul(getX(), getX())));
-  operandGrads[0] = b.mul(b.mul(dy, slope), 1.1283791670955126);
-  return success();
-}
-
-LogicalResult SinOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.mul(dy, b.make<CosOp>(getX()));
-  return success();
-}
-
-LogicalResult CosOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  operandGrads[0] = b.neg(b.mul(dy, b.make<SinOp>(getX())));
-  return success();
-}
-
-/// The derivative is zero wherever it exists.
-LogicalResult SignOp::buildGradients(OpBuilder &, ValueRange, ArrayRef<bool>,
-                                     MutableArrayRef<Value>) {
-  return success();
-}
-LogicalResult FloorOp::buildGradients(OpBuilder &, ValueRange, ArrayRef<bool>,
-                                      MutableArrayRef<Value>) {
-  return success();
-}
-LogicalResult StopGradientOp::buildGradients(OpBuilder &, ValueRange,
-                                             ArrayRef<bool>,
-                                             MutableArrayRef<Value>) {
-  return success();
-}
-
-LogicalResult BarrierOp::buildGradients(OpBuilder &, ValueRange resultGrads,
-                                        ArrayRef<bool> needed,
-                                        MutableArrayRef<Value> operandGrads) {
-  for (auto [i, gradient] : llvm::enumerate(resultGrads))
-    if (needed[i])
-      operandGrads[i] = gradient;
-  return success();
-}
-
-LogicalResult AddOp::buildGradients(OpBuilder &builder,
+LogicalResult MatmulOp::buildGradients(OpBuilder &builder,
     ValueRange resultGrads, ArrayRef<bool> needed,
     MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
   auto lhs = getTensor(getLhs()), rhs = getTensor(getRhs());
-  if (needed[0])
-    operandGrads[0] = b.sumTo(dy, lhs);
-  if (needed[1])
-    operandGrads[1] = b.sumTo(dy, rhs);
-  return success();
-}
-
-LogicalResult SubOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  auto lhs = getTensor(getLhs()), rhs = getTensor(getRhs());
-  if (needed[0])
-    operandGrads[0] = b.sumTo(dy, lhs);
-  if (needed[1])
-    operandGrads[1] = b.sumTo(b.neg(dy), rhs);
-  return success();
-}
-
-LogicalResult MulOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  auto lhs = getTensor(getLhs()), rhs = getTensor(getRhs());
-  if (needed[0])
-    operandGrads[0] = b.sumTo(b.mul(dy, getRhs()), lhs);
-  if (needed[1])
-    operandGrads[1] = b.sumTo(b.mul(dy, getLhs()), rhs);
-  return success();
-}
-
-LogicalResult DivOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  auto lhs = getTensor(getLhs()), rhs = getTensor(getRhs());
-  if (needed[0])
-    operandGrads[0] = b.sumTo(b.make<DivOp>(dy, getRhs()), lhs);
-  if (needed[1])
-    operandGrads[1] = b.sumTo(b.neg(b.make<DivOp>(b.mul(dy, getResult()), getRhs())), rhs);
-  return success();
-}
-
-/// Ties share the gradient, as in PyTorch.
-static Value selectExtreme(GradientBuilder &b, Value dy, Value mine, Value other,
-                           ComparePredicate wins) {
-  Value zero = b.scalar(dy, 0.0);
-  Value won = b.where(b.compare(mine, other, wins), dy, zero);
-  return b.where(b.compare(mine, other, ComparePredicate::EQ), b.mul(dy, 0.5),
-                 won);
-}
-
-LogicalResult MaximumOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  auto lhs = getTensor(getLhs()), rhs = getTensor(getRhs());
-  if (needed[0])
-    operandGrads[0] = b.sumTo(selectExtreme(b, dy, getLhs(), getRhs(), ComparePredicate::GT), lhs);
-  if (needed[1])
-    operandGrads[1] = b.sumTo(selectExtreme(b, dy, getRhs(), getLhs(), ComparePredicate::GT), rhs);
-  return success();
-}
-
-LogicalResult MinimumOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  auto lhs = getTensor(getLhs()), rhs = getTensor(getRhs());
-  if (needed[0])
-    operandGrads[0] = b.sumTo(selectExtreme(b, dy, getLhs(), getRhs(), ComparePredicate::LT), lhs);
-  if (needed[1])
-    operandGrads[1] = b.sumTo(selectExtreme(b, dy, getRhs(), getLhs(), ComparePredicate::LT), rhs);
-  return success();
-}
-
-LogicalResult PowOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  auto lhs = getTensor(getLhs()), rhs = getTensor(getRhs());
+  bool tl = getTransposeLhs(), tr = getTransposeRhs();
+  TypeAttr acc = getAccTypeAttr();
+  bool shared = rhs.getRank() == 2 && lhs.getRank() > 2;
   if (needed[0]) {
-    Value less = b.make<SubOp>(getRhs(), b.scalar(getRhs(), 1.0));
-    Value slope = b.mul(b.make<PowOp>(getLhs(), less), getRhs());
-    // To the power 0 all is 1, 0 too, where the formula says 0 * infinity.
-    Value zero = b.scalar(dy, 0.0);
-    Value isConstant = b.compare(getRhs(), zero, ComparePredicate::EQ);
-    operandGrads[0] = b.sumTo(b.mul(dy, b.where(isConstant, zero, slope)), lhs);
+    Value right = getRhs();
+    if (tl && shared) {
+      Shape shape(lhs.getShape().drop_back(2));
+      llvm::append_range(shape, rhs.getShape());
+      right = b.make<BroadcastOp>(rhs.clone(shape), right);
+    }
+    operandGrads[0] = tl ? b.matmul(lhs, right, dy, tr, true, acc)
+                         : b.matmul(lhs, dy, right, false, !tr, acc);
   }
-  if (needed[1]) {
-    // 0 to a power does not change with the power.
-    Value zero = b.scalar(dy, 0.0);
-    Value slope = b.mul(getResult(), b.make<LogOp>(getLhs()));
-    Value isZero = b.compare(getLhs(), zero, ComparePredicate::EQ);
-    operandGrads[1] = b.sumTo(b.mul(dy, b.where(isZero, zero, slope)), rhs);
+  if (!needed[1])
+    return success();
+  Value left = getLhs();
+  if (shared && !tl) {
+    // The batch is only more rows of one product.
+    left = b.flatten(left);
+    dy = b.flatten(dy);
   }
+  if (shared && tl) {
+    Shape shape(lhs.getShape().drop_back(2));
+    llvm::append_range(shape, rhs.getShape());
+    auto type = RankedTensorType::get(shape, getStatisticType(rhs.getElementType()));
+    Value batched = tr ? b.matmul(type, dy, left, true, tl, acc)
+                       : b.matmul(type, left, dy, !tl, false, acc);
+    operandGrads[1] = b.sumTo(batched, rhs);
+    return success();
+  }
+  operandGrads[1] = tr ? b.matmul(rhs, dy, left, true, tl, acc)
+                       : b.matmul(rhs, left, dy, !tl, false, acc);
   return success();
 }
 
-LogicalResult WhereOp::buildGradients(OpBuilder &builder,
+/// The gradient before the epilogue. GELU needs the value before it, which the
+/// op does not return: `recompute` builds it again.
+static Value throughEpilogue(GradientBuilder &b, Epilogue epilogue, Value dy,
+                             Value result, function_ref<Value()> recompute) {
+  switch (epilogue) {
+  case Epilogue::None:
+    return dy;
+  case Epilogue::Relu:
+    return b.make<ReluGradOp>(dy, result);
+  case Epilogue::Gelu:
+    return b.make<GeluGradOp>(dy, recompute(), GeluApproximation::Tanh);
+  }
+  return dy;
+}
+
+LogicalResult LinearOp::buildGradients(OpBuilder &builder,
     ValueRange resultGrads, ArrayRef<bool> needed,
     MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
-  Value zero = b.scalar(dy, 0.0);
+  TypeAttr acc = getAccTypeAttr();
+  dy = throughEpilogue(b, getEpilogue(), dy, getResult(), [&] {
+    auto type = getTensor(getResult());
+    return b.make<LinearOp>(type.clone(getStatisticType(type.getElementType())),
+                            getX(), getWeight(), getBias(),
+                            EpilogueAttr::get(getContext(), Epilogue::None), acc);
+  });
+  if (needed[0])
+    operandGrads[0] =
+        b.matmul(getX().getType(), dy, getWeight(), false, true, acc);
   if (needed[1])
-    operandGrads[1] = b.sumTo(b.where(getCondition(), dy, zero),
-                              getTensor(getOnTrue()));
-  if (needed[2])
-    operandGrads[2] = b.sumTo(
-        b.where(b.make<NotOp>(getCondition()), dy, zero), getTensor(getOnFalse()));
+    operandGrads[1] = b.matmul(getWeight().getType(), b.flatten(getX()),
+                               b.flatten(dy), true, false, acc);
+  if (getBias() && needed[2])
+    operandGrads[2] = b.sumTo(dy, getTensor(getBias()));
   return success();
 }
 
-LogicalResult DropoutOp::buildGradients(OpBuilder &builder,
+LogicalResult Conv2DOp::buildGradients(OpBuilder &builder,
     ValueRange resultGrads, ArrayRef<bool> needed,
     MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
+  TypeAttr acc = getAccTypeAttr();
+  dy = throughEpilogue(b, getEpilogue(), dy, getResult(), [&] {
+    auto type = getTensor(getResult());
+    return b.make<Conv2DOp>(type.clone(getStatisticType(type.getElementType())),
+                            getX(), getFilter(), getBias(), getStridesAttr(),
+                            getPaddingAttr(), getDilationsAttr(), getGroupsAttr(),
+                            EpilogueAttr::get(getContext(), Epilogue::None), acc);
+  });
+  auto [strides, padding, dilations] =
+      std::tuple(getStridesAttr(), getPaddingAttr(), getDilationsAttr());
+  if (needed[0])
+    operandGrads[0] = b.make<Conv2DInputGradOp>(
+        getX().getType(), dy, getFilter(), strides, padding, dilations,
+        getGroupsAttr(), acc);
+  if (needed[1])
+    operandGrads[1] = b.make<Conv2DFilterGradOp>(
+        getFilter().getType(), getX(), dy, strides, padding, dilations,
+        getGroupsAttr(), acc);
+  if (getBias() && needed[2])
+    operandGrads[2] = b.sumTo(dy, getTensor(getBias()));
+  return success();
+}
+
+LogicalResult AttentionOp::buildGradients(OpBuilder &builder,
+    ValueRange resultGrads, ArrayRef<bool> needed,
+    MutableArrayRef<Value> operandGrads) {
+  GradientBuilder b(builder, getLoc());
+  Value dy = resultGrads[0];
+  if (resultGrads[1])
+    return emitOpError("has no gradient rule for its result log_sum_exp");
   if (!dy)
     return success();
-  operandGrads[0] = b.make<DropoutGradOp>(dy, getMask(), getRateAttr());
+  auto grad = AttentionGradOp::create(
+      builder, getLoc(), dy, getQuery(), getKey(), getValue(), getResult(),
+      getLogSumExp(), getMask(), getCausalAttr(), getScaleAttr(), getAccTypeAttr());
+  for (int i = 0; i < 3; ++i)
+    operandGrads[i] = grad->getResult(i);
+  return success();
+}
+
+LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder,
+    ValueRange resultGrads, ArrayRef<bool> needed,
+    MutableArrayRef<Value> operandGrads) {
+  GradientBuilder b(builder, getLoc());
+  if (resultGrads[2])
+    return emitOpError("has no gradient rule for its result gates");
+  auto stateType = getTensor(getH()), gatesType = getTensor(getGates());
+  if (!stateType.hasStaticShape())
+    return emitOpError("has a gradient for operands of static shape only; run "
+                       "--mpt-specialize first");
+  auto wide = stateType.clone(getStatisticType(getTensor(getX()).getElementType()));
+  auto mul = [&](Value x, Value y) { return b.binary<MulOp>(wide, x, y); };
+  SmallVector<Value, 4> gates;
+  for (int64_t gate = 0; gate < 4; ++gate)
+    gates.push_back(b.make<SliceOp>(
+        getGates(), ArrayRef<int64_t>{0, gate * stateType.getDimSize(1)},
+        stateType.getShape(), ArrayRef<int64_t>{1, 1}));
+  auto [i, f, g, o] = std::tuple(gates[0], gates[1], gates[2], gates[3]);
+  // Through new_h = o tanh(new_c) to the cell's state.
+  Value dh = resultGrads[0], dc = resultGrads[1], dOutput;
+  if (dh) {
+    Value activated = b.make<TanhOp>(wide, getNewC());
+    dOutput = mul(dh, activated);
+    Value through = b.binary<TanhGradOp>(wide, mul(dh, o), activated);
+    dc = dc ? b.binary<AddOp>(wide, through, dc) : through;
+  } else {
+    dOutput = b.make<BroadcastOp>(wide, b.scalar(getX(), 0.0));
+  }
+  if (needed[2])
+    operandGrads[2] = b.cast(mul(dc, f), getTensor(getC()));
+  if (llvm::none_of(needed.take_front(2), [](bool n) { return n; }) &&
+      llvm::none_of(needed.drop_front(3), [](bool n) { return n; }))
+    return success();
+  SmallVector<Value, 4> dGates = {
+      b.binary<SigmoidGradOp>(wide, mul(dc, g), i),
+      b.binary<SigmoidGradOp>(wide, mul(dc, getC()), f),
+      b.binary<TanhGradOp>(wide, mul(dc, i), g),
+      b.binary<SigmoidGradOp>(wide, dOutput, o)};
+  Value dz = b.cast(b.make<ConcatOp>(dGates, int64_t(1)), gatesType);
+  TypeAttr acc = getAccTypeAttr();
+  if (needed[0])
+    operandGrads[0] = b.matmul(getX().getType(), dz, getWeightIh(), false, true, acc);
+  if (needed[1])
+    operandGrads[1] = b.matmul(stateType, dz, getWeightHh(), false, true, acc);
+  if (needed[3])
+    operandGrads[3] =
+        b.matmul(getWeightIh().getType(), getX(), dz, true, false, acc);
+  if (needed[4])
+    operandGrads[4] =
+        b.matmul(getWeightHh().getType(), getH(), dz, true, false, acc);
+  if (getBias() && needed[5])
+    operandGrads[5] = b.sumTo(dz, getTensor(getBias()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops that move elements
+//===----------------------------------------------------------------------===//
+
+LogicalResult SliceOp::buildGradients(OpBuilder &builder,
+    ValueRange resultGrads, ArrayRef<bool> needed,
+    MutableArrayRef<Value> operandGrads) {
+  if (!getTensor(getX()).hasStaticShape())
+    return emitOpError("has a gradient for operands of static shape only; run "
+                       "--mpt-specialize first");
+  GradientBuilder b(builder, getLoc());
+  Value dy = resultGrads[0];
+  SmallVector<int64_t> high, interior;
+  for (int64_t i = 0; i < getTensor(getX()).getRank(); ++i) {
+    // The type's, since `sizes` may say -1.
+    int64_t size = getTensor(getY()).getDimSize(i);
+    int64_t covered = size > 0 ? (size - 1) * getStrides()[i] + 1 : 0;
+    high.push_back(getTensor(getX()).getDimSize(i) - getOffsets()[i] - covered);
+    interior.push_back(getStrides()[i] - 1);
+  }
+  bool dense = llvm::all_of(interior, [](int64_t gap) { return gap == 0; });
+  operandGrads[0] = b.make<PadOp>(
+      dy, builder.getDenseI64ArrayAttr(getOffsets()),
+      builder.getDenseI64ArrayAttr(high),
+      dense ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(interior),
+      builder.getF64FloatAttr(0.0));
+  return success();
+}
+
+LogicalResult ConcatOp::buildGradients(OpBuilder &builder,
+    ValueRange resultGrads, ArrayRef<bool> needed,
+    MutableArrayRef<Value> operandGrads) {
+  GradientBuilder b(builder, getLoc());
+  Value dy = resultGrads[0];
+  int64_t position = 0;
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    auto type = getTensor(input);
+    if (!type.hasStaticShape())
+      return emitOpError("has a gradient for operands of static shape only; run "
+                         "--mpt-specialize first");
+    SmallVector<int64_t> offsets(type.getRank(), 0), strides(type.getRank(), 1);
+    offsets[getAxis()] = position;
+    position += type.getDimSize(getAxis());
+    if (needed[i])
+      operandGrads[i] =
+          b.cast(b.make<SliceOp>(dy, offsets, type.getShape(), strides), type);
+  }
+  return success();
+}
+
+LogicalResult PadOp::buildGradients(OpBuilder &builder,
+    ValueRange resultGrads, ArrayRef<bool> needed,
+    MutableArrayRef<Value> operandGrads) {
+  GradientBuilder b(builder, getLoc());
+  Value dy = resultGrads[0];
+  auto type = getTensor(getX());
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  if (getInterior())
+    for (auto [stride, gap] : llvm::zip(strides, *getInterior()))
+      stride += gap;
+  if (!type.hasStaticShape())
+    return emitOpError("has a gradient for operands of static shape only; run "
+                       "--mpt-specialize first");
+  operandGrads[0] = b.make<SliceOp>(dy, getLow(), type.getShape(), strides);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and norms
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceOp::buildGradients(OpBuilder &builder,
+    ValueRange resultGrads, ArrayRef<bool> needed,
+    MutableArrayRef<Value> operandGrads) {
+  GradientBuilder b(builder, getLoc());
+  Value dy = resultGrads[0];
+  auto type = getTensor(getX());
+  Value spread = b.repeat(dy, type, getAxes());
+  switch (getKind()) {
+  case ReduceKind::Sum:
+    break;
+  case ReduceKind::Mean: {
+    int64_t count = 1;
+    for (int64_t axis : getAxes()) {
+      if (type.isDynamicDim(axis))
+        return emitOpError("has a gradient of 'mean' over static sizes only; run "
+                           "--mpt-specialize first");
+      count *= type.getDimSize(axis);
+    }
+    spread = b.mul(spread, 1.0 / static_cast<double>(count));
+    break;
+  }
+  case ReduceKind::Max:
+  case ReduceKind::Min: {
+    // Equal elements share the gradient, as torch.amax.
+    Value hit = b.compare(getX(), b.repeat(getY(), type, getAxes()),
+                          ComparePredicate::EQ);
+    auto counts = getTensor(dy).clone(getStatisticType(type.getElementType()));
+    Value ones = b.where(hit, b.scalar(dy, 1.0), b.scalar(dy, 0.0));
+    Value count = b.make<ReduceOp>(
+        counts, ones, ReduceKindAttr::get(getContext(), ReduceKind::Sum),
+        getAxesAttr(), getKeepDimsAttr(), TypeAttr());
+    Value share = b.make<DivOp>(spread, b.repeat(count, type, getAxes()));
+    spread = b.where(hit, share, b.scalar(dy, 0.0));
+    break;
+  }
+  case ReduceKind::Prod: {
+    // The product of the others: without zeros, that of all over the element.
+    // A single zero alone has a slope; beside it, and with two, there is none.
+    Value zero = b.scalar(getX(), 0.0), one = b.scalar(getX(), 1.0);
+    Value isZero = b.compare(getX(), zero, ComparePredicate::EQ);
+    Value nonZero = b.where(isZero, one, getX());
+    auto reduce = [&](Value value, ReduceKind kind) {
+      auto wide = getTensor(getY()).clone(getStatisticType(type.getElementType()));
+      Value y = b.make<ReduceOp>(wide, value, ReduceKindAttr::get(getContext(), kind),
+                                 getAxesAttr(), getKeepDimsAttr(), TypeAttr());
+      return b.repeat(y, type, getAxes());
+    };
+    Value zeros = reduce(b.where(isZero, one, zero), ReduceKind::Sum);
+    Value product = reduce(nonZero, ReduceKind::Prod);
+    Value ofZero = b.where(b.compare(zeros, one, ComparePredicate::EQ), product, zero);
+    Value ofOthers = b.where(b.compare(zeros, zero, ComparePredicate::EQ),
+                             b.make<DivOp>(product, nonZero), zero);
+    spread = b.mul(spread, b.where(isZero, ofZero, ofOthers));
+    break;
+  }
+  }
+  operandGrads[0] = b.cast(spread, type);
+  return success();
+}
+
+LogicalResult BatchNormInferenceOp::buildGradients(OpBuilder &builder,
+    ValueRange resultGrads, ArrayRef<bool> needed,
+    MutableArrayRef<Value> operandGrads) {
+  GradientBuilder b(builder, getLoc());
+  Value dy = resultGrads[0];
+  Value eps = b.scalar(getVar(), getEps().convertToDouble());
+  Value rstd = b.make<RsqrtOp>(b.make<AddOp>(getVar(), eps));
+  if (needed[3] || needed[4])
+    return emitOpError("has no gradient rule for its statistics; pass them "
+                       "through mpt.stop_gradient");
+  if (needed[0])
+    operandGrads[0] = b.cast(b.mul(dy, b.mul(getGamma(), rstd)), getTensor(getX()));
+  if (needed[1]) {
+    Value normal = b.mul(b.make<SubOp>(getX(), getMean()), rstd);
+    operandGrads[1] = b.sumTo(b.mul(dy, normal), getTensor(getGamma()));
+  }
+  if (needed[2])
+    operandGrads[2] = b.sumTo(dy, getTensor(getBeta()));
   return success();
 }

@@ -15,10 +15,9 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-/// The element type a binary op has by default: the first float operand's, or
-/// the common integer type.
-static FailureOr<Type> inferArithmeticType(std::optional<Location> location,
-                                           Value lhs, Value rhs) {
+FailureOr<Type>
+mpt::detail::inferArithmeticType(std::optional<Location> location, Value lhs,
+                                 Value rhs) {
   Type left = getTensor(lhs).getElementType();
   Type right = getTensor(rhs).getElementType();
   if (left == right || (isa<FloatType>(left) && isa<FloatType>(right)))
@@ -29,8 +28,9 @@ static FailureOr<Type> inferArithmeticType(std::optional<Location> location,
                            "; convert one with mpt.cast");
 }
 
-static LogicalResult inferBinary(std::optional<Location> location, Value lhs,
-                                 Value rhs, SmallVectorImpl<Type> &types) {
+LogicalResult mpt::detail::inferBinary(std::optional<Location> location,
+                                       Value lhs, Value rhs,
+                                       SmallVectorImpl<Type> &types) {
   FailureOr<Shape> shape = inferBroadcast(location, {lhs, rhs});
   FailureOr<Type> type = inferArithmeticType(location, lhs, rhs);
   if (failed(shape) || failed(type))
@@ -44,9 +44,9 @@ static LogicalResult inferBinary(std::optional<Location> location, Value lhs,
   return success();
 }
 
-static LogicalResult inferBool(std::optional<Location> location,
-                               ValueRange operands, MLIRContext *context,
-                               SmallVectorImpl<Type> &types) {
+LogicalResult mpt::detail::inferBool(std::optional<Location> location,
+                                     ValueRange operands, MLIRContext *context,
+                                     SmallVectorImpl<Type> &types) {
   FailureOr<Shape> shape = inferBroadcast(location, operands);
   if (failed(shape))
     return failure();
@@ -54,257 +54,14 @@ static LogicalResult inferBool(std::optional<Location> location,
   return success();
 }
 
-LogicalResult NegOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult AbsOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult ExpOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult LogOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult SqrtOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult RsqrtOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult ReciprocalOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult TanhOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult SigmoidOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult ErfOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult SinOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult CosOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult ReluOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult SiluOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult SignOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult FloorOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult GeluOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult NotOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult IsFiniteOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferBool(location, adaptor.getX(), context, types);
-}
-
-LogicalResult AddOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
-}
-
-LogicalResult SubOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
-}
-
-LogicalResult MulOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
-}
-
-LogicalResult DivOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
-}
-
-LogicalResult MaximumOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
-}
-
-LogicalResult MinimumOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
-}
-
-LogicalResult PowOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
-}
-
-LogicalResult CompareOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  if (failed(inferArithmeticType(location, adaptor.getLhs(),
-                                 adaptor.getRhs())))
-    return failure();
-  return inferBool(location, adaptor.getOperands(), context, types);
-}
-
-LogicalResult AndOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferBool(location, adaptor.getOperands(), context, types);
-}
-
-LogicalResult OrOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferBool(location, adaptor.getOperands(), context, types);
-}
-
-LogicalResult WhereOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  FailureOr<Shape> shape = inferBroadcast(location, adaptor.getOperands());
-  FailureOr<Type> type =
-      inferArithmeticType(location, adaptor.getOnTrue(), adaptor.getOnFalse());
-  if (failed(shape) || failed(type))
-    return failure();
-  types.push_back(RankedTensorType::get(*shape, *type));
-  return success();
-}
-
-/// The type of the gradient `dy`, if `other` has its shape.
-static LogicalResult inferLikeGradient(std::optional<Location> location, Value dy,
-                                       Value other, SmallVectorImpl<Type> &types) {
+LogicalResult
+mpt::detail::inferLikeGradient(std::optional<Location> location, Value dy,
+                               Value other, SmallVectorImpl<Type> &types) {
   if (!shapesAgree(getTensor(dy).getShape(), getTensor(other).getShape()))
     return emitOptionalError(location, "expected operands of one shape, found ",
                              dy.getType(), " and ", other.getType());
   types.push_back(dy.getType());
   return success();
-}
-
-LogicalResult ReluGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferLikeGradient(location, adaptor.getDy(), adaptor.getY(), types);
-}
-
-LogicalResult TanhGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferLikeGradient(location, adaptor.getDy(), adaptor.getY(), types);
-}
-
-LogicalResult SigmoidGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferLikeGradient(location, adaptor.getDy(), adaptor.getY(), types);
-}
-
-LogicalResult SiluGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferLikeGradient(location, adaptor.getDy(), adaptor.getX(), types);
-}
-
-LogicalResult GeluGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferLikeGradient(location, adaptor.getDy(), adaptor.getX(), types);
-}
-
-LogicalResult DropoutGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  return inferLikeGradient(location, adaptor.getDy(), adaptor.getMask(), types);
 }
 
 LogicalResult RandomMaskOp::inferReturnTypes(MLIRContext *context,

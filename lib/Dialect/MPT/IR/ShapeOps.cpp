@@ -388,13 +388,6 @@ LogicalResult GatherOp::verify() {
   return success();
 }
 
-LogicalResult CheckIndicesOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getIndices().getType());
-  return success();
-}
-
 LogicalResult CheckIndicesOp::verify() {
   return checkAtLeast(*this, getSize(), "size", 0);
 }

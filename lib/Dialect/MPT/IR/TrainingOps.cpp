@@ -15,13 +15,6 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-LogicalResult StopGradientOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
 LogicalResult GradientsOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
@@ -33,13 +26,6 @@ LogicalResult BarrierOp::inferReturnTypes(MLIRContext *context,
     std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
   llvm::append_range(types, adaptor.getInputs().getTypes());
-  return success();
-}
-
-LogicalResult ScaleLossOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getLoss().getType());
   return success();
 }
 
@@ -235,58 +221,11 @@ LogicalResult AdamWOp::verify() { return verifyAdam(*this); }
 // Accumulation, and parameters stored in 16 bits
 //===----------------------------------------------------------------------===//
 
-LogicalResult AccumulateOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getSum().getType());
-  return success();
-}
-
 LogicalResult AccumulateOp::verify() {
   if (failed(checkSameShape(*this, getGradient(), "gradient",
                             getTensor(getSum()).getShape(), "the sum")))
     return failure();
   return checkAtLeast(*this, static_cast<int64_t>(getDivisor()), "divisor", 1);
-}
-
-/// The type of `value` with elements of `element`.
-static Type withElement(Value value, Type element) {
-  return getTensor(value).clone(element);
-}
-
-LogicalResult JoinHalvesOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(withElement(adaptor.getHigh(), Float32Type::get(context)));
-  return success();
-}
-
-LogicalResult HighHalfOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(withElement(adaptor.getX(), BFloat16Type::get(context)));
-  return success();
-}
-
-LogicalResult LowHalfOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(withElement(adaptor.getX(), IntegerType::get(context, 16)));
-  return success();
-}
-
-LogicalResult RoundingErrorOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(withElement(adaptor.getX(), BFloat16Type::get(context)));
-  return success();
-}
-
-LogicalResult AddCompensationOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(withElement(adaptor.getParam(), Float32Type::get(context)));
-  return success();
 }
 
 LogicalResult RandomBitsOp::inferReturnTypes(MLIRContext *context,
@@ -298,13 +237,6 @@ LogicalResult RandomBitsOp::inferReturnTypes(MLIRContext *context,
                                          "'shape', found ", size);
   types.push_back(RankedTensorType::get(adaptor.getShape(),
                                         IntegerType::get(context, 16)));
-  return success();
-}
-
-LogicalResult StochasticRoundOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
-  types.push_back(withElement(adaptor.getX(), BFloat16Type::get(context)));
   return success();
 }
 

@@ -27,6 +27,25 @@ mlir::FailureOr<Shape> broadcastShapes(llvm::ArrayRef<int64_t> lhs,
 mlir::FailureOr<Shape> inferBroadcast(std::optional<mlir::Location> location,
                                       mlir::ValueRange operands);
 
+/// The element type a binary op has by default: the first float operand's, or
+/// the common integer type. Emits an error for a float and an integer.
+mlir::FailureOr<mlir::Type>
+inferArithmeticType(std::optional<mlir::Location> location, mlir::Value lhs,
+                    mlir::Value rhs);
+/// The result types of ops with one result, for `inferReturnTypes`: of arithmetic
+/// with broadcasting (not of i1), of an op that returns i1 for its broadcast
+/// operands, and `dy`'s type if `other` has its shape.
+mlir::LogicalResult inferBinary(std::optional<mlir::Location> location,
+                                mlir::Value lhs, mlir::Value rhs,
+                                llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::LogicalResult inferBool(std::optional<mlir::Location> location,
+                              mlir::ValueRange operands,
+                              mlir::MLIRContext *context,
+                              llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::LogicalResult inferLikeGradient(std::optional<mlir::Location> location,
+                                      mlir::Value dy, mlir::Value other,
+                                      llvm::SmallVectorImpl<mlir::Type> &types);
+
 /// f32, but f64 for f64: the type of statistics and losses.
 mlir::Type getStatisticType(mlir::Type storage);
 

@@ -141,7 +141,8 @@ def MPT_InPlace : NativeOpTrait<"InPlaceTrait"> {
 def MPT_Fusible : DeclareOpInterfaceMethods<ElementwiseOpInterface>;
 /// The usual elementwise op: both.
 def MPT_Elementwise : TraitList<[MPT_Fusible, MPT_InPlace]>;
-/// The op has a gradient: `buildGradients` in Gradients*.cpp.
+/// The op has a gradient: `gradients` or `gradient` in its record, or
+/// `buildGradients` in Gradients.cpp.
 def MPT_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
 //===----------------------------------------------------------------------===//
@@ -215,6 +216,11 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
   string elementCast = "false";
   string moreDeclarations = "";
 
+  /// The body of `inferReturnTypes` for ops that infer their results' types;
+  /// empty if a .cpp file has it. Reads `adaptor` and `context`, appends to
+  /// `types`, and reports errors at `location`.
+  code inferTypes = "";
+
   /// The computation of one element, for `MPT_Fusible` ops: statements that return
   /// the result's element. Each operand's element has the operand's name, `b` is a
   /// ScalarBuilder (mpt/Dialect/MPT/IR/ScalarBuilder.h).
@@ -224,13 +230,33 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
   /// as they are stored and returns one as it will be stored.
   bit scalarWidens = 1;
 
+  /// The gradients of the operands, one expression each; an empty one is zero.
+  /// `dy` is the gradient of the op's first result, `b` a GradientBuilder
+  /// (lib/Dialect/MPT/IR/GradientBuilder.h). Where an operand was broadcast, its
+  /// gradient is summed, and it is cast to the operand's type.
+  list<string> gradients = [];
+  /// Statements instead of `gradients`, for rules that share values or have
+  /// several results: those of `DifferentiableOpInterface::buildGradients`, with
+  /// `b` and `dy` besides its arguments.
+  code gradient = "";
+
   assert !or(!not(!empty(scalar)),
              !empty(!filter(trait, traits, !or(!eq(!cast<string>(trait), "MPT_Fusible"),
                                                !eq(!cast<string>(trait), "MPT_Elementwise"))))),
          "mpt." # mnemonic # " is elementwise: expected the computation of one "
          "element, found none; add `let scalar = [{ return ...; }]` to its record";
+  assert !or(!empty(!filter(trait, traits, !eq(!cast<string>(trait), "MPT_Elementwise"))),
+             !empty(!filter(trait, traits, !eq(!cast<string>(trait), "MPT_Differentiable"))),
+             !not(!empty(gradients)), !not(!empty(gradient))),
+         "mpt." # mnemonic # " is elementwise and differentiable: expected a gradient, "
+         "found none; add `let gradients = [...]` to its record, with \"\" for zero";
 
   string compatibleTypes = "";
+  string inferDefinition = !if(!empty(inferTypes), "", [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> location,
+        Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+  }] # inferTypes # "}");
   string scalarDefinition = !if(!empty(scalar), "", [{
     ::mlir::Value $cppClass::buildScalar(::mlir::OpBuilder &builder,
                                          ::mlir::ValueRange operands) {
@@ -243,6 +269,20 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
               # " = elements[" # i # "];\n", ""))
       # "auto compute = [&]() -> ::mlir::Value {" # scalar # "};"
       # !if(scalarWidens, "return b.round(compute());}", "return compute();}"));
+  string gradientStatements = !if(!empty(gradient),
+      "if (!dy) return ::llvm::success();\n"
+      # !interleave(!foreach(i, !range(!size(gradients)), !if(!empty(gradients[i]), "",
+          "if (needed[" # i # "]) operandGrads[" # i # "] = b.sumTo(" # gradients[i]
+          # ", getTensor(getOperation()->getOperand(" # i # ")));\n")), "")
+      # "return ::llvm::success();", gradient);
+  string gradientDefinition = !if(!and(!empty(gradient), !empty(gradients)), "", [{
+    ::llvm::LogicalResult $cppClass::buildGradients(
+        ::mlir::OpBuilder &builder, ::mlir::ValueRange resultGrads,
+        ::llvm::ArrayRef<bool> needed,
+        ::llvm::MutableArrayRef<::mlir::Value> operandGrads) {
+      ::mpt::detail::GradientBuilder b(builder, getLoc());
+      [[maybe_unused]] ::mlir::Value dy = resultGrads[0];
+  }] # gradientStatements # "}");
 
   let assemblyFormat =
     "operands attr-dict `:` functional-type(operands, results)";
@@ -261,8 +301,18 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
     bool isElementCast() { return }] # elementCast # [{; }
   }] # moreDeclarations;
   let extraClassDefinition =
-    compatibleTypes # scalarDefinition;
+    compatibleTypes # inferDefinition # scalarDefinition # gradientDefinition;
 }
+
+/// Bodies of `inferTypes`.
+class MPT_Types<code statements> {
+  code body = statements;
+}
+/// The first operand's type.
+def MPT_LikeFirst : MPT_Types<[{
+  types.push_back(adaptor.getOperands()[0].getType());
+  return success();
+}]>;
 
 /// Results' shapes follow from the operands; float element types default to
 /// the first operand's and may be set freely.
@@ -270,10 +320,11 @@ class MPT_InferredOp<string mnemonic, string f16Class, string bf16Class,
                      list<Trait> traits = [], list<Trait> purity = [Pure]>
     : MPT_TensorOp<mnemonic, f16Class, bf16Class, !listconcat([
         InferTypeOpAdaptorWithIsCompatible], traits), purity> {
+  string compatibility = "areCompatibleUpToFloatType";
   let compatibleTypes = [{
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred,
                                             ::mlir::TypeRange actual) {
-      return ::mpt::detail::areCompatibleUpToFloatType(inferred, actual);
+      return ::mpt::detail::}] # compatibility # [{(inferred, actual);
     }
   }];
 }

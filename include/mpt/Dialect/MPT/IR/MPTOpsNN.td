@@ -78,12 +78,7 @@ def MPT_ArgmaxOp : MPT_InferredOp<"argmax", "Clear", "Clear"> {
     Arg<MPT_FloatTensor, "[.., C] with C at least 1">:$x);
   let results = (outs
     Res<MPT_IndexTensor, "[..]">:$y);
-  let compatibleTypes = [{
-    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred,
-                                            ::mlir::TypeRange actual) {
-      return ::mpt::detail::areCompatibleIndices(inferred, actual);
-    }
-  }];
+  let compatibility = "areCompatibleIndices";
 }
 
 class MPT_SoftmaxLikeOp<string mnemonic, list<Trait> traits = []>
@@ -109,6 +104,7 @@ def MPT_SoftmaxOp : MPT_SoftmaxLikeOp<"softmax", [MPT_Differentiable]> {
     Arg<MPT_FloatTensor, "[.., C]">:$x);
   let results = (outs
     Res<MPT_FloatTensor, "x's shape">:$y);
+  let gradients = ["b.make<SoftmaxGradOp>(dy, getY())"];
 }
 
 def MPT_SoftmaxGradOp : MPT_SoftmaxLikeOp<"softmax_grad"> {
@@ -151,6 +147,7 @@ def MPT_LogSoftmaxOp : MPT_SoftmaxLikeOp<"log_softmax", [MPT_Differentiable]> {
     Arg<MPT_FloatTensor, "[.., C]">:$x);
   let results = (outs
     Res<MPT_FloatTensor, "x's shape">:$y);
+  let gradients = ["b.make<LogSoftmaxGradOp>(dy, getY())"];
 }
 
 def MPT_LogSoftmaxGradOp : MPT_SoftmaxLikeOp<"log_softmax_grad"> {
@@ -199,6 +196,14 @@ def MPT_LayerNormOp : MPT_InferredOp<"layer_norm", "Stable", "Stable", [MPT_Diff
   let fixedOperands = "index != 0";
   let fixedResults = "index != 0";
   let hasVerifier = 1;
+  let gradient = [{
+    if (failed(requireFirstResult(*this, resultGrads)))
+      return failure();
+    auto grad = LayerNormGradOp::create(builder, getLoc(), dy, getX(), getGamma(), getMean(),
+                                       getRstd());
+    llvm::copy(grad->getResults(), operandGrads.begin());
+    return success();
+  }];
 }
 
 def MPT_LayerNormGradOp : MPT_InferredOp<"layer_norm_grad", "Stable", "Stable"> {
@@ -255,6 +260,13 @@ def MPT_RMSNormOp : MPT_InferredOp<"rms_norm", "Stable", "Stable", [MPT_Differen
   let fixedOperands = "index != 0";
   let fixedResults = "index != 0";
   let hasVerifier = 1;
+  let gradient = [{
+    if (failed(requireFirstResult(*this, resultGrads)))
+      return failure();
+    auto grad = RMSNormGradOp::create(builder, getLoc(), dy, getX(), getGamma(), getRstd());
+    llvm::copy(grad->getResults(), operandGrads.begin());
+    return success();
+  }];
 }
 
 def MPT_RMSNormGradOp : MPT_InferredOp<"rms_norm_grad", "Stable", "Stable"> {
@@ -321,6 +333,14 @@ def MPT_BatchNormOp : MPT_InferredOp<"batch_norm", "Stable", "Stable", [MPT_Diff
   let fixedOperands = "index != 0";
   let fixedResults = "index != 0";
   let hasVerifier = 1;
+  let gradient = [{
+    if (failed(requireFirstResult(*this, resultGrads)))
+      return failure();
+    auto grad = BatchNormGradOp::create(builder, getLoc(), dy, getX(), getGamma(), getMean(),
+                                        getRstd());
+    llvm::copy(grad->getResults(), operandGrads.begin());
+    return success();
+  }];
 }
 
 def MPT_BatchNormGradOp : MPT_InferredOp<"batch_norm_grad", "Stable", "Stable"> {
@@ -409,6 +429,8 @@ def MPT_MaxPoolOp : MPT_InferredOp<"max_pool", "Clear", "Clear", [MPT_Differenti
   let results = (outs
     Res<MPT_FloatTensor, "[N, OH, OW, C]">:$y);
   let hasVerifier = 1;
+  let gradients = ["b.make<MaxPoolGradOp>(dy, getX(), getWindow(), getStrides(), "
+                   "getPadding())"];
 }
 
 def MPT_MaxPoolGradOp : MPT_InferredOp<"max_pool_grad", "Clear", "Clear"> {
@@ -466,6 +488,8 @@ def MPT_AvgPoolOp : MPT_InferredOp<"avg_pool", "Infer", "Infer", [MPT_Differenti
   let results = (outs
     Res<MPT_FloatTensor, "[N, OH, OW, C]">:$y);
   let hasVerifier = 1;
+  let gradients = ["b.make<AvgPoolGradOp>(getX().getType(), dy, getWindowAttr(), "
+                   "getStridesAttr(), getPaddingAttr(), getCountIncludePadAttr())"];
 }
 
 def MPT_AvgPoolGradOp : MPT_TensorOp<"avg_pool_grad", "Infer", "Infer"> {
@@ -535,6 +559,14 @@ def MPT_CrossEntropyOp : MPT_InferredOp<"cross_entropy", "Stable", "Stable", [MP
     Res<MPT_FloatTensor, "[..]; f32 (f64 for f64), saved for the gradient">:$log_sum_exp);
   let fixedResults = "true";
   let hasVerifier = 1;
+  let gradient = [{
+    if (resultGrads[1])
+      return emitOpError("has no gradient rule for its result log_sum_exp");
+    operandGrads[0] = b.make<CrossEntropyGradOp>(
+        getLogits().getType(), dy, getLogits(), getLabels(), getLogSumExp(),
+        getReductionAttr(), getLabelSmoothingAttr(), getIgnoreIndexAttr());
+    return success();
+  }];
 }
 
 def MPT_CrossEntropyGradOp : MPT_InferredOp<"cross_entropy_grad", "Stable", "Stable"> {
@@ -591,6 +623,11 @@ def MPT_MSELossOp : MPT_InferredOp<"mse_loss", "Stable", "Stable", [MPT_Differen
   let fixedOperands = "index == 1";
   let fixedResults = "true";
   let hasVerifier = 1;
+  let gradients = [
+    "b.make<MSELossGradOp>(getPrediction().getType(), dy, getPrediction(), "
+    "getTarget(), getReductionAttr())",
+    "b.make<MSELossGradOp>(getTarget().getType(), dy, getTarget(), "
+    "getPrediction(), getReductionAttr())"];
 }
 
 def MPT_MSELossGradOp : MPT_InferredOp<"mse_loss_grad", "Stable", "Stable"> {

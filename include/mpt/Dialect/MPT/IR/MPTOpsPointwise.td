@@ -12,6 +12,24 @@
 include "mpt/Dialect/MPT/IR/MPTBase.td"
 
 //===----------------------------------------------------------------------===//
+// Result types
+//===----------------------------------------------------------------------===//
+
+/// The first operand's type; the second operand has its shape.
+def MPT_LikeGradient : MPT_Types<[{
+  return inferLikeGradient(location, adaptor.getOperands()[0],
+                           adaptor.getOperands()[1], types);
+}]>;
+/// The broadcast shape of all operands, with elements of i1.
+def MPT_BoolBroadcast : MPT_Types<[{
+  return inferBool(location, adaptor.getOperands(), context, types);
+}]>;
+/// The broadcast shape of `lhs` and `rhs`, with their common element type.
+def MPT_Arithmetic : MPT_Types<[{
+  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
+}]>;
+
+//===----------------------------------------------------------------------===//
 // Unary
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +43,7 @@ class MPT_UnaryOp<string mnemonic, string f16Class, string bf16Class,
     Arg<MPT_FloatTensor, "any shape">:$x);
   let results = (outs
     Res<MPT_FloatTensor, "x's shape">:$y);
+  let inferTypes = MPT_LikeFirst.body;
 }
 
 def MPT_NegOp : MPT_UnaryOp<"neg", "Clear", "Clear"> {
@@ -42,6 +61,7 @@ def MPT_NegOp : MPT_UnaryOp<"neg", "Clear", "Clear"> {
   }];
   let hasFolder = 1;
   let scalar = [{ return b.neg(x); }];
+  let gradients = ["b.neg(dy)"];
 }
 
 def MPT_AbsOp : MPT_UnaryOp<"abs", "Clear", "Clear"> {
@@ -58,6 +78,7 @@ def MPT_AbsOp : MPT_UnaryOp<"abs", "Clear", "Clear"> {
     ```
   }];
   let scalar = [{ return b.abs(x); }];
+  let gradients = ["b.mul(dy, b.make<SignOp>(getX()))"];
 }
 
 def MPT_ExpOp : MPT_UnaryOp<"exp", "Deny", "Deny"> {
@@ -74,6 +95,7 @@ def MPT_ExpOp : MPT_UnaryOp<"exp", "Deny", "Deny"> {
     ```
   }];
   let scalar = [{ return b.exp(x); }];
+  let gradients = ["b.mul(dy, getY())"];
 }
 
 def MPT_LogOp : MPT_UnaryOp<"log", "Infer", "Infer"> {
@@ -90,6 +112,7 @@ def MPT_LogOp : MPT_UnaryOp<"log", "Infer", "Infer"> {
     ```
   }];
   let scalar = [{ return b.log(x); }];
+  let gradients = ["b.make<DivOp>(dy, getX())"];
 }
 
 def MPT_SqrtOp : MPT_UnaryOp<"sqrt", "Infer", "Infer"> {
@@ -106,6 +129,7 @@ def MPT_SqrtOp : MPT_UnaryOp<"sqrt", "Infer", "Infer"> {
     ```
   }];
   let scalar = [{ return b.sqrt(x); }];
+  let gradients = ["b.make<DivOp>(b.mul(dy, 0.5), getY())"];
 }
 
 def MPT_RsqrtOp : MPT_UnaryOp<"rsqrt", "Infer", "Infer"> {
@@ -122,6 +146,8 @@ def MPT_RsqrtOp : MPT_UnaryOp<"rsqrt", "Infer", "Infer"> {
     ```
   }];
   let scalar = [{ return b.div(b.number(1.0), b.sqrt(x)); }];
+  let gradients = [
+    "b.mul(b.mul(b.mul(dy, getY()), b.mul(getY(), getY())), -0.5)"];
 }
 
 def MPT_ReciprocalOp : MPT_UnaryOp<"reciprocal", "Infer", "Infer"> {
@@ -138,6 +164,7 @@ def MPT_ReciprocalOp : MPT_UnaryOp<"reciprocal", "Infer", "Infer"> {
     ```
   }];
   let scalar = [{ return b.div(b.number(1.0), x); }];
+  let gradients = ["b.neg(b.mul(dy, b.mul(getY(), getY())))"];
 }
 
 def MPT_TanhOp : MPT_UnaryOp<"tanh", "Infer", "Infer"> {
@@ -154,6 +181,7 @@ def MPT_TanhOp : MPT_UnaryOp<"tanh", "Infer", "Infer"> {
     ```
   }];
   let scalar = [{ return b.tanh(x); }];
+  let gradients = ["b.make<TanhGradOp>(dy, getY())"];
 }
 
 def MPT_SigmoidOp : MPT_UnaryOp<"sigmoid", "Infer", "Infer"> {
@@ -172,6 +200,7 @@ def MPT_SigmoidOp : MPT_UnaryOp<"sigmoid", "Infer", "Infer"> {
     ```
   }];
   let scalar = [{ return b.sigmoid(x); }];
+  let gradients = ["b.make<SigmoidGradOp>(dy, getY())"];
 }
 
 def MPT_ErfOp : MPT_UnaryOp<"erf", "Infer", "Infer"> {
@@ -188,6 +217,12 @@ def MPT_ErfOp : MPT_UnaryOp<"erf", "Infer", "Infer"> {
     ```
   }];
   let scalar = [{ return b.erf(x); }];
+  // erf'(x) = 2 / sqrt(pi) e^(-x^2)
+  let gradient = [{
+    Value slope = b.make<ExpOp>(b.neg(b.mul(getX(), getX())));
+    operandGrads[0] = b.mul(b.mul(dy, slope), 1.1283791670955126);
+    return success();
+  }];
 }
 
 def MPT_SinOp : MPT_UnaryOp<"sin", "Deny", "Deny"> {
@@ -204,6 +239,7 @@ def MPT_SinOp : MPT_UnaryOp<"sin", "Deny", "Deny"> {
     ```
   }];
   let scalar = [{ return b.sin(x); }];
+  let gradients = ["b.mul(dy, b.make<CosOp>(getX()))"];
 }
 
 def MPT_CosOp : MPT_UnaryOp<"cos", "Deny", "Deny"> {
@@ -220,6 +256,7 @@ def MPT_CosOp : MPT_UnaryOp<"cos", "Deny", "Deny"> {
     ```
   }];
   let scalar = [{ return b.cos(x); }];
+  let gradients = ["b.neg(b.mul(dy, b.make<SinOp>(getX())))"];
 }
 
 def MPT_ReluOp : MPT_UnaryOp<"relu", "Clear", "Clear"> {
@@ -236,6 +273,7 @@ def MPT_ReluOp : MPT_UnaryOp<"relu", "Clear", "Clear"> {
     ```
   }];
   let scalar = [{ return b.max(x, b.number(0.0)); }];
+  let gradients = ["b.make<ReluGradOp>(dy, getY())"];
 }
 
 def MPT_SiluOp : MPT_UnaryOp<"silu", "Infer", "Infer"> {
@@ -252,6 +290,7 @@ def MPT_SiluOp : MPT_UnaryOp<"silu", "Infer", "Infer"> {
     ```
   }];
   let scalar = [{ return b.mul(x, b.sigmoid(x)); }];
+  let gradients = ["b.make<SiluGradOp>(dy, getX())"];
 }
 
 def MPT_SignOp : MPT_UnaryOp<"sign", "Clear", "Clear"> {
@@ -270,6 +309,7 @@ def MPT_SignOp : MPT_UnaryOp<"sign", "Clear", "Clear"> {
     Value negative = b.select(b.less(x, b.number(0.0)), b.number(-1.0), x);
     return b.select(b.greater(x, b.number(0.0)), b.number(1.0), negative);
   }];
+  let gradients = [""];
 }
 
 def MPT_FloorOp : MPT_UnaryOp<"floor", "Clear", "Clear"> {
@@ -285,6 +325,7 @@ def MPT_FloorOp : MPT_UnaryOp<"floor", "Clear", "Clear"> {
     ```
   }];
   let scalar = [{ return b.floor(x); }];
+  let gradients = [""];
 }
 
 def MPT_GeluOp : MPT_InferredOp<"gelu", "Infer", "Infer", [MPT_Elementwise, MPT_Differentiable]> {
@@ -311,7 +352,9 @@ def MPT_GeluOp : MPT_InferredOp<"gelu", "Infer", "Infer", [MPT_Elementwise, MPT_
         "the formula; PyTorch's `approximate='none'` or `'tanh'`">:$approximate);
   let results = (outs
     Res<MPT_FloatTensor, "x's shape">:$y);
+  let inferTypes = MPT_LikeFirst.body;
   let scalar = [{ return b.gelu(x, getApproximate()); }];
+  let gradients = ["b.make<GeluGradOp>(dy, getX(), getApproximate())"];
 }
 
 def MPT_IsFiniteOp : MPT_InferredOp<"is_finite", "Clear", "Clear", [MPT_Elementwise]> {
@@ -330,6 +373,7 @@ def MPT_IsFiniteOp : MPT_InferredOp<"is_finite", "Clear", "Clear", [MPT_Elementw
     Arg<MPT_FloatTensor, "any shape">:$x);
   let results = (outs
     Res<MPT_BoolTensor, "x's shape">:$y);
+  let inferTypes = MPT_BoolBroadcast.body;
   let scalar = [{ return b.isFinite(x); }];
 }
 
@@ -350,6 +394,7 @@ def MPT_NotOp : MPT_InferredOp<"not", "Clear", "Clear", [MPT_Elementwise]> {
   let results = (outs
     Res<MPT_BoolTensor, "x's shape">:$y);
   let hasFolder = 1;
+  let inferTypes = MPT_LikeFirst.body;
   let scalar = [{ return b.bitXor(x, b.integer(x.getType(), 1)); }];
 }
 
@@ -361,6 +406,7 @@ class MPT_ActivationGradOp<string mnemonic, string f16Class, string bf16Class>
     : MPT_InferredOp<mnemonic, f16Class, bf16Class, [MPT_Elementwise]> {
   let results = (outs
     Res<MPT_FloatTensor, "dy's shape">:$dx);
+  let inferTypes = MPT_LikeGradient.body;
 }
 
 def MPT_ReluGradOp : MPT_ActivationGradOp<"relu_grad", "Clear", "Clear"> {
@@ -476,6 +522,7 @@ class MPT_BinaryOp<string mnemonic, string f16Class, string bf16Class,
     Arg<MPT_Tensor, "broadcasts with lhs">:$rhs);
   let results = (outs
     Res<MPT_Tensor, "the broadcast shape">:$result);
+  let inferTypes = MPT_Arithmetic.body;
 }
 
 def MPT_AddOp : MPT_BinaryOp<"add", "Infer", "Infer", [Commutative]> {
@@ -499,6 +546,7 @@ def MPT_AddOp : MPT_BinaryOp<"add", "Infer", "Infer", [Commutative]> {
   }];
   let hasFolder = 1;
   let scalar = [{ return b.add(lhs, rhs); }];
+  let gradients = ["dy", "dy"];
 }
 
 def MPT_SubOp : MPT_BinaryOp<"sub", "Infer", "Infer", []> {
@@ -520,6 +568,7 @@ def MPT_SubOp : MPT_BinaryOp<"sub", "Infer", "Infer", []> {
   }];
   let hasFolder = 1;
   let scalar = [{ return b.sub(lhs, rhs); }];
+  let gradients = ["dy", "b.neg(dy)"];
 }
 
 def MPT_MulOp : MPT_BinaryOp<"mul", "Infer", "Infer", [Commutative]> {
@@ -541,6 +590,7 @@ def MPT_MulOp : MPT_BinaryOp<"mul", "Infer", "Infer", [Commutative]> {
   }];
   let hasFolder = 1;
   let scalar = [{ return b.mul(lhs, rhs); }];
+  let gradients = ["b.mul(dy, getRhs())", "b.mul(dy, getLhs())"];
 }
 
 def MPT_DivOp : MPT_BinaryOp<"div", "Infer", "Infer", []> {
@@ -563,6 +613,8 @@ def MPT_DivOp : MPT_BinaryOp<"div", "Infer", "Infer", []> {
   }];
   let hasFolder = 1;
   let scalar = [{ return b.div(lhs, rhs); }];
+  let gradients = ["b.make<DivOp>(dy, getRhs())",
+                   "b.neg(b.make<DivOp>(b.mul(dy, getResult()), getRhs()))"];
 }
 
 def MPT_MaximumOp : MPT_BinaryOp<"maximum", "Clear", "Clear", [Commutative]> {
@@ -586,6 +638,9 @@ def MPT_MaximumOp : MPT_BinaryOp<"maximum", "Clear", "Clear", [Commutative]> {
     ```
   }];
   let scalar = [{ return b.max(lhs, rhs); }];
+  let gradients = [
+    "b.selectExtreme(dy, getLhs(), getRhs(), ComparePredicate::GT)",
+    "b.selectExtreme(dy, getRhs(), getLhs(), ComparePredicate::GT)"];
 }
 
 def MPT_MinimumOp : MPT_BinaryOp<"minimum", "Clear", "Clear", [Commutative]> {
@@ -609,6 +664,9 @@ def MPT_MinimumOp : MPT_BinaryOp<"minimum", "Clear", "Clear", [Commutative]> {
     ```
   }];
   let scalar = [{ return b.min(lhs, rhs); }];
+  let gradients = [
+    "b.selectExtreme(dy, getLhs(), getRhs(), ComparePredicate::LT)",
+    "b.selectExtreme(dy, getRhs(), getLhs(), ComparePredicate::LT)"];
 }
 
 def MPT_PowOp : MPT_InferredOp<"pow", "Deny", "Deny", [MPT_Elementwise, MPT_Differentiable]> {
@@ -630,7 +688,10 @@ def MPT_PowOp : MPT_InferredOp<"pow", "Deny", "Deny", [MPT_Elementwise, MPT_Diff
     Arg<MPT_FloatTensor, "broadcasts with lhs; the exponent">:$rhs);
   let results = (outs
     Res<MPT_FloatTensor, "the broadcast shape">:$result);
+  let inferTypes = MPT_Arithmetic.body;
   let scalar = [{ return b.pow(lhs, rhs); }];
+  let gradients = ["b.powBase(dy, getLhs(), getRhs())",
+                   "b.powExponent(dy, getLhs(), getResult())"];
 }
 
 def MPT_CompareOp : MPT_InferredOp<"compare", "Clear", "Clear", [MPT_Elementwise]> {
@@ -665,6 +726,11 @@ def MPT_CompareOp : MPT_InferredOp<"compare", "Clear", "Clear", [MPT_Elementwise
     Arg<MPT_Predicate, "which comparison">:$predicate);
   let results = (outs
     Res<MPT_BoolTensor, "the broadcast shape">:$result);
+  let inferTypes = [{
+    if (failed(inferArithmeticType(location, adaptor.getLhs(), adaptor.getRhs())))
+      return failure();
+    return inferBool(location, adaptor.getOperands(), context, types);
+  }];
   let scalar = [{ return b.compare(lhs, rhs, getPredicate()); }];
 }
 
@@ -686,6 +752,7 @@ class MPT_LogicalOp<string mnemonic, string which, string compute>
     Arg<MPT_BoolTensor, "broadcasts with lhs">:$rhs);
   let results = (outs
     Res<MPT_BoolTensor, "the broadcast shape">:$result);
+  let inferTypes = MPT_BoolBroadcast.body;
   let scalar = "return b." # compute # "(lhs, rhs);";
 }
 def MPT_AndOp : MPT_LogicalOp<"and", "both operands are", "bitAnd"> {
@@ -721,8 +788,27 @@ def MPT_WhereOp : MPT_InferredOp<"where", "Clear", "Clear", [MPT_Elementwise, MP
   let results = (outs
     Res<MPT_Tensor, "the broadcast shape">:$result);
   let hasFolder = 1;
+  let inferTypes = [{
+    FailureOr<Shape> shape = inferBroadcast(location, adaptor.getOperands());
+    FailureOr<Type> type = inferArithmeticType(location, adaptor.getOnTrue(),
+                                               adaptor.getOnFalse());
+    if (failed(shape) || failed(type))
+      return failure();
+    types.push_back(RankedTensorType::get(*shape, *type));
+    return success();
+  }];
   let scalarWidens = 0;
   let scalar = [{ return b.where(condition, on_true, on_false); }];
+  let gradient = [{
+    Value zero = b.scalar(dy, 0.0);
+    if (needed[1])
+      operandGrads[1] =
+          b.sumTo(b.where(getCondition(), dy, zero), getTensor(getOnTrue()));
+    if (needed[2])
+      operandGrads[2] = b.sumTo(b.where(b.make<NotOp>(getCondition()), dy, zero),
+                                getTensor(getOnFalse()));
+    return success();
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -787,6 +873,7 @@ def MPT_DropoutOp : MPT_InferredOp<"dropout", "Infer", "Infer", [MPT_InPlace, MP
     Res<MPT_FloatTensor, "x's shape">:$y,
     Res<MPT_BoolTensor, "x's shape; true where x was kept">:$mask);
   let hasVerifier = 1;
+  let gradients = ["b.make<DropoutGradOp>(dy, getMask(), getRateAttr())"];
 }
 
 def MPT_DropoutGradOp : MPT_InferredOp<"dropout_grad", "Infer", "Infer", [MPT_InPlace]> {
@@ -808,6 +895,7 @@ def MPT_DropoutGradOp : MPT_InferredOp<"dropout_grad", "Infer", "Infer", [MPT_In
   let results = (outs
     Res<MPT_FloatTensor, "dy's shape">:$dx);
   let hasVerifier = 1;
+  let inferTypes = MPT_LikeGradient.body;
 }
 
 } // MPT_ElementwiseDocs

@@ -97,6 +97,7 @@ def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
   let hasFolder = 1;
   let scalarWidens = 0;
   let scalar = [{ return b.cast(x, getTensor(getY()).getElementType()); }];
+  let gradients = ["dy"];
 }
 
 def MPT_ReshapeOp : MPT_TensorOp<"reshape", "Clear", "Clear", [MPT_Differentiable]> {
@@ -120,6 +121,7 @@ def MPT_ReshapeOp : MPT_TensorOp<"reshape", "Clear", "Clear", [MPT_Differentiabl
     Res<MPT_Tensor, "any shape of as many elements, x's element type">:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
+  let gradients = ["b.reshape(dy, getTensor(getX()).getShape())"];
 }
 
 def MPT_TransposeOp : MPT_InferredOp<"transpose", "Clear", "Clear", [MPT_Differentiable]> {
@@ -146,6 +148,13 @@ def MPT_TransposeOp : MPT_InferredOp<"transpose", "Clear", "Clear", [MPT_Differe
     Res<MPT_Tensor, "x's shape, permuted">:$y);
   let hasVerifier = 1;
   let hasFolder = 1;
+  let gradient = [{
+    SmallVector<int64_t> inverse(getPermutation().size());
+    for (auto [i, dim] : llvm::enumerate(getPermutation()))
+      inverse[dim] = i;
+    operandGrads[0] = b.make<TransposeOp>(dy, inverse);
+    return success();
+  }];
 }
 
 def MPT_BroadcastOp : MPT_TensorOp<"broadcast", "Clear", "Clear", [MPT_Fusible, MPT_Differentiable]> {
@@ -175,6 +184,7 @@ def MPT_BroadcastOp : MPT_TensorOp<"broadcast", "Clear", "Clear", [MPT_Fusible, 
   let hasFolder = 1;
   let scalarWidens = 0;
   let scalar = [{ return b.round(x); }];
+  let gradients = ["dy"];
 }
 
 def MPT_SliceOp : MPT_InferredOp<"slice", "Clear", "Clear", [MPT_Differentiable]> {
@@ -290,6 +300,7 @@ def MPT_GatherOp : MPT_InferredOp<"gather", "Clear", "Clear", [MPT_Differentiabl
   let results = (outs
     Res<MPT_Tensor, "[I.., C..], the table's element type">:$y);
   let hasVerifier = 1;
+  let gradients = ["b.make<ScatterAddOp>(getTable().getType(), getIndices(), dy)"];
 }
 
 def MPT_CheckIndicesOp : MPT_InferredOp<"check_indices", "Clear", "Clear", [MPT_InPlace]> {
@@ -312,6 +323,7 @@ def MPT_CheckIndicesOp : MPT_InferredOp<"check_indices", "Clear", "Clear", [MPT_
   let results = (outs
     Res<MPT_IndexTensor, "the operand's shape">:$checked);
   let hasVerifier = 1;
+  let inferTypes = MPT_LikeFirst.body;
 }
 
 def MPT_ScatterAddOp : MPT_TensorOp<"scatter_add", "Clear", "Clear"> {

@@ -33,6 +33,8 @@ def MPT_StopGradientOp : MPT_InferredOp<"stop_gradient", "Clear", "Clear", [MPT_
     Arg<MPT_Tensor, "any shape">:$x);
   let results = (outs
     Res<MPT_Tensor, "x's shape">:$y);
+  let gradients = [""];
+  let inferTypes = MPT_LikeFirst.body;
 }
 
 def MPT_GradSeedOp : MPT_TensorOp<"grad_seed", "Deny", "Deny"> {
@@ -103,6 +105,7 @@ def MPT_ScaleLossOp : MPT_StateOp<"scale_loss"> {
   let fixedOperands = "true";
   let fixedResults = "true";
   let hasVerifier = 1;
+  let inferTypes = MPT_LikeFirst.body;
 }
 
 def MPT_UnscaleOp : MPT_StateOp<"unscale", [MPT_InPlace]> {
@@ -352,16 +355,23 @@ def MPT_AccumulateOp : MPT_StateOp<"accumulate", [MPT_Fusible]> {
     Value total = b.add(sum, gradient);
     return getDivisor() > 1 ? b.div(total, b.number(getDivisor())) : total;
   }];
+  let inferTypes = MPT_LikeFirst.body;
 }
 
-class MPT_HalvesOp<string mnemonic>
+/// `element` builds the results' element type from `context`.
+class MPT_HalvesOp<string mnemonic, string element>
     : MPT_StateOp<mnemonic, [MPT_Fusible]> {
   let fixedOperands = "true";
   let fixedResults = "true";
+  let inferTypes = [{
+    types.push_back(getTensor(adaptor.getOperands()[0])
+                        .clone(}] # element # [{));
+    return success();
+  }];
   let scalarWidens = 0;
 }
 
-def MPT_JoinHalvesOp : MPT_HalvesOp<"join_halves"> {
+def MPT_JoinHalvesOp : MPT_HalvesOp<"join_halves", "Float32Type::get(context)"> {
   let summary = "f32 numbers from two halves of 16 bits";
   let description = [{
     The bits of the result are those of `high` times 2^16 plus `low`, a signed
@@ -384,7 +394,7 @@ def MPT_JoinHalvesOp : MPT_HalvesOp<"join_halves"> {
   let scalar = [{ return b.joinHalves(high, low); }];
 }
 
-def MPT_HighHalfOp : MPT_HalvesOp<"high_half"> {
+def MPT_HighHalfOp : MPT_HalvesOp<"high_half", "BFloat16Type::get(context)"> {
   let summary = "f32 rounded to bf16 so that 16 more bits restore it";
   let description = [{
     Rounds to nearest, ties away from zero: the upper half of the bits plus
@@ -405,7 +415,7 @@ def MPT_HighHalfOp : MPT_HalvesOp<"high_half"> {
   let scalar = [{ return b.highHalf(x); }];
 }
 
-def MPT_LowHalfOp : MPT_HalvesOp<"low_half"> {
+def MPT_LowHalfOp : MPT_HalvesOp<"low_half", "IntegerType::get(context, 16)"> {
   let summary = "lower 16 bits of f32 numbers";
   let description = [{
     The bits of x modulo 2^16, from which `mpt.join_halves` restores x.
@@ -424,7 +434,7 @@ def MPT_LowHalfOp : MPT_HalvesOp<"low_half"> {
   let scalar = [{ return b.lowHalf(x); }];
 }
 
-def MPT_RoundingErrorOp : MPT_HalvesOp<"rounding_error"> {
+def MPT_RoundingErrorOp : MPT_HalvesOp<"rounding_error", "BFloat16Type::get(context)"> {
   let summary = "what rounding f32 to bf16 takes away, in bf16";
   let description = [{
     x minus (x rounded to bf16), which f32 holds exactly, rounded to bf16; both
@@ -445,7 +455,7 @@ def MPT_RoundingErrorOp : MPT_HalvesOp<"rounding_error"> {
   let scalar = [{ return b.roundingError(x); }];
 }
 
-def MPT_AddCompensationOp : MPT_HalvesOp<"add_compensation"> {
+def MPT_AddCompensationOp : MPT_HalvesOp<"add_compensation", "Float32Type::get(context)"> {
   let summary = "bf16 number plus its compensation, in f32";
   let description = [{
     x = param + compensation, which is what `mpt.rounding_error` took away in
@@ -493,7 +503,7 @@ def MPT_RandomBitsOp : MPT_TensorOp<"random_bits", "Deny", "Deny", [InferTypeOpA
   let fixedResults = "true";
 }
 
-def MPT_StochasticRoundOp : MPT_HalvesOp<"stochastic_round"> {
+def MPT_StochasticRoundOp : MPT_HalvesOp<"stochastic_round", "BFloat16Type::get(context)"> {
   let summary = "f32 to one of the two nearest bf16, by 16 random bits";
   let description = [{
     Adds `bits`, taken as a number from 0 to 65535, to the bits of x, and keeps
@@ -546,6 +556,12 @@ def MPT_BarrierOp : MPT_InferredOp<"barrier", "Clear", "Clear", [MPT_Differentia
     Arg<Variadic<MPT_Tensor>, "tensors of any shape">:$inputs);
   let results = (outs
     Res<Variadic<MPT_Tensor>, "the operands' shapes", [MemAlloc]>:$outputs);
+  let gradient = [{
+    for (auto [i, resultGrad] : llvm::enumerate(resultGrads))
+      if (needed[i])
+        operandGrads[i] = resultGrad;
+    return success();
+  }];
 }
 
 def MPT_CheckpointOp : MPT_Op<"checkpoint", [RecursiveMemoryEffects,
