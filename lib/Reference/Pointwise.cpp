@@ -163,6 +163,7 @@ void mpt::reference::addPointwise(OpTable &table) {
   addUnary<AbsOp>(table, [](double x) { return std::abs(x); });
   addUnary<ExpOp>(table, [](double x) { return std::exp(x); });
   addUnary<LogOp>(table, [](double x) { return std::log(x); });
+  addUnary<Log1pOp>(table, [](double x) { return std::log1p(x); });
   addUnary<SqrtOp>(table, [](double x) { return std::sqrt(x); });
   addUnary<RsqrtOp>(table, [](double x) { return 1.0 / std::sqrt(x); });
   addUnary<ReciprocalOp>(table, [](double x) { return 1.0 / x; });
@@ -173,6 +174,9 @@ void mpt::reference::addPointwise(OpTable &table) {
   addUnary<CosOp>(table, [](double x) { return std::cos(x); });
   addUnary<ReluOp>(table, relu);
   addUnary<SiluOp>(table, [](double x) { return x * sigmoid(x); });
+  addUnary<SoftplusOp>(table, [](double x) {
+    return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+  });
   addUnary<SignOp>(table, [](double x) {
     return std::isnan(x) ? x : double(x > 0) - double(x < 0);
   });

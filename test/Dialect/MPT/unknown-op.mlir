@@ -96,9 +96,9 @@ func.func @sofmax(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @sofplus(%x: tensor<4xf32>) {
-  // expected-error @+1 {{custom op 'mpt.sofplus' is unknown; did you mean softplus? in mpt it is `add(relu(x), log(add(1, exp(neg(abs(x))))))`}}
-  %y = mpt.sofplus %x : (tensor<4xf32>) -> tensor<4xf32>
+func.func @logsigmod(%x: tensor<4xf32>) {
+  // expected-error @+1 {{custom op 'mpt.logsigmod' is unknown; did you mean logsigmoid? in mpt it is `neg(softplus(neg(x)))`}}
+  %y = mpt.logsigmod %x : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 

@@ -30,7 +30,6 @@ WANTED = {
     "F.prelu": lambda x, weight: np.where(x > 0, x, weight * x),
     "F.elu": elu,
     "F.selu": lambda x: 1.0507009873554805 * elu(x, 1.6732632423543772),
-    "F.softplus": softplus,
     "F.logsigmoid": lambda x: -softplus(-x),
     "F.mish": lambda x: x * np.tanh(softplus(x)),
     "F.hardtanh": np.clip,
@@ -42,7 +41,6 @@ WANTED = {
     "torch.square": np.square,
     "torch.log2": np.log2,
     "torch.log10": np.log10,
-    "torch.log1p": np.log1p,
     "torch.exp2": np.exp2,
     "torch.expm1": np.expm1,
     "torch.ceil": np.ceil,
@@ -67,7 +65,7 @@ WANTED = {
 }
 # Numbers between 0 and 1.
 PROBABILITIES = {"F.binary_cross_entropy": "xy", "F.kl_div": "y", "torch.log2": "x", "torch.log10": "x",
-                 "torch.log1p": "x", "F.binary_cross_entropy_with_logits": "y", "F.leaky_relu": ["slope"]}
+                 "F.binary_cross_entropy_with_logits": "y", "F.leaky_relu": ["slope"]}
 
 
 class Emitter:

@@ -42,6 +42,7 @@ def unary_cases(random):
         "abs": (np.abs, -2, 2),
         "exp": (np.exp, -4, 4),
         "log": (np.log, 0.1, 9),
+        "log1p": (np.log1p, -0.9, 9),
         "sqrt": (np.sqrt, 0, 9),
         "rsqrt": (lambda x: x**-0.5, 0.1, 9),
         "reciprocal": (lambda x: 1 / x, 0.1, 9),
@@ -52,6 +53,7 @@ def unary_cases(random):
         "cos": (np.cos, -7, 7),
         "relu": (lambda x: np.maximum(x, 0), -2, 2),
         "silu": (lambda x: x * sigmoid(x), -5, 5),
+        "softplus": (lambda x: np.logaddexp(0, x), -9, 9),
         "sign": (np.sign, -2, 2),
         "floor": (np.floor, -9, 9),
     }
@@ -79,10 +81,18 @@ def unary_cases(random):
         "exp": [NAN, INF, 0, 1, 1, math.e],
         "abs": [NAN, INF, INF, 0, 0, 1],
         "reciprocal": [NAN, 0, 0, INF, -INF, 1],
+        "log1p": [NAN, INF, NAN, 0, 0, math.log(2)],
+        "softplus": [NAN, INF, 0, math.log(2), math.log(2), math.log1p(math.e)],
         "sign": [NAN, 1, -1, 0, 0, 1],
     }.items():
         yield Case(name, [special], [("f32", np.array(want))])
     yield Case("log", [("f32", np.array([0.0, -1.0, INF]))], [("f32", np.array([-INF, NAN, INF]))])
+    # Where 1 + x is 1, and at the ends.
+    x = [2.0**-33, -(2.0**-33), 2.0**-24, 2.0**-23, 2.0**127]
+    yield Case("log1p", [("f32", np.array(x))], [("f32", np.log1p(x))])
+    yield Case("log1p", [("f32", np.array([-1.0, -2.0]))], [("f32", np.array([-INF, NAN]))])
+    x = ("f32", np.array([-80.0, -17.0, 17.0, 100.0, 2.0**127, -(2.0**127)]))
+    yield Case("softplus", [x], [("f32", np.logaddexp(0, x[1]))])
     yield Case("is_finite", [special], [("i1", np.array([0, 0, 0, 1, 1, 1]))])
     yield Case("not", [("i1", np.array([0, 1]))], [("i1", np.array([1, 0]))])
 

@@ -71,10 +71,11 @@ public:
 
 void addPointwise(Cases &c) {
   for (const char *op : {"neg", "abs", "exp", "tanh", "sigmoid", "erf", "sin",
-                         "cos", "relu", "silu", "sign"})
+                         "cos", "relu", "silu", "softplus", "sign"})
     c.unary(op);
   for (const char *op : {"log", "sqrt", "rsqrt", "reciprocal"})
     c.unary(op, 0.5, 3.0);
+  c.unary("log1p", -0.5, 3.0);
   c.unary("reciprocal", -3.0, -0.5);
   c.unary("floor", 0.1, 0.9);
   c.unary("gelu");

@@ -129,6 +129,16 @@ Value ScalarBuilder::div(Value x, Value y) {
   return select(byZero, zero, select(byMinusOne, negated, quotient));
 }
 
+// With u = 1 + x rounded, log(u) x / (u - 1): the quotient changes slowly near
+// u = 1, so u's rounding error hardly matters (Kahan; Goldberg 1991, theorem 4).
+Value ScalarBuilder::log1p(Value x) {
+  Value u = add(x, number(1.0)), logarithm = log(u);
+  Value isOne = compare(u, number(1.0), ComparePredicate::EQ);
+  Value isInfinite = compare(logarithm, u, ComparePredicate::EQ);
+  Value corrected = mul(x, div(logarithm, sub(u, number(1.0))));
+  return select(bitOr(isOne, isInfinite), x, corrected);
+}
+
 // tanh(sqrt(2/pi) (x + 0.044715 x^3)), Hendrycks and Gimpel 2016.
 static constexpr double geluRoot = 0.7978845608028654;
 static constexpr double geluCubic = 0.044715;

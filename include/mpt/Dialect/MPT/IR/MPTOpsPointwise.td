@@ -115,6 +115,24 @@ def MPT_LogOp : MPT_UnaryOp<"log", "Infer", "Infer"> {
   let gradients = ["b.make<DivOp>(dy, getX())"];
 }
 
+def MPT_Log1pOp : MPT_UnaryOp<"log1p", "Infer", "Infer"> {
+  let summary = "natural logarithm of 1 + x, elementwise";
+  let otherNames = [OtherName<"torch.log1p">];
+  let description = [{
+    y = ln(1 + x), computed in f32 (f64 for f64) and rounded once to the
+    result's type. Near x = 0 the relative error stays that of `mpt.log`, where
+    the sum 1 + x would lose digits of x. x = -1 gives -inf, and x below -1 NaN.
+
+    Example:
+
+    ```mlir
+    %y = mpt.log1p %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let scalar = [{ return b.log1p(x); }];
+  let gradients = ["b.make<DivOp>(dy, b.make<AddOp>(getX(), b.scalar(getX(), 1.0)))"];
+}
+
 def MPT_SqrtOp : MPT_UnaryOp<"sqrt", "Infer", "Infer"> {
   let summary = "square root, elementwise";
   let otherNames = [OtherName<"torch.sqrt">];
@@ -291,6 +309,27 @@ def MPT_SiluOp : MPT_UnaryOp<"silu", "Infer", "Infer"> {
   }];
   let scalar = [{ return b.mul(x, b.sigmoid(x)); }];
   let gradients = ["b.make<SiluGradOp>(dy, getX())"];
+}
+
+def MPT_SoftplusOp : MPT_UnaryOp<"softplus", "Infer", "Infer"> {
+  let summary = "smooth rectified linear unit, elementwise";
+  let otherNames = [
+    OtherName<"F.softplus", "for `beta` = 1">,
+    OtherName<"nn.Softplus", "for `beta` = 1">];
+  let description = [{
+    y = ln(1 + e^x), computed as max(x, 0) + ln(1 + e^-|x|), which does not
+    overflow, in f32 (f64 for f64) and rounded once to the result's type.
+
+    Example:
+
+    ```mlir
+    %y = mpt.softplus %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let scalar = [{
+    return b.add(b.max(x, b.number(0.0)), b.log1p(b.exp(b.neg(b.abs(x)))));
+  }];
+  let gradients = ["b.mul(dy, b.make<SigmoidOp>(getX()))"];
 }
 
 def MPT_SignOp : MPT_UnaryOp<"sign", "Clear", "Clear"> {

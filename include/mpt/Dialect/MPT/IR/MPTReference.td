@@ -90,12 +90,8 @@ def : MPT_Recipe<["F.elu", "nn.ELU"],
   "where(compare(x, 0, gt), x, mul(alpha, sub(exp(minimum(x, 0)), 1)))">;
 def : MPT_Recipe<["F.selu", "nn.SELU"],
   "mul(1.0507010, where(compare(x, 0, gt), x, mul(1.6732632, sub(exp(minimum(x, 0)), 1))))">;
-def : MPT_Recipe<["F.softplus", "nn.Softplus"],
-  "add(relu(x), log(add(1, exp(neg(abs(x))))))">;
-def : MPT_Recipe<["F.logsigmoid", "nn.LogSigmoid", "log_sigmoid"],
-  "sub(minimum(x, 0), log(add(1, exp(neg(abs(x))))))">;
-def : MPT_Recipe<["F.mish", "nn.Mish"],
-  "mul(x, tanh(add(relu(x), log(add(1, exp(neg(abs(x))))))))">;
+def : MPT_Recipe<["F.logsigmoid", "nn.LogSigmoid", "log_sigmoid"], "neg(softplus(neg(x)))">;
+def : MPT_Recipe<["F.mish", "nn.Mish"], "mul(x, tanh(softplus(x)))">;
 def : MPT_Recipe<["F.hardtanh", "nn.Hardtanh", "torch.clamp", "torch.clip"],
   "minimum(maximum(x, low), high)">;
 def : MPT_Recipe<["F.hardsigmoid", "nn.Hardsigmoid"],
@@ -112,7 +108,6 @@ def : MPT_Recipe<["F.softmin", "nn.Softmin"], "softmax(neg(x))">;
 def : MPT_Recipe<["torch.square"], "mul(x, x)">;
 def : MPT_Recipe<["torch.log2"], "mul(log(x), 1.4426950)">;
 def : MPT_Recipe<["torch.log10"], "mul(log(x), 0.4342945)">;
-def : MPT_Recipe<["torch.log1p"], "log(add(1, x))", "which is less exact for small x">;
 def : MPT_Recipe<["torch.exp2"], "exp(mul(x, 0.6931472))">;
 def : MPT_Recipe<["torch.expm1"], "sub(exp(x), 1)", "which is less exact for small x">;
 def : MPT_Recipe<["torch.ceil"], "neg(floor(neg(x)))">;
@@ -178,7 +173,7 @@ def : MPT_Recipe<["F.smooth_l1_loss", "nn.SmoothL1Loss", "F.huber_loss", "nn.Hub
   "with d = abs(sub(x, y)), for `beta` and `delta` 1">;
 def : MPT_Recipe<["F.binary_cross_entropy_with_logits", "nn.BCEWithLogitsLoss",
                   "sigmoid_cross_entropy"],
-  "reduce(add(sub(relu(x), mul(x, y)), log(add(1, exp(neg(abs(x)))))), mean)">;
+  "reduce(sub(softplus(x), mul(x, y)), mean)">;
 def : MPT_Recipe<["F.binary_cross_entropy", "nn.BCELoss"],
   "neg(reduce(add(mul(y, log(x)), mul(sub(1, y), log(sub(1, x)))), mean))",
   "which overflows for x near 0 and 1: prefer the form with logits">;

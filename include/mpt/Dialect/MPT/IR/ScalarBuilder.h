@@ -79,6 +79,8 @@ public:
   mlir::Value sqrt(mlir::Value x) { return create<mlir::math::SqrtOp>(x); }
   mlir::Value exp(mlir::Value x) { return create<mlir::math::ExpOp>(x); }
   mlir::Value log(mlir::Value x) { return create<mlir::math::LogOp>(x); }
+  /// log(1 + x), accurate near 0.
+  mlir::Value log1p(mlir::Value x);
   mlir::Value sin(mlir::Value x) { return create<mlir::math::SinOp>(x); }
   mlir::Value cos(mlir::Value x) { return create<mlir::math::CosOp>(x); }
   mlir::Value tanh(mlir::Value x) { return create<mlir::math::TanhOp>(x); }
