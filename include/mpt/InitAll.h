@@ -27,15 +27,16 @@
 #include "mpt/Precision/Passes.h"
 #include "mpt/Training/Passes.h"
 #include "mpt/Dialect/MPT/IR/OpReference.h"
+#include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/Pipelines/Pipelines.h"
 #include "mpt/Support/SymbolNotes.h"
 
 namespace mpt {
 
-/// Registers the mpt dialect, and what makes errors of the dialects around it
+/// Registers the dialects of MPT, and what makes errors of the dialects around it
 /// clearer.
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<MPTDialect>();
+  registry.insert<MPTDialect, program::ProgramDialect>();
   registerSymbolNotes(registry);
   registerUnknownOpSuggestions(registry);
 }

@@ -139,12 +139,8 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
 static llvm::Error tuneProducts(ModuleOp module, const TuneProducts &tune) {
   std::map<std::string, rt::GemmPlan> plans;
   for (ProgramOp program : module.getOps<ProgramOp>())
-    for (CallOp call : program.getBody().getOps<CallOp>()) {
-      if (call.getCallee() != Callee::Matmul)
-        continue;
-      FailureOr<rt::Instruction> product =
-          encodeCall(call.getLoc(), call.getCallee(), call.getConfig(),
-                     call.getInputs().getTypes(), call.getOutputs().getTypes());
+    for (auto call : program.getBody().getOps<program::MatmulOp>()) {
+      FailureOr<rt::Instruction> product = encodeCall(call);
       rt::GemmPlan plan;
       std::string why;
       if (succeeded(product) &&

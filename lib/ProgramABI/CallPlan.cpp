@@ -70,15 +70,16 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
 }
 
 bool mpt::rt::getMatmulShape(const Instruction &call, MatmulShape &s) {
-  if (call.numInputs < 2 || call.numOutputs < 1 || call.ints.size() < 4)
+  const auto *matmul = call.getCall<MatmulCall>();
+  if (!matmul || call.numInputs < 2 || call.numOutputs < 1)
     return false;
   const BufferRef &lhs = call.refs[0], &rhs = call.refs[1],
                   &out = call.refs[call.numInputs];
   size_t rank = lhs.dims.size();
   if (rank < 2 || rhs.dims.size() < 2 || out.dims.size() != rank)
     return false;
-  s.transposeLhs = call.ints[0];
-  s.transposeRhs = call.ints[1];
+  s.transposeLhs = matmul->transposeLhs;
+  s.transposeRhs = matmul->transposeRhs;
   s.m = lhs.dims[rank - (s.transposeLhs ? 1 : 2)];
   s.k = lhs.dims[rank - (s.transposeLhs ? 2 : 1)];
   size_t rhsRank = rhs.dims.size();
@@ -92,8 +93,8 @@ bool mpt::rt::getMatmulShape(const Instruction &call, MatmulShape &s) {
   s.rhs = rhs.type;
   s.out = out.type;
   int64_t rhsK = rhs.dims[rhsRank - (s.transposeRhs ? 1 : 2)];
-  bool biasFits = !call.ints[2] || (call.numInputs == 3 &&
-                                    call.refs[2].count() == s.n);
+  bool biasFits = !matmul->hasBias ||
+                  (call.numInputs >= 3 && call.refs[2].count() == s.n);
   int64_t outCount, rhsCount;
   bool isSmall = !__builtin_mul_overflow(s.m, s.n, &outCount) &&
                  !__builtin_mul_overflow(s.batch, outCount, &outCount) &&
@@ -101,6 +102,45 @@ bool mpt::rt::getMatmulShape(const Instruction &call, MatmulShape &s) {
                  !__builtin_mul_overflow(s.sharedRhs ? 1 : s.batch, rhsCount, &rhsCount);
   return isSmall && rhsK == s.k && out.count() == outCount && biasFits &&
          rhs.count() == rhsCount;
+}
+
+/// The attributes that convolutions and their gradients share.
+template <typename Call>
+static ConvCall makeConvCall(const Call &call) {
+  ConvCall conv;
+  conv.kind = Call::id;
+  conv.strides = call.strides;
+  conv.dilations = call.dilations;
+  conv.padding = call.padding;
+  conv.groups = call.groups;
+  conv.isForCudnn = call.cudnn;
+  conv.allowTF32 = call.allowTf32;
+  return conv;
+}
+
+std::optional<ConvCall> mpt::rt::getConv(const Instruction &instruction) {
+  if (const auto *forward = instruction.getCall<Conv2DCall>()) {
+    ConvCall conv = makeConvCall(*forward);
+    conv.epilogue = forward->epilogue;
+    conv.hasBias = forward->hasBias;
+    conv.y = forward->numInputs();
+    return conv;
+  }
+  // (dy, filter) -> dx.
+  if (const auto *grad = instruction.getCall<Conv2DInputGradCall>()) {
+    ConvCall conv = makeConvCall(*grad);
+    conv.y = 0;
+    conv.x = 2;
+    return conv;
+  }
+  // (x, dy) -> dfilter.
+  if (const auto *grad = instruction.getCall<Conv2DFilterGradCall>()) {
+    ConvCall conv = makeConvCall(*grad);
+    conv.y = 1;
+    conv.filter = 2;
+    return conv;
+  }
+  return std::nullopt;
 }
 
 int64_t mpt::rt::getConvChunk(int64_t images) {
@@ -124,7 +164,7 @@ static int64_t getConvWorkspace(const Instruction &call, int64_t maxThreads) {
     if (ref.type != DataType::F32)
       bytes += alignUp(ref.count() * 4);
   }
-  if (static_cast<CallId>(call.target) == CallId::Conv2DFilterGrad) {
+  if (call.getCall<Conv2DFilterGradCall>()) {
     int64_t images = call.refs[0].dims.empty() ? 1 : call.refs[0].dims[0];
     int64_t chunks = ceilDiv(std::max<int64_t>(images, 1), getConvChunk(images));
     bytes += alignUp(call.refs[call.numInputs].count() * 4) *
@@ -134,23 +174,13 @@ static int64_t getConvWorkspace(const Instruction &call, int64_t maxThreads) {
 }
 
 int64_t mpt::rt::getCallWorkspace(const Instruction &call, int64_t maxThreads) {
-  switch (static_cast<CallId>(call.target)) {
-  case CallId::Matmul: {
-    MatmulShape shape;
-    return getMatmulShape(call, shape)
-               ? planMatmul(shape).workspaceBytes(maxThreads)
-               : 0;
-  }
-  case CallId::Conv2D:
-  case CallId::Conv2DInputGrad:
-  case CallId::Conv2DFilterGrad:
+  MatmulShape shape;
+  if (getMatmulShape(call, shape))
+    return planMatmul(shape).workspaceBytes(maxThreads);
+  if (getConv(call))
     return getConvWorkspace(call, maxThreads);
-  case CallId::ScatterAdd:
-    // f32 sums of a narrow table.
-    return call.refs[call.numInputs].type == DataType::F32
-               ? 0
-               : alignUp(call.refs[call.numInputs].count() * 4);
-  default:
-    return 0;
-  }
+  // f32 sums of a narrow table.
+  if (call.getCall<ScatterAddCall>() && call.refs[call.numInputs].type != DataType::F32)
+    return alignUp(call.refs[call.numInputs].count() * 4);
+  return 0;
 }

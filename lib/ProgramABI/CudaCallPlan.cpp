@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/ProgramABI/CudaCallPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
 #include <numeric>
@@ -21,15 +22,14 @@ static constexpr int64_t kColumnBytes = 24 << 20;
 static int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 CudaConv mpt::rt::planCudaConv(const Instruction &call) {
-  auto id = static_cast<CallId>(call.target);
-  bool isInputGrad = id == CallId::Conv2DInputGrad;
-  bool isFilterGrad = id == CallId::Conv2DFilterGrad;
-  const BufferRef &out = call.refs[call.numInputs];
-  const BufferRef &x = isInputGrad ? out : call.refs[0];
-  const BufferRef &filter = isFilterGrad ? out : call.refs[1];
-  const BufferRef &y = isInputGrad    ? call.refs[0]
-                       : isFilterGrad ? call.refs[1]
-                                      : out;
+  std::optional<ConvCall> made = getConv(call);
+  if (!made)
+    return CudaConv();
+  const ConvCall &attributes = *made;
+  bool isInputGrad = attributes.kind == CallId::Conv2DInputGrad;
+  bool isFilterGrad = attributes.kind == CallId::Conv2DFilterGrad;
+  const BufferRef &out = call.refs[call.numInputs], &x = call.refs[attributes.x],
+                  &filter = call.refs[attributes.filter], &y = call.refs[attributes.y];
   CudaConv conv;
   conv.images = x.dims[0];
   conv.height = x.dims[1];
@@ -40,23 +40,22 @@ CudaConv mpt::rt::planCudaConv(const Instruction &call) {
   conv.outHeight = y.dims[1];
   conv.outWidth = y.dims[2];
   conv.outChannels = y.dims[3];
-  conv.strideH = call.ints[0];
-  conv.strideW = call.ints[1];
-  conv.padH = call.ints[2];
-  conv.padW = call.ints[4];
-  conv.dilationH = call.ints[6];
-  conv.dilationW = call.ints[7];
-  conv.groups = call.ints[8];
-  conv.hasBias = call.ints[9];
-  conv.epilogue = call.ints[10];
+  conv.strideH = attributes.strides[0];
+  conv.strideW = attributes.strides[1];
+  conv.padH = attributes.padding[0];
+  conv.padW = attributes.padding[2];
+  conv.dilationH = attributes.dilations[0];
+  conv.dilationW = attributes.dilations[1];
+  conv.groups = attributes.groups;
+  conv.hasBias = attributes.hasBias;
+  conv.epilogue = attributes.epilogue;
   conv.x = x.type;
   conv.filter = filter.type;
   conv.y = y.type;
   conv.chunkRows = conv.rows();
   if (conv.groups != 1 || out.count() == 0 || conv.rows() == 0)
     return conv;
-  bool hasPadding =
-      call.ints[2] || call.ints[3] || call.ints[4] || call.ints[5];
+  bool hasPadding = attributes.padding != std::array<int64_t, 4>{};
   if (conv.filterHeight == 1 && conv.filterWidth == 1 && conv.strideH == 1 &&
       conv.strideW == 1 && !hasPadding) {
     conv.kind = CudaConv::Kind::Product;
@@ -82,7 +81,6 @@ CudaConv mpt::rt::planCudaConv(const Instruction &call) {
 
 Instruction mpt::rt::getConvProduct(const Instruction &call,
                                     const CudaConv &conv, int64_t chunk) {
-  auto id = static_cast<CallId>(call.target);
   int64_t rows = conv.chunkEnd(chunk) - conv.chunkBegin(chunk);
   int64_t depth = conv.depth();
   auto ref = [](DataType type, std::vector<int64_t> dims) {
@@ -93,51 +91,39 @@ Instruction mpt::rt::getConvProduct(const Instruction &call,
   };
   bool isColumns = conv.kind == CudaConv::Kind::Columns;
   Instruction product;
-  product.isCall = true;
-  product.target = static_cast<uint32_t>(CallId::Matmul);
-  product.numInputs = 2;
-  product.numOutputs = 1;
+  MatmulCall matmul;
   product.location = call.location;
   BufferRef filter = ref(conv.filter, {depth, conv.outChannels});
   BufferRef y = ref(conv.y, {rows, conv.outChannels});
   BufferRef x = ref(conv.x, {rows, depth});
-  switch (id) {
-  case CallId::Conv2DInputGrad:
+  if (call.getCall<Conv2DInputGradCall>()) {
     if (isColumns)
       x.type = DataType::F32;
     product.refs = {y, filter, x};
-    product.ints = {0, 1, 0, 0};
-    break;
-  case CallId::Conv2DFilterGrad:
+    matmul.transposeRhs = true;
+  } else if (call.getCall<Conv2DFilterGradCall>()) {
     if (conv.chunks > 1)
       filter.type = DataType::F32;
     product.refs = {x, y, filter};
-    product.ints = {1, 0, 0, 0};
-    if (chunk > 0)
-      product.ints.insert(product.ints.end(), {1, 0, 0});
-    break;
-  default:
+    matmul.transposeLhs = true;
+    matmul.accumulate = chunk > 0;
+  } else {
     product.refs = {x, filter};
-    if (conv.hasBias) {
+    if (conv.hasBias)
       product.refs.push_back(call.refs[2]);
-      product.numInputs = 3;
-    }
     product.refs.push_back(y);
-    product.ints = {0, 0, conv.hasBias, conv.epilogue};
-    break;
+    matmul.hasBias = conv.hasBias;
+    matmul.epilogue = conv.epilogue;
   }
+  product.call = matmul;
+  product.numInputs = matmul.numInputs();
+  product.numOutputs = matmul.numOutputs();
   return product;
 }
 
 int64_t mpt::rt::getCudaWorkspace(const Instruction &call) {
-  switch (static_cast<CallId>(call.target)) {
-  case CallId::Conv2D:
-  case CallId::Conv2DInputGrad:
-  case CallId::Conv2DFilterGrad: {
-    CudaConv conv = planCudaConv(call);
-    return conv.columnBytes + conv.sumBytes;
-  }
-  default:
+  if (!getConv(call))
     return 0;
-  }
+  CudaConv conv = planCudaConv(call);
+  return conv.columnBytes + conv.sumBytes;
 }

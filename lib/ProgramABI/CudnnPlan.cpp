@@ -7,23 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/ProgramABI/CudnnPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
 
 using namespace mpt::rt;
 
-/// Ints of a convolution, and with those for cuDNN.
-static constexpr size_t kConvInts = 11, kDnnInts = kConvInts + 4;
-
-bool mpt::rt::isDnnCall(const Instruction &call) {
-  auto id = static_cast<CallId>(call.target);
-  return call.isCall && call.ints.size() == kDnnInts &&
-         (id == CallId::Conv2D || id == CallId::Conv2DInputGrad ||
-          id == CallId::Conv2DFilterGrad);
-}
-
-DnnParts mpt::rt::getDnnParts(const Instruction &call) {
-  return {call.ints[kConvInts], call.ints[kConvInts + 1], call.ints[kConvInts + 2]};
+bool mpt::rt::isCudnnCall(const Instruction &instruction) {
+  std::optional<ConvCall> conv = getConv(instruction);
+  return conv && conv->isForCudnn;
 }
 
 static const char *nameOf(DataType type) {
@@ -31,19 +23,20 @@ static const char *nameOf(DataType type) {
 }
 
 /// `dims` are those of a buffer that is packed with channels innermost.
-static DnnTensor makeTensor(DataType type, int64_t n, int64_t c, int64_t h, int64_t w) {
+static CudnnTensor makeTensor(DataType type, int64_t n, int64_t c, int64_t h, int64_t w) {
   return {type, {n, c, h, w}, {h * w * c, 1, w * c, c}};
 }
 
-bool mpt::rt::makeDnnPlan(const Instruction &call, DnnPlan &plan, std::string &error) {
-  plan = DnnPlan();
-  plan.kind = static_cast<CallId>(call.target);
-  const BufferRef &out = call.refs[call.numInputs];
-  const BufferRef &x = plan.kind == CallId::Conv2DInputGrad ? out : call.refs[0];
-  const BufferRef &filter = plan.kind == CallId::Conv2DFilterGrad ? out : call.refs[1];
-  const BufferRef &y = plan.kind == CallId::Conv2DInputGrad    ? call.refs[0]
-                       : plan.kind == CallId::Conv2DFilterGrad ? call.refs[1]
-                                                               : out;
+bool mpt::rt::makeCudnnPlan(const Instruction &call, CudnnPlan &plan, std::string &error) {
+  plan = CudnnPlan();
+  std::optional<ConvCall> conv = getConv(call);
+  if (!conv) {
+    error = "cuDNN is asked for convolutions only";
+    return false;
+  }
+  plan.kind = conv->kind;
+  const BufferRef &x = call.refs[conv->x], &filter = call.refs[conv->filter],
+                  &y = call.refs[conv->y];
   for (const BufferRef *buffer : {&x, &filter, &y})
     if (buffer->type != DataType::F32 && buffer->type != DataType::F16 &&
         buffer->type != DataType::BF16) {
@@ -55,17 +48,17 @@ bool mpt::rt::makeDnnPlan(const Instruction &call, DnnPlan &plan, std::string &e
   plan.w = makeTensor(filter.type, filter.dims[3], filter.dims[2], filter.dims[0],
                       filter.dims[1]);
   for (int i : {0, 1}) {
-    plan.strides[i] = call.ints[i];
-    plan.padBefore[i] = call.ints[2 + 2 * i];
-    plan.padBehind[i] = call.ints[3 + 2 * i];
-    plan.dilations[i] = call.ints[6 + i];
+    plan.strides[i] = conv->strides[i];
+    plan.padBefore[i] = conv->padding[2 * i];
+    plan.padBehind[i] = conv->padding[2 * i + 1];
+    plan.dilations[i] = conv->dilations[i];
   }
-  plan.allowTF32 = call.ints.size() == kDnnInts && call.ints[kConvInts + 3];
+  plan.allowTF32 = conv->allowTF32;
   return true;
 }
 
-std::string mpt::rt::describeDnnPlan(const DnnPlan &plan) {
-  auto tensor = [](const char *name, const DnnTensor &tensor) {
+std::string mpt::rt::describeCudnnPlan(const CudnnPlan &plan) {
+  auto tensor = [](const char *name, const CudnnTensor &tensor) {
     std::string text = std::string(name) + "=" + nameOf(tensor.type) + "[";
     for (int i = 0; i < 4; ++i)
       text += (i ? "x" : "") + std::to_string(tensor.dims[i]);

@@ -58,6 +58,26 @@ static const char *nameOf(GemmCompute compute) {
   return "unknown";
 }
 
+GemmEpilogue mpt::rt::getGemmEpilogue(const MatmulCall &call) {
+  bool isRelu = call.epilogue == Epilogue::Relu;
+  // The columns of rhs are the rows of cuBLASLt's A.
+  if (call.epilogue == Epilogue::None)
+    return call.hasBiasGrad ? GemmEpilogue::BGradA
+           : call.hasBias   ? GemmEpilogue::Bias
+                            : GemmEpilogue::Default;
+  if (call.hasSaved && call.hasBias)
+    return isRelu ? GemmEpilogue::ReluAuxBias : GemmEpilogue::GeluAuxBias;
+  if (call.hasSaved)
+    return isRelu ? GemmEpilogue::ReluAux : GemmEpilogue::GeluAux;
+  if (call.hasBiasGrad)
+    return isRelu ? GemmEpilogue::DReluBGrad : GemmEpilogue::DGeluBGrad;
+  if (call.hasAux)
+    return isRelu ? GemmEpilogue::DRelu : GemmEpilogue::DGelu;
+  if (call.hasBias)
+    return isRelu ? GemmEpilogue::ReluBias : GemmEpilogue::GeluBias;
+  return isRelu ? GemmEpilogue::Relu : GemmEpilogue::Gelu;
+}
+
 bool mpt::rt::usesBias(GemmEpilogue epilogue) {
   switch (epilogue) {
   case GemmEpilogue::Default:
@@ -96,7 +116,8 @@ bool mpt::rt::hasBits(GemmEpilogue epilogue) {
 bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &plan,
                            std::string &error) {
   MatmulShape shape;
-  if (!getMatmulShape(call, shape)) {
+  const auto *matmul = call.getCall<MatmulCall>();
+  if (!matmul || !getMatmulShape(call, shape)) {
     error = "the operands of a product do not fit together";
     return false;
   }
@@ -126,41 +147,27 @@ bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &pl
   else if (allowTF32 && shape.lhs == DataType::F32 && shape.rhs == DataType::F32 &&
            shape.out == DataType::F32)
     plan.compute = GemmCompute::F32FastTF32;
-  if (call.ints.size() > 6) {
-    plan.beta = call.ints[4] ? 1 : 0;
-    if (call.ints[5])
-      plan.compute = static_cast<GemmCompute>(call.ints[5]);
-  }
-  bool hasBias = call.ints[2];
-  if (hasBias)
+  if (matmul->f32Products == F32Products::TF32)
+    plan.compute = GemmCompute::F32FastTF32;
+  else if (matmul->f32Products == F32Products::BF16x9)
+    plan.compute = GemmCompute::F32EmulatedBF16x9;
+  plan.beta = matmul->accumulate || matmul->hasAddend ? 1 : 0;
+  plan.epilogue = getGemmEpilogue(*matmul);
+  if (matmul->hasBias)
     plan.bias = call.refs[2].type;
-  if (call.ints.size() > 6 && call.ints[6]) {
-    if (!checkCall(call, error))
-      return false;
-    plan.epilogue = static_cast<GemmEpilogue>(call.ints[6]);
-    if (writesBias(plan.epilogue))
-      plan.bias = call.refs[call.numInputs + 1].type;
-    if (usesAux(plan.epilogue)) {
-      // The last input or output; bits come in bytes.
-      const BufferRef &aux = writesAux(plan.epilogue) ? call.refs[call.numInputs + 1]
-                                                      : call.refs[2];
-      plan.auxLd = aux.dims.back() * (hasBits(plan.epilogue) ? 8 : 1);
-    }
+  if (!usesMoreBuffers(*matmul))
     return true;
+  if (!checkCall(call, error))
+    return false;
+  if (writesBias(plan.epilogue))
+    plan.bias = call.refs[call.numInputs + 1].type;
+  if (usesAux(plan.epilogue)) {
+    // The last input or output; bits come in bytes.
+    const BufferRef &aux =
+        writesAux(plan.epilogue) ? call.refs[call.numInputs + 1] : call.refs[2];
+    plan.auxLd = aux.dims.back() * (hasBits(plan.epilogue) ? 8 : 1);
   }
-  switch (call.ints[3]) {
-  case 0:
-    plan.epilogue = hasBias ? GemmEpilogue::Bias : GemmEpilogue::Default;
-    return true;
-  case 1:
-    plan.epilogue = hasBias ? GemmEpilogue::ReluBias : GemmEpilogue::Relu;
-    return true;
-  case 2:
-    plan.epilogue = hasBias ? GemmEpilogue::GeluBias : GemmEpilogue::Gelu;
-    return true;
-  }
-  error = "a product has an unknown epilogue";
-  return false;
+  return true;
 }
 
 static bool fail(std::string &error, std::string message) {
@@ -282,15 +289,13 @@ bool mpt::rt::checkGemmPlan(const GemmPlan &plan, int sm, std::string &error) {
 }
 
 /// Whether a copy (that checkCall takes) is of all bytes in their order.
-static bool isPlainCopy(const Instruction &call) {
-  int64_t rank = call.ints[0], count = 1;
-  const int64_t *sizes = &call.ints[1], *source = sizes + rank,
-                *target = source + rank + 1;
-  bool isPlain = source[0] == 0 && target[0] == 0;
-  for (int64_t d = rank - 1; d >= 0; --d) {
-    if (sizes[d] != 1)
-      isPlain = isPlain && source[1 + d] == count && target[1 + d] == count;
-    count *= sizes[d];
+static bool isPlainCopy(const Instruction &call, const CopyCall &copy) {
+  int64_t count = 1;
+  bool isPlain = copy.srcOffset == 0 && copy.dstOffset == 0;
+  for (size_t d = copy.sizes.size(); d-- > 0;) {
+    if (copy.sizes[d] != 1)
+      isPlain = isPlain && copy.srcStrides[d] == count && copy.dstStrides[d] == count;
+    count *= copy.sizes[d];
   }
   return isPlain && count == call.refs[0].count() && count == call.refs[1].count();
 }
@@ -316,35 +321,24 @@ static bool checkConv(const Instruction &call, int sm, std::string &error) {
   return true;
 }
 
-static bool checkDnn(const Instruction &call, std::string &error) {
-  DnnPlan plan;
-  return makeDnnPlan(call, plan, error);
-}
-
 bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error) {
-  auto id = static_cast<CallId>(call.target);
-  GemmPlan plan;
-  if (id == CallId::Matmul)
+  if (call.getCall<MatmulCall>()) {
+    GemmPlan plan;
     return makeGemmPlan(call, /*allowTF32=*/false, plan, error) &&
            checkGemmPlan(plan, sm, error);
+  }
   if (!checkCall(call, error))
     return false;
-  if (id == CallId::Conv2D || id == CallId::Conv2DInputGrad ||
-      id == CallId::Conv2DFilterGrad)
-    return isDnnCall(call) ? checkDnn(call, error) : checkConv(call, sm, error);
-  if (id == CallId::Copy)
-    return isPlainCopy(call) || fail(error, "copies that rearrange elements are not "
-                                            "done on GPUs yet");
-  static const char *const names[] = {
-      "matmul",     "conv2d",        "conv2d_input_grad", "conv2d_filter_grad",
-      "max_pool",   "max_pool_grad", "avg_pool",          "avg_pool_grad",
-      "gather",     "scatter_add",   "copy",              "fill",
-      "reduce",     "argmax",        "random_mask",       "check_indices",
-      "random_bits"};
-  if (call.target >= std::size(names))
-    return fail(error, "call " + std::to_string(call.target) + " is not known");
-  return fail(error, std::string("'") + names[call.target] +
-                         "' is not done on GPUs yet");
+  if (isCudnnCall(call)) {
+    CudnnPlan plan;
+    return makeCudnnPlan(call, plan, error);
+  }
+  if (getConv(call))
+    return checkConv(call, sm, error);
+  if (const auto *copy = call.getCall<CopyCall>())
+    return isPlainCopy(call, *copy) ||
+           fail(error, "copies that rearrange elements are not done on GPUs yet");
+  return fail(error, std::string("'") + getName(*call.call) + "' is not done on GPUs yet");
 }
 
 std::string mpt::rt::describeGemmPlan(const GemmPlan &plan) {

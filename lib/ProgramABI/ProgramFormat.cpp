@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/ProgramABI/ProgramFormat.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
 
 #include <algorithm>
 #include <tuple>
+#include <type_traits>
 
 using namespace mpt::rt;
 
@@ -36,6 +38,27 @@ public:
     number<uint32_t>(values.size());
     for (T value : values)
       number(value);
+  }
+
+  // The fields of a call, as Reader::field reads them.
+  void field(bool value) { number<uint8_t>(value); }
+  void field(int64_t value) { number(value); }
+  void field(double value) { number(value); }
+  void field(const std::vector<int64_t> &values) { numbers(values); }
+  template <size_t n>
+  void field(const std::array<int64_t, n> &values) {
+    for (int64_t value : values)
+      number(value);
+  }
+  template <typename Enum, std::enable_if_t<std::is_enum_v<Enum>, int> = 0>
+  void field(Enum value) {
+    number(static_cast<int32_t>(value));
+  }
+  template <typename T>
+  void field(const std::optional<T> &value) {
+    field(value.has_value());
+    if (value)
+      field(*value);
   }
 
   std::string out;
@@ -90,9 +113,41 @@ public:
     return buffer;
   }
 
+  // The fields of a call; the first that has no valid value is remembered.
+  void field(const char *name, bool &value) {
+    uint8_t byte = number<uint8_t>();
+    value = byte;
+    check(name, byte <= 1);
+  }
+  void field(const char *, int64_t &value) { value = number<int64_t>(); }
+  void field(const char *, double &value) { value = number<double>(); }
+  void field(const char *, std::vector<int64_t> &values) { values = numbers<int64_t>(); }
+  template <size_t n>
+  void field(const char *, std::array<int64_t, n> &values) {
+    for (int64_t &value : values)
+      value = number<int64_t>();
+  }
+  template <typename Enum, std::enable_if_t<std::is_enum_v<Enum>, int> = 0>
+  void field(const char *name, Enum &value) {
+    value = static_cast<Enum>(number<int32_t>());
+    check(name, isValid(value));
+  }
+  template <typename T>
+  void field(const char *name, std::optional<T> &value) {
+    bool hasValue = false;
+    field(name, hasValue);
+    if (hasValue)
+      field(name, value.emplace());
+  }
+  void check(const char *name, bool isValid) {
+    if (!isValid && !invalid)
+      invalid = name;
+  }
+
   const uint8_t *at;
   uint64_t left;
   bool ok = true;
+  const char *invalid = nullptr;
 };
 
 /// Whether the buffer lies in its space; `inputs` are the bytes of the inputs.
@@ -170,6 +225,20 @@ void mpt::rt::fillConstant(const std::string &value, int64_t bytes, char *data) 
   }
 }
 
+/// Looks for `id` among the calls from number `first` of LibraryCall's list on.
+template <size_t first = 0>
+static std::optional<LibraryCall> createCallFrom(uint32_t id) {
+  if constexpr (first == std::variant_size_v<LibraryCall>) {
+    return std::nullopt;
+  } else {
+    using Call = std::variant_alternative_t<first, LibraryCall>;
+    return id == static_cast<uint32_t>(Call::id) ? LibraryCall(Call())
+                                                 : createCallFrom<first + 1>(id);
+  }
+}
+
+std::optional<LibraryCall> mpt::rt::createCall(uint32_t id) { return createCallFrom(id); }
+
 std::string mpt::rt::writeProgram(const Program &program) {
   Writer w;
   w.text(program.name);
@@ -191,17 +260,29 @@ std::string mpt::rt::writeProgram(const Program &program) {
   }
   w.number<uint32_t>(program.instructions.size());
   for (const Instruction &instruction : program.instructions) {
-    w.number<uint8_t>(instruction.isCall);
-    w.number(instruction.target);
-    w.number(instruction.tasks);
+    w.number<uint8_t>(instruction.isCall());
+    if (instruction.call) {
+      w.number(static_cast<uint32_t>(getId(*instruction.call)));
+      std::visit(
+          [&](const auto &call) {
+            call.forEachField(call, [&](const char *, const auto &field) { w.field(field); });
+          },
+          *instruction.call);
+      if (isCudnnCall(instruction))
+        for (int64_t count : {instruction.parts.before, instruction.parts.behind,
+                              instruction.parts.instead})
+          w.number(count);
+    } else {
+      w.number(instruction.kernel);
+      w.number(instruction.tasks);
+      w.number<uint8_t>(instruction.replacesEpilogue);
+    }
     w.number(instruction.numInputs);
     w.number(instruction.numOutputs);
     w.number<uint8_t>(instruction.hasScratch);
     w.number<uint32_t>(instruction.refs.size());
     for (const BufferRef &buffer : instruction.refs)
       w.ref(buffer);
-    w.numbers(instruction.ints);
-    w.numbers(instruction.floats);
     w.text(instruction.location);
   }
   return w.out;
@@ -239,19 +320,41 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
     tensor.fill = r.text();
     tensor.needsWrite = r.number<uint8_t>();
   }
-  program.instructions.resize(r.length(34));
-  for (Instruction &instruction : program.instructions) {
-    instruction.isCall = r.number<uint8_t>();
-    instruction.target = r.number<uint32_t>();
-    instruction.tasks = r.number<int64_t>();
+  program.instructions.resize(r.length(22));
+  for (size_t i = 0; i < program.instructions.size() && r.ok; ++i) {
+    Instruction &instruction = program.instructions[i];
+    bool isCall = false;
+    r.field("is_call", isCall);
+    if (isCall) {
+      instruction.call = createCall(r.number<uint32_t>());
+      if (!instruction.call)
+        return fail("instruction " + std::to_string(i) +
+                    " runs something that is not in the program");
+      std::visit(
+          [&](auto &call) {
+            call.forEachField(call,
+                              [&](const char *name, auto &field) { r.field(name, field); });
+          },
+          *instruction.call);
+      if (isCudnnCall(instruction))
+        for (int64_t *count : {&instruction.parts.before, &instruction.parts.behind,
+                               &instruction.parts.instead})
+          *count = r.number<int64_t>();
+    } else {
+      instruction.kernel = r.number<uint32_t>();
+      instruction.tasks = r.number<int64_t>();
+      r.field("replaces_epilogue", instruction.replacesEpilogue);
+    }
+    if (r.ok && r.invalid)
+      return fail("instruction " + std::to_string(i) +
+                  (isCall ? std::string(" (") + getName(*instruction.call) + ")" : "") +
+                  " has no valid value of '" + r.invalid + "'");
     instruction.numInputs = r.number<uint32_t>();
     instruction.numOutputs = r.number<uint32_t>();
     instruction.hasScratch = r.number<uint8_t>();
     instruction.refs.resize(r.length(14));
     for (BufferRef &buffer : instruction.refs)
       buffer = r.ref();
-    instruction.ints = r.numbers<int64_t>();
-    instruction.floats = r.numbers<double>();
     instruction.location = r.text();
   }
   if (!r.ok || r.left != 0)
@@ -295,9 +398,7 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
                                        instruction.numOutputs +
                                        instruction.hasScratch)
       return fail(where + " has a wrong number of buffers");
-    if (instruction.isCall
-            ? instruction.target > static_cast<uint32_t>(CallId::RandomBits)
-            : instruction.target >= numKernels)
+    if (!instruction.isCall() && instruction.kernel >= numKernels)
       return fail(where + " runs something that is not in the program");
     if (instruction.tasks < 0)
       return fail(where + " has a negative number of tasks");
@@ -312,17 +413,16 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
       if (instruction.refs[at].space == SpaceId::Input ||
           instruction.refs[at].space == SpaceId::Constant)
         return fail(where + " writes an input or a constant");
-    // Kernels may work in place; of calls a product may that adds to its last input.
-    bool isSum = instruction.isCall &&
-                 instruction.target == static_cast<uint32_t>(CallId::Matmul) &&
-                 instruction.ints.size() > 4 && instruction.ints[4] == 2;
+    // Kernels may work in place; of calls a matmul may that adds to its last input.
+    const auto *matmul = instruction.getCall<MatmulCall>();
+    bool isSum = matmul && matmul->hasAddend;
     auto isInPlace = [&](size_t output, size_t input) {
       const BufferRef &to = instruction.refs[output], &from = instruction.refs[input];
       return isSum && output == instruction.numInputs && input + 1 == output &&
              to.offset == from.offset && to.bytes() == from.bytes();
     };
     for (size_t at = instruction.numInputs;
-         instruction.isCall && at < instruction.refs.size(); ++at)
+         instruction.isCall() && at < instruction.refs.size(); ++at)
       for (size_t other = 0; other < at; ++other)
         if (overlap(instruction.refs[at], instruction.refs[other]) &&
             !isInPlace(at, other))

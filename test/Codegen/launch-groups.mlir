@@ -43,13 +43,13 @@ mpt.program @step attributes {target = "cuda sm_90", max_threads = 1 : i64, aren
   // CHECK-NEXT: mpt.launch @small {{.*}}tasks 1 {mpt.device_group = ""}
   // CHECK-NEXT: mpt.launch @other
   // CHECK-NOT: mpt.device_group
-  // CHECK: mpt.call <fill>
+  // CHECK: mpt_program.fill
   // CHECK-NOT: mpt.device_group
   mpt.launch @large ins(%x, %s : memref<4099xf32>, memref<f32>) outs(%y : memref<4099xbf16>) tasks 1
   mpt.launch @other ins(%u, %t : memref<10xf32>, memref<f32>) outs(%w : memref<10xbf16>) tasks 1
   mpt.launch @small ins(%u, %t : memref<10xf32>, memref<f32>) outs(%v : memref<10xbf16>) tasks 1
   // This one reads what has just been written.
-  mpt.call <fill> ins() outs(%u : memref<10xf32>) {config = {value = 1.0 : f64}}
+  mpt_program.fill outs(%u : memref<10xf32>) {value = 1.0 : f64}
   mpt.launch @small ins(%u, %t : memref<10xf32>, memref<f32>) outs(%w : memref<10xbf16>) tasks 1
 }
 

@@ -58,20 +58,20 @@ mpt.program @step attributes {target = "cuda sm_90", max_threads = 1 : i64, aren
   // CHECK: mpt.launch @small ins(%[[K:[0-9a-z]+]],
   // CHECK-SAME: tasks 1{{$}}
   // CHECK-NEXT: mpt.launch @add
-  // CHECK-NEXT: mpt.call <fill>
-  // CHECK-NEXT: mpt.call <fill>
-  // CHECK-NEXT: mpt.call <fill>
+  // CHECK-NEXT: mpt_program.fill
+  // CHECK-NEXT: mpt_program.fill
+  // CHECK-NEXT: mpt_program.fill
   // CHECK-NEXT: mpt.launch @large {{.*}} partials(%[[P]] : {{.*}}mpt.device_group = "large_batch0", mpt.device_spaces = array<i64: 0, 1>
   // CHECK-NEXT: mpt.launch @small {{.*}}mpt.device_group = "large_batch0_combine", mpt.device_spaces = array<i64: 0, 1>
   // CHECK-NEXT: mpt.launch @large {{.*}} partials(%[[Q]] : {{.*}}mpt.device_group = ""
   // CHECK-NEXT: mpt.launch @add
   mpt.launch @small ins(%k, %s : memref<96xf32>, memref<f32>) outs(%k, %d : memref<96xf32>, memref<f32>) tasks 1
   mpt.launch @add ins(%d, %s, %s : memref<f32>, memref<f32>, memref<f32>) outs(%s : memref<f32>) tasks 1
-  mpt.call <fill> ins() outs(%g : memref<3x4096xf32>) {config = {value = 1.0 : f64}}
+  mpt_program.fill outs(%g : memref<3x4096xf32>) {value = 1.0 : f64}
   mpt.launch @large ins(%g, %s : memref<3x4096xf32>, memref<f32>) outs(%a : memref<f32>) partials(%partials : memref<96xi8>) tasks 3
-  mpt.call <fill> ins() outs(%k : memref<96xf32>) {config = {value = 2.0 : f64}}
+  mpt_program.fill outs(%k : memref<96xf32>) {value = 2.0 : f64}
   mpt.launch @small ins(%k, %s : memref<96xf32>, memref<f32>) outs(%k, %b : memref<96xf32>, memref<f32>) tasks 1
-  mpt.call <fill> ins() outs(%h : memref<3x4096xf32>) {config = {value = 3.0 : f64}}
+  mpt_program.fill outs(%h : memref<3x4096xf32>) {value = 3.0 : f64}
   mpt.launch @large ins(%h, %s : memref<3x4096xf32>, memref<f32>) outs(%c : memref<f32>) partials(%partials : memref<96xi8>) tasks 3
   mpt.launch @add ins(%a, %b, %c : memref<f32>, memref<f32>, memref<f32>) outs(%norm : memref<f32>) tasks 1
 }

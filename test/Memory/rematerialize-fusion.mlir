@@ -37,7 +37,7 @@
 
 // Calls have the attributes of ops that say what is computed, not the marks on them: of
 // checkpoint regions and of clones.
-// CALLS-COUNT-6: mpt.call <matmul>
+// CALLS-COUNT-6: mpt_program.matmul
 
 // The strategy finds this without marks.
 // MINCUT: }) {mpt.remat = {{[0-9]+}} : i64}

@@ -65,7 +65,31 @@ MatmulPlan planMatmul(const MatmulShape &shape);
 /// fit together, so that running it stays inside them; if not, `error` says why.
 bool checkCall(const Instruction &call, std::string &error);
 
-/// The shape of a Matmul instruction; false if its buffers do not fit together.
+/// Whether a matmul has buffers that only GPUs know, beside operands, bias and result.
+inline bool usesMoreBuffers(const MatmulCall &call) {
+  return call.hasAux || call.hasAddend || call.hasSaved || call.hasBiasGrad;
+}
+/// Whether only a GPU can do a matmul as it is asked for.
+inline bool isForGpu(const MatmulCall &call) {
+  return usesMoreBuffers(call) || call.accumulate || call.f32Products != F32Products::Exact;
+}
+
+/// A convolution or one of its gradients; which buffers of the instruction are the image,
+/// the filter and the result of the forward direction.
+struct ConvCall {
+  CallId kind = CallId::Conv2D;
+  std::array<int64_t, 2> strides, dilations;
+  std::array<int64_t, 4> padding;
+  int64_t groups = 1;
+  Epilogue epilogue = Epilogue::None;
+  bool hasBias = false, isForCudnn = false, allowTF32 = false;
+  uint32_t x = 0, filter = 1, y = 2;
+};
+/// Nullopt for what is none.
+std::optional<ConvCall> getConv(const Instruction &instruction);
+
+/// The shape of a matmul; false if `instruction` is none or its buffers do not fit
+/// together.
 bool getMatmulShape(const Instruction &instruction, MatmulShape &shape);
 
 /// Images that one task of a convolution works on.

@@ -20,10 +20,6 @@
 
 namespace mpt::rt {
 
-// On a GPU, three numbers may follow the ints of a Matmul (ProgramFormat.h): accumulate
-// (1: the product is added to what the result held, 2: to the last input), a
-// cublasComputeType_t, and a cublasLtEpilogue_t (0 for each: what the others say).
-
 /// A convolution, or one of its gradients, on a GPU.
 struct CudaConv {
   enum class Kind {
@@ -43,7 +39,7 @@ struct CudaConv {
   int64_t filterHeight = 0, filterWidth = 0;
   int64_t strideH = 1, strideW = 1, padH = 0, padW = 0, dilationH = 1,
           dilationW = 1, groups = 1;
-  int64_t epilogue = 0;
+  Epilogue epilogue = Epilogue::None;
   bool hasBias = false;
   DataType x = DataType::F32, filter = DataType::F32, y = DataType::F32;
 

@@ -23,28 +23,19 @@
 
 namespace mpt::rt {
 
-// Four numbers follow the ints of a convolution that cuDNN does (ProgramFormat.h): how
-// many instructions before it and how many behind it run only with it, how many behind
-// those run only without it, and whether operands of f32 may be cut to TF32.
-
-/// Whether `call` is a convolution, or a gradient of one, that cuDNN is asked for.
-bool isDnnCall(const Instruction &call);
-
-struct DnnParts {
-  int64_t before = 0, behind = 0, instead = 0;
-};
-DnnParts getDnnParts(const Instruction &call);
+/// Whether `instruction` is a convolution, or a gradient of one, that cuDNN is asked for.
+bool isCudnnCall(const Instruction &instruction);
 
 /// Images as N, C, H, W, filters as K, C of a group, R, S; strides in elements.
-struct DnnTensor {
+struct CudnnTensor {
   DataType type = DataType::F32;
   int64_t dims[4] = {}, strides[4] = {};
 };
 
 /// y = x * w, or the gradient of x or of w; sums are f32.
-struct DnnPlan {
+struct CudnnPlan {
   CallId kind = CallId::Conv2D;
-  DnnTensor x, w, y;
+  CudnnTensor x, w, y;
   /// Along the height and the width.
   int64_t strides[2] = {1, 1}, padBefore[2] = {}, padBehind[2] = {}, dilations[2] = {1, 1};
   bool allowTF32 = false;
@@ -52,10 +43,10 @@ struct DnnPlan {
 
 /// The plan of a convolution that checkCall takes. False, with `error` set, if cuDNN has
 /// none of its types.
-bool makeDnnPlan(const Instruction &call, DnnPlan &plan, std::string &error);
+bool makeCudnnPlan(const Instruction &call, CudnnPlan &plan, std::string &error);
 
 /// One line for people and tests: "x=bf16[4x3x9x8] ..", dimensions as cuDNN has them.
-std::string describeDnnPlan(const DnnPlan &plan);
+std::string describeCudnnPlan(const CudnnPlan &plan);
 
 } // namespace mpt::rt
 

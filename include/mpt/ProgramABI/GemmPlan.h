@@ -58,6 +58,9 @@ enum class GemmEpilogue : int32_t {
   BGradB = 512,
 };
 
+/// What cuBLASLt is asked for to do a matmul with its bias, activation and further
+/// buffers.
+GemmEpilogue getGemmEpilogue(const MatmulCall &call);
 /// Whether an epilogue reads or writes a vector of one number per row of D.
 bool usesBias(GemmEpilogue epilogue);
 /// Whether it writes that vector: the sum of a gradient over rows.

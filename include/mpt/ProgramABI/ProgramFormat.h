@@ -25,6 +25,8 @@
 #ifndef MPT_PROGRAMABI_PROGRAMFORMAT_H
 #define MPT_PROGRAMABI_PROGRAMFORMAT_H
 
+#include "mpt/ProgramABI/Calls.h"
+
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -85,49 +87,6 @@ inline int64_t getSize(DataType type) {
 
 enum class SpaceId : uint8_t { Arena, State, Input, Output, Constant };
 
-/// Library calls; inputs, then outputs, then the workspace if there is one.
-/// `ints` and `floats` hold what is listed.
-enum class CallId : uint32_t {
-  /// lhs [batch.., M, K], rhs [batch.., K, N] or [K, N], bias [N] if has_bias;
-  /// ints: transpose_lhs, transpose_rhs, has_bias, epilogue (0 none, 1 relu,
-  /// 2 gelu_tanh). Exact products, f32 sums, one rounding.
-  Matmul,
-  /// x NHWC, filter HWIO, bias; ints: stride h w, pad h lo hi, w lo hi,
-  /// dilation h w, groups, has_bias, epilogue. On a GPU more may follow (CudnnPlan.h).
-  Conv2D,
-  /// dy, filter -> dx; ints as Conv2D.
-  Conv2DInputGrad,
-  /// x, dy -> dfilter; ints as Conv2D.
-  Conv2DFilterGrad,
-  /// x; ints: window h w, stride h w, pad h lo hi, w lo hi, count_include_pad.
-  MaxPool,
-  /// dy, x -> dx; the first largest element of a window takes its gradient.
-  MaxPoolGrad,
-  AvgPool,
-  /// dy -> dx.
-  AvgPoolGrad,
-  /// table [V, C..], indices -> rows.
-  Gather,
-  /// indices, updates -> table.
-  ScatterAdd,
-  /// ints: rank, sizes, src offset, src strides, dst offset, dst strides, in
-  /// elements.
-  Copy,
-  /// floats: value.
-  Fill,
-  /// ints: kind (0 sum, 1 mean, 2 max, 3 min, 4 prod), axes.
-  Reduce,
-  /// Along the last dimension; the first of equals; NaN counts as largest.
-  Argmax,
-  /// seed, attempt (i64 scalars) -> mask; ints: stream; floats: rate.
-  RandomMask,
-  /// indices -> the same, if each is in [0, size) or to be ignored; ints: size,
-  /// has_ignored, ignored.
-  CheckIndices,
-  /// seed, attempt (i64 scalars) -> 16 bits per element; ints: stream.
-  RandomBits,
-};
-
 /// A packed row-major buffer. `offset` is bytes, or the number of the input or
 /// constant.
 struct BufferRef {
@@ -159,20 +118,38 @@ struct NamedTensor {
   bool needsWrite = false;
 };
 
+/// What of a program runs with a call of cuDNN, where cuDNN takes it, or instead of it:
+/// the instructions `before` it and `behind` it, and, after those, `instead` of it.
+struct CudnnParts {
+  int64_t before = 0, behind = 0, instead = 0;
+};
+
+/// A library call or the launch of a kernel. Buffers are the inputs, then the outputs,
+/// then scratch memory if there is any: a call's workspace or a kernel's partial sums.
 struct Instruction {
-  bool isCall = false;
-  /// Kernel number or CallId.
-  uint32_t target = 0;
-  /// Tasks of a launch.
+  /// None for a launch.
+  std::optional<LibraryCall> call;
+  /// The number of a launch's kernel, and its tasks.
+  uint32_t kernel = 0;
   int64_t tasks = 0;
+  /// Of a launch: it does what the epilogue of the matmul before it does, and runs only
+  /// where cuBLASLt refuses that.
+  bool replacesEpilogue = false;
+  /// Of a convolution that cuDNN is asked for.
+  CudnnParts parts;
   uint32_t numInputs = 0;
   uint32_t numOutputs = 0;
   bool hasScratch = false;
   std::vector<BufferRef> refs;
-  std::vector<int64_t> ints;
-  std::vector<double> floats;
   /// Where in the source it comes from.
   std::string location;
+
+  bool isCall() const { return call.has_value(); }
+  /// The call if it is a `T`, else null.
+  template <typename T>
+  const T *getCall() const {
+    return call ? std::get_if<T>(&*call) : nullptr;
+  }
 };
 
 struct Program {

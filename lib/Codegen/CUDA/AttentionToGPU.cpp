@@ -15,7 +15,6 @@
 
 #include "AttentionCode.h"
 #include "DeviceLauncher.h"
-#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,75 +24,107 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-LogicalResult mpt::detail::expandAttention(LaunchOp launch, Operation *declaration,
-                                           DeviceLauncher &launcher) {
-  auto config = declaration->getAttrOfType<DictionaryAttr>(kAttentionAttr);
-  ValueRange in = launch.getInputs(), out = launch.getOutputs();
-  bool isGradient = out.size() == 3;
-  size_t inputs = isGradient ? 6 : 3;
-  if (!config || (!isGradient && out.size() != 2) ||
-      (in.size() != inputs && in.size() != inputs + 1))
-    return launch.emitError("expected the buffers of an attention or of its gradient");
-  auto typeOf = [](Value buffer) { return cast<MemRefType>(buffer.getType()); };
-  MemRefType query = typeOf(in[isGradient ? 1 : 0]), key = typeOf(in[isGradient ? 2 : 1]);
+static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
+
+namespace {
+
+/// The launches of one attention or of its gradient.
+class Expander {
+public:
+  Expander(Operation *op, DeviceLauncher &launcher) : op(op), launcher(launcher) {}
+
+  /// Fails with a diagnostic if there are no functions for these shapes.
+  LogicalResult init(Value query, Value key, Value mask, bool isCausal, FloatAttr scale);
+  void launch(StringRef function, int64_t blocks, ValueRange inputs, ValueRange outputs,
+              void (*emit)(DeviceCode &, const AttentionShape &)) {
+    launcher.launch(op->getLoc(), function, name, blocks, kAttentionThreads, shape.isWide(),
+                    inputs, outputs, [&](DeviceCode &code) { emit(code, shape); });
+  }
+
   AttentionShape shape;
-  if (query.getRank() != 4 || key.getRank() != 4)
-    return launch.emitError("expected an attention of tensors of rank 4");
-  shape.batch = query.getDimSize(0) * query.getDimSize(1);
-  shape.heads = query.getDimSize(1);
-  shape.queries = query.getDimSize(2);
-  shape.keys = key.getDimSize(2);
-  shape.width = query.getDimSize(3);
-  shape.isCausal = config.contains("causal");
-  shape.type = query.getElementType();
-  auto scale = dyn_cast_or_null<FloatAttr>(config.get("scale"));
+
+private:
+  Operation *op;
+  DeviceLauncher &launcher;
+  /// Equal attentions share their functions.
+  std::string name;
+};
+
+} // namespace
+
+LogicalResult Expander::init(Value query, Value key, Value mask, bool isCausal,
+                             FloatAttr scale) {
+  MemRefType queryType = typeOf(query), keyType = typeOf(key);
+  if (queryType.getRank() != 4 || keyType.getRank() != 4)
+    return op->emitError("expected an attention of tensors of rank 4");
+  shape.batch = queryType.getDimSize(0) * queryType.getDimSize(1);
+  shape.heads = queryType.getDimSize(1);
+  shape.queries = queryType.getDimSize(2);
+  shape.keys = keyType.getDimSize(2);
+  shape.width = queryType.getDimSize(3);
+  shape.isCausal = isCausal;
+  shape.type = queryType.getElementType();
   shape.scale = scale ? scale.getValueAsDouble()
                       : 1 / std::sqrt(static_cast<double>(shape.width));
-  ValueRange mask = in.drop_front(inputs);
-  in = in.take_front(inputs);
-  if (!mask.empty()) {
-    ArrayRef<int64_t> sizes = typeOf(mask[0]).getShape();
+  if (mask) {
+    ArrayRef<int64_t> sizes = typeOf(mask).getShape();
     if (sizes.size() != 4)
-      return launch.emitError("expected a mask of rank 4, found ") << typeOf(mask[0]);
+      return op->emitError("expected a mask of rank 4, found ") << typeOf(mask);
     shape.maskStrides = computeStrides(sizes);
     for (auto [stride, size] : llvm::zip_equal(shape.maskStrides, sizes))
       stride = size == 1 ? 0 : stride;
   }
   if (!shape.isSupported())
-    return launch.emitError("there is no fused attention for ") << query;
-  std::string name;
-  llvm::raw_string_ostream(name) << query << " " << key << " " << shape.isCausal << " "
-                                 << scale;
-  if (!mask.empty())
-    llvm::raw_string_ostream(name) << " " << typeOf(mask[0]);
-  launcher.builder.setInsertionPoint(launch);
-  Location loc = launch.getLoc();
-  auto make = [&](StringRef function, int64_t blocks, ValueRange inputs,
-                  ValueRange outputs, void (*emit)(DeviceCode &, const AttentionShape &)) {
-    launcher.launch(loc, function, name, blocks, kAttentionThreads, shape.isWide(), inputs,
-                    outputs, [&](DeviceCode &code) { emit(code, shape); });
-  };
-  if (!isGradient) {
-    SmallVector<Value> operands(in);
-    llvm::append_range(operands, mask);
-    make("attention", shape.queryBlocks(), operands, out, emitAttention);
-  } else {
-    // dy, query, key, value, result, log-sum-exp.
-    int64_t rows = shape.batch * shape.queries;
-    Value partials = launch.getPartials();
-    auto scratch = partials ? partials.getDefiningOp<SlotOp>() : SlotOp();
-    if (!scratch || typeOf(scratch).getNumElements() < rows * 4)
-      return launch.emitError("needs ") << rows * 4 << " bytes of workspace";
-    Value dots = SlotOp::create(
-        launcher.builder, loc, MemRefType::get({rows}, launcher.builder.getF32Type()),
-        scratch.getSpace(), scratch.getOffset(), StringAttr(), StringAttr(),
-        DictionaryAttr(), StringAttr(), ElementsAttr());
-    make("attention_dots", shape.dotBlocks(), {in[0], in[4]}, dots, emitDots);
-    SmallVector<Value> operands = {in[0], in[1], in[2], in[3], in[5], dots};
-    llvm::append_range(operands, mask);
-    make("attention_dquery", shape.queryBlocks(), operands, out[0], emitQueryGradient);
-    make("attention_dkey", shape.keyBlocks(), operands, out.drop_front(), emitKeyGradients);
-  }
-  launch.erase();
+    return op->emitError("there is no fused attention for ") << queryType;
+  llvm::raw_string_ostream(name) << queryType << " " << keyType << " " << shape.isCausal
+                                 << " " << scale;
+  if (mask)
+    llvm::raw_string_ostream(name) << " " << typeOf(mask);
+  launcher.builder.setInsertionPoint(op);
+  return success();
+}
+
+LogicalResult mpt::detail::expandAttention(program::AttentionOp op,
+                                           DeviceLauncher &launcher) {
+  Expander expander(op, launcher);
+  if (failed(expander.init(op.getQuery(), op.getKey(), op.getMask(), op.getCausal(),
+                           op.getScaleAttr())))
+    return failure();
+  SmallVector<Value> inputs = {op.getQuery(), op.getKey(), op.getValue()};
+  if (op.getMask())
+    inputs.push_back(op.getMask());
+  expander.launch("attention", expander.shape.queryBlocks(), inputs,
+                  {op.getResult(), op.getLogSumExp()}, emitAttention);
+  op.erase();
+  return success();
+}
+
+LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
+                                           DeviceLauncher &launcher) {
+  Expander expander(op, launcher);
+  if (failed(expander.init(op.getQuery(), op.getKey(), op.getMask(), op.getCausal(),
+                           op.getScaleAttr())))
+    return failure();
+  const AttentionShape &shape = expander.shape;
+  int64_t rows = shape.batch * shape.queries;
+  auto scratch = op.getWorkspace() ? op.getWorkspace().getDefiningOp<SlotOp>() : SlotOp();
+  if (!scratch || typeOf(scratch).getNumElements() < rows * 4)
+    return op.emitError("needs ") << rows * 4 << " bytes of workspace";
+  Value dots = SlotOp::create(
+      launcher.builder, op.getLoc(),
+      MemRefType::get({rows}, launcher.builder.getF32Type()), scratch.getSpace(),
+      scratch.getOffset(), StringAttr(), StringAttr(), DictionaryAttr(), StringAttr(),
+      ElementsAttr());
+  expander.launch("attention_dots", shape.dotBlocks(), {op.getDy(), op.getResult()}, dots,
+                  emitDots);
+  SmallVector<Value> inputs = {op.getDy(),    op.getQuery(),     op.getKey(),
+                               op.getValue(), op.getLogSumExp(), dots};
+  if (op.getMask())
+    inputs.push_back(op.getMask());
+  expander.launch("attention_dquery", shape.queryBlocks(), inputs, op.getDquery(),
+                  emitQueryGradient);
+  expander.launch("attention_dkey", shape.keyBlocks(), inputs,
+                  {op.getDkey(), op.getDvalue()}, emitKeyGradients);
+  op.erase();
   return success();
 }

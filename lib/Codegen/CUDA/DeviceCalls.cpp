@@ -9,8 +9,10 @@
 #include "DeviceCalls.h"
 #include "DeviceCode.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/Support/Philox.h"
 
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -47,68 +49,43 @@ DeviceLaunch mpt::detail::launchFor(const CallSite &site, int64_t total,
 // Moves
 //===----------------------------------------------------------------------===//
 
-/// Fill and Copy, as kernels of one point an element: their emitter finds the
-/// vectors.
-DeviceCall mpt::detail::emitMove(const CallSite &site) {
-  const rt::Instruction &call = site.call;
-  bool isFill = static_cast<rt::CallId>(call.target) == rt::CallId::Fill;
-  MLIRContext *context = site.device.getContext();
-  OpBuilder b(context);
-  SmallVector<int64_t> sizes = {site.ref(0).count()};
+/// A kernel over `sizes` that stores through `resultMap` what it loads from the first
+/// buffer through `operandMap`, or, if that is null, `value`. As a kernel, because its
+/// emitter finds the vectors.
+static DeviceCall emitMove(const CallSite &site, ArrayRef<int64_t> sizes, AffineMap operandMap,
+                           AffineMap resultMap, double value) {
+  DeviceCall result;
+  if (llvm::is_contained(sizes, 0))
+    return result;
+  OpBuilder b(site.device.getContext());
   auto flat = [&](unsigned i) -> Type {
     return RankedTensorType::get({site.ref(i).count()}, site.elements[i]);
   };
-  SmallVector<Attribute> maps;
-  auto addMap = [&](int64_t offset, ArrayRef<int64_t> strides) {
-    AffineExpr at = b.getAffineConstantExpr(offset);
-    for (auto [d, stride] : llvm::enumerate(strides))
-      at = at + b.getAffineDimExpr(d) * stride;
-    maps.push_back(AffineMapAttr::get(AffineMap::get(sizes.size(), 0, at)));
-  };
-  if (isFill) {
-    addMap(0, {1});
-  } else {
-    int64_t rank = call.ints[0];
-    ArrayRef<int64_t> ints = ArrayRef(call.ints).drop_front();
-    sizes.assign(ints.begin(), ints.begin() + rank);
-    addMap(ints[rank], ints.slice(rank + 1, rank));
-    addMap(ints[2 * rank + 1], ints.slice(2 * rank + 2, rank));
-    if (rank == 0) {
-      // One element, as a row of one.
-      sizes = {1};
-      maps.clear();
-      addMap(ints[0], {1});
-      addMap(ints[1], {1});
-    }
-  }
-  DeviceCall result;
-  for (int64_t size : sizes)
-    if (size == 0)
-      return result;
   Block holder;
   b.setInsertionPointToStart(&holder);
   SmallVector<Type> inputs;
-  if (!isFill)
+  SmallVector<AffineMap> operandMaps;
+  if (operandMap) {
     inputs.push_back(flat(0));
-  Type output = flat(isFill ? 0 : 1);
+    operandMaps.push_back(operandMap);
+  }
   auto kernel = KernelFuncOp::create(
-      b, site.loc, site.name, b.getFunctionType(inputs, output), KernelKind::Pointwise,
-      sizes, /*chunk_rows=*/1, b.getArrayAttr(ArrayRef(maps).drop_back()),
-      b.getArrayAttr(maps.back()));
+      b, site.loc, site.name, b.getFunctionType(inputs, flat(inputs.size())),
+      KernelKind::Pointwise, sizes, /*chunk_rows=*/1, b.getAffineMapArrayAttr(operandMaps),
+      b.getAffineMapArrayAttr(resultMap));
   Block &body = kernel.getBody().emplaceBlock();
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
-  Value value;
-  if (isFill) {
-    Type element = site.elements[0];
-    TypedAttr number =
-        isa<IntegerType>(element)
-            ? TypedAttr(b.getIntegerAttr(element, static_cast<int64_t>(call.floats[0])))
-            : TypedAttr(b.getFloatAttr(element, call.floats[0]));
-    value = arith::ConstantOp::create(inner, site.loc, number);
+  Type element = site.elements[0];
+  Value stored;
+  if (operandMap) {
+    stored = body.addArgument(element, site.loc);
   } else {
-    value = body.addArgument(site.elements[0], site.loc);
+    TypedAttr number = isa<IntegerType>(element)
+                           ? TypedAttr(b.getIntegerAttr(element, static_cast<int64_t>(value)))
+                           : TypedAttr(b.getFloatAttr(element, value));
+    stored = arith::ConstantOp::create(inner, site.loc, number);
   }
-  YieldOp::create(inner, site.loc, value);
+  YieldOp::create(inner, site.loc, stored);
   GPUKernelEmitter emitter(kernel);
   if (succeeded(emitter.check())) {
     result.launches = emitter.getLaunches();
@@ -116,6 +93,29 @@ DeviceCall mpt::detail::emitMove(const CallSite &site) {
   }
   kernel.erase();
   return result;
+}
+
+/// The place offset + i * strides in a flat buffer.
+static AffineMap getMap(MLIRContext *context, int64_t offset, ArrayRef<int64_t> strides) {
+  AffineExpr at = getAffineConstantExpr(offset, context);
+  for (auto [d, stride] : llvm::enumerate(strides))
+    at = at + getAffineDimExpr(d, context) * stride;
+  return AffineMap::get(strides.size(), 0, at);
+}
+
+DeviceCall mpt::detail::emitCall(const rt::FillCall &call, const CallSite &site) {
+  return emitMove(site, site.ref(0).count(), AffineMap(),
+                  getMap(site.device.getContext(), 0, {1}), call.value);
+}
+
+DeviceCall mpt::detail::emitCall(const rt::CopyCall &call, const CallSite &site) {
+  std::vector<int64_t> sizes = call.sizes, from = call.srcStrides, to = call.dstStrides;
+  // One element, as a row of one.
+  if (sizes.empty())
+    sizes = from = to = {1};
+  MLIRContext *context = site.device.getContext();
+  return emitMove(site, sizes, getMap(context, call.srcOffset, from),
+                  getMap(context, call.dstOffset, to), 0.0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,7 +130,7 @@ static Value isOutside(DeviceCode &code, Value value, int64_t size) {
   return arith::CmpIOp::create(code.b, code.loc, arith::CmpIPredicate::uge, value, bound);
 }
 
-DeviceCall mpt::detail::emitGather(const CallSite &site) {
+DeviceCall mpt::detail::emitCall(const rt::GatherCall &, const CallSite &site) {
   const rt::BufferRef &table = site.ref(0), &indices = site.ref(1);
   int64_t size = table.dims[0], row = size ? table.count() / size : 0;
   DeviceCall result;
@@ -158,22 +158,21 @@ DeviceCall mpt::detail::emitGather(const CallSite &site) {
   return result;
 }
 
-DeviceCall mpt::detail::emitCheckIndices(const CallSite &site) {
-  const rt::Instruction &call = site.call;
+DeviceCall mpt::detail::emitCall(const rt::CheckIndicesCall &call, const CallSite &site) {
   int64_t count = site.ref(0).count();
   DeviceCall result;
   if (count == 0)
     return result;
   DeviceLaunch launch = launchFor(site, count);
-  launch.bound = call.ints[0];
+  launch.bound = call.size;
   DeviceCode code(site.device, site.loc, site.name, 3, launch.threads, site.isWide());
   Index at = code.globalThread();
   code.ifThen(code.isLess(at, count), [&] {
     Value index = code.load(code.parameter(0), site.elements[0], at);
-    Value outside = isOutside(code, index, call.ints[0]);
-    if (call.ints[1]) {
-      Value ignored = index.getType().isInteger(64) ? code.get64(call.ints[2])
-                                                    : code.get32(call.ints[2]);
+    Value outside = isOutside(code, index, call.size);
+    if (call.ignoreIndex) {
+      Value ignored = index.getType().isInteger(64) ? code.get64(*call.ignoreIndex)
+                                                    : code.get32(*call.ignoreIndex);
       Value counts = arith::CmpIOp::create(code.b, code.loc, arith::CmpIPredicate::ne,
                                            index, ignored);
       outside = arith::AndIOp::create(code.b, code.loc, outside, counts);
@@ -244,9 +243,10 @@ private:
 
 } // namespace
 
-DeviceCall mpt::detail::emitRandom(const CallSite &site) {
-  const rt::Instruction &call = site.call;
-  bool isMask = static_cast<rt::CallId>(call.target) == rt::CallId::RandomMask;
+/// A mask where there is a rate, else 16 bits per element.
+static DeviceCall emitRandom(const CallSite &site, int64_t stream,
+                             std::optional<double> rate) {
+  bool isMask = rate.has_value();
   int64_t count = site.ref(2).count(), perBlock = isMask ? 4 : 8;
   // 16 bytes a thread.
   int64_t perThread = isMask ? 16 : 8, total = llvm::divideCeil(count, perThread);
@@ -261,7 +261,7 @@ DeviceCall mpt::detail::emitRandom(const CallSite &site) {
   code.ifThen(code.isLess(at, total), [&] {
     Philox philox(code, code.load(code.parameter(0), i64, 0),
                   code.load(code.parameter(1), i64, 0),
-                  static_cast<uint32_t>(call.ints[0]));
+                  static_cast<uint32_t>(stream));
     SmallVector<Value> elements;
     for (int64_t i = 0; i < perThread / perBlock; ++i) {
       Value number = code.get(at * (perThread / perBlock) + i);
@@ -271,7 +271,7 @@ DeviceCall mpt::detail::emitRandom(const CallSite &site) {
         if (isMask) {
           Value kept = arith::CmpIOp::create(
               b, code.loc, arith::CmpIPredicate::uge, word,
-              code.get32(mpt::dropoutThreshold(call.floats[0])));
+              code.get32(mpt::dropoutThreshold(*rate)));
           elements.push_back(arith::ExtUIOp::create(b, code.loc, i8, kept));
         } else {
           elements.push_back(arith::TruncIOp::create(b, code.loc, i16, word));
@@ -301,13 +301,21 @@ DeviceCall mpt::detail::emitRandom(const CallSite &site) {
   return result;
 }
 
+DeviceCall mpt::detail::emitCall(const rt::RandomMaskCall &call, const CallSite &site) {
+  return emitRandom(site, call.stream, call.rate);
+}
+
+DeviceCall mpt::detail::emitCall(const rt::RandomBitsCall &call, const CallSite &site) {
+  return emitRandom(site, call.stream, std::nullopt);
+}
+
 //===----------------------------------------------------------------------===//
 // Calls
 //===----------------------------------------------------------------------===//
 
 /// What two calls have in common that the same functions carry out.
 static std::string keyOf(const rt::Instruction &call) {
-  std::string key = std::to_string(call.target);
+  std::string key = rt::getName(*call.call);
   auto add = [&](int64_t number) { key += "," + std::to_string(number); };
   for (const rt::BufferRef &ref : call.refs) {
     add(static_cast<int64_t>(ref.type));
@@ -315,58 +323,61 @@ static std::string keyOf(const rt::Instruction &call) {
       add(dim);
     key += ";";
   }
-  for (int64_t number : call.ints)
-    add(number);
-  key.append(reinterpret_cast<const char *>(call.floats.data()),
-             call.floats.size() * sizeof(double));
+  auto addField = rt::Overloaded{
+      [&](double value) { add(llvm::bit_cast<int64_t>(value)); },
+      [&](const std::vector<int64_t> &values) {
+        add(values.size());
+        llvm::for_each(values, add);
+      },
+      [&](const std::optional<int64_t> &value) {
+        key += value ? "," + std::to_string(*value) : ",none";
+      },
+      [&](const auto &value) {
+        if constexpr (std::is_convertible_v<decltype(value), int64_t> ||
+                      std::is_enum_v<std::decay_t<decltype(value)>>)
+          add(static_cast<int64_t>(value));
+        else
+          llvm::for_each(value, add);
+      }};
+  std::visit(
+      [&](const auto &one) {
+        one.forEachField(one, [&](const char *, const auto &field) { addField(field); });
+      },
+      *call.call);
   return key;
 }
 
-FailureOr<DeviceCall> DeviceCallEmitter::emit(CallOp op) {
-  FailureOr<rt::Instruction> call =
-      encodeCall(op.getLoc(), op.getCallee(), op.getConfig(), op.getInputs().getTypes(),
-                 op.getOutputs().getTypes());
+FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op) {
+  FailureOr<rt::Instruction> call = encodeCall(op);
   if (failed(call))
     return failure();
-  DeviceCall (*emitter)(const CallSite &) = nullptr;
-  switch (op.getCallee()) {
-  case Callee::Matmul:
-  case Callee::Conv2D:
-  case Callee::Conv2DInputGrad:
-  case Callee::Conv2DFilterGrad: {
-    DeviceCall library;
-    library.isForLibrary = true;
+  DeviceCall library;
+  library.isForLibrary = true;
+  if (call->getCall<rt::MatmulCall>() || rt::getConv(*call))
     return library;
-  }
-  case Callee::Copy:
-  case Callee::Fill: emitter = emitMove; break;
-  case Callee::Gather: emitter = emitGather; break;
-  case Callee::ScatterAdd: emitter = emitScatterAdd; break;
-  case Callee::CheckIndices: emitter = emitCheckIndices; break;
-  case Callee::RandomMask:
-  case Callee::RandomBits: emitter = emitRandom; break;
-  case Callee::MaxPool:
-  case Callee::AvgPool: emitter = emitPool; break;
-  case Callee::MaxPoolGrad:
-  case Callee::AvgPoolGrad: emitter = emitPoolGrad; break;
-  case Callee::Reduce: emitter = emitReduce; break;
-  case Callee::Argmax: emitter = emitArgmax; break;
-  }
   auto [place, isNew] = emitted.try_emplace(keyOf(*call));
   if (!isNew)
     return place->second;
   SmallVector<Type> elements;
-  for (Value buffer : op.getInputs())
-    elements.push_back(cast<MemRefType>(buffer.getType()).getElementType());
-  for (Value buffer : op.getOutputs())
-    elements.push_back(cast<MemRefType>(buffer.getType()).getElementType());
-  std::string name = ("mpt_" + stringifyCallee(op.getCallee()) + "_" +
-                      llvm::Twine(emitted.size() - 1))
-                         .str();
-  place->second = emitter({device, op.getLoc(), *call, elements, name});
+  for (ValueRange buffers : {ValueRange(op.getInputs()), ValueRange(op.getOutputs())})
+    for (Value buffer : buffers)
+      elements.push_back(cast<MemRefType>(buffer.getType()).getElementType());
+  std::string name =
+      (llvm::Twine("mpt_") + rt::getName(*call->call) + "_" + llvm::Twine(emitted.size() - 1))
+          .str();
+  CallSite site = {device, op.getLoc(), *call, elements, name};
+  auto isDone = [&](const auto &) { return library; };
+  place->second = std::visit(
+      rt::Overloaded{[&](const rt::MatmulCall &one) { return isDone(one); },
+                     [&](const rt::Conv2DCall &one) { return isDone(one); },
+                     [&](const rt::Conv2DInputGradCall &one) { return isDone(one); },
+                     [&](const rt::Conv2DFilterGradCall &one) { return isDone(one); },
+                     // A call without an emitCall does not compile.
+                     [&](const auto &one) { return emitCall(one, site); }},
+      *call->call);
   for (const DeviceLaunch &launch : place->second.launches)
     if (launch.blocks[0] > 0x7fffffff || launch.blocks[1] > 0xffff)
-      return op.emitError("the buffers are too large for a launch: ")
+      return op->emitError("the buffers are too large for a launch: ")
              << launch.blocks[0] << " x " << launch.blocks[1] << " blocks";
   launches.append(place->second.launches);
   return place->second;

@@ -17,6 +17,7 @@
 #define MPT_LIB_CODEGEN_CUDA_DEVICECALLS_H
 
 #include "mpt/Codegen/CUDA/DeviceKernels.h"
+#include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 
 #include <map>
@@ -39,7 +40,7 @@ public:
   explicit DeviceCallEmitter(mlir::OpBuilder device) : device(device) {}
 
   /// The functions of `call`. Fails, with a diagnostic, if it cannot be done.
-  mlir::FailureOr<DeviceCall> emit(CallOp call);
+  mlir::FailureOr<DeviceCall> emit(program::LibraryCallOpInterface call);
   /// All launches, once each.
   llvm::ArrayRef<DeviceLaunch> getLaunches() const { return launches; }
 
@@ -69,15 +70,20 @@ int64_t lanesFor(mlir::Type element, llvm::ArrayRef<int64_t> counts);
 /// A launch of one thread for each of `total` pieces of work.
 DeviceLaunch launchFor(const CallSite &site, int64_t total, int64_t threads = 256);
 
-DeviceCall emitMove(const CallSite &site);
-DeviceCall emitGather(const CallSite &site);
-DeviceCall emitScatterAdd(const CallSite &site);
-DeviceCall emitCheckIndices(const CallSite &site);
-DeviceCall emitRandom(const CallSite &site);
-DeviceCall emitPool(const CallSite &site);
-DeviceCall emitPoolGrad(const CallSite &site);
-DeviceCall emitReduce(const CallSite &site);
-DeviceCall emitArgmax(const CallSite &site);
+// One overload per call that a GPU's libraries do not do.
+DeviceCall emitCall(const rt::CopyCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::FillCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::GatherCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::ScatterAddCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::CheckIndicesCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::RandomMaskCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::RandomBitsCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::MaxPoolCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::MaxPoolGradCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::AvgPoolCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::AvgPoolGradCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::ReduceCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::ArgmaxCall &call, const CallSite &site);
 
 } // namespace mpt::detail
 

@@ -10,6 +10,7 @@
 #define MPT_LIB_CODEGEN_CUDA_DEVICELAUNCHER_H
 
 #include "DeviceCode.h"
+#include "mpt/Dialect/Program/IR/Program.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringMap.h"
@@ -42,10 +43,9 @@ private:
   llvm::StringMap<std::string> functions;
 };
 
-/// The attention that a step's launches of a declaration stand for: the launch's
-/// kernel is a function with the attribute kAttentionAttr. Expands it.
-mlir::LogicalResult expandAttention(LaunchOp launch, mlir::Operation *declaration,
-                                    DeviceLauncher &launcher);
+/// Replaces an attention, or its gradient, by launches.
+mlir::LogicalResult expandAttention(program::AttentionOp op, DeviceLauncher &launcher);
+mlir::LogicalResult expandAttention(program::AttentionGradOp op, DeviceLauncher &launcher);
 
 } // namespace mpt::detail
 

@@ -50,18 +50,19 @@ struct Axis {
 
 class Pool {
 public:
-  Pool(const CallSite &site, const rt::BufferRef &x, const rt::BufferRef &y)
+  template <typename Call>
+  Pool(const Call &call, const CallSite &site, const rt::BufferRef &x,
+       const rt::BufferRef &y)
       : site(site), images(x.dims[0]), channels(x.dims[3]),
-        rows{x.dims[1], y.dims[1], site.call.ints[0], site.call.ints[2],
-             site.call.ints[4]},
-        columns{x.dims[2], y.dims[2], site.call.ints[1], site.call.ints[3],
-                site.call.ints[6]},
-        countsPadding(site.call.ints[8]) {
+        rows{x.dims[1], y.dims[1], call.window[0], call.strides[0], call.padding[0]},
+        columns{x.dims[2], y.dims[2], call.window[1], call.strides[1], call.padding[2]} {
+    isMax = std::is_same_v<Call, rt::MaxPoolCall> || std::is_same_v<Call, rt::MaxPoolGradCall>;
+    if constexpr (std::is_same_v<Call, rt::AvgPoolCall> ||
+                  std::is_same_v<Call, rt::AvgPoolGradCall>)
+      countsPadding = call.countIncludePad;
     lanes = 8;
     for (Type element : site.elements)
       lanes = std::min(lanes, lanesFor(element, channels));
-    auto id = static_cast<rt::CallId>(site.call.target);
-    isMax = id == rt::CallId::MaxPool || id == rt::CallId::MaxPoolGrad;
     bool isDouble = llvm::any_of(site.elements, [](Type type) { return type.isF64(); });
     number = isDouble ? Float64Type::get(site.device.getContext())
                       : Type(Float32Type::get(site.device.getContext()));
@@ -126,7 +127,7 @@ private:
   const CallSite &site;
   int64_t images, channels, lanes;
   Axis rows, columns;
-  bool countsPadding, isMax;
+  bool countsPadding = false, isMax;
   Type number;
   std::optional<DeviceCode> code;
 };
@@ -224,10 +225,15 @@ DeviceCall Pool::emitGrad() {
   return result;
 }
 
-DeviceCall mpt::detail::emitPool(const CallSite &site) {
-  return Pool(site, site.ref(0), site.ref(1)).emitForward();
+DeviceCall mpt::detail::emitCall(const rt::MaxPoolCall &call, const CallSite &site) {
+  return Pool(call, site, site.ref(0), site.ref(1)).emitForward();
 }
-
-DeviceCall mpt::detail::emitPoolGrad(const CallSite &site) {
-  return Pool(site, site.ref(site.call.numInputs), site.ref(0)).emitGrad();
+DeviceCall mpt::detail::emitCall(const rt::AvgPoolCall &call, const CallSite &site) {
+  return Pool(call, site, site.ref(0), site.ref(1)).emitForward();
+}
+DeviceCall mpt::detail::emitCall(const rt::MaxPoolGradCall &call, const CallSite &site) {
+  return Pool(call, site, site.ref(2), site.ref(0)).emitGrad();
+}
+DeviceCall mpt::detail::emitCall(const rt::AvgPoolGradCall &call, const CallSite &site) {
+  return Pool(call, site, site.ref(1), site.ref(0)).emitGrad();
 }

@@ -92,7 +92,7 @@ struct Axes {
 /// do not make enough blocks.
 class Reduction {
 public:
-  explicit Reduction(const CallSite &site);
+  Reduction(const rt::ReduceCall &call, const CallSite &site);
   DeviceCall emit();
 
 private:
@@ -118,18 +118,17 @@ private:
 
 static constexpr int64_t kThreads = 256;
 
-Reduction::Reduction(const CallSite &site)
-    : site(site), kind(static_cast<ReduceKind>(site.call.ints[0])),
+Reduction::Reduction(const rt::ReduceCall &call, const CallSite &site)
+    : site(site), kind(static_cast<ReduceKind>(call.kind)),
       from(site.elements[0]), to(site.elements[1]) {
   const rt::BufferRef &x = site.ref(0);
-  auto axes = ArrayRef(site.call.ints).drop_front();
   int64_t stride = x.count();
   bool wasReduced = false, isFirst = true;
   for (auto [d, size] : llvm::enumerate(x.dims)) {
     stride = size ? stride / size : 0;
     if (size == 1)
       continue;
-    bool isReduced = llvm::is_contained(axes, static_cast<int64_t>(d));
+    bool isReduced = llvm::is_contained(call.axes, static_cast<int64_t>(d));
     Axes &target = isReduced ? reduced : kept;
     if (!isFirst && isReduced == wasReduced) {
       target.sizes.back() *= size;
@@ -305,14 +304,14 @@ DeviceCall Reduction::emit() {
   return result;
 }
 
-DeviceCall mpt::detail::emitReduce(const CallSite &site) {
+DeviceCall mpt::detail::emitCall(const rt::ReduceCall &call, const CallSite &site) {
   // Nothing to make.
   if (site.ref(1).count() == 0)
     return {};
-  return Reduction(site).emit();
+  return Reduction(call, site).emit();
 }
 
-DeviceCall mpt::detail::emitArgmax(const CallSite &site) {
+DeviceCall mpt::detail::emitCall(const rt::ArgmaxCall &, const CallSite &site) {
   int64_t length = site.ref(0).dims.back(), rows = site.ref(1).count();
   DeviceCall result;
   if (rows == 0 || length == 0)

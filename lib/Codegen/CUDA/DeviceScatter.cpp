@@ -281,6 +281,6 @@ DeviceCall ScatterAdd::emit() {
   return result;
 }
 
-DeviceCall mpt::detail::emitScatterAdd(const CallSite &site) {
+DeviceCall mpt::detail::emitCall(const rt::ScatterAddCall &, const CallSite &site) {
   return ScatterAdd(site).emit();
 }

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-Value mpt::detail::finishOutput(DeviceCode &code, int64_t epilogue, Value sum,
+Value mpt::detail::finishOutput(DeviceCode &code, rt::Epilogue epilogue, Value sum,
                                 Value bias) {
   OpBuilder &b = code.b;
   Location loc = code.loc;
@@ -31,9 +31,9 @@ Value mpt::detail::finishOutput(DeviceCode &code, int64_t epilogue, Value sum,
   };
   if (bias)
     sum = add(sum, bias);
-  if (epilogue == 1)
+  if (epilogue == rt::Epilogue::Relu)
     return arith::MaximumFOp::create(b, loc, sum, number(0));
-  if (epilogue != 2)
+  if (epilogue != rt::Epilogue::Gelu)
     return sum;
   Value cube = mul(mul(mul(number(0.044715), sum), sum), sum);
   Value inner = mul(number(0.7978845608028654), add(sum, cube));
@@ -42,7 +42,7 @@ Value mpt::detail::finishOutput(DeviceCode &code, int64_t epilogue, Value sum,
 }
 
 void mpt::detail::emitEpilogue(DeviceCode &code, int64_t rows, int64_t width,
-                               int64_t epilogue, Type biasType, Type type) {
+                               rt::Epilogue epilogue, Type biasType, Type type) {
   int64_t lanes = convLanes(width, 4);
   Index thread = code.globalThread();
   code.ifThen(code.isLess(thread, Index(rows * width / lanes)), [&] {
@@ -100,7 +100,7 @@ void mpt::detail::emitReluSaving(DeviceCode &code, int64_t rows, int64_t width,
       if (biasType)
         sum = arith::AddFOp::create(
             b, code.loc, sum, code.loadNumber(code.parameter(0), biasType, column));
-      results.push_back({finishOutput(code, 1, sum, Value()), column});
+      results.push_back({finishOutput(code, rt::Epilogue::Relu, sum, Value()), column});
       return arith::CmpFOp::create(b, code.loc, arith::CmpFPredicate::OGT, sum,
                                    code.constant(sum.getType(), 0))
           .getResult();
@@ -148,7 +148,7 @@ void mpt::detail::emitGeluSaving(DeviceCode &code, int64_t rows, int64_t width,
                                   code.loadNumber(code.parameter(0), biasType,
                                                   thread % (width / lanes) * lanes, lanes));
     code.storeNumber(sum, code.parameter(y + 1), type, thread * lanes, lanes);
-    code.storeNumber(finishOutput(code, 2, sum, Value()), code.parameter(y), type,
+    code.storeNumber(finishOutput(code, rt::Epilogue::Gelu, sum, Value()), code.parameter(y), type,
                      thread * lanes, lanes);
   });
 }

@@ -17,15 +17,16 @@
 #define MPT_LIB_CODEGEN_CUDA_EPILOGUECODE_H
 
 #include "DeviceCode.h"
+#include "mpt/ProgramABI/Calls.h"
 
 namespace mpt::detail {
 
-/// sums + bias through an epilogue (0 none, 1 relu, 2 gelu by tanh), in f32.
-mlir::Value finishOutput(DeviceCode &code, int64_t epilogue, mlir::Value sum,
+/// sums + bias through an epilogue, in f32.
+mlir::Value finishOutput(DeviceCode &code, rt::Epilogue epilogue, mlir::Value sum,
                          mlir::Value bias);
 
 /// bias (if it has a type), y -> y, a thread four elements.
-void emitEpilogue(DeviceCode &code, int64_t rows, int64_t width, int64_t epilogue,
+void emitEpilogue(DeviceCode &code, int64_t rows, int64_t width, rt::Epilogue epilogue,
                   mlir::Type biasType, mlir::Type type);
 
 /// bias (if it has a type), y, bits -> y and bits; a thread eight columns, of which

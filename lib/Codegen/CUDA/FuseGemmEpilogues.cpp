@@ -14,8 +14,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
-#include "mpt/Dialect/Program/Transforms/GemmCall.h"
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Remarks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -72,9 +72,20 @@ struct Wanted {
   /// Of a matrix.
   RankedTensorType result;
 
-  rt::GemmEpilogue epilogue() const {
-    return getGemmEpilogue(activation, isForward, bias != nullptr, hasBiasGrad);
+  rt::MatmulCall call() const {
+    bool hasActivation = activation != Epilogue::None;
+    rt::MatmulCall call;
+    call.transposeLhs = transposeLhs;
+    call.transposeRhs = transposeRhs;
+    call.epilogue = static_cast<rt::Epilogue>(activation);
+    call.hasBias = bias != nullptr;
+    call.hasAux = hasActivation && !isForward;
+    call.hasAddend = addend != nullptr;
+    call.hasSaved = hasActivation && isForward;
+    call.hasBiasGrad = hasBiasGrad;
+    return call;
   }
+  rt::GemmEpilogue epilogue() const { return rt::getGemmEpilogue(call()); }
   Type biasGradType() const {
     return RankedTensorType::get({result.getShape().back()}, result.getElementType());
   }
@@ -160,7 +171,6 @@ private:
 };
 
 bool Fuser::canDo(Operation *op, const Wanted &wanted) {
-  rt::GemmEpilogue epilogue = wanted.epilogue();
   auto flatType = [](Value value) -> Type { return flatten(typeOf(value)); };
   SmallVector<Type> inputs = {flatType(wanted.lhs), wanted.rhs.getType()}, outputs = {wanted.result};
   if (wanted.bias)
@@ -173,10 +183,7 @@ bool Fuser::canDo(Operation *op, const Wanted &wanted) {
   if (wanted.hasBiasGrad)
     outputs.push_back(wanted.biasGradType());
   FailureOr<rt::Instruction> call =
-      encodeCall(op->getLoc(), Callee::Matmul,
-                 getGemmConfig(op->getContext(), wanted.transposeLhs, wanted.transposeRhs,
-                               epilogue, wanted.addend != nullptr),
-                 inputs, outputs);
+      encodeCall(op->getLoc(), wanted.call(), inputs, outputs);
   if (failed(call))
     return false;
   for (int64_t sm : architectures) {

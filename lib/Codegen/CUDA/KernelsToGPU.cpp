@@ -45,7 +45,7 @@ struct ConvertKernelsToGPUPass
       if (failed(GPUKernelEmitter(kernel).check()))
         return signalPassFailure();
     bool hasCalls = llvm::any_of(module.getOps<ProgramOp>(), [](ProgramOp program) {
-      return !program.getBody().front().getOps<CallOp>().empty();
+      return !program.getBody().front().getOps<program::LibraryCallOpInterface>().empty();
     });
     // Library calls may have put functions there.
     Operation *taken = module.lookupSymbol(kDeviceModule);
@@ -143,9 +143,9 @@ DeviceLaunch ConvertKernelsToGPUPass::emitGroup(ProgramOp program, const LaunchG
 /// scratch memory behind the arena, which all share.
 LogicalResult ConvertKernelsToGPUPass::convertCalls(ProgramOp program,
                                                     DeviceCallEmitter &emitter) {
-  SmallVector<CallOp> needing;
+  SmallVector<program::LibraryCallOpInterface> needing;
   int64_t scratch = 0;
-  for (CallOp call : program.getBody().front().getOps<CallOp>()) {
+  for (auto call : program.getBody().front().getOps<program::LibraryCallOpInterface>()) {
     FailureOr<DeviceCall> made = emitter.emit(call);
     if (failed(made))
       return failure();
@@ -156,7 +156,7 @@ LogicalResult ConvertKernelsToGPUPass::convertCalls(ProgramOp program,
       names.push_back(launch.function);
     call->setAttr(kDeviceFunctionsAttr, OpBuilder(call).getStrArrayAttr(names));
     // What the CPU's code would have used.
-    call.getWorkspaceMutable().clear();
+    call.getCallWorkspaceMutable().clear();
     if (made->scratchBytes == 0)
       continue;
     needing.push_back(call);
@@ -171,8 +171,8 @@ LogicalResult ConvertKernelsToGPUPass::convertCalls(ProgramOp program,
                              StringAttr(), StringAttr(), DictionaryAttr(), StringAttr(),
                              ElementsAttr());
   program.setArenaBytes(offset + llvm::alignTo(scratch, 64));
-  for (CallOp call : needing)
-    call.getWorkspaceMutable().assign(slot.getBuffer());
+  for (program::LibraryCallOpInterface call : needing)
+    call.getCallWorkspaceMutable().assign(slot.getBuffer());
   return success();
 }
 

@@ -51,11 +51,11 @@ SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
     addRanges(launch.getOutputs(), true, ranges);
     if (withPartials && launch.getPartials())
       addRanges(launch.getPartials(), true, ranges);
-  } else if (auto call = dyn_cast<CallOp>(op)) {
+  } else if (auto call = dyn_cast<program::LibraryCallOpInterface>(op)) {
     addRanges(call.getInputs(), false, ranges);
     addRanges(call.getOutputs(), true, ranges);
-    if (call.getWorkspace())
-      addRanges(call.getWorkspace(), true, ranges);
+    if (Value workspace = call.getCallWorkspace())
+      addRanges(workspace, true, ranges);
   }
   return ranges;
 }
@@ -102,7 +102,7 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(ProgramOp program) {
     Entry entry;
     entry.op = &op;
     std::string key;
-    if (!isa<LaunchOp, CallOp>(op))
+    if (!isa<LaunchOp, program::LibraryCallOpInterface>(op))
       continue;
     entry.ranges = rangesOf(&op);
     if (auto launch = dyn_cast<LaunchOp>(op))

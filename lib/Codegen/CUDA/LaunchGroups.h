@@ -9,7 +9,7 @@
 #ifndef MPT_LIB_CODEGEN_CUDA_LAUNCHGROUPS_H
 #define MPT_LIB_CODEGEN_CUDA_LAUNCHGROUPS_H
 
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Program/IR/Program.h"
 
 namespace mpt::detail {
 

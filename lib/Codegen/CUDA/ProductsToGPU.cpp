@@ -17,9 +17,8 @@
 #include "DeviceLauncher.h"
 #include "EpilogueCode.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
-#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
-#include "mpt/Dialect/Program/Transforms/GemmCall.h"
 #include "mpt/Codegen/CUDA/DeviceProducts.h"
+#include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/CudaCallPlan.h"
 #include "mpt/ProgramABI/CudnnPlan.h"
 #include "mpt/ProgramABI/GemmPlan.h"
@@ -28,13 +27,13 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/raw_ostream.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
+using program::LibraryCallOpInterface;
 
 namespace {
 
@@ -51,31 +50,31 @@ public:
       : program(program), launcher(launcher), builder(launcher.builder), useCudnn(useCudnn),
         allowTF32(allowTF32), scratchAt(llvm::alignTo(program.getArenaBytes(), 256)) {}
 
-  LogicalResult expand(CallOp call);
+  LogicalResult expand(LibraryCallOpInterface call);
   /// Puts a launch behind a product that has an epilogue, for devices on which
   /// cuBLASLt refuses that.
-  void addReplacement(CallOp product);
+  void addReplacement(program::MatmulOp product);
   /// Reserves what calls of cuDNN need.
   void finish();
 
 private:
-  void addGemmReplacement(CallOp product, rt::GemmEpilogue epilogue);
-  LaunchOp addEpilogue(CallOp call, ValueRange inputs, int64_t rows, int64_t width,
-                       int64_t kind, Type bias);
+  void addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue epilogue);
+  LaunchOp addEpilogue(LibraryCallOpInterface call, ValueRange inputs, int64_t rows, int64_t width,
+                       rt::Epilogue kind, Type bias);
 
   using Emit = DeviceLauncher::Emit;
 
-  LogicalResult expandColumns(CallOp call, const rt::Instruction &instruction,
+  LogicalResult expandColumns(LibraryCallOpInterface call, const rt::Instruction &instruction,
                               const rt::CudaConv &conv);
-  void expandLoops(CallOp call, const rt::CudaConv &conv);
-  void callCudnn(CallOp call, const rt::CudaConv &conv);
-  LaunchOp transpose(CallOp call, Value from, Value to, int64_t rows, int64_t columns);
+  void expandLoops(LibraryCallOpInterface call, const rt::CudaConv &conv);
+  void callCudnn(LibraryCallOpInterface call, const rt::CudaConv &conv);
+  LaunchOp transpose(LibraryCallOpInterface call, Value from, Value to, int64_t rows, int64_t columns);
   /// Launches a function over `total` threads on `inputs` and then `outputs`. It
   /// is emitted once for each `key`.
-  LaunchOp launch(CallOp call, StringRef name, const std::string &key,
+  LaunchOp launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
                   int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
                   bool isBlockEach = false);
-  void multiply(CallOp call, const rt::Instruction &product,
+  void multiply(LibraryCallOpInterface call, const rt::Instruction &product,
                 ArrayRef<Value> buffers);
   /// The bytes of `buffer` from element `at` on as a packed buffer of `shape`;
   /// null if the buffer has no places inside.
@@ -132,7 +131,7 @@ Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
                         StringAttr(), slot.getValueAttr());
 }
 
-LaunchOp Expander::launch(CallOp call, StringRef name, const std::string &key,
+LaunchOp Expander::launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
                           int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
                           bool isBlockEach) {
   int64_t blocks = isBlockEach ? total : (total + kThreads - 1) / kThreads;
@@ -144,21 +143,10 @@ LaunchOp Expander::launch(CallOp call, StringRef name, const std::string &key,
   return made;
 }
 
-void Expander::multiply(CallOp call, const rt::Instruction &product,
+void Expander::multiply(LibraryCallOpInterface call, const rt::Instruction &product,
                         ArrayRef<Value> buffers) {
-  SmallVector<NamedAttribute> config;
-  auto flag = [&](StringRef name, bool set) {
-    if (set)
-      config.push_back(builder.getNamedAttr(name, builder.getUnitAttr()));
-  };
-  flag("transpose_lhs", product.ints[0]);
-  flag("transpose_rhs", product.ints[1]);
-  flag("accumulate", product.ints.size() > 4 && product.ints[4]);
-  config.push_back(builder.getNamedAttr(
-      "epilogue", EpilogueAttr::get(builder.getContext(),
-                                    static_cast<Epilogue>(product.ints[3]))));
-  auto made = CallOp::create(builder, call.getLoc(), Callee::Matmul, buffers.drop_back(),
-                             buffers.take_back(), Value(), builder.getDictionaryAttr(config));
+  LibraryCallOpInterface made = program::createCall(
+      builder, call.getLoc(), *product.call, buffers.drop_back(), buffers.take_back());
   if (!part.empty())
     made->setAttr(kConvolutionPartAttr, builder.getStringAttr(part));
 }
@@ -176,7 +164,7 @@ std::string keyOf(const rt::CudaConv &conv,
         conv.outChannels, conv.filterHeight,    conv.filterWidth,
         conv.strideH,     conv.strideW,         conv.padH,
         conv.padW,        conv.dilationH,       conv.dilationW,
-        conv.groups,      conv.epilogue,        int64_t(conv.hasBias),
+        conv.groups,      int64_t(conv.epilogue), int64_t(conv.hasBias),
         int64_t(conv.x),  int64_t(conv.filter), int64_t(conv.y),
         conv.chunkRows})
     key += std::to_string(number) + " ";
@@ -185,12 +173,11 @@ std::string keyOf(const rt::CudaConv &conv,
   return key;
 }
 
-void Expander::expandLoops(CallOp call, const rt::CudaConv &c) {
+void Expander::expandLoops(LibraryCallOpInterface call, const rt::CudaConv &c) {
   ValueRange in = call.getInputs();
   Value out = call.getOutputs().front();
   int64_t count = cast<MemRefType>(out.getType()).getNumElements();
-  switch (call.getCallee()) {
-  case Callee::Conv2D: {
+  if (isa<program::Conv2DOp>(call)) {
     Type bias = in.size() > 2 ? elementOf(in[2]) : Type();
     launch(call, "grouped_conv",
            keyOf(c, {bias ? bytesOf(bias) : 0, bias && bias.isF16()}), count,
@@ -198,16 +185,13 @@ void Expander::expandLoops(CallOp call, const rt::CudaConv &c) {
              emitGroupedOutput(code, c, elementOf(in[0]), elementOf(in[1]),
                                bias, elementOf(out));
            });
-    return;
-  }
-  case Callee::Conv2DInputGrad:
+  } else if (isa<program::Conv2DInputGradOp>(call)) {
     launch(call, "grouped_input_grad", keyOf(c, {}), count, in, out,
            [&](DeviceCode &code) {
              emitGroupedInputGrad(code, c, elementOf(in[0]), elementOf(in[1]),
                                   elementOf(out));
            });
-    return;
-  default:
+  } else {
     launch(
         call, "grouped_filter_grad", keyOf(c, {}), count, in, out,
         [&](DeviceCode &code) {
@@ -218,19 +202,19 @@ void Expander::expandLoops(CallOp call, const rt::CudaConv &c) {
   }
 }
 
-LogicalResult Expander::expandColumns(CallOp call,
+LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
                                       const rt::Instruction &instruction,
                                       const rt::CudaConv &c) {
   ValueRange in = call.getInputs();
-  Value out = call.getOutputs().front(), workspace = call.getWorkspace();
-  bool isInputGrad = call.getCallee() == Callee::Conv2DInputGrad;
-  bool isFilterGrad = call.getCallee() == Callee::Conv2DFilterGrad;
+  Value out = call.getOutputs().front(), workspace = call.getCallWorkspace();
+  bool isInputGrad = isa<program::Conv2DInputGradOp>(call);
+  bool isFilterGrad = isa<program::Conv2DFilterGradOp>(call);
   bool isColumns = c.kind == rt::CudaConv::Kind::Columns;
   int64_t needed = c.columnBytes + c.sumBytes;
   int64_t given =
       workspace ? cast<MemRefType>(workspace.getType()).getNumElements() : 0;
   if (given < needed)
-    return call.emitError("needs a workspace of ")
+    return call->emitError("needs a workspace of ")
            << needed << " bytes on a GPU, found " << given
            << "; plan the step with a target of cuda";
   Value y = isInputGrad ? in[0] : isFilterGrad ? in[1] : out;
@@ -247,7 +231,7 @@ LogicalResult Expander::expandColumns(CallOp call,
     Value columns = isColumns ? view(workspace, 0, {rows, c.depth()}, element)
                               : view(x, 0, {rows, c.depth()});
     if (!part || !columns || !target)
-      return call.emitError(
+      return call->emitError(
           "a convolution's result or its gradient is an input of the "
           "step, and too large for one product on a GPU");
     Value start = isColumns ? constant(call.getLoc(), begin) : Value();
@@ -289,7 +273,7 @@ LogicalResult Expander::expandColumns(CallOp call,
   return success();
 }
 
-LaunchOp Expander::transpose(CallOp call, Value from, Value to, int64_t rows,
+LaunchOp Expander::transpose(LibraryCallOpInterface call, Value from, Value to, int64_t rows,
                              int64_t columns) {
   std::string key;
   llvm::raw_string_ostream(key) << rows << " " << columns << " " << elementOf(from) << " "
@@ -302,13 +286,31 @@ LaunchOp Expander::transpose(CallOp call, Value from, Value to, int64_t rows,
       /*isBlockEach=*/true);
 }
 
+/// A convolution as cuDNN does it: without bias and activation.
+static rt::LibraryCall getCudnnCall(rt::LibraryCall call, bool allowTF32) {
+  auto change = [&](auto &conv) {
+    conv.cudnn = true;
+    conv.allowTf32 = allowTF32;
+  };
+  if (auto *forward = std::get_if<rt::Conv2DCall>(&call)) {
+    change(*forward);
+    forward->hasBias = false;
+    forward->epilogue = rt::Epilogue::None;
+  } else if (auto *inputGrad = std::get_if<rt::Conv2DInputGradCall>(&call)) {
+    change(*inputGrad);
+  } else if (auto *filterGrad = std::get_if<rt::Conv2DFilterGradCall>(&call)) {
+    change(*filterGrad);
+  }
+  return call;
+}
+
 /// The call of cuDNN, a launch that transposes the filter for it, or the filter's
 /// gradient behind it, and one for bias and activation.
-void Expander::callCudnn(CallOp call, const rt::CudaConv &c) {
+void Expander::callCudnn(LibraryCallOpInterface call, const rt::CudaConv &c) {
   SmallVector<Value> inputs(call.getInputs().take_front(2));
-  Value out = call.getOutputs().front(), workspace = call.getWorkspace();
-  bool isForward = call.getCallee() == Callee::Conv2D;
-  bool isFilterGrad = call.getCallee() == Callee::Conv2DFilterGrad;
+  Value out = call.getOutputs().front(), workspace = call.getCallWorkspace();
+  bool isForward = isa<program::Conv2DOp>(call);
+  bool isFilterGrad = isa<program::Conv2DFilterGradOp>(call);
   Value filter = isFilterGrad ? out : inputs[1];
   // cuDNN has no f32 gradients of low operands: they are widened when they are transposed.
   auto type = MemRefType::get(cast<MemRefType>(filter.getType()).getShape(),
@@ -329,22 +331,18 @@ void Expander::callCudnn(CallOp call, const rt::CudaConv &c) {
     transpose(call, filter, transposed, c.depth(), c.outChannels);
     inputs[1] = transposed;
   }
-  NamedAttrList config(call.getConfig());
-  config.erase("epilogue");
-  config.set("cudnn", builder.getUnitAttr());
-  if (allowTF32 && c.x == rt::DataType::F32 && c.filter == rt::DataType::F32 &&
-      c.y == rt::DataType::F32)
-    config.set("tf32", builder.getUnitAttr());
-  CallOp::create(builder, call.getLoc(), call.getCallee(), inputs,
-                 isFilterGrad ? transposed : out, Value(),
-                 config.getDictionary(builder.getContext()));
+  bool isF32 = c.x == rt::DataType::F32 && c.filter == rt::DataType::F32 &&
+               c.y == rt::DataType::F32;
+  program::createCall(builder, call.getLoc(),
+                      getCudnnCall(call.getCall(), allowTF32 && isF32), inputs,
+                      isFilterGrad ? transposed : out);
   part = "behind";
   if (isFilterGrad)
     transpose(call, transposed, out, c.outChannels, c.depth());
-  if (isForward && (c.hasBias || c.epilogue != 0)) {
+  if (isForward && (c.hasBias || c.epilogue != rt::Epilogue::None)) {
     Type bias = c.hasBias ? elementOf(call.getInputs()[2]) : Type();
-    addEpilogue(call, call.getInputs().drop_front(2), c.rows(), c.outChannels, c.epilogue,
-                bias);
+    addEpilogue(call, call.getInputs().drop_front(2), c.rows(), c.outChannels,
+                c.epilogue, bias);
   }
   part = "instead";
 }
@@ -355,11 +353,11 @@ void Expander::finish() {
 }
 
 /// Adds `bias`, if it has a type, to the rows of the call's output, and more.
-LaunchOp Expander::addEpilogue(CallOp call, ValueRange inputs, int64_t rows, int64_t width,
-                               int64_t kind, Type bias) {
+LaunchOp Expander::addEpilogue(LibraryCallOpInterface call, ValueRange inputs,
+                               int64_t rows, int64_t width, rt::Epilogue kind, Type bias) {
   Value out = call.getOutputs().front();
   std::string key;
-  llvm::raw_string_ostream(key) << rows << " " << width << " " << kind << " "
+  llvm::raw_string_ostream(key) << rows << " " << width << " " << int(kind) << " "
                                 << elementOf(out) << " " << bias;
   return launch(call, "epilogue", key, rows * width / convLanes(width, 4), inputs, out,
                 [&](DeviceCode &code) {
@@ -368,8 +366,8 @@ LaunchOp Expander::addEpilogue(CallOp call, ValueRange inputs, int64_t rows, int
 }
 
 /// For epilogues that save or read something, or sum.
-void Expander::addGemmReplacement(CallOp product, rt::GemmEpilogue epilogue) {
-  Value out = product.getOutputs().front();
+void Expander::addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue epilogue) {
+  Value out = product.getResult();
   auto type = cast<MemRefType>(out.getType());
   int64_t rows = type.getShape()[0], width = type.getShape()[1];
   bool hasBias = rt::usesBias(epilogue) && !rt::writesBias(epilogue);
@@ -398,28 +396,23 @@ void Expander::addGemmReplacement(CallOp product, rt::GemmEpilogue epilogue) {
     return;
   // The gradient is the result, or what a weight's gradient is made of.
   Value gradient = rt::usesAux(epilogue) ? out : product.getInputs()[1];
-  CallOp::create(builder, product.getLoc(), Callee::Reduce, gradient,
-                 product.getOutputs()[1], Value(),
-                 builder.getDictionaryAttr(
-                     {builder.getNamedAttr("kind", ReduceKindAttr::get(builder.getContext(),
-                                                                       ReduceKind::Sum)),
-                      builder.getNamedAttr("axes", builder.getDenseI64ArrayAttr({0}))}))
+  rt::ReduceCall sum;
+  sum.axes = {0};
+  program::createCall(builder, product.getLoc(), sum, gradient, product.getBiasGrad())
       ->setAttr(kReplacesEpilogueAttr, builder.getUnitAttr());
 }
 
-void Expander::addReplacement(CallOp product) {
-  if (rt::GemmEpilogue saved = getGemmEpilogue(product.getConfig());
-      saved != rt::GemmEpilogue::Default)
-    return addGemmReplacement(product, saved);
-  if (hasGemmAddend(product.getConfig()))
+void Expander::addReplacement(program::MatmulOp product) {
+  auto call = std::get<rt::MatmulCall>(product.getCall());
+  if (call.hasAddend)
     return;
-  auto epilogue =
-      dyn_cast_or_null<EpilogueAttr>(product.getConfig().get("epilogue"));
-  int64_t kind = epilogue ? static_cast<int64_t>(epilogue.getValue()) : 0;
-  bool hasBias = product.getInputs().size() == 3;
+  if (rt::usesMoreBuffers(call))
+    return addGemmReplacement(product, rt::getGemmEpilogue(call));
+  rt::Epilogue kind = call.epilogue;
+  bool hasBias = call.hasBias;
   Value out = product.getOutputs().front();
   auto type = cast<MemRefType>(out.getType());
-  if ((kind == 0 && !hasBias) || type.getRank() == 0 ||
+  if ((kind == rt::Epilogue::None && !hasBias) || type.getRank() == 0 ||
       type.getNumElements() == 0 || elementOf(out).isF64())
     return;
   int64_t width = type.getShape().back(), rows = type.getNumElements() / width;
@@ -432,21 +425,19 @@ void Expander::addReplacement(CallOp product) {
   part = "";
 }
 
-LogicalResult Expander::expand(CallOp call) {
-  FailureOr<rt::Instruction> instruction =
-      encodeCall(call.getLoc(), call.getCallee(), call.getConfig(),
-                 call.getInputs().getTypes(), call.getOutputs().getTypes());
+LogicalResult Expander::expand(LibraryCallOpInterface call) {
+  FailureOr<rt::Instruction> instruction = encodeCall(call);
   if (failed(instruction))
     return failure();
   rt::CudaConv conv = rt::planCudaConv(*instruction);
   if (instruction->refs[instruction->numInputs].count() == 0 ||
       conv.rows() == 0)
-    return call.emitError("a convolution over nothing is not done on GPUs");
+    return call->emitError("a convolution over nothing is not done on GPUs");
   builder.setInsertionPoint(call);
-  rt::DnnPlan plan;
+  rt::CudnnPlan plan;
   std::string unused;
   bool hasCall = useCudnn && conv.kind != rt::CudaConv::Kind::Product &&
-                 rt::makeDnnPlan(*instruction, plan, unused);
+                 rt::makeCudnnPlan(*instruction, plan, unused);
   if (hasCall)
     callCudnn(call, conv);
   llvm::scope_exit ended([&] { part = ""; });
@@ -458,7 +449,7 @@ LogicalResult Expander::expand(CallOp call) {
     expandLoops(call, conv);
   } else if (failed(expandColumns(call, *instruction, conv)))
     return failure();
-  call.erase();
+  call->erase();
   return success();
 }
 
@@ -470,67 +461,55 @@ struct ConvertProductsToGPUPass
 
   StringRef getName() const override { return "ConvertProductsToGPUPass"; }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<MPTDialect, arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+    registry.insert<MPTDialect, program::ProgramDialect, arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
                     math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
                     scf::SCFDialect, vector::VectorDialect>();
   }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (f32Products != "exact" && f32Products != "tf32" &&
-        f32Products != "bf16x9") {
+    std::optional<program::F32Products> products =
+        program::symbolizeF32Products(f32Products);
+    if (!products) {
       module.emitError("unknown f32-products '")
           << f32Products << "'; choose exact, tf32 or bf16x9";
       return signalPassFailure();
     }
     DeviceLauncher launcher(module);
-    llvm::SetVector<Operation *> declarations;
     for (auto program : module.getOps<ProgramOp>()) {
-      Expander expander(program, launcher, useCudnn, f32Products == "tf32");
-      for (auto launch : llvm::to_vector(program.getBody().getOps<LaunchOp>())) {
-        Operation *kernel = module.lookupSymbol(launch.getKernel());
-        if (!kernel || !kernel->hasAttr(kAttentionAttr))
-          continue;
-        declarations.insert(kernel);
-        if (failed(expandAttention(launch, kernel, launcher)))
+      Expander expander(program, launcher, useCudnn, *products == program::F32Products::TF32);
+      Block &body = program.getBody().front();
+      for (Operation &op : llvm::make_early_inc_range(body)) {
+        LogicalResult result = success();
+        if (auto attention = dyn_cast<program::AttentionOp>(op))
+          result = expandAttention(attention, launcher);
+        else if (auto grad = dyn_cast<program::AttentionGradOp>(op))
+          result = expandAttention(grad, launcher);
+        if (failed(result))
           return signalPassFailure();
       }
-      for (auto call : llvm::to_vector(program.getBody().getOps<CallOp>()))
-        if (llvm::is_contained({Callee::Conv2D, Callee::Conv2DInputGrad,
-                                Callee::Conv2DFilterGrad},
-                               call.getCallee()) &&
+      for (auto call : llvm::to_vector(body.getOps<LibraryCallOpInterface>()))
+        if (isa<program::Conv2DOp, program::Conv2DInputGradOp, program::Conv2DFilterGradOp>(
+                call) &&
             failed(expander.expand(call)))
           return signalPassFailure();
-      for (auto call : llvm::to_vector(program.getBody().getOps<CallOp>()))
-        if (call.getCallee() == Callee::Matmul)
-          expander.addReplacement(call);
+      for (auto matmul : llvm::to_vector(body.getOps<program::MatmulOp>()))
+        expander.addReplacement(matmul);
       expander.finish();
-      if (f32Products != "exact")
-        for (auto call : program.getBody().getOps<CallOp>())
-          setCompute(call, f32Products == "tf32"
-                               ? rt::GemmCompute::F32FastTF32
-                               : rt::GemmCompute::F32EmulatedBF16x9);
+      for (auto matmul : body.getOps<program::MatmulOp>())
+        if (areF32(matmul))
+          matmul.setF32Products(*products);
     }
-    for (Operation *declaration : declarations)
-      declaration->erase();
   }
 
 private:
   std::string f32Products;
   bool useCudnn;
 
-  /// Of a product of f32 into f32; others are exact as they are.
-  static void setCompute(CallOp call, rt::GemmCompute compute) {
-    if (call.getCallee() != Callee::Matmul)
-      return;
-    for (Value buffer :
-         {call.getInputs()[0], call.getInputs()[1], call.getOutputs()[0]})
-      if (!elementOf(buffer).isF32())
-        return;
-    NamedAttrList config(call.getConfig());
-    config.set("compute", OpBuilder(call).getI64IntegerAttr(
-                              static_cast<int64_t>(compute)));
-    call.setConfigAttr(config.getDictionary(call.getContext()));
+  /// Others are exact as they are.
+  static bool areF32(program::MatmulOp matmul) {
+    return llvm::all_of(ArrayRef<Value>{matmul.getLhs(), matmul.getRhs(), matmul.getResult()},
+                        [](Value buffer) { return elementOf(buffer).isF32(); });
   }
 };
 

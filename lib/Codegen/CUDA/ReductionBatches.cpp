@@ -115,7 +115,7 @@ SmallVector<SmallVector<LaunchOp>> mpt::detail::batchReductions(ProgramOp progra
   auto ops = llvm::to_vector(llvm::make_pointer_range(program.getBody().front()));
   for (Operation *op : llvm::reverse(ops)) {
     auto launch = dyn_cast<LaunchOp>(op);
-    if (!launch && !isa<CallOp>(op))
+    if (!launch && !isa<program::LibraryCallOpInterface>(op))
       continue;
     Entry entry = {op, rangesOf(op)};
     int64_t size = launch && makesNumber(launch) ? threadsFor(launch) : 0;

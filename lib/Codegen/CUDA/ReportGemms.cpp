@@ -44,19 +44,17 @@ struct ReportGemmsPass : mpt::impl::ReportGemmsPassBase<ReportGemmsPass> {
     for (auto program : getOperation().getOps<ProgramOp>()) {
       // Chunks of one convolution are products of one place.
       llvm::StringSet<> reported;
-      for (auto call : program.getBody().getOps<CallOp>())
+      for (auto call : program.getBody().getOps<program::MatmulOp>())
         // Those of convolutions that cuDNN does are not what runs.
-        if (call.getCallee() == Callee::Matmul && !call->hasAttr(kConvolutionPartAttr) &&
+        if (!call->hasAttr(kConvolutionPartAttr) &&
             failed(report(program, call, reported)))
           return signalPassFailure();
     }
   }
 
 private:
-  LogicalResult report(ProgramOp program, CallOp call, llvm::StringSet<> &reported) {
-    FailureOr<rt::Instruction> product =
-        encodeCall(call.getLoc(), call.getCallee(), call.getConfig(),
-                   call.getInputs().getTypes(), call.getOutputs().getTypes());
+  LogicalResult report(ProgramOp program, program::MatmulOp call, llvm::StringSet<> &reported) {
+    FailureOr<rt::Instruction> product = encodeCall(call);
     if (failed(product))
       return failure();
     rt::GemmPlan plan;

@@ -15,25 +15,6 @@ using namespace mpt;
 
 namespace {
 
-DictionaryAttr configOf(LinearOp op, Builder &builder) {
-  return builder.getDictionaryAttr(
-      builder.getNamedAttr("epilogue", op.getEpilogueAttr()));
-}
-
-DictionaryAttr configOf(MatmulOp op, Builder &builder) {
-  SmallVector<NamedAttribute> config;
-  if (op.getTransposeLhs())
-    config.push_back(builder.getNamedAttr("transpose_lhs", builder.getUnitAttr()));
-  if (op.getTransposeRhs())
-    config.push_back(builder.getNamedAttr("transpose_rhs", builder.getUnitAttr()));
-  return builder.getDictionaryAttr(config);
-}
-
-DictionaryAttr configOf(Conv2DOp op, Builder &) { return op->getAttrDictionary(); }
-
-Callee calleeOf(Conv2DOp) { return Callee::Conv2D; }
-Callee calleeOf(Operation *) { return Callee::Matmul; }
-
 template <typename Product>
 struct WidenProduct : OpRewritePattern<Product> {
   WidenProduct(MLIRContext *context, ArrayRef<int64_t> architectures, bool lowBiases)
@@ -51,11 +32,11 @@ struct WidenProduct : OpRewritePattern<Product> {
         return rewriter.notifyMatchFailure(op, "an operand that no call can have");
     }
     auto wide = type.clone(rewriter.getF32Type());
-    if (canDo(op, type, rewriter))
+    if (canDo(op, type))
       return rewriter.notifyMatchFailure(op, "cuBLASLt can do it");
     if (lowBiases && succeeded(narrowBias(op, type, rewriter)))
       return success();
-    if (!canDo(op, wide, rewriter))
+    if (!canDo(op, wide))
       return rewriter.notifyMatchFailure(op, "a wide result does not help");
     rewriter.modifyOpInPlace(op, [&] { op.getResult().setType(wide); });
     rewriter.setInsertionPointAfter(op);
@@ -82,10 +63,9 @@ private:
     }
   }
 
-  bool canDo(Product op, RankedTensorType result, PatternRewriter &rewriter) const {
+  bool canDo(Product op, RankedTensorType result) const {
     FailureOr<rt::Instruction> call =
-        encodeCall(op.getLoc(), calleeOf(op), configOf(op, rewriter),
-                   op->getOperandTypes(), TypeRange(result));
+        encodeCall(op.getLoc(), *getLibraryCall(op), op->getOperandTypes(), TypeRange(result));
     std::string unused;
     return succeeded(call) && llvm::all_of(architectures, [&](int64_t sm) {
              return rt::checkCudaCall(*call, static_cast<int>(sm), unused);

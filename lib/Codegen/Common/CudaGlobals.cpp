@@ -69,7 +69,7 @@ LogicalResult mpt::checkCudaProgram(ProgramOp op, const rt::Program &program,
       auto group = launch->getAttrOfType<StringAttr>(kDeviceGroupAttr);
       next += group ? !group.empty() : launch.getPartials() ? 2 : 1;
     }
-    auto call = dyn_cast<CallOp>(inner);
+    auto call = dyn_cast<program::LibraryCallOpInterface>(inner);
     if (!call)
       continue;
     if (auto functions = call->getAttrOfType<ArrayAttr>(kDeviceFunctionsAttr)) {
@@ -80,7 +80,7 @@ LogicalResult mpt::checkCudaProgram(ProgramOp op, const rt::Program &program,
     for (int64_t architecture : architectures) {
       std::string why;
       if (!rt::checkCudaCall(instruction, static_cast<int>(architecture), why))
-        return call.emitError("sm_") << architecture << ": " << why;
+        return call->emitError("sm_") << architecture << ": " << why;
     }
   }
   return success();

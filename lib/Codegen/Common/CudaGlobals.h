@@ -10,7 +10,7 @@
 #define MPT_LIB_CODEGEN_COMMON_CUDAGLOBALS_H
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 
 namespace mpt {

@@ -49,7 +49,7 @@ private:
   LogicalResult addLaunch(LaunchOp launch);
   LogicalResult countPart(Operation *op, size_t begin);
   void addGroup(LaunchOp first, StringRef function);
-  LogicalResult addCall(CallOp call);
+  LogicalResult addCall(program::LibraryCallOpInterface call);
   uint32_t kernelNumber(const std::string &name) {
     auto it = llvm::find(kernels, name);
     if (it == kernels.end()) {
@@ -213,7 +213,7 @@ LogicalResult ProgramEncoder::addRefs(rt::Instruction &instruction,
 void ProgramEncoder::addGroup(LaunchOp first, StringRef function) {
   rt::Instruction instruction;
   instruction.location = describe(first.getLoc());
-  instruction.target = kernelNumber(function.str());
+  instruction.kernel = kernelNumber(function.str());
   instruction.tasks = 1;
   if (auto spaces = first->getAttrOfType<DenseI64ArrayAttr>(kDeviceSpacesAttr))
     for (int64_t space : spaces.asArrayRef()) {
@@ -240,9 +240,8 @@ LogicalResult ProgramEncoder::addLaunch(LaunchOp launch) {
   instruction.hasScratch = launch.getPartials() != nullptr;
   instruction.tasks = launch.getTasks();
   instruction.location = describe(launch.getLoc());
-  if (launch->hasAttr(kReplacesEpilogueAttr))
-    instruction.ints = {1};
-  instruction.target = kernelNumber(launch.getKernel().str());
+  instruction.replacesEpilogue = launch->hasAttr(kReplacesEpilogueAttr);
+  instruction.kernel = kernelNumber(launch.getKernel().str());
   if (failed(addRefs(instruction, launch.getInputs())) ||
       failed(addRefs(instruction, launch.getOutputs())))
     return failure();
@@ -251,26 +250,24 @@ LogicalResult ProgramEncoder::addLaunch(LaunchOp launch) {
   program.instructions.push_back(instruction);
   if (launch.getPartials()) {
     // The second stage of a column kernel.
-    instruction.target = kernelNumber(launch.getKernel().str() + "_combine");
+    instruction.kernel = kernelNumber(launch.getKernel().str() + "_combine");
     instruction.tasks = 1;
     program.instructions.push_back(instruction);
   }
   return success();
 }
 
-LogicalResult ProgramEncoder::addCall(CallOp call) {
-  FailureOr<rt::Instruction> instruction =
-      encodeCall(call.getLoc(), call.getCallee(), call.getConfig(),
-                 call.getInputs().getTypes(), call.getOutputs().getTypes());
+LogicalResult ProgramEncoder::addCall(program::LibraryCallOpInterface call) {
+  FailureOr<rt::Instruction> instruction = encodeCall(call);
   if (failed(instruction))
     return failure();
   instruction->refs.clear();
   if (failed(addRefs(*instruction, call.getInputs())) ||
       failed(addRefs(*instruction, call.getOutputs())))
     return failure();
-  if (call.getWorkspace()) {
+  if (Value workspace = call.getCallWorkspace()) {
     instruction->hasScratch = true;
-    if (failed(addRefs(*instruction, call.getWorkspace())))
+    if (failed(addRefs(*instruction, workspace)))
       return failure();
   }
   instruction->location = describe(call.getLoc());
@@ -280,17 +277,14 @@ LogicalResult ProgramEncoder::addCall(CallOp call) {
     return success();
   }
   // Device code carries it out.
-  instruction->isCall = false;
+  instruction->call.reset();
   instruction->tasks = 1;
-  instruction->ints.clear();
-  if (call->hasAttr(kReplacesEpilogueAttr))
-    instruction->ints = {1};
-  instruction->floats.clear();
+  instruction->replacesEpilogue = call->hasAttr(kReplacesEpilogueAttr);
   for (Attribute function : functions) {
     auto name = dyn_cast<StringAttr>(function);
     if (!name)
-      return call.emitError("expected names of functions, found ") << function;
-    instruction->target = kernelNumber(name.str());
+      return call->emitError("expected names of functions, found ") << function;
+    instruction->kernel = kernelNumber(name.str());
     program.instructions.push_back(*instruction);
   }
   return success();
@@ -299,8 +293,8 @@ LogicalResult ProgramEncoder::addCall(CallOp call) {
 /// Counts what `op` has become, instructions from `begin` on, as part of a call of cuDNN.
 LogicalResult ProgramEncoder::countPart(Operation *op, size_t begin) {
   size_t end = program.instructions.size();
-  if (begin < end && rt::isDnnCall(program.instructions[begin])) {
-    program.instructions[begin].ints[11] = std::exchange(partsBefore, 0);
+  if (begin < end && rt::isCudnnCall(program.instructions[begin])) {
+    program.instructions[begin].parts.before = std::exchange(partsBefore, 0);
     lastDnn = begin;
     dnnEnd = end;
     return success();
@@ -312,10 +306,11 @@ LogicalResult ProgramEncoder::countPart(Operation *op, size_t begin) {
     return success();
   }
   if (partsBefore != 0 || (part && begin != dnnEnd) ||
-      (isBehind && program.instructions[lastDnn].ints[13] != 0))
+      (isBehind && program.instructions[lastDnn].parts.instead != 0))
     return op->emitError("what goes with a call of cuDNN is not beside it");
   if (part) {
-    program.instructions[lastDnn].ints[isBehind ? 12 : 13] += end - begin;
+    rt::CudnnParts &parts = program.instructions[lastDnn].parts;
+    (isBehind ? parts.behind : parts.instead) += end - begin;
     dnnEnd = end;
   }
   return success();
@@ -336,10 +331,12 @@ FailureOr<rt::Program> ProgramEncoder::run() {
       result = addSlot(slot);
     else if (auto launch = dyn_cast<LaunchOp>(inner))
       result = addLaunch(launch);
-    else if (auto call = dyn_cast<CallOp>(inner))
+    else if (auto call = dyn_cast<program::LibraryCallOpInterface>(inner))
       result = addCall(call);
-    if (failed(result) ||
-        (isa<LaunchOp, CallOp>(inner) && failed(countPart(&inner, begin))))
+    else
+      result = inner.emitOpError("is not expanded to launches; run the passes for GPUs "
+                                 "first");
+    if (failed(result) || (!isa<SlotOp>(inner) && failed(countPart(&inner, begin))))
       return failure();
   }
   return program;

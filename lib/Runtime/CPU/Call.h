@@ -43,14 +43,18 @@ std::unique_ptr<Call> makeMatmul(const Instruction &instruction, int64_t maxThre
                                  bool fastBF16, std::string &error);
 std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThreads,
                                bool fastBF16, std::string &error);
-/// Everything that is plain loops.
-std::unique_ptr<Call> makeSimpleCall(const Instruction &instruction);
-
-/// Poolings and their gradients.
-void runPool(const Instruction &instruction, void **buffers, ThreadTeam &team);
+/// Poolings and their gradients: (x) -> y, (dy, x) -> dx, (x) -> y, (dy) -> dx.
+void runPool(const MaxPoolCall &pool, const Instruction &instruction, void **buffers,
+             ThreadTeam &team);
+void runPool(const MaxPoolGradCall &pool, const Instruction &instruction, void **buffers,
+             ThreadTeam &team);
+void runPool(const AvgPoolCall &pool, const Instruction &instruction, void **buffers,
+             ThreadTeam &team);
+void runPool(const AvgPoolGradCall &pool, const Instruction &instruction, void **buffers,
+             ThreadTeam &team);
 
 /// bias and epilogue on a row of sums.
-void finishRow(float *row, const float *bias, int64_t count, int64_t epilogue);
+void finishRow(float *row, const float *bias, int64_t count, Epilogue epilogue);
 
 } // namespace mpt::rt
 

@@ -34,10 +34,11 @@ int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 class ChunkConv {
 public:
   /// Both operands are of type `operands`, the result is f32.
-  bool init(CallId kind, DataType operands, const std::vector<int64_t> &x,
+  bool init(const ConvCall &attributes, DataType operands, const std::vector<int64_t> &x,
             const std::vector<int64_t> &filter, const std::vector<int64_t> &y,
-            const std::vector<int64_t> &a, int64_t images, int64_t threads) {
-    int64_t groups = a[8], in = filter[2], out = filter[3];
+            int64_t images, int64_t threads) {
+    const CallId kind = attributes.kind;
+    int64_t groups = attributes.groups, in = filter[2], out = filter[3];
     int64_t kh = filter[0], kw = filter[1];
     auto image = [&](dnnl_memory_desc_t &desc, const std::vector<int64_t> &d,
                      bool isResult) {
@@ -58,8 +59,10 @@ public:
         !makeDesc(plain, dims, strides, filterType) ||
         !makeDesc(any, dims, {}, filterType) || !makeDesc(hintAny, dims, {}, operands))
       return false;
-    int64_t step[2] = {a[0], a[1]}, low[2] = {a[2], a[4]}, high[2] = {a[3], a[5]},
-            dilation[2] = {a[6] - 1, a[7] - 1};
+    const auto &padding = attributes.padding;
+    int64_t step[2] = {attributes.strides[0], attributes.strides[1]},
+            low[2] = {padding[0], padding[2]}, high[2] = {padding[1], padding[3]},
+            dilation[2] = {attributes.dilations[0] - 1, attributes.dilations[1] - 1};
     dnnl_convolution_desc_t forward, desc;
     if (dnnl_dilated_convolution_forward_desc_init(
             &forward, dnnl_forward_training, dnnl_convolution_direct, &hintSource,
@@ -127,16 +130,13 @@ public:
   void init(const Instruction &instruction, bool fastBF16) {
     call = instruction;
     operands = getProductType(call.refs[0].type, call.refs[1].type, fastBF16);
-    kind = static_cast<CallId>(call.target);
-    uint32_t inputs = call.numInputs;
-    // Which buffer is the image, the filter and the output.
-    xIndex = kind == CallId::Conv2DInputGrad ? inputs : 0;
-    filterIndex = kind == CallId::Conv2DFilterGrad ? inputs : 1;
-    yIndex = kind == CallId::Conv2D        ? inputs
-             : kind == CallId::Conv2DInputGrad ? 0
-                                               : 1;
-    hasBias = inputs == 3;
-    epilogue = kind == CallId::Conv2D ? call.ints[10] : 0;
+    attributes = *getConv(call);
+    kind = attributes.kind;
+    xIndex = attributes.x;
+    filterIndex = attributes.filter;
+    yIndex = attributes.y;
+    hasBias = attributes.hasBias;
+    epilogue = attributes.epilogue;
     if (hasBias)
       biasRow.resize(call.refs[2].count());
   }
@@ -219,7 +219,7 @@ public:
         return;
       }
       int64_t channels = call.refs[yIndex].dims[3];
-      if (hasBias || epilogue)
+      if (hasBias || epilogue != Epilogue::None)
         for (char *row = y + first * ySize; row < y + (first + size) * ySize;
              row += channels * 4)
           finishRow(reinterpret_cast<float *>(row),
@@ -291,9 +291,9 @@ private:
     int64_t lastSize = images - chunk * (chunks - 1);
     auto make = [&](int64_t size) {
       auto conv = std::make_unique<ChunkConv>();
-      bool ok = conv->init(kind, operands, call.refs[xIndex].dims,
-                           call.refs[filterIndex].dims, call.refs[yIndex].dims,
-                           call.ints, size, threads);
+      bool ok = conv->init(attributes, operands, call.refs[xIndex].dims,
+                           call.refs[filterIndex].dims, call.refs[yIndex].dims, size,
+                           threads);
       return ok ? std::move(conv) : nullptr;
     };
     whole = make(chunk);
@@ -325,7 +325,9 @@ private:
   uint32_t xIndex = 0, filterIndex = 1, yIndex = 2;
   DataType operands = DataType::F32;
   bool hasBias = false, samePacking = true;
-  int64_t epilogue = 0, images = 0, chunk = 1, chunks = 1, threads = 1;
+  ConvCall attributes;
+  Epilogue epilogue = Epilogue::None;
+  int64_t images = 0, chunk = 1, chunks = 1, threads = 1;
   std::unique_ptr<ChunkConv> whole, last;
   Primitive pack, lastPack;
   std::vector<float> packedFilter, lastPackedFilter, biasRow, emptyRow;

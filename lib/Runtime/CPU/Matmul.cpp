@@ -89,8 +89,9 @@ public:
     getMatmulShape(instruction, s);
     plan = planMatmul(s);
     operands = getProductType(s.lhs, s.rhs, fastBF16);
-    hasBias = instruction.ints[2];
-    epilogue = instruction.ints[3];
+    const auto &call = *instruction.getCall<MatmulCall>();
+    hasBias = call.hasBias;
+    epilogue = call.epilogue;
     threads = maxThreads;
     if (hasBias) {
       bias = instruction.refs[2];
@@ -338,7 +339,7 @@ private:
         failed = true;
         return;
       }
-      if (biasData || epilogue)
+      if (biasData || epilogue != Epilogue::None)
         for (int64_t row = 0; row < rows; ++row)
           finishRow(out + row * s.n, biasData, s.n, epilogue);
       if (s.out != DataType::F32)
@@ -402,7 +403,7 @@ private:
         for (int64_t i = 0; i < count; ++i)
           total[i] += partial[i];
       }
-      if (biasData || epilogue)
+      if (biasData || epilogue != Epilogue::None)
         for (int64_t row = 0; row < count / s.n; ++row)
           finishRow(total + row * s.n, biasData, s.n, epilogue);
       narrow(s.out, total, buffers[outIndex], first, count);
@@ -420,7 +421,7 @@ private:
   bool turns = false, hasBias = false;
   /// Whether chunks of a side that is not widened are copied, so that they are dense.
   bool gathersLhs = false, gathersRhs = false;
-  int64_t epilogue = 0;
+  Epilogue epilogue = Epilogue::None;
   int64_t threads = 1;
   BufferRef bias;
   uint32_t outIndex = 2;
@@ -436,14 +437,14 @@ private:
 } // namespace
 
 void mpt::rt::finishRow(float *row, const float *bias, int64_t count,
-                        int64_t epilogue) {
+                        Epilogue epilogue) {
   if (bias)
     for (int64_t i = 0; i < count; ++i)
       row[i] += bias[i];
-  if (epilogue == 1)
+  if (epilogue == Epilogue::Relu)
     for (int64_t i = 0; i < count; ++i)
       row[i] = row[i] > 0.0f || row[i] != row[i] ? row[i] : 0.0f;
-  if (epilogue == 2)
+  if (epilogue == Epilogue::Gelu)
     for (int64_t i = 0; i < count; ++i) {
       float x = row[i];
       row[i] = 0.5f * x *

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 using namespace mpt::rt;
 
@@ -72,12 +73,17 @@ struct Axis {
 struct Pool {
   int64_t images, channels;
   Axis rows, columns;
-  bool countsPadding;
+  bool countsPadding = false;
 
-  Pool(const BufferRef &x, const BufferRef &y, const std::vector<int64_t> &a)
+  template <typename PoolCall>
+  Pool(const BufferRef &x, const BufferRef &y, const PoolCall &call)
       : images(x.dims[0]), channels(x.dims[3]),
-        rows{x.dims[1], y.dims[1], a[0], a[2], a[4]},
-        columns{x.dims[2], y.dims[2], a[1], a[3], a[6]}, countsPadding(a[8]) {}
+        rows{x.dims[1], y.dims[1], call.window[0], call.strides[0], call.padding[0]},
+        columns{x.dims[2], y.dims[2], call.window[1], call.strides[1], call.padding[2]} {
+    if constexpr (std::is_same_v<PoolCall, AvgPoolCall> ||
+                  std::is_same_v<PoolCall, AvgPoolGradCall>)
+      countsPadding = call.countIncludePad;
+  }
 
   int64_t xAt(int64_t image, int64_t row, int64_t column, int64_t channel) const {
     return ((image * rows.points + row) * columns.points + column) * channels + channel;
@@ -122,11 +128,12 @@ bool wins(Number value, Number best) {
   return (value > best || value != value) & (best == best);
 }
 
-template <typename Number>
-void runPoolAs(const Instruction &call, void **buffers, ThreadTeam &team) {
+template <typename Number, typename PoolCall>
+void runPoolAs(const PoolCall &attributes, const Instruction &call, void **buffers,
+               ThreadTeam &team) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
-  bool isMax = static_cast<CallId>(call.target) == CallId::MaxPool;
-  Pool pool(x, y, call.ints);
+  constexpr bool isMax = std::is_same_v<PoolCall, MaxPoolCall>;
+  Pool pool(x, y, attributes);
   int64_t perRow = pool.columns.points * pool.channels;
   forTasks(pool.images * pool.rows.windows, perRow, team, [&](int64_t index) {
     int64_t image = index / pool.rows.windows, i = index % pool.rows.windows;
@@ -156,12 +163,13 @@ void runPoolAs(const Instruction &call, void **buffers, ThreadTeam &team) {
 
 /// A task owns rows of dx. Each point sums over the windows that hold it, in
 /// their order, whatever the number of threads.
-template <typename Number>
-void runPoolGradAs(const Instruction &call, void **buffers, ThreadTeam &team) {
-  bool isMax = static_cast<CallId>(call.target) == CallId::MaxPoolGrad;
+template <typename Number, typename PoolCall>
+void runPoolGradAs(const PoolCall &attributes, const Instruction &call, void **buffers,
+                   ThreadTeam &team) {
+  constexpr bool isMax = std::is_same_v<PoolCall, MaxPoolGradCall>;
   const BufferRef &dy = call.refs[0], &dx = call.refs[call.numInputs];
   const BufferRef &x = call.refs[isMax ? 1 : 0];
-  Pool pool(dx, dy, call.ints);
+  Pool pool(dx, dy, attributes);
   int64_t perRow = pool.columns.points * pool.channels;
   forTasks(pool.images * pool.rows.points, perRow, team, [&](int64_t index) {
     int64_t image = index / pool.rows.points, row = index % pool.rows.points;
@@ -200,18 +208,38 @@ void runPoolGradAs(const Instruction &call, void **buffers, ThreadTeam &team) {
   });
 }
 
+bool hasDoubles(const Instruction &call) {
+  return std::any_of(call.refs.begin(), call.refs.end(),
+                     [](const BufferRef &ref) { return ref.type == DataType::F64; });
+}
+
+template <typename PoolCall>
+void runForward(const PoolCall &pool, const Instruction &call, void **buffers, ThreadTeam &team) {
+  hasDoubles(call) ? runPoolAs<double>(pool, call, buffers, team)
+                   : runPoolAs<float>(pool, call, buffers, team);
+}
+
+template <typename PoolCall>
+void runGrad(const PoolCall &pool, const Instruction &call, void **buffers, ThreadTeam &team) {
+  hasDoubles(call) ? runPoolGradAs<double>(pool, call, buffers, team)
+                   : runPoolGradAs<float>(pool, call, buffers, team);
+}
+
 } // namespace
 
-void mpt::rt::runPool(const Instruction &call, void **buffers, ThreadTeam &team) {
-  bool isWide = std::any_of(
-      call.refs.begin(), call.refs.end(),
-      [](const BufferRef &ref) { return ref.type == DataType::F64; });
-  auto id = static_cast<CallId>(call.target);
-  bool isGrad = id == CallId::MaxPoolGrad || id == CallId::AvgPoolGrad;
-  if (isGrad)
-    isWide ? runPoolGradAs<double>(call, buffers, team)
-           : runPoolGradAs<float>(call, buffers, team);
-  else
-    isWide ? runPoolAs<double>(call, buffers, team)
-           : runPoolAs<float>(call, buffers, team);
+void mpt::rt::runPool(const MaxPoolCall &pool, const Instruction &call, void **buffers,
+                      ThreadTeam &team) {
+  runForward(pool, call, buffers, team);
+}
+void mpt::rt::runPool(const MaxPoolGradCall &pool, const Instruction &call, void **buffers,
+                      ThreadTeam &team) {
+  runGrad(pool, call, buffers, team);
+}
+void mpt::rt::runPool(const AvgPoolCall &pool, const Instruction &call, void **buffers,
+                      ThreadTeam &team) {
+  runForward(pool, call, buffers, team);
+}
+void mpt::rt::runPool(const AvgPoolGradCall &pool, const Instruction &call, void **buffers,
+                      ThreadTeam &team) {
+  runGrad(pool, call, buffers, team);
 }

@@ -22,21 +22,6 @@ using namespace mpt::rt;
 
 namespace {
 
-/// A call that is a function of its buffers.
-class SimpleCall : public Call {
-public:
-  using Body = bool (*)(const Instruction &, void **, ThreadTeam &, std::string &);
-  SimpleCall(const Instruction &instruction, Body body)
-      : instruction(instruction), body(body) {}
-  bool run(void **buffers, ThreadTeam &team, std::string &error) override {
-    return body(instruction, buffers, team, error);
-  }
-
-private:
-  Instruction instruction;
-  Body body;
-};
-
 int64_t readIndex(const BufferRef &ref, const void *data, int64_t i) {
   return ref.type == DataType::I64 ? static_cast<const int64_t *>(data)[i]
                                    : static_cast<const int32_t *>(data)[i];
@@ -55,8 +40,8 @@ bool checkIndices(const BufferRef &ref, const void *data, int64_t rows,
   return true;
 }
 
-bool runGather(const Instruction &call, void **buffers, ThreadTeam &team,
-               std::string &error) {
+bool runCall(const GatherCall &, const Instruction &call, void **buffers,
+             ThreadTeam &team, std::string &error) {
   const BufferRef &table = call.refs[0], &indices = call.refs[1];
   if (!checkIndices(indices, buffers[1], table.dims[0], error))
     return false;
@@ -71,8 +56,8 @@ bool runGather(const Instruction &call, void **buffers, ThreadTeam &team,
   return true;
 }
 
-bool runScatterAdd(const Instruction &call, void **buffers, ThreadTeam &team,
-                   std::string &error) {
+bool runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
+             ThreadTeam &team, std::string &error) {
   const BufferRef &indices = call.refs[0], &updates = call.refs[1], &table = call.refs[2];
   if (!checkIndices(indices, buffers[0], table.dims[0], error))
     return false;
@@ -102,12 +87,13 @@ bool runScatterAdd(const Instruction &call, void **buffers, ThreadTeam &team,
   return true;
 }
 
-bool runCopy(const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
-  int64_t rank = call.ints[0], size = getSize(call.refs[0].type);
-  const int64_t *sizes = &call.ints[1], *srcStrides = sizes + rank + 1,
-                *dstStrides = srcStrides + rank + 1;
-  auto *source = static_cast<const char *>(buffers[0]) + srcStrides[-1] * size;
-  auto *target = static_cast<char *>(buffers[1]) + dstStrides[-1] * size;
+bool runCall(const CopyCall &copy, const Instruction &call, void **buffers,
+             ThreadTeam &team, std::string &) {
+  const std::vector<int64_t> &sizes = copy.sizes, &srcStrides = copy.srcStrides,
+                             &dstStrides = copy.dstStrides;
+  int64_t rank = static_cast<int64_t>(sizes.size()), size = getSize(call.refs[0].type);
+  auto *source = static_cast<const char *>(buffers[0]) + copy.srcOffset * size;
+  auto *target = static_cast<char *>(buffers[1]) + copy.dstOffset * size;
   int64_t total = 1;
   for (int64_t d = 0; d < rank; ++d)
     total *= sizes[d];
@@ -136,9 +122,10 @@ bool runCopy(const Instruction &call, void **buffers, ThreadTeam &team, std::str
   return true;
 }
 
-bool runFill(const Instruction &call, void **buffers, ThreadTeam &, std::string &) {
+bool runCall(const FillCall &fill, const Instruction &call, void **buffers,
+             ThreadTeam &, std::string &) {
   const BufferRef &out = call.refs[0];
-  double value = call.floats[0];
+  double value = fill.value;
   int64_t count = out.count(), size = getSize(out.type);
   char element[8] = {};
   if (out.type == DataType::F64) {
@@ -155,16 +142,19 @@ bool runFill(const Instruction &call, void **buffers, ThreadTeam &, std::string 
   return true;
 }
 
-bool runReduce(const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
+bool runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
+             ThreadTeam &team, std::string &) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
-  int64_t kind = call.ints[0], rank = static_cast<int64_t>(x.dims.size());
+  const ReduceKind kind = reduce.kind;
+  int64_t rank = static_cast<int64_t>(x.dims.size());
   std::vector<int64_t> strides(rank, 1);
   for (int64_t d = rank - 1; d > 0; --d)
     strides[d - 1] = strides[d] * x.dims[d];
   std::vector<int64_t> kept, reduced;
   int64_t length = 1;
   for (int64_t d = 0; d < rank; ++d) {
-    bool isReduced = std::find(call.ints.begin() + 1, call.ints.end(), d) != call.ints.end();
+    bool isReduced =
+        std::find(reduce.axes.begin(), reduce.axes.end(), d) != reduce.axes.end();
     (isReduced ? reduced : kept).push_back(d);
     if (isReduced)
       length *= x.dims[d];
@@ -181,9 +171,9 @@ bool runReduce(const Instruction &call, void **buffers, ThreadTeam &team, std::s
   parallelFor(y.count(), team, [&](int64_t out, int) {
     int64_t base = offsetOf(out, kept);
     if (!isFloat) {
-      int64_t total = kind == 4 ? 1
-                      : kind == 2 ? std::numeric_limits<int64_t>::min()
-                      : kind == 3 ? std::numeric_limits<int64_t>::max()
+      int64_t total = kind == ReduceKind::Prod ? 1
+                      : kind == ReduceKind::Max ? std::numeric_limits<int64_t>::min()
+                      : kind == ReduceKind::Min ? std::numeric_limits<int64_t>::max()
                                   : 0;
       for (int64_t i = 0; i < length; ++i) {
         int64_t value = 0;
@@ -192,32 +182,32 @@ bool runReduce(const Instruction &call, void **buffers, ThreadTeam &team, std::s
                     getSize(x.type));
         if (int64_t unused = 64 - 8 * getSize(x.type))
           value = static_cast<int64_t>(static_cast<uint64_t>(value) << unused) >> unused;
-        total = kind == 4   ? total * value
-                : kind == 2 ? std::max(total, value)
-                : kind == 3 ? std::min(total, value)
+        total = kind == ReduceKind::Prod   ? total * value
+                : kind == ReduceKind::Max ? std::max(total, value)
+                : kind == ReduceKind::Min ? std::min(total, value)
                             : total + value;
       }
       std::memcpy(static_cast<char *>(buffers[1]) + out * getSize(y.type), &total, getSize(y.type));
       return;
     }
     bool isWide = x.type == DataType::F64;
-    double total = kind == 4 ? 1.0
-                   : kind == 2 ? -std::numeric_limits<double>::infinity()
-                   : kind == 3 ? std::numeric_limits<double>::infinity()
+    double total = kind == ReduceKind::Prod ? 1.0
+                   : kind == ReduceKind::Max ? -std::numeric_limits<double>::infinity()
+                   : kind == ReduceKind::Min ? std::numeric_limits<double>::infinity()
                                : 0.0;
     for (int64_t i = 0; i < length; ++i) {
       int64_t at = base + offsetOf(i, reduced);
       double value = isWide ? static_cast<double *>(buffers[0])[at]
                             : toF32(x.type, buffers[0], at);
-      if (kind == 2 || kind == 3)
+      if (kind == ReduceKind::Max || kind == ReduceKind::Min)
         total = value != value || total != total ? NAN
-                : kind == 2 ? std::max(total, value) : std::min(total, value);
+                : kind == ReduceKind::Max ? std::max(total, value) : std::min(total, value);
       else
-        total = kind == 4 ? total * value : total + value;
+        total = kind == ReduceKind::Prod ? total * value : total + value;
       if (!isWide)
         total = static_cast<float>(total);
     }
-    if (kind == 1)
+    if (kind == ReduceKind::Mean)
       total /= static_cast<double>(length);
     if (y.type == DataType::F64)
       static_cast<double *>(buffers[1])[out] = total;
@@ -227,7 +217,8 @@ bool runReduce(const Instruction &call, void **buffers, ThreadTeam &team, std::s
   return true;
 }
 
-bool runArgmax(const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
+bool runCall(const ArgmaxCall &, const Instruction &call, void **buffers,
+             ThreadTeam &team, std::string &) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
   int64_t length = x.dims.back();
   parallelFor(y.count(), team, [&](int64_t row, int) {
@@ -247,16 +238,17 @@ bool runArgmax(const Instruction &call, void **buffers, ThreadTeam &team, std::s
   return true;
 }
 
-bool runRandomMask(const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
+bool runCall(const RandomMaskCall &random, const Instruction &call, void **buffers,
+             ThreadTeam &team, std::string &) {
   uint64_t seed, attempt;
   std::memcpy(&seed, buffers[0], 8);
   std::memcpy(&attempt, buffers[1], 8);
-  uint32_t threshold = mpt::dropoutThreshold(call.floats[0]);
+  uint32_t threshold = mpt::dropoutThreshold(random.rate);
   auto *mask = static_cast<uint8_t *>(buffers[2]);
   int64_t count = call.refs[2].count(), perTask = 4096;
   parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
     for (int64_t i = task * perTask; i < std::min(count, (task + 1) * perTask); i += 4) {
-      auto words = mpt::philoxBlock(seed, static_cast<uint32_t>(call.ints[0]), attempt, i / 4);
+      auto words = mpt::philoxBlock(seed, static_cast<uint32_t>(random.stream), attempt, i / 4);
       for (int64_t lane = 0; lane < std::min<int64_t>(4, count - i); ++lane)
         mask[i + lane] = words[lane] >= threshold;
     }
@@ -264,11 +256,12 @@ bool runRandomMask(const Instruction &call, void **buffers, ThreadTeam &team, st
   return true;
 }
 
-bool runRandomBits(const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
+bool runCall(const RandomBitsCall &random, const Instruction &call, void **buffers,
+             ThreadTeam &team, std::string &) {
   uint64_t seed, attempt;
   std::memcpy(&seed, buffers[0], 8);
   std::memcpy(&attempt, buffers[1], 8);
-  auto stream = static_cast<uint32_t>(call.ints[0]);
+  auto stream = static_cast<uint32_t>(random.stream);
   auto *bits = static_cast<uint16_t *>(buffers[2]);
   int64_t count = call.refs[2].count(), perTask = 16384;
   parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
@@ -282,49 +275,57 @@ bool runRandomBits(const Instruction &call, void **buffers, ThreadTeam &team, st
   return true;
 }
 
-bool runCheckIndices(const Instruction &call, void **buffers, ThreadTeam &,
-                     std::string &error) {
-  std::optional<int64_t> ignored;
-  if (call.ints[1])
-    ignored = call.ints[2];
-  if (!checkIndices(call.refs[0], buffers[0], call.ints[0], error, ignored))
+bool runCall(const CheckIndicesCall &check, const Instruction &call, void **buffers,
+             ThreadTeam &, std::string &error) {
+  if (!checkIndices(call.refs[0], buffers[0], check.size, error, check.ignoreIndex))
     return false;
   std::memcpy(buffers[1], buffers[0], call.refs[0].bytes());
   return true;
 }
 
-} // namespace
-
-std::unique_ptr<Call> mpt::rt::makeSimpleCall(const Instruction &call) {
-  SimpleCall::Body body = nullptr;
-  switch (static_cast<CallId>(call.target)) {
-  case CallId::Gather: body = runGather; break;
-  case CallId::ScatterAdd: body = runScatterAdd; break;
-  case CallId::Copy: body = runCopy; break;
-  case CallId::Fill: body = runFill; break;
-  case CallId::MaxPool:
-  case CallId::AvgPool:
-  case CallId::MaxPoolGrad:
-  case CallId::AvgPoolGrad:
-    body = [](const Instruction &call, void **buffers, ThreadTeam &team, std::string &) {
-      runPool(call, buffers, team);
-      return true;
-    };
-    break;
-  case CallId::Reduce: body = runReduce; break;
-  case CallId::Argmax: body = runArgmax; break;
-  case CallId::CheckIndices: body = runCheckIndices; break;
-  case CallId::RandomBits: body = runRandomBits; break;
-  default: body = runRandomMask; break;
-  }
-  return std::make_unique<SimpleCall>(call, body);
+bool runCall(const MaxPoolCall &pool, const Instruction &call, void **buffers, ThreadTeam &team,
+             std::string &) {
+  runPool(pool, call, buffers, team);
+  return true;
 }
+bool runCall(const MaxPoolGradCall &pool, const Instruction &call, void **buffers,
+             ThreadTeam &team, std::string &) {
+  runPool(pool, call, buffers, team);
+  return true;
+}
+bool runCall(const AvgPoolCall &pool, const Instruction &call, void **buffers, ThreadTeam &team,
+             std::string &) {
+  runPool(pool, call, buffers, team);
+  return true;
+}
+bool runCall(const AvgPoolGradCall &pool, const Instruction &call, void **buffers,
+             ThreadTeam &team, std::string &) {
+  runPool(pool, call, buffers, team);
+  return true;
+}
+
+/// A call that is a function of its attributes and buffers.
+template <typename Attributes>
+class SimpleCall : public Call {
+public:
+  SimpleCall(const Attributes &attributes, const Instruction &instruction)
+      : attributes(attributes), instruction(instruction) {}
+  bool run(void **buffers, ThreadTeam &team, std::string &error) override {
+    return runCall(attributes, instruction, buffers, team, error);
+  }
+
+private:
+  Attributes attributes;
+  Instruction instruction;
+};
+
+} // namespace
 
 std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThreads,
                                         std::string &error, bool fastBF16) {
   if (!checkCall(call, error))
     return nullptr;
-  if (static_cast<CallId>(call.target) == CallId::Matmul && call.ints.size() != 4) {
+  if (const auto *matmul = call.getCall<MatmulCall>(); matmul && isForGpu(*matmul)) {
     error = "this product was planned for a GPU";
     return nullptr;
   }
@@ -335,14 +336,18 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
             " bytes but has " + std::to_string(given);
     return nullptr;
   }
-  switch (static_cast<CallId>(call.target)) {
-  case CallId::Matmul:
-    return makeMatmul(call, maxThreads, fastBF16, error);
-  case CallId::Conv2D:
-  case CallId::Conv2DInputGrad:
-  case CallId::Conv2DFilterGrad:
-    return makeConv(call, maxThreads, fastBF16, error);
-  default:
-    return makeSimpleCall(call);
-  }
+  auto convolution = [&](const auto &) { return makeConv(call, maxThreads, fastBF16, error); };
+  return std::visit(
+      Overloaded{[&](const MatmulCall &) {
+                   return makeMatmul(call, maxThreads, fastBF16, error);
+                 },
+                 [&](const Conv2DCall &one) { return convolution(one); },
+                 [&](const Conv2DInputGradCall &one) { return convolution(one); },
+                 [&](const Conv2DFilterGradCall &one) { return convolution(one); },
+                 // Plain loops: a call without a runCall does not compile.
+                 [&](const auto &one) -> std::unique_ptr<Call> {
+                   using Attributes = std::decay_t<decltype(one)>;
+                   return std::make_unique<SimpleCall<Attributes>>(one, call);
+                 }},
+      *call.call);
 }

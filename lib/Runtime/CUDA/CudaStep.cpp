@@ -95,7 +95,7 @@ int CudaStep::open(uint64_t numKernels, std::string &error) {
                   "kernel " + std::to_string(i) + " of the program cannot be launched");
   }
   for (const Instruction &instruction : program.instructions) {
-    if (!instruction.isCall)
+    if (!instruction.isCall())
       continue;
     std::string why;
     // What the newest can do; a device's own limits are checked at the first run.
@@ -172,7 +172,7 @@ int CudaStep::checkIndices(std::string &error) {
                 instruction.location + ": index " +
                     std::to_string(static_cast<int32_t>(record)) + " at position " +
                     std::to_string(0xffffffff - (record >> 32)) + " is outside [0, " +
-                    std::to_string(desc.kernels[instruction.target].bound) + ")");
+                    std::to_string(desc.kernels[instruction.kernel].bound) + ")");
   }
   return MPT_RT_OK;
 }
@@ -239,9 +239,8 @@ int CudaStep::loadKernels(std::string &error) {
 int CudaStep::allocate(std::string &error) {
   bool hasGemms = false;
   for (const Instruction &instruction : program.instructions)
-    hasGemms |= isDnnCall(instruction) ||
-                (instruction.isCall &&
-                 static_cast<CallId>(instruction.target) == CallId::Matmul);
+    hasGemms |= isCudnnCall(instruction) ||
+                instruction.getCall<MatmulCall>() != nullptr;
   int64_t end = alignUp(program.arenaBytes);
   auto take = [&](int64_t bytes) {
     int64_t at = end;
@@ -267,7 +266,7 @@ int CudaStep::allocate(std::string &error) {
     }
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
-    if (!instruction.isCall && desc.kernels[instruction.target].bound != 0)
+    if (!instruction.isCall() && desc.kernels[instruction.kernel].bound != 0)
       checks.push_back(i);
   }
   checksAt = take(kCheckBytes * static_cast<int64_t>(checks.size()));
@@ -337,18 +336,13 @@ int CudaStep::allocate(std::string &error) {
   return check(api.cudaStreamSynchronize(stream), "copying state", error);
 }
 
-/// Whether a launch does what the epilogue of the product before it would.
-static bool replacesEpilogue(const Instruction &instruction) {
-  return !instruction.isCall && instruction.ints.size() == 1 && instruction.ints[0] == 1;
-}
-
 /// Bits that cuBLASLt writes are read by it alone: who has one such product without its
 /// epilogue has all of them without.
 int CudaStep::findBits(std::string &error) {
   for (size_t i = 0; i < program.instructions.size() && !hasOwnBits; ++i) {
     const Instruction &call = program.instructions[i];
-    if (!call.isCall || static_cast<CallId>(call.target) != CallId::Matmul ||
-        call.ints.size() < 7 || !hasBits(static_cast<GemmEpilogue>(call.ints[6])))
+    const auto *matmul = call.getCall<MatmulCall>();
+    if (!matmul || !hasBits(getGemmEpilogue(*matmul)))
       continue;
     Step step;
     for (const BufferRef &ref : call.refs)
@@ -375,16 +369,16 @@ int CudaStep::prepare(std::string &error) {
     Step step = std::move(prepared[i]);
     for (const BufferRef &ref : instruction.refs)
       step.buffers.push_back(addressOf(ref));
-    if (!instruction.isCall) {
-      step.launch = &desc.kernels[instruction.target];
+    if (!instruction.isCall()) {
+      step.launch = &desc.kernels[instruction.kernel];
       MPT_TRY(check(api.cudaLibraryGetKernel(&step.kernel, library, step.launch->name),
                     instruction.location + ": kernel " + step.launch->name, error));
       if (step.launch->bound != 0)
         step.buffers.push_back(memory + checksAt + kCheckBytes * numChecks++);
-      step.isSkipped |= replacesEpilogue(instruction) && hasEpilogue;
+      step.isSkipped |= instruction.replacesEpilogue && hasEpilogue;
     } else if (step.isSkipped || step.convolution) {
       // Nothing more to prepare.
-    } else if (static_cast<CallId>(instruction.target) == CallId::Matmul) {
+    } else if (instruction.getCall<MatmulCall>()) {
       const Instruction *next =
           i + 1 < program.instructions.size() ? &program.instructions[i + 1] : nullptr;
       MPT_TRY(prepareGemm(instruction, next, step, hasEpilogue, error));
@@ -417,7 +411,7 @@ int CudaStep::prepareGemm(const Instruction &call, const Instruction *next, Step
   }
   // Behind the result, or the third operand.
   const void *written = call.numOutputs > 1 ? step.buffers[call.numInputs + 1] : nullptr;
-  const void *bias = call.ints[2]                ? step.buffers[2]
+  const void *bias = call.getCall<MatmulCall>()->hasBias ? step.buffers[2]
                      : writesBias(plan.epilogue) ? written
                                                  : nullptr;
   const void *aux = !usesAux(plan.epilogue)    ? nullptr
@@ -429,7 +423,7 @@ int CudaStep::prepareGemm(const Instruction &call, const Instruction *next, Step
   Status code = product.propose(*lt, 1, found);
   hasEpilogue = true;
   bool isOwn = hasOwnBits && hasBits(plan.epilogue);
-  if ((found.empty() || isOwn) && next && replacesEpilogue(*next)) {
+  if ((found.empty() || isOwn) && next && next->replacesEpilogue) {
     notes += call.location + ": cuBLASLt refuses " +
              (found.empty() ? "(" + describeLtStatus(code) + ") " + describeGemmPlan(plan)
                             : std::string("another product with such bits")) +
@@ -484,7 +478,7 @@ int CudaStep::launch(size_t index, std::string &error) {
                  instruction.location + ": copying", error);
   const LtProduct &gemm = gemms[step.gemm];
   void *result = step.buffers[instruction.numInputs];
-  bool hasAddend = instruction.ints.size() > 4 && instruction.ints[4] == 2;
+  bool hasAddend = instruction.getCall<MatmulCall>()->hasAddend;
   return checkLt(gemm.run(*lt, gemm.algo, step.buffers[1], step.buffers[0],
                           hasAddend ? step.buffers[instruction.numInputs - 1] : result,
                           result, memory + workspaceAt, stream),
@@ -515,7 +509,7 @@ int CudaStep::profile(std::string &error) {
     const Step &step = steps[i];
     Range range((step.launch ? std::string(step.launch->name)
                  : step.gemm >= 0 ? std::string("product")
-                 : isDnnCall(program.instructions[i]) ? std::string("convolution")
+                 : isCudnnCall(program.instructions[i]) ? std::string("convolution")
                                   : std::string("copy")) +
                 " " + program.instructions[i].location);
     MPT_TRY(launch(i, error));

@@ -22,9 +22,9 @@ bool CudaStep::checkDnnParts(std::string &error) const {
   int64_t end = 0, size = program.instructions.size();
   for (int64_t i = 0; i < size; ++i) {
     const Instruction &call = program.instructions[i];
-    if (!isDnnCall(call))
+    if (!isCudnnCall(call))
       continue;
-    DnnParts parts = getDnnParts(call);
+    const CudnnParts &parts = call.parts;
     // One after the other, so that no sum can overflow.
     bool fits = parts.before >= 0 && parts.before <= i - end && parts.behind >= 0 &&
                 parts.behind < size - i && parts.instead >= 1 &&
@@ -56,8 +56,8 @@ int CudaStep::startDnn(std::string &why, std::string &error) {
 
 int CudaStep::prepareConvolution(const Instruction &call, Step &step, std::string &why,
                                  std::string &error) {
-  DnnPlan plan;
-  if (!makeDnnPlan(call, plan, why)) {
+  CudnnPlan plan;
+  if (!makeCudnnPlan(call, plan, why)) {
     error = call.location + ": " + why;
     return MPT_RT_UNSUPPORTED;
   }
@@ -68,7 +68,7 @@ int CudaStep::prepareConvolution(const Instruction &call, Step &step, std::strin
     return status != 0;
   };
   // Calls of one plan share it.
-  std::string description = describeDnnPlan(plan);
+  std::string description = describeCudnnPlan(plan);
   std::unique_ptr<DnnConvolution> &found = convolutions[description];
   if (!found) {
     found = std::make_unique<DnnConvolution>(*dnn);
@@ -101,7 +101,7 @@ int CudaStep::prepareConvolutions(std::vector<Step> &prepared, std::string &erro
   std::string missing;
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &call = program.instructions[i];
-    if (!isDnnCall(call))
+    if (!isCudnnCall(call))
       continue;
     if (!dnn && missing.empty())
       if (int status = startDnn(missing, error)) {
@@ -112,7 +112,7 @@ int CudaStep::prepareConvolutions(std::vector<Step> &prepared, std::string &erro
     if (dnn)
       if (int status = prepareConvolution(call, prepared[i], why, error))
         return status;
-    DnnParts parts = getDnnParts(call);
+    const CudnnParts &parts = call.parts;
     size_t instead = i + parts.behind + 1;
     if (prepared[i].convolution) {
       for (int64_t j = 0; j < parts.instead; ++j)

@@ -122,7 +122,7 @@ DnnConvolution::~DnnConvolution() {
     kept.pop_back();
 }
 
-Status DnnConvolution::makeTensor(const DnnTensor &tensor, int64_t id, DnnDesc &made,
+Status DnnConvolution::makeTensor(const CudnnTensor &tensor, int64_t id, DnnDesc &made,
                                   const char *&what) {
   MPT_DNN_TRY("a tensor", descriptors.create(DnnKind::Tensor, made));
   return Setter(context.api, made)
@@ -134,7 +134,7 @@ Status DnnConvolution::makeTensor(const DnnTensor &tensor, int64_t id, DnnDesc &
       .finalize();
 }
 
-Status DnnConvolution::makeOperation(const DnnPlan &plan, const char *&what) {
+Status DnnConvolution::makeOperation(const CudnnPlan &plan, const char *&what) {
   const DnnApi &api = context.api;
   DnnDesc x = nullptr, w = nullptr, y = nullptr, convolution = nullptr, operation = nullptr;
   if (Status status = makeTensor(plan.x, kIdX, x, what))
@@ -284,7 +284,7 @@ Status DnnConvolution::propose(int mode, bool isExact, const char *&what) {
   return 0;
 }
 
-Status DnnConvolution::create(const DnnPlan &plan, const char *&what) {
+Status DnnConvolution::create(const CudnnPlan &plan, const char *&what) {
   Status status = makeOperation(plan, what);
   if (isDnnRefusal(status)) {
     refusal = std::string(what) + ": " + context.api.nameOf(status);

@@ -71,15 +71,15 @@ public:
 
   /// Returns cuDNN's status if it fails; `what` says of what. If cuDNN refuses, the
   /// status is 0 and `refusal` says why.
-  Status create(const DnnPlan &plan, const char *&what);
+  Status create(const CudnnPlan &plan, const char *&what);
   bool hasPlan() const { return executionPlan != nullptr; }
 
   std::string refusal;
   DnnDesc executionPlan = nullptr;
 
 private:
-  Status makeOperation(const DnnPlan &plan, const char *&what);
-  Status makeTensor(const DnnTensor &tensor, int64_t id, DnnDesc &made, const char *&what);
+  Status makeOperation(const CudnnPlan &plan, const char *&what);
+  Status makeTensor(const CudnnTensor &tensor, int64_t id, DnnDesc &made, const char *&what);
   Status propose(int mode, bool isExact, const char *&what);
   Status tryConfig(DnnDesc config, bool isExact, const char *&what);
   Status makePlan(DnnDesc config, const char *&what);

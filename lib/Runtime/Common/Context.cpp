@@ -61,12 +61,6 @@ struct Step {
 const char *const typeNames[] = {"f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2",
                                  "i64", "i32", "i16", "i8", "i1"};
 
-const char *const callNames[] = {
-    "matmul", "conv2d", "conv2d_input_grad", "conv2d_filter_grad", "max_pool",
-    "max_pool_grad", "avg_pool", "avg_pool_grad", "gather", "scatter_add", "copy",
-    "fill", "reduce", "argmax", "random_mask", "check_indices",
-    "random_bits"};
-
 } // namespace
 
 struct mpt_rt_context {
@@ -296,13 +290,13 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
         step.inputs.push_back({static_cast<uint32_t>(step.buffers.size()), ref.offset});
       step.buffers.push_back(addressOf(ref));
     }
-    if (instruction.isCall) {
+    if (instruction.isCall()) {
       step.buffers.push_back(nullptr); // a missing workspace
       step.call = makeCall(instruction, program.maxThreads, why);
       if (!step.call)
         return fail(MPT_RT_UNSUPPORTED, instruction.location + ": " + why);
     } else {
-      step.kernel = desc->kernels[instruction.target];
+      step.kernel = desc->kernels[instruction.kernel];
       step.tasks = instruction.tasks;
     }
     steps.push_back(std::move(step));
@@ -556,7 +550,7 @@ int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index,
                                                   : context->steps.size()))
     return MPT_RT_INVALID_ARGUMENT;
   const Instruction &instruction = context->program.instructions[index];
-  *what = instruction.isCall ? callNames[instruction.target] : "kernel";
+  *what = instruction.call ? getName(*instruction.call) : "kernel";
   *location = instruction.location.c_str();
   *milliseconds = context->cuda ? context->cuda->getMilliseconds(index)
                                 : context->steps[index].milliseconds;

@@ -84,6 +84,6 @@ mpt.program @p attributes {target = "cpu", max_threads = 2 : i64, arena_bytes = 
   %c = mpt.slot <constant> 0 {value = dense<1.0> : tensor<f32>} : memref<f32>
   // CHECK: mpt.launch @ramp ins() outs(%{{.*}} : memref<4xi64>) tasks 1
   mpt.launch @ramp ins() outs(%a : memref<4xi64>) tasks 1
-  // CHECK: mpt.call <fill> ins() outs(%{{.*}} : memref<4xi64>) {config = {value = 0.000000e+00 : f64}}
-  mpt.call <fill> ins() outs(%a : memref<4xi64>) {config = {value = 0.0 : f64}}
+  // CHECK: mpt_program.fill outs(%{{.*}} : memref<4xi64>) {value = 0.000000e+00 : f64}
+  mpt_program.fill outs(%a : memref<4xi64>) {value = 0.0 : f64}
 }

@@ -6,9 +6,9 @@
 //   CHECK-DAG:   %[[X:.*]] = mpt.slot <input> 0 {name = "x", role = "input"} : memref<32x16xf32>
 //   CHECK-DAG:   %[[W:.*]] = mpt.slot <state> 0 {{.*}}name = "w", role = "parameter"{{.*}} : memref<16x16xf32>
 //   CHECK-DAG:   mpt.slot <output> 0 {name = "loss", role = "output"} : memref<f32>
-//       CHECK:   mpt.call <matmul> ins(%[[X]], %[[W]] :
+//       CHECK:   mpt_program.matmul ins(%[[X]], %[[W]] :
 //       CHECK:   mpt.launch
-//       CHECK:   mpt.call <matmul> {{.*}}transpose_lhs
+//       CHECK:   mpt_program.matmul {{.*}}transpose_lhs
 //       CHECK:   %[[FLAT:.*]] = mpt.slot <state> 0 : memref<256xf32>
 //       CHECK:   mpt.launch {{.*}} ins(%[[FLAT]], {{.*}} outs(%[[FLAT]] : memref<256xf32>)
 func.func @step(%w: tensor<16x16xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "zeros"}},

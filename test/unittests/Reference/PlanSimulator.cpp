@@ -248,8 +248,8 @@ private:
   void write(Value buffer, uint64_t symbol);
   void checkApart(Operation *op, Value first, Value second, const Twine &what);
   void launch(LaunchOp op);
-  void call(CallOp op);
-  void copy(CallOp op);
+  void call(program::LibraryCallOpInterface op);
+  void copy(program::CopyOp op);
 
   ModuleOp module;
   std::map<std::pair<Space, int64_t>, std::vector<uint64_t>> memory;
@@ -343,23 +343,17 @@ void Machine::launch(LaunchOp op) {
     write(output, symbol);
 }
 
-void Machine::copy(CallOp op) {
-  DictionaryAttr config = op.getConfig();
-  auto getArray = [&](StringRef name) {
-    return config.getAs<DenseI64ArrayAttr>(name).asArrayRef();
-  };
-  ArrayRef<int64_t> sizes = getArray("sizes"), from = getArray("src_strides"),
-                    to = getArray("dst_strides");
-  Range source = getRange(op.getInputs()[0]), target = getRange(op.getOutputs()[0]);
-  auto type = cast<MemRefType>(op.getInputs()[0].getType());
+void Machine::copy(program::CopyOp op) {
+  ArrayRef<int64_t> sizes = op.getSizes(), from = op.getSrcStrides(), to = op.getDstStrides();
+  Range source = getRange(op.getX()), target = getRange(op.getResult());
+  auto type = cast<MemRefType>(op.getX().getType());
   int64_t width = (type.getElementTypeBitWidth() + 7) / 8, count = 1;
   for (int64_t size : sizes)
     count *= size;
   std::vector<uint64_t> &written = getBlock(target);
   const std::vector<uint64_t> &block = getBlock(source);
   for (int64_t i = 0; i < count; ++i) {
-    int64_t at = config.getAs<IntegerAttr>("src_offset").getInt(),
-            into = config.getAs<IntegerAttr>("dst_offset").getInt();
+    int64_t at = op.getSrcOffset(), into = op.getDstOffset();
     for (int64_t rest = i, d = sizes.size(); d-- > 0; rest /= sizes[d]) {
       at += rest % sizes[d] * from[d];
       into += rest % sizes[d] * to[d];
@@ -375,21 +369,25 @@ void Machine::copy(CallOp op) {
   }
 }
 
-void Machine::call(CallOp op) {
+void Machine::call(program::LibraryCallOpInterface op) {
   for (Value output : op.getOutputs()) {
     for (Value input : op.getInputs())
       checkApart(op, input, output, "writes what it reads");
-    if (op.getWorkspace())
-      checkApart(op, op.getWorkspace(), output, "has its workspace in a result");
+    if (Value workspace = op.getCallWorkspace())
+      checkApart(op, workspace, output, "has its workspace in a result");
   }
-  if (Value workspace = op.getWorkspace()) {
+  if (Value workspace = op.getCallWorkspace()) {
     for (Value input : op.getInputs())
       checkApart(op, input, workspace, "has its workspace in what it reads");
-    write(workspace, hash(op.getCalleeAttr()));
+    write(workspace, hash(op->getName().getStringRef()));
   }
-  if (op.getCallee() == Callee::Copy)
-    return copy(op);
-  uint64_t h = mix(uint64_t(op.getCallee()), hashAttributes(op.getConfig()));
+  if (auto copied = dyn_cast<program::CopyOp>(op.getOperation()))
+    return copy(copied);
+  // Without the segments, which tell whether there is a workspace.
+  NamedAttrList attributes(op->getAttrDictionary());
+  attributes.erase("operandSegmentSizes");
+  uint64_t h = mix(hash(op->getName().getStringRef()),
+                   hashAttributes(attributes.getDictionary(op->getContext())));
   for (Value input : op.getInputs())
     h = mix(mix(h, hash(input.getType())), read(op, input));
   for (auto [i, output] : llvm::enumerate(op.getOutputs()))
@@ -408,7 +406,7 @@ ProgramRun Machine::run() {
   for (Operation &op : program.getBody().front()) {
     if (auto launched = dyn_cast<LaunchOp>(op))
       launch(launched);
-    else if (auto called = dyn_cast<CallOp>(op))
+    else if (auto called = dyn_cast<program::LibraryCallOpInterface>(op))
       call(called);
     else if (!isa<SlotOp>(op))
       fault(&op, "is unknown");

@@ -164,17 +164,17 @@ TEST(AllocationTest, CountsAllocations) {
 TEST(AllocationTest, Matmul) {
   for (DataType type : {F32, F16, BF16}) {
     ProgramBuilder rows;
-    rows.call(CallId::Matmul,
+    rows.call(matmul(false, false, true, Epilogue::Relu),
               {rows.input("x", type, {3, 700, 60}), rows.input("w", type, {60, 50}),
                rows.input("b", type, {50})},
-              rows.output("y", type, {3, 700, 50}), {0, 0, 1, 1});
+              rows.output("y", type, {3, 700, 50}));
     int64_t executions = executionsOf({3, 700, 60}, {60, 50}, type, type);
     ASSERT_GT(executions, 3);
     expectNoTensorMemory(rows, executions);
     ProgramBuilder sums;
-    sums.call(CallId::Matmul,
+    sums.call(matmul(true),
               {sums.input("x", type, {9001, 20}), sums.input("dy", type, {9001, 10})},
-              sums.output("dw", F32, {20, 10}), {1, 0, 0, 0});
+              sums.output("dw", F32, {20, 10}));
     executions = executionsOf({9001, 20}, {9001, 10}, type, F32, true);
     ASSERT_GT(executions, 3);
     expectNoTensorMemory(sums, executions);
@@ -182,42 +182,42 @@ TEST(AllocationTest, Matmul) {
     // side is not transposed; one column; matrix by matrix.
     for (int64_t count : {1, 7, 20}) {
       ProgramBuilder few;
-      few.call(CallId::Matmul,
+      few.call(matmul(),
                {few.input("x", type, {count, 90}), few.input("w", type, {90, 70})},
-               few.output("y", type, {count, 70}), {0, 0, 0, 0});
+               few.output("y", type, {count, 70}));
       expectNoTensorMemory(few, executionsOf({count, 90}, {90, 70}, type, type));
     }
     ProgramBuilder wide;
-    wide.call(CallId::Matmul,
+    wide.call(matmul(),
               {wide.input("x", type, {16, 9001}), wide.input("w", type, {9001, 10})},
-              wide.output("y", type, {16, 10}), {0, 0, 0, 0});
+              wide.output("y", type, {16, 10}));
     expectNoTensorMemory(wide, executionsOf({16, 9001}, {9001, 10}, type, type));
     // Chunks that are columns of what is stored, on the left and on the right.
     ProgramBuilder columns;
-    columns.call(CallId::Matmul,
+    columns.call(matmul(true),
                  {columns.input("x", type, {300, 900}), columns.input("w", type, {300, 70})},
-                 columns.output("y", type, {900, 70}), {1, 0, 0, 0});
+                 columns.output("y", type, {900, 70}));
     executions = executionsOf({300, 900}, {300, 70}, type, type, true);
     ASSERT_GT(executions, 1);
     expectNoTensorMemory(columns, executions);
     ProgramBuilder both;
-    both.call(CallId::Matmul,
+    both.call(matmul(false, true),
               {both.input("x", type, {16, 9001}), both.input("w", type, {10, 9001})},
-              both.output("y", type, {16, 10}), {0, 1, 0, 0});
+              both.output("y", type, {16, 10}));
     executions = executionsOf({16, 9001}, {9001, 10}, type, type);
     ASSERT_GT(executions, 1);
     expectNoTensorMemory(both, executions);
     ProgramBuilder column;
-    column.call(CallId::Matmul,
+    column.call(matmul(),
                 {column.input("x", type, {900, 60}), column.input("w", type, {60, 1})},
-                column.output("y", type, {900, 1}), {0, 0, 0, 0});
+                column.output("y", type, {900, 1}));
     expectNoTensorMemory(column, executionsOf({900, 60}, {60, 1}, type, type));
     for (bool transposeLhs : {false, true})
       for (bool transposeRhs : {false, true}) {
         ProgramBuilder batch;
-        batch.call(CallId::Matmul,
+        batch.call(matmul(transposeLhs, transposeRhs),
                    {batch.input("q", type, {6, 32, 32}), batch.input("k", type, {6, 32, 32})},
-                   batch.output("s", type, {6, 32, 32}), {transposeLhs, transposeRhs, 0, 0});
+                   batch.output("s", type, {6, 32, 32}));
         expectNoTensorMemory(
             batch, executionsOf({6, 32, 32}, {6, 32, 32}, type, type, transposeLhs));
       }
@@ -230,9 +230,9 @@ TEST(AllocationTest, Convolutions) {
       ProgramBuilder b;
       std::vector<int64_t> image = {20, 9, 9, 16}, filter = {3, 3, 16, 16};
       bool isFilterGrad = id == CallId::Conv2DFilterGrad;
-      b.call(id, {b.input("a", type, image), b.input("b", type, isFilterGrad ? image : filter)},
-             b.output("y", type, isFilterGrad ? filter : image),
-             {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0});
+      b.call(convolution(id, {1, 1}, {1, 1, 1, 1}),
+             {b.input("a", type, image), b.input("b", type, isFilterGrad ? image : filter)},
+             b.output("y", type, isFilterGrad ? filter : image));
       // Two images a task; a repacking each, or one for all (two with a last,
       // shorter task).
       int64_t tasks = 10;
@@ -242,46 +242,46 @@ TEST(AllocationTest, Convolutions) {
 }
 
 TEST(AllocationTest, PlainCalls) {
-  auto one = [](CallId id, auto &&inputs, DataType type, std::vector<int64_t> dims,
-                std::vector<int64_t> ints = {}, std::vector<double> floats = {}) {
+  auto one = [](const LibraryCall &call, auto &&inputs, DataType type,
+                std::vector<int64_t> dims) {
     ProgramBuilder b;
     std::vector<BufferRef> refs = inputs(b);
-    b.call(id, refs, b.output("y", type, dims), ints, floats);
+    b.call(call, refs, b.output("y", type, dims));
     expectNoTensorMemory(b, 1);
   };
-  std::vector<int64_t> pool = {2, 2, 2, 2, 0, 0, 0, 0, 0}, image = {8, 16, 16, 32},
+  const std::array<int64_t, 2> two = {2, 2};
+  std::vector<int64_t> image = {8, 16, 16, 32},
                        pooled = {8, 8, 8, 32};
   for (DataType type : {F32, F16}) {
     auto input = [&](const char *name, std::vector<int64_t> dims) {
       return [=](ProgramBuilder &b) { return b.input(name, type, dims); };
     };
     auto whole = input("a", image), part = input("b", pooled);
-    one(CallId::MaxPool, [&](auto &b) { return std::vector{whole(b)}; }, type, pooled, pool);
-    one(CallId::AvgPool, [&](auto &b) { return std::vector{whole(b)}; }, type, pooled, pool);
-    one(CallId::MaxPoolGrad, [&](auto &b) { return std::vector{part(b), whole(b)}; }, type,
-        image, pool);
-    one(CallId::AvgPoolGrad, [&](auto &b) { return std::vector{part(b)}; }, type, image, pool);
+    one(MaxPoolCall{two, two}, [&](auto &b) { return std::vector{whole(b)}; }, type, pooled);
+    one(AvgPoolCall{two, two}, [&](auto &b) { return std::vector{whole(b)}; }, type, pooled);
+    one(MaxPoolGradCall{two, two}, [&](auto &b) { return std::vector{part(b), whole(b)}; }, type,
+        image);
+    one(AvgPoolGradCall{two, two}, [&](auto &b) { return std::vector{part(b)}; }, type, image);
     auto indices = [](ProgramBuilder &b) { return b.input("i", DataType::I32, {900}); };
     auto table = input("t", {100, 40}), rows = input("r", {900, 40});
-    one(CallId::Gather, [&](auto &b) { return std::vector{table(b), indices(b)}; }, type,
+    one(GatherCall(), [&](auto &b) { return std::vector{table(b), indices(b)}; }, type,
         {900, 40});
-    one(CallId::ScatterAdd, [&](auto &b) { return std::vector{indices(b), rows(b)}; }, type,
+    one(ScatterAddCall(), [&](auto &b) { return std::vector{indices(b), rows(b)}; }, type,
         {100, 40});
-    one(CallId::Copy, [&](auto &b) { return std::vector{table(b)}; }, type, {40, 100},
-        {2, 40, 100, 0, 1, 40, 0, 100, 1});
-    one(CallId::Reduce, [&](auto &b) { return std::vector{table(b)}; }, type, {40}, {0, 0});
-    one(CallId::Argmax, [&](auto &b) { return std::vector{table(b)}; }, DataType::I32, {100});
-    one(CallId::Fill, [](auto &) { return std::vector<BufferRef>(); }, type, {900}, {}, {2});
+    one(CopyCall{{40, 100}, 0, {1, 40}, 0, {100, 1}}, [&](auto &b) { return std::vector{table(b)}; }, type, {40, 100});
+    one(ReduceCall{ReduceKind::Sum, {0}}, [&](auto &b) { return std::vector{table(b)}; }, type, {40});
+    one(ArgmaxCall(), [&](auto &b) { return std::vector{table(b)}; }, DataType::I32, {100});
+    one(FillCall{2}, [](auto &) { return std::vector<BufferRef>(); }, type, {900});
   }
-  one(CallId::CheckIndices, [](auto &b) {
+  one(CheckIndicesCall{1, std::nullopt}, [](auto &b) {
     return std::vector{b.input("i", DataType::I32, {900})};
-  }, DataType::I32, {900}, {1, 0, 0});
-  one(CallId::RandomMask, [](auto &b) {
+  }, DataType::I32, {900});
+  one(RandomMaskCall{1, 0.5}, [](auto &b) {
     return std::vector{b.input("s", DataType::I64, {}), b.input("n", DataType::I64, {})};
-  }, DataType::I1, {9000}, {1}, {0.5});
-  one(CallId::RandomBits, [](auto &b) {
+  }, DataType::I1, {9000});
+  one(RandomBitsCall{1}, [](auto &b) {
     return std::vector{b.input("s", DataType::I64, {}), b.input("n", DataType::I64, {})};
-  }, DataType::I16, {9000}, {1});
+  }, DataType::I16, {9000});
 }
 
 TEST(AllocationTest, Launches) {

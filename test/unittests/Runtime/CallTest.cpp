@@ -16,8 +16,6 @@ namespace {
 constexpr DataType F64 = DataType::F64, F32 = DataType::F32, F16 = DataType::F16,
                    BF16 = DataType::BF16, I64 = DataType::I64, I32 = DataType::I32;
 
-const std::string wrongNumber = "it has a wrong number of buffers or attributes";
-
 //===----------------------------------------------------------------------===//
 // Pooling
 //===----------------------------------------------------------------------===//
@@ -33,8 +31,15 @@ struct Pool {
   std::vector<int64_t> yDims() const {
     return {images, outHeight(), outWidth(), channels};
   }
-  std::vector<int64_t> ints() const {
-    return {windowH, windowW, strideH, strideW, top, bottom, left, right, countPad};
+  template <typename Call>
+  Call call() const {
+    Call made;
+    made.window = {windowH, windowW};
+    made.strides = {strideH, strideW};
+    made.padding = {top, bottom, left, right};
+    if constexpr (std::is_same_v<Call, AvgPoolCall> || std::is_same_v<Call, AvgPoolGradCall>)
+      made.countIncludePad = countPad;
+    return made;
   }
   /// The elements of x under each element of y, in row-major order.
   std::vector<std::vector<int64_t>> windows() const {
@@ -70,10 +75,10 @@ void checkPool(const Pool &pool, DataType type) {
       if (x[at] > x[largest[i]])
         largest[i] = at;
   }
-  ASSERT_EQ(runCall(CallId::MaxPool, {&x}, y, pool.ints()), "");
+  ASSERT_EQ(runCall(pool.call<MaxPoolCall>(), {&x}, y), "");
   for (size_t i = 0; i < windows.size(); ++i)
     ASSERT_EQ(y[i], x[largest[i]]);
-  ASSERT_EQ(runCall(CallId::MaxPoolGrad, {&dy, &x}, dx, pool.ints()), "");
+  ASSERT_EQ(runCall(pool.call<MaxPoolGradCall>(), {&dy, &x}, dx), "");
   std::vector<double> expected(x.count()), size(x.count());
   for (size_t i = 0; i < windows.size(); ++i) {
     expected[largest[i]] += dy[i];
@@ -89,7 +94,7 @@ void checkPool(const Pool &pool, DataType type) {
   auto divisor = [&](size_t i) {
     return pool.countPad ? terms : static_cast<double>(windows[i].size());
   };
-  ASSERT_EQ(runCall(CallId::AvgPool, {&x}, y, pool.ints()), "");
+  ASSERT_EQ(runCall(pool.call<AvgPoolCall>(), {&x}, y), "");
   for (size_t i = 0; i < windows.size(); ++i) {
     double sum = 0, sizes = 0;
     for (int64_t at : windows[i]) {
@@ -99,7 +104,7 @@ void checkPool(const Pool &pool, DataType type) {
     double bound = gammaOf(terms + 1) * sizes;
     ASSERT_NEAR(y[i], sum, bound + roundingError(type, std::fabs(sum) + bound));
   }
-  ASSERT_EQ(runCall(CallId::AvgPoolGrad, {&dy}, dx, pool.ints()), "");
+  ASSERT_EQ(runCall(pool.call<AvgPoolGradCall>(), {&dy}, dx), "");
   expected.assign(x.count(), 0);
   size.assign(x.count(), 0);
   for (size_t i = 0; i < windows.size(); ++i)
@@ -129,31 +134,31 @@ TEST(PoolTest, NaNIsLargest) {
   x.set(0, 1), x.set(1, NAN), x.set(2, INFINITY), x.set(3, NAN);
   dy.set(0, 3);
   Pool pool{1, 2, 2, 1, 2, 2, 2, 2};
-  ASSERT_EQ(runCall(CallId::MaxPool, {&x}, y, pool.ints()), "");
+  ASSERT_EQ(runCall(pool.call<MaxPoolCall>(), {&x}, y), "");
   EXPECT_TRUE(std::isnan(y[0]));
-  ASSERT_EQ(runCall(CallId::MaxPoolGrad, {&dy, &x}, dx, pool.ints()), "");
+  ASSERT_EQ(runCall(pool.call<MaxPoolGradCall>(), {&dy, &x}, dx), "");
   EXPECT_EQ(dx[0] + dx[2] + dx[3], 0);
   EXPECT_EQ(dx[1], 3);
 }
 
 TEST(PoolTest, Misfits) {
   Pool pool{2, 6, 8, 3, 2, 2, 2, 2};
-  auto error = [&](std::vector<int64_t> ints, std::vector<int64_t> yDims,
+  auto error = [&](const AvgPoolCall &call, std::vector<int64_t> yDims,
                    DataType type = F32) {
     Tensor x(type, pool.xDims()), y(type, yDims);
-    return runCall(CallId::AvgPool, {&x}, y, ints);
+    return runCall(call, {&x}, y);
   };
+  auto good = pool.call<AvgPoolCall>();
   std::string range = "a window, a stride or a padding is out of range";
   std::string misfit = "the operands of a pooling do not fit together";
-  EXPECT_EQ(error(pool.ints(), pool.yDims()), "");
-  EXPECT_EQ(error({2, 2, 2, 2}, pool.yDims()), wrongNumber);
-  EXPECT_EQ(error({0, 2, 2, 2, 0, 0, 0, 0, 0}, pool.yDims()), range);
-  EXPECT_EQ(error({2, 2, 0, 2, 0, 0, 0, 0, 0}, pool.yDims()), range);
-  EXPECT_EQ(error({2, 2, 2, 2, 0, -1, 0, 0, 0}, pool.yDims()), range);
-  EXPECT_EQ(error(pool.ints(), {3, 3, 4, 3}), misfit);
-  EXPECT_EQ(error(pool.ints(), {2, 3, 4, 4}), misfit);
-  EXPECT_EQ(error(pool.ints(), {2, 3, 12}), "pooling needs floats of rank 4");
-  EXPECT_EQ(error(pool.ints(), pool.yDims(), I32), "pooling needs floats of rank 4");
+  EXPECT_EQ(error(good, pool.yDims()), "");
+  EXPECT_EQ(error({{0, 2}, {2, 2}}, pool.yDims()), range);
+  EXPECT_EQ(error({{2, 2}, {0, 2}}, pool.yDims()), range);
+  EXPECT_EQ(error({{2, 2}, {2, 2}, {0, -1, 0, 0}}, pool.yDims()), range);
+  EXPECT_EQ(error(good, {3, 3, 4, 3}), misfit);
+  EXPECT_EQ(error(good, {2, 3, 4, 4}), misfit);
+  EXPECT_EQ(error(good, {2, 3, 12}), "pooling needs floats of rank 4");
+  EXPECT_EQ(error(good, pool.yDims(), I32), "pooling needs floats of rank 4");
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,7 +179,7 @@ TEST(GatherTest, TakesRows) {
       Tensor table = randomTensor(type, {7, 3, 2}, 1, -100, 100);
       Tensor at = indices(index, {2, 3}, std::vector<int>{6, 0, 3, 3, 1, 6});
       Tensor rows(type, {2, 3, 3, 2});
-      ASSERT_EQ(runCall(CallId::Gather, {&table, &at}, rows), "");
+      ASSERT_EQ(runCall(GatherCall(), {&table, &at}, rows), "");
       for (int64_t i = 0; i < 6; ++i)
         for (int64_t c = 0; c < 6; ++c)
           ASSERT_EQ(rows[i * 6 + c], table[static_cast<int64_t>(at[i]) * 6 + c]);
@@ -184,13 +189,13 @@ TEST(GatherTest, TakesRows) {
 TEST(GatherTest, IndexOutside) {
   Tensor table = randomTensor(F32, {7, 2}, 1), rows(F32, {3, 2});
   Tensor high = indices(I32, {3}, std::vector<int>{6, 0, 7});
-  EXPECT_EQ(runCall(CallId::Gather, {&table, &high}, rows),
+  EXPECT_EQ(runCall(GatherCall(), {&table, &high}, rows),
             "index 7 at position 2 is outside [0, 7)");
   Tensor low = indices(I64, {3}, std::vector<int>{6, -1, 0});
-  EXPECT_EQ(runCall(CallId::Gather, {&table, &low}, rows),
+  EXPECT_EQ(runCall(GatherCall(), {&table, &low}, rows),
             "index -1 at position 1 is outside [0, 7)");
   Tensor updates = randomTensor(F32, {3, 2}, 1), sums(F32, {7, 2});
-  EXPECT_EQ(runCall(CallId::ScatterAdd, {&high, &updates}, sums),
+  EXPECT_EQ(runCall(ScatterAddCall(), {&high, &updates}, sums),
             "index 7 at position 2 is outside [0, 7)");
 }
 
@@ -198,23 +203,24 @@ TEST(GatherTest, Misfits) {
   Tensor table(F32, {7, 2}), at(I32, {3}), rows(F32, {3, 2}), more(F32, {4, 2}),
       half(F16, {3, 2}), floats(F32, {3}), none(F32, {0, 2}), flat(F32, {});
   std::string misfit = "the operands of a gather do not fit together";
-  EXPECT_EQ(runCall(CallId::Gather, {&table, &at}, more), misfit);
-  EXPECT_EQ(runCall(CallId::Gather, {&table, &at}, half), misfit);
-  EXPECT_EQ(runCall(CallId::Gather, {&table, &floats}, rows), misfit);
-  EXPECT_EQ(runCall(CallId::Gather, {&none, &at}, rows), misfit);
-  EXPECT_EQ(runCall(CallId::Gather, {&flat, &at}, rows), misfit);
-  EXPECT_EQ(runCall(CallId::Gather, {&table}, rows), wrongNumber);
+  EXPECT_EQ(runCall(GatherCall(), {&table, &at}, more), misfit);
+  EXPECT_EQ(runCall(GatherCall(), {&table, &at}, half), misfit);
+  EXPECT_EQ(runCall(GatherCall(), {&table, &floats}, rows), misfit);
+  EXPECT_EQ(runCall(GatherCall(), {&none, &at}, rows), misfit);
+  EXPECT_EQ(runCall(GatherCall(), {&flat, &at}, rows), misfit);
+  EXPECT_EQ(runCall(GatherCall(), {&table}, rows),
+            "'gather' needs 2 inputs and 1 outputs, found 1 and 1");
   misfit = "the operands of a scatter_add do not fit together";
-  EXPECT_EQ(runCall(CallId::ScatterAdd, {&at, &more}, table), misfit);
-  EXPECT_EQ(runCall(CallId::ScatterAdd, {&floats, &rows}, table), misfit);
+  EXPECT_EQ(runCall(ScatterAddCall(), {&at, &more}, table), misfit);
+  EXPECT_EQ(runCall(ScatterAddCall(), {&floats, &rows}, table), misfit);
 }
 
 TEST(ScatterAddTest, NoRows) {
   Tensor none(I32, {0}), updates(F32, {0, 3}), table(F32, {0, 3}), empty(F32, {2, 0}),
       point(F32, {0, 0});
   Tensor some = indices(I32, {2}, std::vector<int>{0, 1});
-  EXPECT_EQ(runCall(CallId::ScatterAdd, {&none, &updates}, table), "");
-  EXPECT_EQ(runCall(CallId::ScatterAdd, {&some, &empty}, point),
+  EXPECT_EQ(runCall(ScatterAddCall(), {&none, &updates}, table), "");
+  EXPECT_EQ(runCall(ScatterAddCall(), {&some, &empty}, point),
             "index 0 at position 0 is outside [0, 0)");
 }
 
@@ -227,7 +233,7 @@ TEST(ScatterAddTest, AgainstSums) {
         for (int64_t i = 0; i < 50; ++i)
           at.set(i, rng() % 4 + (i % 2 ? 0 : 2)); // row 6 gets nothing
         Tensor table(type, {7, width});
-        ASSERT_EQ(runCall(CallId::ScatterAdd, {&at, &updates}, table), "");
+        ASSERT_EQ(runCall(ScatterAddCall(), {&at, &updates}, table), "");
         std::vector<double> sums(table.count()), sizes(table.count());
         for (int64_t i = 0; i < 50; ++i)
           for (int64_t c = 0; c < width; ++c) {
@@ -251,7 +257,7 @@ TEST(CopyTest, Transposes) {
   for (DataType type : {F32, F16, DataType::F8E4M3FN, F64}) {
     Tensor x = randomTensor(type, {3, 4, 5}, 1), y(type, {5, 3, 4});
     // y[k, i, j] = x[i, j, k]
-    ASSERT_EQ(runCall(CallId::Copy, {&x}, y, {3, 5, 3, 4, 0, 1, 20, 5, 0, 12, 4, 1}), "");
+    ASSERT_EQ(runCall(CopyCall{{5, 3, 4}, 0, {1, 20, 5}, 0, {12, 4, 1}}, {&x}, y), "");
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 4; ++j)
         for (int k = 0; k < 5; ++k)
@@ -262,47 +268,46 @@ TEST(CopyTest, Transposes) {
 TEST(CopyTest, BackwardsBroadcastAndScalar) {
   Tensor x = randomTensor(F32, {6}, 1), y(F32, {2, 6}), one(F32, {});
   // From the end, twice.
-  ASSERT_EQ(runCall(CallId::Copy, {&x}, y, {2, 2, 6, 5, 0, -1, 0, 6, 1}), "");
+  ASSERT_EQ(runCall(CopyCall{{2, 6}, 5, {0, -1}, 0, {6, 1}}, {&x}, y), "");
   for (int i = 0; i < 12; ++i)
     ASSERT_EQ(y[i], x[5 - i % 6]);
-  ASSERT_EQ(runCall(CallId::Copy, {&x}, one, {0, 4, 0}), "");
+  ASSERT_EQ(runCall(CopyCall{{}, 4, {}, 0, {}}, {&x}, one), "");
   EXPECT_EQ(one[0], x[4]);
 }
 
 TEST(CopyTest, Misfits) {
   Tensor x(F32, {6}), y(F32, {6}), half(F16, {6});
   std::string outside = "a copy reaches outside its buffers";
-  auto error = [&](std::vector<int64_t> ints) {
-    return runCall(CallId::Copy, {&x}, y, ints);
-  };
-  EXPECT_EQ(error({1, 6, 0, 1, 0, 1}), "");
-  EXPECT_EQ(error({1, 7, 0, 1, 0, 1}), outside);
-  EXPECT_EQ(error({1, 6, 1, 1, 0, 1}), outside);
-  EXPECT_EQ(error({1, 6, 0, 1, 1, 1}), outside);
-  EXPECT_EQ(error({1, 6, 0, -1, 0, 1}), outside);
-  EXPECT_EQ(error({1, 6, 4, -1, 0, 1}), outside);
-  EXPECT_EQ(error({1, int64_t(1) << 62, 0, 8, 0, 1}), outside);
-  EXPECT_EQ(error({1, 2, INT64_MAX, 1, 0, 1}), outside);
-  EXPECT_EQ(error({1, -1, 0, 1, 0, 1}), "a copied size is negative");
-  EXPECT_EQ(error({1, 6, 0, 1, 0}), wrongNumber);
-  EXPECT_EQ(error({INT64_MAX / 3, 6, 0, 1, 0, 1}), wrongNumber);
-  EXPECT_EQ(error({-1}), wrongNumber);
-  EXPECT_EQ(error({}), wrongNumber);
-  EXPECT_EQ(runCall(CallId::Copy, {&x}, half, {1, 6, 0, 1, 0, 1}), wrongNumber);
+  auto error = [&](const CopyCall &copy) { return runCall(copy, {&x}, y); };
+  EXPECT_EQ(error({{6}, 0, {1}, 0, {1}}), "");
+  EXPECT_EQ(error({{7}, 0, {1}, 0, {1}}), outside);
+  EXPECT_EQ(error({{6}, 1, {1}, 0, {1}}), outside);
+  EXPECT_EQ(error({{6}, 0, {1}, 1, {1}}), outside);
+  EXPECT_EQ(error({{6}, 0, {-1}, 0, {1}}), outside);
+  EXPECT_EQ(error({{6}, 4, {-1}, 0, {1}}), outside);
+  EXPECT_EQ(error({{int64_t(1) << 62}, 0, {8}, 0, {1}}), outside);
+  EXPECT_EQ(error({{2}, INT64_MAX, {1}, 0, {1}}), outside);
+  EXPECT_EQ(error({{-1}, 0, {1}, 0, {1}}), "a copied size is negative");
+  std::string strides = "a copy needs a source and a target stride for each of at most 64 "
+                        "sizes";
+  EXPECT_EQ(error({{6}, 0, {1}, 0, {}}), strides);
+  EXPECT_EQ(error({{6}, 0, {}, 0, {1}}), strides);
+  std::vector<int64_t> many(65, 1);
+  EXPECT_EQ(error({many, 0, many, 0, many}), strides);
+  EXPECT_EQ(runCall(plainCopy(6), {&x}, half), "a copy does not convert elements");
 }
 
 TEST(FillTest, EveryType) {
   for (DataType type : {F64, F32, F16, BF16, DataType::F8E4M3FN, DataType::F8E5M2, I64,
                         I32, DataType::I8, DataType::I1}) {
     Tensor y(type, {3, 5});
-    ASSERT_EQ(runCall(CallId::Fill, {}, y, {}, {1.0}), "");
+    ASSERT_EQ(runCall(FillCall{1.0}, {}, y), "");
     for (int64_t i = 0; i < 15; ++i)
       ASSERT_EQ(y[i], 1.0);
   }
   Tensor y(F16, {3});
-  ASSERT_EQ(runCall(CallId::Fill, {}, y, {}, {1e9}), "");
+  ASSERT_EQ(runCall(FillCall{1e9}, {}, y), "");
   EXPECT_EQ(y[2], INFINITY);
-  EXPECT_EQ(runCall(CallId::Fill, {}, y), wrongNumber);
 }
 
 //===----------------------------------------------------------------------===//
@@ -320,9 +325,7 @@ TEST(ReduceTest, AgainstSums) {
       Tensor x = randomTensor(type, xDims, 1);
       for (int64_t kind : {0, 1, 2, 3, 4}) {
         Tensor y(type, yDims);
-        std::vector<int64_t> ints = {kind};
-        ints.insert(ints.end(), axes.begin(), axes.end());
-        ASSERT_EQ(runCall(CallId::Reduce, {&x}, y, ints), "");
+        ASSERT_EQ(runCall(ReduceCall{static_cast<ReduceKind>(kind), axes}, {&x}, y), "");
         std::vector<std::vector<double>> groups(y.count());
         for (int64_t i = 0; i < 120; ++i) {
           int64_t at[3] = {i / 30, i / 6 % 5, i % 6}, target = 0;
@@ -359,7 +362,7 @@ TEST(ReduceTest, Integers) {
     for (int64_t i = 0; i < 12; ++i)
       x.set(i, (i * 5) % 7 - 3);
     for (int64_t kind : {0, 2, 3, 4}) {
-      ASSERT_EQ(runCall(CallId::Reduce, {&x}, y, {kind, 1}), "");
+      ASSERT_EQ(runCall(ReduceCall{static_cast<ReduceKind>(kind), {1}}, {&x}, y), "");
       for (int64_t i = 0; i < 3; ++i) {
         double sum = 0, high = -100, low = 100, product = 1;
         for (int64_t j = 0; j < 4; ++j) {
@@ -377,7 +380,7 @@ TEST(ReduceTest, NaNSpreads) {
   Tensor x(F32, {3}), y(F32, {});
   x.set(0, 1), x.set(1, NAN), x.set(2, 2);
   for (int64_t kind : {0, 1, 2, 3, 4}) {
-    ASSERT_EQ(runCall(CallId::Reduce, {&x}, y, {kind, 0}), "");
+    ASSERT_EQ(runCall(ReduceCall{static_cast<ReduceKind>(kind), {0}}, {&x}, y), "");
     EXPECT_TRUE(std::isnan(y[0])) << kind;
   }
 }
@@ -385,14 +388,12 @@ TEST(ReduceTest, NaNSpreads) {
 TEST(ReduceTest, Misfits) {
   Tensor x(F32, {3, 4}), y(F32, {3}), whole(I32, {3});
   std::string misfit = "the operands of a reduction do not fit together";
-  std::string kind = "a reduction has an unknown kind or mixes floats and integers";
-  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {0, 0}), misfit);
-  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {0}), misfit);
-  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {0, 2}), "a reduced axis does not exist");
-  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {0, -1}), "a reduced axis does not exist");
-  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {5, 1}), kind);
-  EXPECT_EQ(runCall(CallId::Reduce, {&x}, whole, {0, 1}), kind);
-  EXPECT_EQ(runCall(CallId::Reduce, {&x}, y, {}), wrongNumber);
+  auto sum = [](std::vector<int64_t> axes) { return ReduceCall{ReduceKind::Sum, axes}; };
+  EXPECT_EQ(runCall(sum({0}), {&x}, y), misfit);
+  EXPECT_EQ(runCall(sum({}), {&x}, y), misfit);
+  EXPECT_EQ(runCall(sum({2}), {&x}, y), "a reduced axis does not exist");
+  EXPECT_EQ(runCall(sum({-1}), {&x}, y), "a reduced axis does not exist");
+  EXPECT_EQ(runCall(sum({1}), {&x}, whole), "a reduction mixes floats and integers");
 }
 
 TEST(ArgmaxTest, FirstOfEqualsAndNaN) {
@@ -402,41 +403,40 @@ TEST(ArgmaxTest, FirstOfEqualsAndNaN) {
       double values[] = {1, 3, 2, 3, -1, NAN, 5, NAN, -2, -2, -2, -2};
       for (int64_t i = 0; i < 12; ++i)
         x.set(i, values[i]);
-      ASSERT_EQ(runCall(CallId::Argmax, {&x}, y), "");
+      ASSERT_EQ(runCall(ArgmaxCall(), {&x}, y), "");
       EXPECT_EQ(y[0], 1);
       EXPECT_EQ(y[1], 1);
       EXPECT_EQ(y[2], 0);
     }
   Tensor x(F32, {3, 4}), few(I32, {2}), floats(F32, {3}), none(F32, {3, 0}), y(I32, {3});
   std::string misfit = "the operands of an argmax do not fit together";
-  EXPECT_EQ(runCall(CallId::Argmax, {&x}, few), misfit);
-  EXPECT_EQ(runCall(CallId::Argmax, {&x}, floats), misfit);
-  EXPECT_EQ(runCall(CallId::Argmax, {&none}, y), misfit);
+  EXPECT_EQ(runCall(ArgmaxCall(), {&x}, few), misfit);
+  EXPECT_EQ(runCall(ArgmaxCall(), {&x}, floats), misfit);
+  EXPECT_EQ(runCall(ArgmaxCall(), {&none}, y), misfit);
 }
 
 TEST(CheckIndicesTest, Ranges) {
   for (DataType type : {I32, I64}) {
     Tensor x = indices(type, {2, 2}, std::vector<int>{0, 9, -100, 3}), y(type, {2, 2});
-    ASSERT_EQ(runCall(CallId::CheckIndices, {&x}, y, {10, 1, -100}), "");
+    ASSERT_EQ(runCall(CheckIndicesCall{10, -100}, {&x}, y), "");
     for (int64_t i = 0; i < 4; ++i)
       EXPECT_EQ(y[i], x[i]);
-    EXPECT_EQ(runCall(CallId::CheckIndices, {&x}, y, {10, 0, -100}),
+    EXPECT_EQ(runCall(CheckIndicesCall{10, std::nullopt}, {&x}, y),
               "index -100 at position 2 is outside [0, 10)");
-    EXPECT_EQ(runCall(CallId::CheckIndices, {&x}, y, {9, 1, -100}),
+    EXPECT_EQ(runCall(CheckIndicesCall{9, -100}, {&x}, y),
               "index 9 at position 1 is outside [0, 9)");
   }
   Tensor x(I32, {4}), few(I32, {3}), wide(I64, {4}), floats(F32, {4});
   std::string misfit = "the operands of a check_indices do not fit together";
-  EXPECT_EQ(runCall(CallId::CheckIndices, {&x}, few, {1, 0, 0}), misfit);
-  EXPECT_EQ(runCall(CallId::CheckIndices, {&x}, wide, {1, 0, 0}), misfit);
-  EXPECT_EQ(runCall(CallId::CheckIndices, {&floats}, floats, {1, 0, 0}), misfit);
-  EXPECT_EQ(runCall(CallId::CheckIndices, {&x}, x, {1}), wrongNumber);
+  EXPECT_EQ(runCall(CheckIndicesCall{1, std::nullopt}, {&x}, few), misfit);
+  EXPECT_EQ(runCall(CheckIndicesCall{1, std::nullopt}, {&x}, wide), misfit);
+  EXPECT_EQ(runCall(CheckIndicesCall{1, std::nullopt}, {&floats}, floats), misfit);
 }
 
 TEST(RandomBitsTest, IsPhiloxByLogicalIndex) {
   Tensor seed(I64, {}), attempt(I64, {}), bits(DataType::I16, {3, 13001});
   seed.set(0, 77), attempt.set(0, 5);
-  ASSERT_EQ(runCall(CallId::RandomBits, {&seed, &attempt}, bits, {9}), "");
+  ASSERT_EQ(runCall(RandomBitsCall{9}, {&seed, &attempt}, bits), "");
   double sum = 0;
   for (int64_t i = 0; i < bits.count(); ++i) {
     uint32_t word = mpt::philoxBlock(77, 9, 5, i / 8)[i % 8 / 2];
@@ -448,15 +448,14 @@ TEST(RandomBitsTest, IsPhiloxByLogicalIndex) {
   double n = bits.count();
   EXPECT_NEAR(sum / n, 65535 / 2.0, 4 * 65536 / std::sqrt(12 * n));
   std::string wrong = "random bits need an i64 seed, an i64 attempt and an i16 result";
-  EXPECT_EQ(runCall(CallId::RandomBits, {&seed, &bits}, bits, {9}), wrong);
-  EXPECT_EQ(runCall(CallId::RandomBits, {&seed, &attempt}, seed, {9}), wrong);
-  EXPECT_EQ(runCall(CallId::RandomBits, {&seed, &attempt}, bits, {}), wrongNumber);
+  EXPECT_EQ(runCall(RandomBitsCall{9}, {&seed, &bits}, bits), wrong);
+  EXPECT_EQ(runCall(RandomBitsCall{9}, {&seed, &attempt}, seed), wrong);
 }
 
 TEST(RandomMaskTest, IsPhiloxByLogicalIndex) {
   Tensor seed(I64, {}), attempt(I64, {}), mask(DataType::I1, {3, 3001});
   seed.set(0, 77), attempt.set(0, 5);
-  ASSERT_EQ(runCall(CallId::RandomMask, {&seed, &attempt}, mask, {9}, {0.25}), "");
+  ASSERT_EQ(runCall(RandomMaskCall{9, 0.25}, {&seed, &attempt}, mask), "");
   int64_t kept = 0;
   for (int64_t i = 0; i < mask.count(); ++i) {
     uint32_t word = mpt::philoxBlock(77, 9, 5, i / 4)[i % 4];
@@ -468,9 +467,9 @@ TEST(RandomMaskTest, IsPhiloxByLogicalIndex) {
   EXPECT_NEAR(kept, 0.75 * n, 4 * std::sqrt(n * 0.25 * 0.75));
   std::string wrong = "a random mask needs an i64 seed, an i64 attempt, a mask of bytes "
                       "and a rate in [0, 1)";
-  EXPECT_EQ(runCall(CallId::RandomMask, {&seed, &attempt}, mask, {9}, {1.0}), wrong);
-  EXPECT_EQ(runCall(CallId::RandomMask, {&seed, &attempt}, mask, {9}, {NAN}), wrong);
-  EXPECT_EQ(runCall(CallId::RandomMask, {&seed, &attempt}, seed, {9}, {0.5}), wrong);
+  EXPECT_EQ(runCall(RandomMaskCall{9, 1.0}, {&seed, &attempt}, mask), wrong);
+  EXPECT_EQ(runCall(RandomMaskCall{9, NAN}, {&seed, &attempt}, mask), wrong);
+  EXPECT_EQ(runCall(RandomMaskCall{9, 0.5}, {&seed, &attempt}, seed), wrong);
 }
 
 } // namespace

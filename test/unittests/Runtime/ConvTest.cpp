@@ -32,9 +32,9 @@ struct Problem {
   std::vector<int64_t> yDims() const {
     return {images, outHeight(), outWidth(), out};
   }
-  std::vector<int64_t> ints(bool bias = false, int epilogue = 0) const {
-    return {strideH, strideW, top,    bottom, left,    right,
-            dilationH, dilationW, groups, bias,   epilogue};
+  LibraryCall call(CallId id) const {
+    return convolution(id, {strideH, strideW}, {top, bottom, left, right},
+                       {dilationH, dilationW}, groups);
   }
 
   /// Calls body(x index, filter index, y index) for every product there is.
@@ -98,16 +98,17 @@ void check(const Problem &p, DataType type = F32, bool fastBF16 = hasFastBF16())
   for (int64_t i = 0; i < y.count(); ++i)
     biased.add(i, bias[i % p.out]);
 
-  ASSERT_EQ(runCall(CallId::Conv2D, {&x, &filter}, y, p.ints(), {}, fastBF16), "");
+  ASSERT_EQ(runCall(p.call(CallId::Conv2D), {&x, &filter}, y, fastBF16), "");
   forward.compare(y);
-  ASSERT_EQ(runCall(CallId::Conv2D, {&x, &filter, &bias}, y, p.ints(true, 1), {},
-                    fastBF16),
-            "");
+  auto withBias = std::get<Conv2DCall>(p.call(CallId::Conv2D));
+  withBias.hasBias = true;
+  withBias.epilogue = Epilogue::Relu;
+  ASSERT_EQ(runCall(withBias, {&x, &filter, &bias}, y, fastBF16), "");
   biased.compare(y, /*relu=*/true);
-  ASSERT_EQ(runCall(CallId::Conv2DInputGrad, {&dy, &filter}, dx, p.ints(), {}, fastBF16),
+  ASSERT_EQ(runCall(p.call(CallId::Conv2DInputGrad), {&dy, &filter}, dx, fastBF16),
             "");
   input.compare(dx);
-  ASSERT_EQ(runCall(CallId::Conv2DFilterGrad, {&x, &dy}, dfilter, p.ints(), {}, fastBF16),
+  ASSERT_EQ(runCall(p.call(CallId::Conv2DFilterGrad), {&x, &dy}, dfilter, fastBF16),
             "");
   weights.compare(dfilter);
 }
@@ -127,8 +128,8 @@ TEST(ConvTest, MoreImagesThanRoomForTheirSums) {
   Tensor x(DataType::F32, {37, 5, 4, 3}), dy(DataType::F32, {37, 3, 2, 4}),
       dfilter(DataType::F32, {3, 3, 3, 4});
   auto getBytes = [&](int64_t threads) {
-    return getCallWorkspace(makeInstruction(CallId::Conv2DFilterGrad, {x.ref, dy.ref},
-                                            dfilter.ref, {1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1}),
+    return getCallWorkspace(makeInstruction(Conv2DFilterGradCall(), {x.ref, dy.ref},
+                                            dfilter.ref),
                             threads);
   };
   EXPECT_EQ(getBytes(1), 2 * 448);
@@ -194,7 +195,7 @@ TEST(ConvTest, Misfits) {
                    std::vector<int64_t> yDims = {}) {
     Tensor x(F32, xDims.empty() ? good.xDims() : xDims), filter(F32, good.filterDims());
     Tensor y(F32, yDims.empty() ? good.yDims() : yDims);
-    return runCall(CallId::Conv2D, {&x, &filter}, y, p.ints());
+    return runCall(p.call(CallId::Conv2D), {&x, &filter}, y);
   };
   std::string misfit = "the operands of a convolution do not fit together";
   std::string range = "a stride, a padding, a dilation or the groups are out of range";
@@ -208,7 +209,7 @@ TEST(ConvTest, Misfits) {
     Problem p = good;
     p.*member = value;
     Tensor x(F32, good.xDims()), filter(F32, good.filterDims()), y(F32, good.yDims());
-    return runCall(CallId::Conv2D, {&x, &filter}, y, p.ints());
+    return runCall(p.call(CallId::Conv2D), {&x, &filter}, y);
   };
   EXPECT_EQ(with(&Problem::strideH, 0), range);
   EXPECT_EQ(with(&Problem::strideW, -1), range);
@@ -220,7 +221,7 @@ TEST(ConvTest, Misfits) {
   EXPECT_EQ(with(&Problem::strideH, 2), misfit);
   Tensor x(DataType::I32, good.xDims()), filter(F32, good.filterDims()),
       y(F32, good.yDims());
-  EXPECT_EQ(runCall(CallId::Conv2D, {&x, &filter}, y, good.ints()),
+  EXPECT_EQ(runCall(good.call(CallId::Conv2D), {&x, &filter}, y),
             "convolutions of this element type are not supported; use f32, "
             "bf16 or f16");
 }

@@ -56,13 +56,16 @@ struct Model {
     BufferRef turned = builder.arena(DataType::F32, {3, 3, kIn, kOut});
     BufferRef y = builder.output("y", DataType::F32, {1, kHeight, kWidth, kOut});
     builder.launch(1, {w}, turned);
-    Instruction call = makeInstruction(CallId::Conv2D, {x, turned}, y,
-                                       {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 0});
+    Conv2DCall conv;
+    conv.padding = {1, 1, 1, 1};
+    conv.cudnn = true;
+    Instruction call = makeInstruction(conv, {x, turned}, y);
+    call.parts = {1, 1, 1};
     call.location = "model.mlir:2:1";
     builder.program.instructions.push_back(call);
     for (uint32_t kernel : {1, 2}) {
       builder.launch(1, {}, y);
-      builder.program.instructions.back().target = kernel;
+      builder.program.instructions.back().kernel = kernel;
     }
     for (size_t i = 0; i < x_.size(); ++i)
       x_[i] = static_cast<float>(i * 7 % 11) - 5;
@@ -235,7 +238,7 @@ TEST_F(CudaConvolutions, NoPlan) {
 /// Of operands that tensor cores take as they are, the first four engines are looked at:
 /// no plan, not deterministic, too much workspace, good.
 TEST_F(CudaConvolutions, FirstThatWillDo) {
-  model.call().ints[14] = 1;
+  std::get<Conv2DCall>(*model.call().call).allowTf32 = true;
   Context context;
   open(context);
   EXPECT_EQ(run(context), model.expected());
@@ -305,13 +308,15 @@ TEST_F(CudaConvolutions, EveryCallMayFail) {
 
 /// What goes with a call has to be there.
 TEST_F(CudaConvolutions, Parts) {
-  for (auto [part, number] : std::initializer_list<std::pair<int, int64_t>>{
-           {11, 2}, {11, -1}, {12, 2}, {12, -1}, {13, 0}, {13, 2},
-           {12, std::numeric_limits<int64_t>::max()},
-           {13, std::numeric_limits<int64_t>::max()}}) {
-    SCOPED_TRACE(std::to_string(part) + " " + std::to_string(number));
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  for (const CudnnParts &parts :
+       {CudnnParts{2, 1, 1}, CudnnParts{-1, 1, 1}, CudnnParts{1, 2, 1}, CudnnParts{1, -1, 1},
+        CudnnParts{1, 1, 0}, CudnnParts{1, 1, 2}, CudnnParts{1, most, 1},
+        CudnnParts{1, 1, most}}) {
+    SCOPED_TRACE(std::to_string(parts.before) + " " + std::to_string(parts.behind) + " " +
+                 std::to_string(parts.instead));
     Model wrong;
-    wrong.call().ints[part] = number;
+    wrong.call().parts = parts;
     Context context;
     EXPECT_EQ(mpt_rt_open_desc(context.rt, wrong.desc()), MPT_RT_INVALID_PROGRAM);
     EXPECT_EQ(context.error(),
@@ -322,6 +327,18 @@ TEST_F(CudaConvolutions, Parts) {
 //===----------------------------------------------------------------------===//
 // Descriptors
 //===----------------------------------------------------------------------===//
+
+LibraryCall cudnnCall(CallId id, std::array<int64_t, 2> strides,
+                      std::array<int64_t, 4> padding, int64_t groups) {
+  LibraryCall call = convolution(id, strides, padding, {1, 1}, groups);
+  if (auto *conv = std::get_if<Conv2DCall>(&call))
+    conv->cudnn = true;
+  if (auto *conv = std::get_if<Conv2DInputGradCall>(&call))
+    conv->cudnn = true;
+  if (auto *conv = std::get_if<Conv2DFilterGradCall>(&call))
+    conv->cudnn = true;
+  return call;
+}
 
 /// y [2, 4, 5, 12] of x [2, 9, 8, 8] and filters of 3 x 2, in `groups`.
 Instruction makeCall(CallId id, DataType type, DataType result, int64_t groups) {
@@ -337,28 +354,27 @@ Instruction makeCall(CallId id, DataType type, DataType result, int64_t groups) 
                   : id == CallId::Conv2DFilterGrad ? w
                                                    : y;
   out.type = result;
-  return makeInstruction(id, in, out,
-                         {2, 2, 0, 1, 1, 1, 1, 1, groups, 0, 0, 1, 1, 1, 0});
+  return makeInstruction(cudnnCall(id, {2, 2}, {0, 1, 1, 1}, groups), in, out);
 }
 
-TEST(DnnPlan, Layouts) {
+TEST(CudnnPlan, Layouts) {
   Instruction call = makeCall(CallId::Conv2DFilterGrad, DataType::BF16, DataType::F32, 4);
-  ASSERT_TRUE(isDnnCall(call));
+  ASSERT_TRUE(isCudnnCall(call));
   std::string error;
   ASSERT_TRUE(checkCall(call, error)) << error;
-  DnnPlan plan;
-  ASSERT_TRUE(makeDnnPlan(call, plan, error)) << error;
-  EXPECT_EQ(describeDnnPlan(plan),
+  CudnnPlan plan;
+  ASSERT_TRUE(makeCudnnPlan(call, plan, error)) << error;
+  EXPECT_EQ(describeCudnnPlan(plan),
             "filter's gradient x=bf16[2x8x9x8] w=f32[12x2x3x2] y=bf16[2x12x4x5] "
             "strides=2x2 pad=0x1 to 1x1 dilations=1x1");
-  auto strides = [](const DnnTensor &tensor) {
+  auto strides = [](const CudnnTensor &tensor) {
     return std::vector<int64_t>(tensor.strides, tensor.strides + 4);
   };
   EXPECT_EQ(strides(plan.x), (std::vector<int64_t>{576, 1, 64, 8}));
   EXPECT_EQ(strides(plan.y), (std::vector<int64_t>{240, 1, 60, 12}));
   EXPECT_EQ(strides(plan.w), (std::vector<int64_t>{12, 1, 4, 2}));
   call.refs[0].type = DataType::F8E5M2;
-  EXPECT_FALSE(makeDnnPlan(call, plan, error));
+  EXPECT_FALSE(makeCudnnPlan(call, plan, error));
   EXPECT_EQ(error, "cuDNN is asked for convolutions of f32, f16 and bf16 only");
 }
 
@@ -376,9 +392,9 @@ TEST(DnnConvolution, OfCudnn) {
     for (DataType type : {DataType::F32, DataType::F16, DataType::BF16})
       for (DataType result : {type, DataType::F32})
         for (int64_t groups : {1, 4}) {
-          DnnPlan plan;
-          ASSERT_TRUE(makeDnnPlan(makeCall(id, type, result, groups), plan, error));
-          SCOPED_TRACE(describeDnnPlan(plan));
+          CudnnPlan plan;
+          ASSERT_TRUE(makeCudnnPlan(makeCall(id, type, result, groups), plan, error));
+          SCOPED_TRACE(describeCudnnPlan(plan));
           cuda::DnnConvolution convolution(context);
           EXPECT_EQ(convolution.create(plan, what), 0) << what;
           if (status)
@@ -433,14 +449,14 @@ TEST(DnnConvolution, PlansOfCudnn) {
           call.refs[0].dims = isData ? c.y : c.x;
           call.refs[1].dims = isFilter ? c.y : c.w;
           call.refs[2].dims = isData ? c.x : isFilter ? c.w : c.y;
-          call.ints = {c.stride, c.stride, c.pad[0], c.pad[1], c.pad[2], c.pad[3], 1, 1,
-                       c.groups, 0, 0, 1, 1, 1, 0};
+          call.call = cudnnCall(id, {c.stride, c.stride},
+                                {c.pad[0], c.pad[1], c.pad[2], c.pad[3]}, c.groups);
           if (isWide)
             call.refs[2].type = DataType::F32;
           ASSERT_TRUE(checkCall(call, error)) << error;
-          DnnPlan plan;
-          ASSERT_TRUE(makeDnnPlan(call, plan, error));
-          SCOPED_TRACE(describeDnnPlan(plan));
+          CudnnPlan plan;
+          ASSERT_TRUE(makeCudnnPlan(call, plan, error));
+          SCOPED_TRACE(describeCudnnPlan(plan));
           cuda::DnnConvolution convolution(context);
           EXPECT_EQ(convolution.create(plan, what), 0) << what;
           EXPECT_EQ(convolution.hasPlan(), !isWide) << convolution.refusal;

@@ -36,12 +36,12 @@ struct Model {
     BufferRef w = builder.state("w", DataType::F32, {16, 8});
     BufferRef b = builder.state("b", DataType::F32, {8});
     BufferRef y = builder.output("y", DataType::F32, {4, 8});
-    builder.call(CallId::Matmul, {x, w, b}, y, {0, 0, 1, 1});
+    builder.call(matmul(false, false, true, Epilogue::Relu), {x, w, b}, y);
     std::string unused;
     makeGemmPlan(builder.program.instructions.back(), false, plan, unused);
     builder.program.instructions.back().location = "model.mlir:3:1";
     builder.launch(1, {b}, y);
-    builder.program.instructions.back().ints = {1};
+    builder.program.instructions.back().replacesEpilogue = true;
   }
   const mpt_program_desc *desc() {
     table = writeProgram(builder.program);

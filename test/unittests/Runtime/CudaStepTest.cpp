@@ -73,12 +73,12 @@ struct Model {
       b = builder.constant(type, floats({1, -2, 3}), {3});
     BufferRef y = builder.arena(type, {4, 3});
     BufferRef out = builder.output("y", type, {4, 3});
-    builder.call(CallId::Matmul, {x, w, b}, y, {0, 0, 1, 1});
-    builder.call(CallId::Copy, {y}, out, {1, 12, 0, 1, 0, 1});
+    builder.call(matmul(false, false, true, Epilogue::Relu), {x, w, b}, y);
+    builder.call(plainCopy(12), {y}, out);
     BufferRef twelve = w;
     builder.launch(1, {twelve}, twelve);
     builder.launch(1, {x}, builder.output("total", DataType::F32, {1}));
-    builder.program.instructions.back().target = 1;
+    builder.program.instructions.back().kernel = 1;
     images.push_back({90, 0, "cubin of sm_90", 14});
     kernels = {{"increment", {1, 1}, 32}, {"sum", {1, 1}, 32}};
   }
@@ -487,13 +487,13 @@ TEST_F(CudaStep, Refusals) {
             "the program holds no device code");
   EXPECT_EQ(refusal([](Model &m) {
               BufferRef y = m.builder.arena(DataType::F32, {4});
-              m.builder.call(CallId::Fill, {}, y, {}, {1.0});
+              m.builder.call(FillCall{1.0}, {}, y);
             }),
             "test.mlir:5:1: 'fill' is not done on GPUs yet");
   EXPECT_EQ(refusal([](Model &m) {
               BufferRef a = m.builder.arena(DataType::F32, {2, 3});
               BufferRef b = m.builder.arena(DataType::F32, {3, 2});
-              m.builder.call(CallId::Copy, {a}, b, {2, 3, 2, 0, 1, 3, 0, 2, 1});
+              m.builder.call(CopyCall{{3, 2}, 0, {1, 3}, 0, {2, 1}}, {a}, b);
             }),
             "test.mlir:5:1: copies that rearrange elements are not done on GPUs yet");
   EXPECT_EQ(refusal([](Model &m) {

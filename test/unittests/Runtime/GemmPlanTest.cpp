@@ -28,19 +28,22 @@ struct Product {
   BufferRef lhs, rhs, out;
   bool transposeLhs = false, transposeRhs = false;
   std::optional<DataType> bias;
-  int64_t epilogue = 0;
+  Epilogue epilogue = Epilogue::None;
 
   Instruction instruction() const {
     Instruction call;
-    call.isCall = true;
-    call.target = static_cast<uint32_t>(CallId::Matmul);
     call.numInputs = bias ? 3 : 2;
     call.numOutputs = 1;
     call.refs = {lhs, rhs};
     if (bias)
       call.refs.push_back(buffer(*bias, {out.dims.back()}));
     call.refs.push_back(out);
-    call.ints = {transposeLhs, transposeRhs, bias.has_value(), epilogue};
+    MatmulCall matmul;
+    matmul.transposeLhs = transposeLhs;
+    matmul.transposeRhs = transposeRhs;
+    matmul.hasBias = bias.has_value();
+    matmul.epilogue = epilogue;
+    call.call = matmul;
     return call;
   }
   GemmPlan plan(bool allowTF32 = false) const {
@@ -125,7 +128,7 @@ TEST(GemmPlan, Description) {
   Product forward{buffer(bf16, {20000, 150}), buffer(bf16, {150, 64}),
                   buffer(bf16, {20000, 64})};
   forward.bias = bf16;
-  forward.epilogue = 1;
+  forward.epilogue = Epilogue::Relu;
   EXPECT_EQ(describeGemmPlan(forward.plan()),
             "m=64 n=20000 k=150 A=bf16[64x150 ld 64]N B=bf16[150x20000 ld 150]N "
             "D=bf16[64x20000 ld 64]N compute=32F epilogue=RELU_BIAS bias=bf16");
@@ -206,7 +209,7 @@ TEST(GemmPlan, ComputeTypes) {
 TEST(GemmPlan, Epilogues) {
   Product product = square(f16, f16, f16);
   product.bias = f32;
-  product.epilogue = 2;
+  product.epilogue = Epilogue::Gelu;
   EXPECT_EQ(refusal(product.plan()),
             "the epilogue GELU_BIAS needs a bias of f16 beside a result of f16, found "
             "f32; cast it, or add it in a kernel");

@@ -45,9 +45,9 @@ void check(const Problem &p) {
   std::vector<const Tensor *> inputs = {&lhs, &rhs};
   if (p.bias)
     inputs.push_back(&bias);
-  ASSERT_EQ(runCall(CallId::Matmul, inputs, out,
-                    {p.transposeLhs, p.transposeRhs, p.bias, p.epilogue}, {},
-                    p.fastBF16),
+  ASSERT_EQ(runCall(matmul(p.transposeLhs, p.transposeRhs, p.bias,
+                           static_cast<Epilogue>(p.epilogue)),
+                    inputs, out, p.fastBF16),
             "");
   for (int64_t b = 0; b < p.batch; ++b)
     for (int64_t i = 0; i < p.m; ++i)
@@ -154,7 +154,7 @@ TEST(MatmulTest, LongSums) {
 TEST(MatmulTest, NothingToDo) {
   for (auto [m, n] : {std::pair<int64_t, int64_t>{0, 3}, {3, 0}}) {
     Tensor lhs(F32, {m, 4}), rhs(F32, {4, n}), out(F32, {m, n});
-    EXPECT_EQ(runCall(CallId::Matmul, {&lhs, &rhs}, out, {0, 0, 0, 0}), "");
+    EXPECT_EQ(runCall(matmul(), {&lhs, &rhs}, out), "");
   }
 }
 
@@ -226,7 +226,7 @@ TEST(MatmulTest, InfinityInATail) {
     for (int64_t i = 0; i < rhs.count(); ++i)
       rhs.set(i, 1);
     lhs.set(3 * 37 + 36, INFINITY);
-    ASSERT_EQ(runCall(CallId::Matmul, {&lhs, &rhs}, out, {0, 0, 0, 0}), "");
+    ASSERT_EQ(runCall(matmul(), {&lhs, &rhs}, out), "");
     for (int64_t i = 0; i < out.count(); ++i)
       EXPECT_EQ(out[i], i / 35 == 3 ? INFINITY : 37.0) << i;
   }
@@ -238,7 +238,7 @@ TEST(MatmulTest, InfinitiesAndNaNs) {
   lhs.set(0, INFINITY), lhs.set(1, -INFINITY);
   lhs.set(2, 65504), lhs.set(3, 65504);
   lhs.set(4, -INFINITY), lhs.set(5, 1);
-  ASSERT_EQ(runCall(CallId::Matmul, {&lhs, &rhs}, out, {0, 0, 0, 1}), "");
+  ASSERT_EQ(runCall(matmul(false, false, false, Epilogue::Relu), {&lhs, &rhs}, out), "");
   EXPECT_TRUE(std::isnan(out[0])); // through relu as well
   EXPECT_EQ(out[1], INFINITY);
   EXPECT_EQ(out[2], 0);
@@ -247,9 +247,9 @@ TEST(MatmulTest, InfinitiesAndNaNs) {
 TEST(MatmulTest, Misfits) {
   auto error = [](std::vector<int64_t> lhs, std::vector<int64_t> rhs,
                   std::vector<int64_t> out, DataType type = F32,
-                  std::vector<int64_t> ints = {0, 0, 0, 0}) {
+                  const MatmulCall &call = {}) {
     Tensor a(type, lhs), b(type, rhs), c(type, out);
-    return runCall(CallId::Matmul, {&a, &b}, c, ints);
+    return runCall(call, {&a, &b}, c);
   };
   std::string misfit = "the operands of a product do not fit together";
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}), "");
@@ -257,9 +257,8 @@ TEST(MatmulTest, Misfits) {
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 5}), misfit);
   EXPECT_EQ(error({6}, {3, 4}, {2, 4}), misfit);
   EXPECT_EQ(error({3, 2, 3}, {2, 3, 4}, {3, 2, 4}), misfit);
-  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F32, {0, 0, 1, 0}), misfit);
-  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F32, {0, 0}),
-            "it has a wrong number of buffers or attributes");
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F32, matmul(false, false, /*hasBias=*/true)),
+            "'matmul' needs 3 inputs and 1 outputs, found 2 and 1");
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, DataType::I32),
             "products of this element type are not supported; use f32, "
             "bf16 or f16");
@@ -271,7 +270,7 @@ TEST(MatmulTest, Misfits) {
 TEST(MatmulTest, WorkspaceIsChecked) {
   Tensor lhs(F16, {8, 8}), out(F16, {8, 8});
   Instruction call =
-      makeInstruction(CallId::Matmul, {lhs.ref, lhs.ref}, out.ref, {0, 0, 0, 0});
+      makeInstruction(matmul(), {lhs.ref, lhs.ref}, out.ref);
   int64_t needed = getCallWorkspace(call, 2);
   ASSERT_GT(needed, 0);
   std::string error, message = "the call needs a workspace of " +

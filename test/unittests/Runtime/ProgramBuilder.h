@@ -57,10 +57,9 @@ public:
     program.constants.push_back(bytes);
     return ref;
   }
-  void call(CallId id, const std::vector<BufferRef> &in, const BufferRef &out,
-            std::vector<int64_t> ints = {}, std::vector<double> floats = {}) {
-    Instruction call =
-        makeInstruction(id, in, out, std::move(ints), std::move(floats));
+  void call(const LibraryCall &libraryCall, const std::vector<BufferRef> &in,
+            const BufferRef &out) {
+    Instruction call = makeInstruction(libraryCall, in, out);
     if (int64_t bytes = getCallWorkspace(call, program.maxThreads)) {
       call.hasScratch = true;
       call.refs.push_back(arena(DataType::I8, {bytes}));
@@ -69,9 +68,7 @@ public:
     program.instructions.push_back(std::move(call));
   }
   void launch(int64_t tasks, const std::vector<BufferRef> &in, const BufferRef &out) {
-    Instruction launch = makeInstruction(CallId::Matmul, in, out);
-    launch.isCall = false;
-    launch.target = 0;
+    Instruction launch = makeInstruction(std::nullopt, in, out);
     launch.tasks = tasks;
     launch.location = "test.mlir:1:1";
     program.instructions.push_back(std::move(launch));

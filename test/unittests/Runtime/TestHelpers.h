@@ -135,21 +135,50 @@ inline Tensor randomTensor(DataType type, std::vector<int64_t> dims, unsigned se
   return tensor;
 }
 
-inline Instruction makeInstruction(CallId id, const std::vector<BufferRef> &inputs,
-                                   const BufferRef &output,
-                                   std::vector<int64_t> ints = {},
-                                   std::vector<double> floats = {}) {
-  Instruction call;
-  call.isCall = true;
-  call.target = static_cast<uint32_t>(id);
-  call.numInputs = inputs.size();
-  call.numOutputs = 1;
-  call.refs = inputs;
-  call.refs.push_back(output);
-  call.ints = std::move(ints);
-  call.floats = std::move(floats);
+inline Instruction makeInstruction(const std::optional<LibraryCall> &call,
+                                   const std::vector<BufferRef> &inputs,
+                                   const BufferRef &output) {
+  Instruction instruction;
+  instruction.call = call;
+  instruction.numInputs = inputs.size();
+  instruction.numOutputs = 1;
+  instruction.refs = inputs;
+  instruction.refs.push_back(output);
+  return instruction;
+}
+
+inline MatmulCall matmul(bool transposeLhs = false, bool transposeRhs = false,
+                         bool hasBias = false, Epilogue epilogue = Epilogue::None) {
+  MatmulCall call;
+  call.transposeLhs = transposeLhs;
+  call.transposeRhs = transposeRhs;
+  call.hasBias = hasBias;
+  call.epilogue = epilogue;
   return call;
 }
+
+/// A convolution, or one of its gradients, without a bias.
+inline LibraryCall convolution(CallId id, std::array<int64_t, 2> strides,
+                               std::array<int64_t, 4> padding,
+                               std::array<int64_t, 2> dilations = {1, 1},
+                               int64_t groups = 1) {
+  LibraryCall call = *createCall(static_cast<uint32_t>(id));
+  auto set = [&](auto &conv) {
+    conv.strides = strides;
+    conv.padding = padding;
+    conv.dilations = dilations;
+    conv.groups = groups;
+  };
+  std::visit(Overloaded{[&](Conv2DCall &conv) { set(conv); },
+                        [&](Conv2DInputGradCall &conv) { set(conv); },
+                        [&](Conv2DFilterGradCall &conv) { set(conv); },
+                        [&](auto &) { ADD_FAILURE() << "not a convolution"; }},
+             call);
+  return call;
+}
+
+/// A copy of `count` elements in their order.
+inline CopyCall plainCopy(int64_t count) { return {{count}, 0, {1}, 0, {1}}; }
 
 /// Adds the workspace that the planner would reserve.
 inline void addScratch(Instruction &call, int64_t maxThreads) {
@@ -165,9 +194,8 @@ inline void addScratch(Instruction &call, int64_t maxThreads) {
 
 /// Runs a call into `output` on 1, 2 and 3 threads, which must give the same
 /// bits. Returns the error message.
-inline std::string runCall(CallId id, const std::vector<const Tensor *> &inputs,
-                           Tensor &output, std::vector<int64_t> ints = {},
-                           std::vector<double> floats = {},
+inline std::string runCall(const LibraryCall &libraryCall,
+                           const std::vector<const Tensor *> &inputs, Tensor &output,
                            bool fastBF16 = hasFastBF16()) {
   std::vector<BufferRef> refs;
   for (const Tensor *input : inputs)
@@ -175,7 +203,7 @@ inline std::string runCall(CallId id, const std::vector<const Tensor *> &inputs,
   std::vector<char> first;
   for (int threads : {1, 2, 3}) {
     for (int maxThreads : {threads, 4}) {
-      Instruction call = makeInstruction(id, refs, output.ref, ints, floats);
+      Instruction call = makeInstruction(libraryCall, refs, output.ref);
       addScratch(call, maxThreads);
       Tensor scratch(DataType::I8, {call.hasScratch ? call.refs.back().count() : 0});
       std::string error;

@@ -179,9 +179,9 @@ LogicalResult ProgramOp::verify() {
     return emitOpError("expected max_threads of at least 1, found ")
            << static_cast<int64_t>(getMaxThreads());
   for (Operation &op : getBody().front())
-    if (!isa<SlotOp, LaunchOp, CallOp>(op))
+    if (!isa<SlotOp, LaunchOp, CallOp>(op) && op.getName().getDialectNamespace() != "mpt_program")
       return op.emitOpError("found in a mpt.program: expected only mpt.slot, "
-                            "mpt.launch and mpt.call");
+                            "mpt.launch and the calls of mpt_program");
   return success();
 }
 

@@ -13,11 +13,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
-#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 #include "mpt/Dialect/Program/Transforms/PlannedFor.h"
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/Program/Transforms/StepOrder.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
+#include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/Dialect/Program/Transforms/Passes.h"
 
 #include "mlir/IR/AsmState.h"
@@ -100,8 +100,6 @@ private:
   /// Where kernels go: before the function.
   OpBuilder kernels;
   llvm::StringMap<StringAttr> kernelNames;
-  /// Declarations of fused attention, by the op's attributes.
-  DenseMap<Attribute, StringAttr> attentions;
   DenseMap<std::tuple<unsigned, int64_t, Type>, Value> slots;
 };
 
@@ -201,24 +199,24 @@ void ProgramBuilder::buildCall(const StepInstruction &instruction,
     outputs.push_back(getSlot(instruction.loc, output));
   Value workspace = getScratch(instruction.loc, scratchOffset,
                                instruction.scratchBytes);
-  if (auto attention = dyn_cast_or_null<DictionaryAttr>(
-          instruction.config.get(kAttentionAttr))) {
-    StringAttr &name = attentions[attention];
-    if (!name) {
-      auto declaration =
-          func::FuncOp::create(kernels, instruction.loc,
-                               (function.getName() + "_attention").str(),
-                               builder.getFunctionType({}, {}));
-      declaration.setPrivate();
-      declaration->setAttr(kAttentionAttr, attention);
-      name = symbols.insert(declaration);
-    }
-    LaunchOp::create(builder, instruction.loc, FlatSymbolRefAttr::get(name), inputs,
-                     outputs, workspace, builder.getI64IntegerAttr(1));
+  if (instruction.call) {
+    program::createCall(builder, instruction.loc, *instruction.call, inputs, outputs,
+                        workspace);
     return;
   }
-  CallOp::create(builder, instruction.loc, instruction.callee, inputs, outputs,
-                 workspace, instruction.config);
+  if (auto op = dyn_cast<AttentionOp>(instruction.op)) {
+    Value mask = op.getMask() ? inputs[3] : Value();
+    program::AttentionOp::create(builder, instruction.loc, inputs[0], inputs[1], inputs[2],
+                                 mask, outputs[0], outputs[1], op.getCausal(),
+                                 op.getScaleAttr());
+    return;
+  }
+  auto op = cast<AttentionGradOp>(instruction.op);
+  Value mask = op.getMask() ? inputs[6] : Value();
+  program::AttentionGradOp::create(builder, instruction.loc, inputs[0], inputs[1],
+                                   inputs[2], inputs[3], inputs[4], inputs[5], mask,
+                                   outputs[0], outputs[1], outputs[2], workspace,
+                                   op.getCausal(), op.getScaleAttr());
 }
 
 void ProgramBuilder::buildCopy(Location loc, Value from, Value to) {
@@ -226,16 +224,9 @@ void ProgramBuilder::buildCopy(Location loc, Value from, Value to) {
   SmallVector<int64_t> strides(shape.size(), 1);
   for (size_t i = shape.size(); i-- > 1;)
     strides[i - 1] = strides[i] * shape[i];
-  CallOp::create(
-      builder, loc, Callee::Copy, ValueRange{from}, ValueRange{to}, Value(),
-      builder.getDictionaryAttr(
-          {builder.getNamedAttr("sizes", builder.getDenseI64ArrayAttr(shape)),
-           builder.getNamedAttr("src_offset", builder.getI64IntegerAttr(0)),
-           builder.getNamedAttr("src_strides",
-                                builder.getDenseI64ArrayAttr(strides)),
-           builder.getNamedAttr("dst_offset", builder.getI64IntegerAttr(0)),
-           builder.getNamedAttr("dst_strides",
-                                builder.getDenseI64ArrayAttr(strides))}));
+  rt::CopyCall copy{shape.vec(), 0, {strides.begin(), strides.end()},
+                    0,           {strides.begin(), strides.end()}};
+  program::createCall(builder, loc, copy, from, to);
 }
 
 void ProgramBuilder::buildFinalCopies() {
@@ -316,6 +307,10 @@ LogicalResult checkMemory(func::FuncOp step, const SlotPlan &plan, int64_t limit
 
 struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
   using Base::Base;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<program::ProgramDialect>();
+  }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();

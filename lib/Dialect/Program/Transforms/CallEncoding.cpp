@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/ProgramABI/CallPlan.h"
-#include "mpt/ProgramABI/GemmPlan.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -46,130 +46,134 @@ std::optional<rt::DataType> mpt::encodeElementType(Type type) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Tensor ops as calls
+//===----------------------------------------------------------------------===//
+
 namespace {
 
-/// Reads a config's entries with the defaults of the tensor ops.
-class Config {
-public:
-  explicit Config(DictionaryAttr attributes) : attributes(attributes) {}
+template <size_t n>
+std::array<int64_t, n> toArray(ArrayRef<int64_t> values) {
+  std::array<int64_t, n> array = {};
+  llvm::copy(values.take_front(n), array.begin());
+  return array;
+}
+rt::Epilogue convert(Epilogue epilogue) { return static_cast<rt::Epilogue>(epilogue); }
 
-  bool has(StringRef name) const { return attributes && attributes.get(name); }
-  int64_t number(StringRef name, int64_t otherwise) const {
-    auto value = get<IntegerAttr>(name);
-    return value ? value.getInt() : otherwise;
-  }
-  double real(StringRef name, double otherwise) const {
-    auto value = get<FloatAttr>(name);
-    return value ? value.getValueAsDouble() : otherwise;
-  }
-  SmallVector<int64_t> list(StringRef name, ArrayRef<int64_t> otherwise) const {
-    auto value = get<DenseI64ArrayAttr>(name);
-    return SmallVector<int64_t>(value ? value.asArrayRef() : otherwise);
-  }
-  int64_t epilogue() const {
-    auto value = get<EpilogueAttr>("epilogue");
-    return value ? static_cast<int64_t>(value.getValue()) : 0;
-  }
-  int64_t reduceKind() const {
-    auto value = get<ReduceKindAttr>("kind");
-    return value ? static_cast<int64_t>(value.getValue()) : 0;
-  }
-
-private:
-  template <typename Attr>
-  Attr get(StringRef name) const {
-    return attributes ? dyn_cast_or_null<Attr>(attributes.get(name)) : Attr();
-  }
-  DictionaryAttr attributes;
-};
+rt::LibraryCall getCall(MatmulOp op) {
+  rt::MatmulCall call;
+  call.transposeLhs = op.getTransposeLhs();
+  call.transposeRhs = op.getTransposeRhs();
+  return call;
+}
+rt::LibraryCall getCall(LinearOp op) {
+  rt::MatmulCall call;
+  call.epilogue = convert(op.getEpilogue());
+  call.hasBias = op.getBias() != nullptr;
+  return call;
+}
+rt::LibraryCall getCall(GemmOp op) {
+  rt::MatmulCall call;
+  call.transposeLhs = op.getTransposeLhs();
+  call.transposeRhs = op.getTransposeRhs();
+  call.epilogue = convert(op.getEpilogue());
+  call.hasBias = op.getBias() != nullptr;
+  call.hasAux = op.getAux() != nullptr;
+  call.hasAddend = op.getAddend() != nullptr;
+  call.hasSaved = op.getSaved() != nullptr;
+  call.hasBiasGrad = op.getBiasGrad() != nullptr;
+  return call;
+}
+template <typename Call, typename Op>
+Call getConvCall(Op op) {
+  Call call;
+  call.strides = toArray<2>(op.getStrides());
+  call.padding = toArray<4>(op.getPadding());
+  call.dilations = toArray<2>(op.getDilations());
+  call.groups = op.getGroups();
+  return call;
+}
+rt::LibraryCall getCall(Conv2DOp op) {
+  auto call = getConvCall<rt::Conv2DCall>(op);
+  call.epilogue = convert(op.getEpilogue());
+  call.hasBias = op.getBias() != nullptr;
+  return call;
+}
+rt::LibraryCall getCall(Conv2DInputGradOp op) {
+  return getConvCall<rt::Conv2DInputGradCall>(op);
+}
+rt::LibraryCall getCall(Conv2DFilterGradOp op) {
+  return getConvCall<rt::Conv2DFilterGradCall>(op);
+}
+template <typename Call, typename Op>
+Call getPoolCall(Op op) {
+  Call call;
+  call.window = toArray<2>(op.getWindow());
+  call.strides = toArray<2>(op.getStrides());
+  call.padding = toArray<4>(op.getPadding());
+  return call;
+}
+rt::LibraryCall getCall(MaxPoolOp op) { return getPoolCall<rt::MaxPoolCall>(op); }
+rt::LibraryCall getCall(MaxPoolGradOp op) { return getPoolCall<rt::MaxPoolGradCall>(op); }
+rt::LibraryCall getCall(AvgPoolOp op) {
+  auto call = getPoolCall<rt::AvgPoolCall>(op);
+  call.countIncludePad = op.getCountIncludePad();
+  return call;
+}
+rt::LibraryCall getCall(AvgPoolGradOp op) {
+  auto call = getPoolCall<rt::AvgPoolGradCall>(op);
+  call.countIncludePad = op.getCountIncludePad();
+  return call;
+}
+rt::LibraryCall getCall(GatherOp) { return rt::GatherCall(); }
+rt::LibraryCall getCall(ScatterAddOp) { return rt::ScatterAddCall(); }
+rt::LibraryCall getCall(ReduceOp op) {
+  rt::ReduceCall call;
+  call.kind = static_cast<rt::ReduceKind>(op.getKind());
+  call.axes = op.getAxes().vec();
+  return call;
+}
+rt::LibraryCall getCall(ArgmaxOp) { return rt::ArgmaxCall(); }
+rt::LibraryCall getCall(RandomMaskOp op) {
+  rt::RandomMaskCall call;
+  call.stream = op.getStream();
+  call.rate = op.getRate().convertToDouble();
+  return call;
+}
+rt::LibraryCall getCall(RandomBitsOp op) {
+  rt::RandomBitsCall call;
+  call.stream = op.getStream();
+  return call;
+}
+rt::LibraryCall getCall(CheckIndicesOp op) {
+  rt::CheckIndicesCall call;
+  call.size = op.getSize();
+  if (auto ignored = op.getIgnoreIndex())
+    call.ignoreIndex = *ignored;
+  return call;
+}
 
 } // namespace
 
-/// Whether the third input of a product is what an activation saved.
-static bool readsAux(int64_t gpuEpilogue) {
-  auto epilogue = static_cast<rt::GemmEpilogue>(gpuEpilogue);
-  return rt::usesAux(epilogue) && !rt::writesAux(epilogue);
+std::optional<rt::LibraryCall> mpt::getLibraryCall(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<rt::LibraryCall>>(op)
+      .Case<MatmulOp, LinearOp, GemmOp, Conv2DOp, Conv2DInputGradOp, Conv2DFilterGradOp,
+            MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp, GatherOp, ScatterAddOp,
+            ReduceOp, ArgmaxOp, RandomMaskOp, RandomBitsOp, CheckIndicesOp>(
+          [](auto op) { return getCall(op); })
+      .Default([](auto) { return std::nullopt; });
 }
 
-static void encodeAttributes(Callee callee, Config config, rt::Instruction &call) {
-  auto append = [&](ArrayRef<int64_t> values) {
-    call.ints.insert(call.ints.end(), values.begin(), values.end());
-  };
-  switch (callee) {
-  case Callee::Matmul:
-    append({config.has("transpose_lhs"), config.has("transpose_rhs"),
-            call.numInputs == 3 && !config.has("addend") &&
-                !readsAux(config.number("gpu_epilogue", 0)),
-            config.epilogue()});
-    if (config.has("accumulate") || config.has("compute") || config.has("gpu_epilogue"))
-      append({config.has("addend") ? 2 : config.has("accumulate"),
-              config.number("compute", 0), config.number("gpu_epilogue", 0)});
-    return;
-  case Callee::Conv2D:
-  case Callee::Conv2DInputGrad:
-  case Callee::Conv2DFilterGrad:
-    append(config.list("strides", {1, 1}));
-    append(config.list("padding", {0, 0, 0, 0}));
-    append(config.list("dilations", {1, 1}));
-    append({config.number("groups", 1),
-            callee == Callee::Conv2D && call.numInputs == 3, config.epilogue()});
-    // How much goes with a call of cuDNN is known when all is in its place.
-    if (config.has("cudnn"))
-      append({0, 0, 0, config.has("tf32")});
-    return;
-  case Callee::MaxPool:
-  case Callee::MaxPoolGrad:
-  case Callee::AvgPool:
-  case Callee::AvgPoolGrad:
-    append(config.list("window", {1, 1}));
-    append(config.list("strides", {1, 1}));
-    append(config.list("padding", {0, 0, 0, 0}));
-    append({config.has("count_include_pad")});
-    return;
-  case Callee::Copy: {
-    SmallVector<int64_t> sizes = config.list("sizes", {});
-    append({static_cast<int64_t>(sizes.size())});
-    append(sizes);
-    append({config.number("src_offset", 0)});
-    append(config.list("src_strides", {}));
-    append({config.number("dst_offset", 0)});
-    append(config.list("dst_strides", {}));
-    return;
-  }
-  case Callee::Fill:
-    call.floats.push_back(config.real("value", 0.0));
-    return;
-  case Callee::Reduce:
-    append({config.reduceKind()});
-    append(config.list("axes", {}));
-    return;
-  case Callee::RandomMask:
-    append({config.number("stream", 0)});
-    call.floats.push_back(config.real("rate", 0.0));
-    return;
-  case Callee::RandomBits:
-    append({config.number("stream", 0)});
-    return;
-  case Callee::CheckIndices:
-    append({config.number("size", 0), config.has("ignore_index"),
-            config.number("ignore_index", 0)});
-    return;
-  case Callee::Gather:
-  case Callee::ScatterAdd:
-  case Callee::Argmax:
-    return;
-  }
-}
+//===----------------------------------------------------------------------===//
+// Calls as instructions
+//===----------------------------------------------------------------------===//
 
-FailureOr<rt::Instruction> mpt::encodeCall(Location loc, Callee callee,
-                                           DictionaryAttr config, TypeRange inputs,
-                                           TypeRange outputs) {
-  rt::Instruction call;
-  call.isCall = true;
-  // The enums list the calls in one order.
-  call.target = static_cast<uint32_t>(callee);
-  call.numInputs = inputs.size();
-  call.numOutputs = outputs.size();
+FailureOr<rt::Instruction> mpt::encodeCall(Location loc, const rt::LibraryCall &call,
+                                           TypeRange inputs, TypeRange outputs) {
+  rt::Instruction instruction;
+  instruction.call = call;
+  instruction.numInputs = inputs.size();
+  instruction.numOutputs = outputs.size();
   for (TypeRange types : {inputs, outputs})
     for (Type type : types) {
       auto shaped = dyn_cast<ShapedType>(type);
@@ -182,12 +186,16 @@ FailureOr<rt::Instruction> mpt::encodeCall(Location loc, Callee callee,
       rt::BufferRef ref;
       ref.type = *element;
       ref.dims.assign(shaped.getShape().begin(), shaped.getShape().end());
-      call.refs.push_back(std::move(ref));
+      instruction.refs.push_back(std::move(ref));
     }
-  encodeAttributes(callee, Config(config), call);
-  if (std::string why; !rt::checkCall(call, why)) {
+  if (std::string why; !rt::checkCall(instruction, why)) {
     emitError(loc, "the library call cannot run: ") << why;
     return failure();
   }
-  return call;
+  return instruction;
+}
+
+FailureOr<rt::Instruction> mpt::encodeCall(program::LibraryCallOpInterface call) {
+  return encodeCall(call.getLoc(), call.getCall(), call.getInputs().getTypes(),
+                    call.getOutputs().getTypes());
 }

@@ -26,7 +26,7 @@ FailureOr<std::optional<MemoryOrder>> mpt::getWantedOrder(func::FuncOp function,
 }
 
 /// The instructions of `schedule` with its ops in `order`.
-static SmallVector<StepInstruction> reorder(const StepSchedule &schedule,
+static std::vector<StepInstruction> reorder(const StepSchedule &schedule,
                                             ArrayRef<unsigned> order) {
   // The first instruction of each op.
   SmallVector<size_t> begins;
@@ -34,7 +34,7 @@ static SmallVector<StepInstruction> reorder(const StepSchedule &schedule,
     if (i == 0 || instruction.op != schedule.instructions[i - 1].op)
       begins.push_back(i);
   begins.push_back(schedule.instructions.size());
-  SmallVector<StepInstruction> instructions;
+  std::vector<StepInstruction> instructions;
   for (unsigned op : order)
     for (size_t i = begins[op]; i < begins[op + 1]; ++i)
       instructions.push_back(schedule.instructions[i]);

@@ -8,12 +8,11 @@
 
 #include "mpt/Dialect/Program/Transforms/StepSchedule.h"
 
-#include "mlir/IR/Builders.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 #include "mpt/Dialect/Program/Transforms/PlannedFor.h"
-#include "mpt/Dialect/Program/Transforms/GemmCall.h"
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
+#include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/CudaCallPlan.h"
 #include "mpt/Support/ElementCount.h"
@@ -52,8 +51,7 @@ std::string toText(Type type) {
 class Scheduler {
 public:
   Scheduler(func::FuncOp function, int64_t maxThreads)
-      : function(function), builder(function.getContext()),
-        maxThreads(maxThreads) {
+      : function(function), maxThreads(maxThreads) {
     StringAttr target = getPlannedFor(function);
     isForGPU = target && target.getValue().starts_with("cuda");
   }
@@ -119,11 +117,9 @@ private:
     return {schedule.getOwner(value), type};
   }
 
-  LogicalResult call(Operation *op, Callee callee, ArrayRef<BufferView> inputs,
-                     ArrayRef<BufferView> outputs,
-                     ArrayRef<NamedAttribute> config) {
-    StepInstruction instruction{op, op->getLoc(), KernelOp(), callee,
-                                builder.getDictionaryAttr(config),
+  LogicalResult call(Operation *op, const rt::LibraryCall &libraryCall,
+                     ArrayRef<BufferView> inputs, ArrayRef<BufferView> outputs) {
+    StepInstruction instruction{op, op->getLoc(), KernelOp(), libraryCall,
                                 SmallVector<BufferView>(inputs),
                                 SmallVector<BufferView>(outputs)};
     auto typesOf = [](ArrayRef<BufferView> views) {
@@ -131,8 +127,7 @@ private:
           views, [](const BufferView &view) -> Type { return view.type; });
     };
     FailureOr<rt::Instruction> encoded =
-        encodeCall(op->getLoc(), callee, instruction.config, typesOf(inputs),
-                   typesOf(outputs));
+        encodeCall(op->getLoc(), libraryCall, typesOf(inputs), typesOf(outputs));
     if (failed(encoded))
       return failure();
     instruction.scratchBytes = isForGPU
@@ -142,30 +137,14 @@ private:
     return success();
   }
 
-  /// The op's own attributes, without what passes and users have put on it.
-  static SmallVector<NamedAttribute> configOf(Operation *op) {
-    SmallVector<NamedAttribute> config;
-    for (NamedAttribute attribute : op->getAttrDictionary())
-      if (!op->getDiscardableAttr(attribute.getName()))
-        config.push_back(attribute);
-    return config;
-  }
-
-  /// A call whose operands, results and attributes are the op's own.
-  LogicalResult call(Operation *op, Callee callee) {
+  /// A call whose operands and results are the op's own.
+  LogicalResult call(Operation *op, const rt::LibraryCall &libraryCall) {
     SmallVector<BufferView> inputs, outputs;
     for (Value operand : op->getOperands())
       inputs.push_back(view(operand));
     for (Value result : op->getResults())
       outputs.push_back(view(result));
-    return call(op, callee, inputs, outputs, configOf(op));
-  }
-
-  NamedAttribute ints(StringRef name, ArrayRef<int64_t> values) {
-    return builder.getNamedAttr(name, builder.getDenseI64ArrayAttr(values));
-  }
-  NamedAttribute number(StringRef name, int64_t value) {
-    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+    return call(op, libraryCall, inputs, outputs);
   }
 
   /// dst[dstOffset + i * dstStrides] = src[srcOffset + i * srcStrides] for all
@@ -173,10 +152,8 @@ private:
   LogicalResult copy(Operation *op, Value src, Value dst, ArrayRef<int64_t> sizes,
             int64_t srcOffset, ArrayRef<int64_t> srcStrides, int64_t dstOffset,
             ArrayRef<int64_t> dstStrides) {
-    return call(op, Callee::Copy, {view(src)}, {view(dst)},
-         {ints("sizes", sizes), number("src_offset", srcOffset),
-          ints("src_strides", srcStrides), number("dst_offset", dstOffset),
-          ints("dst_strides", dstStrides)});
+    rt::CopyCall copy{sizes.vec(), srcOffset, srcStrides.vec(), dstOffset, dstStrides.vec()};
+    return call(op, copy, {view(src)}, {view(dst)});
   }
 
   /// True for an op of the dialect whose results have no elements. Kernels run
@@ -190,8 +167,7 @@ private:
   /// Defines results without elements.
   LogicalResult fillResults(Operation *op) {
     for (Value result : op->getResults())
-      if (failed(call(op, Callee::Fill, {}, {view(result)},
-                      {builder.getNamedAttr("value", builder.getF64FloatAttr(0.0))})))
+      if (failed(call(op, rt::FillCall{0.0}, {}, {view(result)})))
         return failure();
     return success();
   }
@@ -205,7 +181,6 @@ private:
   LogicalResult visitAttention(Operation *op);
 
   func::FuncOp function;
-  Builder builder;
   int64_t maxThreads;
   bool isForGPU = false;
   int64_t totalBytes = 0;
@@ -258,8 +233,8 @@ LogicalResult Scheduler::visitMatmul(MatmulOp op) {
     lhs = flattenLeading(lhs);
     result = flattenLeading(result);
   }
-  return call(op, Callee::Matmul, {view(op.getLhs(), lhs), view(op.getRhs())},
-              {view(op.getResult(), result)}, configOf(op));
+  return call(op, *getLibraryCall(op), {view(op.getLhs(), lhs), view(op.getRhs())},
+              {view(op.getResult(), result)});
 }
 
 LogicalResult Scheduler::visitLinear(LinearOp op) {
@@ -270,28 +245,16 @@ LogicalResult Scheduler::visitLinear(LinearOp op) {
   if (op.getBias())
     inputs.push_back(view(op.getBias()));
   return call(
-      op, Callee::Matmul, inputs,
+      op, *getLibraryCall(op), inputs,
       {view(op.getResult(),
-            flattenLeading(cast<RankedTensorType>(op.getResult().getType())))},
-      configOf(op));
+            flattenLeading(cast<RankedTensorType>(op.getResult().getType())))});
 }
 
 LogicalResult Scheduler::visitGemm(GemmOp op) {
   if (!isForGPU)
     return op.emitOpError("is done on GPUs only; plan with target=\"cuda sm_90\" or "
                           "another chip");
-  SmallVector<BufferView> inputs, outputs;
-  for (Value operand : op->getOperands())
-    inputs.push_back(view(operand));
-  for (Value result : op->getResults())
-    outputs.push_back(view(result));
-  rt::GemmEpilogue epilogue =
-      getGemmEpilogue(op.getEpilogue(), op.getSaved() != nullptr, op.getBias() != nullptr,
-                      op.getBiasGrad() != nullptr);
-  return call(op, Callee::Matmul, inputs, outputs,
-              getGemmConfig(op.getContext(), op.getTransposeLhs(), op.getTransposeRhs(),
-                            epilogue, op.getAddend() != nullptr)
-                  .getValue());
+  return call(op, *getLibraryCall(op));
 }
 
 /// Ops that only move elements: strided copies, after a fill where some
@@ -344,8 +307,7 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
   }
   auto pad = cast<PadOp>(op);
   auto type = cast<RankedTensorType>(pad.getX().getType());
-  if (failed(call(op, Callee::Fill, {}, {view(result)},
-                  {builder.getNamedAttr("value", pad.getValueAttr())})))
+  if (failed(call(op, rt::FillCall{pad.getValue().convertToDouble()}, {}, {view(result)})))
     return failure();
   int64_t offset = 0;
   for (int64_t i = 0; i < type.getRank(); ++i) {
@@ -360,10 +322,7 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
 LogicalResult Scheduler::visitKernel(KernelOp op) {
   if (!countElements(op.getDomain()))
     return op.emitOpError("of more than 2^50 points cannot be planned; use smaller shapes");
-  StepInstruction instruction{op, op.getLoc(), op, Callee::Copy,
-                              builder.getDictionaryAttr({}),
-                              {},
-                              {}};
+  StepInstruction instruction{op, op.getLoc(), op, std::nullopt, {}, {}};
   for (Value input : op.getInputs())
     instruction.inputs.push_back(view(input));
   for (Value output : op.getOutputs())
@@ -375,12 +334,7 @@ LogicalResult Scheduler::visitKernel(KernelOp op) {
 
 /// Device functions carry it out; that for the gradient keeps a number per row.
 LogicalResult Scheduler::visitAttention(Operation *op) {
-  StepInstruction instruction{op, op->getLoc(), KernelOp(), Callee::Matmul,
-                              builder.getDictionaryAttr(builder.getNamedAttr(
-                                  kAttentionAttr,
-                                  builder.getDictionaryAttr(configOf(op)))),
-                              {},
-                              {}};
+  StepInstruction instruction{op, op->getLoc(), KernelOp(), std::nullopt, {}, {}};
   for (Value operand : op->getOperands())
     instruction.inputs.push_back(view(operand));
   for (Value result : op->getResults())
@@ -419,33 +373,15 @@ LogicalResult Scheduler::visit(Operation *op) {
                << "before planning";
       })
       .Default([&](Operation *other) -> LogicalResult {
-        std::optional<Callee> callee =
-            llvm::TypeSwitch<Operation *, std::optional<Callee>>(other)
-                .Case<Conv2DOp>([](auto) { return Callee::Conv2D; })
-                .Case<Conv2DInputGradOp>(
-                    [](auto) { return Callee::Conv2DInputGrad; })
-                .Case<Conv2DFilterGradOp>(
-                    [](auto) { return Callee::Conv2DFilterGrad; })
-                .Case<MaxPoolOp>([](auto) { return Callee::MaxPool; })
-                .Case<MaxPoolGradOp>([](auto) { return Callee::MaxPoolGrad; })
-                .Case<AvgPoolOp>([](auto) { return Callee::AvgPool; })
-                .Case<AvgPoolGradOp>([](auto) { return Callee::AvgPoolGrad; })
-                .Case<GatherOp>([](auto) { return Callee::Gather; })
-                .Case<ScatterAddOp>([](auto) { return Callee::ScatterAdd; })
-                .Case<ReduceOp>([](auto) { return Callee::Reduce; })
-                .Case<ArgmaxOp>([](auto) { return Callee::Argmax; })
-                .Case<RandomMaskOp>([](auto) { return Callee::RandomMask; })
-                .Case<RandomBitsOp>([](auto) { return Callee::RandomBits; })
-                .Case<CheckIndicesOp>([](auto) { return Callee::CheckIndices; })
-                .Default([](auto) { return std::nullopt; });
-        if (!callee && isEmpty(other))
+        std::optional<rt::LibraryCall> libraryCall = getLibraryCall(other);
+        if (!libraryCall && isEmpty(other))
           return fillResults(other);
-        if (!callee)
+        if (!libraryCall)
           return other->emitError("'")
                  << other->getName()
                  << "' is neither a kernel nor a library call; run "
                     "--mpt-decompose and --mpt-fuse-kernels before planning";
-        return call(other, *callee);
+        return call(other, *libraryCall);
       });
 }
 

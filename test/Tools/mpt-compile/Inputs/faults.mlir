@@ -8,7 +8,7 @@ mpt.program @faults attributes {target = "cuda sm_90", max_threads = 1 : i64, ar
   %y0 = mpt.slot <output> 0 {name = "y0", role = "output"} : memref<6x3xf32>
   %y1 = mpt.slot <output> 128 {name = "y1", role = "output"} : memref<4xi32>
   %y2 = mpt.slot <output> 192 {name = "y2", role = "output"} : memref<5x3xf32>
-  mpt.call <gather> ins(%table, %rows : memref<8x3xf32>, memref<6xi64>) outs(%y0 : memref<6x3xf32>)
-  mpt.call <check_indices> ins(%classes : memref<4xi32>) outs(%y1 : memref<4xi32>) {config = {size = 10 : i64, ignore_index = -2 : i64}}
-  mpt.call <scatter_add> ins(%updates, %values : memref<4xi32>, memref<4x3xf32>) outs(%y2 : memref<5x3xf32>)
+  mpt_program.gather ins(%table, %rows : memref<8x3xf32>, memref<6xi64>) outs(%y0 : memref<6x3xf32>)
+  mpt_program.check_indices ins(%classes : memref<4xi32>) outs(%y1 : memref<4xi32>) {size = 10 : i64, ignore_index = -2 : i64}
+  mpt_program.scatter_add ins(%updates, %values : memref<4xi32>, memref<4x3xf32>) outs(%y2 : memref<5x3xf32>)
 }

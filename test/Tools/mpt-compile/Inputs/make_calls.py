@@ -30,14 +30,15 @@ def call(callee, ins, out, config="", workspace=0):
     inputs = [slot("input", kind, dims, "%s_%d_%d" % (prefix, index, i))
               for i, (prefix, kind, dims) in enumerate(ins)]
     output = slot("output", out[0], out[1], "y_%d_%s" % (index, callee))
-    text = "  mpt.call <%s> ins(" % callee
+    text = "  mpt_program.%s" % callee
     if inputs:
-        text += ", ".join(v for v, _ in inputs) + " : " + ", ".join(t for _, t in inputs)
-    text += ") outs(%s : %s)" % output
+        text += " ins(%s : %s)" % (", ".join(v for v, _ in inputs),
+                                   ", ".join(t for _, t in inputs))
+    text += " outs(%s : %s)" % output
     if workspace:
         text += " workspace(%s : %s)" % slot("arena", "i8", [workspace])
     if config:
-        text += " {config = {%s}}" % config
+        text += " {%s}" % config
     calls.append(text)
 
 
@@ -111,7 +112,8 @@ for kind in "f32", "f16", "i64", "i1", "f8E4M3FN":
     call("copy", [(prefix, kind, [6, 16])], (kind, [3, 8]),
          "sizes = array<i64: 3, 8>, src_offset = 8 : i64, src_strides = array<i64: 32, 1>, "
          "dst_strides = array<i64: 8, 1>")
-    call("copy", [(prefix, kind, [])], (kind, [1]))
+    call("copy", [(prefix, kind, [])], (kind, [1]),
+         "sizes = array<i64>, src_strides = array<i64>, dst_strides = array<i64>")
     call("copy", [(prefix, kind, [1000])], (kind, [1000]),
          "sizes = array<i64: 1000>, src_strides = array<i64: 1>, dst_strides = array<i64: 1>")
     call("fill", [], (kind, [33, 5]), "value = 1.0 : f64")

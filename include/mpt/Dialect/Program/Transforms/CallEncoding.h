@@ -16,7 +16,7 @@
 #ifndef MPT_DIALECT_PROGRAM_TRANSFORMS_CALLENCODING_H
 #define MPT_DIALECT_PROGRAM_TRANSFORMS_CALLENCODING_H
 
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 
 namespace mpt {
@@ -24,13 +24,17 @@ namespace mpt {
 /// The program format's code of an element type; nullopt if it has none.
 std::optional<rt::DataType> encodeElementType(mlir::Type type);
 
-/// The call of `callee` with the attributes of mpt.call's `config` on packed
-/// buffers of the given shaped types. Places (space and offset) are left at
-/// their defaults. Fails with an error at `loc`.
-mlir::FailureOr<rt::Instruction> encodeCall(mlir::Location loc, Callee callee,
-                                            mlir::DictionaryAttr config,
+/// The library call that does a tensor op, with the op's attributes: its inputs are the
+/// op's operands, its outputs the op's results. Nullopt if no single call does.
+std::optional<rt::LibraryCall> getLibraryCall(mlir::Operation *op);
+
+/// `call` on packed buffers of the given shaped types. Places (space and offset) are left
+/// at their defaults. Fails with an error at `loc`.
+mlir::FailureOr<rt::Instruction> encodeCall(mlir::Location loc, const rt::LibraryCall &call,
                                             mlir::TypeRange inputs,
                                             mlir::TypeRange outputs);
+/// The same of an op, without its workspace.
+mlir::FailureOr<rt::Instruction> encodeCall(program::LibraryCallOpInterface call);
 
 } // namespace mpt
 

@@ -18,7 +18,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/ProgramABI/Calls.h"
 #include "llvm/ADT/DenseMap.h"
+#include <vector>
 
 namespace mpt {
 
@@ -30,15 +32,14 @@ struct BufferView {
   mlir::RankedTensorType type;
 };
 
-/// One entry of a step: the launch of `kernel`, or else a call of `callee`.
+/// One entry of a step: the launch of `kernel`, a library call, or an attention that device
+/// functions do (`op`, if there is neither).
 struct StepInstruction {
   /// Where it comes from. The instructions of one op follow each other.
   mlir::Operation *op;
   mlir::Location loc;
   KernelOp kernel;
-  Callee callee = Callee::Copy;
-  /// The call's attributes, see mpt.call.
-  mlir::DictionaryAttr config;
+  std::optional<rt::LibraryCall> call;
   llvm::SmallVector<BufferView> inputs;
   llvm::SmallVector<BufferView> outputs;
   /// Bytes of workspace (calls) or partial sums (column kernels).
@@ -47,7 +48,7 @@ struct StepInstruction {
 
 /// The schedule of one function.
 struct StepSchedule {
-  llvm::SmallVector<StepInstruction> instructions;
+  std::vector<StepInstruction> instructions;
   /// Values that only rename other values' memory (results of mpt.reshape and
   /// mpt.barrier), and the owner.
   llvm::DenseMap<mlir::Value, mlir::Value> owners;

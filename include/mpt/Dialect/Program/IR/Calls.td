@@ -1,0 +1,376 @@
+//===- Calls.td - The library calls of a program -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// One record per library call. mlir-tblgen makes the op from it. From the same record
+/// lib/ProgramABI/generate_calls.py makes the call's number, its struct with named
+/// fields, the list of those fields (which the program table's reader and writer walk),
+/// the number of buffers it expects, and the conversions between op and struct.
+///
+/// Arguments come in this order: inputs, outputs, the workspace, attributes. Each
+/// optional buffer becomes a field `has_<name>` of the struct.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_PROGRAM_IR_CALLS_TD
+#define MPT_DIALECT_PROGRAM_IR_CALLS_TD
+
+include "mpt/Dialect/MPT/IR/MPTBase.td"
+include "mpt/Dialect/Program/IR/ProgramBase.td"
+include "mpt/Dialect/Program/IR/LibraryCallOpInterface.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+
+//===----------------------------------------------------------------------===//
+// Buffers and attributes of calls
+//===----------------------------------------------------------------------===//
+
+def In : Arg<Program_Buffer, "", [MemRead]>;
+def OptionalIn : Arg<Optional<Program_Buffer>, "", [MemRead]>;
+def Out : Arg<Program_Buffer, "", [MemWrite]>;
+def OptionalOut : Arg<Optional<Program_Buffer>, "", [MemWrite]>;
+def Workspace : Arg<Optional<Program_Buffer>, "memory that the call may use as it likes",
+                    [MemWrite]>;
+
+/// Exactly `n` integers.
+class Int64s<int n> : ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<n>]> {
+  int count = n;
+}
+
+/// The optional group of an assembly format that holds the buffer `name`.
+class Group<string name> {
+  string format = "(`" # name # "` `(` $" # name # "^ `:` type($" # name # ") `)`)?";
+}
+
+//===----------------------------------------------------------------------===//
+// Classes
+//===----------------------------------------------------------------------===//
+
+/// A library call. `id` is its number in the table of a program and never changes.
+class Program_CallOp<string mnemonic, int id, list<Trait> traits = []>
+    : Op<Program_Dialect, mnemonic, !listconcat(traits, [
+        DestinationStyleOpInterface, DeclareOpInterfaceMethods<LibraryCallOpInterface>])> {
+  int wireId = id;
+  /// Buffers of the assembly format.
+  string inputs = "";
+  string outputs = "`outs` `(` $result `:` type($result) `)`";
+  let assemblyFormat = inputs # " " # outputs # " " # Group<"workspace">.format # " attr-dict";
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable();
+  }];
+}
+
+class OneInput<string x> {
+  string format = "`ins` `(` $" # x # " `:` type($" # x # ") `)`";
+}
+class TwoInputs<string x, string y> {
+  string format = "`ins` `(` $" # x # " `,` $" # y # " `:` type($" # x # ") `,` type($" #
+                  y # ") `)`";
+}
+
+/// A convolution or one of its gradients. `strides` and `dilations` are [h, w], `padding`
+/// is [h low, h high, w low, w high]. x is NHWC, the filter HWIO.
+/// With `cudnn` the call is one of cuDNN, and the filter's bytes are in cuDNN's layout,
+/// KRSC; with `allow_tf32` cuDNN may cut operands of f32 to TF32.
+class Program_ConvOp<string mnemonic, int id, dag buffers, dag more = (ins),
+                     list<Trait> traits = []> : Program_CallOp<mnemonic, id, traits> {
+  let arguments = !con(buffers, (ins
+    DefaultValuedAttr<Int64s<2>, "{1, 1}">:$strides,
+    DefaultValuedAttr<Int64s<4>, "{0, 0, 0, 0}">:$padding,
+    DefaultValuedAttr<Int64s<2>, "{1, 1}">:$dilations,
+    DefaultValuedAttr<I64Attr, "1">:$groups), more, (ins
+    UnitAttr:$cudnn, UnitAttr:$allow_tf32));
+}
+
+/// `window` and `strides` are [h, w], `padding` is [h low, h high, w low, w high].
+class Program_PoolOp<string mnemonic, int id, dag buffers, dag more = (ins)>
+    : Program_CallOp<mnemonic, id> {
+  let arguments = !con(buffers, (ins Int64s<2>:$window, Int64s<2>:$strides,
+    DefaultValuedAttr<Int64s<4>, "{0, 0, 0, 0}">:$padding), more);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
+  let summary = "a matrix product with an epilogue";
+  let description = [{
+    result = epilogue(lhs rhs + bias), with lhs [batch.., M, K], rhs [batch.., K, N] or
+    [K, N], bias [N]. Products are exact, sums f32, and the result is rounded once.
+
+    The rest is done on GPUs alone. `aux` is what an activation saved, and the result is
+    multiplied by its gradient; `saved` is what this one saves; `bias_grad` are the sums
+    of the gradient's columns; `addend` is added to the result; with `accumulate` what
+    the result held before is added to it. `f32_products` says how f32 is multiplied.
+
+    Example:
+
+    ```mlir
+    mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<16x8xf32>) outs(%c : memref<4x16xf32>) workspace(%w : memref<64xi8>) {transpose_rhs}
+    ```
+  }];
+  let arguments = (ins In:$lhs, In:$rhs, OptionalIn:$bias, OptionalIn:$aux,
+    OptionalIn:$addend, Out:$result, OptionalOut:$saved, OptionalOut:$bias_grad,
+    Workspace:$workspace, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
+    DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue,
+    UnitAttr:$accumulate,
+    DefaultValuedAttr<Program_F32Products, "::mpt::program::F32Products::Exact">
+      :$f32_products);
+  let inputs = TwoInputs<"lhs", "rhs">.format # Group<"bias">.format # Group<"aux">.format #
+               Group<"addend">.format;
+  let outputs = "`outs` `(` $result `:` type($result) `)`" # Group<"saved">.format #
+                Group<"bias_grad">.format;
+}
+
+def Program_Conv2DOp : Program_ConvOp<"conv2d", 1,
+    (ins In:$x, In:$filter, OptionalIn:$bias, Out:$result, Workspace:$workspace),
+    (ins DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue),
+    [AttrSizedOperandSegments]> {
+  let summary = "a convolution with an epilogue";
+  let description = [{
+    result = epilogue(conv(x, filter) + bias), rounded once.
+
+    Example:
+
+    ```mlir
+    mpt_program.conv2d ins(%x, %f : memref<2x8x8x3xf32>, memref<3x3x3x16xf32>) outs(%y : memref<2x8x8x16xf32>) {padding = array<i64: 1, 1, 1, 1>}
+    ```
+  }];
+  let inputs = TwoInputs<"x", "filter">.format # Group<"bias">.format;
+}
+
+def Program_Conv2DInputGradOp : Program_ConvOp<"conv2d_input_grad", 2,
+    (ins In:$dy, In:$filter, Out:$result, Workspace:$workspace)> {
+  let summary = "the gradient of a convolution's input";
+  let description = [{
+    Example:
+
+    ```mlir
+    mpt_program.conv2d_input_grad ins(%dy, %f : memref<2x8x8x16xf32>, memref<3x3x3x16xf32>) outs(%dx : memref<2x8x8x3xf32>) {padding = array<i64: 1, 1, 1, 1>}
+    ```
+  }];
+  let inputs = TwoInputs<"dy", "filter">.format;
+}
+
+def Program_Conv2DFilterGradOp : Program_ConvOp<"conv2d_filter_grad", 3,
+    (ins In:$x, In:$dy, Out:$result, Workspace:$workspace)> {
+  let summary = "the gradient of a convolution's filter";
+  let description = [{
+    Example:
+
+    ```mlir
+    mpt_program.conv2d_filter_grad ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x8x8x16xf32>) outs(%df : memref<3x3x3x16xf32>) {padding = array<i64: 1, 1, 1, 1>}
+    ```
+  }];
+  let inputs = TwoInputs<"x", "dy">.format;
+}
+
+def Program_MaxPoolOp : Program_PoolOp<"max_pool", 4,
+    (ins In:$x, Out:$result, Workspace:$workspace)> {
+  let summary = "the largest element of each window";
+  let description = [{
+    Example:
+
+    ```mlir
+    mpt_program.max_pool ins(%x : memref<2x8x8x3xf32>) outs(%y : memref<2x4x4x3xf32>) {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+    ```
+  }];
+  let inputs = OneInput<"x">.format;
+}
+
+def Program_MaxPoolGradOp : Program_PoolOp<"max_pool_grad", 5,
+    (ins In:$dy, In:$x, Out:$result, Workspace:$workspace)> {
+  let summary = "the gradient of max_pool's input";
+  let description = [{
+    The first of a window's largest elements takes the window's gradient.
+
+    Example:
+
+    ```mlir
+    mpt_program.max_pool_grad ins(%y, %x : memref<2x4x4x3xf32>, memref<2x8x8x3xf32>) outs(%dx : memref<2x8x8x3xf32>) {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+    ```
+  }];
+  let inputs = TwoInputs<"dy", "x">.format;
+}
+
+def Program_AvgPoolOp : Program_PoolOp<"avg_pool", 6,
+    (ins In:$x, Out:$result, Workspace:$workspace), (ins UnitAttr:$count_include_pad)> {
+  let summary = "the mean of each window";
+  let description = [{
+    With `count_include_pad` the sum is divided by the size of the whole window, else by
+    the number of its elements that lie in x.
+
+    Example:
+
+    ```mlir
+    mpt_program.avg_pool ins(%x : memref<2x8x8x3xf32>) outs(%y : memref<2x4x4x3xf32>) {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+    ```
+  }];
+  let inputs = OneInput<"x">.format;
+}
+
+def Program_AvgPoolGradOp : Program_PoolOp<"avg_pool_grad", 7,
+    (ins In:$dy, Out:$result, Workspace:$workspace), (ins UnitAttr:$count_include_pad)> {
+  let summary = "the gradient of avg_pool's input";
+  let description = [{
+    Example:
+
+    ```mlir
+    mpt_program.avg_pool_grad ins(%y : memref<2x4x4x3xf32>) outs(%dx : memref<2x8x8x3xf32>) {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+    ```
+  }];
+  let inputs = OneInput<"dy">.format;
+}
+
+def Program_GatherOp : Program_CallOp<"gather", 8> {
+  let summary = "rows of a table";
+  let description = [{
+    Row i of the result is row indices[i] of the table [V, C..]. An index outside [0, V)
+    is an error when the program runs.
+
+    Example:
+
+    ```mlir
+    mpt_program.gather ins(%t, %i : memref<10x4xf32>, memref<6xi32>) outs(%y : memref<6x4xf32>)
+    ```
+  }];
+  let arguments = (ins In:$table, In:$indices, Out:$result, Workspace:$workspace);
+  let inputs = TwoInputs<"table", "indices">.format;
+}
+
+def Program_ScatterAddOp : Program_CallOp<"scatter_add", 9> {
+  let summary = "rows added to a table of zeros";
+  let description = [{
+    Row i of the updates is added to row indices[i] of the result, in order, in f32.
+
+    Example:
+
+    ```mlir
+    mpt_program.scatter_add ins(%i, %u : memref<6xi32>, memref<6x4xf32>) outs(%t : memref<10x4xf32>)
+    ```
+  }];
+  let arguments = (ins In:$indices, In:$updates, Out:$result, Workspace:$workspace);
+  let inputs = TwoInputs<"indices", "updates">.format;
+}
+
+def Program_CopyOp : Program_CallOp<"copy", 10> {
+  let summary = "a strided copy";
+  let description = [{
+    result[dst_offset + i dst_strides] = x[src_offset + i src_strides] for all i below
+    `sizes`. Offsets and strides count elements.
+
+    Example:
+
+    ```mlir
+    mpt_program.copy ins(%x : memref<4x8xf32>) outs(%y : memref<8x4xf32>) {sizes = array<i64: 8, 4>, src_strides = array<i64: 1, 8>, dst_strides = array<i64: 4, 1>}
+    ```
+  }];
+  let arguments = (ins In:$x, Out:$result, Workspace:$workspace,
+    DenseI64ArrayAttr:$sizes,
+    DefaultValuedAttr<I64Attr, "0">:$src_offset, DenseI64ArrayAttr:$src_strides,
+    DefaultValuedAttr<I64Attr, "0">:$dst_offset, DenseI64ArrayAttr:$dst_strides);
+  let inputs = OneInput<"x">.format;
+}
+
+def Program_FillOp : Program_CallOp<"fill", 11> {
+  let summary = "one value everywhere";
+  let description = [{
+    The value is rounded to the element type, or cut to an integer.
+
+    Example:
+
+    ```mlir
+    mpt_program.fill outs(%y : memref<4x8xf32>) {value = 1.0 : f64}
+    ```
+  }];
+  let arguments = (ins Out:$result, Workspace:$workspace, F64Attr:$value);
+}
+
+def Program_ReduceOp : Program_CallOp<"reduce", 12> {
+  let summary = "a reduction over axes";
+  let description = [{
+    Sums of floats are f32 (f64 for f64) and rounded once. A NaN is the largest and the
+    smallest.
+
+    Example:
+
+    ```mlir
+    mpt_program.reduce ins(%x : memref<4x8xf32>) outs(%y : memref<8xf32>) {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>}
+    ```
+  }];
+  let arguments = (ins In:$x, Out:$result, Workspace:$workspace, MPT_ReduceKind:$kind,
+                       DenseI64ArrayAttr:$axes);
+  let inputs = OneInput<"x">.format;
+}
+
+def Program_ArgmaxOp : Program_CallOp<"argmax", 13> {
+  let summary = "the index of the largest element along the last dimension";
+  let description = [{
+    The first of equal ones; a NaN counts as the largest.
+
+    Example:
+
+    ```mlir
+    mpt_program.argmax ins(%x : memref<4x8xf32>) outs(%i : memref<4xi32>)
+    ```
+  }];
+  let arguments = (ins In:$x, Out:$result, Workspace:$workspace);
+  let inputs = OneInput<"x">.format;
+}
+
+def Program_RandomMaskOp : Program_CallOp<"random_mask", 14> {
+  let summary = "a mask that keeps each element with probability 1 - rate";
+  let description = [{
+    Philox4x32-10 with key (seed, stream) and counter (attempt, element), as
+    `mpt.random_mask` defines it. Seed and attempt are one i64 each.
+
+    Example:
+
+    ```mlir
+    mpt_program.random_mask ins(%seed, %attempt : memref<i64>, memref<i64>) outs(%m : memref<4x8xi1>) {stream = 3 : i64, rate = 0.1 : f64}
+    ```
+  }];
+  let arguments = (ins In:$seed, In:$attempt, Out:$result, Workspace:$workspace,
+                       I64Attr:$stream, F64Attr:$rate);
+  let inputs = TwoInputs<"seed", "attempt">.format;
+}
+
+def Program_CheckIndicesOp : Program_CallOp<"check_indices", 15> {
+  let summary = "indices, if each is in range or ignored";
+  let description = [{
+    Copies x. An index outside [0, size) that is not `ignore_index` is an error when the
+    program runs.
+
+    Example:
+
+    ```mlir
+    mpt_program.check_indices ins(%x : memref<4xi32>) outs(%y : memref<4xi32>) {size = 10 : i64, ignore_index = -100 : i64}
+    ```
+  }];
+  let arguments = (ins In:$x, Out:$result, Workspace:$workspace, I64Attr:$size,
+                       OptionalAttr<I64Attr>:$ignore_index);
+  let inputs = OneInput<"x">.format;
+}
+
+def Program_RandomBitsOp : Program_CallOp<"random_bits", 16> {
+  let summary = "16 random bits per element";
+  let description = [{
+    Philox4x32-10 as in `mpt.random_bits`. Seed and attempt are one i64 each.
+
+    Example:
+
+    ```mlir
+    mpt_program.random_bits ins(%seed, %attempt : memref<i64>, memref<i64>) outs(%b : memref<4x8xi16>) {stream = 3 : i64}
+    ```
+  }];
+  let arguments = (ins In:$seed, In:$attempt, Out:$result, Workspace:$workspace,
+                       I64Attr:$stream);
+  let inputs = TwoInputs<"seed", "attempt">.format;
+}
+
+#endif // MPT_DIALECT_PROGRAM_IR_CALLS_TD

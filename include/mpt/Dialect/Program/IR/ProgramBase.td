@@ -1,0 +1,53 @@
+//===- ProgramBase.td - The mpt_program dialect -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_PROGRAM_IR_PROGRAMBASE_TD
+#define MPT_DIALECT_PROGRAM_IR_PROGRAMBASE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Program_Dialect : Dialect {
+  let name = "mpt_program";
+  let cppNamespace = "::mpt::program";
+  let summary = "Planned programs: buffers with addresses, launches and library calls";
+  let description = [{
+    One step after planning, as back ends consume it: every buffer has a place, every op
+    reads and writes buffers, and nothing allocates tensor memory.
+
+    Each library call is an op with typed attributes. Its record in `Calls.td` also
+    defines how the call is stored in a program's table
+    (`mpt/ProgramABI/ProgramFormat.h`).
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+/// A packed buffer: a memref of static shape.
+def Program_Buffer : MemRefOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, I1, I8, I16, I32,
+                               I64]>;
+
+//===----------------------------------------------------------------------===//
+// Enums
+//===----------------------------------------------------------------------===//
+
+def Program_F32ProductsEnum : I32EnumAttr<"F32Products",
+    "what a matmul of f32 operands into f32 is summed as", [
+  I32EnumAttrCase<"Exact", 0, "exact">,
+  // Operands are cut to 10 bits of mantissa.
+  I32EnumAttrCase<"TF32", 1, "tf32">,
+  // Nine products of bf16 parts, with f32's accuracy.
+  I32EnumAttrCase<"BF16x9", 2, "bf16x9">]> {
+  let cppNamespace = "::mpt::program";
+  let genSpecializedAttr = 0;
+}
+def Program_F32Products : EnumAttr<Program_Dialect, Program_F32ProductsEnum, "f32_products"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+#endif // MPT_DIALECT_PROGRAM_IR_PROGRAMBASE_TD

@@ -1,0 +1,29 @@
+// Every library call prints as it is written, and its record says what it reads and writes.
+// RUN: mpt-opt %s --verify-roundtrip | FileCheck %s
+
+mpt.program @calls attributes {target = "", max_threads = 1 : i64, arena_bytes = 65536 : i64,
+    state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %a = mpt.slot <arena> 0 : memref<4x8xf32>
+  %b = mpt.slot <arena> 256 : memref<8x16xf32>
+  %c = mpt.slot <arena> 1024 : memref<4x16xf32>
+  %bias = mpt.slot <arena> 2048 : memref<16xf32>
+  %bits = mpt.slot <arena> 3072 : memref<4x16xi8>
+  %w = mpt.slot <arena> 4096 : memref<64xi8>
+  %x = mpt.slot <arena> 8192 : memref<2x8x8x3xf32>
+  %f = mpt.slot <arena> 16384 : memref<3x3x3x16xf32>
+  %y = mpt.slot <arena> 32768 : memref<2x8x8x16xf32>
+  %i = mpt.slot <arena> 5120 : memref<i64>
+  // Attributes with their defaults are not printed.
+  // CHECK: mpt_program.matmul ins(%{{.*}}, %{{.*}} : memref<4x8xf32>, memref<8x16xf32>) outs(%{{.*}} : memref<4x16xf32>) workspace(%{{.*}} : memref<64xi8>){{$}}
+  mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) outs(%c : memref<4x16xf32>) workspace(%w : memref<64xi8>) {epilogue = #mpt.epilogue<none>, f32_products = #mpt_program.f32_products<exact>}
+  // CHECK: mpt_program.matmul ins({{.*}}) bias(%{{.*}} : memref<16xf32>) outs({{.*}}) saved(%{{.*}} : memref<4x16xi8>) {epilogue = #mpt.epilogue<relu>, f32_products = #mpt_program.f32_products<tf32>}
+  mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) bias(%bias : memref<16xf32>) outs(%c : memref<4x16xf32>) saved(%bits : memref<4x16xi8>) {epilogue = #mpt.epilogue<relu>, f32_products = #mpt_program.f32_products<tf32>}
+  // CHECK: mpt_program.matmul ins({{.*}}) aux(%{{.*}} : memref<4x16xi8>) outs({{.*}}) bias_grad(%{{.*}} : memref<16xf32>) {accumulate, epilogue = #mpt.epilogue<relu>, transpose_rhs}
+  mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) aux(%bits : memref<4x16xi8>) outs(%c : memref<4x16xf32>) bias_grad(%bias : memref<16xf32>) {accumulate, epilogue = #mpt.epilogue<relu>, transpose_rhs}
+  // CHECK: mpt_program.conv2d ins({{.*}}) bias(%{{.*}} : memref<16xf32>) outs({{.*}}) {padding = array<i64: 1, 1, 1, 1>}
+  mpt_program.conv2d ins(%x, %f : memref<2x8x8x3xf32>, memref<3x3x3x16xf32>) bias(%bias : memref<16xf32>) outs(%y : memref<2x8x8x16xf32>) {padding = array<i64: 1, 1, 1, 1>}
+  // CHECK: mpt_program.fill outs(%{{.*}} : memref<16xf32>) {value = 2.500000e+00 : f64}
+  mpt_program.fill outs(%bias : memref<16xf32>) {value = 2.5 : f64}
+  // CHECK: mpt_program.random_mask ins(%{{.*}}, %{{.*}} : memref<i64>, memref<i64>) outs(%{{.*}} : memref<4x16xi8>) {rate = 1.000000e-01 : f64, stream = 3 : i64}
+  mpt_program.random_mask ins(%i, %i : memref<i64>, memref<i64>) outs(%bits : memref<4x16xi8>) {rate = 0.1 : f64, stream = 3 : i64}
+}
