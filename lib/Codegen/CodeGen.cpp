@@ -117,12 +117,12 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
   MLIRContext *mlirContext = module.getContext();
   registerTranslations(*mlirContext);
   FirstError message(mlirContext);
-  for (ProgramOp program : module.getOps<ProgramOp>())
+  for (program::ProgramOp program : module.getOps<program::ProgramOp>())
     if (program.getTarget().starts_with("cuda"))
       return llvm::createStringError("the program was planned for '" + program.getTarget() +
                                      "'; compile it with --target=cuda and its chips");
   PassManager passes(mlirContext, ModuleOp::getOperationName());
-  if (module.getOps<ProgramOp>().empty()) {
+  if (module.getOps<program::ProgramOp>().empty()) {
     PlanStepOptions plan;
     plan.target = "x86_64 " + machine.getTargetCPU().str();
     plan.maxThreads = maxThreads;
@@ -138,7 +138,7 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
 /// Leaves algorithms for the products of `module`'s program as its attribute.
 static llvm::Error tuneProducts(ModuleOp module, const TuneProducts &tune) {
   std::map<std::string, rt::GemmPlan> plans;
-  for (ProgramOp program : module.getOps<ProgramOp>())
+  for (program::ProgramOp program : module.getOps<program::ProgramOp>())
     for (auto call : program.getBody().getOps<program::MatmulOp>()) {
       FailureOr<rt::Instruction> product = encodeCall(call);
       rt::GemmPlan plan;
@@ -168,11 +168,11 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   registerTranslations(*mlirContext);
   FirstError message(mlirContext);
   PassManager plan(mlirContext, ModuleOp::getOperationName());
-  for (ProgramOp program : module.getOps<ProgramOp>())
+  for (program::ProgramOp program : module.getOps<program::ProgramOp>())
     if (!program.getTarget().starts_with("cuda"))
       return llvm::createStringError("the program was planned for '" +
                                      program.getTarget() + "', not for cuda");
-  if (module.getOps<ProgramOp>().empty()) {
+  if (module.getOps<program::ProgramOp>().empty()) {
     PlanStepOptions planOptions;
     planOptions.target = "cuda " + llvm::join(options.chips, " ");
     planOptions.maxThreads = 1;

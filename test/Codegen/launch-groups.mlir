@@ -30,27 +30,27 @@
   mpt.yield %t : bf16
 }) : () -> ()
 
-mpt.program @step attributes {target = "cuda sm_90", max_threads = 1 : i64, arena_bytes = 24896 : i64,
+mpt_program.program @step attributes {target = "cuda sm_90", max_threads = 1 : i64, arena_bytes = 24896 : i64,
     state_bytes = 128 : i64, output_bytes = 0 : i64} {
-  %x = mpt.slot <arena> 0 : memref<4099xf32>
-  %y = mpt.slot <arena> 16448 : memref<4099xbf16>
-  %u = mpt.slot <arena> 24704 : memref<10xf32>
-  %v = mpt.slot <arena> 24768 : memref<10xbf16>
-  %w = mpt.slot <arena> 24832 : memref<10xbf16>
-  %s = mpt.slot <state> 0 {name = "s", role = "parameter"} : memref<f32>
-  %t = mpt.slot <state> 64 {name = "t", role = "parameter"} : memref<f32>
-  // CHECK: mpt.launch @large {{.*}}mpt.device_group = "large_group0", mpt.device_spaces = array<i64: 0, 1>
-  // CHECK-NEXT: mpt.launch @small {{.*}}tasks 1 {mpt.device_group = ""}
-  // CHECK-NEXT: mpt.launch @other
+  %x = mpt_program.buffer <arena> 0 : memref<4099xf32>
+  %y = mpt_program.buffer <arena> 16448 : memref<4099xbf16>
+  %u = mpt_program.buffer <arena> 24704 : memref<10xf32>
+  %v = mpt_program.buffer <arena> 24768 : memref<10xbf16>
+  %w = mpt_program.buffer <arena> 24832 : memref<10xbf16>
+  %s = mpt_program.buffer <state> 0 {name = "s", role = "parameter"} : memref<f32>
+  %t = mpt_program.buffer <state> 64 {name = "t", role = "parameter"} : memref<f32>
+  // CHECK: mpt_program.launch @large {{.*}}mpt.device_group = "large_group0", mpt.device_spaces = array<i64: 0, 1>
+  // CHECK-NEXT: mpt_program.launch @small {{.*}}tasks 1 {mpt.device_group = ""}
+  // CHECK-NEXT: mpt_program.launch @other
   // CHECK-NOT: mpt.device_group
   // CHECK: mpt_program.fill
   // CHECK-NOT: mpt.device_group
-  mpt.launch @large ins(%x, %s : memref<4099xf32>, memref<f32>) outs(%y : memref<4099xbf16>) tasks 1
-  mpt.launch @other ins(%u, %t : memref<10xf32>, memref<f32>) outs(%w : memref<10xbf16>) tasks 1
-  mpt.launch @small ins(%u, %t : memref<10xf32>, memref<f32>) outs(%v : memref<10xbf16>) tasks 1
+  mpt_program.launch @large ins(%x, %s : memref<4099xf32>, memref<f32>) outs(%y : memref<4099xbf16>) tasks 1
+  mpt_program.launch @other ins(%u, %t : memref<10xf32>, memref<f32>) outs(%w : memref<10xbf16>) tasks 1
+  mpt_program.launch @small ins(%u, %t : memref<10xf32>, memref<f32>) outs(%v : memref<10xbf16>) tasks 1
   // This one reads what has just been written.
   mpt_program.fill outs(%u : memref<10xf32>) {value = 1.0 : f64}
-  mpt.launch @small ins(%u, %t : memref<10xf32>, memref<f32>) outs(%w : memref<10xbf16>) tasks 1
+  mpt_program.launch @small ins(%u, %t : memref<10xf32>, memref<f32>) outs(%w : memref<10xbf16>) tasks 1
 }
 
 // 512 vectors of 8 and 3 single elements are 3 blocks, 1 vector and 2 one more.

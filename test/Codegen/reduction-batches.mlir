@@ -38,42 +38,42 @@
   mpt.yield %e : f32
 }) : () -> ()
 
-// CHECK: mpt.program @step
+// CHECK: mpt_program.program @step
 // CHECK-SAME: arena_bytes = 125696
-mpt.program @step attributes {target = "cuda sm_90", max_threads = 1 : i64, arena_bytes = 125184 : i64,
+mpt_program.program @step attributes {target = "cuda sm_90", max_threads = 1 : i64, arena_bytes = 125184 : i64,
     state_bytes = 64 : i64, output_bytes = 64 : i64} {
-  // CHECK-DAG: %[[P:.*]] = mpt.slot <arena> 125184 : memref<96xi8>
-  // CHECK-DAG: %[[Q:.*]] = mpt.slot <arena> 125440 : memref<96xi8>
-  %g = mpt.slot <arena> 0 : memref<3x4096xf32>
-  %h = mpt.slot <arena> 49152 : memref<3x4096xf32>
-  %k = mpt.slot <arena> 98304 : memref<96xf32>
-  %partials = mpt.slot <arena> 98688 : memref<96xi8>
-  %a = mpt.slot <arena> 98816 : memref<f32>
-  %b = mpt.slot <arena> 98880 : memref<f32>
-  %c = mpt.slot <arena> 98944 : memref<f32>
-  %d = mpt.slot <arena> 99008 : memref<f32>
-  %s = mpt.slot <state> 0 {name = "s", role = "parameter"} : memref<f32>
-  %norm = mpt.slot <output> 0 {name = "norm"} : memref<f32>
+  // CHECK-DAG: %[[P:.*]] = mpt_program.buffer <arena> 125184 : memref<96xi8>
+  // CHECK-DAG: %[[Q:.*]] = mpt_program.buffer <arena> 125440 : memref<96xi8>
+  %g = mpt_program.buffer <arena> 0 : memref<3x4096xf32>
+  %h = mpt_program.buffer <arena> 49152 : memref<3x4096xf32>
+  %k = mpt_program.buffer <arena> 98304 : memref<96xf32>
+  %partials = mpt_program.buffer <arena> 98688 : memref<96xi8>
+  %a = mpt_program.buffer <arena> 98816 : memref<f32>
+  %b = mpt_program.buffer <arena> 98880 : memref<f32>
+  %c = mpt_program.buffer <arena> 98944 : memref<f32>
+  %d = mpt_program.buffer <arena> 99008 : memref<f32>
+  %s = mpt_program.buffer <state> 0 {name = "s", role = "parameter"} : memref<f32>
+  %norm = mpt_program.buffer <output> 0 {name = "norm"} : memref<f32>
   // This one is read before the others can be.
-  // CHECK: mpt.launch @small ins(%[[K:[0-9a-z]+]],
+  // CHECK: mpt_program.launch @small ins(%[[K:[0-9a-z]+]],
   // CHECK-SAME: tasks 1{{$}}
-  // CHECK-NEXT: mpt.launch @add
+  // CHECK-NEXT: mpt_program.launch @add
   // CHECK-NEXT: mpt_program.fill
   // CHECK-NEXT: mpt_program.fill
   // CHECK-NEXT: mpt_program.fill
-  // CHECK-NEXT: mpt.launch @large {{.*}} partials(%[[P]] : {{.*}}mpt.device_group = "large_batch0", mpt.device_spaces = array<i64: 0, 1>
-  // CHECK-NEXT: mpt.launch @small {{.*}}mpt.device_group = "large_batch0_combine", mpt.device_spaces = array<i64: 0, 1>
-  // CHECK-NEXT: mpt.launch @large {{.*}} partials(%[[Q]] : {{.*}}mpt.device_group = ""
-  // CHECK-NEXT: mpt.launch @add
-  mpt.launch @small ins(%k, %s : memref<96xf32>, memref<f32>) outs(%k, %d : memref<96xf32>, memref<f32>) tasks 1
-  mpt.launch @add ins(%d, %s, %s : memref<f32>, memref<f32>, memref<f32>) outs(%s : memref<f32>) tasks 1
+  // CHECK-NEXT: mpt_program.launch @large {{.*}} partials(%[[P]] : {{.*}}mpt.device_group = "large_batch0", mpt.device_spaces = array<i64: 0, 1>
+  // CHECK-NEXT: mpt_program.launch @small {{.*}}mpt.device_group = "large_batch0_combine", mpt.device_spaces = array<i64: 0, 1>
+  // CHECK-NEXT: mpt_program.launch @large {{.*}} partials(%[[Q]] : {{.*}}mpt.device_group = ""
+  // CHECK-NEXT: mpt_program.launch @add
+  mpt_program.launch @small ins(%k, %s : memref<96xf32>, memref<f32>) outs(%k, %d : memref<96xf32>, memref<f32>) tasks 1
+  mpt_program.launch @add ins(%d, %s, %s : memref<f32>, memref<f32>, memref<f32>) outs(%s : memref<f32>) tasks 1
   mpt_program.fill outs(%g : memref<3x4096xf32>) {value = 1.0 : f64}
-  mpt.launch @large ins(%g, %s : memref<3x4096xf32>, memref<f32>) outs(%a : memref<f32>) partials(%partials : memref<96xi8>) tasks 3
+  mpt_program.launch @large ins(%g, %s : memref<3x4096xf32>, memref<f32>) outs(%a : memref<f32>) partials(%partials : memref<96xi8>) tasks 3
   mpt_program.fill outs(%k : memref<96xf32>) {value = 2.0 : f64}
-  mpt.launch @small ins(%k, %s : memref<96xf32>, memref<f32>) outs(%k, %b : memref<96xf32>, memref<f32>) tasks 1
+  mpt_program.launch @small ins(%k, %s : memref<96xf32>, memref<f32>) outs(%k, %b : memref<96xf32>, memref<f32>) tasks 1
   mpt_program.fill outs(%h : memref<3x4096xf32>) {value = 3.0 : f64}
-  mpt.launch @large ins(%h, %s : memref<3x4096xf32>, memref<f32>) outs(%c : memref<f32>) partials(%partials : memref<96xi8>) tasks 3
-  mpt.launch @add ins(%a, %b, %c : memref<f32>, memref<f32>, memref<f32>) outs(%norm : memref<f32>) tasks 1
+  mpt_program.launch @large ins(%h, %s : memref<3x4096xf32>, memref<f32>) outs(%c : memref<f32>) partials(%partials : memref<96xi8>) tasks 3
+  mpt_program.launch @add ins(%a, %b, %c : memref<f32>, memref<f32>, memref<f32>) outs(%norm : memref<f32>) tasks 1
 }
 
 // Three blocks, one and three; what is added up has a block each.

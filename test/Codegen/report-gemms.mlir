@@ -1,16 +1,16 @@
 // Products without tensor cores, or with rows that their kernels do not like.
 // RUN: mpt-opt %s --mpt-report-gemms --remark-policy=all --remarks-filter='.*' --mlir-print-op-on-diagnostic=false -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=remark:
 
-mpt.program @step attributes {target = "cuda sm_90", max_threads = 1 : i64, arena_bytes = 4096 : i64,
+mpt_program.program @step attributes {target = "cuda sm_90", max_threads = 1 : i64, arena_bytes = 4096 : i64,
     state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  %a = mpt.slot <arena> 0 : memref<8x8xf32>
-  %b = mpt.slot <arena> 256 : memref<8x8xf32>
-  %c = mpt.slot <arena> 512 : memref<8x8xf32>
-  %p = mpt.slot <arena> 1024 : memref<8x16xbf16>
-  %q = mpt.slot <arena> 1280 : memref<16x8xbf16>
-  %r = mpt.slot <arena> 1536 : memref<8x8xf32>
-  %s = mpt.slot <arena> 2048 : memref<16x9xbf16>
-  %t = mpt.slot <arena> 2560 : memref<8x9xbf16>
+  %a = mpt_program.buffer <arena> 0 : memref<8x8xf32>
+  %b = mpt_program.buffer <arena> 256 : memref<8x8xf32>
+  %c = mpt_program.buffer <arena> 512 : memref<8x8xf32>
+  %p = mpt_program.buffer <arena> 1024 : memref<8x16xbf16>
+  %q = mpt_program.buffer <arena> 1280 : memref<16x8xbf16>
+  %r = mpt_program.buffer <arena> 1536 : memref<8x8xf32>
+  %s = mpt_program.buffer <arena> 2048 : memref<16x9xbf16>
+  %t = mpt_program.buffer <arena> 2560 : memref<8x9xbf16>
   // CHECK: report-gemms.mlir:[[#@LINE+1]]:3: remark: {{.*}}mpt.cuda.no-tensor-cores{{.*}}8 x 8 x 8 of f32, summed exactly{{.*}}--f32-products=tf32, or mixed precision
   mpt_program.matmul ins(%a, %b : memref<8x8xf32>, memref<8x8xf32>) outs(%c : memref<8x8xf32>)
   // As TF32 it is done by tensor cores; so is bf16 into f32.

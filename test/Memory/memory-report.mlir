@@ -120,8 +120,8 @@ func.func @step(%w: tensor<16x16xf32> {mpt.name = "w", mpt.role = "parameter", m
 // ORDER: order keep arena 131,136
 // KEEP: order keep,
 // KEEP: arena 131,136
-// PLAN: mpt.program @two attributes {arena_bytes = 65600 : i64
-// PLANKEEP: mpt.program @two attributes {arena_bytes = 131136 : i64
+// PLAN: mpt_program.program @two attributes {arena_bytes = 65600 : i64
+// PLANKEEP: mpt_program.program @two attributes {arena_bytes = 131136 : i64
 func.func @two(%x: tensor<64x4xf32> {mpt.name = "x", mpt.role = "input"},
                %u: tensor<64x4xf32> {mpt.name = "u", mpt.role = "input"},
                %a: tensor<64x4096xf32> {mpt.name = "a", mpt.role = "parameter", mpt.init = {kind = "zeros"}},

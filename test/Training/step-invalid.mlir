@@ -18,6 +18,6 @@ func.func @loss(%w: tensor<4xf32> {mpt.name = "w", mpt.role = "parameter"}) -> (
 }
 
 //--- programs.mlir
-// expected-error @below {{expected one mpt.program, found 0; plan a step with --mpt-plan-step first}}
+// expected-error @below {{expected one mpt_program.program, found 0; plan a step with --mpt-plan-step first}}
 module {
 }

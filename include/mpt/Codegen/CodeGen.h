@@ -29,7 +29,7 @@ namespace mpt {
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(llvm::StringRef cpu);
 
-/// Makes `module` (with one `mpt.program`, or one step function, which is
+/// Makes `module` (with one `mpt_program.program`, or one step function, which is
 /// planned first) LLVM IR, optimized for `machine`. Fails if the step needs more than
 /// `memoryLimit` bytes, before code is generated.
 llvm::Expected<std::unique_ptr<llvm::Module>>

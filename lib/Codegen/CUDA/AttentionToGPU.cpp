@@ -107,14 +107,13 @@ LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
     return failure();
   const AttentionShape &shape = expander.shape;
   int64_t rows = shape.batch * shape.queries;
-  auto scratch = op.getWorkspace() ? op.getWorkspace().getDefiningOp<SlotOp>() : SlotOp();
+  auto scratch = op.getWorkspace() ? op.getWorkspace().getDefiningOp<program::BufferOp>() : program::BufferOp();
   if (!scratch || typeOf(scratch).getNumElements() < rows * 4)
     return op.emitError("needs ") << rows * 4 << " bytes of workspace";
-  Value dots = SlotOp::create(
+  Value dots = program::BufferOp::create(
       launcher.builder, op.getLoc(),
       MemRefType::get({rows}, launcher.builder.getF32Type()), scratch.getSpace(),
-      scratch.getOffset(), StringAttr(), StringAttr(), DictionaryAttr(), StringAttr(),
-      ElementsAttr());
+      scratch.getOffset());
   expander.launch("attention_dots", shape.dotBlocks(), {op.getDy(), op.getResult()}, dots,
                   emitDots);
   SmallVector<Value> inputs = {op.getDy(),    op.getQuery(),     op.getKey(),

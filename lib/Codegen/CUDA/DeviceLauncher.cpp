@@ -29,7 +29,7 @@ gpu::GPUModuleOp DeviceLauncher::getDevice() {
   return gpu::GPUModuleOp::create(b, module.getLoc(), kDeviceModule);
 }
 
-LaunchOp DeviceLauncher::launch(Location loc, StringRef name, const std::string &key,
+program::LaunchOp DeviceLauncher::launch(Location loc, StringRef name, const std::string &key,
                                 int64_t blocks, int64_t threads, bool isWide,
                                 ValueRange inputs, ValueRange outputs, Emit emit) {
   std::string &function = functions[(name + " " + key).str()];
@@ -50,7 +50,7 @@ LaunchOp DeviceLauncher::launch(Location loc, StringRef name, const std::string 
         b, module.getLoc(), function,
         LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {}));
   }
-  return LaunchOp::create(builder, loc,
+  return program::LaunchOp::create(builder, loc,
                           FlatSymbolRefAttr::get(builder.getContext(), function), inputs,
                           outputs, Value(), builder.getI64IntegerAttr(1));
 }

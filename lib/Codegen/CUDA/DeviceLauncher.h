@@ -29,7 +29,7 @@ public:
   /// Launches a function over `blocks` of `threads` on `inputs` and then `outputs`. It
   /// is emitted once for each `name` and `key`. `isWide`: indices need 64 bits, as
   /// they do where a buffer has 2^31 elements.
-  LaunchOp launch(mlir::Location loc, llvm::StringRef name, const std::string &key,
+  program::LaunchOp launch(mlir::Location loc, llvm::StringRef name, const std::string &key,
                   int64_t blocks, int64_t threads, bool isWide, mlir::ValueRange inputs,
                   mlir::ValueRange outputs, Emit emit);
 

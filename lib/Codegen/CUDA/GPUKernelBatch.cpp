@@ -39,7 +39,7 @@ struct Part {
 
 class BatchEmitter {
 public:
-  BatchEmitter(ProgramOp program, ArrayRef<LaunchOp> batch);
+  BatchEmitter(program::ProgramOp program, ArrayRef<program::LaunchOp> batch);
 
   size_t numStages() const { return stages; }
   ArrayRef<int64_t> getSpaces() const { return spaces; }
@@ -61,11 +61,11 @@ private:
 
 } // namespace
 
-BatchEmitter::BatchEmitter(ProgramOp program, ArrayRef<LaunchOp> batch)
-    : loc(LaunchOp(batch.front()).getLoc()) {
+BatchEmitter::BatchEmitter(program::ProgramOp program, ArrayRef<program::LaunchOp> batch)
+    : loc(program::LaunchOp(batch.front()).getLoc()) {
   SymbolTable symbols(program->getParentOfType<ModuleOp>());
   std::map<std::pair<std::string, SmallVector<unsigned>>, unsigned> known;
-  for (LaunchOp launch : batch) {
+  for (program::LaunchOp launch : batch) {
     SmallVector<Value> buffers(launch.getInputs());
     llvm::append_range(buffers, launch.getOutputs());
     if (launch.getPartials())
@@ -73,7 +73,7 @@ BatchEmitter::BatchEmitter(ProgramOp program, ArrayRef<LaunchOp> batch)
     SmallVector<unsigned> parameters;
     SmallVector<int64_t> &starts = offsets.emplace_back();
     for (Value buffer : buffers) {
-      auto slot = buffer.getDefiningOp<SlotOp>();
+      auto slot = buffer.getDefiningOp<program::BufferOp>();
       auto space = static_cast<int64_t>(slot.getSpace());
       auto *found = llvm::find(spaces, space);
       parameters.push_back(found - spaces.begin());
@@ -163,20 +163,20 @@ DeviceLaunch BatchEmitter::emitStage(OpBuilder &device, unsigned stage, StringRe
   return launch;
 }
 
-SmallVector<DeviceLaunch> mpt::detail::emitBatch(ProgramOp program,
-                                                 ArrayRef<LaunchOp> batch,
+SmallVector<DeviceLaunch> mpt::detail::emitBatch(program::ProgramOp program,
+                                                 ArrayRef<program::LaunchOp> batch,
                                                  StringRef name, OpBuilder &device) {
   BatchEmitter emitter(program, batch);
   emitter.emitShared(device, name);
   Builder builder(program.getContext());
-  for (LaunchOp launch : batch)
+  for (program::LaunchOp launch : batch)
     launch->setAttr(kDeviceGroupAttr, builder.getStringAttr(""));
   SmallVector<DeviceLaunch> launches;
   for (size_t stage = 0; stage < emitter.numStages(); ++stage) {
     std::string function = stage == 0 ? name.str() : (name + "_combine").str();
     launches.push_back(emitter.emitStage(device, stage, function));
     // The batch's second launch stands for the second stage.
-    LaunchOp launch = batch[stage];
+    program::LaunchOp launch = batch[stage];
     launch->setAttr(kDeviceGroupAttr, builder.getStringAttr(function));
     launch->setAttr(kDeviceSpacesAttr,
                     builder.getDenseI64ArrayAttr(emitter.getSpaces()));

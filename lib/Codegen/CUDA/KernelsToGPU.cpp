@@ -44,7 +44,7 @@ struct ConvertKernelsToGPUPass
     for (KernelFuncOp kernel : kernels)
       if (failed(GPUKernelEmitter(kernel).check()))
         return signalPassFailure();
-    bool hasCalls = llvm::any_of(module.getOps<ProgramOp>(), [](ProgramOp program) {
+    bool hasCalls = llvm::any_of(module.getOps<program::ProgramOp>(), [](program::ProgramOp program) {
       return !program.getBody().front().getOps<program::LibraryCallOpInterface>().empty();
     });
     // Library calls may have put functions there.
@@ -66,23 +66,23 @@ struct ConvertKernelsToGPUPass
       device = gpu::GPUModuleOp::create(builder, module.getLoc(), kDeviceModule);
     if (!targets.empty())
       device.setTargetsAttr(builder.getArrayAttr(targets));
-    bool hasProgram = !module.getOps<ProgramOp>().empty();
+    bool hasProgram = !module.getOps<program::ProgramOp>().empty();
     auto nothing = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()), {});
     OpBuilder inner = OpBuilder::atBlockEnd(&device.getBodyRegion().front());
     DeviceCallEmitter calls(inner);
     llvm::StringSet<> alone;
-    for (ProgramOp program : module.getOps<ProgramOp>()) {
+    for (program::ProgramOp program : module.getOps<program::ProgramOp>()) {
       if (failed(convertCalls(program, calls)))
         return signalPassFailure();
       for (auto [i, batch] : llvm::enumerate(batchReductions(program))) {
         std::string name =
-            (LaunchOp(batch.front()).getKernel() + "_batch" + Twine(i)).str();
+            (program::LaunchOp(batch.front()).getKernel() + "_batch" + Twine(i)).str();
         for (const DeviceLaunch &launch : emitBatch(program, batch, name, inner))
           addDeviceLaunch(device, launch);
       }
       for (auto [i, group] : llvm::enumerate(groupLaunches(program)))
         addDeviceLaunch(device, emitGroup(program, group, i, inner));
-      for (LaunchOp launch : program.getBody().front().getOps<LaunchOp>())
+      for (program::LaunchOp launch : program.getBody().front().getOps<program::LaunchOp>())
         if (!launch->hasAttr(kDeviceGroupAttr))
           alone.insert(launch.getKernel());
     }
@@ -104,22 +104,22 @@ struct ConvertKernelsToGPUPass
   }
 
 private:
-  LogicalResult convertCalls(ProgramOp program, DeviceCallEmitter &emitter);
-  DeviceLaunch emitGroup(ProgramOp program, const LaunchGroup &group, size_t number,
+  LogicalResult convertCalls(program::ProgramOp program, DeviceCallEmitter &emitter);
+  DeviceLaunch emitGroup(program::ProgramOp program, const LaunchGroup &group, size_t number,
                          OpBuilder &device);
 };
 
 /// The function of group number `number`, which its launches are told of.
-DeviceLaunch ConvertKernelsToGPUPass::emitGroup(ProgramOp program, const LaunchGroup &group,
+DeviceLaunch ConvertKernelsToGPUPass::emitGroup(program::ProgramOp program, const LaunchGroup &group,
                                                 size_t number, OpBuilder &device) {
   SymbolTable symbols(program->getParentOfType<ModuleOp>());
   Builder builder(&getContext());
-  LaunchOp first = group.launches.front();
+  program::LaunchOp first = group.launches.front();
   // Two groups may begin with the same kernel.
   std::string name = (first.getKernel() + "_group" + llvm::Twine(number)).str();
   KernelFuncOp largest;
   SmallVector<GPUKernelEmitter::Member> members;
-  for (LaunchOp launch : group.launches) {
+  for (program::LaunchOp launch : group.launches) {
     auto kernel = symbols.lookup<KernelFuncOp>(launch.getKernel());
     GPUKernelEmitter::Member &member = members.emplace_back();
     member.elements = GPUKernelEmitter(kernel).getElements();
@@ -127,7 +127,7 @@ DeviceLaunch ConvertKernelsToGPUPass::emitGroup(ProgramOp program, const LaunchG
       largest = kernel;
     for (ValueRange buffers : {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
       for (Value buffer : buffers)
-        member.offsets.push_back(buffer.getDefiningOp<SlotOp>().getOffset());
+        member.offsets.push_back(buffer.getDefiningOp<program::BufferOp>().getOffset());
     launch->setAttr(kDeviceGroupAttr, builder.getStringAttr(""));
   }
   SmallVector<int64_t> spaces;
@@ -141,7 +141,7 @@ DeviceLaunch ConvertKernelsToGPUPass::emitGroup(ProgramOp program, const LaunchG
 
 /// Gives the calls that no library does their functions, and those that need it
 /// scratch memory behind the arena, which all share.
-LogicalResult ConvertKernelsToGPUPass::convertCalls(ProgramOp program,
+LogicalResult ConvertKernelsToGPUPass::convertCalls(program::ProgramOp program,
                                                     DeviceCallEmitter &emitter) {
   SmallVector<program::LibraryCallOpInterface> needing;
   int64_t scratch = 0;
@@ -167,9 +167,7 @@ LogicalResult ConvertKernelsToGPUPass::convertCalls(ProgramOp program,
   int64_t offset = llvm::alignTo(program.getArenaBytes(), 256);
   OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
   auto type = MemRefType::get({scratch}, builder.getI8Type());
-  auto slot = SlotOp::create(builder, program.getLoc(), type, Space::Arena, offset,
-                             StringAttr(), StringAttr(), DictionaryAttr(), StringAttr(),
-                             ElementsAttr());
+  auto slot = program::BufferOp::create(builder, program.getLoc(), type, Space::Arena, offset);
   program.setArenaBytes(offset + llvm::alignTo(scratch, 64));
   for (program::LibraryCallOpInterface call : needing)
     call.getCallWorkspaceMutable().assign(slot.getBuffer());

@@ -34,7 +34,7 @@ struct Entry {
 static void addRanges(ValueRange buffers, bool isWritten,
                       SmallVectorImpl<ByteRange> &ranges) {
   for (Value buffer : buffers) {
-    auto slot = buffer.getDefiningOp<SlotOp>();
+    auto slot = buffer.getDefiningOp<program::BufferOp>();
     auto type = cast<MemRefType>(buffer.getType());
     if (!slot || slot.getSpace() == Space::Input || slot.getSpace() == Space::Constant)
       continue;
@@ -46,7 +46,7 @@ static void addRanges(ValueRange buffers, bool isWritten,
 
 SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
   SmallVector<ByteRange> ranges;
-  if (auto launch = dyn_cast<LaunchOp>(op)) {
+  if (auto launch = dyn_cast<program::LaunchOp>(op)) {
     addRanges(launch.getInputs(), false, ranges);
     addRanges(launch.getOutputs(), true, ranges);
     if (withPartials && launch.getPartials())
@@ -70,7 +70,7 @@ bool mpt::detail::conflict(ArrayRef<ByteRange> first, ArrayRef<ByteRange> second
 }
 
 /// What launches of one group have in common; empty if `launch` can be in none.
-static std::string keyOf(LaunchOp launch, SymbolTable &symbols,
+static std::string keyOf(program::LaunchOp launch, SymbolTable &symbols,
                          llvm::StringMap<std::string> &kernelKeys) {
   auto [place, isNew] = kernelKeys.try_emplace(launch.getKernel());
   if (isNew)
@@ -81,7 +81,7 @@ static std::string keyOf(LaunchOp launch, SymbolTable &symbols,
   std::string key = place->second;
   for (ValueRange buffers : {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
     for (Value buffer : buffers) {
-      auto slot = buffer.getDefiningOp<SlotOp>();
+      auto slot = buffer.getDefiningOp<program::BufferOp>();
       // Vectors begin at multiples of 16 bytes; inputs and constants are blocks of
       // their own.
       if (!slot || slot.getSpace() == Space::Input || slot.getSpace() == Space::Constant ||
@@ -92,7 +92,7 @@ static std::string keyOf(LaunchOp launch, SymbolTable &symbols,
   return key;
 }
 
-SmallVector<LaunchGroup> mpt::detail::groupLaunches(ProgramOp program) {
+SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) {
   SymbolTable symbols(program->getParentOfType<ModuleOp>());
   llvm::StringMap<std::string> kernelKeys;
   llvm::StringMap<int> latest;
@@ -102,10 +102,10 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(ProgramOp program) {
     Entry entry;
     entry.op = &op;
     std::string key;
-    if (!isa<LaunchOp, program::LibraryCallOpInterface>(op))
+    if (!isa<program::LaunchOp, program::LibraryCallOpInterface>(op))
       continue;
     entry.ranges = rangesOf(&op);
-    if (auto launch = dyn_cast<LaunchOp>(op))
+    if (auto launch = dyn_cast<program::LaunchOp>(op))
       key = keyOf(launch, symbols, kernelKeys);
     if (key.empty()) {
       entries.push_back(std::move(entry));
@@ -125,13 +125,13 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(ProgramOp program) {
     }
     if (joins) {
       entry.group = found->second;
-      groups[entry.group].launches.push_back(cast<LaunchOp>(op));
+      groups[entry.group].launches.push_back(cast<program::LaunchOp>(op));
       entries.insert(entries.begin() + place, std::move(entry));
       continue;
     }
     entry.group = static_cast<int>(groups.size());
     latest[key] = entry.group;
-    groups.emplace_back().launches.push_back(cast<LaunchOp>(op));
+    groups.emplace_back().launches.push_back(cast<program::LaunchOp>(op));
     entries.push_back(std::move(entry));
   }
   llvm::erase_if(groups, [](const LaunchGroup &group) { return group.launches.size() < 2; });
@@ -142,10 +142,10 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(ProgramOp program) {
   for (Entry &entry : entries)
     entry.op->moveBefore(&block, block.end());
   for (LaunchGroup &group : groups) {
-    LaunchOp first = group.launches.front();
+    program::LaunchOp first = group.launches.front();
     for (ValueRange buffers : {ValueRange(first.getInputs()), ValueRange(first.getOutputs())})
       for (Value buffer : buffers) {
-        Space space = buffer.getDefiningOp<SlotOp>().getSpace();
+        Space space = buffer.getDefiningOp<program::BufferOp>().getSpace();
         auto known = llvm::find(group.spaces, space);
         group.bufferSpaces.push_back(known - group.spaces.begin());
         if (known == group.spaces.end())

@@ -25,7 +25,7 @@ bool conflict(llvm::ArrayRef<ByteRange> first, llvm::ArrayRef<ByteRange> second)
 
 /// Launches that follow each other in the program and can be one.
 struct LaunchGroup {
-  llvm::SmallVector<LaunchOp> launches;
+  llvm::SmallVector<program::LaunchOp> launches;
   /// Blocks of memory that their buffers lie in, and in which of them each of a
   /// launch's buffers is.
   llvm::SmallVector<Space> spaces;
@@ -34,7 +34,7 @@ struct LaunchGroup {
 
 /// Moves launches of kernels that differ only in size behind the first of them that
 /// nothing in between prevents, and returns the groups of two and more.
-llvm::SmallVector<LaunchGroup> groupLaunches(ProgramOp program);
+llvm::SmallVector<LaunchGroup> groupLaunches(program::ProgramOp program);
 
 } // namespace mpt::detail
 

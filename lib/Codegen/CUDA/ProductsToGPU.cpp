@@ -46,7 +46,7 @@ Type elementOf(Value buffer) {
 /// The program and the module that are built.
 class Expander {
 public:
-  Expander(ProgramOp program, DeviceLauncher &launcher, bool useCudnn, bool allowTF32)
+  Expander(program::ProgramOp program, DeviceLauncher &launcher, bool useCudnn, bool allowTF32)
       : program(program), launcher(launcher), builder(launcher.builder), useCudnn(useCudnn),
         allowTF32(allowTF32), scratchAt(llvm::alignTo(program.getArenaBytes(), 256)) {}
 
@@ -59,7 +59,7 @@ public:
 
 private:
   void addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue epilogue);
-  LaunchOp addEpilogue(LibraryCallOpInterface call, ValueRange inputs, int64_t rows, int64_t width,
+  program::LaunchOp addEpilogue(LibraryCallOpInterface call, ValueRange inputs, int64_t rows, int64_t width,
                        rt::Epilogue kind, Type bias);
 
   using Emit = DeviceLauncher::Emit;
@@ -68,10 +68,10 @@ private:
                               const rt::CudaConv &conv);
   void expandLoops(LibraryCallOpInterface call, const rt::CudaConv &conv);
   void callCudnn(LibraryCallOpInterface call, const rt::CudaConv &conv);
-  LaunchOp transpose(LibraryCallOpInterface call, Value from, Value to, int64_t rows, int64_t columns);
+  program::LaunchOp transpose(LibraryCallOpInterface call, Value from, Value to, int64_t rows, int64_t columns);
   /// Launches a function over `total` threads on `inputs` and then `outputs`. It
   /// is emitted once for each `key`.
-  LaunchOp launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
+  program::LaunchOp launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
                   int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
                   bool isBlockEach = false);
   void multiply(LibraryCallOpInterface call, const rt::Instruction &product,
@@ -82,7 +82,7 @@ private:
              Type element = Type());
   Value constant(Location loc, int64_t number);
 
-  ProgramOp program;
+  program::ProgramOp program;
   DeviceLauncher &launcher;
   OpBuilder &builder;
   bool useCudnn, allowTF32;
@@ -98,20 +98,18 @@ Value Expander::constant(Location loc, int64_t number) {
   if (found)
     return found;
   int64_t next = 0;
-  for (auto slot : program.getBody().getOps<SlotOp>())
+  for (auto slot : program.getBody().getOps<program::BufferOp>())
     if (slot.getSpace() == Space::Constant)
       next = std::max(next, static_cast<int64_t>(slot.getOffset()) + 1);
   auto type = RankedTensorType::get({1}, builder.getI64Type());
   OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
-  return found = SlotOp::create(b, loc, MemRefType::get({1}, b.getI64Type()),
-                                Space::Constant, next, StringAttr(),
-                                StringAttr(), DictionaryAttr(), StringAttr(),
-                                DenseElementsAttr::get(type, number));
+  return found = program::BufferOp::create(b, loc, MemRefType::get({1}, b.getI64Type()),
+                                Space::Constant, next, DenseElementsAttr::get(type, number));
 }
 
 Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
                      Type element) {
-  auto slot = buffer.getDefiningOp<SlotOp>();
+  auto slot = buffer.getDefiningOp<program::BufferOp>();
   if (!element)
     element = elementOf(buffer);
   int64_t offset = slot ? slot.getOffset() : 0;
@@ -125,18 +123,17 @@ Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
   }
   if (!slot)
     return Value();
-  return SlotOp::create(builder, buffer.getLoc(),
+  return program::BufferOp::create(builder, buffer.getLoc(),
                         MemRefType::get(shape, element), slot.getSpace(),
-                        offset, StringAttr(), StringAttr(), DictionaryAttr(),
-                        StringAttr(), slot.getValueAttr());
+                        offset, slot.getValueAttr());
 }
 
-LaunchOp Expander::launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
+program::LaunchOp Expander::launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
                           int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
                           bool isBlockEach) {
   int64_t blocks = isBlockEach ? total : (total + kThreads - 1) / kThreads;
   bool isWide = total >= (int64_t(1) << 31) - 2 * kThreads;
-  LaunchOp made = launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs,
+  program::LaunchOp made = launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs,
                                   outputs, emit);
   if (!part.empty())
     made->setAttr(kConvolutionPartAttr, builder.getStringAttr(part));
@@ -273,7 +270,7 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
   return success();
 }
 
-LaunchOp Expander::transpose(LibraryCallOpInterface call, Value from, Value to, int64_t rows,
+program::LaunchOp Expander::transpose(LibraryCallOpInterface call, Value from, Value to, int64_t rows,
                              int64_t columns) {
   std::string key;
   llvm::raw_string_ostream(key) << rows << " " << columns << " " << elementOf(from) << " "
@@ -322,9 +319,7 @@ void Expander::callCudnn(LibraryCallOpInterface call, const rt::CudaConv &c) {
     transposed = view(workspace, 0, type.getShape(), type.getElementType());
   } else {
     scratchBytes = std::max(scratchBytes, bytes);
-    transposed = SlotOp::create(builder, call.getLoc(), type, Space::Arena, scratchAt,
-                                StringAttr(), StringAttr(), DictionaryAttr(), StringAttr(),
-                                ElementsAttr());
+    transposed = program::BufferOp::create(builder, call.getLoc(), type, Space::Arena, scratchAt);
   }
   if (!isFilterGrad) {
     part = "before";
@@ -353,7 +348,7 @@ void Expander::finish() {
 }
 
 /// Adds `bias`, if it has a type, to the rows of the call's output, and more.
-LaunchOp Expander::addEpilogue(LibraryCallOpInterface call, ValueRange inputs,
+program::LaunchOp Expander::addEpilogue(LibraryCallOpInterface call, ValueRange inputs,
                                int64_t rows, int64_t width, rt::Epilogue kind, Type bias) {
   Value out = call.getOutputs().front();
   std::string key;
@@ -476,7 +471,7 @@ struct ConvertProductsToGPUPass
       return signalPassFailure();
     }
     DeviceLauncher launcher(module);
-    for (auto program : module.getOps<ProgramOp>()) {
+    for (auto program : module.getOps<program::ProgramOp>()) {
       Expander expander(program, launcher, useCudnn, *products == program::F32Products::TF32);
       Block &body = program.getBody().front();
       for (Operation &op : llvm::make_early_inc_range(body)) {

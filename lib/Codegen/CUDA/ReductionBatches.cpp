@@ -38,7 +38,7 @@ struct Batch {
   /// Threads of a block of its first stage.
   int64_t threads;
   /// Last one first.
-  SmallVector<LaunchOp> launches;
+  SmallVector<program::LaunchOp> launches;
 };
 
 } // namespace
@@ -59,14 +59,14 @@ static int64_t threadsOf(KernelFuncOp kernel) {
 }
 
 /// Whether `launch` makes a single number, and a table can say where all buffers are.
-static bool makesNumber(LaunchOp launch) {
+static bool makesNumber(program::LaunchOp launch) {
   if (launch->hasAttr(kReplacesEpilogueAttr) || launch->hasAttr(kDeviceGroupAttr) ||
       launch.getInputs().size() + launch.getOutputs().size() > kMostBuffers)
     return false;
   // Inputs of the program and constants are blocks of their own.
   for (ValueRange buffers : {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
     for (Value buffer : buffers) {
-      auto slot = buffer.getDefiningOp<SlotOp>();
+      auto slot = buffer.getDefiningOp<program::BufferOp>();
       if (!slot || slot.getSpace() == Space::Input || slot.getSpace() == Space::Constant)
         return false;
     }
@@ -76,19 +76,17 @@ static bool makesNumber(LaunchOp launch) {
 }
 
 /// Gives each launch of `batches` partial sums of its own behind the arena.
-static void separatePartials(ProgramOp program, ArrayRef<SmallVector<LaunchOp>> batches) {
+static void separatePartials(program::ProgramOp program, ArrayRef<SmallVector<program::LaunchOp>> batches) {
   OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
   // A batch is done when the next begins.
   int64_t start = llvm::alignTo(program.getArenaBytes(), kAlignment), end = start;
-  for (ArrayRef<LaunchOp> batch : batches) {
+  for (ArrayRef<program::LaunchOp> batch : batches) {
     int64_t offset = start;
-    for (LaunchOp launch : batch) {
+    for (program::LaunchOp launch : batch) {
       if (!launch.getPartials())
         continue;
       auto type = cast<MemRefType>(launch.getPartials().getType());
-      auto slot = SlotOp::create(builder, launch.getLoc(), type, Space::Arena, offset,
-                                 StringAttr(), StringAttr(), DictionaryAttr(),
-                                 StringAttr(), ElementsAttr());
+      auto slot = program::BufferOp::create(builder, launch.getLoc(), type, Space::Arena, offset);
       launch.getPartialsMutable().assign(slot.getBuffer());
       offset += llvm::alignTo(type.getNumElements() * bytesOf(type.getElementType()),
                               kAlignment);
@@ -99,10 +97,10 @@ static void separatePartials(ProgramOp program, ArrayRef<SmallVector<LaunchOp>> 
     program.setArenaBytes(end);
 }
 
-SmallVector<SmallVector<LaunchOp>> mpt::detail::batchReductions(ProgramOp program) {
+SmallVector<SmallVector<program::LaunchOp>> mpt::detail::batchReductions(program::ProgramOp program) {
   SymbolTable symbols(program->getParentOfType<ModuleOp>());
   llvm::StringMap<int64_t> threads;
-  auto threadsFor = [&](LaunchOp launch) {
+  auto threadsFor = [&](program::LaunchOp launch) {
     auto [place, isNew] = threads.try_emplace(launch.getKernel());
     if (isNew)
       place->second = threadsOf(symbols.lookup<KernelFuncOp>(launch.getKernel()));
@@ -114,7 +112,7 @@ SmallVector<SmallVector<LaunchOp>> mpt::detail::batchReductions(ProgramOp progra
   SmallVector<Batch> batches;
   auto ops = llvm::to_vector(llvm::make_pointer_range(program.getBody().front()));
   for (Operation *op : llvm::reverse(ops)) {
-    auto launch = dyn_cast<LaunchOp>(op);
+    auto launch = dyn_cast<program::LaunchOp>(op);
     if (!launch && !isa<program::LibraryCallOpInterface>(op))
       continue;
     Entry entry = {op, rangesOf(op)};
@@ -156,7 +154,7 @@ SmallVector<SmallVector<LaunchOp>> mpt::detail::batchReductions(ProgramOp progra
     batches.push_back({size, {launch}});
     entries.push_back(std::move(entry));
   }
-  SmallVector<SmallVector<LaunchOp>> result;
+  SmallVector<SmallVector<program::LaunchOp>> result;
   for (const Batch &batch : llvm::reverse(batches))
     if (batch.launches.size() > 1)
       result.emplace_back(llvm::reverse(batch.launches));

@@ -26,12 +26,12 @@ namespace mpt::detail {
 /// Finds the launches of `program` that make single numbers of their buffers, moves
 /// those that can wait behind each other, and gives them partial sums that they do not
 /// share. Those of one batch follow each other, and no two depend on each other.
-llvm::SmallVector<llvm::SmallVector<LaunchOp>> batchReductions(ProgramOp program);
+llvm::SmallVector<llvm::SmallVector<program::LaunchOp>> batchReductions(program::ProgramOp program);
 
 /// Emits the functions of `batch`, called after `name`, at the end of a `gpu.module`,
 /// and tells the launches of them: one, or two if any kernel has two stages.
-llvm::SmallVector<DeviceLaunch> emitBatch(ProgramOp program,
-                                          llvm::ArrayRef<LaunchOp> batch,
+llvm::SmallVector<DeviceLaunch> emitBatch(program::ProgramOp program,
+                                          llvm::ArrayRef<program::LaunchOp> batch,
                                           llvm::StringRef name,
                                           mlir::OpBuilder &device);
 

@@ -41,7 +41,7 @@ struct ReportGemmsPass : mpt::impl::ReportGemmsPassBase<ReportGemmsPass> {
   void runOnOperation() override {
     if (!getContext().getRemarkEngine())
       return;
-    for (auto program : getOperation().getOps<ProgramOp>()) {
+    for (auto program : getOperation().getOps<program::ProgramOp>()) {
       // Chunks of one convolution are products of one place.
       llvm::StringSet<> reported;
       for (auto call : program.getBody().getOps<program::MatmulOp>())
@@ -53,7 +53,7 @@ struct ReportGemmsPass : mpt::impl::ReportGemmsPassBase<ReportGemmsPass> {
   }
 
 private:
-  LogicalResult report(ProgramOp program, program::MatmulOp call, llvm::StringSet<> &reported) {
+  LogicalResult report(program::ProgramOp program, program::MatmulOp call, llvm::StringSet<> &reported) {
     FailureOr<rt::Instruction> product = encodeCall(call);
     if (failed(product))
       return failure();

@@ -44,7 +44,7 @@ static gpu::BinaryOp findBinary(ModuleOp module) {
   return binaries.empty() ? gpu::BinaryOp() : *binaries.begin();
 }
 
-LogicalResult mpt::checkCudaProgram(ProgramOp op, const rt::Program &program,
+LogicalResult mpt::checkCudaProgram(program::ProgramOp op, const rt::Program &program,
                                     ArrayRef<std::string> kernels) {
   gpu::BinaryOp binary = findBinary(op->getParentOfType<ModuleOp>());
   auto launches =
@@ -65,7 +65,7 @@ LogicalResult mpt::checkCudaProgram(ProgramOp op, const rt::Program &program,
     }
   size_t next = 0;
   for (Operation &inner : op.getBody().front()) {
-    if (auto launch = dyn_cast<LaunchOp>(inner)) {
+    if (auto launch = dyn_cast<program::LaunchOp>(inner)) {
       auto group = launch->getAttrOfType<StringAttr>(kDeviceGroupAttr);
       next += group ? !group.empty() : launch.getPartials() ? 2 : 1;
     }

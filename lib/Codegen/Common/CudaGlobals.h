@@ -20,7 +20,7 @@ bool isCudaTarget(llvm::StringRef target);
 
 /// Checks that the runtime for GPUs can do every call of `program`, on every
 /// architecture that it is compiled for, and that its kernels are compiled.
-mlir::LogicalResult checkCudaProgram(ProgramOp op, const rt::Program &program,
+mlir::LogicalResult checkCudaProgram(program::ProgramOp op, const rt::Program &program,
                                      llvm::ArrayRef<std::string> kernels);
 
 /// The mpt_cuda_desc of the `gpu.binary` that holds `kernels`, which is removed.

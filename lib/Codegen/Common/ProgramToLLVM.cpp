@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-convert-program-to-llvm`: serializes the `mpt.program` and exports it.
+/// `--mpt-convert-program-to-llvm`: serializes the `mpt_program.program` and exports it.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -31,24 +31,24 @@ using namespace mpt;
 
 namespace {
 
-/// Fills a rt::Program from a mpt.program.
+/// Fills a rt::Program from an mpt_program.program.
 class ProgramEncoder {
 public:
-  explicit ProgramEncoder(ProgramOp program) : op(program) {}
+  explicit ProgramEncoder(program::ProgramOp program) : op(program) {}
 
   FailureOr<rt::Program> run();
   /// Kernel functions by number.
   SmallVector<std::string> kernels;
 
 private:
-  LogicalResult addSlot(SlotOp slot);
+  LogicalResult addSlot(program::BufferOp slot);
   /// Says what state begins with, as mpt-run would have it, or that the host must.
-  void addFirstValue(SlotOp slot, rt::NamedTensor &tensor);
+  void addFirstValue(program::BufferOp slot, rt::NamedTensor &tensor);
   FailureOr<rt::BufferRef> refOf(Value buffer);
   LogicalResult addRefs(rt::Instruction &instruction, ValueRange buffers);
-  LogicalResult addLaunch(LaunchOp launch);
+  LogicalResult addLaunch(program::LaunchOp launch);
   LogicalResult countPart(Operation *op, size_t begin);
-  void addGroup(LaunchOp first, StringRef function);
+  void addGroup(program::LaunchOp first, StringRef function);
   LogicalResult addCall(program::LibraryCallOpInterface call);
   uint32_t kernelNumber(const std::string &name) {
     auto it = llvm::find(kernels, name);
@@ -59,7 +59,7 @@ private:
     return it - kernels.begin();
   }
 
-  ProgramOp op;
+  program::ProgramOp op;
   rt::Program program;
   /// Instructions before the next call of cuDNN that go with it, the last such call, and
   /// the end of what goes with that.
@@ -82,7 +82,7 @@ std::string describe(Location loc) {
 }
 
 FailureOr<rt::BufferRef> ProgramEncoder::refOf(Value buffer) {
-  auto slot = buffer.getDefiningOp<SlotOp>();
+  auto slot = buffer.getDefiningOp<program::BufferOp>();
   auto type = dyn_cast<MemRefType>(buffer.getType());
   std::optional<rt::DataType> element =
       type ? encodeElementType(type.getElementType()) : std::nullopt;
@@ -100,7 +100,7 @@ FailureOr<rt::BufferRef> ProgramEncoder::refOf(Value buffer) {
   return ref;
 }
 
-LogicalResult ProgramEncoder::addSlot(SlotOp slot) {
+LogicalResult ProgramEncoder::addSlot(program::BufferOp slot) {
   FailureOr<rt::BufferRef> ref = refOf(slot.getBuffer());
   if (failed(ref))
     return failure();
@@ -172,7 +172,7 @@ static std::optional<std::string> encodeElement(Type type, double value) {
   return bytes;
 }
 
-void ProgramEncoder::addFirstValue(SlotOp slot, rt::NamedTensor &tensor) {
+void ProgramEncoder::addFirstValue(program::BufferOp slot, rt::NamedTensor &tensor) {
   DictionaryAttr init = slot.getInitAttr();
   if (!init) {
     // As in mpt-run, this alone needs none.
@@ -210,7 +210,7 @@ LogicalResult ProgramEncoder::addRefs(rt::Instruction &instruction,
 }
 
 /// A launch of a group's function over whole blocks of memory.
-void ProgramEncoder::addGroup(LaunchOp first, StringRef function) {
+void ProgramEncoder::addGroup(program::LaunchOp first, StringRef function) {
   rt::Instruction instruction;
   instruction.location = describe(first.getLoc());
   instruction.kernel = kernelNumber(function.str());
@@ -228,7 +228,7 @@ void ProgramEncoder::addGroup(LaunchOp first, StringRef function) {
   program.instructions.push_back(instruction);
 }
 
-LogicalResult ProgramEncoder::addLaunch(LaunchOp launch) {
+LogicalResult ProgramEncoder::addLaunch(program::LaunchOp launch) {
   if (auto group = launch->getAttrOfType<StringAttr>(kDeviceGroupAttr)) {
     if (!group.empty())
       addGroup(launch, group);
@@ -327,16 +327,16 @@ FailureOr<rt::Program> ProgramEncoder::run() {
   for (Operation &inner : op.getBody().front()) {
     LogicalResult result = success();
     size_t begin = program.instructions.size();
-    if (auto slot = dyn_cast<SlotOp>(inner))
+    if (auto slot = dyn_cast<program::BufferOp>(inner))
       result = addSlot(slot);
-    else if (auto launch = dyn_cast<LaunchOp>(inner))
+    else if (auto launch = dyn_cast<program::LaunchOp>(inner))
       result = addLaunch(launch);
     else if (auto call = dyn_cast<program::LibraryCallOpInterface>(inner))
       result = addCall(call);
     else
       result = inner.emitOpError("is not expanded to launches; run the passes for GPUs "
                                  "first");
-    if (failed(result) || (!isa<SlotOp>(inner) && failed(countPart(&inner, begin))))
+    if (failed(result) || (!isa<program::BufferOp>(inner) && failed(countPart(&inner, begin))))
       return failure();
   }
   return program;
@@ -348,9 +348,9 @@ struct ConvertProgramToLLVMPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto programs = llvm::to_vector(module.getOps<ProgramOp>());
+    auto programs = llvm::to_vector(module.getOps<program::ProgramOp>());
     if (programs.size() != 1) {
-      module.emitError("expected one mpt.program, found ")
+      module.emitError("expected one mpt_program.program, found ")
           << programs.size() << "; plan a step with --mpt-plan-step first";
       return signalPassFailure();
     }

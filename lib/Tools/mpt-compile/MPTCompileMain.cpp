@@ -58,8 +58,8 @@ readModule(llvm::StringRef path, llvm::StringRef name, MLIRContext &context) {
                                 "the dialect mpt";
     return llvm::createStringError(why);
   }
-  if (!module->getOps<ProgramOp>().empty() &&
-      (name.empty() || module->lookupSymbol<ProgramOp>(name))) {
+  if (!module->getOps<program::ProgramOp>().empty() &&
+      (name.empty() || module->lookupSymbol<program::ProgramOp>(name))) {
     // Functions that were not planned are no part of it.
     for (auto other : llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
       if (!other.isDeclaration())

@@ -12,8 +12,8 @@
 // GPT: "mpt.kernel"
 // GPT: return
 
-// CNN: mpt.program
-// CNN: mpt.launch
+// CNN: mpt_program.program
+// CNN: mpt_program.launch
 
 //--- gpt.mlir
 func.func @loss(

@@ -285,136 +285,136 @@ func.func @index_parent() {
 
 // -----
 
-// expected-error @+1 {{'mpt.program' op expected arena_bytes of at least 0, found -64}}
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = -64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+// expected-error @+1 {{'mpt_program.program' op expected arena_bytes of at least 0, found -64}}
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = -64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
 }
 
 // -----
 
-// expected-error @+1 {{'mpt.program' op expected state_bytes of at least 0, found -1}}
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = -1 : i64, output_bytes = 0 : i64} {
+// expected-error @+1 {{'mpt_program.program' op expected state_bytes of at least 0, found -1}}
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = -1 : i64, output_bytes = 0 : i64} {
 }
 
 // -----
 
-// expected-error @+1 {{'mpt.program' op expected output_bytes of at least 0, found -1}}
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = -1 : i64} {
+// expected-error @+1 {{'mpt_program.program' op expected output_bytes of at least 0, found -1}}
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = -1 : i64} {
 }
 
 // -----
 
-// expected-error @+1 {{'mpt.program' op expected max_threads of at least 1, found -2}}
-mpt.program @p attributes {target = "", max_threads = -2 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+// expected-error @+1 {{'mpt_program.program' op expected max_threads of at least 1, found -2}}
+mpt_program.program @p attributes {target = "", max_threads = -2 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
 }
 
 // -----
 
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'arith.constant' op found in a mpt.program: expected only mpt.slot, mpt.launch and the calls of mpt_program}}
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  // expected-error @+1 {{'arith.constant' op found in a mpt_program.program: expected only buffers, launches and calls}}
   %c = arith.constant 1 : i64
 }
 
 // -----
 
-// expected-error @+1 {{'mpt.program' op requires attribute 'max_threads'}}
-mpt.program @p attributes {target = "", arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+// expected-error @+1 {{'mpt_program.program' op requires attribute 'max_threads'}}
+mpt_program.program @p attributes {target = "", arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
 }
 
 // -----
 
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'mpt.slot' op expected to end within the 64 bytes of its space, found its end at 68}}
-  %s = mpt.slot <arena> 0 : memref<17xf32>
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  // expected-error @+1 {{'mpt_program.buffer' op expected to end within the 64 bytes of its space, found its end at 68}}
+  %s = mpt_program.buffer <arena> 0 : memref<17xf32>
 }
 
 // -----
 
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = 64 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'mpt.slot' op expected to end within the 64 bytes of its space, found its end at 68}}
-  %s = mpt.slot <state> 64 : memref<f32>
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = 64 : i64, output_bytes = 0 : i64} {
+  // expected-error @+1 {{'mpt_program.buffer' op expected to end within the 64 bytes of its space, found its end at 68}}
+  %s = mpt_program.buffer <state> 64 : memref<f32>
 }
 
 // -----
 
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 1 : i64} {
-  // expected-error @+1 {{'mpt.slot' op expected to end within the 1 bytes of its space, found its end at 2}}
-  %s = mpt.slot <output> 0 : memref<f16>
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 1 : i64} {
+  // expected-error @+1 {{'mpt_program.buffer' op expected to end within the 1 bytes of its space, found its end at 2}}
+  %s = mpt_program.buffer <output> 0 : memref<f16>
 }
 
 // -----
 
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'mpt.slot' op expected an offset that is a multiple of 64, found 32}}
-  %s = mpt.slot <arena> 32 : memref<f32>
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  // expected-error @+1 {{'mpt_program.buffer' op expected an offset that is a multiple of 64, found 32}}
+  %s = mpt_program.buffer <arena> 32 : memref<f32>
 }
 
 // -----
 
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'mpt.slot' op expected an offset of at least 0, found -64}}
-  %s = mpt.slot <arena> -64 : memref<f32>
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  // expected-error @+1 {{'mpt_program.buffer' op expected an offset of at least 0, found -64}}
+  %s = mpt_program.buffer <arena> -64 : memref<f32>
 }
 
 // -----
 
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'mpt.slot' op expected a packed buffer of static shape, found 'memref<?xf32>'}}
-  %s = mpt.slot <arena> 0 : memref<?xf32>
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  // expected-error @+1 {{'mpt_program.buffer' op expected a packed buffer of static shape, found 'memref<?xf32>'}}
+  %s = mpt_program.buffer <arena> 0 : memref<?xf32>
 }
 
 // -----
 
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'mpt.slot' op expected a packed buffer of static shape, found 'memref<4xf32, strided<[2]>>'}}
-  %s = mpt.slot <arena> 0 : memref<4xf32, strided<[2]>>
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  // expected-error @+1 {{'mpt_program.buffer' op expected a packed buffer of static shape, found 'memref<4xf32, strided<[2]>>'}}
+  %s = mpt_program.buffer <arena> 0 : memref<4xf32, strided<[2]>>
 }
 
 // -----
 
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'mpt.slot' op expected 'value' in the constant space, found none}}
-  %s = mpt.slot <constant> 0 : memref<4xf32>
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  // expected-error @+1 {{'mpt_program.buffer' op expected 'value' in the constant space, found none}}
+  %s = mpt_program.buffer <constant> 0 : memref<4xf32>
 }
 
 // -----
 
 // 2^62 floats are 2^64 bytes, which is not 0.
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'mpt.slot' op expected a buffer that ends below byte 2^63, found 'memref<4611686018427387904xf32>' at 0}}
-  %s = mpt.slot <arena> 0 : memref<4611686018427387904xf32>
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  // expected-error @+1 {{'mpt_program.buffer' op expected a buffer that ends below byte 2^63, found 'memref<4611686018427387904xf32>' at 0}}
+  %s = mpt_program.buffer <arena> 0 : memref<4611686018427387904xf32>
 }
 
 // -----
 
 func.func @slot_parent() {
-  // expected-error @+1 {{'mpt.slot' op expects parent op 'mpt.program'}}
-  %s = mpt.slot <arena> 0 : memref<f32>
+  // expected-error @+1 {{'mpt_program.buffer' op expects parent op 'mpt_program.program'}}
+  %s = mpt_program.buffer <arena> 0 : memref<f32>
   return
 }
 
 // -----
 
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
   // expected-error @+2 {{expected ::mpt::Space to be one of: arena, state, input, output, constant}}
   // expected-error @+1 {{failed to parse MPT_Space parameter 'value' which is to be a `::mpt::Space`}}
-  %s = mpt.slot <heap> 0 : memref<f32>
+  %s = mpt_program.buffer <heap> 0 : memref<f32>
 }
 
 // -----
 
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  %s = mpt.slot <arena> 0 : memref<4xf32>
-  // expected-error @+1 {{'mpt.launch' op expected a mpt.kernel_func named @k, found nothing of that name}}
-  mpt.launch @k ins(%s : memref<4xf32>) outs(%s : memref<4xf32>) tasks 1
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %s = mpt_program.buffer <arena> 0 : memref<4xf32>
+  // expected-error @+1 {{'mpt_program.launch' op expected a mpt.kernel_func named @k, found nothing of that name}}
+  mpt_program.launch @k ins(%s : memref<4xf32>) outs(%s : memref<4xf32>) tasks 1
 }
 
 // -----
 
 memref.global @k : memref<4xf32>
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  %s = mpt.slot <arena> 0 : memref<4xf32>
-  // expected-error @+1 {{'mpt.launch' op expected @k to be a mpt.kernel_func, found 'memref.global'}}
-  mpt.launch @k ins(%s : memref<4xf32>) outs(%s : memref<4xf32>) tasks 1
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %s = mpt_program.buffer <arena> 0 : memref<4xf32>
+  // expected-error @+1 {{'mpt_program.launch' op expected @k to be a mpt.kernel_func, found 'memref.global'}}
+  mpt_program.launch @k ins(%s : memref<4xf32>) outs(%s : memref<4xf32>) tasks 1
 }
 
 // -----
@@ -423,10 +423,10 @@ mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 
 ^bb0(%a: f32):
   mpt.yield %a : f32
 }) : () -> ()
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  %s = mpt.slot <arena> 0 : memref<2xf32>
-  // expected-error @+1 {{'mpt.launch' op expected buffers as in '(tensor<4xf32>) -> tensor<4xf32>', found 'memref<2xf32>' and 'memref<2xf32>'}}
-  mpt.launch @k ins(%s : memref<2xf32>) outs(%s : memref<2xf32>) tasks 1
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %s = mpt_program.buffer <arena> 0 : memref<2xf32>
+  // expected-error @+1 {{'mpt_program.launch' op expected buffers as in '(tensor<4xf32>) -> tensor<4xf32>', found 'memref<2xf32>' and 'memref<2xf32>'}}
+  mpt_program.launch @k ins(%s : memref<2xf32>) outs(%s : memref<2xf32>) tasks 1
 }
 
 // -----
@@ -435,11 +435,11 @@ mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 
 ^bb0(%a: f32):
   mpt.yield %a : f32
 }) : () -> ()
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  %s = mpt.slot <arena> 0 : memref<4x2xf32>
-  mpt.launch @k ins(%s : memref<4x2xf32>) outs(%s : memref<4x2xf32>) tasks 2
-  // expected-error @+1 {{'mpt.launch' op expected 2 tasks, found -1}}
-  mpt.launch @k ins(%s : memref<4x2xf32>) outs(%s : memref<4x2xf32>) tasks -1
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %s = mpt_program.buffer <arena> 0 : memref<4x2xf32>
+  mpt_program.launch @k ins(%s : memref<4x2xf32>) outs(%s : memref<4x2xf32>) tasks 2
+  // expected-error @+1 {{'mpt_program.launch' op expected 2 tasks, found -1}}
+  mpt_program.launch @k ins(%s : memref<4x2xf32>) outs(%s : memref<4x2xf32>) tasks -1
 }
 
 // -----
@@ -448,10 +448,10 @@ mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 
 ^bb0(%a: f32):
   mpt.yield %a : f32
 }) : () -> ()
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  %s = mpt.slot <arena> 0 : memref<4xf32>
-  // expected-error @+1 {{'mpt.launch' op expected no partials for a kernel of kind 'pointwise', found some}}
-  mpt.launch @k ins(%s : memref<4xf32>) outs(%s : memref<4xf32>) partials(%s : memref<4xf32>) tasks 1
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %s = mpt_program.buffer <arena> 0 : memref<4xf32>
+  // expected-error @+1 {{'mpt_program.launch' op expected no partials for a kernel of kind 'pointwise', found some}}
+  mpt_program.launch @k ins(%s : memref<4xf32>) outs(%s : memref<4xf32>) partials(%s : memref<4xf32>) tasks 1
 }
 
 // -----
@@ -461,9 +461,9 @@ mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 64 
   %s = mpt.column_reduce <sum> %a : f32
   mpt.yield %s : f32
 }) : () -> ()
-mpt.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  %x = mpt.slot <arena> 0 : memref<4x2xf32>
-  %y = mpt.slot <arena> 64 : memref<2xf32>
-  // expected-error @+1 {{'mpt.launch' op expected partials for a kernel of kind 'column', found none}}
-  mpt.launch @k ins(%x : memref<4x2xf32>) outs(%y : memref<2xf32>) tasks 1
+mpt_program.program @p attributes {target = "", max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %x = mpt_program.buffer <arena> 0 : memref<4x2xf32>
+  %y = mpt_program.buffer <arena> 64 : memref<2xf32>
+  // expected-error @+1 {{'mpt_program.launch' op expected partials for a kernel of kind 'column', found none}}
+  mpt_program.launch @k ins(%x : memref<4x2xf32>) outs(%y : memref<2xf32>) tasks 1
 }

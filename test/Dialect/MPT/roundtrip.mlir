@@ -76,14 +76,14 @@ func.func @attributes(%w: tensor<4xf32> {mpt.name = "w", mpt.role = "parameter",
   mpt.yield %i : i64
 }) : () -> ()
 
-// CHECK-LABEL: mpt.program @p
-mpt.program @p attributes {target = "cpu", max_threads = 2 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // CHECK: mpt.slot <arena> 0 : memref<4xi64>
-  %a = mpt.slot <arena> 0 : memref<4xi64>
-  // CHECK: mpt.slot <constant> 0 {value = dense<1.000000e+00> : tensor<f32>} : memref<f32>
-  %c = mpt.slot <constant> 0 {value = dense<1.0> : tensor<f32>} : memref<f32>
-  // CHECK: mpt.launch @ramp ins() outs(%{{.*}} : memref<4xi64>) tasks 1
-  mpt.launch @ramp ins() outs(%a : memref<4xi64>) tasks 1
+// CHECK-LABEL: mpt_program.program @p
+mpt_program.program @p attributes {target = "cpu", max_threads = 2 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  // CHECK: mpt_program.buffer <arena> 0 : memref<4xi64>
+  %a = mpt_program.buffer <arena> 0 : memref<4xi64>
+  // CHECK: mpt_program.buffer <constant> 0 {value = dense<1.000000e+00> : tensor<f32>} : memref<f32>
+  %c = mpt_program.buffer <constant> 0 {value = dense<1.0> : tensor<f32>} : memref<f32>
+  // CHECK: mpt_program.launch @ramp ins() outs(%{{.*}} : memref<4xi64>) tasks 1
+  mpt_program.launch @ramp ins() outs(%a : memref<4xi64>) tasks 1
   // CHECK: mpt_program.fill outs(%{{.*}} : memref<4xi64>) {value = 0.000000e+00 : f64}
   mpt_program.fill outs(%a : memref<4xi64>) {value = 0.0 : f64}
 }

@@ -1,18 +1,18 @@
 // Every library call prints as it is written, and its record says what it reads and writes.
 // RUN: mpt-opt %s --verify-roundtrip | FileCheck %s
 
-mpt.program @calls attributes {target = "", max_threads = 1 : i64, arena_bytes = 65536 : i64,
+mpt_program.program @calls attributes {target = "", max_threads = 1 : i64, arena_bytes = 65536 : i64,
     state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  %a = mpt.slot <arena> 0 : memref<4x8xf32>
-  %b = mpt.slot <arena> 256 : memref<8x16xf32>
-  %c = mpt.slot <arena> 1024 : memref<4x16xf32>
-  %bias = mpt.slot <arena> 2048 : memref<16xf32>
-  %bits = mpt.slot <arena> 3072 : memref<4x16xi8>
-  %w = mpt.slot <arena> 4096 : memref<64xi8>
-  %x = mpt.slot <arena> 8192 : memref<2x8x8x3xf32>
-  %f = mpt.slot <arena> 16384 : memref<3x3x3x16xf32>
-  %y = mpt.slot <arena> 32768 : memref<2x8x8x16xf32>
-  %i = mpt.slot <arena> 5120 : memref<i64>
+  %a = mpt_program.buffer <arena> 0 : memref<4x8xf32>
+  %b = mpt_program.buffer <arena> 256 : memref<8x16xf32>
+  %c = mpt_program.buffer <arena> 1024 : memref<4x16xf32>
+  %bias = mpt_program.buffer <arena> 2048 : memref<16xf32>
+  %bits = mpt_program.buffer <arena> 3072 : memref<4x16xi8>
+  %w = mpt_program.buffer <arena> 4096 : memref<64xi8>
+  %x = mpt_program.buffer <arena> 8192 : memref<2x8x8x3xf32>
+  %f = mpt_program.buffer <arena> 16384 : memref<3x3x3x16xf32>
+  %y = mpt_program.buffer <arena> 32768 : memref<2x8x8x16xf32>
+  %i = mpt_program.buffer <arena> 5120 : memref<i64>
   // Attributes with their defaults are not printed.
   // CHECK: mpt_program.matmul ins(%{{.*}}, %{{.*}} : memref<4x8xf32>, memref<8x16xf32>) outs(%{{.*}} : memref<4x16xf32>) workspace(%{{.*}} : memref<64xi8>){{$}}
   mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) outs(%c : memref<4x16xf32>) workspace(%w : memref<64xi8>) {epilogue = #mpt.epilogue<none>, f32_products = #mpt_program.f32_products<exact>}

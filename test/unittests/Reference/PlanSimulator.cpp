@@ -243,11 +243,11 @@ private:
     result.faults.push_back(text);
   }
   Range getRange(Value buffer);
-  void prepare(SlotOp slot, ProgramOp program);
+  void prepare(program::BufferOp slot, program::ProgramOp program);
   uint64_t read(Operation *op, Value buffer);
   void write(Value buffer, uint64_t symbol);
   void checkApart(Operation *op, Value first, Value second, const Twine &what);
-  void launch(LaunchOp op);
+  void launch(program::LaunchOp op);
   void call(program::LibraryCallOpInterface op);
   void copy(program::CopyOp op);
 
@@ -257,7 +257,7 @@ private:
 };
 
 Range Machine::getRange(Value buffer) {
-  auto slot = buffer.getDefiningOp<SlotOp>();
+  auto slot = buffer.getDefiningOp<program::BufferOp>();
   auto type = cast<MemRefType>(buffer.getType());
   int64_t bytes = type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
   int64_t offset = slot.getOffset();
@@ -266,7 +266,7 @@ Range Machine::getRange(Value buffer) {
   return {slot.getSpace(), 0, offset, offset + bytes};
 }
 
-void Machine::prepare(SlotOp slot, ProgramOp program) {
+void Machine::prepare(program::BufferOp slot, program::ProgramOp program) {
   Range range = getRange(slot);
   std::vector<uint64_t> &block = getBlock(range);
   int64_t size = range.end;
@@ -314,7 +314,7 @@ void Machine::checkApart(Operation *op, Value first, Value second, const Twine &
     fault(op, what);
 }
 
-void Machine::launch(LaunchOp op) {
+void Machine::launch(program::LaunchOp op) {
   auto kernel = module.lookupSymbol<KernelFuncOp>(op.getKernel());
   if (!kernel)
     return fault(op, "has no kernel");
@@ -395,20 +395,20 @@ void Machine::call(program::LibraryCallOpInterface op) {
 }
 
 ProgramRun Machine::run() {
-  auto programs = module.getOps<ProgramOp>();
+  auto programs = module.getOps<program::ProgramOp>();
   if (programs.empty()) {
     result.faults.push_back("no program");
     return std::move(result);
   }
-  ProgramOp program = *programs.begin();
-  for (auto slot : program.getOps<SlotOp>())
+  program::ProgramOp program = *programs.begin();
+  for (auto slot : program.getOps<program::BufferOp>())
     prepare(slot, program);
   for (Operation &op : program.getBody().front()) {
-    if (auto launched = dyn_cast<LaunchOp>(op))
+    if (auto launched = dyn_cast<program::LaunchOp>(op))
       launch(launched);
     else if (auto called = dyn_cast<program::LibraryCallOpInterface>(op))
       call(called);
-    else if (!isa<SlotOp>(op))
+    else if (!isa<program::BufferOp>(op))
       fault(&op, "is unknown");
   }
   result.state = memory[{Space::State, 0}];

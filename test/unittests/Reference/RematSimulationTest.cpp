@@ -156,7 +156,7 @@ void RematSimulationTest::checkPrograms(ModuleOp module,
   ProgramRun want = simulateProgram(*plain);
   EXPECT_TRUE(want.faults.empty()) << want.faults.front();
   EXPECT_GT(want.state.size(), 1000u);
-  int64_t arena = (*plain->getOps<ProgramOp>().begin()).getArenaBytes();
+  int64_t arena = (*plain->getOps<program::ProgramOp>().begin()).getArenaBytes();
   for (llvm::StringRef budget : budgets) {
     SCOPED_TRACE(budget.str());
     OwningOpRef<ModuleOp> planned =
@@ -169,7 +169,7 @@ void RematSimulationTest::checkPrograms(ModuleOp module,
     EXPECT_EQ(got.results, want.results);
     double part = 0;
     if (!budget.drop_back().getAsDouble(part))
-      EXPECT_LE(double((*planned->getOps<ProgramOp>().begin()).getArenaBytes()),
+      EXPECT_LE(double((*planned->getOps<program::ProgramOp>().begin()).getArenaBytes()),
                 part * double(arena));
   }
 }
@@ -278,12 +278,12 @@ TEST_F(RematSimulationTest, Faults) {
   ASSERT_TRUE(want.faults.empty());
   // Each buffer of the arena in turn is put where another one is.
   unsigned moved = 0, seen = 0;
-  SmallVector<SlotOp> slots;
-  for (auto slot : (*program->getOps<ProgramOp>().begin()).getOps<SlotOp>())
+  SmallVector<program::BufferOp> slots;
+  for (auto slot : (*program->getOps<program::ProgramOp>().begin()).getOps<program::BufferOp>())
     if (slot.getSpace() == Space::Arena)
       slots.push_back(slot);
   ASSERT_GT(slots.size(), 10u);
-  for (SlotOp slot : slots) {
+  for (program::BufferOp slot : slots) {
     uint64_t offset = slot.getOffset();
     if (offset == 0)
       continue;
@@ -296,7 +296,7 @@ TEST_F(RematSimulationTest, Faults) {
   EXPECT_GT(moved, 5u);
   // Where nothing was alive right before it, a buffer may be moved.
   EXPECT_GE(2 * seen, moved);
-  (*program->getOps<ProgramOp>().begin()).setArenaBytes(64);
+  (*program->getOps<program::ProgramOp>().begin()).setArenaBytes(64);
   EXPECT_FALSE(simulateProgram(*program).faults.empty());
 
   // A clone, and one of nothing.

@@ -75,9 +75,9 @@ static constexpr StringLiteral functionsAndModules[] = {"func.func", "builtin.mo
 static constexpr StringLiteral markers[] = {"mpt.grad_seed", "mpt.gradients"};
 static constexpr StringLiteral attentions[] = {"mpt.attention", "mpt.attention_grad"};
 static constexpr StringLiteral kernels[] = {"gpu.module", "gpu.binary"};
-static constexpr StringLiteral launches[] = {"mpt.launch"};
+static constexpr StringLiteral launches[] = {"mpt_program.launch"};
 static constexpr StringLiteral calls[] = {"mpt.call"};
-static constexpr StringLiteral instructions[] = {"mpt.launch", "mpt.call"};
+static constexpr StringLiteral instructions[] = {"mpt_program.launch"};
 
 ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
   constexpr auto Argument = AttributePlace::Argument, Result = AttributePlace::Result,

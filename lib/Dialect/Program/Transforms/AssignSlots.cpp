@@ -8,7 +8,7 @@
 ///
 /// \file
 /// `--mpt-assign-slots`: writes down what scheduleStep and planSlots decided as
-/// a `mpt.program`, with every distinct kernel as one `mpt.kernel_func`.
+/// a `mpt_program.program`, with every distinct kernel as one `mpt.kernel_func`.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +44,8 @@ public:
       : function(function), schedule(schedule), plan(plan), symbols(symbols),
         builder(function), kernels(function) {}
 
-  ProgramOp build(StringRef target, int64_t maxThreads) {
-    auto program = ProgramOp::create(
+  program::ProgramOp build(StringRef target, int64_t maxThreads) {
+    auto program = program::ProgramOp::create(
         builder, function.getLoc(), builder.getStringAttr(function.getName()),
         builder.getStringAttr(target), builder.getI64IntegerAttr(maxThreads),
         builder.getI64IntegerAttr(plan.arenaBytes),
@@ -105,30 +105,28 @@ private:
 
 void ProgramBuilder::declareNamedSlots() {
   auto declare = [&](SlotPlace place, Type type, DictionaryAttr attributes,
-                     StringRef role, StringAttr updates) {
+                     StringRef role) {
     auto get = [&](StringRef name) {
       return attributes ? attributes.get(name) : Attribute();
     };
     auto buffer = bufferType(cast<RankedTensorType>(type));
-    auto slot = SlotOp::create(
+    auto slot = program::BufferOp::create(
         builder, function.getLoc(), buffer, place.space, place.offset,
         dyn_cast_or_null<StringAttr>(get(kNameAttr)),
         builder.getStringAttr(role),
-        dyn_cast_or_null<DictionaryAttr>(get(kInitAttr)), updates,
-        ElementsAttr());
+        dyn_cast_or_null<DictionaryAttr>(get(kInitAttr)), ElementsAttr());
     slots[{static_cast<unsigned>(place.space), place.offset, buffer}] = slot;
   };
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
     auto role = function.getArgAttrOfType<StringAttr>(i, kRoleAttr);
     declare(plan.arguments[i], argument.getType(),
-            function.getArgAttrDict(i), role ? role.getValue() : "input",
-            StringAttr());
+            function.getArgAttrDict(i), role ? role.getValue() : "input");
   }
   for (auto [i, place] : llvm::enumerate(plan.outputs))
     if (place)
       declare(*place, function.getResultTypes()[i],
-              function.getResultAttrDict(i), "output", StringAttr());
+              function.getResultAttrDict(i), "output");
 }
 
 Value ProgramBuilder::getSlot(Location loc, SlotPlace place, MemRefType type,
@@ -140,9 +138,7 @@ Value ProgramBuilder::getSlot(Location loc, SlotPlace place, MemRefType type,
   if (place.space == Space::Constant)
     if (auto op = constant.getDefiningOp<ConstantOp>())
       value = op.getValue();
-  return slot = SlotOp::create(builder, loc, type, place.space, place.offset,
-                               StringAttr(), StringAttr(), DictionaryAttr(),
-                               StringAttr(), value);
+  return slot = program::BufferOp::create(builder, loc, type, place.space, place.offset, value);
 }
 
 StringAttr ProgramBuilder::getKernel(KernelOp kernel) {
@@ -183,7 +179,7 @@ void ProgramBuilder::buildLaunch(StepInstruction instruction,
     outputs.push_back(getSlot(instruction.loc, output));
   Value partials = getScratch(instruction.loc, scratchOffset,
                               instruction.scratchBytes);
-  LaunchOp::create(
+  program::LaunchOp::create(
       builder, instruction.loc, FlatSymbolRefAttr::get(getKernel(kernel)),
       inputs, outputs, partials,
       builder.getI64IntegerAttr(

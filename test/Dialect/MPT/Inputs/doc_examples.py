@@ -2,12 +2,12 @@
 # Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Round-trips every example of the ops' descriptions through mpt-opt.
+"""Round-trips every example of a dialect's ops through mpt-opt.
 
-    doc_examples.py MPTOps.td --mpt-opt=... --llvm-tblgen=... --output=... -I DIR...
+    doc_examples.py OPS.td --mpt-opt=... --llvm-tblgen=... --output=... -I DIR...
 
 An example of ops on tensors or buffers becomes the body of a function or
-program; the values that it does not define become arguments or slots of the
+program; the values that it does not define become arguments or buffers of the
 types that it gives them. An op without a summary, a description or an example
 that holds the op is an error.
 """
@@ -65,26 +65,30 @@ def free_values(example):
 
 def wrap(example):
     """A module around the example."""
-    if re.search(r"^\s*(func\.func|mpt\.program|\"mpt\.kernel_func\")", example, re.M):
+    whole = r"^\s*(func\.func|mpt\.program|mpt_program\.program|\"mpt\.kernel_func\")"
+    if re.search(whole, example, re.M):
         return example
     free = free_values(example)
-    if re.search(r"mpt\.(slot|launch|call)\b", example):
-        slots = "\n".join(
-            f"{name} = mpt.slot <input> {i} : {type_}"
+    old = re.search(r"mpt\.(slot|launch|call)\b", example)
+    if old or "mpt_program." in example:
+        program, buffer = ("mpt.program", "mpt.slot") if old else (
+            "mpt_program.program", "mpt_program.buffer")
+        buffers = "\n".join(
+            f"{name} = {buffer} <input> {i} : {type_}"
             for i, (name, type_) in enumerate(free.items())
         )
         return (
-            'mpt.program @p attributes {target = "", max_threads = 1 : i64, '
+            f'{program} @p attributes {{target = "", max_threads = 1 : i64, '
             "arena_bytes = 1048576 : i64, state_bytes = 0 : i64, "
-            f"output_bytes = 0 : i64}} {{\n{slots}\n{example}\n}}"
+            f"output_bytes = 0 : i64}} {{\n{buffers}\n{example}\n}}"
         )
     arguments = ", ".join(f"{name}: {type_}" for name, type_ in free.items())
     return f"func.func @example({arguments}) {{\n{example}\nreturn\n}}"
 
 
-def describe(record):
+def describe(record, dialect):
     """The examples of an op, and what is wrong with its documentation."""
-    name = "mpt." + record["opName"]
+    name = dialect + "." + record["opName"]
     problems = []
     if not record["summary"].strip():
         problems.append(f"{name}: no summary")
@@ -114,9 +118,9 @@ def main():
     command += ["-I" + path for path in args.includes]
     records = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     modules, problems = [], []
-    ops = [records[name] for name in records["!instanceof"]["MPT_Op"]]
+    ops = [records[name] for name in records["!instanceof"]["Op"]]
     for op in ops:
-        op_modules, op_problems = describe(op)
+        op_modules, op_problems = describe(op, records[op["opDialect"]["def"]]["name"])
         modules += op_modules
         problems += op_problems
     with open(args.output, "w", encoding="utf-8") as file:

@@ -19,7 +19,7 @@ def slot(space, kind, dims, name=None):
     value = "%%s%d" % len(slots)
     memref = "memref<%s>" % "x".join([str(d) for d in dims] + [kind])
     attrs = ' {name = "%s", role = "%s"}' % (name, space) if name else ""
-    slots.append("  %s = mpt.slot <%s> %d%s : %s" % (value, space, offset, attrs, memref))
+    slots.append("  %s = mpt_program.buffer <%s> %d%s : %s" % (value, space, offset, attrs, memref))
     return value, memref
 
 
@@ -118,7 +118,7 @@ for kind in "f32", "f16", "i64", "i1", "f8E4M3FN":
          "sizes = array<i64: 1000>, src_strides = array<i64: 1>, dst_strides = array<i64: 1>")
     call("fill", [], (kind, [33, 5]), "value = 1.0 : f64")
 
-print('mpt.program @calls attributes {target = "%s", max_threads = 2 : i64, arena_bytes = %d : '
+print('mpt_program.program @calls attributes {target = "%s", max_threads = 2 : i64, arena_bytes = %d : '
       "i64, state_bytes = 0 : i64, output_bytes = %d : i64} {"
       % (sys.argv[1], spaces["arena"], spaces["output"]))
 print("\n".join(slots + calls))

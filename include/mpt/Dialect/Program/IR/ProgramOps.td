@@ -10,6 +10,110 @@
 #define MPT_DIALECT_PROGRAM_IR_PROGRAMOPS_TD
 
 include "mpt/Dialect/Program/IR/Calls.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Programs, buffers, launches
+//===----------------------------------------------------------------------===//
+
+def Program_ProgramOp : Op<Program_Dialect, "program", [IsolatedFromAbove, Symbol,
+    SingleBlock, NoTerminator]> {
+  let summary = "one planned step: buffers, launches and calls in order";
+  let description = [{
+    What back ends consume. `arena_bytes`, `state_bytes` and `output_bytes` are
+    the sizes of the blocks that the runtime allocates once; no launch or call
+    allocates tensor memory. `target` names the machine it was planned for and
+    `max_threads` the most threads its workspaces allow.
+
+    Example:
+
+    ```mlir
+    mpt_program.program @step attributes {target = "", max_threads = 2 : i64, arena_bytes = 128 : i64,
+        state_bytes = 128 : i64, output_bytes = 64 : i64} {
+      %x = mpt_program.buffer <input> 0 {name = "x", role = "input"} : memref<4x8xf32>
+      %w = mpt_program.buffer <state> 0 {name = "w", role = "parameter"} : memref<8x4xf32>
+      %y = mpt_program.buffer <arena> 0 : memref<4x4xf32>
+      mpt_program.matmul ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%y : memref<4x4xf32>)
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target,
+                       I64Attr:$max_threads, I64Attr:$arena_bytes,
+                       I64Attr:$state_bytes, I64Attr:$output_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Program_BufferOp : Op<Program_Dialect, "buffer", [ParentOneOf<["ProgramOp"]>]> {
+  let summary = "bytes of a space, seen as a packed row-major buffer";
+  let description = [{
+    `offset` is in bytes within the space (for `input`, the input's number;
+    64-byte aligned elsewhere unless it views another buffer). Several buffers may
+    view the same bytes. Named buffers (state, inputs, outputs) carry `name` and
+    `role`, and `init` where the host initializes them. A `constant` buffer
+    carries `value`.
+
+    Example:
+
+    ```mlir
+    %0 = mpt_program.buffer <arena> 64 : memref<4x8xf32>
+    ```
+  }];
+  let arguments = (ins MPT_Space:$space, I64Attr:$offset,
+                       OptionalAttr<StrAttr>:$name, OptionalAttr<StrAttr>:$role,
+                       OptionalAttr<DictionaryAttr>:$init,
+                       OptionalAttr<ElementsAttr>:$value);
+  let results = (outs Program_Buffer:$buffer);
+  let builders = [
+    /// A buffer that the host does not know by name.
+    OpBuilder<(ins "::mlir::MemRefType":$type, "::mpt::Space":$space, "int64_t":$offset,
+                   CArg<"::mlir::ElementsAttr", "{}">:$value), [{
+      build($_builder, $_state, type, space, offset, ::mlir::StringAttr(),
+            ::mlir::StringAttr(), ::mlir::DictionaryAttr(), value);
+    }]>
+  ];
+  let assemblyFormat = "$space $offset attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Program_LaunchOp : Op<Program_Dialect, "launch", [AttrSizedOperandSegments,
+    ParentOneOf<["ProgramOp"]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a kernel over its tasks";
+  let description = [{
+    `tasks` = ceil(rows / chunk_rows). `partials` is present for `column`
+    kernels. A result may share its bytes with an operand of the same map.
+
+    Example:
+
+    ```mlir
+    "mpt.kernel_func"() <{sym_name = "double", function_type = (tensor<4x8xf32>) -> tensor<4x8xf32>,
+        kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 2 : i64,
+        operand_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+        result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+    ^bb0(%e: f32):
+      %s = arith.addf %e, %e : f32
+      mpt.yield %s : f32
+    }) : () -> ()
+    mpt_program.program @step attributes {target = "", max_threads = 2 : i64, arena_bytes = 128 : i64,
+        state_bytes = 0 : i64, output_bytes = 0 : i64} {
+      %x = mpt_program.buffer <arena> 0 : memref<4x8xf32>
+      mpt_program.launch @double ins(%x : memref<4x8xf32>) outs(%x : memref<4x8xf32>) tasks 2
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel,
+                       Arg<Variadic<Program_Buffer>, "", [MemRead]>:$inputs,
+                       Arg<Variadic<Program_Buffer>, "", [MemWrite]>:$outputs,
+                       Arg<Optional<Program_Buffer>, "", [MemRead, MemWrite]>:$partials,
+                       I64Attr:$tasks);
+  let assemblyFormat = [{
+    $kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:`
+    type($outputs) `)` (`partials` `(` $partials^ `:` type($partials) `)`)?
+    `tasks` $tasks attr-dict
+  }];
+}
 
 //===----------------------------------------------------------------------===//
 // Attention, until device functions do it
@@ -17,7 +121,8 @@ include "mpt/Dialect/Program/IR/Calls.td"
 
 /// Device functions replace the ops; the program's table does not know them.
 class Program_AttentionBase<string mnemonic, list<Trait> traits = []>
-    : Op<Program_Dialect, mnemonic, !listconcat(traits, [DestinationStyleOpInterface])> {
+    : Op<Program_Dialect, mnemonic, !listconcat(traits, [
+        ParentOneOf<["ProgramOp"]>, DestinationStyleOpInterface])> {
   dag attributes = (ins UnitAttr:$causal, OptionalAttr<F64Attr>:$scale);
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable();
