@@ -8,7 +8,7 @@
 // The kernel that reads it holds it as a number.
 // RUN: mpt-opt %s --mpt-plan-step="function=kernel" | FileCheck %s --check-prefix=KERNEL
 // KERNEL: arith.constant 2.500000e-01 : f32
-// KERNEL-NOT: mpt.slot <constant>
+// KERNEL-NOT: mpt_program.buffer <constant>
 
 func.func @one(%x: tensor<1x1000xf32> {mpt.name = "x", mpt.role = "input"}) -> (tensor<1x10000xf32> {mpt.name = "y"}) {
   %c = mpt.constant dense<0.5> : tensor<1000x10000xf32>

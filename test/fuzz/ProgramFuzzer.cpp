@@ -44,7 +44,7 @@ static bool isSmall(const Program &program) {
     for (const BufferRef &ref : instruction.refs)
       if (__builtin_mul_overflow(work, std::max<int64_t>(ref.count(), 1), &work))
         return false;
-    if (instruction.isCall && work > kMostWork * 64)
+    if (instruction.isCall() && work > kMostWork * 64)
       return false;
   }
   return true;
@@ -69,8 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!isSmall(program))
     return -1;
   for (const Instruction &instruction : program.instructions)
-    recordFeature(std::to_string(instruction.isCall) + "." +
-                  std::to_string(instruction.target) + "." +
+    recordFeature((instruction.call ? getName(*instruction.call)
+                                    : std::to_string(instruction.kernel)) + "." +
                   std::to_string(instruction.refs.size()));
   bool isPlanted = false;
   for (const Instruction &instruction : program.instructions)
@@ -187,23 +187,42 @@ static void mutateProgram(Program &program, Random &random) {
   Instruction &instruction = pick(random, program.instructions);
   switch (draw(random, 8)) {
   case 0:
-    instruction.target = draw(random, 20);
+    if (instruction.call)
+      instruction.call = createCall(draw(random, 20));
+    else
+      instruction.kernel = draw(random, 20);
     break;
   case 1:
-    instruction.isCall = !instruction.isCall;
+    if (instruction.call)
+      instruction.call.reset();
+    else
+      instruction.call = createCall(draw(random, 20));
     break;
   case 2:
     instruction.tasks = number(instruction.tasks);
     break;
   case 3:
-    if (!instruction.ints.empty())
-      pick(random, instruction.ints) = number(pick(random, instruction.ints));
-    else
-      instruction.ints.push_back(draw(random, 3));
-    break;
   case 4:
-    if (!instruction.floats.empty())
-      pick(random, instruction.floats) = number(1) * 0.5;
+    // Some of the call's attributes.
+    if (instruction.call)
+      std::visit(
+          [&](auto &call) {
+            call.forEachField(call, [&](const char *, auto &field) {
+              using Field = std::decay_t<decltype(field)>;
+              if (draw(random, 3))
+                return;
+              if constexpr (std::is_same_v<Field, bool>)
+                field = !field;
+              else if constexpr (std::is_same_v<Field, int64_t>)
+                field = number(field);
+              else if constexpr (std::is_same_v<Field, double>)
+                field = number(1) * 0.5;
+              else if constexpr (std::is_same_v<Field, std::vector<int64_t>>)
+                field.empty() ? field.push_back(draw(random, 3))
+                              : void(pick(random, field) = number(pick(random, field)));
+            });
+          },
+          *instruction.call);
     break;
   case 5:
     if (!instruction.refs.empty()) {

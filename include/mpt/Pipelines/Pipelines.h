@@ -166,7 +166,7 @@ llvm::LogicalResult buildApexPipeline(mlir::OpPassManager &passes,
 void buildMixedPrecisionPipeline(mlir::OpPassManager &passes,
                                  const MixedPrecisionOptions &options);
 
-/// From a training step to a `mpt.program`: decompose, fuse, fit the
+/// From a training step to an `mpt_program.program`: decompose, fuse, fit the
 /// budget if there is one, assign slots.
 void buildPlanStepPipeline(mlir::OpPassManager &passes,
                            const PlanStepOptions &options);

@@ -15,6 +15,7 @@
 
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Remarks.h"
 

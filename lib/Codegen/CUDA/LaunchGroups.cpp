@@ -31,31 +31,22 @@ struct Entry {
 
 } // namespace
 
-static void addRanges(ValueRange buffers, bool isWritten,
-                      SmallVectorImpl<ByteRange> &ranges) {
-  for (Value buffer : buffers) {
-    auto slot = buffer.getDefiningOp<program::BufferOp>();
-    auto type = cast<MemRefType>(buffer.getType());
-    if (!slot || slot.getSpace() == Space::Input || slot.getSpace() == Space::Constant)
-      continue;
-    auto begin = static_cast<int64_t>(slot.getOffset());
-    int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
-    ranges.push_back({slot.getSpace(), begin, begin + bytes, isWritten});
-  }
-}
-
 SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
   SmallVector<ByteRange> ranges;
-  if (auto launch = dyn_cast<program::LaunchOp>(op)) {
-    addRanges(launch.getInputs(), false, ranges);
-    addRanges(launch.getOutputs(), true, ranges);
-    if (withPartials && launch.getPartials())
-      addRanges(launch.getPartials(), true, ranges);
-  } else if (auto call = dyn_cast<program::LibraryCallOpInterface>(op)) {
-    addRanges(call.getInputs(), false, ranges);
-    addRanges(call.getOutputs(), true, ranges);
-    if (Value workspace = call.getCallWorkspace())
-      addRanges(workspace, true, ranges);
+  auto launch = dyn_cast<program::LaunchOp>(op);
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  cast<MemoryEffectOpInterface>(op).getEffects(effects);
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    Value buffer = effect.getValue();
+    auto slot = buffer.getDefiningOp<program::BufferOp>();
+    if (!slot || slot.getSpace() == Space::Input || slot.getSpace() == Space::Constant ||
+        (launch && !withPartials && buffer == launch.getPartials()))
+      continue;
+    auto type = cast<MemRefType>(buffer.getType());
+    auto begin = static_cast<int64_t>(slot.getOffset());
+    int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
+    ranges.push_back({slot.getSpace(), begin, begin + bytes,
+                      isa<MemoryEffects::Write>(effect.getEffect())});
   }
   return ranges;
 }
@@ -102,7 +93,7 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) 
     Entry entry;
     entry.op = &op;
     std::string key;
-    if (!isa<program::LaunchOp, program::LibraryCallOpInterface>(op))
+    if (!isa<MemoryEffectOpInterface>(op))
       continue;
     entry.ranges = rangesOf(&op);
     if (auto launch = dyn_cast<program::LaunchOp>(op))

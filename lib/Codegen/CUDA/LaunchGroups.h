@@ -13,7 +13,7 @@
 
 namespace mpt::detail {
 
-/// Bytes that a launch or call reads or writes.
+/// Bytes that a launch or call reads or writes, by its memory effects.
 struct ByteRange {
   Space space;
   int64_t begin, end;

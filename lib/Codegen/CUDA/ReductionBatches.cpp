@@ -113,7 +113,7 @@ SmallVector<SmallVector<program::LaunchOp>> mpt::detail::batchReductions(program
   auto ops = llvm::to_vector(llvm::make_pointer_range(program.getBody().front()));
   for (Operation *op : llvm::reverse(ops)) {
     auto launch = dyn_cast<program::LaunchOp>(op);
-    if (!launch && !isa<program::LibraryCallOpInterface>(op))
+    if (!isa<MemoryEffectOpInterface>(op))
       continue;
     Entry entry = {op, rangesOf(op)};
     int64_t size = launch && makesNumber(launch) ? threadsFor(launch) : 0;

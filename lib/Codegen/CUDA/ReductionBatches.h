@@ -18,6 +18,7 @@
 #define MPT_LIB_CODEGEN_CUDA_REDUCTIONBATCHES_H
 
 #include "mpt/Codegen/CUDA/DeviceKernels.h"
+#include "mpt/Dialect/Program/IR/Program.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -6,7 +6,7 @@ import sys
 
 counts = {False: [0, 0], True: [0, 0]}
 for line in sys.stdin:
-    launch = re.search(r"mpt\.launch @.* outs\((.*?) : (.*?)\)( partials\()?.* tasks \d+(.*)", line)
+    launch = re.search(r"mpt_program\.launch @.* outs\((.*?) : (.*?)\)( partials\()?.* tasks \d+(.*)", line)
     if not launch:
         continue
     makes_numbers = launch[2].split(", ").count("memref<f32>") >= 2

@@ -66,8 +66,8 @@ func.func @without_prefix(%x: tensor<4x8xf32>) {
 
 // -----
 
-// expected-error @below {{'mpt.program' op has no attribute 'threads'; did you mean 'max_threads'?}}
-mpt.program @step attributes {target = "", max_threads = 2 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64, threads = 3 : i64} {
+// expected-error @below {{'mpt_program.program' op has no attribute 'threads'; did you mean 'max_threads'?}}
+mpt_program.program @step attributes {target = "", max_threads = 2 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64, threads = 3 : i64} {
 }
 
 // -----

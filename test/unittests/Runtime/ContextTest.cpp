@@ -118,7 +118,7 @@ TEST(ContextTest, ConstantsOfOneValueAreFilled) {
   auto copy = [&](const std::string &name, DataType type, const std::string &value,
                   int64_t count) {
     BufferRef from = b.constant(type, value, {count}), to = b.output(name, type, {count});
-    b.call(CallId::Copy, {from}, to, {1, count, 0, 1, 0, 1});
+    b.call(plainCopy(count), {from}, to);
   };
   const float third = 1.0f / 3;
   const double tenth = 0.1;
@@ -154,7 +154,7 @@ TEST(ContextTest, ConstantsThatDoNotFit) {
   auto open = [](DataType type, const std::string &value, int64_t count) {
     ProgramBuilder b;
     BufferRef from = b.constant(type, value, {count}), to = b.output("y", type, {1});
-    b.call(CallId::Copy, {from}, to, {1, 1, 0, 1, 0, 1});
+    b.call(plainCopy(1), {from}, to);
     Descriptor desc(writeProgram(b.program));
     Context c;
     int status = mpt_rt_open_desc(c.rt, &desc.desc);
@@ -450,6 +450,9 @@ TEST(ProgramTest, FieldsAreChecked) {
   std::string product = tableOf(MatmulCall());
   product[at + 5] = 2;
   EXPECT_EQ(error(product), "instruction 0 (matmul) has no valid value of 'transpose_rhs'");
+  product[at + 5] = 0;
+  product[at + 6] = 7;
+  EXPECT_EQ(error(product), "instruction 0 (matmul) has no valid value of 'epilogue'");
 }
 
 TEST(ProgramTest, Descriptors) {
@@ -465,7 +468,7 @@ TEST(ProgramTest, Descriptors) {
   other.format_version = 7;
   EXPECT_EQ(mpt_rt_open_desc(c.rt, &other), MPT_RT_INVALID_PROGRAM);
   EXPECT_EQ(c.error(),
-            "the program has format 7 but this runtime reads format 3; compile it again");
+            "the program has format 7 but this runtime reads format 4; compile it again");
   for (bool table : {true, false}) {
     other = desc.desc;
     if (table)

@@ -173,7 +173,7 @@ TEST_F(CudaStep, ConstantOfOneValue) {
   const int64_t count = 300'001;
   BufferRef from = model.builder.constant(DataType::F32, Model::floats({0.75f}), {count}),
             to = model.builder.output("filled", DataType::F32, {count});
-  model.builder.call(CallId::Copy, {from}, to, {1, count, 0, 1, 0, 1});
+  model.builder.call(plainCopy(count), {from}, to);
   {
     Context context;
     ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();

@@ -266,9 +266,13 @@ TEST(GemmPlan, Damage) {
   std::string error;
   EXPECT_FALSE(makeGemmPlan(wrong.instruction(), false, plan, error));
   EXPECT_EQ(error, "the operands of a product do not fit together");
-  wrong = square(f32, f32, f32);
-  wrong.epilogue = 7;
-  EXPECT_FALSE(makeGemmPlan(wrong.instruction(), false, plan, error));
+  // Something is saved, but there is no activation.
+  Instruction saving = square(f32, f32, f32).instruction();
+  std::get<MatmulCall>(*saving.call).hasSaved = true;
+  saving.numOutputs = 2;
+  saving.refs.push_back(buffer(f32, {32, 32}));
+  EXPECT_FALSE(makeGemmPlan(saving, false, plan, error));
+  EXPECT_EQ(error, "its epilogue does not read and write these buffers");
 }
 
 } // namespace

@@ -30,7 +30,7 @@ namespace mpt {
 /// polynomials, half types to integer arithmetic, all to LLVM.
 void buildKernelsToLLVMPipeline(mlir::OpPassManager &passes);
 
-/// From a module with one `mpt.program` to LLVM dialect: kernels as above, then
+/// From a module with one `mpt_program.program` to LLVM dialect: kernels as above, then
 /// the program to its table.
 void buildProgramToLLVMPipeline(mlir::OpPassManager &passes);
 

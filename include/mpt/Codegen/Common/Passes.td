@@ -25,7 +25,7 @@ def ApproximateMathPass : Pass<"mpt-approximate-math"> {
 }
 
 def ConvertProgramToLLVMPass : Pass<"mpt-convert-program-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "Replace the `mpt.program` by its table and the symbol mpt_program";
+  let summary = "Replace the `mpt_program.program` by its table and the symbol mpt_program";
   let description = [{
     The table (mpt/ProgramABI/ProgramFormat.h) becomes a constant, the kernels a
     table of function pointers, and both go into the exported descriptor that

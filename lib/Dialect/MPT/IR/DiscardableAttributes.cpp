@@ -76,8 +76,8 @@ static constexpr StringLiteral markers[] = {"mpt.grad_seed", "mpt.gradients"};
 static constexpr StringLiteral attentions[] = {"mpt.attention", "mpt.attention_grad"};
 static constexpr StringLiteral kernels[] = {"gpu.module", "gpu.binary"};
 static constexpr StringLiteral launches[] = {"mpt_program.launch"};
-static constexpr StringLiteral calls[] = {"mpt.call"};
-static constexpr StringLiteral instructions[] = {"mpt_program.launch"};
+static constexpr StringLiteral calls[] = {"mpt_program.*"};
+static constexpr StringLiteral instructions[] = {"mpt_program.*"};
 
 ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
   constexpr auto Argument = AttributePlace::Argument, Result = AttributePlace::Result,
@@ -129,7 +129,6 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
       {kSumAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-rematerialize"},
 
       {kFusedAttr, Op, attentions, isUnit, "no value", "mpt-decompose"},
-      {kAttentionAttr, Op, functions, isDictionary, "a dictionary", "mpt-compile"},
       {kLaunchesAttr, Op, kernels, isDictionaryOfI64Arrays,
        "a dictionary of array<i64>", "mpt-compile"},
       {kDeviceFunctionsAttr, Op, calls, isTextArray, "an array of strings",
@@ -166,7 +165,11 @@ mpt::detail::verifyDiscardableAttribute(NamedAttribute attribute, AttributePlace
     if (candidate.place != place || place != AttributePlace::Op)
       return candidate.place == place;
     return candidate.ops.empty() ? !llvm::is_contained(functionsAndModules, op)
-                                 : llvm::is_contained(candidate.ops, op);
+                                 : llvm::any_of(candidate.ops, [&](StringRef allowed) {
+                                     return allowed.consume_back("*")
+                                                ? op.starts_with(allowed)
+                                                : op == allowed;
+                                   });
   };
   SmallVector<StringRef> standing;
   SmallVector<std::string> places;

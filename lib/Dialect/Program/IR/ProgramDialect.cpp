@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../MPT/IR/StrictModel.h"
 #include "mpt/Dialect/Program/IR/Program.h"
 
 #include "mlir/IR/Builders.h"
@@ -22,10 +23,10 @@ using namespace mpt;
 #include "mpt/Dialect/Program/IR/ProgramAttrs.cpp.inc"
 
 void program::ProgramDialect::initialize() {
-  addOperations<
+  mpt::detail::addStrictOperations<
 #define GET_OP_LIST
 #include "mpt/Dialect/Program/IR/ProgramOps.cpp.inc"
-      >();
+      >(this);
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "mpt/Dialect/Program/IR/ProgramAttrs.cpp.inc"

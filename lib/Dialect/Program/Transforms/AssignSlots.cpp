@@ -305,6 +305,7 @@ struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
   using Base::Base;
 
   void getDependentDialects(DialectRegistry &registry) const override {
+    AssignSlotsPassBase::getDependentDialects(registry);
     registry.insert<program::ProgramDialect>();
   }
 

@@ -65,20 +65,17 @@ def free_values(example):
 
 def wrap(example):
     """A module around the example."""
-    whole = r"^\s*(func\.func|mpt\.program|mpt_program\.program|\"mpt\.kernel_func\")"
+    whole = r"^\s*(func\.func|mpt_program\.program|\"mpt\.kernel_func\")"
     if re.search(whole, example, re.M):
         return example
     free = free_values(example)
-    old = re.search(r"mpt\.(slot|launch|call)\b", example)
-    if old or "mpt_program." in example:
-        program, buffer = ("mpt.program", "mpt.slot") if old else (
-            "mpt_program.program", "mpt_program.buffer")
+    if "mpt_program." in example:
         buffers = "\n".join(
-            f"{name} = {buffer} <input> {i} : {type_}"
+            f"{name} = mpt_program.buffer <input> {i} : {type_}"
             for i, (name, type_) in enumerate(free.items())
         )
         return (
-            f'{program} @p attributes {{target = "", max_threads = 1 : i64, '
+            'mpt_program.program @p attributes {target = "", max_threads = 1 : i64, '
             "arena_bytes = 1048576 : i64, state_bytes = 0 : i64, "
             f"output_bytes = 0 : i64}} {{\n{buffers}\n{example}\n}}"
         )

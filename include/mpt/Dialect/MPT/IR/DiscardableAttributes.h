@@ -71,7 +71,7 @@ inline constexpr llvm::StringLiteral kBudgetAttr = "mpt.memory_budget";
 /// before options of passes.
 inline constexpr llvm::StringLiteral kMemoryOrderAttr = "mpt.memory_order";
 /// On a function, or on the module that it is in: what it is planned for, as
-/// `target` of mpt.program. Workspaces are sized for a GPU if it begins with "cuda". It is
+/// `target` of mpt_program.program. Workspaces are sized for a GPU if it begins with "cuda". It is
 /// there while a pass plans.
 inline constexpr llvm::StringLiteral kPlannedForAttr = "mpt.planned_for";
 /// On an op: "must" keeps its values for the backward pass, "never" computes them again.
@@ -87,15 +87,12 @@ inline constexpr llvm::StringLiteral kSumAttr = "mpt.sum";
 /// On an `mpt.attention` or its gradient: it is not decomposed, but stays one
 /// instruction of the step.
 inline constexpr llvm::StringLiteral kFusedAttr = "mpt.fused";
-/// On the declaration that a program's launches of fused attention name: the op's
-/// attributes. createConvertProductsToGPUPass puts device functions in its place.
-inline constexpr llvm::StringLiteral kAttentionAttr = "mpt.attention";
 /// A dictionary on the `gpu.module` or `gpu.binary` of kernels: array<i64: blocks,
 /// blocks, threads, bound> by function.
 inline constexpr llvm::StringLiteral kLaunchesAttr = "mpt.launches";
-/// On an `mpt.call`: the functions of that module that carry it out, in order.
+/// On a library call of a program: the functions of that module that carry it out, in order.
 inline constexpr llvm::StringLiteral kDeviceFunctionsAttr = "mpt.device_functions";
-/// On the first `mpt.launch` of a group that is one on a GPU: its function, whose
+/// On the first `mpt_program.launch` of a group that is one on a GPU: its function, whose
 /// parameters are the spaces of kDeviceSpacesAttr; on the others "".
 inline constexpr llvm::StringLiteral kDeviceGroupAttr = "mpt.device_group";
 inline constexpr llvm::StringLiteral kDeviceSpacesAttr = "mpt.device_spaces";

@@ -17,8 +17,8 @@ include "mlir/IR/SymbolInterfaces.td"
 // Programs, buffers, launches
 //===----------------------------------------------------------------------===//
 
-def Program_ProgramOp : Op<Program_Dialect, "program", [IsolatedFromAbove, Symbol,
-    SingleBlock, NoTerminator]> {
+def Program_ProgramOp : Op<Program_Dialect, "program", [MPT_NoUnownedAttributes,
+    IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
   let summary = "one planned step: buffers, launches and calls in order";
   let description = [{
     What back ends consume. `arena_bytes`, `state_bytes` and `output_bytes` are
@@ -46,7 +46,8 @@ def Program_ProgramOp : Op<Program_Dialect, "program", [IsolatedFromAbove, Symbo
   let hasVerifier = 1;
 }
 
-def Program_BufferOp : Op<Program_Dialect, "buffer", [ParentOneOf<["ProgramOp"]>]> {
+def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
+    ParentOneOf<["ProgramOp"]>]> {
   let summary = "bytes of a space, seen as a packed row-major buffer";
   let description = [{
     `offset` is in bytes within the space (for `input`, the input's number;
@@ -78,7 +79,7 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [ParentOneOf<["ProgramOp"]>
   let hasVerifier = 1;
 }
 
-def Program_LaunchOp : Op<Program_Dialect, "launch", [AttrSizedOperandSegments,
+def Program_LaunchOp : Op<Program_Dialect, "launch", [MPT_NoUnownedAttributes, AttrSizedOperandSegments,
     ParentOneOf<["ProgramOp"]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel over its tasks";
   let description = [{
@@ -121,7 +122,7 @@ def Program_LaunchOp : Op<Program_Dialect, "launch", [AttrSizedOperandSegments,
 
 /// Device functions replace the ops; the program's table does not know them.
 class Program_AttentionBase<string mnemonic, list<Trait> traits = []>
-    : Op<Program_Dialect, mnemonic, !listconcat(traits, [
+    : Op<Program_Dialect, mnemonic, !listconcat([MPT_NoUnownedAttributes], traits, [
         ParentOneOf<["ProgramOp"]>, DestinationStyleOpInterface])> {
   dag attributes = (ins UnitAttr:$causal, OptionalAttr<F64Attr>:$scale);
   let extraClassDeclaration = [{

@@ -12,7 +12,7 @@
 include "mlir/Pass/PassBase.td"
 
 def AssignSlotsPass : Pass<"mpt-assign-slots", "::mlir::ModuleOp"> {
-  let summary = "Turn a fused step into a `mpt.program` with one planned arena";
+  let summary = "Turn a fused step into an `mpt_program.program` with one planned arena";
   let description = [{
     The arena is planned for several orders of the step's kernels and calls; the
     smallest wins (docs/Memory.md). A program that needs more than `memory-limit`
