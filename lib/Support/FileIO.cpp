@@ -317,6 +317,9 @@ struct FileIdentity {
 };
 } // namespace
 
+/// What FileLock adds to the name of a file.
+static constexpr llvm::StringLiteral kLockSuffix = ".mpt-lock";
+
 /// Nothing for devices, pipes and directories, and where no file can be.
 static std::optional<FileIdentity> identify(const std::string &path) {
   struct stat status;
@@ -348,6 +351,10 @@ llvm::Error mpt::checkDistinctFiles(llvm::ArrayRef<FileUse> uses) {
   for (const FileUse &use : uses) {
     if (use.path.empty())
       continue;
+    if (use.isOutput && llvm::StringRef(use.path).ends_with(kLockSuffix))
+      return createFileMessage(use.what, "'" + use.path + "' ends with '" + kLockSuffix +
+                                             "', as the locks of outputs do; give it "
+                                             "another name");
     std::optional<FileIdentity> identity = identify(use.path);
     if (!identity)
       continue;
@@ -416,7 +423,7 @@ llvm::Expected<FileLock> FileLock::acquire(llvm::StringRef path) {
   auto target = resolveLinks(path);
   if (!target)
     return target.takeError();
-  std::string lockPath = *target + ".mpt-lock";
+  std::string lockPath = *target + kLockSuffix.str();
   for (int attempt = 0; attempt < 100; ++attempt) {
     int descriptor = llvm::sys::RetryAfterSignal(
         -1, ::open, lockPath.c_str(),

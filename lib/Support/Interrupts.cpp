@@ -56,7 +56,7 @@ static void handle(int signal) {
   int none = 0;
   if (deferred.compare_exchange_strong(none, signal))
     deferredAt = now.tv_sec;
-  else if (signal == SIGINT && none == SIGINT && now.tv_sec > deferredAt + 1)
+  else if (signal == SIGINT && now.tv_sec > deferredAt + 1)
     end(signal);
   errno = savedErrno;
 }

@@ -399,10 +399,10 @@ void Expander::addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue ep
 
 void Expander::addReplacement(program::MatmulOp product) {
   auto call = std::get<rt::MatmulCall>(product.getCall());
+  if (call.hasSaved || call.hasAux || call.hasBiasGrad)
+    return addGemmReplacement(product, rt::getGemmEpilogue(call));
   if (call.hasAddend)
     return;
-  if (rt::usesMoreBuffers(call))
-    return addGemmReplacement(product, rt::getGemmEpilogue(call));
   rt::Epilogue kind = call.epilogue;
   bool hasBias = call.hasBias;
   Value out = product.getOutputs().front();

@@ -324,3 +324,11 @@ module attributes {acme.note = 1, mpt.target = "sm_90"} {
     mpt.yield %s : f32
   }) {sym_visibility = "private"} : () -> ()
 }
+
+// -----
+
+func.func @no_name_after_the_prefix(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{'mpt.tanh' op has no attribute 'axis.'}}
+  %y = mpt.tanh %x {axis. = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

@@ -8,6 +8,7 @@ import sys
 
 folder, tools, change = sys.argv[1:]
 os.makedirs(os.path.join(folder, "bin"))
+os.symlink(os.path.join(os.path.dirname(tools), "lib"), os.path.join(folder, "lib"))
 for tool in ("mpt-opt", "mpt-run", "mpt-compile"):
     path = os.path.join(folder, "bin", tool)
     with open(path, "w") as script:

@@ -85,6 +85,18 @@ TEST(InterruptsTest, ASecondCtrlCEnds) {
             128 + SIGINT);
 }
 
+TEST(InterruptsTest, CtrlCEndsWhatWaitsAfterSigterm) {
+  EXPECT_EQ(runChild([&] {
+              installInterruptHandlers("test");
+              DeferInterrupts deferred;
+              raise(SIGTERM);
+              raise(SIGINT);
+              sleep(2);
+              raise(SIGINT);
+            }),
+            128 + SIGINT);
+}
+
 TEST(InterruptsTest, WhatIsIgnoredStaysIgnored) {
   EXPECT_EQ(runChild([&] {
               std::signal(SIGHUP, SIG_IGN);

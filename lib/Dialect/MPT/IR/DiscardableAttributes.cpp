@@ -235,8 +235,9 @@ std::string mpt::detail::describeUnknownAttribute(StringRef name,
 LogicalResult mpt::detail::verifyNoUnownedAttributes(Operation *op) {
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
-    if (name.contains('.') || (isa<SymbolOpInterface>(op) &&
-                               name == SymbolTable::getVisibilityAttrName()))
+    auto [prefix, rest] = name.split('.');
+    if ((!prefix.empty() && !rest.empty()) ||
+        (isa<SymbolOpInterface>(op) && name == SymbolTable::getVisibilityAttrName()))
       continue;
     return op->emitOpError(
         describeUnknownAttribute(name, op->getName().getAttributeNames()));

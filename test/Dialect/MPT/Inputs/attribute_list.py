@@ -8,7 +8,7 @@ root = pathlib.Path(sys.argv[1])
 header = (root / "include/mpt/Dialect/MPT/IR/DiscardableAttributes.h").read_text()
 table = (root / "lib/Dialect/MPT/IR/DiscardableAttributes.cpp").read_text()
 names = dict(re.findall(r'StringLiteral (k\w+Attr) =\s*"(mpt\.\w+)";', header))
-lists = {name: re.findall(r'"([\w.]+)"', body)
+lists = {name: re.findall(r'"([\w.*]+)"', body)
          for name, body in re.findall(r"StringLiteral (\w+)\[\] = \{([^}]*)\};", table)}
 code = set()
 for attribute, place, ops in re.findall(r"\{(k\w+Attr), (\w+), (\{\}|\w+),", table):
