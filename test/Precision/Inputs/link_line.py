@@ -14,12 +14,12 @@ links = {target: re.findall(r"[\w:./-]+", re.sub(r"\$<LINK_ONLY:([^>]*)>", r"\1"
          re.findall(r'set_target_properties\((MPT::\w+) PROPERTIES[^)]*?INTERFACE_LINK_LIBRARIES "([^"]*)"', text)}
 places = dict(re.findall(r'set_target_properties\((MPT::\w+) PROPERTIES[^)]*?IMPORTED_LOCATION\w* "([^"]*)"', text))
 assert places, "MPTTargets.cmake is not as CMake writes it"
-todo, seen = ["MPT::" + name], []
-while todo:
-    library = todo.pop(0)
+pending, seen = ["MPT::" + name], []
+while pending:
+    library = pending.pop(0)
     if library not in seen:
         seen.append(library)
-        todo += links.get(library, [])
+        pending += links.get(library, [])
 for library in seen:
     print(library)
 for library in seen:
