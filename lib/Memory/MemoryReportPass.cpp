@@ -10,6 +10,7 @@
 #include "mpt/Precision/PlanOptions.h"
 #include "mpt/Memory/FunctionMemory.h"
 #include "mpt/Dialect/Program/Transforms/StepOrder.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Memory/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -245,6 +246,8 @@ LogicalResult MemoryReportPass::report(ModuleOp module) {
       functions.push_back(candidate);
   if (functions.empty() && !function.empty())
     return error(module) << "no function '" << function << "' with a body";
+  if (functions.empty())
+    mpt::detail::warnOfNothingToDo(module, getArgument(), "no function with a body");
   if (pareto) {
     if (format == "json" || !compare.empty())
       return error(module) << "pareto has format text (CSV) or html, and no compare";

@@ -18,7 +18,10 @@
 #include "mpt/Dialect/Program/Transforms/PlannedFor.h"
 #include "mpt/Support/Remarks.h"
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
+#include "mpt/Dialect/MPT/Transforms/ResultNames.h"
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Memory/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -63,6 +66,8 @@ struct RematerializePass : mpt::impl::RematerializePassBase<RematerializePass> {
       return signalPassFailure();
     PlannedFor planned(module, target);
     FailureOr<SmallVector<Target>> targets = findTargets(module);
+    if (succeeded(targets) && module.getOps<func::FuncOp>().empty())
+      return warnOfNothingToDo(module, getArgument(), "no function with a body");
     if (succeeded(targets) && planning.planning.strategy == RematStrategy::None &&
         grain != "kernels")
       return;
@@ -125,7 +130,8 @@ FailureOr<SmallVector<Target>> RematerializePass::findTargets(ModuleOp module) {
   if (!function.empty()) {
     auto named = module.lookupSymbol<func::FuncOp>(function);
     if (!named || named.isDeclaration())
-      return module.emitError("mpt-rematerialize: no function '")
+      return mlir::emitError(mpt::detail::getModuleLocation(module),
+                             "mpt-rematerialize: no function '")
              << function << "' with a body in this module";
   }
   SmallVector<Target> targets;
@@ -133,6 +139,18 @@ FailureOr<SmallVector<Target>> RematerializePass::findTargets(ModuleOp module) {
     if (candidate.isDeclaration() ||
         (!function.empty() && candidate.getName() != function))
       continue;
+    warnOfUnnamedResults(candidate, getArgument());
+    WalkResult marked = candidate.walk([&](Operation *op) {
+      for (StringRef mark : {kBackwardAttr, kSumAttr})
+        if (op->hasAttr(mark)) {
+          op->emitError("mpt-rematerialize: expected no '")
+              << mark << "', which this pass sets and removes; remove it";
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    if (marked.wasInterrupted())
+      return failure();
     auto own = candidate->getAttrOfType<StringAttr>(kBudgetAttr);
     StringRef text = own ? own.getValue() : StringRef(budget);
     if (!candidate.getBody().hasOneBlock()) {

@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Precision/PlanOptions.h"
 #include "mpt/Precision/ModelExplorer.h"
 #include "mpt/Precision/PrecisionReport.h"
@@ -40,6 +41,8 @@ struct AutocastPass : PlanPass<mpt::impl::AutocastPassBase<AutocastPass>> {
     std::unique_ptr<PlannedModule> planned = makePlan(module);
     if (!planned)
       return signalPassFailure();
+    for (auto function : module.getOps<func::FuncOp>())
+      mpt::detail::warnOfUnnamedResults(function, getArgument());
     const PrecisionPlan &plan = planned->plan;
     PrecisionPolicy &policy = planned->chosen.policy;
     if (!explain.empty())

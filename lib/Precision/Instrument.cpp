@@ -104,7 +104,6 @@ public:
 
 private:
   LogicalResult readOptions();
-  func::FuncOp findFunction();
   /// Finds the results to record, in program order.
   LogicalResult choose(func::FuncOp function);
   bool isInput(func::FuncOp function, BlockArgument argument) const;
@@ -164,20 +163,6 @@ LogicalResult Instrumenter::readOptions() {
     patterns.push_back(std::move(pattern));
   }
   return success();
-}
-
-func::FuncOp Instrumenter::findFunction() {
-  std::string name = functionName.str();
-  if (name.empty()) {
-    SmallVector<func::FuncOp> defined;
-    for (auto candidate : module.getOps<func::FuncOp>())
-      if (!candidate.isDeclaration())
-        defined.push_back(candidate);
-    // None or several: the error below names them.
-    if (defined.size() == 1)
-      name = defined.front().getName().str();
-  }
-  return findStepFunction(module, name, "mpt-instrument");
 }
 
 /// True for data and parameters that the network reads, and not only their update.
@@ -399,7 +384,7 @@ SmallVector<SmallVector<NamedAttribute>> Instrumenter::describe(func::FuncOp ste
 LogicalResult Instrumenter::run() {
   if (failed(readOptions()))
     return failure();
-  func::FuncOp step = findFunction();
+  func::FuncOp step = findStepFunction(module, functionName, "mpt-instrument");
   if (!step)
     return failure();
   if (step->hasAttr(kRecordsAttr))

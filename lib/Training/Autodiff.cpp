@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Training/Passes.h"
 
@@ -310,10 +311,7 @@ LogicalResult Differentiator::run() {
                               "= \"parameter\" to differentiate for, found none");
 
   // Here, where the results are the user's own, and not where a tool needs the name.
-  for (unsigned i : llvm::seq(function.getNumResults()))
-    if (!function.getResultAttr(i, kNameAttr))
-      mlir::emitWarning(getResultLocation(function), "mpt-autodiff: result ")
-          << i << " has no 'mpt.name', which mpt-run and mpt-compile need";
+  warnOfUnnamedResults(function, "mpt-autodiff");
 
   inlineCheckpoints(function);
   Operation *terminator = block.getTerminator();

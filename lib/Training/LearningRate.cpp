@@ -111,18 +111,18 @@ struct LearningRatePass : mpt::impl::LearningRatePassBase<LearningRatePass> {
 
 private:
   LogicalResult run();
-  /// The only function of the module, or the one that is named.
-  func::FuncOp findStep();
   /// The count of steps taken before this one, as state of `step`.
   FailureOr<Value> getCount(func::FuncOp step, StepEditor &editor, OpBuilder &builder);
 };
 
-func::FuncOp LearningRatePass::findStep() {
-  ModuleOp module = getOperation();
-  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
-  if (function.empty() && functions.size() == 1)
-    return findStepFunction(module, functions.front().getName(), "mpt-learning-rate");
-  return findStepFunction(module, function, "mpt-learning-rate");
+/// Whether `value` is computed from `source`.
+bool dependsOn(Value value, Value source) {
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (unsigned i = 0; i < reached.size(); ++i)
+    if (Operation *op = reached[i].getDefiningOp())
+      reached.insert_range(op->getOperands());
+  return reached.contains(source);
 }
 
 FailureOr<Value> LearningRatePass::getCount(func::FuncOp step, StepEditor &editor,
@@ -154,7 +154,7 @@ FailureOr<Value> LearningRatePass::getCount(func::FuncOp step, StepEditor &edito
 
 LogicalResult LearningRatePass::run() {
   LearningRateRule rule{lrSchedule, warmup, totalSteps, lrFinal, lrStep, lrGamma};
-  func::FuncOp step = findStep();
+  func::FuncOp step = findStepFunction(getOperation(), function, "mpt-learning-rate");
   if (!step || failed(checkLearningRate(getOperation(), "mpt-learning-rate", rule)))
     return failure();
   StepEditor editor(step, "mpt-learning-rate");
@@ -163,12 +163,15 @@ LogicalResult LearningRatePass::run() {
   if (!type || type.getRank() != 0 || !isa<FloatType>(type.getElementType()))
     return step.emitError("mpt-learning-rate: expected a scalar argument named 'lr' of a "
                           "float type; run --mpt-train-step first");
-  for (unsigned i = 0; i < step.getNumResults(); ++i) {
+  Operation *terminator = step.getBody().front().getTerminator();
+  for (auto [i, result] : llvm::enumerate(terminator->getOperands())) {
     auto name = step.getResultAttrOfType<StringAttr>(i, kNameAttr);
     auto updates = step.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
-    if ((name && name.getValue() == "learning_rate" && !updates) ||
+    // Another result of this name is the user's own, and StepEditor asks to rename it.
+    if ((name && name.getValue() == "learning_rate" && !updates && dependsOn(result, rate)) ||
         (updates && updates.getValue() == "lr"))
-      return step.emitError("mpt-learning-rate: the step has a schedule already: result ")
+      return mlir::emitError(getResultLocation(step),
+                             "mpt-learning-rate: the step has a schedule already: result ")
              << i << (updates ? " updates 'lr'" : " is 'learning_rate'");
   }
   OpBuilder builder = OpBuilder::atBlockBegin(&step.getBody().front());

@@ -57,8 +57,9 @@ struct LossScalePass : mpt::impl::LossScalePassBase<LossScalePass> {
         return signalPassFailure();
     }
     if (!any) {
-      module.emitError("mpt-loss-scale: no function holds mpt.gradients; run "
-                       "--mpt-autodiff and --mpt-train-step first");
+      mlir::emitError(getModuleLocation(module),
+                      "mpt-loss-scale: no function holds mpt.gradients; run "
+                      "--mpt-autodiff and --mpt-train-step first");
       return signalPassFailure();
     }
   }

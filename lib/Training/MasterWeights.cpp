@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+#include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Training/Passes.h"
 
@@ -315,6 +316,7 @@ bool isConverted(BlockArgument parameter) {
 }
 
 LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
+  warnOfUnnamedResults(function, getArgument());
   std::optional<MasterBuilder> masters;
   for (BlockArgument argument : llvm::to_vector(function.getArguments())) {
     unsigned index = argument.getArgNumber();

@@ -14,7 +14,7 @@ func.func @loss(%x: tensor<2x3xvector<4xf32>>) -> tensor<2x3xvector<4xf32>> { re
 // -----
 
 // expected-error @below {{but argument 0 ("x") is 'tensor<complex<f64>>'; cast it to one of them first}}
-func.func @loss(%x: tensor<complex<f64>> {mpt.name = "x", mpt.role = "parameter"}) -> tensor<complex<f64>> {
+func.func @loss(%x: tensor<complex<f64>> {mpt.name = "x", mpt.role = "parameter"}) -> (tensor<complex<f64>> {mpt.name = "y"}) {
   return %x : tensor<complex<f64>>
 }
 

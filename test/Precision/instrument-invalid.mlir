@@ -18,7 +18,7 @@
 // TWICE: error: mpt-instrument: @f holds records already; instrument it once
 // DYNAMIC: dynamic.mlir:1:{{.*}} error: mpt-instrument: expected static shapes, found 'tensor<?xf32>'; run --mpt-specialize first
 // INTEGERS: integers.mlir:1:{{.*}} error: mpt-instrument: @f computes no floating-point tensor to record
-// TWO: error: mpt-instrument: no function '' with a body; name one with function=
+// TWO: error: mpt-instrument: expected one function with a body, found 2; name one with function=
 // TWO: note: there is 'f'
 // TWO: note: there is 'g'
 

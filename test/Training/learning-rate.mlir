@@ -70,6 +70,8 @@
 // NO-RATE: error: mpt-learning-rate: expected a scalar argument named 'lr' of a float type; run --mpt-train-step first
 // RUN: not mpt-opt %t/step.mlir --mpt-learning-rate="warmup=2" --mpt-learning-rate="warmup=2" 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: mpt-learning-rate: the step has a schedule already: result 2 is 'learning_rate'
+// RUN: not mpt-opt %t/taken.mlir --mpt-learning-rate="warmup=2" 2>&1 | FileCheck %s --check-prefix=COLLIDES
+// COLLIDES: taken.mlir:6:3: error: mpt-learning-rate: result 0 is called 'learning_rate', as a result that this pass adds; rename it
 // RUN: not mpt-opt %t/own.mlir --mpt-learning-rate="warmup=2" 2>&1 | FileCheck %s --check-prefix=OWN
 // OWN: error: mpt-learning-rate: the step has a schedule already: result 0 updates 'lr'
 // RUN: not mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="lr-schedule=linear" 2>&1 | FileCheck %s --check-prefix=TRAIN-TOTAL
@@ -104,6 +106,15 @@ func.func @step(%lr: tensor<f32> {mpt.name = "lr", mpt.role = "schedule"})
   %half = mpt.constant dense<0.5> : tensor<f32>
   %next = mpt.mul %lr, %half : (tensor<f32>, tensor<f32>) -> tensor<f32>
   return %next : tensor<f32>
+}
+
+//--- taken.mlir
+func.func @step(%lr: tensor<f32> {mpt.name = "lr", mpt.role = "schedule"},
+                %x: tensor<f32> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<f32> {mpt.name = "learning_rate"}, tensor<f32> {mpt.name = "y"}) {
+  %a = mpt.exp %x : (tensor<f32>) -> tensor<f32>
+  %y = mpt.mul %lr, %a : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %a, %y : tensor<f32>, tensor<f32>
 }
 
 //--- forward.mlir

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
 
@@ -35,8 +36,14 @@ void mpt::detail::warnOfNothingToDo(ModuleOp module, StringRef pass,
       dialects.insert("'" + op->getName().getDialectNamespace().str() + "'");
   });
   auto functions = module.getOps<FunctionOpInterface>();
-  if (!dialects.empty())
-    mlir::emitWarning(functions.empty() ? module.getLoc() : (*functions.begin()).getLoc())
-        << pass << ": found nothing to do: there is " << missing
-        << " in this module, which holds ops of " << llvm::join(dialects, ", ");
+  if (dialects.empty() && !functions.empty())
+    return;
+  InFlightDiagnostic warning = mlir::emitWarning(
+      functions.empty() ? getModuleLocation(module) : (*functions.begin()).getLoc());
+  warning << pass << ": found nothing to do: ";
+  if (dialects.empty())
+    warning << "this module is empty";
+  else
+    warning << "there is " << missing << " in this module, which holds ops of "
+            << llvm::join(dialects, ", ");
 }

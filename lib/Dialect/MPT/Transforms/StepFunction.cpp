@@ -16,18 +16,39 @@ using namespace mlir;
 using namespace mpt;
 using mpt::detail::StepEditor;
 
+Location mpt::detail::getModuleLocation(ModuleOp module) {
+  auto written = dyn_cast<FileLineColLoc>(module.getLoc());
+  if (!written || written.getLine() != 0)
+    return module.getLoc();
+  auto functions = module.getOps<FunctionOpInterface>();
+  if (!functions.empty())
+    return (*functions.begin()).getLoc();
+  return FileLineColLoc::get(written.getFilename(), 1, 1);
+}
+
 func::FuncOp mpt::detail::findStepFunction(ModuleOp module, StringRef name,
                                            StringRef pass) {
-  auto function = module.lookupSymbol<func::FuncOp>(name);
-  if (!function || function.isDeclaration()) {
-    InFlightDiagnostic diagnostic =
-        module.emitError(pass) << ": no function '" << name
-                               << "' with a body; name one with function=";
-    for (auto candidate : module.getOps<func::FuncOp>())
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  SmallVector<func::FuncOp> named;
+  for (func::FuncOp candidate : functions)
+    if (!candidate.isDeclaration() && (name.empty() || candidate.getName() == name))
+      named.push_back(candidate);
+  if (named.size() != 1) {
+    InFlightDiagnostic diagnostic = mlir::emitError(getModuleLocation(module), pass) << ": ";
+    if (functions.empty())
+      diagnostic << "there is no function in this module";
+    else if (name.empty())
+      diagnostic << "expected one function with a body, found " << named.size();
+    else
+      diagnostic << "no function '" << name << "' with a body";
+    if (!functions.empty())
+      diagnostic << "; name one with function=";
+    for (func::FuncOp candidate : functions)
       diagnostic.attachNote(candidate.getLoc())
           << "there is '" << candidate.getName() << "'";
     return {};
   }
+  func::FuncOp function = named.front();
   if (!function.getBody().hasOneBlock()) {
     function.emitError(pass)
         << ": expected a function of one block, found "

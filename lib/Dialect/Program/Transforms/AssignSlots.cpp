@@ -13,6 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
+#include "mpt/Dialect/MPT/Transforms/ResultNames.h"
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Dialect/Program/Transforms/PlannedFor.h"
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/Program/Transforms/StepOrder.h"
@@ -322,6 +324,12 @@ struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
     FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads);
     if (failed(schedule))
       return signalPassFailure();
+    for (unsigned i : mpt::detail::getUnnamedResults(step)) {
+      mlir::emitError(getResultLocation(step), "mpt-assign-slots: expected a 'mpt.name' on "
+                                               "result ")
+          << i << ", found none; programs give results by name";
+      return signalPassFailure();
+    }
     SlotPlan plan = planOrderedSlots(step, *schedule, *wanted).plan;
     if (failed(checkMemory(step, plan, memoryLimit)))
       return signalPassFailure();
@@ -346,7 +354,7 @@ private:
     if (!function.empty()) {
       auto step = module.lookupSymbol<func::FuncOp>(function);
       if (!step || step.isDeclaration())
-        module.emitError("mpt-assign-slots: no function '")
+        mlir::emitError(mpt::detail::getModuleLocation(module), "mpt-assign-slots: no function '")
             << function << "' with a body in this module";
       return step && !step.isDeclaration() ? step : func::FuncOp();
     }
@@ -357,7 +365,8 @@ private:
     if (functions.size() == 1)
       return functions.front();
     InFlightDiagnostic diagnostic =
-        module.emitError("mpt-assign-slots: expected one function, found ")
+        mlir::emitError(mpt::detail::getModuleLocation(module),
+                        "mpt-assign-slots: expected one function, found ")
         << functions.size() << "; name one with function=";
     for (func::FuncOp candidate : functions)
       diagnostic.attachNote(candidate.getLoc())

@@ -77,7 +77,7 @@ def differentiate(module):
         arguments,
     )
     return (
-        f"func.func @loss({parameters}) -> {scalar} {{\n{body}\n"
+        f'func.func @loss({parameters}) -> ({scalar} {{mpt.name = "loss"}}) {{\n{body}\n'
         f"%loss = mpt.reduce {value} {{kind = #mpt.reduce_kind<sum>, "
         f"axes = array<i64{axes}>}} : ({loss_type.group(0)}) -> {scalar}\n"
         f"return %loss : {scalar}\n}}"

@@ -16,8 +16,12 @@
 
 namespace mpt::detail {
 
-/// The function `name` with a body of one block; otherwise emits an error that
-/// names the functions there are.
+/// Where an error about all of `module` points: at the module, or if it is not written in
+/// the file, at its first function or the file's first line.
+mlir::Location getModuleLocation(mlir::ModuleOp module);
+
+/// The function `name`, or the only one of the module if `name` is empty, with a body of
+/// one block; otherwise emits an error that names the functions there are.
 mlir::func::FuncOp findStepFunction(mlir::ModuleOp module, llvm::StringRef name,
                                     llvm::StringRef pass);
 

@@ -1,0 +1,49 @@
+//===- ResultNames.cpp - Results of training functions have names -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/ResultNames.h"
+
+#include "mpt/Dialect/MPT/IR/MPT.h"
+
+using namespace mlir;
+using namespace mpt;
+
+SmallVector<unsigned> mpt::detail::getUnnamedResults(func::FuncOp function) {
+  SmallVector<unsigned> unnamed;
+  bool trains = llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
+    return bool(function.getArgAttr(i, kRoleAttr));
+  });
+  for (unsigned i : llvm::seq(function.getNumResults())) {
+    trains |= bool(function.getResultAttr(i, kUpdatesAttr));
+    if (!function.getResultAttr(i, kNameAttr))
+      unnamed.push_back(i);
+  }
+  return trains ? unnamed : SmallVector<unsigned>();
+}
+
+/// Whether a pass has made ops of `function`: its backward pass, casts or kernels.
+static bool isMadeByPasses(func::FuncOp function) {
+  return function
+      .walk([](Operation *op) {
+        auto cast = dyn_cast<CastOp>(op);
+        return isa<GradSeedOp, GradientsOp, KernelOp>(op) || (cast && cast.getAutocast()) ||
+                       op->getDiscardableAttr(kOwnCastAttr)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void mpt::detail::warnOfUnnamedResults(func::FuncOp function, StringRef pass) {
+  SmallVector<unsigned> unnamed = getUnnamedResults(function);
+  if (unnamed.empty() || isMadeByPasses(function))
+    return;
+  for (unsigned i : unnamed)
+    mlir::emitWarning(getResultLocation(function), pass)
+        << ": result " << i << " has no 'mpt.name', which mpt-run and mpt-compile need";
+}
