@@ -8,6 +8,7 @@
 
 #include "mpt/Precision/TargetDescription.h"
 
+#include "mpt/Dialect/MPT/IR/TargetNames.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -16,19 +17,21 @@ using namespace mpt;
 
 static const TargetDescription targets[] = {
     // name, machine, f32, f16, bf16, f8, GB/s, us, bytes
-    {"sm_70", "V100 SXM2", 15.7, 125, 0, 0, 900, 2, 16},
-    {"sm_75", "T4", 8.1, 65, 0, 0, 320, 2, 16},
-    {"sm_80", "A100 SXM 80 GB", 19.5, 312, 312, 0, 2039, 2, 16},
-    {"sm_86", "A10", 31.2, 125, 125, 0, 600, 2, 16},
-    {"sm_89", "L40S", 91.6, 362, 362, 733, 864, 2, 16},
-    {"sm_90", "H100 SXM", 66.9, 989, 989, 1979, 3350, 2, 16},
-    {"sm_100", "B200", 75, 2250, 2250, 4500, 7700, 2, 16},
+    {kTargetNames[0], "V100 SXM2", 15.7, 125, 0, 0, 900, 2, 16},
+    {kTargetNames[1], "T4", 8.1, 65, 0, 0, 320, 2, 16},
+    {kTargetNames[2], "A100 SXM 80 GB", 19.5, 312, 312, 0, 2039, 2, 16},
+    {kTargetNames[3], "A10", 31.2, 125, 125, 0, 600, 2, 16},
+    {kTargetNames[4], "L40S", 91.6, 362, 362, 733, 864, 2, 16},
+    {kTargetNames[5], "H100 SXM", 66.9, 989, 989, 1979, 3350, 2, 16},
+    {kTargetNames[6], "B200", 75, 2250, 2250, 4500, 7700, 2, 16},
     // Per core and cycle, AMX's bf16 does 32 times what two AVX-512 units do in f32;
     // 56 cores at 2 GHz.
-    {"cpu-amx", "Xeon 8480+", 7.2, 0, 229, 0, 307, 1, 64},
+    {kTargetNames[7], "Xeon 8480+", 7.2, 0, 229, 0, 307, 1, 64},
     // Half types are widened; they save bytes alone.
-    {"cpu-generic", "any x86-64", 1, 0, 0, 0, 50, 1, 4},
+    {kTargetNames[8], "any x86-64", 1, 0, 0, 0, 50, 1, 4},
 };
+
+static_assert(std::size(targets) == std::size(kTargetNames));
 
 ArrayRef<TargetDescription> mpt::getTargets() { return targets; }
 
@@ -54,7 +57,5 @@ LogicalResult mpt::findTarget(ModuleOp module, StringRef name,
     return success();
   return mlir::emitError(named)
          << "unknown target '" << name << "'; expected one of "
-         << llvm::join(llvm::map_range(
-                           targets, [](const TargetDescription &each) { return each.name; }),
-                       ", ");
+         << llvm::join(ArrayRef(kTargetNames), ", ");
 }

@@ -31,7 +31,7 @@
 // ORDER: error: mpt-memory-report: order must be best, keep, early-update, least-peak or depth-first, got 'random'
 // PLANORDER: error: mpt-rematerialize: order must be best, keep, early-update, least-peak or depth-first, got 'random'
 // SLOTORDER: error: mpt-assign-slots: order must be best, keep, early-update, least-peak or depth-first, got 'random'
-// OWNORDER: error: mpt-{{memory-report|rematerialize}}: order must be best, keep, early-update, least-peak or depth-first, got 'any'
+// OWNORDER: error: expected 'mpt.memory_order' to be a string: best, keep, early-update, least-peak or depth-first; found "any"
 // ORDERNUMBER: error: expected 'mpt.memory_order' to be a string: best, keep, early-update, least-peak or depth-first; found 3
 // THREADS: error: mpt-memory-report: max-threads must be at least 1, got 0
 // ALIGNMENT: error: mpt-memory-report: alignment must be from 1 to 2^30, got 0

@@ -5,7 +5,7 @@
 // RUN: mpt-opt %t.mlir --mpt-rematerialize="grain=kernels strategy=none" | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-rematerialize="grain=kernels budget=min" --remarks-filter=mpt.remat -o /dev/null 2>&1 | FileCheck %s --check-prefix=MUST
 // RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-rematerialize="grain=kernels budget=min" --mpt-assign-slots | FileCheck %s --check-prefix=CALLS --implicit-check-not="mpt.re"
-// RUN: sed 's/mpt.save = "never"/my.other/' %t.mlir | mpt-opt --mpt-rematerialize="grain=kernels strategy=mincut" | FileCheck %s --check-prefix=MINCUT
+// RUN: sed 's/mpt.save = "never"/my.other/' %t.mlir | mpt-opt --allow-unregistered-dialect --mpt-rematerialize="grain=kernels strategy=mincut" | FileCheck %s --check-prefix=MINCUT
 // RUN: not mpt-opt %t.mlir --mpt-rematerialize="grain=ops" 2>&1 | FileCheck %s --check-prefix=GRAIN
 // GRAIN: error: mpt-rematerialize: grain must be auto or kernels, got 'ops'
 

@@ -43,7 +43,7 @@
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="budget=0.5" 2>&1 | FileCheck %s --check-prefix=RATIO
 // RATIO: error: mpt-rematerialize: expected a budget such as {{.*}}0.5x, {{.*}}found '0.5'
 // RUN: not mpt-opt %t/number.mlir --mpt-rematerialize 2>&1 | FileCheck %s --check-prefix=NUMBER
-// NUMBER: number.mlir:1:1: error: expected 'mpt.memory_budget' to be a string such as "512MB" or "0.5x", found 4096 : i64
+// NUMBER: number.mlir:1:1: error: expected 'mpt.memory_budget' to be a size such as "512MB", a share such as "0.5x" or "50%", or "min"; found 4096 : i64
 // RUN: mpt-opt %t/blocks.mlir --mpt-rematerialize="strategy=mincut" 2>&1 | FileCheck %s --check-prefix=BLOCKS
 // BLOCKS: blocks.mlir:1:1: warning: mpt-rematerialize: 'blocks' stays as it is: it has 2 blocks, not one
 // RUN: mpt-opt %t/blocks.mlir --mpt-rematerialize 2>&1 | FileCheck %s --check-prefix=QUIET --implicit-check-not=warning
@@ -51,6 +51,8 @@
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="strategy=best" 2>&1 | FileCheck %s --check-prefix=STRATEGY
 // STRATEGY: error: mpt-rematerialize: unknown strategy 'best'; expected auto, none, segments, mincut or optimal
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="function=other budget=1x" 2>&1 | FileCheck %s --check-prefix=FUNCTION
+// RUN: not mpt-opt %t/mark.mlir --mpt-rematerialize 2>&1 | FileCheck %s --check-prefix=MARK
+// MARK: mark.mlir:2:8: error: mpt-rematerialize: expected no 'mpt.backward', which this pass sets and removes; remove it
 // FUNCTION: error: mpt-rematerialize: no function 'other' with a body in this module
 // RUN: not mpt-opt %t/chain.mlir --mpt-rematerialize="barrier=identity budget=1x" 2>&1 | FileCheck %s --check-prefix=BARRIER
 // BARRIER: error: mpt-rematerialize: barrier must name an op with its dialect
@@ -150,6 +152,11 @@ func.func @never(%x: tensor<1024xf32>) -> tensor<1024xf32> {
 //--- number.mlir
 func.func @number(%x: tensor<4xf32>) -> tensor<4xf32> attributes {mpt.memory_budget = 4096 : i64} {
   return %x : tensor<4xf32>
+}
+//--- mark.mlir
+func.func @mark(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = mpt.exp %x {mpt.backward} : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
 }
 //--- blocks.mlir
 func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {

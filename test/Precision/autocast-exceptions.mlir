@@ -1,19 +1,19 @@
 // Ops that stay f32 for where they stand: first and last layers, products of
 // attention's probabilities, long sums.
 //
-// RUN: mpt-opt %s --mpt-autocast="type=bf16 keep-first-last=true" | FileCheck %s --check-prefix=LAYERS
-// RUN: mpt-opt %s --mpt-autocast="type=bf16 attention-pv=f32" | FileCheck %s --check-prefix=PV
-// RUN: mpt-opt %s --mpt-autocast="type=bf16 attention-pv=low" | FileCheck %s --check-prefix=LOW
-// RUN: mpt-opt %s --mpt-autocast="type=f16 stable=mpt.reduce" | FileCheck %s --check-prefix=SUM
-// RUN: mpt-opt %s --mpt-autocast="type=f16 stable=mpt.reduce reduction-limit=0" | FileCheck %s --check-prefix=NOLIMIT
-// RUN: mpt-opt %s --mpt-autocast="type=bf16" | FileCheck %s --check-prefix=NOLIMIT
-// RUN: mpt-opt %s --mpt-autocast="type=bf16 reduction-limit=100" | FileCheck %s --check-prefix=SUM
-// RUN: mpt-opt %s --mpt-autocast="type=bf16 keep-first-last=true explain=@mlp" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
-// RUN: not mpt-opt %s --mpt-autocast="attention-pv=f64" 2>&1 | FileCheck %s --check-prefix=BADPV
-// RUN: not mpt-opt %s --mpt-autocast="reduction-limit=-2" 2>&1 | FileCheck %s --check-prefix=BADLIMIT
-// RUN: not mpt-opt %s --mpt-autocast="target=sm_1" 2>&1 | FileCheck %s --check-prefix=BADTARGET
-// RUN: mpt-opt %s --mpt-autocast="type=bf16 target=sm_75" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNITS
-// RUN: mpt-opt %s --mpt-autocast="type=f16 target=sm_75 cost-gate=false" -o /dev/null 2>&1 | count 0
+// RUN: mpt-opt --allow-unregistered-dialect %s --mpt-autocast="type=bf16 keep-first-last=true" | FileCheck %s --check-prefix=LAYERS
+// RUN: mpt-opt --allow-unregistered-dialect %s --mpt-autocast="type=bf16 attention-pv=f32" | FileCheck %s --check-prefix=PV
+// RUN: mpt-opt --allow-unregistered-dialect %s --mpt-autocast="type=bf16 attention-pv=low" | FileCheck %s --check-prefix=LOW
+// RUN: mpt-opt --allow-unregistered-dialect %s --mpt-autocast="type=f16 stable=mpt.reduce" | FileCheck %s --check-prefix=SUM
+// RUN: mpt-opt --allow-unregistered-dialect %s --mpt-autocast="type=f16 stable=mpt.reduce reduction-limit=0" | FileCheck %s --check-prefix=NOLIMIT
+// RUN: mpt-opt --allow-unregistered-dialect %s --mpt-autocast="type=bf16" | FileCheck %s --check-prefix=NOLIMIT
+// RUN: mpt-opt --allow-unregistered-dialect %s --mpt-autocast="type=bf16 reduction-limit=100" | FileCheck %s --check-prefix=SUM
+// RUN: mpt-opt --allow-unregistered-dialect %s --mpt-autocast="type=bf16 keep-first-last=true explain=@mlp" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
+// RUN: not mpt-opt --allow-unregistered-dialect %s --mpt-autocast="attention-pv=f64" 2>&1 | FileCheck %s --check-prefix=BADPV
+// RUN: not mpt-opt --allow-unregistered-dialect %s --mpt-autocast="reduction-limit=-2" 2>&1 | FileCheck %s --check-prefix=BADLIMIT
+// RUN: not mpt-opt --allow-unregistered-dialect %s --mpt-autocast="target=sm_1" 2>&1 | FileCheck %s --check-prefix=BADTARGET
+// RUN: mpt-opt --allow-unregistered-dialect %s --mpt-autocast="type=bf16 target=sm_75" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNITS
+// RUN: mpt-opt --allow-unregistered-dialect %s --mpt-autocast="type=f16 target=sm_75 cost-gate=false" -o /dev/null 2>&1 | count 0
 
 // WHY: in the first or the last layer
 // BADPV: error: mpt-autocast: unknown attention-pv 'f64'; expected low or f32

@@ -7,7 +7,7 @@
 // RUN: sed 's/module {}/module attributes {mpt.target = 3 : i32} {}/' %s | not mpt-opt --allow-unregistered-dialect --split-input-file --mpt-pad-tensor-cores 2>&1 | FileCheck %s --check-prefix=ATTRIBUTE
 
 // TARGET: error: mpt-pad-tensor-cores: no target is named; give target=sm_90 or the module an attribute mpt.target = "sm_90"
-// ATTRIBUTE: error: expected 'mpt.target' to be a string such as "sm_90", found 3 : i32
+// ATTRIBUTE: error: expected 'mpt.target' to be a machine, such as "sm_90"; found 3 : i32
 // NONE: mpt.linear
 
 // A vocabulary of 50257 pays: the weight, the bias and the result, not the rows.

@@ -61,7 +61,8 @@ int main(int argc, char **argv) {
   mpt::registerAllPasses();
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "MPT: mixed-precision training passes\n", registry);
+  // `--mpt-ops NAME` gives the name as the input file.
   if (ops.getNumOccurrences())
-    return printOps(ops);
+    return printOps(ops.empty() && input != "-" ? input : ops);
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -60,10 +60,12 @@ class Reference:
         self.groups = self.ordered("MPT_DocGroup")
         self.roles = self.ordered("MPT_StepRole")
         self.inits = self.ordered("MPT_InitKind")
-        # Anonymous records are numbered in the file's order.
-        self.recipes = [records[name] for name in sorted(
-            records["!instanceof"]["MPT_Recipe"],
-            key=lambda name: [int(n) for n in re.findall(r"\d+", name)])]
+        self.recipes = self.anonymous("MPT_Recipe")
+        self.other_attributes = self.anonymous("MPT_OtherAttribute")
+        attributes = {name for op in self.ops for name, _, _ in op.variables("arguments")}
+        for other in self.other_attributes:
+            if other["attribute"] not in attributes:
+                sys.exit(f"no op has the attribute '{other['attribute']}'")
         for recipe in self.recipes:
             for word in re.findall(r"(\w+)\(", recipe["formula"]):
                 if word not in self.names:
@@ -72,6 +74,12 @@ class Reference:
     def ordered(self, name):
         found = [self.records[record] for record in self.records["!instanceof"][name]]
         return sorted(found, key=lambda record: record["order"])
+
+    def anonymous(self, name):
+        """Records without names, which are numbered in the file's order."""
+        return [self.records[record] for record in sorted(
+            self.records["!instanceof"][name],
+            key=lambda record: [int(n) for n in re.findall(r"\d+", record)])]
 
     def get(self, reference):
         return self.records[reference["def"]]
@@ -381,6 +389,10 @@ def print_tables(reference):
     for key, text in sorted(taken.items()):
         if text is not None:
             print(f"{{{quote(key)}, {quote(text)}}},")
+    print("#endif\n\n#ifdef GET_OTHER_ATTRIBUTES")
+    for other in reference.other_attributes:
+        for name in other["names"]:
+            print(f"{{{quote(name)}, {quote(other['attribute'])}}},")
     print("#endif\n\n#ifdef GET_STEP_ROLES")
     for role in reference.roles:
         print(f'"{role["name"]}",')

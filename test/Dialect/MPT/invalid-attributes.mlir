@@ -3,7 +3,7 @@
 // Attributes that nothing reads: on an op, slips in the names of its own.
 
 func.func @no_attributes(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'mpt.softmax' op has no attribute 'axis'; it has none (a note of your own takes a prefix, as in 'my.axis')}}
+  // expected-error @below {{'mpt.softmax' op has no attribute 'axis'; it has none (a note of your own takes its dialect's prefix, as in 'my.axis')}}
   %y = mpt.softmax %x {axis = 0} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -51,8 +51,26 @@ func.func @properties(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @nothing_like_it(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'mpt.gelu' op has no attribute 'dim'; it has approximate (a note of your own takes a prefix, as in 'my.dim')}}
+  // expected-error @below {{'mpt.gelu' op has no attribute 'dim'; it has approximate (a note of your own takes its dialect's prefix, as in 'my.dim')}}
   %y = mpt.gelu %x {dim = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// What other libraries call an attribute.
+
+func.func @of_pytorch(%x: tensor<4x4xf32>) {
+  // expected-error @below {{'mpt.matmul' op has no attribute 'transpose_b'; did you mean 'transpose_rhs'?}}
+  %y = mpt.matmul %x, %x {transpose_b} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @of_pytorch_too(%x: tensor<4x4xf32>) {
+  // expected-error @below {{'mpt.matmul' op has no attribute 'transpose_a'; did you mean 'transpose_lhs'?}}
+  %y = mpt.matmul %x, %x {transpose_a} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return
 }
 
@@ -142,6 +160,75 @@ func.func private @function() attributes {mpt.memory_bugdet = "1MB"}
 
 // expected-error @below {{unknown attribute 'mpt.targt' on builtin.module; did you mean 'mpt.target'?}}
 module attributes {mpt.targt = "sm_90"} {
+}
+
+// -----
+
+// A slip in the prefix, also where dialects need no registration.
+
+func.func @prefix_on_op(%x: tensor<4xf32>) {
+  // expected-error @below {{'mpt.exp' op has an attribute 'mtp.precision'; did you mean 'mpt.precision'?}}
+  %y = mpt.exp %x {mtp.precision = "f32"} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{unknown attribute 'mtp.role' on argument 0; did you mean 'mpt.role'?}}
+func.func private @prefix_on_argument(tensor<4xf32> {mpt.name = "w", mtp.role = "parameter"})
+
+// -----
+
+// expected-error @below {{unknown attribute 'mp.name' on argument 1; did you mean 'mpt.name'?}}
+func.func private @prefix_on_other_argument(tensor<4xf32> {mpt.name = "w"}, tensor<4xf32> {mp.name = "x"})
+
+// -----
+
+// expected-error @below {{unknown attribute 'MPT.name' on result 0; did you mean 'mpt.name'?}}
+func.func private @prefix_on_result(tensor<4xf32> {mpt.name = "w"}) -> (tensor<4xf32> {MPT.name = "y"})
+
+// -----
+
+// expected-error @below {{unknown attribute 'mtp.name' on argument 0; did you mean 'mpt.name'?}}
+func.func private @prefix_on_all_arguments(tensor<4xf32> {mtp.name = "w"}) -> (tensor<4xf32> {mpt.name = "y"})
+
+// -----
+
+// expected-error @below {{unknown attribute 'mpd.memory_budget' on func.func; did you mean 'mpt.memory_budget'?}}
+func.func private @prefix_on_function(tensor<4xf32> {mpt.name = "w"}) attributes {mpd.memory_budget = "1GB"}
+
+// -----
+
+// Marks of passes on ops of which they cannot be true.
+
+func.func @cast_mark(%x: tensor<4xf32>) {
+  // expected-error @below {{expected 'mpt.autocast' on a cast of another dialect, from one type to another; found it on mpt.exp; remove it (mpt-autocast adds it)}}
+  %y = mpt.exp %x {mpt.autocast} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @cast_mark_on_foreign_op(%x: tensor<4xf32>) {
+  // expected-error @below {{expected 'mpt.autocast' on a cast of another dialect, from one type to another; found it on acme.exp}}
+  %y = "acme.exp"(%x) {mpt.autocast} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @sum_mark(%x: tensor<4xf32>) {
+  // expected-error @below {{expected 'mpt.sum' on mpt.reduce or mpt.row_reduce or mpt.column_reduce, found it on mpt.exp}}
+  %y = mpt.exp %x {mpt.sum = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @clone_mark(%x: tensor<4xf32>) {
+  // expected-error @below {{expected 'mpt.remat' on an op with results, found it on acme.print, which has none; remove it}}
+  "acme.print"(%x) {mpt.remat = 0 : i64} : (tensor<4xf32>) -> ()
+  return
 }
 
 // -----
@@ -240,7 +327,7 @@ func.func @own_cast(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error @below {{expected 'mpt.memory_budget' to be a string such as "512MB" or "0.5x", found 512 : i64}}
+// expected-error @below {{expected 'mpt.memory_budget' to be a size such as "512MB", a share such as "0.5x" or "50%", or "min"; found 512 : i64}}
 func.func private @budget() attributes {mpt.memory_budget = 512}
 
 // -----
@@ -250,7 +337,23 @@ func.func private @order() attributes {mpt.memory_order = 3}
 
 // -----
 
-// expected-error @below {{expected 'mpt.target' to be a string such as "sm_90", found 90 : i64}}
+// expected-error @below {{expected 'mpt.memory_budget' to be a size such as "512MB", a share such as "0.5x" or "50%", or "min"; found "1XB"}}
+func.func private @budget_unit() attributes {mpt.memory_budget = "1XB"}
+
+// -----
+
+// expected-error @below {{expected 'mpt.memory_order' to be a string: best, keep, early-update, least-peak or depth-first; found "bset"}}
+func.func private @order_name() attributes {mpt.memory_order = "bset"}
+
+// -----
+
+// expected-error @below {{expected 'mpt.target' to be a machine, such as "sm_90"; found "sm_91"; known are}}
+module attributes {mpt.target = "sm_91"} {
+}
+
+// -----
+
+// expected-error @below {{expected 'mpt.target' to be a machine, such as "sm_90"; found 90 : i64; known are sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, cpu-amx, cpu-generic}}
 module attributes {mpt.target = 90} {
 }
 

@@ -36,6 +36,7 @@
 #define MPT_MEMORY_PLANNING_REMATPLAN_H
 
 #include "mpt/Memory/Planning/RematBound.h"
+#include "mpt/Support/MemoryBudget.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
@@ -47,16 +48,6 @@ enum class RematStrategy : uint8_t { None, Segments, MinCut, Optimal, Auto };
 
 /// The strategy called `name`, or nullopt.
 std::optional<RematStrategy> parseRematStrategy(llvm::StringRef name);
-
-/// How much memory a step may take.
-struct RematBudget {
-  enum Kind : uint8_t { Bytes, Ratio, Min } kind = Min;
-  int64_t bytes = 0;
-  double ratio = 1.0;
-};
-
-/// `4GiB`, `512MB`, `1000`, `0.5x`, `50%` or `min`; nullopt for what is none of them.
-std::optional<RematBudget> parseRematBudget(llvm::StringRef text);
 
 struct RematOptions {
   RematStrategy strategy = RematStrategy::Auto;

@@ -12,6 +12,8 @@
 #include "StrictModel.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/TargetNames.h"
+#include "mpt/Support/MemoryBudget.h"
 #include "mpt/Support/NearestName.h"
 
 using namespace mlir;
@@ -24,6 +26,10 @@ using namespace mpt;
 static bool isText(Attribute value) {
   auto text = dyn_cast<StringAttr>(value);
   return text && !text.getValue().empty();
+}
+static bool isBudget(Attribute value) {
+  auto text = dyn_cast<StringAttr>(value);
+  return text && parseRematBudget(text.getValue());
 }
 static bool isAnyText(Attribute value) { return isa<StringAttr>(value); }
 static bool isUnit(Attribute value) { return isa<UnitAttr>(value); }
@@ -62,6 +68,8 @@ static bool isOneOf(Attribute value) {
 }
 
 static constexpr StringLiteral saves[] = {"must", "never"};
+static constexpr StringLiteral orders[] = {"best", "keep", "early-update", "least-peak",
+                                           "depth-first"};
 static constexpr StringLiteral precisions[] = {"f32", "low"};
 static constexpr StringLiteral parts[] = {"before", "behind", "instead"};
 
@@ -74,6 +82,8 @@ static constexpr StringLiteral functions[] = {"func.func"};
 static constexpr StringLiteral functionsAndModules[] = {"func.func", "builtin.module"};
 static constexpr StringLiteral markers[] = {"mpt.grad_seed", "mpt.gradients"};
 static constexpr StringLiteral attentions[] = {"mpt.attention", "mpt.attention_grad"};
+static constexpr StringLiteral sums[] = {"mpt.reduce", "mpt.row_reduce",
+                                         "mpt.column_reduce"};
 static constexpr StringLiteral kernels[] = {"gpu.module", "gpu.binary"};
 static constexpr StringLiteral launches[] = {"mpt_program.launch"};
 static constexpr StringLiteral calls[] = {"mpt_program.*"};
@@ -105,7 +115,7 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
       {kOwnCastAttr, Op, {}, isUnit, "no value", "mpt-autocast"},
       {kAmongPaintedAttr, Op, modules, isCount, "an i64 that is not negative",
        "mpt-autocast"},
-      {kTargetAttr, Op, modules, isText, "a string such as \"sm_90\"",
+      {kTargetAttr, Op, modules, isOneOf<kTargetNames>, "a machine, such as \"sm_90\"",
        "mpt-autocast, mpt-pad-tensor-cores"},
 
       {kRecordAttr, Op, {}, isUnit, "no value", "mpt-instrument"},
@@ -114,9 +124,10 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
        "a dictionary of 'types', an array of strings, and 'edges', an array<i64>",
        "mpt-run"},
 
-      {kBudgetAttr, Op, functions, isText, "a string such as \"512MB\" or \"0.5x\"",
+      {kBudgetAttr, Op, functions, isBudget,
+       "a size such as \"512MB\", a share such as \"0.5x\" or \"50%\", or \"min\"",
        "mpt-rematerialize"},
-      {kMemoryOrderAttr, Op, functions, isText,
+      {kMemoryOrderAttr, Op, functions, isOneOf<orders>,
        "a string: best, keep, early-update, least-peak or depth-first",
        "mpt-assign-slots, mpt-memory-report, mpt-rematerialize"},
       {kPlannedForAttr, Op, functionsAndModules, isAnyText, "a string",
@@ -126,7 +137,7 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
       {kRegionAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-autodiff"},
       {kRematAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-rematerialize"},
       {kBackwardAttr, Op, {}, isUnit, "no value", "mpt-rematerialize"},
-      {kSumAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-rematerialize"},
+      {kSumAttr, Op, sums, isCount, "an i64 that is not negative", "mpt-rematerialize"},
 
       {kFusedAttr, Op, attentions, isUnit, "no value", "mpt-decompose"},
       {kLaunchesAttr, Op, kernels, isDictionaryOfI64Arrays,
@@ -147,6 +158,12 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
 //===----------------------------------------------------------------------===//
 // Verifiers
 //===----------------------------------------------------------------------===//
+
+/// Whether `context` knows a dialect called `name`, loaded or not.
+static bool isRegistered(MLIRContext *context, StringRef name) {
+  return context->getLoadedDialect(name) ||
+         llvm::is_contained(context->getAvailableDialects(), name);
+}
 
 static std::string describePlace(const DiscardableAttribute &attribute) {
   if (attribute.place != AttributePlace::Op)
@@ -178,9 +195,13 @@ mpt::detail::verifyDiscardableAttribute(NamedAttribute attribute, AttributePlace
       continue;
     if (candidate.isValid(attribute.getValue()))
       return success();
-    return emitError() << "expected '" << name << "' to be " << candidate.expected
-                       << (candidate.expected.contains(", ") ? "; found " : ", found ")
-                       << attribute.getValue();
+    InFlightDiagnostic error = emitError();
+    error << "expected '" << name << "' to be " << candidate.expected
+          << (candidate.expected.contains(", ") ? "; found " : ", found ")
+          << attribute.getValue();
+    if (name == kTargetAttr)
+      error << "; known are " << llvm::join(ArrayRef(kTargetNames), ", ");
+    return error;
   }
   for (const DiscardableAttribute &candidate : getDiscardableAttributes()) {
     if (mayStand(candidate))
@@ -200,14 +221,66 @@ mpt::detail::verifyDiscardableAttribute(NamedAttribute attribute, AttributePlace
   return error << "; known are " << llvm::join(standing, ", ");
 }
 
+/// What marks of passes say of an op must be true of it.
+static LogicalResult verifyMark(Operation *op, StringRef name) {
+  if (name == kOwnCastAttr &&
+      (isa_and_nonnull<MPTDialect>(op->getDialect()) || op->getNumOperands() == 0 ||
+       op->getNumResults() != 1 ||
+       op->getOperand(0).getType() == op->getResult(0).getType()))
+    return op->emitError() << "expected '" << name
+                           << "' on a cast of another dialect, from one type to another; "
+                              "found it on "
+                           << op->getName() << "; remove it (mpt-autocast adds it)";
+  if (llvm::is_contained({kSaveAttr, kRematAttr, kBackwardAttr}, name) &&
+      op->getNumResults() == 0)
+    return op->emitError() << "expected '" << name << "' on an op with results, found it on "
+                           << op->getName() << ", which has none; remove it";
+  return success();
+}
+
 LogicalResult MPTDialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attribute) {
   StringRef name = op->getName().getStringRef();
   // Functions of other dialects are what one of func becomes.
-  return detail::verifyDiscardableAttribute(
-      attribute, AttributePlace::Op, isa<FunctionOpInterface>(op) ? "func.func" : name,
-      name, [&] { return emitError(op->getLoc()); });
+  if (failed(detail::verifyDiscardableAttribute(
+          attribute, AttributePlace::Op,
+          isa<FunctionOpInterface>(op) ? "func.func" : name, name,
+          [&] { return emitError(op->getLoc()); })))
+    return failure();
+  return verifyMark(op, attribute.getName());
 }
+
+StringRef mpt::detail::findMisspelledPrefix(NamedAttribute attribute, AttributePlace place) {
+  StringRef name = attribute.getName();
+  Dialect *owner = attribute.getNameDialect();
+  if (owner || !name.contains('.') ||
+      isRegistered(attribute.getName().getContext(), name.split('.').first))
+    return {};
+  auto [prefix, rest] = name.split('.');
+  // Two letters the other way round are one slip.
+  std::string sorted = prefix.lower();
+  llvm::sort(sorted);
+  if (sorted != "mpt" && prefix.edit_distance("mpt") > 1)
+    return {};
+  for (const DiscardableAttribute &each : getDiscardableAttributes())
+    if (each.place == place &&
+        rest.edit_distance(each.name.drop_front(StringRef("mpt.").size())) <= 1)
+      return each.name;
+  return {};
+}
+
+namespace {
+/// What other libraries call an attribute.
+struct OtherAttribute {
+  StringLiteral name, attribute;
+};
+} // namespace
+
+static constexpr OtherAttribute otherAttributes[] = {
+#define GET_OTHER_ATTRIBUTES
+#include "mpt/Dialect/MPT/IR/OpReference.inc"
+#undef GET_OTHER_ATTRIBUTES
+};
 
 std::string mpt::detail::describeUnknownAttribute(StringRef name,
                                                   ArrayRef<StringAttr> own) {
@@ -216,11 +289,15 @@ std::string mpt::detail::describeUnknownAttribute(StringRef name,
     if (!each.getValue().ends_with("SegmentSizes"))
       names.push_back(each);
   StringRef nearest = findNearestName(name, names);
-  // Words in common say more than letters: `is_causal` is `causal`.
+  // What other libraries call it says more than letters, and so do words in
+  // common: `is_causal` is `causal`.
   for (StringRef each : names)
     if ((each.size() > 3 && name.contains(each)) ||
         (name.size() > 3 && each.contains(name)))
       nearest = each;
+  for (const OtherAttribute &other : otherAttributes)
+    if (other.name == name && llvm::is_contained(names, other.attribute))
+      nearest = other.attribute;
   const std::string prefixed = ("mpt." + name).str();
   for (const DiscardableAttribute &each : getDiscardableAttributes())
     if (each.place == AttributePlace::Op && each.name == prefixed)
@@ -229,18 +306,28 @@ std::string mpt::detail::describeUnknownAttribute(StringRef name,
   if (!nearest.empty())
     return text + "did you mean '" + nearest.str() + "'?";
   return text + (names.empty() ? "it has none" : "it has " + llvm::join(names, ", ")) +
-         " (a note of your own takes a prefix, as in 'my." + name.str() + "')";
+         " (a note of your own takes its dialect's prefix, as in 'my." + name.str() + "')";
 }
 
 LogicalResult mpt::detail::verifyNoUnownedAttributes(Operation *op) {
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
     auto [prefix, rest] = name.split('.');
-    if ((!prefix.empty() && !rest.empty()) ||
-        (isa<SymbolOpInterface>(op) && name == SymbolTable::getVisibilityAttrName()))
+    if (isa<SymbolOpInterface>(op) && name == SymbolTable::getVisibilityAttrName())
       continue;
-    return op->emitOpError(
-        describeUnknownAttribute(name, op->getName().getAttributeNames()));
+    if (prefix.empty() || rest.empty())
+      return op->emitOpError(
+          describeUnknownAttribute(name, op->getName().getAttributeNames()));
+    if (StringRef meant = findMisspelledPrefix(attribute, AttributePlace::Op);
+        !meant.empty())
+      return op->emitOpError() << "has an attribute '" << name << "'; did you mean '"
+                               << meant << "'?";
+    if (!attribute.getNameDialect() && !isRegistered(op->getContext(), prefix) &&
+        !op->getContext()->allowsUnregisteredDialects())
+      return op->emitOpError()
+             << "has an attribute '" << name << "' of the dialect '" << prefix
+             << "', which is not registered; remove it, or allow unregistered dialects "
+                "(mpt-opt --allow-unregistered-dialect)";
   }
   return success();
 }

@@ -18,6 +18,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpt;
@@ -78,6 +79,33 @@ static std::string join(const Range &range, Get get) {
   return text;
 }
 
+/// What is wrong with the numbers of `init`, as what was expected, or "".
+static std::string checkNumbers(DictionaryAttr init, ArrayRef<StringRef> parameters) {
+  llvm::StringMap<double> given;
+  for (StringRef name : parameters) {
+    Attribute value = init.get(name);
+    const bool isCount = name.starts_with("fan_");
+    double number = 0;
+    if (auto real = dyn_cast<FloatAttr>(value))
+      number = real.getValueAsDouble();
+    else if (auto integer = dyn_cast<IntegerAttr>(value);
+             integer && integer.getType().isSignlessInteger(64))
+      number = static_cast<double>(integer.getInt());
+    else
+      return "'" + name.str() + "' to be an i64 or a float";
+    given[name] = number;
+    if (isCount && (isa<FloatAttr>(value) || number < 1))
+      return "'" + name.str() + "' to be an i64 above 0";
+    if (!std::isfinite(number))
+      return "'" + name.str() + "' to be finite";
+    if (name == "std" && number < 0)
+      return "'std' to be at least 0";
+  }
+  if (given.count("low") && given["low"] > given["high"])
+    return "'low' to be at most 'high'";
+  return "";
+}
+
 static LogicalResult verifyInit(llvm::function_ref<InFlightDiagnostic()> emitError,
                                 Attribute attribute) {
   auto init = dyn_cast<DictionaryAttr>(attribute);
@@ -98,6 +126,9 @@ static LogicalResult verifyInit(llvm::function_ref<InFlightDiagnostic()> emitErr
                                  << known->name << "', found ";
       return value ? error << value : error << "none";
     }
+  if (std::string wanted = checkNumbers(init, known->parameters); !wanted.empty())
+    return emitError() << "expected " << wanted << " in 'mpt.init' of kind '" << known->name
+                       << "', found " << attribute;
   for (NamedAttribute entry : init)
     if (entry.getName() != "kind" &&
         !llvm::is_contained(known->parameters, entry.getName().getValue()))
@@ -208,6 +239,45 @@ static LogicalResult verifyUpdates(FunctionOpInterface function, unsigned index)
   return success();
 }
 
+static bool hasAttributeOfMPT(ArrayRef<NamedAttribute> attributes) {
+  return llvm::any_of(attributes, [](NamedAttribute attribute) {
+    return attribute.getName().getValue().starts_with("mpt.");
+  });
+}
+
+/// Fails if an attribute of `function`, its arguments or its results has a slip in the
+/// prefix. The dialect's verifier is only asked for those with its prefix, so this looks at
+/// all others at the first argument or result, `index` at `place`, that has one.
+static LogicalResult verifyPrefixes(FunctionOpInterface function, AttributePlace place,
+                                    unsigned index) {
+  auto attributesOf = [&](AttributePlace at, unsigned i) {
+    return at == AttributePlace::Argument ? function.getArgAttrs(i)
+                                          : function.getResultAttrs(i);
+  };
+  for (unsigned i = 0; i < index; ++i)
+    if (hasAttributeOfMPT(attributesOf(place, i)))
+      return success();
+  auto check = [&](ArrayRef<NamedAttribute> attributes, AttributePlace at, Location loc,
+                   const Twine &described) -> LogicalResult {
+    for (NamedAttribute attribute : attributes)
+      if (StringRef meant = mpt::detail::findMisspelledPrefix(attribute, at); !meant.empty())
+        return mlir::emitError(loc)
+               << "unknown attribute '" << attribute.getName().getValue() << "' on "
+               << described << "; did you mean '" << meant << "'?";
+    return success();
+  };
+  for (unsigned i : llvm::seq(function.getNumArguments()))
+    if (failed(check(function.getArgAttrs(i), AttributePlace::Argument,
+                     getArgumentLocation(function, i), "argument " + Twine(i))))
+      return failure();
+  for (unsigned i : llvm::seq(function.getNumResults()))
+    if (failed(check(function.getResultAttrs(i), AttributePlace::Result,
+                     getResultLocation(function), "result " + Twine(i))))
+      return failure();
+  return check(llvm::to_vector(function->getDiscardableAttrs()), AttributePlace::Op,
+               function.getLoc(), "func.func");
+}
+
 bool mpt::detail::isRole(Attribute value) {
   auto text = dyn_cast<StringAttr>(value);
   return text && llvm::is_contained(roles, text.getValue());
@@ -231,7 +301,9 @@ LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return verifyInit(emitError, attribute.getValue());
   if (failed(detail::verifyDiscardableAttribute(
           attribute, AttributePlace::Argument, op->getName().getStringRef(),
-          ("argument " + Twine(argIndex)).str(), emitError)))
+          ("argument " + Twine(argIndex)).str(), emitError)) ||
+      (function &&
+       failed(verifyPrefixes(function, AttributePlace::Argument, argIndex))))
     return failure();
   if (name == kNameAttr &&
       failed(verifyName(emitError, cast<StringAttr>(attribute.getValue()))))
@@ -251,7 +323,9 @@ LogicalResult MPTDialect::verifyRegionResultAttribute(Operation *op, unsigned,
   };
   if (failed(detail::verifyDiscardableAttribute(
           attribute, AttributePlace::Result, op->getName().getStringRef(),
-          ("result " + Twine(resultIndex)).str(), emitError)))
+          ("result " + Twine(resultIndex)).str(), emitError)) ||
+      (function &&
+       failed(verifyPrefixes(function, AttributePlace::Result, resultIndex))))
     return failure();
   if (name == kNameAttr &&
       failed(verifyName(emitError, cast<StringAttr>(attribute.getValue()))))

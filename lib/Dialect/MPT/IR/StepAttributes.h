@@ -26,6 +26,10 @@ verifyDiscardableAttribute(mlir::NamedAttribute attribute, AttributePlace place,
                            llvm::StringRef op, llvm::StringRef described,
                            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
+/// The attribute of the list that is meant if `attribute` has a slip in the prefix, as in
+/// `mtp.precision`, and "" else. Prefixes of registered dialects are no slips.
+llvm::StringRef findMisspelledPrefix(mlir::NamedAttribute attribute, AttributePlace place);
+
 } // namespace mpt::detail
 
 #endif // MPT_LIB_DIALECT_MPT_IR_STEPATTRIBUTES_H

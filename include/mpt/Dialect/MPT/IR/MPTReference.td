@@ -69,6 +69,27 @@ def : MPT_InitKind<7, "xavier_uniform", ["fan_in", "fan_out"],
   "Uniform in (-b, b) with b = sqrt(6 / (`fan_in` + `fan_out`)).">;
 
 //===----------------------------------------------------------------------===//
+// Attributes of other libraries
+//===----------------------------------------------------------------------===//
+
+/// What other libraries call an attribute of the ops, if letters do not tell. The error
+/// for an unknown attribute suggests it where the op has it.
+class MPT_OtherAttribute<list<string> names_, string attribute_> {
+  list<string> names = names_;
+  string attribute = attribute_;
+}
+def : MPT_OtherAttribute<["transpose_a", "transa", "adjoint_a"], "transpose_lhs">;
+def : MPT_OtherAttribute<["transpose_b", "transb", "adjoint_b"], "transpose_rhs">;
+def : MPT_OtherAttribute<["dim", "dims", "dimensions", "axis"], "axes">;
+def : MPT_OtherAttribute<["dim", "dimension"], "axis">;
+def : MPT_OtherAttribute<["perm", "dims", "axes"], "permutation">;
+def : MPT_OtherAttribute<["kernel_size", "window_shape"], "window">;
+def : MPT_OtherAttribute<["lhs_dilation"], "interior">;
+def : MPT_OtherAttribute<["rhs_dilation"], "dilations">;
+def : MPT_OtherAttribute<["feature_group_count"], "groups">;
+def : MPT_OtherAttribute<["p"], "rate">;
+
+//===----------------------------------------------------------------------===//
 // Functions without an op of their own
 //===----------------------------------------------------------------------===//
 
