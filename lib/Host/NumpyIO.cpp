@@ -444,6 +444,28 @@ static llvm::Expected<zip_t *> openArchive(llvm::StringRef path) {
                            "expected a .npz file (a zip archive): " + text);
 }
 
+/// Fails if the member can not have the size that the archive claims for it: memory is
+/// taken for that size. Empty if it can.
+static std::string checkClaimedSize(const zip_stat_t &status, uint64_t fileSize) {
+  // A block of deflate says at most 258 bytes in two bits.
+  constexpr uint64_t kMostOfDeflate = 1032;
+  constexpr uint64_t wanted = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+  if ((status.valid & wanted) != wanted)
+    return "damaged: the archive does not say its size";
+  const bool isStored = status.comp_method == ZIP_CM_STORE;
+  if (!isStored && status.comp_method != ZIP_CM_DEFLATE)
+    return "expected an array that is stored or deflated, as NumPy writes it, found "
+           "compression method " +
+           std::to_string(status.comp_method);
+  if (status.comp_size <= fileSize &&
+      (isStored ? status.size == status.comp_size
+                : status.size / kMostOfDeflate <= status.comp_size))
+    return "";
+  return "damaged: " + std::to_string(status.size) + " bytes cannot be in " +
+         std::to_string(status.comp_size) + (isStored ? " stored" : " deflated") +
+         " ones of a file of " + std::to_string(fileSize);
+}
+
 static std::vector<std::string> listArrays(zip_t *archive) {
   std::vector<std::string> names;
   for (zip_int64_t i = 0, e = zip_get_num_entries(archive, 0); i < e; ++i)
@@ -490,9 +512,14 @@ llvm::Expected<HostTensor> mpt::readNpz(llvm::StringRef path,
   zip_stat_t status;
   zip_stat_init(&status);
   zip_file_t *file = nullptr;
-  if (zip_stat(*archive, entry.c_str(), 0, &status) == 0 &&
-      (status.valid & ZIP_STAT_SIZE))
+  if (zip_stat(*archive, entry.c_str(), 0, &status) == 0) {
+    auto whole = InputFile::open(path);
+    if (!whole)
+      return whole.takeError();
+    if (std::string damage = checkClaimedSize(status, whole->getSize()); !damage.empty())
+      return createFileMessage(shown, damage);
     file = zip_fopen(*archive, entry.c_str(), 0);
+  }
   if (!file)
     return createFileMessage(shown, llvm::Twine("cannot read: ") +
                                         zip_strerror(*archive));
