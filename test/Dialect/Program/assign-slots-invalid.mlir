@@ -156,3 +156,20 @@ func.func @step(%x: tensor<1xf32>) -> tensor<16777216xf32> {
   }) : (tensor<1xf32>) -> tensor<16777216xf32>
   return %y : tensor<16777216xf32>
 }
+
+// -----
+
+// What a program file holds of a constant.
+func.func @step() -> tensor<2000000000xf32> {
+  // expected-error @below {{mpt-assign-slots: expected a constant of less than 2^32 bytes, unless all of its elements are equal; found 'tensor<2000000000xf32>' of 8000000000 bytes; make it an argument}}
+  %c = mpt.constant dense_resource<weights> : tensor<2000000000xf32>
+  return %c : tensor<2000000000xf32>
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      weights: "0x0400000001000000"
+    }
+  }
+#-}

@@ -270,6 +270,19 @@ std::string describe(func::FuncOp step, const MemoryBuffer &buffer) {
   return text;
 }
 
+/// Fails if a constant does not fit in a program's file, which counts bytes in 32 bits. Of a
+/// splat it holds one element.
+LogicalResult checkConstants(const SlotPlan &plan) {
+  for (const MemoryBuffer &buffer : plan.graph.buffers)
+    if (auto op = buffer.value.getDefiningOp<ConstantOp>();
+        op && !op.getValue().isSplat() && buffer.bytes > int64_t(UINT32_MAX))
+      return op.emitError("mpt-assign-slots: expected a constant of less than 2^32 bytes, "
+                          "unless all of its elements are equal; found ")
+             << op.getValue().getShapedType() << " of " << buffer.bytes
+             << " bytes; make it an argument";
+  return success();
+}
+
 /// Emits an error that names the largest values if the program takes more than `limit`
 /// bytes. All in one message: who runs a step sees no notes.
 LogicalResult checkMemory(func::FuncOp step, const SlotPlan &plan, int64_t limit) {
@@ -331,7 +344,7 @@ struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
       return signalPassFailure();
     }
     SlotPlan plan = planOrderedSlots(step, *schedule, *wanted).plan;
-    if (failed(checkMemory(step, plan, memoryLimit)))
+    if (failed(checkConstants(plan)) || failed(checkMemory(step, plan, memoryLimit)))
       return signalPassFailure();
     SymbolTable symbols(module);
     // The program takes the function's name.
