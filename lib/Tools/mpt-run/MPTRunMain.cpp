@@ -22,6 +22,7 @@
 #include "mpt/Support/Interrupts.h"
 #include "mpt/Host/LossPlot.h"
 #include "mpt/Host/SafetensorsIO.h"
+#include "mpt/ProgramABI/SystemMemory.h"
 #include "mpt/Support/FirstError.h"
 #include "mpt/Support/Version.h"
 #include "llvm/ADT/StringExtras.h"
@@ -90,6 +91,9 @@ private:
   std::string resumePath;
   std::optional<MetricsLog> metrics;
   std::vector<RunSummary> summaries;
+  /// Of the engines of the present precision: those of evaluation are there with the
+  /// training step's.
+  int64_t heldBytes = 0;
   bool interrupted = false;
 };
 } // namespace
@@ -113,14 +117,22 @@ Run::createEngine(PreparedFunction prepared) {
   FirstError error(&context);
   EngineOptions engineOptions;
   engineOptions.threads = options.threads;
-  engineOptions.memoryLimit = options.memoryLimit;
+  const int64_t limit = options.memoryLimit > 0 ? options.memoryLimit : rt::getSystemMemory();
+  engineOptions.memoryLimit = std::max<int64_t>(limit - heldBytes, 1);
   engineOptions.profile = options.profile;
   auto made =
       engine->create(std::move(prepared.module), prepared.name, engineOptions);
-  if (made)
+  if (made) {
+    heldBytes += (*made)->arenaBytes() + (*made)->stateBytes();
     return made;
+  }
   std::string reason = llvm::toString(made.takeError());
-  return error.take(reason);
+  llvm::Error first = error.take(reason);
+  if (heldBytes == 0)
+    return std::move(first);
+  return llvm::createStringError(llvm::toString(std::move(first)) +
+                                 "; the training step and what evaluates it hold " + llvm::Twine(heldBytes) +
+                                 " of " + llvm::Twine(limit) + " bytes already");
 }
 
 llvm::Error Run::readModel() {
@@ -408,6 +420,7 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
       RangeRecorder::create(step.module->lookupSymbol<func::FuncOp>(step.name));
   if (!recorder)
     return recorder.takeError();
+  heldBytes = 0;
   auto engine = createEngine(std::move(step));
   if (!engine)
     return engine.takeError();
