@@ -147,11 +147,17 @@ LogicalResult mpt::loadTables(ModuleOp module, ArrayRef<std::string> dialects,
 }
 
 void mpt::warnOfUnknownOps(ModuleOp module, StringRef pass, PrecisionPolicy &policy) {
+  // Constants, loops and what ends their bodies only pass on what other ops compute.
   WalkResult known = module.walk([&](Operation *op) {
-    return !isa_and_nonnull<BuiltinDialect, func::FuncDialect>(op->getDialect()) &&
-                   policy.lookup(op).source != RuleSource::Unlisted
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
+    if (isa_and_nonnull<BuiltinDialect, func::FuncDialect>(op->getDialect()) ||
+        op->getNumOperands() == 0 || op->hasTrait<OpTrait::IsTerminator>())
+      return WalkResult::advance();
+    OpRecord record = policy.lookup(op);
+    return record.source == RuleSource::Unlisted ||
+                   record.getRegionPolicy() == RegionPolicy::Carry ||
+                   record.getRegionPolicy() == RegionPolicy::Branches
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
   });
   if (!known.wasInterrupted())
     mpt::detail::warnOfNothingToDo(module, pass,
