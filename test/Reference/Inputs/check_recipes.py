@@ -2,19 +2,22 @@
 
   check_recipes.py MPT_RUN OPS_JSON WORK_DIRECTORY
 
-OPS_JSON is MPTReference.td as llvm-tblgen dumps it. A formula becomes a function of
-f32 tensors that the reference engine interprets.
+OPS_JSON is MPTReference.td as llvm-tblgen dumps it. A formula becomes ops on tensors that
+the reference engine interprets. Where the page says shapes in words, shape_recipes.py has
+the ops.
 """
 
 import ast
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 
+from shape_recipes import SHAPED
 from storage import load, save
 
 SHAPE = (3, 5)
@@ -72,7 +75,7 @@ class Emitter:
     """Writes a formula as ops on tensors; a value is (name, shape, element type)."""
 
     def __init__(self, arguments):
-        self.arguments, self.lines = arguments, []
+        self.arguments, self.lines, self.used = arguments, [], set()
 
     def define(self, text, shape, type):
         name = f"%v{len(self.lines)}"
@@ -82,9 +85,24 @@ class Emitter:
     def spell(self, value):
         return "tensor<" + "".join(f"{size}x" for size in value[1]) + value[2] + ">"
 
+    def constant(self, text, type="f32"):
+        return self.define(f"mpt.constant dense<{text}> : tensor<{type}>", (), type)
+
+    def number(self, value, type="f32"):
+        return self.constant(f"{value:.9e}" if type == "f32" else value, type)
+
+    def op(self, name, *values, shape=None, type=None, attributes=""):
+        """The shape is that of elementwise ops unless it is given, and the type the last operand's."""
+        self.used.add(name)
+        shape = np.broadcast_shapes(*(value[1] for value in values)) if shape is None else tuple(shape)
+        type = type or values[-1][2]
+        given, types = ", ".join(value[0] for value in values), ", ".join(self.spell(value) for value in values)
+        attributes = f" {{{attributes}}}" if attributes else ""
+        return self.define(f"mpt.{name} {given}{attributes} : ({types}) -> {self.spell(('', shape, type))}", shape, type)
+
     def emit(self, node):
         if isinstance(node, ast.Constant):
-            return self.define(f"mpt.constant dense<{node.value:.9e}> : tensor<f32>", (), "f32")
+            return self.number(node.value)
         if isinstance(node, ast.Name):
             return self.arguments[node.id]
         op, words = node.func.id, [word.id for word in node.args if isinstance(word, ast.Name)]
@@ -101,10 +119,25 @@ class Emitter:
         type = "i1" if op == "compare" else values[-1][2]
         if op == "reduce":
             shape = (1,) * len(SHAPE) if "keep_dims" in words else ()
-        given = ", ".join(value[0] for value in values)
-        types = ", ".join(self.spell(value) for value in values)
-        result = self.spell(("", shape, type))
-        return self.define(f"mpt.{op} {given} {{{', '.join(attributes)}}} : ({types}) -> {result}", shape, type)
+        return self.op(op, *values, shape=shape, type=type, attributes=", ".join(attributes))
+
+
+def emit_formula(formula, arguments):
+    emitter = Emitter(arguments)
+    return emitter, emitter.emit(ast.parse(formula, mode="eval").body)
+
+
+def emit_shaped(name, recipe, arguments):
+    """Also checks that the ops are those that the page names."""
+    emitter = Emitter(arguments)
+    result = SHAPED[name][1](emitter, *arguments.values())
+    formula = set(re.findall(r"(\w+)\(|iota", recipe["formula"]))
+    named = set(re.findall(r"\w+", recipe["formula"] + " " + recipe["note"]))
+    # What gives the inputs of these their values.
+    makers = {"torch.isinf": {"log", "maximum"}}.get(name, set())
+    assert formula - {""} <= emitter.used and emitter.used - makers <= named | {"reshape", "iotas", "iota"}, (
+        name, emitter.used, named)
+    return emitter, result
 
 
 def main(mpt_run, records, work):
@@ -113,30 +146,34 @@ def main(mpt_run, records, work):
     with open(records, encoding="utf-8") as file:
         records = json.load(file)
     recipes = [records[name] for name in records["!instanceof"]["MPT_Recipe"]]
-    recipes = {recipe["names"][0]: recipe["formula"] for recipe in recipes}
+    recipes = {recipe["names"][0]: recipe for recipe in recipes if recipe["formula"]}
+    missing = set(recipes) - set(WANTED) - set(SHAPED)
+    assert not missing, missing
     rng, state, arguments, results, body, returned, wanted = np.random.default_rng(7), {}, [], [], [], [], {}
-    for number, (name, function) in enumerate(WANTED.items()):
-        tree = ast.parse(recipes[name], mode="eval").body
-        words = {word.id for call in ast.walk(tree) if isinstance(call, ast.Call)
-                 for word in call.args if isinstance(word, ast.Name)}
-        used = [word for word in function_arguments(function, name) if word in words]
-        values = {}
-        for word in used:
-            low = 0.05 if word in PROBABILITIES.get(name, "") else -7.0
-            values[word] = rng.uniform(low, 0.95 if low > 0 else 7.0, SHAPE).astype(np.float32)
-            if {"low", "high"} <= set(used) and word in ("low", "high"):
-                values[word] = np.full(SHAPE, -2 if word == "low" else 3, np.float32)
-        tensors = {}
+    for number, name in enumerate(recipes):
+        recipe, values, tensors = recipes[name], {}, {}
+        if name in SHAPED:
+            values, _, function = SHAPED[name]
+        else:
+            function = WANTED[name]
+            words = {word.id for call in ast.walk(ast.parse(recipe["formula"], mode="eval")) if isinstance(call, ast.Call)
+                     for word in call.args if isinstance(word, ast.Name)}
+            for word in [word for word in function_arguments(function, name) if word in words]:
+                low = 0.05 if word in PROBABILITIES.get(name, "") else -7.0
+                values[word] = rng.uniform(low, 0.95 if low > 0 else 7.0, SHAPE).astype(np.float32)
+            if {"low", "high"} <= set(values):
+                values["low"], values["high"] = np.full(SHAPE, -2, np.float32), np.full(SHAPE, 3, np.float32)
         for word, array in values.items():
-            key = f"c{number}_{word}"
-            state[key] = ("f32", array)
-            tensors[word] = (f"%{key}", SHAPE, "f32")
-            arguments.append(f'%{key}: tensor<{"x".join(map(str, SHAPE))}xf32> {{mpt.name = "{key}", mpt.role = "optimizer_state"}}')
-        emitter = Emitter(tensors)
-        result = emitter.emit(tree)
-        body += [line.replace("%v", f"%c{number}v") for line in emitter.lines]
+            key, type = f"c{number}_{word}", "i32" if array.dtype == np.int32 else "f32"
+            state[key] = (type, array)
+            tensors[word] = (f"%{key}", array.shape, type)
+            shape = "".join(f"{size}x" for size in array.shape)
+            arguments.append(f'%{key}: tensor<{shape}{type}> {{mpt.name = "{key}", mpt.role = "optimizer_state"}}')
+        emitter, result = (emit_shaped(name, recipe, tensors) if name in SHAPED
+                           else emit_formula(recipe["formula"], tensors))
+        body += [re.sub(r"%v(?=\d)", f"%c{number}v", line) for line in emitter.lines]
         spelled, out = emitter.spell(result), f"c{number}_out"
-        want = np.asarray(function(*[values[word].astype(np.float64) for word in used]))
+        want = np.asarray(function(*[array.astype(np.float64) for array in values.values()]))
         assert want.shape == tuple(result[1]), (name, want.shape, result)
         state[out] = (result[2], np.zeros(want.shape))
         arguments.append(f'%{out}: {spelled} {{mpt.name = "{out}", mpt.role = "optimizer_state"}}')
@@ -157,7 +194,7 @@ def main(mpt_run, records, work):
     for name, (out, want) in wanted.items():
         # Some forms lose digits by cancellation, as the page says of them.
         if not np.allclose(found[out], want, rtol=2e-5, atol=2e-5):
-            print(f"{name}: {recipes[name]} gives {found[out]}, want {want}")
+            print(f"{name}: {recipes[name]['formula']} gives {found[out]}, want {want}")
             wrong += 1
     print(f"{len(wanted)} formulas, {wrong} wrong")
     return 1 if wrong else 0
