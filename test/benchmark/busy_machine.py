@@ -47,7 +47,8 @@ parser.add_argument("--steps", type=int, default=0, help="default: 10 of sincos,
 parser.add_argument("--threads", type=int, default=os.cpu_count())
 parser.add_argument("--neighbours", type=int, default=os.cpu_count())
 parser.add_argument("--mpt-run", nargs="*")
-options = parser.parse_args()
+# NETWORK.. may follow options.
+options = parser.parse_intermixed_args()
 tools = options.mpt_run or [os.path.join(options.build, "bin", "mpt-run")]
 
 # The neighbours end with this.
