@@ -199,6 +199,13 @@ func.func private @prefix_on_function(tensor<4xf32> {mpt.name = "w"}) attributes
 
 // -----
 
+// expected-error @below {{unknown attribute 'mtp.target' on builtin.module; did you mean 'mpt.target'?}}
+module attributes {mtp.target = "sm_90"} {
+  func.func private @prefix_on_module(tensor<4xf32> {mpt.name = "w"})
+}
+
+// -----
+
 // Marks of passes on ops of which they cannot be true.
 
 func.func @cast_mark(%x: tensor<4xf32>) {

@@ -136,6 +136,16 @@ func.func private @init_width(tensor<4xf32> {mpt.init = {kind = "constant", valu
 
 // -----
 
+// expected-error @+1 {{expected an argument with the 'mpt.name' "v", which 'mpt.low_of' names, found none}}
+func.func private @low_of(tensor<4xi16> {mpt.name = "w.low", mpt.low_of = "v"}, tensor<4xbf16> {mpt.name = "w"})
+
+// -----
+
+// expected-error @+1 {{expected result 0 to update state, found 'mpt.updates' = "x", an argument with 'mpt.role' = "input", which the host gives anew in each step}}
+func.func private @updates_of_input(tensor<4xf32> {mpt.name = "x", mpt.role = "input"}) -> (tensor<4xf32> {mpt.name = "y", mpt.updates = "x"})
+
+// -----
+
 // expected-error @+1 {{expected no number in 'mpt.init' of kind 'zeros', found "value"}}
 func.func @init_none(%x: tensor<4xf32> {mpt.init = {kind = "zeros", value = 0.0}}) {
   return

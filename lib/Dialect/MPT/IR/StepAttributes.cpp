@@ -231,6 +231,12 @@ static LogicalResult verifyUpdates(FunctionOpInterface function, unsigned index)
              << updates << ", which result " << i << " updates, found none";
     Type expected = function.getArgumentTypes()[argument->second];
     Type found = function.getResultTypes()[i];
+    auto role = function.getArgAttrOfType<StringAttr>(argument->second, kRoleAttr);
+    if (role && (role.getValue() == "input" || role.getValue() == "target"))
+      return mlir::emitError(getResultLocation(function), "expected result ")
+             << i << " to update state, found 'mpt.updates' = " << updates
+             << ", an argument with 'mpt.role' = " << role
+             << ", which the host gives anew in each step";
     if (expected != found)
       return mlir::emitError(getResultLocation(function), "expected result ")
              << i << ", which updates " << updates << ", to be of its type "
@@ -245,8 +251,8 @@ static bool hasAttributeOfMPT(ArrayRef<NamedAttribute> attributes) {
   });
 }
 
-/// Fails if an attribute of `function`, its arguments or its results has a slip in the
-/// prefix. The dialect's verifier is only asked for those with its prefix, so this looks at
+/// Fails if an attribute of `function`, its arguments, its results or what it is in has a
+/// slip in the prefix. The dialect's verifier is only asked for those with its prefix, so this looks at
 /// all others at the first argument or result, `index` at `place`, that has one.
 static LogicalResult verifyPrefixes(FunctionOpInterface function, AttributePlace place,
                                     unsigned index) {
@@ -274,8 +280,11 @@ static LogicalResult verifyPrefixes(FunctionOpInterface function, AttributePlace
     if (failed(check(function.getResultAttrs(i), AttributePlace::Result,
                      getResultLocation(function), "result " + Twine(i))))
       return failure();
-  return check(llvm::to_vector(function->getDiscardableAttrs()), AttributePlace::Op,
-               function.getLoc(), "func.func");
+  for (Operation *op = function; op; op = op->getParentOp())
+    if (failed(check(llvm::to_vector(op->getDiscardableAttrs()), AttributePlace::Op,
+                     op->getLoc(), op->getName().getStringRef())))
+      return failure();
+  return success();
 }
 
 bool mpt::detail::isRole(Attribute value) {
@@ -310,6 +319,12 @@ LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return failure();
   if (function && name == kNameAttr)
     return verifyArgumentNames(function, argIndex);
+  if (function && name == kLowOfAttr &&
+      llvm::none_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
+        return function.getArgAttr(i, kNameAttr) == attribute.getValue();
+      }))
+    return emitError() << "expected an argument with the 'mpt.name' "
+                       << attribute.getValue() << ", which 'mpt.low_of' names, found none";
   return success();
 }
 
