@@ -13,17 +13,26 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Pipelines/Pipelines.h"
-#include "mpt/Support/OptionText.h"
-#include "mpt/Precision/Passes.h"
-#include "mpt/Training/Passes.h"
 
-#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
 
 using namespace mlir;
 using namespace mpt;
+
+namespace {
+/// The properties of `apex.amp.initialize`, as its table has them.
+struct ApexProperties {
+  /// f32, f16 or none.
+  std::string castModelType;
+  bool patchTorchFunctions;
+  /// Nothing where Apex has None.
+  std::optional<bool> keepBatchnormFp32, masterWeights;
+  /// Nothing: dynamic.
+  std::optional<double> lossScale;
+};
+} // namespace
 
 /// "true", "false" or "none".
 static FailureOr<std::optional<bool>> parseFlag(StringRef name, StringRef text,
@@ -39,6 +48,7 @@ static FailureOr<std::optional<bool>> parseFlag(StringRef name, StringRef text,
 
 /// Where Apex refuses what the options put in place of a level's property.
 static LogicalResult checkConflicts(const ApexOptions &options,
+                                    bool hasOwnMasters,
                                     const ApexProperties &properties,
                                     EmitError emitError) {
   const bool isO1 = options.level == "O1";
@@ -54,7 +64,7 @@ static LogicalResult checkConflicts(const ApexOptions &options,
   if (isO1 && properties.masterWeights)
     return emitError("mpt-apex: at level=O1 parameters are f32, their own masters: leave "
                      "master-weights out, or choose level=O2 or O3");
-  if (!options.masters.empty() && properties.castModelType == "f16" &&
+  if (hasOwnMasters && properties.castModelType == "f16" &&
       !properties.masterWeights.value_or(false))
     return emitError("mpt-apex: masters is for parameters that have masters, and those "
                      "of level=" +
@@ -63,8 +73,11 @@ static LogicalResult checkConflicts(const ApexOptions &options,
   return success();
 }
 
-FailureOr<ApexProperties> mpt::getApexProperties(const ApexOptions &options,
-                                                 EmitError emitError) {
+/// The level's properties with what the options put in their place. Fails, after
+/// `emitError` has said why, where Apex refuses a combination.
+static FailureOr<ApexProperties> getApexProperties(const ApexOptions &options,
+                                                   bool hasOwnMasters,
+                                                   EmitError emitError) {
   ApexProperties properties;
   // cast_model_type, patch_torch_functions, keep_batchnorm_fp32, master_weights,
   // loss_scale
@@ -114,53 +127,26 @@ FailureOr<ApexProperties> mpt::getApexProperties(const ApexOptions &options,
                        options.lossScale + "'");
     properties.lossScale = scale;
   }
-  if (failed(checkConflicts(options, properties, emitError)))
+  if (failed(checkConflicts(options, hasOwnMasters, properties, emitError)))
     return failure();
   return properties;
 }
 
-LogicalResult mpt::buildApexPipeline(OpPassManager &passes, const ApexOptions &options,
-                                     EmitError emitError) {
-  FailureOr<ApexProperties> properties = getApexProperties(options, emitError);
+FailureOr<TrainingOptions> mpt::getTrainingOptions(const ApexOptions &options,
+                                                   TrainingOptions training,
+                                                   EmitError emitError) {
+  FailureOr<ApexProperties> properties =
+      getApexProperties(options, training.masterWeights.has_value(), emitError);
   if (failed(properties))
     return failure();
   const bool isHalf = properties->castModelType == "f16";
-  const bool hasMasters = properties->masterWeights.value_or(false);
+  if (isHalf)
+    training.castParameters.emplace().keepBatchNorm =
+        properties->keepBatchnormFp32.value_or(false);
+  if (isHalf && !properties->masterWeights.value_or(false))
+    training.masterWeights.emplace().options.kind = "none";
 
-  if (isHalf) {
-    CastParametersPassOptions cast;
-    cast.function = options.function;
-    cast.keepBatchNorm = properties->keepBatchnormFp32.value_or(false);
-    passes.addPass(createCastParametersPass(cast));
-  }
-  auto add = [&](std::unique_ptr<Pass> pass, const std::string &texts) {
-    if (failed(pass->initializeOptions(texts, emitError)))
-      return failure();
-    passes.addPass(std::move(pass));
-    return success();
-  };
-  std::optional<std::string> name = quoteOptionValue(options.function);
-  if (!name)
-    return emitError("mpt-apex: function: a name with a quote, with braces that do not "
-                     "match or with space at an end cannot be given on; rename the "
-                     "function");
-  const std::string function = "function=" + *name + " ";
-  AutodiffPassOptions autodiff;
-  autodiff.function = options.function;
-  passes.addPass(createAutodiffPass(autodiff));
-  if (!options.accumulate.empty() &&
-      failed(add(createAccumulatePass(), function + options.accumulate)))
-    return failure();
-  if (failed(add(createTrainStepPass(), function + options.trainStep)))
-    return failure();
-  if (((isHalf && hasMasters) || !options.masters.empty()) &&
-      failed(add(createMasterWeightsPass(), options.masters)))
-    return failure();
-  if (isHalf && !hasMasters && options.masters.empty() &&
-      failed(add(createMasterWeightsPass(), "kind=none")))
-    return failure();
-
-  LossScalePassOptions scale;
+  LossScalePassOptions &scale = training.lossScale.emplace().options;
   if (properties->lossScale) {
     scale.mode = "static";
     scale.initScale = *properties->lossScale;
@@ -169,17 +155,23 @@ LogicalResult mpt::buildApexPipeline(OpPassManager &passes, const ApexOptions &o
     scale.minScale = options.minLossScale;
     scale.maxScale = options.maxLossScale;
   }
-  passes.addPass(createLossScalePass(scale));
-  passes.addPass(createValidateLossScalePass());
-
   if (isHalf || properties->patchTorchFunctions) {
-    AutocastPassOptions autocast;
+    AutocastPassOptions &autocast = training.autocast.emplace().options;
     autocast.type = "f16";
     // A model's results are cast to f32 at O3 too, so losses are f32.
     autocast.policy = isHalf ? "apex-O2" : "apex-O1";
-    passes.addPass(createAutocastPass(autocast));
   }
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
-  return success();
+  return training;
+}
+
+FailureOr<TrainingOptions> mpt::getTrainingOptions(const ApexOptions &options,
+                                                   EmitError emitError) {
+  TrainingOptions training;
+  training.function = options.function;
+  if (!options.accumulate.empty())
+    training.accumulate.emplace().text = options.accumulate;
+  training.trainStep.text = options.trainStep;
+  if (!options.masters.empty())
+    training.masterWeights.emplace().text = options.masters;
+  return getTrainingOptions(options, std::move(training), emitError);
 }

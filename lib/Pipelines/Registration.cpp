@@ -15,23 +15,35 @@
 using namespace mlir;
 using namespace mpt;
 
-void mpt::registerPipelines() {
-  PassPipelineRegistration<MixedPrecisionOptions>(
-      "mpt-mixed-precision",
-      "From a forward function to a mixed-precision training step",
-      buildMixedPrecisionPipeline);
-  // Unlike the others this one can refuse its options.
+/// Registers the training pipeline under `name`. Unlike the others it can refuse its
+/// options.
+template <typename Options>
+static void
+registerTrainingPipeline(StringRef name, StringRef description,
+                         FailureOr<TrainingOptions> (*read)(const Options &, EmitError)) {
   registerPassPipeline(
-      "mpt-apex", "From a forward function to a training step as Apex's O0 to O3 make it",
-      [](OpPassManager &passes, StringRef text,
-         function_ref<LogicalResult(const Twine &)> emitError) -> LogicalResult {
-        ApexOptions options;
+      name, description,
+      [read](OpPassManager &passes, StringRef text, EmitError emitError) -> LogicalResult {
+        Options options;
         if (failed(options.parseFromString(text)))
           return failure();
-        return buildApexPipeline(passes, options, emitError);
+        FailureOr<TrainingOptions> training = read(options, emitError);
+        return failed(training) ? failure()
+                                : buildTrainingPipeline(passes, *training, emitError);
       },
-      [](function_ref<void(const mlir::detail::PassOptions &)> show) {
-        show(ApexOptions());
+      [](function_ref<void(const mlir::detail::PassOptions &)> show) { show(Options()); });
+}
+
+void mpt::registerPipelines() {
+  registerTrainingPipeline<MixedPrecisionOptions>(
+      "mpt-mixed-precision", "From a forward function to a mixed-precision training step",
+      [](const MixedPrecisionOptions &options, EmitError) -> FailureOr<TrainingOptions> {
+        return getTrainingOptions(options);
+      });
+  registerTrainingPipeline<ApexOptions>(
+      "mpt-apex", "From a forward function to a training step as Apex's O0 to O3 make it",
+      [](const ApexOptions &options, EmitError emitError) {
+        return getTrainingOptions(options, emitError);
       });
   PassPipelineRegistration<PlanStepOptions>(
       "mpt-plan-step", "From a training step to a planned program",

@@ -9,9 +9,10 @@
 #ifndef MPT_PIPELINES_PIPELINES_H
 #define MPT_PIPELINES_PIPELINES_H
 
+#include "mpt/Pipelines/TrainingOptions.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
-#include <optional>
 
 namespace mpt {
 
@@ -140,31 +141,19 @@ struct ApexOptions : mlir::PassPipelineOptions<ApexOptions> {
       llvm::cl::desc("Options of mpt-accumulate, in braces"), llvm::cl::init("")};
 };
 
-/// The properties of `apex.amp.initialize`, as its table has them.
-struct ApexProperties {
-  /// f32, f16 or none.
-  std::string castModelType;
-  bool patchTorchFunctions;
-  /// Nothing where Apex has None.
-  std::optional<bool> keepBatchnormFp32, masterWeights;
-  /// Nothing: dynamic.
-  std::optional<double> lossScale;
-};
+/// What `mpt-mixed-precision` asks for.
+TrainingOptions getTrainingOptions(const MixedPrecisionOptions &options);
 
-using EmitError = llvm::function_ref<llvm::LogicalResult(const llvm::Twine &)>;
+/// What `mpt-apex` asks for: Apex's levels. Fails, after `emitError` has said why, where
+/// Apex refuses a combination of properties.
+llvm::FailureOr<TrainingOptions> getTrainingOptions(const ApexOptions &options,
+                                                    EmitError emitError);
 
-/// The level's properties with what the options put in their place. Fails, after
-/// `emitError` has said why, where Apex refuses a combination.
-llvm::FailureOr<ApexProperties> getApexProperties(const ApexOptions &options,
-                                                  EmitError emitError);
-
-/// From a forward function to a training step as Apex's levels make it.
-llvm::LogicalResult buildApexPipeline(mlir::OpPassManager &passes,
-                                      const ApexOptions &options, EmitError emitError);
-
-/// From a forward function to a mixed-precision training step.
-void buildMixedPrecisionPipeline(mlir::OpPassManager &passes,
-                                 const MixedPrecisionOptions &options);
+/// The same for a caller that has the optimizer, micro-batches and masters from elsewhere,
+/// in `training`, and not from the texts of `options`.
+llvm::FailureOr<TrainingOptions> getTrainingOptions(const ApexOptions &options,
+                                                    TrainingOptions training,
+                                                    EmitError emitError);
 
 /// From a training step to an `mpt_program.program`: decompose, fuse, fit the
 /// budget if there is one, assign slots.

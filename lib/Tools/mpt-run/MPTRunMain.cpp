@@ -447,7 +447,7 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
     evaluator.emplace(
         *evalData,
         [&](int64_t rows) -> llvm::Expected<std::unique_ptr<StepEngine>> {
-          auto prepared = specialize(evalFunction, rows);
+          auto prepared = specialize(evalFunction, rows, options);
           if (!prepared)
             return prepared.takeError();
           return createEngine(std::move(*prepared));

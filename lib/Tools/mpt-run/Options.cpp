@@ -12,7 +12,6 @@
 #include "mpt/ProgramABI/ProgramFormat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -247,6 +246,7 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   options.whole = args.getAllArgValues(OPT_whole);
   options.compare = args.hasArg(OPT_compare);
   options.profile = args.hasArg(OPT_profile);
+  options.dumpPipeline = args.hasArg(OPT_dump_pass_pipeline);
   options.resume = args.hasArg(OPT_resume, OPT_resume_from);
 
   int64_t warmup = 0, lrStep = 0;
@@ -298,13 +298,15 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
                                          "; remove it, or use --lr-schedule=" + readers);
   if (isStep && !lrStep)
     return llvm::createStringError("--lr-schedule=step needs --lr-step=N");
-  if (kind != "constant" || warmup)
-    options.schedule = llvm::formatv("lr-schedule={0} warmup={1}", kind, warmup);
-  if (isStep)
-    options.schedule += llvm::formatv(" lr-step={0} lr-gamma={1:E16}", lrStep, lrGamma);
+  if (kind != "constant" || warmup) {
+    LearningRatePassOptions &schedule = options.schedule.emplace();
+    schedule.lrSchedule = kind;
+    schedule.warmup = warmup;
+    schedule.lrStep = lrStep;
+    schedule.lrGamma = lrGamma;
+    schedule.lrFinal = lrFinal;
+  }
   options.scheduleEnds = falls;
-  if (falls)
-    options.schedule += llvm::formatv(" lr-final={0:E16}", lrFinal);
   if (llvm::Error error = parseChoice(args, OPT_eval_weights, {"parameters", "ema"},
                                       options.evalWeights))
     return std::move(error);

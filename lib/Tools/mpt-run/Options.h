@@ -11,6 +11,7 @@
 
 #include "mpt/Host/DataFiles.h"
 #include "mpt/Host/Trainer.h"
+#include "mpt/Training/Passes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <optional>
@@ -44,8 +45,9 @@ struct RunOptions {
 
   int64_t steps = 0, epochs = 0, accumulate = 1;
   std::optional<double> lr;
-  /// Options of mpt-learning-rate, but for total-steps; empty: constant.
-  std::string schedule;
+  /// Options of mpt-learning-rate, but for the function and the total steps; nullopt:
+  /// a constant rate.
+  std::optional<LearningRatePassOptions> schedule;
   /// It is one that ends, and needs total-steps.
   bool scheduleEnds = false;
   uint64_t seed = 0;
@@ -60,7 +62,7 @@ struct RunOptions {
   std::string plot;
   std::string progress;
   int64_t logEvery = 0;
-  bool profile = false;
+  bool profile = false, dumpPipeline = false;
   std::string ranges, rangesHtml;
   std::optional<std::string> instrument;
   bool recordsRanges() const { return !ranges.empty() || !rangesHtml.empty(); }

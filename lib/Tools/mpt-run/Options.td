@@ -128,6 +128,9 @@ defm instrument : Eq<"instrument", g_output, "TEXT",
 def profile : F<"profile", g_output,
   "Print where the last step spent its time">;
 
+def dump_pass_pipeline : F<"dump-pass-pipeline", g_output,
+  "Print the passes that make the step, as mpt-opt's --pass-pipeline takes them">;
+
 def help : F<"help", g_other, "Print this text">;
 def : Flag<["-"], "h">, Alias<help>;
 def version : F<"version", g_other, "Print the version">;

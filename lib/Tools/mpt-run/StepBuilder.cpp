@@ -8,13 +8,13 @@
 
 #include "StepBuilder.h"
 #include "../PrintDiagnostic.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
-#include "mpt/Precision/RangeProfile.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/Transforms/Passes.h"
+#include "mpt/Pipelines/Pipelines.h"
+#include "mpt/Precision/RangeProfile.h"
 #include "mpt/Support/FirstError.h"
-#include "mpt/Support/OptionText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
@@ -37,55 +37,38 @@ static OwningOpRef<ModuleOp> isolate(func::FuncOp function) {
   return module;
 }
 
-namespace {
-/// Passes as text, and the option of mpt-run that they come from.
-struct OptionPasses {
-  std::string option, passes;
-};
-} // namespace
-
-/// Runs what `parts` say one after the other; whatever passes emit is kept for the
-/// message.
-static llvm::Error runPipeline(ModuleOp module, llvm::ArrayRef<OptionPasses> parts) {
-  PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  for (const OptionPasses &part : parts) {
-    std::string problem;
-    llvm::raw_string_ostream os(problem);
-    if (succeeded(parsePassPipeline(part.passes, manager, os)))
-      continue;
-    // The parser shows the text and points into it on further lines. A value that an
-    // option cannot take, it prints by itself.
-    llvm::StringRef reason = llvm::StringRef(problem).split('\n').first;
-    for (llvm::StringRef prefix : {"error: ", "<Pass-Options-Parser>: "})
-      if (reason.contains(prefix))
-        reason = reason.split(prefix).second;
-    return llvm::createStringError(
-        part.option + ": " +
-        (reason.empty() ? "a value cannot be read, see the line above" : reason));
-  }
-  // Warnings and remarks are for the user now; the first error is the message.
+/// Runs `passes`; warnings and remarks are printed, the first error is the message.
+static llvm::Error run(PassManager &passes, ModuleOp module) {
   ScopedDiagnosticHandler others(module.getContext(), [](Diagnostic &diagnostic) {
     printDiagnostic(diagnostic, "mpt-run");
     return success();
   });
   FirstError error(module.getContext());
-  if (succeeded(manager.run(module)))
+  if (succeeded(passes.run(module)))
     return llvm::Error::success();
-  return error.take("the passes of " + llvm::join(llvm::map_range(parts,
-                                                                  [](const auto &part) {
-                                                                    return part.option;
-                                                                  }),
-                                                  ", ") +
-                    " failed");
+  return error.take("the passes failed");
 }
 
-/// The option `function=` of a pass, for the function called `name`.
-static llvm::Expected<std::string> writeFunctionOption(llvm::StringRef name) {
-  if (std::optional<std::string> quoted = quoteOptionValue(name))
-    return "function=" + *quoted;
-  return llvm::createStringError(
-      "@\"" + name + "\": a function's name with a quote, with braces that do not match "
-      "or with space at an end cannot be given to passes; rename it");
+/// Adds passes to a pass manager. Fails, after it called its last argument with a message,
+/// if an option cannot be read.
+using BuildPasses = llvm::function_ref<LogicalResult(PassManager &, EmitError)>;
+
+/// Runs the passes that `build` adds.
+static llvm::Error runPipeline(ModuleOp module, const RunOptions &options,
+                               BuildPasses build) {
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  std::string message;
+  auto emitError = [&](const llvm::Twine &text) -> LogicalResult {
+    message = text.str();
+    return failure();
+  };
+  if (failed(build(passes, emitError)))
+    return llvm::createStringError(message);
+  if (options.dumpPipeline) {
+    passes.dump();
+    llvm::errs() << "\n";
+  }
+  return run(passes, module);
 }
 
 /// Notes the memory budget and order on what `prepare` made, and adds records unless it has some.
@@ -110,14 +93,13 @@ static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
           " holds records already; leave the option or mpt-instrument out");
     return std::move(prepared);
   }
-  auto onFunction = writeFunctionOption(prepared.name);
-  if (!onFunction)
-    return onFunction.takeError();
-  if (llvm::Error error =
-          runPipeline(*prepared.module,
-                      OptionPasses{"--instrument", "mpt-instrument{" + *onFunction + " " +
-                                                       options.instrument.value_or("") +
-                                                       "}"}))
+  InstrumentPassOptions instrument;
+  instrument.function = prepared.name;
+  if (llvm::Error error = runPipeline(
+          *prepared.module, options, [&](PassManager &passes, EmitError emitError) {
+            return addPass(passes, createInstrumentPass(instrument),
+                           options.instrument.value_or(""), "--instrument: ", emitError);
+          }))
     return std::move(error);
   auto signature = readSignature(prepared.module->lookupSymbol<func::FuncOp>(prepared.name));
   if (!signature)
@@ -130,7 +112,7 @@ static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
 /// stays: a run may be resumed with another schedule, or a longer one.
 static llvm::Error addSchedule(PreparedFunction &prepared, int64_t steps,
                                const RunOptions &options) {
-  if (!options.lr && options.schedule.empty())
+  if (!options.lr && !options.schedule)
     return llvm::Error::success();
   if (llvm::none_of(prepared.signature.arguments, [](const auto &argument) {
         return argument.name == "lr" && argument.role == Role::Schedule &&
@@ -138,19 +120,17 @@ static llvm::Error addSchedule(PreparedFunction &prepared, int64_t steps,
       }))
     return llvm::createStringError("--lr, --lr-schedule and --warmup: the step has no "
                                    "scalar argument 'lr' of role schedule");
-  if (options.schedule.empty())
+  if (!options.schedule)
     return llvm::Error::success();
-  auto onFunction = writeFunctionOption(prepared.name);
-  if (!onFunction)
-    return onFunction.takeError();
-  if (llvm::Error error = runPipeline(
-          *prepared.module,
-          OptionPasses{"--lr-schedule", "mpt-learning-rate{" + *onFunction +
-                                            " " + options.schedule +
-                                            (options.scheduleEnds
-                                                 ? " total-steps=" + std::to_string(steps)
-                                                 : "") +
-                                            "}"}))
+  LearningRatePassOptions schedule = *options.schedule;
+  schedule.function = prepared.name;
+  if (options.scheduleEnds)
+    schedule.totalSteps = steps;
+  if (llvm::Error error =
+          runPipeline(*prepared.module, options, [&](PassManager &passes, EmitError) {
+            passes.addPass(createLearningRatePass(schedule));
+            return success();
+          }))
     return error;
   auto signature = readSignature(prepared.module->lookupSymbol<func::FuncOp>(prepared.name));
   if (!signature)
@@ -168,25 +148,28 @@ static llvm::Error checkResultNames(PreparedFunction &prepared) {
   return error.take("@" + prepared.name + " has results that cannot be columns of metrics");
 }
 
-static llvm::Expected<PreparedFunction>
-prepare(func::FuncOp function, int64_t batch, llvm::ArrayRef<OptionPasses> passes) {
+/// A copy of `function` alone, dimension 0 set to `batch` where it is open, after the
+/// passes that `build` adds.
+static llvm::Expected<PreparedFunction> prepare(func::FuncOp function, int64_t batch,
+                                                const RunOptions &options,
+                                                BuildPasses build) {
   PreparedFunction prepared;
   prepared.name = function.getName().str();
   prepared.module = isolate(function);
-  llvm::SmallVector<OptionPasses> all;
   auto signature = readSignature(function);
   if (!signature)
     return signature.takeError();
-  if (signature->isDynamic())
-    all.push_back({"--batch", "mpt-specialize{batch=" + std::to_string(batch) + "}"});
-  llvm::append_range(all, passes);
-  if (!all.empty())
-    if (llvm::Error error = runPipeline(*prepared.module, all))
-      return std::move(error);
+  if (llvm::Error error = runPipeline(
+          *prepared.module, options, [&](PassManager &passes, EmitError emitError) {
+            if (signature->isDynamic())
+              passes.addPass(createSpecializePass(SpecializePassOptions{batch}));
+            return build(passes, emitError);
+          }))
+    return std::move(error);
 
   auto result = prepared.module->lookupSymbol<func::FuncOp>(prepared.name);
   if (!result)
-    return llvm::createStringError(all.back().option + ": the passes left no function @" +
+    return llvm::createStringError("--pipeline: the passes left no function @" +
                                    prepared.name);
   signature = readSignature(result);
   if (!signature)
@@ -199,13 +182,14 @@ prepare(func::FuncOp function, int64_t batch, llvm::ArrayRef<OptionPasses> passe
   return std::move(prepared);
 }
 
-llvm::Expected<PreparedFunction> mpt::specialize(func::FuncOp function,
-                                                 int64_t batch) {
-  return prepare(function, batch, {});
+llvm::Expected<PreparedFunction> mpt::specialize(func::FuncOp function, int64_t batch,
+                                                 const RunOptions &options) {
+  return prepare(function, batch, options,
+                 [](PassManager &, EmitError) { return success(); });
 }
 
 namespace {
-/// What an option such as --optimizer holds: "adamw" and " lr=1e-3 clip-norm=1".
+/// What an option such as --optimizer holds: "adamw" and "lr=1e-3 clip-norm=1".
 struct Kind {
   std::string name, options;
 };
@@ -216,112 +200,134 @@ struct Kind {
 static llvm::Expected<Kind> splitKind(llvm::StringRef option, llvm::StringRef kinds,
                                       llvm::StringRef example, llvm::StringRef text) {
   auto [kind, rest] = text.trim().split(' ');
-  rest = rest.trim();
   if (kind.empty() || kind.contains('='))
     return llvm::createStringError(option + ": expected " + kinds +
                                    " first, then options, as in '" + example +
                                    "'; found '" + text + "'");
-  return Kind{kind.str(), rest.empty() ? "" : " " + rest.str()};
+  return Kind{kind.str(), rest.trim().str()};
 }
 
-/// Whether a parameter is stored in f16 or bf16.
-static bool hasHalfParameter(func::FuncOp function) {
-  return llvm::any_of(function.getArguments(), [&](BlockArgument argument) {
-    auto role =
-        function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr);
-    Type element = getElementTypeOrSelf(argument.getType());
-    return role && role.getValue() == "parameter" && (element.isF16() || element.isBF16());
-  });
+/// The loss scale and the casts of --precision, --loss-scale and --autocast.
+static llvm::Error readPrecision(llvm::StringRef precision, const RunOptions &options,
+                                 TrainingOptions &training) {
+  auto [type, ownScale] = precision.split(':');
+  llvm::StringRef option = ownScale.empty() ? "--loss-scale" : "--precision";
+  auto scale =
+      splitKind(option, "dynamic, static, amax or none", "dynamic preset=tf",
+                !ownScale.empty()
+                    ? ownScale.str()
+                    : options.lossScale.value_or(getDefaultLossScale(type).str()));
+  if (!scale)
+    return scale.takeError();
+  if (scale->name != "none") {
+    auto &settings = training.lossScale.emplace();
+    settings.options.mode = scale->name;
+    // Gradients have the type that the step computes in, unless the text says otherwise.
+    if (scale->name == "amax")
+      settings.options.type = type.str();
+    settings.text = scale->options;
+    settings.origin = (option + ": ").str();
+  } else if (!scale->options.empty()) {
+    return llvm::createStringError(option + ": none takes no options, found '" +
+                                   scale->options + "'");
+  }
+  if (type != "f32") {
+    auto &settings = training.autocast.emplace();
+    settings.options.type = type.str();
+    settings.text = options.autocast.value_or("");
+    settings.origin = "--autocast: ";
+  }
+  return llvm::Error::success();
 }
 
-llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function,
-                                                bool isStep, int64_t batch,
-                                                llvm::ArrayRef<std::string> shared,
-                                                int64_t steps,
-                                                llvm::StringRef precision,
-                                                const RunOptions &options) {
-  auto prepareStep =
-      [&](llvm::ArrayRef<OptionPasses> passes) -> llvm::Expected<PreparedFunction> {
-    auto prepared = prepare(function, batch, passes);
-    if (!prepared)
-      return prepared.takeError();
-    if (llvm::Error error = addSchedule(*prepared, steps, options))
-      return std::move(error);
-    if (llvm::Error error = checkResultNames(*prepared))
-      return std::move(error);
-    return instrument(std::move(*prepared), options);
+/// What --apex asks for, with the rest of `training` as it is.
+static llvm::Error readApex(const RunOptions &options, TrainingOptions &training) {
+  auto level = splitKind("--apex", "O0, O1, O2 or O3", "O1 loss-scale=128", *options.apex);
+  if (!level)
+    return level.takeError();
+  ApexOptions apex;
+  apex.level = level->name;
+  std::string message;
+  auto emitError = [&](const llvm::Twine &text) -> LogicalResult {
+    message = text.str();
+    return failure();
   };
-  if (options.pipeline)
-    return prepareStep(OptionPasses{"--pipeline", *options.pipeline});
-  // A step that is whole is held to the rules that those made here keep.
-  if (isStep)
-    return prepareStep(OptionPasses{"mpt-validate-loss-scale", "mpt-validate-loss-scale"});
+  llvm::raw_string_ostream os(message);
+  if (failed(apex.parseFromString(level->options, os)))
+    return llvm::createStringError("--apex: " + describeOptionError(message));
+  auto result = getTrainingOptions(apex, training, emitError);
+  if (failed(result))
+    return llvm::createStringError(message);
+  training = std::move(*result);
+  return llvm::Error::success();
+}
 
-  auto option = writeFunctionOption(function.getName());
-  if (!option)
-    return option.takeError();
-  std::string onFunction = "{" + *option;
-  auto optimizer = splitKind("--optimizer", "sgd, momentum, adam or adamw", "sgd momentum=0.9",
-                             options.optimizer.value_or("adamw"));
+/// The training pipeline that the options ask for.
+static llvm::Expected<TrainingOptions>
+readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared,
+                    llvm::StringRef precision, const RunOptions &options) {
+  TrainingOptions training;
+  training.function = function.str();
+  if (options.accumulate > 1) {
+    auto &settings = training.accumulate.emplace();
+    settings.options.steps = options.accumulate;
+    settings.options.shared.assign(shared.begin(), shared.end());
+  }
+  auto optimizer = splitKind("--optimizer", "sgd, momentum, adam or adamw",
+                             "sgd momentum=0.9", options.optimizer.value_or("adamw"));
   if (!optimizer)
     return optimizer.takeError();
-  std::string trainStep = "optimizer=" + optimizer->name + optimizer->options;
-  std::string accumulate =
-      options.accumulate > 1
-          ? "steps=" + std::to_string(options.accumulate) +
-                (shared.empty() ? "" : " shared=" + llvm::join(shared, ","))
-          : "";
-  std::string masters;
+  training.trainStep.options.optimizer = optimizer->name;
+  training.trainStep.text = optimizer->options;
+  training.trainStep.origin = "--optimizer: ";
   if (options.masterWeights) {
     auto kind = splitKind("--master-weights",
                           "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none",
-                          "split16 groups=bias=f32",
-                          *options.masterWeights);
+                          "split16 groups=bias=f32", *options.masterWeights);
     if (!kind)
       return kind.takeError();
-    masters = "kind=" + kind->name + kind->options;
+    auto &settings = training.masterWeights.emplace();
+    settings.options.kind = kind->name;
+    settings.text = kind->options;
+    settings.origin = "--master-weights: ";
   }
-  if (options.apex) {
-    auto level = splitKind("--apex", "O0, O1, O2 or O3", "O1 loss-scale=128", *options.apex);
-    if (!level)
-      return level.takeError();
-    return prepareStep(OptionPasses{
-        "--apex",
-        "mpt-apex" + onFunction + " level=" + level->name + level->options +
-            (accumulate.empty() ? "" : " accumulate={" + accumulate + "}") +
-            (masters.empty() ? "" : " masters={" + masters + "}") +
-            " train-step={" + trainStep + "}}"});
+  if (llvm::Error error = options.apex ? readApex(options, training)
+                                       : readPrecision(precision, options, training))
+    return std::move(error);
+  return training;
+}
+
+llvm::Expected<PreparedFunction>
+mpt::buildStep(func::FuncOp function, bool isStep, int64_t batch,
+               llvm::ArrayRef<std::string> shared, int64_t steps,
+               llvm::StringRef precision, const RunOptions &options) {
+  std::optional<TrainingOptions> training;
+  if (!options.pipeline && !isStep) {
+    auto read = readTrainingOptions(function.getName(), shared, precision, options);
+    if (!read)
+      return read.takeError();
+    training = std::move(*read);
   }
-  llvm::SmallVector<OptionPasses> passes;
-  passes.push_back({"--function", "mpt-autodiff" + onFunction + "}"});
-  if (!accumulate.empty())
-    passes.push_back(
-        {"--accumulate", "mpt-accumulate" + onFunction + " " + accumulate + "}"});
-  passes.push_back(
-      {"--optimizer", "mpt-train-step" + onFunction + " " + trainStep + "}"});
-  auto [type, ownScale] = precision.split(':');
-  const char *scaleOption = ownScale.empty() ? "--loss-scale" : "--precision";
-  auto scale = splitKind(
-      scaleOption, "dynamic, static, amax or none", "dynamic preset=tf",
-      !ownScale.empty() ? ownScale.str()
-                        : options.lossScale.value_or(type == "f16" ? "dynamic" : "none"));
-  if (!scale)
-    return scale.takeError();
-  if (type != "f32" || options.masterWeights || hasHalfParameter(function))
-    passes.push_back({"--master-weights", "mpt-master-weights{" + masters + "}"});
-  // Gradients have the type that the step computes in, unless the text says otherwise.
-  const bool needsType =
-      scale->name == "amax" && !llvm::StringRef(scale->options).contains(" type=");
-  if (scale->name != "none")
-    passes.push_back({scaleOption, "mpt-loss-scale{mode=" + scale->name + scale->options +
-                                       (needsType ? " type=" + type.str() : "") + "}"});
-  else if (!scale->options.empty())
-    return llvm::createStringError(llvm::Twine(scaleOption) +
-                                   ": none takes no options, found '" +
-                                   llvm::StringRef(scale->options).trim() + "'");
-  passes.push_back({"mpt-validate-loss-scale", "mpt-validate-loss-scale"});
-  if (type != "f32")
-    passes.push_back({"--autocast", "mpt-autocast{type=" + type.str() + " " +
-                                        options.autocast.value_or("") + "}"});
-  return prepareStep(passes);
+  auto build = [&](PassManager &passes, EmitError emitError) -> LogicalResult {
+    if (training)
+      return buildTrainingPipeline(passes, *training, emitError);
+    if (options.pipeline) {
+      std::string problem;
+      llvm::raw_string_ostream os(problem);
+      if (succeeded(parsePassPipeline(*options.pipeline, passes, os)))
+        return success();
+      return emitError("--pipeline: " + describeOptionError(problem));
+    }
+    // A step that is whole is held to the rules that those made here keep.
+    passes.addPass(createValidateLossScalePass());
+    return success();
+  };
+  auto prepared = prepare(function, batch, options, build);
+  if (!prepared)
+    return prepared.takeError();
+  if (llvm::Error error = addSchedule(*prepared, steps, options))
+    return std::move(error);
+  if (llvm::Error error = checkResultNames(*prepared))
+    return std::move(error);
+  return instrument(std::move(*prepared), options);
 }

@@ -30,8 +30,8 @@ struct PreparedFunction {
 llvm::Expected<StepSignature> readSignature(mlir::func::FuncOp function);
 
 /// A copy of `function` alone, dimension 0 set to `batch` where it is open.
-llvm::Expected<PreparedFunction> specialize(mlir::func::FuncOp function,
-                                            int64_t batch);
+llvm::Expected<PreparedFunction> specialize(mlir::func::FuncOp function, int64_t batch,
+                                            const RunOptions &options);
 
 /// As `specialize`, and made a training step in `precision` (a type, or
 /// TYPE:LOSS-SCALE) as the options say, unless it is one already; with the schedule of
