@@ -314,7 +314,11 @@ mpt::buildStep(func::FuncOp function, bool isStep, int64_t batch,
     if (options.pipeline) {
       std::string problem;
       llvm::raw_string_ostream os(problem);
-      if (succeeded(parsePassPipeline(*options.pipeline, passes, os)))
+      // With the anchor, as mpt-opt has it, the passes would run on nested modules.
+      llvm::StringRef text = llvm::StringRef(*options.pipeline).trim();
+      if (text.consume_front("builtin.module("))
+        text.consume_back(")");
+      if (succeeded(parsePassPipeline(text, passes, os)))
         return success();
       return emitError("--pipeline: " + describeOptionError(problem));
     }
