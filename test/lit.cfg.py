@@ -39,6 +39,8 @@ for module in ("numpy", "torch", "sklearn", "jax", "optax", "jmp", "keras", "ten
                "deepspeed"):
     if have_module(module):
         config.available_features.add(module)
+if have_module("material"):
+    config.available_features.add("mkdocs-material")
 if config.have_runtime == "ON":
     config.available_features.add("runtime")
 # In front of programs that load MPT's shared libraries but were built by others: with
