@@ -228,7 +228,12 @@ FailureOr<MemoryReport> MemoryReportPass::reportOps(func::FuncOp function,
 }
 
 LogicalResult MemoryReportPass::report(ModuleOp module) {
-  if (failed(checkOptions(module)))
+  std::vector<FileUse> files = {{"compare", compare}};
+  for (const std::string &table : rules)
+    files.push_back({"rules", table});
+  files.push_back({"output", output, /*isOutput=*/true});
+  if (failed(checkOptions(module)) ||
+      failed(checkReportFiles(module, getArgument(), files)))
     return failure();
   FailureOr<std::vector<MemoryReport>> before = readBefore(module);
   if (failed(before))

@@ -38,6 +38,13 @@ struct AutocastPass : PlanPass<mpt::impl::AutocastPassBase<AutocastPass>> {
     ModuleOp module = getOperation();
     if (!explain.empty() && failed(checkPattern(module, getArgument(), "explain", explain)))
       return signalPassFailure();
+    std::vector<FileUse> files = {{"policy", policy}, {"profile", profile}};
+    for (const std::string &table : rules)
+      files.push_back({"rules", table});
+    files.push_back({"summary", summary, /*isOutput=*/true});
+    files.push_back({"node-data", nodeData, /*isOutput=*/true});
+    if (failed(checkReportFiles(module, getArgument(), files)))
+      return signalPassFailure();
     std::unique_ptr<PlannedModule> planned = makePlan(module);
     if (!planned)
       return signalPassFailure();

@@ -99,6 +99,18 @@ std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
   return planned;
 }
 
+LogicalResult mpt::checkReportFiles(ModuleOp module, StringRef pass,
+                                    std::vector<FileUse> uses) {
+  if (auto file = dyn_cast<FileLineColLoc>(module.getLoc()))
+    uses.insert(uses.begin(), {"the module", file.getFilename().str()});
+  for (FileUse &use : uses)
+    if (use.path == "-")
+      use.path.clear();
+  if (llvm::Error error = checkDistinctFiles(uses))
+    return mlir::emitError(module.getLoc()) << pass << ": " << llvm::toString(std::move(error));
+  return success();
+}
+
 LogicalResult mpt::writeReport(ModuleOp module, StringRef pass, StringRef option,
                                StringRef path,
                                llvm::function_ref<void(llvm::raw_ostream &)> write) {

@@ -10,6 +10,7 @@
 #define MPT_PRECISION_PLANOPTIONS_H
 
 #include "mpt/Precision/PolicyOptions.h"
+#include "mpt/Support/FileIO.h"
 #include "mpt/Precision/CostGate.h"
 #include "mpt/Precision/PrecisionRemarks.h"
 
@@ -65,6 +66,11 @@ private:
 std::unique_ptr<PlannedModule> makePlan(mlir::ModuleOp module,
                                         std::optional<PolicyAndSettings> chosen,
                                         const PlanOptions &options);
+
+/// Fails if a report of `pass` is the file of the module, of an input of `uses` or of
+/// another report. A path "-" is standard output.
+llvm::LogicalResult checkReportFiles(mlir::ModuleOp module, llvm::StringRef pass,
+                                     std::vector<FileUse> uses);
 
 /// Writes what `write` writes to the file of the option `option`; fails with an
 /// error at `module` if that cannot be done.

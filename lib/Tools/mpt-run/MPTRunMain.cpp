@@ -277,8 +277,10 @@ static void addFilesOfPasses(llvm::StringRef what, llvm::StringRef text,
                              "output", "compare"},
                             key))
       continue;
+    const bool isOutput = llvm::is_contained({"summary", "node-data", "output"}, key);
     for (llvm::StringRef value : llvm::split(values, ','))
-      uses.push_back({(key + " in " + what).str(), value.str()});
+      if (value != "-")
+        uses.push_back({(key + " in " + what).str(), value.str(), isOutput});
   }
 }
 
