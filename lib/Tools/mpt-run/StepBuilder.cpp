@@ -207,6 +207,19 @@ static llvm::Expected<Kind> splitKind(llvm::StringRef option, llvm::StringRef ki
   return Kind{kind.str(), rest.trim().str()};
 }
 
+/// Fails if `text`, options of a pass that `option` holds, sets `key`, which `setter` sets:
+/// the pass would take the later one.
+static llvm::Error checkNotSet(llvm::StringRef option, llvm::StringRef text,
+                               llvm::StringRef key, llvm::StringRef setter) {
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::SplitString(text, words, " \t\n");
+  for (llvm::StringRef word : words)
+    if (word.split('=').first == key)
+      return llvm::createStringError(option + ": '" + word + "' is set by " + setter +
+                                     "; leave it out");
+  return llvm::Error::success();
+}
+
 /// The loss scale and the casts of --precision, --loss-scale and --autocast.
 static llvm::Error readPrecision(llvm::StringRef precision, const RunOptions &options,
                                  TrainingOptions &training) {
@@ -219,6 +232,11 @@ static llvm::Error readPrecision(llvm::StringRef precision, const RunOptions &op
                     : options.lossScale.value_or(getDefaultLossScale(type).str()));
   if (!scale)
     return scale.takeError();
+  if (llvm::Error error = checkNotSet(option, scale->options, "mode", "its first word"))
+    return error;
+  if (llvm::Error error =
+          checkNotSet("--autocast", options.autocast.value_or(""), "type", "--precision"))
+    return error;
   if (scale->name != "none") {
     auto &settings = training.lossScale.emplace();
     settings.options.mode = scale->name;
@@ -245,6 +263,13 @@ static llvm::Error readApex(const RunOptions &options, TrainingOptions &training
   auto level = splitKind("--apex", "O0, O1, O2 or O3", "O1 loss-scale=128", *options.apex);
   if (!level)
     return level.takeError();
+  for (auto [key, setter] : {std::pair("level", "its first word"),
+                             std::pair("function", "--function"),
+                             std::pair("train-step", "--optimizer"),
+                             std::pair("masters", "--master-weights"),
+                             std::pair("accumulate", "--accumulate")})
+    if (llvm::Error error = checkNotSet("--apex", level->options, key, setter))
+      return error;
   ApexOptions apex;
   apex.level = level->name;
   std::string message;
@@ -277,6 +302,14 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
                              "sgd momentum=0.9", options.optimizer.value_or("adamw"));
   if (!optimizer)
     return optimizer.takeError();
+  for (auto [key, setter] :
+       {std::pair("optimizer", "its first word"), std::pair("function", "--function")})
+    if (llvm::Error error =
+            checkNotSet("--optimizer", optimizer->options, key, setter))
+      return std::move(error);
+  if (options.lr)
+    if (llvm::Error error = checkNotSet("--optimizer", optimizer->options, "lr", "--lr"))
+      return std::move(error);
   training.trainStep.options.optimizer = optimizer->name;
   training.trainStep.text = optimizer->options;
   training.trainStep.origin = "--optimizer: ";
@@ -286,6 +319,9 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
                           "split16 groups=bias=f32", *options.masterWeights);
     if (!kind)
       return kind.takeError();
+    if (llvm::Error error =
+            checkNotSet("--master-weights", kind->options, "kind", "its first word"))
+      return std::move(error);
     auto &settings = training.masterWeights.emplace();
     settings.options.kind = kind->name;
     settings.text = kind->options;
@@ -329,6 +365,9 @@ mpt::buildStep(func::FuncOp function, bool isStep, int64_t batch,
   auto prepared = prepare(function, batch, options, build);
   if (!prepared)
     return prepared.takeError();
+  if (options.pipeline && !prepared->signature.isStep())
+    llvm::errs() << "mpt-run: warning: --pipeline: the step that the passes made updates no "
+                    "parameter, so nothing is trained\n";
   if (llvm::Error error = addSchedule(*prepared, steps, options))
     return std::move(error);
   if (llvm::Error error = checkResultNames(*prepared))
