@@ -12,16 +12,16 @@
 include "mlir/Pass/PassBase.td"
 
 def MemoryReportPass : Pass<"mpt-memory-report", "::mlir::ModuleOp"> {
-  let summary = "Say what a function keeps in memory, when, and why";
+  let summary = "Report what a function keeps in memory, when, and why";
   let description = [{
-    For each function: bytes of arguments, state, constants and results; the
-    temporaries over the ops in order, where they are most, and what is alive there,
-    with its size, source line and lifetime; the least and the planned arena. The
+    Reports for each function the bytes of arguments, state, constants and results; the
+    temporaries over the ops in order, their peak, and what is alive there,
+    with size, source line and lifetime; the smallest possible and the planned arena. The
     module is not changed.
 
-    A step of the mpt dialect is fused first (a copy of it is), and planned as
-    `mpt-plan-step` plans it: `arena` is what the runtime allocates. Functions of
-    other dialects, and with `grain=ops` all, are taken op by op in their order.
+    A copy of a step of the mpt dialect is fused and planned as
+    `mpt-plan-step` does: `arena` is what the runtime allocates. Functions of
+    other dialects are reported op by op in their order; `grain=ops` does this for all.
     docs/Memory.md has the model and the fields of the JSON.
   }];
   let options = [
@@ -34,7 +34,7 @@ def MemoryReportPass : Pass<"mpt-memory-report", "::mlir::ModuleOp"> {
            "kernels: the kernels and calls of a fused step; ops: the ops as they "
            "are; auto: kernels for a step of the mpt dialect">,
     Option<"compare", "compare", "std::string", "\"\"",
-           "A JSON report of before, to be shown beside">,
+           "An earlier JSON report to show for comparison">,
     Option<"top", "top", "int64_t", "20",
            "Most buffers to list at the peak (text); 0: all">,
     Option<"maxThreads", "max-threads", "int64_t", "2",
@@ -52,31 +52,32 @@ def MemoryReportPass : Pass<"mpt-memory-report", "::mlir::ModuleOp"> {
 def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
   let summary = "Compute values again so that a function fits a memory budget";
   let description = [{
-    Clones ops so that fewer bytes are alive at once: those of temporaries, beside
-    arguments, constants and what is returned. What is computed again equals what
-    was there bit for bit; ops with effects, random ops without explicit state and
+    Clones ops so that fewer bytes of temporaries are alive at once; arguments, constants
+    and results do not count. Recomputed values equal the original ones bit for bit.
+    Ops with effects, random ops without explicit state and
     collectives are never repeated. Clones carry a unique `mpt.remat`, which keeps
     `--cse` from undoing them. Either the budget is met, or an error says that it
-    cannot be (with the op that needs more) or that no plan was found, and what the
-    best takes. A function with `mpt.kernel`s is measured by the arena that
+    cannot be (with the op that needs more), or that no plan was found (with the bytes of
+    the best). A function with `mpt.kernel`s is measured by the arena that
     `--mpt-assign-slots` plans for it, any other by the bytes alive.
 
-    With `grain=kernels` the pass makes kernels of steps first, as mpt-plan-step does,
-    and works on these. If there is a budget it does so in two ways, with and without
-    what the strategy `mincut` repeats before fusion, and takes the faster one that
-    meets the budget. What would change the order of a sum is not repeated there.
+    With `grain=kernels` the pass first fuses steps into kernels, as mpt-plan-step does,
+    and works on these. If there is a budget it plans in two ways, with and without
+    repeating before fusion what the strategy `mincut` repeats, and takes the faster one
+    that meets the budget. An op whose repetition would change the order of a sum is not
+    repeated before fusion.
 
-    `mpt.save = "must"` on an op keeps its values, `mpt.save = "never"` makes them
-    again in the backward pass; a string attribute `mpt.memory_budget` of a function
-    goes before `budget`. docs/Rematerialization.md has the strategies.
+    `mpt.save = "must"` on an op keeps its values, `mpt.save = "never"` recomputes them
+    in the backward pass. A string attribute `mpt.memory_budget` of a function
+    overrides `budget`. docs/Rematerialization.md has the strategies.
   }];
   let options = [
     Option<"strategy", "strategy", "std::string", "\"auto\"",
            "auto, none, segments, mincut or optimal">,
     Option<"budget", "budget", "std::string", "\"\"",
            "Bytes (4GiB, 512MB, 1000), a part of what is needed without "
-           "rematerialization (0.5x, 50%) or min; without one, mincut and segments "
-           "do what they can and the others what mpt.save asks for">,
+           "rematerialization (0.5x, 50%) or min; without a budget, mincut and segments "
+           "do what they can, and the others only what mpt.save asks for">,
     Option<"function", "function", "std::string", "\"\"",
            "The function; all with a body if empty">,
     Option<"barrier", "barrier", "std::string", "\"\"",

@@ -16,7 +16,7 @@ class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
   list<Option> policyOptions = [
     Option<"type", "type", "std::string", "\"\"",
-           "f16 or bf16; the policy's if it has one, else bf16">,
+           "f16 or bf16 (default: the policy's if it has one, otherwise bf16)">,
     Option<"policy", "policy", "std::string", "\"mpt\"",
            "mpt, torch-cuda, torch-cpu, tf-fp16, tf-bf16, apex-O0 to apex-O3, or a file "
            "(*.yaml); see docs/Policies.md">,
@@ -24,7 +24,7 @@ class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
                "Files with rule tables, which add rows to the built-in ones or "
                "replace them">,
     ListOption<"allow", "allow", "std::string",
-               "Ops to run in low precision, moved from where they were">,
+               "Ops to run in low precision, taken off other lists">,
     ListOption<"deny", "deny", "std::string", "Ops to keep in f32">,
     ListOption<"infer", "infer", "std::string",
                "Ops to run in low precision between others that do">,
@@ -32,26 +32,26 @@ class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
     ListOption<"stable", "stable", "std::string",
                "Ops with low-precision storage and f32 inside">,
     ListOption<"remove", "remove", "std::string",
-               "Ops to take off all lists: they keep their types, and nothing is "
-               "decided through them">,
+               "Ops to take off all lists: they keep their types, and paint does "
+               "not spread through them">,
     ListOption<"keep", "keep", "std::string",
-               "Regular expressions: ops stay f32 whose location (file:line, name) "
-               "or function (@name) matches">,
+               "Regular expressions: ops whose location (file:line, name) "
+               "or function (@name) matches stay f32">,
     Option<"mixedResults", "mixed-results", "bool", "true",
-           "Let a product of low operands return f32 where only f32 is read, and "
-           "sums in f32 read low operands, where the dialect permits">,
+           "Let a contraction of low operands return f32 if only f32 ops read it, and "
+           "let f32 sums read low operands, if the dialect permits">,
     Option<"keepFirstLast", "keep-first-last", "bool", "false",
-           "Keep the products of the first and the last layers in f32">,
+           "Keep the contractions of the first and the last layers in f32">,
     Option<"attentionPV", "attention-pv", "std::string", "\"\"",
-           "low or f32: products of attention's probabilities and values">,
+           "low or f32: contractions of attention's probabilities and values">,
     Option<"reductionLimit", "reduction-limit", "int64_t", "-1",
            "Sums of more elements stay f32; 0: none; by default the policy's for f16, "
            "none for bf16">,
     Option<"costGate", "cost-gate", "bool", "true",
-           "With a target, leave products in f32 whose casts cost more than they gain">,
+           "With a target, leave contractions in f32 whose casts cost more than they gain">,
     Option<"target", "target", "std::string", "\"\"",
            "Machine to decide for: sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, "
-           "cpu-amx or cpu-generic; else what the module's mpt.target says">];
+           "cpu-amx or cpu-generic (default: the module's mpt.target)">];
 }
 
 /// A pass that plans as autocast does.
@@ -60,18 +60,18 @@ class PlanningPass<string arg> : PrecisionPass<arg> {
     Option<"strategy", "strategy", "std::string", "\"\"",
            "mincut, paint, promote or none; by default the policy's">,
     Option<"checkConstants", "check-constants", "bool", "true",
-           "Keep in f32 what reads a constant that the low type cannot hold">,
+           "Keep ops in f32 that read a constant which the low type cannot hold">,
     Option<"foldConstants", "fold-constants", "bool", "true",
            "Convert constants at compile time, not by casts">,
     Option<"specializeCalls", "specialize-calls", "bool", "false",
-           "Let private functions take and return the low type, where all their "
+           "Let private functions take and return the low type if all their "
            "calls agree">,
     Option<"profile", "profile", "std::string", "\"\"",
            "File with recorded ranges (mpt-run --ranges): values out of the low "
            "type's range stay f32, with the ops that make and read them">,
     Option<"profileMargin", "profile-margin", "double", "4.0",
-           "A value is out of range if this many times its largest recorded "
-           "magnitude is">,
+           "A value is out of range if its largest recorded magnitude times "
+           "this is">,
     Option<"profileUnderflow", "profile-underflow", "double", "0.05",
            "... or if more than this share of its non-zero elements rounds to zero">]);
 }
@@ -79,12 +79,12 @@ class PlanningPass<string arg> : PrecisionPass<arg> {
 def CastParametersPass : Pass<"mpt-cast-parameters", "::mlir::ModuleOp"> {
   let summary = "Store a model's f32 parameters in a low type";
   let description = [{
-    Arguments of role `parameter` or `running_stat` become `type`; what reads them reads
-    an f32 cast of them, which autocast looks through, and what updates them is rounded
-    to `type`. With `keep-batch-norm`, what `mpt.batch_norm` and
-    `mpt.batch_norm_inference` read directly stays f32. For a forward function, before
-    `--mpt-autodiff`; `--mpt-master-weights` behind `--mpt-train-step` gives the
-    parameters f32 masters.
+    Arguments of role `parameter` or `running_stat` become `type`. Their readers read
+    an f32 cast of them, which autocast looks through, and their new values are rounded
+    to `type`. With `keep-batch-norm`, arguments that `mpt.batch_norm` and
+    `mpt.batch_norm_inference` read directly stay f32. For a forward function, before
+    `--mpt-autodiff`. To give the parameters f32 masters, run `--mpt-master-weights`
+    after `--mpt-train-step`.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"loss\"",
@@ -96,14 +96,14 @@ def CastParametersPass : Pass<"mpt-cast-parameters", "::mlir::ModuleOp"> {
 }
 
 def AutocastPass : PlanningPass<"mpt-autocast"> {
-  let summary = "Run matmuls and what surrounds them in a low-precision type";
+  let summary = "Run matmuls and the ops around them in a low-precision type";
   let description = [{
     Decides for each op whether it is f32 or low, then sets element types and
-    inserts one shared cast per value and direction. `mincut` (default) chooses,
-    of what the classes permit, what needs the fewest bytes of casts; `paint`
-    does what TensorFlow's auto_mixed_precision does. Works on any dialect that
+    inserts one shared cast per value and direction. Of the choices that the classes
+    permit, `mincut` (default) takes the one whose casts move the fewest bytes; `paint`
+    decides as TensorFlow's auto_mixed_precision. Works on any dialect that
     has a rule table or implements PrecisionOpInterface, through loops,
-    conditionals and blocks. Interfaces of functions keep their types. Running it
+    conditionals and blocks. Function types do not change. Running it
     twice changes nothing.
   }];
   let options = !listconcat(planOptions, [
@@ -125,10 +125,10 @@ def AutocastPass : PlanningPass<"mpt-autocast"> {
 def PrintPrecisionPlanPass : PlanningPass<"mpt-print-precision-plan"> {
   let summary = "Print what autocast would decide, and change nothing";
   let description = [{
-    To standard error, one line for each op (or for what a loop or branch joins) in
-    the order of the program: number, op, low or f32, the remark that says why, the
-    number of the op that made it so, class and its source, place. Then a line for
-    each cast.
+    Prints to standard error one line for each op (or for the values that a loop or
+    branch joins) in the order of the program: number, op, low or f32, the remark that
+    says why, the number of the op that decided it, class and its source, place. Then a
+    line for each cast.
   }];
   let options = planOptions;
 }
@@ -137,26 +137,26 @@ def ExplainPass : PlanningPass<"mpt-explain"> {
   let summary = "Say why ops have the precision that autocast would give them";
   let description = [{
     `--mpt-explain=REGEX`, or `--mpt-explain="match=REGEX ..."` with the options of
-    autocast's plan: emits a remark at each op whose name, location or function
-    matches, with the chain to the op that decided it and what allowing that op
-    would change. The module is not changed.
+    autocast's plan, emits a remark at each op whose name, location or function
+    matches, with the chain to the op that decided its precision and what allowing that
+    op would change. The module is not changed.
   }];
   let options = !listconcat(planOptions, [
     Option<"match", "match", "std::string", "\"\"", "The regular expression">]);
 }
 
 def AnnotatePrecisionPass : PrecisionPass<"mpt-annotate-precision"> {
-  let summary = "Print each op's precision class and its source as attributes";
+  let summary = "Write each op's precision class and its source as attributes";
   let options = policyOptions;
 }
 
 def ValidatePrecisionPass : PrecisionPass<"mpt-validate-precision"> {
   let summary = "Check that a module keeps what autocast promises";
   let description = [{
-    Changes nothing. Errors, each at its op: a denied op that reads a low value
-    from a cast of MPT's; operands and results that must share an element type
-    and do not; a product that accumulates below f32; a cast of MPT's that
-    converts what another one has just converted, or a value a second time. Give
+    Changes nothing. It reports at the op: a denied op that reads a low value
+    from one of MPT's casts; operands and results that must share an element type
+    and do not; a contraction that accumulates in less than f32; one of MPT's casts that
+    converts the result of another, or a value a second time. Give
     it the options that autocast was given.
   }];
   let options = policyOptions;
@@ -165,9 +165,9 @@ def ValidatePrecisionPass : PrecisionPass<"mpt-validate-precision"> {
 def DumpRulesPass : PrecisionPass<"mpt-dump-rules"> {
   let summary = "Print the rule tables as YAML to standard error";
   let description = [{
-    Rows of the dialects that the module holds ops of, or of `dialects`: what the
-    policy and the files of `rules` make of the built-in tables, and where each
-    row comes from. The text is a table that `rules` reads.
+    Prints the rows of the dialects in the module, or of `dialects`: the built-in tables
+    as the policy and the files of `rules` change them, and where each
+    row comes from. `rules` can read the text as a table.
   }];
   let options = !listconcat(policyOptions, [
     ListOption<"dialects", "dialects", "std::string", "Dialects to print">]);
@@ -176,9 +176,9 @@ def DumpRulesPass : PrecisionPass<"mpt-dump-rules"> {
 def DumpPolicyPass : PrecisionPass<"mpt-dump-policy"> {
   let summary = "Print the effective policy as YAML to standard error";
   let description = [{
-    The settings and moves of the policy with its bases and the options, as one
-    file that `policy` reads, and where each comes from; then, as comments, the
-    class and its origin of every op of the dialects that the module holds ops of,
+    Prints the settings and moves of the policy, of the policies that it extends and of the
+    options, as one file that `policy` can read, and where each comes from. Then, as
+    comments, the class and its origin of every op of the dialects in the module,
     or of `dialects`.
   }];
   let options = !listconcat(policyOptions, [
@@ -186,12 +186,12 @@ def DumpPolicyPass : PrecisionPass<"mpt-dump-policy"> {
 }
 
 def PadTensorCoresPass : PrecisionPass<"mpt-pad-tensor-cores"> {
-  let summary = "Pad products to sizes that the target's units for them want";
+  let summary = "Pad matmuls to sizes that suit the target's tensor cores";
   let description = [{
-    `mpt.matmul` and `mpt.linear` with operands of 16 bits or fewer whose contiguous
-    dimensions are no multiples of 16 bytes: their operands get zeros and their
-    result is cut, where that costs less than it saves on the target; else, and for
-    products of other dialects, a `missed` remark says what would suit. The elements
+    Works on `mpt.matmul` and `mpt.linear` with operands of 16 bits or fewer whose
+    contiguous dimensions are not multiples of 16 bytes. Pads the operands with zeros and
+    cuts the result, if that costs less than it saves on the target. Otherwise, and for
+    ops of other dialects, a `missed` remark says which sizes would suit. The elements
     of the result stay the same.
   }];
   let options = policyOptions;
@@ -200,20 +200,20 @@ def PadTensorCoresPass : PrecisionPass<"mpt-pad-tensor-cores"> {
 def InstrumentPass : Pass<"mpt-instrument", "::mlir::ModuleOp"> {
   let summary = "Record the magnitudes of a step's values as further results";
   let description = [{
-    For each chosen value adds three results, made of existing ops: its largest
+    Adds three results for each chosen value, computed by existing ops: its largest
     finite and its smallest non-zero magnitude (`tensor<1xf32>`), and how many of
-    its elements reach each of a list of thresholds (`tensor<nxf64>`), from which
-    follow the elements that are NaN, infinite, zero, that underflow, become
-    subnormal or overflow in the types of `type`, and a histogram of exponents.
+    its elements reach each of a list of thresholds (`tensor<nxf64>`). From these
+    follow the counts of elements that are NaN, infinite or zero, or that underflow,
+    become subnormal or overflow in the types of `type`, and a histogram of exponents.
     Results carry `mpt.record` with the value's id, op, source location and
-    figure. Nothing else of the function changes, nor does any bit of its other
+    figure. Nothing else in the function changes, and no bit of its other
     results; `mpt-run --ranges` merges the records over steps.
 
     By default all floating results of the ops up to the gradients are recorded,
-    but not those of constants and of ops that only move elements (`reshape`,
+    except those of constants and of ops that only move elements (`reshape`,
     `transpose`, `slice`, ...). Values of f16, bf16 and f8 are recorded as they
-    are, so a step can be instrumented before or after autocast; gradients under
-    a loss scale are recorded scaled.
+    are, so a step can be instrumented before or after autocast. Under
+    a loss scale, scaled gradients are recorded.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"\"",
@@ -221,8 +221,8 @@ def InstrumentPass : Pass<"mpt-instrument", "::mlir::ModuleOp"> {
     ListOption<"types", "type", "std::string",
                "Types to count for: f16, bf16, f8E5M2, f8E4M3FN, f32 (default: f16)">,
     ListOption<"values", "values", "std::string",
-               "Regular expressions: record instead all ops whose name, location "
-               "(file:line, name) or function (@name) matches">,
+               "Regular expressions: record the ops whose name, location "
+               "(file:line, name) or function (@name) matches, instead of the default">,
     Option<"step", "histogram-step", "int64_t", "4",
            "Powers of two per bin of the histogram; 0: no histogram">,
     Option<"low", "histogram-low", "int64_t", "-40",

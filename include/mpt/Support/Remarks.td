@@ -19,7 +19,7 @@ include "mlir/IR/EnumAttr.td"
 include "llvm/TableGen/SearchableTable.td"
 
 /// `kind` is one of MLIR's: passed, missed, analysis or failure. `text` says why,
-/// in words that fit behind "because"; `hint` is a format (llvm::formatv) of what
+/// in words that fit after "because"; `hint` is a format (llvm::formatv) of what
 /// to do about it, or empty; `doc` is for the documentation.
 class Remark<string symbol, int value, string suffix, string kind, string text,
              string hint, string doc, string category = "mpt.autocast">
@@ -47,16 +47,16 @@ def Between : Remark<"Between", 2, "between", "passed",
   "The op lies on a path between two low ops, and no denied op is before it.">;
 def Follows : Remark<"Follows", 3, "follows", "passed",
   "follows an op in low precision", "",
-  "The op reads what is low: a `stable` one, or any `infer` one under `paint`.">;
+  "The op reads a low value. It is `stable`, or, under `paint`, `infer`.">;
 def Neighbour : Remark<"Neighbour", 4, "neighbour", "passed",
   "next to an op in low precision", "",
-  "A `clear` op that touches what is low.">;
+  "A `clear` op that reads a low value or is read by a low op.">;
 def ListInLow : Remark<"ListInLow", 5, "list-in-low", "passed",
   "works on a list with an op in low precision", "",
   "All ops that work on one list of tensors agree.">;
 def LoopInLow : Remark<"LoopInLow", 6, "loop-in-low", "passed",
   "what reads it is in low precision", "",
-  "What goes round a loop made of single ops has the precision of its readers.">;
+  "A value that a loop of single ops carries has the precision of its readers.">;
 
 //===----------------------------------------------------------------------===//
 // Why an op is f32
@@ -65,25 +65,25 @@ def LoopInLow : Remark<"LoopInLow", 6, "loop-in-low", "passed",
 def Denied : Remark<"Denied", 7, "denied", "missed", "on the deny list",
   "the attribute mpt.precision = 'low' allows this op; {0}",
   "The op's class is `deny`. For the ops that keep most others in f32, and those "
-  "that `explain` matches, what allowing each would change. Ops without a low form "
+  "that `explain` matches, it says what allowing the op would change. Ops without a low form "
   "(a table's `movable: false`) cannot be allowed.">;
 def BehindDenied : Remark<"BehindDenied", 8, "blocked-by", "missed",
   "computed from a denied op", "denied by '{0}' at {1}; {2}",
-  "A denied op is before this one, and an `infer` op follows: the chain between "
-  "them is there.">;
+  "A denied op comes before this one, and an `infer` op follows. `Chain` is the way "
+  "from the denied op.">;
 def Kept : Remark<"Kept", 9, "kept", "analysis", "kept as it is", "",
   "The attribute `mpt.precision`, the option `keep` or a table's `keep-if` says so; "
-  "with `strategy=paint` also what makes a result of a function of TensorFlow's, as "
+  "with `strategy=paint` also an op that makes a result of a TensorFlow function, as "
   "Grappler keeps the nodes that are fetched.">;
 def ConstantRange : Remark<"ConstantRange", 10, "constant-range", "missed",
   "reads a constant that the low type cannot hold",
   "check-constants=false lets it overflow or become zero",
-  "A constant that the op reads is too large for the low type, or so small that "
-  "it would become zero; or reads what a number too large was added to or chosen "
-  "for.">;
+  "The op reads a constant that is too large for the low type or so small that "
+  "it would become zero, or a value that a number too large was added to or "
+  "selected into.">;
 def FirstOrLast : Remark<"FirstOrLast", 11, "first-or-last", "missed",
   "in the first or the last layer", "",
-  "A product of the first or last layers, where `keep-first-last` keeps them.">;
+  "A contraction of the first or last layers, which `keep-first-last` keeps in f32.">;
 def AttentionValues : Remark<"AttentionValues", 12, "attention-values", "missed",
   "multiplies attention's probabilities by values", "",
   "Kept by `attention-pv=f32`.">;
@@ -99,11 +99,11 @@ def State : Remark<"State", 26, "state", "analysis",
   "parameters, moments and averages stay f32.">;
 def Recurrence : Remark<"Recurrence", 27, "recurrence", "analysis",
   "adds to itself round a loop", "",
-  "A sum, an average or a linear recurrence that a loop carries, with no product in the "
-  "cycle: each trip would round what all trips before it have added.">;
+  "A sum, an average or a linear recurrence that a loop carries, with no contraction in the "
+  "cycle: each iteration would round the sum of all iterations before it.">;
 def NotBetween : Remark<"NotBetween", 14, "not-between", "analysis",
   "not between two ops in low precision", "",
-  "No product comes after the op, or none before it: optimizers, losses.">;
+  "No contraction comes after the op, or none before it: optimizers, losses.">;
 def NoLowNeighbour : Remark<"NoLowNeighbour", 15, "no-low-neighbour", "analysis",
   "no neighbour is in low precision", "",
   "A `clear` op that touches nothing low.">;
@@ -114,13 +114,13 @@ def FewerCasts : Remark<"FewerCasts", 17, "fewer-casts", "analysis",
   "The op might be low, but the minimum cut leaves it in f32.">;
 def CostGate : Remark<"CostGate", 24, "cost-gate", "missed",
   "its casts cost more than the target gains by it", "",
-  "A product under a `target`; `cost-gate=false` makes it low all the same.">;
+  "A contraction, with a `target`; `cost-gate=false` makes it low nevertheless.">;
 def ListInF32 : Remark<"ListInF32", 18, "list-in-f32", "missed",
   "works on a list that an op in f32 or one out of sight works on", "",
   "All ops that work on one list of tensors agree.">;
 def LoopInF32 : Remark<"LoopInF32", 19, "loop-in-f32", "missed",
   "goes round a loop in f32", "",
-  "Something in the loop cannot be low, and no cast can stand in between.">;
+  "Something in the loop cannot be low, and no cast can be placed in between.">;
 
 //===----------------------------------------------------------------------===//
 // What is not about the precision of one op
@@ -128,13 +128,13 @@ def LoopInF32 : Remark<"LoopInF32", 19, "loop-in-f32", "missed",
 
 def CastInserted : Remark<"CastInserted", 20, "cast-inserted", "analysis",
   "its maker and a reader differ", "",
-  "A cast: the value, its types, the bytes read and written, who "
-  "makes it and the first that reads it otherwise, each with its reason.">;
+  "A cast: the value, its types, the bytes read and written, the op that makes "
+  "it and the first that reads it in the other type, each with its reason.">;
 def UnlistedOp : Remark<"UnlistedOp", 21, "unlisted", "missed",
   "no rule table, list or interface knows the op",
   "a row for '{0}' in a rule table (option 'rules') lets it take part",
-  "Once for each op name, at the first such op: it keeps its types, and nothing "
-  "is painted through it.">;
+  "Once for each op name, at the first such op: it keeps its types, and paint does "
+  "not spread through it.">;
 
 //===----------------------------------------------------------------------===//
 // Padding for tensor cores
@@ -146,7 +146,8 @@ def Padded : Remark<"Padded", 22, "padded", "passed",
   "costs.", "mpt.pad-tensor-cores">;
 def Unaligned : Remark<"Unaligned", 23, "unaligned", "missed",
   "sizes that the units for products do not suit", "",
-  "A product that is not padded: `Reason` has what would suit, and why not.",
+  "A matmul that is not padded: `Reason` has the sizes that would suit, and why it is "
+  "not padded.",
   "mpt.pad-tensor-cores">;
 
 //===----------------------------------------------------------------------===//
@@ -158,7 +159,7 @@ def Fp8Product : Remark<"Fp8Product", 40, "product", "passed",
   "`Reason` has the formats of its operands.", "mpt.fp8">;
 def Fp8Kept : Remark<"Fp8Kept", 41, "kept", "missed",
   "the product keeps its types", "",
-  "`Reason` says why no 8-bit floats suit it.", "mpt.fp8">;
+  "`Reason` says why it cannot read 8-bit floats.", "mpt.fp8">;
 
 //===----------------------------------------------------------------------===//
 // Rematerialization
@@ -167,21 +168,21 @@ def Fp8Kept : Remark<"Fp8Kept", 41, "kept", "missed",
 def Recomputed : Remark<"Recomputed", 50, "recomputed", "passed",
   "computed again instead of kept", "",
   "`Reason` has how often the op runs, the bytes that are not kept in between, and "
-  "the time it takes as a part of the step's.", "mpt.remat">;
+  "the time it takes as a fraction of the step's.", "mpt.remat">;
 def RecomputedInFusion : Remark<"RecomputedInFusion", 51, "recomputed-in-fusion",
   "passed", "computed again inside the kernels that read it", "",
-  "An op that is no product, repeated before fusion (strategy `mincut`, or "
+  "An op other than a contraction, repeated before fusion (strategy `mincut`, or "
   "`mpt.save = 'never'`): `Reason` has the bytes that need not be kept for the "
   "backward pass.", "mpt.remat">;
 def KeptForPrice : Remark<"KeptForPrice", 52, "kept-for-price", "missed",
   "computing it again would cost more than its bytes are worth", "",
   "A value that is kept where most bytes are alive: `Reason` has its bytes, the time "
-  "its op takes, and what the bytes are worth in this budget, both as parts of the "
+  "its op takes, and what the bytes are worth in this budget, both as fractions of the "
   "step's time.", "mpt.remat">;
 def KeptAlways : Remark<"KeptAlways", 53, "kept-always", "missed",
   "must not be computed again", "",
-  "A value that is kept where most bytes are alive: the user said so, or its op has "
-  "effects, or nothing is known of it.", "mpt.remat">;
+  "A value that is kept where most bytes are alive, because the user said so, its op has "
+  "effects, or nothing is known about the op.", "mpt.remat">;
 def KeptForBits : Remark<"KeptForBits", 54, "kept-for-bits", "missed",
   "repeating it before fusion would change how a sum is taken", "",
   "Ops that could be repeated before fusion are not, because fusion would then put "
@@ -202,10 +203,10 @@ class CudaRemark<string symbol, int value, string suffix, string kind, string te
 
 def EpilogueFused : CudaRemark<"EpilogueFused", 60, "epilogue", "passed",
   "part of a product", "",
-  "`Reason` has cuBLASLt's name of the epilogue; `beta = 1` if the product is added to a sum.">;
+  "`Reason` has cuBLASLt's name of the epilogue; `beta = 1` if the matmul is added to a sum.">;
 def EpilogueRefused : CudaRemark<"EpilogueRefused", 61, "epilogue-refused", "missed",
   "cuBLASLt has no such epilogue", "",
-  "`Reason` says what it lacks and what to do about it.">;
+  "`Reason` says what is missing and what to do about it.">;
 def EpilogueShared : CudaRemark<"EpilogueShared", 62, "epilogue-shared", "missed",
   "the product is used without it, too",
   "an epilogue would make its other readers compute the product again",
@@ -213,7 +214,7 @@ def EpilogueShared : CudaRemark<"EpilogueShared", 62, "epilogue-shared", "missed
 def EpilogueCast : CudaRemark<"EpilogueCast", 63, "epilogue-cast", "missed",
   "the product has another type",
   "autocast's option keep, or the attribute mpt.precision, can give both one type",
-  "The value is rounded between the product and what would be its epilogue.">;
+  "The value is rounded between the matmul and the op that would be its epilogue.">;
 def EpilogueErf : CudaRemark<"EpilogueErf", 64, "epilogue-erf", "missed",
   "cuBLASLt's GELU is the one by tanh",
   "approximate = #mpt.gelu<tanh>, where the model may change by 5e-4",
@@ -221,36 +222,36 @@ def EpilogueErf : CudaRemark<"EpilogueErf", 64, "epilogue-erf", "missed",
 def EpilogueBias : CudaRemark<"EpilogueBias", 65, "epilogue-bias", "missed",
   "the bias has another type than the product",
   "--low-biases rounds it to the product's type",
-  "The product is made in f32 and rounded by a kernel behind it; a GELU behind that "
+  "The matmul is done in f32 and rounded by a kernel after it; a GELU after that "
   "stays a kernel, too.">;
 def EpilogueSource : CudaRemark<"EpilogueSource", 66, "epilogue-source", "missed",
   "what the activation made is no product's",
   "",
-  "A gradient of ReLU can be a product's epilogue only where the ReLU is one, which "
-  "then saves one bit an element for it.">;
+  "A gradient of ReLU can be the epilogue of a matmul only if the ReLU is one, too, and "
+  "then saves one bit per element for it.">;
 def EpilogueSlow : CudaRemark<"EpilogueSlow", 67, "epilogue-slow", "missed",
   "it is no faster on all of the chips",
   "a file for sm_90 and sm_100 alone has it",
-  "Before sm_90 and on sm_120 cuBLASLt does GELU in a kernel of its own behind the "
-  "product.">;
+  "Before sm_90 and on sm_120 cuBLASLt does GELU in a separate kernel after the "
+  "matmul.">;
 def TensorCoresOff : CudaRemark<"TensorCoresOff", 68, "no-tensor-cores", "missed",
   "the product has operands that tensor cores do not take as they are",
   "--f32-products=tf32, or mixed precision",
-  "A product of f32 that is summed exactly.">;
+  "An f32 matmul that is summed exactly.">;
 def TensorCoresShape : CudaRemark<"TensorCoresShape", 69, "tensor-core-shape", "missed",
   "the rows of an operand are no multiples of 16 bytes",
   "--mpt-pad-tensor-cores pads where that pays",
-  "cuBLASLt's fastest kernels need them to be; it takes slower ones, which may not use "
-  "tensor cores. `Reason` has the dimensions.">;
+  "cuBLASLt's fastest kernels need such multiples. It takes slower ones, which may not "
+  "use tensor cores. `Reason` has the dimensions.">;
 def AttentionDecomposed : CudaRemark<"AttentionDecomposed", 70, "attention-decomposed", "missed",
   "no device function of attention takes it",
   "",
-  "It becomes products and kernels, whose scores lie in memory. `Reason` says what is not "
-  "taken, and what is.">;
+  "It becomes matmuls and kernels, with the scores in memory. `Reason` says what is not "
+  "supported, and what is.">;
 def GroupedConvolution : CudaRemark<"GroupedConvolution", 71, "grouped-convolution", "missed",
   "the convolution is in groups, and no product of matrices",
   "",
-  "It is loops on the device, without tensor cores. `Reason` has the number of groups.">;
+  "It runs as loops on the device, without tensor cores. `Reason` has the number of groups.">;
 def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,

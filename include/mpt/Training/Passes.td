@@ -18,11 +18,11 @@ defvar learningRateOptions = [
   Option<"warmup", "warmup", "int64_t", "0",
          "Steps over which it rises linearly to lr">,
   Option<"totalSteps", "total-steps", "int64_t", "0",
-         "Steps after which linear and cosine have come down">,
+         "Steps after which linear and cosine reach their end">,
   Option<"lrFinal", "lr-final", "double", "0.0",
          "Where linear and cosine end, as a fraction of lr">,
   Option<"lrStep", "lr-step", "int64_t", "0", "Steps between two falls (step)">,
-  Option<"lrGamma", "lr-gamma", "double", "0.1", "What each fall multiplies by (step)">];
+  Option<"lrGamma", "lr-gamma", "double", "0.1", "Factor of each fall (step)">];
 
 def AutodiffPass : Pass<"mpt-autodiff", "::mlir::ModuleOp"> {
   let summary = "Append the backward pass to a forward function";
@@ -76,8 +76,8 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
     Option<"clipNorm", "clip-norm", "double", "0.0",
            "Clip gradients to this global L2 norm; 0: no clipping">,
     Option<"gradNorm", "grad-norm", "bool", "false",
-           "Return the global L2 norm of the gradients, also where nothing else needs "
-           "it and --mpt-loss-scale does not follow, which returns it too">,
+           "Return the global L2 norm of the gradients even if nothing else needs it; "
+           "--mpt-loss-scale also returns it">,
     ListOption<"clipGroups", "clip-groups", "std::string",
                "REGEX=NORM: clip the gradients of the parameters whose name matches to "
                "this joint L2 norm, before clip-norm">,
@@ -90,14 +90,14 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
     Option<"spikeAlpha", "spike-alpha", "double", "0.97",
            "Weight of the old mean and variance in the new ones">,
     Option<"spikeWarmup", "spike-warmup", "int64_t", "25",
-           "Steps whose norms give the first mean and variance; none is skipped">,
+           "Steps that give the first mean and variance; none of them is skipped">,
     Option<"spikePatience", "spike-patience", "int64_t", "10",
-           "After so many skipped in a row the next is taken, and begins new statistics">,
+           "After so many skipped steps in a row the next is taken, and the statistics start again">,
     Option<"emaDecay", "ema-decay", "double", "0.0",
            "Keep an exponential moving average of the parameters; 0: none">,
     Option<"emaWarmup", "ema-warmup", "std::string", "\"none\"",
-           "none; steps: the decay of step t is at most t / (9 + t); bias-correction: it "
-           "weighs all steps as an average of their number would that starts at zero">]
+           "none; steps: the decay of step t is at most t / (9 + t); bias-correction: the "
+           "average from zero, divided by 1 - decay^t">]
     # learningRateOptions;
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
 }
@@ -105,9 +105,9 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
 def LearningRatePass : Pass<"mpt-learning-rate", "::mlir::ModuleOp"> {
   let summary = "Give a training step a learning-rate schedule";
   let description = [{
-    What reads the argument `lr` reads `lr` times a factor of the steps taken, computed
-    in f64 and rounded to lr's type; the result `learning_rate` is what the step uses.
-    Steps are those that the state `step` counts; where a step has none, a state
+    Readers of the argument `lr` read `lr` times a factor that depends on the steps taken,
+    computed in f64 and rounded to lr's type. The result `learning_rate` is the rate that
+    the step uses. The state `step` counts steps; if a step has none, a state
     `lr.step` is added, which advances if the result `did_step` is true or missing.
     `--mpt-train-step` has the same options.
 
@@ -124,23 +124,23 @@ def LearningRatePass : Pass<"mpt-learning-rate", "::mlir::ModuleOp"> {
 }
 
 def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
-  let summary = "Products of a step read 8-bit floats, each tensor with a scale";
+  let summary = "Let matmuls of a step read 8-bit floats, with a scale for each tensor";
   let description = [{
-    The matrix products of a step (`mpt.matmul`, `mpt.linear`; not those inside
-    attention) read f8E4M3FN and, for gradients, f8E5M2, sum in f32 and return what
-    they returned. Each tensor is multiplied by a scale before it is rounded (what is
-    too large saturates; NaN and infinities stay none numbers), and the product by the
-    inverse scales. A tensor that several products read is quantized once.
+    The matmuls of a step (`mpt.matmul`, `mpt.linear`; not those inside
+    attention) read f8E4M3FN and, for gradients, f8E5M2. They sum in f32, and their
+    result types do not change. Each tensor is multiplied by a scale before it is rounded
+    (out-of-range values saturate; NaN and infinity stay non-finite), and the result by the
+    inverse scales. A tensor that several matmuls read is quantized once.
 
-    A scale is the format's largest number over the tensor's largest magnitude (amax)
-    over 2^`margin`; where amax is zero or not finite the scale stays. `recipe=current`
+    A scale is the format's largest number divided by the tensor's largest magnitude (amax)
+    and by 2^`margin`; if amax is zero or not finite, the scale stays. `recipe=current`
     takes the amax of the tensor itself. `recipe=delayed` takes that of the last
-    `history` steps, the present one included, for the next step: amax and scales are
-    state of the step, role `running_stat`, `fp8.amax_history` [tensors, history] and
-    `fp8.scale` [tensors], at first 0 and 1. The rule is Transformer Engine's.
+    `history` steps, including this one, for the next step. Amax and scales are
+    state of the step with role `running_stat`: `fp8.amax_history` [tensors, history] and
+    `fp8.scale` [tensors], initially 0 and 1. The rule is Transformer Engine's.
 
-    Runs after `--mpt-train-step` and before `--mpt-loss-scale`, which keeps the state
-    where a step is skipped.
+    Run it after `--mpt-train-step` and before `--mpt-loss-scale`, which keeps the state
+    of a step that is skipped.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"loss\"", "The step">,
@@ -152,32 +152,32 @@ def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
            "max or most_recent: which amax of the history counts">,
     Option<"margin", "margin", "int64_t", "0", "Powers of two left free">,
     Option<"alignment", "alignment", "int64_t", "16",
-           "Products whose sizes are no multiples of this keep their types">,
+           "Matmuls whose sizes are not multiples of this keep their types">,
     ListOption<"keep", "keep", "std::string",
                "Regular expressions of op names, locations (file:line, name) or "
-               "functions (@name) whose products keep their types">];
+               "functions (@name) whose matmuls keep their types">];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
 def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {
   let summary = "Scale the loss, unscale and check the gradients, guard the update";
   let description = [{
-    The seed of the backward is multiplied by the scale, every gradient is
-    unscaled in f32 and checked once, and the whole state transition happens
-    only if all are finite. The scale and what moves it are arguments and results
-    (role `loss_scale`): `dynamic` as one of eight libraries does it (`preset`);
+    The seed of the backward pass is multiplied by the scale, every gradient is
+    unscaled in f32 and checked once, and state is updated
+    only if all are finite. The scale and its counters are arguments and results
+    (role `loss_scale`). `dynamic` changes it as one of eight libraries does (`preset`);
     `amax` chooses the greatest power of two with which the largest gradient of the
     last `window` steps stays `margin` times below the largest number of `type`;
     `static` leaves it alone. Adds results `found_inf`, `did_step`, `loss_scale`,
-    `grad_norm` (of the gradients that the optimizers read, where the step does not
-    return it yet), and where the scale has a floor or a ceiling `loss_scale.at_min`
+    `grad_norm` (of the gradients that the optimizers read, if the step does not
+    return it yet), and, if the scale has a floor or a ceiling, `loss_scale.at_min`
     and `loss_scale.at_max`. Needs `mpt.grad_seed` and `mpt.gradients`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"dynamic\"", "dynamic, static or amax">,
     Option<"preset", "preset", "std::string", "\"torch\"",
            "torch, tf, keras, apex, megatron, deepspeed, deepspeed-consecutive, jmp or "
-           "paddle; gives the options below, up to hysteresis, that are not given">,
+           "paddle; sets the options below, up to hysteresis, that are not given">,
     Option<"initScale", "init-scale", "double", "std::numeric_limits<double>::quiet_NaN()",
            "First scale">,
     Option<"growthFactor", "growth-factor", "double", "std::numeric_limits<double>::quiet_NaN()",
@@ -204,24 +204,24 @@ def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {
 def ValidateLossScalePass : Pass<"mpt-validate-loss-scale", "::mlir::ModuleOp"> {
   let summary = "Check that gradients are scaled and unscaled as they must be";
   let description = [{
-    Changes nothing. Errors, each at its op: a gradient that is unscaled twice, or by
+    Changes nothing. It reports at the op: a gradient that is unscaled twice, or by
     another scale than it was scaled by; clipping, or an optimizer, that reads scaled
-    gradients; gradients of different scales that are added (a scale that changed
+    gradients; a sum of gradients of different scales (a scale that changed
     between micro-batches); a parameter stored in f16 that is updated in f16.
   }];
 }
 
 def MasterWeightsPass : Pass<"mpt-master-weights", "::mlir::ModuleOp"> {
-  let summary = "Choose what state keeps a parameter between steps";
+  let summary = "Choose the state that keeps a parameter between steps";
   let description = [{
     `f32`: parameters stored in f32 are their own masters and are left alone; one
     stored in f16 or bf16 becomes f32 state, cast down once per step. The other
     kinds store the parameter in bf16, whatever the model declares:
     `bf16-stochastic-rounding` rounds the optimizer's f32 result at random, with
-    Philox; `bf16-kahan` keeps a bf16 compensation (`<name>.compensation`) of what
-    rounding took away; `split16` keeps the 16 lower bits (`<name>.low`), so that
-    both are an f32 master. `none` leaves a parameter as it is declared. A
-    parameter's `mpt.master` comes before `groups`, these before `kind`. Run
+    Philox; `bf16-kahan` keeps a bf16 compensation (`<name>.compensation`) for the
+    rounding error; `split16` keeps the 16 lower bits (`<name>.low`), so that
+    both together are an f32 master. `none` leaves a parameter as it is declared. A
+    parameter's `mpt.master` overrides `groups`, and these override `kind`. Run
     after `--mpt-train-step`.
   }];
   let options = [
@@ -236,10 +236,10 @@ def MasterWeightsPass : Pass<"mpt-master-weights", "::mlir::ModuleOp"> {
 def AccumulatePass : Pass<"mpt-accumulate", "::mlir::ModuleOp"> {
   let summary = "Add the gradients of several micro-batches in f32 before one update";
   let description = [{
-    Takes a function that `--mpt-autodiff` made for one micro-batch. Afterwards it
-    takes `steps` times the rows of data, cuts them, and runs forward and backward
+    The input is a function that `--mpt-autodiff` made for one micro-batch. The result
+    takes `steps` times as many rows of data, cuts them, and runs forward and backward
     on each part in turn. Gradients are added in f32 and divided by `steps` at the
-    end, so with a loss that is a mean over rows they are those of the whole
+    end, so with a loss that is a mean over rows they are the gradients of the whole
     batch. Running statistics go from one micro-batch to the next; micro-batch i
     draws its random numbers as attempt * steps + i. Results: floating scalars
     are means, integers sums, flags are joined by "or", tensors are joined along

@@ -17,34 +17,34 @@ multiclass Eq<string name, string meta, string help> {
 def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"FILE">,
   HelpText<"The shared library to write">;
 defm function : Eq<"function", "NAME",
-  "The function to compile (default: the only one, else loss)">;
+  "The function to compile (default: the only one, or loss)">;
 defm target : Eq<"target", "NAME", "What to compile for: cpu or cuda (default: cpu)">;
 defm chip : Eq<"chip", "CHIP",
-  "With --target=cuda: a GPU to compile for, as sm_90; may be given again">;
+  "With --target=cuda: a GPU to compile for, such as sm_90; may be given again">;
 defm cuda_toolkit : Eq<"cuda-toolkit", "DIR",
-  "The CUDA toolkit's folder (default: that of the ptxas on the path, else "
+  "The CUDA toolkit's folder (default: that of the ptxas on the path, otherwise "
   "/usr/local/cuda)">;
 def emulated_kernels : Flag<["--"], "emulated-kernels">,
-  HelpText<"With --target=cuda: compile the kernels for the CPU, too, for a run on "
-           "the stand-in for CUDA that MPT's tests have">;
+  HelpText<"With --target=cuda: also compile the kernels for the CPU, to run on "
+           "the stand-in for CUDA of MPT's tests">;
 defm f32_products : Eq<"f32-products", "KIND",
-  "With --target=cuda: how products of f32 are summed: exact, tf32 or bf16x9 "
+  "With --target=cuda: how f32 matmuls are summed: exact, tf32 or bf16x9 "
   "(default: exact)">;
 def low_biases : Flag<["--"], "low-biases">,
-  HelpText<"With --target=cuda: round f32 biases of f16 and bf16 products to their "
-           "type, as PyTorch's autocast does, instead of writing the product in f32">;
+  HelpText<"With --target=cuda: round f32 biases of f16 and bf16 matmuls to their "
+           "type, as PyTorch's autocast does, instead of writing the result in f32">;
 defm attention : Eq<"attention", "KIND",
   "With --target=cuda: fused (f16 and bf16, head sizes 32 to 128, sm_80 and newer) or "
-  "decomposed into products and kernels (default: fused where it can be)">;
+  "decomposed into matmuls and kernels (default: fused if possible)">;
 defm epilogues : Eq<"epilogues", "KIND",
   "With --target=cuda: saving (activations that save what their gradients need, and "
-  "gradients as epilogues, where cuBLASLt has them) or plain (bias and activation only; "
+  "gradients as epilogues, if cuBLASLt has them) or plain (bias and activation only; "
   "default: saving)">;
 defm convolutions : Eq<"convolutions", "KIND",
-  "With --target=cuda: gemm (cuBLASLt's products) or cudnn (cuDNN 9 where the machine that "
-  "runs the step has it, else products; default: gemm)">;
+  "With --target=cuda: gemm (matmuls of cuBLASLt) or cudnn (cuDNN 9 if the machine that "
+  "runs the step has it, otherwise matmuls; default: gemm)">;
 defm autotune : Eq<"autotune", "FILE",
-  "With --target=cuda: measure cuBLASLt's algorithms for the step's products on this "
+  "With --target=cuda: measure cuBLASLt's algorithms for the step's matmuls on this "
   "machine's GPU, keep the fastest in this JSON file, and use what it holds; "
   "without a GPU the file is only used">;
 defm cudart : Eq<"cudart", "FILE",
@@ -52,9 +52,9 @@ defm cudart : Eq<"cudart", "FILE",
 defm cublaslt : Eq<"cublaslt", "FILE",
   "With --autotune: the cuBLASLt library (default: the one that the loader finds)">;
 def remarks : Flag<["--"], "remarks">,
-  HelpText<"Say what was not done and why, as fusions and products off the tensor cores">;
+  HelpText<"Report missed fusions and matmuls that do not use tensor cores, with reasons">;
 defm remarks_filter : Eq<"remarks-filter", "REGEX",
-  "Say all remarks of such a category, what was done too; mpt-opt has the same option">;
+  "Print all remarks of matching categories, including what was done; mpt-opt has the same option">;
 defm remarks_output_file : Eq<"remarks-output-file", "FILE",
   "With one of these: write the remarks to this file, as LLVM's YAML">;
 defm mcpu : Eq<"mcpu", "CPU",

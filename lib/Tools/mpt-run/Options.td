@@ -25,16 +25,16 @@ def g_output : OptionGroup<"output">, HelpText<"OUTPUT">;
 def g_other : OptionGroup<"other">, HelpText<"OTHER">;
 
 defm function : Eq<"function", g_model, "NAME",
-  "Function to train: a loss or a whole step (default: the only one, else loss)">;
+  "Function to train: a loss or a whole step (default: the only one, or loss)">;
 defm precision : Eq<"precision", g_model, "LIST",
-  "f32, f16 or bf16; a list with --compare; 'f16:static init-scale=1024' has a "
-  "--loss-scale of its own (default: f32)">;
+  "f32, f16 or bf16; a list with --compare; 'f16:static init-scale=1024' sets its "
+  "own --loss-scale (default: f32)">;
 defm optimizer : Eq<"optimizer", g_model, "TEXT",
   "sgd, momentum, adam or adamw, then options of mpt-train-step such as "
   "'weight-decay=0.1 clip-norm=1' (default: adamw)">;
 defm loss_scale : Eq<"loss-scale", g_model, "TEXT",
   "dynamic, static, amax or none, then options of mpt-loss-scale such as "
-  "'init-scale=1024' (default: dynamic for f16, else none)">;
+  "'init-scale=1024' (default: dynamic for f16, otherwise none)">;
 defm master_weights : Eq<"master-weights", g_model, "TEXT",
   "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none, then options of "
   "mpt-master-weights such as 'groups=bias=f32' (default: f32)">;
@@ -44,11 +44,11 @@ defm autocast : Eq<"autocast", g_model, "TEXT",
   "Options of mpt-autocast such as 'profile=ranges.jsonl keep=head', with "
   "--precision=f16 or bf16">;
 defm apex : Eq<"apex", g_model, "TEXT",
-  "O0, O1, O2 or O3, then options of mpt-apex such as 'loss-scale=128', in place of "
+  "O0, O1, O2 or O3, then options of mpt-apex such as 'loss-scale=128', instead of "
   "--precision, --loss-scale and --autocast">;
 defm memory_budget : Eq<"memory-budget", g_model, "SIZE",
   "Fit the step's arena into 512MB, 4GiB, 0.5x (of what it takes otherwise) or min, by "
-  "computing values again">;
+  "recomputing values">;
 defm memory_limit : Eq<"memory-limit", g_model, "SIZE",
   "Refuse a step that needs more memory than 512MB, 4GiB, .. (default: what this "
   "process can have)">;
@@ -56,7 +56,7 @@ defm memory_order : Eq<"memory-order", g_model, "NAME",
   "Order of the step's kernels and calls: keep, early-update, least-peak, depth-first, "
   "or best, with the smallest arena (default: best)">;
 defm pipeline : Eq<"pipeline", g_model, "TEXT",
-  "Passes that make the step, in place of those that the options above choose">;
+  "Passes that make the step, instead of those that the options above choose">;
 defm engine : Eq<"engine", g_model, "NAME",
   "cpu (compiled), reference or reference-f64 (interpreted op by op, to check "
   "results) (default: cpu)">;
@@ -71,7 +71,7 @@ defm whole : Eq<"whole", g_data, "NAME",
   "Every step reads all of this input's data, such as a table, instead of the rows of "
   "its batch; may be given again">;
 defm batch : Eq<"batch", g_data, "N",
-  "Rows per step (default: the function's, else all)">;
+  "Rows per step (default: the function's, or all)">;
 defm eval_function : Eq<"eval-function", g_data, "NAME",
   "Function to evaluate on held-out data">;
 defm eval_data : Eq<"eval-data", g_data, "NAME=FILE",
@@ -96,7 +96,7 @@ defm lr_final : Eq<"lr-final", g_training, "X",
 defm lr_step : Eq<"lr-step", g_training, "N",
   "Steps between two falls of --lr-schedule=step">;
 defm lr_gamma : Eq<"lr-gamma", g_training, "X",
-  "What each of them multiplies the learning rate by (default: 0.1)">;
+  "Factor of each fall (default: 0.1)">;
 defm warmup : Eq<"warmup", g_training, "N",
   "Steps over which the learning rate rises to --lr">;
 defm seed : Eq<"seed", g_training, "N",
@@ -116,7 +116,7 @@ def compare : F<"compare", g_output,
   "Train once per precision of the list and compare">;
 defm plot : Eq<"plot", g_output, "FILE", "Draw the loss curves to an SVG file">;
 defm progress : Eq<"progress", g_output, "KIND",
-  "bar, lines or none (default: bar on a terminal, else lines)">;
+  "bar, lines or none (default: bar on a terminal, otherwise lines)">;
 defm log_every : Eq<"log-every", g_output, "N",
   "Steps between lines of progress (default: a tenth of the run)">;
 defm ranges : Eq<"ranges", g_output, "FILE",

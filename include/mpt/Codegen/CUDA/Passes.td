@@ -21,9 +21,8 @@ def ConvertKernelsToGPUPass : Pass<"mpt-convert-kernels-to-gpu", "::mlir::Module
     buffer at once; a row's sums go through lanes, warps and blocks in a fixed
     order.
 
-    In a program, calls that no library does become functions too, and launches of
-    kernels that differ only in size become one where the order of memory accesses
-    allows.
+    In a program, calls that no library carries out become functions too, and launches of
+    kernels that differ only in size become one if their memory accesses do not conflict.
   }];
   let options = [
     ListOption<"chips", "chip", "std::string",
@@ -39,16 +38,16 @@ def SpreadKernelsPass : Pass<"mpt-spread-kernels", "::mlir::ModuleOp"> {
   let summary = "Cut column kernels into tasks for the blocks of a GPU";
   let description = [{
     Lowers `chunk_rows` of `column` kernels until there are about four tasks for
-    each processor of an H200, or two rows for each group of a block's threads. The
-    number follows from shapes, and with it the order of every sum.
+    each multiprocessor of an H200, or two rows for each group of a block's threads. The
+    number, and with it the order of every sum, follows from shapes.
   }];
 }
 
 def MathToLibdevicePass : Pass<"mpt-math-to-libdevice", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Call CUDA's libdevice for math functions that LLVM has no code for";
   let description = [{
-    What `mpt-approximate-math` leaves: pow, the functions of f64, and rarer ones,
-    lane by lane.
+    Handles the functions that `mpt-approximate-math` leaves: pow, the functions of f64,
+    and rarer ones, lane by lane.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
     "::mlir::vector::VectorDialect"];
@@ -64,7 +63,7 @@ def SerializeKernelsPass : Pass<"mpt-serialize-kernels", "::mlir::ModuleOp"> {
   let options = [
     Option<"format", "format", "std::string", [{"cubin"}], "isa, cubin or cubin+isa">,
     Option<"toolkit", "toolkit", "std::string", [{""}],
-      "The CUDA toolkit's folder (default: that of the ptxas on the path, else "
+      "The CUDA toolkit's folder (default: that of the ptxas on the path, otherwise "
       "/usr/local/cuda)">,
   ];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
@@ -72,20 +71,20 @@ def SerializeKernelsPass : Pass<"mpt-serialize-kernels", "::mlir::ModuleOp"> {
 }
 
 def FuseGemmEpiloguesPass : Pass<"mpt-fuse-gemm-epilogues", "::mlir::ModuleOp"> {
-  let summary = "Make gradients epilogues of cuBLASLt's products";
+  let summary = "Make gradients epilogues of cuBLASLt matmuls";
   let description = [{
-    Makes `mpt.gemm` of a product and
+    Turns a matmul into `mpt.gemm`, together with one of these:
 
-    - its ReLU or tanh GELU, if the gradient of that can use what the product saves,
+    - its ReLU or tanh GELU, if the gradient of that can use what the matmul saves;
     - the gradient of a ReLU or tanh GELU that reads it, and the sum of that over rows
-      (a bias's gradient) if it has the product's type,
-    - the sum over rows of the gradient that it makes a weight's gradient from, if no
-      kernel makes that gradient,
-    - a micro-batch's gradient of a weight and the sum over those before it.
+      (a bias's gradient) if it has the matmul's type;
+    - the sum over rows of the gradient from which it computes a weight's gradient, if
+      that gradient does not come from a kernel;
+    - for a micro-batch's gradient of a weight, the sum over the micro-batches before.
 
-    Only what cuBLASLt can do on all of `chip`. GELU only where all are sm_90 or sm_100:
-    elsewhere cuBLASLt has a kernel for it behind the product. The result of a product
-    is not rounded before its GELU or GELU's gradient: one rounding less.
+    Does only what cuBLASLt supports on all of `chip`. GELU is fused only if all are sm_90
+    or sm_100: elsewhere cuBLASLt runs a separate kernel for it after the matmul. The
+    result of a matmul is not rounded before its GELU or GELU's gradient: one rounding less.
   }];
   let options = [
     ListOption<"chips", "chip", "std::string", "Architectures (sm_80, sm_90, ...)">,
@@ -93,27 +92,28 @@ def FuseGemmEpiloguesPass : Pass<"mpt-fuse-gemm-epilogues", "::mlir::ModuleOp"> 
 }
 
 def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
-  let summary = "Give a step products and attention that GPUs do";
+  let summary = "Prepare matmuls and attention of a step for GPUs";
   let description = [{
-    Products that cuBLASLt can only do with an f32 result on one of `chip` get that and a
-    cast (mpt/Codegen/CUDA/WidenProducts.h). Attention that device functions do is marked,
-    so that it is not decomposed; the rest is named by mpt.cuda.attention-decomposed.
+    Matmuls that cuBLASLt can only do with an f32 result on one of `chip` get that and a
+    cast (mpt/Codegen/CUDA/WidenProducts.h). Attention that device functions support is
+    marked, so that it is not decomposed; the remark mpt.cuda.attention-decomposed names
+    the rest.
   }];
   let options = [
     ListOption<"chips", "chip", "std::string", "Architectures (sm_80, sm_90, ...)">,
     Option<"lowBiases", "low-biases", "bool", "false",
-           "Round biases of f16 and bf16 products to their type instead">,
+           "Round biases of f16 and bf16 matmuls to their type instead">,
     Option<"fusedAttention", "fused-attention", "bool", "true",
-           "Mark attention; else all of it is decomposed">,
+           "Mark attention; without it all attention is decomposed">,
   ];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
 def ReportGemmsPass : Pass<"mpt-report-gemms", "::mlir::ModuleOp"> {
-  let summary = "Say which products of a program tensor cores do not do";
+  let summary = "Report matmuls of a program that do not run on tensor cores";
   let description = [{
-    A remark for each product of f32 that is summed exactly, and for each one with rows
-    that are no multiples of 16 bytes.
+    Emits a remark for each f32 matmul that is summed exactly, and for each matmul with rows
+    that are not multiples of 16 bytes.
   }];
 }
 

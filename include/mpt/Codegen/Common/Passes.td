@@ -12,12 +12,12 @@
 include "mlir/Pass/PassBase.td"
 
 def ApproximateMathPass : Pass<"mpt-approximate-math"> {
-  let summary = "f32 exp, log, tanh, erf, sin and cos as polynomials";
+  let summary = "Replace f32 exp, log, tanh, erf, sin and cos by polynomials";
   let description = [{
-    On vectors and scalars alike, so that a value does not depend on the lane or
-    tail it is computed in. Errors in units of f32's last place: sin and cos 0.6
+    Vectors and scalars are treated alike, so that a value does not depend on the lane or
+    tail in which it is computed. Errors in units of f32's last place: sin and cos 0.6
     (arguments up to 2^48), log 2, exp and erf 4, tanh 5; subnormal results of
-    exp become 0. Other functions and f64 stay calls.
+    exp become 0. Other functions, and those of f64, stay calls.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::func::FuncDialect", "::mlir::math::MathDialect",

@@ -22,15 +22,15 @@ def FuseEpiloguesPass : Pass<"mpt-fuse-epilogues", "::mlir::ModuleOp"> {
   let summary = "Move bias and activation into `mpt.linear` and `mpt.conv2d`";
   let description = [{
     A bias (an addend with one number per column) and gelu move in if the
-    product returns its accumulator unrounded; relu also if it has the rounded
-    product's type, since it commutes with rounding. The value in between must
+    matmul or convolution returns its accumulator unrounded; relu also if it has the
+    rounded result's type, since it commutes with rounding. The value in between must
     have no other use. `mpt.matmul` with a bias becomes `mpt.linear`.
   }];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
 def DecomposePass : Pass<"mpt-decompose", "::mlir::ModuleOp"> {
-  let summary = "Decompose ops into products, elementwise ops and reductions";
+  let summary = "Decompose ops into matmuls, elementwise ops and reductions";
   let description = [{
     Softmax, norms, losses, attention, optimizers, unscaling, clipping and
     their gradients become primitive ops whose intermediates are f32 (f64),
