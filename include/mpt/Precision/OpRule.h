@@ -96,13 +96,13 @@ struct OpRule {
   bool readsAny = false;
   /// These keep their type.
   llvm::ArrayRef<unsigned> f32Operands, f32Results;
-  /// The row is for ops that leave these operands out (pass a `none`): an
-  /// optional result type, which would rule the result (torch).
+  /// Applies only to ops whose operands with these indices are `none`: an optional
+  /// result type, which would dictate the result's (torch).
   llvm::ArrayRef<unsigned> absentOperands;
-  /// False: there is no low form of it, so that no list and no attribute makes it low.
+  /// False: the op has no low form, so no list and no attribute can make it low.
   bool movable = true;
-  /// The row is for ops that have no float that is no tensor or vector: its type
-  /// stays, and rules theirs (a scalar that is spread over a vector).
+  /// Applies only to ops without bare float operands or results. A bare float keeps its
+  /// type and would dictate the vector's element type (a scalar broadcast to a vector).
   bool fixedScalars = false;
   /// Float attributes that have the element type of the operands (tosa).
   llvm::ArrayRef<llvm::StringRef> elementAttributes;

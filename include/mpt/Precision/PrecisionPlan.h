@@ -19,22 +19,22 @@
 ///  4. infer vertices that read a painted one and no denied one are painted, in
 ///     program order;
 ///  5. paint spreads through clear vertices both ways;
-///  6. what works on one list has one precision: f32 if a member is denied or the
-///     list is worked on elsewhere, else low if a member is (the former also after
-///     2), and what goes round a loop has that of what reads it.
+///  6. all ops on one tensor list share a precision: f32 if any member is denied or
+///     the list escapes, otherwise low if any member is low. The f32 case is also
+///     applied after 2. A loop-carried value takes the precision of its readers.
 ///
-/// `mincut` takes what may be low without harm: allowed vertices, infer and
+/// `mincut` first finds what may be low without harm: allowed vertices, infer and
 /// stable ones between two of them that deny does not reach (rules 2 and 3),
-/// stable ones that read a low value, and clear ones that touch what may be low.
-/// Of those it makes the set low that leaves the fewest bytes to be read and
-/// written by casts, one shared cast per value and direction; of equal ones the
-/// largest set. Exact, by a minimum cut.
+/// stable ones that read a low value, and clear ones next to a vertex that may be low.
+/// Of those it makes the set low whose casts read and write the fewest bytes, with one
+/// shared cast per value and direction; of equal sets the largest. Exact, by a minimum
+/// cut.
 ///
 /// `promote` is PyTorch's autocast (aten/src/ATen/autocast_mode.h) as type
-/// promotion sees a whole graph: allowed vertices are low, denied ones f32, and all
-/// others have the widest type that they read, numbers in the program's text not
-/// counted. With `castArguments`, as Apex's O2 and O3, what a function gets is low
-/// to whatever leads to an allowed vertex: the model was cast.
+/// promotion over a whole graph: allowed vertices are low, denied ones f32, and all
+/// others have the widest type that they read, not counting numbers in the program's
+/// text. With `castArguments`, as Apex's O2 and O3, a function's arguments are low for
+/// whatever leads to an allowed vertex: the model was cast.
 ///
 /// `none` leaves everything in f32.
 ///

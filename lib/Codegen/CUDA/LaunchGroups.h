@@ -20,7 +20,7 @@ struct ByteRange {
   bool isWritten;
 };
 llvm::SmallVector<ByteRange> rangesOf(mlir::Operation *op, bool withPartials = true);
-/// Whether the order of those who use these matters.
+/// True if the accesses conflict: two ranges overlap and at least one is a write.
 bool conflict(llvm::ArrayRef<ByteRange> first, llvm::ArrayRef<ByteRange> second);
 
 /// Launches that follow each other in the program and can be one.

@@ -24,13 +24,13 @@
 
 namespace mpt::detail {
 
-/// Finds the launches of `program` that make single numbers of their buffers, moves
-/// those that can wait behind each other, and gives them partial sums that they do not
-/// share. Those of one batch follow each other, and no two depend on each other.
+/// Groups the launches of `program` that reduce whole buffers to single numbers into
+/// batches. Launches of a batch are made adjacent where dependences allow, do not depend on
+/// each other, and each gets its own partial-sum buffer.
 llvm::SmallVector<llvm::SmallVector<program::LaunchOp>> batchReductions(program::ProgramOp program);
 
 /// Emits the functions of `batch`, called after `name`, at the end of a `gpu.module`,
-/// and tells the launches of them: one, or two if any kernel has two stages.
+/// and returns their launches: one, or two if any kernel has two stages.
 llvm::SmallVector<DeviceLaunch> emitBatch(program::ProgramOp program,
                                           llvm::ArrayRef<program::LaunchOp> batch,
                                           llvm::StringRef name,

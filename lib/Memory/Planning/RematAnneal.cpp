@@ -178,8 +178,8 @@ private:
   }
   void undo();
 
-  /// Adds a repetition and, each with probability `closure` / 8, those of what it
-  /// reads and would be kept longer for it.
+  /// Adds one recomputation. Each operand whose lifetime this would extend is also
+  /// recomputed, with probability `closure` / 8.
   bool addClosed(uint32_t stage, uint32_t node, uint32_t closure);
   /// Removes a repetition, and what is then made for nothing.
   void removeClosed(uint32_t slot);

@@ -214,7 +214,8 @@ public:
   RematBound run(int64_t budget);
 
 private:
-  /// Per value the cost of making it again, with that of what only it is made of.
+  /// For each value the cost of recomputing it, including inputs that have no other
+  /// consumer.
   std::vector<double> getChainCosts() const;
   /// Prices from the flow with one point for every `stride` nodes.
   std::vector<double> findPrices(const std::vector<int64_t> &need, uint32_t points);

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// Compiled f32 functions against libm in double, over each function's whole
-/// range. The bounds are those that docs/CPUCodegen.md promises.
+/// range. The bounds are those that mpt-approximate-math promises.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -13,7 +13,8 @@
 
 namespace mpt {
 
-/// The type of what `mpt.gemm` with `activation` saves beside a result of `type`.
+/// The type of the value that `mpt.gemm` with `activation` saves in addition to a result
+/// of `type`.
 mlir::RankedTensorType getSavedType(Epilogue activation, mlir::RankedTensorType type);
 
 } // namespace mpt

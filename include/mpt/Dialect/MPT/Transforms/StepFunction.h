@@ -70,11 +70,10 @@ private:
   llvm::SmallVector<mlir::Value> added;
 };
 
-/// Makes all that `step` updates, but its state of role `rng` (random numbers and the
-/// position in the data always advance), and the result `did_step`, which is added
-/// where there is none, depend on `predicate` beside what they depend on already.
-/// False if there is nothing. To be called before `editor` finishes; what has been
-/// added to it stays as it is.
+/// Guards every state update of `step` with `predicate`, except state with role `rng`:
+/// random numbers and the position in the data always advance. ANDs `predicate` into the
+/// result `did_step`, adding it if absent. Returns false if the step updates no state.
+/// Call before `editor` finishes; what was added through it before is not guarded.
 bool guardUpdates(mlir::func::FuncOp step, StepEditor &editor, mlir::Value predicate);
 
 /// The gradient that an optimizer reads, or null for any other op.
