@@ -143,6 +143,7 @@ FailureOr<TrainingOptions> mpt::getTrainingOptions(const ApexOptions &options,
   if (isHalf)
     training.castParameters.emplace().keepBatchNorm =
         properties->keepBatchnormFp32.value_or(false);
+  training.hasDefaultMasters = isHalf;
   if (isHalf && !properties->masterWeights.value_or(false))
     training.masterWeights.emplace().options.kind = "none";
 

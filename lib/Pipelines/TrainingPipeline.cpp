@@ -64,10 +64,12 @@ LogicalResult mpt::buildTrainingPipeline(OpPassManager &passes,
     if (failed(add([](auto o) { return createTrainStepPass(o); }, trainStep)))
       return failure();
   }
-  auto masters =
-      options.masterWeights.value_or(PassSettings<MasterWeightsPassOptions>());
-  if (failed(add([](auto o) { return createMasterWeightsPass(o); }, masters)))
-    return failure();
+  if (options.masterWeights || options.hasDefaultMasters) {
+    auto masters =
+        options.masterWeights.value_or(PassSettings<MasterWeightsPassOptions>());
+    if (failed(add([](auto o) { return createMasterWeightsPass(o); }, masters)))
+      return failure();
+  }
   if (options.lossScale &&
       failed(add([](auto o) { return createLossScalePass(o); }, *options.lossScale)))
     return failure();

@@ -47,8 +47,12 @@ struct TrainingOptions {
   /// Micro-batches per step; nullopt: one.
   std::optional<PassSettings<AccumulatePassOptions>> accumulate;
   PassSettings<TrainStepPassOptions> trainStep;
-  /// nullopt: parameters in 16 bits get f32 masters, and others stay as they are.
+  /// nullopt: the default kind.
   std::optional<PassSettings<MasterWeightsPassOptions>> masterWeights;
+  /// Parameters that the function declares in 16 bits get f32 masters if masterWeights is
+  /// nullopt; without that they are refused, as Apex does at O0 and O1. Parameters in f32
+  /// are their own masters.
+  bool hasDefaultMasters = true;
   /// nullopt: no loss scale.
   std::optional<PassSettings<LossScalePassOptions>> lossScale;
   /// nullopt: everything is computed in the types of the function.
