@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVM/NVVM/Target.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -163,8 +164,10 @@ private:
                                  wantsBinary ? gpu::CompilationTarget::Binary
                                              : gpu::CompilationTarget::Assembly,
                                  {}, {}, {}, {}, keep);
+      // Of a copy: MLIR notes on the module how long it took.
+      OwningOpRef<gpu::GPUModuleOp> copy(device.clone());
       std::optional<SmallVector<char, 0>> object =
-          cast<gpu::TargetAttrInterface>(targets[i]).serializeToObject(device, options);
+          cast<gpu::TargetAttrInterface>(targets[i]).serializeToObject(*copy, options);
       if (!object)
         return device.emitError("the kernels could not be compiled for ")
                << cast<NVVM::NVVMTargetAttr>(targets[i]).getChip();
