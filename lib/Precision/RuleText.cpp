@@ -82,6 +82,12 @@ static void mapClass(llvm::yaml::IO &io, ClassText &text) {
   mapChoice(io, "reads", text.reads, {"same", "any"});
 }
 
+static void checkOp(llvm::yaml::IO &io, llvm::StringRef op) {
+  if (op.contains('*'))
+    io.setError("'" + llvm::Twine(op) + "' is no op; a row names each of its ops, "
+                "patterns are for the lists of a policy");
+}
+
 template <>
 struct llvm::yaml::MappingTraits<CombinerText> {
   static void mapping(IO &io, CombinerText &text) {
@@ -97,9 +103,7 @@ struct llvm::yaml::MappingTraits<RowText> {
     mpt::YamlKeyScope scope(io, "");
     mapRequiredKey(io, "ops", text.ops);
     for (const std::string &op : text.ops)
-      if (llvm::StringRef(op).contains('*'))
-        io.setError("'" + llvm::Twine(op) + "' is no op; a row names each of its ops, "
-                    "patterns are for the lists of a policy");
+      checkOp(io, op);
     mapClass(io, text);
     mapChoice(io, "class-if-nonpositive", text.ifNonPositive,
               ArrayRef(kClassNames).drop_back());
@@ -157,7 +161,9 @@ struct llvm::yaml::MappingTraits<OpText> {
   static void mapping(IO &io, OpText &text) {
     mpt::YamlKeyScope scope(io, "");
     mapRequiredKey(io, "op", text.op);
+    checkOp(io, text.op);
     mapKey(io, "up", text.up);
+    checkOp(io, text.up);
     mapKey(io, "attributes", text.attributes);
     mapKey(io, "value", text.value);
     mapChoice(io, "form", text.form, {"operand", "torch", "onnx"});

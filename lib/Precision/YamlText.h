@@ -30,6 +30,7 @@ struct YamlContext {
   llvm::StringRef text = {}, key = {};
   /// Of the value that is wrong.
   std::string message = {};
+  bool hasError = false;
 
   static YamlContext &of(llvm::yaml::IO &io) {
     return *static_cast<YamlContext *>(io.getContext());
@@ -38,7 +39,8 @@ struct YamlContext {
 
 /// Emits what the YAML reader found at its place in the text.
 inline void emitYamlError(const llvm::SMDiagnostic &diagnostic, void *opaque) {
-  const auto &context = *static_cast<YamlContext *>(opaque);
+  auto &context = *static_cast<YamlContext *>(opaque);
+  context.hasError = true;
   // LLVM's words for what stands where something else was expected.
   llvm::StringRef message =
       llvm::StringSwitch<llvm::StringRef>(diagnostic.getMessage())
@@ -112,9 +114,14 @@ llvm::FailureOr<std::vector<Document>> readYaml(YamlContext context,
                           &context);
   std::vector<Document> documents;
   input >> documents;
-  if (input.error())
-    return llvm::failure();
-  return documents;
+  if (!input.error())
+    return documents;
+  // LLVM's reader stops at some texts, such as the directive of a document, in silence.
+  if (!context.hasError)
+    mlir::emitError(mlir::FileLineColLoc::get(context.loc.getContext(), source, 1, 1))
+        << context.what << ": the text is no YAML that MPT reads; expected lines of "
+        << "'key: value'";
+  return llvm::failure();
 }
 
 /// `text` in double quotes, as YAML reads it back.
