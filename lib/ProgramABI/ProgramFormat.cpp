@@ -97,6 +97,12 @@ public:
     left -= count;
     return value;
   }
+  /// A text that the C interface returns, which ends at its first zero.
+  std::string name() {
+    std::string value = text();
+    hasZero |= value.find('\0') != std::string::npos;
+    return value;
+  }
   template <typename T>
   std::vector<T> numbers() {
     std::vector<T> values(length(sizeof(T)));
@@ -146,7 +152,7 @@ public:
 
   const uint8_t *at;
   uint64_t left;
-  bool ok = true;
+  bool ok = true, hasZero = false;
   const char *invalid = nullptr;
 };
 
@@ -295,9 +301,9 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
     error = what;
     return false;
   };
-  program.name = r.text();
-  program.target = r.text();
-  program.version = r.text();
+  program.name = r.name();
+  program.target = r.name();
+  program.version = r.name();
   program.maxThreads = r.number<int64_t>();
   program.arenaBytes = r.number<int64_t>();
   program.stateBytes = r.number<int64_t>();
@@ -314,8 +320,8 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
     constant = r.text();
   program.tensors.resize(r.length(27));
   for (NamedTensor &tensor : program.tensors) {
-    tensor.name = r.text();
-    tensor.role = r.text();
+    tensor.name = r.name();
+    tensor.role = r.name();
     tensor.buffer = r.ref();
     tensor.fill = r.text();
     tensor.needsWrite = r.number<uint8_t>();
@@ -355,10 +361,12 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
     instruction.refs.resize(r.length(14));
     for (BufferRef &buffer : instruction.refs)
       buffer = r.ref();
-    instruction.location = r.text();
+    instruction.location = r.name();
   }
   if (!r.ok || r.left != 0)
     return fail("the program's table is cut short or has extra bytes");
+  if (r.hasZero)
+    return fail("a name in the program's table has a zero byte");
   // Inputs are numbered from 0, each number once.
   int64_t numInputs = 0;
   for (const NamedTensor &tensor : program.tensors)

@@ -304,6 +304,9 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
               p.arenaBytes = 64;
             }),
             invalid("the program needs more than 2^46 bytes"));
+  // Messages with it would end there.
+  EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].location = std::string(1, 0); }),
+            invalid("a name in the program's table has a zero byte"));
   for (int64_t bytes : {int64_t(-1), int64_t(1) << 47, INT64_MAX})
     EXPECT_EQ(openChanged([&](Program &p) { p.arenaBytes = bytes; }),
               invalid("the program's sizes are not valid"));
