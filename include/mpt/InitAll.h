@@ -36,7 +36,7 @@ namespace mpt {
 /// Registers the dialects of MPT, and what makes errors of the dialects around it
 /// clearer.
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<MPTDialect, program::ProgramDialect>();
+  registry.insert<MPTDialect, kernel::KernelDialect, program::ProgramDialect>();
   registerSymbolNotes(registry);
   registerUnknownOpSuggestions(registry);
 }

@@ -8,7 +8,6 @@
 
 #include "mpt/Codegen/CodeGen.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
-#include "mpt/Codegen/CUDA/DeviceProducts.h"
 #include "mpt/Codegen/CPU/Passes.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Codegen/Common/Passes.h"
@@ -118,9 +117,9 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
   registerTranslations(*mlirContext);
   FirstError message(mlirContext);
   for (program::ProgramOp program : module.getOps<program::ProgramOp>())
-    if (program.getTarget().starts_with("cuda"))
-      return llvm::createStringError("the program was planned for '" + program.getTarget() +
-                                     "'; compile it with --target=cuda and its chips");
+    if (program.getTarget().isCuda())
+      return llvm::createStringError("the program was planned for '" +
+                                     program.getTarget().getText() + "'; compile it with --target=cuda and its chips");
   PassManager passes(mlirContext, ModuleOp::getOperationName());
   if (module.getOps<program::ProgramOp>().empty()) {
     PlanStepOptions plan;
@@ -135,29 +134,31 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
   return finish(module, context, machine, message);
 }
 
-/// Leaves algorithms for the products of `module`'s program as its attribute.
-static llvm::Error tuneProducts(ModuleOp module, const TuneProducts &tune) {
+/// Leaves algorithms for the matmuls of `program` as its attribute.
+static llvm::Error tuneProducts(program::ProgramOp program, const TuneProducts &tune) {
   std::map<std::string, rt::GemmPlan> plans;
-  for (program::ProgramOp program : module.getOps<program::ProgramOp>())
-    for (auto call : program.getBody().getOps<program::MatmulOp>()) {
-      FailureOr<rt::Instruction> product = encodeCall(call);
-      rt::GemmPlan plan;
-      std::string why;
-      if (succeeded(product) &&
-          rt::makeGemmPlan(*product, /*allowTF32=*/false, plan, why))
-        plans[rt::describeGemmPlan(plan)] = plan;
-    }
+  program.walk([&](program::MatmulOp call) {
+    // Only where cuBLASLt refuses the epilogue does the plain one run.
+    if (auto around = dyn_cast<program::AlternativesOp>(call->getParentOp());
+        around && around.getPlainMatmul() == call)
+      return;
+    FailureOr<rt::Instruction> product = encodeCall(call);
+    rt::GemmPlan plan;
+    std::string why;
+    if (succeeded(product) && rt::makeGemmPlan(*product, /*allowTF32=*/false, plan, why))
+      plans[rt::describeGemmPlan(plan)] = plan;
+  });
   std::vector<rt::GemmPlan> list;
   for (auto &[text, plan] : plans)
     list.push_back(plan);
   auto tuned = tune(list);
   if (!tuned)
     return tuned.takeError();
-  Builder builder(module.getContext());
+  Builder builder(program.getContext());
   NamedAttrList attributes;
   for (const TunedProduct &product : *tuned)
     attributes.set(product.key, builder.getDenseI64ArrayAttr(product.algo));
-  module->setAttr(kTunedProductsAttr, attributes.getDictionary(module.getContext()));
+  program.setTunedMatmulsAttr(attributes.getDictionary(program.getContext()));
   return llvm::Error::success();
 }
 
@@ -169,9 +170,9 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   FirstError message(mlirContext);
   PassManager plan(mlirContext, ModuleOp::getOperationName());
   for (program::ProgramOp program : module.getOps<program::ProgramOp>())
-    if (!program.getTarget().starts_with("cuda"))
+    if (!program.getTarget().isCuda())
       return llvm::createStringError("the program was planned for '" +
-                                     program.getTarget() + "', not for cuda");
+                                     program.getTarget().getText() + "', not for cuda");
   if (module.getOps<program::ProgramOp>().empty()) {
     PlanStepOptions planOptions;
     planOptions.target = "cuda " + llvm::join(options.chips, " ");
@@ -184,14 +185,18 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   KernelsToGPUOptions kernels;
   kernels.chips = llvm::ArrayRef<std::string>(options.chips);
   kernels.format = "llvm";
-  plan.addPass(createConvertProductsToGPUPass(options.f32Products, options.cudnn));
+  ConvertCallsToGPUPassOptions calls;
+  calls.f32Products = options.f32Products;
+  calls.cudnn = options.cudnn;
+  plan.addPass(createConvertCallsToGPUPass(calls));
   plan.addPass(createReportGemmsPass());
   buildKernelsToGPUPipeline(plan, kernels);
   if (failed(plan.run(module)))
     return message.take("the step could not be compiled");
   if (options.tune)
-    if (llvm::Error error = tuneProducts(module, options.tune))
-      return std::move(error);
+    for (program::ProgramOp program : module.getOps<program::ProgramOp>())
+      if (llvm::Error error = tuneProducts(program, options.tune))
+        return std::move(error);
   std::unique_ptr<llvm::Module> emulated;
   if (options.emulatedKernels)
     for (auto device : module.getOps<gpu::GPUModuleOp>()) {

@@ -15,7 +15,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Precision/ElementTypes.h"
 #include "mpt/Support/ElementCount.h"
 #include "llvm/ADT/DenseSet.h"
@@ -291,7 +291,7 @@ LogicalResult FunctionMemoryBuilder::measureRegions(Operation *root) {
       return WalkResult::advance();
     // Scalar code on elements takes nothing.
     const OpRule *rule = rules.lookup(op->getName().getStringRef());
-    if (isa<KernelOp>(op) || (rule && rule->region == RegionPolicy::Combiner))
+    if (isa<kernel::KernelOp>(op) || (rule && rule->region == RegionPolicy::Combiner))
       return WalkResult::advance();
     // A loop's next values are there together with the present ones.
     const bool isLoop = isa<LoopLikeOpInterface>(op) ||

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Memory/MemoryReport.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Precision/PlanOptions.h"
 #include "mpt/Memory/FunctionMemory.h"
 #include "mpt/Dialect/Program/Transforms/StepOrder.h"
@@ -62,7 +63,7 @@ bool isStep(func::FuncOp function) {
   for (Operation &op : function.getBody().front()) {
     if (isa<func::ReturnOp>(op))
       continue;
-    if (!isa_and_nonnull<MPTDialect>(op.getDialect()))
+    if (!isa_and_nonnull<MPTDialect, kernel::KernelDialect>(op.getDialect()))
       return false;
     anyOp = true;
   }
@@ -71,7 +72,7 @@ bool isStep(func::FuncOp function) {
 
 bool isFused(func::FuncOp function) {
   return llvm::any_of(function.getBody().front(),
-                      [](Operation &op) { return isa<KernelOp>(op); });
+                      [](Operation &op) { return isa<kernel::KernelOp>(op); });
 }
 
 LogicalResult MemoryReportPass::checkOptions(ModuleOp module) {
@@ -195,7 +196,7 @@ FailureOr<MemoryReport> MemoryReportPass::reportStep(ModuleOp module,
       getWantedOrder(step, order, getArgument());
   if (failed(wanted))
     return failure();
-  FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads);
+  FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads, TargetAttr::get(&getContext(), "cpu", {}));
   if (failed(schedule))
     return failure();
   OrderedSlots slots = planOrderedSlots(step, *schedule, *wanted);

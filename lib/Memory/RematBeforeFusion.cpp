@@ -9,7 +9,7 @@
 #include "RematBeforeFusion.h"
 #include "RematClones.h"
 #include "mpt/Memory/Planning/RematPlan.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -88,9 +88,9 @@ SumOrders mpt::detail::getSumOrders(func::FuncOp function) {
   for (auto reduce : function.getOps<ReduceOp>())
     if (auto number = reduce->getAttrOfType<IntegerAttr>(kSumAttr))
       orders[number.getInt()].insert("call");
-  for (auto kernel : function.getOps<KernelOp>()) {
+  for (auto kernel : function.getOps<kernel::KernelOp>()) {
     Block &body = kernel.getBody().front();
-    bool hasRows = !body.getOps<RowReduceOp>().empty();
+    bool hasRows = !body.getOps<kernel::RowReduceOp>().empty();
     std::map<int64_t, std::string> ways;
     for (Operation &op : body) {
       auto number = op.getAttrOfType<IntegerAttr>(kSumAttr);
@@ -98,7 +98,7 @@ SumOrders mpt::detail::getSumOrders(func::FuncOp function) {
         continue;
       llvm::raw_string_ostream os(ways[number.getInt()]);
       // A row is summed by itself; columns in chunks of rows, one after the other.
-      if (isa<RowReduceOp>(op)) {
+      if (isa<kernel::RowReduceOp>(op)) {
         os << "row of " << kernel.getDomain().back() << ";";
         continue;
       }

@@ -10,7 +10,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -173,7 +173,7 @@ void Cloner::run(ArrayRef<uint32_t> order) {
 }
 
 /// `kernel` without the results that nobody reads.
-void pruneResults(KernelOp kernel) {
+void pruneResults(kernel::KernelOp kernel) {
   SmallVector<unsigned> kept;
   for (OpResult result : kernel->getResults())
     if (!result.use_empty())
@@ -181,7 +181,7 @@ void pruneResults(KernelOp kernel) {
   if (kept.empty() || kept.size() == kernel->getNumResults())
     return;
   OpBuilder builder(kernel);
-  auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+  auto yield = cast<kernel::YieldOp>(kernel.getBody().front().getTerminator());
   SmallVector<Type> types;
   SmallVector<Attribute> maps;
   SmallVector<Value> yielded;
@@ -190,7 +190,7 @@ void pruneResults(KernelOp kernel) {
     maps.push_back(kernel.getResultMaps()[i]);
     yielded.push_back(yield->getOperand(i));
   }
-  auto pruned = KernelOp::create(
+  auto pruned = kernel::KernelOp::create(
       builder, kernel.getLoc(), types, kernel.getInputs(), kernel.getKind(),
       kernel.getDomain(), kernel.getChunkRows(), kernel.getOperandMaps(),
       builder.getArrayAttr(maps));
@@ -204,9 +204,9 @@ void pruneResults(KernelOp kernel) {
       op.erase();
   // Without its column reductions it needs one stage, and no partial sums.
   Block &body = pruned.getBody().front();
-  if (body.getOps<ColumnReduceOp>().empty())
-    pruned.setKind(body.getOps<RowReduceOp>().empty() ? KernelKind::Pointwise
-                                                      : KernelKind::Row);
+  if (body.getOps<kernel::ColumnReduceOp>().empty())
+    pruned.setKind(body.getOps<kernel::RowReduceOp>().empty() ? kernel::KernelKind::Pointwise
+                                                      : kernel::KernelKind::Row);
   for (auto [i, from] : llvm::enumerate(kept))
     kernel->getResult(from).replaceAllUsesWith(pruned->getResult(i));
   kernel->erase();
@@ -232,6 +232,6 @@ void mpt::detail::cloneForRemat(func::FuncOp function, const RematFunction &desc
     if (repeats[id] && described.graph.nodes[id].widens && described.ops[id]->use_empty())
       described.ops[id]->erase();
   for (Operation &op : llvm::make_early_inc_range(block))
-    if (auto kernel = dyn_cast<KernelOp>(op))
+    if (auto kernel = dyn_cast<kernel::KernelOp>(op))
       pruneResults(kernel);
 }

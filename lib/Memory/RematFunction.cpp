@@ -12,7 +12,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpt/Precision/OpFlops.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Support/ElementCount.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -62,7 +62,7 @@ bool isWider(Type from, Type to) {
 }
 
 /// A kernel that does nothing else.
-bool onlyWidens(KernelOp kernel) {
+bool onlyWidens(kernel::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   if (body.getNumArguments() != 1 || kernel.getOperandMaps() != kernel.getResultMaps())
     return false;
@@ -92,7 +92,7 @@ bool isExactWidening(Operation *op, const RuleTable &rules) {
   if (!from || !to || from.getShape() != to.getShape() ||
       !isWider(from.getElementType(), to.getElementType()))
     return false;
-  auto kernel = dyn_cast<KernelOp>(op);
+  auto kernel = dyn_cast<kernel::KernelOp>(op);
   return kernel ? onlyWidens(kernel) : isCast(op, rules);
 }
 
@@ -139,7 +139,7 @@ void Describer::setCost(Operation *op, RematNode &node, int64_t read, int64_t ma
   if (flops)
     cost = std::max(cost, double(flops->flops) / options.flopsPerByte);
   // Inside a kernel nothing is moved, but everything is computed.
-  if (auto kernel = dyn_cast<KernelOp>(op)) {
+  if (auto kernel = dyn_cast<kernel::KernelOp>(op)) {
     double points = 1, weight = 0;
     for (int64_t size : kernel.getDomain())
       points *= double(size);
@@ -199,7 +199,7 @@ LogicalResult Describer::visit(Operation *op) {
   node.mayRepeat = op->getNumResults() > 0 && isRepeatable(op, rules);
   node.workspace = options.workspaces.lookup(op);
   node.inPlace = options.inPlace.lookup(op);
-  node.prunesOutputs = isa<KernelOp>(op);
+  node.prunesOutputs = isa<kernel::KernelOp>(op);
   node.widens = isExactWidening(op, rules);
   setCost(op, node, read, made);
   // Decomposing leaves a constant of the seed, and a mark on what reads it.

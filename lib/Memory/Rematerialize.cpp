@@ -15,7 +15,7 @@
 
 #include "RematBeforeFusion.h"
 #include "Rematerializer.h"
-#include "mpt/Dialect/Program/Transforms/PlannedFor.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Support/Remarks.h"
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
@@ -51,7 +51,7 @@ struct Variant {
 };
 
 bool isFused(func::FuncOp function) {
-  return !function.getOps<KernelOp>().empty();
+  return !function.getOps<kernel::KernelOp>().empty();
 }
 
 struct RematerializePass : mpt::impl::RematerializePassBase<RematerializePass> {
@@ -64,7 +64,6 @@ struct RematerializePass : mpt::impl::RematerializePassBase<RematerializePass> {
     ModuleOp module = getOperation();
     if (failed(readOptions(module)))
       return signalPassFailure();
-    PlannedFor planned(module, target);
     FailureOr<SmallVector<Target>> targets = findTargets(module);
     if (succeeded(targets) && module.getOps<func::FuncOp>().empty())
       return warnOfNothingToDo(module, getArgument(), "no function with a body");
@@ -123,7 +122,9 @@ LogicalResult RematerializePass::readOptions(ModuleOp module) {
   planning.planning.seed = seed;
   planning.barrier = barrier;
   planning.maxThreads = maxThreads;
-  return success();
+  planning.target = TargetAttr::fromText(
+      target, [&] { return module.emitError("mpt-rematerialize: "); }, &getContext());
+  return success(planning.target);
 }
 
 FailureOr<SmallVector<Target>> RematerializePass::findTargets(ModuleOp module) {
@@ -229,8 +230,6 @@ LogicalResult RematerializePass::draw(func::FuncOp target, StringRef measure,
 FailureOr<Variant> RematerializePass::makeVariant(func::FuncOp function, bool onlyMarked) {
   Variant variant;
   variant.module = ModuleOp::create(function.getLoc());
-  if (StringAttr planned = getPlannedFor(function))
-    (*variant.module)->setAttr(kPlannedForAttr, planned);
   variant.function = function.clone();
   variant.module->push_back(variant.function);
   FailureOr<SmallVector<RepeatedOp>> repeated =

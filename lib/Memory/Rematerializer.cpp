@@ -8,8 +8,7 @@
 
 #include "Rematerializer.h"
 
-#include "mpt/Dialect/Program/Transforms/PlannedFor.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
@@ -26,7 +25,7 @@ static constexpr int64_t mostRunsPerOp = 2000;
 
 FailureOr<int64_t> Rematerializer::measureArena(func::FuncOp step, int64_t most,
                                                 bool needsBest, bool describe) {
-  FailureOr<StepSchedule> schedule = scheduleStep(step, options.maxThreads);
+  FailureOr<StepSchedule> schedule = scheduleStep(step, options.maxThreads, options.target);
   if (failed(schedule))
     return failure();
   ArenaOptions arena;
@@ -89,7 +88,7 @@ LogicalResult Rematerializer::takeBestOrder() {
     place(&op);
   for (Operation *op : order)
     op->moveBefore(block.getTerminator());
-  FailureOr<StepSchedule> schedule = scheduleStep(function, options.maxThreads);
+  FailureOr<StepSchedule> schedule = scheduleStep(function, options.maxThreads, options.target);
   if (failed(schedule))
     return failure();
   describeMemory(function, *schedule);
@@ -102,8 +101,6 @@ LogicalResult Rematerializer::takeBestOrder() {
 
 FailureOr<int64_t> Rematerializer::measurePlan(const RematPlan &plan, int64_t most) {
   func::FuncOp trial = function.clone();
-  if (StringAttr target = getPlannedFor(function))
-    trial->setAttr(kPlannedForAttr, target);
   llvm::scope_exit discard([&] { trial.erase(); });
   RematFunctionOptions plain = build;
   FailureOr<RematFunction> copy = buildRematFunction(trial, plain);
@@ -247,7 +244,7 @@ LogicalResult Rematerializer::apply() {
 
 LogicalResult Rematerializer::prepare() {
   Block &block = function.getBody().front();
-  isFused = llvm::any_of(block, [](Operation &op) { return isa<KernelOp>(op); });
+  isFused = llvm::any_of(block, [](Operation &op) { return isa<kernel::KernelOp>(op); });
   if (isFused) {
     FailureOr<int64_t> bytes =
         measureArena(function, noLimit, /*needsBest=*/true, /*describe=*/true);

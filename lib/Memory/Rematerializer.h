@@ -38,6 +38,7 @@ struct RematerializerOptions {
   RematOptions planning;
   llvm::StringRef barrier;
   int64_t maxThreads = 2;
+  TargetAttr target;
   std::optional<MemoryOrder> order;
 };
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluator.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -208,7 +209,7 @@ LogicalResult Frame::runOp(Operation &op) {
   const OpTable::Evaluate *evaluate = table.lookup(op.getName().getStringRef());
   if (!evaluate)
     return op.emitOpError("cannot be interpreted: the reference engine knows the "
-                          "tensor ops of mpt, mpt.kernel, func.call and scalar "
+                          "tensor ops of mpt, mpt_kernel.kernel, func.call and scalar "
                           "arith and math; run it before the passes that made "
                           "this op");
   for (Type type : llvm::concat<const Type>(SmallVector<Type>(op.getOperandTypes()),
@@ -392,7 +393,7 @@ private:
   }
 
   uint64_t runInside(Operation &op) {
-    if (auto kernel = dyn_cast<KernelOp>(op))
+    if (auto kernel = dyn_cast<kernel::KernelOp>(op))
       return runBlock(kernel.getBody().front(), kernel.getDomain());
     auto call = dyn_cast<func::CallOp>(op);
     auto callee = call ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(

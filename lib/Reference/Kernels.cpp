@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `mpt.kernel`, so that a graph after fusion can be held to the one before.
+/// `mpt_kernel.kernel`, so that a graph after fusion can be held to the one before.
 /// Each op of the body runs over the whole domain before the next: a scalar of
 /// the body is one value per point, and what a reduction gives is repeated to
 /// all the points that share it.
@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluator.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "Reduce.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -24,7 +25,7 @@ using namespace mpt::reference;
 
 /// For every point of `domain` the element of shape `shape` that `map` gives.
 static FailureOr<std::vector<int64_t>>
-locate(KernelOp op, AffineMap map, ArrayRef<int64_t> domain,
+locate(kernel::KernelOp op, AffineMap map, ArrayRef<int64_t> domain,
        ArrayRef<int64_t> shape) {
   SmallVector<int64_t, 4> own = rowMajorStrides(shape);
   SmallVector<int64_t, 4> strides(domain.size(), 0);
@@ -34,7 +35,7 @@ locate(KernelOp op, AffineMap map, ArrayRef<int64_t> domain,
            << AffineMapAttr::get(map) << " does not fit the domain";
   for (auto [expr, stride] : llvm::zip_equal(map.getResults(), own)) {
     FailureOr<SmallVector<int64_t>> coefficients =
-        getLinearCoefficients(expr, map.getNumDims());
+        kernel::getLinearCoefficients(expr, map.getNumDims());
     if (failed(coefficients))
       return op.emitOpError("cannot be interpreted: expected linear maps, found ")
              << AffineMapAttr::get(map);
@@ -50,7 +51,7 @@ locate(KernelOp op, AffineMap map, ArrayRef<int64_t> domain,
   return indices;
 }
 
-static LogicalResult evaluateKernel(KernelOp op, Frame &frame) {
+static LogicalResult evaluateKernel(kernel::KernelOp op, Frame &frame) {
   ArrayRef<int64_t> domain = op.getDomain();
   int64_t points = 1;
   for (int64_t size : domain)
@@ -111,7 +112,7 @@ static void addKernelReduce(OpTable &table, bool overRows) {
   });
 }
 
-static LogicalResult evaluateIndex(IndexOp op, Frame &frame) {
+static LogicalResult evaluateIndex(kernel::IndexOp op, Frame &frame) {
   ArrayRef<int64_t> domain = frame.getDomain();
   if (op.getDim() >= domain.size())
     return op.emitOpError("cannot be interpreted: expected a dimension in [0, ")
@@ -123,8 +124,8 @@ static LogicalResult evaluateIndex(IndexOp op, Frame &frame) {
 }
 
 void mpt::reference::addKernels(OpTable &table) {
-  table.add<KernelOp>(evaluateKernel);
-  addKernelReduce<RowReduceOp>(table, /*overRows=*/false);
-  addKernelReduce<ColumnReduceOp>(table, /*overRows=*/true);
-  table.add<IndexOp>(evaluateIndex);
+  table.add<kernel::KernelOp>(evaluateKernel);
+  addKernelReduce<kernel::RowReduceOp>(table, /*overRows=*/false);
+  addKernelReduce<kernel::ColumnReduceOp>(table, /*overRows=*/true);
+  table.add<kernel::IndexOp>(evaluateIndex);
 }

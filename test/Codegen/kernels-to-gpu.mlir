@@ -17,7 +17,7 @@
 // CHECK-NOT: cvt.rn.bf16.f32
 // CHECK-COUNT-4: cvt.rn.bf16x2.f32
 // CHECK: st.global.v4.b32
-"mpt.kernel_func"() <{sym_name = "chain_bf16", kind = #mpt.kernel_kind<pointwise>,
+"mpt_kernel.func"() <{sym_name = "chain_bf16", kind = #mpt_kernel.kind<pointwise>,
     domain = array<i64: 64, 128>, chunk_rows = 8 : i64,
     function_type = (tensor<64x128xbf16>, tensor<64x128xbf16>) -> tensor<64x128xbf16>,
     operand_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
@@ -28,7 +28,7 @@
   %z = arith.addf %x, %y : f32
   %w = arith.mulf %z, %y : f32
   %r = arith.truncf %w : f32 to bf16
-  mpt.yield %r : bf16
+  mpt_kernel.yield %r : bf16
 }) : () -> ()
 
 // 8 elements of f32 are two accesses. The tail of 1000 = 125 vectors needs none.
@@ -37,13 +37,13 @@
 // CHECK-COUNT-4: cvt.rn.f16x2.f32
 // CHECK: st.global.v4.b32
 // CHECK-NOT: st.global
-"mpt.kernel_func"() <{sym_name = "cast_f16", kind = #mpt.kernel_kind<pointwise>,
+"mpt_kernel.func"() <{sym_name = "cast_f16", kind = #mpt_kernel.kind<pointwise>,
     domain = array<i64: 1000>, chunk_rows = 1 : i64,
     function_type = (tensor<1000xf32>) -> tensor<1000xf16>,
     operand_maps = [affine_map<(i) -> (i)>], result_maps = [affine_map<(i) -> (i)>]}> ({
 ^bb0(%a: f32):
   %r = arith.truncf %a : f32 to f16
-  mpt.yield %r : f16
+  mpt_kernel.yield %r : f16
 }) : () -> ()
 
 // A row of 768 is a warp's; a thread reads its three vectors once, though two
@@ -55,21 +55,21 @@
 // CHECK-COUNT-10: shfl.sync.bfly.b32
 // CHECK-NOT: shfl.sync
 // CHECK-COUNT-3: st.global.v4.b32
-"mpt.kernel_func"() <{sym_name = "normalize", kind = #mpt.kernel_kind<row>,
+"mpt_kernel.func"() <{sym_name = "normalize", kind = #mpt_kernel.kind<row>,
     domain = array<i64: 64, 768>, chunk_rows = 8 : i64,
     function_type = (tensor<64x768xbf16>) -> tensor<64x768xbf16>,
     operand_maps = [affine_map<(i, j) -> (i, j)>],
     result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
 ^bb0(%a: bf16):
   %x = arith.extf %a : bf16 to f32
-  %mean = mpt.row_reduce <mean> %x : f32
+  %mean = mpt_kernel.row_reduce <mean> %x : f32
   %c = arith.subf %x, %mean : f32
   %s = arith.mulf %c, %c : f32
-  %var = mpt.row_reduce <mean> %s : f32
+  %var = mpt_kernel.row_reduce <mean> %s : f32
   %d = math.sqrt %var : f32
   %n = arith.divf %c, %d : f32
   %r = arith.truncf %n : f32 to bf16
-  mpt.yield %r : bf16
+  mpt_kernel.yield %r : bf16
 }) : () -> ()
 
 // Column sums: registers along the rows of a task, then shared memory, then one
@@ -83,13 +83,13 @@
 // CHECK-LABEL: .entry bias_grad_combine(
 // CHECK: add.rn.f32
 // CHECK: st.global.b32
-"mpt.kernel_func"() <{sym_name = "bias_grad", kind = #mpt.kernel_kind<column>,
+"mpt_kernel.func"() <{sym_name = "bias_grad", kind = #mpt_kernel.kind<column>,
     domain = array<i64: 4096, 768>, chunk_rows = 64 : i64,
     function_type = (tensor<4096x768xbf16>) -> tensor<768xf32>,
     operand_maps = [affine_map<(i, j) -> (i, j)>],
     result_maps = [affine_map<(i, j) -> (j)>]}> ({
 ^bb0(%a: bf16):
   %x = arith.extf %a : bf16 to f32
-  %s = mpt.column_reduce <sum> %x : f32
-  mpt.yield %s : f32
+  %s = mpt_kernel.column_reduce <sum> %x : f32
+  mpt_kernel.yield %s : f32
 }) : () -> ()

@@ -4,33 +4,33 @@
 
 #id = affine_map<(d0) -> (d0)>
 #all = affine_map<(d0) -> ()>
-"mpt.kernel_func"() <{sym_name = "large", function_type = (tensor<4099xf32>, tensor<f32>) -> tensor<4099xbf16>,
-    kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4099>, chunk_rows = 1 : i64,
+"mpt_kernel.func"() <{sym_name = "large", function_type = (tensor<4099xf32>, tensor<f32>) -> tensor<4099xbf16>,
+    kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4099>, chunk_rows = 1 : i64,
     operand_maps = [#id, #all], result_maps = [#id]}> ({
 ^bb0(%a: f32, %s: f32):
   %p = arith.mulf %a, %s : f32
   %t = arith.truncf %p : f32 to bf16
-  mpt.yield %t : bf16
+  mpt_kernel.yield %t : bf16
 }) : () -> ()
-"mpt.kernel_func"() <{sym_name = "small", function_type = (tensor<10xf32>, tensor<f32>) -> tensor<10xbf16>,
-    kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 10>, chunk_rows = 1 : i64,
+"mpt_kernel.func"() <{sym_name = "small", function_type = (tensor<10xf32>, tensor<f32>) -> tensor<10xbf16>,
+    kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 10>, chunk_rows = 1 : i64,
     operand_maps = [#id, #all], result_maps = [#id]}> ({
 ^bb0(%a: f32, %s: f32):
   %p = arith.mulf %a, %s : f32
   %t = arith.truncf %p : f32 to bf16
-  mpt.yield %t : bf16
+  mpt_kernel.yield %t : bf16
 }) : () -> ()
 // Another body.
-"mpt.kernel_func"() <{sym_name = "other", function_type = (tensor<10xf32>, tensor<f32>) -> tensor<10xbf16>,
-    kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 10>, chunk_rows = 1 : i64,
+"mpt_kernel.func"() <{sym_name = "other", function_type = (tensor<10xf32>, tensor<f32>) -> tensor<10xbf16>,
+    kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 10>, chunk_rows = 1 : i64,
     operand_maps = [#id, #all], result_maps = [#id]}> ({
 ^bb0(%a: f32, %s: f32):
   %p = arith.addf %a, %s : f32
   %t = arith.truncf %p : f32 to bf16
-  mpt.yield %t : bf16
+  mpt_kernel.yield %t : bf16
 }) : () -> ()
 
-mpt_program.program @step attributes {target = "cuda sm_90", max_threads = 1 : i64, arena_bytes = 24896 : i64,
+mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64, arena_bytes = 24896 : i64,
     state_bytes = 128 : i64, output_bytes = 0 : i64} {
   %x = mpt_program.buffer <arena> 0 : memref<4099xf32>
   %y = mpt_program.buffer <arena> 16448 : memref<4099xbf16>
@@ -39,12 +39,17 @@ mpt_program.program @step attributes {target = "cuda sm_90", max_threads = 1 : i
   %w = mpt_program.buffer <arena> 24832 : memref<10xbf16>
   %s = mpt_program.buffer <state> 0 {name = "s", role = "parameter"} : memref<f32>
   %t = mpt_program.buffer <state> 64 {name = "t", role = "parameter"} : memref<f32>
-  // CHECK: mpt_program.launch @large {{.*}}mpt.device_group = "large_group0", mpt.device_spaces = array<i64: 0, 1>
-  // CHECK-NEXT: mpt_program.launch @small {{.*}}tasks 1 {mpt.device_group = ""}
-  // CHECK-NEXT: mpt_program.launch @other
-  // CHECK-NOT: mpt.device_group
-  // CHECK: mpt_program.fill
-  // CHECK-NOT: mpt.device_group
+  // 512 vectors of 8 and 3 single elements are 3 blocks, 1 vector and 2 one more.
+  // CHECK-DAG: %[[ARENA:.*]] = mpt_program.buffer <arena> 0 : memref<24896xi8>
+  // CHECK-DAG: %[[STATE:.*]] = mpt_program.buffer <state> 0 : memref<128xi8>
+  // CHECK-DAG: %[[U:.*]] = mpt_program.buffer <arena> 24704 : memref<10xf32>
+  // CHECK-DAG: %[[W:.*]] = mpt_program.buffer <arena> 24832 : memref<10xbf16>
+  // CHECK-DAG: %[[T:.*]] = mpt_program.buffer <state> 64
+  // CHECK: mpt_program.device_launch @mpt_kernels::@large_group0 blocks [4, 1] threads 256 ins() outs(%[[ARENA]], %[[STATE]] : memref<24896xi8>, memref<128xi8>)
+  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@other blocks [1, 1] threads 32 ins(%[[U]], %[[T]] : {{.*}}) outs(%[[W]] :
+  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill_0 blocks [1, 1] threads 32 ins() outs(%[[U]] :
+  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@small blocks [1, 1] threads 32 ins(%[[U]], %[[T]] : {{.*}}) outs(%[[W]] :
+  // CHECK-NEXT: }
   mpt_program.launch @large ins(%x, %s : memref<4099xf32>, memref<f32>) outs(%y : memref<4099xbf16>) tasks 1
   mpt_program.launch @other ins(%u, %t : memref<10xf32>, memref<f32>) outs(%w : memref<10xbf16>) tasks 1
   mpt_program.launch @small ins(%u, %t : memref<10xf32>, memref<f32>) outs(%v : memref<10xbf16>) tasks 1
@@ -53,8 +58,7 @@ mpt_program.program @step attributes {target = "cuda sm_90", max_threads = 1 : i
   mpt_program.launch @small ins(%u, %t : memref<10xf32>, memref<f32>) outs(%w : memref<10xbf16>) tasks 1
 }
 
-// 512 vectors of 8 and 3 single elements are 3 blocks, 1 vector and 2 one more.
-// CHECK: gpu.module @mpt_kernels {{.*}}large_group0 = array<i64: 4, 1, 256, 0>
+// CHECK: gpu.module @mpt_kernels
 // CHECK: llvm.mlir.global internal constant @large_group0_table(dense<[0, 4099, 0, 0, 16448, 3, 10, 24704, 64, 24768]>
 // CHECK: llvm.func @large_group0(%{{[^,]*}}: !llvm.ptr<1>, %{{[^,]*}}: !llvm.ptr<1>)
 

@@ -1,7 +1,7 @@
 // Products without tensor cores, or with rows that their kernels do not like.
 // RUN: mpt-opt %s --mpt-report-gemms --remark-policy=all --remarks-filter='.*' --mlir-print-op-on-diagnostic=false -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=remark:
 
-mpt_program.program @step attributes {target = "cuda sm_90", max_threads = 1 : i64, arena_bytes = 4096 : i64,
+mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64, arena_bytes = 4096 : i64,
     state_bytes = 0 : i64, output_bytes = 0 : i64} {
   %a = mpt_program.buffer <arena> 0 : memref<8x8xf32>
   %b = mpt_program.buffer <arena> 256 : memref<8x8xf32>

@@ -9,9 +9,9 @@
 // RUN: FileCheck %s --check-prefix=HTML --input-file=%t.html
 
 // The module is not changed, and the fused copy is gone.
-// SAME-NOT: mpt.kernel
+// SAME-NOT: mpt_kernel.kernel
 // SAME: mpt.tanh
-// SAME-NOT: mpt.kernel
+// SAME-NOT: mpt_kernel.kernel
 
 // As mpt-plan-step (assign-slots.mlir): x^T @ w, 2,048 bytes, becomes h in place (with 64
 // bytes of partial sums for its mean); their product with x, 1,024 bytes, lies behind
@@ -33,7 +33,7 @@
 // CHECK-NEXT: 2 3,072 |########################################| peak
 // CHECK: alive at the peak: 2 buffers; 100.0 % of the bytes:
 // CHECK-NEXT: bytes ops made by
-// CHECK-NEXT: 2,048 1- 2 mpt.kernel tensor<32x16xf32> at {{.*}}memory-report.mlir:{{.*}}, in place
+// CHECK-NEXT: 2,048 1- 2 mpt_kernel.kernel tensor<32x16xf32> at {{.*}}memory-report.mlir:{{.*}}, in place
 // CHECK-NEXT: 1,024 2- 3 mpt.matmul tensor<16x16xf32> at {{.*}}memory-report.mlir:[[#G]]
 
 // JSON: "version": 1,
@@ -56,7 +56,7 @@
 // JSON-NEXT: "bytes": 2048,
 // JSON-NEXT: "workspace": 0
 // JSON: "buffers": [
-// JSON: "what": "mpt.kernel",
+// JSON: "what": "mpt_kernel.kernel",
 // JSON-NEXT: "type": "tensor<32x16xf32>",
 // JSON-NEXT: "location":
 // JSON-NEXT: "bytes": 2048,
@@ -93,7 +93,7 @@
 // HTML: <path class='now' d='M
 // HTML: <rect class='c{{[0-5]}}' x=
 // HTML: Alive at the peak
-// HTML: <td>mpt.kernel (in place)</td><td>tensor&lt;32x16xf32&gt;</td><td>{{.*}}memory-report.mlir:
+// HTML: <td>mpt_kernel.kernel (in place)</td><td>tensor&lt;32x16xf32&gt;</td><td>{{.*}}memory-report.mlir:
 func.func @step(%w: tensor<16x16xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
                 %x: tensor<16x32xf32> {mpt.name = "x", mpt.role = "input"})
     -> (tensor<f32> {mpt.name = "loss"}, tensor<16x16xf32> {mpt.name = "new_w", mpt.updates = "w"}) {

@@ -21,14 +21,14 @@
 // FOREIGN: %[[W:.*]] = "stablehlo.convert"(%[[N]]) {mpt.remat
 // FOREIGN: "stablehlo.multiply"(%{{.*}}, %[[W]])
 // FOREIGN-LABEL: func.func @kernel
-// FOREIGN: %[[N:.*]] = "mpt.kernel"
-// FOREIGN: "mpt.kernel"(%[[N]])
+// FOREIGN: %[[N:.*]] = "mpt_kernel.kernel"
+// FOREIGN: "mpt_kernel.kernel"(%[[N]])
 // FOREIGN: }) :
 // FOREIGN: mpt.matmul
 // FOREIGN: mpt.matmul
 // FOREIGN: mpt.matmul
 // FOREIGN: mpt.matmul
-// FOREIGN: %[[W:.*]] = "mpt.kernel"(%[[N]])
+// FOREIGN: %[[W:.*]] = "mpt_kernel.kernel"(%[[N]])
 // FOREIGN: }) {mpt.remat
 // FOREIGN: mpt.matmul %{{.*}}, %[[W]]
 

@@ -45,7 +45,7 @@ def MemoryReportPass : Pass<"mpt-memory-report", "::mlir::ModuleOp"> {
            "Bytes to which sizes are rounded up (ops)">,
     ListOption<"rules", "rules", "std::string",
                "Files with rule tables, which add rows to the built-in ones">];
-  let dependentDialects = ["::mpt::MPTDialect", "::mlir::arith::ArithDialect",
+  let dependentDialects = ["::mpt::kernel::KernelDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
 }
 
@@ -58,7 +58,7 @@ def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
     collectives are never repeated. Clones carry a unique `mpt.remat`, which keeps
     `--cse` from undoing them. Either the budget is met, or an error says that it
     cannot be (with the op that needs more), or that no plan was found (with the bytes of
-    the best). A function with `mpt.kernel`s is measured by the arena that
+    the best). A function with `mpt_kernel.kernel`s is measured by the arena that
     `--mpt-assign-slots` plans for it, any other by the bytes alive.
 
     With `grain=kernels` the pass first fuses steps into kernels, as mpt-plan-step does,
@@ -99,7 +99,7 @@ def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
     Option<"order", "order", "std::string", "\"best\"",
            "The order in which a fused step's arena is planned, as for "
            "mpt-assign-slots; a function's mpt.memory_order goes first">];
-  let dependentDialects = ["::mpt::MPTDialect", "::mlir::arith::ArithDialect",
+  let dependentDialects = ["::mpt::kernel::KernelDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
 }
 

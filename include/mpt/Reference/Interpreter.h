@@ -8,7 +8,7 @@
 ///
 /// \file
 /// The oracle that compiled code is held to. It evaluates functions of the mpt
-/// dialect (and the arith and math ops inside `mpt.kernel`) one op at a time, in
+/// dialect (and the arith and math ops inside `mpt_kernel.kernel`) one op at a time, in
 /// plain loops over numbers of double precision, from what the ops' definitions
 /// say. It shares no code with the passes, the code generator or the runtime.
 ///

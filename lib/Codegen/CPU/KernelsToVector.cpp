@@ -8,7 +8,7 @@
 ///
 /// \file
 /// `--mpt-convert-kernels-to-vector`: emits every kernel of the module and
-/// removes the `mpt.kernel_func`s.
+/// removes the `mpt_kernel.func`s.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -33,11 +33,11 @@ struct ConvertKernelsToVectorPass
   using Base::Base;
 
   void runOnOperation() override {
-    auto kernels = llvm::to_vector(getOperation().getOps<KernelFuncOp>());
-    for (KernelFuncOp kernel : kernels)
+    auto kernels = llvm::to_vector(getOperation().getOps<kernel::FuncOp>());
+    for (kernel::FuncOp kernel : kernels)
       if (failed(KernelEmitter(kernel).check()))
         return signalPassFailure();
-    for (KernelFuncOp kernel : kernels) {
+    for (kernel::FuncOp kernel : kernels) {
       // Launches keep naming the kernel; the function takes its name.
       OpBuilder builder(kernel);
       KernelEmitter(kernel).emit(builder);

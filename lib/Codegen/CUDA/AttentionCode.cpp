@@ -225,11 +225,11 @@ Words AttentionCode::loadB(Value tile, int64_t k, int64_t n,
                                       tile, ArrayRef<LLVM::GEPArg>{offset});
   SmallVector<Type> types(4, i32);
   auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
-  std::string name = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4";
-  name += isTransposed ? ".trans.b16.p3" : ".b16.p3";
-  Value loaded = LLVM::CallIntrinsicOp::create(b, loc, type,
-                                               b.getStringAttr(name), address)
-                     .getResult(0);
+  Value loaded = NVVM::LdMatrixOp::create(
+      b, loc, type, address, /*num=*/4,
+      isTransposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+      NVVM::LdStMatrixEltType::B16);
   Words words;
   for (int64_t i = 0; i < 4; ++i)
     words.push_back(LLVM::ExtractValueOp::create(b, loc, loaded, i));
@@ -240,19 +240,21 @@ Words AttentionCode::multiply(const Words &a, Value b0, Value b1,
                               const Words &sums) {
   SmallVector<Value> operands(a.begin(), a.end());
   operands.append({b0, b1});
-  std::string name = "llvm.nvvm.mma.m16n8k16.row.col.bf16";
+  auto element = NVVM::MMATypes::bf16;
   if (shape.type.isF16()) {
-    name = "llvm.nvvm.mma.m16n8k16.row.col.f32.f32";
+    element = NVVM::MMATypes::f16;
     for (Value &operand : operands)
       operand = LLVM::BitcastOp::create(
           b, loc, VectorType::get({2}, shape.type), operand);
   }
-  operands.append(sums.begin(), sums.end());
+  ValueRange multiplicands = operands;
   SmallVector<Type> types(4, f32);
   auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
-  Value result = LLVM::CallIntrinsicOp::create(b, loc, type,
-                                               b.getStringAttr(name), operands)
-                     .getResult(0);
+  Value result = NVVM::MmaOp::create(
+      b, loc, type, multiplicands.take_front(4), multiplicands.drop_front(4),
+      ValueRange(sums), /*shape=*/{16, 8, 16}, /*b1Op=*/std::nullopt,
+      /*intOverflow=*/std::nullopt, std::array{element, element},
+      std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   Words words;
   for (int64_t i = 0; i < 4; ++i)
     words.push_back(LLVM::ExtractValueOp::create(b, loc, result, i));

@@ -69,9 +69,9 @@ static DeviceCall emitMove(const CallSite &site, ArrayRef<int64_t> sizes, Affine
     inputs.push_back(flat(0));
     operandMaps.push_back(operandMap);
   }
-  auto kernel = KernelFuncOp::create(
+  auto kernel = kernel::FuncOp::create(
       b, site.loc, site.name, b.getFunctionType(inputs, flat(inputs.size())),
-      KernelKind::Pointwise, sizes, /*chunk_rows=*/1, b.getAffineMapArrayAttr(operandMaps),
+      kernel::KernelKind::Pointwise, sizes, /*chunk_rows=*/1, b.getAffineMapArrayAttr(operandMaps),
       b.getAffineMapArrayAttr(resultMap));
   Block &body = kernel.getBody().emplaceBlock();
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
@@ -85,7 +85,7 @@ static DeviceCall emitMove(const CallSite &site, ArrayRef<int64_t> sizes, Affine
                            : TypedAttr(b.getFloatAttr(element, value));
     stored = arith::ConstantOp::create(inner, site.loc, number);
   }
-  YieldOp::create(inner, site.loc, stored);
+  kernel::YieldOp::create(inner, site.loc, stored);
   GPUKernelEmitter emitter(kernel);
   if (succeeded(emitter.check())) {
     result.launches = emitter.getLaunches();

@@ -7,19 +7,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceLauncher.h"
-#include "mpt/Codegen/CUDA/DeviceProducts.h"
 
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-void mpt::addDeviceLaunch(Operation *device, const DeviceLaunch &launch) {
-  OpBuilder builder(device->getContext());
-  NamedAttrList launches(device->getAttrOfType<DictionaryAttr>(kLaunchesAttr));
-  launches.set(launch.function,
-               builder.getDenseI64ArrayAttr(
-                   {launch.blocks[0], launch.blocks[1], launch.threads, launch.bound}));
-  device->setAttr(kLaunchesAttr, launches.getDictionary(device->getContext()));
+program::DeviceLaunchOp
+mpt::detail::createDeviceLaunch(OpBuilder &builder, Location loc,
+                                const DeviceLaunch &launch, ValueRange inputs,
+                                ValueRange outputs, Value workspace) {
+  MLIRContext *context = builder.getContext();
+  auto function = SymbolRefAttr::get(context, kDeviceModule,
+                                     FlatSymbolRefAttr::get(context, launch.function));
+  return program::DeviceLaunchOp::create(builder, loc, function, launch.blocks,
+                                         launch.threads, inputs, outputs, workspace,
+                                         launch.bound);
 }
 
 gpu::GPUModuleOp DeviceLauncher::getDevice() {
@@ -29,28 +31,22 @@ gpu::GPUModuleOp DeviceLauncher::getDevice() {
   return gpu::GPUModuleOp::create(b, module.getLoc(), kDeviceModule);
 }
 
-program::LaunchOp DeviceLauncher::launch(Location loc, StringRef name, const std::string &key,
-                                int64_t blocks, int64_t threads, bool isWide,
-                                ValueRange inputs, ValueRange outputs, Emit emit) {
-  std::string &function = functions[(name + " " + key).str()];
-  if (function.empty()) {
-    function = ("mpt_" + name + "_" + Twine(functions.size())).str();
-    OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-    gpu::GPUModuleOp device = getDevice();
-    OpBuilder inner = OpBuilder::atBlockEnd(&device.getBodyRegion().front());
+void DeviceLauncher::launch(Location loc, StringRef name, const std::string &key,
+                            int64_t blocks, int64_t threads, bool isWide,
+                            ValueRange inputs, ValueRange outputs, Emit emit) {
+  DeviceLaunch &made = launches[(name + " " + key).str()];
+  if (made.function.empty()) {
+    made = {("mpt_" + name + "_" + Twine(launches.size())).str(),
+            {std::max<int64_t>(blocks, 1), 1},
+            threads};
+    OpBuilder inner = OpBuilder::atBlockEnd(&getDevice().getBodyRegion().front());
     for (ValueRange buffers : {inputs, outputs})
       for (Value buffer : buffers)
         isWide |= cast<MemRefType>(buffer.getType()).getNumElements() >= int64_t(1) << 31;
-    DeviceCode code(inner, loc, function, inputs.size() + outputs.size(), threads, isWide);
+    DeviceCode code(inner, loc, made.function, inputs.size() + outputs.size(), threads,
+                    isWide);
     emit(code);
     code.finish();
-    addDeviceLaunch(device, {function, {std::max<int64_t>(blocks, 1), 1}, threads});
-    // What the launches name; it goes with the program.
-    LLVM::LLVMFuncOp::create(
-        b, module.getLoc(), function,
-        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {}));
   }
-  return program::LaunchOp::create(builder, loc,
-                          FlatSymbolRefAttr::get(builder.getContext(), function), inputs,
-                          outputs, Value(), builder.getI64IntegerAttr(1));
+  createDeviceLaunch(builder, loc, made, inputs, outputs);
 }

@@ -10,12 +10,20 @@
 #define MPT_LIB_CODEGEN_CUDA_DEVICELAUNCHER_H
 
 #include "DeviceCode.h"
+#include "mpt/Codegen/CUDA/DeviceKernels.h"
 #include "mpt/Dialect/Program/IR/Program.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mpt::detail {
+
+/// The op of `launch` of a function in kDeviceModule. `workspace` may be null.
+program::DeviceLaunchOp createDeviceLaunch(mlir::OpBuilder &builder, mlir::Location loc,
+                                           const DeviceLaunch &launch,
+                                           mlir::ValueRange inputs,
+                                           mlir::ValueRange outputs,
+                                           mlir::Value workspace = {});
 
 /// Puts launches of device functions into a module's program; the functions go into
 /// `gpu.module @mpt_kernels`.
@@ -29,9 +37,9 @@ public:
   /// Launches a function over `blocks` of `threads` on `inputs` and then `outputs`. It
   /// is emitted once for each `name` and `key`. `isWide`: indices need 64 bits, as
   /// they do where a buffer has 2^31 elements.
-  program::LaunchOp launch(mlir::Location loc, llvm::StringRef name, const std::string &key,
-                  int64_t blocks, int64_t threads, bool isWide, mlir::ValueRange inputs,
-                  mlir::ValueRange outputs, Emit emit);
+  void launch(mlir::Location loc, llvm::StringRef name, const std::string &key,
+              int64_t blocks, int64_t threads, bool isWide, mlir::ValueRange inputs,
+              mlir::ValueRange outputs, Emit emit);
 
   mlir::ModuleOp module;
   /// Where launches go.
@@ -40,7 +48,7 @@ public:
 private:
   mlir::gpu::GPUModuleOp getDevice();
 
-  llvm::StringMap<std::string> functions;
+  llvm::StringMap<DeviceLaunch> launches;
 };
 
 /// Replaces an attention, or its gradient, by launches.

@@ -42,7 +42,7 @@ public:
   BatchEmitter(program::ProgramOp program, ArrayRef<program::LaunchOp> batch);
 
   size_t numStages() const { return stages; }
-  ArrayRef<int64_t> getSpaces() const { return spaces; }
+  ArrayRef<program::Space> getSpaces() const { return spaces; }
   DeviceLaunch emitStage(OpBuilder &device, unsigned stage, StringRef name);
   void emitShared(OpBuilder &device, StringRef name);
 
@@ -55,7 +55,7 @@ private:
   /// Of each launch: its part, and where its buffers and partial sums begin.
   SmallVector<unsigned> partOf;
   SmallVector<SmallVector<int64_t>> offsets;
-  SmallVector<int64_t> spaces;
+  SmallVector<program::Space> spaces;
   size_t stages = 1, width = 0;
 };
 
@@ -74,7 +74,7 @@ BatchEmitter::BatchEmitter(program::ProgramOp program, ArrayRef<program::LaunchO
     SmallVector<int64_t> &starts = offsets.emplace_back();
     for (Value buffer : buffers) {
       auto slot = buffer.getDefiningOp<program::BufferOp>();
-      auto space = static_cast<int64_t>(slot.getSpace());
+      program::Space space = slot.getSpace();
       auto *found = llvm::find(spaces, space);
       parameters.push_back(found - spaces.begin());
       if (found == spaces.end())
@@ -89,7 +89,7 @@ BatchEmitter::BatchEmitter(program::ProgramOp program, ArrayRef<program::LaunchO
       continue;
     Part &part = parts.emplace_back();
     part.emitter = std::make_unique<GPUKernelEmitter>(
-        symbols.lookup<KernelFuncOp>(launch.getKernel()), /*isBatched=*/true);
+        symbols.lookup<kernel::FuncOp>(launch.getKernel()), /*isBatched=*/true);
     part.launches = part.emitter->getLaunches();
     part.parameters = parameters;
     part.hasPartials = launch.getPartials() != nullptr;
@@ -163,23 +163,16 @@ DeviceLaunch BatchEmitter::emitStage(OpBuilder &device, unsigned stage, StringRe
   return launch;
 }
 
-SmallVector<DeviceLaunch> mpt::detail::emitBatch(program::ProgramOp program,
-                                                 ArrayRef<program::LaunchOp> batch,
-                                                 StringRef name, OpBuilder &device) {
+SharedLaunch mpt::detail::emitBatch(program::ProgramOp program,
+                                    ArrayRef<program::LaunchOp> batch, StringRef name,
+                                    OpBuilder &device) {
   BatchEmitter emitter(program, batch);
   emitter.emitShared(device, name);
-  Builder builder(program.getContext());
-  for (program::LaunchOp launch : batch)
-    launch->setAttr(kDeviceGroupAttr, builder.getStringAttr(""));
-  SmallVector<DeviceLaunch> launches;
-  for (size_t stage = 0; stage < emitter.numStages(); ++stage) {
-    std::string function = stage == 0 ? name.str() : (name + "_combine").str();
-    launches.push_back(emitter.emitStage(device, stage, function));
-    // The batch's second launch stands for the second stage.
-    program::LaunchOp launch = batch[stage];
-    launch->setAttr(kDeviceGroupAttr, builder.getStringAttr(function));
-    launch->setAttr(kDeviceSpacesAttr,
-                    builder.getDenseI64ArrayAttr(emitter.getSpaces()));
-  }
-  return launches;
+  SharedLaunch shared;
+  shared.members.assign(batch.begin(), batch.end());
+  shared.spaces.assign(emitter.getSpaces().begin(), emitter.getSpaces().end());
+  for (size_t stage = 0; stage < emitter.numStages(); ++stage)
+    shared.launches.push_back(emitter.emitStage(
+        device, stage, stage == 0 ? name.str() : (name + "_combine").str()));
+  return shared;
 }

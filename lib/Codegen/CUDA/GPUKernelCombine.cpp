@@ -24,7 +24,7 @@ using namespace mpt::detail;
 /// groups' sums, in order. All groups have the result.
 void GPUKernelEmitter::sumTasksInGroups(const ColumnPartials &part, Frame &frame) {
   OpBuilder &b = *frame.builder;
-  ColumnReduceOp reduce = part.op;
+  kernel::ColumnReduceOp reduce = part.op;
   ReduceKind kind = reduce.getKind();
   Value start = identity(b, kind, vectorOf(reduce.getType(), frame.lanes));
   int64_t turns = llvm::divideCeil(tasks, combineGroups);
@@ -71,7 +71,7 @@ void GPUKernelEmitter::sumTasks(const ColumnPartials &part, Frame &frame) {
                              : KernelEmitter::sumTasks(part, frame);
   // A warp shares the tasks.
   OpBuilder &b = *frame.builder;
-  ColumnReduceOp reduce = part.op;
+  kernel::ColumnReduceOp reduce = part.op;
   Value lane = widen(b, arith::RemUIOp::create(b, loc, thread, constant32(b, kWarp)));
   Value start = identity(b, reduce.getKind(), reduce.getType());
   auto loop = scf::ForOp::create(b, loc, lane, constant(b, tasks),

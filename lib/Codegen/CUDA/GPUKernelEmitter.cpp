@@ -268,7 +268,7 @@ void GPUKernelEmitter::accumulate(const ColumnPartials &part, Value task,
   if (isFull && framesPerThread == 0)
     return KernelEmitter::accumulate(part, task, frame);
   OpBuilder &b = *frame.builder;
-  ColumnReduceOp reduce = part.op;
+  kernel::ColumnReduceOp reduce = part.op;
   Value value = evaluate(reduce.getValue(), frame);
   if (rowMask)
     value = arith::SelectOp::create(
@@ -280,7 +280,7 @@ void GPUKernelEmitter::accumulate(const ColumnPartials &part, Value task,
 
 void GPUKernelEmitter::storeSums(OpBuilder &b, const ColumnPartials &part,
                                  Value task, ArrayRef<Value> values) {
-  ColumnReduceOp reduce = part.op;
+  kernel::ColumnReduceOp reduce = part.op;
   Type element = reduce.getType();
   bool isFullPart = isFull(reduce.getValue());
   Value isFirstGroup =
@@ -414,7 +414,7 @@ void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
   SmallVector<size_t> counts;
   rowMask = Value();
   for (const ColumnPartials &part : parts) {
-    ColumnReduceOp reduce = part.op;
+    kernel::ColumnReduceOp reduce = part.op;
     bool full = isFull(reduce.getValue());
     counts.push_back(full ? framesPerThread : 1);
     Value start = identity(b, reduce.getKind(), vectorOf(reduce.getType(), full ? lanes : 0));
@@ -487,21 +487,21 @@ void GPUKernelEmitter::emitBlock(OpBuilder &b, unsigned stage, ValueRange buffer
   block = blockX;
   thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
   isFirst = rowMask = onlyColumn = Value();
-  if (kernel.getKind() == KernelKind::Pointwise)
+  if (kernel.getKind() == kernel::KernelKind::Pointwise)
     return emitPointwise(b);
   if (stage == 1)
     return emitCombineStage(b);
   Value width = constant32(b, groupThreads);
   group = arith::DivUIOp::create(b, loc, thread, width);
   inGroup = arith::RemUIOp::create(b, loc, thread, width);
-  kernel.getKind() == KernelKind::Row ? emitRows(b) : emitColumns(b);
+  kernel.getKind() == kernel::KernelKind::Row ? emitRows(b) : emitColumns(b);
 }
 
 void GPUKernelEmitter::emit(OpBuilder &moduleBuilder) {
   MLIRContext *context = moduleBuilder.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context, kGlobal);
   SmallVector<DeviceLaunch> launches = getLaunches();
-  bool hasPartials = kernel.getKind() == KernelKind::Column;
+  bool hasPartials = kernel.getKind() == kernel::KernelKind::Column;
   SmallVector<Type> parameters(buffers.size() + hasPartials, pointer);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters);
   emitShared(moduleBuilder, kernel.getSymName() + "_shared");

@@ -11,6 +11,7 @@
 
 #include "../Common/KernelEmitter.h"
 #include "mpt/Codegen/CUDA/DeviceKernels.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -39,7 +40,7 @@ class GPUKernelEmitter : public KernelEmitter {
 public:
   /// `isBatched`: launches do other work besides this kernel's. A row kernel then has
   /// blocks as large as a column kernel's.
-  explicit GPUKernelEmitter(KernelFuncOp kernel, bool isBatched = false);
+  explicit GPUKernelEmitter(kernel::FuncOp kernel, bool isBatched = false);
 
   mlir::LogicalResult check() override;
   void emit(mlir::OpBuilder &moduleBuilder) override;

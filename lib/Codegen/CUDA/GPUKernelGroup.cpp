@@ -29,7 +29,7 @@ static constexpr int64_t kThreads = 256;
 static constexpr unsigned kGlobal = 1;
 
 std::optional<std::string> GPUKernelEmitter::getGroupKey() {
-  if (!isFlat() || columns <= 0 || columns > 0x7fff0000 || !body.getOps<IndexOp>().empty())
+  if (!isFlat() || columns <= 0 || columns > 0x7fff0000 || !body.getOps<kernel::IndexOp>().empty())
     return std::nullopt;
   std::string key;
   llvm::raw_string_ostream os(key);

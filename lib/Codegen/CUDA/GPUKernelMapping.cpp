@@ -30,9 +30,9 @@ static constexpr int64_t kMostFrames = 4, kMostKeptValues = 96;
 /// Groups of warps that share the tasks of a column kernel's second stage.
 static constexpr int64_t kCombineGroups = 8;
 
-GPUKernelEmitter::GPUKernelEmitter(KernelFuncOp kernel, bool isBatched)
+GPUKernelEmitter::GPUKernelEmitter(kernel::FuncOp kernel, bool isBatched)
     : KernelEmitter(kernel), isBatched(isBatched) {
-  hasRowReductions = !body.getOps<RowReduceOp>().empty();
+  hasRowReductions = !body.getOps<kernel::RowReduceOp>().empty();
   chooseLanes();
   chooseGroups();
 }
@@ -66,16 +66,16 @@ void GPUKernelEmitter::chooseLanes() {
 }
 
 void GPUKernelEmitter::chooseGroups() {
-  if (kernel.getKind() == KernelKind::Pointwise)
+  if (kernel.getKind() == kernel::KernelKind::Pointwise)
     return;
   int64_t kept = 0;
   for (BlockArgument argument : body.getArguments())
     kept += !isRowUniform(argument);
   bool storesRows = false;
-  auto yield = cast<YieldOp>(body.getTerminator());
+  auto yield = cast<kernel::YieldOp>(body.getTerminator());
   for (Value value : yield.getValues())
     storesRows |= isRowUniform(value) && !info.isAfterColumns(value);
-  if (kernel.getKind() == KernelKind::Column && !hasRowReductions && !storesRows) {
+  if (kernel.getKind() == kernel::KernelKind::Column && !hasRowReductions && !storesRows) {
     // Columns are independent.
     groupThreads = std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
     columnBlocks = llvm::divideCeil(vectors, groupThreads);
@@ -94,7 +94,7 @@ void GPUKernelEmitter::chooseGroups() {
     framesPerThread = 0;
     groupThreads = std::min(kBlock, static_cast<int64_t>(llvm::alignTo(vectors, kWarp)));
   }
-  bool isColumn = kernel.getKind() == KernelKind::Column;
+  bool isColumn = kernel.getKind() == kernel::KernelKind::Column;
   groups = std::max<int64_t>(1, (isColumn || isBatched ? kBlock : kBlock / 2) / groupThreads);
   // Sums in memory have one writer.
   if (framesPerThread == 0)
@@ -106,7 +106,7 @@ void GPUKernelEmitter::chooseGroups() {
   for (const ColumnPartials &part : info.getColumnPartials())
     if (groups > 1)
       sharedBytes = std::max(sharedBytes, groups * groupThreads * lanes *
-                                              bytesOf(ColumnReduceOp(part.op).getType()));
+                                              bytesOf(kernel::ColumnReduceOp(part.op).getType()));
   bool storesColumns = false, storesScalars = false;
   for (auto [i, value] : llvm::enumerate(yield.getValues()))
     if (info.isAfterColumns(value)) {
@@ -135,18 +135,18 @@ SmallVector<DeviceLaunch> GPUKernelEmitter::getLaunches() {
   DeviceLaunch launch;
   launch.function = kernel.getSymName().str();
   switch (kernel.getKind()) {
-  case KernelKind::Pointwise: {
+  case kernel::KernelKind::Pointwise: {
     int64_t total = isFlat() ? vectors + columns % lanes : rows * vectors;
     launch.threads = std::min(kBlock, static_cast<int64_t>(llvm::alignTo(
                                           std::max<int64_t>(total, 1), kWarp)));
     launch.blocks[0] = std::max<int64_t>(1, llvm::divideCeil(total, launch.threads));
     return {launch};
   }
-  case KernelKind::Row:
+  case kernel::KernelKind::Row:
     launch.threads = groupThreads * groups;
     launch.blocks[0] = std::max<int64_t>(1, llvm::divideCeil(rows, groups));
     return {launch};
-  case KernelKind::Column:
+  case kernel::KernelKind::Column:
     break;
   }
   launch.threads = groupThreads * groups;
@@ -165,7 +165,7 @@ LogicalResult GPUKernelEmitter::check() {
   if (rows * columns <= 0)
     return kernel.emitError("a kernel over no points cannot be launched");
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  if (kernel.getKind() != KernelKind::Pointwise && (rows > most || columns > most))
+  if (kernel.getKind() != kernel::KernelKind::Pointwise && (rows > most || columns > most))
     return kernel.emitError("rows and columns of a reduction must be below 2^31 each");
   for (const DeviceLaunch &launch : getLaunches())
     if (launch.blocks[0] > most || launch.blocks[1] > 0xffff)
@@ -181,6 +181,6 @@ LogicalResult GPUKernelEmitter::check() {
   return success();
 }
 
-SmallVector<DeviceLaunch> mpt::getDeviceLaunches(KernelFuncOp kernel) {
+SmallVector<DeviceLaunch> mpt::getDeviceLaunches(kernel::FuncOp kernel) {
   return GPUKernelEmitter(kernel).getLaunches();
 }

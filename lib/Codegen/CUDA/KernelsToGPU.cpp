@@ -8,20 +8,21 @@
 ///
 /// \file
 /// `--mpt-convert-kernels-to-gpu`: emits every kernel of the module into one
-/// `gpu.module` and removes the `mpt.kernel_func`s.
+/// `gpu.module` and removes the `mpt_kernel.func`s.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "DeviceCalls.h"
+#include "DeviceLauncher.h"
 #include "GPUKernelEmitter.h"
 #include "LaunchGroups.h"
 #include "ReductionBatches.h"
-#include "mpt/Codegen/CUDA/DeviceProducts.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_CONVERTKERNELSTOGPUPASS
@@ -31,8 +32,157 @@ namespace mpt {
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
+using program::LibraryCallOpInterface;
 
 namespace {
+
+/// A program whose calls and launches become launches of device functions. First all
+/// functions are emitted, then the ops are replaced.
+class ProgramConverter {
+public:
+  ProgramConverter(program::ProgramOp program, OpBuilder &device)
+      : program(program), symbols(program->getParentOfType<ModuleOp>()), device(device) {}
+
+  /// Emits the functions of calls that no library does, and gives those that need it
+  /// scratch memory behind the arena, which all share.
+  LogicalResult emitCalls(DeviceCallEmitter &emitter);
+  /// Emits functions that do what several launches do.
+  void emitShared();
+  /// Adds the kernels of the launches that are left.
+  LogicalResult addKernels(llvm::StringMap<SmallVector<DeviceLaunch>> &kernels);
+  /// `kernels`: the launches of each kernel's functions.
+  void replace(const llvm::StringMap<SmallVector<DeviceLaunch>> &kernels);
+
+private:
+  DeviceLaunch emitGroup(const LaunchGroup &group, size_t number);
+  /// All bytes of `space`.
+  Value getWhole(program::Space space);
+
+  program::ProgramOp program;
+  SymbolTable symbols;
+  OpBuilder &device;
+  SmallVector<std::pair<LibraryCallOpInterface, DeviceCall>> calls;
+  SmallVector<SharedLaunch> shared;
+  llvm::DenseSet<Operation *> members;
+};
+
+LogicalResult ProgramConverter::emitCalls(DeviceCallEmitter &emitter) {
+  int64_t scratch = 0;
+  WalkResult result = program.walk([&](LibraryCallOpInterface call) {
+    FailureOr<DeviceCall> made = emitter.emit(call);
+    if (failed(made))
+      return WalkResult::interrupt();
+    if (made->isForLibrary)
+      return WalkResult::advance();
+    // What the CPU's code would have used.
+    call.getCallWorkspaceMutable().clear();
+    scratch = std::max(scratch, made->scratchBytes);
+    calls.push_back({call, *made});
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  if (scratch == 0)
+    return success();
+  int64_t offset = llvm::alignTo(program.getArenaBytes(), 256);
+  OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
+  auto type = MemRefType::get({scratch}, builder.getI8Type());
+  program.setArenaBytes(offset + llvm::alignTo(scratch, 64));
+  auto slot = program::BufferOp::create(builder, program.getLoc(), type,
+                                        program::Space::Arena, offset);
+  for (auto &[call, made] : calls)
+    if (made.scratchBytes != 0)
+      call.getCallWorkspaceMutable().assign(slot.getBuffer());
+  return success();
+}
+
+void ProgramConverter::emitShared() {
+  for (auto [i, batch] : llvm::enumerate(batchReductions(program)))
+    shared.push_back(emitBatch(
+        program, batch,
+        (program::LaunchOp(batch.front()).getKernel() + "_batch" + Twine(i)).str(), device));
+  for (auto [i, group] : llvm::enumerate(groupLaunches(program)))
+    shared.push_back({group.launches, {emitGroup(group, i)}, group.spaces});
+  for (const SharedLaunch &launch : shared)
+    members.insert(launch.members.begin(), launch.members.end());
+}
+
+DeviceLaunch ProgramConverter::emitGroup(const LaunchGroup &group, size_t number) {
+  program::LaunchOp first = group.launches.front();
+  // Two groups may begin with the same kernel.
+  std::string name = (first.getKernel() + "_group" + llvm::Twine(number)).str();
+  kernel::FuncOp largest;
+  SmallVector<GPUKernelEmitter::Member> rows;
+  for (program::LaunchOp launch : group.launches) {
+    auto kernel = symbols.lookup<kernel::FuncOp>(launch.getKernel());
+    GPUKernelEmitter::Member &member = rows.emplace_back();
+    member.elements = GPUKernelEmitter(kernel).getElements();
+    if (!largest || member.elements > GPUKernelEmitter(largest).getElements())
+      largest = kernel;
+    for (ValueRange buffers : {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
+      for (Value buffer : buffers)
+        member.offsets.push_back(buffer.getDefiningOp<program::BufferOp>().getOffset());
+  }
+  return GPUKernelEmitter(largest).emitGroup(device, name, rows, group.bufferSpaces,
+                                             group.spaces.size());
+}
+
+LogicalResult
+ProgramConverter::addKernels(llvm::StringMap<SmallVector<DeviceLaunch>> &kernels) {
+  for (auto launch : program.getBody().getOps<program::LaunchOp>()) {
+    if (members.contains(launch))
+      continue;
+    if (!symbols.lookup<kernel::FuncOp>(launch.getKernel()))
+      return launch.emitOpError("expected ")
+             << launch.getKernelAttr() << " to be an mpt_kernel.func, found a function; "
+             << "run --mpt-convert-kernels-to-gpu before kernels are lowered for the CPU";
+    kernels.try_emplace(launch.getKernel());
+  }
+  return success();
+}
+
+Value ProgramConverter::getWhole(program::Space space) {
+  int64_t bytes = space == program::Space::Arena   ? program.getArenaBytes()
+                  : space == program::Space::State ? program.getStateBytes()
+                                                   : program.getOutputBytes();
+  OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
+  return program::BufferOp::create(builder, program.getLoc(),
+                                   MemRefType::get({bytes}, builder.getI8Type()), space, 0);
+}
+
+void ProgramConverter::replace(const llvm::StringMap<SmallVector<DeviceLaunch>> &kernels) {
+  for (auto &[call, made] : calls) {
+    OpBuilder builder(call);
+    for (const DeviceLaunch &launch : made.launches)
+      createDeviceLaunch(builder, call.getLoc(), launch, call.getInputs(), call.getOutputs(),
+                         call.getCallWorkspace());
+    call->erase();
+  }
+  llvm::DenseMap<program::Space, Value> whole;
+  for (const SharedLaunch &launch : shared) {
+    SmallVector<Value> buffers;
+    for (program::Space space : launch.spaces) {
+      Value &buffer = whole[space];
+      if (!buffer)
+        buffer = getWhole(space);
+      buffers.push_back(buffer);
+    }
+    // The stages of a batch in the places of its first members.
+    for (auto [member, stage] : llvm::zip(launch.members, launch.launches)) {
+      OpBuilder builder(member);
+      createDeviceLaunch(builder, member->getLoc(), stage, {}, buffers);
+    }
+    for (program::LaunchOp member : launch.members)
+      member.erase();
+  }
+  for (auto launch : llvm::to_vector(program.getBody().getOps<program::LaunchOp>())) {
+    OpBuilder builder(launch);
+    for (const DeviceLaunch &stage : kernels.find(launch.getKernel())->second)
+      createDeviceLaunch(builder, launch.getLoc(), stage, launch.getInputs(),
+                         launch.getOutputs(), launch.getPartials());
+    launch.erase();
+  }
+}
 
 struct ConvertKernelsToGPUPass
     : mpt::impl::ConvertKernelsToGPUPassBase<ConvertKernelsToGPUPass> {
@@ -40,21 +190,23 @@ struct ConvertKernelsToGPUPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto kernels = llvm::to_vector(module.getOps<KernelFuncOp>());
-    for (KernelFuncOp kernel : kernels)
+    auto kernels = llvm::to_vector(module.getOps<kernel::FuncOp>());
+    for (kernel::FuncOp kernel : kernels)
       if (failed(GPUKernelEmitter(kernel).check()))
         return signalPassFailure();
-    bool hasCalls = llvm::any_of(module.getOps<program::ProgramOp>(), [](program::ProgramOp program) {
-      return !program.getBody().front().getOps<program::LibraryCallOpInterface>().empty();
-    });
-    // Library calls may have put functions there.
+    auto programs = llvm::to_vector(module.getOps<program::ProgramOp>());
+    // mpt-convert-calls-to-gpu may have put functions there.
     Operation *taken = module.lookupSymbol(kDeviceModule);
     auto device = dyn_cast_or_null<gpu::GPUModuleOp>(taken);
-    if (taken && (!device || !device->hasAttr(kLaunchesAttr))) {
+    if (taken && (!device || !hasLaunches(programs))) {
       module.emitError("the name @")
           << kDeviceModule << ", which kernels go to, is taken";
       return signalPassFailure();
     }
+    bool hasCalls = llvm::any_of(programs, [](program::ProgramOp program) {
+      return program.walk([](LibraryCallOpInterface) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+    });
     if (kernels.empty() && !device && !hasCalls)
       return;
     SmallVector<Attribute> targets;
@@ -66,112 +218,38 @@ struct ConvertKernelsToGPUPass
       device = gpu::GPUModuleOp::create(builder, module.getLoc(), kDeviceModule);
     if (!targets.empty())
       device.setTargetsAttr(builder.getArrayAttr(targets));
-    bool hasProgram = !module.getOps<program::ProgramOp>().empty();
-    auto nothing = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()), {});
     OpBuilder inner = OpBuilder::atBlockEnd(&device.getBodyRegion().front());
     DeviceCallEmitter calls(inner);
-    llvm::StringSet<> alone;
-    for (program::ProgramOp program : module.getOps<program::ProgramOp>()) {
-      if (failed(convertCalls(program, calls)))
+    llvm::StringMap<SmallVector<DeviceLaunch>> alone;
+    std::vector<ProgramConverter> converters;
+    for (program::ProgramOp program : programs) {
+      ProgramConverter &converter = converters.emplace_back(program, inner);
+      if (failed(converter.emitCalls(calls)))
         return signalPassFailure();
-      for (auto [i, batch] : llvm::enumerate(batchReductions(program))) {
-        std::string name =
-            (program::LaunchOp(batch.front()).getKernel() + "_batch" + Twine(i)).str();
-        for (const DeviceLaunch &launch : emitBatch(program, batch, name, inner))
-          addDeviceLaunch(device, launch);
-      }
-      for (auto [i, group] : llvm::enumerate(groupLaunches(program)))
-        addDeviceLaunch(device, emitGroup(program, group, i, inner));
-      for (program::LaunchOp launch : program.getBody().front().getOps<program::LaunchOp>())
-        if (!launch->hasAttr(kDeviceGroupAttr))
-          alone.insert(launch.getKernel());
+      converter.emitShared();
+      if (failed(converter.addKernels(alone)))
+        return signalPassFailure();
     }
-    for (const DeviceLaunch &launch : calls.getLaunches())
-      addDeviceLaunch(device, launch);
-    for (KernelFuncOp kernel : kernels) {
-      if (!hasProgram || alone.contains(kernel.getSymName())) {
+    for (kernel::FuncOp kernel : kernels) {
+      if (programs.empty() || alone.contains(kernel.getSymName())) {
         GPUKernelEmitter emitter(kernel);
-        for (const DeviceLaunch &launch : emitter.getLaunches())
-          addDeviceLaunch(device, launch);
+        alone[kernel.getSymName()] = emitter.getLaunches();
         emitter.emit(inner);
       }
-      std::string name = kernel.getSymName().str();
       kernel.erase();
-      // What launches name; they go with the program.
-      if (hasProgram)
-        LLVM::LLVMFuncOp::create(builder, module.getLoc(), name, nothing);
     }
+    for (ProgramConverter &converter : converters)
+      converter.replace(alone);
   }
 
 private:
-  LogicalResult convertCalls(program::ProgramOp program, DeviceCallEmitter &emitter);
-  DeviceLaunch emitGroup(program::ProgramOp program, const LaunchGroup &group, size_t number,
-                         OpBuilder &device);
+  static bool hasLaunches(ArrayRef<program::ProgramOp> programs) {
+    return llvm::any_of(programs, [](program::ProgramOp program) {
+      return program
+          .walk([](program::DeviceLaunchOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+    });
+  }
 };
-
-/// The function of group number `number`, which its launches are told of.
-DeviceLaunch ConvertKernelsToGPUPass::emitGroup(program::ProgramOp program, const LaunchGroup &group,
-                                                size_t number, OpBuilder &device) {
-  SymbolTable symbols(program->getParentOfType<ModuleOp>());
-  Builder builder(&getContext());
-  program::LaunchOp first = group.launches.front();
-  // Two groups may begin with the same kernel.
-  std::string name = (first.getKernel() + "_group" + llvm::Twine(number)).str();
-  KernelFuncOp largest;
-  SmallVector<GPUKernelEmitter::Member> members;
-  for (program::LaunchOp launch : group.launches) {
-    auto kernel = symbols.lookup<KernelFuncOp>(launch.getKernel());
-    GPUKernelEmitter::Member &member = members.emplace_back();
-    member.elements = GPUKernelEmitter(kernel).getElements();
-    if (!largest || member.elements > GPUKernelEmitter(largest).getElements())
-      largest = kernel;
-    for (ValueRange buffers : {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
-      for (Value buffer : buffers)
-        member.offsets.push_back(buffer.getDefiningOp<program::BufferOp>().getOffset());
-    launch->setAttr(kDeviceGroupAttr, builder.getStringAttr(""));
-  }
-  SmallVector<int64_t> spaces;
-  for (Space space : group.spaces)
-    spaces.push_back(static_cast<int64_t>(space));
-  first->setAttr(kDeviceGroupAttr, builder.getStringAttr(name));
-  first->setAttr(kDeviceSpacesAttr, builder.getDenseI64ArrayAttr(spaces));
-  return GPUKernelEmitter(largest).emitGroup(device, name, members, group.bufferSpaces,
-                                             spaces.size());
-}
-
-/// Gives the calls that no library does their functions, and those that need it
-/// scratch memory behind the arena, which all share.
-LogicalResult ConvertKernelsToGPUPass::convertCalls(program::ProgramOp program,
-                                                    DeviceCallEmitter &emitter) {
-  SmallVector<program::LibraryCallOpInterface> needing;
-  int64_t scratch = 0;
-  for (auto call : program.getBody().front().getOps<program::LibraryCallOpInterface>()) {
-    FailureOr<DeviceCall> made = emitter.emit(call);
-    if (failed(made))
-      return failure();
-    if (made->isForLibrary)
-      continue;
-    SmallVector<StringRef> names;
-    for (const DeviceLaunch &launch : made->launches)
-      names.push_back(launch.function);
-    call->setAttr(kDeviceFunctionsAttr, OpBuilder(call).getStrArrayAttr(names));
-    // What the CPU's code would have used.
-    call.getCallWorkspaceMutable().clear();
-    if (made->scratchBytes == 0)
-      continue;
-    needing.push_back(call);
-    scratch = std::max(scratch, made->scratchBytes);
-  }
-  if (needing.empty())
-    return success();
-  int64_t offset = llvm::alignTo(program.getArenaBytes(), 256);
-  OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
-  auto type = MemRefType::get({scratch}, builder.getI8Type());
-  auto slot = program::BufferOp::create(builder, program.getLoc(), type, Space::Arena, offset);
-  program.setArenaBytes(offset + llvm::alignTo(scratch, 64));
-  for (program::LibraryCallOpInterface call : needing)
-    call.getCallWorkspaceMutable().assign(slot.getBuffer());
-  return success();
-}
 
 } // namespace

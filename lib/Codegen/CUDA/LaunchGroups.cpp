@@ -25,6 +25,7 @@ namespace {
 struct Entry {
   Operation *op;
   SmallVector<ByteRange> ranges;
+  size_t instructions;
   /// The group that it leads or joins, or -1.
   int group = -1;
 };
@@ -34,12 +35,12 @@ struct Entry {
 SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
   SmallVector<ByteRange> ranges;
   auto launch = dyn_cast<program::LaunchOp>(op);
-  SmallVector<MemoryEffects::EffectInstance> effects;
-  cast<MemoryEffectOpInterface>(op).getEffects(effects);
-  for (const MemoryEffects::EffectInstance &effect : effects) {
+  auto effects = getEffectsRecursively(op);
+  for (const MemoryEffects::EffectInstance &effect : effects.value_or(
+           SmallVector<MemoryEffects::EffectInstance>())) {
     Value buffer = effect.getValue();
     auto slot = buffer.getDefiningOp<program::BufferOp>();
-    if (!slot || slot.getSpace() == Space::Input || slot.getSpace() == Space::Constant ||
+    if (!slot || slot.getSpace() == program::Space::Input || slot.getSpace() == program::Space::Constant ||
         (launch && !withPartials && buffer == launch.getPartials()))
       continue;
     auto type = cast<MemRefType>(buffer.getType());
@@ -49,6 +50,18 @@ SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
                       isa<MemoryEffects::Write>(effect.getEffect())});
   }
   return ranges;
+}
+
+size_t mpt::detail::countInstructions(Operation *op) {
+  auto alternatives = dyn_cast<program::AlternativesOp>(op);
+  if (!alternatives)
+    return 1;
+  // The plain matmul is not one of its own.
+  size_t count = alternatives.getPlainMatmul() ? -1 : 0;
+  for (Region *region : {&alternatives.getPreferred(), &alternatives.getFallback()})
+    for (Operation &inner : region->front())
+      count += countInstructions(&inner);
+  return count;
 }
 
 bool mpt::detail::conflict(ArrayRef<ByteRange> first, ArrayRef<ByteRange> second) {
@@ -65,7 +78,7 @@ static std::string keyOf(program::LaunchOp launch, SymbolTable &symbols,
                          llvm::StringMap<std::string> &kernelKeys) {
   auto [place, isNew] = kernelKeys.try_emplace(launch.getKernel());
   if (isNew)
-    if (auto kernel = symbols.lookup<KernelFuncOp>(launch.getKernel()))
+    if (auto kernel = symbols.lookup<kernel::FuncOp>(launch.getKernel()))
       place->second = GPUKernelEmitter(kernel).getGroupKey().value_or("");
   if (place->second.empty() || launch.getPartials())
     return "";
@@ -75,7 +88,7 @@ static std::string keyOf(program::LaunchOp launch, SymbolTable &symbols,
       auto slot = buffer.getDefiningOp<program::BufferOp>();
       // Vectors begin at multiples of 16 bytes; inputs and constants are blocks of
       // their own.
-      if (!slot || slot.getSpace() == Space::Input || slot.getSpace() == Space::Constant ||
+      if (!slot || slot.getSpace() == program::Space::Input || slot.getSpace() == program::Space::Constant ||
           slot.getOffset() % 16 != 0)
         return "";
       key += "\n" + std::to_string(static_cast<int>(slot.getSpace()));
@@ -93,9 +106,10 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) 
     Entry entry;
     entry.op = &op;
     std::string key;
-    if (!isa<MemoryEffectOpInterface>(op))
+    if (isa<program::BufferOp>(op))
       continue;
     entry.ranges = rangesOf(&op);
+    entry.instructions = countInstructions(&op);
     if (auto launch = dyn_cast<program::LaunchOp>(op))
       key = keyOf(launch, symbols, kernelKeys);
     if (key.empty()) {
@@ -103,14 +117,15 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) 
       continue;
     }
     // Past everything behind the group's last member, and independent of the others.
-    size_t place = entries.size();
+    size_t place = entries.size(), reach = 0;
     auto found = latest.find(key);
     bool joins = found != latest.end();
     for (size_t i = entries.size(); joins && i-- > 0;) {
       bool isMember = entries[i].group == found->second;
       if (isMember && place == entries.size())
         place = i + 1;
-      joins = entries.size() - i <= kReach && !conflict(entries[i].ranges, entry.ranges);
+      reach += entries[i].instructions;
+      joins = reach <= kReach && !conflict(entries[i].ranges, entry.ranges);
       if (isMember && entries[i].op == groups[found->second].launches.front())
         break;
     }
@@ -136,7 +151,7 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) 
     program::LaunchOp first = group.launches.front();
     for (ValueRange buffers : {ValueRange(first.getInputs()), ValueRange(first.getOutputs())})
       for (Value buffer : buffers) {
-        Space space = buffer.getDefiningOp<program::BufferOp>().getSpace();
+        program::Space space = buffer.getDefiningOp<program::BufferOp>().getSpace();
         auto known = llvm::find(group.spaces, space);
         group.bufferSpaces.push_back(known - group.spaces.begin());
         if (known == group.spaces.end())

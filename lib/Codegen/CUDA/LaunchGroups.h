@@ -9,13 +9,14 @@
 #ifndef MPT_LIB_CODEGEN_CUDA_LAUNCHGROUPS_H
 #define MPT_LIB_CODEGEN_CUDA_LAUNCHGROUPS_H
 
+#include "mpt/Codegen/CUDA/DeviceKernels.h"
 #include "mpt/Dialect/Program/IR/Program.h"
 
 namespace mpt::detail {
 
-/// Bytes that a launch or call reads or writes, by its memory effects.
+/// Bytes that a launch, call or alternatives of them read or write, by memory effects.
 struct ByteRange {
-  Space space;
+  program::Space space;
   int64_t begin, end;
   bool isWritten;
 };
@@ -23,12 +24,25 @@ llvm::SmallVector<ByteRange> rangesOf(mlir::Operation *op, bool withPartials = t
 /// True if the accesses conflict: two ranges overlap and at least one is a write.
 bool conflict(llvm::ArrayRef<ByteRange> first, llvm::ArrayRef<ByteRange> second);
 
+/// How many launches and calls `op` is in a program's table: alternatives are several.
+size_t countInstructions(mlir::Operation *op);
+
+/// What takes the place of launches that follow each other: launches of functions whose
+/// parameters are whole spaces. They stand in the program once it is known what all
+/// others become: till then the members say which bytes are read and written.
+struct SharedLaunch {
+  llvm::SmallVector<program::LaunchOp> members;
+  /// At most as many as members.
+  llvm::SmallVector<DeviceLaunch> launches;
+  llvm::SmallVector<program::Space> spaces;
+};
+
 /// Launches that follow each other in the program and can be one.
 struct LaunchGroup {
   llvm::SmallVector<program::LaunchOp> launches;
   /// Blocks of memory that their buffers lie in, and in which of them each of a
   /// launch's buffers is.
-  llvm::SmallVector<Space> spaces;
+  llvm::SmallVector<program::Space> spaces;
   llvm::SmallVector<unsigned> bufferSpaces;
 };
 

@@ -8,8 +8,6 @@
 
 #include "ReductionBatches.h"
 #include "GPUKernelEmitter.h"
-#include "LaunchGroups.h"
-#include "mpt/Codegen/CUDA/DeviceProducts.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
@@ -32,6 +30,7 @@ namespace {
 struct Entry {
   Operation *op;
   SmallVector<ByteRange> ranges;
+  size_t instructions;
 };
 
 struct Batch {
@@ -45,8 +44,8 @@ struct Batch {
 
 /// Threads of a block of the launches that `kernel` has in a batch, or 0 if it can be in
 /// none: the second stage of all is one warp's.
-static int64_t threadsOf(KernelFuncOp kernel) {
-  if (!kernel || kernel.getKind() == KernelKind::Pointwise)
+static int64_t threadsOf(kernel::FuncOp kernel) {
+  if (!kernel || kernel.getKind() == kernel::KernelKind::Pointwise)
     return 0;
   SmallVector<DeviceLaunch> launches =
       GPUKernelEmitter(kernel, /*isBatched=*/true).getLaunches();
@@ -60,14 +59,13 @@ static int64_t threadsOf(KernelFuncOp kernel) {
 
 /// Whether `launch` makes a single number, and a table can say where all buffers are.
 static bool makesNumber(program::LaunchOp launch) {
-  if (launch->hasAttr(kReplacesEpilogueAttr) || launch->hasAttr(kDeviceGroupAttr) ||
-      launch.getInputs().size() + launch.getOutputs().size() > kMostBuffers)
+  if (launch.getInputs().size() + launch.getOutputs().size() > kMostBuffers)
     return false;
   // Inputs of the program and constants are blocks of their own.
   for (ValueRange buffers : {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
     for (Value buffer : buffers) {
       auto slot = buffer.getDefiningOp<program::BufferOp>();
-      if (!slot || slot.getSpace() == Space::Input || slot.getSpace() == Space::Constant)
+      if (!slot || slot.getSpace() == program::Space::Input || slot.getSpace() == program::Space::Constant)
         return false;
     }
   return llvm::any_of(launch.getOutputs(), [](Value output) {
@@ -86,7 +84,7 @@ static void separatePartials(program::ProgramOp program, ArrayRef<SmallVector<pr
       if (!launch.getPartials())
         continue;
       auto type = cast<MemRefType>(launch.getPartials().getType());
-      auto slot = program::BufferOp::create(builder, launch.getLoc(), type, Space::Arena, offset);
+      auto slot = program::BufferOp::create(builder, launch.getLoc(), type, program::Space::Arena, offset);
       launch.getPartialsMutable().assign(slot.getBuffer());
       offset += llvm::alignTo(type.getNumElements() * bytesOf(type.getElementType()),
                               kAlignment);
@@ -103,7 +101,7 @@ SmallVector<SmallVector<program::LaunchOp>> mpt::detail::batchReductions(program
   auto threadsFor = [&](program::LaunchOp launch) {
     auto [place, isNew] = threads.try_emplace(launch.getKernel());
     if (isNew)
-      place->second = threadsOf(symbols.lookup<KernelFuncOp>(launch.getKernel()));
+      place->second = threadsOf(symbols.lookup<kernel::FuncOp>(launch.getKernel()));
     return place->second;
   };
   // From the last to the first: entries are in reverse, and a launch that joins moves
@@ -113,9 +111,9 @@ SmallVector<SmallVector<program::LaunchOp>> mpt::detail::batchReductions(program
   auto ops = llvm::to_vector(llvm::make_pointer_range(program.getBody().front()));
   for (Operation *op : llvm::reverse(ops)) {
     auto launch = dyn_cast<program::LaunchOp>(op);
-    if (!isa<MemoryEffectOpInterface>(op))
+    if (isa<program::BufferOp>(op))
       continue;
-    Entry entry = {op, rangesOf(op)};
+    Entry entry = {op, rangesOf(op), countInstructions(op)};
     int64_t size = launch && makesNumber(launch) ? threadsFor(launch) : 0;
     if (size == 0) {
       entries.push_back(std::move(entry));
@@ -127,9 +125,10 @@ SmallVector<SmallVector<program::LaunchOp>> mpt::detail::batchReductions(program
     for (Batch &batch : batches) {
       if (batch.threads != size)
         continue;
-      size_t place = 0;
+      size_t place = 0, reach = 0;
       for (size_t i = entries.size(); i-- > 0;) {
-        if (entries.size() - i > kReach || conflict(entries[i].ranges, moving))
+        reach += entries[i].instructions;
+        if (reach > kReach || conflict(entries[i].ranges, moving))
           break;
         if (entries[i].op == batch.launches.back())
           place = i + 1;
@@ -146,7 +145,7 @@ SmallVector<SmallVector<program::LaunchOp>> mpt::detail::batchReductions(program
           if (known.op == batch.launches.front())
             known.ranges = rangesOf(known.op, /*withPartials=*/false);
       batch.launches.push_back(launch);
-      entries.insert(entries.begin() + place, {op, moving});
+      entries.insert(entries.begin() + place, {op, moving, 1});
       break;
     }
     if (hasJoined)

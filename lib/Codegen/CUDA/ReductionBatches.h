@@ -17,8 +17,7 @@
 #ifndef MPT_LIB_CODEGEN_CUDA_REDUCTIONBATCHES_H
 #define MPT_LIB_CODEGEN_CUDA_REDUCTIONBATCHES_H
 
-#include "mpt/Codegen/CUDA/DeviceKernels.h"
-#include "mpt/Dialect/Program/IR/Program.h"
+#include "LaunchGroups.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -29,12 +28,11 @@ namespace mpt::detail {
 /// each other, and each gets its own partial-sum buffer.
 llvm::SmallVector<llvm::SmallVector<program::LaunchOp>> batchReductions(program::ProgramOp program);
 
-/// Emits the functions of `batch`, called after `name`, at the end of a `gpu.module`,
-/// and returns their launches: one, or two if any kernel has two stages.
-llvm::SmallVector<DeviceLaunch> emitBatch(program::ProgramOp program,
-                                          llvm::ArrayRef<program::LaunchOp> batch,
-                                          llvm::StringRef name,
-                                          mlir::OpBuilder &device);
+/// Emits the functions of `batch`, called after `name`, at the end of a `gpu.module`:
+/// one, or two if any kernel has two stages.
+SharedLaunch emitBatch(program::ProgramOp program,
+                       llvm::ArrayRef<program::LaunchOp> batch, llvm::StringRef name,
+                       mlir::OpBuilder &device);
 
 } // namespace mpt::detail
 

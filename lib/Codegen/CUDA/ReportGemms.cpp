@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
-#include "mpt/Codegen/CUDA/DeviceProducts.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Remarks.h"
@@ -44,11 +43,14 @@ struct ReportGemmsPass : mpt::impl::ReportGemmsPassBase<ReportGemmsPass> {
     for (auto program : getOperation().getOps<program::ProgramOp>()) {
       // Chunks of one convolution are products of one place.
       llvm::StringSet<> reported;
-      for (auto call : program.getBody().getOps<program::MatmulOp>())
-        // Those of convolutions that cuDNN does are not what runs.
-        if (!call->hasAttr(kConvolutionPartAttr) &&
-            failed(report(program, call, reported)))
+      for (Operation &op : program.getBody().front()) {
+        // Not what runs where a library refuses a call.
+        auto alternatives = dyn_cast<program::AlternativesOp>(op);
+        auto call = dyn_cast<program::MatmulOp>(
+            alternatives ? alternatives.getPreferredCall().getOperation() : &op);
+        if (call && failed(report(program, call, reported)))
           return signalPassFailure();
+      }
     }
   }
 

@@ -196,11 +196,8 @@ private:
       text.push_back('\0');
       add(newest, gpu::CompilationTarget::Assembly, text);
     }
-    auto binary =
-        gpu::BinaryOp::create(builder, device.getLoc(), device.getName(), Attribute(),
-                              builder.getArrayAttr(objects));
-    if (Attribute launches = device->getAttr(kLaunchesAttr))
-      binary->setAttr(kLaunchesAttr, launches);
+    gpu::BinaryOp::create(builder, device.getLoc(), device.getName(), Attribute(),
+                          builder.getArrayAttr(objects));
     device.erase();
     return success();
   }

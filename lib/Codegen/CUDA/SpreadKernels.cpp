@@ -32,10 +32,10 @@ static constexpr int64_t kBlocks = 528;
 /// depend on each other.
 static constexpr int64_t kPointsAtOnce = 2048, kColumns = 256;
 
-static int64_t getChunkRows(KernelOp kernel) {
+static int64_t getChunkRows(kernel::KernelOp kernel) {
   int64_t rows = getKernelRows(kernel.getDomain());
   int64_t columns = std::max<int64_t>(getKernelColumns(kernel.getDomain()), 1);
-  bool hasRows = !kernel.getBody().front().getOps<RowReduceOp>().empty();
+  bool hasRows = !kernel.getBody().front().getOps<kernel::RowReduceOp>().empty();
   int64_t side = hasRows ? 1 : llvm::divideCeil(columns, kColumns);
   int64_t atOnce = std::clamp<int64_t>(kPointsAtOnce / columns, 1, 8);
   int64_t chunk = llvm::divideCeil(rows, std::max<int64_t>(kBlocks / side, 1));
@@ -51,8 +51,8 @@ struct SpreadKernelsPass : mpt::impl::SpreadKernelsPassBase<SpreadKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    getOperation().walk([](KernelOp kernel) {
-      if (kernel.getKind() == KernelKind::Column)
+    getOperation().walk([](kernel::KernelOp kernel) {
+      if (kernel.getKind() == kernel::KernelKind::Column)
         kernel.setChunkRows(std::min<int64_t>(kernel.getChunkRows(), getChunkRows(kernel)));
     });
   }

@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaGlobals.h"
-#include "mpt/Codegen/CUDA/DeviceProducts.h"
-#include "mpt/ProgramABI/GemmPlan.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -16,10 +14,6 @@
 
 using namespace mlir;
 using namespace mpt;
-
-bool mpt::isCudaTarget(StringRef target) {
-  return target.consume_front("cuda") && (target.empty() || target.front() == ' ');
-}
 
 /// 90 of "sm_90" or "sm_90a"; 0 of anything else.
 static int64_t architectureOf(gpu::ObjectAttr object) {
@@ -44,49 +38,32 @@ static gpu::BinaryOp findBinary(ModuleOp module) {
   return binaries.empty() ? gpu::BinaryOp() : *binaries.begin();
 }
 
-LogicalResult mpt::checkCudaProgram(program::ProgramOp op, const rt::Program &program,
-                                    ArrayRef<std::string> kernels) {
-  gpu::BinaryOp binary = findBinary(op->getParentOfType<ModuleOp>());
-  auto launches =
-      binary ? binary->getAttrOfType<DictionaryAttr>(kLaunchesAttr) : DictionaryAttr();
-  for (const std::string &kernel : kernels) {
-    auto launch = launches ? launches.getAs<DenseI64ArrayAttr>(kernel) : DenseI64ArrayAttr();
-    if (!launch || launch.size() != 4)
-      return op.emitError("kernel '") << kernel << "' is not compiled for a GPU; run "
-                                      << "--mpt-kernels-to-gpu first";
-  }
-  SmallVector<int64_t> architectures;
-  if (binary)
-    for (gpu::ObjectAttr object : objectsOf(binary)) {
-      architectures.push_back(architectureOf(object));
-      if (architectures.back() == 0)
-        return binary.emitError("expected objects for sm_.. chips, found ")
-               << object.getTarget();
-    }
-  size_t next = 0;
-  for (Operation &inner : op.getBody().front()) {
-    if (auto launch = dyn_cast<program::LaunchOp>(inner)) {
-      auto group = launch->getAttrOfType<StringAttr>(kDeviceGroupAttr);
-      next += group ? !group.empty() : launch.getPartials() ? 2 : 1;
-    }
-    auto call = dyn_cast<program::LibraryCallOpInterface>(inner);
-    if (!call)
-      continue;
-    if (auto functions = call->getAttrOfType<ArrayAttr>(kDeviceFunctionsAttr)) {
-      next += functions.size();
-      continue;
-    }
-    const rt::Instruction &instruction = program.instructions[next++];
-    for (int64_t architecture : architectures) {
-      std::string why;
-      if (!rt::checkCudaCall(instruction, static_cast<int>(architecture), why))
-        return call->emitError("sm_") << architecture << ": " << why;
-    }
+LogicalResult mpt::getArchitectures(ModuleOp module,
+                                    SmallVectorImpl<int64_t> &architectures) {
+  gpu::BinaryOp binary = findBinary(module);
+  if (!binary)
+    return success();
+  for (gpu::ObjectAttr object : objectsOf(binary)) {
+    architectures.push_back(architectureOf(object));
+    if (architectures.back() == 0)
+      return binary.emitError("expected objects for sm_.. chips, found ")
+             << object.getTarget();
   }
   return success();
 }
 
-LLVM::GlobalOp mpt::emitCudaGlobals(ModuleOp module, ArrayRef<std::string> kernels) {
+LogicalResult mpt::checkCompiled(const KernelEntry &kernel) {
+  program::DeviceLaunchOp launch = kernel.launch;
+  auto module = launch->getParentOfType<ModuleOp>();
+  if (module.lookupSymbol<gpu::BinaryOp>(launch.getFunction().getRootReference()))
+    return success();
+  return launch.emitError("kernel '")
+         << kernel.name << "' is not compiled for a GPU; run --mpt-serialize-kernels first";
+}
+
+LLVM::GlobalOp mpt::emitCudaGlobals(program::ProgramOp program,
+                                    ArrayRef<KernelEntry> kernels) {
+  auto module = program->getParentOfType<ModuleOp>();
   gpu::BinaryOp binary = findBinary(module);
   MLIRContext *context = module.getContext();
   Location loc = module.getLoc();
@@ -126,13 +103,14 @@ LLVM::GlobalOp mpt::emitCudaGlobals(ModuleOp module, ArrayRef<std::string> kerne
     return global;
   };
   SmallVector<SmallVector<Field>> kernelRows, imageRows;
-  auto launches =
-      binary ? binary->getAttrOfType<DictionaryAttr>(kLaunchesAttr) : DictionaryAttr();
   for (auto [i, kernel] : llvm::enumerate(kernels)) {
     LLVM::GlobalOp name =
-        emitBytes("mpt_cuda_name_" + Twine(i), StringRef(kernel.c_str(), kernel.size() + 1));
-    auto launch = launches.getAs<DenseI64ArrayAttr>(kernel);
-    SmallVector<Field> row = {name, launch[0], launch[1], launch[2], launch[3]};
+        emitBytes("mpt_cuda_name_" + Twine(i),
+                  StringRef(kernel.name.c_str(), kernel.name.size() + 1));
+    program::DeviceLaunchOp launch = kernel.launch;
+    SmallVector<Field> row = {name, launch.getBlocks()[0], launch.getBlocks()[1],
+                              static_cast<int64_t>(launch.getThreads()),
+                              static_cast<int64_t>(launch.getBound())};
     kernelRows.push_back(row);
   }
   if (binary)
@@ -158,24 +136,15 @@ LLVM::GlobalOp mpt::emitCudaGlobals(ModuleOp module, ArrayRef<std::string> kerne
   LLVM::GlobalOp imageTable = emitTable("mpt_cuda_images", imageRows);
   if (binary)
     binary.erase();
-  // What stood for them in the program.
-  for (const std::string &kernel : kernels)
-    if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel))
-      function.erase();
   SmallVector<SmallVector<Field>> tunedRows;
-  if (auto tuned = module->getAttrOfType<DictionaryAttr>(kTunedProductsAttr)) {
+  if (DictionaryAttr tuned = program.getTunedMatmulsAttr())
     for (auto [i, entry] : llvm::enumerate(tuned)) {
-      auto words = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
-      if (!words || words.size() != 8)
-        continue;
       std::string key = entry.getName().str();
       SmallVector<Field> row = {emitBytes("mpt_cuda_tuned_" + Twine(i),
                                           StringRef(key.c_str(), key.size() + 1))};
-      row.append(words.asArrayRef().begin(), words.asArrayRef().end());
+      llvm::append_range(row, cast<DenseI64ArrayAttr>(entry.getValue()).asArrayRef());
       tunedRows.push_back(row);
     }
-    module->removeAttr(kTunedProductsAttr);
-  }
   auto numTuned = static_cast<int64_t>(tunedRows.size());
   if (tunedRows.empty())
     tunedRows.push_back(nothing);

@@ -11,21 +11,28 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mpt/Dialect/Program/IR/Program.h"
-#include "mpt/ProgramABI/ProgramFormat.h"
 
 namespace mpt {
 
-/// Whether a program's target names a GPU ("cuda", "cuda sm_90").
-bool isCudaTarget(llvm::StringRef target);
+/// A function of a program's kernel table.
+struct KernelEntry {
+  std::string name;
+  /// On a GPU: the first launch of it.
+  program::DeviceLaunchOp launch;
+};
 
-/// Checks that the runtime for GPUs can do every call of `program`, on every
-/// architecture that it is compiled for, and that its kernels are compiled.
-mlir::LogicalResult checkCudaProgram(program::ProgramOp op, const rt::Program &program,
-                                     llvm::ArrayRef<std::string> kernels);
+/// Collects the architectures that `module`'s kernels are compiled for (90 for sm_90).
+/// Fails, with a diagnostic, if an object is for something else.
+mlir::LogicalResult getArchitectures(mlir::ModuleOp module,
+                                     llvm::SmallVectorImpl<int64_t> &architectures);
 
-/// The mpt_cuda_desc of the `gpu.binary` that holds `kernels`, which is removed.
-mlir::LLVM::GlobalOp emitCudaGlobals(mlir::ModuleOp module,
-                                     llvm::ArrayRef<std::string> kernels);
+/// Fails, with a diagnostic, if the function is not in a `gpu.binary`.
+mlir::LogicalResult checkCompiled(const KernelEntry &kernel);
+
+/// The mpt_cuda_desc of `program` and of the `gpu.binary` that holds `kernels`, which is
+/// removed.
+mlir::LLVM::GlobalOp emitCudaGlobals(program::ProgramOp program,
+                                     llvm::ArrayRef<KernelEntry> kernels);
 
 } // namespace mpt
 

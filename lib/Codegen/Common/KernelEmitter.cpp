@@ -26,7 +26,7 @@ static KernelBuffer describe(RankedTensorType type, AffineMap map, size_t rank) 
   for (int64_t i = type.getRank() - 1; i >= 0; --i) {
     // The verifier has checked that the map is linear.
     FailureOr<SmallVector<int64_t>> linear =
-        getLinearCoefficients(map.getResult(i), rank);
+        kernel::getLinearCoefficients(map.getResult(i), rank);
     if (succeeded(linear)) {
       for (size_t d = 0; d < rank; ++d)
         buffer.strides[d] += (*linear)[d] * stride;
@@ -37,7 +37,7 @@ static KernelBuffer describe(RankedTensorType type, AffineMap map, size_t rank) 
   return buffer;
 }
 
-KernelEmitter::KernelEmitter(KernelFuncOp kernel)
+KernelEmitter::KernelEmitter(kernel::FuncOp kernel)
     : kernel(kernel), info(kernel), body(kernel.getBody().front()),
       loc(kernel.getLoc()), domain(kernel.getDomain()),
       tasks(getKernelTasks(kernel.getDomain(), kernel.getChunkRows())),
@@ -59,7 +59,7 @@ KernelEmitter::KernelEmitter(KernelFuncOp kernel)
     unsigned level = 0;
     for (Value operand : op.getOperands())
       level = std::max(level, levels.lookup(operand));
-    if (isa<RowReduceOp>(op))
+    if (isa<kernel::RowReduceOp>(op))
       mostLevels = std::max(mostLevels, ++level);
     for (Value result : op.getResults())
       levels[result] = level;
@@ -68,7 +68,7 @@ KernelEmitter::KernelEmitter(KernelFuncOp kernel)
 
 void KernelEmitter::mergeDimensions() {
   // An index names a dimension of the domain as it is.
-  if (!body.getOps<IndexOp>().empty())
+  if (!body.getOps<kernel::IndexOp>().empty())
     return;
   auto merge = [&](SmallVectorImpl<int64_t> &sizes,
                    MutableArrayRef<KernelBuffer> places, size_t dim) {
@@ -89,7 +89,7 @@ void KernelEmitter::mergeDimensions() {
   // Rows are taken in the same order whatever dimensions they come from.
   for (size_t dim = domain.size() < 3 ? 0 : domain.size() - 2; dim-- > 0;)
     (void)merge(domain, buffers, dim);
-  if (kernel.getKind() != KernelKind::Pointwise)
+  if (kernel.getKind() != kernel::KernelKind::Pointwise)
     return;
   // Points depend on no others: rows may grow as long as each task has some.
   while (domain.size() > 1) {
@@ -106,14 +106,14 @@ void KernelEmitter::mergeDimensions() {
 }
 
 void KernelEmitter::findUniformValues() {
-  bool isPointwise = kernel.getKind() == KernelKind::Pointwise;
+  bool isPointwise = kernel.getKind() == kernel::KernelKind::Pointwise;
   for (BlockArgument argument : body.getArguments())
     if (isPointwise ? buffers[argument.getArgNumber()].columnStride() == 0
                     : info.isRowUniform(argument))
       rowUniform.insert(argument);
   for (Operation &op : body.without_terminator())
     for (Value result : op.getResults())
-      if (isPointwise && !isa<IndexOp>(op)
+      if (isPointwise && !isa<kernel::IndexOp>(op)
               ? llvm::all_of(op.getOperands(),
                              [&](Value v) { return isRowUniform(v); })
               : info.isRowUniform(result))
@@ -131,8 +131,8 @@ LogicalResult KernelEmitter::check() {
       return kernel.emitError("the code generator cannot store ")
              << buffer.element << "; convert it with mpt.cast before";
   for (Operation &op : body.without_terminator()) {
-    if (isa<RowReduceOp, ColumnReduceOp, IndexOp>(op)) {
-      if (isa<RowReduceOp>(op) && info.isAfterColumns(op.getResult(0)))
+    if (isa<kernel::RowReduceOp, kernel::ColumnReduceOp, kernel::IndexOp>(op)) {
+      if (isa<kernel::RowReduceOp>(op) && info.isAfterColumns(op.getResult(0)))
         return op.emitError("cannot reduce a row of what depends on a column "
                             "reduction; split the kernel there");
       continue;
@@ -204,9 +204,9 @@ SmallVector<Value> KernelEmitter::forColumns(
 
 void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame,
                                       unsigned level) {
-  SmallVector<RowReduceOp> reductions;
+  SmallVector<kernel::RowReduceOp> reductions;
   SmallVector<Value> init;
-  for (auto reduce : body.getOps<RowReduceOp>()) {
+  for (auto reduce : body.getOps<kernel::RowReduceOp>()) {
     if (levels.lookup(reduce) != level || info.isAfterColumns(reduce))
       continue;
     // Of a value that is the same for the whole row: still one for each point.
@@ -239,7 +239,7 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame,
 
 void KernelEmitter::accumulate(const ColumnPartials &part, Value task, Frame &frame) {
   OpBuilder &b = *frame.builder;
-  ColumnReduceOp reduce = part.op;
+  kernel::ColumnReduceOp reduce = part.op;
   Value pointer = partialPointer(b, part, task, frame.column);
   Value old = loadFrom(pointer, reduce.getType(), frame);
   Value sum =
@@ -264,7 +264,7 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
   // Scalars that the loops need are computed before them.
   auto evaluateUniform = [&](unsigned level) {
     for (Operation &op : body.without_terminator()) {
-      if (isa<RowReduceOp, ColumnReduceOp>(op))
+      if (isa<kernel::RowReduceOp, kernel::ColumnReduceOp>(op))
         continue;
       for (Value operand : op.getOperands())
         if (isa<BlockArgument>(operand) && isRowUniform(operand))
@@ -274,11 +274,11 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
           levels.lookup(result) <= level && !isa<arith::ConstantOp>(op))
         (void)evaluate(result, rowFrame);
     }
-    for (Value value : cast<YieldOp>(body.getTerminator()).getValues())
+    for (Value value : cast<kernel::YieldOp>(body.getTerminator()).getValues())
       if (isa<BlockArgument>(value) && isRowUniform(value))
         (void)evaluate(value, rowFrame);
     for (Operation &op : body.without_terminator())
-      if (isa<RowReduceOp, ColumnReduceOp>(op))
+      if (isa<kernel::RowReduceOp, kernel::ColumnReduceOp>(op))
         for (Value operand : op.getOperands())
           if (isa<BlockArgument>(operand) && isRowUniform(operand))
             (void)evaluate(operand, rowFrame);
@@ -289,12 +289,12 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
     evaluateUniform(level);
   }
 
-  auto yield = cast<YieldOp>(body.getTerminator());
+  auto yield = cast<kernel::YieldOp>(body.getTerminator());
   bool anyFull = false;
   for (Value value : yield.getValues())
     anyFull |= isFull(value);
   for (const ColumnPartials &part : info.getColumnPartials())
-    anyFull |= isFull(ColumnReduceOp(part.op).getValue());
+    anyFull |= isFull(kernel::ColumnReduceOp(part.op).getValue());
   if (anyFull)
     forColumns(b, rowFrame, {}, [&](Frame &frame, ValueRange) {
       // All loads of a point before its stores: a result may share its bytes
@@ -303,10 +303,10 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
         if (isFull(value))
           (void)evaluate(value, frame);
       for (const ColumnPartials &part : info.getColumnPartials())
-        if (isFull(ColumnReduceOp(part.op).getValue()))
-          (void)evaluate(ColumnReduceOp(part.op).getValue(), frame);
+        if (isFull(kernel::ColumnReduceOp(part.op).getValue()))
+          (void)evaluate(kernel::ColumnReduceOp(part.op).getValue(), frame);
       for (const ColumnPartials &part : info.getColumnPartials())
-        if (isFull(ColumnReduceOp(part.op).getValue()))
+        if (isFull(kernel::ColumnReduceOp(part.op).getValue()))
           accumulate(part, task, frame);
       for (auto [i, value] : llvm::enumerate(yield.getValues()))
         if (isFull(value))
@@ -314,7 +314,7 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
       return SmallVector<Value>();
     });
   for (const ColumnPartials &part : info.getColumnPartials())
-    if (!isFull(ColumnReduceOp(part.op).getValue()))
+    if (!isFull(kernel::ColumnReduceOp(part.op).getValue()))
       accumulate(part, task, rowFrame);
   if (llvm::any_of(yield.getValues(), [&](Value value) {
         return isRowUniform(value) && !info.isAfterColumns(value);
@@ -336,7 +336,7 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
 
 void KernelEmitter::emitTask(OpBuilder &b, Value task) {
   for (const ColumnPartials &part : info.getColumnPartials()) {
-    ColumnReduceOp reduce = part.op;
+    kernel::ColumnReduceOp reduce = part.op;
     auto loop = scf::ForOp::create(b, loc, constant(b, 0),
                                    constant(b, part.columns), constant(b, 1));
     OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
@@ -373,7 +373,7 @@ void KernelEmitter::emitFlat(OpBuilder &b, Value begin, Value end) {
 
 void KernelEmitter::sumTasks(const ColumnPartials &part, Frame &frame) {
   OpBuilder &b = *frame.builder;
-  ColumnReduceOp reduce = part.op;
+  kernel::ColumnReduceOp reduce = part.op;
   Value start = identity(b, reduce.getKind(), vectorOf(reduce.getType(), frame.lanes));
   auto loop = scf::ForOp::create(b, loc, constant(b, 0), constant(b, tasks),
                                  constant(b, 1), ValueRange{start});
@@ -396,21 +396,21 @@ void KernelEmitter::emitCombine(OpBuilder &b) {
   Frame scalarFrame;
   scalarFrame.builder = &b;
   for (const ColumnPartials &part : info.getColumnPartials())
-    if (part.columns == 1 && isRowUniform(ColumnReduceOp(part.op).getResult()))
+    if (part.columns == 1 && isRowUniform(kernel::ColumnReduceOp(part.op).getResult()))
       sumTasks(part, scalarFrame);
   // A result may take the place of what this stage reads: all scalars are read and
   // computed before anything is stored.
   for (Operation &op : body.without_terminator()) {
     if (!info.isAfterColumns(op.getResult(0)))
       continue;
-    if (!isa<ColumnReduceOp>(op))
+    if (!isa<kernel::ColumnReduceOp>(op))
       for (Value operand : op.getOperands())
         if (isRowUniform(operand))
           (void)evaluate(operand, scalarFrame);
     if (isRowUniform(op.getResult(0)))
       (void)evaluate(op.getResult(0), scalarFrame);
   }
-  auto yield = cast<YieldOp>(body.getTerminator());
+  auto yield = cast<kernel::YieldOp>(body.getTerminator());
   // One number for all columns (a reduced constant) may still be stored for each.
   auto isStoredOnce = [&](unsigned i, Value value) {
     return isRowUniform(value) &&
@@ -429,7 +429,7 @@ void KernelEmitter::emitCombine(OpBuilder &b) {
     return;
   forColumns(b, scalarFrame, {}, [&](Frame &frame, ValueRange) {
     for (const ColumnPartials &part : info.getColumnPartials())
-      if (!isRowUniform(ColumnReduceOp(part.op).getResult()))
+      if (!isRowUniform(kernel::ColumnReduceOp(part.op).getResult()))
         sumTasks(part, frame);
     SmallVector<std::pair<unsigned, Value>> stores;
     for (auto [i, value] : llvm::enumerate(yield.getValues()))
@@ -476,7 +476,7 @@ void KernelEmitter::emit(OpBuilder &moduleBuilder) {
     OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
     emitTask(inner, loop.getInductionVar());
   });
-  if (kernel.getKind() == KernelKind::Column)
+  if (kernel.getKind() == kernel::KernelKind::Column)
     emitFunction(kernel.getSymName() + "_combine",
                  [&](OpBuilder &b, Value, Value) { emitCombine(b); });
 }

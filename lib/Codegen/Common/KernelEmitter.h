@@ -10,6 +10,7 @@
 #define MPT_LIB_CODEGEN_COMMON_KERNELEMITTER_H
 
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 
 namespace mpt::detail {
 
@@ -42,7 +43,7 @@ mlir::Type storageOf(mlir::Type element);
 /// vectors instead of rows; the last task also runs the tail.
 class KernelEmitter {
 public:
-  explicit KernelEmitter(KernelFuncOp kernel);
+  explicit KernelEmitter(kernel::FuncOp kernel);
   virtual ~KernelEmitter() = default;
 
   /// Checks that the code generator can do every type and op of the body.
@@ -85,7 +86,7 @@ protected:
   void mergeDimensions();
   void findUniformValues();
   bool isFlat() {
-    return kernel.getKind() == KernelKind::Pointwise && domain.size() == 1;
+    return kernel.getKind() == kernel::KernelKind::Pointwise && domain.size() == 1;
   }
   virtual void emitTask(mlir::OpBuilder &builder, Value task);
   void emitFlat(mlir::OpBuilder &builder, Value begin, Value end);
@@ -124,7 +125,7 @@ protected:
   /// The pointers to the elements of `frame`'s lanes, and which lanes exist.
   std::pair<Value, Value> lanePointers(unsigned buffer, Frame &frame);
 
-  KernelFuncOp kernel;
+  kernel::FuncOp kernel;
   KernelInfo info;
   mlir::Block &body;
   mlir::Location loc;

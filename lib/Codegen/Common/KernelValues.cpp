@@ -235,7 +235,7 @@ Value KernelEmitter::cloneOp(Operation *op, Frame &frame) {
           VectorType::get({frame.lanes}, value.getType()), Attribute(value));
     return arith::ConstantOp::create(b, loc, value);
   }
-  if (auto index = dyn_cast<IndexOp>(op)) {
+  if (auto index = dyn_cast<kernel::IndexOp>(op)) {
     Value at;
     if (index.getDim() + 1 < domain.size()) {
       at = rowIndices[index.getDim()];
@@ -403,7 +403,7 @@ Value KernelEmitter::scale(OpBuilder &b, Value value, int64_t count) {
 
 Value KernelEmitter::partialPointer(OpBuilder &b, const ColumnPartials &part,
                                     Value task, Value column) {
-  Type element = ColumnReduceOp(part.op).getType();
+  Type element = kernel::ColumnReduceOp(part.op).getType();
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   Value at = arith::MulIOp::create(b, loc, task, constant(b, part.columns));
   if (column)

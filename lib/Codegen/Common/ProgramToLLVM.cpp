@@ -13,11 +13,11 @@
 
 #include "CudaGlobals.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
-#include "mpt/Codegen/CUDA/DeviceProducts.h"
 #include "mpt/Codegen/Common/Passes.h"
-#include "mpt/ProgramABI/CudnnPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Version.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -34,11 +34,13 @@ namespace {
 /// Fills a rt::Program from an mpt_program.program.
 class ProgramEncoder {
 public:
-  explicit ProgramEncoder(program::ProgramOp program) : op(program) {}
+  /// `architectures`: those of GPUs that a program for them is compiled for.
+  ProgramEncoder(program::ProgramOp program, ArrayRef<int64_t> architectures)
+      : op(program), architectures(architectures), isCuda(program.getTarget().isCuda()) {}
 
   FailureOr<rt::Program> run();
   /// Kernel functions by number.
-  SmallVector<std::string> kernels;
+  SmallVector<KernelEntry> kernels;
 
 private:
   LogicalResult addSlot(program::BufferOp slot);
@@ -46,25 +48,23 @@ private:
   void addFirstValue(program::BufferOp slot, rt::NamedTensor &tensor);
   FailureOr<rt::BufferRef> refOf(Value buffer);
   LogicalResult addRefs(rt::Instruction &instruction, ValueRange buffers);
+  LogicalResult addOp(Operation &inner);
   LogicalResult addLaunch(program::LaunchOp launch);
-  LogicalResult countPart(Operation *op, size_t begin);
-  void addGroup(program::LaunchOp first, StringRef function);
+  LogicalResult addDeviceLaunch(program::DeviceLaunchOp launch);
   LogicalResult addCall(program::LibraryCallOpInterface call);
-  uint32_t kernelNumber(const std::string &name) {
-    auto it = llvm::find(kernels, name);
-    if (it == kernels.end()) {
-      kernels.push_back(name);
-      return kernels.size() - 1;
-    }
-    return it - kernels.begin();
+  LogicalResult addAlternatives(program::AlternativesOp alternatives);
+  uint32_t kernelNumber(StringRef name) {
+    auto [known, isNew] = numbers.try_emplace(name, kernels.size());
+    if (isNew)
+      kernels.push_back({name.str(), program::DeviceLaunchOp()});
+    return known->second;
   }
 
   program::ProgramOp op;
+  ArrayRef<int64_t> architectures;
+  bool isCuda;
+  llvm::StringMap<uint32_t> numbers;
   rt::Program program;
-  /// Instructions before the next call of cuDNN that go with it, the last such call, and
-  /// the end of what goes with that.
-  int64_t partsBefore = 0;
-  size_t lastDnn = 0, dnnEnd = 0;
 };
 
 /// "file.mlir:12:3", the first place of a fused one.
@@ -104,7 +104,7 @@ LogicalResult ProgramEncoder::addSlot(program::BufferOp slot) {
   FailureOr<rt::BufferRef> ref = refOf(slot.getBuffer());
   if (failed(ref))
     return failure();
-  if (slot.getSpace() == Space::Constant) {
+  if (slot.getSpace() == program::Space::Constant) {
     auto elements = dyn_cast_or_null<DenseElementsAttr>(slot.getValueAttr());
     if (!elements)
       return slot.emitError("only dense constants can be compiled");
@@ -137,7 +137,7 @@ LogicalResult ProgramEncoder::addSlot(program::BufferOp slot) {
   }
   if (std::optional<StringRef> name = slot.getName()) {
     rt::NamedTensor tensor{name->str(), slot.getRole().value_or("").str(), *ref, "", false};
-    if (slot.getSpace() == Space::State)
+    if (slot.getSpace() == program::Space::State)
       addFirstValue(slot, tensor);
     program.tensors.push_back(std::move(tensor));
   }
@@ -209,51 +209,55 @@ LogicalResult ProgramEncoder::addRefs(rt::Instruction &instruction,
   return success();
 }
 
-/// A launch of a group's function over whole blocks of memory.
-void ProgramEncoder::addGroup(program::LaunchOp first, StringRef function) {
-  rt::Instruction instruction;
-  instruction.location = describe(first.getLoc());
-  instruction.kernel = kernelNumber(function.str());
-  instruction.tasks = 1;
-  if (auto spaces = first->getAttrOfType<DenseI64ArrayAttr>(kDeviceSpacesAttr))
-    for (int64_t space : spaces.asArrayRef()) {
-      rt::BufferRef &ref = instruction.refs.emplace_back();
-      ref.space = static_cast<rt::SpaceId>(space);
-      ref.type = rt::DataType::I8;
-      ref.dims = {ref.space == rt::SpaceId::Arena   ? program.arenaBytes
-                  : ref.space == rt::SpaceId::State ? program.stateBytes
-                                                    : program.outputBytes};
-    }
-  instruction.numOutputs = instruction.refs.size();
-  program.instructions.push_back(instruction);
-}
-
 LogicalResult ProgramEncoder::addLaunch(program::LaunchOp launch) {
-  if (auto group = launch->getAttrOfType<StringAttr>(kDeviceGroupAttr)) {
-    if (!group.empty())
-      addGroup(launch, group);
-    return success();
-  }
+  if (isCuda)
+    return launch.emitError("kernel '")
+           << launch.getKernel() << "' is not compiled for a GPU; run "
+           << "--mpt-kernels-to-gpu first";
   rt::Instruction instruction;
   instruction.numInputs = launch.getInputs().size();
   instruction.numOutputs = launch.getOutputs().size();
   instruction.hasScratch = launch.getPartials() != nullptr;
   instruction.tasks = launch.getTasks();
   instruction.location = describe(launch.getLoc());
-  instruction.replacesEpilogue = launch->hasAttr(kReplacesEpilogueAttr);
-  instruction.kernel = kernelNumber(launch.getKernel().str());
-  if (failed(addRefs(instruction, launch.getInputs())) ||
-      failed(addRefs(instruction, launch.getOutputs())))
-    return failure();
-  if (launch.getPartials() && failed(addRefs(instruction, launch.getPartials())))
+  instruction.kernel = kernelNumber(launch.getKernel());
+  if (failed(addRefs(instruction, launch.getOperands())))
     return failure();
   program.instructions.push_back(instruction);
   if (launch.getPartials()) {
     // The second stage of a column kernel.
-    instruction.kernel = kernelNumber(launch.getKernel().str() + "_combine");
+    instruction.kernel = kernelNumber((launch.getKernel() + "_combine").str());
     instruction.tasks = 1;
     program.instructions.push_back(instruction);
   }
+  return success();
+}
+
+LogicalResult ProgramEncoder::addDeviceLaunch(program::DeviceLaunchOp launch) {
+  if (!isCuda)
+    return launch.emitOpError("found in a program for ")
+           << op.getTarget() << ", expected one for cuda";
+  rt::Instruction instruction;
+  instruction.numInputs = launch.getInputs().size();
+  instruction.numOutputs = launch.getOutputs().size();
+  instruction.hasScratch = launch.getWorkspace() != nullptr;
+  instruction.tasks = 1;
+  instruction.location = describe(launch.getLoc());
+  instruction.kernel = kernelNumber(launch.getFunction().getLeafReference());
+  program::DeviceLaunchOp &first = kernels[instruction.kernel].launch;
+  if (!first)
+    first = launch;
+  if (first.getFunction() != launch.getFunction() || first.getBlocks() != launch.getBlocks() ||
+      first.getThreads() != launch.getThreads() || first.getBound() != launch.getBound()) {
+    InFlightDiagnostic error = launch.emitOpError("expected the function, the grid and the "
+                                                  "bound of all launches of ")
+                               << launch.getFunction();
+    error.attachNote(first.getLoc()) << "the first is here";
+    return error;
+  }
+  if (failed(addRefs(instruction, launch.getOperands())))
+    return failure();
+  program.instructions.push_back(std::move(instruction));
   return success();
 }
 
@@ -261,6 +265,11 @@ LogicalResult ProgramEncoder::addCall(program::LibraryCallOpInterface call) {
   FailureOr<rt::Instruction> instruction = encodeCall(call);
   if (failed(instruction))
     return failure();
+  for (int64_t architecture : architectures) {
+    std::string why;
+    if (!rt::checkCudaCall(*instruction, static_cast<int>(architecture), why))
+      return call->emitError("sm_") << architecture << ": " << why;
+  }
   instruction->refs.clear();
   if (failed(addRefs(*instruction, call.getInputs())) ||
       failed(addRefs(*instruction, call.getOutputs())))
@@ -271,72 +280,69 @@ LogicalResult ProgramEncoder::addCall(program::LibraryCallOpInterface call) {
       return failure();
   }
   instruction->location = describe(call.getLoc());
-  auto functions = call->getAttrOfType<ArrayAttr>(kDeviceFunctionsAttr);
-  if (!functions) {
-    program.instructions.push_back(std::move(*instruction));
-    return success();
-  }
-  // Device code carries it out.
-  instruction->call.reset();
-  instruction->tasks = 1;
-  instruction->replacesEpilogue = call->hasAttr(kReplacesEpilogueAttr);
-  for (Attribute function : functions) {
-    auto name = dyn_cast<StringAttr>(function);
-    if (!name)
-      return call->emitError("expected names of functions, found ") << function;
-    instruction->kernel = kernelNumber(name.str());
-    program.instructions.push_back(*instruction);
-  }
+  program.instructions.push_back(std::move(*instruction));
   return success();
 }
 
-/// Counts what `op` has become, instructions from `begin` on, as part of a call of cuDNN.
-LogicalResult ProgramEncoder::countPart(Operation *op, size_t begin) {
-  size_t end = program.instructions.size();
-  if (begin < end && rt::isCudnnCall(program.instructions[begin])) {
-    program.instructions[begin].parts.before = std::exchange(partsBefore, 0);
-    lastDnn = begin;
-    dnnEnd = end;
+/// One after the other: what goes with the call, and what replaces it. The table says how
+/// many there are of each.
+LogicalResult ProgramEncoder::addAlternatives(program::AlternativesOp alternatives) {
+  if (!isCuda)
+    return alternatives.emitOpError("found in a program for ")
+           << op.getTarget() << ", expected one for cuda";
+  program::MatmulOp plain = alternatives.getPlainMatmul();
+  const size_t begin = program.instructions.size();
+  size_t call = begin;
+  for (Operation &inner : alternatives.getPreferred().front()) {
+    if (&inner == alternatives.getPreferredCall().getOperation())
+      call = program.instructions.size();
+    if (failed(addOp(inner)))
+      return failure();
+  }
+  const size_t end = program.instructions.size();
+  for (Operation &inner : alternatives.getFallback().front())
+    // The runtime makes the plain matmul of the one that is refused.
+    if (&inner != plain.getOperation() && failed(addOp(inner)))
+      return failure();
+  if (plain) {
+    for (rt::Instruction &replacing : llvm::drop_begin(program.instructions, end))
+      replacing.replacesEpilogue = true;
     return success();
   }
-  auto part = op->getAttrOfType<StringAttr>(kConvolutionPartAttr);
-  bool isBefore = part && part == "before", isBehind = part && part == "behind";
-  if (isBefore) {
-    partsBefore += end - begin;
-    return success();
-  }
-  if (partsBefore != 0 || (part && begin != dnnEnd) ||
-      (isBehind && program.instructions[lastDnn].parts.instead != 0))
-    return op->emitError("what goes with a call of cuDNN is not beside it");
-  if (part) {
-    rt::CudnnParts &parts = program.instructions[lastDnn].parts;
-    (isBehind ? parts.behind : parts.instead) += end - begin;
-    dnnEnd = end;
-  }
+  program.instructions[call].parts = {
+      static_cast<int64_t>(call - begin), static_cast<int64_t>(end - call - 1),
+      static_cast<int64_t>(program.instructions.size() - end)};
   return success();
+}
+
+LogicalResult ProgramEncoder::addOp(Operation &inner) {
+  if (auto launch = dyn_cast<program::LaunchOp>(inner))
+    return addLaunch(launch);
+  if (auto launch = dyn_cast<program::DeviceLaunchOp>(inner))
+    return addDeviceLaunch(launch);
+  if (auto alternatives = dyn_cast<program::AlternativesOp>(inner))
+    return addAlternatives(alternatives);
+  auto call = dyn_cast<program::LibraryCallOpInterface>(inner);
+  if (!call)
+    return inner.emitOpError("is not expanded to launches; run --mpt-convert-calls-to-gpu "
+                             "first");
+  if (program::isCudnnCall(call) && !isa<program::AlternativesOp>(call->getParentOp()))
+    return call.emitOpError("with 'cudnn' expected in mpt_program.alternatives, which say "
+                            "what runs without cuDNN");
+  return addCall(call);
 }
 
 FailureOr<rt::Program> ProgramEncoder::run() {
   program.name = op.getSymName().str();
-  program.target = op.getTarget().str();
+  program.target = op.getTarget().getText();
   program.version = kVersion;
   program.maxThreads = op.getMaxThreads();
   program.arenaBytes = op.getArenaBytes();
   program.stateBytes = op.getStateBytes();
   program.outputBytes = op.getOutputBytes();
   for (Operation &inner : op.getBody().front()) {
-    LogicalResult result = success();
-    size_t begin = program.instructions.size();
-    if (auto slot = dyn_cast<program::BufferOp>(inner))
-      result = addSlot(slot);
-    else if (auto launch = dyn_cast<program::LaunchOp>(inner))
-      result = addLaunch(launch);
-    else if (auto call = dyn_cast<program::LibraryCallOpInterface>(inner))
-      result = addCall(call);
-    else
-      result = inner.emitOpError("is not expanded to launches; run the passes for GPUs "
-                                 "first");
-    if (failed(result) || (!isa<program::BufferOp>(inner) && failed(countPart(&inner, begin))))
+    auto slot = dyn_cast<program::BufferOp>(inner);
+    if (failed(slot ? addSlot(slot) : addOp(inner)))
       return failure();
   }
   return program;
@@ -354,36 +360,41 @@ struct ConvertProgramToLLVMPass
           << programs.size() << "; plan a step with --mpt-plan-step first";
       return signalPassFailure();
     }
-    ProgramEncoder encoder(programs.front());
+    program::ProgramOp op = programs.front();
+    const bool isCuda = op.getTarget().isCuda();
+    SmallVector<int64_t> architectures;
+    if (isCuda && failed(getArchitectures(module, architectures)))
+      return signalPassFailure();
+    ProgramEncoder encoder(op, architectures);
     FailureOr<rt::Program> program = encoder.run();
     if (failed(program))
       return signalPassFailure();
     // Before anything is changed.
-    bool isCuda = isCudaTarget(program->target);
-    if (isCuda && failed(checkCudaProgram(programs.front(), *program, encoder.kernels)))
-      return signalPassFailure();
-    for (const std::string &kernel : encoder.kernels)
-      if (!isCuda &&
-           !module.lookupSymbol<LLVM::LLVMFuncOp>(kernel)) {
-        programs.front().emitError("kernel '")
-            << kernel << "' is not an LLVM function; lower kernels first";
+    for (const KernelEntry &kernel : encoder.kernels)
+      if (isCuda ? failed(checkCompiled(kernel)) : failed(checkLowered(module, op, kernel)))
         return signalPassFailure();
-      }
-    programs.front().erase();
     LLVM::GlobalOp cuda;
     if (isCuda)
-      cuda = emitCudaGlobals(module, encoder.kernels);
+      cuda = emitCudaGlobals(op, encoder.kernels);
+    op.erase();
     emitGlobals(module, rt::writeProgram(*program), encoder.kernels, cuda);
   }
 
 private:
+  static LogicalResult checkLowered(ModuleOp module, program::ProgramOp op,
+                                    const KernelEntry &kernel) {
+    if (module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.name))
+      return success();
+    return op.emitError("kernel '")
+           << kernel.name << "' is not an LLVM function; lower kernels first";
+  }
   void emitGlobals(ModuleOp module, const std::string &table,
-                   ArrayRef<std::string> kernels, LLVM::GlobalOp cuda);
+                   ArrayRef<KernelEntry> kernels, LLVM::GlobalOp cuda);
 };
 
 void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
                                            const std::string &table,
-                                           ArrayRef<std::string> kernels,
+                                           ArrayRef<KernelEntry> kernels,
                                            LLVM::GlobalOp cuda) {
   Location loc = module.getLoc();
   MLIRContext *context = &getContext();
@@ -395,7 +406,7 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
   LLVM::GlobalOp::create(builder, loc, bytes, /*isConstant=*/true,
                          LLVM::Linkage::Internal, "mpt_program_table",
                          builder.getStringAttr(table));
-  ArrayRef<std::string> hostKernels = cuda ? ArrayRef<std::string>() : kernels;
+  ArrayRef<KernelEntry> hostKernels = cuda ? ArrayRef<KernelEntry>() : kernels;
   auto functions =
       LLVM::LLVMArrayType::get(pointer, std::max<size_t>(hostKernels.size(), 1));
   auto kernelTable = LLVM::GlobalOp::create(
@@ -410,7 +421,7 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
   };
   initialize(kernelTable, functions, [&](OpBuilder &b, Value &value) {
     for (auto [i, kernel] : llvm::enumerate(hostKernels)) {
-      Value address = LLVM::AddressOfOp::create(b, loc, pointer, kernel);
+      Value address = LLVM::AddressOfOp::create(b, loc, pointer, kernel.name);
       value = LLVM::InsertValueOp::create(b, loc, value, address,
                                           static_cast<int64_t>(i));
     }

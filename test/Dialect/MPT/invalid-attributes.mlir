@@ -85,7 +85,7 @@ func.func @without_prefix(%x: tensor<4x8xf32>) {
 // -----
 
 // expected-error @below {{'mpt_program.program' op has no attribute 'threads'; did you mean 'max_threads'?}}
-mpt_program.program @step attributes {target = "", max_threads = 2 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64, threads = 3 : i64} {
+mpt_program.program @step attributes {target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64, threads = 3 : i64} {
 }
 
 // -----
@@ -271,10 +271,20 @@ func.func @role_of_op(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @fused_other(%x: tensor<4xf32>) {
-  // expected-error @below {{expected 'mpt.fused' on mpt.attention or mpt.attention_grad, found it on mpt.exp}}
-  %y = mpt.exp %x {mpt.fused} : (tensor<4xf32>) -> tensor<4xf32>
+func.func @loss_elsewhere(%x: tensor<4xf32>) {
+  // expected-error @below {{expected 'mpt.loss' on a result or mpt.grad_seed or mpt.gradients, found it on mpt.exp}}
+  %y = mpt.exp %x {mpt.loss = "loss"} : (tensor<4xf32>) -> tensor<4xf32>
   return
+}
+
+// -----
+
+// A program's ops say all with attributes of their own.
+
+mpt_program.program @step attributes {target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %x = mpt_program.buffer <arena> 0 : memref<4xf32>
+  // expected-error @below {{expected 'mpt.remat' on an op in a function, found it on mpt_program.fill}}
+  mpt_program.fill outs(%x : memref<4xf32>) {value = 1.0 : f64, mpt.remat = 0 : i64}
 }
 
 // -----
@@ -372,12 +382,6 @@ module attributes {mpt.autocast_among_painted = "x"} {
 
 // -----
 
-// expected-error @below {{expected 'mpt.tuned_products' to be a dictionary of array<i64>, found {a = 1 : i64}}}
-module attributes {mpt.tuned_products = {a = 1}} {
-}
-
-// -----
-
 // expected-error @below {{expected 'mpt.loss' to be no value, found "loss"}}
 func.func private @loss() -> (tensor<f32> {mpt.name = "loss", mpt.loss = "loss"})
 
@@ -425,13 +429,13 @@ module attributes {acme.note = 1, mpt.target = "sm_90"} {
     %1 = mpt.reduce %0 {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>, mpt.record} : (tensor<4xf32>) -> tensor<f32>
     return %1 : tensor<f32>
   }
-  "mpt.kernel_func"() <{sym_name = "double", function_type = (tensor<4x8xf32>) -> tensor<4x8xf32>,
-      kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 2 : i64,
+  "mpt_kernel.func"() <{sym_name = "double", function_type = (tensor<4x8xf32>) -> tensor<4x8xf32>,
+      kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 2 : i64,
       operand_maps = [affine_map<(d0, d1) -> (d0, d1)>],
       result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
   ^bb0(%e: f32):
     %s = arith.addf %e, %e : f32
-    mpt.yield %s : f32
+    mpt_kernel.yield %s : f32
   }) {sym_visibility = "private"} : () -> ()
 }
 

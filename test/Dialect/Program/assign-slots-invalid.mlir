@@ -130,11 +130,11 @@ func.func @step(%w: tensor<8000000000000xf32> {mpt.name = "w", mpt.role = "param
 // -----
 
 func.func @step(%x: tensor<1xf32>) -> tensor<1xf32> {
-  // expected-error @below {{'mpt.kernel' op of more than 2^50 points cannot be planned; use smaller shapes}}
-  %y = "mpt.kernel"(%x) <{kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 2251799813685248>, chunk_rows = 1 : i64,
+  // expected-error @below {{'mpt_kernel.kernel' op of more than 2^50 points cannot be planned; use smaller shapes}}
+  %y = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 2251799813685248>, chunk_rows = 1 : i64,
       operand_maps = [affine_map<(d0) -> (0)>], result_maps = [affine_map<(d0) -> (0)>]}> ({
   ^bb0(%e: f32):
-    mpt.yield %e : f32
+    mpt_kernel.yield %e : f32
   }) : (tensor<1xf32>) -> tensor<1xf32>
   return %y : tensor<1xf32>
 }
@@ -144,15 +144,15 @@ func.func @step(%x: tensor<1xf32>) -> tensor<1xf32> {
 // A partial sum per task and column.
 func.func @step(%x: tensor<1xf32>) -> tensor<16777216xf32> {
   // expected-error @below {{planning cannot count what this op needs while it runs: 2251799813685248 bytes, and a program has at most 2^46; use smaller shapes}}
-  %y = "mpt.kernel"(%x) <{kind = #mpt.kernel_kind<column>, domain = array<i64: 33554432, 16777216>, chunk_rows = 1 : i64,
+  %y = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<column>, domain = array<i64: 33554432, 16777216>, chunk_rows = 1 : i64,
       operand_maps = [affine_map<(d0, d1) -> (0)>], result_maps = [affine_map<(d0, d1) -> (d1)>]}> ({
   ^bb0(%e: f32):
     %s = arith.addf %e, %e : f32
-    %i = mpt.index 1 : i32
+    %i = mpt_kernel.index 1 : i32
     %f = arith.sitofp %i : i32 to f32
     %a = arith.addf %s, %f : f32
-    %r = mpt.column_reduce <sum> %a : f32
-    mpt.yield %r : f32
+    %r = mpt_kernel.column_reduce <sum> %a : f32
+    mpt_kernel.yield %r : f32
   }) : (tensor<1xf32>) -> tensor<16777216xf32>
   return %y : tensor<16777216xf32>
 }

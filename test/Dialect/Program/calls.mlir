@@ -1,7 +1,7 @@
 // Every library call prints as it is written, and its record says what it reads and writes.
 // RUN: mpt-opt %s --verify-roundtrip | FileCheck %s
 
-mpt_program.program @calls attributes {target = "", max_threads = 1 : i64, arena_bytes = 65536 : i64,
+mpt_program.program @calls attributes {target = #mpt.target<cpu>, max_threads = 1 : i64, arena_bytes = 65536 : i64,
     state_bytes = 0 : i64, output_bytes = 0 : i64} {
   %a = mpt_program.buffer <arena> 0 : memref<4x8xf32>
   %b = mpt_program.buffer <arena> 256 : memref<8x16xf32>

@@ -95,7 +95,7 @@ void KernelModule::compileForDevice() {
   emulated = symbol->toPtr<mpt_simt_module *>();
 }
 
-void KernelModule::callOnDevice(KernelFuncOp kernel, std::vector<void *> &buffers) const {
+void KernelModule::callOnDevice(kernel::FuncOp kernel, std::vector<void *> &buffers) const {
   for (const DeviceLaunch &launch : getDeviceLaunches(kernel)) {
     const mpt_simt_kernel *found = nullptr;
     for (int64_t i = 0; i < emulated->num_kernels; ++i)
@@ -112,15 +112,15 @@ void KernelModule::callOnDevice(KernelFuncOp kernel, std::vector<void *> &buffer
   }
 }
 
-KernelFuncOp KernelModule::find(llvm::StringRef kernel) const {
+kernel::FuncOp KernelModule::find(llvm::StringRef kernel) const {
   ModuleOp module = source.get();
-  auto found = module ? module.lookupSymbol<KernelFuncOp>(kernel) : KernelFuncOp();
+  auto found = module ? module.lookupSymbol<kernel::FuncOp>(kernel) : kernel::FuncOp();
   EXPECT_TRUE(found) << kernel.str();
   return found;
 }
 
 int64_t KernelModule::getTasks(llvm::StringRef kernel) const {
-  KernelFuncOp func = find(kernel);
+  kernel::FuncOp func = find(kernel);
   return getKernelTasks(func.getDomain(), func.getChunkRows());
 }
 
@@ -130,7 +130,7 @@ static HostTensor makeTensor(Type type) {
       HostTensor::create(hostType(tensor.getElementType()), tensor.getShape()));
 }
 
-Tensors KernelModule::makeResults(KernelFuncOp kernel) const {
+Tensors KernelModule::makeResults(kernel::FuncOp kernel) const {
   Tensors results;
   for (Type type : kernel.getFunctionType().getResults()) {
     results.push_back(makeTensor(type));
@@ -155,7 +155,7 @@ Tensors KernelModule::makeInputs(llvm::StringRef kernel, uint64_t seed) const {
   return inputs;
 }
 
-void KernelModule::call(KernelFuncOp kernel, const Tensors &inputs, Tensors &results,
+void KernelModule::call(kernel::FuncOp kernel, const Tensors &inputs, Tensors &results,
                         llvm::ArrayRef<void *> resultData,
                         llvm::ArrayRef<int64_t> cuts) const {
   KernelInfo info(kernel);
@@ -181,13 +181,13 @@ void KernelModule::call(KernelFuncOp kernel, const Tensors &inputs, Tensors &res
     run(name, begin, end);
     begin = end;
   }
-  if (kernel.getKind() == KernelKind::Column)
+  if (kernel.getKind() == kernel::KernelKind::Column)
     run(name + "_combine", 0, 1);
 }
 
 Tensors KernelModule::run(llvm::StringRef kernel, const Tensors &inputs,
                           llvm::ArrayRef<int64_t> cuts) const {
-  KernelFuncOp func = find(kernel);
+  kernel::FuncOp func = find(kernel);
   Tensors results = makeResults(func);
   std::vector<void *> data;
   for (HostTensor &result : results)
@@ -199,7 +199,7 @@ Tensors KernelModule::run(llvm::StringRef kernel, const Tensors &inputs,
 
 Tensors KernelModule::runInPlace(llvm::StringRef kernel, Tensors inputs,
                                  unsigned operand, unsigned result) const {
-  KernelFuncOp func = find(kernel);
+  kernel::FuncOp func = find(kernel);
   Tensors results = makeResults(func);
   std::vector<void *> data;
   for (HostTensor &tensor : results)
@@ -297,7 +297,7 @@ static double reduce(ReduceKind kind, double x, double y) {
 }
 
 Tensors KernelModule::evaluate(llvm::StringRef kernel, const Tensors &inputs) const {
-  KernelFuncOp func = find(kernel);
+  kernel::FuncOp func = find(kernel);
   Tensors results = makeResults(func);
   llvm::ArrayRef<int64_t> domain = func.getDomain();
   int64_t columns = getKernelColumns(domain), rows = getKernelRows(domain);
@@ -323,13 +323,13 @@ Tensors KernelModule::evaluate(llvm::StringRef kernel, const Tensors &inputs) co
     for (Value operand : op.getOperands())
       in.push_back(values[operand]);
     auto group = [&](size_t p) {
-      return isa<RowReduceOp>(op) ? p / columns : p % columns;
+      return isa<kernel::RowReduceOp>(op) ? p / columns : p % columns;
     };
     ReduceKind kind = ReduceKind::Sum;
     double count = 0;
-    if (auto row = dyn_cast<RowReduceOp>(op))
+    if (auto row = dyn_cast<kernel::RowReduceOp>(op))
       kind = row.getKind(), count = columns;
-    if (auto column = dyn_cast<ColumnReduceOp>(op))
+    if (auto column = dyn_cast<kernel::ColumnReduceOp>(op))
       kind = column.getKind(), count = rows;
     llvm::DenseMap<int64_t, double> sums;
     for (size_t p = 0; p < points.size(); ++p) {
@@ -345,7 +345,7 @@ Tensors KernelModule::evaluate(llvm::StringRef kernel, const Tensors &inputs) co
           out[p] = number.getValueAsDouble();
         else
           out[p] = cast<IntegerAttr>(constant.getValue()).getInt();
-      } else if (auto index = dyn_cast<IndexOp>(op)) {
+      } else if (auto index = dyn_cast<kernel::IndexOp>(op)) {
         out[p] = points[p][index.getDim()];
       } else {
         llvm::SmallVector<double> operands;

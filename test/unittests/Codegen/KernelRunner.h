@@ -24,7 +24,7 @@
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Host/HostTensor.h"
 #include "mpt/Runtime/Emulator/Emulation.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -56,10 +56,10 @@ public:
 private:
   void compile(llvm::StringRef text);
   void compileForDevice();
-  void callOnDevice(KernelFuncOp kernel, std::vector<void *> &buffers) const;
-  KernelFuncOp find(llvm::StringRef kernel) const;
-  Tensors makeResults(KernelFuncOp kernel) const;
-  void call(KernelFuncOp kernel, const Tensors &inputs, Tensors &results,
+  void callOnDevice(kernel::FuncOp kernel, std::vector<void *> &buffers) const;
+  kernel::FuncOp find(llvm::StringRef kernel) const;
+  Tensors makeResults(kernel::FuncOp kernel) const;
+  void call(kernel::FuncOp kernel, const Tensors &inputs, Tensors &results,
             llvm::ArrayRef<void *> resultData, llvm::ArrayRef<int64_t> cuts) const;
 
   std::unique_ptr<mlir::MLIRContext> context;

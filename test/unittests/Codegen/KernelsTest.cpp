@@ -37,7 +37,7 @@ struct KernelText {
     std::vector<std::string> sizes;
     for (int64_t size : domain)
       sizes.push_back(std::to_string(size));
-    return "\"mpt.kernel_func\"() <{sym_name = \"" + name + "\", kind = #mpt.kernel_kind<" +
+    return "\"mpt_kernel.func\"() <{sym_name = \"" + name + "\", kind = #mpt_kernel.kind<" +
            kind + ">, domain = array<i64: " + join(sizes, "", "") + ">, chunk_rows = " +
            std::to_string(chunkRows) + " : i64, function_type = (" +
            join(inputs, "tensor<", ">") + ") -> (" + join(outputs, "tensor<", ">") +
@@ -73,7 +73,7 @@ const std::string kAffine = R"(
   %c = arith.constant 1.5 : f32
   %m = arith.mulf %x, %y : f32
   %s = arith.addf %m, %c : f32
-  mpt.yield %s : f32
+  mpt_kernel.yield %s : f32
 )";
 
 /// Every length's tail, one dimension: 1 to 40 elements, all cuts of tasks.
@@ -118,7 +118,7 @@ TEST(Kernels, TailEqualsBody) {
     %h = arith.addf %g, %p : f32
     %i = arith.addf %h, %q : f32
     %j = arith.truncf %i : f32 to f16
-    mpt.yield %i, %j : f32, f16
+    mpt_kernel.yield %i, %j : f32, f16
   )";
   for (int n : {1, 5, 16, 37})
     text += KernelText{"k" + std::to_string(n), "pointwise", {n}, n,
@@ -157,7 +157,7 @@ TEST(Kernels, Bf16Chain) {
         %e = arith.addf %d, %y : f32
         %f = arith.truncf %e : f32 to bf16
         %g = arith.truncf %e : f32 to f16
-        mpt.yield %f, %g : bf16, f16
+        mpt_kernel.yield %f, %g : bf16, f16
       )"};
   KernelModule module(kernel.str());
   Tensors inputs = module.makeInputs("k", 3);
@@ -183,10 +183,10 @@ TEST(Kernels, EightBitFloats) {
     std::string text =
         KernelText{"widen", "pointwise", {256}, 256, {"(d0) -> (d0)"}, {"256x" + f8},
                    {"(d0) -> (d0)"}, {"256xf32"}, "%x: " + f8,
-                   "%y = arith.extf %x : " + f8 + " to f32\nmpt.yield %y : f32\n"}.str() +
+                   "%y = arith.extf %x : " + f8 + " to f32\nmpt_kernel.yield %y : f32\n"}.str() +
         KernelText{"narrow", "pointwise", {4099}, 4099, {"(d0) -> (d0)"}, {"4099xf32"},
                    {"(d0) -> (d0)"}, {"4099x" + f8}, "%x: f32",
-                   "%y = arith.truncf %x : f32 to " + f8 + "\nmpt.yield %y : " + f8 + "\n"}.str();
+                   "%y = arith.truncf %x : f32 to " + f8 + "\nmpt_kernel.yield %y : " + f8 + "\n"}.str();
     KernelModule module(text);
     Tensors bytes = module.makeInputs("widen", 1);
     for (int i = 0; i < 256; ++i)
@@ -231,12 +231,12 @@ TEST(Kernels, EightBitFloats) {
 }
 
 const std::string kSoftmax = R"(
-  %m = mpt.row_reduce <max> %x : f32
+  %m = mpt_kernel.row_reduce <max> %x : f32
   %d = arith.subf %x, %m : f32
   %e = math.exp %d : f32
-  %s = mpt.row_reduce <sum> %e : f32
+  %s = mpt_kernel.row_reduce <sum> %e : f32
   %y = arith.divf %e, %s : f32
-  mpt.yield %y, %s : f32, f32
+  mpt_kernel.yield %y, %s : f32, f32
 )";
 
 /// Softmax: the sum has up to n terms of at most 4 ulp error each (exp) and the
@@ -276,30 +276,30 @@ TEST(Kernels, LayerNormGradient) {
         %eps = arith.constant 1.0e-5 : f32
         %half = arith.constant 0.5 : f32
         %dy = arith.extf %g : bf16 to f32
-        %mean = mpt.row_reduce <mean> %x : f32
+        %mean = mpt_kernel.row_reduce <mean> %x : f32
         %xc = arith.subf %x, %mean : f32
         %sq = arith.mulf %xc, %xc : f32
-        %var = mpt.row_reduce <mean> %sq : f32
+        %var = mpt_kernel.row_reduce <mean> %sq : f32
         %ve = arith.addf %var, %eps : f32
         %rstd = math.rsqrt %ve : f32
         %xh = arith.mulf %xc, %rstd : f32
         %dxh = arith.mulf %dy, %w : f32
-        %m1 = mpt.row_reduce <mean> %dxh : f32
+        %m1 = mpt_kernel.row_reduce <mean> %dxh : f32
         %p = arith.mulf %dxh, %xh : f32
-        %m2 = mpt.row_reduce <mean> %p : f32
+        %m2 = mpt_kernel.row_reduce <mean> %p : f32
         %q = arith.mulf %xh, %m2 : f32
         %a = arith.subf %dxh, %m1 : f32
         %b = arith.subf %a, %q : f32
         %dx = arith.mulf %b, %rstd : f32
         %dgp = arith.mulf %dy, %xh : f32
-        %dw = mpt.column_reduce <sum> %dgp : f32
-        %db = mpt.column_reduce <mean> %dy : f32
-        %rows = mpt.row_reduce <sum> %sq : f32
-        %all = mpt.column_reduce <sum> %rows : f32
+        %dw = mpt_kernel.column_reduce <sum> %dgp : f32
+        %db = mpt_kernel.column_reduce <mean> %dy : f32
+        %rows = mpt_kernel.row_reduce <sum> %sq : f32
+        %all = mpt_kernel.column_reduce <sum> %rows : f32
         %u = arith.mulf %dw, %half : f32
         %v = arith.addf %u, %w : f32
         %n = arith.mulf %all, %half : f32
-        mpt.yield %dx, %v, %db, %n : f32, f32, f32, f32
+        mpt_kernel.yield %dx, %v, %db, %n : f32, f32, f32, f32
       )"}.str();
     }
   KernelModule module(text);
@@ -329,7 +329,7 @@ TEST(Kernels, Maps) {
                  {"21x6xf32", "8x50xf32"}, {"(d0, d1) -> (d1, d0)", "(d0, d1) -> (d0, d1)"},
                  {"21x6xf32", "6x21xf32"}, "%x: f32, %y: f32", R"(
         %s = arith.subf %x, %y : f32
-        mpt.yield %s, %s : f32, f32
+        mpt_kernel.yield %s, %s : f32, f32
       )"}.str() +
       KernelText{"broadcast", "pointwise", {3, 4, 5, 18}, 7,
                  {"(d0, d1, d2, d3) -> (d0, d2)", "(d0, d1, d2, d3) -> (d1, 0, d3)", "(d0, d1, d2, d3) -> ()"},
@@ -337,7 +337,7 @@ TEST(Kernels, Maps) {
                  {"3x4x5x18xf32"}, "%x: f32, %y: f32, %z: f32", R"(
         %a = arith.mulf %x, %y : f32
         %b = arith.addf %a, %z : f32
-        mpt.yield %b : f32
+        mpt_kernel.yield %b : f32
       )"}.str() +
       KernelText{"mask", "pointwise", {4, 33}, 1,
                  {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)"}, {"4x33xf32", "4x33xi1"},
@@ -346,15 +346,15 @@ TEST(Kernels, Maps) {
         %zero = arith.constant 0.0 : f32
         %p = arith.cmpf ogt, %x, %zero : f32
         %a = arith.select %m, %x, %zero : f32
-        mpt.yield %a, %p : f32, i1
+        mpt_kernel.yield %a, %p : f32, i1
       )"}.str() +
       KernelText{"index", "pointwise", {2, 3, 20}, 2, {"(d0, d1, d2) -> (d0, d1, d2)"},
                  {"2x3x20xi32"}, {"(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1, d2) -> (d0, d1, d2)"},
                  {"2x3x20xi32", "2x3x20xi64"}, "%x: i32", R"(
-        %i = mpt.index 1 : i32
-        %j = mpt.index 2 : i64
+        %i = mpt_kernel.index 1 : i32
+        %j = mpt_kernel.index 2 : i64
         %a = arith.addi %x, %i : i32
-        mpt.yield %a, %j : i32, i64
+        mpt_kernel.yield %a, %j : i32, i64
       )"}.str() +
       KernelText{"scalar", "pointwise", {1}, 1, {"(d0) -> ()", "(d0) -> ()"}, {"i64", "f32"},
                  {"(d0) -> ()", "(d0) -> ()"}, {"i64", "f32"}, "%x: i64, %y: f32", R"(
@@ -364,11 +364,11 @@ TEST(Kernels, Maps) {
         %e = arith.extf %y : f32 to f64
         %f = arith.divf %e, %d : f64
         %g = arith.truncf %f : f64 to f32
-        mpt.yield %a, %g : i64, f32
+        mpt_kernel.yield %a, %g : i64, f32
       )"}.str() +
       KernelText{"nothing", "pointwise", {5, 9}, 2, {}, {}, {"(d0, d1) -> (d0, d1)"}, {"5x9xf32"}, "", R"(
         %c = arith.constant 2.5 : f32
-        mpt.yield %c : f32
+        mpt_kernel.yield %c : f32
       )"}.str();
   KernelModule module(text);
   for (const char *name : {"transposed", "broadcast", "mask", "index", "scalar", "nothing"}) {
@@ -387,8 +387,8 @@ TEST(Kernels, FullReductions) {
   for (const char *kind : {"sum", "mean", "max", "min"}) {
     text += KernelText{kind, "column", {9, 43}, 2, {"(d0, d1) -> (d0, d1)"}, {"9x43xf32"},
                        {"(d0, d1) -> ()"}, {"f32"}, "%x: f32",
-                       std::string("%r = mpt.row_reduce <") + kind + "> %x : f32\n%c = mpt.column_reduce <" +
-                           kind + "> %r : f32\nmpt.yield %c : f32\n"}.str();
+                       std::string("%r = mpt_kernel.row_reduce <") + kind + "> %x : f32\n%c = mpt_kernel.column_reduce <" +
+                           kind + "> %r : f32\nmpt_kernel.yield %c : f32\n"}.str();
   }
   KernelModule module(text);
   for (const char *kind : {"sum", "mean", "max", "min"}) {

@@ -35,12 +35,12 @@ struct Function {
 
 std::string kernelOf(const std::string &name) {
   std::string tensor = "tensor<" + std::to_string(kCount) + "xf32>";
-  return "\"mpt.kernel_func\"() <{sym_name = \"" + name +
-         "\", kind = #mpt.kernel_kind<pointwise>, domain = array<i64: " +
+  return "\"mpt_kernel.func\"() <{sym_name = \"" + name +
+         "\", kind = #mpt_kernel.kind<pointwise>, domain = array<i64: " +
          std::to_string(kCount) + ">, chunk_rows = 1 : i64, function_type = (" + tensor +
          ") -> " + tensor + ", operand_maps = [affine_map<(d0) -> (d0)>], result_maps = "
          "[affine_map<(d0) -> (d0)>]}> ({\n^bb0(%x: f32):\n  %y = math." + name +
-         " %x : f32\n  mpt.yield %y : f32\n}) : () -> ()\n";
+         " %x : f32\n  mpt_kernel.yield %y : f32\n}) : () -> ()\n";
 }
 
 double ulpsBetween(double found, double exact) {

@@ -29,7 +29,7 @@ class InterpreterTest : public ModelTest {};
 
 TEST_F(InterpreterTest, EveryTensorOpHasAnEvaluator) {
   // What back ends consume, and terminators.
-  const llvm::StringRef others[] = {"mpt.kernel_func", "mpt.yield"};
+  const llvm::StringRef others[] = {"mpt_kernel.func", "mpt.yield"};
   unsigned count = 0;
   for (RegisteredOperationName name : context.getRegisteredOperations()) {
     if (name.getDialectNamespace() != "mpt" ||
@@ -128,21 +128,21 @@ TEST_F(InterpreterTest, KernelsRunOpByOp) {
   EXPECT_EQ(run(R"(
     func.func @f(%x: tensor<2x4xf32>, %b: tensor<6xf32>)
         -> (tensor<2x4xf32>, tensor<4xf32>) {
-      %y, %s = "mpt.kernel"(%x, %b) <{kind = #mpt.kernel_kind<column>,
+      %y, %s = "mpt_kernel.kernel"(%x, %b) <{kind = #mpt_kernel.kind<column>,
           domain = array<i64: 2, 4>, chunk_rows = 1 : i64,
           operand_maps = [affine_map<(d0, d1) -> (d0, d1)>,
                           affine_map<(d0, d1) -> (d1 + 2)>],
           result_maps = [affine_map<(d0, d1) -> (d0, d1)>,
                          affine_map<(d0, d1) -> (d1)>]}> ({
       ^bb0(%e: f32, %c: f32):
-        %m = mpt.row_reduce <mean> %e : f32
+        %m = mpt_kernel.row_reduce <mean> %e : f32
         %d = arith.subf %e, %m : f32
         %t = arith.truncf %d : f32 to bf16
         %w = arith.extf %t : bf16 to f32
         %z = arith.addf %w, %c : f32
         %q = arith.mulf %e, %e : f32
-        %r = mpt.column_reduce <sum> %q : f32
-        mpt.yield %z, %r : f32, f32
+        %r = mpt_kernel.column_reduce <sum> %q : f32
+        mpt_kernel.yield %z, %r : f32, f32
       }) : (tensor<2x4xf32>, tensor<6xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)
       return %y, %s : tensor<2x4xf32>, tensor<4xf32>
     })",

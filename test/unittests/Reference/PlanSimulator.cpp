@@ -147,7 +147,7 @@ FunctionRun test::simulateFunction(func::FuncOp function, StringRef barrier) {
       }
       continue;
     }
-    if (auto kernel = dyn_cast<KernelOp>(op)) {
+    if (auto kernel = dyn_cast<kernel::KernelOp>(op)) {
       std::vector<uint64_t> inputs;
       for (Value input : kernel.getInputs())
         inputs.push_back(symbols.lookup(input));
@@ -210,7 +210,7 @@ namespace {
 
 /// Bytes of a space from `begin` to `end`.
 struct Range {
-  Space space;
+  program::Space space;
   /// For inputs and constants, which; 0 elsewhere.
   int64_t number;
   int64_t begin, end;
@@ -253,7 +253,7 @@ private:
   void copy(program::CopyOp op);
 
   ModuleOp module;
-  std::map<std::pair<Space, int64_t>, std::vector<uint64_t>> memory;
+  std::map<std::pair<program::Space, int64_t>, std::vector<uint64_t>> memory;
   ProgramRun result;
 };
 
@@ -262,7 +262,7 @@ Range Machine::getRange(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   int64_t bytes = type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
   int64_t offset = slot.getOffset();
-  if (slot.getSpace() == Space::Input || slot.getSpace() == Space::Constant)
+  if (slot.getSpace() == program::Space::Input || slot.getSpace() == program::Space::Constant)
     return {slot.getSpace(), offset, 0, bytes};
   return {slot.getSpace(), 0, offset, offset + bytes};
 }
@@ -271,19 +271,19 @@ void Machine::prepare(program::BufferOp slot, program::ProgramOp program) {
   Range range = getRange(slot);
   std::vector<uint64_t> &block = getBlock(range);
   int64_t size = range.end;
-  if (range.space == Space::Arena)
+  if (range.space == program::Space::Arena)
     size = program.getArenaBytes();
-  else if (range.space == Space::State)
+  else if (range.space == program::Space::State)
     size = program.getStateBytes();
-  else if (range.space == Space::Output)
+  else if (range.space == program::Space::Output)
     size = program.getOutputBytes();
   if (range.end > size)
     fault(slot, "ends behind its block");
   block.resize(std::max<int64_t>(size, range.end), kUnwritten);
   uint64_t symbol = 0;
-  if (range.space == Space::Constant && slot.getValue())
+  if (range.space == program::Space::Constant && slot.getValue())
     symbol = hash(*slot.getValue());
-  else if (slot.getName() && (range.space == Space::Input || range.space == Space::State))
+  else if (slot.getName() && (range.space == program::Space::Input || range.space == program::Space::State))
     symbol = hash(*slot.getName());
   if (symbol)
     write(slot, symbol);
@@ -316,7 +316,7 @@ void Machine::checkApart(Operation *op, Value first, Value second, const Twine &
 }
 
 void Machine::launch(program::LaunchOp op) {
-  auto kernel = module.lookupSymbol<KernelFuncOp>(op.getKernel());
+  auto kernel = module.lookupSymbol<kernel::FuncOp>(op.getKernel());
   if (!kernel)
     return fault(op, "has no kernel");
   std::vector<uint64_t> inputs;
@@ -412,8 +412,8 @@ ProgramRun Machine::run() {
     else if (!isa<program::BufferOp>(op))
       fault(&op, "is unknown");
   }
-  result.state = memory[{Space::State, 0}];
-  result.results = memory[{Space::Output, 0}];
+  result.state = memory[{program::Space::State, 0}];
+  result.results = memory[{program::Space::Output, 0}];
   return std::move(result);
 }
 

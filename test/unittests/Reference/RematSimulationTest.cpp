@@ -18,6 +18,7 @@
 #include "ExampleNetworks.h"
 #include "PlanSimulator.h"
 #include "mpt/Memory/RematFunction.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Memory/Planning/RematPlan.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -136,7 +137,7 @@ void RematSimulationTest::checkFunctions(ModuleOp module,
     // step is put into the order that its arena is planned in.
     std::vector<uint64_t> before(plain.originals.begin(), plain.originals.end()),
         after(run.originals.begin(), run.originals.end());
-    if (!getFunction(module).getOps<KernelOp>().empty()) {
+    if (!getFunction(module).getOps<kernel::KernelOp>().empty()) {
       std::sort(before.begin(), before.end());
       std::sort(after.begin(), after.end());
     }
@@ -280,7 +281,7 @@ TEST_F(RematSimulationTest, Faults) {
   unsigned moved = 0, seen = 0;
   SmallVector<program::BufferOp> slots;
   for (auto slot : (*program->getOps<program::ProgramOp>().begin()).getOps<program::BufferOp>())
-    if (slot.getSpace() == Space::Arena)
+    if (slot.getSpace() == program::Space::Arena)
       slots.push_back(slot);
   ASSERT_GT(slots.size(), 10u);
   for (program::BufferOp slot : slots) {

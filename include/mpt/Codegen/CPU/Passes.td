@@ -12,7 +12,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertKernelsToVectorPass : Pass<"mpt-convert-kernels-to-vector", "::mlir::ModuleOp"> {
-  let summary = "Turn each `mpt.kernel_func` into loops over vectors";
+  let summary = "Turn each `mpt_kernel.func` into loops over vectors";
   let description = [{
     Each kernel becomes `func.func @name(%buffers: !llvm.ptr, %begin: i64, %end:
     i64)` over tasks (`column` kernels also `@name_combine`). The last dimension

@@ -16,10 +16,13 @@
 #ifndef MPT_CODEGEN_CUDA_DEVICEKERNELS_H
 #define MPT_CODEGEN_CUDA_DEVICEKERNELS_H
 
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include <string>
 
 namespace mpt {
+
+/// The `gpu.module` that all device functions of a program are in.
+inline constexpr llvm::StringLiteral kDeviceModule = "mpt_kernels";
 
 /// One launch: a function over `blocks[0]` x `blocks[1]` blocks of `threads`
 /// threads. Its parameters are pointers to the kernel's operands, results and,
@@ -34,7 +37,7 @@ struct DeviceLaunch {
 };
 
 /// The launches of `kernel`, in order: one, or two for column kernels.
-llvm::SmallVector<DeviceLaunch> getDeviceLaunches(KernelFuncOp kernel);
+llvm::SmallVector<DeviceLaunch> getDeviceLaunches(kernel::FuncOp kernel);
 
 } // namespace mpt
 

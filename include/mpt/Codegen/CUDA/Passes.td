@@ -11,8 +11,36 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertCallsToGPUPass : Pass<"mpt-convert-calls-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "Turn a program's convolutions and attention into matmuls and launches";
+  let description = [{
+    Convolutions and attention become `mpt_program.device_launch`es of functions in
+    `gpu.module @mpt_kernels`, and matmuls that cuBLASLt does. A 1x1 convolution that moves
+    by one is a matmul; others are done for some output positions at a time
+    (mpt/ProgramABI/CudaCallPlan.h).
+
+    What a library may refuse on the machine where the program runs becomes
+    `mpt_program.alternatives`: a matmul with an epilogue and, with `cudnn`, a convolution
+    that is more than a matmul (mpt/ProgramABI/CudnnPlan.h).
+
+    To run before `mpt-convert-kernels-to-gpu`.
+  }];
+  let options = [
+    Option<"f32Products", "f32-products", "std::string", [{"exact"}],
+           "What matmuls of f32 are summed as: exact, tf32 (operands cut to 10 bits of "
+           "mantissa) or bf16x9 (nine matmuls of bf16, f32's accuracy)">,
+    Option<"cudnn", "cudnn", "bool", "false",
+           "Convolutions by cuDNN where there is one">,
+  ];
+  let dependentDialects = ["::mpt::program::ProgramDialect",
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def ConvertKernelsToGPUPass : Pass<"mpt-convert-kernels-to-gpu", "::mlir::ModuleOp"> {
-  let summary = "Turn each `mpt.kernel_func` into functions of a `gpu.module`";
+  let summary = "Turn each `mpt_kernel.func` into functions of a `gpu.module`";
   let description = [{
     All kernels go into `gpu.module @mpt_kernels` as `llvm.func`s with the
     attribute `nvvm.kernel`, whose parameters are the buffers. How many threads
@@ -21,8 +49,9 @@ def ConvertKernelsToGPUPass : Pass<"mpt-convert-kernels-to-gpu", "::mlir::Module
     buffer at once; a row's sums go through lanes, warps and blocks in a fixed
     order.
 
-    In a program, calls that no library carries out become functions too, and launches of
-    kernels that differ only in size become one if their memory accesses do not conflict.
+    In a program, calls that no library carries out become functions too, launches of
+    kernels that differ only in size become one if their memory accesses do not conflict,
+    and all launches become `mpt_program.device_launch`es.
   }];
   let options = [
     ListOption<"chips", "chip", "std::string",

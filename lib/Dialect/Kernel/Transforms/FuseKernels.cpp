@@ -103,7 +103,7 @@ private:
   std::unique_ptr<Block> body = std::make_unique<Block>();
   DenseMap<Value, Value> scalars;
   llvm::MapVector<std::pair<Value, AffineMap>, Value> loads;
-  SmallVector<IndexOp> indexOps;
+  SmallVector<kernel::IndexOp> indexOps;
   bool hasRows = false, hasColumns = false;
 };
 
@@ -182,12 +182,12 @@ Value KernelBuilder::buildReduce(ReduceOp op, OpBuilder &b) {
       sum->setAttr(kSumAttr, number);
   };
   if (extent == KernelExtent::Row || (wholeRows && !inRow)) {
-    x = RowReduceOp::create(b, at, op.getKind(), x);
+    x = kernel::RowReduceOp::create(b, at, op.getKind(), x);
     note(x.getDefiningOp());
     hasRows = true;
   }
   if (extent == KernelExtent::AfterColumns) {
-    x = ColumnReduceOp::create(b, at, op.getKind(), x);
+    x = kernel::ColumnReduceOp::create(b, at, op.getKind(), x);
     note(x.getDefiningOp());
     hasColumns = true;
   }
@@ -209,7 +209,7 @@ void KernelBuilder::build() {
                               plan.extents.lookup(result))[iota.getAxis()];
       Value index;
       if (auto plain = dyn_cast<AffineDimExpr>(at)) {
-        auto indexOp = IndexOp::create(
+        auto indexOp = kernel::IndexOp::create(
             b, op->getLoc(),
             element.isInteger(64) ? b.getI64Type() : b.getI32Type(),
             plain.getPosition());
@@ -244,7 +244,7 @@ void KernelBuilder::build() {
   if (domain.sizes.empty())
     domain.sizes.push_back(1);
   domain.indexed.assign(domain.sizes.size(), false);
-  for (IndexOp index : indexOps)
+  for (kernel::IndexOp index : indexOps)
     domain.indexed[index.getDim()] = true;
   domain.reduces = hasRows || hasColumns;
   for (auto &entry : loads)
@@ -263,9 +263,9 @@ void KernelBuilder::build() {
                                 plan.extents.lookup(result)),
                         context)});
   }
-  YieldOp::create(b, loc, yielded);
+  kernel::YieldOp::create(b, loc, yielded);
   SmallVector<int64_t> numbers = domain.simplify();
-  for (IndexOp index : indexOps)
+  for (kernel::IndexOp index : indexOps)
     index.setDim(numbers[index.getDim()]);
 
   SmallVector<Value> inputs;
@@ -282,10 +282,10 @@ void KernelBuilder::build() {
     types.push_back(access.type);
     resultMaps.push_back(access.map);
   }
-  KernelKind kind = hasColumns ? KernelKind::Column
-                    : hasRows  ? KernelKind::Row
-                               : KernelKind::Pointwise;
-  auto kernel = KernelOp::create(builder, loc, types, inputs, kind, domain.sizes,
+  kernel::KernelKind kind = hasColumns ? kernel::KernelKind::Column
+                    : hasRows  ? kernel::KernelKind::Row
+                               : kernel::KernelKind::Pointwise;
+  auto kernel = kernel::KernelOp::create(builder, loc, types, inputs, kind, domain.sizes,
                                  domain.getChunkRows(hasColumns),
                                  builder.getAffineMapArrayAttr(operandMaps),
                                  builder.getAffineMapArrayAttr(resultMaps));
@@ -461,12 +461,12 @@ void fuse(func::FuncOp function) {
 }
 
 bool isOfDialect(Operation &op) {
-  return isa_and_nonnull<MPTDialect>(op.getDialect());
+  return isa_and_nonnull<MPTDialect, kernel::KernelDialect>(op.getDialect());
 }
 
 /// Planning reorders ops by their operands alone and takes these for tensors.
 LogicalResult check(Operation *op) {
-  if (!isOfDialect(*op) || (op->getNumRegions() > 0 && !isa<KernelOp>(op)))
+  if (!isOfDialect(*op) || (op->getNumRegions() > 0 && !isa<kernel::KernelOp>(op)))
     return op->emitError("mpt-fuse-kernels: expected a step of mpt ops without "
                          "regions, found '")
            << op->getName() << "'; "

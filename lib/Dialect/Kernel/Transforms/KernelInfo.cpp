@@ -38,12 +38,12 @@ KernelInfo::KernelInfo(Operation *op) {
   int64_t chunkRows = 1;
   ArrayAttr operandMaps;
   Region *region = nullptr;
-  if (auto kernel = dyn_cast<KernelOp>(op)) {
+  if (auto kernel = dyn_cast<kernel::KernelOp>(op)) {
     domain = kernel.getDomain();
     chunkRows = kernel.getChunkRows();
     operandMaps = kernel.getOperandMaps();
     region = &kernel.getBody();
-  } else if (auto func = dyn_cast<KernelFuncOp>(op)) {
+  } else if (auto func = dyn_cast<kernel::FuncOp>(op)) {
     domain = func.getDomain();
     chunkRows = func.getChunkRows();
     operandMaps = func.getOperandMaps();
@@ -69,11 +69,11 @@ KernelInfo::KernelInfo(Operation *op) {
       uniform &= isRowUniform(operand);
       after |= isAfterColumns(operand);
     }
-    if (isa<RowReduceOp>(bodyOp))
+    if (isa<kernel::RowReduceOp>(bodyOp))
       uniform = true;
-    if (auto index = dyn_cast<IndexOp>(bodyOp))
+    if (auto index = dyn_cast<kernel::IndexOp>(bodyOp))
       uniform = domain.empty() || index.getDim() != lastDim;
-    if (auto reduce = dyn_cast<ColumnReduceOp>(bodyOp)) {
+    if (auto reduce = dyn_cast<kernel::ColumnReduceOp>(bodyOp)) {
       after = true;
       int64_t width = uniform ? 1 : columns;
       partials.push_back({reduce, width, partialsBytes});

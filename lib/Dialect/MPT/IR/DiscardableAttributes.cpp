@@ -31,7 +31,6 @@ static bool isBudget(Attribute value) {
   auto text = dyn_cast<StringAttr>(value);
   return text && parseRematBudget(text.getValue());
 }
-static bool isAnyText(Attribute value) { return isa<StringAttr>(value); }
 static bool isUnit(Attribute value) { return isa<UnitAttr>(value); }
 static bool isBool(Attribute value) { return isa<BoolAttr>(value); }
 static bool isDictionary(Attribute value) { return isa<DictionaryAttr>(value); }
@@ -42,16 +41,9 @@ static bool isI64(Attribute value) {
 static bool isCount(Attribute value) {
   return isI64(value) && !cast<IntegerAttr>(value).getValue().isNegative();
 }
-static bool isI64Array(Attribute value) { return isa<DenseI64ArrayAttr>(value); }
 static bool isTextArray(Attribute value) {
   auto array = dyn_cast<ArrayAttr>(value);
   return array && llvm::all_of(array, llvm::IsaPred<StringAttr>);
-}
-static bool isDictionaryOfI64Arrays(Attribute value) {
-  auto dictionary = dyn_cast<DictionaryAttr>(value);
-  return dictionary && llvm::all_of(dictionary, [](NamedAttribute entry) {
-           return isa<DenseI64ArrayAttr>(entry.getValue());
-         });
 }
 static bool isRecords(Attribute value) {
   auto dictionary = dyn_cast<DictionaryAttr>(value);
@@ -71,7 +63,6 @@ static constexpr StringLiteral saves[] = {"must", "never"};
 static constexpr StringLiteral orders[] = {"best", "keep", "early-update", "least-peak",
                                            "depth-first"};
 static constexpr StringLiteral precisions[] = {"f32", "low"};
-static constexpr StringLiteral parts[] = {"before", "behind", "instead"};
 
 //===----------------------------------------------------------------------===//
 // The list
@@ -81,13 +72,8 @@ static constexpr StringLiteral modules[] = {"builtin.module"};
 static constexpr StringLiteral functions[] = {"func.func"};
 static constexpr StringLiteral functionsAndModules[] = {"func.func", "builtin.module"};
 static constexpr StringLiteral markers[] = {"mpt.grad_seed", "mpt.gradients"};
-static constexpr StringLiteral attentions[] = {"mpt.attention", "mpt.attention_grad"};
-static constexpr StringLiteral sums[] = {"mpt.reduce", "mpt.row_reduce",
-                                         "mpt.column_reduce"};
-static constexpr StringLiteral kernels[] = {"gpu.module", "gpu.binary"};
-static constexpr StringLiteral launches[] = {"mpt_program.launch"};
-static constexpr StringLiteral calls[] = {"mpt_program.*"};
-static constexpr StringLiteral instructions[] = {"mpt_program.*"};
+static constexpr StringLiteral sums[] = {"mpt.reduce", "mpt_kernel.row_reduce",
+                                         "mpt_kernel.column_reduce"};
 
 ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
   constexpr auto Argument = AttributePlace::Argument, Result = AttributePlace::Result,
@@ -130,27 +116,12 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
       {kMemoryOrderAttr, Op, functions, isOneOf<orders>,
        "a string: best, keep, early-update, least-peak or depth-first",
        "mpt-assign-slots, mpt-memory-report, mpt-rematerialize"},
-      {kPlannedForAttr, Op, functionsAndModules, isAnyText, "a string",
-       "mpt-assign-slots, mpt-rematerialize"},
       {kSaveAttr, Op, {}, isOneOf<saves>, "\"must\" or \"never\"",
        "mpt-rematerialize"},
       {kRegionAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-autodiff"},
       {kRematAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-rematerialize"},
       {kBackwardAttr, Op, {}, isUnit, "no value", "mpt-rematerialize"},
       {kSumAttr, Op, sums, isCount, "an i64 that is not negative", "mpt-rematerialize"},
-
-      {kFusedAttr, Op, attentions, isUnit, "no value", "mpt-decompose"},
-      {kLaunchesAttr, Op, kernels, isDictionaryOfI64Arrays,
-       "a dictionary of array<i64>", "mpt-compile"},
-      {kDeviceFunctionsAttr, Op, calls, isTextArray, "an array of strings",
-       "mpt-compile"},
-      {kDeviceGroupAttr, Op, launches, isAnyText, "a string", "mpt-compile"},
-      {kDeviceSpacesAttr, Op, launches, isI64Array, "an array<i64>", "mpt-compile"},
-      {kReplacesEpilogueAttr, Op, instructions, isUnit, "no value", "mpt-compile"},
-      {kConvolutionPartAttr, Op, instructions, isOneOf<parts>,
-       "\"before\", \"behind\" or \"instead\"", "mpt-compile"},
-      {kTunedProductsAttr, Op, modules, isDictionaryOfI64Arrays,
-       "a dictionary of array<i64>", "mpt-compile"},
   };
   return attributes;
 }
@@ -181,12 +152,9 @@ mpt::detail::verifyDiscardableAttribute(NamedAttribute attribute, AttributePlace
   auto mayStand = [&](const DiscardableAttribute &candidate) {
     if (candidate.place != place || place != AttributePlace::Op)
       return candidate.place == place;
-    return candidate.ops.empty() ? !llvm::is_contained(functionsAndModules, op)
-                                 : llvm::any_of(candidate.ops, [&](StringRef allowed) {
-                                     return allowed.consume_back("*")
-                                                ? op.starts_with(allowed)
-                                                : op == allowed;
-                                   });
+    return candidate.ops.empty() ? !llvm::is_contained(functionsAndModules, op) &&
+                                       !op.starts_with("mpt_program.")
+                                 : llvm::is_contained(candidate.ops, op);
   };
   SmallVector<StringRef> standing;
   SmallVector<std::string> places;

@@ -244,7 +244,8 @@ LogicalResult AttentionOp::buildGradients(OpBuilder &builder,
     return success();
   auto grad = AttentionGradOp::create(
       builder, getLoc(), dy, getQuery(), getKey(), getValue(), getResult(),
-      getLogSumExp(), getMask(), getCausalAttr(), getScaleAttr(), getAccTypeAttr());
+      getLogSumExp(), getMask(), getCausalAttr(), getScaleAttr(), getAccTypeAttr(),
+      /*fused=*/UnitAttr());
   for (int i = 0; i < 3; ++i)
     operandGrads[i] = grad->getResult(i);
   return success();

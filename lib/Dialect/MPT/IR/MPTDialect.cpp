@@ -34,6 +34,81 @@ void MPTDialect::initialize() {
   addBytecodeInterface();
 }
 
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral machines[] = {"cpu", "x86_64", "cuda"};
+
+LogicalResult TargetAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef machine, ArrayRef<StringAttr> chips) {
+  if (!llvm::is_contained(machines, machine))
+    return emitError() << "expected the target cpu, x86_64 or cuda, found '" << machine
+                       << "'";
+  const bool isCuda = machine == "cuda";
+  if (!isCuda && chips.size() > (machine == "cpu" ? 0 : 1))
+    return emitError() << "expected " << (machine == "cpu" ? "no chip" : "one chip at most")
+                       << " for the target " << machine << ", found " << chips.size();
+  for (StringAttr chip : chips)
+    if (chip.getValue().empty() || (isCuda && !chip.getValue().starts_with("sm_")))
+      return emitError() << "expected " << (isCuda ? "chips such as sm_90" : "a chip's name")
+                         << ", found " << chip;
+  return success();
+}
+
+Attribute TargetAttr::parse(AsmParser &parser, Type) {
+  std::string machine;
+  SmallVector<StringAttr> chips;
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseChip = [&]() -> ParseResult {
+    std::string chip;
+    if (failed(parser.parseKeywordOrString(&chip)))
+      return failure();
+    chips.push_back(StringAttr::get(parser.getContext(), chip));
+    return success();
+  };
+  if (parser.parseLess() || parser.parseKeywordOrString(&machine))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) &&
+      failed(parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseChip)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), machine,
+                    chips);
+}
+
+void TargetAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getMachine();
+  if (!getChips().empty()) {
+    printer << ", [";
+    llvm::interleaveComma(getChips(), printer, [&](StringAttr chip) {
+      printer.printKeywordOrString(chip.getValue());
+    });
+    printer << "]";
+  }
+  printer << ">";
+}
+
+TargetAttr TargetAttr::fromText(StringRef text,
+                                llvm::function_ref<InFlightDiagnostic()> emitError,
+                                MLIRContext *context) {
+  SmallVector<StringRef> words;
+  text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  StringRef machine = words.empty() ? StringRef("cpu") : words.front();
+  SmallVector<StringAttr> chips;
+  for (StringRef word : ArrayRef(words).drop_front(words.empty() ? 0 : 1))
+    chips.push_back(StringAttr::get(context, word));
+  return getChecked(emitError, context, machine, chips);
+}
+
+std::string TargetAttr::getText() const {
+  std::string text = getMachine().str();
+  for (StringAttr chip : getChips())
+    text += (" " + chip.getValue()).str();
+  return text;
+}
+
 Operation *MPTDialect::materializeConstant(OpBuilder &builder, Attribute value,
                                            Type type, Location loc) {
   auto elements = dyn_cast<ElementsAttr>(value);

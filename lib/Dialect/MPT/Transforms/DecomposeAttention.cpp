@@ -68,7 +68,7 @@ struct DecomposeAttentionOp : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AttentionOp op,
                                 PatternRewriter &rewriter) const override {
-    if (op->hasAttr(kFusedAttr))
+    if (op.getFused())
       return rewriter.notifyMatchFailure(op, "it stays as it is");
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getQuery()).getElementType());
@@ -108,7 +108,7 @@ struct DecomposeAttentionGradOp : OpRewritePattern<AttentionGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AttentionGradOp op,
                                 PatternRewriter &rewriter) const override {
-    if (op->hasAttr(kFusedAttr))
+    if (op.getFused())
       return rewriter.notifyMatchFailure(op, "it stays as it is");
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getQuery()).getElementType());

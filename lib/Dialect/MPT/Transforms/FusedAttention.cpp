@@ -12,6 +12,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -56,17 +57,18 @@ std::string mpt::explainUnfusedAttention(Operation *op) {
 }
 
 void mpt::markFusedAttention(Operation *root) {
-  root->walk([](Operation *op) {
-    if (!isa<AttentionOp, AttentionGradOp>(op))
-      return;
+  auto mark = [](auto op) {
     std::string why = explainUnfusedAttention(op);
     if (why.empty()) {
-      op->setAttr(kFusedAttr, UnitAttr::get(op->getContext()));
+      op.setFused(true);
       return;
     }
-    auto function = op->getParentOfType<FunctionOpInterface>();
+    auto function = op->template getParentOfType<FunctionOpInterface>();
     emitRemark(RemarkId::AttentionDecomposed, op->getLoc(),
                function ? function.getName() : StringRef())
         << remark::reason("{0}", why);
+  };
+  root->walk([&](Operation *op) {
+    llvm::TypeSwitch<Operation *>(op).Case<AttentionOp, AttentionGradOp>(mark);
   });
 }

@@ -22,8 +22,10 @@ using namespace mpt;
 bool mpt::detail::hasOpsOfMPT(ModuleOp module) {
   return module
       .walk([](Operation *op) {
-        return isa_and_nonnull<MPTDialect>(op->getDialect()) ? WalkResult::interrupt()
-                                                             : WalkResult::advance();
+        // Kernels and programs, too.
+        StringRef dialect = op->getName().getDialectNamespace();
+        return dialect == "mpt" || dialect.starts_with("mpt_") ? WalkResult::interrupt()
+                                                               : WalkResult::advance();
       })
       .wasInterrupted();
 }

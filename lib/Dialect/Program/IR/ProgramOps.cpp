@@ -12,6 +12,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Support/ElementCount.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -36,6 +37,12 @@ LogicalResult program::ProgramOp::verify() {
   if (static_cast<int64_t>(getMaxThreads()) < 1)
     return emitOpError("expected max_threads of at least 1, found ")
            << static_cast<int64_t>(getMaxThreads());
+  if (DictionaryAttr tuned = getTunedMatmulsAttr())
+    for (NamedAttribute entry : tuned)
+      if (auto words = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+          !words || words.size() != 8)
+        return emitOpError("expected the eight words of an algorithm, an array<i64>, for ")
+               << entry.getName() << " in 'tuned_matmuls', found " << entry.getValue();
   for (Operation &op : getBody().front())
     if (!isa_and_present<program::ProgramDialect>(op.getDialect()) || isa<program::ProgramOp>(op))
       return op.emitOpError("found in a mpt_program.program: expected only buffers, "
@@ -47,12 +54,12 @@ LogicalResult program::BufferOp::verify() {
   auto type = cast<MemRefType>(getBuffer().getType());
   if (!type.hasStaticShape() || !type.getLayout().isIdentity())
     return emitOpError("expected a packed buffer of static shape, found ") << type;
-  if (getSpace() == Space::Constant && !getValue())
+  if (getSpace() == program::Space::Constant && !getValue())
     return emitOpError("expected 'value' in the constant space, found none");
   int64_t offset = getOffset();
   if (offset < 0)
     return emitOpError("expected an offset of at least 0, found ") << offset;
-  if (getSpace() != Space::Input && getSpace() != Space::Constant &&
+  if (getSpace() != program::Space::Input && getSpace() != program::Space::Constant &&
       offset % 64 != 0)
     return emitOpError("expected an offset that is a multiple of 64, found ")
            << offset;
@@ -64,9 +71,9 @@ LogicalResult program::BufferOp::verify() {
   if (!end)
     return emitOpError("expected a buffer that ends below byte 2^63, found ")
            << type << " at " << offset;
-  int64_t limit = getSpace() == Space::Arena    ? program.getArenaBytes()
-                  : getSpace() == Space::State  ? program.getStateBytes()
-                  : getSpace() == Space::Output ? program.getOutputBytes()
+  int64_t limit = getSpace() == program::Space::Arena    ? program.getArenaBytes()
+                  : getSpace() == program::Space::State  ? program.getStateBytes()
+                  : getSpace() == program::Space::Output ? program.getOutputBytes()
                                                 : -1;
   if (limit >= 0 && *end > limit)
     return emitOpError("expected to end within the ")
@@ -77,15 +84,15 @@ LogicalResult program::BufferOp::verify() {
 LogicalResult program::LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Operation *symbol = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
   if (!symbol)
-    return emitOpError("expected a mpt.kernel_func named ")
+    return emitOpError("expected an mpt_kernel.func named ")
            << getKernelAttr() << ", found nothing of that name";
   // Once kernels are lowered their names belong to functions.
-  auto kernel = dyn_cast<KernelFuncOp>(symbol);
+  auto kernel = dyn_cast<kernel::FuncOp>(symbol);
   if (!kernel && isa<FunctionOpInterface>(symbol))
     return success();
   if (!kernel)
     return emitOpError("expected ")
-           << getKernelAttr() << " to be a mpt.kernel_func, found '"
+           << getKernelAttr() << " to be an mpt_kernel.func, found '"
            << symbol->getName() << "'";
   auto matches = [](TypeRange buffers, TypeRange tensors) {
     if (buffers.size() != tensors.size())
@@ -109,12 +116,133 @@ LogicalResult program::LaunchOp::verifySymbolUses(SymbolTableCollection &symbols
   if (static_cast<int64_t>(getTasks()) != tasks)
     return emitOpError("expected ")
            << tasks << " tasks, found " << static_cast<int64_t>(getTasks());
-  bool isColumn = kernel.getKind() == KernelKind::Column;
+  bool isColumn = kernel.getKind() == kernel::KernelKind::Column;
   if (isColumn != (getPartials() != nullptr))
     return emitOpError("expected ")
            << (isColumn ? "partials" : "no partials") << " for a kernel of kind '"
-           << stringifyKernelKind(kernel.getKind()) << "', found "
+           << kernel::stringifyKernelKind(kernel.getKind()) << "', found "
            << (isColumn ? "none" : "some");
+  return success();
+}
+
+LogicalResult program::DeviceLaunchOp::verify() {
+  // The most that CUDA takes.
+  constexpr int64_t most[] = {0x7fffffff, 0xffff};
+  for (auto [blocks, limit] : llvm::zip_equal(getBlocks(), most))
+    if (blocks < 1 || blocks > limit)
+      return emitOpError("expected 1 to ") << limit << " blocks, found " << blocks;
+  auto threads = static_cast<int64_t>(getThreads()), bound = static_cast<int64_t>(getBound());
+  if (threads < 1 || threads > 1024)
+    return emitOpError("expected 1 to 1024 threads, found ") << threads;
+  if (bound < 0)
+    return emitOpError("expected a bound of at least 0, found ") << bound;
+  if (getFunction().getNestedReferences().size() != 1)
+    return emitOpError("expected a function of a module, as in @mpt_kernels::@f, found ")
+           << getFunction();
+  return success();
+}
+
+LogicalResult
+program::DeviceLaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Operation *module =
+      symbols.lookupNearestSymbolFrom(*this, getFunction().getRootReference());
+  if (!module)
+    return emitOpError("expected a gpu.module or gpu.binary named @")
+           << getFunction().getRootReference().getValue() << ", found nothing of that name";
+  // A binary names its functions no more.
+  if (!module->hasTrait<OpTrait::SymbolTable>())
+    return success();
+  auto function = dyn_cast_or_null<FunctionOpInterface>(
+      symbols.lookupSymbolIn(module, getFunction().getLeafReference()));
+  if (!function)
+    return emitOpError("expected a function ") << getFunction() << ", found none";
+  size_t expected = getNumOperands() + (getBound() != 0);
+  if (function.getNumArguments() != expected)
+    return emitOpError("expected a function of ")
+           << expected << " buffers, found one of " << function.getNumArguments();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Alternatives
+//===----------------------------------------------------------------------===//
+
+rt::MatmulCall program::withoutEpilogue(rt::MatmulCall call) {
+  call.epilogue = rt::Epilogue::None;
+  call.hasBias = call.hasAux = call.hasSaved = call.hasBiasGrad = false;
+  return call;
+}
+
+/// Whether two calls say the same.
+static bool areEqual(const rt::MatmulCall &x, const rt::MatmulCall &y) {
+  std::vector<int64_t> fields[2];
+  for (auto [call, values] : {std::pair(&x, &fields[0]), std::pair(&y, &fields[1])})
+    rt::MatmulCall::forEachField(*call, [&, values = values](const char *, const auto &field) {
+      values->push_back(static_cast<int64_t>(field));
+    });
+  return fields[0] == fields[1];
+}
+
+bool program::isCudnnCall(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<Conv2DOp, Conv2DInputGradOp, Conv2DFilterGradOp>(
+          [](auto convolution) { return convolution.getCudnn(); })
+      .Default(false);
+}
+
+program::LibraryCallOpInterface program::AlternativesOp::getPreferredCall() {
+  auto calls = getPreferred().front().getOps<LibraryCallOpInterface>();
+  return calls.empty() ? LibraryCallOpInterface() : *calls.begin();
+}
+
+program::MatmulOp program::AlternativesOp::getPlainMatmul() {
+  if (!isa_and_nonnull<MatmulOp>(getPreferredCall().getOperation()))
+    return MatmulOp();
+  return dyn_cast<MatmulOp>(getFallback().front().front());
+}
+
+LogicalResult program::AlternativesOp::verify() {
+  for (Region *region : {&getPreferred(), &getFallback()}) {
+    if (region->front().empty())
+      return emitOpError("expected calls or launches in both regions, found none in the ")
+             << (region == &getPreferred() ? "first" : "second");
+    for (Operation &op : region->front())
+      if (!isa<LibraryCallOpInterface, DeviceLaunchOp, AlternativesOp>(op))
+        return op.emitOpError("found in mpt_program.alternatives: expected calls, launches "
+                              "on a device and alternatives");
+  }
+  Block &preferred = getPreferred().front(), &fallback = getFallback().front();
+  auto calls = preferred.getOps<LibraryCallOpInterface>();
+  if (!llvm::hasSingleElement(calls) || !preferred.getOps<AlternativesOp>().empty())
+    return emitOpError("expected one library call in the first region, and no "
+                       "alternatives, found ")
+           << llvm::range_size(calls) << " calls and "
+           << llvm::range_size(preferred.getOps<AlternativesOp>()) << " alternatives";
+  LibraryCallOpInterface call = getPreferredCall();
+  if (isCudnnCall(call)) {
+    if (isa<AlternativesOp>((*this)->getParentOp()))
+      return emitOpError("expected alternatives of a matmul within others, found '")
+             << call->getName() << "'";
+    return success();
+  }
+  auto matmul = dyn_cast<MatmulOp>(call.getOperation());
+  if (!matmul)
+    return emitOpError("expected a convolution with 'cudnn' or a matmul with an epilogue, "
+                       "found '")
+           << call->getName() << "'";
+  if (!llvm::hasSingleElement(preferred) || !fallback.getOps<AlternativesOp>().empty() ||
+      llvm::hasSingleElement(fallback))
+    return emitOpError("expected the matmul alone in the first region, and launches after "
+                       "the plain one in the second");
+  auto plain = dyn_cast<MatmulOp>(fallback.front());
+  auto asked = std::get<rt::MatmulCall>(matmul.getCall());
+  if (!plain || plain.getLhs() != matmul.getLhs() || plain.getRhs() != matmul.getRhs() ||
+      plain.getResult() != matmul.getResult() || plain.getAddend() != matmul.getAddend() ||
+      !areEqual(std::get<rt::MatmulCall>(plain.getCall()), withoutEpilogue(asked)))
+    return emitOpError("expected the second region to begin with the same matmul without "
+                       "its epilogue");
+  if (areEqual(asked, withoutEpilogue(asked)))
+    return emitOpError("expected a matmul with an epilogue, found one without");
   return success();
 }
 

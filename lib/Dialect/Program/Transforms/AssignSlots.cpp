@@ -8,14 +8,13 @@
 ///
 /// \file
 /// `--mpt-assign-slots`: writes down what scheduleStep and planSlots decided as
-/// a `mpt_program.program`, with every distinct kernel as one `mpt.kernel_func`.
+/// a `mpt_program.program`, with every distinct kernel as one `mpt_kernel.func`.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
-#include "mpt/Dialect/Program/Transforms/PlannedFor.h"
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/Program/Transforms/StepOrder.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
@@ -46,13 +45,12 @@ public:
       : function(function), schedule(schedule), plan(plan), symbols(symbols),
         builder(function), kernels(function) {}
 
-  program::ProgramOp build(StringRef target, int64_t maxThreads) {
+  program::ProgramOp build(TargetAttr target, int64_t maxThreads) {
     auto program = program::ProgramOp::create(
-        builder, function.getLoc(), builder.getStringAttr(function.getName()),
-        builder.getStringAttr(target), builder.getI64IntegerAttr(maxThreads),
-        builder.getI64IntegerAttr(plan.arenaBytes),
+        builder, function.getLoc(), builder.getStringAttr(function.getName()), target,
+        builder.getI64IntegerAttr(maxThreads), builder.getI64IntegerAttr(plan.arenaBytes),
         builder.getI64IntegerAttr(plan.stateBytes),
-        builder.getI64IntegerAttr(plan.outputBytes));
+        builder.getI64IntegerAttr(plan.outputBytes), /*tuned_matmuls=*/DictionaryAttr());
     Block &block = program.getBody().emplaceBlock();
     builder.setInsertionPointToStart(&block);
     declareNamedSlots();
@@ -74,7 +72,7 @@ private:
   void buildCall(const StepInstruction &instruction, int64_t scratchOffset);
   void buildFinalCopies();
   void buildCopy(Location loc, Value from, Value to);
-  StringAttr getKernel(KernelOp kernel);
+  StringAttr getKernel(kernel::KernelOp kernel);
 
   MemRefType bufferType(RankedTensorType type) {
     return MemRefType::get(type.getShape(), type.getElementType());
@@ -90,7 +88,7 @@ private:
   Value getScratch(Location loc, int64_t offset, int64_t bytes) {
     if (offset < 0)
       return Value();
-    return getSlot(loc, {Space::Arena, offset},
+    return getSlot(loc, {program::Space::Arena, offset},
                    MemRefType::get({bytes}, builder.getI8Type()));
   }
 
@@ -137,13 +135,13 @@ Value ProgramBuilder::getSlot(Location loc, SlotPlace place, MemRefType type,
   if (slot)
     return slot;
   ElementsAttr value;
-  if (place.space == Space::Constant)
+  if (place.space == program::Space::Constant)
     if (auto op = constant.getDefiningOp<ConstantOp>())
       value = op.getValue();
   return slot = program::BufferOp::create(builder, loc, type, place.space, place.offset, value);
 }
 
-StringAttr ProgramBuilder::getKernel(KernelOp kernel) {
+StringAttr ProgramBuilder::getKernel(kernel::KernelOp kernel) {
   auto type = builder.getFunctionType(kernel.getInputs().getTypes(),
                                       kernel.getOutputs().getTypes());
   // Kernels are equal if they print alike but for names and locations.
@@ -159,7 +157,7 @@ StringAttr ProgramBuilder::getKernel(KernelOp kernel) {
   auto [it, inserted] = kernelNames.try_emplace(key);
   if (!inserted)
     return it->second;
-  auto func = KernelFuncOp::create(
+  auto func = kernel::FuncOp::create(
       kernels, kernel.getLoc(),
       builder.getStringAttr(function.getName() + "_kernel"),
       TypeAttr::get(type), kernel.getKindAttr(), kernel.getDomainAttr(),
@@ -173,7 +171,7 @@ StringAttr ProgramBuilder::getKernel(KernelOp kernel) {
 
 void ProgramBuilder::buildLaunch(StepInstruction instruction,
                                  int64_t scratchOffset) {
-  KernelOp kernel = instruction.kernel;
+  kernel::KernelOp kernel = instruction.kernel;
   SmallVector<Value> inputs, outputs;
   for (const BufferView &input : instruction.inputs)
     inputs.push_back(getSlot(instruction.loc, input));
@@ -333,8 +331,11 @@ struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
         getWantedOrder(step, order, getArgument());
     if (failed(wanted))
       return signalPassFailure();
-    PlannedFor planned(module, target);
-    FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads);
+    auto machine = TargetAttr::fromText(
+        target, [&] { return module.emitError("mpt-assign-slots: "); }, &getContext());
+    if (!machine)
+      return signalPassFailure();
+    FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads, machine);
     if (failed(schedule))
       return signalPassFailure();
     for (unsigned i : mpt::detail::getUnnamedResults(step)) {
@@ -348,7 +349,7 @@ struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
       return signalPassFailure();
     SymbolTable symbols(module);
     // The program takes the function's name.
-    ProgramBuilder(step, *schedule, plan, symbols).build(target, maxThreads);
+    ProgramBuilder(step, *schedule, plan, symbols).build(machine, maxThreads);
     step.erase();
   }
 

@@ -82,7 +82,7 @@ unsigned Planner::getBuffer(Value value) {
     if (value.getDefiningOp<ConstantOp>())
       buffer.kind = MemoryKind::Constant;
     else if (isa<BlockArgument>(value))
-      buffer.kind = plan.places.lookup(value).space == Space::State ? MemoryKind::State
+      buffer.kind = plan.places.lookup(value).space == program::Space::State ? MemoryKind::State
                                                                    : MemoryKind::Argument;
     graph.buffers.push_back(std::move(buffer));
   }
@@ -98,12 +98,12 @@ void Planner::placeArguments() {
     auto role = function.getArgAttrOfType<StringAttr>(index, kRoleAttr);
     SlotPlace place;
     if (role && isStateRole(role)) {
-      place = {Space::State, plan.stateBytes};
+      place = {program::Space::State, plan.stateBytes};
       plan.stateBytes += llvm::alignTo(
           getTensorBytes(cast<RankedTensorType>(argument.getType())),
           slotAlignment);
     } else {
-      place = {Space::Input, inputs++};
+      place = {program::Space::Input, inputs++};
     }
     plan.arguments.push_back(place);
     plan.places[argument] = place;
@@ -145,7 +145,7 @@ void Planner::buildGraph() {
   int64_t constants = 0;
   for (const MemoryBuffer &buffer : graph.buffers)
     if (buffer.kind == MemoryKind::Constant) {
-      plan.places[buffer.value] = {Space::Constant, constants++};
+      plan.places[buffer.value] = {program::Space::Constant, constants++};
       plan.constantBytes += buffer.bytes;
     }
 }
@@ -157,7 +157,7 @@ bool Planner::mayShare(const StepInstruction &instruction, unsigned index,
     return index == 0 && gemm.getAddend() && instruction.inputs.back().value == old &&
            llvm::none_of(ArrayRef(instruction.inputs).drop_back(),
                          [&](const BufferView &input) { return input.value == old; });
-  KernelOp kernel = instruction.kernel;
+  kernel::KernelOp kernel = instruction.kernel;
   if (!kernel)
     return false;
   auto resultMap = cast<AffineMapAttr>(kernel.getResultMaps()[index]);
@@ -214,7 +214,7 @@ void Planner::placeResults() {
         continue;
       }
     } else {
-      place = {Space::Output, plan.outputBytes};
+      place = {program::Space::Output, plan.outputBytes};
       plan.outputBytes += buffer.bytes;
       plan.outputs.back() = place;
       if (writers.count(value) && !plan.places.count(value)) {
@@ -243,12 +243,12 @@ void Planner::placeTemporaries() {
   // such reads come before all writes, so they are alive together.
   DenseSet<int64_t> overwritten;
   for (const FinalCopy &copy : plan.finalCopies)
-    if (copy.destination.space == Space::State)
+    if (copy.destination.space == program::Space::State)
       overwritten.insert(copy.destination.offset);
   SmallVector<unsigned> detours;
   for (auto [i, copy] : llvm::enumerate(plan.finalCopies)) {
     auto place = plan.places.find(copy.source);
-    if (place == plan.places.end() || place->second.space != Space::State ||
+    if (place == plan.places.end() || place->second.space != program::Space::State ||
         !overwritten.contains(place->second.offset))
       continue;
     detours.push_back(i);
@@ -261,7 +261,7 @@ void Planner::placeTemporaries() {
   plan.arenaLowerBound = arena.lowerBound;
   for (auto [id, buffer] : llvm::enumerate(graph.buffers))
     if (int64_t block = plan.profile.blockOfBuffer[id]; block >= 0)
-      plan.places[buffer.value] = {Space::Arena, arena.offsets[block]};
+      plan.places[buffer.value] = {program::Space::Arena, arena.offsets[block]};
   int64_t op = -1;
   for (const StepInstruction &instruction : schedule.instructions) {
     if (op < 0 || graph.ops[op].op != instruction.op)
@@ -272,7 +272,7 @@ void Planner::placeTemporaries() {
             : -1);
   }
   for (auto [copy, block] : llvm::zip_equal(detours, plan.profile.blockOfFinal))
-    plan.finalCopies[copy].through = SlotPlace{Space::Arena, arena.offsets[block]};
+    plan.finalCopies[copy].through = SlotPlace{program::Space::Arena, arena.offsets[block]};
   plan.blockOffsets = std::move(arena.offsets);
 }
 

@@ -10,7 +10,6 @@
 
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
-#include "mpt/Dialect/Program/Transforms/PlannedFor.h"
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/ProgramABI/CallPlan.h"
@@ -50,11 +49,8 @@ std::string toText(Type type) {
 
 class Scheduler {
 public:
-  Scheduler(func::FuncOp function, int64_t maxThreads)
-      : function(function), maxThreads(maxThreads) {
-    StringAttr target = getPlannedFor(function);
-    isForGPU = target && target.getValue().starts_with("cuda");
-  }
+  Scheduler(func::FuncOp function, int64_t maxThreads, TargetAttr target)
+      : function(function), maxThreads(maxThreads), isForGPU(target.isCuda()) {}
 
   FailureOr<StepSchedule> run() {
     if (!function.getBody().hasOneBlock()) {
@@ -119,7 +115,7 @@ private:
 
   LogicalResult call(Operation *op, const rt::LibraryCall &libraryCall,
                      ArrayRef<BufferView> inputs, ArrayRef<BufferView> outputs) {
-    StepInstruction instruction{op, op->getLoc(), KernelOp(), libraryCall,
+    StepInstruction instruction{op, op->getLoc(), kernel::KernelOp(), libraryCall,
                                 SmallVector<BufferView>(inputs),
                                 SmallVector<BufferView>(outputs)};
     auto typesOf = [](ArrayRef<BufferView> views) {
@@ -177,12 +173,12 @@ private:
   LogicalResult visitLinear(LinearOp op);
   LogicalResult visitGemm(GemmOp op);
   LogicalResult visitCopyLike(Operation *op);
-  LogicalResult visitKernel(KernelOp op);
+  LogicalResult visitKernel(kernel::KernelOp op);
   LogicalResult visitAttention(Operation *op);
 
   func::FuncOp function;
   int64_t maxThreads;
-  bool isForGPU = false;
+  bool isForGPU;
   int64_t totalBytes = 0;
   StepSchedule schedule;
 };
@@ -319,7 +315,7 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
               packedStrides(type.getShape()), offset, dstStrides);
 }
 
-LogicalResult Scheduler::visitKernel(KernelOp op) {
+LogicalResult Scheduler::visitKernel(kernel::KernelOp op) {
   if (!countElements(op.getDomain()))
     return op.emitOpError("of more than 2^50 points cannot be planned; use smaller shapes");
   StepInstruction instruction{op, op.getLoc(), op, std::nullopt, {}, {}};
@@ -334,7 +330,7 @@ LogicalResult Scheduler::visitKernel(KernelOp op) {
 
 /// Device functions carry it out; that for the gradient keeps a number per row.
 LogicalResult Scheduler::visitAttention(Operation *op) {
-  StepInstruction instruction{op, op->getLoc(), KernelOp(), std::nullopt, {}, {}};
+  StepInstruction instruction{op, op->getLoc(), kernel::KernelOp(), std::nullopt, {}, {}};
   for (Value operand : op->getOperands())
     instruction.inputs.push_back(view(operand));
   for (Value result : op->getResults())
@@ -348,7 +344,7 @@ LogicalResult Scheduler::visitAttention(Operation *op) {
 
 LogicalResult Scheduler::visit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<KernelOp>([&](KernelOp kernel) { return visitKernel(kernel); })
+      .Case<kernel::KernelOp>([&](kernel::KernelOp kernel) { return visitKernel(kernel); })
       .Case<ConstantOp>([](auto) { return success(); })
       .Case<ReshapeOp>([&](ReshapeOp reshape) {
         schedule.owners[reshape.getY()] = schedule.getOwner(reshape.getX());
@@ -365,8 +361,8 @@ LogicalResult Scheduler::visit(Operation *op) {
       .Case<GemmOp>([&](GemmOp gemm) { return visitGemm(gemm); })
       .Case<TransposeOp, SliceOp, BroadcastOp, ConcatOp, PadOp>(
           [&](Operation *copyLike) { return visitCopyLike(copyLike); })
-      .Case<AttentionOp, AttentionGradOp>([&](Operation *attention) -> LogicalResult {
-        if (attention->hasAttr(kFusedAttr) && isForGPU)
+      .Case<AttentionOp, AttentionGradOp>([&](auto attention) -> LogicalResult {
+        if (attention.getFused() && isForGPU)
           return visitAttention(attention);
         return attention->emitError("'")
                << attention->getName() << "' is not decomposed; run --mpt-decompose "
@@ -387,7 +383,7 @@ LogicalResult Scheduler::visit(Operation *op) {
 
 } // namespace
 
-FailureOr<StepSchedule> mpt::scheduleStep(func::FuncOp function,
-                                          int64_t maxThreads) {
-  return Scheduler(function, maxThreads).run();
+FailureOr<StepSchedule> mpt::scheduleStep(func::FuncOp function, int64_t maxThreads,
+                                          TargetAttr target) {
+  return Scheduler(function, maxThreads, target).run();
 }

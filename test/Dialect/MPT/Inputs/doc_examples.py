@@ -75,7 +75,7 @@ def wrap(example):
             for i, (name, type_) in enumerate(free.items())
         )
         return (
-            'mpt_program.program @p attributes {target = "", max_threads = 1 : i64, '
+            'mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : i64, '
             "arena_bytes = 1048576 : i64, state_bytes = 0 : i64, "
             f"output_bytes = 0 : i64}} {{\n{buffers}\n{example}\n}}"
         )

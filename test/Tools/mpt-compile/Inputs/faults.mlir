@@ -1,4 +1,4 @@
-mpt_program.program @faults attributes {target = "cuda sm_90", max_threads = 1 : i64, arena_bytes = 0 : i64,
+mpt_program.program @faults attributes {target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64, arena_bytes = 0 : i64,
     state_bytes = 0 : i64, output_bytes = 320 : i64} {
   %table = mpt_program.buffer <input> 0 {name = "table", role = "input"} : memref<8x3xf32>
   %rows = mpt_program.buffer <input> 1 {name = "rows", role = "input"} : memref<6xi64>

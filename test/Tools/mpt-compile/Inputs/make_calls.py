@@ -118,8 +118,10 @@ for kind in "f32", "f16", "i64", "i1", "f8E4M3FN":
          "sizes = array<i64: 1000>, src_strides = array<i64: 1>, dst_strides = array<i64: 1>")
     call("fill", [], (kind, [33, 5]), "value = 1.0 : f64")
 
-print('mpt_program.program @calls attributes {target = "%s", max_threads = 2 : i64, arena_bytes = %d : '
+machine, *chips = sys.argv[1].split()
+target = "%s, [%s]" % (machine, ", ".join(chips)) if chips else machine
+print('mpt_program.program @calls attributes {target = #mpt.target<%s>, max_threads = 2 : i64, arena_bytes = %d : '
       "i64, state_bytes = 0 : i64, output_bytes = %d : i64} {"
-      % (sys.argv[1], spaces["arena"], spaces["output"]))
+      % (target, spaces["arena"], spaces["output"]))
 print("\n".join(slots + calls))
 print("}")

@@ -16,7 +16,7 @@
 #ifndef MPT_DIALECT_KERNEL_TRANSFORMS_KERNELINFO_H
 #define MPT_DIALECT_KERNEL_TRANSFORMS_KERNELINFO_H
 
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace mpt {
@@ -29,9 +29,9 @@ int64_t getKernelColumns(llvm::ArrayRef<int64_t> domain);
 /// Tasks of a kernel: ceil(rows / chunkRows), at least 1.
 int64_t getKernelTasks(llvm::ArrayRef<int64_t> domain, int64_t chunkRows);
 
-/// The partial sums of one `mpt.column_reduce`.
+/// The partial sums of one `mpt_kernel.column_reduce`.
 struct ColumnPartials {
-  ColumnReduceOp op;
+  kernel::ColumnReduceOp op;
   /// The domain's columns, or 1 if the operand is the same for a whole row.
   int64_t columns;
   /// First byte of its [tasks, columns] block of the accumulator's type within
@@ -43,7 +43,7 @@ struct ColumnPartials {
 /// reductions. Linear in the body.
 class KernelInfo {
 public:
-  /// `op` is a `mpt.kernel` or `mpt.kernel_func`.
+  /// `op` is a `mpt_kernel.kernel` or `mpt_kernel.func`.
   explicit KernelInfo(mlir::Operation *op);
 
   bool isRowUniform(mlir::Value value) const {

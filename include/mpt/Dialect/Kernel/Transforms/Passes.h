@@ -13,7 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/Pass.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 
 namespace mpt {
 

@@ -12,8 +12,8 @@
 include "mlir/Pass/PassBase.td"
 
 def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
-  let summary = "Fuse elementwise ops and reductions into `mpt.kernel`s";
-  let dependentDialects = ["::mpt::MPTDialect", "::mlir::arith::ArithDialect",
+  let summary = "Fuse elementwise ops and reductions into `mpt_kernel.kernel`s";
+  let dependentDialects = ["::mpt::kernel::KernelDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
 }
 

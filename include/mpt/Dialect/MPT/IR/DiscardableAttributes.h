@@ -12,7 +12,8 @@
 /// place and one of the wrong type, and an mpt op refuses attributes without a
 /// prefix that are not its own. Attributes of other dialects stay allowed. To add
 /// one, add its name here and a row to the table in
-/// lib/Dialect/MPT/IR/DiscardableAttributes.cpp.
+/// lib/Dialect/MPT/IR/DiscardableAttributes.cpp. Ops of mpt_program carry none: what a
+/// program says, its ops' own attributes and regions say.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -70,10 +71,6 @@ inline constexpr llvm::StringLiteral kBudgetAttr = "mpt.memory_budget";
 /// On a function: the order of its ops ("best" or that of a MemoryOrder), which goes
 /// before options of passes.
 inline constexpr llvm::StringLiteral kMemoryOrderAttr = "mpt.memory_order";
-/// On a function, or on the module that it is in: what it is planned for, as
-/// `target` of mpt_program.program. Workspaces are sized for a GPU if it begins with "cuda". It is
-/// there while a pass plans.
-inline constexpr llvm::StringLiteral kPlannedForAttr = "mpt.planned_for";
 /// On an op: "must" keeps its values for the backward pass, "never" computes them again.
 inline constexpr llvm::StringLiteral kSaveAttr = "mpt.save";
 /// On an op from a `mpt.checkpoint`: the number of that region.
@@ -83,28 +80,6 @@ inline constexpr llvm::StringLiteral kRematAttr = "mpt.remat";
 /// Within a pass: readers of `mpt.grad_seed`, and a number for each reduction.
 inline constexpr llvm::StringLiteral kBackwardAttr = "mpt.backward";
 inline constexpr llvm::StringLiteral kSumAttr = "mpt.sum";
-
-/// On an `mpt.attention` or its gradient: it is not decomposed, but stays one
-/// instruction of the step.
-inline constexpr llvm::StringLiteral kFusedAttr = "mpt.fused";
-/// A dictionary on the `gpu.module` or `gpu.binary` of kernels: array<i64: blocks,
-/// blocks, threads, bound> by function.
-inline constexpr llvm::StringLiteral kLaunchesAttr = "mpt.launches";
-/// On a library call of a program: the functions of that module that carry it out, in order.
-inline constexpr llvm::StringLiteral kDeviceFunctionsAttr = "mpt.device_functions";
-/// On the first `mpt_program.launch` of a group that is one on a GPU: its function, whose
-/// parameters are the spaces of kDeviceSpacesAttr; on the others "".
-inline constexpr llvm::StringLiteral kDeviceGroupAttr = "mpt.device_group";
-inline constexpr llvm::StringLiteral kDeviceSpacesAttr = "mpt.device_spaces";
-/// On a launch behind a product: it does what the product's epilogue does, and runs
-/// only if cuBLASLt refuses that.
-inline constexpr llvm::StringLiteral kReplacesEpilogueAttr = "mpt.replaces_epilogue";
-/// On what goes with a call of cuDNN: "before" it or "behind" it, where it is made, or
-/// "instead" of it, behind those, where it is not. In that order, and nothing between.
-inline constexpr llvm::StringLiteral kConvolutionPartAttr = "mpt.convolution_part";
-/// On a module, while it is compiled: the words of cuBLASLt's algorithms by key
-/// (mpt_cuda_tuned in mpt/ProgramABI/CudaProgram.h).
-inline constexpr llvm::StringLiteral kTunedProductsAttr = "mpt.tuned_products";
 
 //===----------------------------------------------------------------------===//
 // The list

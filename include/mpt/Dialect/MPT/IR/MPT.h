@@ -55,12 +55,6 @@ bool areCompatibleIndices(mlir::TypeRange inferred, mlir::TypeRange actual);
 llvm::LogicalResult verifyNoUnownedAttributes(mlir::Operation *op);
 } // namespace detail
 
-/// The coefficients of an index that is a sum of dimensions times constants:
-/// one for each of `numDims` dimensions, then the constant. Fails for anything
-/// else (divisions, symbols).
-mlir::FailureOr<llvm::SmallVector<int64_t>>
-getLinearCoefficients(mlir::AffineExpr expr, unsigned numDims);
-
 /// The type in which an op accumulates: `accType` if given, else f32 for
 /// storage narrower than f32 and the storage type itself otherwise.
 mlir::Type getAccumulatorType(std::optional<mlir::Type> accType,

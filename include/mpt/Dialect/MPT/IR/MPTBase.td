@@ -118,16 +118,36 @@ def MPT_GeluKindEnum : MPT_Enum<"GeluApproximation", "GELU's formula", [
   I32EnumAttrCase<"Erf", 0, "none">, I32EnumAttrCase<"Tanh", 1, "tanh">]>;
 def MPT_GeluKind : MPT_EnumAttr<MPT_GeluKindEnum, "gelu">;
 
-def MPT_KernelKindEnum : MPT_Enum<"KernelKind", "how a kernel walks its domain", [
-  I32EnumAttrCase<"Pointwise", 0, "pointwise">, I32EnumAttrCase<"Row", 1, "row">,
-  I32EnumAttrCase<"Column", 2, "column">]>;
-def MPT_KernelKind : MPT_EnumAttr<MPT_KernelKindEnum, "kernel_kind">;
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
 
-def MPT_SpaceEnum : MPT_Enum<"Space", "where a slot lives", [
-  I32EnumAttrCase<"Arena", 0, "arena">, I32EnumAttrCase<"State", 1, "state">,
-  I32EnumAttrCase<"Input", 2, "input">, I32EnumAttrCase<"Output", 3, "output">,
-  I32EnumAttrCase<"Constant", 4, "constant">]>;
-def MPT_Space : MPT_EnumAttr<MPT_SpaceEnum, "space">;
+def MPT_Target : AttrDef<MPT_Dialect, "Target"> {
+  let mnemonic = "target";
+  let summary = "the machine that a step is planned for";
+  let description = [{
+    `machine` is `cpu` (any), `x86_64` or `cuda`. `chips` are the processors that code is
+    made for: for `x86_64` one, as in clang's `-mcpu`; for `cuda` any number of
+    architectures, as ptxas names them. Planning sizes workspaces by it, and chooses what
+    GPU libraries do.
+
+    Example: `#mpt.target<cpu>`, `#mpt.target<cuda, [sm_80, sm_90]>`.
+  }];
+  let parameters = (ins StringRefParameter<"cpu, x86_64 or cuda">:$machine,
+                        OptionalArrayRefParameter<"::mlir::StringAttr">:$chips);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The target that an option or a program's table spells in words: "cuda sm_80
+    /// sm_90", "x86_64 znver4", "cpu"; "" is "cpu". Null, after an error, for others.
+    static TargetAttr fromText(::llvm::StringRef text,
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        ::mlir::MLIRContext *context);
+    /// The words of fromText.
+    std::string getText() const;
+    bool isCuda() const { return getMachine() == "cuda"; }
+  }];
+}
 
 //===----------------------------------------------------------------------===//
 // Traits
@@ -180,8 +200,8 @@ def MPT_GradientDocs : MPT_DocGroup<5, "Gradients of ops",
 def MPT_StepDocs : MPT_DocGroup<6, "The training step",
   "The passes that make a step and its loss scale write these; a step that is "
   "written by hand may have them, too.">;
-def MPT_ProgramDocs : MPT_DocGroup<7, "Kernels, programs and products of GPU libraries",
-  "Planning makes these. They are documented for those who read or consume plans.">;
+def MPT_ProgramDocs : MPT_DocGroup<7, "Matmuls of GPU libraries",
+  "Planning for a GPU makes these.">;
 
 /// Refuses discardable attributes without a dialect's prefix: no pass reads them,
 /// so they are slips, such as `axis` for `axes`.

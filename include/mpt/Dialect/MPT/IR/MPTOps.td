@@ -14,7 +14,6 @@ include "mpt/Dialect/MPT/IR/MPTOpsLinalg.td"
 include "mpt/Dialect/MPT/IR/MPTOpsShape.td"
 include "mpt/Dialect/MPT/IR/MPTOpsNN.td"
 include "mpt/Dialect/MPT/IR/MPTOpsTraining.td"
-include "mpt/Dialect/MPT/IR/MPTOpsProgram.td"
 include "mpt/Dialect/MPT/IR/MPTOpsGemm.td"
 
 #endif // MPT_DIALECT_MPT_IR_MPTOPS_TD

@@ -227,7 +227,9 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
     Arg<OptionalAttr<F64Attr>, "factor of the scores; by default 1 / sqrt(D)">:$scale,
     Arg<OptionalAttr<TypeAttr>,
         "type in which sums are computed, f32 or f64; by default f32 for narrower "
-        "operands, else the operands' type">:$acc_type);
+        "operands, else the operands' type">:$acc_type,
+    Arg<UnitAttr, "device functions carry it out, so that it is not decomposed; "
+        "planning for a GPU sets it">:$fused);
   let results = (outs
     Res<MPT_FloatTensor, "[B, H, T, E]">:$result,
     Res<MPT_FloatTensor, "[B, H, T]; f32 (f64 for f64), saved for the gradient">:$log_sum_exp);
@@ -259,7 +261,8 @@ def MPT_AttentionGradOp : MPT_InferredOp<"attention_grad", "Allow", "Allow"> {
     Arg<Optional<MPT_BoolTensor>, "as in `mpt.attention`">:$mask,
     Arg<UnitAttr, "as in `mpt.attention`">:$causal,
     Arg<OptionalAttr<F64Attr>, "as in `mpt.attention`">:$scale,
-    Arg<OptionalAttr<TypeAttr>, "as in `mpt.attention`">:$acc_type);
+    Arg<OptionalAttr<TypeAttr>, "as in `mpt.attention`">:$acc_type,
+    Arg<UnitAttr, "as in `mpt.attention`">:$fused);
   let results = (outs
     Res<MPT_FloatTensor, "query's shape">:$dquery,
     Res<MPT_FloatTensor, "key's shape">:$dkey,

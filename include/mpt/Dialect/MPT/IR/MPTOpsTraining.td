@@ -591,8 +591,8 @@ def MPT_CheckpointOp : MPT_Op<"checkpoint", [RecursiveMemoryEffects,
 }
 
 def MPT_YieldOp : MPT_Op<"yield", [Pure, Terminator,
-    ParentOneOf<["CheckpointOp", "KernelOp", "KernelFuncOp"]>]> {
-  let summary = "end of the body of `mpt.checkpoint` or a kernel";
+    HasParent<"CheckpointOp">]> {
+  let summary = "end of the body of `mpt.checkpoint`";
   let description = [{
     Its operands are the results of the op around it.
 
@@ -606,7 +606,7 @@ def MPT_YieldOp : MPT_Op<"yield", [Pure, Terminator,
     ```
   }];
   let arguments = (ins
-    Arg<Variadic<AnyType>, "tensors in `mpt.checkpoint`, scalars in a kernel">:$values);
+    Arg<Variadic<MPT_Tensor>, "what `mpt.checkpoint` gives">:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins)>];
 }

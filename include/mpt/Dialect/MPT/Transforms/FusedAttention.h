@@ -19,7 +19,7 @@ namespace mpt {
 /// to 128.
 std::string explainUnfusedAttention(mlir::Operation *op);
 
-/// Marks all that can be fused with kFusedAttr, and emits the remark
+/// Sets `fused` on all that can be fused, and emits the remark
 /// mpt.cuda.attention-decomposed for all that cannot.
 void markFusedAttention(mlir::Operation *root);
 

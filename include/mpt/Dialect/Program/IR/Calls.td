@@ -53,7 +53,7 @@ class Group<string name> {
 /// A library call. `id` is its number in the table of a program and never changes.
 class Program_CallOp<string mnemonic, int id, list<Trait> traits = []>
     : Op<Program_Dialect, mnemonic, !listconcat([MPT_NoUnownedAttributes], traits, [
-        ParentOneOf<["ProgramOp"]>, DestinationStyleOpInterface,
+        ParentOneOf<["ProgramOp", "AlternativesOp"]>, DestinationStyleOpInterface,
         DeclareOpInterfaceMethods<LibraryCallOpInterface>])> {
   int wireId = id;
   /// Buffers of the assembly format.
@@ -75,8 +75,8 @@ class TwoInputs<string x, string y> {
 
 /// A convolution or one of its gradients. `strides` and `dilations` are [h, w], `padding`
 /// is [h low, h high, w low, w high]. x is NHWC, the filter HWIO.
-/// With `cudnn` the call is one of cuDNN, and the filter's bytes are in cuDNN's layout,
-/// KRSC; with `allow_tf32` cuDNN may cut operands of f32 to TF32.
+/// With `cudnn` the call is one of cuDNN, stands in `mpt_program.alternatives`, and the
+/// filter's bytes are in cuDNN's layout, KRSC; with `allow_tf32` cuDNN may cut operands of f32 to TF32.
 class Program_ConvOp<string mnemonic, int id, dag buffers, dag more = (ins),
                      list<Trait> traits = []> : Program_CallOp<mnemonic, id, traits> {
   let arguments = !con(buffers, (ins

@@ -10,7 +10,7 @@
 #define MPT_DIALECT_PROGRAM_IR_PROGRAM_H
 
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/ProgramABI/Calls.h"
 
 #include "mpt/Dialect/Program/IR/ProgramDialect.h.inc"
@@ -25,6 +25,12 @@
 #include "mpt/Dialect/Program/IR/ProgramOps.h.inc"
 
 namespace mpt::program {
+
+/// Whether `op` is a convolution, or one of its gradients, that cuDNN is asked for.
+bool isCudnnCall(mlir::Operation *op);
+
+/// `call` without what an epilogue reads, does and writes.
+rt::MatmulCall withoutEpilogue(rt::MatmulCall call);
 
 /// The op of `call` on as many inputs and outputs as the call says (rt::getNumInputs,
 /// rt::getNumOutputs). `workspace` may be null.

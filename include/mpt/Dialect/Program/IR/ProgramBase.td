@@ -24,7 +24,7 @@ def Program_Dialect : Dialect {
     defines how the call is stored in a program's table
     (`mpt/ProgramABI/ProgramFormat.h`).
   }];
-  let dependentDialects = ["::mpt::MPTDialect"];
+  let dependentDialects = ["::mpt::MPTDialect", "::mpt::kernel::KernelDialect"];
   let useDefaultAttributePrinterParser = 1;
 }
 
@@ -35,6 +35,17 @@ def Program_Buffer : MemRefOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, I1, I8, I1
 //===----------------------------------------------------------------------===//
 // Enums
 //===----------------------------------------------------------------------===//
+
+def Program_SpaceEnum : I32EnumAttr<"Space", "where a buffer lives", [
+  I32EnumAttrCase<"Arena", 0, "arena">, I32EnumAttrCase<"State", 1, "state">,
+  I32EnumAttrCase<"Input", 2, "input">, I32EnumAttrCase<"Output", 3, "output">,
+  I32EnumAttrCase<"Constant", 4, "constant">]> {
+  let cppNamespace = "::mpt::program";
+  let genSpecializedAttr = 0;
+}
+def Program_Space : EnumAttr<Program_Dialect, Program_SpaceEnum, "space"> {
+  let assemblyFormat = "`<` $value `>`";
+}
 
 def Program_F32ProductsEnum : I32EnumAttr<"F32Products",
     "what a matmul of f32 operands into f32 is summed as", [

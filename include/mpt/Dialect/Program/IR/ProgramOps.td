@@ -23,13 +23,17 @@ def Program_ProgramOp : Op<Program_Dialect, "program", [MPT_NoUnownedAttributes,
   let description = [{
     What back ends consume. `arena_bytes`, `state_bytes` and `output_bytes` are
     the sizes of the blocks that the runtime allocates once; no launch or call
-    allocates tensor memory. `target` names the machine it was planned for and
+    allocates tensor memory. `target` is the machine it was planned for and
     `max_threads` the most threads its workspaces allow.
+
+    `tuned_matmuls` are algorithms of cuBLASLt that were measured: eight words each, by
+    the key that the runtime looks them up with (`mpt_cuda_tuned` in
+    `mpt/ProgramABI/CudaProgram.h`).
 
     Example:
 
     ```mlir
-    mpt_program.program @step attributes {target = "", max_threads = 2 : i64, arena_bytes = 128 : i64,
+    mpt_program.program @step attributes {target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 128 : i64,
         state_bytes = 128 : i64, output_bytes = 64 : i64} {
       %x = mpt_program.buffer <input> 0 {name = "x", role = "input"} : memref<4x8xf32>
       %w = mpt_program.buffer <state> 0 {name = "w", role = "parameter"} : memref<8x4xf32>
@@ -38,16 +42,17 @@ def Program_ProgramOp : Op<Program_Dialect, "program", [MPT_NoUnownedAttributes,
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target,
+  let arguments = (ins SymbolNameAttr:$sym_name, MPT_Target:$target,
                        I64Attr:$max_threads, I64Attr:$arena_bytes,
-                       I64Attr:$state_bytes, I64Attr:$output_bytes);
+                       I64Attr:$state_bytes, I64Attr:$output_bytes,
+                       OptionalAttr<DictionaryAttr>:$tuned_matmuls);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 
 def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
-    ParentOneOf<["ProgramOp"]>]> {
+    HasParent<"ProgramOp">]> {
   let summary = "bytes of a space, seen as a packed row-major buffer";
   let description = [{
     `offset` is in bytes within the space (for `input`, the input's number;
@@ -62,14 +67,14 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
     %0 = mpt_program.buffer <arena> 64 : memref<4x8xf32>
     ```
   }];
-  let arguments = (ins MPT_Space:$space, I64Attr:$offset,
+  let arguments = (ins Program_Space:$space, I64Attr:$offset,
                        OptionalAttr<StrAttr>:$name, OptionalAttr<StrAttr>:$role,
                        OptionalAttr<DictionaryAttr>:$init,
                        OptionalAttr<ElementsAttr>:$value);
   let results = (outs Program_Buffer:$buffer);
   let builders = [
     /// A buffer that the host does not know by name.
-    OpBuilder<(ins "::mlir::MemRefType":$type, "::mpt::Space":$space, "int64_t":$offset,
+    OpBuilder<(ins "::mlir::MemRefType":$type, "::mpt::program::Space":$space, "int64_t":$offset,
                    CArg<"::mlir::ElementsAttr", "{}">:$value), [{
       build($_builder, $_state, type, space, offset, ::mlir::StringAttr(),
             ::mlir::StringAttr(), ::mlir::DictionaryAttr(), value);
@@ -80,7 +85,7 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
 }
 
 def Program_LaunchOp : Op<Program_Dialect, "launch", [MPT_NoUnownedAttributes, AttrSizedOperandSegments,
-    ParentOneOf<["ProgramOp"]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    HasParent<"ProgramOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel over its tasks";
   let description = [{
     `tasks` = ceil(rows / chunk_rows). `partials` is present for `column`
@@ -89,15 +94,15 @@ def Program_LaunchOp : Op<Program_Dialect, "launch", [MPT_NoUnownedAttributes, A
     Example:
 
     ```mlir
-    "mpt.kernel_func"() <{sym_name = "double", function_type = (tensor<4x8xf32>) -> tensor<4x8xf32>,
-        kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 2 : i64,
+    "mpt_kernel.func"() <{sym_name = "double", function_type = (tensor<4x8xf32>) -> tensor<4x8xf32>,
+        kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 2 : i64,
         operand_maps = [affine_map<(d0, d1) -> (d0, d1)>],
         result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
     ^bb0(%e: f32):
       %s = arith.addf %e, %e : f32
-      mpt.yield %s : f32
+      mpt_kernel.yield %s : f32
     }) : () -> ()
-    mpt_program.program @step attributes {target = "", max_threads = 2 : i64, arena_bytes = 128 : i64,
+    mpt_program.program @step attributes {target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 128 : i64,
         state_bytes = 0 : i64, output_bytes = 0 : i64} {
       %x = mpt_program.buffer <arena> 0 : memref<4x8xf32>
       mpt_program.launch @double ins(%x : memref<4x8xf32>) outs(%x : memref<4x8xf32>) tasks 2
@@ -116,6 +121,104 @@ def Program_LaunchOp : Op<Program_Dialect, "launch", [MPT_NoUnownedAttributes, A
   }];
 }
 
+def Program_DeviceLaunchOp : Op<Program_Dialect, "device_launch", [MPT_NoUnownedAttributes,
+    AttrSizedOperandSegments, ParentOneOf<["ProgramOp", "AlternativesOp"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a function of a GPU over a grid";
+  let description = [{
+    `function` is a kernel of a `gpu.module`, or of the `gpu.binary` that this becomes. It
+    runs on `blocks` [x, y] blocks of `threads` threads. Its parameters are pointers to
+    the inputs, the outputs and the workspace, in this order. It may read its outputs.
+
+    With a `bound` above 0 it reads indices that must be below it, and has one parameter
+    more: the record of indices that are not (`mpt/ProgramABI/CudaProgram.h`).
+
+    All launches of one function have the same grid and bound.
+
+    Example:
+
+    ```mlir
+    gpu.module @mpt_kernels {
+      llvm.func @double(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) attributes {nvvm.kernel} {
+        llvm.return
+      }
+    }
+    mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64, arena_bytes = 128 : i64,
+        state_bytes = 0 : i64, output_bytes = 0 : i64} {
+      %x = mpt_program.buffer <arena> 0 : memref<4x8xf32>
+      mpt_program.device_launch @mpt_kernels::@double blocks [1, 1] threads 32 ins(%x : memref<4x8xf32>) outs(%x : memref<4x8xf32>)
+    }
+    ```
+  }];
+  let arguments = (ins SymbolRefAttr:$function, Int64s<2>:$blocks, I64Attr:$threads,
+                       Arg<Variadic<Program_Buffer>, "", [MemRead]>:$inputs,
+                       Arg<Variadic<Program_Buffer>, "", [MemRead, MemWrite]>:$outputs,
+                       Arg<Optional<Program_Buffer>, "", [MemRead, MemWrite]>:$workspace,
+                       DefaultValuedAttr<I64Attr, "0">:$bound);
+  let assemblyFormat = [{
+    $function `blocks` $blocks `threads` $threads
+    `ins` `(` ($inputs^ `:` type($inputs))? `)`
+    `outs` `(` ($outputs^ `:` type($outputs))? `)`
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// What depends on the libraries of the machine
+//===----------------------------------------------------------------------===//
+
+def Program_AlternativesOp : Op<Program_Dialect, "alternatives", [MPT_NoUnownedAttributes,
+    ParentOneOf<["ProgramOp", "AlternativesOp"]>, RecursiveMemoryEffects, NoTerminator,
+    NoRegionArguments, SingleBlock]> {
+  let summary = "a library call, and what runs where the library refuses it";
+  let description = [{
+    When a program is opened, the runtime asks the library whether it does the one call of
+    the first region. If it does, the first region runs, else the second. Both write the
+    same buffers. There are two kinds:
+
+    - A convolution of cuDNN (`cudnn`), with the launches that prepare its operands and
+      finish its result. The second region does the whole convolution without cuDNN.
+    - A matmul of cuBLASLt with an epilogue, alone. The second region begins with the same
+      matmul without its epilogue; the launches after it do what the epilogue does.
+
+    Regions hold calls, launches on a device and, in the second region of a convolution,
+    alternatives of matmuls. Buffers are declared outside.
+
+    Example:
+
+    ```mlir
+    gpu.module @mpt_kernels {
+      llvm.func @relu(%y: !llvm.ptr<1>) attributes {nvvm.kernel} {
+        llvm.return
+      }
+    }
+    mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64, arena_bytes = 640 : i64,
+        state_bytes = 0 : i64, output_bytes = 0 : i64} {
+      %x = mpt_program.buffer <arena> 0 : memref<4x8xf32>
+      %w = mpt_program.buffer <arena> 128 : memref<8x8xf32>
+      %y = mpt_program.buffer <arena> 512 : memref<4x8xf32>
+      mpt_program.alternatives {
+        mpt_program.matmul ins(%x, %w : memref<4x8xf32>, memref<8x8xf32>) outs(%y : memref<4x8xf32>) {epilogue = #mpt.epilogue<relu>}
+      } else {
+        mpt_program.matmul ins(%x, %w : memref<4x8xf32>, memref<8x8xf32>) outs(%y : memref<4x8xf32>)
+        mpt_program.device_launch @mpt_kernels::@relu blocks [1, 1] threads 32 ins() outs(%y : memref<4x8xf32>)
+      }
+    }
+    ```
+  }];
+  let regions = (region SizedRegion<1>:$preferred, SizedRegion<1>:$fallback);
+  let assemblyFormat = "$preferred `else` $fallback attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The library call of the first region.
+    LibraryCallOpInterface getPreferredCall();
+    /// The matmul without epilogue that the second region begins with; null for a
+    /// convolution.
+    MatmulOp getPlainMatmul();
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Attention, until device functions do it
 //===----------------------------------------------------------------------===//
@@ -123,7 +226,7 @@ def Program_LaunchOp : Op<Program_Dialect, "launch", [MPT_NoUnownedAttributes, A
 /// Device functions replace the ops; the program's table does not know them.
 class Program_AttentionBase<string mnemonic, list<Trait> traits = []>
     : Op<Program_Dialect, mnemonic, !listconcat([MPT_NoUnownedAttributes], traits, [
-        ParentOneOf<["ProgramOp"]>, DestinationStyleOpInterface])> {
+        HasParent<"ProgramOp">, DestinationStyleOpInterface])> {
   dag attributes = (ins UnitAttr:$causal, OptionalAttr<F64Attr>:$scale);
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable();

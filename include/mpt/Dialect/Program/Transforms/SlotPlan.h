@@ -21,6 +21,7 @@
 #ifndef MPT_DIALECT_PROGRAM_TRANSFORMS_SLOTPLAN_H
 #define MPT_DIALECT_PROGRAM_TRANSFORMS_SLOTPLAN_H
 
+#include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/Memory/Planning/MemoryGraph.h"
 #include "mpt/Dialect/Program/Transforms/StepSchedule.h"
 
@@ -28,7 +29,7 @@ namespace mpt {
 
 /// A place in one of a program's spaces.
 struct SlotPlace {
-  Space space = Space::Arena;
+  program::Space space = program::Space::Arena;
   /// Bytes from the start of the space; the input's number for `input`; the
   /// constant's number for `constant`.
   int64_t offset = 0;

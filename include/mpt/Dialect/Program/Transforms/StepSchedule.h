@@ -17,7 +17,7 @@
 #define MPT_DIALECT_PROGRAM_TRANSFORMS_STEPSCHEDULE_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/ProgramABI/Calls.h"
 #include "llvm/ADT/DenseMap.h"
 #include <vector>
@@ -38,7 +38,7 @@ struct StepInstruction {
   /// Where it comes from. The instructions of one op follow each other.
   mlir::Operation *op;
   mlir::Location loc;
-  KernelOp kernel;
+  kernel::KernelOp kernel;
   std::optional<rt::LibraryCall> call;
   llvm::SmallVector<BufferView> inputs;
   llvm::SmallVector<BufferView> outputs;
@@ -65,9 +65,10 @@ struct StepSchedule {
 /// Schedules `function`, which must have one block with static shapes and hold
 /// nothing but kernels, ops that are library calls, constants and reshapes.
 /// Fails with a diagnostic that names the op and the pass to run first.
-/// Workspaces are sized for at most `maxThreads` threads.
-mlir::FailureOr<StepSchedule> scheduleStep(mlir::func::FuncOp function,
-                                           int64_t maxThreads);
+/// Workspaces are sized for `target`, which also says what may be a call, and for at
+/// most `maxThreads` threads.
+mlir::FailureOr<StepSchedule> scheduleStep(mlir::func::FuncOp function, int64_t maxThreads,
+                                           TargetAttr target);
 
 } // namespace mpt
 

@@ -1,4 +1,4 @@
-//===- ProgramOps.cpp - Kernels and planned programs -*- C++ -*-===//
+//===- KernelOps.cpp - The mpt_kernel dialect -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -6,25 +6,48 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TypeInference.h"
+#include "../../MPT/IR/StrictModel.h"
+#include "../../MPT/IR/TypeInference.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/CheckedArithmetic.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
+using namespace mpt::kernel;
+
+#include "mpt/Dialect/Kernel/IR/KernelDialect.cpp.inc"
+#include "mpt/Dialect/Kernel/IR/KernelEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "mpt/Dialect/Kernel/IR/KernelAttrs.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "mpt/Dialect/Kernel/IR/KernelOps.cpp.inc"
+
+void KernelDialect::initialize() {
+  addStrictOperations<
+#define GET_OP_LIST
+#include "mpt/Dialect/Kernel/IR/KernelOps.cpp.inc"
+      >(this);
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "mpt/Dialect/Kernel/IR/KernelAttrs.cpp.inc"
+      >();
+}
 
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<int64_t>> mpt::getLinearCoefficients(AffineExpr expr,
-                                                           unsigned numDims) {
+FailureOr<SmallVector<int64_t>>
+mpt::kernel::getLinearCoefficients(AffineExpr expr, unsigned numDims) {
   // The flattener gives every division or remainder a variable of its own.
   SimpleAffineExprFlattener flattener(numDims, /*numSymbols=*/0);
   if (!expr.isPureAffine() || failed(flattener.walkPostOrder(expr)) ||
@@ -73,7 +96,7 @@ static LogicalResult verifyMap(Operation *op, AffineMap map, Type type,
   return success();
 }
 
-/// Checks what mpt.kernel and mpt.kernel_func have in common.
+/// Checks what mpt_kernel.kernel and mpt_kernel.func have in common.
 static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind,
                                   ArrayRef<int64_t> domain, int64_t chunkRows,
                                   ArrayAttr operandMaps, ArrayAttr resultMaps,
@@ -122,12 +145,12 @@ static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind
       return op->emitOpError("expected body arguments of the operands' element "
                              "types, found ")
              << argument.getType() << " for " << type;
-  auto yield = dyn_cast<YieldOp>(body.back());
+  auto yield = dyn_cast<kernel::YieldOp>(body.back());
   if (!yield)
-    return op->emitOpError("expected mpt.yield at the body's end, found '")
+    return op->emitOpError("expected mpt_kernel.yield at the body's end, found '")
            << body.back().getName() << "'";
   if (yield.getValues().size() != results.size())
-    return op->emitOpError("expected mpt.yield of ")
+    return op->emitOpError("expected mpt_kernel.yield of ")
            << results.size() << " values, found " << yield.getValues().size();
   for (auto [value, type] : llvm::zip(yield.getValues(), results))
     if (value.getType() != cast<RankedTensorType>(type).getElementType())
@@ -142,7 +165,7 @@ static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind
       return bodyOp.emitOpError("expected in a kernel of kind 'column'")
              << (isa<RowReduceOp>(bodyOp) ? " or 'row'" : "") << ", found '"
              << stringifyKernelKind(kind) << "'";
-    if (auto index = dyn_cast<IndexOp>(bodyOp)) {
+    if (auto index = dyn_cast<kernel::IndexOp>(bodyOp)) {
       int64_t dim = index.getDim(), rank = domain.size();
       if (dim < 0 || dim >= rank)
         return index.emitOpError("expected a dimension in [0, ")
@@ -152,13 +175,13 @@ static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind
   return success();
 }
 
-LogicalResult KernelOp::verify() {
+LogicalResult kernel::KernelOp::verify() {
   return verifyKernel(*this, getBody(), getKind(), getDomain(), getChunkRows(),
                       getOperandMaps(), getResultMaps(), getInputs().getTypes(),
                       getOutputs().getTypes());
 }
 
-LogicalResult KernelFuncOp::verify() {
+LogicalResult kernel::FuncOp::verify() {
   return verifyKernel(*this, getBody(), getKind(), getDomain(), getChunkRows(),
                       getOperandMaps(), getResultMaps(),
                       getFunctionType().getInputs(),

@@ -1,4 +1,4 @@
-//===- MPTOpsProgram.td - Kernels -*- tablegen -*-===//
+//===- KernelOps.td - The ops of kernels -*- tablegen -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -6,15 +6,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_DIALECT_MPT_IR_MPTOPSPROGRAM_TD
-#define MPT_DIALECT_MPT_IR_MPTOPSPROGRAM_TD
+#ifndef MPT_DIALECT_KERNEL_IR_KERNELOPS_TD
+#define MPT_DIALECT_KERNEL_IR_KERNELOPS_TD
 
+include "mpt/Dialect/Kernel/IR/KernelBase.td"
 include "mpt/Dialect/MPT/IR/MPTBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 
+class Kernel_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Kernel_Dialect, mnemonic, !listconcat([MPT_NoUnownedAttributes], traits)>;
+
 //===----------------------------------------------------------------------===//
-// Kernels: what is inside never touches memory
+// Kernels
 //===----------------------------------------------------------------------===//
 
 defvar kernelSemantics = [{
@@ -23,15 +27,15 @@ defvar kernelSemantics = [{
     operand, of the operand's element type: the element at the index that
     `operand_maps` gives for the point. Maps are affine with constants (slices)
     and without divisions; a dimension that a map leaves out is broadcast. The
-    values of `mpt.yield` are stored through `result_maps`. Arithmetic is
+    values of `mpt_kernel.yield` are stored through `result_maps`. Arithmetic is
     explicit: `arith` and `math` ops on f32 (or f64) and integers, `arith.extf`
     and `arith.truncf` where a tensor-level value was widened or rounded, so
     fusing never changes a bit.
 
-    Kinds: `pointwise` has no reductions. `row` may hold `mpt.row_reduce`: the
+    Kinds: `pointwise` has no reductions. `row` may hold `mpt_kernel.row_reduce`: the
     result is the same for all points of a row and may be used by any later op,
     further reductions among them. `column` may hold both, and
-    `mpt.column_reduce`, which sums over all rows; what depends on one is
+    `mpt_kernel.column_reduce`, which sums over all rows; what depends on one is
     computed once at the end and may use only constants, other column
     reductions and operands that vary with the last dimension at most.
 
@@ -40,27 +44,25 @@ defvar kernelSemantics = [{
     the bits do not depend on the number of threads.
 }];
 
-let opDocGroup = MPT_ProgramDocs in {
-
-def MPT_KernelOp : MPT_Op<"kernel", [Pure, IsolatedFromAbove,
+def Kernel_KernelOp : Kernel_Op<"kernel", [Pure, IsolatedFromAbove,
     SingleBlock]> {
   let summary = "fused elementwise and reduction kernel on tensors";
   let description = kernelSemantics # [{
     Example:
 
     ```mlir
-    %y = "mpt.kernel"(%x, %b) <{kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
+    %y = "mpt_kernel.kernel"(%x, %b) <{kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
         operand_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
         result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
     ^bb0(%e: f32, %f: f32):
       %s = arith.addf %e, %f : f32
-      mpt.yield %s : f32
+      mpt_kernel.yield %s : f32
     }) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
   }];
   let arguments = (ins
     Arg<Variadic<MPT_Tensor>, "tensors of static shape">:$inputs,
-    Arg<MPT_KernelKind, "`pointwise`, `row` or `column`">:$kind,
+    Arg<Kernel_Kind, "`pointwise`, `row` or `column`">:$kind,
     Arg<DenseI64ArrayAttr, "the domain's static sizes">:$domain,
     Arg<I64Attr, "rows for each task, at least 1">:$chunk_rows,
     Arg<AffineMapArrayAttr,
@@ -73,7 +75,7 @@ def MPT_KernelOp : MPT_Op<"kernel", [Pure, IsolatedFromAbove,
   let hasVerifier = 1;
 }
 
-def MPT_KernelFuncOp : MPT_Op<"kernel_func", [IsolatedFromAbove, Symbol,
+def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol,
     SingleBlock]> {
   let summary = "kernel of a program; identical kernels are built once";
   let description = kernelSemantics # [{
@@ -91,20 +93,20 @@ def MPT_KernelFuncOp : MPT_Op<"kernel_func", [IsolatedFromAbove, Symbol,
     Example:
 
     ```mlir
-    "mpt.kernel_func"() <{sym_name = "add_bias", function_type = (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>,
-        kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
+    "mpt_kernel.func"() <{sym_name = "add_bias", function_type = (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>,
+        kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
         operand_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
         result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
     ^bb0(%e: f32, %f: f32):
       %s = arith.addf %e, %f : f32
-      mpt.yield %s : f32
+      mpt_kernel.yield %s : f32
     }) : () -> ()
     ```
   }];
   let arguments = (ins
     Arg<SymbolNameAttr, "the kernel's symbol">:$sym_name,
     Arg<TypeAttrOf<FunctionType>, "tensor types of operands and results">:$function_type,
-    Arg<MPT_KernelKind, "`pointwise`, `row` or `column`">:$kind,
+    Arg<Kernel_Kind, "`pointwise`, `row` or `column`">:$kind,
     Arg<DenseI64ArrayAttr, "the domain's static sizes">:$domain,
     Arg<I64Attr, "rows for each task, at least 1">:$chunk_rows,
     Arg<AffineMapArrayAttr,
@@ -115,9 +117,9 @@ def MPT_KernelFuncOp : MPT_Op<"kernel_func", [IsolatedFromAbove, Symbol,
   let hasVerifier = 1;
 }
 
-class MPT_KernelReduceOp<string mnemonic>
-    : MPT_Op<mnemonic, [Pure, SameOperandsAndResultType,
-                        ParentOneOf<["KernelOp", "KernelFuncOp"]>]> {
+class Kernel_ReduceOp<string mnemonic>
+    : Kernel_Op<mnemonic, [Pure, SameOperandsAndResultType,
+                        ParentOneOf<["KernelOp", "FuncOp"]>]> {
   let arguments = (ins
     Arg<MPT_ReduceKind, "what is computed">:$kind,
     Arg<AnyTypeOf<[F32, F64, I32, I64]>, "scalar">:$value);
@@ -125,7 +127,7 @@ class MPT_KernelReduceOp<string mnemonic>
     Res<AnyTypeOf<[F32, F64, I32, I64]>, "scalar">:$result);
   let assemblyFormat = "$kind $value attr-dict `:` type($value)";
 }
-def MPT_RowReduceOp : MPT_KernelReduceOp<"row_reduce"> {
+def Kernel_RowReduceOp : Kernel_ReduceOp<"row_reduce"> {
   let summary = "reduces over the last dimension of a kernel's domain";
   let description = [{
     `mean` divides by the row's length. Order: W lanes (element i goes to lane i
@@ -134,39 +136,39 @@ def MPT_RowReduceOp : MPT_KernelReduceOp<"row_reduce"> {
     Example:
 
     ```mlir
-    %y = "mpt.kernel"(%x) <{kind = #mpt.kernel_kind<row>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
+    %y = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<row>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
         operand_maps = [affine_map<(d0, d1) -> (d0, d1)>],
         result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
     ^bb0(%e: f32):
-      %max = mpt.row_reduce <max> %e : f32
+      %max = mpt_kernel.row_reduce <max> %e : f32
       %d = arith.subf %e, %max : f32
-      mpt.yield %d : f32
+      mpt_kernel.yield %d : f32
     }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
 }
-def MPT_ColumnReduceOp : MPT_KernelReduceOp<"column_reduce"> {
+def Kernel_ColumnReduceOp : Kernel_ReduceOp<"column_reduce"> {
   let summary = "reduces over the rows of a kernel's domain";
   let description = [{
     The result varies with the last dimension as the operand does; a row-uniform
-    operand (of `mpt.row_reduce`) gives one number. Rows are summed in order
+    operand (of `mpt_kernel.row_reduce`) gives one number. Rows are summed in order
     within a task, then tasks in order. `mean` divides by the number of rows.
 
     Example:
 
     ```mlir
-    %y = "mpt.kernel"(%x) <{kind = #mpt.kernel_kind<column>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
+    %y = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<column>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
         operand_maps = [affine_map<(d0, d1) -> (d0, d1)>],
         result_maps = [affine_map<(d0, d1) -> (d1)>]}> ({
     ^bb0(%e: f32):
-      %sum = mpt.column_reduce <sum> %e : f32
-      mpt.yield %sum : f32
+      %sum = mpt_kernel.column_reduce <sum> %e : f32
+      mpt_kernel.yield %sum : f32
     }) : (tensor<4x8xf32>) -> tensor<8xf32>
     ```
   }];
 }
-def MPT_IndexOp : MPT_Op<"index", [Pure,
-    ParentOneOf<["KernelOp", "KernelFuncOp"]>]> {
+def Kernel_IndexOp : Kernel_Op<"index", [Pure,
+    ParentOneOf<["KernelOp", "FuncOp"]>]> {
   let summary = "index of the point along one dimension of a kernel's domain";
   let description = [{
     The result is the point's index along dimension `dim`, from 0.
@@ -174,10 +176,10 @@ def MPT_IndexOp : MPT_Op<"index", [Pure,
     Example:
 
     ```mlir
-    %y = "mpt.kernel"() <{kind = #mpt.kernel_kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
+    %y = "mpt_kernel.kernel"() <{kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
         operand_maps = [], result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
-      %i = mpt.index 1 : i32
-      mpt.yield %i : i32
+      %i = mpt_kernel.index 1 : i32
+      mpt_kernel.yield %i : i32
     }) : () -> tensor<4x8xi32>
     ```
   }];
@@ -188,6 +190,26 @@ def MPT_IndexOp : MPT_Op<"index", [Pure,
   let assemblyFormat = "$dim attr-dict `:` type($result)";
 }
 
-} // MPT_ProgramDocs
+def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator,
+    ParentOneOf<["KernelOp", "FuncOp"]>]> {
+  let summary = "ends a kernel's body with the elements that it stores";
+  let description = [{
+    One scalar for each result of the kernel, of the result's element type.
 
-#endif // MPT_DIALECT_MPT_IR_MPTOPSPROGRAM_TD
+    Example:
+
+    ```mlir
+    %y = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4>, chunk_rows = 1 : i64,
+        operand_maps = [affine_map<(d0) -> (d0)>], result_maps = [affine_map<(d0) -> (d0)>]}> ({
+    ^bb0(%e: f32):
+      mpt_kernel.yield %e : f32
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins
+    Arg<Variadic<AnyTypeOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, I1, I8, I16, I32, I64]>>,
+        "scalars">:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+#endif // MPT_DIALECT_KERNEL_IR_KERNELOPS_TD

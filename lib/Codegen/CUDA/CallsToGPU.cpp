@@ -1,4 +1,4 @@
-//===- ProductsToGPU.cpp - Convolutions as products -*- C++ -*-===//
+//===- CallsToGPU.cpp - Convolutions, attention and epilogues on a GPU -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,17 +7,19 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A program's convolutions and their gradients as products and launches, by the plan of
-/// CudaCallPlan.h. Where a chunk starts is a constant in memory, so that all chunks share
-/// one function. On request a call of cuDNN comes first, for devices that have it.
+/// `--mpt-convert-calls-to-gpu`: a program's convolutions and their gradients as matmuls
+/// and launches, by the plan of CudaCallPlan.h, and its attention as launches. Where a
+/// chunk starts is a constant in memory, so that all chunks share one function. What a
+/// library may refuse becomes alternatives: convolutions of cuDNN, on request, and matmuls
+/// with epilogues.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "ConvolutionCode.h"
 #include "DeviceLauncher.h"
 #include "EpilogueCode.h"
+#include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
-#include "mpt/Codegen/CUDA/DeviceProducts.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/CudaCallPlan.h"
 #include "mpt/ProgramABI/CudnnPlan.h"
@@ -26,9 +28,13 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/raw_ostream.h"
 #include <numeric>
+
+namespace mpt {
+#define GEN_PASS_DEF_CONVERTCALLSTOGPUPASS
+#include "mpt/Codegen/CUDA/Passes.h.inc"
+} // namespace mpt
 
 using namespace mlir;
 using namespace mpt;
@@ -51,16 +57,16 @@ public:
         allowTF32(allowTF32), scratchAt(llvm::alignTo(program.getArenaBytes(), 256)) {}
 
   LogicalResult expand(LibraryCallOpInterface call);
-  /// Puts a launch behind a product that has an epilogue, for devices on which
-  /// cuBLASLt refuses that.
+  /// Gives a matmul that has an epilogue an alternative, for devices on which cuBLASLt
+  /// refuses that.
   void addReplacement(program::MatmulOp product);
   /// Reserves what calls of cuDNN need.
   void finish();
 
 private:
   void addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue epilogue);
-  program::LaunchOp addEpilogue(LibraryCallOpInterface call, ValueRange inputs, int64_t rows, int64_t width,
-                       rt::Epilogue kind, Type bias);
+  void addEpilogue(LibraryCallOpInterface call, ValueRange inputs, int64_t rows,
+                   int64_t width, rt::Epilogue kind, Type bias);
 
   using Emit = DeviceLauncher::Emit;
 
@@ -68,16 +74,22 @@ private:
                               const rt::CudaConv &conv);
   void expandLoops(LibraryCallOpInterface call, const rt::CudaConv &conv);
   void callCudnn(LibraryCallOpInterface call, const rt::CudaConv &conv);
-  program::LaunchOp transpose(LibraryCallOpInterface call, Value from, Value to, int64_t rows, int64_t columns);
+  void transpose(LibraryCallOpInterface call, Value from, Value to, int64_t rows,
+                 int64_t columns);
   /// Launches a function over `total` threads on `inputs` and then `outputs`. It
   /// is emitted once for each `key`.
-  program::LaunchOp launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
-                  int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
-                  bool isBlockEach = false);
+  void launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
+              int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
+              bool isBlockEach = false);
   void multiply(LibraryCallOpInterface call, const rt::Instruction &product,
-                ArrayRef<Value> buffers);
-  /// The bytes of `buffer` from element `at` on as a packed buffer of `shape`;
-  /// null if the buffer has no places inside.
+                ArrayRef<Value> buffers) {
+    program::createCall(builder, call.getLoc(), *product.call, buffers.drop_back(),
+                        buffers.take_back());
+  }
+  /// Alternatives in the place of `call`, with empty regions.
+  program::AlternativesOp createAlternatives(Operation *call);
+  /// The bytes of `buffer` from element `at` on as a packed buffer of `shape`, before
+  /// the op that is expanded; null if the buffer has no places inside.
   Value view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
              Type element = Type());
   Value constant(Location loc, int64_t number);
@@ -86,8 +98,8 @@ private:
   DeviceLauncher &launcher;
   OpBuilder &builder;
   bool useCudnn, allowTF32;
-  /// What is emitted goes with a call of cuDNN, as kConvolutionPartAttr says.
-  StringRef part;
+  /// The op of the program that is expanded, or what it is becoming.
+  Operation *place = nullptr;
   /// Behind the arena: filters for cuDNN that fit no call's workspace, one at a time.
   int64_t scratchAt, scratchBytes = 0;
   llvm::DenseMap<int64_t, Value> constants;
@@ -99,12 +111,12 @@ Value Expander::constant(Location loc, int64_t number) {
     return found;
   int64_t next = 0;
   for (auto slot : program.getBody().getOps<program::BufferOp>())
-    if (slot.getSpace() == Space::Constant)
+    if (slot.getSpace() == program::Space::Constant)
       next = std::max(next, static_cast<int64_t>(slot.getOffset()) + 1);
   auto type = RankedTensorType::get({1}, builder.getI64Type());
   OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
   return found = program::BufferOp::create(b, loc, MemRefType::get({1}, b.getI64Type()),
-                                Space::Constant, next, DenseElementsAttr::get(type, number));
+                                program::Space::Constant, next, DenseElementsAttr::get(type, number));
 }
 
 Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
@@ -114,8 +126,8 @@ Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
     element = elementOf(buffer);
   int64_t offset = slot ? slot.getOffset() : 0;
   if (at != 0) {
-    if (!slot || slot.getSpace() == Space::Input ||
-        slot.getSpace() == Space::Constant)
+    if (!slot || slot.getSpace() == program::Space::Input ||
+        slot.getSpace() == program::Space::Constant)
       return Value();
     offset += at * bytesOf(elementOf(buffer));
     if (offset % 64 != 0)
@@ -123,29 +135,26 @@ Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
   }
   if (!slot)
     return Value();
-  return program::BufferOp::create(builder, buffer.getLoc(),
-                        MemRefType::get(shape, element), slot.getSpace(),
-                        offset, slot.getValueAttr());
+  OpBuilder outside(place);
+  return program::BufferOp::create(outside, buffer.getLoc(),
+                                   MemRefType::get(shape, element), slot.getSpace(), offset,
+                                   slot.getValueAttr());
 }
 
-program::LaunchOp Expander::launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
-                          int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
-                          bool isBlockEach) {
+void Expander::launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
+                      int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
+                      bool isBlockEach) {
   int64_t blocks = isBlockEach ? total : (total + kThreads - 1) / kThreads;
   bool isWide = total >= (int64_t(1) << 31) - 2 * kThreads;
-  program::LaunchOp made = launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs,
-                                  outputs, emit);
-  if (!part.empty())
-    made->setAttr(kConvolutionPartAttr, builder.getStringAttr(part));
-  return made;
+  launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs, outputs, emit);
 }
 
-void Expander::multiply(LibraryCallOpInterface call, const rt::Instruction &product,
-                        ArrayRef<Value> buffers) {
-  LibraryCallOpInterface made = program::createCall(
-      builder, call.getLoc(), *product.call, buffers.drop_back(), buffers.take_back());
-  if (!part.empty())
-    made->setAttr(kConvolutionPartAttr, builder.getStringAttr(part));
+program::AlternativesOp Expander::createAlternatives(Operation *call) {
+  builder.setInsertionPoint(call);
+  auto alternatives = program::AlternativesOp::create(builder, call->getLoc());
+  alternatives.getPreferred().emplaceBlock();
+  alternatives.getFallback().emplaceBlock();
+  return alternatives;
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,12 +279,12 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
   return success();
 }
 
-program::LaunchOp Expander::transpose(LibraryCallOpInterface call, Value from, Value to, int64_t rows,
-                             int64_t columns) {
+void Expander::transpose(LibraryCallOpInterface call, Value from, Value to, int64_t rows,
+                         int64_t columns) {
   std::string key;
   llvm::raw_string_ostream(key) << rows << " " << columns << " " << elementOf(from) << " "
                                 << elementOf(to);
-  return launch(
+  launch(
       call, "transposed", key, transposedBlocks(rows, columns), from, to,
       [&](DeviceCode &code) {
         emitTransposed(code, rows, columns, elementOf(from), elementOf(to));
@@ -319,10 +328,11 @@ void Expander::callCudnn(LibraryCallOpInterface call, const rt::CudaConv &c) {
     transposed = view(workspace, 0, type.getShape(), type.getElementType());
   } else {
     scratchBytes = std::max(scratchBytes, bytes);
-    transposed = program::BufferOp::create(builder, call.getLoc(), type, Space::Arena, scratchAt);
+    OpBuilder outside(place);
+    transposed = program::BufferOp::create(outside, call.getLoc(), type,
+                                           program::Space::Arena, scratchAt);
   }
   if (!isFilterGrad) {
-    part = "before";
     transpose(call, filter, transposed, c.depth(), c.outChannels);
     inputs[1] = transposed;
   }
@@ -331,7 +341,6 @@ void Expander::callCudnn(LibraryCallOpInterface call, const rt::CudaConv &c) {
   program::createCall(builder, call.getLoc(),
                       getCudnnCall(call.getCall(), allowTF32 && isF32), inputs,
                       isFilterGrad ? transposed : out);
-  part = "behind";
   if (isFilterGrad)
     transpose(call, transposed, out, c.outChannels, c.depth());
   if (isForward && (c.hasBias || c.epilogue != rt::Epilogue::None)) {
@@ -339,7 +348,6 @@ void Expander::callCudnn(LibraryCallOpInterface call, const rt::CudaConv &c) {
     addEpilogue(call, call.getInputs().drop_front(2), c.rows(), c.outChannels,
                 c.epilogue, bias);
   }
-  part = "instead";
 }
 
 void Expander::finish() {
@@ -348,16 +356,16 @@ void Expander::finish() {
 }
 
 /// Adds `bias`, if it has a type, to the rows of the call's output, and more.
-program::LaunchOp Expander::addEpilogue(LibraryCallOpInterface call, ValueRange inputs,
-                               int64_t rows, int64_t width, rt::Epilogue kind, Type bias) {
+void Expander::addEpilogue(LibraryCallOpInterface call, ValueRange inputs, int64_t rows,
+                           int64_t width, rt::Epilogue kind, Type bias) {
   Value out = call.getOutputs().front();
   std::string key;
   llvm::raw_string_ostream(key) << rows << " " << width << " " << int(kind) << " "
                                 << elementOf(out) << " " << bias;
-  return launch(call, "epilogue", key, rows * width / convLanes(width, 4), inputs, out,
-                [&](DeviceCode &code) {
-                  emitEpilogue(code, rows, width, kind, bias, elementOf(out));
-                });
+  launch(call, "epilogue", key, rows * width / convLanes(width, 4), inputs, out,
+         [&](DeviceCode &code) {
+           emitEpilogue(code, rows, width, kind, bias, elementOf(out));
+         });
 }
 
 /// For epilogues that save or read something, or sum.
@@ -370,7 +378,6 @@ void Expander::addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue ep
   std::string key;
   llvm::raw_string_ostream(key) << rows << " " << width << " " << rt::getName(epilogue)
                                 << " " << elementOf(out) << " " << bias;
-  builder.setInsertionPointAfter(product);
   if (rt::usesAux(epilogue)) {
     bool isForward = rt::writesAux(epilogue), isBits = rt::hasBits(epilogue);
     ValueRange outputs = product.getOutputs();
@@ -385,7 +392,7 @@ void Expander::addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue ep
                emitReluGrad(code, rows, width, elementOf(out));
              else
                emitGeluGrad(code, rows, width, elementOf(out));
-           })->setAttr(kReplacesEpilogueAttr, builder.getUnitAttr());
+           });
   }
   if (!rt::writesBias(epilogue))
     return;
@@ -393,31 +400,30 @@ void Expander::addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue ep
   Value gradient = rt::usesAux(epilogue) ? out : product.getInputs()[1];
   rt::ReduceCall sum;
   sum.axes = {0};
-  program::createCall(builder, product.getLoc(), sum, gradient, product.getBiasGrad())
-      ->setAttr(kReplacesEpilogueAttr, builder.getUnitAttr());
+  program::createCall(builder, product.getLoc(), sum, gradient, product.getBiasGrad());
 }
 
 void Expander::addReplacement(program::MatmulOp product) {
   auto call = std::get<rt::MatmulCall>(product.getCall());
-  if (call.hasSaved || call.hasAux || call.hasBiasGrad)
-    return addGemmReplacement(product, rt::getGemmEpilogue(call));
-  if (call.hasAddend)
-    return;
-  rt::Epilogue kind = call.epilogue;
-  bool hasBias = call.hasBias;
-  Value out = product.getOutputs().front();
+  bool saves = call.hasSaved || call.hasAux || call.hasBiasGrad;
+  Value out = product.getResult();
   auto type = cast<MemRefType>(out.getType());
-  if ((kind == rt::Epilogue::None && !hasBias) || type.getRank() == 0 ||
-      type.getNumElements() == 0 || elementOf(out).isF64())
+  if (!saves && (call.hasAddend || (call.epilogue == rt::Epilogue::None && !call.hasBias) ||
+                 type.getRank() == 0 || type.getNumElements() == 0 || elementOf(out).isF64()))
     return;
+  program::AlternativesOp alternatives = createAlternatives(product);
+  product->moveBefore(&alternatives.getPreferred().front(),
+                      alternatives.getPreferred().front().end());
+  builder.setInsertionPointToStart(&alternatives.getFallback().front());
+  SmallVector<Value> inputs = {product.getLhs(), product.getRhs()};
+  if (product.getAddend())
+    inputs.push_back(product.getAddend());
+  program::createCall(builder, product.getLoc(), program::withoutEpilogue(call), inputs, out);
+  if (saves)
+    return addGemmReplacement(product, rt::getGemmEpilogue(call));
   int64_t width = type.getShape().back(), rows = type.getNumElements() / width;
-  Type bias = hasBias ? elementOf(product.getInputs()[2]) : Type();
-  builder.setInsertionPointAfter(product);
-  auto whole = product->getAttrOfType<StringAttr>(kConvolutionPartAttr);
-  part = whole ? whole.getValue() : StringRef();
-  addEpilogue(product, product.getInputs().drop_front(2), rows, width, kind, bias)
-      ->setAttr(kReplacesEpilogueAttr, builder.getUnitAttr());
-  part = "";
+  Type bias = call.hasBias ? elementOf(product.getBias()) : Type();
+  addEpilogue(product, product.getInputs().drop_front(2), rows, width, call.epilogue, bias);
 }
 
 LogicalResult Expander::expand(LibraryCallOpInterface call) {
@@ -428,14 +434,19 @@ LogicalResult Expander::expand(LibraryCallOpInterface call) {
   if (instruction->refs[instruction->numInputs].count() == 0 ||
       conv.rows() == 0)
     return call->emitError("a convolution over nothing is not done on GPUs");
+  place = call;
   builder.setInsertionPoint(call);
   rt::CudnnPlan plan;
   std::string unused;
   bool hasCall = useCudnn && conv.kind != rt::CudaConv::Kind::Product &&
                  rt::makeCudnnPlan(*instruction, plan, unused);
-  if (hasCall)
+  if (hasCall) {
+    program::AlternativesOp alternatives = createAlternatives(call);
+    place = alternatives;
+    builder.setInsertionPointToStart(&alternatives.getPreferred().front());
     callCudnn(call, conv);
-  llvm::scope_exit ended([&] { part = ""; });
+    builder.setInsertionPointToStart(&alternatives.getFallback().front());
+  }
   if (conv.kind == rt::CudaConv::Kind::Loops) {
     if (!hasCall)
       emitRemark(RemarkId::GroupedConvolution, call.getLoc(), program.getSymName())
@@ -448,58 +459,26 @@ LogicalResult Expander::expand(LibraryCallOpInterface call) {
   return success();
 }
 
-struct ConvertProductsToGPUPass
-    : PassWrapper<ConvertProductsToGPUPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertProductsToGPUPass)
-  ConvertProductsToGPUPass(std::string f32Products, bool useCudnn)
-      : f32Products(std::move(f32Products)), useCudnn(useCudnn) {}
-
-  StringRef getName() const override { return "ConvertProductsToGPUPass"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<MPTDialect, program::ProgramDialect, arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
-                    math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
-                    scf::SCFDialect, vector::VectorDialect>();
-  }
+struct ConvertCallsToGPUPass : mpt::impl::ConvertCallsToGPUPassBase<ConvertCallsToGPUPass> {
+  using Base::Base;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<program::F32Products> products =
-        program::symbolizeF32Products(f32Products);
+    std::optional<program::F32Products> products = program::symbolizeF32Products(f32Products);
     if (!products) {
       module.emitError("unknown f32-products '")
           << f32Products << "'; choose exact, tf32 or bf16x9";
       return signalPassFailure();
     }
     DeviceLauncher launcher(module);
-    for (auto program : module.getOps<program::ProgramOp>()) {
-      Expander expander(program, launcher, useCudnn, *products == program::F32Products::TF32);
-      Block &body = program.getBody().front();
-      for (Operation &op : llvm::make_early_inc_range(body)) {
-        LogicalResult result = success();
-        if (auto attention = dyn_cast<program::AttentionOp>(op))
-          result = expandAttention(attention, launcher);
-        else if (auto grad = dyn_cast<program::AttentionGradOp>(op))
-          result = expandAttention(grad, launcher);
-        if (failed(result))
-          return signalPassFailure();
-      }
-      for (auto call : llvm::to_vector(body.getOps<LibraryCallOpInterface>()))
-        if (isa<program::Conv2DOp, program::Conv2DInputGradOp, program::Conv2DFilterGradOp>(
-                call) &&
-            failed(expander.expand(call)))
-          return signalPassFailure();
-      for (auto matmul : llvm::to_vector(body.getOps<program::MatmulOp>()))
-        expander.addReplacement(matmul);
-      expander.finish();
-      for (auto matmul : body.getOps<program::MatmulOp>())
-        if (areF32(matmul))
-          matmul.setF32Products(*products);
-    }
+    for (auto program : module.getOps<program::ProgramOp>())
+      if (failed(convert(program, launcher, *products)))
+        return signalPassFailure();
   }
 
 private:
-  std::string f32Products;
-  bool useCudnn;
+  LogicalResult convert(program::ProgramOp program, DeviceLauncher &launcher,
+                        program::F32Products products);
 
   /// Others are exact as they are.
   static bool areF32(program::MatmulOp matmul) {
@@ -508,9 +487,34 @@ private:
   }
 };
 
-} // namespace
-
-std::unique_ptr<Pass> mpt::createConvertProductsToGPUPass(std::string f32Products,
-                                                          bool useCudnn) {
-  return std::make_unique<ConvertProductsToGPUPass>(std::move(f32Products), useCudnn);
+LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
+                                             DeviceLauncher &launcher,
+                                             program::F32Products products) {
+  Expander expander(program, launcher, cudnn, products == program::F32Products::TF32);
+  Block &body = program.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    LogicalResult result = success();
+    if (auto attention = dyn_cast<program::AttentionOp>(op))
+      result = expandAttention(attention, launcher);
+    else if (auto grad = dyn_cast<program::AttentionGradOp>(op))
+      result = expandAttention(grad, launcher);
+    if (failed(result))
+      return failure();
+  }
+  for (auto call : llvm::to_vector(body.getOps<LibraryCallOpInterface>()))
+    if (isa<program::Conv2DOp, program::Conv2DInputGradOp, program::Conv2DFilterGradOp>(
+            call) &&
+        failed(expander.expand(call)))
+      return failure();
+  SmallVector<program::MatmulOp> matmuls;
+  program.walk([&](program::MatmulOp matmul) { matmuls.push_back(matmul); });
+  for (program::MatmulOp matmul : matmuls) {
+    if (areF32(matmul))
+      matmul.setF32Products(products);
+    expander.addReplacement(matmul);
+  }
+  expander.finish();
+  return success();
 }
+
+} // namespace

@@ -1,0 +1,100 @@
+// Kernels as loops over vectors, the first stage for the CPU: tasks, rows of a task, 16
+// lanes, and a masked tail.
+// RUN: mpt-opt %s --mpt-convert-kernels-to-vector | FileCheck %s
+
+// CHECK-LABEL: func.func @scale(
+// CHECK-SAME: %[[BUFFERS:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64)
+// The operands' pointers, and the result's.
+// CHECK: %[[A0:.*]] = llvm.getelementptr %[[BUFFERS]][0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK-NEXT: %[[A:.*]] = llvm.load %[[A0]]
+// CHECK: %[[B0:.*]] = llvm.getelementptr %[[BUFFERS]][1]
+// CHECK-NEXT: %[[B:.*]] = llvm.load %[[B0]]
+// CHECK: %[[R0:.*]] = llvm.getelementptr %[[BUFFERS]][2]
+// CHECK-NEXT: %[[R:.*]] = llvm.load %[[R0]]
+// CHECK: scf.for %[[TASK:.*]] = %[[BEGIN]] to %[[END]]
+// Rows [2 task, min(2 task + 2, 4)).
+// CHECK: %[[TWO:.*]] = arith.constant 2 : i64
+// CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[TASK]], %[[TWO]]
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[FIRST]], %[[TWO]]
+// CHECK-NEXT: %[[ROWS:.*]] = arith.constant 4 : i64
+// CHECK-NEXT: %[[LAST:.*]] = arith.minsi %[[NEXT]], %[[ROWS]]
+// CHECK: scf.for %[[ROW:.*]] = %[[FIRST]] to %[[LAST]]
+// CHECK: scf.for
+// CHECK: %[[BV:.*]] = llvm.load {{.*}} : !llvm.ptr -> vector<16xf32>
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[A]][
+// CHECK-NEXT: %[[AV:.*]] = llvm.load %[[AT]] {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+// CHECK-NEXT: %[[P:.*]] = arith.mulf %[[AV]], %[[BV]] : vector<16xf32>
+// CHECK: %[[RT:.*]] = llvm.getelementptr %[[R]][
+// CHECK-NEXT: llvm.store %[[P]], %[[RT]] {alignment = 4 : i64} : vector<16xf32>, !llvm.ptr
+// Rows of 20 have a tail of 4.
+// CHECK: %[[MASK:.*]] = arith.constant dense<[true, true, true, true, false, {{.*}}]> : vector<16xi1>
+// CHECK-COUNT-2: llvm.intr.masked.load {{.*}}, %[[MASK]],
+// CHECK: arith.mulf {{.*}} : vector<16xf32>
+// CHECK: llvm.intr.masked.store {{.*}}, %[[MASK]]
+// CHECK: return
+"mpt_kernel.func"() <{sym_name = "scale", kind = #mpt_kernel.kind<pointwise>,
+    domain = array<i64: 4, 20>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x20xf32>, tensor<20xf32>) -> tensor<4x20xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: f32, %b: f32):
+  %r = arith.mulf %a, %b : f32
+  mpt_kernel.yield %r : f32
+}) : () -> ()
+
+// 16 partial sums, then a tree over the lanes: 8, 4, 2, 1.
+// CHECK-LABEL: func.func @row(
+// CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
+// CHECK: %[[SUMS:.*]] = scf.for {{.*}} iter_args(%[[SUM:.*]] = %[[ZERO]]) -> (vector<16xf32>)
+// CHECK: %[[X:.*]] = llvm.load {{.*}} -> vector<16xf32>
+// CHECK-NEXT: %[[ADDED:.*]] = arith.addf %[[SUM]], %[[X]]
+// CHECK-NEXT: scf.yield %[[ADDED]]
+// CHECK: vector.extract_strided_slice %[[SUMS]] {offsets = [0], sizes = [8]
+// CHECK-NEXT: vector.extract_strided_slice %[[SUMS]] {offsets = [8], sizes = [8]
+// CHECK-NEXT: arith.addf {{.*}} : vector<8xf32>
+// CHECK: arith.addf {{.*}} : vector<4xf32>
+// CHECK: arith.addf {{.*}} : vector<2xf32>
+// CHECK: %[[ONE:.*]] = arith.addf {{.*}} : vector<1xf32>
+// CHECK-NEXT: %[[TOTAL:.*]] = vector.extract %[[ONE]][0]
+// CHECK: llvm.store %[[TOTAL]], {{.*}} : f32, !llvm.ptr
+"mpt_kernel.func"() <{sym_name = "row", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 32>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x32xf32>) -> tensor<4xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i)>]}> ({
+^bb0(%a: f32):
+  %s = mpt_kernel.row_reduce <sum> %a : f32
+  mpt_kernel.yield %s : f32
+}) : () -> ()
+
+// The first stage: each task adds its rows into its own partial sums, which it clears.
+// CHECK-LABEL: func.func @column(
+// CHECK: %[[P0:.*]] = llvm.getelementptr %{{.*}}[2] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK-NEXT: %[[P:.*]] = llvm.load %[[P0]]
+// CHECK: scf.for %[[TASK:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: %[[CLEARED:.*]] = llvm.getelementptr %[[P]][
+// CHECK: llvm.store %{{.*}}, %[[CLEARED]] : f32, !llvm.ptr
+// CHECK: llvm.load {{.*}} -> vector<16xi16>
+// CHECK: %[[WIDE:.*]] = arith.extf {{.*}} : vector<16xbf16> to vector<16xf32>
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[P]][
+// CHECK-NEXT: %[[OLD:.*]] = llvm.load %[[PLACE]]
+// CHECK-NEXT: %[[NEW:.*]] = arith.addf %[[OLD]], %[[WIDE]]
+// CHECK-NEXT: llvm.store %[[NEW]], %[[PLACE]]
+// The second: the sums of both tasks, in their order.
+// CHECK-LABEL: func.func @column_combine(
+// CHECK: scf.for
+// CHECK: %[[TASKS:.*]] = arith.constant 2 : i64
+// CHECK: %[[ALL:.*]] = scf.for %{{.*}} = %{{.*}} to %[[TASKS]] step {{.*}} iter_args
+// CHECK: arith.addf
+// CHECK: llvm.store %[[ALL]]
+// CHECK-NOT: mpt_kernel
+"mpt_kernel.func"() <{sym_name = "column", kind = #mpt_kernel.kind<column>,
+    domain = array<i64: 4, 16>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x16xbf16>) -> tensor<16xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (j)>]}> ({
+^bb0(%a: bf16):
+  %w = arith.extf %a : bf16 to f32
+  %s = mpt_kernel.column_reduce <sum> %w : f32
+  mpt_kernel.yield %s : f32
+}) : () -> ()
