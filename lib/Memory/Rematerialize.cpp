@@ -124,7 +124,7 @@ LogicalResult RematerializePass::readOptions(ModuleOp module) {
   planning.maxThreads = maxThreads;
   planning.target = TargetAttr::fromText(
       target, [&] { return module.emitError("mpt-rematerialize: "); }, &getContext());
-  return success(planning.target);
+  return success(planning.target != TargetAttr());
 }
 
 FailureOr<SmallVector<Target>> RematerializePass::findTargets(ModuleOp module) {

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// The bodies of the functions that convolutions launch beside their products
-/// (ProductsToGPU.cpp). Parameters of a function are its inputs and then its output.
+/// (CallsToGPU.cpp). Parameters of a function are its inputs and then its output.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUKernelEmitter.h"
-#include "../Common/LaunchTable.h"
+#include "LaunchTable.h"
 #include "ReductionBatches.h"
 
 #include "mlir/IR/SymbolTable.h"

@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUKernelEmitter.h"
-#include "../Common/LaunchTable.h"
+#include "LaunchTable.h"
 
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"

@@ -158,6 +158,14 @@ void ProgramConverter::replace(const llvm::StringMap<SmallVector<DeviceLaunch>> 
                          call.getCallWorkspace());
     call->erase();
   }
+  // Of a matmul without elements nothing may be left to do after the plain one.
+  program.walk([](program::AlternativesOp alternatives) {
+    if (!alternatives.getPlainMatmul() ||
+        !llvm::hasSingleElement(alternatives.getFallback().front()))
+      return;
+    alternatives.getPreferredCall()->moveBefore(alternatives);
+    alternatives.erase();
+  });
   llvm::DenseMap<program::Space, Value> whole;
   for (const SharedLaunch &launch : shared) {
     SmallVector<Value> buffers;

@@ -8,8 +8,9 @@
 ///
 /// \file
 /// `--mpt-math-to-libdevice`. NVPTX has no code for LLVM's intrinsics of these
-/// functions, and ends the process on them. Upstream's patterns for them come
-/// only as part of the whole conversion from gpu to NVVM.
+/// functions, and ends the process on them. Upstream's patterns
+/// (populateLibDeviceConversionPatterns) also call libdevice for sqrt, rsqrt and abs, which
+/// NVPTX has instructions for, and would change the code of every kernel that has them.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -164,7 +164,7 @@ private:
                                  wantsBinary ? gpu::CompilationTarget::Binary
                                              : gpu::CompilationTarget::Assembly,
                                  {}, {}, {}, {}, keep);
-      // Of a copy: MLIR notes on the module how long it took.
+      // Serialization writes how long it takes on the module, which chips share.
       OwningOpRef<gpu::GPUModuleOp> copy(device.clone());
       std::optional<SmallVector<char, 0>> object =
           cast<gpu::TargetAttrInterface>(targets[i]).serializeToObject(*copy, options);

@@ -4,6 +4,12 @@
 // RUN: not mpt-opt %s --mpt-assign-slots="max-threads=4097" --split-input-file 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: not mpt-opt %s --mpt-assign-slots="memory-limit=0" --split-input-file 2>&1 | FileCheck %s --check-prefix=LIMIT
 // RUN: not mpt-opt %s --mpt-assign-slots="memory-limit=70368744177665" --split-input-file 2>&1 | FileCheck %s --check-prefix=LIMIT2
+// RUN: not mpt-opt %s --mpt-assign-slots="target=rocm" --split-input-file 2>&1 | FileCheck %s --check-prefix=MACHINE
+// RUN: not mpt-opt %s --mpt-assign-slots="target='cuda gfx90a'" --split-input-file 2>&1 | FileCheck %s --check-prefix=CHIP
+// RUN: not mpt-opt %s --mpt-rematerialize="target=rocm" --split-input-file 2>&1 | FileCheck %s --check-prefix=REMAT
+// MACHINE: error: mpt-assign-slots: expected the target cpu, x86_64 or cuda, found 'rocm'
+// CHIP: error: mpt-assign-slots: expected chips such as sm_90, found "gfx90a"
+// REMAT: error: mpt-rematerialize: expected the target cpu, x86_64 or cuda, found 'rocm'
 // MANY: a step is planned for 1 to 4096 threads, found 4097; give another max-threads
 // LIMIT: mpt-assign-slots: memory-limit must be 1 to 2^46 bytes, got 0
 // LIMIT2: mpt-assign-slots: memory-limit must be 1 to 2^46 bytes, got 70368744177665

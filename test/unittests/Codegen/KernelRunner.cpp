@@ -42,7 +42,7 @@ void KernelModule::compile(llvm::StringRef text) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   DialectRegistry registry;
-  registry.insert<MPTDialect, arith::ArithDialect, math::MathDialect>();
+  registry.insert<kernel::KernelDialect, arith::ArithDialect, math::MathDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);

@@ -14,7 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Reference/Interpreter.h"
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ protected:
           if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
             errors += diagnostic.str() + "\n";
         }) {
-    context.loadDialect<MPTDialect, mlir::arith::ArithDialect,
+    context.loadDialect<kernel::KernelDialect, mlir::arith::ArithDialect,
                         mlir::func::FuncDialect, mlir::math::MathDialect>();
   }
 

@@ -8,7 +8,8 @@
 
 Reports: a `default:` in a switch over calls; calls' attributes as lists of numbers
 (`ints`, `floats` of an instruction); numbers turned into a call's id or an id compared
-with a number outside of the table's reader and writer.
+with a number outside of the table's reader and writer; and notes (`mpt.` attributes) read
+from or written to ops, in files that work on the ops of programs.
 """
 
 import pathlib
@@ -22,6 +23,9 @@ NUMBERS = re.compile(r"(?:instruction|call|product|made|wrong)\w*(?:\.|->|\(\)\.
                      r"|\b(?:ints|floats)\[\d+\]")
 IDS = re.compile(r"static_cast<(?:rt::)?CallId>|static_cast<u?int\d+_t>\((?:rt::)?(?:CallId::"
                  r"|getId\()")
+
+NOTES = re.compile(r"(?:->|\.)(?:set|get|has|remove)\w*Attr\w*(?:<[^>]*>)?\("
+                   r"\s*(?:k[A-Z]\w*Attr\b|\"mpt\.)")
 
 
 def body_of(text, start):
@@ -49,6 +53,9 @@ def check(path, text):
     if not str(path).endswith(CODEC):
         for found in IDS.finditer(text):
             problems += report(found.start(), "a call's id is converted outside of the codec")
+    if re.search(r"\bprogram::\w+Op\b", text):
+        for found in NOTES.finditer(text):
+            problems += report(found.start(), "a program says something by a note")
     return problems
 
 

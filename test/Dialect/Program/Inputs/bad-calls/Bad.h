@@ -23,3 +23,7 @@ inline int getSize(CallId, DataType type) {
     return 4;
   }
 }
+
+inline void note(program::LaunchOp launch) {
+  launch->setAttr("mpt.group", UnitAttr::get(launch.getContext()));
+}

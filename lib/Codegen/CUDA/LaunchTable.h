@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_LIB_CODEGEN_COMMON_LAUNCHTABLE_H
-#define MPT_LIB_CODEGEN_COMMON_LAUNCHTABLE_H
+#ifndef MPT_LIB_CODEGEN_CUDA_LAUNCHTABLE_H
+#define MPT_LIB_CODEGEN_CUDA_LAUNCHTABLE_H
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -40,4 +40,4 @@ private:
 
 } // namespace mpt::detail
 
-#endif // MPT_LIB_CODEGEN_COMMON_LAUNCHTABLE_H
+#endif // MPT_LIB_CODEGEN_CUDA_LAUNCHTABLE_H
