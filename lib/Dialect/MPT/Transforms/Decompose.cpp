@@ -7,11 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-decompose`: applies the decompositions of Patterns.h. Then merges equal
-/// computations of scalars, which every parameter's optimizer repeats (bias
-/// corrections), equal reshapes, which cost nothing, and equal checks of labels;
-/// larger values are left as they are, since merging them would undo
-/// recomputation.
+/// `--mpt-decompose`: applies the decompositions of Patterns.h. Equal computations, such as
+/// the bias corrections that every parameter's optimizer repeats, are left to CSE, which
+/// runs after it (addDecomposePasses).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -33,46 +31,6 @@ using namespace mpt;
 using namespace mpt::detail;
 
 namespace {
-
-struct EqualOps : llvm::DenseMapInfo<Operation *> {
-  static unsigned getHashValue(const Operation *op) {
-    return OperationEquivalence::computeHash(
-        const_cast<Operation *>(op),
-        /*hashOperands=*/OperationEquivalence::directHashValue,
-        /*hashResults=*/OperationEquivalence::ignoreHashValue,
-        OperationEquivalence::IgnoreLocations);
-  }
-  static bool isEqual(const Operation *a, const Operation *b) {
-    if (a == b)
-      return true;
-    if (a == getEmptyKey() || a == getTombstoneKey() || b == getEmptyKey() ||
-        b == getTombstoneKey())
-      return false;
-    return OperationEquivalence::isEquivalentTo(
-        const_cast<Operation *>(a), const_cast<Operation *>(b),
-        OperationEquivalence::IgnoreLocations);
-  }
-};
-
-/// Merges equal pure ops of `block` that reshape, check or return scalars.
-void mergeEqualOps(Block &block) {
-  llvm::DenseSet<Operation *, EqualOps> known;
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    bool isFree = isa<ReshapeOp, CheckIndicesOp>(op) ||
-                  llvm::all_of(op.getResultTypes(), [](Type type) {
-                    auto tensor = dyn_cast<RankedTensorType>(type);
-                    return tensor && tensor.getRank() == 0;
-                  });
-    if (!isFree || op.getNumResults() == 0 || op.getNumRegions() != 0 ||
-        !isMemoryEffectFree(&op))
-      continue;
-    auto [it, inserted] = known.insert(&op);
-    if (inserted)
-      continue;
-    op.replaceAllUsesWith(*it);
-    op.erase();
-  }
-}
 
 struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
   using Base::Base;
@@ -107,9 +65,6 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
     config.setListener(&marks);
     if (failed(applyPatternsGreedily(getOperation(), patterns, config)))
       return signalPassFailure();
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (Block &block : function.getBody())
-        mergeEqualOps(block);
   }
 
   FrozenRewritePatternSet patterns;
