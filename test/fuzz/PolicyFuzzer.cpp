@@ -13,6 +13,7 @@
 #include "mpt/Precision/PolicyFile.h"
 #include "mpt/Precision/PrecisionPolicy.h"
 #include "mpt/Precision/RuleTable.h"
+#include "llvm/ADT/StringExtras.h"
 #include <filesystem>
 #include <fstream>
 #include <unistd.h>
@@ -81,13 +82,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (failed(again))
     reportFinding("a printed policy is refused: " + last, printed);
   recordFeature(std::to_string(settings->moves.size()) + settings->strategy);
+  // What is set, in all of its combinations; names and patterns are anything.
+  std::string together;
+  for (StringRef line : llvm::split(printed, '\n'))
+    if (line.contains('\''))
+      recordMessage(line);
+    else
+      together += line;
+  recordFeature(together);
   // What autocast does with it, up to the graph.
   PrecisionPolicy policy(Float16Type::get(&context), settings->names);
   for (const PolicyMove &move : settings->moves)
     (void)policy.add(loc, move);
   (void)policy.keep(loc, settings->keep);
   checkPlantedBug(settings->keepFirstLast && settings->strategy == "promote" &&
-                  settings->f16ReductionLimit == 64 &&
                   llvm::any_of(settings->moves,
                                [](const PolicyMove &move) { return !move.in.empty(); }));
   return 0;

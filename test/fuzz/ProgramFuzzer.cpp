@@ -68,10 +68,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     reportFinding("what was written reads as another program");
   if (!isSmall(program))
     return -1;
-  for (const Instruction &instruction : program.instructions)
-    recordFeature((instruction.call ? getName(*instruction.call)
-                                    : std::to_string(instruction.kernel)) + "." +
-                  std::to_string(instruction.refs.size()));
+  for (const Instruction &instruction : program.instructions) {
+    std::string kind = instruction.call ? getName(*instruction.call) : "kernel";
+    recordFeature(kind + std::to_string(instruction.refs.size()));
+    for (size_t i = 0; i < std::min<size_t>(instruction.refs.size(), 8); ++i)
+      recordFeature(kind + std::to_string(i) + "." +
+                    std::to_string(static_cast<int>(instruction.refs[i].type)) + "." +
+                    std::to_string(instruction.refs[i].dims.size()));
+  }
   bool isPlanted = false;
   for (const Instruction &instruction : program.instructions)
     isPlanted |= !instruction.refs.empty() &&

@@ -37,6 +37,10 @@ static const StringRef lines[] = {
     "- {ops: [add], class: infer, typing: positional, f32-operands: [1, 2]}",
     "- {ops: [loop], region: carry, first-carried: [0, 0, 0]}",
     "- {ops: [red], region: combiner, combiners: [{ops: [max], class: infer}]}",
+    "- {ops: [sqrt], class: infer, class-if-nonpositive: deny, sign: same}",
+    "- {ops: [scan], scan-inputs: num_inputs, absent-operands: [1]}",
+    "- {ops: [read], variable: read, scalars: fixed, clone: true}",
+    "- {ops: [pass], variable: pass, movable: false}",
     "products:", "- {ops: [dot], macs: \"r0 * o0[1]\"}", "memory:",
     "- {ops: [view], result: view}", "---", "# x"};
 

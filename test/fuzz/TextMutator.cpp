@@ -39,6 +39,18 @@ static const StringRef attributes[] = {"mpt.autocast", "mpt.precision = \"low\""
                                        "mpt.precision = \"f32\"",
                                        "num_scan_inputs = 1 : si64", "callee = @f"};
 
+bool mpt::crashesMLIR(StringRef text) {
+  for (StringRef words : {"array<index", "array<none", "array<complex", "array<vector",
+                          "array<tensor", "array<!", "array<memref", "array<tuple"})
+    if (text.contains(words))
+      return true;
+  // As many results are made as a number of one asks for.
+  for (StringRef rest = text.split('#').second; !rest.empty(); rest = rest.split('#').second)
+    if (rest.take_while(llvm::isDigit).size() > 6)
+      return true;
+  return false;
+}
+
 TextMutator::TextMutator(StringRef text, std::minstd_rand &random,
                          llvm::ArrayRef<std::string> ops)
     : random(random), ops(ops) {
@@ -84,10 +96,9 @@ std::vector<TextMutator::Word> TextMutator::find(StringRef prefix, bool types) c
 }
 
 void TextMutator::changeElement() {
-  std::vector<size_t> candidates;
   StringRef from = pick(elements), to = pick(elements);
-  // All of a line, so that its types still agree, or one.
-  const bool all = draw(3) != 0;
+  // All of a line or of the module, so that its types still agree, or one.
+  const bool all = draw(3) != 0, everywhere = all && draw(4) == 0;
   size_t start = draw(lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string &line = lines[(start + i) % lines.size()];
@@ -98,7 +109,8 @@ void TextMutator::changeElement() {
       line.replace(at, from.size(), to.str());
       at = line.find(from.str(), at + to.size());
     } while (all && at != std::string::npos);
-    return;
+    if (!everywhere)
+      return;
   }
 }
 

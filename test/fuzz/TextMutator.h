@@ -25,6 +25,10 @@
 
 namespace mpt {
 
+/// Whether `text` has words that MLIR's own parser does not survive, whatever program it
+/// is in.
+bool crashesMLIR(llvm::StringRef text);
+
 class TextMutator {
 public:
   /// `ops` are names that ops may get in addition to those of other dialects.

@@ -8,6 +8,7 @@
 
 #include "WordMutator.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include <vector>
@@ -16,6 +17,25 @@ using namespace mpt::fuzz;
 using llvm::StringRef;
 
 static bool isWord(char c) { return llvm::isAlnum(c) || c == '_' || c == '-' || c == '.'; }
+
+/// The parts between the outermost braces of `line`: "a: 1" and "b: [2, 3]" of
+/// "- {a: 1, b: [2, 3]}".
+static llvm::SmallVector<StringRef> splitMapping(StringRef line) {
+  llvm::SmallVector<StringRef> parts;
+  size_t start = line.find('{');
+  unsigned depth = 0;
+  for (size_t at = start; at < line.size(); ++at) {
+    depth += line[at] == '{' || line[at] == '[';
+    depth -= depth != 0 && (line[at] == '}' || line[at] == ']');
+    if (depth != 0 && (depth != 1 || line[at] != ','))
+      continue;
+    parts.push_back(line.slice(start + 1, at).trim());
+    start = at;
+    if (depth == 0)
+      break;
+  }
+  return parts;
+}
 
 std::string mpt::fuzz::mutateWords(StringRef text, llvm::ArrayRef<StringRef> words,
                                    llvm::ArrayRef<StringRef> lines, Random &random) {
@@ -26,7 +46,17 @@ std::string mpt::fuzz::mutateWords(StringRef text, llvm::ArrayRef<StringRef> wor
     if (made.empty())
       made.emplace_back(pick(random, lines));
     size_t line = draw(random, made.size());
-    switch (draw(random, 8)) {
+    switch (draw(random, 10)) {
+    case 8:
+    case 9: {
+      // A key and its value from another mapping.
+      std::string from = draw(random, 2) ? pick(random, lines).str() : pick(random, made);
+      llvm::SmallVector<StringRef> parts = splitMapping(from);
+      size_t brace = made[line].find('{');
+      if (!parts.empty() && brace != std::string::npos)
+        made[line].insert(brace + 1, pick(random, parts).str() + ", ");
+      continue;
+    }
     case 0:
       made.insert(made.begin() + line, made[line]);
       continue;
@@ -38,7 +68,17 @@ std::string mpt::fuzz::mutateWords(StringRef text, llvm::ArrayRef<StringRef> wor
       continue;
     case 3:
     case 4:
-      made.insert(made.begin() + draw(random, made.size() + 1), pick(random, lines).str());
+      {
+        // Instead of the line with this key, if there is one: keys are there once.
+        StringRef whole = pick(random, lines), key = whole.split(':').first;
+        auto same = llvm::find_if(made, [&](StringRef each) {
+          return each.starts_with(key) && each.drop_front(key.size()).starts_with(":");
+        });
+        if (same != made.end() && draw(random, 4) != 0)
+          *same = whole.str();
+        else
+          made.insert(made.begin() + draw(random, made.size() + 1), whole.str());
+      }
       continue;
     default:
       break;

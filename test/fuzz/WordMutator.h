@@ -14,8 +14,9 @@
 
 namespace mpt::fuzz {
 
-/// Replaces words of `text` by one another or by one of `words`, and doubles, drops and
-/// moves lines; `lines` are whole lines that mean something.
+/// Replaces words of `text` by one another or by one of `words`, copies keys with their
+/// values from one mapping `{key: value}` to another, and doubles, drops and moves lines;
+/// `lines` are whole lines that mean something.
 std::string mutateWords(llvm::StringRef text, llvm::ArrayRef<llvm::StringRef> words,
                         llvm::ArrayRef<llvm::StringRef> lines, Random &random);
 

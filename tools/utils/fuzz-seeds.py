@@ -3,7 +3,8 @@
 Writes what the fuzzers of test/fuzz start from, one folder per fuzzer:
   autocast, passes   the modules of all tests with the pipelines of their RUN lines, the
                      modules (*.mlir) in each --extra folder, and, where the Python that
-                     runs this has JAX, the StableHLO that JAX prints of a few steps
+                     runs this has JAX, the StableHLO that JAX prints of a few steps;
+                     of large modules, pieces
   npy, npz, safetensors, checkpoint, ranges   small files of each kind
   policy, rules      lib/Precision/Presets, lib/Precision/Rules, the YAML of all tests
   program, program-file   programs that mpt-compile makes of the tests' modules
@@ -53,6 +54,77 @@ def strip_comments(text):
 def split_modules(text):
     return [module for part in re.split(r"^// -----.*$|^//--- .*$", text, flags=re.M)
             if (module := strip_comments(part))]
+
+
+def split_types(text):
+    """`a, b<c, d>` -> [a, b<c, d>]"""
+    types, depth, start = [], 0, 0
+    for at, char in enumerate(text):
+        depth += (char in "<([{") - (char in ")]}") - (char == ">" and text[at - 1] != "-")
+        if char == "," and depth == 0:
+            types.append(text[start:at].strip())
+            start = at + 1
+    return types + [text[start:].strip()] if text.strip() else []
+
+
+def read_signature(line):
+    """Types of operands and of results at the end of an op in generic form."""
+    if not (match := re.search(r" : \(((?:(?! : \().)*)\) -> (.+)$", line)):
+        return [], []
+    results = match[2][1:-1] if match[2].startswith("(") else match[2]
+    return split_types(match[1]), split_types(results)
+
+
+def cut_module(text, mpt_opt, ops=40):
+    """What is too large for a seed, in pieces: functions of `ops` ops each, in order,
+    which take what ops before them made."""
+    generic = subprocess.run([mpt_opt, "--allow-unregistered-dialect", "--mlir-print-op-generic",
+                              "-"], input=text, capture_output=True, text=True)
+    if generic.returncode != 0:
+        return
+    blocks, types = [], {}
+    for line in generic.stdout.splitlines():
+        indent = len(line) - len(line.lstrip())
+        if indent == 2:  # another function
+            blocks, types = [], {}
+        elif indent == 4 and line[4] not in "}^":
+            blocks.append([line])
+        elif indent >= 4 and blocks:
+            blocks[-1].append(line)
+        for name, kind in re.findall(r"(%\w+): ([^%]+)[,)]", line) if "^bb" in line else []:
+            types[name] = kind
+        if match := re.match(r" *(%\w+)(?::\d+)? = ", line):
+            types[match[1]] = None
+        if indent == 4 and blocks and (match := re.match(r" *(%\w+)", blocks[-1][0])):
+            results = read_signature(line)[1]
+            types[match[1]] = results[0] if results else None
+            for index, kind in enumerate(results):
+                types[f"{match[1]}#{index}"] = kind
+        if indent == 4 and "func.return" in line:
+            yield from join_blocks(blocks[:-1], types, ops)
+            blocks = []
+
+
+def join_blocks(blocks, types, ops):
+    for start in range(0, len(blocks), ops):
+        lines = [line for block in blocks[start:start + ops] for line in block]
+        body = "\n".join(lines)
+        made = set(re.findall(r"^ *(%\w+)(?::\d+)? = ", body, flags=re.M))
+        made |= {name for line in lines if "^bb" in line for name in re.findall(r"%\w+", line)}
+        free = sorted({name for name in re.findall(r"%\w+(?:#\d+)?", body)
+                       if name.split("#")[0] not in made})
+        if not all(types.get(name) for name in free):
+            continue
+        # One of several results becomes an argument.
+        names = {name: re.sub(r"%(\d+)#", r"%r\1_", name) for name in free}
+        for name in free:
+            body = re.sub(re.escape(name) + r"(?![\w#])", names[name], body)
+        arguments = ", ".join(f"{names[name]}: {types[name]}" for name in free)
+        results = [re.match(r" *(%\w+) = ", block[0]) for block in blocks[start:start + ops]]
+        results = [match[1] for match in results if match and types.get(match[1])][-3:]
+        kinds = ", ".join(types[name] for name in results)
+        yield (f"func.func @piece({arguments}) -> ({kinds}) {{\n{body}\n"
+               f"  return {', '.join(results)}{' : ' + kinds if results else ''}\n}}\n")
 
 
 def read_pipelines(text, known):
@@ -155,6 +227,9 @@ def write_modules(out, arguments):
     tests = sorted((SOURCE / "test").rglob("*.mlir")) + sorted((SOURCE / "docs").rglob("*.mlir"))
     extra = [path for folder in arguments.extra for path in sorted(folder.rglob("*.mlir"))]
     texts = [path.read_text() for path in tests + extra] + print_jax_modules()
+    if arguments.mpt_opt:
+        texts += [piece for text in texts if len(text) > LARGEST and "// -----" not in text
+                  for piece in cut_module(text, arguments.mpt_opt)]
     turn = 0
     for text in texts:
         pipelines = sorted(set(read_pipelines(text, passes)))
