@@ -183,6 +183,8 @@ template <>
 struct llvm::yaml::MappingTraits<TableText> {
   static void mapping(IO &io, TableText &text) {
     mapRequiredKey(io, "dialect", text.dialect);
+    if (llvm::StringRef(text.dialect).contains('*'))
+      io.setError("'" + llvm::Twine(text.dialect) + "' is no dialect; a table is for one");
     mapKey(io, "extends", text.extends);
     mapKey(io, "policy", text.policy);
     mapKey(io, "cast", text.cast);
