@@ -9,6 +9,7 @@
 #include "mpt/Host/MetricsLog.h"
 #include "mpt/Support/FileIO.h"
 #include "mpt/Support/ParseJSON.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -54,6 +55,22 @@ std::string mpt::formatElement(const HostTensor &tensor, int64_t index) {
                                   : formatFloat(static_cast<float>(value));
 }
 
+llvm::StringRef mpt::findMetricsClash(llvm::ArrayRef<TensorInfo> arguments,
+                                      const ResultInfo &result) {
+  if (!result.updates.empty() || !result.shape.empty())
+    return "";
+  llvm::StringRef name = result.name;
+  if (llvm::is_contained(kMetricsColumns, name))
+    return "a column of the metrics";
+  if (name.starts_with(kEvaluationPrefix))
+    return "the prefix of evaluation's columns in the metrics";
+  if (llvm::any_of(arguments, [&](const TensorInfo &argument) {
+        return argument.role == Role::LossScale && argument.name == name;
+      }))
+    return "the loss scale's column in the metrics";
+  return "";
+}
+
 void MetricsRecord::addRaw(llvm::StringRef key, llvm::StringRef json) {
   llvm::raw_string_ostream os(body);
   if (!body.empty())
@@ -63,10 +80,12 @@ void MetricsRecord::addRaw(llvm::StringRef key, llvm::StringRef json) {
 
 void MetricsRecord::add(llvm::StringRef key, int64_t value) {
   addRaw(key, std::to_string(value));
+  numbers.push_back({key.str(), static_cast<double>(value)});
 }
 
 void MetricsRecord::add(llvm::StringRef key, double value) {
   addRaw(key, formatFloat(value));
+  numbers.push_back({key.str(), value});
 }
 
 void MetricsRecord::add(llvm::StringRef key, llvm::StringRef text) {
@@ -77,8 +96,10 @@ void MetricsRecord::add(llvm::StringRef key, llvm::StringRef text) {
 }
 
 void MetricsRecord::add(llvm::StringRef key, const HostTensor &tensor) {
-  if (tensor.getRank() == 0)
+  if (tensor.getRank() == 0) {
+    numbers.push_back({key.str(), tensor.getElement(0)});
     return addRaw(key, formatElement(tensor, 0));
+  }
   // A bracket opens or closes in front of and behind every element whose
   // position is a multiple of a dimension's stride.
   std::string json;

@@ -13,6 +13,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -247,26 +249,21 @@ FailureOr<StepSignature> mpt::readStepSignature(func::FuncOp function) {
   return signature;
 }
 
+std::string mpt::computeStepDigest(func::FuncOp function) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  function.print(os);
+  return llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
+}
+
 LogicalResult mpt::checkMetricNames(func::FuncOp function,
                                     const StepSignature &signature) {
-  for (auto [i, result] : llvm::enumerate(signature.results)) {
-    if (!result.updates.empty() || !result.shape.empty())
-      continue;
-    llvm::StringRef name = result.name;
-    const char *taken = nullptr;
-    if (llvm::is_contained(kMetricsColumns, name))
-      taken = "a column of the metrics";
-    else if (name.starts_with(kEvaluationPrefix))
-      taken = "the prefix of evaluation's columns in the metrics";
-    else if (llvm::any_of(signature.arguments, [&](const TensorInfo &argument) {
-               return argument.role == Role::LossScale && argument.name == name;
-             }))
-      taken = "the loss scale's column in the metrics";
-    if (taken)
+  for (auto [i, result] : llvm::enumerate(signature.results))
+    if (llvm::StringRef taken = findMetricsClash(signature.arguments, result);
+        !taken.empty())
       return mlir::emitError(getResultLocation(function))
              << "result " << i << " of @" << function.getName() << ": " << kNameAttr
-             << " = \"" << name << "\" is " << taken << "; rename it";
-  }
+             << " = \"" << result.name << "\" is " << taken << "; rename it";
   return success();
 }
 

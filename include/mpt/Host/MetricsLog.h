@@ -16,12 +16,13 @@
 #ifndef MPT_HOST_METRICSLOG_H
 #define MPT_HOST_METRICSLOG_H
 
-#include "mpt/Host/HostTensor.h"
+#include "mpt/Host/StepEngine.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace mpt {
 
@@ -36,6 +37,11 @@ inline constexpr llvm::StringLiteral kMetricsColumns[] = {"step", "run", "epoch"
 /// What the columns of an evaluation begin with.
 inline constexpr llvm::StringLiteral kEvaluationPrefix = "eval.";
 
+/// What the name of `result`, a scalar that becomes a column, is taken for already, as
+/// "a column of the metrics"; "" if it is free. `arguments` are the function's.
+llvm::StringRef findMetricsClash(llvm::ArrayRef<TensorInfo> arguments,
+                                 const ResultInfo &result);
+
 /// Collects one line. Keys keep the order in which they are added.
 class MetricsRecord {
 public:
@@ -46,10 +52,13 @@ public:
   void add(llvm::StringRef key, const HostTensor &tensor);
   /// {"step": 3, "loss": 0.5}
   std::string getLine() const { return "{" + body + "}"; }
+  /// The numbers of the line, by key.
+  llvm::ArrayRef<std::pair<std::string, double>> getNumbers() const { return numbers; }
 
 private:
   void addRaw(llvm::StringRef key, llvm::StringRef json);
   std::string body;
+  std::vector<std::pair<std::string, double>> numbers;
 };
 
 class MetricsLog {

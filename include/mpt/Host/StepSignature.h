@@ -52,6 +52,10 @@ struct StepSignature {
 /// one of another type, or if a size other than dimension 0 is dynamic.
 llvm::FailureOr<StepSignature> readStepSignature(mlir::func::FuncOp function);
 
+/// A digest of what `function` computes, as checkpoints name the step that they are of:
+/// 16 hexadecimal digits that follow from its text without locations.
+std::string computeStepDigest(mlir::func::FuncOp function);
+
 /// Emits an error and fails if a scalar result of `function`, which becomes a column of
 /// the metrics, has the name of another column (MetricsLog.h).
 llvm::LogicalResult checkMetricNames(mlir::func::FuncOp function,

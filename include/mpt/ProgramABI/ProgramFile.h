@@ -18,6 +18,15 @@
 /// rewrite libraries (strip, patchelf, objcopy, signers) therefore make a file that is
 /// refused. `readelf -n` shows the note.
 ///
+/// The library may also export `mpt_program_metadata`, text that ends in a zero byte. The
+/// runtime hands it on and does not read it. mpt-compile writes a JSON object there with
+/// what a host needs to train and the program itself does not:
+///   "step"     a digest of the step function, as checkpoints have it
+///   "masters"  names of parameters that are stored in another form than the model's
+///              (`mpt.master`)
+///   "low_of"   an object: from the name of a tensor of lower halves to its parameter's
+///              (`mpt.low_of`)
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef MPT_PROGRAMABI_PROGRAMFILE_H
@@ -29,6 +38,7 @@
 namespace mpt::rt {
 
 inline constexpr char kProgramNoteSection[] = ".note.mpt";
+inline constexpr char kProgramMetadata[] = "mpt_program_metadata";
 
 struct ProgramNote {
   uint64_t formatVersion;

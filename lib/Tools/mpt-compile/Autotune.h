@@ -9,8 +9,8 @@
 #ifndef MPT_LIB_TOOLS_MPT_COMPILE_AUTOTUNE_H
 #define MPT_LIB_TOOLS_MPT_COMPILE_AUTOTUNE_H
 
-#include "Options.h"
 #include "mpt/Codegen/CodeGen.h"
+#include "mpt/Tools/CompileStep.h"
 
 namespace mpt {
 

@@ -51,31 +51,8 @@ void mpt::printCompileHelp(llvm::raw_ostream &os) {
       /*ShowHidden=*/false, /*ShowAllAliases=*/false);
 }
 
-llvm::Expected<CompileOptions>
-mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
-  CompileOptTable table;
-  unsigned missingIndex, missingCount;
-  InputArgList args = table.ParseArgs(arguments, missingIndex, missingCount);
-  CompileOptions options;
-  options.help = args.hasArg(OPT_help);
-  options.version = args.hasArg(OPT_version);
-  if (options.help || options.version)
-    return options;
-  if (llvm::Error error = checkKnown(table, args, OPT_UNKNOWN))
-    return std::move(error);
-  if (missingCount)
-    return llvm::createStringError(llvm::StringRef(arguments[missingIndex]) +
-                                   ": expected a value");
-
-  std::vector<std::string> inputs = args.getAllArgValues(OPT_INPUT);
-  if (inputs.size() != 1)
-    return llvm::createStringError(
-        inputs.empty() ? "missing argument: the step, a .mlir file"
-                       : "expected one step, found " + llvm::join(inputs, " and "));
-  options.input = inputs.front();
-  options.output = args.getLastArgValue(OPT_o).str();
-  if (options.output.empty())
-    return llvm::createStringError("missing option: give -o FILE");
+/// Reads what says how to compile.
+static llvm::Error readOptions(const InputArgList &args, CompileOptions &options) {
   options.function = args.getLastArgValue(OPT_function).str();
   options.cpu = args.getLastArgValue(OPT_mcpu, options.cpu).str();
   llvm::StringRef target = args.getLastArgValue(OPT_target, "cpu");
@@ -132,17 +109,12 @@ mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
   if (options.autotune.empty() && !(options.cudart + options.cublasLt).empty())
     return llvm::createStringError("--cudart and --cublaslt go with --autotune");
   options.missedRemarks = args.hasArg(OPT_remarks);
-  options.remarksFile = args.getLastArgValue(OPT_remarks_output_file).str();
   if (const Arg *filter = args.getLastArg(OPT_remarks_filter)) {
     options.remarksFilter = filter->getValue();
     if (std::string why; !llvm::Regex(options.remarksFilter).isValid(why))
       return llvm::createStringError("--remarks-filter: '" + options.remarksFilter +
                                      "' is no regular expression: " + why);
   }
-  if (!options.remarksFile.empty() && !options.missedRemarks &&
-      options.remarksFilter.empty())
-    return llvm::createStringError(
-        "--remarks-output-file goes with --remarks or --remarks-filter");
   if (const Arg *threads = args.getLastArg(OPT_max_threads)) {
     llvm::StringRef text = threads->getValue();
     if (text.getAsInteger(10, options.threads) || options.threads < 1)
@@ -150,5 +122,70 @@ mpt::parseCompileOptions(llvm::ArrayRef<const char *> arguments) {
           "--max-threads: expected a whole number of at least 1, found '" + text +
           "'");
   }
+  return llvm::Error::success();
+}
+
+/// Parses `arguments`; fails on options that there are not and on values that are missing.
+static llvm::Expected<InputArgList> parse(const CompileOptTable &table,
+                                          llvm::ArrayRef<const char *> arguments) {
+  unsigned missingIndex, missingCount;
+  InputArgList args = table.ParseArgs(arguments, missingIndex, missingCount);
+  if (args.hasArg(OPT_help, OPT_version))
+    return std::move(args);
+  if (llvm::Error error = checkKnown(table, args, OPT_UNKNOWN))
+    return std::move(error);
+  if (missingCount)
+    return llvm::createStringError(llvm::StringRef(arguments[missingIndex]) +
+                                   ": expected a value");
+  return std::move(args);
+}
+
+llvm::Expected<CompileCommand>
+mpt::parseCompileCommand(llvm::ArrayRef<const char *> arguments) {
+  CompileOptTable table;
+  auto args = parse(table, arguments);
+  if (!args)
+    return args.takeError();
+  CompileCommand command;
+  command.help = args->hasArg(OPT_help);
+  command.version = args->hasArg(OPT_version);
+  if (command.help || command.version)
+    return command;
+  std::vector<std::string> inputs = args->getAllArgValues(OPT_INPUT);
+  if (inputs.size() != 1)
+    return llvm::createStringError(
+        inputs.empty() ? "missing argument: the step, a .mlir file"
+                       : "expected one step, found " + llvm::join(inputs, " and "));
+  command.input = inputs.front();
+  command.output = args->getLastArgValue(OPT_o).str();
+  if (command.output.empty())
+    return llvm::createStringError("missing option: give -o FILE");
+  if (llvm::Error error = readOptions(*args, command))
+    return std::move(error);
+  command.remarksFile = args->getLastArgValue(OPT_remarks_output_file).str();
+  if (!command.remarksFile.empty() && !command.missedRemarks &&
+      command.remarksFilter.empty())
+    return llvm::createStringError(
+        "--remarks-output-file goes with --remarks or --remarks-filter");
+  return command;
+}
+
+llvm::Expected<CompileOptions>
+mpt::parseCompileOptionList(llvm::ArrayRef<const char *> arguments) {
+  CompileOptTable table;
+  auto args = parse(table, arguments);
+  if (!args)
+    return args.takeError();
+  for (const Arg *arg : *args)
+    if (unsigned id = arg->getOption().getUnaliasedOption().getID();
+        id == OPT_INPUT || id == OPT_o || id == OPT_remarks_output_file ||
+        id == OPT_help || id == OPT_version)
+      return llvm::createStringError(
+          "'" + arg->getAsString(*args) +
+          "' belongs on mpt-compile's command line; expected options that say how to "
+          "compile, such as --target=cpu");
+  CompileOptions options;
+  if (llvm::Error error = readOptions(*args, options))
+    return std::move(error);
   return options;
 }

@@ -17,7 +17,6 @@
 #include "mpt/Support/FirstError.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -175,10 +174,7 @@ static llvm::Expected<PreparedFunction> prepare(func::FuncOp function, int64_t b
   if (!signature)
     return signature.takeError();
   prepared.signature = std::move(*signature);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  result.print(os);
-  prepared.digest = llvm::utohexstr(llvm::xxh3_64bits(text), true, 16);
+  prepared.digest = computeStepDigest(result);
   return std::move(prepared);
 }
 
