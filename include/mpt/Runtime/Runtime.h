@@ -76,6 +76,14 @@ MPT_RT_EXPORT int mpt_rt_set_cuda_libraries(mpt_rt_context *context, const char 
  * NULL: libcudnn.so.9. Without one such a program runs, too. Before it is opened. */
 MPT_RT_EXPORT int mpt_rt_set_cudnn_library(mpt_rt_context *context, const char *cudnn);
 
+/* The GPU that a program for GPUs runs on, by CUDA's number; 0 unless this is called.
+ * Before a program is opened. Whether there is such a GPU shows when it is first used. */
+MPT_RT_EXPORT int mpt_rt_set_cuda_device(mpt_rt_context *context, int32_t device);
+/* Sets `architecture` to that of the chosen GPU: 90 for an sm_90, which is the chip to
+ * compile for. Loads CUDA's libraries. MPT_RT_UNSUPPORTED if there is no such GPU. */
+MPT_RT_EXPORT int mpt_rt_get_cuda_architecture(mpt_rt_context *context,
+                                               int32_t *architecture);
+
 /* Opens a program: a file made by mpt-compile, or a descriptor in memory that
  * outlives the context. One program a context. A program that
  * needs more memory than this process can have (the machine's, or less by its control
@@ -93,6 +101,13 @@ MPT_RT_EXPORT int mpt_rt_open(mpt_rt_context *context, const char *path);
 MPT_RT_EXPORT int mpt_rt_open_desc(mpt_rt_context *context,
                                    const struct mpt_program_desc *desc);
 
+/* What the open program was compiled for: "cuda sm_80 sm_90", or "x86_64" and the CPU;
+ * "" if none is open. Lives as long as the context. */
+MPT_RT_EXPORT const char *mpt_rt_target(const mpt_rt_context *context);
+/* The text that mpt-compile left in the file for hosts (mpt/ProgramABI/ProgramFile.h), as
+ * JSON; "" if there is none. Lives as long as the context. */
+MPT_RT_EXPORT const char *mpt_rt_metadata(const mpt_rt_context *context);
+
 /* Tensors by number, state and inputs in the order of the function's
  * arguments, then outputs. Returns nonzero if there is no such number. */
 MPT_RT_EXPORT int32_t mpt_rt_num_tensors(const mpt_rt_context *context);
@@ -105,6 +120,10 @@ MPT_RT_EXPORT int mpt_rt_write(mpt_rt_context *context, const char *name,
                                const void *data, size_t bytes);
 MPT_RT_EXPORT int mpt_rt_read(mpt_rt_context *context, const char *name,
                               void *data, size_t bytes);
+
+/* Whether the state tensor `name` has to be written before the first run: the program
+ * holds no first value of it, and it has not been written. 0 for other names. */
+MPT_RT_EXPORT int mpt_rt_needs_value(const mpt_rt_context *context, const char *name);
 
 MPT_RT_EXPORT int mpt_rt_read_output(mpt_rt_context *context, const char *name,
                                      void *data, size_t bytes);

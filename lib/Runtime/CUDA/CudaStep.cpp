@@ -28,7 +28,8 @@ static int fail(std::string &error, int status, std::string message) {
   return status;
 }
 
-int CudaStep::check(Error code, const std::string &what, std::string &error) {
+static int checkCode(const Api &api, Error code, const std::string &what,
+                     std::string &error) {
   if (code == kSuccess)
     return MPT_RT_OK;
   const char *why = api.cudaGetErrorString(code);
@@ -38,6 +39,10 @@ int CudaStep::check(Error code, const std::string &what, std::string &error) {
   return fail(error, status,
               what + ": " + (why ? why : "unknown error") + " (CUDA error " +
                   std::to_string(code) + ")");
+}
+
+int CudaStep::check(Error code, const std::string &what, std::string &error) {
+  return checkCode(api, code, what, error);
 }
 
 int CudaStep::checkLt(Status code, const std::string &what, std::string &error) {
@@ -52,9 +57,33 @@ int CudaStep::checkLt(Status code, const std::string &what, std::string &error) 
   if (int status = (expression))                                                       \
   return status
 
+int mpt::rt::cuda::selectDevice(const Api &api, int device, int &architecture,
+                                std::string &error) {
+  int count = 0, major = 0, minor = 0;
+  MPT_TRY(checkCode(api, api.cudaGetDeviceCount(&count), "no GPU can be used", error));
+  if (count == 0)
+    return fail(error, MPT_RT_UNSUPPORTED, "this machine has no GPU");
+  if (device >= count)
+    return fail(error, MPT_RT_UNSUPPORTED,
+                "there is no GPU " + std::to_string(device) + "; this machine has " +
+                    std::to_string(count) + ", numbered from 0");
+  MPT_TRY(checkCode(api, api.cudaSetDevice(device), "no GPU can be used", error));
+  MPT_TRY(checkCode(api, api.cudaDeviceGetAttribute(&major, kAttributeMajor, device),
+                    "the GPU", error));
+  MPT_TRY(checkCode(api, api.cudaDeviceGetAttribute(&minor, kAttributeMinor, device),
+                    "the GPU", error));
+  architecture = major * 10 + minor;
+  return MPT_RT_OK;
+}
+
+int CudaStep::select(std::string &error) {
+  return check(api.cudaSetDevice(device), "the GPU", error);
+}
+
 CudaStep::~CudaStep() {
   if (!started)
     return;
+  api.cudaSetDevice(device);
   // What has failed may fail again; nothing can be done about that here.
   if (stream)
     api.cudaStreamSynchronize(stream);
@@ -132,6 +161,7 @@ int CudaStep::write(const BufferRef &ref, const void *data, std::string &error) 
   }
   if (failed)
     return fail(error, failed, failure);
+  MPT_TRY(select(error));
   MPT_TRY(check(api.cudaMemcpyAsync(addressOf(ref), data, ref.bytes(), HostToDevice, stream),
                 "writing state", error));
   // The caller may change `data` when this returns.
@@ -147,6 +177,7 @@ int CudaStep::read(const BufferRef &ref, void *data, std::string &error) {
   }
   if (failed)
     return fail(error, failed, failure);
+  MPT_TRY(select(error));
   MPT_TRY(check(api.cudaMemcpyAsync(data, addressOf(ref), ref.bytes(), DeviceToHost, stream),
                 "reading", error));
   int status = check(api.cudaStreamSynchronize(stream), "the step failed", error);
@@ -179,18 +210,11 @@ int CudaStep::checkIndices(std::string &error) {
 
 int CudaStep::start(std::string &error) {
   MPT_TRY(api.load(cudart, cublasLt, error) ? MPT_RT_OK : MPT_RT_UNSUPPORTED);
-  int count = 0;
-  MPT_TRY(check(api.cudaGetDeviceCount(&count), "no GPU can be used", error));
-  if (count == 0)
-    return fail(error, MPT_RT_UNSUPPORTED, "this machine has no GPU");
+  MPT_TRY(selectDevice(api, device, architecture, error));
   // From here on there may be something to destroy.
   started = true;
-  MPT_TRY(check(api.cudaSetDevice(0), "no GPU can be used", error));
-  int major = 0, minor = 0;
-  MPT_TRY(check(api.cudaDeviceGetAttribute(&major, kAttributeMajor, 0), "the GPU", error));
-  MPT_TRY(check(api.cudaDeviceGetAttribute(&minor, kAttributeMinor, 0), "the GPU", error));
-  architecture = major * 10 + minor;
-  MPT_TRY(check(api.cudaDeviceGetAttribute(&multiprocessors, kAttributeMultiprocessors, 0),
+  MPT_TRY(check(api.cudaDeviceGetAttribute(&multiprocessors, kAttributeMultiprocessors,
+                                           device),
                 "the GPU", error));
   MPT_TRY(check(api.cudaStreamCreateWithFlags(&stream, kNonBlocking), "a stream", error));
   MPT_TRY(loadKernels(error));
@@ -546,7 +570,11 @@ int CudaStep::capture(std::string &error) {
 int CudaStep::run(const std::vector<const void *> &data, std::string &error) {
   if (failed)
     return fail(error, failed, failure);
-  int status = started ? checkIndices(error) : start(error);
+  int status = MPT_RT_OK;
+  if (!started)
+    status = start(error);
+  else if ((status = select(error)) == MPT_RT_OK)
+    status = checkIndices(error);
   // The first run has nothing to keep.
   if (status == MPT_RT_OK && !inputs.empty() && !(keepInputs && runs > 0)) {
     int64_t half = copies % 2;

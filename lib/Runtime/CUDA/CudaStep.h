@@ -28,13 +28,17 @@
 
 namespace mpt::rt::cuda {
 
+/// Makes `device` this thread's GPU and sets `architecture` to its own (90 for sm_90).
+/// Returns an mpt_rt_status; `error` says more.
+int selectDevice(const Api &api, int device, int &architecture, std::string &error);
+
 class CudaStep {
 public:
   /// `program` and `desc` outlive the step.
   CudaStep(const Program &program, const mpt_cuda_desc &desc, std::string cudart,
-           std::string cublasLt, std::string cudnn)
+           std::string cublasLt, std::string cudnn, int device)
       : program(program), desc(desc), cudart(std::move(cudart)),
-        cublasLt(std::move(cublasLt)), cudnn(std::move(cudnn)) {}
+        cublasLt(std::move(cublasLt)), cudnn(std::move(cudnn)), device(device) {}
   ~CudaStep();
   CudaStep(const CudaStep &) = delete;
   CudaStep &operator=(const CudaStep &) = delete;
@@ -81,6 +85,8 @@ private:
   };
 
   int start(std::string &error);
+  /// Makes the step's GPU this thread's: another context may have chosen another.
+  int select(std::string &error);
   int allocate(std::string &error);
   int loadKernels(std::string &error);
   int findBits(std::string &error);
@@ -109,6 +115,8 @@ private:
   const Program &program;
   const mpt_cuda_desc &desc;
   std::string cudart, cublasLt, cudnn;
+  /// CUDA's number of the GPU.
+  int device;
   /// Of state and outputs, while there is no device.
   std::vector<char> hostState, hostOutput;
   Api api;

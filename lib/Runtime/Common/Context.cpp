@@ -83,6 +83,9 @@ struct mpt_rt_context {
   /// Instead of blocks and steps, for a program for GPUs.
   std::unique_ptr<cuda::CudaStep> cuda;
   std::string cudart, cublasLt, cudnn;
+  int device = 0;
+  /// Of the library that is open; null: none.
+  const char *metadata = nullptr;
 
   int fail(int status, std::string message) {
     error = std::move(message);
@@ -208,12 +211,14 @@ int mpt_rt_context::openFile(const std::string &path) {
   } else if (auto *desc = static_cast<const mpt_program_desc *>(
                  dlsym(library, "mpt_program"))) {
     status = open(desc);
+    metadata = static_cast<const char *>(dlsym(library, kProgramMetadata));
   } else {
     fail(status, path + ": no symbol mpt_program; compile the step again");
   }
   if (status != MPT_RT_OK) {
     closeLibrary(library, file);
     library = nullptr;
+    metadata = nullptr;
     file = -1;
   }
   return status;
@@ -256,7 +261,8 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                     std::to_string(memory) +
                     "; compile it for a smaller batch or with a memory budget");
   if (desc->cuda) {
-    cuda = std::make_unique<cuda::CudaStep>(program, *desc->cuda, cudart, cublasLt, cudnn);
+    cuda = std::make_unique<cuda::CudaStep>(program, *desc->cuda, cudart, cublasLt, cudnn,
+                                            device);
     findInputs();
     return cuda->open(desc->num_kernels, error);
   }
@@ -358,8 +364,42 @@ int mpt_rt_set_cudnn_library(mpt_rt_context *context, const char *cudnn) {
   return MPT_RT_OK;
 }
 
+int mpt_rt_set_cuda_device(mpt_rt_context *context, int32_t device) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  if (device < 0)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "GPUs are numbered from 0, found " +
+                                                      std::to_string(device));
+  context->device = device;
+  return MPT_RT_OK;
+}
+
+int mpt_rt_get_cuda_architecture(mpt_rt_context *context, int32_t *architecture) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!architecture)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "no place for the architecture");
+  cuda::Api api;
+  if (!api.load(context->cudart, context->cublasLt, context->error))
+    return MPT_RT_UNSUPPORTED;
+  int found = 0, status = cuda::selectDevice(api, context->device, found, context->error);
+  if (status == MPT_RT_OK)
+    *architecture = found;
+  return status;
+}
+
 int mpt_rt_open_desc(mpt_rt_context *context, const mpt_program_desc *desc) {
   return context ? context->open(desc) : MPT_RT_INVALID_ARGUMENT;
+}
+
+const char *mpt_rt_target(const mpt_rt_context *context) {
+  return context ? context->program.target.c_str() : "";
+}
+
+const char *mpt_rt_metadata(const mpt_rt_context *context) {
+  return context && context->metadata ? context->metadata : "";
 }
 
 int32_t mpt_rt_num_tensors(const mpt_rt_context *context) {
@@ -424,6 +464,17 @@ int mpt_rt_write(mpt_rt_context *context, const char *name, const void *data,
     return status;
   context->isWritten[tensor - context->program.tensors.data()] = true;
   return MPT_RT_OK;
+}
+
+int mpt_rt_needs_value(const mpt_rt_context *context, const char *name) {
+  if (!context || !context->isOpen || !name)
+    return 0;
+  for (size_t i = 0; i < context->program.tensors.size(); ++i) {
+    const NamedTensor &tensor = context->program.tensors[i];
+    if (tensor.buffer.space == SpaceId::State && tensor.name == name)
+      return tensor.needsWrite && !context->isWritten[i];
+  }
+  return 0;
 }
 
 /// Copies a tensor of `space` out.

@@ -9,6 +9,7 @@
 #include "StandInState.h"
 
 #include <cstdlib>
+#include <dlfcn.h>
 
 using namespace mpt::standin;
 
@@ -43,6 +44,19 @@ Error release(Call &call, void *pointer, bool isHost) {
   return kSuccess;
 }
 
+/// The emulated kernels of the loaded program that `code` is a part of; null: none.
+const mpt_simt_module *findKernels(const void *code) {
+  Dl_info info;
+  if (!dladdr(code, &info) || !info.dli_fname)
+    return nullptr;
+  void *program = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  if (!program)
+    return nullptr;
+  auto *module = static_cast<const mpt_simt_module *>(dlsym(program, "mpt_simt_module"));
+  dlclose(program);
+  return module;
+}
+
 } // namespace
 
 extern "C" {
@@ -53,6 +67,7 @@ void mpt_standin_reset() {
     std::free(const_cast<char *>(pointer));
   state = State();
   capturing = nullptr;
+  currentDevice = 0;
 }
 void mpt_standin_set_kernels(const mpt_simt_module *module) { state.module = module; }
 void mpt_standin_set_device(int count, int major, int minor, int64_t bytes) {
@@ -106,7 +121,10 @@ Error cudaGetDeviceCount(int *count) {
 }
 Error cudaSetDevice(int device) {
   MPT_BEGIN("cudaSetDevice");
-  return device >= 0 && device < state.devices ? kSuccess : kNoDevice;
+  if (device < 0 || device >= state.devices)
+    return kNoDevice;
+  currentDevice = device;
+  return kSuccess;
 }
 Error cudaDeviceGetAttribute(int *value, int attribute, int) {
   MPT_BEGIN("cudaDeviceGetAttribute");
@@ -164,6 +182,7 @@ Error cudaMemsetAsync(void *to, int value, size_t bytes, Stream stream) {
 Error cudaStreamCreateWithFlags(Stream *stream, unsigned) {
   MPT_BEGIN_OUTSIDE("cudaStreamCreateWithFlags");
   *stream = make("stream", new StreamState);
+  static_cast<StreamState *>(*stream)->device = currentDevice;
   return kSuccess;
 }
 Error cudaStreamDestroy(Stream stream) {
@@ -172,21 +191,22 @@ Error cudaStreamDestroy(Stream stream) {
 }
 Error cudaStreamSynchronize(Stream stream) {
   MPT_BEGIN_OUTSIDE("cudaStreamSynchronize");
-  return get<StreamState>(call, stream, "stream") ? kSuccess : kInvalidValue;
+  return getStream(call, stream) ? kSuccess : kInvalidValue;
 }
 Error cudaStreamBeginCapture(Stream stream, int) {
   MPT_BEGIN_OUTSIDE("cudaStreamBeginCapture");
-  auto *target = get<StreamState>(call, stream, "stream");
+  auto *target = getStream(call, stream);
   if (!target)
     return kInvalidValue;
-  *target = StreamState();
+  target->recorded.clear();
+  target->broken = false;
   target->capturing = true;
   capturing = target;
   return kSuccess;
 }
 Error cudaStreamEndCapture(Stream stream, Graph *graph) {
   MPT_BEGIN("cudaStreamEndCapture");
-  auto *target = get<StreamState>(call, stream, "stream");
+  auto *target = getStream(call, stream);
   if (!target || !target->capturing)
     return call.breach("the stream is not being captured", kInvalidValue);
   target->capturing = false;
@@ -208,7 +228,7 @@ Error cudaGraphInstantiate(GraphExec *exec, Graph graph, unsigned long long) {
 Error cudaGraphLaunch(GraphExec exec, Stream stream) {
   MPT_BEGIN_OUTSIDE("cudaGraphLaunch");
   auto *graph = get<GraphState>(call, exec, "executable graph");
-  if (!graph || !get<StreamState>(call, stream, "stream"))
+  if (!graph || !getStream(call, stream))
     return kInvalidValue;
   for (const std::function<Error()> &work : graph->calls)
     if (Error error = work())
@@ -235,7 +255,7 @@ Error cudaEventDestroy(Event event) {
 Error cudaEventRecord(Event event, Stream stream) {
   MPT_BEGIN("cudaEventRecord");
   auto *found = get<EventState>(call, event, "event");
-  if (!found || !get<StreamState>(call, stream, "stream"))
+  if (!found || !getStream(call, stream))
     return kInvalidValue;
   *found = {true, state.now};
   return kSuccess;
@@ -259,7 +279,8 @@ Error cudaLibraryLoadData(Library *library, const void *code, int *, void **, un
                           int *, void **, unsigned) {
   MPT_BEGIN_OUTSIDE("cudaLibraryLoadData");
   state.image = code;
-  *library = make("library", new int(0));
+  *library = make("library",
+                  new LibraryState{state.module ? state.module : findKernels(code)});
   return kSuccess;
 }
 Error cudaLibraryUnload(Library library) {
@@ -274,15 +295,17 @@ Error cudaLibraryUnload(Library library) {
       ++object;
     }
   }
-  return destroy<int>(call, library, "library");
+  return destroy<LibraryState>(call, library, "library");
 }
 Error cudaLibraryGetKernel(Kernel *kernel, Library library, const char *name) {
   MPT_BEGIN_OUTSIDE("cudaLibraryGetKernel");
-  if (!get<int>(call, library, "library"))
+  auto *found = get<LibraryState>(call, library, "library");
+  if (!found)
     return kInvalidValue;
-  for (int64_t i = 0; state.module && i < state.module->num_kernels; ++i)
-    if (std::strcmp(state.module->kernels[i].name, name) == 0) {
-      *kernel = make("kernel", new KernelState{&state.module->kernels[i], library});
+  const mpt_simt_module *module = found->module;
+  for (int64_t i = 0; module && i < module->num_kernels; ++i)
+    if (std::strcmp(module->kernels[i].name, name) == 0) {
+      *kernel = make("kernel", new KernelState{&module->kernels[i], module, library});
       return kSuccess;
     }
   return 500; // cudaErrorSymbolNotFound
@@ -312,7 +335,7 @@ Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block, void **argumen
     for (void *&slot : slots)
       pointers.push_back(&slot);
     std::string error;
-    if (runEmulated(*state.module, *found->kernel, grid.x, grid.y, block.x,
+    if (runEmulated(*found->module, *found->kernel, grid.x, grid.y, block.x,
                     pointers.data(), error))
       return kSuccess;
     if (state.breach.empty())

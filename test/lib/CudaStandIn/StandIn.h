@@ -24,7 +24,8 @@
 extern "C" {
 /// Forgets everything; the device is an sm_90 with 1 GiB.
 void mpt_standin_reset();
-/// The kernels that any loaded image holds.
+/// The kernels that any loaded image holds; null, as at first: those of the program
+/// that the image is a part of (mpt-compile --emulated-kernels).
 void mpt_standin_set_kernels(const mpt_simt_module *module);
 void mpt_standin_set_device(int count, int major, int minor, int64_t bytes);
 /// Each call of `function` from its `after`th on returns `code`; null: none does.

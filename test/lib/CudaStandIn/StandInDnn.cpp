@@ -243,7 +243,7 @@ Status cudnnDestroy(DnnHandle handle) {
 Status cudnnSetStream(DnnHandle handle, Stream stream) {
   MPT_BEGIN_OUTSIDE("cudnnSetStream");
   auto *found = get<HandleState>(call, handle, "cuDNN handle");
-  if (!found || !get<StreamState>(call, stream, "stream"))
+  if (!found || !getStream(call, stream))
     return kBadParam;
   found->stream = stream;
   return 0;

@@ -32,14 +32,20 @@ struct Block {
   bool isHost = false;
 };
 struct StreamState {
+  /// The GPU that was this thread's when the stream was made.
+  int device = 0;
   bool capturing = false, broken = false;
   std::vector<std::function<Error()>> recorded;
 };
 struct GraphState {
   std::vector<std::function<Error()>> calls;
 };
+struct LibraryState {
+  const mpt_simt_module *module;
+};
 struct KernelState {
   const mpt_simt_kernel *kernel;
+  const mpt_simt_module *module;
   void *library;
 };
 struct DescState {
@@ -91,6 +97,8 @@ inline State state;
 /// What this thread captures: cudaStreamCaptureModeThreadLocal forbids calls to the
 /// thread that captures alone.
 inline thread_local StreamState *capturing = nullptr;
+/// This thread's GPU.
+inline thread_local int currentDevice = 0;
 
 /// One call of the library: counts it, and fails it if it should fail.
 struct Call {
@@ -156,9 +164,20 @@ inline bool isOnDevice(const void *pointer, int64_t bytes) {
   return !block.isHost && at - start + bytes <= block.bytes;
 }
 
+/// A stream of this thread's GPU: none of another may be used.
+inline StreamState *getStream(Call &call, Stream stream) {
+  auto *found = get<StreamState>(call, stream, "stream");
+  if (!found || found->device == currentDevice)
+    return found;
+  call.breach("a stream of GPU " + std::to_string(found->device) + " while GPU " +
+                  std::to_string(currentDevice) + " is this thread's",
+              0);
+  return nullptr;
+}
+
 /// Runs `work` now, or when the graph runs that `stream` is captured into.
 inline Error submit(Call &call, Stream stream, std::function<Error()> work) {
-  auto *target = get<StreamState>(call, stream, "stream");
+  auto *target = getStream(call, stream);
   if (!target)
     return kInvalidValue;
   if (!target->capturing)

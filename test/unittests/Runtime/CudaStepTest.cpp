@@ -208,6 +208,52 @@ TEST_F(CudaStep, WithoutGPU) {
   EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
 }
 
+/// Contexts for several GPUs share a thread.
+TEST_F(CudaStep, SeveralGPUs) {
+  mpt_standin_set_device(2, 9, 0, 1 << 30);
+  Model model;
+  {
+    Context contexts[2];
+    int32_t architecture = 0;
+    for (int device : {0, 1}) {
+      Context &context = contexts[device];
+      ASSERT_EQ(mpt_rt_set_cuda_libraries(context.rt, MPT_STANDIN, MPT_STANDIN), 0);
+      ASSERT_EQ(mpt_rt_set_cuda_device(context.rt, device), MPT_RT_OK);
+      ASSERT_EQ(mpt_rt_get_cuda_architecture(context.rt, &architecture), MPT_RT_OK);
+      EXPECT_EQ(architecture, 90);
+      ASSERT_EQ(open(context, model), MPT_RT_OK);
+      EXPECT_STREQ(mpt_rt_target(context.rt), "cuda sm_90");
+      ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+    }
+    for (int step = 0; step < 4; ++step)
+      for (int device : {1, 0, 1}) {
+        Context &context = contexts[device];
+        ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+        if (step == 2) {
+          ASSERT_EQ(mpt_rt_write(contexts[1 - device].rt, "w", w.data(), 384), MPT_RT_OK);
+        }
+        float total;
+        ASSERT_EQ(mpt_rt_read_output(context.rt, "total", &total, 4), MPT_RT_OK);
+        EXPECT_EQ(total, 16);
+      }
+    EXPECT_EQ(mpt_rt_set_cuda_device(contexts[0].rt, 1), MPT_RT_INVALID_ARGUMENT);
+    EXPECT_EQ(contexts[0].error(), "this context has a program already");
+  }
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+  Context other;
+  int32_t architecture = 0;
+  EXPECT_STREQ(mpt_rt_target(other.rt), "");
+  EXPECT_STREQ(mpt_rt_metadata(other.rt), "");
+  EXPECT_EQ(mpt_rt_set_cuda_device(other.rt, -1), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(other.error(), "GPUs are numbered from 0, found -1");
+  ASSERT_EQ(mpt_rt_set_cuda_libraries(other.rt, MPT_STANDIN, MPT_STANDIN), 0);
+  ASSERT_EQ(mpt_rt_set_cuda_device(other.rt, 2), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_get_cuda_architecture(other.rt, nullptr), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(mpt_rt_get_cuda_architecture(other.rt, &architecture), MPT_RT_UNSUPPORTED);
+  EXPECT_EQ(other.error(), "there is no GPU 2; this machine has 2, numbered from 0");
+}
+
 TEST_F(CudaStep, WithoutLibraries) {
   Model model;
   Context context;
