@@ -36,7 +36,7 @@ def have_module(name):
 
 
 for module in ("numpy", "torch", "sklearn", "jax", "optax", "jmp", "keras", "tensorflow",
-               "deepspeed"):
+               "deepspeed", "tensorboard"):
     if have_module(module):
         config.available_features.add(module)
 if have_module("material"):

@@ -144,3 +144,28 @@ llvm::Error mpt::restoreState(StepEngine &engine, llvm::StringRef path,
       return error;
   return llvm::Error::success();
 }
+
+llvm::Expected<std::map<std::string, HostTensor>>
+mpt::readFirstValues(llvm::StringRef path, const StepEngine &engine) {
+  auto file = SafetensorsFile::open(path);
+  if (!file)
+    return file.takeError();
+  bool isCheckpoint = file->getMetadata().count("mpt.checkpoint") != 0;
+  std::map<std::string, HostTensor> values;
+  for (const auto &entry : file->getEntries()) {
+    const TensorInfo *argument =
+        llvm::find_if(engine.getArguments(), [&](const TensorInfo &info) {
+          return info.name == entry.first;
+        });
+    bool learned = argument != engine.getArguments().end() &&
+                   (argument->role == Role::Parameter ||
+                    argument->role == Role::RunningStat || !argument->lowOf.empty());
+    if (isCheckpoint && !learned)
+      continue;
+    auto tensor = file->read(entry.first);
+    if (!tensor)
+      return tensor.takeError();
+    values[entry.first] = std::move(*tensor);
+  }
+  return std::move(values);
+}

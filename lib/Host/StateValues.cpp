@@ -146,13 +146,19 @@ llvm::Error Initializer::writeGiven(const TensorInfo &argument,
 }
 
 llvm::Error Initializer::writeFirst(const TensorInfo &argument) {
+  const bool isSeed = argument.role == Role::Rng && argument.name == "seed" &&
+                      argument.type == ElementType::I64 && argument.shape.empty();
+  if (!isSeed) {
+    auto isGiven = engine.giveFirstValue(argument.name, seed);
+    if (!isGiven || *isGiven)
+      return isGiven.takeError();
+  }
   const bool isSplit = findLow(engine, argument.name) && argument.init;
   auto tensor = HostTensor::create(isSplit ? ElementType::F32 : argument.type,
                                    argument.shape);
   if (!tensor)
     return tensor.takeError();
-  if (argument.role == Role::Rng && argument.name == "seed" &&
-      argument.type == ElementType::I64 && argument.shape.empty()) {
+  if (isSeed) {
     *tensor = HostTensor::scalarI64(static_cast<int64_t>(seed));
   } else if (argument.init) {
     if (llvm::Error error = initializeTensor(*tensor, *argument.init, seed, argument.name))

@@ -174,6 +174,8 @@ private:
   llvm::Error step();
   llvm::Error record(const llvm::StringMap<HostTensor> &outputs, uint64_t epoch,
                      double milliseconds);
+  /// Adds `line` to what is written on the way.
+  llvm::Error log(const MetricsRecord &line);
   /// Once, if the scale `name` has become one that cannot do its work any more.
   void warnOfScale(llvm::StringRef name, double scale);
   llvm::Error evaluate();
@@ -273,12 +275,21 @@ llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
   summary.lossScale = smallest;
   line.add("ms", milliseconds);
   if (options.observe)
-    options.observe(outputs, summary.attempt, summary.skipped != skippedBefore);
+    if (llvm::Error error = options.observe(outputs, summary.attempt,
+                                            summary.skipped != skippedBefore))
+      return error;
   summary.finalLoss = loss.value_or(0);
   summary.curve.points.push_back(
       {static_cast<double>(summary.attempt), summary.finalLoss});
-  return options.metrics ? options.metrics->append(line)
-                         : llvm::Error::success();
+  return log(line);
+}
+
+llvm::Error Loop::log(const MetricsRecord &line) {
+  if (options.metrics)
+    if (llvm::Error error = options.metrics->append(line))
+      return error;
+  return options.events ? options.events->append(line, summary.attempt)
+                        : llvm::Error::success();
 }
 
 void Loop::warnOfScale(llvm::StringRef name, double scale) {
@@ -326,8 +337,7 @@ llvm::Error Loop::evaluate() {
   }
   if (options.progress)
     options.progress->note(text);
-  return options.metrics ? options.metrics->append(line)
-                         : llvm::Error::success();
+  return log(line);
 }
 
 llvm::Error Loop::save() {

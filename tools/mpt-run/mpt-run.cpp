@@ -13,14 +13,38 @@
 #include "mpt/Reference/ReferenceEngine.h"
 #include "mpt/Tools/MPTRunMain.h"
 
-static llvm::Expected<std::unique_ptr<mpt::StepEngine>>
-createCPUEngine(mlir::OwningOpRef<mlir::ModuleOp> module,
-                llvm::StringRef function, const mpt::EngineOptions &options) {
+static mpt::JITOptions getJITOptions(const mpt::EngineOptions &options) {
   mpt::JITOptions jit;
   jit.threads = static_cast<int>(options.threads);
-  jit.memoryLimit = options.memoryLimit;
   jit.profile = options.profile;
-  return mpt::createJITEngine(std::move(module), function, jit);
+  jit.device = options.device;
+  jit.cudart = options.cudart;
+  jit.cublasLt = options.cublasLt;
+  jit.cudnn = options.cudnn;
+  jit.memoryLimit = options.memoryLimit;
+  jit.isCuda = options.isCuda;
+  jit.toolkit = options.toolkit;
+  jit.emulatedKernels = options.emulatedKernels;
+  return jit;
+}
+
+static llvm::Expected<std::unique_ptr<mpt::StepEngine>>
+createCompiled(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef function,
+               const mpt::EngineOptions &options) {
+  return mpt::createJITEngine(std::move(module), function, getJITOptions(options));
+}
+
+static llvm::Expected<mpt::OpenedProgram>
+openCompiled(llvm::StringRef path, const mpt::EngineOptions &options) {
+  auto engine = mpt::RuntimeEngine::open(path, getJITOptions(options));
+  if (!engine)
+    return engine.takeError();
+  mpt::OpenedProgram program;
+  program.digest = (*engine)->getDigest().str();
+  program.isStep = (*engine)->isStep();
+  program.isCuda = (*engine)->isCuda();
+  program.engine = std::move(*engine);
+  return std::move(program);
 }
 
 template <mpt::reference::Mode mode>
@@ -38,7 +62,7 @@ int main(int argc, char **argv) {
   mpt::registerAllPasses();
   mlir::registerTransformsPasses(); // for --pipeline
   const mpt::EngineFactory engines[] = {
-      {"cpu", createCPUEngine},
+      {"compiled", createCompiled, /*hasExactState=*/true, openCompiled, "cpu"},
       {"reference", createInterpreter<mpt::reference::Mode::Storage>},
       {"reference-f64", createInterpreter<mpt::reference::Mode::Float64>,
        /*hasExactState=*/false}};

@@ -59,6 +59,11 @@ captureState(const StepEngine &engine);
 llvm::Error restoreState(StepEngine &engine, llvm::StringRef path,
                          const std::map<std::string, HostTensor> &state);
 
+/// First values for `engine` from the .safetensors file `path`: all tensors, but of a
+/// checkpoint what training has learned and no more (parameters and running statistics).
+llvm::Expected<std::map<std::string, HostTensor>>
+readFirstValues(llvm::StringRef path, const StepEngine &engine);
+
 } // namespace mpt
 
 #endif // MPT_HOST_CHECKPOINT_H

@@ -1,4 +1,4 @@
-//===- JITEngine.h - The compiled CPU engine -*- C++ -*-===//
+//===- JITEngine.h - Functions compiled in this process -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -10,24 +10,25 @@
 #define MPT_HOST_JITENGINE_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mpt/Host/StepEngine.h"
+#include "mpt/Host/RuntimeEngine.h"
 
 namespace mpt {
 
-struct JITOptions {
-  /// 0: as many as the machine has.
-  int threads = 0;
-  /// Measure every launch and call of each run.
-  bool profile = false;
-  /// Most bytes of the program; 0: what this process can have
+struct JITOptions : RuntimeOptions {
+  /// Most bytes of a program for the CPU; 0: what this process can have
   /// (mpt/ProgramABI/SystemMemory.h).
   int64_t memoryLimit = 0;
+  /// Compile for the GPU that `RuntimeOptions` choose, and run there.
+  bool isCuda = false;
+  /// With `isCuda`, as CudaOptions has them (mpt/Codegen/CodeGen.h).
+  std::string toolkit;
+  bool emulatedKernels = false;
 };
 
-/// Plans and compiles the function `name` of `module` for this machine and opens
-/// it with the runtime. `module` is consumed: its other functions are erased. The
-/// error is the first diagnostic of whatever pass or check failed, with its place.
-llvm::Expected<std::unique_ptr<StepEngine>>
+/// Plans and compiles the function `name` of `module` for this machine's CPU, or its GPU,
+/// and opens it with the runtime. `module` is consumed: its other functions are erased.
+/// The error is the first diagnostic of whatever pass or check failed, with its place.
+llvm::Expected<std::unique_ptr<RuntimeEngine>>
 createJITEngine(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef name,
                 const JITOptions &options);
 

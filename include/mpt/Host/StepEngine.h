@@ -100,6 +100,15 @@ public:
   virtual llvm::Error writeState(llvm::StringRef name,
                                  const HostTensor &value) = 0;
 
+  /// Gives state argument `name` the first value that the engine has for it, with random
+  /// numbers by `seed`. False if the engine has no first values of its own: the host then
+  /// computes them from `TensorInfo::init`. Fails if there is no such state, or if it is
+  /// for the engine to know a value and it has none.
+  virtual llvm::Expected<bool> giveFirstValue(llvm::StringRef name, uint64_t seed) {
+    (void)name, (void)seed;
+    return false;
+  }
+
   /// Runs the function once. `inputs` holds a tensor for each input and target
   /// by name and stays alive only for the call. On success all updates are in
   /// the state, and the results without `updates` are returned by name.

@@ -18,6 +18,7 @@
 
 #include "mpt/Host/Checkpoint.h"
 #include "mpt/Host/DataLoader.h"
+#include "mpt/Host/EventLog.h"
 #include "mpt/Host/LossPlot.h"
 #include "mpt/Host/MetricsLog.h"
 #include "mpt/Host/Progress.h"
@@ -82,12 +83,14 @@ struct TrainerOptions {
   /// Added to each record of the metrics, if not empty.
   std::string label;
   MetricsLog *metrics = nullptr;
+  /// Gets the numbers of each record, too.
+  EventLog *events = nullptr;
   Progress *progress = nullptr;
   Evaluator *evaluator = nullptr;
   /// Shown the results of each step, the number of attempts with it, and whether
-  /// it was skipped.
-  std::function<void(const llvm::StringMap<HostTensor> &results, int64_t attempt,
-                     bool skipped)>
+  /// it was skipped. An error ends training.
+  std::function<llvm::Error(const llvm::StringMap<HostTensor> &results, int64_t attempt,
+                            bool skipped)>
       observe;
   /// Told, once, that a loss scale has become zero, smaller than a normal f32, infinite
   /// or NaN, and that checkpoints cannot be written.

@@ -26,6 +26,24 @@ struct EngineOptions {
   int64_t memoryLimit = 0;
   /// Measure runs, for `StepEngine::profile`.
   bool profile = false;
+  /// Run on a GPU, the one of this number.
+  bool isCuda = false;
+  int device = 0;
+  /// CUDA's libraries; "": those that the loader finds.
+  std::string cudart, cublasLt, cudnn;
+  /// To compile for a GPU, as mpt-compile's options of these names.
+  std::string toolkit;
+  bool emulatedKernels = false;
+};
+
+/// A program that mpt-compile wrote, ready to run.
+struct OpenedProgram {
+  std::unique_ptr<StepEngine> engine;
+  /// Of the step function that it was compiled from.
+  std::string digest;
+  /// False if that trains nothing.
+  bool isStep = true;
+  bool isCuda = false;
 };
 
 /// What `--engine` chooses among; the first is the default.
@@ -41,6 +59,13 @@ struct EngineFactory {
   /// False if the engine holds state in wider types than `readState` returns,
   /// so that a checkpoint would lose bits.
   bool hasExactState = true;
+  /// Opens the file of a compiled program; unset if the engine runs none. An engine
+  /// that does also runs on GPUs.
+  std::function<llvm::Expected<OpenedProgram>(llvm::StringRef path,
+                                              const EngineOptions &options)>
+      open = nullptr;
+  /// Another name.
+  std::string alias = {};
 };
 
 /// Runs mpt-run with the arguments behind the program's name; dialects of the

@@ -55,16 +55,23 @@ public:
 
 private:
   llvm::Error chooseEngine();
+  EngineOptions getEngineOptions() const;
   llvm::Expected<std::unique_ptr<StepEngine>>
   createEngine(PreparedFunction prepared);
   llvm::Error readModel();
+  llvm::Error readFunctions();
+  llvm::Error readProgram();
+  llvm::Expected<OpenedProgram> openProgram(llvm::StringRef path, StepSignature &into);
   llvm::Error readData();
   llvm::Error readEvaluation();
   llvm::Error claimOutputs();
   llvm::Error checkWhole() const;
   llvm::Error readCheckpoint();
   llvm::Error openMetrics();
-  llvm::Error trainOne(llvm::StringRef precision, PreparedFunction step);
+  llvm::Expected<std::optional<EventLog>> openEvents(llvm::StringRef precision) const;
+  llvm::Error trainFunctions();
+  llvm::Error trainOne(llvm::StringRef precision, StepEngine &engine,
+                       llvm::StringRef digest, std::optional<RangeRecorder> &recorder);
   llvm::Error applyInit(StepEngine &engine);
   llvm::Error applyLearningRate(StepEngine &engine);
   Progress::Options getProgressOptions(llvm::StringRef precision) const;
@@ -77,8 +84,12 @@ private:
   MLIRContext &context;
   llvm::ArrayRef<EngineFactory> engines;
   const EngineFactory *engine = nullptr;
+  /// A compiled step, and the compiled function that evaluates it, or a module with both.
+  OpenedProgram program, evalProgram;
   OwningOpRef<ModuleOp> module;
   func::FuncOp function, evalFunction;
+  /// What they are called in messages: @loss, or a file's path.
+  std::string name, evalName;
   StepSignature signature, evalSignature;
   /// Of the outputs that a run writes more than once.
   std::vector<FileLock> locks;
@@ -102,28 +113,49 @@ llvm::Error Run::chooseEngine() {
   std::vector<llvm::StringRef> names;
   for (const EngineFactory &candidate : engines) {
     names.push_back(candidate.name);
-    if (candidate.name == options.engine || (options.engine.empty() && !engine))
+    if (candidate.name == options.engine ||
+        (!options.engine.empty() && candidate.alias == options.engine) ||
+        (options.engine.empty() && !engine))
       engine = &candidate;
   }
-  if (engine)
-    return llvm::Error::success();
-  return llvm::createStringError("--engine: expected one of " +
-                                 llvm::join(names, ", ") + ", found '" +
-                                 options.engine + "'");
+  if (!engine)
+    return llvm::createStringError("--engine: expected one of " +
+                                   llvm::join(names, ", ") + ", found '" +
+                                   options.engine + "'");
+  if (options.device == "cuda" && !engine->open)
+    return llvm::createStringError("--engine=" + engine->name +
+                                   " runs on the CPU; leave --device=cuda out");
+  return llvm::Error::success();
+}
+
+EngineOptions Run::getEngineOptions() const {
+  EngineOptions result;
+  result.threads = options.threads;
+  result.memoryLimit = options.memoryLimit;
+  result.profile = options.profile;
+  result.isCuda = options.device == "cuda";
+  result.device = options.deviceNumber;
+  result.cudart = options.cudart;
+  result.cublasLt = options.cublasLt;
+  result.cudnn = options.cudnn;
+  result.toolkit = options.toolkit;
+  result.emulatedKernels = options.emulatedKernels;
+  return result;
 }
 
 llvm::Expected<std::unique_ptr<StepEngine>>
 Run::createEngine(PreparedFunction prepared) {
   FirstError error(&context);
-  EngineOptions engineOptions;
-  engineOptions.threads = options.threads;
+  EngineOptions engineOptions = getEngineOptions();
   const int64_t limit = options.memoryLimit > 0 ? options.memoryLimit : rt::getSystemMemory();
-  engineOptions.memoryLimit = std::max<int64_t>(limit - heldBytes, 1);
-  engineOptions.profile = options.profile;
+  // The limit is of this machine's memory.
+  if (!engineOptions.isCuda)
+    engineOptions.memoryLimit = std::max<int64_t>(limit - heldBytes, 1);
   auto made =
       engine->create(std::move(prepared.module), prepared.name, engineOptions);
   if (made) {
-    heldBytes += (*made)->arenaBytes() + (*made)->stateBytes();
+    if (!engineOptions.isCuda)
+      heldBytes += (*made)->arenaBytes() + (*made)->stateBytes();
     return made;
   }
   std::string reason = llvm::toString(made.takeError());
@@ -135,10 +167,120 @@ Run::createEngine(PreparedFunction prepared) {
                                  " of " + llvm::Twine(limit) + " bytes already");
 }
 
+/// Whether `file` is a library, as mpt-compile writes them, and not a module.
+static llvm::Expected<bool> isLibrary(const InputFile &file) {
+  char magic[4] = {};
+  if (file.getSize() < sizeof(magic))
+    return false;
+  if (llvm::Error error = file.read(0, magic, sizeof(magic)))
+    return std::move(error);
+  return llvm::StringRef(magic, sizeof(magic)) == "\x7f" "ELF";
+}
+
 llvm::Error Run::readModel() {
   auto file = InputFile::open(options.model);
   if (!file)
     return file.takeError();
+  auto isProgram = isLibrary(*file);
+  if (!isProgram)
+    return isProgram.takeError();
+  if (llvm::Error error = *isProgram ? readProgram() : readFunctions())
+    return error;
+  return checkWhole();
+}
+
+/// Fails on options that say how a step is made, which a compiled one is.
+static llvm::Error checkProgramOptions(const RunOptions &options) {
+  for (auto [option, isGiven] :
+       {std::pair("--precision", !options.precisions.empty()),
+        std::pair("--optimizer", options.optimizer.has_value()),
+        std::pair("--loss-scale", options.lossScale.has_value()),
+        std::pair("--master-weights", options.masterWeights.has_value()),
+        std::pair("--accumulate", options.accumulate > 1),
+        std::pair("--autocast", options.autocast.has_value()),
+        std::pair("--apex", options.apex.has_value()),
+        std::pair("--memory-budget", options.memoryBudget.has_value()),
+        std::pair("--memory-order", options.memoryOrder.has_value()),
+        std::pair("--pipeline", options.pipeline.has_value()),
+        std::pair("--lr-schedule and --warmup", !options.schedule.empty()),
+        std::pair("--ranges, --ranges-html and --instrument",
+                  options.recordsRanges() || options.instrument),
+        std::pair("--compare", options.compare),
+        std::pair("--cuda-toolkit and --emulated-kernels",
+                  !options.toolkit.empty() || options.emulatedKernels),
+        std::pair("--memory-limit", options.memoryLimit != 0)})
+    if (isGiven)
+      return llvm::createStringError(
+          llvm::Twine(option) + ": " + options.model +
+          " is a compiled step; such options are for the model that it is made from");
+  if (!options.function.empty() || !options.evalFunction.empty())
+    return llvm::createStringError(
+        "--function and --eval-function choose functions of a model; " + options.model +
+        " is one compiled function; --eval-program=FILE names another to evaluate with");
+  return llvm::Error::success();
+}
+
+llvm::Expected<OpenedProgram> Run::openProgram(llvm::StringRef path,
+                                               StepSignature &into) {
+  auto opened = engine->open(path, getEngineOptions());
+  if (!opened)
+    return opened;
+  const bool mayBeCPU = options.device != "cuda", mayBeCuda = options.device != "cpu";
+  if (opened->isCuda ? !mayBeCuda : !mayBeCPU)
+    return createFileMessage(path, "compiled for " +
+                                       llvm::Twine(opened->isCuda ? "GPUs" : "CPUs") +
+                                       "; leave --device=" + options.device +
+                                       " out, or compile the step with --target=" +
+                                       options.device);
+  into.arguments = opened->engine->getArguments().vec();
+  into.results = opened->engine->getResults().vec();
+  return opened;
+}
+
+llvm::Error Run::readProgram() {
+  if (llvm::Error error = checkProgramOptions(options))
+    return error;
+  if (!engine->open)
+    return llvm::createStringError("--engine=" + engine->name + " interprets models; " +
+                                   options.model +
+                                   " is a compiled step, which needs --engine=compiled");
+  auto opened = openProgram(options.model, signature);
+  if (!opened)
+    return opened.takeError();
+  program = std::move(*opened);
+  name = evalName = options.model;
+  if (!program.isStep)
+    return createFileMessage(
+        options.model, "compiled from a function that trains nothing; make it a training "
+                       "step before mpt-compile, as with mpt-opt --mpt-mixed-precision");
+  for (const ResultInfo &result : signature.results)
+    if (llvm::StringRef taken = findMetricsClash(signature.arguments, result);
+        !taken.empty())
+      return createFileMessage(options.model, "the result '" + result.name +
+                                                  "' has a name that is " + taken +
+                                                  "; rename it");
+  if (options.lr && llvm::none_of(signature.arguments, [](const TensorInfo &argument) {
+        return argument.name == "lr" && argument.role == Role::Schedule &&
+               argument.shape.empty();
+      }))
+    return llvm::createStringError(
+        "--lr: the step has no scalar argument 'lr' of role schedule");
+  if (options.evalProgram.empty())
+    return llvm::Error::success();
+  opened = openProgram(options.evalProgram, evalSignature);
+  if (!opened)
+    return opened.takeError();
+  evalProgram = std::move(*opened);
+  evalName = options.evalProgram;
+  return llvm::Error::success();
+}
+
+llvm::Error Run::readFunctions() {
+  if (!options.evalProgram.empty())
+    return llvm::createStringError("--eval-program is for a compiled step; " +
+                                   options.model +
+                                   " is a model: name a function of it with "
+                                   "--eval-function");
   {
     FirstError error(&context);
     module = parseSourceFile<ModuleOp>(options.model, &context);
@@ -149,6 +291,7 @@ llvm::Error Run::readModel() {
   if (!found)
     return found.takeError();
   function = *found;
+  name = "@" + function.getName().str();
   auto read = readSignature(function);
   if (!read)
     return read.takeError();
@@ -161,16 +304,17 @@ llvm::Error Run::readModel() {
         " is a whole step already: --precision, --optimizer, --loss-scale, --apex, "
         "--master-weights and --accumulate are for a loss function");
   if (options.evalFunction.empty())
-    return checkWhole();
+    return llvm::Error::success();
   found = findFunction(*module, "--eval-function", options.evalFunction);
   if (!found)
     return found.takeError();
   evalFunction = *found;
+  evalName = "@" + evalFunction.getName().str();
   read = readSignature(evalFunction);
   if (!read)
     return read.takeError();
   evalSignature = std::move(*read);
-  return checkWhole();
+  return llvm::Error::success();
 }
 
 llvm::Error Run::readData() {
@@ -186,8 +330,8 @@ llvm::Error Run::readData() {
     return field.data.getRank() != 0 && field.data.getShape()[0] == options.batch;
   });
   if (options.batch && batch == 0 && !isOneBatch)
-    return llvm::createStringError("--batch=" + std::to_string(options.batch) + ": @" +
-                                   function.getName().str() +
+    return llvm::createStringError("--batch=" + std::to_string(options.batch) + ": " +
+                                   name +
                                    " reads its data whole; leave the option out, or the "
                                    "batch open (?)");
   if (options.accumulate > 1) {
@@ -197,8 +341,7 @@ llvm::Error Run::readData() {
           "--accumulate: cannot cut " +
           (batch ? "a batch of " + std::to_string(batch) + " rows" : "fixed tensors") +
           " into " + std::to_string(options.accumulate) +
-          "; give --batch, and leave the batch of @" + function.getName().str() +
-          " open (?)");
+          "; give --batch, and leave the batch of " + name + " open (?)");
     if (!isAll && llvm::MulOverflow(batch, options.accumulate, batch))
       return llvm::createStringError("--accumulate: " + std::to_string(options.accumulate) +
                                      " micro-batches of this function have more than 2^63 "
@@ -219,7 +362,7 @@ llvm::Error Run::readData() {
 }
 
 llvm::Error Run::readEvaluation() {
-  if (options.evalFunction.empty())
+  if (!options.evaluates())
     return llvm::Error::success();
   // An open batch has all rows at first, then as many as asked for or there are.
   bool isDynamic = evalSignature.isDynamic();
@@ -236,7 +379,7 @@ llvm::Error Run::readEvaluation() {
     bound->batch = std::min(rows, most);
   if (!isDynamic && bound->batch && rows % bound->batch != 0)
     return llvm::createStringError(
-        "--eval-data: @" + evalFunction.getName() + " fixes the batch to " +
+        "--eval-data: " + evalName + " fixes the batch to " +
         llvm::Twine(bound->batch) + ", which does not divide the " +
         llvm::Twine(rows) + " rows; leave its batch open (?)");
   auto loader =
@@ -287,7 +430,8 @@ static void addFilesOfPasses(llvm::StringRef what, llvm::StringRef text,
 /// No output may cost the user a file that this or another run needs.
 llvm::Error Run::claimOutputs() {
   std::vector<FileUse> uses = {{"the model", options.model},
-                               {"--init", options.init}};
+                               {"--init", options.init},
+                               {"--eval-program", options.evalProgram}};
   for (auto [option, specs] : {std::pair("--data", &options.data),
                                std::pair("--eval-data", &options.evalData)})
     for (const DataSpec &spec : *specs)
@@ -355,29 +499,15 @@ llvm::Error Run::readCheckpoint() {
 }
 
 llvm::Error Run::applyInit(StepEngine &engine) {
+  // The checkpoint has all state; a compiled step may have first values of none.
+  if (program.engine && resume)
+    return llvm::Error::success();
   std::map<std::string, HostTensor> values;
   if (!options.init.empty()) {
-    auto file = SafetensorsFile::open(options.init);
-    if (!file)
-      return file.takeError();
-    // Of a checkpoint, take what training has learned and no more.
-    bool isCheckpoint = file->getMetadata().count("mpt.checkpoint") != 0;
-    for (const auto &entry : file->getEntries()) {
-      const TensorInfo *argument =
-          llvm::find_if(engine.getArguments(), [&](const TensorInfo &info) {
-            return info.name == entry.first;
-          });
-      bool learned = argument != engine.getArguments().end() &&
-                     (argument->role == Role::Parameter ||
-                      argument->role == Role::RunningStat ||
-                      !argument->lowOf.empty());
-      if (isCheckpoint && !learned)
-        continue;
-      auto tensor = file->read(entry.first);
-      if (!tensor)
-        return tensor.takeError();
-      values[entry.first] = std::move(*tensor);
-    }
+    auto read = readFirstValues(options.init, engine);
+    if (!read)
+      return read.takeError();
+    values = std::move(*read);
   }
   return initializeState(engine, options.seed, values, options.init);
 }
@@ -416,32 +546,40 @@ llvm::Error Run::openMetrics() {
   return llvm::Error::success();
 }
 
-llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
-  std::string digest = step.digest;
-  auto recorder =
-      RangeRecorder::create(step.module->lookupSymbol<func::FuncOp>(step.name));
-  if (!recorder)
-    return recorder.takeError();
-  heldBytes = 0;
-  auto engine = createEngine(std::move(step));
-  if (!engine)
-    return engine.takeError();
-  if (llvm::Error error = applyInit(**engine))
+llvm::Expected<std::optional<EventLog>>
+Run::openEvents(llvm::StringRef precision) const {
+  if (options.tensorboard.empty())
+    return std::nullopt;
+  llvm::SmallString<128> directory(options.tensorboard);
+  if (options.compare) {
+    // Each network is a run of TensorBoard's.
+    std::string run = precision.str();
+    std::replace(run.begin(), run.end(), '/', '_');
+    llvm::sys::path::append(directory, run);
+  }
+  auto log = EventLog::create(directory, resume ? std::optional<int64_t>(resume->attempt)
+                                                : std::nullopt);
+  if (!log)
+    return log.takeError();
+  return std::optional<EventLog>(std::move(*log));
+}
+
+llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
+                          llvm::StringRef digest,
+                          std::optional<RangeRecorder> &recorder) {
+  if (llvm::Error error = applyInit(engine))
     return error;
 
   TrainerOptions trainer;
   trainer.steps = steps;
   trainer.seed = options.seed;
-  trainer.program = digest;
+  trainer.program = digest.str();
   trainer.checkpointPath = options.checkpoint;
   trainer.checkpointEvery = options.checkpointEvery;
   trainer.evalEvery = options.evalEvery;
   trainer.label = options.compare ? precision.str() : "";
-  if (*recorder)
-    trainer.observe = [&](const llvm::StringMap<HostTensor> &results, int64_t attempt,
-                          bool skipped) { (*recorder)->add(results, attempt, skipped); };
   trainer.shouldStop = [] { return getDeferredInterrupt() != 0; };
-  if (llvm::Error error = applyLearningRate(**engine))
+  if (llvm::Error error = applyLearningRate(engine))
     return error;
 
   std::optional<Evaluator> evaluator;
@@ -449,13 +587,15 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
     evaluator.emplace(
         *evalData,
         [&](int64_t rows) -> llvm::Expected<std::unique_ptr<StepEngine>> {
+          if (program.engine)
+            return std::move(evalProgram.engine);
           auto prepared = specialize(evalFunction, rows, options);
           if (!prepared)
             return prepared.takeError();
           return createEngine(std::move(*prepared));
         },
         options.evalWeights == "ema");
-    if (llvm::Error error = evaluator->prepare(**engine, /*hasUpdates=*/false))
+    if (llvm::Error error = evaluator->prepare(engine, /*hasUpdates=*/false))
       return error;
     trainer.evaluator = &*evaluator;
   }
@@ -468,25 +608,39 @@ llvm::Error Run::trainOne(llvm::StringRef precision, PreparedFunction step) {
   if (llvm::Error error = openMetrics())
     return error;
   trainer.metrics = metrics ? &*metrics : nullptr;
-  Progress progress(llvm::errs(), getProgressOptions(precision));
+  auto events = openEvents(precision);
+  if (!events)
+    return events.takeError();
+  trainer.events = *events ? &**events : nullptr;
+  const Progress::Options progressOptions = getProgressOptions(precision);
+  Progress progress(llvm::errs(), progressOptions);
   if (options.progress != "none")
     trainer.progress = &progress;
   trainer.warn = [&](llvm::StringRef text) {
     progress.note(("mpt-run: warning: " + text).str());
   };
-  auto summary = train(**engine, *loader, trainer, resume, resumePath);
+  if (recorder)
+    trainer.observe = [&](const llvm::StringMap<HostTensor> &results, int64_t attempt,
+                          bool skipped) -> llvm::Error {
+      recorder->add(results, attempt, skipped);
+      if (trainer.events && !skipped &&
+          (attempt % progressOptions.every == 0 || attempt == steps))
+        return recorder->writeHistograms(*trainer.events, results, attempt);
+      return llvm::Error::success();
+    };
+  auto summary = train(engine, *loader, trainer, resume, resumePath);
   progress.finish();
   if (!summary)
     return summary.takeError();
-  if (*recorder)
-    if (llvm::Error error = reportRanges(**recorder))
+  if (recorder)
+    if (llvm::Error error = reportRanges(*recorder))
       return error;
   interrupted |= summary->interrupted;
   summary->curve.label = precision.str();
   summaries.push_back(
       {precision.str(), std::move(*summary),
-       (*engine)->arenaBytes() + (*engine)->stateBytes(),
-       options.profile ? (*engine)->profile() : std::vector<ProfileEntry>()});
+       engine.arenaBytes() + engine.stateBytes(),
+       options.profile ? engine.profile() : std::vector<ProfileEntry>()});
   return llvm::Error::success();
 }
 
@@ -501,7 +655,7 @@ llvm::Error Run::reportRanges(const RangeRecorder &recorder) {
   return write(options.rangesHtml,
                renderRangePage(recorder.getProfile(),
                                (llvm::sys::path::filename(options.model) +
-                                ": ranges of @" + function.getName())
+                                ": ranges of " + name)
                                    .str()));
 }
 
@@ -527,7 +681,7 @@ llvm::Error Run::report() {
       curves.push_back(summary.training.curve);
     std::string svg =
         renderLossPlot(curves, (llvm::sys::path::filename(options.model) +
-                                ": loss of @" + function.getName())
+                                ": loss" + (module ? " of " + name : ""))
                                    .str());
     if (llvm::Error error = writeFileAtomically(options.plot, svg))
       return error;
@@ -553,6 +707,19 @@ llvm::Error Run::execute() {
     return error;
   if (llvm::Error error = readCheckpoint())
     return error;
+  if (program.engine) {
+    std::optional<RangeRecorder> none;
+    if (llvm::Error error =
+            trainOne("as given", *program.engine, program.digest, none))
+      return error;
+  } else if (llvm::Error error = trainFunctions()) {
+    return error;
+  }
+  DeferInterrupts deferred;
+  return report();
+}
+
+llvm::Error Run::trainFunctions() {
   std::vector<std::string> precisions = options.precisions;
   if (precisions.empty())
     precisions = {options.apex ? llvm::StringRef(*options.apex).split(' ').first.str()
@@ -573,11 +740,19 @@ llvm::Error Run::execute() {
     interrupted |= getDeferredInterrupt() != 0;
     if (interrupted)
       break;
-    if (llvm::Error error = trainOne(precision, std::move(step)))
+    std::string digest = step.digest;
+    auto recorder =
+        RangeRecorder::create(step.module->lookupSymbol<func::FuncOp>(step.name));
+    if (!recorder)
+      return recorder.takeError();
+    heldBytes = 0;
+    auto engine = createEngine(std::move(step));
+    if (!engine)
+      return engine.takeError();
+    if (llvm::Error error = trainOne(precision, **engine, digest, *recorder))
       return error;
   }
-  DeferInterrupts deferred;
-  return report();
+  return llvm::Error::success();
 }
 
 /// Tells on the other stream if standard output or standard error could not take

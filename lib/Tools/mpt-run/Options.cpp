@@ -53,8 +53,8 @@ public:
 
 void mpt::printRunHelp(llvm::raw_ostream &os) {
   RunOptTable().printHelp(
-      os, "mpt-run MODEL.mlir --data NAME=FILE... --steps N [options]",
-      "trains a network written in the mpt dialect", /*ShowHidden=*/false,
+      os, "mpt-run MODEL.mlir|STEP.so --data NAME=FILE... --steps N [options]",
+      "trains a network written in the mpt dialect, or a compiled step", /*ShowHidden=*/false,
       /*ShowAllAliases=*/false);
 }
 
@@ -147,6 +147,22 @@ static llvm::Error parsePrecisions(const ArgList &args, RunOptions &options) {
 // The whole command line
 //===----------------------------------------------------------------------===//
 
+/// cpu, cuda or cuda:N.
+static llvm::Error parseDevice(const ArgList &args, RunOptions &options) {
+  const Arg *arg = args.getLastArg(OPT_device);
+  if (!arg)
+    return llvm::Error::success();
+  auto [kind, number] = llvm::StringRef(arg->getValue()).split(':');
+  const bool hasNumber = llvm::StringRef(arg->getValue()).contains(':');
+  if ((kind != "cpu" && kind != "cuda") || (hasNumber && kind == "cpu") ||
+      (hasNumber && (number.getAsInteger(10, options.deviceNumber) ||
+                     options.deviceNumber < 0)))
+    return createOptionError(*arg, "expected cpu, cuda or cuda:N, found '" +
+                                       llvm::Twine(arg->getValue()) + "'");
+  options.device = kind.str();
+  return llvm::Error::success();
+}
+
 /// What options need of each other.
 static llvm::Error checkCombination(const RunOptions &options) {
   auto fail = [](const char *message) {
@@ -156,11 +172,13 @@ static llvm::Error checkCombination(const RunOptions &options) {
     return fail("--steps and --epochs: give one of them");
   if (!options.steps && !options.epochs)
     return fail("missing option: give --steps=N or --epochs=N");
-  if (options.evalFunction.empty() &&
+  if (!options.evaluates() &&
       (!options.evalData.empty() || options.evalEvery || options.evalBatch ||
        !options.evalWeights.empty()))
     return fail("--eval-data, --eval-every, --eval-batch and --eval-weights need "
-                "--eval-function");
+                "--eval-function or, for a compiled step, --eval-program");
+  if (!options.evalFunction.empty() && !options.evalProgram.empty())
+    return fail("--eval-function and --eval-program: give one of them");
   if (options.resume && options.checkpoint.empty() &&
       options.resumeFrom.empty())
     return fail("--resume needs --checkpoint=FILE, or a file of its own: "
@@ -174,7 +192,8 @@ static llvm::Error checkCombination(const RunOptions &options) {
     return fail("--compare trains several networks: --ranges and --ranges-html are "
                 "for one");
   if (options.instrument && !options.recordsRanges())
-    return fail("--instrument needs --ranges=FILE or --ranges-html=FILE");
+    return fail("--instrument needs --ranges=FILE, --ranges-html=FILE or "
+                "--tensorboard=DIR");
   if (options.autocast &&
       llvm::none_of(options.precisions,
                     [](llvm::StringRef name) { return !name.starts_with("f32"); }))
@@ -188,6 +207,14 @@ static llvm::Error checkCombination(const RunOptions &options) {
     return fail("--pipeline takes the place of --precision, --optimizer, "
                 "--loss-scale, --master-weights and --accumulate: give one or the "
                 "other");
+  if (options.device == "cuda" && options.memoryLimit)
+    return fail("--memory-limit is for --device=cpu; on a GPU its own memory is the limit");
+  if (options.device != "cuda" &&
+      (!options.toolkit.empty() || options.emulatedKernels))
+    return fail("--cuda-toolkit and --emulated-kernels need --device=cuda");
+  if (options.device == "cpu" &&
+      !(options.cudart + options.cublasLt + options.cudnn).empty())
+    return fail("--cudart, --cublaslt and --cudnn have no meaning with --device=cpu");
   if (options.batch % options.accumulate != 0)
     return fail("--accumulate must divide --batch");
   return llvm::Error::success();
@@ -213,7 +240,7 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   if (inputs.size() != 1)
     return llvm::createStringError(
         inputs.empty()
-            ? "missing argument: the model, a .mlir file"
+            ? "missing argument: the model, a .mlir file, or a compiled step"
             : "expected one model, found " + llvm::join(inputs, " and "));
   options.model = inputs.front();
 
@@ -231,7 +258,14 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   text(OPT_checkpoint, options.checkpoint);
   text(OPT_resume_from, options.resumeFrom);
   text(OPT_metrics, options.metrics);
+  text(OPT_tensorboard, options.tensorboard);
   text(OPT_plot, options.plot);
+  text(OPT_eval_program, options.evalProgram);
+  text(OPT_cudart, options.cudart);
+  text(OPT_cublaslt, options.cublasLt);
+  text(OPT_cudnn, options.cudnn);
+  text(OPT_cuda_toolkit, options.toolkit);
+  options.emulatedKernels = args.hasArg(OPT_emulated_kernels);
   optionalText(OPT_optimizer, options.optimizer);
   optionalText(OPT_loss_scale, options.lossScale);
   optionalText(OPT_autocast, options.autocast);
@@ -312,6 +346,8 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
     return std::move(error);
   if (llvm::Error error = parseChoice(
           args, OPT_progress, {"bar", "lines", "none"}, options.progress))
+    return std::move(error);
+  if (llvm::Error error = parseDevice(args, options))
     return std::move(error);
   if (llvm::Error error = parsePrecisions(args, options))
     return std::move(error);

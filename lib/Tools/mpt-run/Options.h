@@ -34,12 +34,18 @@ struct RunOptions {
   /// Bytes; 0: what the process can have.
   int64_t memoryLimit = 0;
   std::string init;
+  /// cpu or cuda; empty: what there is to run says it.
+  std::string device;
+  int deviceNumber = 0;
+  std::string cudart, cublasLt, cudnn, toolkit;
+  bool emulatedKernels = false;
 
   std::vector<DataSpec> data, evalData;
   /// Inputs whose data every step reads whole.
   std::vector<std::string> whole;
   int64_t batch = 0, evalBatch = 0, evalEvery = 0;
-  std::string evalFunction;
+  std::string evalFunction, evalProgram;
+  bool evaluates() const { return !evalFunction.empty() || !evalProgram.empty(); }
   /// parameters or ema.
   std::string evalWeights;
 
@@ -57,7 +63,7 @@ struct RunOptions {
   bool resume = false;
   /// Given explicitly, so it must exist.
   std::string resumeFrom;
-  std::string metrics;
+  std::string metrics, tensorboard;
   bool compare = false;
   std::string plot;
   std::string progress;
@@ -65,7 +71,9 @@ struct RunOptions {
   bool profile = false, dumpPipeline = false;
   std::string ranges, rangesHtml;
   std::optional<std::string> instrument;
-  bool recordsRanges() const { return !ranges.empty() || !rangesHtml.empty(); }
+  bool recordsRanges() const {
+    return !ranges.empty() || !rangesHtml.empty() || (!tensorboard.empty() && instrument);
+  }
 
   /// Options of loss functions beside the optimizer.
   bool changesUpdates() const { return masterWeights || accumulate > 1; }

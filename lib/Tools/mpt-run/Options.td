@@ -19,6 +19,7 @@ multiclass Eq<string name, OptionGroup group, string meta, string help> {
 }
 
 def g_model : OptionGroup<"model">, HelpText<"MODEL">;
+def g_device : OptionGroup<"device">, HelpText<"DEVICE">;
 def g_data : OptionGroup<"data">, HelpText<"DATA">;
 def g_training : OptionGroup<"training">, HelpText<"TRAINING">;
 def g_output : OptionGroup<"output">, HelpText<"OUTPUT">;
@@ -58,10 +59,23 @@ defm memory_order : Eq<"memory-order", g_model, "NAME",
 defm pipeline : Eq<"pipeline", g_model, "TEXT",
   "Passes that make the step, instead of those that the options above choose">;
 defm engine : Eq<"engine", g_model, "NAME",
-  "cpu (compiled), reference or reference-f64 (interpreted op by op, to check "
-  "results) (default: cpu)">;
+  "compiled (also called cpu), reference or reference-f64 (interpreted op by op, to "
+  "check results) (default: compiled)">;
 defm threads : Eq<"threads", g_model, "N",
-  "Threads of the cpu engine (default: one per core)">;
+  "Threads of the compiled engine on the CPU (default: one per core)">;
+defm device : Eq<"device", g_device, "NAME",
+  "Where the step runs: cpu, cuda or cuda:N, the GPU of that number (default: cpu, or "
+  "what a program was compiled for)">;
+defm cudart : Eq<"cudart", g_device, "FILE",
+  "The CUDA runtime library (default: the one that the loader finds)">;
+defm cublaslt : Eq<"cublaslt", g_device, "FILE",
+  "The cuBLASLt library (default: the one that the loader finds)">;
+defm cudnn : Eq<"cudnn", g_device, "FILE",
+  "The cuDNN library, for programs that call it (default: the one that the loader finds)">;
+defm cuda_toolkit : Eq<"cuda-toolkit", g_device, "DIR",
+  "To compile for a GPU: the CUDA toolkit's folder, as mpt-compile has it">;
+def emulated_kernels : F<"emulated-kernels", g_device,
+  "To compile for a GPU: also for the stand-in for CUDA that MPT's tests have">;
 defm init : Eq<"init", g_model, "FILE",
   "First values of state by name, from a .safetensors file">;
 
@@ -74,6 +88,8 @@ defm batch : Eq<"batch", g_data, "N",
   "Rows per step (default: the function's, or all)">;
 defm eval_function : Eq<"eval-function", g_data, "NAME",
   "Function to evaluate on held-out data">;
+defm eval_program : Eq<"eval-program", g_data, "FILE",
+  "Compiled function to evaluate on held-out data, for a compiled step">;
 defm eval_data : Eq<"eval-data", g_data, "NAME=FILE",
   "Data of an input or target of the evaluation">;
 defm eval_every : Eq<"eval-every", g_data, "N",
@@ -112,6 +128,8 @@ def resume_from : Joined<["--"], "resume=">, Group<g_output>,
   MetaVarName<"FILE">, HelpText<"Go on from this checkpoint">;
 defm metrics : Eq<"metrics", g_output, "FILE",
   "Write a JSON line per step">;
+defm tensorboard : Eq<"tensorboard", g_output, "DIR",
+  "Write event files for TensorBoard to this directory">;
 def compare : F<"compare", g_output,
   "Train once per precision of the list and compare">;
 defm plot : Eq<"plot", g_output, "FILE", "Draw the loss curves to an SVG file">;

@@ -124,6 +124,44 @@ void RangeRecorder::add(const llvm::StringMap<HostTensor> &results, int64_t atte
   }
 }
 
+llvm::Error RangeRecorder::writeHistograms(EventLog &events,
+                                           const llvm::StringMap<HostTensor> &results,
+                                           int64_t attempt) const {
+  if (profile.edges.empty())
+    return llvm::Error::success();
+  RangeRecorder step = *this;
+  for (RecordedRange &value : step.profile.values) {
+    value.amax = value.elements = 0;
+    value.smallest = std::numeric_limits<double>::infinity();
+    value.counts.assign(value.counts.size(), 0);
+  }
+  step.add(results, attempt, /*skipped=*/false);
+  for (const RecordedRange &value : step.profile.values) {
+    EventHistogram histogram;
+    histogram.counts = step.profile.getHistogram(value);
+    for (double count : histogram.counts)
+      histogram.count += count;
+    if (histogram.count == 0)
+      continue;
+    histogram.min = std::log2(value.smallest);
+    histogram.max = std::log2(value.amax);
+    histogram.limits.assign(step.profile.edges.begin(), step.profile.edges.end());
+    // Magnitudes end below 2^128.
+    histogram.limits.push_back(128);
+    for (auto [limit, count] : llvm::zip_equal(histogram.limits, histogram.counts)) {
+      const double exponent = std::clamp(limit, histogram.min, histogram.max);
+      histogram.sum += exponent * count;
+      histogram.sumOfSquares += exponent * exponent * count;
+    }
+    std::string tag = "log2/" + value.id;
+    if (value.result > 0)
+      tag += "." + std::to_string(value.result);
+    if (llvm::Error error = events.append(tag, histogram, attempt))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 void RangeRecorder::warn(llvm::raw_ostream &os) const {
   auto tell = [&](const llvm::Twine &what, auto getFirst) {
     const RecordedRange *first = nullptr;

@@ -11,7 +11,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mpt/Precision/RangeProfile.h"
-#include "mpt/Host/HostTensor.h"
+#include "mpt/Host/EventLog.h"
 
 namespace mpt {
 
@@ -26,6 +26,12 @@ public:
   /// Adds the results of attempt `attempt` (from 1). The figures of one that the
   /// loss scaler skipped are left out, but for what `warn` tells.
   void add(const llvm::StringMap<HostTensor> &results, int64_t attempt, bool skipped);
+
+  /// Writes a histogram of the exponents of each value's magnitudes (log2) in one step
+  /// to `events`, if the records have histograms.
+  llvm::Error writeHistograms(EventLog &events,
+                              const llvm::StringMap<HostTensor> &results,
+                              int64_t attempt) const;
 
   const RangeProfile &getProfile() const { return profile; }
 

@@ -371,6 +371,7 @@ TEST_F(TrainerTest, CheckpointsThatFailOnTheWay) {
         llvm::sys::fs::remove_directories(folder);
       if (attempt == backAt)
         EXPECT_FALSE(llvm::sys::fs::create_directory(folder));
+      return llvm::Error::success();
     };
     return message(train(engine, data, options, std::nullopt, ""));
   };

@@ -1,0 +1,117 @@
+//===- RuntimeEngine.h - A compiled program as an engine --------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Runs a compiled program, for CPUs or GPUs, through the C ABI of the runtime
+/// (mpt/Runtime/Runtime.h). The program is code in this process (JITEngine.h) or a file
+/// that mpt-compile wrote.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_HOST_RUNTIMEENGINE_H
+#define MPT_HOST_RUNTIMEENGINE_H
+
+#include "mpt/Host/StepEngine.h"
+#include <memory>
+
+struct mpt_program_desc;
+struct mpt_rt_context;
+
+namespace mpt {
+
+struct RuntimeOptions {
+  /// 0: as many as the machine has.
+  int threads = 0;
+  /// Measure every launch and call of each run.
+  bool profile = false;
+  /// CUDA's number of the GPU, and libraries by path or name; "": those that the loader
+  /// finds. Programs for CPUs use none of these.
+  int device = 0;
+  std::string cudart, cublasLt, cudnn;
+};
+
+class RuntimeEngine : public StepEngine {
+public:
+  /// Opens the file at `path`. What is known of arguments and results is what the
+  /// program says: names, roles, types, shapes, and the metadata that mpt-compile leaves
+  /// (mpt/ProgramABI/ProgramFile.h). State starts with the program's values.
+  static llvm::Expected<std::unique_ptr<RuntimeEngine>>
+  open(llvm::StringRef path, const RuntimeOptions &options);
+  /// Opens the file at `path`, compiled from a function with these arguments and
+  /// results. The host gives state its first values.
+  static llvm::Expected<std::unique_ptr<RuntimeEngine>>
+  open(llvm::StringRef path, std::vector<TensorInfo> arguments,
+       std::vector<ResultInfo> results, const RuntimeOptions &options);
+  /// Opens a program in memory, compiled from such a function. `code` owns it.
+  static llvm::Expected<std::unique_ptr<RuntimeEngine>>
+  create(const mpt_program_desc *program, std::shared_ptr<void> code,
+         std::vector<TensorInfo> arguments, std::vector<ResultInfo> results,
+         const RuntimeOptions &options);
+  ~RuntimeEngine() override;
+
+  llvm::ArrayRef<TensorInfo> getArguments() const override { return arguments; }
+  llvm::ArrayRef<ResultInfo> getResults() const override { return results; }
+  llvm::Expected<HostTensor> readState(llvm::StringRef name) const override;
+  llvm::Error writeState(llvm::StringRef name, const HostTensor &value) override;
+  llvm::Expected<bool> giveFirstValue(llvm::StringRef name, uint64_t seed) override;
+  llvm::Expected<llvm::StringMap<HostTensor>>
+  run(const llvm::StringMap<const HostTensor *> &inputs) override;
+  size_t arenaBytes() const override;
+  size_t stateBytes() const override;
+  std::vector<ProfileEntry> profile() const override;
+
+  // Without copies: `run` is these.
+
+  /// Binds an input or target to memory that stays valid for the runs that follow. Fails
+  /// unless `bytes` is the input's size.
+  llvm::Error bind(llvm::StringRef name, const void *data, size_t bytes);
+  /// Runs once on what is bound.
+  llvm::Error runBound();
+  /// Copies an output of the last run to `data`. Fails unless `bytes` is its size.
+  llvm::Error readOutput(llvm::StringRef name, void *data, size_t bytes) const;
+  /// The same for state, and back.
+  llvm::Error readStateBytes(llvm::StringRef name, void *data, size_t bytes) const;
+  llvm::Error writeStateBytes(llvm::StringRef name, const void *data, size_t bytes);
+
+  /// What the program was compiled for: "cuda sm_90", say.
+  llvm::StringRef getTarget() const;
+  bool isCuda() const { return getTarget().starts_with("cuda"); }
+  /// Of a file: the digest of the step function that it was compiled from, as
+  /// checkpoints have it; "" if the file has none.
+  llvm::StringRef getDigest() const { return digest; }
+  /// Of a file: false if it was compiled from a function that trains nothing.
+  bool isStep() const { return isTraining; }
+
+private:
+  RuntimeEngine() = default;
+  llvm::Error createContext(const RuntimeOptions &options);
+  /// Fills in arguments and results from the open program.
+  llvm::Error readSignature();
+  llvm::Error readMetadata();
+  llvm::Error lastError(llvm::StringRef what) const;
+  const TensorInfo *findState(llvm::StringRef name) const;
+
+  std::vector<TensorInfo> arguments;
+  std::vector<ResultInfo> results;
+  std::string path, digest;
+  bool isTraining = true;
+  /// Nothing but the program knows first values of state.
+  bool holdsFirstValues = false;
+  bool profiling = false, hasRun = false;
+  /// The code must outlive the context.
+  std::shared_ptr<void> code;
+  mpt_rt_context *context = nullptr;
+};
+
+/// The chip to compile for, as "sm_90", of the GPU that `options` choose. Fails if there
+/// is none, and says why.
+llvm::Expected<std::string> findCudaChip(const RuntimeOptions &options);
+
+} // namespace mpt
+
+#endif // MPT_HOST_RUNTIMEENGINE_H

@@ -1,0 +1,311 @@
+//===- RuntimeEngine.cpp - A compiled program as an engine ------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Host/RuntimeEngine.h"
+#include "mpt/Runtime/Runtime.h"
+#include "mpt/Support/FileIO.h"
+#include "mpt/Support/ParseJSON.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mpt;
+using llvm::StringRef;
+
+RuntimeEngine::~RuntimeEngine() { mpt_rt_destroy(context); }
+
+llvm::Error RuntimeEngine::lastError(StringRef what) const {
+  std::string text = mpt_rt_last_error(context);
+  return llvm::createStringError(what.empty() ? text : (what + ": " + text).str());
+}
+
+const TensorInfo *RuntimeEngine::findState(StringRef name) const {
+  for (const TensorInfo &info : arguments)
+    if (info.name == name && isStateRole(info.role))
+      return &info;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Opening
+//===----------------------------------------------------------------------===//
+
+static const char *orNull(const std::string &text) {
+  return text.empty() ? nullptr : text.c_str();
+}
+
+llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
+  context = mpt_rt_create(options.threads);
+  if (!context)
+    return llvm::createStringError("no memory for a runtime context");
+  profiling = options.profile;
+  if (mpt_rt_set_cuda_libraries(context, orNull(options.cudart),
+                                orNull(options.cublasLt)) ||
+      mpt_rt_set_cudnn_library(context, orNull(options.cudnn)) ||
+      mpt_rt_set_cuda_device(context, options.device))
+    return lastError("");
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> mpt::findCudaChip(const RuntimeOptions &options) {
+  std::unique_ptr<mpt_rt_context, decltype(&mpt_rt_destroy)> context(
+      mpt_rt_create(1), mpt_rt_destroy);
+  if (!context)
+    return llvm::createStringError("no memory for a runtime context");
+  int32_t architecture = 0;
+  if (mpt_rt_set_cuda_libraries(context.get(), orNull(options.cudart),
+                                orNull(options.cublasLt)) ||
+      mpt_rt_set_cuda_device(context.get(), options.device) ||
+      mpt_rt_get_cuda_architecture(context.get(), &architecture))
+    return llvm::createStringError(mpt_rt_last_error(context.get()));
+  return "sm_" + std::to_string(architecture);
+}
+
+llvm::Expected<std::unique_ptr<RuntimeEngine>>
+RuntimeEngine::open(StringRef path, const RuntimeOptions &options) {
+  auto engine = open(path, {}, {}, options);
+  if (!engine)
+    return engine;
+  (*engine)->holdsFirstValues = true;
+  if (llvm::Error error = (*engine)->readSignature())
+    return createFileMessage(path, llvm::toString(std::move(error)));
+  if (llvm::Error error = (*engine)->readMetadata())
+    return createFileMessage(path, llvm::toString(std::move(error)) +
+                                       "; compile the step again");
+  return engine;
+}
+
+llvm::Expected<std::unique_ptr<RuntimeEngine>>
+RuntimeEngine::open(StringRef path, std::vector<TensorInfo> arguments,
+                    std::vector<ResultInfo> results, const RuntimeOptions &options) {
+  std::unique_ptr<RuntimeEngine> engine(new RuntimeEngine());
+  engine->path = path.str();
+  engine->arguments = std::move(arguments);
+  engine->results = std::move(results);
+  if (llvm::Error error = engine->createContext(options))
+    return std::move(error);
+  if (mpt_rt_open(engine->context, engine->path.c_str())) {
+    // Errors of the file begin with its path, those of the program do not.
+    std::string why = mpt_rt_last_error(engine->context);
+    if (StringRef(why).starts_with(path))
+      return llvm::createStringError(why);
+    return createFileMessage(path, why);
+  }
+  mpt_rt_set_profiling(engine->context, engine->profiling);
+  return engine;
+}
+
+llvm::Expected<std::unique_ptr<RuntimeEngine>>
+RuntimeEngine::create(const mpt_program_desc *program, std::shared_ptr<void> code,
+                      std::vector<TensorInfo> arguments, std::vector<ResultInfo> results,
+                      const RuntimeOptions &options) {
+  std::unique_ptr<RuntimeEngine> engine(new RuntimeEngine());
+  engine->arguments = std::move(arguments);
+  engine->results = std::move(results);
+  engine->code = std::move(code);
+  if (llvm::Error error = engine->createContext(options))
+    return std::move(error);
+  if (mpt_rt_open_desc(engine->context, program))
+    return engine->lastError("the program could not be opened");
+  mpt_rt_set_profiling(engine->context, engine->profiling);
+  return engine;
+}
+
+llvm::Error RuntimeEngine::readSignature() {
+  mpt_rt_tensor tensor;
+  for (int32_t i = 0; mpt_rt_get_tensor(context, i, &tensor) == 0; ++i) {
+    std::optional<ElementType> type = parseElementType(tensor.type);
+    std::vector<int64_t> shape(tensor.dims, tensor.dims + tensor.rank);
+    if (!type)
+      return llvm::createStringError("'" + StringRef(tensor.name) +
+                                     "' has the element type '" + tensor.type +
+                                     "', which the host does not have");
+    if (StringRef(tensor.role) == "output") {
+      ResultInfo &result = results.emplace_back();
+      result.name = tensor.name;
+      result.type = *type;
+      result.shape = std::move(shape);
+      continue;
+    }
+    std::optional<Role> role = parseRole(tensor.role);
+    if (!role)
+      return llvm::createStringError("'" + StringRef(tensor.name) + "' has the role '" +
+                                     tensor.role + "', which the host does not know");
+    TensorInfo &argument = arguments.emplace_back();
+    argument.name = tensor.name;
+    argument.role = *role;
+    argument.type = *type;
+    argument.shape = std::move(shape);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error RuntimeEngine::readMetadata() {
+  StringRef text = mpt_rt_metadata(context);
+  if (text.empty())
+    return llvm::Error::success();
+  auto bad = [](const llvm::Twine &why) {
+    return llvm::createStringError("the program's metadata cannot be read: " + why);
+  };
+  auto value = parseJSON(text);
+  if (!value)
+    return bad(llvm::toString(value.takeError()));
+  const llvm::json::Object *object = value->getAsObject();
+  if (!object)
+    return bad("expected an object");
+  if (auto step = object->getString("step"))
+    digest = step->str();
+  isTraining = object->getBoolean("is_step").value_or(true);
+  auto find = [&](StringRef name) {
+    return llvm::find_if(arguments,
+                         [&](const TensorInfo &info) { return info.name == name; });
+  };
+  if (const llvm::json::Array *masters = object->getArray("masters"))
+    for (const llvm::json::Value &entry : *masters) {
+      auto argument = find(entry.getAsString().value_or(""));
+      if (argument == arguments.end())
+        return bad("'masters' names something that is no tensor of the program");
+      argument->hasMaster = true;
+    }
+  if (const llvm::json::Object *lows = object->getObject("low_of"))
+    for (const auto &[low, parameter] : *lows) {
+      auto argument = find(low), whole = find(parameter.getAsString().value_or(""));
+      if (argument == arguments.end() || whole == arguments.end() ||
+          argument->type != ElementType::I16 || whole->type != ElementType::BF16 ||
+          argument->shape != whole->shape)
+        return bad("'low_of' does not name halves of one tensor");
+      argument->lowOf = whole->name;
+    }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<HostTensor> RuntimeEngine::readState(StringRef name) const {
+  const TensorInfo *info = findState(name);
+  if (!info)
+    return llvm::createStringError("there is no state named '" + name + "'");
+  auto tensor = HostTensor::create(info->type, info->shape);
+  if (!tensor)
+    return tensor.takeError();
+  if (llvm::Error error = readStateBytes(name, tensor->getData(), tensor->getByteSize()))
+    return std::move(error);
+  return tensor;
+}
+
+llvm::Error RuntimeEngine::readStateBytes(StringRef name, void *data,
+                                          size_t bytes) const {
+  if (mpt_rt_read(context, name.str().c_str(), data, bytes))
+    return lastError("cannot read state");
+  return llvm::Error::success();
+}
+
+llvm::Error RuntimeEngine::writeState(StringRef name, const HostTensor &value) {
+  const TensorInfo *info = findState(name);
+  if (!info)
+    return llvm::createStringError("there is no state named '" + name + "'");
+  if (value.getElementType() != info->type ||
+      value.getShape() != llvm::ArrayRef<int64_t>(info->shape))
+    return llvm::createStringError("state '" + name + "': expected " +
+                                   describeTensorType(info->type, info->shape) +
+                                   ", found " + value.describe());
+  return writeStateBytes(name, value.getData(), value.getByteSize());
+}
+
+llvm::Error RuntimeEngine::writeStateBytes(StringRef name, const void *data,
+                                           size_t bytes) {
+  if (mpt_rt_write(context, name.str().c_str(), data, bytes))
+    return lastError("cannot write state");
+  return llvm::Error::success();
+}
+
+llvm::Expected<bool> RuntimeEngine::giveFirstValue(StringRef name, uint64_t) {
+  if (!holdsFirstValues)
+    return false;
+  const TensorInfo *info = findState(name);
+  if (!info)
+    return llvm::createStringError("there is no state named '" + name + "'");
+  if (hasRun)
+    return llvm::createStringError("the program has run; open " + path +
+                                   " again for its first values");
+  // The runtime has filled in what the program holds.
+  if (mpt_rt_needs_value(context, info->name.c_str()))
+    return llvm::createStringError(
+        "'" + name + "' (" + stringifyRole(info->role) + ", " +
+        describeTensorType(info->type, info->shape) + ") has no first value in " + path +
+        ": give one in a file with --init; a checkpoint of mpt-run has them all");
+  return true;
+}
+
+llvm::Error RuntimeEngine::bind(StringRef name, const void *data, size_t bytes) {
+  if (mpt_rt_bind(context, name.str().c_str(), data, bytes))
+    return lastError("cannot bind an input");
+  return llvm::Error::success();
+}
+
+llvm::Error RuntimeEngine::runBound() {
+  if (mpt_rt_run(context))
+    return lastError("the step failed");
+  hasRun = true;
+  return llvm::Error::success();
+}
+
+llvm::Error RuntimeEngine::readOutput(StringRef name, void *data, size_t bytes) const {
+  if (mpt_rt_read_output(context, name.str().c_str(), data, bytes))
+    return lastError("cannot read an output");
+  return llvm::Error::success();
+}
+
+llvm::Expected<llvm::StringMap<HostTensor>>
+RuntimeEngine::run(const llvm::StringMap<const HostTensor *> &inputs) {
+  for (const TensorInfo &info : arguments) {
+    if (isStateRole(info.role))
+      continue;
+    const HostTensor *value = inputs.lookup(info.name);
+    if (!value)
+      return llvm::createStringError("input '" + info.name + "' is missing");
+    if (value->getElementType() != info.type ||
+        value->getShape() != llvm::ArrayRef<int64_t>(info.shape))
+      return llvm::createStringError("input '" + info.name + "': expected " +
+                                     describeTensorType(info.type, info.shape) +
+                                     ", found " + value->describe());
+    if (llvm::Error error = bind(info.name, value->getData(), value->getByteSize()))
+      return std::move(error);
+  }
+  if (llvm::Error error = runBound())
+    return std::move(error);
+  llvm::StringMap<HostTensor> outputs;
+  for (const ResultInfo &info : results) {
+    if (!info.updates.empty())
+      continue;
+    auto tensor = HostTensor::create(info.type, info.shape);
+    if (!tensor)
+      return tensor.takeError();
+    if (llvm::Error error =
+            readOutput(info.name, tensor->getData(), tensor->getByteSize()))
+      return std::move(error);
+    outputs[info.name] = std::move(*tensor);
+  }
+  return outputs;
+}
+
+StringRef RuntimeEngine::getTarget() const { return mpt_rt_target(context); }
+size_t RuntimeEngine::arenaBytes() const { return mpt_rt_arena_bytes(context); }
+size_t RuntimeEngine::stateBytes() const { return mpt_rt_state_bytes(context); }
+
+std::vector<ProfileEntry> RuntimeEngine::profile() const {
+  std::vector<ProfileEntry> entries;
+  if (!profiling)
+    return entries;
+  const char *what, *location;
+  double milliseconds;
+  for (int32_t i = 0;
+       mpt_rt_get_profile(context, i, &what, &location, &milliseconds) == 0; ++i)
+    entries.push_back({std::string(what) + " " + location, milliseconds});
+  return entries;
+}
