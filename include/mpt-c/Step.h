@@ -1,0 +1,159 @@
+/*===- Step.h - A training step that runs -----------------------*- C -*-===*\
+|*                                                                            *|
+|* Part of the MPT project, under the Apache License v2.0 with LLVM           *|
+|* Exceptions.                                                                *|
+|* See LICENSE.                                                               *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef MPT_C_STEP_H
+#define MPT_C_STEP_H
+
+#include "mlir-c/IR.h"
+#include "mpt-c/Error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A compiled step with its state: parameters, optimizer state and so on, by the names
+ * that arguments have in `mpt.name`. */
+typedef struct MptStep {
+  void *ptr;
+} MptStep;
+
+/* How steps are made. A null handle stands for the defaults. */
+typedef struct MptStepOptions {
+  void *ptr;
+} MptStepOptions;
+
+/* What a step knows of one of its tensors. `role` is "parameter", "optimizer_state",
+ * "running_stat", "loss_scale", "rng", "schedule", "input", "target" or "output"; `type`
+ * is "f64", "f32", "f16", "bf16", "f8e4m3fn", "f8e5m2", "i64", "i32", "i16", "i8", "u8" or
+ * "i1" (a byte that is 0 or 1). Elements are packed in row-major order, in `bytes` bytes. */
+typedef struct MptTensorInfo {
+  MlirStringRef name;
+  MlirStringRef role;
+  MlirStringRef type;
+  intptr_t rank;
+  const int64_t *shape;
+  size_t bytes;
+} MptTensorInfo;
+
+/* Where training stands: what a checkpoint of mpt-run holds in addition to the state. */
+typedef struct MptTrainingPosition {
+  /* Runs of the step so far, taken or skipped, and those skipped for an infinite or NaN
+   * gradient. */
+  int64_t attempt;
+  int64_t skipped;
+  /* Of initial values, the order of the data and dropout. */
+  uint64_t seed;
+  /* Rows per batch and in the data set. */
+  int64_t batch;
+  int64_t rows;
+  /* The present pass over the data, from 0, and the rows of it that are used up. Where no
+   * whole batch is left, the next pass begins at once: `index` is 0. */
+  uint64_t epoch;
+  int64_t index;
+} MptTrainingPosition;
+
+/* ---- Options ---- */
+
+MLIR_CAPI_EXPORTED MptStepOptions mptStepOptionsCreate(void);
+MLIR_CAPI_EXPORTED void mptStepOptionsDestroy(MptStepOptions options);
+/* Threads on the CPU; 0, the default: as many as the machine has. */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsSetThreads(MptStepOptions options,
+                                                     int64_t threads);
+/* Most bytes of memory that a step on the CPU may take; 0, the default: what the process
+ * can have. */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsSetMemoryLimit(MptStepOptions options,
+                                                         int64_t bytes);
+/* "cpu" (the default), "cuda", or "cuda:1" for the GPU of that number. A program that is
+ * opened runs on what it was compiled for; of the device only the number counts then. */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsSetDevice(MptStepOptions options,
+                                                    MlirStringRef device);
+/* CUDA's libraries, by path or name; empty, the default: those that the loader finds. */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaLibraries(MptStepOptions options,
+                                                           MlirStringRef cudart,
+                                                           MlirStringRef cublasLt,
+                                                           MlirStringRef cudnn);
+/* To compile for GPUs: the CUDA toolkit's folder (mpt-compile --cuda-toolkit), and whether
+ * to compile for the stand-in for CUDA of MPT's tests, too (--emulated-kernels). */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaCompiler(MptStepOptions options,
+                                                          MlirStringRef toolkit,
+                                                          bool emulatedKernels);
+
+/* ---- Steps ---- */
+
+/* Compiles the function `function` of `module` in this process; if it is empty, the only
+ * one, else `loss`. The module is not changed, and may be destroyed after. State has no
+ * values until mptStepInitialize or mptStepLoadCheckpoint. */
+MLIR_CAPI_EXPORTED MptError mptStepCreate(MlirModule module, MlirStringRef function,
+                                          MptStepOptions options, MptStep *step);
+/* Opens a file that mptModuleCompile or mpt-compile wrote. Opening a program runs code of
+ * the file. */
+MLIR_CAPI_EXPORTED MptError mptStepOpen(MlirStringRef path, MptStepOptions options,
+                                        MptStep *step);
+MLIR_CAPI_EXPORTED void mptStepDestroy(MptStep step);
+
+/* Tensors by number: state and inputs in the order of the function's arguments, then
+ * outputs. Names are empty in the information on a number that there is not. */
+MLIR_CAPI_EXPORTED intptr_t mptStepGetNumTensors(MptStep step);
+MLIR_CAPI_EXPORTED MptTensorInfo mptStepGetTensor(MptStep step, intptr_t index);
+/* What the step was compiled for, as "cuda sm_90". */
+MLIR_CAPI_EXPORTED MlirStringRef mptStepGetTarget(MptStep step);
+/* The digest that checkpoints of this step carry. */
+MLIR_CAPI_EXPORTED MlirStringRef mptStepGetDigest(MptStep step);
+/* Bytes of the block that holds a run's temporaries, and of the state. */
+MLIR_CAPI_EXPORTED size_t mptStepGetArenaBytes(MptStep step);
+MLIR_CAPI_EXPORTED size_t mptStepGetStateBytes(MptStep step);
+
+/* Gives all state its first values, as mpt-run does: from `file`, a .safetensors file
+ * whose name may be empty, else by `mpt.init` and `seed`. State of an opened program starts
+ * with the program's values instead; what it has none of, `file` must have. */
+MLIR_CAPI_EXPORTED MptError mptStepInitialize(MptStep step, uint64_t seed,
+                                              MlirStringRef file);
+
+/* Binds an input or target to `data`, without a copy: it must stay valid, and may change
+ * between runs, until it is bound again. `bytes` must be the tensor's size. */
+MLIR_CAPI_EXPORTED MptError mptStepBind(MptStep step, MlirStringRef name,
+                                        const void *data, size_t bytes);
+/* Runs the step once: updates the state and makes the outputs. If that fails, the state may
+ * be partly updated. */
+MLIR_CAPI_EXPORTED MptError mptStepRun(MptStep step);
+
+/* Copies an output of the last run, or state, out, or state in. `bytes` must be the
+ * tensor's size. */
+MLIR_CAPI_EXPORTED MptError mptStepReadOutput(MptStep step, MlirStringRef name, void *data,
+                                              size_t bytes);
+MLIR_CAPI_EXPORTED MptError mptStepReadState(MptStep step, MlirStringRef name, void *data,
+                                             size_t bytes);
+MLIR_CAPI_EXPORTED MptError mptStepWriteState(MptStep step, MlirStringRef name,
+                                              const void *data, size_t bytes);
+
+/* ---- Checkpoints ---- */
+
+/* Writes all state and `position` as a checkpoint of mpt-run (docs/Training.md), complete
+ * or not at all. */
+MLIR_CAPI_EXPORTED MptError mptStepSaveCheckpoint(MptStep step, MlirStringRef path,
+                                                  const MptTrainingPosition *position);
+/* Reads one back. Fails, with nothing changed, unless it is one of this step: the digest,
+ * and all names, types and shapes agree. */
+MLIR_CAPI_EXPORTED MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,
+                                                  MptTrainingPosition *position);
+
+/* Sets `order`, which has room for `rows` numbers, to the order in which mpt-run takes the
+ * rows of the data in pass `epoch` (from 0). Where a batch is all rows, mpt-run takes them
+ * as they are instead. */
+MLIR_CAPI_EXPORTED MptError mptGetShuffledOrder(int64_t rows, uint64_t seed,
+                                                uint64_t epoch, int64_t *order);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MPT_C_STEP_H */

@@ -1,0 +1,284 @@
+//===- Step.cpp - A training step that runs ---------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt-c/Step.h"
+#include "Common.h"
+#include "mpt/Host/Checkpoint.h"
+#include "mpt/Host/JITEngine.h"
+#include "mpt/Host/StateValues.h"
+#include "mpt/Host/StepSignature.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
+#include "mpt/Support/FileIO.h"
+
+using namespace mpt;
+using namespace mpt::capi;
+
+namespace {
+/// What an MptStep points at.
+struct Step {
+  std::unique_ptr<RuntimeEngine> engine;
+  std::string digest;
+  /// State and inputs, then outputs.
+  std::vector<MptTensorInfo> tensors;
+};
+} // namespace
+
+static Step *unwrap(MptStep step) { return static_cast<Step *>(step.ptr); }
+static JITOptions *unwrap(MptStepOptions options) {
+  return static_cast<JITOptions *>(options.ptr);
+}
+static MlirStringRef wrapText(llvm::StringRef text) {
+  return mlirStringRefCreate(text.data(), text.size());
+}
+static MptError toC(llvm::Error error) {
+  return error ? fail(std::move(error)) : success();
+}
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+MptStepOptions mptStepOptionsCreate(void) { return {new JITOptions}; }
+void mptStepOptionsDestroy(MptStepOptions options) { delete unwrap(options); }
+
+MptError mptStepOptionsSetThreads(MptStepOptions options, int64_t threads) {
+  if (!options.ptr)
+    return fail("mptStepOptionsSetThreads: expected options");
+  if (threads < 0 || threads > rt::kMaxProgramThreads)
+    return fail("expected 0 to " + llvm::Twine(rt::kMaxProgramThreads) +
+                " threads, found " + llvm::Twine(threads));
+  unwrap(options)->threads = static_cast<int>(threads);
+  return success();
+}
+
+MptError mptStepOptionsSetMemoryLimit(MptStepOptions options, int64_t bytes) {
+  if (!options.ptr)
+    return fail("mptStepOptionsSetMemoryLimit: expected options");
+  if (bytes < 0)
+    return fail("expected a memory limit of at least 0, found " + llvm::Twine(bytes));
+  unwrap(options)->memoryLimit = bytes;
+  return success();
+}
+
+MptError mptStepOptionsSetDevice(MptStepOptions options, MlirStringRef device) {
+  if (!options.ptr)
+    return fail("mptStepOptionsSetDevice: expected options");
+  llvm::StringRef text = unwrapText(device), number = text;
+  int index = 0;
+  const bool isCuda = number.consume_front("cuda");
+  if ((!isCuda && text != "cpu") ||
+      (isCuda && !number.empty() &&
+       (!number.consume_front(":") || number.getAsInteger(10, index) || index < 0)))
+    return fail("expected the device cpu, cuda or cuda:N, found '" + text + "'");
+  unwrap(options)->isCuda = isCuda;
+  unwrap(options)->device = index;
+  return success();
+}
+
+MptError mptStepOptionsSetCudaLibraries(MptStepOptions options, MlirStringRef cudart,
+                                        MlirStringRef cublasLt, MlirStringRef cudnn) {
+  if (!options.ptr)
+    return fail("mptStepOptionsSetCudaLibraries: expected options");
+  unwrap(options)->cudart = unwrapText(cudart).str();
+  unwrap(options)->cublasLt = unwrapText(cublasLt).str();
+  unwrap(options)->cudnn = unwrapText(cudnn).str();
+  return success();
+}
+
+MptError mptStepOptionsSetCudaCompiler(MptStepOptions options, MlirStringRef toolkit,
+                                       bool emulatedKernels) {
+  if (!options.ptr)
+    return fail("mptStepOptionsSetCudaCompiler: expected options");
+  unwrap(options)->toolkit = unwrapText(toolkit).str();
+  unwrap(options)->emulatedKernels = emulatedKernels;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+template <typename Info>
+static MptTensorInfo describe(const Info &info, llvm::StringRef role) {
+  size_t bytes = getElementSize(info.type);
+  for (int64_t size : info.shape)
+    bytes *= size;
+  return {wrapText(info.name),
+          wrapText(role),
+          wrapText(stringifyElementType(info.type)),
+          static_cast<intptr_t>(info.shape.size()),
+          info.shape.data(),
+          bytes};
+}
+
+static MptStep wrapEngine(std::unique_ptr<RuntimeEngine> engine, std::string digest) {
+  auto *step = new Step{std::move(engine), std::move(digest), {}};
+  for (const TensorInfo &info : step->engine->getArguments())
+    step->tensors.push_back(describe(info, stringifyRole(info.role)));
+  for (const ResultInfo &info : step->engine->getResults())
+    if (info.updates.empty())
+      step->tensors.push_back(describe(info, "output"));
+  return {step};
+}
+
+MptError mptStepCreate(MlirModule module, MlirStringRef function, MptStepOptions options,
+                       MptStep *step) {
+  if (mlirModuleIsNull(module) || !step)
+    return fail("mptStepCreate: expected a module and a place for the step");
+  mlir::OwningOpRef<mlir::ModuleOp> copy = unwrap(module).clone();
+  CollectErrors errors(copy->getContext());
+  auto found = findFunction(*copy, "function", unwrapText(function));
+  if (!found)
+    return errors.take(found.takeError());
+  std::string name = found->getName().str(), digest = computeStepDigest(*found);
+  auto engine =
+      createJITEngine(std::move(copy), name, options.ptr ? *unwrap(options) : JITOptions());
+  if (!engine)
+    return errors.take(engine.takeError());
+  *step = wrapEngine(std::move(*engine), std::move(digest));
+  return success();
+}
+
+MptError mptStepOpen(MlirStringRef path, MptStepOptions options, MptStep *step) {
+  if (!step)
+    return fail("mptStepOpen: expected a place for the step");
+  auto engine = RuntimeEngine::open(unwrapText(path),
+                                    options.ptr ? *unwrap(options) : JITOptions());
+  if (!engine)
+    return fail(engine.takeError());
+  std::string digest = (*engine)->getDigest().str();
+  *step = wrapEngine(std::move(*engine), std::move(digest));
+  return success();
+}
+
+void mptStepDestroy(MptStep step) { delete unwrap(step); }
+
+intptr_t mptStepGetNumTensors(MptStep step) {
+  return step.ptr ? static_cast<intptr_t>(unwrap(step)->tensors.size()) : 0;
+}
+
+MptTensorInfo mptStepGetTensor(MptStep step, intptr_t index) {
+  if (index < 0 || index >= mptStepGetNumTensors(step))
+    return {wrapText(""), wrapText(""), wrapText(""), 0, nullptr, 0};
+  return unwrap(step)->tensors[index];
+}
+
+MlirStringRef mptStepGetTarget(MptStep step) {
+  return wrapText(step.ptr ? unwrap(step)->engine->getTarget() : "");
+}
+MlirStringRef mptStepGetDigest(MptStep step) {
+  return wrapText(step.ptr ? llvm::StringRef(unwrap(step)->digest) : "");
+}
+size_t mptStepGetArenaBytes(MptStep step) {
+  return step.ptr ? unwrap(step)->engine->arenaBytes() : 0;
+}
+size_t mptStepGetStateBytes(MptStep step) {
+  return step.ptr ? unwrap(step)->engine->stateBytes() : 0;
+}
+
+MptError mptStepInitialize(MptStep step, uint64_t seed, MlirStringRef file) {
+  if (!step.ptr)
+    return fail("mptStepInitialize: expected a step");
+  StepEngine &engine = *unwrap(step)->engine;
+  std::map<std::string, HostTensor> values;
+  if (!unwrapText(file).empty()) {
+    auto read = readFirstValues(unwrapText(file), engine);
+    if (!read)
+      return fail(read.takeError());
+    values = std::move(*read);
+  }
+  return toC(initializeState(engine, seed, values, unwrapText(file)));
+}
+
+MptError mptStepBind(MptStep step, MlirStringRef name, const void *data, size_t bytes) {
+  if (!step.ptr || !data)
+    return fail("mptStepBind: expected a step and data");
+  return toC(unwrap(step)->engine->bind(unwrapText(name), data, bytes));
+}
+
+MptError mptStepRun(MptStep step) {
+  if (!step.ptr)
+    return fail("mptStepRun: expected a step");
+  return toC(unwrap(step)->engine->runBound());
+}
+
+MptError mptStepReadOutput(MptStep step, MlirStringRef name, void *data, size_t bytes) {
+  if (!step.ptr || !data)
+    return fail("mptStepReadOutput: expected a step and data");
+  return toC(unwrap(step)->engine->readOutput(unwrapText(name), data, bytes));
+}
+
+MptError mptStepReadState(MptStep step, MlirStringRef name, void *data, size_t bytes) {
+  if (!step.ptr || !data)
+    return fail("mptStepReadState: expected a step and data");
+  return toC(unwrap(step)->engine->readStateBytes(unwrapText(name), data, bytes));
+}
+
+MptError mptStepWriteState(MptStep step, MlirStringRef name, const void *data,
+                           size_t bytes) {
+  if (!step.ptr || !data)
+    return fail("mptStepWriteState: expected a step and data");
+  return toC(unwrap(step)->engine->writeStateBytes(unwrapText(name), data, bytes));
+}
+
+//===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
+
+MptError mptStepSaveCheckpoint(MptStep step, MlirStringRef path,
+                               const MptTrainingPosition *position) {
+  if (!step.ptr || !position)
+    return fail("mptStepSaveCheckpoint: expected a step and a position");
+  if (position->attempt < 0 || position->skipped < 0 || position->batch < 0 ||
+      position->rows < 0 || position->index < 0)
+    return fail("mptStepSaveCheckpoint: expected counts of at least 0 in the position");
+  Checkpoint checkpoint;
+  checkpoint.attempt = position->attempt;
+  checkpoint.skipped = position->skipped;
+  checkpoint.seed = position->seed;
+  checkpoint.batch = position->batch;
+  checkpoint.rows = position->rows;
+  checkpoint.position = {position->epoch, position->index};
+  checkpoint.program = unwrap(step)->digest;
+  auto state = captureState(*unwrap(step)->engine);
+  if (!state)
+    return fail(state.takeError());
+  checkpoint.state = std::move(*state);
+  return toC(saveCheckpoint(unwrapText(path), checkpoint));
+}
+
+MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,
+                               MptTrainingPosition *position) {
+  if (!step.ptr || !position)
+    return fail("mptStepLoadCheckpoint: expected a step and a place for the position");
+  llvm::StringRef file = unwrapText(path);
+  auto checkpoint = loadCheckpoint(file);
+  if (!checkpoint)
+    return fail(checkpoint.takeError());
+  if (checkpoint->program != unwrap(step)->digest)
+    return fail(createFileMessage(
+        file, "expected a checkpoint of this step function (" + unwrap(step)->digest +
+                  "), found one of " + checkpoint->program +
+                  ": the model, the optimizer, the precision or the version of MPT "
+                  "differ"));
+  if (llvm::Error error = restoreState(*unwrap(step)->engine, file, checkpoint->state))
+    return fail(std::move(error));
+  *position = {checkpoint->attempt, checkpoint->skipped,        checkpoint->seed,
+               checkpoint->batch,   checkpoint->rows,           checkpoint->position.epoch,
+               checkpoint->position.index};
+  return success();
+}
+
+MptError mptGetShuffledOrder(int64_t rows, uint64_t seed, uint64_t epoch,
+                             int64_t *order) {
+  if (rows < 0 || (rows && !order))
+    return fail("mptGetShuffledOrder: expected at least 0 rows and a place for them");
+  std::vector<int64_t> made = shuffledOrder(rows, seed, epoch);
+  std::copy(made.begin(), made.end(), order);
+  return success();
+}
