@@ -44,6 +44,16 @@ static char *readFile(const char *path, size_t *size) {
   return data;
 }
 
+/* Prints the severity and place of what the compiler tells. */
+static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *unused) {
+  (void)unused;
+  MlirLocation place = mlirDiagnosticGetLocation(diagnostic);
+  if (mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticRemark &&
+      mlirLocationIsAFileLineColRange(place))
+    printf("remark in line %d\n", mlirLocationFileLineColRangeGetStartLine(place));
+  return mlirLogicalResultSuccess();
+}
+
 /* One input: its rows, and room for a batch of them. */
 typedef struct Input {
   const char *name;
@@ -116,9 +126,13 @@ int main(int argc, char **argv) {
   snprintf(whole, sizeof(whole), "%s.safetensors", argv[7]);
   MlirStringRef options[] = {text("--target=cpu"), text("--max-threads=2")};
   MlirStringRef cudaOptions[] = {text("--target=cuda"), text("--chip=sm_90"),
-                                 text("--emulated-kernels")};
-  check(isCuda ? mptModuleCompile(module, 3, cudaOptions, text(path))
+                                 text("--emulated-kernels"),
+                                 text("--remarks-filter=mpt.cuda")};
+  MlirDiagnosticHandlerID id =
+      mlirContextAttachDiagnosticHandler(context, handle, NULL, NULL);
+  check(isCuda ? mptModuleCompile(module, 4, cudaOptions, text(path))
                : mptModuleCompile(module, 2, options, text(path)));
+  mlirContextDetachDiagnosticHandler(context, id);
 
   Input inputs[2] = {{"x", NULL, NULL, 0}, {"y", NULL, NULL, 0}};
   MptTrainingPosition at = {0, 0, 3, atoll(argv[5]), 40, 0, 0};
