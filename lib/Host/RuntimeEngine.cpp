@@ -224,22 +224,24 @@ llvm::Error RuntimeEngine::writeStateBytes(StringRef name, const void *data,
   return llvm::Error::success();
 }
 
-llvm::Expected<bool> RuntimeEngine::giveFirstValue(StringRef name, uint64_t) {
-  if (!holdsFirstValues)
-    return false;
+llvm::Expected<bool> RuntimeEngine::initialize(uint64_t) {
+  // The runtime filled in what the program holds when it opened it.
+  if (holdsFirstValues && hasRun)
+    return llvm::createStringError("the program has run; open " + path +
+                                   " again for its first values");
+  return holdsFirstValues;
+}
+
+llvm::Error RuntimeEngine::checkHasValue(StringRef name) const {
   const TensorInfo *info = findState(name);
   if (!info)
     return llvm::createStringError("there is no state named '" + name + "'");
-  if (hasRun)
-    return llvm::createStringError("the program has run; open " + path +
-                                   " again for its first values");
-  // The runtime has filled in what the program holds.
-  if (mpt_rt_needs_value(context, info->name.c_str()))
-    return llvm::createStringError(
-        "'" + name + "' (" + stringifyRole(info->role) + ", " +
-        describeTensorType(info->type, info->shape) + ") has no first value in " + path +
-        ": give one in a file with --init; a checkpoint of mpt-run has them all");
-  return true;
+  if (!mpt_rt_needs_value(context, info->name.c_str()))
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "'" + name + "' (" + stringifyRole(info->role) + ", " +
+      describeTensorType(info->type, info->shape) + ") has no first value in " + path +
+      ": give one in a file with --init; a checkpoint of mpt-run has them all");
 }
 
 llvm::Error RuntimeEngine::bind(StringRef name, const void *data, size_t bytes) {

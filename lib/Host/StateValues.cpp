@@ -92,6 +92,8 @@ private:
   uint64_t seed;
   const std::map<std::string, HostTensor> &values;
   llvm::StringRef source;
+  /// The engine has first values of its own.
+  bool hasOwnValues = false;
 };
 } // namespace
 
@@ -148,11 +150,8 @@ llvm::Error Initializer::writeGiven(const TensorInfo &argument,
 llvm::Error Initializer::writeFirst(const TensorInfo &argument) {
   const bool isSeed = argument.role == Role::Rng && argument.name == "seed" &&
                       argument.type == ElementType::I64 && argument.shape.empty();
-  if (!isSeed) {
-    auto isGiven = engine.giveFirstValue(argument.name, seed);
-    if (!isGiven || *isGiven)
-      return isGiven.takeError();
-  }
+  if (hasOwnValues && !isSeed)
+    return engine.checkHasValue(argument.name);
   const bool isSplit = findLow(engine, argument.name) && argument.init;
   auto tensor = HostTensor::create(isSplit ? ElementType::F32 : argument.type,
                                    argument.shape);
@@ -178,6 +177,10 @@ llvm::Error Initializer::writeFirst(const TensorInfo &argument) {
 llvm::Error Initializer::run() {
   if (llvm::Error error = checkNames())
     return error;
+  auto initialized = engine.initialize(seed);
+  if (!initialized)
+    return initialized.takeError();
+  hasOwnValues = *initialized;
   // Lower halves first: their parameter may set them again.
   for (bool isLow : {true, false})
     for (const TensorInfo &argument : engine.getArguments()) {

@@ -58,7 +58,8 @@ public:
   llvm::ArrayRef<ResultInfo> getResults() const override { return results; }
   llvm::Expected<HostTensor> readState(llvm::StringRef name) const override;
   llvm::Error writeState(llvm::StringRef name, const HostTensor &value) override;
-  llvm::Expected<bool> giveFirstValue(llvm::StringRef name, uint64_t seed) override;
+  llvm::Expected<bool> initialize(uint64_t seed) override;
+  llvm::Error checkHasValue(llvm::StringRef name) const override;
   llvm::Expected<llvm::StringMap<HostTensor>>
   run(const llvm::StringMap<const HostTensor *> &inputs) override;
   size_t arenaBytes() const override;

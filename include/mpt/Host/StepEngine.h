@@ -100,13 +100,18 @@ public:
   virtual llvm::Error writeState(llvm::StringRef name,
                                  const HostTensor &value) = 0;
 
-  /// Gives state argument `name` the first value that the engine has for it, with random
-  /// numbers by `seed`. False if the engine has no first values of its own: the host then
-  /// computes them from `TensorInfo::init`. Fails if there is no such state, or if it is
-  /// for the engine to know a value and it has none.
-  virtual llvm::Expected<bool> giveFirstValue(llvm::StringRef name, uint64_t seed) {
-    (void)name, (void)seed;
+  /// Gives state the first values that the engine has for it, with random numbers by
+  /// `seed`. False if the engine has none of its own: the host then computes them from
+  /// `TensorInfo::init`. What the host writes after this takes their place.
+  virtual llvm::Expected<bool> initialize(uint64_t seed) {
+    (void)seed;
     return false;
+  }
+  /// Fails if state argument `name` has no value yet, neither by `initialize` nor written
+  /// by the host. For engines with first values of their own.
+  virtual llvm::Error checkHasValue(llvm::StringRef name) const {
+    (void)name;
+    return llvm::Error::success();
   }
 
   /// Runs the function once. `inputs` holds a tensor for each input and target
