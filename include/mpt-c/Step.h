@@ -90,8 +90,8 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaCompiler(MptStepOptions options
 /* ---- Steps ---- */
 
 /* Compiles the function `function` of `module` in this process; if it is empty, the only
- * one, else `loss`. The module is not changed, and may be destroyed after. State has no
- * values until mptStepInitialize or mptStepLoadCheckpoint. */
+ * one, else `loss`. The module is not changed. The step does not need it, or its context,
+ * any more. State has no values until mptStepInitialize or mptStepLoadCheckpoint. */
 MLIR_CAPI_EXPORTED MptError mptStepCreate(MlirModule module, MlirStringRef function,
                                           MptStepOptions options, MptStep *step);
 /* Opens a file that mptModuleCompile or mpt-compile wrote. Opening a program runs code of

@@ -153,6 +153,7 @@ int main(int argc, char **argv) {
   MptStep step;
   check(mptStepCreate(module, text("loss"), stepOptions, &step));
   mlirModuleDestroy(module);
+  mlirContextDestroy(context);
   check(mptStepInitialize(step, at.seed, text("")));
   float lr = 0.05f;
   check(mptStepWriteState(step, text("lr"), &lr, sizeof(lr)));
@@ -175,6 +176,5 @@ int main(int argc, char **argv) {
          mptGetVersion().data, mptStepGetDigest(step).data, mptStepGetTarget(step).data, loss,
          (long)loaded.attempt, (long)loaded.skipped);
   mptStepDestroy(step);
-  mlirContextDestroy(context);
   return 0;
 }
