@@ -201,7 +201,7 @@ void StepComparisonTest::compareSteps(const Network &network,
       precision;
   auto module = load(network, passes);
   ASSERT_TRUE(module);
-  Results got = run(network, createJITEngine(std::move(module), "loss", {2, false}));
+  Results got = run(network, createJITEngine(std::move(module), "loss", {{2, false}}));
   Results want = interpret(network, passes, reference::Mode::Storage);
   Results exact = interpret(network, passes, reference::Mode::Float64);
   ASSERT_EQ(got.size(), want.size());
