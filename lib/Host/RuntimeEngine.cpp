@@ -300,6 +300,8 @@ StringRef RuntimeEngine::getTarget() const { return mpt_rt_target(context); }
 size_t RuntimeEngine::arenaBytes() const { return mpt_rt_arena_bytes(context); }
 size_t RuntimeEngine::stateBytes() const { return mpt_rt_state_bytes(context); }
 
+std::string RuntimeEngine::notes() const { return mpt_rt_notes(context); }
+
 std::vector<ProfileEntry> RuntimeEngine::profile() const {
   std::vector<ProfileEntry> entries;
   if (!profiling)

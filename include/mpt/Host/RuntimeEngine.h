@@ -65,6 +65,7 @@ public:
   size_t arenaBytes() const override;
   size_t stateBytes() const override;
   std::vector<ProfileEntry> profile() const override;
+  std::string notes() const override;
 
   // Without copies: `run` is these.
 

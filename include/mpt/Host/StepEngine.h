@@ -129,6 +129,9 @@ public:
   /// Where the last run spent its time, in order of execution; empty if the
   /// engine does not measure.
   virtual std::vector<ProfileEntry> profile() const { return {}; }
+  /// What was decided when the function first ran, a line each: what a GPU's libraries
+  /// refused, say.
+  virtual std::string notes() const { return ""; }
 };
 
 } // namespace mpt

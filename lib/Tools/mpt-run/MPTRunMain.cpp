@@ -630,6 +630,11 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
     };
   auto summary = train(engine, *loader, trainer, resume, resumePath);
   progress.finish();
+  llvm::SmallVector<llvm::StringRef> notes;
+  const std::string noted = engine.notes();
+  llvm::SplitString(noted, notes, "\n");
+  for (llvm::StringRef note : notes)
+    llvm::errs() << "mpt-run: note: " << note << '\n';
   if (!summary)
     return summary.takeError();
   if (recorder)
