@@ -139,14 +139,18 @@ LogicalResult MemoryReportPass::reportPareto(ModuleOp module,
     clone->removeAttr(kBudgetAttr);
     copy.push_back(clone);
     declareOthers(module, function, copy);
-    RematerializePassOptions options;
-    options.grain = grain != "ops" && isStep(function) ? "kernels" : "auto";
-    options.function = function.getName().str();
-    options.maxThreads = maxThreads;
-    options.order = order;
-    options.rules.assign(rules.begin(), rules.end());
     OpPassManager passes(ModuleOp::getOperationName());
-    passes.addPass(createRematCurvePass(options, curves));
+    auto add = [&](auto options, auto createPass) {
+      options.function = function.getName().str();
+      options.maxThreads = maxThreads;
+      options.order = order;
+      options.rules.assign(rules.begin(), rules.end());
+      passes.addPass(createPass(options, curves));
+    };
+    if (grain != "ops" && isStep(function))
+      add(PlanKernelsPassOptions(), createKernelCurvePass);
+    else
+      add(RematerializePassOptions(), createRematCurvePass);
     const bool done = succeeded(runPipeline(passes, copy));
     copy->remove();
     holder = copy;
@@ -177,11 +181,10 @@ FailureOr<MemoryReport> MemoryReportPass::reportStep(ModuleOp module,
     step = function.clone();
     copy.push_back(step);
     OpPassManager passes(ModuleOp::getOperationName());
-    RematerializePassOptions fusion;
-    fusion.grain = "kernels";
+    PlanKernelsPassOptions fusion;
     fusion.maxThreads = maxThreads;
     fusion.order = order;
-    passes.addPass(createRematerializePass(fusion));
+    passes.addPass(createPlanKernelsPass(fusion));
     const bool fused = succeeded(runPipeline(passes, copy));
     copy->remove();
     holder = copy;

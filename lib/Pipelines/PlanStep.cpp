@@ -34,18 +34,16 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes,
     if (options.savingEpilogues)
       passes.addPass(createFuseGemmEpiloguesPass(epilogues));
   }
-  // Fuses too. Of kernels and calls, on the arena that there will be. Nothing may merge
-  // clones behind it.
-  RematerializePassOptions remat;
-  remat.grain = "kernels";
+  // Nothing may merge the clones of a step with a budget after this.
+  PlanKernelsPassOptions kernels;
   // Planning is part of each start of a run.
-  remat.effort = 500000;
-  remat.function = options.function;
-  remat.budget = options.memoryBudget;
-  remat.maxThreads = options.maxThreads;
-  remat.order = options.order;
-  remat.target = options.target;
-  passes.addPass(createRematerializePass(remat));
+  kernels.effort = 500000;
+  kernels.function = options.function;
+  kernels.budget = options.memoryBudget;
+  kernels.maxThreads = options.maxThreads;
+  kernels.order = options.order;
+  kernels.target = options.target;
+  passes.addPass(createPlanKernelsPass(kernels));
   if (isForGPU)
     passes.addPass(createSpreadKernelsPass());
   AssignSlotsPassOptions slots;

@@ -29,7 +29,7 @@
 // FORMAT: error: mpt-memory-report: format must be text, json or html, got 'xml'
 // GRAIN: error: mpt-memory-report: grain must be auto, kernels or ops, got 'bytes'
 // ORDER: error: mpt-memory-report: order must be best, keep, early-update, least-peak or depth-first, got 'random'
-// PLANORDER: error: mpt-rematerialize: order must be best, keep, early-update, least-peak or depth-first, got 'random'
+// PLANORDER: error: mpt-plan-kernels: order must be best, keep, early-update, least-peak or depth-first, got 'random'
 // SLOTORDER: error: mpt-assign-slots: order must be best, keep, early-update, least-peak or depth-first, got 'random'
 // OWNORDER: error: expected 'mpt.memory_order' to be a string: best, keep, early-update, least-peak or depth-first; found "any"
 // ORDERNUMBER: error: expected 'mpt.memory_order' to be a string: best, keep, early-update, least-peak or depth-first; found 3

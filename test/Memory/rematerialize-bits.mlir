@@ -1,13 +1,13 @@
 // The backward pass could make %e again from the arguments, and keep nothing. The kernel of
 // its sum would then run over other dimensions, because of the broadcast operand. What
 // might add in another order is not repeated before fusion, and bits stay what they are.
-// RUN: mpt-opt %s --mpt-rematerialize="grain=kernels strategy=mincut function=sums" --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s
+// RUN: mpt-opt %s --mpt-plan-kernels="strategy=mincut function=sums" --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARKS --implicit-check-not=recomputed < %t.remarks
 // With a budget that the step meets, too.
-// RUN: mpt-opt %s --mpt-rematerialize="grain=kernels budget=1x function=sums" --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s
+// RUN: mpt-opt %s --mpt-plan-kernels="budget=1x function=sums" --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARKS --implicit-check-not=recomputed < %t.remarks
 // Without the sum the difference is made again.
-// RUN: mpt-opt %s --mpt-rematerialize="grain=kernels strategy=mincut function=nosums" --remarks-filter=mpt.remat -o /dev/null 2>&1 | FileCheck %s --check-prefix=NOSUMS --implicit-check-not=kept-for-bits
+// RUN: mpt-opt %s --mpt-plan-kernels="strategy=mincut function=nosums" --remarks-filter=mpt.remat -o /dev/null 2>&1 | FileCheck %s --check-prefix=NOSUMS --implicit-check-not=kept-for-bits
 // NOSUMS: mpt.remat.recomputed-in-fusion {{.*}}mpt.sub is computed again
 
 // CHECK-LABEL: func.func @sums

@@ -1,17 +1,26 @@
 // What is repeated before fusion becomes part of the kernels that read it.
 // RUN: mpt-opt %s --mpt-autodiff -o %t.mlir
-// RUN: mpt-opt %t.mlir --mpt-rematerialize="grain=kernels" --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s
+// RUN: mpt-opt %t.mlir --mpt-plan-kernels --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARKS < %t.remarks
-// RUN: mpt-opt %t.mlir --mpt-rematerialize="grain=kernels strategy=none" | FileCheck %s --check-prefix=NONE
-// RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-rematerialize="grain=kernels budget=min" --remarks-filter=mpt.remat -o /dev/null 2>&1 | FileCheck %s --check-prefix=MUST
-// RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-rematerialize="grain=kernels budget=min" --mpt-assign-slots | FileCheck %s --check-prefix=CALLS --implicit-check-not="mpt.re"
-// RUN: sed 's/mpt.save = "never"/my.other/' %t.mlir | mpt-opt --allow-unregistered-dialect --mpt-rematerialize="grain=kernels strategy=mincut" | FileCheck %s --check-prefix=MINCUT
-// RUN: not mpt-opt %t.mlir --mpt-rematerialize="grain=ops" 2>&1 | FileCheck %s --check-prefix=GRAIN
-// GRAIN: error: mpt-rematerialize: grain must be auto or kernels, got 'ops'
+// RUN: mpt-opt %t.mlir --mpt-plan-kernels="strategy=none" | FileCheck %s --check-prefix=NONE
+// RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-plan-kernels="budget=min" --remarks-filter=mpt.remat -o /dev/null 2>&1 | FileCheck %s --check-prefix=MUST
+// RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-plan-kernels="budget=min" --mpt-assign-slots | FileCheck %s --check-prefix=CALLS --implicit-check-not="mpt.re"
+// RUN: sed 's/mpt.save = "never"/my.other/' %t.mlir | mpt-opt --allow-unregistered-dialect --mpt-plan-kernels="strategy=mincut" | FileCheck %s --check-prefix=MINCUT
+// RUN: not mpt-opt %t.mlir --mpt-plan-kernels="strategy=best" 2>&1 | FileCheck %s --check-prefix=STRATEGY
+// STRATEGY: error: mpt-plan-kernels: unknown strategy 'best'; expected auto, none, segments, mincut or optimal
+
+// Fusion is a pass of its own: without a budget or marks it is the two passes that it is
+// made of, and mpt-rematerialize does not fuse.
+// RUN: sed 's/mpt.save = "never"/my.other/' %t.mlir > %t.free.mlir
+// RUN: mpt-opt --allow-unregistered-dialect %t.free.mlir --mpt-plan-kernels -o %t.planned.mlir
+// RUN: mpt-opt --allow-unregistered-dialect %t.free.mlir --mpt-decompose --canonicalize --cse --mpt-fuse-kernels --canonicalize --cse -o %t.fused.mlir
+// RUN: diff %t.planned.mlir %t.fused.mlir
+// RUN: mpt-opt --allow-unregistered-dialect %t.free.mlir --mpt-rematerialize="budget=min" | FileCheck %s --check-prefix=OPS --implicit-check-not=mpt_kernel.kernel
+// OPS: mpt.matmul
 
 // A checkpoint region: the kernel that makes what the products read runs a second time,
 // behind the product of the backward pass, and later passes do not merge the two.
-// RUN: mpt-opt %t.mlir --mpt-rematerialize="grain=kernels" --cse --canonicalize --cse | FileCheck %s
+// RUN: mpt-opt %t.mlir --mpt-plan-kernels --cse --canonicalize --cse | FileCheck %s
 // CHECK-LABEL: func.func @loss
 // CHECK: %[[A:.*]] = mpt.matmul
 // CHECK: "mpt_kernel.kernel"(

@@ -24,10 +24,12 @@ namespace mpt {
 #define GEN_PASS_REGISTRATION
 #include "mpt/Memory/Passes.h.inc"
 
-/// `mpt-rematerialize`, but rather than rewrite anything (unless it fuses) it adds to
-/// `curves` what each function could be made.
+/// `mpt-rematerialize` and `mpt-plan-kernels`, but they add to `curves` what each function
+/// could be made, and do not rewrite (the second still fuses).
 std::unique_ptr<mlir::Pass> createRematCurvePass(const RematerializePassOptions &options,
                                                  std::vector<RematCurve> &curves);
+std::unique_ptr<mlir::Pass> createKernelCurvePass(const PlanKernelsPassOptions &options,
+                                                  std::vector<RematCurve> &curves);
 
 } // namespace mpt
 

@@ -49,29 +49,9 @@ def MemoryReportPass : Pass<"mpt-memory-report", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
-def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
-  let summary = "Compute values again so that a function fits a memory budget";
-  let description = [{
-    Clones ops so that fewer bytes of temporaries are alive at once; arguments, constants
-    and results do not count. Recomputed values equal the original ones bit for bit.
-    Ops with effects, random ops without explicit state and
-    collectives are never repeated. Clones carry a unique `mpt.remat`, which keeps
-    `--cse` from undoing them. Either the budget is met, or an error says that it
-    cannot be (with the op that needs more), or that no plan was found (with the bytes of
-    the best). A function with `mpt_kernel.kernel`s is measured by the arena that
-    `--mpt-assign-slots` plans for it, any other by the bytes alive.
-
-    With `grain=kernels` the pass first fuses steps into kernels, as mpt-plan-step does,
-    and works on these. If there is a budget it plans in two ways, with and without
-    repeating before fusion what the strategy `mincut` repeats, and takes the faster one
-    that meets the budget. An op whose repetition would change the order of a sum is not
-    repeated before fusion.
-
-    `mpt.save = "must"` on an op keeps its values, `mpt.save = "never"` recomputes them
-    in the backward pass. A string attribute `mpt.memory_budget` of a function
-    overrides `budget`. docs/Rematerialization.md has the strategies.
-  }];
-  let options = [
+/// A pass that fits functions into memory budgets.
+class BudgetPass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
+  list<Option> common = [
     Option<"strategy", "strategy", "std::string", "\"auto\"",
            "auto, none, segments, mincut or optimal">,
     Option<"budget", "budget", "std::string", "\"\"",
@@ -80,12 +60,6 @@ def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
            "do what they can, and the others only what mpt.save asks for">,
     Option<"function", "function", "std::string", "\"\"",
            "The function; all with a body if empty">,
-    Option<"barrier", "barrier", "std::string", "\"\"",
-           "Name of an op that returns its operands and that a foreign compiler does "
-           "not see through (stablehlo.optimization_barrier): what clones read goes "
-           "through it">,
-    Option<"grain", "grain", "std::string", "\"auto\"",
-           "auto: functions as they are; kernels: steps are fused first">,
     ListOption<"rules", "rules", "std::string",
                "Files with rule tables, which add rows to the built-in ones or "
                "replace them">,
@@ -101,6 +75,48 @@ def RematerializePass : Pass<"mpt-rematerialize", "::mlir::ModuleOp"> {
            "mpt-assign-slots; a function's mpt.memory_order goes first">];
   let dependentDialects = ["::mpt::kernel::KernelDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
+}
+
+def RematerializePass : BudgetPass<"mpt-rematerialize"> {
+  let summary = "Compute values again so that a function fits a memory budget";
+  let description = [{
+    Clones ops so that fewer bytes of temporaries are alive at once; arguments, constants
+    and results do not count. Recomputed values equal the original ones bit for bit.
+    Ops with effects, random ops without explicit state and
+    collectives are never repeated. Clones carry a unique `mpt.remat`, which keeps
+    `--cse` from undoing them. Either the budget is met, or an error says that it
+    cannot be (with the op that needs more), or that no plan was found (with the bytes of
+    the best). A function with `mpt_kernel.kernel`s is measured by the arena that
+    `--mpt-assign-slots` plans for it, any other by the bytes alive.
+
+    `mpt.save = "must"` on an op keeps its values, `mpt.save = "never"` recomputes them
+    in the backward pass. A string attribute `mpt.memory_budget` of a function
+    overrides `budget`. docs/Rematerialization.md has the strategies.
+  }];
+  let options = !listconcat(common, [
+    Option<"barrier", "barrier", "std::string", "\"\"",
+           "Name of an op that returns its operands and that a foreign compiler does "
+           "not see through (stablehlo.optimization_barrier): what clones read goes "
+           "through it">]);
+}
+
+def PlanKernelsPass : BudgetPass<"mpt-plan-kernels"> {
+  let summary = "Make kernels and library calls of steps, within a memory budget";
+  let description = [{
+    Decomposes and fuses steps (`--mpt-decompose`, `--mpt-fuse-kernels`). Without a
+    budget and without `mpt.save` it does nothing else.
+
+    A step with a budget is fused in two ways: as it is, and with what the strategy
+    `mincut` of `--mpt-rematerialize` repeats before fusion, whose clones become part
+    of the kernels that read them. `mpt.save = "never"` makes a third. Each is then
+    fitted into the budget as `--mpt-rematerialize` does it, measured by the arena that
+    `--mpt-assign-slots` plans, and the fastest that meets the budget takes the step's
+    place. A variant that would take a sum in another order is left out, so the bits
+    stay the same.
+
+    A function that is fused already is only fitted into its budget.
+  }];
+  let options = common;
 }
 
 #endif // MPT_MEMORY_PASSES_TD
