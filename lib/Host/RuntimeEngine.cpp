@@ -224,11 +224,9 @@ llvm::Error RuntimeEngine::writeStateBytes(StringRef name, const void *data,
   return llvm::Error::success();
 }
 
-llvm::Expected<bool> RuntimeEngine::initialize(uint64_t) {
-  // The runtime filled in what the program holds when it opened it.
-  if (holdsFirstValues && hasRun)
-    return llvm::createStringError("the program has run; open " + path +
-                                   " again for its first values");
+llvm::Expected<bool> RuntimeEngine::initialize(uint64_t seed) {
+  if (holdsFirstValues && mpt_rt_initialize(context, seed))
+    return lastError("cannot initialize state");
   return holdsFirstValues;
 }
 
@@ -253,7 +251,6 @@ llvm::Error RuntimeEngine::bind(StringRef name, const void *data, size_t bytes) 
 llvm::Error RuntimeEngine::runBound() {
   if (mpt_rt_run(context))
     return lastError("the step failed");
-  hasRun = true;
   return llvm::Error::success();
 }
 

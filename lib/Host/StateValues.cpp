@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/StateValues.h"
+#include "mpt/ProgramABI/InitialValues.h"
 #include "mpt/Support/FileIO.h"
 #include "mpt/Support/NumberToString.h"
 #include "llvm/ADT/STLExtras.h"
@@ -47,13 +48,9 @@ mpt::splitHalves(const HostTensor &wide) {
   auto low = HostTensor::create(ElementType::I16, wide.getShape());
   if (!low)
     return low.takeError();
-  const auto *bits = static_cast<const uint32_t *>(wide.getData());
-  auto *upper = static_cast<uint16_t *>(high->getData());
-  auto *lower = static_cast<uint16_t *>(low->getData());
-  for (int64_t i = 0, e = wide.getNumElements(); i < e; ++i) {
-    upper[i] = static_cast<uint16_t>((bits[i] + 0x8000u) >> 16);
-    lower[i] = static_cast<uint16_t>(bits[i]);
-  }
+  rt::splitHalves(static_cast<const float *>(wide.getData()), wide.getNumElements(),
+                  static_cast<uint16_t *>(high->getData()),
+                  static_cast<uint16_t *>(low->getData()));
   return std::make_pair(std::move(*high), std::move(*low));
 }
 
@@ -163,9 +160,9 @@ llvm::Error Initializer::writeFirst(const TensorInfo &argument) {
     if (llvm::Error error = initializeTensor(*tensor, *argument.init, seed, argument.name))
       return llvm::createStringError("'" + argument.name +
                                      "': " + llvm::toString(std::move(error)));
-  } else if (argument.role != Role::Rng && argument.role != Role::OptimizerState) {
+  } else if (!beginsAsZeros(argument.role)) {
     return llvm::createStringError(
-        "'" + argument.name + "' (" + stringifyRole(argument.role) + ", " +
+        "'" + argument.name + "' (" + llvm::StringRef(stringifyRole(argument.role)) + ", " +
         tensor->describe() +
         ") has no first value: add mpt.init to the argument or give one in "
         "a file with --init");

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/StepSignature.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Host/DataFiles.h"
 #include "mpt/Host/MetricsLog.h"
 #include "llvm/ADT/STLExtras.h"
@@ -48,83 +48,6 @@ std::optional<ElementType> mpt::convertElementType(Type type) {
 }
 
 //===----------------------------------------------------------------------===//
-// mpt.init
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// One field of a scheme and where its value goes.
-struct InitField {
-  llvm::StringRef name;
-  double *number = nullptr;
-  int64_t *integer = nullptr;
-};
-} // namespace
-
-FailureOr<InitSpec>
-mpt::parseInitAttribute(DictionaryAttr attribute,
-                        llvm::function_ref<InFlightDiagnostic()> emitError) {
-  auto kindName = attribute.getAs<StringAttr>("kind");
-  if (!kindName)
-    return emitError() << kInitAttr << ": expected a string 'kind'";
-  std::optional<InitKind> kind = parseInitKind(kindName.getValue());
-  if (!kind)
-    return emitError() << kInitAttr << ": unknown kind '" << kindName.getValue()
-                       << "'; known are zeros, ones, constant, uniform, "
-                          "normal, trunc_normal, kaiming_uniform and "
-                          "xavier_uniform";
-  InitSpec spec;
-  spec.kind = *kind;
-  llvm::SmallVector<InitField> fields;
-  switch (*kind) {
-  case InitKind::Zeros:
-  case InitKind::Ones:
-    break;
-  case InitKind::Constant:
-    fields = {{"value", &spec.value}};
-    break;
-  case InitKind::Uniform:
-    fields = {{"low", &spec.low}, {"high", &spec.high}};
-    break;
-  case InitKind::Normal:
-  case InitKind::TruncNormal:
-    fields = {{"mean", &spec.mean}, {"std", &spec.std}};
-    break;
-  case InitKind::KaimingUniform:
-    fields = {{"fan_in", nullptr, &spec.fanIn}};
-    break;
-  case InitKind::XavierUniform:
-    fields = {{"fan_in", nullptr, &spec.fanIn},
-              {"fan_out", nullptr, &spec.fanOut}};
-    break;
-  }
-  for (const InitField &field : fields) {
-    Attribute value = attribute.get(field.name);
-    auto number = dyn_cast_or_null<FloatAttr>(value);
-    auto integer = dyn_cast_or_null<IntegerAttr>(value);
-    if (field.number && number)
-      *field.number = number.getValueAsDouble();
-    else if (integer && integer.getType().isSignlessInteger(64))
-      field.number ? void(*field.number = integer.getInt())
-                   : void(*field.integer = integer.getInt());
-    else
-      return emitError() << kInitAttr << " kind '" << kindName.getValue()
-                         << "': expected "
-                         << (field.number ? "a number" : "an i64") << " '"
-                         << field.name << "'";
-  }
-  for (NamedAttribute entry : attribute)
-    if (entry.getName() != "kind" &&
-        llvm::none_of(fields, [&](const InitField &field) {
-          return field.name == entry.getName().getValue();
-        }))
-      return emitError() << kInitAttr << " kind '" << kindName.getValue()
-                         << "': unknown field '" << entry.getName().getValue() << "'";
-  if (llvm::Error error = verifyInitSpec(spec))
-    return emitError() << kInitAttr << ": " << llvm::toString(std::move(error));
-  return spec;
-}
-
-//===----------------------------------------------------------------------===//
 // Signatures
 //===----------------------------------------------------------------------===//
 
@@ -151,9 +74,9 @@ bool StepSignature::isDynamic() const {
 
 /// Checks what arguments and results have in common and fills it in.
 template <typename Info>
-static LogicalResult
-readTensor(Type type, DictionaryAttr attributes, llvm::StringSet<> &names,
-           llvm::function_ref<InFlightDiagnostic()> emitError, Info &info) {
+static LogicalResult readTensor(Type type, StringAttr name,
+                                llvm::function_ref<InFlightDiagnostic()> emitError,
+                                Info &info) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   std::optional<ElementType> element =
       tensor ? convertElementType(tensor.getElementType()) : std::nullopt;
@@ -161,12 +84,8 @@ readTensor(Type type, DictionaryAttr attributes, llvm::StringSet<> &names,
     return emitError() << "expected a ranked tensor of a type that the host "
                           "can hold, found "
                        << type;
-  auto name = attributes ? attributes.getAs<StringAttr>(kNameAttr) : nullptr;
   if (!name || name.getValue().empty())
     return emitError() << "expected a name in " << kNameAttr;
-  if (!names.insert(name.getValue()).second)
-    return emitError() << "expected a unique " << kNameAttr << ", found '"
-                       << name.getValue() << "' twice";
   for (auto [dimension, size] : llvm::enumerate(tensor.getShape())) {
     bool isOpen = ShapedType::isDynamic(size);
     if (isOpen && dimension != 0)
@@ -181,69 +100,41 @@ readTensor(Type type, DictionaryAttr attributes, llvm::StringSet<> &names,
 
 FailureOr<StepSignature> mpt::readStepSignature(func::FuncOp function) {
   StepSignature signature;
-  llvm::StringSet<> argumentNames, resultNames;
-  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
-    auto emitError = [&]() -> InFlightDiagnostic {
+  StepView step(function);
+  for (auto [i, argument] : llvm::enumerate(step.getArguments())) {
+    auto emitError = [&, i = i]() -> InFlightDiagnostic {
       return mlir::emitError(getArgumentLocation(function, i))
              << "argument " << i << " of @" << function.getName() << ": ";
     };
-    DictionaryAttr attributes = function.getArgAttrDict(i);
     TensorInfo info;
-    if (failed(readTensor(function.getArgumentTypes()[i], attributes,
-                          argumentNames, emitError, info)))
+    Type type = function.getArgumentTypes()[i];
+    if (failed(readTensor(type, argument.name, emitError, info)))
       return failure();
-    auto roleName = attributes.getAs<StringAttr>(kRoleAttr);
-    std::optional<Role> role =
-        roleName ? parseRole(roleName.getValue()) : std::nullopt;
-    if (!role)
+    if (!argument.role)
       return emitError() << "expected " << kRoleAttr
                          << " to be parameter, optimizer_state, running_stat, "
                             "loss_scale, rng, schedule, input or target";
-    info.role = *role;
-    if (Attribute init = attributes.get(kInitAttr)) {
-      auto dictionary = dyn_cast<DictionaryAttr>(init);
-      if (!dictionary)
-        return emitError() << "expected " << kInitAttr
-                           << " to be a dictionary, found " << init;
-      auto spec = parseInitAttribute(dictionary, emitError);
-      if (failed(spec))
-        return failure();
-      info.init = *spec;
-    }
-    auto master = attributes.getAs<StringAttr>(kMasterAttr);
-    info.hasMaster = master && master.getValue() != "none";
-    if (auto lowOf = attributes.getAs<StringAttr>(kLowOfAttr))
-      info.lowOf = lowOf.getValue().str();
+    info.role = *argument.role;
+    if (argument.init)
+      info.init = argument.init.getSpec();
+    info.hasMaster = argument.hasMaster;
+    if (argument.lowOf)
+      info.lowOf = argument.lowOf.getValue().str();
     if (isStateRole(info.role) && llvm::is_contained(info.shape, kDynamicSize))
       return emitError() << "expected a static shape for a "
-                         << stringifyRole(info.role) << ", found "
-                         << function.getArgumentTypes()[i];
+                         << StringRef(stringifyRole(info.role)) << ", found " << type;
     signature.arguments.push_back(std::move(info));
   }
-  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
-    auto emitError = [&]() -> InFlightDiagnostic {
+  for (auto [i, result] : llvm::enumerate(step.getResults())) {
+    auto emitError = [&, i = i]() -> InFlightDiagnostic {
       return mlir::emitError(getResultLocation(function))
              << "result " << i << " of @" << function.getName() << ": ";
     };
-    DictionaryAttr attributes = function.getResultAttrDict(i);
     ResultInfo info;
-    if (failed(readTensor(function.getResultTypes()[i], attributes, resultNames,
-                          emitError, info)))
+    if (failed(readTensor(function.getResultTypes()[i], result.name, emitError, info)))
       return failure();
-    if (auto updates = attributes.getAs<StringAttr>(kUpdatesAttr)) {
-      auto argument =
-          llvm::find_if(signature.arguments, [&](const TensorInfo &candidate) {
-            return candidate.name == updates.getValue();
-          });
-      if (argument == signature.arguments.end())
-        return emitError() << kUpdatesAttr << " names '" << updates.getValue()
-                           << "', which is no argument";
-      if (argument->type != info.type || argument->shape != info.shape)
-        return emitError() << "expected the type of '" << argument->name
-                           << "', which it updates, found "
-                           << function.getResultTypes()[i];
-      info.updates = argument->name;
-    }
+    if (result.updates)
+      info.updates = signature.arguments[*result.updates].name;
     signature.results.push_back(std::move(info));
   }
   return signature;

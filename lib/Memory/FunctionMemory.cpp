@@ -16,6 +16,7 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Precision/ElementTypes.h"
 #include "mpt/Support/ElementCount.h"
 #include "llvm/ADT/DenseSet.h"
@@ -354,19 +355,15 @@ LogicalResult FunctionMemoryBuilder::measureCallees(func::FuncOp function) {
 /// operand of the terminator).
 SmallVector<std::pair<BlockArgument, unsigned>> findUpdates(func::FuncOp function) {
   SmallVector<std::pair<BlockArgument, unsigned>> updates;
-  DenseMap<StringAttr, BlockArgument> named;
-  for (BlockArgument argument : function.getArguments()) {
-    unsigned i = argument.getArgNumber();
-    if (auto name = function.getArgAttrOfType<StringAttr>(i, kNameAttr))
-      named[name] = argument;
-    if (auto alias = function.getArgAttrOfType<IntegerAttr>(i, "tf.aliasing_output"))
+  for (BlockArgument argument : function.getArguments())
+    if (auto alias = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                            "tf.aliasing_output"))
       if (alias.getInt() >= 0 && alias.getInt() < int64_t(function.getNumResults()))
         updates.push_back({argument, unsigned(alias.getInt())});
-  }
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto name = function.getResultAttrOfType<StringAttr>(i, kUpdatesAttr))
-      if (BlockArgument argument = named.lookup(name))
-        updates.push_back({argument, i});
+  StepView step(function);
+  for (auto [i, result] : llvm::enumerate(step.getResults()))
+    if (result.updates)
+      updates.push_back({function.getArgument(*result.updates), unsigned(i)});
   return updates;
 }
 
@@ -377,8 +374,8 @@ void FunctionMemoryBuilder::linkUpdates(MemoryGraph &graph, func::FuncOp functio
     if (it == buffers.end())
       continue;
     unsigned i = argument.getArgNumber();
-    auto role = function.getArgAttrOfType<StringAttr>(i, kRoleAttr);
-    if (role && role.getValue() != "input" && role.getValue() != "target")
+    std::optional<Role> role = StepView::getRole(function, i);
+    if (role && isStateRole(*role))
       graph.buffers[it->second].kind = MemoryKind::State;
     else if (function.getArgAttr(i, "jax.buffer_donor"))
       graph.buffers[it->second].kind = MemoryKind::Donated;

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Precision/Passes.h"
 
 namespace mpt {
@@ -65,21 +66,22 @@ LogicalResult CastParametersPass::run() {
   OpBuilder builder = OpBuilder::atBlockBegin(&block);
   Type low = type == "f16" ? Type(builder.getF16Type()) : Type(builder.getBF16Type());
   Operation *terminator = block.getTerminator();
+  StepView step(forward);
   for (BlockArgument argument : forward.getArguments()) {
     unsigned index = argument.getArgNumber();
-    auto role = forward.getArgAttrOfType<StringAttr>(index, kRoleAttr);
+    const std::optional<Role> role = step[argument].role;
     auto wide = dyn_cast<RankedTensorType>(argument.getType());
     if (!role || !wide ||
-        (role.getValue() != "parameter" && role.getValue() != "running_stat") ||
+        (*role != Role::Parameter && *role != Role::RunningStat) ||
         !isa<FloatType>(wide.getElementType()))
       continue;
     if (!wide.getElementType().isF32())
       return mlir::emitError(argument.getLoc(), "mpt-cast-parameters: expected ")
-             << role.getValue() << " " << describe(forward, index) << " to be f32, as the "
+             << StringRef(stringifyRole(*role)) << " " << describe(forward, index) << " to be f32, as the "
              << "model declares it without this pass, found " << wide;
     if (keepBatchNorm && isOfBatchNorm(argument)) {
       // It stays f32 also where others get masters of 16 bits.
-      if (role.getValue() == "parameter" && !forward.getArgAttr(index, kMasterAttr))
+      if (*role == Role::Parameter && !forward.getArgAttr(index, kMasterAttr))
         forward.setArgAttr(index, kMasterAttr, builder.getStringAttr("f32"));
       continue;
     }
@@ -89,10 +91,9 @@ LogicalResult CastParametersPass::run() {
         CastOp::create(builder, argument.getLoc(), wide, argument, builder.getUnitAttr());
     argument.replaceAllUsesExcept(copy, copy);
     // What updates it has its type.
-    auto name = forward.getArgAttrOfType<StringAttr>(index, kNameAttr);
     builder.setInsertionPoint(terminator);
     for (OpOperand &operand : terminator->getOpOperands())
-      if (name && forward.getResultAttr(operand.getOperandNumber(), kUpdatesAttr) == name)
+      if (step.getResults()[operand.getOperandNumber()].updates == index)
         operand.set(CastOp::create(builder, operand.get().getLoc(), argument.getType(),
                                    operand.get(), UnitAttr()));
   }

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Precision/RangeProfile.h"
 #include "mpt/Precision/PrecisionPolicy.h"
 #include "mpt/Precision/Passes.h"
@@ -167,9 +168,8 @@ LogicalResult Instrumenter::readOptions() {
 
 /// True for data and parameters that the network reads, and not only their update.
 bool Instrumenter::isInput(func::FuncOp function, BlockArgument argument) const {
-  auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr);
-  if (role && role.getValue() != "parameter" && role.getValue() != "input" &&
-      role.getValue() != "target")
+  std::optional<Role> role = StepView::getRole(function, argument.getArgNumber());
+  if (role && *role != Role::Parameter && isStateRole(*role))
     return false;
   return llvm::any_of(argument.getUsers(),
                       [](Operation *user) { return !isUpdate(user); });

@@ -207,6 +207,29 @@ bool overlap(const BufferRef &a, const BufferRef &b) {
   return a.offset < b.offset + b.bytes() && b.offset < a.offset + a.bytes();
 }
 
+/// What is wrong with how `tensor` begins; empty if nothing is.
+std::string findBadFirstValue(const NamedTensor &tensor, const Program &program) {
+  const bool isState = tensor.buffer.space == SpaceId::State;
+  if (tensor.init) {
+    if (!isState)
+      return "has a first value but is not state";
+    if (const char *requirement = getRequirement(*tensor.init))
+      return std::string("has a first value without ") + requirement;
+    if (tensor.init->isRandom() && tensor.buffer.type > DataType::F8E5M2)
+      return "has a random first value but is not of floats";
+  }
+  if (tensor.lowOf.empty())
+    return "";
+  for (const NamedTensor &other : program.tensors)
+    if (other.name == tensor.lowOf && other.buffer.space == SpaceId::State)
+      return isState && tensor.buffer.type == DataType::I16 &&
+                     other.buffer.type == DataType::BF16 &&
+                     tensor.buffer.dims == other.buffer.dims
+                 ? ""
+                 : "is not the low half of '" + tensor.lowOf + "'";
+  return "is the low half of '" + tensor.lowOf + "', which is not state";
+}
+
 } // namespace
 
 std::vector<int64_t> mpt::rt::getConstantBytes(const Program &program) {
@@ -261,8 +284,12 @@ std::string mpt::rt::writeProgram(const Program &program) {
     w.text(tensor.name);
     w.text(tensor.role);
     w.ref(tensor.buffer);
-    w.text(tensor.fill);
-    w.number<uint8_t>(tensor.needsWrite);
+    w.text(tensor.lowOf);
+    const InitSpec init = tensor.init.value_or(InitSpec());
+    w.number<uint8_t>(tensor.init ? 1 + static_cast<int>(init.kind) : 0);
+    for (double value : init.numbers)
+      w.number(value);
+    w.number(tensor.key);
   }
   w.number<uint32_t>(program.instructions.size());
   for (const Instruction &instruction : program.instructions) {
@@ -318,13 +345,21 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
   program.constants.resize(r.length(4));
   for (std::string &constant : program.constants)
     constant = r.text();
-  program.tensors.resize(r.length(27));
+  program.tensors.resize(r.length(51));
   for (NamedTensor &tensor : program.tensors) {
     tensor.name = r.name();
     tensor.role = r.name();
     tensor.buffer = r.ref();
-    tensor.fill = r.text();
-    tensor.needsWrite = r.number<uint8_t>();
+    tensor.lowOf = r.text();
+    const int kind = r.number<uint8_t>();
+    InitSpec init{static_cast<InitKind>(kind - 1), {}};
+    for (double &value : init.numbers)
+      value = r.number<double>();
+    tensor.key = r.number<uint64_t>();
+    if (kind > 1 + static_cast<int>(InitKind::XavierUniform))
+      return fail("tensor '" + tensor.name + "' begins with a value of an unknown kind");
+    if (kind)
+      tensor.init = init;
   }
   program.instructions.resize(r.length(22));
   for (size_t i = 0; i < program.instructions.size() && r.ok; ++i) {
@@ -377,11 +412,8 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
       return fail("tensor '" + tensor.name + "' lies outside its space");
     if (!isAligned(tensor.buffer, false))
       return fail("tensor '" + tensor.name + "' is misaligned");
-    if (!tensor.fill.empty() &&
-        (tensor.buffer.space != SpaceId::State ||
-         tensor.fill.size() != static_cast<size_t>(getSize(tensor.buffer.type))))
-      return fail("tensor '" + tensor.name +
-                  "' has a first value that is not one element of state");
+    if (std::string why = findBadFirstValue(tensor, program); !why.empty())
+      return fail("tensor '" + tensor.name + "' " + why);
     if (tensor.buffer.space != SpaceId::Input)
       continue;
     if (inputs[tensor.buffer.offset] != INT64_MAX)

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Training/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -132,14 +133,12 @@ LogicalResult Accumulator::cutData(ArrayRef<std::string> shared) {
   for (const std::string &name : shared)
     whole.insert(name);
   builder.setInsertionPointToStart(&block);
+  StepView step(function);
   for (BlockArgument argument : block.getArguments()) {
-    unsigned index = argument.getArgNumber();
-    auto role = function.getArgAttrOfType<StringAttr>(index, kRoleAttr);
-    auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
+    auto [name, role] = std::pair(step[argument].name, step[argument].role);
     bool isShared = name && whole.erase(name.getValue());
     auto type = dyn_cast<RankedTensorType>(argument.getType());
-    bool isData =
-        role && (role.getValue() == "input" || role.getValue() == "target");
+    bool isData = role && !isStateRole(*role);
     if (!isData || isShared || !type || type.getRank() == 0)
       continue;
     if (!type.hasStaticShape())
@@ -279,18 +278,13 @@ void Accumulator::addResults(int64_t part, const IRMapping &mapping) {
 LogicalResult Accumulator::run(ArrayRef<std::string> shared) {
   if (failed(check()) || failed(cutData(shared)))
     return failure();
-  llvm::StringMap<BlockArgument> arguments;
-  for (BlockArgument argument : block.getArguments())
-    if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                          kNameAttr))
-      arguments[name.getValue()] = argument;
+  StepView step(function);
   firstResults.assign(terminator->operand_begin(), terminator->operand_end());
   totals.resize(firstResults.size());
   pieces.resize(firstResults.size());
   for (auto [i, value] : llvm::enumerate(firstResults)) {
-    auto updates = function.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
-    if (updates)
-      threaded.push_back({arguments.lookup(updates.getValue()), i});
+    if (std::optional<unsigned> updates = step.getResults()[i].updates)
+      threaded.push_back({block.getArgument(*updates), i});
     else if (!value.getDefiningOp<GradientsOp>())
       totals[i] = value;
   }

@@ -14,6 +14,7 @@
 
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Training/Passes.h"
 
 #include "mlir/Transforms/RegionUtils.h"
@@ -289,9 +290,7 @@ LogicalResult Differentiator::run() {
     return function.emitError("mpt-autodiff: the function has a mpt.grad_seed: it "
                               "was differentiated before");
   for (BlockArgument argument : function.getArguments()) {
-    auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                      kRoleAttr);
-    if (!role || role.getValue() != "parameter")
+    if (StepView::getRole(function, argument.getArgNumber()) != Role::Parameter)
       continue;
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type || !isa<FloatType>(type.getElementType()))

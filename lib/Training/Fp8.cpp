@@ -270,8 +270,8 @@ LogicalResult Fp8Rewriter::run() {
   const int64_t count = plan.tensors.size();
   if (rule.delayed) {
     history = editor.addArgument(typed({count, rule.history}), kFp8HistoryState,
-                                 "running_stat", getZerosInit(context));
-    scales = editor.addArgument(typed({count}), kFp8ScaleState, "running_stat",
+                                 Role::RunningStat, getZerosInit(context));
+    scales = editor.addArgument(typed({count}), kFp8ScaleState, Role::RunningStat,
                                 getConstantInit(context, 1.0));
   }
   for (unsigned number = 0; number < plan.tensors.size(); ++number)

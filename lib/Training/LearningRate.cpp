@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/DecomposeBuilder.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "TrainStepAids.h"
 #include "mpt/Support/NumberToString.h"
 #include "mpt/Training/Passes.h"
@@ -130,24 +131,22 @@ FailureOr<Value> LearningRatePass::getCount(func::FuncOp step, StepEditor &edito
   auto i64Scalar = RankedTensorType::get({}, builder.getI64Type());
   BlockArgument count = editor.getArgument("step");
   if (count && count.getType() == i64Scalar &&
-      step.getArgAttrOfType<StringAttr>(count.getArgNumber(), kRoleAttr) ==
-          builder.getStringAttr("optimizer_state"))
+      StepView::getRole(step, count.getArgNumber()) == Role::OptimizerState)
     return Value(count);
   if (BlockArgument taken = editor.getArgument("lr.step"))
     return mlir::emitError(taken.getLoc(),
                            "mpt-learning-rate: the function has an argument named "
                            "'lr.step' already; was this pass run before? If not, rename it");
-  count = editor.addArgument(i64Scalar, "lr.step", "schedule", getZerosInit(&getContext()));
+  count = editor.addArgument(i64Scalar, "lr.step", Role::Schedule, getZerosInit(&getContext()));
   Operation *terminator = step.getBody().front().getTerminator();
   OpBuilder atEnd(terminator);
   DecomposeBuilder b(atEnd, step.getLoc(), builder.getF64Type());
   Value next = AddOp::create(atEnd, step.getLoc(), i64Scalar, count,
                              b.integer(builder.getI64Type(), 1));
   auto i1Scalar = RankedTensorType::get({}, builder.getI1Type());
-  for (auto [i, result] : llvm::enumerate(terminator->getOperands()))
-    if (auto name = step.getResultAttrOfType<StringAttr>(i, kNameAttr);
-        name && name.getValue() == "did_step" && result.getType() == i1Scalar)
-      next = SelectStateOp::create(atEnd, step.getLoc(), i64Scalar, result, next, count);
+  if (std::optional<unsigned> i = StepView(step).findResult("did_step"))
+    if (Value didStep = terminator->getOperand(*i); didStep.getType() == i1Scalar)
+      next = SelectStateOp::create(atEnd, step.getLoc(), i64Scalar, didStep, next, count);
   editor.addResult(next, "lr.step", "lr.step");
   return Value(count);
 }
@@ -163,16 +162,16 @@ LogicalResult LearningRatePass::run() {
   if (!type || type.getRank() != 0 || !isa<FloatType>(type.getElementType()))
     return step.emitError("mpt-learning-rate: expected a scalar argument named 'lr' of a "
                           "float type; run --mpt-train-step first");
+  StepView view(step);
   Operation *terminator = step.getBody().front().getTerminator();
-  for (auto [i, result] : llvm::enumerate(terminator->getOperands())) {
-    auto name = step.getResultAttrOfType<StringAttr>(i, kNameAttr);
-    auto updates = step.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
+  for (auto [i, result] : llvm::enumerate(view.getResults())) {
+    const bool isUpdate = result.updates == rate.getArgNumber();
     // Another result of this name is the user's own, and StepEditor asks to rename it.
-    if ((name && name.getValue() == "learning_rate" && !updates && dependsOn(result, rate)) ||
-        (updates && updates.getValue() == "lr"))
+    if (isUpdate || (result.name && result.name.getValue() == "learning_rate" &&
+                     !result.updates && dependsOn(terminator->getOperand(i), rate)))
       return mlir::emitError(getResultLocation(step),
                              "mpt-learning-rate: the step has a schedule already: result ")
-             << i << (updates ? " updates 'lr'" : " is 'learning_rate'");
+             << i << (isUpdate ? " updates 'lr'" : " is 'learning_rate'");
   }
   OpBuilder builder = OpBuilder::atBlockBegin(&step.getBody().front());
   FailureOr<Value> count = getCount(step, editor, builder);

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/LossScaleRule.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "TrainStepAids.h"
 #include "mpt/Training/Passes.h"
 
@@ -216,7 +217,7 @@ UnscaleOp LossScalePass::scaleLoss(StepEditor &editor, OpBuilder &builder,
                                    StringRef suffix) {
   auto f32Scalar = RankedTensorType::get({}, builder.getF32Type());
   BlockArgument scale =
-      editor.addArgument(f32Scalar, ("loss_scale" + suffix).str(), "loss_scale",
+      editor.addArgument(f32Scalar, ("loss_scale" + suffix).str(), Role::LossScale,
                          getConstantInit(&getContext(), rule.init));
   builder.setInsertionPointAfter(seed);
   auto scaled = ScaleLossOp::create(builder, seed.getLoc(), seed.getType(), seed, scale);
@@ -232,28 +233,16 @@ UnscaleOp LossScalePass::scaleLoss(StepEditor &editor, OpBuilder &builder,
 
 /// Whether `step` updates a parameter, or what an optimizer keeps of one.
 bool updatesParameters(func::FuncOp step) {
-  llvm::StringMap<StringRef> roles;
-  for (unsigned i : llvm::seq(step.getNumArguments())) {
-    auto name = step.getArgAttrOfType<StringAttr>(i, kNameAttr);
-    auto role = step.getArgAttrOfType<StringAttr>(i, kRoleAttr);
-    if (name && role)
-      roles[name] = role;
-  }
-  return llvm::any_of(llvm::seq(step.getNumResults()), [&](unsigned i) {
-    auto updates = step.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
-    StringRef role = updates ? roles.lookup(updates) : StringRef();
-    return role == "parameter" || role == "optimizer_state";
+  return llvm::any_of(StepView(step).getArguments(), [](const auto &argument) {
+    return argument.updatedBy &&
+           (argument.role == Role::Parameter || argument.role == Role::OptimizerState);
   });
 }
 
 /// What `step` returns as `name`, or null.
 Value getNamedResult(func::FuncOp step, StringRef name) {
-  Operation *end = step.getBody().front().getTerminator();
-  for (auto [i, value] : llvm::enumerate(end->getOperands()))
-    if (auto found = step.getResultAttrOfType<StringAttr>(i, kNameAttr);
-        found && found.getValue() == name)
-      return value;
-  return {};
+  std::optional<unsigned> result = StepView(step).findResult(name);
+  return result ? step.getBody().front().getTerminator()->getOperand(*result) : Value();
 }
 
 /// What a step that is taken must have finite beside its gradients, as far as it is
@@ -270,23 +259,19 @@ SmallVector<Value> getCheckedValues(func::FuncOp step, StepEditor &editor,
       checked.push_back(value);
   };
   add(norm);
+  StepView view(step);
   Operation *end = step.getBody().front().getTerminator();
   for (GradSeedOp seed : seeds) {
     // A function's only loss is its first result.
     auto name = seed->getAttrOfType<StringAttr>(kLossAttr);
     if (name)
       add(getNamedResult(step, name));
-    else if (end->getNumOperands() && !step.getResultAttr(0, kUpdatesAttr))
+    else if (end->getNumOperands() && !view.getResults()[0].updates)
       add(end->getOperand(0));
   }
-  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
-    auto updates = step.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
-    BlockArgument old = updates ? editor.getArgument(updates.getValue()) : BlockArgument();
-    auto role = old ? step.getArgAttrOfType<StringAttr>(old.getArgNumber(), kRoleAttr)
-                    : StringAttr();
-    if (role && role.getValue() == "running_stat")
+  for (auto [result, value] : llvm::zip(view.getResults(), end->getOperands()))
+    if (result.updates && view.getArguments()[*result.updates].role == Role::RunningStat)
       add(value);
-  }
   return checked;
 }
 
@@ -411,11 +396,11 @@ void LossScalePass::addDynamic(StepEditor &editor, OpBuilder &builder, UnscaleOp
   std::string name = ("loss_scale" + suffix).str();
   auto i32Scalar = RankedTensorType::get({}, builder.getI32Type());
   LossScaleState state{scale, {}, {}};
-  state.good = editor.addArgument(i32Scalar, name + ".growth_tracker", "loss_scale",
+  state.good = editor.addArgument(i32Scalar, name + ".growth_tracker", Role::LossScale,
                                   getZerosInit(&getContext()));
   if (rule.kind != Hysteresis::None)
     state.bad = editor.addArgument(
-        i32Scalar, name + ".hysteresis_tracker", "loss_scale",
+        i32Scalar, name + ".hysteresis_tracker", Role::LossScale,
         rule.kind == Hysteresis::EveryNth
             ? getZerosInit(&getContext())
             : getConstantInit(&getContext(), rule.hysteresis));
@@ -442,7 +427,7 @@ void LossScalePass::addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp un
   Value scale = unscale.getScale();
   std::string name = ("loss_scale" + suffix).str();
   auto recordType = RankedTensorType::get({window}, builder.getF32Type());
-  BlockArgument history = editor.addArgument(recordType, name + ".amax_history", "loss_scale",
+  BlockArgument history = editor.addArgument(recordType, name + ".amax_history", Role::LossScale,
                                              getZerosInit(&getContext()));
   Value largest = getLargestMagnitude(builder, loc, unscale.getUnscaled());
   Value newest = ReshapeOp::create(

@@ -11,6 +11,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -20,13 +21,13 @@ void LossScaleAnalysis::setToEntryState(LossScaleLattice *lattice) {
   auto argument = dyn_cast<BlockArgument>(lattice->getAnchor());
   auto step = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
                        : FunctionOpInterface();
-  auto role = step && argument.getOwner()->isEntryBlock()
-                  ? step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr)
-                  : StringAttr();
-  if (role && role.getValue() == "loss_scale" &&
+  std::optional<Role> role;
+  if (step && argument.getOwner()->isEntryBlock())
+    role = StepView::getRole(step, argument.getArgNumber());
+  if (role == Role::LossScale &&
       isa<FloatType>(getElementTypeOrSelf(argument.getType())))
     scaling = LossScaling::getScaled(argument, 2);
-  else if (role && role.getValue() != "optimizer_state")
+  else if (role && role != Role::OptimizerState)
     scaling = LossScaling::Plain;
   propagateIfChanged(lattice, lattice->join(scaling));
 }

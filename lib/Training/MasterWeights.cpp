@@ -14,6 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
@@ -112,7 +113,7 @@ LogicalResult MasterBuilder::findRandomState() {
   for (StringRef name : {"attempt", "seed"}) {
     BlockArgument found = editor.getArgument(name);
     if (!found && name == "seed")
-      found = editor.addArgument(scalar, "seed", "rng", getZerosInit(builder.getContext()));
+      found = editor.addArgument(scalar, "seed", Role::Rng, getZerosInit(builder.getContext()));
     if (!found || found.getType() != scalar)
       return mlir::emitError(found ? found.getLoc() : function.getLoc(),
                              "mpt-master-weights: stochastic rounding needs an "
@@ -142,7 +143,7 @@ OpOperand *MasterBuilder::findUpdate(StringRef name) {
 BlockArgument MasterBuilder::addState(BlockArgument parameter, StringRef name,
                                       Type element) {
   auto type = cast<RankedTensorType>(parameter.getType());
-  return editor.addArgument(type.clone(element), name, "optimizer_state",
+  return editor.addArgument(type.clone(element), name, Role::OptimizerState,
                             getZerosInit(builder.getContext()));
 }
 
@@ -318,12 +319,12 @@ bool isConverted(BlockArgument parameter) {
 LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
   warnOfUnnamedResults(function, getArgument());
   std::optional<MasterBuilder> masters;
+  StepView step(function);
   for (BlockArgument argument : llvm::to_vector(function.getArguments())) {
     unsigned index = argument.getArgNumber();
-    auto role = function.getArgAttrOfType<StringAttr>(index, kRoleAttr);
-    auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
+    StringAttr name = step[argument].name;
     auto type = dyn_cast<RankedTensorType>(argument.getType());
-    if (!role || role.getValue() != "parameter" || !type)
+    if (step[argument].role != Role::Parameter || !type)
       continue;
     foundParameters = true;
     Type element = type.getElementType();

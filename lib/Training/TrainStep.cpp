@@ -175,7 +175,7 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
       type.clone(getAccumulatorType(std::nullopt, type.getElementType()));
   auto addState = [&](StringRef suffix) {
     return editor.addArgument(stateType, (name + suffix).str(),
-                           "optimizer_state", getZerosInit(&getContext()));
+                           Role::OptimizerState, getZerosInit(&getContext()));
   };
   auto f64 = [&](double value) { return builder.getF64FloatAttr(value); };
   double decayed = getWeightDecay(step, parameter);
@@ -258,7 +258,7 @@ FailureOr<Value> TrainStepPass::buildGradients(OpBuilder &builder, func::FuncOp 
     return Value();
 
   auto addState = [&](Type element, StringRef name) -> Value {
-    return editor.addArgument(RankedTensorType::get({}, element), name, "optimizer_state",
+    return editor.addArgument(RankedTensorType::get({}, element), name, Role::OptimizerState,
                               getZerosInit(&getContext()));
   };
   Type f64 = builder.getF64Type(), i64 = builder.getI64Type();
@@ -282,7 +282,7 @@ void TrainStepPass::buildEma(OpBuilder &builder, StepEditor &editor, StringRef n
   std::string state = (name + ".ema").str();
   Value average = editor.addArgument(
       type.clone(getAccumulatorType(std::nullopt, type.getElementType())), state,
-      "optimizer_state", getZerosInit(&getContext()));
+      Role::OptimizerState, getZerosInit(&getContext()));
   editor.addResult(updateEma(builder, value.getLoc(), average, value, weight), state, state);
 }
 
@@ -364,15 +364,15 @@ LogicalResult TrainStepPass::run() {
   Value one = ConstantOp::create(
       builder, loc, i64Scalar,
       DenseElementsAttr::get(i64Scalar, builder.getI64IntegerAttr(1)));
-  BlockArgument count = editor.addArgument(i64Scalar, "step", "optimizer_state",
+  BlockArgument count = editor.addArgument(i64Scalar, "step", Role::OptimizerState,
                                         getZerosInit(&getContext()));
   Value nextCount = AddOp::create(builder, loc, i64Scalar, count, one);
   BlockArgument attempt = editor.getArgument("attempt");
   if (!attempt)
-    attempt = editor.addArgument(i64Scalar, "attempt", "rng",
+    attempt = editor.addArgument(i64Scalar, "attempt", Role::Rng,
                               getZerosInit(&getContext()));
   Value nextAttempt = AddOp::create(builder, loc, i64Scalar, attempt, one);
-  Value rate = editor.addArgument(f32Scalar, "lr", "schedule",
+  Value rate = editor.addArgument(f32Scalar, "lr", Role::Schedule,
                                   getConstantInit(&getContext(), lr));
   if (!getLearningRate().isConstant()) {
     rate = buildLearningRate(builder, loc, getLearningRate(), rate, count);

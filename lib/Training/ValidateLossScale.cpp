@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Training/LossScaleAnalysis.h"
 #include "mpt/Training/Passes.h"
@@ -135,66 +136,47 @@ private:
     return name ? "'" + name.str() + "' " : "";
   }
 
-  /// Whether the argument called `name` has this role.
-  static bool isRole(func::FuncOp step, StringAttr name, StringRef role) {
-    return llvm::any_of(llvm::seq(step.getNumArguments()), [&](unsigned i) {
-      auto found = step.getArgAttrOfType<StringAttr>(i, kRoleAttr);
-      return step.getArgAttr(i, kNameAttr) == name && found && found.getValue() == role;
-    });
-  }
-
   /// A parameter of f16 that something other than an optimizer updates.
-  LogicalResult checkParameter(func::ReturnOp end, StringAttr name, Value value) {
-    auto step = end->getParentOfType<func::FuncOp>();
+  LogicalResult checkParameter(func::ReturnOp end, const StepView::Argument &state,
+                               Value old, Value value) {
     if (!getElementTypeOrSelf(value.getType()).isF16() ||
-        (value.getDefiningOp() && getOptimizerGradient(value.getDefiningOp())))
+        (value.getDefiningOp() && getOptimizerGradient(value.getDefiningOp())) ||
+        state.role != Role::Parameter || value == old || isWithoutMaster(old))
       return success();
-    for (unsigned i : llvm::seq(step.getNumArguments())) {
-      auto role = step.getArgAttrOfType<StringAttr>(i, kRoleAttr);
-      if (step.getArgAttr(i, kNameAttr) == name && role &&
-          role.getValue() == "parameter" && value != step.getArgument(i) &&
-          !isWithoutMaster(step.getArgument(i)))
-        return end.emitError("the parameter ")
-               << name << " is stored in f16, which loses updates below half a unit in "
-               << "the last place; keep it in f32 and cast it where the network reads it, "
-               << "as --mpt-master-weights does";
-    }
-    return success();
+    return end.emitError("the parameter ")
+           << state.name << " is stored in f16, which loses updates below half a unit in "
+           << "the last place; keep it in f32 and cast it where the network reads it, "
+           << "as --mpt-master-weights does";
   }
 
   /// State that keeps what a scale that moves has multiplied.
   LogicalResult checkState(func::ReturnOp end, const DataFlowSolver &solver) {
     auto step = end->getParentOfType<func::FuncOp>();
-    auto getUpdate = [&](unsigned i) {
-      return step.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
-    };
-    for (auto [i, value] : llvm::enumerate(end.getOperands())) {
+    StepView view(step);
+    for (auto [result, value] : llvm::zip(view.getResults(), end.getOperands())) {
       LossScaling scaling = get(solver, value);
-      if (!getUpdate(i))
+      if (!result.updates)
         continue;
-      if (failed(checkParameter(end, getUpdate(i), value)))
+      const StepView::Argument &updated = view.getArguments()[*result.updates];
+      if (failed(checkParameter(end, updated, step.getArgument(*result.updates), value)))
         return failure();
       if (scaling.getKind() != LossScaling::Scaled)
         continue;
       // The scales of 8-bit floats follow what products read, which is scaled, and
       // saturate where it grows.
       // The next scale is no gradient.
-      if (isRole(step, getUpdate(i), "loss_scale"))
+      if (updated.role == Role::LossScale)
         continue;
-      if (StringRef state = getUpdate(i).getValue();
+      if (StringRef state = updated.name.getValue();
           state == kFp8HistoryState || state == kFp8ScaleState)
         continue;
       auto scale = dyn_cast<BlockArgument>(scaling.getScale());
-      auto name = scale ? step.getArgAttrOfType<StringAttr>(scale.getArgNumber(), kNameAttr)
-                        : StringAttr();
       // A scale that stays the same does no harm.
-      if (name && llvm::none_of(llvm::seq<unsigned>(0, end.getNumOperands()),
-                                [&](unsigned j) {
-                                  return getUpdate(j) == name && end.getOperand(j) != scale;
-                                }))
+      if (scale && scale.getOwner() == &step.getBody().front() && view[scale].name &&
+          (!view[scale].updatedBy || end.getOperand(*view[scale].updatedBy) == scale))
         continue;
       InFlightDiagnostic error = end.emitError("the state ")
-                                 << getUpdate(i) << " keeps a value that is still scaled, "
+                                 << updated.name << " keeps a value that is still scaled, "
                                  << "and the scale may be another when it is read; put "
                                  << "mpt.unscale before it";
       error.attachNote(value.getLoc()) << "the value";

@@ -276,13 +276,19 @@ The values of all roles but `input` and `target` stay with the program between s
 are saved in checkpoints.
 
 `mpt.init = {kind = "uniform", low = -0.1, high = 0.1}` is a dictionary of a kind and its
-numbers:
+numbers. Fans are integers. Random kinds are for floats.
 
 | `kind` | numbers | first value |
 | --- | --- | --- |""")
     for kind in reference.inits:
         numbers = ", ".join(f"`{name}`" for name in kind["parameters"])
         print(f"| `{kind['name']}` | {numbers} | {kind['description']} |")
+    print("""
+Both have a form as an attribute of the dialect, too: `mpt.role = #mpt.role<parameter>` and
+`mpt.init = #mpt.init<uniform {low = -0.1, high = 0.1}>`. On arguments the two forms are
+equal, and passes keep the one that they find and add the text. A planned program
+(`mpt_program.buffer`) has first values as attributes alone. C++ reads all of this with
+`mpt::StepView`, whatever the form.""")
     print("\n## All ops\n\n| op | |\n| --- | --- |")
     for op in reference.ops:
         # GitHub's anchors keep letters, digits and underscores.

@@ -104,7 +104,7 @@ private:
   bool isTraining = true;
   /// Nothing but the program knows first values of state.
   bool holdsFirstValues = false;
-  bool profiling = false, hasRun = false;
+  bool profiling = false;
   /// The code must outlive the context.
   std::shared_ptr<void> code;
   mpt_rt_context *context = nullptr;

@@ -28,27 +28,6 @@
 
 namespace mpt {
 
-/// The meaning of an argument, its `mpt.role`.
-enum class Role : uint8_t {
-  Parameter,
-  OptimizerState,
-  RunningStat,
-  LossScale,
-  Rng,
-  Schedule,
-  Input,
-  Target
-};
-
-/// The attribute's spelling ("optimizer_state").
-llvm::StringRef stringifyRole(Role role);
-std::optional<Role> parseRole(llvm::StringRef name);
-/// Whether the engine holds the argument's value between runs. Inputs and
-/// targets are bound at every run instead.
-inline bool isStateRole(Role role) {
-  return role != Role::Input && role != Role::Target;
-}
-
 /// One argument of the function.
 struct TensorInfo {
   /// `mpt.name`, unique among the arguments.

@@ -25,14 +25,6 @@ namespace mpt {
 /// ui8 is U8.
 std::optional<ElementType> convertElementType(mlir::Type type);
 
-/// Reads an `mpt.init` dictionary (see the dialect's documentation). Emits what
-/// is wrong through `emitError` and fails on an unknown kind, a missing or
-/// unknown field, a field of the wrong type and values that define no
-/// distribution.
-llvm::FailureOr<InitSpec>
-parseInitAttribute(mlir::DictionaryAttr attribute,
-                   llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
-
 struct StepSignature {
   /// Shapes may hold `kDynamicSize` (DataFiles.h) in dimension 0.
   std::vector<TensorInfo> arguments;
@@ -46,10 +38,10 @@ struct StepSignature {
   bool isDynamic() const;
 };
 
-/// Reads the signature of `function`. Emits a located error and fails if an
-/// argument or result is no tensor that the host can hold, lacks `mpt.name` or
-/// `mpt.role`, shares its name with another, if an update names no argument or
-/// one of another type, or if a size other than dimension 0 is dynamic.
+/// Reads the signature of `function`, which the dialect's verifier has accepted: names
+/// are unique, and updates fit their arguments. Emits a located error and fails if an
+/// argument or result is no tensor that the host can hold or lacks `mpt.name` or
+/// `mpt.role`, or if a size other than dimension 0 is dynamic.
 llvm::FailureOr<StepSignature> readStepSignature(mlir::func::FuncOp function);
 
 /// A digest of what `function` computes, as checkpoints name the step that they are of:

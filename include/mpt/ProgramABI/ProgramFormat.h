@@ -18,7 +18,8 @@
 ///   constants (list of byte strings), tensors (list), instructions (list).
 /// A constant's string is its bytes, or one element if all elements are equal: who opens
 /// the program fills the rest.
-/// A tensor is its name, role, buffer, fill (byte string) and needs_write (u8).
+/// A tensor is its name, role, buffer, the parameter that it is the low half of, its kind
+/// of init (u8: 0 for none, else the kind's number and 1), two numbers (f64) and key (u64).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,7 @@
 #define MPT_PROGRAMABI_PROGRAMFORMAT_H
 
 #include "mpt/ProgramABI/Calls.h"
+#include "mpt/Support/StepABI.h"
 
 #include <cstdint>
 #include <cstring>
@@ -55,7 +57,7 @@ struct mpt_program_desc {
 namespace mpt::rt {
 
 inline constexpr uint64_t kProgramMagic = 0x3130474f52505f4d; // "M_PROG01"
-inline constexpr uint64_t kFormatVersion = 4;
+inline constexpr uint64_t kFormatVersion = 5;
 
 /// Most bytes of a program's arena, state, outputs and constants together. A process on
 /// x86-64 addresses 2^47 bytes.
@@ -110,12 +112,19 @@ struct NamedTensor {
   /// `mpt.role`, or "output".
   std::string role;
   BufferRef buffer;
-  /// Of state: one element, with whose value it is filled when the program is opened.
-  /// Empty: zeros.
-  std::string fill;
-  /// Of state: its first value is not in the program, so the host must write it before
-  /// the first run.
-  bool needsWrite = false;
+  /// Of state: its first value. Without one, zeros if the role begins as zeros; else the
+  /// host must write it before the first run.
+  std::optional<InitSpec> init;
+  /// The hash of the name from which random first values are drawn (InitialValues.h).
+  uint64_t key = 0;
+  /// Of state: the parameter whose low 16 bits it holds, or empty.
+  std::string lowOf;
+
+  /// True for state that the host must write before the first run.
+  bool needsWrite() const {
+    std::optional<Role> known = parseRole(role);
+    return buffer.space == SpaceId::State && !init && !(known && beginsAsZeros(*known));
+  }
 };
 
 /// What of a program runs with a call of cuDNN, where cuDNN takes it, or instead of it:

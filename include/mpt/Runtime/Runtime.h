@@ -94,9 +94,9 @@ MPT_RT_EXPORT int mpt_rt_get_cuda_architecture(mpt_rt_context *context,
  * memory, so the file may be rebuilt, overwritten or removed while the context lives, and
  * each call opens what the path names at that time.
  *
- * State starts with the value of its `mpt.init` if that is the same for all elements and
- * exact in its type (or rounds to f32 or f64), and optimizer and random state without
- * one as zeros. Other state must be written before the first run. */
+ * State starts with the value of its `mpt.init` if that is the same for all elements,
+ * and optimizer and random state without one as zeros. Other state must be written or
+ * initialized before the first run. */
 MPT_RT_EXPORT int mpt_rt_open(mpt_rt_context *context, const char *path);
 MPT_RT_EXPORT int mpt_rt_open_desc(mpt_rt_context *context,
                                    const struct mpt_program_desc *desc);
@@ -114,6 +114,13 @@ MPT_RT_EXPORT int32_t mpt_rt_num_tensors(const mpt_rt_context *context);
 MPT_RT_EXPORT int mpt_rt_get_tensor(const mpt_rt_context *context, int32_t index,
                                     mpt_rt_tensor *tensor);
 
+/* Gives all state the first value that its `mpt.init` describes, with the random numbers
+ * that mpt-run draws for --seed=SEED: bit for bit what mpt-run trains from. State of role
+ * "rng" named "seed" becomes `seed`; optimizer and random state without a first value
+ * becomes zeros, and other state without one stays as it is. After runs, this starts
+ * training over. State that was written before is overwritten. */
+MPT_RT_EXPORT int mpt_rt_initialize(mpt_rt_context *context, uint64_t seed);
+
 /* Copies a state tensor in or out, or an output of the last run (an error before the
  * first one) out. `bytes` must be the tensor's size. */
 MPT_RT_EXPORT int mpt_rt_write(mpt_rt_context *context, const char *name,
@@ -121,8 +128,8 @@ MPT_RT_EXPORT int mpt_rt_write(mpt_rt_context *context, const char *name,
 MPT_RT_EXPORT int mpt_rt_read(mpt_rt_context *context, const char *name,
                               void *data, size_t bytes);
 
-/* Whether the state tensor `name` has to be written before the first run: the program
- * holds no first value of it, and it has not been written. 0 for other names. */
+/* Whether the state tensor `name` has no value yet: mpt_rt_open or mpt_rt_initialize gave
+ * it none, and it has not been written. 0 for other names. */
 MPT_RT_EXPORT int mpt_rt_needs_value(const mpt_rt_context *context, const char *name);
 
 MPT_RT_EXPORT int mpt_rt_read_output(mpt_rt_context *context, const char *name,

@@ -19,7 +19,7 @@
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cmath>
+#include "llvm/Support/xxhash.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_CONVERTPROGRAMTOLLVMPASS
@@ -45,7 +45,6 @@ public:
 private:
   LogicalResult addSlot(program::BufferOp slot);
   /// Says what state begins with, as mpt-run would have it, or that the host must.
-  void addFirstValue(program::BufferOp slot, rt::NamedTensor &tensor);
   FailureOr<rt::BufferRef> refOf(Value buffer);
   LogicalResult addRefs(rt::Instruction &instruction, ValueRange buffers);
   LogicalResult addOp(Operation &inner);
@@ -136,66 +135,19 @@ LogicalResult ProgramEncoder::addSlot(program::BufferOp slot) {
     }
   }
   if (std::optional<StringRef> name = slot.getName()) {
-    rt::NamedTensor tensor{name->str(), slot.getRole().value_or("").str(), *ref, "", false};
-    if (slot.getSpace() == program::Space::State)
-      addFirstValue(slot, tensor);
+    rt::NamedTensor tensor;
+    tensor.name = name->str();
+    tensor.role = slot.getRole().value_or("").str();
+    tensor.buffer = *ref;
+    tensor.key = llvm::xxh3_64bits(*name);
+    if (slot.getSpace() == program::Space::State) {
+      if (InitAttr init = slot.getInitAttr())
+        tensor.init = init.getSpec();
+      tensor.lowOf = slot.getLowOf().value_or("").str();
+    }
     program.tensors.push_back(std::move(tensor));
   }
   return success();
-}
-
-/// One element of `type` with `value`, or nothing if mpt-run could give the tensor
-/// something else: it rounds some bf16 parameters in two parts, and each type has its own
-/// way with values out of its range.
-static std::optional<std::string> encodeElement(Type type, double value) {
-  APInt bits;
-  if (auto floating = dyn_cast<FloatType>(type)) {
-    APFloat converted(value);
-    bool isInexact = false;
-    converted.convert(floating.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                      &isInexact);
-    if (isInexact && !(type.isF32() && std::isfinite(converted.convertToDouble())))
-      return std::nullopt;
-    bits = converted.bitcastToAPInt();
-  } else {
-    auto integer = dyn_cast<IntegerType>(type);
-    // What a double holds exactly, and both signs of it.
-    double limit = std::ldexp(1.0, std::min(integer ? integer.getWidth() - 1 : 0u, 53u));
-    if (!integer || std::trunc(value) != value || !(std::fabs(value) < limit))
-      return std::nullopt;
-    bits = APInt(64, static_cast<uint64_t>(static_cast<int64_t>(value)));
-    bits = bits.sextOrTrunc(llvm::alignTo(integer.getWidth(), 8));
-  }
-  std::string bytes;
-  for (unsigned at = 0; at < bits.getBitWidth(); at += 8)
-    bytes.push_back(static_cast<char>(bits.extractBitsAsZExtValue(8, at)));
-  return bytes;
-}
-
-void ProgramEncoder::addFirstValue(program::BufferOp slot, rt::NamedTensor &tensor) {
-  DictionaryAttr init = slot.getInitAttr();
-  if (!init) {
-    // As in mpt-run, this alone needs none.
-    tensor.needsWrite = tensor.role != "optimizer_state" && tensor.role != "rng";
-    return;
-  }
-  auto kind = init.getAs<StringAttr>("kind");
-  StringRef name = kind ? kind.getValue() : "";
-  if (name == "zeros")
-    return;
-  std::optional<double> value;
-  if (name == "ones")
-    value = 1;
-  else if (auto number = init.getAs<FloatAttr>("value"); number && name == "constant")
-    value = number.getValueAsDouble();
-  else if (auto number = init.getAs<IntegerAttr>("value"); number && name == "constant")
-    value = static_cast<double>(number.getInt());
-  std::optional<std::string> element;
-  if (value)
-    element = encodeElement(cast<MemRefType>(slot.getBuffer().getType()).getElementType(),
-                            *value);
-  tensor.needsWrite = !element;
-  tensor.fill = element.value_or("");
 }
 
 LogicalResult ProgramEncoder::addRefs(rt::Instruction &instruction,

@@ -47,8 +47,6 @@ public:
 
   /// Checks what can be checked without a device.
   int open(uint64_t numKernels, std::string &error);
-  /// Where a state tensor lies before the first run.
-  char *getHostState(const BufferRef &ref) { return hostState.data() + ref.offset; }
   int write(const BufferRef &ref, const void *data, std::string &error);
   int read(const BufferRef &ref, void *data, std::string &error);
   /// `inputs` by their numbers.

@@ -10,6 +10,7 @@
 #include "../CPU/Call.h"
 #include "../CUDA/CudaStep.h"
 #include "../CPU/Parallel.h"
+#include "mpt/ProgramABI/InitialValues.h"
 #include "mpt/ProgramABI/ProgramFile.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/ProgramABI/SystemMemory.h"
@@ -112,14 +113,16 @@ struct mpt_rt_context {
   int open(const mpt_program_desc *desc);
   /// Opens a file, or forgets it again.
   int openFile(const std::string &path);
+  /// Gives state its first values: all of it, or what is the same for all elements alone.
+  int initialize(uint64_t seed, bool onlyConstant);
   /// Fails if there is state that must be written before the first run and was not.
   int checkState();
 
 private:
   int load(const mpt_program_desc *desc);
   void findInputs();
-  /// Gives state the first values that the program holds.
-  void fillState();
+  int initialize(const NamedTensor &tensor, const NamedTensor *low, uint64_t seed,
+                 char *values);
 };
 
 void mpt_rt_context::findInputs() {
@@ -133,16 +136,69 @@ void mpt_rt_context::findInputs() {
   inputs.resize(inputTensors.size(), nullptr);
 }
 
-void mpt_rt_context::fillState() {
-  isWritten.assign(program.tensors.size(), false);
-  for (const NamedTensor &tensor : program.tensors) {
-    if (tensor.fill.empty())
-      continue;
-    char *state = cuda ? cuda->getHostState(tensor.buffer)
-                       : static_cast<char *>(addressOf(tensor.buffer));
-    for (int64_t at = 0; at < tensor.buffer.bytes(); at += tensor.fill.size())
-      std::memcpy(state + at, tensor.fill.data(), tensor.fill.size());
+/// Elements that are initialized at a time, and the memory that this takes: for each an
+/// f64, an f32, and two halves or one element of at most 8 bytes.
+constexpr int64_t kInitialized = 1 << 16;
+constexpr int64_t kInitializedBytes = kInitialized * (8 + 4 + 8);
+
+/// The f32 numbers of a parameter with a low half in `low` are split in two.
+int mpt_rt_context::initialize(const NamedTensor &tensor, const NamedTensor *low,
+                               uint64_t seed, char *values) {
+  auto *drawn = reinterpret_cast<double *>(values);
+  auto *wide = reinterpret_cast<float *>(drawn + kInitialized);
+  char *stored = reinterpret_cast<char *>(wide + kInitialized);
+  auto *rest = reinterpret_cast<uint16_t *>(stored) + kInitialized;
+  auto store = [&](BufferRef part, int64_t first, int64_t count, const void *data) {
+    part.offset += first * getSize(part.type);
+    part.dims = {count};
+    if (cuda)
+      return cuda->write(part, data, error);
+    std::memcpy(addressOf(part), data, part.bytes());
+    return int(MPT_RT_OK);
+  };
+  const mpt::InitSpec init = tensor.init.value_or(mpt::InitSpec());
+  const bool isSeed = tensor.role == stringifyRole(mpt::Role::Rng) && tensor.name == "seed" &&
+                      tensor.buffer.type == DataType::I64 && tensor.buffer.dims.empty();
+  for (int64_t at = 0, end = tensor.buffer.count(); at < end; at += kInitialized) {
+    const int64_t count = std::min(end - at, kInitialized);
+    const void *data = stored;
+    drawInitialValues(init, tensor.key, seed, at, count, drawn);
+    if (isSeed) {
+      data = &seed;
+    } else if (low) {
+      encodeElements(DataType::F32, drawn, count, wide);
+      splitHalves(wide, count, reinterpret_cast<uint16_t *>(stored), rest);
+      if (int status = store(low->buffer, at, count, rest))
+        return status;
+    } else {
+      encodeElements(tensor.buffer.type, drawn, count, stored);
+    }
+    if (int status = store(tensor.buffer, at, count, data))
+      return status;
   }
+  return MPT_RT_OK;
+}
+
+int mpt_rt_context::initialize(uint64_t seed, bool onlyConstant) {
+  AlignedBlock values;
+  if (!values.allocate(kInitializedBytes))
+    return fail(MPT_RT_OUT_OF_MEMORY, "no memory to initialize state");
+  // Low halves first: their parameter may set them again.
+  for (bool isLow : {true, false})
+    for (size_t i = 0; i < program.tensors.size(); ++i) {
+      const NamedTensor &tensor = program.tensors[i];
+      if (tensor.buffer.space != SpaceId::State || tensor.lowOf.empty() == isLow ||
+          tensor.needsWrite() || (onlyConstant && tensor.init && tensor.init->isRandom()))
+        continue;
+      const NamedTensor *low = nullptr;
+      for (const NamedTensor &other : program.tensors)
+        if (tensor.init && other.lowOf == tensor.name)
+          low = &other;
+      if (int status = initialize(tensor, low, seed, values.get()))
+        return status;
+      isWritten[i] = true;
+    }
+  return MPT_RT_OK;
 }
 
 int mpt_rt_context::checkState() {
@@ -152,7 +208,8 @@ int mpt_rt_context::checkState() {
   std::string names;
   int missing = 0;
   for (size_t i = 0; i < program.tensors.size(); ++i)
-    if (program.tensors[i].needsWrite && !isWritten[i] && ++missing <= kNames)
+    if (program.tensors[i].buffer.space == SpaceId::State && !isWritten[i] &&
+        ++missing <= kNames)
       names += (missing > 1 ? ", '" : "'") + program.tensors[i].name + "'";
   if (missing == 0)
     return MPT_RT_OK;
@@ -160,16 +217,18 @@ int mpt_rt_context::checkState() {
     names += " and " + std::to_string(missing - kNames) + " more";
   return fail(MPT_RT_INVALID_ARGUMENT,
               "state without a value: " + names +
-                  "; the program does not hold first values of these: write them with "
-                  "mpt_rt_write before the first run");
+                  "; before the first run call mpt_rt_initialize, or mpt_rt_write for "
+                  "state without mpt.init");
 }
 
 int mpt_rt_context::open(const mpt_program_desc *desc) {
   if (isOpen)
     return fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
   int status = load(desc);
-  if (status == MPT_RT_OK)
-    fillState();
+  if (status == MPT_RT_OK) {
+    isWritten.assign(program.tensors.size(), false);
+    status = initialize(0, /*onlyConstant=*/true);
+  }
   isOpen = status == MPT_RT_OK;
   if (!isOpen) {
     cuda.reset();
@@ -449,6 +508,14 @@ static const NamedTensor *findChecked(mpt_rt_context *context, const char *name,
   return tensor;
 }
 
+int mpt_rt_initialize(mpt_rt_context *context, uint64_t seed) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "no program is open");
+  return context->initialize(seed, /*onlyConstant=*/false);
+}
+
 int mpt_rt_write(mpt_rt_context *context, const char *name, const void *data,
                  size_t bytes) {
   if (!context)
@@ -472,7 +539,7 @@ int mpt_rt_needs_value(const mpt_rt_context *context, const char *name) {
   for (size_t i = 0; i < context->program.tensors.size(); ++i) {
     const NamedTensor &tensor = context->program.tensors[i];
     if (tensor.buffer.space == SpaceId::State && tensor.name == name)
-      return tensor.needsWrite && !context->isWritten[i];
+      return !context->isWritten[i];
   }
   return 0;
 }

@@ -59,21 +59,21 @@ func.func @decay(%x: tensor<4xf32> {mpt.decay = "no"}) {
 
 // -----
 
-// expected-error @+1 {{expected 'mpt.init' to be a dictionary with 'kind' one of zeros, ones, constant, uniform, normal, trunc_normal, kaiming_uniform, xavier_uniform; found "zeros"}}
+// expected-error @+1 {{expected 'mpt.init' to be #mpt.init or a dictionary with 'kind' one of zeros, ones, constant, uniform, normal, trunc_normal, kaiming_uniform, xavier_uniform; found "zeros"}}
 func.func @init_type(%x: tensor<4xf32> {mpt.init = "zeros"}) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{expected 'mpt.init' to be a dictionary with 'kind' one of zeros, ones, constant, uniform, normal, trunc_normal, kaiming_uniform, xavier_uniform; found {kind = "he"}}}
+// expected-error @+1 {{expected 'mpt.init' to be #mpt.init or a dictionary with 'kind' one of zeros, ones, constant, uniform, normal, trunc_normal, kaiming_uniform, xavier_uniform; found {kind = "he"}}}
 func.func @init_kind(%x: tensor<4xf32> {mpt.init = {kind = "he"}}) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{expected 'mpt.init' to be a dictionary with 'kind' one of zeros, ones, constant, uniform, normal, trunc_normal, kaiming_uniform, xavier_uniform; found {}}}
+// expected-error @+1 {{expected 'mpt.init' to be #mpt.init or a dictionary with 'kind' one of zeros, ones, constant, uniform, normal, trunc_normal, kaiming_uniform, xavier_uniform; found {}}}
 func.func @init_empty(%x: tensor<4xf32> {mpt.init = {}}) {
   return
 }
@@ -101,37 +101,37 @@ func.func @init_extra(%x: tensor<4xf32> {mpt.init = {kind = "normal", mean = 0.0
 
 // -----
 
-// expected-error @+1 {{expected 'fan_in' to be an i64 above 0 in 'mpt.init' of kind 'kaiming_uniform', found {fan_in = -3 : i64}}
+// expected-error @+1 {{expected fan_in > 0 in 'mpt.init' of kind 'kaiming_uniform', found {fan_in = -3 : i64}}
 func.func private @init_count(tensor<4xf32> {mpt.init = {kind = "kaiming_uniform", fan_in = -3}})
 
 // -----
 
-// expected-error @+1 {{expected 'fan_out' to be an i64 above 0 in 'mpt.init' of kind 'xavier_uniform', found {fan_in = 3 : i64, fan_out = 2.5}}
+// expected-error @+1 {{expected the integer 'fan_out' in 'mpt.init' of kind 'xavier_uniform', found 2.5}}
 func.func private @init_fraction(tensor<4xf32> {mpt.init = {kind = "xavier_uniform", fan_in = 3, fan_out = 2.5}})
 
 // -----
 
-// expected-error @+1 {{expected 'std' to be at least 0 in 'mpt.init' of kind 'normal', found}}
+// expected-error @+1 {{expected a finite mean and std >= 0 in 'mpt.init' of kind 'normal', found}}
 func.func private @init_deviation(tensor<4xf32> {mpt.init = {kind = "normal", mean = 0.0, std = -1.0}})
 
 // -----
 
-// expected-error @+1 {{expected 'value' to be finite in 'mpt.init' of kind 'constant', found}}
+// expected-error @+1 {{expected a finite value in 'mpt.init' of kind 'constant', found}}
 func.func private @init_nan(tensor<4xf32> {mpt.init = {kind = "constant", value = 0x7FC00000 : f32}})
 
 // -----
 
-// expected-error @+1 {{expected 'mean' to be finite in 'mpt.init' of kind 'trunc_normal', found}}
+// expected-error @+1 {{expected a finite mean and std >= 0 in 'mpt.init' of kind 'trunc_normal', found}}
 func.func private @init_infinite(tensor<4xf32> {mpt.init = {kind = "trunc_normal", mean = 0x7F800000 : f32, std = 1.0}})
 
 // -----
 
-// expected-error @+1 {{expected 'low' to be at most 'high' in 'mpt.init' of kind 'uniform', found}}
+// expected-error @+1 {{expected finite low <= high in 'mpt.init' of kind 'uniform', found}}
 func.func private @init_bounds(tensor<4xf32> {mpt.init = {kind = "uniform", low = 1.0, high = 0.0}})
 
 // -----
 
-// expected-error @+1 {{expected 'value' to be an i64 or a float in 'mpt.init' of kind 'constant', found}}
+// expected-error @+1 {{expected the number 'value' in 'mpt.init' of kind 'constant', found true}}
 func.func private @init_width(tensor<4xf32> {mpt.init = {kind = "constant", value = true}})
 
 // -----

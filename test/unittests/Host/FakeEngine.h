@@ -19,8 +19,7 @@ namespace mpt::test {
 class FakeEngine : public StepEngine {
 public:
   explicit FakeEngine(int64_t batch) {
-    InitSpec uniform;
-    uniform.kind = InitKind::Uniform;
+    InitSpec uniform{InitKind::Uniform, {0, 1}};
     InitSpec zeros;
     arguments = {
         {"w", Role::Parameter, ElementType::F32, {}, uniform},

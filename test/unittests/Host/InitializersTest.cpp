@@ -8,6 +8,7 @@
 
 #include "mpt/Host/Initializers.h"
 #include "TestHelpers.h"
+#include "mpt/ProgramABI/InitialValues.h"
 #include "mpt/Support/Philox.h"
 #include "gtest/gtest.h"
 #include <algorithm>
@@ -79,7 +80,7 @@ TEST(InitializersTest, ConstantKinds) {
     EXPECT_EQ(draw(spec, 3, 1, "w", type), std::vector<double>({1, 1, 1}));
   }
   spec.kind = InitKind::Constant;
-  spec.value = 65536;
+  spec.numbers[0] = 65536;
   EXPECT_EQ(draw(spec, 1, 1, "s", ElementType::F32)[0], 65536);
 }
 
@@ -88,15 +89,9 @@ TEST(InitializersTest, UniformKindsFillTheirInterval) {
     InitSpec spec;
     double low, high;
   };
-  InitSpec uniform, kaiming, xavier;
-  uniform.kind = InitKind::Uniform;
-  uniform.low = -3;
-  uniform.high = 5;
-  kaiming.kind = InitKind::KaimingUniform;
-  kaiming.fanIn = 150;
-  xavier.kind = InitKind::XavierUniform;
-  xavier.fanIn = 20;
-  xavier.fanOut = 30;
+  InitSpec uniform{InitKind::Uniform, {-3, 5}};
+  InitSpec kaiming{InitKind::KaimingUniform, {150}};
+  InitSpec xavier{InitKind::XavierUniform, {20, 30}};
   // torch.nn.init: bound = gain sqrt(3 / fan_in), gain = sqrt(2 / (1 + a^2)).
   double gain = std::sqrt(2.0 / (1 + 5.0));
   double kaimingBound = gain * std::sqrt(3.0 / 150);
@@ -117,10 +112,7 @@ TEST(InitializersTest, UniformKindsFillTheirInterval) {
 }
 
 TEST(InitializersTest, NormalKinds) {
-  InitSpec spec;
-  spec.kind = InitKind::Normal;
-  spec.mean = 2;
-  spec.std = 0.5;
+  InitSpec spec{InitKind::Normal, {2, 0.5}};
   EXPECT_LT(
       distance(draw(spec, kCount),
                [](double x) { return normalDistribution((x - 2) / 0.5); }),
@@ -140,16 +132,15 @@ TEST(InitializersTest, NormalKinds) {
 // Against erfc of the C library, to a few units in the last place of p.
 TEST(InitializersTest, NormalQuantileInvertsTheDistribution) {
   for (double p = 0x1p-33; p < 1; p = p < 0.01 ? p * 1.37 : p + 0.00137) {
-    double z = normalQuantile(p);
+    double z = rt::normalQuantile(p);
     EXPECT_NEAR(normalDistribution(z) / p, 1, 1e-13) << "p = " << p;
-    EXPECT_NEAR(normalQuantile(1 - p), -normalQuantile(1 - (1 - p)), 1e-6);
+    EXPECT_NEAR(rt::normalQuantile(1 - p), -rt::normalQuantile(1 - (1 - p)), 1e-6);
   }
-  EXPECT_EQ(normalQuantile(0.5), 0);
+  EXPECT_EQ(rt::normalQuantile(0.5), 0);
 }
 
 TEST(InitializersTest, DependsOnSeedAndNameOnly) {
-  InitSpec spec;
-  spec.kind = InitKind::Uniform;
+  InitSpec spec{InitKind::Uniform, {0, 1}};
   EXPECT_EQ(draw(spec, 100), draw(spec, 100));
   EXPECT_NE(draw(spec, 100), draw(spec, 100, 2));
   EXPECT_NE(draw(spec, 100), draw(spec, 100, uint64_t(1) << 32 | 1));
@@ -160,8 +151,7 @@ TEST(InitializersTest, DependsOnSeedAndNameOnly) {
 }
 
 TEST(InitializersTest, NarrowTypesRoundTheSameValues) {
-  InitSpec spec;
-  spec.kind = InitKind::Normal;
+  InitSpec spec{InitKind::Normal, {0, 1}};
   std::vector<double> wide = draw(spec, 1000);
   std::vector<double> narrow = draw(spec, 1000, 1, "w", ElementType::F16);
   for (size_t i = 0; i < wide.size(); ++i)
@@ -170,34 +160,71 @@ TEST(InitializersTest, NarrowTypesRoundTheSameValues) {
 
 TEST(InitializersTest, BadSpecs) {
   auto check = [](InitSpec spec) {
-    return test::message(verifyInitSpec(spec));
+    HostTensor tensor = llvm::cantFail(HostTensor::create(ElementType::F32, {2}));
+    return test::message(initializeTensor(tensor, spec, 1, "w"));
   };
-  InitSpec spec;
-  spec.kind = InitKind::KaimingUniform;
-  EXPECT_EQ(check(spec),
-            "initializer kaiming_uniform: expected fan_in > 0, found 0");
-  spec.kind = InitKind::XavierUniform;
-  spec.fanIn = 3;
-  EXPECT_EQ(check(spec), "initializer xavier_uniform: expected fan_in > 0 and "
-                         "fan_out > 0, found 3 and 0");
-  spec.kind = InitKind::Uniform;
-  spec.low = 2;
-  EXPECT_EQ(check(spec), "initializer uniform: expected finite low <= high, "
-                         "found low = 2, high = 1");
-  spec.kind = InitKind::Normal;
-  spec.std = -0.25;
-  EXPECT_EQ(check(spec), "initializer normal: expected a finite mean and std "
-                         ">= 0, found mean = 0, std = -0.25");
-  spec.std = 1;
+  EXPECT_EQ(check({InitKind::KaimingUniform, {0}}),
+            "initializer kaiming_uniform: expected fan_in > 0");
+  EXPECT_EQ(check({InitKind::XavierUniform, {3, 0}}),
+            "initializer xavier_uniform: expected fan_in > 0 and fan_out > 0");
+  EXPECT_EQ(check({InitKind::Uniform, {2, 1}}),
+            "initializer uniform: expected finite low <= high");
+  EXPECT_EQ(check({InitKind::Normal, {0, -0.25}}),
+            "initializer normal: expected a finite mean and std >= 0");
+  EXPECT_EQ(check({InitKind::Normal, {NAN, 1}}),
+            "initializer normal: expected a finite mean and std >= 0");
   HostTensor labels = llvm::cantFail(HostTensor::create(ElementType::I64, {2}));
-  EXPECT_EQ(test::message(initializeTensor(labels, spec, 1, "y")),
+  EXPECT_EQ(test::message(initializeTensor(labels, {InitKind::Normal, {0, 1}}, 1, "y")),
             "initializer normal: expected a float tensor, found i64[2]");
 }
 
 TEST(InitializersTest, KindNamesRoundTrip) {
   for (int i = 0; i <= int(InitKind::XavierUniform); ++i)
-    EXPECT_EQ(parseInitKind(stringifyInitKind(InitKind(i))), InitKind(i));
+    EXPECT_EQ(parseInitKind(getNames(InitKind(i)).name), InitKind(i));
   EXPECT_EQ(parseInitKind("orthogonal"), std::nullopt);
+}
+
+// The runtime stores numbers as the host does, which uses LLVM's APFloat: each number of a
+// small type, what lies between two of them, ties, and what is too large.
+TEST(InitializersTest, RuntimeRoundsAsTheHost) {
+  for (auto [type, stored] : {std::pair(rt::DataType::F16, ElementType::F16),
+                              {rt::DataType::BF16, ElementType::BF16},
+                              {rt::DataType::F8E4M3FN, ElementType::F8E4M3FN},
+                              {rt::DataType::F8E5M2, ElementType::F8E5M2},
+                              {rt::DataType::F32, ElementType::F32},
+                              {rt::DataType::F64, ElementType::F64},
+                              {rt::DataType::I64, ElementType::I64},
+                              {rt::DataType::I32, ElementType::I32},
+                              {rt::DataType::I16, ElementType::I16},
+                              {rt::DataType::I8, ElementType::I8},
+                              {rt::DataType::I1, ElementType::I1}}) {
+    const int64_t bytes = rt::getSize(type);
+    const bool isSmall = isFloatType(stored) && bytes <= 2;
+    auto compare = [&, type = type, stored = stored](double value) {
+      uint64_t ours = 0, theirs = 0;
+      rt::encodeElements(type, &value, 1, &ours);
+      encodeElement(stored, value, &theirs);
+      ASSERT_EQ(ours, theirs) << value << " of " << int(type);
+    };
+    for (double value : {0.0, -0.0, 0.5, 1.5, 2.5, -3.5, 127.5, 1e-320, 1e-45, 448.0, 464.0,
+                         465.0, 480.0, 65519.0, 65520.0, 61440.0, 3.4e38, 1e39, 1e300,
+                         9.3e18, double(INFINITY)})
+      for (double sign : {1.0, -1.0})
+        compare(sign * value);
+    for (uint32_t bits = 0; isSmall && bits < 1u << (8 * bytes); ++bits) {
+      uint32_t next = bits + 1;
+      double value = decodeElement(stored, &bits), above = decodeElement(stored, &next);
+      if (!std::isfinite(value))
+        continue;
+      compare(value);
+      if (!std::isfinite(above))
+        continue;
+      double middle = (value + above) / 2;
+      for (double near : {middle, std::nextafter(middle, value),
+                          std::nextafter(middle, above), value * 0.75 + above * 0.25})
+        compare(near);
+    }
+  }
 }
 
 } // namespace

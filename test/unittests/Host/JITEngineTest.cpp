@@ -115,8 +115,8 @@ TEST_F(JITEngineTest, WrongTensors) {
   // Nothing of that has changed anything.
   EXPECT_EQ(step.readState("w")->getElement(0), 0);
   EXPECT_EQ(message(step.run({{"x", &good}})),
-            "the step failed: state without a value: 'w'; the program does not hold first "
-            "values of these: write them with mpt_rt_write before the first run");
+            "the step failed: state without a value: 'w'; before the first run call "
+            "mpt_rt_initialize, or mpt_rt_write for state without mpt.init");
   EXPECT_EQ(message(step.writeState("w", good)), "success");
   EXPECT_EQ(message(step.run({{"x", &good}})), "success");
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/StepSignature.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mpt/Host/DataFiles.h"
@@ -20,9 +21,7 @@ namespace {
 class StepSignatureTest : public ::testing::Test {
 protected:
   StepSignatureTest() {
-    // Without the mpt dialect, whose own verifier would speak first.
-    context.allowUnregisteredDialects();
-    context.loadDialect<func::FuncDialect>();
+    context.loadDialect<MPTDialect, func::FuncDialect>();
     context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
       error = diagnostic.str();
       return success();
@@ -74,7 +73,7 @@ TEST_F(StepSignatureTest, ReadsEverything) {
   EXPECT_EQ(w.shape, std::vector<int64_t>({2, 3}));
   ASSERT_TRUE(w.init.has_value());
   EXPECT_EQ(w.init->kind, InitKind::KaimingUniform);
-  EXPECT_EQ(w.init->fanIn, 3);
+  EXPECT_EQ(w.init->numbers[0], 3);
   EXPECT_EQ(x.type, ElementType::BF16);
   EXPECT_EQ(x.shape, std::vector<int64_t>({kDynamicSize, 8, 8}));
   EXPECT_FALSE(x.init.has_value());
@@ -89,7 +88,7 @@ TEST_F(StepSignatureTest, EveryRoleAndInitializer) {
   for (int role = 0; role <= int(Role::Target); ++role)
     EXPECT_TRUE(succeeded(read(
         "func.func private @f(tensor<f32> {mpt.name = \"a\", mpt.role = \"" +
-        stringifyRole(Role(role)).str() + "\"})")));
+        std::string(stringifyRole(Role(role))) + "\"})")));
   for (const char *init :
        {"{kind = \"zeros\"}", "{kind = \"ones\"}",
         "{kind = \"constant\", value = 65536.0 : f64}",
@@ -124,7 +123,8 @@ TEST_F(StepSignatureTest, SignatureErrors) {
             "result 0 of @f: expected a name in mpt.name");
   EXPECT_EQ(getError("(tensor<f32> {mpt.name = \"a\", mpt.role = \"input\"}, "
                      "tensor<f32> {mpt.name = \"a\", mpt.role = \"input\"})"),
-            "argument 1 of @f: expected a unique mpt.name, found 'a' twice");
+            "expected a 'mpt.name' of its own for every argument, found \"a\" on arguments "
+            "0 and 1");
   EXPECT_EQ(getError("(tensor<f32> {mpt.name = \"a\"})"),
             "argument 0 of @f: expected mpt.role to be parameter, "
             "optimizer_state, running_stat, loss_scale, rng, schedule, input "
@@ -142,35 +142,33 @@ TEST_F(StepSignatureTest, UpdateErrors) {
       getError(argument +
                std::string("(tensor<2xf32> {mpt.name = \"n\", mpt.updates = "
                            "\"v\"})")),
-      "result 0 of @f: mpt.updates names 'v', which is no argument");
+      "expected an argument with the 'mpt.name' \"v\", which result 0 updates, found none");
   EXPECT_EQ(
       getError(argument +
                std::string("(tensor<2xf16> {mpt.name = \"n\", mpt.updates = "
                            "\"w\"})")),
-      "result 0 of @f: expected the type of 'w', which it updates, found "
+      "expected result 0, which updates \"w\", to be of its type 'tensor<2xf32>', found "
       "'tensor<2xf16>'");
 }
 
 TEST_F(StepSignatureTest, InitializerErrors) {
-  EXPECT_EQ(getError("(tensor<2xf32> {mpt.name = \"w\", mpt.role = "
-                     "\"parameter\", mpt.init = \"zeros\"})"),
-            "argument 0 of @f: expected mpt.init to be a dictionary, found "
-            "\"zeros\"");
-  EXPECT_EQ(getInitError("{value = 3.0}"),
-            "mpt.init: expected a string 'kind'");
-  EXPECT_EQ(getInitError("{kind = \"orthogonal\"}"),
-            "mpt.init: unknown kind 'orthogonal'; known are zeros, ones, "
-            "constant, uniform, normal, trunc_normal, kaiming_uniform and "
-            "xavier_uniform");
+  const std::string form = "expected 'mpt.init' to be #mpt.init or a dictionary with 'kind' "
+                           "one of zeros, ones, constant, uniform, normal, trunc_normal, "
+                           "kaiming_uniform, xavier_uniform; found ";
+  EXPECT_EQ(getInitError("\"zeros\""), form + "\"zeros\"");
+  EXPECT_EQ(getInitError("{value = 3.0 : f32}"),
+            form + "{value = 3.000000e+00 : f32}");
+  EXPECT_EQ(getInitError("{kind = \"orthogonal\"}"), form + "{kind = \"orthogonal\"}");
   EXPECT_EQ(getInitError("{kind = \"constant\"}"),
-            "mpt.init kind 'constant': expected a number 'value'");
-  EXPECT_EQ(getInitError("{kind = \"kaiming_uniform\", fan_in = 3.0}"),
-            "mpt.init kind 'kaiming_uniform': expected an i64 'fan_in'");
+            "expected the number 'value' in 'mpt.init' of kind 'constant', found none");
+  EXPECT_EQ(getInitError("{kind = \"kaiming_uniform\", fan_in = 3.0 : f32}"),
+            "expected the integer 'fan_in' in 'mpt.init' of kind 'kaiming_uniform', found "
+            "3.000000e+00 : f32");
   EXPECT_EQ(getInitError("{kind = \"zeros\", value = 3.0}"),
-            "mpt.init kind 'zeros': unknown field 'value'");
+            "expected no number in 'mpt.init' of kind 'zeros', found \"value\"");
   EXPECT_EQ(getInitError("{kind = \"kaiming_uniform\", fan_in = 0}"),
-            "mpt.init: initializer kaiming_uniform: expected fan_in > 0, found "
-            "0");
+            "expected fan_in > 0 in 'mpt.init' of kind 'kaiming_uniform', found "
+            "{fan_in = 0 : i64}");
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramBuilder.h"
+#include "mpt/ProgramABI/InitialValues.h"
 #include "mpt/ProgramABI/SystemMemory.h"
 
 using namespace mpt::rt;
@@ -175,8 +176,7 @@ TEST(ContextTest, ConstantsThatDoNotFit) {
 
 TEST(ContextTest, StateBeginsWithWhatTheProgramSays) {
   ProgramBuilder b = makeSmall();
-  float quarter = 0.25f;
-  b.program.tensors[0].fill.assign(reinterpret_cast<char *>(&quarter), 4);
+  b.program.tensors[0].init = mpt::InitSpec{mpt::InitKind::Constant, {0.25}};
   Descriptor desc(writeProgram(b.program), {doubleAndAdd});
   Context c;
   ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
@@ -188,17 +188,76 @@ TEST(ContextTest, StateBeginsWithWhatTheProgramSays) {
   EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
 }
 
+TEST(ContextTest, InitializeDrawsFirstValues) {
+  // More than is drawn at a time.
+  constexpr int64_t kCount = (1 << 16) + 5;
+  ProgramBuilder b;
+  b.state("w", F32, {kCount});
+  b.program.tensors.back().init = mpt::InitSpec{mpt::InitKind::Normal, {0, 1}};
+  b.program.tensors.back().key = 17;
+  b.state("half", DataType::BF16, {kCount});
+  b.program.tensors.back().init = mpt::InitSpec{mpt::InitKind::KaimingUniform, {3}};
+  b.state("half.low", DataType::I16, {kCount});
+  b.program.tensors.back().lowOf = "half";
+  b.state("seed", DataType::I64, {});
+  b.program.tensors.back().role = "rng";
+  b.state("moment", F32, {2});
+  b.program.tensors.back().role = "optimizer_state";
+  b.program.tensors.back().init.reset();
+  b.state("given", F32, {2});
+  b.program.tensors.back().init.reset();
+  Descriptor desc(writeProgram(b.program));
+  Context c;
+  EXPECT_EQ(mpt_rt_initialize(nullptr, 3), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(mpt_rt_initialize(c.rt, 3), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(), "no program is open");
+  ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
+  float given[2] = {4, 5}, moment[2] = {6, 7};
+  ASSERT_EQ(mpt_rt_write(c.rt, "given", given, 8), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_write(c.rt, "moment", moment, 8), MPT_RT_OK);
+  for (uint64_t seed : {3, 4}) {
+    ASSERT_EQ(mpt_rt_initialize(c.rt, seed), MPT_RT_OK) << c.error();
+    std::vector<double> drawn(kCount);
+    std::vector<float> w(kCount), expected(kCount);
+    drawInitialValues({mpt::InitKind::Normal, {0, 1}}, 17, seed, 0, kCount, drawn.data());
+    encodeElements(F32, drawn.data(), kCount, expected.data());
+    ASSERT_EQ(mpt_rt_read(c.rt, "w", w.data(), 4 * kCount), MPT_RT_OK);
+    EXPECT_EQ(w, expected);
+    // The halves make the f32 number again.
+    std::vector<uint16_t> high(kCount), low(kCount);
+    ASSERT_EQ(mpt_rt_read(c.rt, "half", high.data(), 2 * kCount), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_read(c.rt, "half.low", low.data(), 2 * kCount), MPT_RT_OK);
+    drawInitialValues({mpt::InitKind::KaimingUniform, {3}}, 0, seed, 0, kCount,
+                      drawn.data());
+    for (int64_t i = 0; i < kCount; ++i) {
+      uint32_t bits = (uint32_t(high[i]) << 16) + uint32_t(int16_t(low[i]));
+      float wide;
+      std::memcpy(&wide, &bits, 4);
+      ASSERT_EQ(wide, float(drawn[i]));
+    }
+    uint64_t stored = 0;
+    ASSERT_EQ(mpt_rt_read(c.rt, "seed", &stored, 8), MPT_RT_OK);
+    EXPECT_EQ(stored, seed);
+    ASSERT_EQ(mpt_rt_read(c.rt, "moment", moment, 8), MPT_RT_OK);
+    EXPECT_EQ(moment[1], 0);
+    // What has no first value stays.
+    ASSERT_EQ(mpt_rt_read(c.rt, "given", given, 8), MPT_RT_OK);
+    EXPECT_EQ(given[1], 5);
+  }
+  EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
+}
+
 TEST(ContextTest, StateThatWasNotWrittenIsNamed) {
   ProgramBuilder b = makeSmall();
-  b.program.tensors[0].needsWrite = true;
+  b.program.tensors[0].init.reset();
   Descriptor desc(writeProgram(b.program), {doubleAndAdd});
   Context c;
   ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
   float x[4] = {1, 2, 3, 4};
   ASSERT_EQ(mpt_rt_bind(c.rt, "x", x, 16), 0);
   EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_INVALID_ARGUMENT);
-  EXPECT_EQ(c.error(), "state without a value: 'w'; the program does not hold first values "
-                       "of these: write them with mpt_rt_write before the first run");
+  EXPECT_EQ(c.error(), "state without a value: 'w'; before the first run call "
+                       "mpt_rt_initialize, or mpt_rt_write for state without mpt.init");
   // A write that failed is none.
   EXPECT_EQ(mpt_rt_write(c.rt, "w", x, 12), MPT_RT_INVALID_ARGUMENT);
   EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_INVALID_ARGUMENT);
@@ -208,7 +267,8 @@ TEST(ContextTest, StateThatWasNotWrittenIsNamed) {
   ProgramBuilder many;
   for (char name = 'a'; name <= 'k'; ++name) {
     many.state(std::string(1, name), F32, {});
-    many.program.tensors.back().needsWrite = name != 'b';
+    if (name != 'b')
+      many.program.tensors.back().init.reset();
   }
   Descriptor manyDesc(writeProgram(many.program));
   Context d;
@@ -366,14 +426,28 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
               p.tensors.back().name = "v";
             }),
             invalid("the tensors 'v' and 'w' overlap in the state"));
-  for (auto [tensor, bytes] : {std::pair(0, 3), {0, 8}, {1, 4}, {2, 4}})
-    EXPECT_EQ(openChanged([&, tensor = tensor, bytes = bytes](Program &p) {
-                p.tensors[tensor].fill.assign(bytes, 'x');
+  for (auto [tensor, name] : {std::pair(1, "x"), {2, "out"}})
+    EXPECT_EQ(openChanged([&, tensor = tensor](Program &p) {
+                p.tensors[tensor].init.emplace();
               }),
-              invalid("tensor '" + std::string(tensor == 0   ? "w"
-                                               : tensor == 1 ? "x"
-                                                             : "out") +
-                      "' has a first value that is not one element of state"));
+              invalid(std::string("tensor '") + name +
+                      "' has a first value but is not state"));
+  auto openInit = [&](mpt::InitSpec spec) {
+    return openChanged([&](Program &p) { p.tensors[0].init = spec; });
+  };
+  EXPECT_EQ(openInit({mpt::InitKind::XavierUniform, {1, 0}}),
+            invalid("tensor 'w' has a first value without fan_in > 0 and fan_out > 0"));
+  EXPECT_EQ(openInit({mpt::InitKind(8), {1, 0}}),
+            invalid("tensor 'w' begins with a value of an unknown kind"));
+  EXPECT_EQ(openChanged([](Program &p) {
+              p.tensors[0].buffer.type = DataType::I32;
+              p.tensors[0].init = mpt::InitSpec{mpt::InitKind::Normal, {0, 1}};
+            }),
+            invalid("tensor 'w' has a random first value but is not of floats"));
+  EXPECT_EQ(openChanged([](Program &p) { p.tensors[0].lowOf = "v"; }),
+            invalid("tensor 'w' is the low half of 'v', which is not state"));
+  EXPECT_EQ(openChanged([](Program &p) { p.tensors[0].lowOf = "w"; }),
+            invalid("tensor 'w' is not the low half of 'w'"));
   EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].numInputs = 3; }),
             invalid("instruction 0 has a wrong number of buffers"));
   EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].kernel = 1; }),
@@ -471,7 +545,7 @@ TEST(ProgramTest, Descriptors) {
   other.format_version = 7;
   EXPECT_EQ(mpt_rt_open_desc(c.rt, &other), MPT_RT_INVALID_PROGRAM);
   EXPECT_EQ(c.error(),
-            "the program has format 7 but this runtime reads format 4; compile it again");
+            "the program has format 7 but this runtime reads format 5; compile it again");
   for (bool table : {true, false}) {
     other = desc.desc;
     if (table)

@@ -116,6 +116,28 @@ protected:
   std::vector<float> x = std::vector<float>(128, 0.5f), w = std::vector<float>(96, 0.25f);
 };
 
+// Before there is a device and after it, without a write.
+TEST_F(CudaStep, Initialize) {
+  Model model;
+  model.builder.program.tensors[1].init = mpt::InitSpec{mpt::InitKind::Uniform, {1, 2}};
+  Context context;
+  ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_INVALID_ARGUMENT);
+  std::vector<float> first(96), found(96);
+  for (int times = 0; times < 2; ++times) {
+    ASSERT_EQ(mpt_rt_initialize(context.rt, 5), MPT_RT_OK) << context.error();
+    ASSERT_EQ(mpt_rt_read(context.rt, "w", found.data(), 384), MPT_RT_OK);
+    if (times == 0)
+      first = found;
+    EXPECT_EQ(found, first);
+    EXPECT_GT(found[0], 1);
+    ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+    ASSERT_EQ(mpt_rt_read(context.rt, "w", found.data(), 384), MPT_RT_OK);
+    EXPECT_EQ(found[0], first[0] + 1);
+  }
+}
+
 TEST_F(CudaStep, Steps) {
   Model model;
   {

@@ -30,7 +30,7 @@ public:
   }
   BufferRef state(const std::string &name, DataType type, std::vector<int64_t> dims) {
     BufferRef ref = place(SpaceId::State, type, std::move(dims), program.stateBytes);
-    program.tensors.push_back({name, "parameter", ref});
+    program.tensors.push_back({name, "parameter", ref, mpt::InitSpec(), 0, ""});
     return ref;
   }
   BufferRef output(const std::string &name, DataType type, std::vector<int64_t> dims) {

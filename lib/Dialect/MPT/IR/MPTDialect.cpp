@@ -19,6 +19,63 @@ using namespace mpt;
 #include "mpt/Dialect/MPT/IR/MPTDialect.cpp.inc"
 #include "mpt/Dialect/MPT/IR/MPTEnums.cpp.inc"
 
+// Roles and kinds of init are keywords.
+namespace mpt {
+static llvm::raw_ostream &operator<<(llvm::raw_ostream &os, Role role) {
+  return os << stringifyRole(role);
+}
+static llvm::raw_ostream &operator<<(llvm::raw_ostream &os, InitKind kind) {
+  return os << getNames(kind).name;
+}
+} // namespace mpt
+
+static std::string_view getName(std::string_view name) { return name; }
+static std::string_view getName(const InitKindNames &names) { return names.name; }
+
+/// Parses a keyword that `parseName` knows; `names` are all that it knows.
+template <typename Enum, typename Names>
+static FailureOr<Enum> parseNamed(AsmParser &parser,
+                                  std::optional<Enum> (*parseName)(std::string_view),
+                                  const Names &names) {
+  StringRef keyword;
+  SMLoc at = parser.getCurrentLocation();
+  if (failed(parser.parseKeyword(&keyword)))
+    return failure();
+  if (std::optional<Enum> value = parseName(keyword))
+    return *value;
+  InFlightDiagnostic error = parser.emitError(at, "expected one of ");
+  llvm::interleaveComma(names, error,
+                        [&](const auto &name) { error << StringRef(getName(name)); });
+  return error << "; found " << keyword;
+}
+
+template <>
+struct mlir::FieldParser<Role> {
+  static FailureOr<Role> parse(AsmParser &parser) {
+    return parseNamed<Role>(parser, parseRole, kRoleNames);
+  }
+};
+template <>
+struct mlir::FieldParser<InitKind> {
+  static FailureOr<InitKind> parse(AsmParser &parser) {
+    return parseNamed<InitKind>(parser, parseInitKind, kInitKindNames);
+  }
+};
+
+/// The numbers of an init: a dictionary, or nothing.
+static ParseResult parseInitNumbers(AsmParser &parser, DictionaryAttr &numbers) {
+  NamedAttrList entries;
+  if (failed(parser.parseOptionalAttrDict(entries)))
+    return failure();
+  if (!entries.empty())
+    numbers = entries.getDictionary(parser.getContext());
+  return success();
+}
+static void printInitNumbers(AsmPrinter &printer, DictionaryAttr numbers) {
+  if (numbers)
+    printer << ' ' << numbers;
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "mpt/Dialect/MPT/IR/MPTAttrs.cpp.inc"
 

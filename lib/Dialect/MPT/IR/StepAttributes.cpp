@@ -14,6 +14,7 @@
 
 #include "StepAttributes.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
@@ -23,28 +24,39 @@
 using namespace mlir;
 using namespace mpt;
 
-static constexpr StringLiteral roles[] = {
+static constexpr std::string_view roles[] = {
 #define GET_STEP_ROLES
 #include "mpt/Dialect/MPT/IR/OpReference.inc"
 #undef GET_STEP_ROLES
 };
 
+// The names are those that the reference describes, in its order.
 namespace {
-/// One way to initialize a tensor and the numbers it needs.
-struct InitKind {
-  StringLiteral name;
-  SmallVector<StringRef> parameters;
-};
-} // namespace
-
-static ArrayRef<InitKind> getInitKinds() {
-  static const InitKind kinds[] = {
+constexpr bool haveDescribedRoles() {
+  int i = 0;
+  for (std::string_view name : kRoleNames)
+    if (std::string_view(roles[i++]) != name)
+      return false;
+  return std::size(roles) == std::size(kRoleNames);
+}
+static_assert(haveDescribedRoles(), "StepABI.h and MPTReference.td differ in roles");
+constexpr InitKindNames describedInits[] = {
 #define GET_INIT_KINDS
 #include "mpt/Dialect/MPT/IR/OpReference.inc"
 #undef GET_INIT_KINDS
-  };
-  return kinds;
+};
+constexpr bool haveDescribedInits() {
+  int i = 0;
+  for (const InitKindNames &kind : kInitKindNames) {
+    const InitKindNames &described = describedInits[i++];
+    if (kind.name != described.name || kind.numbers[0] != described.numbers[0] ||
+        kind.numbers[1] != described.numbers[1])
+      return false;
+  }
+  return std::size(describedInits) == std::size(kInitKindNames);
 }
+static_assert(haveDescribedInits(), "StepABI.h and MPTReference.td differ in kinds of init");
+} // namespace
 
 static constexpr StringLiteral masters[] = {
     "f32", "bf16-stochastic-rounding", "bf16-kahan", "split16", "none"};
@@ -67,79 +79,6 @@ Location mpt::getResultLocation(FunctionOpInterface function) {
   if (body && body->hasOneBlock() && body->front().mightHaveTerminator())
     return body->front().getTerminator()->getLoc();
   return function.getLoc();
-}
-
-static StringRef identity(StringRef text) { return text; }
-
-template <typename Range, typename Get>
-static std::string join(const Range &range, Get get) {
-  std::string text;
-  for (const auto &entry : range)
-    text += (text.empty() ? "" : ", ") + get(entry).str();
-  return text;
-}
-
-/// What is wrong with the numbers of `init`, as what was expected, or "".
-static std::string checkNumbers(DictionaryAttr init, ArrayRef<StringRef> parameters) {
-  llvm::StringMap<double> given;
-  for (StringRef name : parameters) {
-    Attribute value = init.get(name);
-    const bool isCount = name.starts_with("fan_");
-    double number = 0;
-    if (auto real = dyn_cast<FloatAttr>(value))
-      number = real.getValueAsDouble();
-    else if (auto integer = dyn_cast<IntegerAttr>(value);
-             integer && integer.getType().isSignlessInteger(64))
-      number = static_cast<double>(integer.getInt());
-    else
-      return "'" + name.str() + "' to be an i64 or a float";
-    given[name] = number;
-    if (isCount && (isa<FloatAttr>(value) || number < 1))
-      return "'" + name.str() + "' to be an i64 above 0";
-    if (!std::isfinite(number))
-      return "'" + name.str() + "' to be finite";
-    if (name == "std" && number < 0)
-      return "'std' to be at least 0";
-  }
-  if (given.count("low") && given["low"] > given["high"])
-    return "'low' to be at most 'high'";
-  return "";
-}
-
-static LogicalResult verifyInit(llvm::function_ref<InFlightDiagnostic()> emitError,
-                                Attribute attribute) {
-  auto init = dyn_cast<DictionaryAttr>(attribute);
-  auto kind = init ? dyn_cast_or_null<StringAttr>(init.get("kind")) : StringAttr();
-  const InitKind *known = nullptr;
-  for (const InitKind &candidate : getInitKinds())
-    if (kind && candidate.name == kind.getValue())
-      known = &candidate;
-  if (!known)
-    return emitError()
-           << "expected 'mpt.init' to be a dictionary with 'kind' one of "
-           << join(getInitKinds(), [](const InitKind &k) { return k.name; })
-           << "; found " << attribute;
-  for (StringRef parameter : known->parameters)
-    if (Attribute value = init.get(parameter);
-        !isa_and_nonnull<FloatAttr, IntegerAttr>(value)) {
-      InFlightDiagnostic error = emitError() << "expected the number '" << parameter << "' in 'mpt.init' of kind '"
-                                 << known->name << "', found ";
-      return value ? error << value : error << "none";
-    }
-  if (std::string wanted = checkNumbers(init, known->parameters); !wanted.empty())
-    return emitError() << "expected " << wanted << " in 'mpt.init' of kind '" << known->name
-                       << "', found " << attribute;
-  for (NamedAttribute entry : init)
-    if (entry.getName() != "kind" &&
-        !llvm::is_contained(known->parameters, entry.getName().getValue()))
-      return emitError()
-             << "expected "
-             << (known->parameters.empty()
-                     ? std::string("no number")
-                     : "only " + join(known->parameters, identity))
-             << " in 'mpt.init' of kind '" << known->name << "', found "
-             << entry.getName();
-  return success();
 }
 
 /// Names are keys of checkpoints, columns of metrics and C strings of the runtime.
@@ -287,10 +226,7 @@ static LogicalResult verifyPrefixes(FunctionOpInterface function, AttributePlace
   return success();
 }
 
-bool mpt::detail::isRole(Attribute value) {
-  auto text = dyn_cast<StringAttr>(value);
-  return text && llvm::is_contained(roles, text.getValue());
-}
+bool mpt::detail::isRole(Attribute value) { return readRole(value).has_value(); }
 
 bool mpt::detail::isMaster(Attribute value) {
   auto text = dyn_cast<StringAttr>(value);
@@ -306,8 +242,18 @@ LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                     : op->getLoc());
   };
   StringRef name = attribute.getName();
-  if (name == kInitAttr)
-    return verifyInit(emitError, attribute.getValue());
+  if (name == kInitAttr) {
+    FailureOr<InitAttr> init = readInit(attribute.getValue(), emitError);
+    if (failed(init))
+      return failure();
+    auto type = function ? dyn_cast<ShapedType>(function.getArgumentTypes()[argIndex])
+                         : ShapedType();
+    if (init->getSpec().isRandom() && type && !isa<FloatType>(type.getElementType()))
+      return emitError() << "expected a float tensor for 'mpt.init' of kind '"
+                         << StringRef(getNames(init->getKind()).name) << "', found "
+                         << type;
+    return success();
+  }
   if (failed(detail::verifyDiscardableAttribute(
           attribute, AttributePlace::Argument, op->getName().getStringRef(),
           ("argument " + Twine(argIndex)).str(), emitError)) ||

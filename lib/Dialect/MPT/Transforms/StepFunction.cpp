@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 
 #include "mlir/IR/Builders.h"
 #include "mpt/Support/ElementCount.h"
@@ -90,12 +91,12 @@ StepEditor::StepEditor(func::FuncOp function, StringRef pass)
       arguments.try_emplace(name.getValue(), argument);
 }
 
-BlockArgument StepEditor::addArgument(Type type, StringRef name, StringRef role,
+BlockArgument StepEditor::addArgument(Type type, StringRef name, Role role,
                                       DictionaryAttr init) {
   Builder builder(function.getContext());
   SmallVector<NamedAttribute> attributes = {
       builder.getNamedAttr(kNameAttr, builder.getStringAttr(name)),
-      builder.getNamedAttr(kRoleAttr, builder.getStringAttr(role))};
+      builder.getNamedAttr(kRoleAttr, builder.getStringAttr(stringifyRole(role)))};
   if (init)
     attributes.push_back(builder.getNamedAttr(kInitAttr, init));
   argumentAttributes.push_back(builder.getDictionaryAttr(attributes));
@@ -266,8 +267,7 @@ bool mpt::detail::guardUpdates(func::FuncOp step, StepEditor &editor, Value pred
     if (!updates)
       continue;
     BlockArgument old = editor.getArgument(updates.getValue());
-    auto role = step.getArgAttrOfType<StringAttr>(old.getArgNumber(), kRoleAttr);
-    if (value == old || (role && role.getValue() == "rng"))
+    if (value == old || StepView::getRole(step, old.getArgNumber()) == Role::Rng)
       continue;
     anyUpdate = true;
     Operation *op = value.getDefiningOp();

@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
@@ -104,29 +105,22 @@ private:
 };
 
 void ProgramBuilder::declareNamedSlots() {
-  auto declare = [&](SlotPlace place, Type type, DictionaryAttr attributes,
-                     StringRef role) {
-    auto get = [&](StringRef name) {
-      return attributes ? attributes.get(name) : Attribute();
-    };
+  auto declare = [&](SlotPlace place, Type type, StringAttr name, std::string_view role,
+                     InitAttr init = {}, StringAttr lowOf = {}) {
     auto buffer = bufferType(cast<RankedTensorType>(type));
     auto slot = program::BufferOp::create(
         builder, function.getLoc(), buffer, place.space, place.offset,
-        dyn_cast_or_null<StringAttr>(get(kNameAttr)),
-        builder.getStringAttr(role),
-        dyn_cast_or_null<DictionaryAttr>(get(kInitAttr)), ElementsAttr());
+        name, builder.getStringAttr(role), init, lowOf, ElementsAttr());
     slots[{static_cast<unsigned>(place.space), place.offset, buffer}] = slot;
   };
-  for (BlockArgument argument : function.getArguments()) {
-    unsigned i = argument.getArgNumber();
-    auto role = function.getArgAttrOfType<StringAttr>(i, kRoleAttr);
-    declare(plan.arguments[i], argument.getType(),
-            function.getArgAttrDict(i), role ? role.getValue() : "input");
-  }
+  StepView step(function);
+  for (auto [i, argument] : llvm::enumerate(step.getArguments()))
+    declare(plan.arguments[i], function.getArgumentTypes()[i], argument.name,
+            stringifyRole(argument.role.value_or(Role::Input)), argument.init,
+            argument.lowOf);
   for (auto [i, place] : llvm::enumerate(plan.outputs))
     if (place)
-      declare(*place, function.getResultTypes()[i],
-              function.getResultAttrDict(i), "output");
+      declare(*place, function.getResultTypes()[i], step.getResults()[i].name, "output");
 }
 
 Value ProgramBuilder::getSlot(Location loc, SlotPlace place, MemRefType type,

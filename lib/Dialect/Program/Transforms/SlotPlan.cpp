@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Program/Transforms/SlotPlan.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -24,7 +25,8 @@ class Planner {
 public:
   Planner(func::FuncOp function, const StepSchedule &schedule,
           const ArenaOptions &options)
-      : function(function), schedule(schedule), options(options), graph(plan.graph) {
+      : function(function), step(function), schedule(schedule), options(options),
+        graph(plan.graph) {
     graph.alignment = slotAlignment;
   }
 
@@ -52,22 +54,21 @@ private:
   bool mayUpdateInPlace(Value value, BlockArgument old);
 
   Value getUpdatedArgument(unsigned result) {
-    auto name = function.getResultAttrOfType<StringAttr>(result, kUpdatesAttr);
-    auto it = argumentsByName.find(name);
-    return name && it != argumentsByName.end() ? it->second : Value();
+    std::optional<unsigned> updates = step.getResults()[result].updates;
+    return updates ? Value(function.getArgument(*updates)) : Value();
   }
 
   /// The graph's buffer of an owner; made if need be.
   unsigned getBuffer(Value value);
 
   func::FuncOp function;
+  StepView step;
   const StepSchedule &schedule;
   ArenaOptions options;
   SlotPlan plan;
   MemoryGraph &graph;
   /// The number of each owner's buffer.
   DenseMap<Value, unsigned> buffers;
-  DenseMap<StringAttr, Value> argumentsByName;
   /// The instruction and result number that first write a value.
   DenseMap<Value, std::pair<unsigned, unsigned>> writers;
 };
@@ -92,12 +93,8 @@ unsigned Planner::getBuffer(Value value) {
 void Planner::placeArguments() {
   int64_t inputs = 0;
   for (BlockArgument argument : function.getArguments()) {
-    unsigned index = argument.getArgNumber();
-    if (auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr))
-      argumentsByName[name] = argument;
-    auto role = function.getArgAttrOfType<StringAttr>(index, kRoleAttr);
     SlotPlace place;
-    if (role && isStateRole(role)) {
+    if (step[argument].isState()) {
       place = {program::Space::State, plan.stateBytes};
       plan.stateBytes += llvm::alignTo(
           getTensorBytes(cast<RankedTensorType>(argument.getType())),
@@ -277,10 +274,6 @@ void Planner::placeTemporaries() {
 }
 
 } // namespace
-
-bool mpt::isStateRole(StringRef role) {
-  return role != "input" && role != "target";
-}
 
 int64_t mpt::getTensorBytes(RankedTensorType type) {
   return type.getNumElements() *

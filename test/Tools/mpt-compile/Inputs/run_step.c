@@ -1,6 +1,6 @@
 /* Opens a compiled program, runs it and prints its tensors, through the C ABI.
- *   run_step STEP.so RUNS [name=number | name=@file.npy]...
- * A number becomes an f32 scalar; a file's last bytes are the data of a tensor
+ *   run_step STEP.so RUNS [--seed=N | name=number | name=@file.npy]...
+ * A seed initializes the state. A number becomes an f32 scalar; a file's last bytes are the data of a tensor
  * that is written, if it is state, or bound. */
 #include "mpt/Runtime/Runtime.h"
 #include <stdio.h>
@@ -20,6 +20,11 @@ int main(int argc, char **argv) {
   for (int i = 3; i < argc; ++i) {
     char *name = argv[i], *value = strchr(name, '=');
     *value++ = 0;
+    if (!strcmp(name, "--seed")) {
+      if (mpt_rt_initialize(rt, strtoull(value, NULL, 10)))
+        return fail(rt);
+      continue;
+    }
     float number = strtof(value, NULL);
     void *data = &number;
     mpt_rt_tensor t = {0};

@@ -23,6 +23,7 @@
 #include "mpt/Dialect/MPT/IR/ElementwiseOpInterface.h"
 #include "mpt/Dialect/MPT/Interfaces/DifferentiableOpInterface.h"
 #include "mpt/Dialect/MPT/Interfaces/PrecisionOpInterface.h"
+#include "mpt/Support/StepABI.h"
 
 #include "mpt/Dialect/MPT/IR/MPTDialect.h.inc"
 #include "mpt/Dialect/MPT/IR/MPTEnums.h.inc"

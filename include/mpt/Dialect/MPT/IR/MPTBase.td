@@ -34,9 +34,11 @@ def MPT_Dialect : Dialect {
     `mpt.matmul` of bf16 operands may return f32.
 
     **Step functions.** A training step is one function. Its arguments carry
-    `mpt.name` (unique), `mpt.role` and, where the host initializes them,
+    `mpt.name` (unique), `mpt.role` and, for state that has a first value,
     `mpt.init`. Results carry `mpt.name`; a result with
     `mpt.updates = "<argument name>"` is the next value of that argument.
+    `StepView` reads them. Roles and first values are `#mpt.role` and `#mpt.init`
+    attributes, or a string and a dictionary, which passes keep and write.
     docs/Ops.md lists the roles (`MPT_StepRole`) and the kinds of init
     (`MPT_InitKind`).
 
@@ -146,6 +148,40 @@ def MPT_Target : AttrDef<MPT_Dialect, "Target"> {
     /// The words of fromText.
     std::string getText() const;
     bool isCuda() const { return getMachine() == "cuda"; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Roles and first values
+//===----------------------------------------------------------------------===//
+
+def MPT_Role : AttrDef<MPT_Dialect, "Role"> {
+  let mnemonic = "role";
+  let summary = "what an argument of a step is for";
+  let description = [{
+    `#mpt.role<parameter>`; docs/Ops.md lists the roles. On an argument
+    `mpt.role = "parameter"` is the same.
+  }];
+  let parameters = (ins "::mpt::Role":$value);
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def MPT_Init : AttrDef<MPT_Dialect, "Init"> {
+  let mnemonic = "init";
+  let summary = "how the first value of a tensor is made";
+  let description = [{
+    A kind and its numbers: `#mpt.init<zeros>`,
+    `#mpt.init<normal {mean = 0.0 : f64, std = 0.02 : f64}>`; docs/Ops.md lists the
+    kinds. Fans are integers. On an argument
+    `mpt.init = {kind = "normal", mean = 0.0, std = 0.02}` is the same.
+  }];
+  let parameters = (ins "::mpt::InitKind":$kind,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$numbers);
+  let assemblyFormat = "`<` $kind `` custom<InitNumbers>($numbers) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The kind and its numbers as the host and the runtime take them.
+    ::mpt::InitSpec getSpec() const;
   }];
 }
 

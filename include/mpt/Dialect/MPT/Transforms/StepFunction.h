@@ -46,7 +46,7 @@ public:
   }
   /// Adds an argument with its attributes; `init` may be null.
   mlir::BlockArgument addArgument(mlir::Type type, llvm::StringRef name,
-                                  llvm::StringRef role, mlir::DictionaryAttr init);
+                                  Role role, mlir::DictionaryAttr init);
   /// Adds `value` to what the function returns, as `name` and, if `updates` is
   /// not empty, as the next value of that argument.
   void addResult(mlir::Value value, llvm::StringRef name,

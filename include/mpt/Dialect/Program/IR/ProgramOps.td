@@ -58,8 +58,9 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
     `offset` is in bytes within the space (for `input`, the input's number;
     64-byte aligned elsewhere unless it views another buffer). Several buffers may
     view the same bytes. Named buffers (state, inputs, outputs) carry `name` and
-    `role`, and `init` where the host initializes them. A `constant` buffer
-    carries `value`.
+    `role`, and `init` where they have a first value. `low_of` names the
+    parameter whose low 16 bits a state buffer holds. A `constant` buffer carries
+    `value`.
 
     Example:
 
@@ -69,7 +70,7 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
   }];
   let arguments = (ins Program_Space:$space, I64Attr:$offset,
                        OptionalAttr<StrAttr>:$name, OptionalAttr<StrAttr>:$role,
-                       OptionalAttr<DictionaryAttr>:$init,
+                       OptionalAttr<MPT_Init>:$init, OptionalAttr<StrAttr>:$low_of,
                        OptionalAttr<ElementsAttr>:$value);
   let results = (outs Program_Buffer:$buffer);
   let builders = [
@@ -77,7 +78,7 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
     OpBuilder<(ins "::mlir::MemRefType":$type, "::mpt::program::Space":$space, "int64_t":$offset,
                    CArg<"::mlir::ElementsAttr", "{}">:$value), [{
       build($_builder, $_state, type, space, offset, ::mlir::StringAttr(),
-            ::mlir::StringAttr(), ::mlir::DictionaryAttr(), value);
+            ::mlir::StringAttr(), ::mpt::InitAttr(), ::mlir::StringAttr(), value);
     }]>
   ];
   let assemblyFormat = "$space $offset attr-dict `:` type($buffer)";

@@ -67,10 +67,6 @@ struct SlotPlan {
   llvm::SmallVector<int64_t> blockOffsets;
 };
 
-/// True if `role` (of `mpt.role`) is of an argument that the runtime keeps from
-/// step to step.
-bool isStateRole(llvm::StringRef role);
-
 /// Bytes of a packed tensor; i1 takes one byte an element.
 int64_t getTensorBytes(mlir::RankedTensorType type);
 

@@ -1,0 +1,84 @@
+//===- StepView.h - Arguments and results of a step function -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What the attributes of a function's arguments and results say of its step: names,
+/// roles, first values, and which result is the next value of which argument. All passes,
+/// the host and the program writer read them here.
+///
+/// The dialect's verifier has checked each attribute by itself. Nothing here demands that
+/// it is there: who needs it says so.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_MPT_IR_STEPVIEW_H
+#define MPT_DIALECT_MPT_IR_STEPVIEW_H
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mpt {
+
+class StepView {
+public:
+  struct Argument {
+    /// Null if it has none.
+    mlir::StringAttr name;
+    std::optional<Role> role;
+    /// Null if it has none.
+    InitAttr init;
+    /// A parameter that the step keeps in another form than the model (`mpt.master`).
+    bool hasMaster = false;
+    /// The parameter whose low 16 bits this is; null otherwise.
+    mlir::StringAttr lowOf;
+    /// The result that is its next value.
+    std::optional<unsigned> updatedBy;
+
+    bool isState() const { return role && isStateRole(*role); }
+  };
+  struct Result {
+    mlir::StringAttr name;
+    /// The argument whose next value this is.
+    std::optional<unsigned> updates;
+  };
+
+  /// Reads the attributes of `function`, which has a body or not. Later changes of the
+  /// function do not show.
+  explicit StepView(mlir::FunctionOpInterface function);
+
+  llvm::ArrayRef<Argument> getArguments() const { return arguments; }
+  llvm::ArrayRef<Result> getResults() const { return results; }
+  const Argument &operator[](mlir::BlockArgument argument) const {
+    return arguments[argument.getArgNumber()];
+  }
+  /// The argument or result of that name.
+  std::optional<unsigned> findArgument(llvm::StringRef name) const;
+  std::optional<unsigned> findResult(llvm::StringRef name) const;
+
+  /// The role of one argument, without the rest.
+  static std::optional<Role> getRole(mlir::FunctionOpInterface function, unsigned index);
+
+private:
+  llvm::SmallVector<Argument> arguments;
+  llvm::SmallVector<Result> results;
+};
+
+/// The role that `attribute`, a `#mpt.role` or its text, is. nullopt for anything else.
+std::optional<Role> readRole(mlir::Attribute attribute);
+
+/// The first value that `attribute`, a `#mpt.init` or a dictionary, is. Emits what is
+/// wrong through `emitError` and fails on an unknown kind, a number that is missing,
+/// unknown or of the wrong type, and on numbers that define no distribution.
+llvm::FailureOr<InitAttr>
+readInit(mlir::Attribute attribute,
+         llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+} // namespace mpt
+
+#endif // MPT_DIALECT_MPT_IR_STEPVIEW_H
