@@ -65,7 +65,7 @@ def free_values(example):
 
 def wrap(example):
     """A module around the example."""
-    whole = r"^\s*(func\.func|mpt_program\.program|\"mpt\.kernel_func\")"
+    whole = r"^\s*(func\.func|mpt_program\.program|\"mpt_kernel\.func\")"
     if re.search(whole, example, re.M):
         return example
     free = free_values(example)
