@@ -1,0 +1,30 @@
+// Attention that device functions do is marked and stays one op, down to the program; the
+// rest is decomposed.
+// RUN: mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90 | FileCheck %s
+// RUN: mpt-opt %s --mpt-legalize-for-gpu="chip=sm_90 fused-attention=false" | FileCheck %s --check-prefix=NONE
+// RUN: mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90 --mpt-decompose | FileCheck %s --check-prefix=STAYS
+// RUN: mpt-opt %s --mpt-plan-step="target='cuda sm_90' function=f16" | FileCheck %s --check-prefix=PROGRAM
+// A CPU does not do it.
+// RUN: not mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90 --mpt-assign-slots=function=f16 2>&1 | FileCheck %s --check-prefix=CPU
+// CPU: error: 'mpt.attention' is not decomposed; run --mpt-decompose before planning
+// NONE-NOT: fused
+
+// CHECK-LABEL: func.func @f16(
+// CHECK: mpt.attention %{{.*}} {causal, fused} :
+// STAYS-LABEL: func.func @f16(
+// STAYS: mpt.attention
+// PROGRAM: mpt_program.program @f16 attributes {{.*}}target = #mpt.target<cuda, [sm_90]>
+// PROGRAM: mpt_program.attention ins({{.*}}) outs({{.*}}) {causal}
+func.func @f16(%q: tensor<1x2x16x32xf16> {mpt.name = "q", mpt.role = "input"}) -> (tensor<1x2x16x32xf16> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %q, %q {causal} : (tensor<1x2x16x32xf16>, tensor<1x2x16x32xf16>, tensor<1x2x16x32xf16>) -> (tensor<1x2x16x32xf16>, tensor<1x2x16xf32>)
+  return %y : tensor<1x2x16x32xf16>
+}
+
+// CHECK-LABEL: func.func @f32(
+// CHECK: mpt.attention %{{.*}} {causal} :
+// STAYS-LABEL: func.func @f32(
+// STAYS-NOT: mpt.attention
+func.func @f32(%q: tensor<1x2x16x32xf32> {mpt.name = "q", mpt.role = "input"}) -> (tensor<1x2x16x32xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %q, %q {causal} : (tensor<1x2x16x32xf32>, tensor<1x2x16x32xf32>, tensor<1x2x16x32xf32>) -> (tensor<1x2x16x32xf32>, tensor<1x2x16xf32>)
+  return %y : tensor<1x2x16x32xf32>
+}
