@@ -23,6 +23,7 @@
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/Program/Transforms/Passes.h"
+#include "mpt/Import/Torch/Passes.h"
 #include "mpt/Memory/Passes.h"
 #include "mpt/Precision/Passes.h"
 #include "mpt/Training/Passes.h"
@@ -49,6 +50,7 @@ inline void registerAllPasses() {
   registerMPTKernelTransformsPasses();
   registerMPTDialectTransformsPasses();
   registerMPTProgramTransformsPasses();
+  registerMPTImportTorchPasses();
   registerMPTMemoryPasses();
   registerMPTPrecisionPasses();
   registerMPTTrainingPasses();

@@ -49,6 +49,9 @@ int main(int argc, char **argv) {
       "mpt-ops", llvm::cl::ValueOptional, llvm::cl::value_desc("name"),
       llvm::cl::desc("List the ops of the mpt dialect, or print what there is to know "
                      "about one"));
+  llvm::cl::opt<bool> torchOps(
+      "mpt-torch-ops",
+      llvm::cl::desc("List PyTorch's ops that --mpt-convert-torch converts"));
   llvm::cl::AddExtraVersionPrinter(
       [](llvm::raw_ostream &os) { os << "MPT version " << mpt::kVersion << "\n"; });
   mlir::DialectRegistry registry;
@@ -64,5 +67,10 @@ int main(int argc, char **argv) {
   // `--mpt-ops NAME` gives the name as the input file.
   if (ops.getNumOccurrences())
     return printOps(ops.empty() && input != "-" ? input : ops);
+  if (torchOps) {
+    for (llvm::StringRef name : mpt::getTorchOps())
+      llvm::outs() << name << "\n";
+    return 0;
+  }
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -1,0 +1,460 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PyTorch models as text that `mpt-opt --mpt-convert-torch` reads.
+
+`export` traces a model and its loss with `torch.export` and prints the graph as ops in
+torch-mlir's spelling, `"torch.aten.relu"(%0) : (!torch.vtensor<[2,3],f32>) -> ..`, in
+MLIR's generic form. It knows no op: which ones have a counterpart in the `mpt` dialect is
+decided by the conversion. In-place ops and views are made functional by
+`ExportedProgram.run_decompositions({})`, which decomposes nothing else.
+"""
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import operator
+import os
+import re
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+import torch
+from torch.export.graph_signature import InputKind, OutputKind
+
+__all__ = ["Exported", "ExportError", "export"]
+
+_ELEMENT_TYPES = {
+    torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16",
+    torch.float64: "f64", torch.int64: "si64", torch.int32: "si32", torch.int16: "si16",
+    torch.int8: "si8", torch.uint8: "ui8", torch.bool: "i1",
+    torch.complex64: "complex<f32>", torch.complex128: "complex<f64>"}
+# c10::ScalarType, the number by which a graph spells a dtype.
+_SCALAR_TYPES = {
+    torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4,
+    torch.float16: 5, torch.float32: 6, torch.float64: 7, torch.complex64: 9,
+    torch.complex128: 10, torch.bool: 11, torch.bfloat16: 15}
+_MEMORY_FORMATS = {
+    torch.contiguous_format: 0, torch.preserve_format: 1, torch.channels_last: 2,
+    torch.channels_last_3d: 3}
+# Arithmetic on sizes, in the names that torch-mlir has for it.
+_SIZE_OPS = {
+    operator.add: "torch.aten.add.int", operator.sub: "torch.aten.sub.int",
+    operator.mul: "torch.aten.mul.int", operator.floordiv: "torch.aten.floordiv.int"}
+_TARGET_NAMES = {"target", "targets", "label", "labels", "y"}
+
+
+class ExportError(RuntimeError):
+    """A model that cannot be exported. The message says why, and what to change."""
+
+
+class Exported:
+    """A loss function as text, and the values of its parameters and buffers.
+
+    `text` is an MLIR module. `weights` maps the `mpt.name` of each parameter and buffer,
+    which is its name in `model.state_dict()`, to its tensor.
+    """
+
+    def __init__(self, text: str, weights: "dict[str, torch.Tensor]"):
+        self.text = text
+        self.weights = weights
+
+    def save(self, path: str, weights: Optional[str] = None) -> None:
+        """Writes the text to `path` and the values to `weights`, a .safetensors file."""
+        _write(path, lambda name: open(name, "w", encoding="utf-8").write(self.text))
+        if weights is not None:
+            try:
+                from safetensors.torch import save_file
+            except ImportError as error:
+                raise ExportError("writing weights needs the package safetensors: "
+                                  "pip install safetensors") from error
+            tensors = {name: tensor.detach().cpu().clone().contiguous()
+                       for name, tensor in self.weights.items()}
+            _write(weights, lambda name: save_file(tensors, name))
+
+
+def _write(path: str, write: Callable[[str], Any]) -> None:
+    """Nothing half-written stays under `path`."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        write(temporary)
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+
+
+class _LossModule(torch.nn.Module):
+    def __init__(self, model, loss):
+        super().__init__()
+        self.model = model
+        self.loss = loss
+
+    def forward(self, *batch):
+        return self.loss(self.model, *batch)
+
+
+def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[torch.Tensor],
+           *, names: Optional[Sequence[str]] = None,
+           targets: Optional[Sequence[str]] = None, dynamic_batch: bool = False) -> Exported:
+    """Exports `loss(model, *example)`, a scalar or a dictionary with the scalar "loss".
+
+    model: the module, in training or evaluation mode as it is. Parameters with
+        requires_grad become parameters; others, and buffers, are state without a gradient.
+    loss: called as loss(model, *batch). Any PyTorch expression.
+    example: one batch. Its tensors give shapes and types.
+    names: what the tensors of a batch are called (`mpt.name`); by default the names of
+        the loss function's arguments.
+    targets: those of `names` whose role is `target`; by default y, label(s), target(s).
+    dynamic_batch: dimension 0 of each tensor in the batch stays open (`?`).
+    """
+    example = tuple(example)
+    for index, tensor in enumerate(example):
+        if not isinstance(tensor, torch.Tensor):
+            raise ExportError(f"example[{index}]: expected a tensor, found "
+                              f"{type(tensor).__name__}; pass other values inside `loss`")
+    names = list(names) if names is not None else _argument_names(loss, len(example))
+    if len(names) != len(example):
+        raise ExportError(f"names: expected {len(example)}, one for each tensor of the "
+                          f"example, found {len(names)}")
+    targets = set(_TARGET_NAMES if targets is None else targets)
+    shapes = None
+    if dynamic_batch:
+        batch = torch.export.Dim("batch", min=2)
+        shapes = {"batch": tuple({0: batch} if t.dim() else {} for t in example)}
+    module = _LossModule(model, loss)
+    module.train(model.training)
+    try:
+        program = torch.export.export(module, example, strict=False, dynamic_shapes=shapes)
+        program = program.run_decompositions({})
+    except Exception as error:  # torch raises many types; its message says what to change.
+        raise ExportError(f"torch.export refuses the model: {error}") from error
+    return _Printer(program, module, names, targets).print()
+
+
+def _argument_names(loss, count):
+    try:
+        parameters = list(inspect.signature(loss).parameters.values())[1:]
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters
+             if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][:count]
+    return names if len(names) == count else [f"input{i}" for i in range(count)]
+
+
+def _quote(text: str) -> str:
+    return '"' + "".join(
+        c if " " <= c <= "~" and c not in '"\\' else "".join(f"\\{b:02X}" for b in c.encode())
+        for c in text) + '"'
+
+
+def _spell_float(value: float) -> str:
+    if math.isfinite(value):
+        return f"{value:.17e}"
+    return "0x%016X" % {math.inf: 0x7FF << 52, -math.inf: 0xFFF << 52}.get(value, 0x7FF8 << 48)
+
+
+class _Printer:
+    """Prints one exported program."""
+
+    def __init__(self, program, module, names, targets):
+        self.program = program
+        self.module = module
+        self.names = names
+        self.targets = targets
+        self.lines: "list[str]" = []
+        self.constants: "dict[str, str]" = {}  # op -> name
+        self.constant_lines: "list[str]" = []
+        self.weights: "dict[str, torch.Tensor]" = {}
+        self.count = 0
+        self.indent = "  "
+
+    # Types and names.
+
+    def type_of(self, value) -> str:
+        if isinstance(value, torch.Tensor):
+            if value.dtype not in _ELEMENT_TYPES:
+                raise ExportError(f"tensors of {value.dtype} have no counterpart")
+            dims = ",".join(str(d) if isinstance(d, int) else "?" for d in value.shape)
+            return f"!torch.vtensor<[{dims}],{_ELEMENT_TYPES[value.dtype]}>"
+        if isinstance(value, (bool, torch.SymBool)):
+            return "!torch.bool"
+        if isinstance(value, (int, torch.SymInt)):
+            return "!torch.int"
+        if isinstance(value, (float, torch.SymFloat)):
+            return "!torch.float"
+        if value is None:
+            return "!torch.none"
+        raise ExportError(f"a value of type {type(value).__name__} in the graph has no "
+                          "counterpart")
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"%{self.count - 1}"
+
+    def constant(self, kind: str, value: str, type: str, result: Optional[str] = None) -> str:
+        """The name of a constant, of which the function has one."""
+        attribute = f"<{{value = {value}}}>" if value else ""
+        op = f'"torch.constant.{kind}"() {attribute}: () -> {result or "!torch." + type}'
+        if op not in self.constants:
+            self.constants[op] = f"%c{len(self.constants)}"
+            self.constant_lines.append(f"  {self.constants[op]} = {op}")
+        return self.constants[op]
+
+    # Operands.
+
+    def operand(self, value, schema: str, env, location) -> "tuple[str, str]":
+        """(name, type) of an operand whose type in the schema is `schema`."""
+        if isinstance(value, torch.fx.Node):
+            return env[value]
+        if value is None:
+            return self.constant("none", "", "none"), "!torch.none"
+        if isinstance(value, bool):
+            return self.constant("bool", str(value).lower(), "bool"), "!torch.bool"
+        if isinstance(value, int) and not schema.startswith("float"):
+            return self.constant("int", f"{value} : i64", "int"), "!torch.int"
+        if isinstance(value, (int, float)):
+            spelled = _spell_float(float(value))
+            return self.constant("float", f"{spelled} : f64", "float"), "!torch.float"
+        if isinstance(value, str):
+            return self.constant("str", _quote(value), "str"), "!torch.str"
+        if isinstance(value, torch.dtype):
+            if value not in _SCALAR_TYPES:
+                raise ExportError(f"tensors of {value} have no counterpart")
+            return self.operand(_SCALAR_TYPES[value], "int", env, location)
+        if isinstance(value, torch.memory_format):
+            return self.operand(_MEMORY_FORMATS[value], "int", env, location)
+        if isinstance(value, torch.layout):
+            return self.operand(0, "int", env, location)
+        if isinstance(value, torch.device):
+            return self.constant("device", _quote(str(value)), "Device"), "!torch.Device"
+        if isinstance(value, (list, tuple)):
+            item = re.sub(r"\[\d*\].*$", "", schema)
+            parts = [self.operand(v, item, env, location) for v in value]
+            type = {"Tensor": "vtensor", "Tensor?": "optional<vtensor>", "float": "float",
+                    "bool": "bool"}.get(item, "int")
+            if type == "int" and any(t == "!torch.float" for _, t in parts):
+                type = "float"
+            type = f"!torch.list<{type}>"
+            return self.emit("torch.prim.ListConstruct", parts, [type], location)[0]
+        raise ExportError(f"an operand of type {type(value).__name__} has no counterpart")
+
+    def emit(self, name, operands, types, location, attributes="", region=""):
+        """Prints one op and returns its results, (name, type) each."""
+        results = [(self.fresh(), t) for t in types]
+        left = ", ".join(n for n, _ in results) + " = " if results else ""
+        right = types[0] if len(types) == 1 else "(" + ", ".join(types) + ")"
+        self.lines.append(
+            f'{self.indent}{left}"{name}"({", ".join(n for n, _ in operands)}){region}'
+            f'{attributes} : ({", ".join(t for _, t in operands)}) -> {right} {location}')
+        return results
+
+    def location(self, node) -> str:
+        """The innermost line that is not PyTorch's own."""
+        frames = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
+        if not frames:
+            return f"loc({_quote(node.name)})"
+        own = os.path.dirname(torch.__file__)
+        file, line = next((f for f in reversed(frames) if not f[0].startswith(own)), frames[-1])
+        return f"loc({_quote(file)}:{line}:1)"
+
+    # The graph.
+
+    def print_node(self, node, env, module):
+        location = self.location(node)
+        target = node.target
+        if target is operator.getitem:
+            env[node] = env[node.args[0]][node.args[1]]
+            return
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            env[node] = self.print_higher_order(node, env, module, location)
+            return
+        if isinstance(target, torch._ops.OpOverload):
+            name = "torch." + target.name().replace("::", ".")
+            name = name[:-len(".default")] if name.endswith(".default") else name
+            if name == "torch.aten.sym_size.int":
+                name = "torch.aten.size.int"
+            operands = []
+            for index, argument in enumerate(target._schema.arguments):
+                if index < len(node.args):
+                    value = node.args[index]
+                else:
+                    value = node.kwargs.get(argument.name, argument.default_value)
+                operands.append(self.operand(value, str(argument.type).replace(
+                    "Optional[Tensor]", "Tensor?").replace("List[Tensor?]", "Tensor?[]")
+                    .replace("List[Tensor]", "Tensor[]").replace("List[bool]", "bool[]")
+                    .replace("List[float]", "float[]").replace("Optional[float]", "float"),
+                    env, location))
+        elif target in _SIZE_OPS:
+            name = _SIZE_OPS[target]
+            operands = [self.operand(v, "int", env, location) for v in node.args]
+        else:
+            name = f"torch.{getattr(target, '__module__', '')}.{getattr(target, '__name__', target)}"
+            operands = [self.operand(v, "", env, location) for v in node.args]
+        value = node.meta.get("val")
+        if isinstance(value, list):  # Tensor[]: a list, then its elements.
+            parts = self.emit(name, operands, ["!torch.list<vtensor>"], location)
+            env[node] = self.emit("torch.prim.ListUnpack", parts,
+                                  [self.type_of(v) for v in value], location)
+        elif isinstance(value, tuple):
+            env[node] = self.emit(name, operands, [self.type_of(v) for v in value], location)
+        elif value is None:
+            self.emit(name, operands, [], location)
+            env[node] = (self.constant("none", "", "none"), "!torch.none")
+        else:
+            env[node] = self.emit(name, operands, [self.type_of(value)], location)[0]
+
+    def print_higher_order(self, node, env, module, location):
+        """Regions are printed in place."""
+        name = node.target.name()
+        arguments = list(node.args)
+        if name == "wrap_with_set_grad_enabled":
+            enabled, body, *inputs = arguments
+            results = self.print_body(body, inputs, env, module)
+            if enabled:
+                return results
+            # What is computed without gradients has none outside.
+            return [self.emit("torch.aten.detach", [r], [r[1]], location)[0] for r in results]
+        if name == "tag_activation_checkpoint":
+            body, *inputs = arguments
+            outer, self.lines = self.lines, []
+            self.indent += "  "
+            results = self.print_body(body, inputs, env, module)
+            self.emit("torch.checkpoint.yield", results, [], location)
+            self.indent = self.indent[:-2]
+            lines, self.lines = self.lines, outer
+            region = " ({\n" + "\n".join(lines) + "\n" + self.indent + "})"
+            return self.emit("torch.checkpoint", [], [t for _, t in results], location,
+                             region=region)
+        remedy = ("; remove the autocast region, MPT chooses precision itself"
+                  if "autocast" in name else "")
+        raise ExportError(f"{location}: the higher-order op {name} has no counterpart{remedy}")
+
+    def print_body(self, body, inputs, env, module):
+        graph_module = getattr(module, body.target)
+        inner, results = {}, []
+        values = iter(inputs)
+        for node in graph_module.graph.nodes:
+            if node.op == "placeholder":
+                inner[node] = self.operand(next(values), "", env, "")
+            elif node.op == "output":
+                results = [inner[v] for v in node.args[0]]
+            elif node.op == "call_function":
+                self.print_node(node, inner, graph_module)
+        return results
+
+    def literal(self, tensor: torch.Tensor, location: str) -> "tuple[str, str]":
+        """A tensor that is part of the text."""
+        tensor = tensor.detach().cpu().contiguous()
+        type = self.type_of(tensor)
+        element = _ELEMENT_TYPES[tensor.dtype]
+        builtin = f"tensor<{''.join(f'{d}x' for d in tensor.shape)}{element}>"
+        if tensor.dtype == torch.bool:
+            value = json.dumps(tensor.tolist())
+        else:
+            value = '"0x' + tensor.reshape(-1).view(torch.uint8).numpy().tobytes().hex().upper() + '"'
+        if tensor.numel() == 0:
+            value = ""
+        return self.emit("torch.vtensor.literal", [], [type], location,
+                         attributes=f" <{{value = dense<{value}> : {builtin}}}>")[0]
+
+    def print(self) -> Exported:
+        program, env = self.program, {}
+        arguments, results = [], []
+        specs = {s.arg.name: s for s in program.graph_signature.input_specs}
+        tensors = dict(self.module.named_parameters(remove_duplicate=False))
+        first: "dict[int, tuple[str, str]]" = {}  # by identity: tied parameters are one
+        names = iter(self.names)
+        owner: "dict[str, str]" = {}  # state's name in the program -> mpt.name
+        placeholders = [n for n in program.graph.nodes if n.op == "placeholder"]
+        for node in placeholders:
+            spec, value = specs[node.name], node.meta["val"]
+            if spec.kind == InputKind.USER_INPUT:
+                if not isinstance(value, torch.Tensor):
+                    raise ExportError(f"input {node.name}: expected a tensor, found "
+                                      f"{type(value).__name__}")
+                name = next(names)
+                role = "target" if name in self.targets else "input"
+            elif spec.kind == InputKind.PARAMETER or (
+                    spec.kind == InputKind.BUFFER and spec.persistent):
+                name = spec.target[len("model."):] if spec.target.startswith("model.") \
+                    else spec.target
+                tensor = tensors.get(spec.target)
+                if tensor is None:
+                    tensor = program.state_dict[spec.target]
+                if id(tensor) in first:
+                    env[node] = first[id(tensor)]
+                    continue
+                trains = spec.kind == InputKind.PARAMETER and tensor.requires_grad
+                role = "parameter" if trains else "running_stat"
+                owner[spec.target] = name
+                self.weights[name] = tensor
+            else:
+                tensor = program.constants[spec.target]
+                env[node] = self.literal(tensor, f"loc({_quote(spec.target)})")
+                continue
+            argument = f"%arg{len(arguments)}"
+            env[node] = argument, self.type_of(value)
+            if spec.kind != InputKind.USER_INPUT:
+                first[id(tensor)] = env[node]
+            arguments.append(f"    {argument}: {env[node][1]} {{mpt.name = {_quote(name)}, "
+                             f"mpt.role = {_quote(role)}}} loc({_quote(name)})")
+        output = None
+        for node in program.graph.nodes:
+            if node.op == "call_function":
+                self.print_node(node, env, program.graph_module)
+            elif node.op == "output":
+                output = node
+        values = list(zip(output.args[0], program.graph_signature.output_specs))
+        user = [(v, s) for v, s in values if s.kind == OutputKind.USER_OUTPUT]
+        state = [(v, s) for v, s in values if s.kind == OutputKind.BUFFER_MUTATION]
+        other = [s.kind.name for _, s in values
+                 if s.kind not in (OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION)]
+        if other:
+            raise ExportError(f"the function changes one of its inputs ({', '.join(other)}); "
+                              "return the new value instead")
+        labels = self.output_names(len(user))
+        order = sorted(range(len(user)), key=lambda i: labels[i] != "loss")
+        for index in order:
+            value, _ = user[index]
+            if not isinstance(value, torch.fx.Node):
+                raise ExportError(f"result {labels[index]}: expected a tensor")
+            if labels[index] == "loss":
+                found = value.meta["val"]
+                if found.dim() != 0 or not found.dtype.is_floating_point:
+                    raise ExportError(
+                        "the loss: expected a floating-point scalar, found a tensor of "
+                        f"shape {list(found.shape)} and {found.dtype}; reduce it, for "
+                        "instance by .mean()")
+            results.append((env[value], f"{{mpt.name = {_quote(labels[index])}}}"))
+        for value, spec in state:
+            if spec.target not in owner:
+                raise ExportError(f"the function changes the buffer {spec.target}, which is "
+                                  "not persistent; register it with persistent=True")
+            name = owner[spec.target]
+            results.append((env[value], f"{{mpt.name = {_quote(name + '.next')}, "
+                                        f"mpt.updates = {_quote(name)}}}"))
+        types = ", ".join(f"{v[1]} {a}" for v, a in results)
+        text = "\n".join(
+            ["// PyTorch " + torch.__version__ + ", exported by mpt.torch.",
+             "func.func @loss(", ",\n".join(arguments) + ")", f"    -> ({types}) {{"]
+            + self.constant_lines + self.lines
+            + [f"  return {', '.join(v[0] for v, _ in results)} : "
+               f"{', '.join(v[1] for v, _ in results)}", "}", ""])
+        return Exported(text, self.weights)
+
+    def output_names(self, count):
+        """What the loss function's results are called."""
+        spec = self.program.call_spec.out_spec
+        if spec is not None and spec.type is dict:
+            keys = [str(k) for k in spec.context]
+            if len(keys) != count:
+                raise ExportError("the loss function's dictionary: expected tensors only")
+            if "loss" not in keys:
+                raise ExportError("the loss function's dictionary: expected the key \"loss\", "
+                                  f"found {', '.join(keys)}")
+            return keys
+        if count != 1:
+            raise ExportError(f"the loss function: expected a scalar or a dictionary with "
+                              f"\"loss\", found {count} results")
+        return ["loss"]

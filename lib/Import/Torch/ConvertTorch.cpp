@@ -1,0 +1,398 @@
+//===- ConvertTorch.cpp - PyTorch's graphs in the mpt dialect -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+/// \file
+/// `--mpt-convert-torch`: one walk over each function. Ops are converted in order by the
+/// table of `populate*`; values keep the layout in which they were made.
+
+#include "Lowering.h"
+#include "mpt/Import/Torch/Passes.h"
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <map>
+
+namespace mpt {
+#define GEN_PASS_DEF_CONVERTTORCHPASS
+#include "mpt/Import/Torch/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::torch;
+
+static const Table &getTable() {
+  static const Table table = [] {
+    Table table;
+    populatePointwise(table);
+    populateReductions(table);
+    populateShapes(table);
+    populateLinalg(table);
+    populateWindows(table);
+    populateNormalization(table);
+    populateRecurrent(table);
+    populateLosses(table);
+    return table;
+  }();
+  return table;
+}
+
+SmallVector<StringRef> mpt::getTorchOps() {
+  SmallVector<StringRef> names = llvm::to_vector(getTable().get().keys());
+  llvm::sort(names);
+  return names;
+}
+
+static bool isTorch(Operation *op) {
+  return op->getName().getDialectNamespace() == "torch";
+}
+static bool isTorch(Type type) {
+  auto opaque = dyn_cast<OpaqueType>(type);
+  return opaque && opaque.getDialectNamespace() == "torch";
+}
+
+/// "aten.relu_" is "aten.relu" on its first operand. Returns whether it was.
+static bool stripInPlace(std::string &name) {
+  size_t dot = name.find('.', name.find('.') + 1);
+  size_t end = dot == std::string::npos ? name.size() : dot;
+  if (name[end - 1] != '_' || StringRef(name).take_front(end).ends_with("__"))
+    return false;
+  name.erase(end - 1, 1);
+  return true;
+}
+
+namespace {
+
+/// Converts one function.
+class Converter {
+public:
+  explicit Converter(func::FuncOp source) : source(source) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult convertSignature();
+  void convertBlock(Block &block, OpBuilder &builder);
+  void convertOp(Operation *op, OpBuilder &builder);
+  void convertCheckpoint(Operation *op, OpBuilder &builder);
+  LogicalResult convertReturn(func::ReturnOp op, OpBuilder &builder);
+  /// Remembers that `op` has no counterpart, and gives its results values of the right
+  /// types, so that what reads them is checked, too.
+  void refuse(Operation *op, StringRef reason, OpBuilder &builder);
+  LogicalResult reportRefusals();
+
+  func::FuncOp source;
+  Graph graph;
+  /// By name and reason.
+  llvm::MapVector<std::pair<StringRef, std::string>, SmallVector<Location>,
+                  std::map<std::pair<StringRef, std::string>, unsigned>>
+      refusals;
+};
+
+} // namespace
+
+LogicalResult Converter::convertSignature() {
+  SmallVector<Type> inputs, results;
+  auto convert = [&](Type type, Location loc, const Twine &what) -> Type {
+    if (!isTorch(type))
+      return type;
+    RankedTensorType tensor = convertTensorType(type);
+    if (!tensor) {
+      emitError(loc) << "mpt-convert-torch: " << what << " of @" << source.getSymName()
+                     << ": expected a tensor of known shape with elements of f64, f32, "
+                        "f16, bf16, si64, si32, si16, si8 or i1, found "
+                     << type;
+      return {};
+    }
+    return tensor;
+  };
+  for (auto [index, argument] : llvm::enumerate(source.getArguments()))
+    if (Type type = convert(argument.getType(), argument.getLoc(), "argument " + Twine(index)))
+      inputs.push_back(type);
+    else
+      return failure();
+  for (auto [index, type] : llvm::enumerate(source.getResultTypes()))
+    if (Type result = convert(type, source.getLoc(), "result " + Twine(index)))
+      results.push_back(result);
+    else
+      return failure();
+  OpBuilder builder(source);
+  graph.function = func::FuncOp::create(
+      builder, source.getLoc(), source.getSymName(),
+      FunctionType::get(source.getContext(), inputs, results));
+  graph.function->setDiscardableAttrs(source->getDiscardableAttrDictionary());
+  graph.function.setVisibility(source.getVisibility());
+  graph.function.setAllArgAttrs(source.getAllArgAttrs());
+  graph.function.setAllResultAttrs(source.getAllResultAttrs());
+  Block *entry = graph.function.addEntryBlock();
+  for (auto [from, to] : llvm::zip_equal(source.getArguments(), entry->getArguments())) {
+    to.setLoc(from.getLoc());
+    if (isa<RankedTensorType>(to.getType()))
+      graph.tensors[from] = {to};
+  }
+  return success();
+}
+
+void Converter::refuse(Operation *op, StringRef reason, OpBuilder &builder) {
+  StringRef name = op->getName().getStringRef();
+  name.consume_front("torch.");
+  refusals[{name, reason.str()}].push_back(op->getLoc());
+  auto makeUp = [&](RankedTensorType type) -> Value {
+    return UnrealizedConversionCastOp::create(builder, op->getLoc(), TypeRange(type),
+                                              ValueRange())
+        .getResult(0);
+  };
+  for (Value result : op->getResults()) {
+    if (RankedTensorType type = convertTensorType(result.getType()))
+      graph.tensors[result] = {makeUp(type)};
+    else if (isTensorList(result.getType()))
+      for (Operation *user : result.getUsers())
+        if (user->getName().getStringRef() == "torch.prim.ListUnpack") {
+          SmallVector<Tensor> list;
+          for (Value part : user->getResults())
+            if (RankedTensorType type = convertTensorType(part.getType()))
+              list.push_back({makeUp(type)});
+          graph.lists[result] = list;
+        }
+  }
+}
+
+void Converter::convertCheckpoint(Operation *op, OpBuilder &builder) {
+  if (op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock())
+    return refuse(op, "expected one region of one block", builder);
+  Block &body = op->getRegion(0).front();
+  SmallVector<Type> types;
+  for (Value result : op->getResults()) {
+    RankedTensorType type = convertTensorType(result.getType());
+    if (!type)
+      return refuse(op, "expected results of known shape and type", builder);
+    types.push_back(type);
+  }
+  auto checkpoint = CheckpointOp::create(builder, op->getLoc(), types);
+  builder.createBlock(&checkpoint.getRegion());
+  convertBlock(body, builder);
+  SmallVector<Value> values;
+  Operation *yield = body.empty() ? nullptr : &body.back();
+  if (yield && yield->getNumOperands() == types.size())
+    for (unsigned index : llvm::seq<unsigned>(0, types.size())) {
+      Lowering lowering(graph, builder, yield);
+      if (lowering.isTensor(index))
+        values.push_back(lowering.get(index));
+    }
+  YieldOp::create(builder, op->getLoc(), values);
+  builder.setInsertionPointAfter(checkpoint);
+  if (values.size() != types.size() ||
+      !llvm::equal(ValueRange(values).getTypes(), types))
+    return refuse(op, "expected its region to yield the results", builder);
+  for (auto [result, output] : llvm::zip_equal(op->getResults(), checkpoint.getResults()))
+    graph.tensors[result] = {output};
+}
+
+void Converter::convertOp(Operation *op, OpBuilder &builder) {
+  StringRef full = op->getName().getStringRef();
+  // What operands are looked up through.
+  if (full.starts_with("torch.constant.") || full == "torch.prim.ListConstruct" ||
+      full == "torch.checkpoint.yield")
+    return;
+  if (full == "torch.checkpoint")
+    return convertCheckpoint(op, builder);
+  Lowering lowering(graph, builder, op);
+  if (full == "torch.prim.ListUnpack") {
+    SmallVector<Tensor> list = lowering.getList(0);
+    if (list.size() != op->getNumResults())
+      return refuse(op, "expected as many results as the list has tensors", builder);
+    for (auto [tensor, result] : llvm::zip_equal(list, op->getResults()))
+      graph.tensors[result] = tensor;
+    return;
+  }
+  if (full == "torch.aten.__getitem__.t" && isTensorList(op->getOperand(0).getType())) {
+    SmallVector<Tensor> list = lowering.getList(0);
+    int64_t index = lowering.integer(1);
+    index += index < 0 ? list.size() : 0;
+    if (index < 0 || index >= static_cast<int64_t>(list.size()))
+      return refuse(op, "expected an index inside of the list", builder);
+    graph.tensors[op->getResult(0)] = list[index];
+    return;
+  }
+  if (full == "torch.vtensor.literal") {
+    RankedTensorType type = lowering.resultType();
+    auto value = dyn_cast_or_null<ElementsAttr>(getConstantValue(op));
+    auto dense = dyn_cast_or_null<DenseElementsAttr>(value);
+    if (dense && lowering.refusal.empty() && dense.getType().getShape() == type.getShape() &&
+        dense.getElementType().getIntOrFloatBitWidth() ==
+            type.getElementType().getIntOrFloatBitWidth())
+      value = dense.getElementType() == type.getElementType()
+                  ? dense
+                  : dense.bitcast(type.getElementType());
+    if (!value || value.getType() != type)
+      return refuse(op, "expected dense elements of the result's type", builder);
+    graph.tensors[op->getResult(0)] = {ConstantOp::create(builder, op->getLoc(), value)};
+    return;
+  }
+  std::string name = full.drop_front(StringRef("torch.").size()).str();
+  bool inPlace = stripInPlace(name);
+  const Conversion *conversion = getTable().find(name);
+  if (!conversion)
+    return refuse(op, "", builder);
+  if (inPlace &&
+      (op->getNumOperands() == 0 || graph.aliased.contains(op->getOperand(0))))
+    return refuse(op, "it changes a tensor that has views, or is one; export the graph in "
+                      "functional form, as `python -m mpt.export` does",
+                  builder);
+  if (conversion->view && op->getNumOperands() && op->getNumResults()) {
+    graph.aliased.insert(op->getOperand(0));
+    graph.aliased.insert(op->getResult(0));
+  }
+  if (conversion->elementwise)
+    lowering.alignLayouts();
+  conversion->lower(lowering);
+  if (!lowering.refusal.empty())
+    return refuse(op, lowering.refusal, builder);
+  // The first operand is what the op made of it from here on.
+  if (inPlace && op->getNumResults()) {
+    Value changed = op->getOperand(0);
+    graph.tensors[changed] = graph.tensors.lookup(op->getResult(0));
+    if (isa<BlockArgument>(changed))
+      graph.updates[changed] = graph.tensors[changed].value;
+  }
+}
+
+void Converter::convertBlock(Block &block, OpBuilder &builder) {
+  for (Operation &op : block) {
+    if (isTorch(&op))
+      convertOp(&op, builder);
+    else if (!isa<func::ReturnOp>(op))
+      refuse(&op, "expected ops of the dialect torch", builder);
+  }
+}
+
+LogicalResult Converter::convertReturn(func::ReturnOp op, OpBuilder &builder) {
+  SmallVector<Value> values;
+  Lowering lowering(graph, builder, op);
+  for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
+    if (!lowering.isTensor(index))
+      return op.emitError("mpt-convert-torch: result ")
+             << index << ": expected a tensor, found " << operand.getType();
+    values.push_back(lowering.get(index));
+  }
+  // State that ops changed in place.
+  for (auto [state, value] : graph.updates) {
+    auto argument = dyn_cast<BlockArgument>(state);
+    unsigned index = argument ? argument.getArgNumber() : 0;
+    auto name = argument ? source.getArgAttrOfType<StringAttr>(index, "mpt.name") : nullptr;
+    if (!name)
+      return op.emitError("mpt-convert-torch: an op changes a tensor in place that is no "
+                          "argument with mpt.name");
+    bool known = llvm::any_of(llvm::seq(source.getNumResults()), [&](unsigned result) {
+      return source.getResultAttrOfType<StringAttr>(result, "mpt.updates") == name;
+    });
+    if (known)
+      continue;
+    unsigned position = graph.function.getNumResults();
+    NamedAttrList attributes;
+    attributes.set("mpt.name", builder.getStringAttr(name.getValue() + ".next"));
+    attributes.set("mpt.updates", name);
+    (void)graph.function.insertResult(position, value.getType(),
+                                      attributes.getDictionary(op.getContext()));
+    values.push_back(value);
+  }
+  func::ReturnOp::create(builder, op.getLoc(), values);
+  return success();
+}
+
+/// FILE:LINE, or what there is.
+static std::string spellPlace(Location loc) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    os << file.getFilename().getValue() << ":" << file.getLine();
+  else
+    os << loc;
+  return text;
+}
+
+LogicalResult Converter::reportRefusals() {
+  if (refusals.empty())
+    return success();
+  constexpr size_t shownPlaces = 5;
+  size_t count = 0;
+  for (auto &[key, places] : refusals)
+    count += places.size();
+  InFlightDiagnostic error = emitError(source.getLoc());
+  error << "mpt-convert-torch: " << count << (count == 1 ? " op" : " ops") << " of @"
+        << source.getSymName() << (count == 1 ? " has" : " have")
+        << " no counterpart in the mpt dialect:";
+  for (auto &[key, places] : refusals) {
+    error << "\n  " << key.first << ", " << places.size()
+          << (places.size() == 1 ? " time" : " times");
+    if (!key.second.empty())
+      error << ": " << key.second;
+    SmallVector<std::string> spelled;
+    for (Location place : places)
+      if (std::string text = spellPlace(place); !llvm::is_contained(spelled, text))
+        spelled.push_back(text);
+    for (const std::string &place : llvm::ArrayRef(spelled).take_front(shownPlaces))
+      error << "\n    at " << place;
+    if (spelled.size() > shownPlaces)
+      error << "\n    and " << spelled.size() - shownPlaces << " more places";
+  }
+  error << "\n  `mpt-opt --mpt-torch-ops` lists the ops that have one";
+  return failure();
+}
+
+LogicalResult Converter::run() {
+  if (!source.getBody().hasOneBlock())
+    return source.emitError("mpt-convert-torch: expected one block, found ")
+           << llvm::range_size(source.getBody()) << " in @" << source.getSymName();
+  if (failed(convertSignature()))
+    return failure();
+  OpBuilder builder = OpBuilder::atBlockEnd(&graph.function.front());
+  convertBlock(source.front(), builder);
+  if (failed(reportRefusals()))
+    return failure();
+  auto terminator = dyn_cast<func::ReturnOp>(source.front().getTerminator());
+  if (!terminator)
+    return source.emitError("mpt-convert-torch: expected a return");
+  if (failed(convertReturn(terminator, builder)))
+    return failure();
+  // Values of the other layout, masks and the like that nothing reads.
+  IRRewriter rewriter(source.getContext());
+  (void)runRegionDCE(rewriter, graph.function.getBody());
+  source.erase();
+  return success();
+}
+
+namespace {
+struct ConvertTorchPass : mpt::impl::ConvertTorchPassBase<ConvertTorchPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    bool found = false;
+    for (func::FuncOp function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      bool mine = llvm::any_of(function.getFunctionType().getInputs(),
+                               [](Type type) { return isTorch(type); }) ||
+                  llvm::any_of(function.getResultTypes(),
+                               [](Type type) { return isTorch(type); });
+      if (!mine || function.isExternal())
+        continue;
+      found = true;
+      if (failed(Converter(function).run()))
+        return signalPassFailure();
+    }
+    if (!found) {
+      getOperation().emitError("mpt-convert-torch: expected a function over "
+                               "!torch.vtensor, found none; print the graph in MLIR's "
+                               "generic form");
+      signalPassFailure();
+    }
+  }
+};
+} // namespace

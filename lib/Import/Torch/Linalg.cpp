@@ -1,0 +1,265 @@
+//===- Linalg.cpp - Torch's matrix products and attention -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::torch;
+
+/// torch.matmul of any ranks.
+static Value product(Lowering &l, Value a, Value b) {
+  int64_t rankA = getRank(a), rankB = getRank(b);
+  if (!l.require(rankA >= 1 && rankB >= 1, "a product of scalars"))
+    return a;
+  Shape shape;
+  if (rankA == 1)
+    a = l.reshape(a, {1, getShape(a)[0]});
+  if (rankB == 1)
+    b = l.reshape(b, {getShape(b)[0], 1});
+  // Batch dimensions of both are those of the longer, ones repeated.
+  if (getRank(b) > 2) {
+    ArrayRef<int64_t> batchA = getShape(a).drop_back(2), batchB = getShape(b).drop_back(2);
+    if (batchA != batchB) {
+      Shape batch;
+      size_t rank = std::max(batchA.size(), batchB.size());
+      for (size_t i = 0; i < rank; ++i) {
+        auto sizeOf = [&](ArrayRef<int64_t> sizes) {
+          return i + sizes.size() < rank ? 1 : sizes[i + sizes.size() - rank];
+        };
+        int64_t x = sizeOf(batchA), y = sizeOf(batchB);
+        if (!l.require(x == y || x == 1 || y == 1, "batches that do not broadcast"))
+          return a;
+        batch.push_back(x == 1 ? y : x);
+      }
+      auto widen = [&](Value value) {
+        Shape wide(batch);
+        llvm::append_range(wide, getShape(value).take_back(2));
+        return l.broadcast(value, wide);
+      };
+      a = widen(a);
+      b = widen(b);
+    }
+  }
+  Value result = l.matmul(a, b);
+  shape = Shape(getShape(result));
+  if (rankB == 1)
+    shape.pop_back();
+  if (rankA == 1)
+    shape.erase(shape.end() - (rankB == 1 ? 1 : 2));
+  return l.reshape(result, shape);
+}
+
+static void matmul(Lowering &l) {
+  Type element = l.resultElement();
+  if (l.require(isa<FloatType>(element), "a product of integers"))
+    l.set(product(l, l.get(0, element), l.get(1, element)));
+}
+
+/// beta self + alpha a @ b.
+static void addProduct(Lowering &l) {
+  Type element = l.resultElement();
+  if (!l.require(isa<FloatType>(element), "a product of integers"))
+    return;
+  Value self = l.get(0, element), a = l.get(1, element), b = l.get(2, element);
+  double beta = l.number(3, 1), alpha = l.number(4, 1);
+  if (beta == 1 && alpha == 1 && getRank(self) == 1 && getRank(a) == 2 && getRank(b) == 2 &&
+      getShape(self)[0] == getShape(b)[1] && getShape(a)[1] == getShape(b)[0])
+    return l.set(LinearOp::create(
+        l.builder, l.loc, getType(a).clone({getShape(a)[0], getShape(b)[1]}), a, b, self,
+        Epilogue::None, TypeAttr()));
+  Value value = l.mul(product(l, a, b), alpha);
+  l.set(beta == 0 ? value : l.add(l.mul(self, beta), value));
+}
+
+static void linear(Lowering &l) {
+  Type element = l.resultElement();
+  l.set(l.linear(l.get(0, element), l.get(1, element),
+                 l.isNone(2) ? Value() : l.get(2, element)));
+}
+
+/// Products of two tensors, or a rearranged one, by letters.
+static void einsum(Lowering &l) {
+  std::string equation;
+  for (char c : l.text(0))
+    if (c != ' ')
+      equation += c;
+  SmallVector<Value> operands = l.getPlainList(1);
+  if (!l.refusal.empty())
+    return;
+  auto [left, right] = StringRef(equation).split("->");
+  SmallVector<StringRef> terms;
+  left.split(terms, ',');
+  if (!l.require(StringRef(equation).contains("->") && !StringRef(equation).contains("."),
+                 "an equation without `->`, or with `...`") ||
+      !l.require(terms.size() == operands.size() && (terms.size() == 1 || terms.size() == 2),
+                 "an equation of more than two tensors"))
+    return;
+  auto hasRepeats = [](StringRef term) {
+    return llvm::any_of(term, [&](char c) { return term.count(c) > 1; });
+  };
+  llvm::StringMap<int64_t> sizes;
+  for (auto [term, operand] : llvm::zip_equal(terms, operands)) {
+    if (!l.require(!hasRepeats(term) && static_cast<int64_t>(term.size()) == getRank(operand),
+                   "a letter that stands twice in one tensor"))
+      return;
+    for (auto [letter, size] : llvm::zip_equal(term, getShape(operand)))
+      sizes[StringRef(&letter, 1)] = size;
+  }
+  for (char letter : right)
+    if (!l.require(sizes.contains(StringRef(&letter, 1)), "a letter that no tensor has"))
+      return;
+  // Sums over letters that one tensor alone has.
+  std::string words[2];
+  for (size_t i = 0; i < terms.size(); ++i) {
+    Shape axes;
+    for (auto [dim, letter] : llvm::enumerate(terms[i])) {
+      bool elsewhere = right.contains(letter) ||
+                       (terms.size() == 2 && terms[1 - i].contains(letter));
+      if (elsewhere)
+        words[i] += letter;
+      else
+        axes.push_back(dim);
+    }
+    operands[i] = l.reduce(ReduceKind::Sum, operands[i], axes);
+  }
+  auto arrange = [&](Value value, StringRef from, StringRef to) {
+    Shape permutation;
+    for (char letter : to)
+      permutation.push_back(from.find(letter));
+    return l.transpose(value, permutation);
+  };
+  if (terms.size() == 1)
+    return l.set(arrange(operands[0], words[0], right));
+  std::string batch, rows, columns, inner;
+  for (char letter : words[0])
+    (words[1].find(letter) == std::string::npos ? rows
+     : right.contains(letter)                   ? batch
+                                                : inner) += letter;
+  for (char letter : words[1])
+    if (words[0].find(letter) == std::string::npos)
+      columns += letter;
+  auto count = [&](StringRef letters) {
+    int64_t product = 1;
+    for (char letter : letters)
+      product *= sizes.lookup(StringRef(&letter, 1));
+    return product;
+  };
+  for (auto &entry : sizes)
+    if (!l.require(!ShapedType::isDynamic(entry.second), "an open dimension"))
+      return;
+  Value a = l.reshape(arrange(operands[0], words[0], batch + rows + inner),
+                      {count(batch), count(rows), count(inner)});
+  Value b = l.reshape(arrange(operands[1], words[1], batch + inner + columns),
+                      {count(batch), count(inner), count(columns)});
+  Shape shape;
+  std::string result = batch + rows + columns;
+  for (char letter : result)
+    shape.push_back(sizes.lookup(StringRef(&letter, 1)));
+  l.set(arrange(l.reshape(l.matmul(a, b), shape), result, right));
+}
+
+static void attention(Lowering &l) {
+  Value q = l.get(0), k = l.get(1), v = l.get(2);
+  int64_t rank = getRank(q);
+  double p = l.number(4, 0);
+  bool causal = l.flag(5);
+  if (!l.require(rank >= 3 && rank <= 4 && getRank(k) == rank && getRank(v) == rank &&
+                     getType(q).hasStaticShape() && getType(k).hasStaticShape(),
+                 "tensors of other than 3 or 4 dimensions, or of open shape"))
+    return;
+  auto lift = [&](Value x) {
+    if (getRank(x) == 4)
+      return x;
+    Shape shape(4 - getRank(x), 1);
+    llvm::append_range(shape, getShape(x));
+    return l.reshape(x, shape);
+  };
+  // [B, T, D] is a batch of one head each.
+  auto addHead = [&](Value x) {
+    ArrayRef<int64_t> s = getShape(x);
+    return rank == 4 ? x : l.reshape(x, {s[0], 1, s[1], s[2]});
+  };
+  q = addHead(q), k = addHead(k), v = addHead(v);
+  int64_t b = getShape(q)[0], heads = getShape(q)[1], t = getShape(q)[2], d = getShape(q)[3];
+  int64_t kvHeads = getShape(k)[1], s = getShape(k)[2];
+  if (kvHeads != heads) {
+    if (!l.require(l.flag(7) && kvHeads > 0 && heads % kvHeads == 0,
+                   "key and value of another number of heads"))
+      return;
+    auto repeat = [&](Value x) {
+      int64_t e = getShape(x)[3], times = heads / kvHeads;
+      Value wide = l.broadcast(l.reshape(x, {b, kvHeads, 1, s, e}), {b, kvHeads, times, s, e});
+      return l.reshape(wide, {b, heads, s, e});
+    };
+    k = repeat(k), v = repeat(v);
+  }
+  double scale = l.number(6, 1 / std::sqrt(static_cast<double>(d)));
+  Value mask;
+  if (!l.isNone(3)) {
+    mask = l.get(3);
+    if (rank == 3 && getRank(mask) == 3) {
+      ArrayRef<int64_t> m = getShape(mask);
+      mask = l.reshape(mask, {m[0], 1, m[1], m[2]});
+    }
+    mask = lift(mask);
+  }
+  if (causal && t != s) {
+    // Query t sees key s up to t; mpt.attention counts from the end.
+    Type i64 = l.builder.getI64Type();
+    Value seen = l.compare(ComparePredicate::LE, l.iota({1, 1, t, s}, 3, i64),
+                           l.iota({1, 1, t, s}, 2, i64));
+    mask = mask ? l.binary<AndOp>(mask, seen) : seen;
+    causal = false;
+  }
+  bool additive = mask && !getElement(mask).isInteger(1);
+  Value y;
+  if (!additive && p == 0) {
+    auto type = getType(q).clone({b, heads, t, getShape(v)[3]});
+    Type sums = getElement(q).isF64() ? getElement(q) : l.builder.getF32Type();
+    y = AttentionOp::create(l.builder, l.loc, type, RankedTensorType::get({b, heads, t}, sums),
+                            q, k, v, mask, causal, l.f64(scale), TypeAttr())
+            .getResult();
+  } else {
+    Value scores = l.matmul(l.mul(q, scale), k, false, true);
+    if (causal) {
+      Type i64 = l.builder.getI64Type();
+      Value seen = l.compare(ComparePredicate::LE, l.iota({t, s}, 1, i64),
+                             l.iota({t, s}, 0, i64));
+      scores = l.where(seen, scores,
+                       l.number(scores, -std::numeric_limits<double>::infinity()));
+    }
+    if (additive)
+      scores = l.add(scores, l.cast(mask, getElement(scores)));
+    else if (mask)
+      scores = l.where(mask, scores,
+                       l.number(scores, -std::numeric_limits<double>::infinity()));
+    Value weights = l.unary<SoftmaxOp>(scores);
+    if (p > 0)
+      weights = l.dropout(weights, p);
+    y = l.matmul(weights, v);
+  }
+  l.set(l.reshape(y, l.resultType().getShape()));
+}
+
+void mpt::torch::populateLinalg(Table &t) {
+  t.add({"mm", "bmm", "matmul", "mv", "dot"}, matmul);
+  t.add({"addmm", "baddbmm", "addmv"}, addProduct);
+  t.add({"linear"}, linear);
+  t.add({"einsum"}, einsum);
+  t.add({"outer"}, [](Lowering &l) {
+    Type element = l.resultElement();
+    Value a = l.get(0, element), b = l.get(1, element);
+    if (l.require(getRank(a) == 1 && getRank(b) == 1, "vectors"))
+      l.set(l.mul(l.reshape(a, {getShape(a)[0], 1}), b));
+  });
+  t.add({"scaled_dot_product_attention"}, attention);
+}

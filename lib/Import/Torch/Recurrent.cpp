@@ -1,0 +1,127 @@
+//===- Recurrent.cpp - Torch's recurrent layers, unrolled -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::torch;
+
+namespace {
+/// The four tensors of one layer and direction; the biases may be null.
+struct Layer {
+  Value weightIh, weightHh, biasIh, biasHh;
+};
+
+/// One time step: reads x and the states, replaces the states.
+using Cell = function_ref<void(Lowering &, const Layer &, Value x, SmallVectorImpl<Value> &)>;
+} // namespace
+
+static void lstmCell(Lowering &l, const Layer &layer, Value x, SmallVectorImpl<Value> &states) {
+  Value h = states[0], c = states[1];
+  Value bias = layer.biasIh ? l.add(layer.biasIh, layer.biasHh) : Value();
+  Value ih = l.transpose(layer.weightIh, {1, 0}), hh = l.transpose(layer.weightHh, {1, 0});
+  auto gates = getType(h).clone({getShape(h)[0], getShape(hh)[1]});
+  auto cell = LSTMCellOp::create(l.builder, l.loc, h.getType(), c.getType(), gates, x, h, c, ih,
+                                 hh, bias, TypeAttr());
+  states[0] = cell.getNewH();
+  states[1] = cell.getNewC();
+}
+
+static void gruCell(Lowering &l, const Layer &layer, Value x, SmallVectorImpl<Value> &states) {
+  Value h = states[0];
+  int64_t hidden = getShape(h)[1];
+  Value fromX = l.linear(x, layer.weightIh, layer.biasIh);
+  Value fromH = l.linear(h, layer.weightHh, layer.biasHh);
+  auto gate = [&](Value value, int64_t index) {
+    return l.slice(value, 1, index * hidden, hidden);
+  };
+  Value reset = l.unary<SigmoidOp>(l.add(gate(fromX, 0), gate(fromH, 0)));
+  Value update = l.unary<SigmoidOp>(l.add(gate(fromX, 1), gate(fromH, 1)));
+  Value next = l.unary<TanhOp>(l.add(gate(fromX, 2), l.mul(reset, gate(fromH, 2))));
+  states[0] = l.add(next, l.mul(update, l.sub(h, next)));
+}
+
+template <typename Activation>
+static void simpleCell(Lowering &l, const Layer &layer, Value x,
+                       SmallVectorImpl<Value> &states) {
+  states[0] = l.unary<Activation>(l.add(l.linear(x, layer.weightIh, layer.biasIh),
+                                        l.linear(states[0], layer.weightHh, layer.biasHh)));
+}
+
+/// Layers of a recurrent network, forward and backward in time. Operands: input, state(s),
+/// parameters, has_biases, num_layers, dropout, train, bidirectional, batch_first.
+static void recurrent(Lowering &l, bool isLSTM, Cell cell) {
+  Value input = l.get(0);
+  SmallVector<Value> states = isLSTM ? l.getPlainList(1) : SmallVector<Value>{l.get(1)};
+  SmallVector<Value> parameters = l.getPlainList(2);
+  bool biases = l.flag(3), train = l.flag(6), both = l.flag(7), batchFirst = l.flag(8);
+  int64_t layers = l.integer(4), directions = both ? 2 : 1;
+  double p = l.number(5);
+  size_t each = biases ? 4 : 2;
+  if (!l.refusal.empty() ||
+      !l.require(getRank(input) == 3, "an input without a batch") ||
+      !l.require(states.size() == (isLSTM ? 2 : 1), "states of another number") ||
+      !l.require(layers >= 1 && parameters.size() == each * layers * directions,
+                 "projections, or parameters of another number"))
+    return;
+  Value sequence = batchFirst ? l.transpose(input, {1, 0, 2}) : input; // [T, B, I]
+  int64_t steps = getShape(sequence)[0], batch = getShape(sequence)[1];
+  if (!l.require(!ShapedType::isDynamic(steps) && !ShapedType::isDynamic(batch) && steps >= 1,
+                 "a sequence or batch of open length") ||
+      !l.require(steps * layers * directions <= 4096,
+                 "more than 4096 time steps in all layers, which would be unrolled"))
+    return;
+  auto take = [&](Value x, int64_t index) {
+    Shape shape(getShape(x).drop_front());
+    return l.reshape(l.slice(x, 0, index, 1), shape);
+  };
+  SmallVector<SmallVector<Value>> last(states.size());
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    SmallVector<Value> outputs;
+    for (int64_t direction = 0; direction < directions; ++direction) {
+      int64_t index = layer * directions + direction;
+      ArrayRef<Value> mine = ArrayRef(parameters).slice(index * each, each);
+      Layer weights{mine[0], mine[1], biases ? mine[2] : Value(), biases ? mine[3] : Value()};
+      if (!l.require(getRank(weights.weightIh) == 2 && getRank(weights.weightHh) == 2 &&
+                         getShape(weights.weightIh)[1] == getShape(sequence)[2],
+                     "weights that do not fit"))
+        return;
+      SmallVector<Value> now;
+      for (Value state : states)
+        now.push_back(take(state, index));
+      SmallVector<Value> hidden(steps);
+      for (int64_t i = 0; i < steps; ++i) {
+        int64_t step = direction ? steps - 1 - i : i;
+        cell(l, weights, take(sequence, step), now);
+        Shape shape(getShape(now[0]));
+        shape.insert(shape.begin(), 1);
+        hidden[step] = l.reshape(now[0], shape);
+      }
+      outputs.push_back(l.concat(hidden, 0));
+      for (auto [list, state] : llvm::zip_equal(last, now)) {
+        Shape shape(getShape(state));
+        shape.insert(shape.begin(), 1);
+        list.push_back(l.reshape(state, shape));
+      }
+    }
+    sequence = l.concat(outputs, 2);
+    if (train && p > 0 && layer + 1 < layers)
+      sequence = l.dropout(sequence, p);
+  }
+  l.set(batchFirst ? l.transpose(sequence, {1, 0, 2}) : sequence);
+  for (auto [i, list] : llvm::enumerate(last))
+    l.set(l.concat(list, 0), 1 + i);
+}
+
+void mpt::torch::populateRecurrent(Table &t) {
+  t.add({"lstm.input"}, [](Lowering &l) { recurrent(l, true, lstmCell); });
+  t.add({"gru.input"}, [](Lowering &l) { recurrent(l, false, gruCell); });
+  t.add({"rnn_tanh.input"}, [](Lowering &l) { recurrent(l, false, simpleCell<TanhOp>); });
+  t.add({"rnn_relu.input"}, [](Lowering &l) { recurrent(l, false, simpleCell<ReluOp>); });
+}

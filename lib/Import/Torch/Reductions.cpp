@@ -1,0 +1,296 @@
+//===- Reductions.cpp - Torch's reductions, softmax, argmax, topk -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::torch;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Operand 0 as elements of `element`, and dimensions and keepdim as torch has them; where
+/// the tensor is [N, H, W, C] and loses only H and W, it stays so.
+namespace {
+struct Reduced {
+  Value x;
+  Shape axes;
+  bool keepDims;
+};
+} // namespace
+
+static Reduced readReduction(Lowering &l, Type element, unsigned dims, unsigned keep) {
+  Tensor stored = l.getStored(0);
+  int64_t rank = getRank(stored.value);
+  Reduced reduced{{}, l.dimensions(dims, rank), l.flag(keep)};
+  if (stored.channelsLast && reduced.axes == Shape({2, 3})) {
+    l.channelsLast = reduced.keepDims; // Without, [N, C] is what is left.
+    reduced.axes = {1, 2};
+    reduced.x = l.cast(stored.value, element);
+  } else {
+    reduced.x = l.get(0, element);
+  }
+  return reduced;
+}
+
+static Value reduceBy(Lowering &l, ReduceKind kind, const Reduced &r) {
+  return l.reduce(kind, r.x, r.axes, r.keepDims);
+}
+
+/// sum, mean, amax and amin; `dims` and `keep` are operands, or past the end.
+static std::function<void(Lowering &)> reduction(ReduceKind kind, unsigned dims,
+                                                 unsigned keep) {
+  return [=](Lowering &l) {
+    l.set(reduceBy(l, kind, readReduction(l, l.resultElement(), dims, keep)));
+  };
+}
+
+constexpr unsigned absent = 99;
+
+static Value meanOf(Lowering &l, Value x, ArrayRef<int64_t> axes, bool keepDims) {
+  return l.reduce(ReduceKind::Mean, x, axes, keepDims);
+}
+
+/// The variance with `correction`, and the mean if asked for.
+static Value variance(Lowering &l, Reduced &r, double correction, Value *mean = nullptr) {
+  Value center = meanOf(l, r.x, r.axes, true);
+  int64_t count = 1;
+  for (int64_t axis : r.axes) {
+    if (!l.require(!ShapedType::isDynamic(getShape(r.x)[axis]), "a variance over an open "
+                                                                "dimension"))
+      return r.x;
+    count *= getShape(r.x)[axis];
+  }
+  Value squares = l.square(l.sub(r.x, center));
+  double divisor = std::max(0.0, static_cast<double>(count) - correction);
+  if (mean)
+    *mean = meanOf(l, r.x, r.axes, r.keepDims);
+  if (divisor == count)
+    return meanOf(l, squares, r.axes, r.keepDims);
+  return l.mul(l.reduce(ReduceKind::Sum, squares, r.axes, r.keepDims),
+               divisor ? 1 / divisor : std::numeric_limits<double>::infinity());
+}
+
+/// The square root, with the gradient 0 at 0.
+static Value rootOf(Lowering &l, Value x) {
+  Value zero = l.compare(ComparePredicate::EQ, x, 0.0);
+  Value root = l.unary<SqrtOp>(l.where(zero, l.number(x, 1), x));
+  return l.where(zero, l.number(x, 0), root);
+}
+
+/// var and std. Forms: (unbiased), (dim, unbiased, keepdim), (dim, correction, keepdim).
+static std::function<void(Lowering &)> deviation(bool root, bool withMean, int form) {
+  return [=](Lowering &l) {
+    Reduced r = form == 0 ? readReduction(l, l.resultElement(), absent, absent)
+                          : readReduction(l, l.resultElement(), 1, 3);
+    double correction = form == 0   ? l.flag(1, true)
+                        : form == 1 ? l.flag(2, true)
+                                    : l.number(2, 1);
+    Value mean;
+    Value value = variance(l, r, correction, withMean ? &mean : nullptr);
+    l.set(root ? l.unary<SqrtOp>(value) : value);
+    if (withMean)
+      l.set(mean, 1);
+  };
+}
+
+/// The p-norm over the axes.
+static void norm(Lowering &l, double p, Reduced r) {
+  Value x = l.abs(r.x);
+  if (p == 2)
+    return l.set(rootOf(l, l.reduce(ReduceKind::Sum, l.square(r.x), r.axes, r.keepDims)));
+  if (p == 1)
+    return l.set(l.reduce(ReduceKind::Sum, x, r.axes, r.keepDims));
+  if (p == infinity || p == -infinity)
+    return l.set(l.reduce(p > 0 ? ReduceKind::Max : ReduceKind::Min, x, r.axes, r.keepDims));
+  if (p == 0) {
+    Value counted = l.cast(l.compare(ComparePredicate::NE, x, 0.0), getElement(x));
+    return l.set(l.reduce(ReduceKind::Sum, counted, r.axes, r.keepDims));
+  }
+  Value powers = l.binary<PowOp>(x, l.number(x, p));
+  Value total = l.reduce(ReduceKind::Sum, powers, r.axes, r.keepDims);
+  l.set(l.binary<PowOp>(total, l.number(total, 1 / p)));
+}
+
+static void logSumExp(Lowering &l) {
+  Reduced r = readReduction(l, l.resultElement(), 1, 2);
+  Value largest = l.reduce(ReduceKind::Max, r.x, r.axes, true);
+  Value finite = l.compare(ComparePredicate::LT, l.abs(largest), infinity);
+  Value shift = l.unary<StopGradientOp>(l.where(finite, largest, l.number(largest, 0)));
+  Value total = l.reduce(ReduceKind::Sum, l.unary<ExpOp>(l.sub(r.x, shift)), r.axes, true);
+  Value value = l.add(l.unary<LogOp>(total), shift);
+  l.set(l.reshape(value, getShape(l.reduce(ReduceKind::Max, r.x, r.axes, r.keepDims))));
+}
+
+/// Whether any, or all, of the elements are unequal to zero.
+static std::function<void(Lowering &)> logicalReduction(bool all, unsigned dims,
+                                                        unsigned keep) {
+  return [=](Lowering &l) {
+    Reduced r = readReduction(l, getElement(l.getStored(0).value), dims, keep);
+    r.x = l.cast(l.cast(r.x, l.builder.getI1Type()), l.builder.getI32Type());
+    Value value = reduceBy(l, all ? ReduceKind::Min : ReduceKind::Max, r);
+    l.set(l.compare(ComparePredicate::NE, value, 0.0));
+  };
+}
+
+/// The index of the largest or smallest element along `dim`, the first of equal ones.
+static Value argument(Lowering &l, Value last, bool smallest, Type element) {
+  Value x = last;
+  if (!isa<FloatType>(getElement(x)))
+    x = l.cast(x, l.builder.getF64Type());
+  if (smallest)
+    x = l.unary<NegOp>(x);
+  return ArgmaxOp::create(l.builder, l.loc,
+                          RankedTensorType::get(getShape(x).drop_back(), element), x);
+}
+
+static std::function<void(Lowering &)> argExtreme(bool smallest) {
+  return [=](Lowering &l) {
+    Value x = l.get(0);
+    Type element = l.resultElement();
+    if (l.isNone(1)) {
+      Value flat = l.reshape(x, {getType(x).getNumElements()});
+      return l.set(l.reshape(argument(l, flat, smallest, element), l.resultType().getShape()));
+    }
+    if (getRank(x) == 0)
+      return l.set(l.constant(0, element));
+    Value last = l.moveToLast(x, l.dimension(1, getRank(x)));
+    l.set(l.reshape(argument(l, last, smallest, element), l.resultType().getShape()));
+  };
+}
+
+/// The chosen element of the last dimension: the gradient goes to it alone.
+static Value pick(Lowering &l, Value last, Value index) {
+  Value chosen = l.oneHot(index, getShape(last).back());
+  return l.reduceLast(ReduceKind::Sum, l.where(chosen, last, l.number(last, 0)));
+}
+
+/// Values and indices along a dimension.
+static std::function<void(Lowering &)> extremeAlong(bool smallest) {
+  return [=](Lowering &l) {
+    Value x = l.get(0);
+    Type element = l.resultType(1).getElementType();
+    if (getRank(x) == 0) {
+      l.set(x);
+      return l.set(l.constant(0, element), 1);
+    }
+    Value last = l.moveToLast(x, l.dimension(1, getRank(x)));
+    Value index = argument(l, last, smallest, element);
+    l.set(l.reshape(pick(l, last, index), l.resultType(0).getShape()), 0);
+    l.set(l.reshape(index, l.resultType(1).getShape()), 1);
+  };
+}
+
+static void topk(Lowering &l) {
+  Value x = l.get(0);
+  int64_t k = l.integer(1), dim = l.dimension(2, getRank(x));
+  bool largest = l.flag(3, true);
+  Type element = l.resultType(1).getElementType();
+  if (!l.require(getRank(x) > 0 && isa<FloatType>(getElement(x)), "a tensor of floats") ||
+      !l.require(k >= 1 && k <= 64, "more than 64 elements, or none"))
+    return;
+  // One after the other: each leaves the tensor for the next.
+  Value last = l.moveToLast(x, dim), rest = last;
+  SmallVector<Value> values, indices;
+  Shape one(getShape(last));
+  one.back() = 1;
+  for (int64_t i = 0; i < k; ++i) {
+    Value index = argument(l, rest, !largest, element);
+    values.push_back(l.reshape(pick(l, last, index), one));
+    indices.push_back(l.reshape(index, one));
+    rest = l.where(l.oneHot(index, getShape(last).back()),
+                   l.number(rest, largest ? -infinity : infinity), rest);
+  }
+  l.set(l.moveFromLast(l.concat(values, getRank(last) - 1), dim));
+  l.set(l.moveFromLast(l.concat(indices, getRank(last) - 1), dim), 1);
+}
+
+/// Sums of the elements up to each: a product with a triangle of ones. Integers are exact
+/// in f64 up to 2^53.
+static void cumsum(Lowering &l) {
+  Type element = l.resultElement();
+  Value x = l.get(0, element);
+  if (getRank(x) == 0)
+    return l.set(x);
+  int64_t dim = l.dimension(1, getRank(x)), size = getShape(x)[dim];
+  if (!l.require(size >= 1 && size <= 4096, "running sums of more than 4096 elements"))
+    return;
+  Type arithmetic = isa<FloatType>(element) ? element : l.builder.getF64Type();
+  Value last = l.cast(l.moveToLast(x, dim), arithmetic);
+  Value rows = l.iota({size, size}, 0, l.builder.getI32Type());
+  Value columns = l.iota({size, size}, 1, l.builder.getI32Type());
+  Value triangle = l.cast(l.compare(ComparePredicate::LE, rows, columns), arithmetic);
+  Shape shape(getShape(last));
+  bool flat = getRank(last) == 1;
+  Value sums = l.matmul(flat ? l.reshape(last, {1, size}) : last, triangle);
+  sums = l.cast(l.reshape(sums, shape), element);
+  l.set(l.moveFromLast(sums, dim));
+}
+
+static std::function<void(Lowering &)> softmaxOf(bool log) {
+  return [=](Lowering &l) {
+    Type element = l.resultElement();
+    Tensor stored = l.getStored(0);
+    int64_t dim = l.dimension(1, getRank(stored.value));
+    if (stored.channelsLast && dim == 1)
+      return l.setChannelsLast(l.softmax(l.cast(stored.value, element), 3, log));
+    l.set(l.softmax(l.get(0, element), dim, log));
+  };
+}
+
+void mpt::torch::populateReductions(Table &t) {
+  t.add({"sum"}, reduction(ReduceKind::Sum, absent, absent));
+  t.add({"sum.dim_IntList"}, reduction(ReduceKind::Sum, 1, 2));
+  t.add({"mean"}, reduction(ReduceKind::Mean, absent, absent));
+  t.add({"mean.dim"}, reduction(ReduceKind::Mean, 1, 2));
+  t.add({"amax"}, reduction(ReduceKind::Max, 1, 2));
+  t.add({"amin"}, reduction(ReduceKind::Min, 1, 2));
+  t.add({"max"}, reduction(ReduceKind::Max, absent, absent));
+  t.add({"min"}, reduction(ReduceKind::Min, absent, absent));
+  t.add({"prod"}, reduction(ReduceKind::Prod, absent, absent));
+  t.add({"prod.dim_int"}, reduction(ReduceKind::Prod, 1, 2));
+  t.add({"max.dim"}, extremeAlong(false));
+  t.add({"min.dim"}, extremeAlong(true));
+  t.add({"argmax"}, argExtreme(false));
+  t.add({"argmin"}, argExtreme(true));
+  t.add({"topk"}, topk);
+  t.add({"var"}, deviation(false, false, 0));
+  t.add({"var.dim"}, deviation(false, false, 1));
+  t.add({"var.correction"}, deviation(false, false, 2));
+  t.add({"std"}, deviation(true, false, 0));
+  t.add({"std.dim"}, deviation(true, false, 1));
+  t.add({"std.correction"}, deviation(true, false, 2));
+  t.add({"var_mean"}, deviation(false, true, 0));
+  t.add({"var_mean.dim"}, deviation(false, true, 1));
+  t.add({"var_mean.correction"}, deviation(false, true, 2));
+  t.add({"std_mean"}, deviation(true, true, 0));
+  t.add({"std_mean.dim"}, deviation(true, true, 1));
+  t.add({"std_mean.correction"}, deviation(true, true, 2));
+  t.add({"norm.Scalar"}, [](Lowering &l) {
+    norm(l, l.number(1, 2), readReduction(l, l.resultElement(), absent, absent));
+  });
+  t.add({"norm.ScalarOpt_dim", "linalg_vector_norm"}, [](Lowering &l) {
+    norm(l, l.number(1, 2), readReduction(l, l.resultElement(), 2, 3));
+  });
+  t.add({"logsumexp"}, logSumExp);
+  t.add({"any"}, logicalReduction(false, absent, absent));
+  t.add({"any.dim", "any.dims"}, logicalReduction(false, 1, 2));
+  t.add({"all"}, logicalReduction(true, absent, absent));
+  t.add({"all.dim", "all.dims"}, logicalReduction(true, 1, 2));
+  t.add({"count_nonzero", "count_nonzero.dim_IntList"}, [](Lowering &l) {
+    Reduced r = readReduction(l, getElement(l.getStored(0).value), 1, absent);
+    r.x = l.cast(l.cast(r.x, l.builder.getI1Type()), l.resultElement());
+    l.set(reduceBy(l, ReduceKind::Sum, r));
+  });
+  t.add({"cumsum"}, cumsum);
+  t.add({"softmax.int", "_softmax"}, softmaxOf(false));
+  t.add({"log_softmax.int", "_log_softmax"}, softmaxOf(true));
+}
