@@ -142,6 +142,10 @@ LogicalResult Converter::convertSignature() {
 
 void Converter::refuse(Operation *op, StringRef reason, OpBuilder &builder) {
   StringRef name = op->getName().getStringRef();
+  // What torch-mlir does not know is an op with its name as an attribute.
+  if (name == "torch.operator")
+    if (auto inner = op->getAttrOfType<StringAttr>("name"))
+      name = inner.getValue();
   name.consume_front("torch.");
   refusals[{name, reason.str()}].push_back(op->getLoc());
   auto makeUp = [&](RankedTensorType type) -> Value {

@@ -191,6 +191,27 @@ static std::function<void(Lowering &)> batchNorm(bool statistics, bool functiona
   };
 }
 
+/// With given statistics: x, weight, bias, mean, variance, momentum, eps.
+static void batchNormWithoutTraining(Lowering &l) {
+  Tensor stored = l.getStored(0);
+  bool image = getRank(stored.value) == 4;
+  bool unused = llvm::all_of(l.op->getResults().drop_front(),
+                             [](Value result) { return result.use_empty(); });
+  if (!l.require(getRank(stored.value) >= 2, "a tensor of fewer than 2 dimensions") ||
+      !l.require(unused, "statistics of a batch that is not normalized by them"))
+    return;
+  Value x = image ? l.getChannelsLast(0) : l.moveToLast(l.get(0), 1);
+  Value mean = l.get(3), variance = l.get(4);
+  Value gamma = affine(l, 1, 1, getShape(mean), getElement(mean));
+  Value beta = affine(l, 2, 0, getShape(mean), getElement(mean));
+  Value y = BatchNormInferenceOp::create(l.builder, l.loc, x.getType(), x, gamma, beta, mean,
+                                         variance, l.f64(l.number(6, 1e-5)));
+  if (image)
+    l.setChannelsLast(y);
+  else
+    l.set(l.moveFromLast(y, 1));
+}
+
 /// Without running statistics: x, weight, bias, training, momentum, eps.
 static void batchNormWithoutStatistics(Lowering &l) {
   Tensor stored = l.getStored(0);
@@ -227,5 +248,6 @@ void mpt::torch::populateNormalization(Table &t) {
   t.add({"batch_norm"}, batchNorm(false, false));
   t.add({"native_batch_norm", "_native_batch_norm_legit"}, batchNorm(true, false));
   t.add({"_native_batch_norm_legit_functional"}, batchNorm(true, true));
+  t.add({"_native_batch_norm_legit_no_training"}, batchNormWithoutTraining);
   t.add({"_native_batch_norm_legit.no_stats"}, batchNormWithoutStatistics);
 }

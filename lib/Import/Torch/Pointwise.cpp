@@ -375,12 +375,6 @@ void mpt::torch::populatePointwise(Table &t) {
   t.elementwise({"softplus"}, [](Lowering &l) {
     l.set(softplus(l, l.get(0), l.number(1, 1), l.number(2, 20)));
   });
-  t.elementwise({"softsign"}, map([](Lowering &l, Value x) {
-                  return l.div(x, l.add(l.abs(x), 1.0));
-                }));
-  t.elementwise({"tanhshrink"}, map([](Lowering &l, Value x) {
-                  return l.sub(x, l.unary<TanhOp>(x));
-                }));
   t.elementwise({"hardshrink"}, [](Lowering &l) {
     Value x = l.get(0);
     l.set(l.where(greater(l, l.abs(x), l.number(1, 0.5)), x, l.number(x, 0)));

@@ -213,8 +213,8 @@ static void topk(Lowering &l) {
   l.set(l.moveFromLast(l.concat(indices, getRank(last) - 1), dim), 1);
 }
 
-/// Sums of the elements up to each: a product with a triangle of ones. Integers are exact
-/// in f64 up to 2^53.
+/// Sums of the elements up to each: a product with a triangle of ones, or what a triangle
+/// leaves of the elements where no library multiplies matrices of the type.
 static void cumsum(Lowering &l) {
   Type element = l.resultElement();
   Value x = l.get(0, element);
@@ -223,16 +223,23 @@ static void cumsum(Lowering &l) {
   int64_t dim = l.dimension(1, getRank(x)), size = getShape(x)[dim];
   if (!l.require(size >= 1 && size <= 4096, "running sums of more than 4096 elements"))
     return;
-  Type arithmetic = isa<FloatType>(element) ? element : l.builder.getF64Type();
-  Value last = l.cast(l.moveToLast(x, dim), arithmetic);
+  Value last = l.moveToLast(x, dim);
   Value rows = l.iota({size, size}, 0, l.builder.getI32Type());
   Value columns = l.iota({size, size}, 1, l.builder.getI32Type());
-  Value triangle = l.cast(l.compare(ComparePredicate::LE, rows, columns), arithmetic);
   Shape shape(getShape(last));
-  bool flat = getRank(last) == 1;
-  Value sums = l.matmul(flat ? l.reshape(last, {1, size}) : last, triangle);
-  sums = l.cast(l.reshape(sums, shape), element);
-  l.set(l.moveFromLast(sums, dim));
+  Value sums;
+  if (isa<FloatType>(element) && !element.isF64()) {
+    Value triangle = l.cast(l.compare(ComparePredicate::LE, rows, columns), element);
+    sums = l.matmul(getRank(last) == 1 ? l.reshape(last, {1, size}) : last, triangle);
+  } else {
+    // [.., 1, size] where column <= row.
+    Shape wide(shape);
+    wide.insert(wide.end() - 1, 1);
+    Value seen = l.compare(ComparePredicate::LE, columns, rows);
+    sums = l.reduceLast(ReduceKind::Sum, l.where(seen, l.reshape(last, wide),
+                                                 l.number(last, 0)));
+  }
+  l.set(l.moveFromLast(l.reshape(sums, shape), dim));
 }
 
 static std::function<void(Lowering &)> softmaxOf(bool log) {

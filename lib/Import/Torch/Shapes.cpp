@@ -657,7 +657,7 @@ void mpt::torch::populateShapes(Table &t) {
   });
   // Conversions: the result's type says to what.
   t.elementwise({"to.dtype", "to.dtype_layout", "to.device", "to.other", "to.prim_Device",
-                 "_to_copy", "type_as", "float", "double", "half", "long", "int", "bool"},
+                 "_to_copy", "type_as"},
                 [](Lowering &l) { l.set(l.get(0, l.resultElement())); });
   t.elementwise({"copy"}, [](Lowering &l) {
     RankedTensorType type = l.resultType();
@@ -745,6 +745,15 @@ void mpt::torch::populateShapes(Table &t) {
         grid = l.transpose(grid, permutation);
     }
     l.setList(grids);
+  });
+  t.view({"broadcast_tensors"}, [](Lowering &l) {
+    SmallVector<Value> values = l.getPlainList(0);
+    if (!l.refusal.empty() || !l.require(!values.empty(), "an empty list"))
+      return;
+    RankedTensorType type = l.broadcastType(values, getElement(values[0]));
+    for (Value &value : values)
+      value = l.broadcast(value, type.getShape());
+    l.setList(values);
   });
   t.add({"cat", "concat", "concatenate"}, cat);
   t.add({"stack"}, stack);

@@ -5,7 +5,7 @@
 
 `export` traces a model and its loss with `torch.export` and prints the graph as ops in
 torch-mlir's spelling, `"torch.aten.relu"(%0) : (!torch.vtensor<[2,3],f32>) -> ..`, in
-MLIR's generic form. It knows no op: which ones have a counterpart in the `mpt` dialect is
+MLIR's generic form. It knows no op but `detach`: which ones have a counterpart in the `mpt` dialect is
 decided by the conversion. In-place ops and views are made functional by
 `ExportedProgram.run_decompositions({})`, which decomposes nothing else.
 """
@@ -42,6 +42,13 @@ _SIZE_OPS = {
     operator.add: "torch.aten.add.int", operator.sub: "torch.aten.sub.int",
     operator.mul: "torch.aten.mul.int", operator.floordiv: "torch.aten.floordiv.int"}
 _TARGET_NAMES = {"target", "targets", "label", "labels", "y"}
+
+
+# The identity that no gradient passes. Making a graph functional forgets `detach` and
+# regions without gradients, which only autograd sees; an op that it does not know stays.
+_library = torch.library.Library("mpt", "DEF")
+_library.define("stop_gradient(Tensor x) -> Tensor")
+_library.impl("stop_gradient", lambda x: x.clone(), "CompositeExplicitAutograd")
 
 
 class ExportError(RuntimeError):
@@ -122,14 +129,45 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     if dynamic_batch:
         batch = torch.export.Dim("batch", min=2)
         shapes = {"batch": tuple({0: batch} if t.dim() else {} for t in example)}
+    # Otherwise PyTorch remembers lines of functions called `forward` only.
+    anchor = getattr(torch.fx.proxy, "_register_stack_trace_anchor", None)
+    if anchor is not None:
+        anchor(loss)
     module = _LossModule(model, loss)
     module.train(model.training)
     try:
         program = torch.export.export(module, example, strict=False, dynamic_shapes=shapes)
+        _mark_stopped_gradients(program.graph_module)
         program = program.run_decompositions({})
     except Exception as error:  # torch raises many types; its message says what to change.
         raise ExportError(f"torch.export refuses the model: {error}") from error
     return _Printer(program, module, names, targets).print()
+
+
+def _mark_stopped_gradients(graph_module: torch.fx.GraphModule) -> None:
+    """Puts `mpt::stop_gradient` where autograd would stop."""
+    stop = torch.ops.mpt.stop_gradient.default
+    for module in graph_module.modules():
+        if not isinstance(module, torch.fx.GraphModule):
+            continue
+        for node in list(module.graph.nodes):
+            if node.target in (torch.ops.aten.detach.default, torch.ops.aten.detach_.default):
+                node.target = stop
+            if node.target is not torch.ops.higher_order.wrap_with_set_grad_enabled \
+                    or node.args[0]:
+                continue
+            body = getattr(module, node.args[1].target)
+            output = next(n for n in body.graph.nodes if n.op == "output")
+            with body.graph.inserting_before(output):
+                results = []
+                for value in output.args[0]:
+                    if isinstance(value, torch.fx.Node):
+                        source, value = value, body.graph.call_function(stop, (value,))
+                        value.meta = dict(source.meta)
+                    results.append(value)
+            output.args = (type(output.args[0])(results),)
+            body.recompile()
+        module.recompile()
 
 
 def _argument_names(loss, count):
@@ -250,12 +288,13 @@ class _Printer:
         return results
 
     def location(self, node) -> str:
-        """The innermost line that is not PyTorch's own."""
+        """The innermost line that is neither PyTorch's nor MPT's own."""
         frames = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
         if not frames:
             return f"loc({_quote(node.name)})"
-        own = os.path.dirname(torch.__file__)
-        file, line = next((f for f in reversed(frames) if not f[0].startswith(own)), frames[-1])
+        own = (os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__)))
+        file, line = next((f for f in reversed(frames) if not f[0].startswith((*own, "<"))),
+                          frames[-1])
         return f"loc({_quote(file)}:{line}:1)"
 
     # The graph.
@@ -272,8 +311,8 @@ class _Printer:
         if isinstance(target, torch._ops.OpOverload):
             name = "torch." + target.name().replace("::", ".")
             name = name[:-len(".default")] if name.endswith(".default") else name
-            if name == "torch.aten.sym_size.int":
-                name = "torch.aten.size.int"
+            name = {"torch.aten.sym_size.int": "torch.aten.size.int",
+                    "torch.mpt.stop_gradient": "torch.aten.detach"}.get(name, name)
             operands = []
             for index, argument in enumerate(target._schema.arguments):
                 if index < len(node.args):

@@ -3,8 +3,10 @@
 A model is a PyTorch module, a loss and a batch; MPT's side is mpt.torch.export,
 mpt-opt, mpt-compile and the C ABI.
 """
+import copy
 import ctypes
 import os
+import re
 import subprocess
 import tempfile
 
@@ -101,7 +103,8 @@ class Program:
 
 
 def to_numpy(tensor):
-    return tensor.detach().cpu().contiguous().numpy().copy()
+    # Some gradients are zeros without memory.
+    return tensor.detach().cpu().contiguous().numpy(force=True).copy()
 
 
 def open_step(exported, *passes):
@@ -115,7 +118,6 @@ def open_step(exported, *passes):
 
 def batch_names(exported, batch):
     """The names of inputs and targets, in the order of the batch."""
-    import re
     names = re.findall(r'mpt.name = "([^"]*)", mpt.role = "(?:input|target)"', exported.text)
     return {name: to_numpy(value) for name, value in zip(names, batch)}
 
@@ -127,34 +129,58 @@ def difference(mine, theirs):
     return float(numpy.linalg.norm(mine - theirs) / (scale if scale > 0 else 1.0))
 
 
-def compare_gradients(model, loss, batch):
-    """(loss, worst relative difference of a gradient, its name, running statistics' worst).
+def measure(mine, theirs, exact):
+    """(error of mine, error of theirs): norms of differences from `exact`."""
+    exact = exact.astype(numpy.float64)
+    return (float(numpy.linalg.norm(mine.astype(numpy.float64) - exact)),
+            float(numpy.linalg.norm(theirs.astype(numpy.float64) - exact)))
 
-    Gradients are compared with the largest gradient's norm where they are far below it:
-    a sum that cancels is not better known in PyTorch.
-    """
-    exported = mpt.torch.export(model, loss, batch)
-    program = open_step(exported, "--mpt-autodiff")
-    program.run(batch_names(exported, batch))
+
+def backward(model, loss, batch):
+    """PyTorch's loss and gradients, by name."""
     model.zero_grad()
     value = loss(model, *batch)
     value = value["loss"] if isinstance(value, dict) else value
     value.backward()
-    mine = float(program.read("loss"))
-    gradients = {n: to_numpy(p.grad) if p.grad is not None else numpy.zeros(p.shape, "f")
-                 for n, p in model.named_parameters() if p.requires_grad}
-    floor = 1e-3 * max([float(numpy.linalg.norm(g)) for g in gradients.values()] or [0])
+    return to_numpy(value), {
+        n: to_numpy(p.grad) if p.grad is not None else numpy.zeros(tuple(p.shape), "f")
+        for n, p in model.named_parameters() if p.requires_grad}
+
+
+def to_double(batch):
+    return tuple(t.double() if t.is_floating_point() else t for t in batch)
+
+
+def compare_gradients(model, loss, batch):
+    """Loss and gradients of one batch in f32, MPT's and PyTorch's, against PyTorch's in f64.
+
+    Returns (loss, PyTorch's loss, worst ratio of MPT's error to what is allowed, and of
+    which tensor, worst error of running statistics). Allowed is 8 times PyTorch's own error
+    in f32 plus 1e-6 of the tensor's norm and 1e-6 of the mean norm of the gradients: sums
+    in another order differ by as much as either does from the exact one.
+    """
+    exact = copy.deepcopy(model).double()
+    exported = mpt.torch.export(model, loss, batch)
+    program = open_step(exported, "--mpt-autodiff")
+    program.run(batch_names(exported, batch))
+    theirs, gradients = backward(model, loss, batch)
+    reference, references = backward(exact, loss, to_double(batch))
+    mean = numpy.mean([numpy.linalg.norm(g) for g in references.values()] or [0])
+    mine = program.read("loss")
     worst, which = 0.0, ""
-    for name, theirs in gradients.items():
-        found = program.read("grad." + name)
-        error = float(numpy.linalg.norm((found - theirs).astype(numpy.float64))
-                      / max(float(numpy.linalg.norm(theirs)), floor, 1e-30))
-        if not error <= worst:
-            worst, which = error, name
+    checked = [("loss", mine, theirs, reference)] + [
+        (name, program.read("grad." + name), gradients[name], references[name])
+        for name in gradients]
+    for name, a, b, c in checked:
+        error, allowed = measure(a, b, c)
+        allowed = 8 * allowed + 1e-6 * float(numpy.linalg.norm(c)) + 1e-6 * float(mean)
+        ratio = error / allowed if allowed else float(error > 0)
+        if not ratio <= worst:
+            worst, which = ratio, f"{name} ({error:.1e} of {numpy.linalg.norm(c):.1e})"
     statistics = 0.0
     buffers = dict(model.named_buffers())
     for name in exported.weights:
         if name in buffers and name in program.tensors:
             statistics = max(statistics, difference(program.read(name),
                                                     to_numpy(buffers[name])))
-    return mine, float(value), worst, which, statistics
+    return float(mine), float(theirs), worst, which, statistics

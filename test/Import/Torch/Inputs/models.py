@@ -1,0 +1,233 @@
+"""Small models for the comparison with PyTorch. Each entry of MODELS makes
+(model, loss, batch); those of libraries that are missing raise ImportError."""
+import warnings
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+warnings.filterwarnings("ignore")
+
+
+def classify(model, x, y):
+    return F.cross_entropy(model(x), y)
+
+
+def images(size=16, channels=3, batch=4, classes=10):
+    return torch.randn(batch, channels, size, size), torch.randint(0, classes, (batch,))
+
+
+def mlp():
+    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 10))
+    return model, classify, (torch.randn(4, 8), torch.randint(0, 10, (4,)))
+
+
+def cnn():
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(inplace=True),
+        nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, stride=2, padding=1, bias=False),
+        nn.BatchNorm2d(16), nn.Hardswish(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+        nn.Dropout(0.0), nn.Linear(16, 10))
+    return model, classify, images()
+
+
+class UNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1, bias=False),
+                                  nn.BatchNorm2d(8), nn.ReLU())
+        self.pool = nn.MaxPool2d(2)
+        self.middle = nn.Sequential(nn.Conv2d(8, 16, 3, padding=1), nn.GroupNorm(4, 16),
+                                    nn.LeakyReLU(0.1))
+        self.up = nn.ConvTranspose2d(16, 8, 2, stride=2)
+        self.head = nn.Conv2d(16, 5, 1)
+
+    def forward(self, x):
+        wide = self.down(x)
+        return self.head(torch.cat([self.up(self.middle(self.pool(wide))), wide], 1))
+
+
+def unet():
+    return UNet(), classify, (torch.randn(2, 3, 16, 16), torch.randint(0, 5, (2, 16, 16)))
+
+
+class Encoder(nn.Module):
+    """nn.TransformerEncoder over embeddings, with positions."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(50, 16)
+        self.positions = nn.Parameter(torch.randn(12, 16) * 0.02)
+        layer = nn.TransformerEncoderLayer(16, 4, 32, dropout=0, activation="gelu",
+                                           batch_first=True, norm_first=True)
+        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(16, 10)
+
+    def forward(self, x):
+        return self.head(self.layers(self.words(x) + self.positions).mean(1))
+
+
+def encoder():
+    return Encoder(), classify, (torch.randint(0, 50, (2, 12)), torch.randint(0, 10, (2,)))
+
+
+class Recurrent(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+        self.head = nn.Linear(32, 10)
+
+    def forward(self, x):
+        return self.head(self.layer(x)[0][:, -1])
+
+
+def recurrent(kind):
+    layer = kind(8, 16, 2, batch_first=True, bidirectional=True)
+    return Recurrent(layer), classify, (torch.randn(3, 4, 8), torch.randint(0, 10, (3,)))
+
+
+class Graph(nn.Module):
+    """Sums over the edges of a graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(8, 16)
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x, source, target):
+        h = torch.relu(self.inner(x))
+        return self.head(h + torch.zeros_like(h).index_add(0, target, h[source]))
+
+
+def graph():
+    return (Graph(), lambda model, x, source, target, y: F.cross_entropy(
+        model(x, source, target), y),
+        (torch.randn(6, 8), torch.randint(0, 6, (12,)), torch.randint(0, 6, (12,)),
+         torch.randint(0, 4, (6,))))
+
+
+class Experts(nn.Module):
+    """Two of four experts, by topk."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Linear(8, 4)
+        self.experts = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        weights, chosen = torch.topk(self.gate(x), 2, -1)
+        weights, y = weights.softmax(-1), torch.zeros_like(x)
+        for index, expert in enumerate(self.experts):
+            y = y + expert(x) * ((chosen == index) * weights).sum(-1, keepdim=True)
+        return self.head(y)
+
+
+def experts():
+    return Experts(), classify, (torch.randn(6, 8), torch.randint(0, 3, (6,)))
+
+
+class Odd(nn.Module):
+    """Tied and frozen weights, a checkpoint, no_grad, in-place ops on views, a dictionary."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.second = nn.Linear(8, 8)
+        self.second.weight = self.first.weight
+        self.frozen = nn.Linear(8, 8)
+        for parameter in self.frozen.parameters():
+            parameter.requires_grad_(False)
+        self.register_buffer("calls", torch.zeros(()))
+        self.register_buffer("scale", torch.tensor(0.5), persistent=False)
+
+    def forward(self, x):
+        from torch.utils.checkpoint import checkpoint
+        self.calls.add_(1)
+        h = checkpoint(lambda t: torch.tanh(self.first(t)), x, use_reentrant=False)
+        with torch.no_grad():
+            offset = self.second(h) * self.scale
+        h = self.frozen(h) + offset
+        h = h * 1
+        h[:, :4].mul_(2.0)
+        h[:, 0] = 1.0
+        return self.second(h)
+
+
+def odd():
+    def loss(model, x, y):
+        prediction = model(x)
+        return {"error": (prediction - y).abs().mean(), "loss": F.mse_loss(prediction, y)}
+    return Odd(), loss, (torch.randn(4, 8), torch.randn(4, 8))
+
+
+def vision(name, size=64, **options):
+    import torchvision
+    model = getattr(torchvision.models, name)(num_classes=10, **options)
+    return model, classify, images(size, batch=2)
+
+
+def vit():
+    import torchvision
+    model = torchvision.models.VisionTransformer(
+        image_size=32, patch_size=8, num_layers=2, num_heads=4, hidden_dim=32, mlp_dim=64,
+        num_classes=10)
+    nn.init.normal_(model.heads.head.weight, std=0.1)
+    return model, classify, images(32, batch=2)
+
+
+def words(batch=2, length=16, count=100):
+    return torch.randint(3, count, (batch, length))
+
+
+def gpt2():
+    import transformers
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        vocab_size=100, n_positions=32, n_embd=32, n_layer=2, n_head=4, resid_pdrop=0,
+        embd_pdrop=0, attn_pdrop=0, use_cache=False, bos_token_id=0, eos_token_id=0))
+    return model, lambda model, x: model(input_ids=x, labels=x).loss, (words(),)
+
+
+def bert():
+    import transformers
+    model = transformers.BertForSequenceClassification(transformers.BertConfig(
+        vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        intermediate_size=64, max_position_embeddings=32, hidden_dropout_prob=0,
+        attention_probs_dropout_prob=0))
+    mask = torch.ones(2, 16, dtype=torch.long)
+    mask[0, 10:] = 0
+    return (model, lambda model, x, mask, y: model(input_ids=x, attention_mask=mask,
+                                                   labels=y).loss,
+            (words(), mask, torch.randint(0, 2, (2,))))
+
+
+def llama():
+    import transformers
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, intermediate_size=64, max_position_embeddings=32,
+        use_cache=False))
+    return model, lambda model, x: model(input_ids=x, labels=x).loss, (words(),)
+
+
+def t5():
+    import transformers
+    model = transformers.T5ForConditionalGeneration(transformers.T5Config(
+        vocab_size=100, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4,
+        dropout_rate=0, use_cache=False, decoder_start_token_id=0))
+    return (model, lambda model, x, y: model(input_ids=x, labels=y).loss,
+            (words(), words(length=8)))
+
+
+MODELS = {
+    "mlp": mlp, "cnn": cnn, "unet": unet, "encoder": encoder,
+    "lstm": lambda: recurrent(nn.LSTM), "gru": lambda: recurrent(nn.GRU),
+    "graph": graph, "experts": experts, "odd": odd,
+    "gpt2": gpt2, "bert": bert, "llama": llama, "t5": t5, "vit": vit,
+    "resnet18": lambda: vision("resnet18"),
+    "mobilenet_v3_small": lambda: vision("mobilenet_v3_small", dropout=0.0),
+    "resnet50": lambda: vision("resnet50"), "vgg11": lambda: vision("vgg11", dropout=0.0),
+    "convnext_tiny": lambda: vision("convnext_tiny", stochastic_depth_prob=0.0),
+    "efficientnet_b0": lambda: vision("efficientnet_b0", dropout=0.0,
+                                      stochastic_depth_prob=0.0),
+}

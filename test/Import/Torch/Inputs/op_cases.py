@@ -1,0 +1,1123 @@
+"""Calls of torch's ops with ranks, sizes, dimensions and flags drawn from a seed.
+
+A case is (names, function of a Draw that returns (tensors, call)): `call` takes the names'
+op and the tensors. Tensors of floats are parameters, others are data.
+"""
+import random
+
+import torch
+
+CASES = []
+
+
+class Draw:
+    """Random choices of one case."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.torch = torch.Generator().manual_seed(self.random.randrange(1 << 30))
+
+    def int(self, low, high):
+        return self.random.randint(low, high)
+
+    def choice(self, items):
+        return self.random.choice(items)
+
+    def bool(self):
+        return self.random.random() < 0.5
+
+    def shape(self, low=0, high=4, sizes=(1, 2, 3, 5)):
+        return [self.choice(sizes) for _ in range(self.int(low, high))]
+
+    def like(self, shape):
+        """A shape that broadcasts with `shape`."""
+        shape = [1 if self.random.random() < 0.3 else s for s in shape]
+        return shape[self.int(0, len(shape)):] if self.bool() else shape
+
+    def dim(self, rank):
+        return self.int(-rank, rank - 1) if rank else self.choice([0, -1])
+
+    def dims(self, rank):
+        count = self.int(1, rank) if rank else 0
+        return [d - rank if self.bool() else d
+                for d in self.random.sample(range(rank), count)]
+
+    def float(self, shape, low=-2.0, high=2.0):
+        return torch.rand(shape, generator=self.torch) * (high - low) + low
+
+    def far(self, shape, points, low=-3.0, high=3.0):
+        """Numbers that keep away from `points`, where a function has a kink."""
+        x = self.float(shape, low, high)
+        for p in points:
+            x = torch.where((x - p).abs() < 0.02, x + 0.05, x)
+        return x
+
+    def ints(self, shape, low, high):
+        return torch.randint(low, high, shape, generator=self.torch)
+
+    def bools(self, shape):
+        return torch.rand(shape, generator=self.torch) < 0.5
+
+    def distinct(self, shape):
+        count = 1
+        for size in shape:
+            count *= size
+        return (torch.randperm(count, generator=self.torch).float() / max(count, 1) * 4 - 2
+                ).reshape(shape)
+
+
+def case(*names):
+    def add(make):
+        for name in names:
+            CASES.append((name, make))
+        return make
+    return add
+
+
+# Elementwise ops of one tensor.
+def unary(names, low=-2.0, high=2.0, points=()):
+    for name in names.split():
+        CASES.append((name, lambda d: ([d.far(d.shape(), points, low, high)],
+                                       lambda op, x: op(x))))
+
+
+unary("exp exp2 expm1 special_expm1 tanh sigmoid special_expit erf special_erf sin cos sinh "
+      "cosh square neg negative positive deg2rad rad2deg silu mish selu "
+      "log_sigmoid gelu softplus")
+unary("log log2 log10 sqrt rsqrt reciprocal log1p special_log1p", 0.1, 3)
+unary("abs absolute sign sgn relu", points=(0,))
+unary("relu6 hardtanh hardsigmoid hardswish hardshrink softshrink leaky_relu elu celu",
+      -8, 8, (-3, -1, -0.5, 0, 0.5, 1, 3, 6))
+unary("floor ceil trunc fix round frac", -3, 3, (-3, -2, -1, 0, 1, 2, 3, -2.5, -1.5, -.5, .5, 1.5, 2.5))
+unary("tan", -1, 1)
+unary("isnan isinf isfinite logical_not nan_to_num detach clone alias contiguous ravel")
+unary("zeros_like ones_like empty_like")
+
+
+@case("logit", "special_logit")
+def _(d):
+    return [d.float(d.shape(), 0.1, 0.9)], lambda op, x: op(x, d.choice([None, 0.05]))
+
+
+@case("gelu")
+def _(d):
+    return [d.float(d.shape())], lambda op, x: op(x, approximate="tanh")
+
+
+@case("softplus")
+def _(d):
+    beta, threshold = d.choice([0.5, 1.0, 2.0]), d.choice([2, 20])
+    return [d.float(d.shape(), -3, 3)], lambda op, x: op(x, beta, threshold)
+
+
+@case("hardtanh")
+def _(d):
+    return [d.far(d.shape(), (-1.5, 0.5))], lambda op, x: op(x, -1.5, 0.5)
+
+
+@case("leaky_relu", "celu", "elu")
+def _(d):
+    return [d.far(d.shape(), (0,))], lambda op, x: op(x, 0.3)
+
+
+@case("hardshrink", "softshrink")
+def _(d):
+    return [d.far(d.shape(), (-1, 1))], lambda op, x: op(x, 1.0)
+
+
+@case("threshold")
+def _(d):
+    return [d.far(d.shape(), (0.5,))], lambda op, x: op(x, 0.5, -1.0)
+
+
+@case("rrelu")
+def _(d):
+    return [d.far(d.shape(), (0,))], lambda op, x: op(x, 0.1, 0.3, False)
+
+
+@case("prelu")
+def _(d):
+    shape = d.shape(2, 4)
+    return ([d.far(shape, (0,)), d.float([d.choice([1, shape[1]])])],
+            lambda op, x, w: op(x, w))
+
+
+@case("glu")
+def _(d):
+    shape = d.shape(1, 4)
+    dim = d.dim(len(shape))
+    shape[dim] = d.choice([2, 4])
+    return [d.float(shape)], lambda op, x: op(x, dim)
+
+
+# Elementwise ops of two.
+def binary(names, low=-2.0, high=2.0, low2=None, high2=None):
+    def make(d):
+        a = d.shape()
+        b = d.like(a)
+        x, y = d.float(a, low, high), d.float(b, low2 or low, high2 or high)
+        return [x, y], lambda op, x, y: op(x, y)
+    for name in names.split():
+        CASES.append((name, make))
+
+
+binary("add.Tensor sub.Tensor subtract.Tensor mul.Tensor multiply.Tensor rsub.Tensor "
+       "maximum minimum max.other min.other fmax fmin hypot logaddexp "
+       "eq.Tensor ne.Tensor lt.Tensor le.Tensor gt.Tensor ge.Tensor logical_and logical_or "
+       "logical_xor")
+binary("div.Tensor divide.Tensor true_divide.Tensor floor_divide remainder.Tensor fmod.Tensor "
+       "pow.Tensor_Tensor xlogy.Tensor", 0.2, 3)
+
+
+@case("add.Tensor", "sub.Tensor", "rsub.Tensor")
+def _(d):
+    shape = d.shape()
+    alpha = d.choice([2, 0.5])
+    return ([d.float(shape), d.float(d.like(shape))],
+            lambda op, x, y: op(x, y, alpha=alpha))
+
+
+@case("add.Tensor", "mul.Tensor", "sub.Tensor", "div.Tensor", "eq.Tensor", "lt.Tensor")
+def _(d):
+    shape = d.shape()
+    return [d.float(shape), d.ints(d.like(shape), 1, 5)], lambda op, x, y: op(x, y)
+
+
+@case("add.Tensor", "mul.Tensor", "sub.Tensor", "maximum", "floor_divide", "remainder.Tensor",
+      "div.Tensor", "ge.Tensor")
+def _(d):
+    shape = d.shape()
+    return ([d.ints(shape, -9, 9), d.ints(d.like(shape), 1, 4) * d.choice([1, -1])],
+            lambda op, x, y: op(x, y))
+
+
+@case("add.Scalar", "sub.Scalar", "mul.Scalar", "div.Scalar", "rsub.Scalar",
+      "floor_divide.Scalar", "remainder.Scalar", "fmod.Scalar", "eq.Scalar", "ne.Scalar",
+      "lt.Scalar", "le.Scalar", "gt.Scalar", "ge.Scalar")
+def _(d):
+    number = d.choice([2, 0.7, -1.5])
+    x = d.far(d.shape(), (0, 0.7, -1.5, 1.4, -1.4)) if d.bool() else d.ints(d.shape(), -5, 6)
+    return [x], lambda op, x: op(x, number)
+
+
+@case("div.Tensor_mode", "divide.Tensor_mode")
+def _(d):
+    shape, mode = d.shape(), d.choice([None, "floor", "trunc"])
+    return ([d.float(shape), d.float(d.like(shape), 0.3, 2)],
+            lambda op, x, y: op(x, y, rounding_mode=mode))
+
+
+@case("div.Scalar_mode")
+def _(d):
+    return [d.float(d.shape())], lambda op, x: op(x, 0.7, rounding_mode="floor")
+
+
+@case("pow.Tensor_Scalar")
+def _(d):
+    exponent = d.choice([0, 1, 2, 3, 0.5, -0.5, -1, -2, 1.7])
+    return [d.float(d.shape(), 0.3, 2)], lambda op, x: op(x, exponent)
+
+
+@case("pow.Scalar")
+def _(d):
+    return [d.float(d.shape())], lambda op, x: op(1.7, x)
+
+
+@case("lerp.Scalar")
+def _(d):
+    shape, weight = d.shape(), d.choice([0.2, 0.8])
+    return [d.float(shape), d.float(d.like(shape))], lambda op, x, y: op(x, y, weight)
+
+
+@case("lerp.Tensor")
+def _(d):
+    shape = d.shape()
+    return ([d.float(shape), d.float(shape), d.far(shape, (0.5, -0.5), 0, 1)],
+            lambda op, x, y, w: op(x, y, w))
+
+
+@case("addcmul", "addcdiv")
+def _(d):
+    shape = d.shape()
+    return ([d.float(shape), d.float(d.like(shape)), d.float(d.like(shape), 0.5, 2)],
+            lambda op, x, y, z: op(x, y, z, value=d.choice([1, 0.5])))
+
+
+@case("clamp", "clip")
+def _(d):
+    low, high = d.choice([(-0.5, 0.7), (None, 0.7), (-0.5, None)])
+    return [d.far(d.shape(), (-0.5, 0.7))], lambda op, x: op(x, low, high)
+
+
+@case("clamp.Tensor", "clip.Tensor")
+def _(d):
+    shape = d.shape()
+    return ([d.float(shape), d.float(shape, -1, -0.5), d.float(shape, 0.5, 1)],
+            lambda op, x, a, b: op(x, a, b))
+
+
+@case("clamp_min", "clamp_max")
+def _(d):
+    return [d.far(d.shape(), (0.3,))], lambda op, x: op(x, 0.3)
+
+
+@case("clamp_min.Tensor", "clamp_max.Tensor")
+def _(d):
+    shape = d.shape()
+    return [d.float(shape), d.float(shape)], lambda op, x, y: op(x, y)
+
+
+@case("bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "__and__.Tensor",
+      "__or__.Tensor", "__xor__.Tensor", "add.Tensor", "mul.Tensor")
+def _(d):
+    shape = d.shape()
+    return [d.bools(shape), d.bools(d.like(shape))], lambda op, x, y: op(x, y)
+
+
+@case("bitwise_and.Scalar", "bitwise_or.Scalar", "__and__.Scalar", "__or__.Scalar")
+def _(d):
+    return [d.bools(d.shape())], lambda op, x: op(x, True)
+
+
+@case("bitwise_not", "logical_not")
+def _(d):
+    return [d.bools(d.shape()) if d.bool() else d.bools(d.shape())], lambda op, x: op(x)
+
+
+@case("where.self")
+def _(d):
+    shape = d.shape()
+    return ([d.bools(d.like(shape)), d.float(shape), d.float(d.like(shape))],
+            lambda op, c, x, y: op(c, x, y))
+
+
+@case("where.ScalarOther")
+def _(d):
+    return [d.bools([2, 3]), d.float([2, 3])], lambda op, c, x: op(c, x, 0.5)
+
+
+@case("where.ScalarSelf")
+def _(d):
+    return [d.bools([2, 3]), d.float([2, 3])], lambda op, c, x: op(c, 0.5, x)
+
+
+@case("where.Scalar")
+def _(d):
+    return [d.bools([2, 3])], lambda op, c: op(c, 0.5, 2.0)
+
+
+@case("masked_fill.Scalar")
+def _(d):
+    shape = d.shape()
+    return [d.float(shape), d.bools(d.like(shape))], lambda op, x, m: op(x, m, -3.0)
+
+
+@case("masked_fill.Tensor")
+def _(d):
+    shape = d.shape()
+    return [d.float(shape), d.bools(shape), d.float([])], lambda op, x, m, v: op(x, m, v)
+
+
+# Reductions.
+@case("sum", "mean", "var", "std", "max", "min", "amax", "norm.Scalar")
+def _(d):
+    return [d.distinct(d.shape(1, 4, (2, 3)))], lambda op, x: op(x)
+
+
+@case("prod")
+def _(d):
+    return [d.float([2, 3], 0.5, 1.5)], lambda op, x: op(x)
+
+
+@case("prod.dim_int")
+def _(d):
+    return [d.float([2, 3, 4], 0.5, 1.5)], lambda op, x: op(x, d.choice([0, 1, -1]), d.bool())
+
+
+@case("sum.dim_IntList", "mean.dim", "amax", "amin", "logsumexp")
+def _(d):
+    shape, keep = d.shape(1, 4, (2, 3, 5)), d.bool()
+    dims = d.dims(len(shape))
+    return [d.distinct(shape)], lambda op, x: op(x, dims, keep)
+
+
+@case("any", "all", "count_nonzero")
+def _(d):
+    return [d.bools(d.shape(1, 3))], lambda op, x: op(x)
+
+
+@case("any.dim", "all.dim")
+def _(d):
+    shape, keep = d.shape(1, 3), d.bool()
+    dim = d.dim(len(shape))
+    return [d.bools(shape)], lambda op, x: op(x, dim, keep)
+
+
+@case("any.dims", "all.dims", "count_nonzero.dim_IntList")
+def _(d):
+    return [d.bools([2, 3, 4])], lambda op, x: op(x, [0, -1])
+
+
+@case("sum", "sum.dim_IntList", "cumsum")
+def _(d):
+    name_needs_dim = d.shape(2, 3)
+    x = d.ints(name_needs_dim, -5, 6)
+    return [x], lambda op, x: op(x) if str(op) == "aten.sum.default" else (
+        op(x, -1) if "cumsum" in str(op) else op(x, [0], True))
+
+
+@case("var.dim", "std.dim", "var_mean.dim", "std_mean.dim")
+def _(d):
+    shape, unbiased, keep = d.shape(1, 4, (2, 3, 5)), d.bool(), d.bool()
+    dims = d.dims(len(shape))
+    return [d.distinct(shape)], lambda op, x: op(x, dims, unbiased, keep)
+
+
+@case("var.correction", "std.correction", "var_mean.correction", "std_mean.correction")
+def _(d):
+    shape, correction, keep = d.shape(1, 4, (2, 3, 5)), d.choice([0, 1]), d.bool()
+    dims = d.dims(len(shape))
+    return [d.distinct(shape)], lambda op, x: op(x, dims, correction=correction, keepdim=keep)
+
+
+@case("var_mean", "std_mean")
+def _(d):
+    return [d.distinct([3, 4])], lambda op, x: op(x, d.bool())
+
+
+@case("linalg_vector_norm", "norm.ScalarOpt_dim")
+def _(d):
+    shape, keep, p = d.shape(1, 4, (2, 3)), d.bool(), d.choice([1, 2, 3, float("inf")])
+    dims = d.dims(len(shape))
+    return [d.distinct(shape) + 0.1], lambda op, x: op(x, p, dims, keep)
+
+
+@case("max.dim", "min.dim", "argmax", "argmin")
+def _(d):
+    shape, keep = d.shape(1, 4, (2, 3, 5)), d.bool()
+    dim = d.dim(len(shape))
+    return [d.distinct(shape)], lambda op, x: op(x, dim, keep)
+
+
+@case("argmax", "argmin")
+def _(d):
+    return [d.distinct([3, 4])], lambda op, x: op(x)
+
+
+@case("topk")
+def _(d):
+    return [d.distinct([3, 5, 4])], lambda op, x: op(x, 2, d.choice([0, 1, -1]), True)
+
+
+@case("topk")
+def _(d):
+    return [d.distinct([3, 5])], lambda op, x: op(x, 3, 1, False)
+
+
+@case("cumsum")
+def _(d):
+    shape = d.shape(1, 4)
+    dim = d.dim(len(shape))
+    return [d.float(shape)], lambda op, x: op(x, dim)
+
+
+@case("softmax.int", "log_softmax.int")
+def _(d):
+    shape = d.shape(1, 4)
+    dim = d.dim(len(shape))
+    return [d.float(shape)], lambda op, x: op(x, dim)
+
+
+@case("_softmax", "_log_softmax")
+def _(d):
+    return [d.float([2, 3, 4])], lambda op, x: op(x, d.choice([0, 1, -1]), False)
+
+
+# Shapes.
+@case("view", "reshape", "_unsafe_view")
+def _(d):
+    return [d.float([2, 6, 2])], lambda op, x: op(x, d.choice([[4, 6], [24], [3, -1, 2]]))
+
+
+@case("flatten.using_ints")
+def _(d):
+    return [d.float([2, 3, 4, 2])], lambda op, x: op(x, d.choice([0, 1]), d.choice([-1, 2]))
+
+
+@case("unflatten.int")
+def _(d):
+    return [d.float([2, 6])], lambda op, x: op(x, 1, [2, -1])
+
+
+@case("unsqueeze")
+def _(d):
+    return [d.float([2, 3])], lambda op, x: op(x, d.int(-3, 2))
+
+
+@case("squeeze")
+def _(d):
+    return [d.float([1, 3, 1])], lambda op, x: op(x)
+
+
+@case("squeeze.dim")
+def _(d):
+    return [d.float([1, 3, 1])], lambda op, x: op(x, d.choice([0, 1, -1]))
+
+
+@case("squeeze.dims")
+def _(d):
+    return [d.float([1, 3, 1])], lambda op, x: op(x, [0, 1])
+
+
+@case("view_as", "reshape_as", "expand_as", "type_as")
+def _(d):
+    shape = d.shape(1, 3)
+    return [d.float(shape), d.float(shape)], lambda op, x, y: op(x, y)
+
+
+@case("atleast_1d", "atleast_2d")
+def _(d):
+    return [d.float([])], lambda op, x: op(x)
+
+
+@case("transpose.int", "swapaxes", "swapdims")
+def _(d):
+    shape = d.shape(1, 4)
+    a, b = d.dim(len(shape)), d.dim(len(shape))
+    return [d.float(shape)], lambda op, x: op(x, a, b)
+
+
+@case("t", "numpy_T")
+def _(d):
+    return [d.float([2, 3])], lambda op, x: op(x)
+
+
+@case("mT")
+def _(d):
+    return [d.float([2, 3, 4])], lambda op, x: op(x)
+
+
+@case("permute")
+def _(d):
+    shape = d.shape(1, 5)
+    dims = d.random.sample(range(len(shape)), len(shape))
+    return [d.float(shape)], lambda op, x: op(x, dims)
+
+
+@case("movedim.int")
+def _(d):
+    return [d.float([2, 3, 4])], lambda op, x: op(x, d.int(-3, 2), d.int(-3, 2))
+
+
+@case("movedim.intlist")
+def _(d):
+    return [d.float([2, 3, 4])], lambda op, x: op(x, [0, -1], [1, 0])
+
+
+@case("expand", "broadcast_to")
+def _(d):
+    return [d.float([3, 1])], lambda op, x: op(x, d.choice([[2, 3, 4], [3, 5]]))
+
+
+@case("repeat", "tile")
+def _(d):
+    return [d.float([2, 3])], lambda op, x: op(x, d.choice([[2, 1], [2, 3], [2, 1, 2]]))
+
+
+@case("repeat_interleave.self_int")
+def _(d):
+    return [d.float([2, 3])], lambda op, x: op(x, 2, d.choice([None, 0, 1, -1]))
+
+
+@case("slice.Tensor")
+def _(d):
+    begin, end, step = d.choice([(0, 9, 1), (1, 4, 1), (-3, -1, 1), (0, 99, 2), (1, None, 3)])
+    dim = d.choice([0, 1, -1])
+    return [d.float([5, 6])], lambda op, x: op(x, dim, begin, end, step)
+
+
+@case("narrow")
+def _(d):
+    return [d.float([5, 6])], lambda op, x: op(x, d.choice([0, -1]), d.choice([1, -3]), 2)
+
+
+@case("select.int")
+def _(d):
+    shape = d.shape(1, 4)
+    dim = d.dim(len(shape))
+    index = d.int(-shape[dim], shape[dim] - 1)
+    return [d.float(shape)], lambda op, x: op(x, dim, index)
+
+
+@case("split.Tensor", "chunk", "tensor_split.sections")
+def _(d):
+    return [d.float([5, 6])], lambda op, x: op(x, d.int(1, 4), d.choice([0, 1, -1]))
+
+
+@case("split_with_sizes", "split.sizes")
+def _(d):
+    return [d.float([5, 6])], lambda op, x: op(x, [1, 4, 1], 1)
+
+
+@case("unbind.int")
+def _(d):
+    return [d.float([3, 4])], lambda op, x: op(x, d.choice([0, -1]))
+
+
+@case("meshgrid.indexing")
+def _(d):
+    mode = d.choice(["ij", "xy"])
+    return [d.float([3]), d.float([4])], lambda op, x, y: op([x, y], indexing=mode)
+
+
+@case("broadcast_tensors")
+def _(d):
+    return [d.float([2, 1, 3]), d.float([4, 1])], lambda op, x, y: op([x, y])
+
+
+@case("cat", "concat", "concatenate")
+def _(d):
+    shape = d.shape(1, 4)
+    dim = d.dim(len(shape))
+    other = list(shape)
+    other[dim] = 2
+    return [d.float(shape), d.float(other)], lambda op, x, y: op([x, y], dim)
+
+
+@case("stack")
+def _(d):
+    shape = d.shape(0, 3)
+    dim = d.dim(len(shape) + 1)
+    return [d.float(shape), d.float(shape)], lambda op, x, y: op([x, y], dim)
+
+
+@case("flip")
+def _(d):
+    return [d.float([2, 3, 4])], lambda op, x: op(x, d.choice([[0], [1, -1]]))
+
+
+@case("roll")
+def _(d):
+    shifts, dims = d.choice([([2], []), ([1, -1], [0, 2]), ([-7], [1])])
+    return [d.float([2, 3, 4])], lambda op, x: op(x, shifts, dims)
+
+
+@case("constant_pad_nd")
+def _(d):
+    pads = d.choice([[1, 2], [0, 1, 2, 0], [-1, 1]])
+    return [d.float([2, 3, 4])], lambda op, x: op(x, pads, 0.5)
+
+
+@case("pad")
+def _(d):
+    mode = d.choice(["reflect", "replicate", "circular"])
+    return [d.float([2, 3, 4, 5])], lambda op, x: op(x, [1, 2, 2, 1], mode)
+
+
+@case("reflection_pad1d", "replication_pad1d")
+def _(d):
+    return [d.float([2, 3, 4])], lambda op, x: op(x, [2, 1])
+
+
+@case("reflection_pad2d", "replication_pad2d")
+def _(d):
+    return [d.float([2, 3, 4, 5])], lambda op, x: op(x, [2, 1, 0, 1])
+
+
+@case("index.Tensor")
+def _(d):
+    form = d.int(0, 3)
+    x = d.float([4, 5, 6])
+    i, j = d.ints([3], -4, 4), d.ints([2, 1], -5, 5)
+    if form == 0:
+        return [x, i], lambda op, x, i: op(x, [i])
+    if form == 1:
+        return [x, j], lambda op, x, j: op(x, [None, j])
+    if form == 2:
+        return [x, i, j], lambda op, x, i, j: op(x, [i, j])
+    return [x, i, j], lambda op, x, i, j: op(x, [i, None, j])
+
+
+@case("index_select")
+def _(d):
+    return [d.float([4, 5, 3]), d.ints([6], 0, 3)], lambda op, x, i: op(x, d.int(-3, 2), i)
+
+
+@case("gather")
+def _(d):
+    dim = d.int(-2, 1)
+    return [d.float([4, 5]), d.ints([3, 2], 0, 4)], lambda op, x, i: op(x, dim, i)
+
+
+@case("take_along_dim")
+def _(d):
+    return [d.float([4, 5]), d.ints([4, 2], 0, 5)], lambda op, x, i: op(x, i, 1)
+
+
+@case("index_add")
+def _(d):
+    return ([d.float([4, 3]), d.ints([6], 0, 4), d.float([6, 3])],
+            lambda op, x, i, s: op(x, 0, i, s, alpha=2))
+
+
+@case("embedding")
+def _(d):
+    padding = d.choice([-1, 2])
+    return [d.float([7, 3]), d.ints([2, 4], 0, 7)], lambda op, w, i: op(w, i, padding)
+
+
+@case("tril", "triu")
+def _(d):
+    return [d.float([2, 4, 5])], lambda op, x: op(x, d.int(-3, 3))
+
+
+@case("pixel_shuffle")
+def _(d):
+    return [d.float([2, 8, 3, 2])], lambda op, x: op(x, 2)
+
+
+@case("pixel_unshuffle")
+def _(d):
+    return [d.float([2, 2, 4, 6])], lambda op, x: op(x, 2)
+
+
+@case("select_scatter")
+def _(d):
+    return [d.float([3, 4]), d.float([4])], lambda op, x, s: op(x, s, 0, -1)
+
+
+@case("slice_scatter")
+def _(d):
+    return [d.float([5, 4]), d.float([2, 4])], lambda op, x, s: op(x, s, 0, 1, 3)
+
+
+@case("diff")
+def _(d):
+    return [d.float([3, 5])], lambda op, x: op(x, 1, d.choice([0, -1]))
+
+
+# Constants.
+@case("new_zeros", "new_ones")
+def _(d):
+    return [d.float([2])], lambda op, x: op(x, [2, 3])
+
+
+@case("full_like")
+def _(d):
+    return [d.float([2, 3])], lambda op, x: op(x, 1.5)
+
+
+@case("new_full")
+def _(d):
+    return [d.float([2, 3])], lambda op, x: op(x, [4], 1.5)
+
+
+@case("zeros", "ones")
+def _(d):
+    return [d.float([2, 3])], lambda op, x: op([2, 3]) + x
+
+
+@case("full")
+def _(d):
+    return [d.float([2, 3])], lambda op, x: op([2, 3], 2.5) + x
+
+
+@case("arange")
+def _(d):
+    return [d.float([5])], lambda op, x: op(5) * x
+
+
+@case("arange.start")
+def _(d):
+    return [d.float([3])], lambda op, x: op(2, 5) * x
+
+
+@case("arange.start_step")
+def _(d):
+    return [d.float([4])], lambda op, x: op(1, 8, 2) * x
+
+
+@case("linspace")
+def _(d):
+    return [d.float([5])], lambda op, x: op(-1, 1, 5) * x
+
+
+@case("eye")
+def _(d):
+    return [d.float([3, 3])], lambda op, x: op(3) + x
+
+
+@case("eye.m")
+def _(d):
+    return [d.float([3, 2])], lambda op, x: op(3, 2) + x
+
+
+@case("scalar_tensor")
+def _(d):
+    return [d.float([3])], lambda op, x: op(1.5) * x
+
+
+@case("_to_copy")
+def _(d):
+    dtype = d.choice([torch.int64, torch.float16, torch.bfloat16, torch.bool])
+    return [d.far([2, 3], (0,))], lambda op, x: op(x, dtype=dtype)
+
+
+@case("to.dtype")
+def _(d):
+    return [d.ints([2, 3], -3, 4)], lambda op, x: op(x, torch.float32)
+
+
+# Products.
+@case("mm")
+def _(d):
+    return [d.float([3, 4]), d.float([4, 5])], lambda op, a, b: op(a, b)
+
+
+@case("bmm")
+def _(d):
+    return [d.float([2, 3, 4]), d.float([2, 4, 5])], lambda op, a, b: op(a, b)
+
+
+@case("matmul", "matmul", "matmul")
+def _(d):
+    a, b = d.choice([([4], [4]), ([3, 4], [4]), ([4], [4, 5]), ([2, 3, 4], [4, 5]),
+                     ([3, 4], [2, 4, 5]), ([2, 1, 3, 4], [3, 4, 2]), ([2, 3, 4], [4]),
+                     ([4], [2, 4, 3])])
+    return [d.float(a), d.float(b)], lambda op, a, b: op(a, b)
+
+
+@case("mv")
+def _(d):
+    return [d.float([3, 4]), d.float([4])], lambda op, a, b: op(a, b)
+
+
+@case("dot")
+def _(d):
+    return [d.float([4]), d.float([4])], lambda op, a, b: op(a, b)
+
+
+@case("outer")
+def _(d):
+    return [d.float([4]), d.float([3])], lambda op, a, b: op(a, b)
+
+
+@case("addmm")
+def _(d):
+    beta, alpha = d.choice([(1, 1), (0.5, 2)])
+    shape = d.choice([[5], [3, 5], [3, 1]])
+    return ([d.float(shape), d.float([3, 4]), d.float([4, 5])],
+            lambda op, c, a, b: op(c, a, b, beta=beta, alpha=alpha))
+
+
+@case("baddbmm")
+def _(d):
+    return ([d.float([2, 3, 5]), d.float([2, 3, 4]), d.float([2, 4, 5])],
+            lambda op, c, a, b: op(c, a, b, beta=0.5, alpha=2))
+
+
+@case("addmv")
+def _(d):
+    return [d.float([3]), d.float([3, 4]), d.float([4])], lambda op, c, a, b: op(c, a, b)
+
+
+@case("linear")
+def _(d):
+    x = d.choice([[4], [3, 4], [2, 3, 4]])
+    if d.bool():
+        return [d.float(x), d.float([5, 4])], lambda op, x, w: op(x, w)
+    return [d.float(x), d.float([5, 4]), d.float([5])], lambda op, x, w, b: op(x, w, b)
+
+
+@case("einsum", "einsum")
+def _(d):
+    equation, a, b = d.choice([
+        ("bij,bjk->bik", [2, 3, 4], [2, 4, 5]), ("bhqd,bhkd->bhqk", [2, 2, 3, 4], [2, 2, 5, 4]),
+        ("ij,kj->ik", [3, 4], [5, 4]), ("i,j->ij", [3], [4]), ("ijk,k->ij", [2, 3, 4], [4]),
+        ("nctw,cd->ndtw", [2, 3, 2, 2], [3, 4])])
+    return [d.float(a), d.float(b)], lambda op, a, b: op(equation, [a, b])
+
+
+@case(*["scaled_dot_product_attention"] * 4)
+def _(d):
+    heads, kv, t, s = 4, d.choice([4, 2]), 3, d.choice([3, 5])
+    form = d.choice(["none", "bool", "float", "causal"])
+    q, k, v = d.float([2, heads, t, 6]), d.float([2, kv, s, 6]), d.float([2, kv, s, 6])
+    options = {"enable_gqa": True} if kv != heads else {}
+    if d.bool():
+        options["scale"] = 0.3
+    if form == "bool":
+        mask = d.bools([2, 1, t, s])
+        mask[..., 0] = True
+        return [q, k, v, mask], lambda op, q, k, v, m: op(q, k, v, m, **options)
+    if form == "float":
+        return ([q, k, v, d.float([1, heads, t, s])],
+                lambda op, q, k, v, m: op(q, k, v, m, **options))
+    causal = form == "causal"
+    return [q, k, v], lambda op, q, k, v: op(q, k, v, is_causal=causal, **options)
+
+
+# Convolutions and pooling.
+@case("conv2d", "conv2d", "convolution")
+def _(d):
+    groups = d.choice([1, 2])
+    stride, padding, dilation = d.int(1, 2), d.int(0, 2), d.int(1, 2)
+    x, w, b = d.float([2, 4, 7, 6]), d.float([6, 4 // groups, 3, 2]), d.float([6])
+
+    def call(op, x, w, b):
+        if "convolution" in str(op):
+            return op(x, w, b, [stride] * 2, [padding] * 2, [dilation] * 2, False, [0, 0],
+                      groups)
+        return op(x, w, b, [stride] * 2, [padding] * 2, [dilation] * 2, groups)
+    return [x, w, b], call
+
+
+@case("conv2d.padding")
+def _(d):
+    mode = d.choice(["same", "valid"])
+    return ([d.float([2, 3, 6, 5]), d.float([4, 3, 3, 2])],
+            lambda op, x, w: op(x, w, None, [1, 1], mode))
+
+
+@case("conv1d")
+def _(d):
+    return ([d.float([2, 3, 8]), d.float([4, 3, 3]), d.float([4])],
+            lambda op, x, w, b: op(x, w, b, [d.choice([1, 2])], [1]))
+
+
+@case("conv1d.padding")
+def _(d):
+    return [d.float([2, 3, 8]), d.float([4, 3, 3])], lambda op, x, w: op(x, w, None, [1], "same")
+
+
+@case("conv_transpose2d.input", "conv_transpose2d.input")
+def _(d):
+    groups, stride, padding = d.choice([1, 2]), d.int(1, 3), d.int(0, 1)
+    extra = d.int(0, stride - 1)
+    return ([d.float([2, 4, 5, 4]), d.float([4, 6 // groups, 3, 2]), d.float([6])],
+            lambda op, x, w, b: op(x, w, b, [stride] * 2, [padding] * 2, [extra] * 2, groups))
+
+
+@case("conv_transpose1d")
+def _(d):
+    return [d.float([2, 4, 5]), d.float([4, 3, 3])], lambda op, x, w: op(x, w, None, [2], [1])
+
+
+@case("max_pool2d")
+def _(d):
+    kernel, stride, padding, ceil = d.int(2, 3), d.int(1, 3), d.int(0, 1), d.bool()
+    return ([d.distinct([2, 3, 7, 6])],
+            lambda op, x: op(x, [kernel] * 2, [stride] * 2, [padding] * 2, [1, 1], ceil))
+
+
+@case("max_pool1d")
+def _(d):
+    return [d.distinct([2, 3, 8])], lambda op, x: op(x, [3], [2], [1])
+
+
+@case("avg_pool2d")
+def _(d):
+    kernel, stride, padding, include = d.int(2, 3), d.int(1, 3), d.int(0, 1), d.bool()
+    return ([d.float([2, 3, 7, 6])],
+            lambda op, x: op(x, [kernel] * 2, [stride] * 2, [padding] * 2, False, include))
+
+
+@case("avg_pool2d")
+def _(d):
+    return [d.float([2, 3, 7, 6])], lambda op, x: op(x, [2, 2], [2, 2], [0, 0], True)
+
+
+@case("avg_pool1d")
+def _(d):
+    return [d.float([2, 3, 8])], lambda op, x: op(x, [3], [2], [1])
+
+
+@case("adaptive_avg_pool2d", "adaptive_avg_pool2d")
+def _(d):
+    return [d.float([2, 3, 6, 4])], lambda op, x: op(
+        x, d.choice([[1, 1], [3, 2], [4, 3], [7, 7]]))
+
+
+@case("adaptive_avg_pool1d")
+def _(d):
+    return [d.float([2, 3, 6])], lambda op, x: op(x, [d.choice([1, 2, 4])])
+
+
+@case("adaptive_max_pool2d")
+def _(d):
+    return [d.distinct([2, 3, 6, 4])], lambda op, x: op(x, [3, 2])[0]
+
+
+@case("upsample_nearest2d.vec")
+def _(d):
+    return [d.float([2, 3, 2, 4])], lambda op, x: op(x, [4, 12], None)
+
+
+@case("upsample_bilinear2d.vec")
+def _(d):
+    corners = d.bool()
+    if d.bool():
+        return [d.float([2, 3, 3, 4])], lambda op, x: op(x, None, corners, [2.0, 1.5])
+    return [d.float([2, 3, 3, 4])], lambda op, x: op(x, [5, 7], corners, None)
+
+
+# Normalization.
+@case("layer_norm")
+def _(d):
+    dims = d.choice([[4], [3, 4]])
+    if d.bool():
+        return [d.float([2, 3, 4])], lambda op, x: op(x, dims, None, None, 1e-3)
+    return ([d.float([2, 3, 4]), d.float(dims), d.float(dims)],
+            lambda op, x, w, b: op(x, dims, w, b, 1e-3))
+
+
+@case("native_layer_norm")
+def _(d):
+    return ([d.float([2, 3, 4]), d.float([4]), d.float([4])],
+            lambda op, x, w, b: op(x, [4], w, b, 1e-3)[0])
+
+
+@case("rms_norm")
+def _(d):
+    return [d.float([2, 3, 4]), d.float([4])], lambda op, x, w: op(x, [4], w, d.choice([None, 1e-3]))
+
+
+@case("group_norm")
+def _(d):
+    shape = d.choice([[2, 4, 3], [2, 4, 3, 2]])
+    return ([d.float(shape), d.float([4]), d.float([4])],
+            lambda op, x, w, b: op(x, 2, w, b, 1e-3))
+
+
+@case("native_group_norm")
+def _(d):
+    return ([d.float([2, 4, 6]), d.float([4]), d.float([4])],
+            lambda op, x, w, b: op(x, w, b, 2, 4, 6, 2, 1e-3)[0])
+
+
+@case("instance_norm")
+def _(d):
+    return ([d.float([2, 4, 3, 3]), d.float([4]), d.float([4])],
+            lambda op, x, w, b: op(x, w, b, None, None, True, 0.1, 1e-3, False))
+
+
+@case("batch_norm")
+def _(d):
+    shape = d.choice([[5, 3], [4, 3, 2], [2, 3, 4, 2]])
+    training = d.bool()
+    return ([d.float(shape), d.float([3]), d.float([3])],
+            lambda op, x, w, b: op(x, w, b, None if training else torch.zeros_like(w.detach()),
+                                      None if training else torch.ones_like(w.detach()), training,
+                                      0.1, 1e-3, False))
+
+
+# Recurrent layers.
+@case("lstm.input")
+def _(d):
+    return ([d.float([2, 3, 4]), d.float([1, 3, 5]), d.float([1, 3, 5]), d.float([20, 4]),
+             d.float([20, 5]), d.float([20]), d.float([20])],
+            lambda op, x, h, c, *w: op(x, [h, c], list(w), True, 1, 0.0, False, False, False))
+
+
+@case("gru.input")
+def _(d):
+    return ([d.float([3, 2, 4]), d.float([2, 3, 5])]
+            + [d.float(s) for s in [[15, 4], [15, 5], [15], [15]] * 2],
+            lambda op, x, h, *w: op(x, h, list(w), True, 1, 0.0, False, True, True))
+
+
+@case("rnn_tanh.input", "rnn_relu.input")
+def _(d):
+    return ([d.float([2, 3, 4]), d.float([1, 3, 5]), d.float([5, 4]), d.float([5, 5])],
+            lambda op, x, h, *w: op(x, h, list(w), False, 1, 0.0, False, False, False))
+
+
+# Losses.
+@case("mse_loss", "l1_loss")
+def _(d):
+    shape, reduction = d.shape(1, 3), d.int(0, 2)
+    return [d.float(shape), d.float(shape, 3, 4)], lambda op, x, y: op(x, y, reduction)
+
+
+@case("smooth_l1_loss", "huber_loss")
+def _(d):
+    shape, reduction = d.shape(1, 3), d.int(0, 2)
+    return [d.float(shape), d.float(shape)], lambda op, x, y: op(x, y, reduction, 0.7)
+
+
+@case("binary_cross_entropy_with_logits")
+def _(d):
+    reduction = d.int(0, 2)
+    if d.bool():
+        return ([d.float([3, 4]), d.float([3, 4], 0, 1)],
+                lambda op, x, y: op(x, y, None, None, reduction))
+    return ([d.float([3, 4]), d.float([3, 4], 0, 1), d.float([4]), d.float([4], 0.5, 2)],
+            lambda op, x, y, w, p: op(x, y, w.detach(), p.detach(), reduction))
+
+
+@case("binary_cross_entropy")
+def _(d):
+    return ([d.float([3, 4], 0.1, 0.9), d.bools([3, 4])],
+            lambda op, x, y: op(x, y.to(x.dtype), None, d.int(0, 2)))
+
+
+@case("kl_div")
+def _(d):
+    logged = d.bool()
+    return ([d.float([3, 4], -3, 0), d.float([3, 4], 0.1, 0.9)],
+            lambda op, x, y: op(x, y, d.int(0, 2), log_target=logged))
+
+
+@case(*["cross_entropy_loss"] * 4)
+def _(d):
+    reduction, smoothing = d.int(0, 2), d.choice([0.0, 0.1])
+    x, y = d.choice([([5, 4], [5]), ([3, 4, 2], [3, 2]), ([2, 4, 3, 2], [2, 3, 2]), ([4], [])])
+    labels = d.ints(y, 0, 4)
+    if y and d.bool():
+        labels.view(-1)[0] = -100
+    weighted = d.bool()
+    return ([d.float(x), labels, d.float([4], 0.5, 2)],
+            lambda op, x, y, w: op(x, y, w.detach() if weighted else None, reduction, -100,
+                                   smoothing))
+
+
+@case("cross_entropy_loss")
+def _(d):
+    return ([d.float([5, 4]), d.float([5, 4], 0, 1)],
+            lambda op, x, y: op(x, y, None, d.int(0, 2), -100, d.choice([0.0, 0.1])))
+
+
+@case("nll_loss_nd", "nll_loss")
+def _(d):
+    return ([d.float([5, 4], -3, 0), d.ints([5], 0, 4)],
+            lambda op, x, y: op(x, y, None, d.int(0, 2), d.choice([-100, 1])))
+
+
+@case("soft_margin_loss")
+def _(d):
+    return ([d.float([3, 4]), d.bools([3, 4])],
+            lambda op, x, y: op(x, y.to(x.dtype) * 2 - 1, d.int(0, 2)))
+
+
+@case("poisson_nll_loss")
+def _(d):
+    logged = d.bool()
+    return ([d.float([3, 4], 0.2, 2), d.ints([3, 4], 0, 4)],
+            lambda op, x, y: op(x, y, logged, False, 1e-8, d.int(0, 2)))
+
+
+@case("margin_ranking_loss")
+def _(d):
+    return ([d.float([5]), d.float([5]), d.bools([5])],
+            lambda op, x, y, t: op(x, y, t.to(x.dtype) * 2 - 1, 0.3, d.int(0, 2)))
+
+
+@case("hinge_embedding_loss")
+def _(d):
+    return ([d.float([5], 0, 2), d.bools([5])],
+            lambda op, x, t: op(x, t.to(x.dtype) * 2 - 1, 0.7, d.int(0, 2)))
+
+
+@case("cosine_similarity")
+def _(d):
+    return [d.float([3, 4]), d.float([3, 4])], lambda op, x, y: op(x, y, d.choice([0, 1]))

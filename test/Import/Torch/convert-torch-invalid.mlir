@@ -1,0 +1,82 @@
+// What has no counterpart is one error with all ops, their number and their places.
+//
+// RUN: not mpt-opt %s --allow-unregistered-dialect --mpt-convert-torch --split-input-file 2>&1 | FileCheck %s
+
+// CHECK: :[[#@LINE+9]]:1: error: mpt-convert-torch: 4 ops of @all have no counterpart in the mpt dialect:
+// CHECK-NEXT: aten.sort, 2 times
+// CHECK-NEXT: at net.py:3
+// CHECK-NEXT: at net.py:4
+// CHECK-NEXT: aten.relu_, 1 time: it changes a tensor that has views, or is one; export the graph in functional form, as `python -m mpt.export` does
+// CHECK-NEXT: at net.py:7
+// CHECK-NEXT: my.op, 1 time
+// CHECK-NEXT: at net.py:8
+// CHECK-NEXT: `mpt-opt --mpt-torch-ops` lists the ops that have one
+func.func @all(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
+  %1 = "torch.aten.sort"(%x) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> loc("net.py":3:1)
+  // What follows is checked, too.
+  %2 = "torch.aten.sort"(%1) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> loc("net.py":4:1)
+  %n = "torch.constant.int"() {value = 4 : i64} : () -> !torch.int
+  %s = "torch.prim.ListConstruct"(%n) : (!torch.int) -> !torch.list<int>
+  %v = "torch.aten.view"(%2, %s) : (!torch.vtensor<[4],f32>, !torch.list<int>) -> !torch.vtensor<[4],f32> loc("net.py":6:1)
+  %3 = "torch.aten.relu_"(%v) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> loc("net.py":7:1)
+  %4 = "torch.operator"(%3) {name = "torch.my.op"} : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> loc("net.py":8:1)
+  return %4 : !torch.vtensor<[4],f32>
+}
+
+// -----
+
+// CHECK: error: mpt-convert-torch: argument 0 of @type: expected a tensor of known shape with elements of f64, f32, f16, bf16, si64, si32, si16, si8 or i1, found '!torch.vtensor<[4],ui8>'
+func.func @type(%x: !torch.vtensor<[4],ui8>) -> !torch.vtensor<[4],ui8> {
+  return %x : !torch.vtensor<[4],ui8>
+}
+
+// -----
+
+// CHECK: error: mpt-convert-torch: expected a function over !torch.vtensor, found none; print the graph in MLIR's generic form
+func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// Operands that are not what the op takes, and results that are not what it gives.
+// CHECK: error: mpt-convert-torch: 11 ops of @operands have no counterpart
+// CHECK-NEXT: aten.mm, 1 time: a matrix product of matrices that do not fit
+// CHECK: aten.add.Tensor, 1 time: operands whose shapes do not broadcast
+// CHECK: aten.transpose.int, 1 time: dimension 5 of a tensor of rank 2
+// CHECK: aten.relu, 1 time: its result is tensor<2x3xf32> where the graph says tensor<3x2xf32>
+// CHECK: aten.sum.dim_IntList, 1 time: a dimension that is named twice
+// CHECK: aten.max_pool2d, 1 time: a dilated window
+// CHECK: aten.lstm.input, 1 time: operand 1: expected a list of tensors that the graph builds
+// CHECK: aten.embedding, 1 time: scale_grad_by_freq, or sparse gradients
+// CHECK: aten.index.Tensor, 1 time: a mask as index, whose result has no fixed shape; use torch.where
+// CHECK: aten.conv2d, 1 time: an image of open size, or a filter that does not fit
+// CHECK: aten.softmax.int, 1 time: operand 1: expected a constant integer
+func.func @operands(%x: !torch.vtensor<[2,3],f32>, %i: !torch.vtensor<[2],si64>,
+    %m: !torch.vtensor<[2],i1>, %image: !torch.vtensor<[1,2,4,4],f32>,
+    %w: !torch.vtensor<[2,3,1,1],f32>) -> !torch.vtensor<[2,3],f32> {
+  %none = "torch.constant.none"() : () -> !torch.none
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %2 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %5 = "torch.constant.int"() {value = 5 : i64} : () -> !torch.int
+  %true = "torch.constant.bool"() {value = true} : () -> !torch.bool
+  %false = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %p = "torch.constant.float"() {value = 0.0 : f64} : () -> !torch.float
+  %ones = "torch.prim.ListConstruct"(%1, %1) : (!torch.int, !torch.int) -> !torch.list<int>
+  %twos = "torch.prim.ListConstruct"(%2, %2) : (!torch.int, !torch.int) -> !torch.list<int>
+  %zeros = "torch.prim.ListConstruct"(%0, %0) : (!torch.int, !torch.int) -> !torch.list<int>
+  %mask = "torch.prim.ListConstruct"(%m) : (!torch.vtensor<[2],i1>) -> !torch.list<optional<vtensor>>
+  %a = "torch.aten.mm"(%x, %x) : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>) -> !torch.vtensor<[2,3],f32>
+  %b = "torch.aten.add.Tensor"(%x, %i, %1) : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2],si64>, !torch.int) -> !torch.vtensor<[2,3],f32>
+  %c = "torch.aten.transpose.int"(%x, %0, %5) : (!torch.vtensor<[2,3],f32>, !torch.int, !torch.int) -> !torch.vtensor<[3,2],f32>
+  %d = "torch.aten.relu"(%x) : (!torch.vtensor<[2,3],f32>) -> !torch.vtensor<[3,2],f32>
+  %e = "torch.aten.sum.dim_IntList"(%x, %ones, %false, %none) : (!torch.vtensor<[2,3],f32>, !torch.list<int>, !torch.bool, !torch.none) -> !torch.vtensor<[2],f32>
+  %f = "torch.aten.max_pool2d"(%image, %twos, %ones, %zeros, %twos, %false) : (!torch.vtensor<[1,2,4,4],f32>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool) -> !torch.vtensor<[1,2,2,2],f32>
+  %g:3 = "torch.aten.lstm.input"(%image, %x, %mask, %false, %1, %p, %false, %false, %false) : (!torch.vtensor<[1,2,4,4],f32>, !torch.vtensor<[2,3],f32>, !torch.list<optional<vtensor>>, !torch.bool, !torch.int, !torch.float, !torch.bool, !torch.bool, !torch.bool) -> (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>)
+  %h = "torch.aten.embedding"(%x, %i, %1, %true, %false) : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2],si64>, !torch.int, !torch.bool, !torch.bool) -> !torch.vtensor<[2,3],f32>
+  %j = "torch.aten.index.Tensor"(%x, %mask) : (!torch.vtensor<[2,3],f32>, !torch.list<optional<vtensor>>) -> !torch.vtensor<[2,3],f32>
+  %k = "torch.aten.conv2d"(%image, %w, %none, %ones, %zeros, %ones, %1) : (!torch.vtensor<[1,2,4,4],f32>, !torch.vtensor<[2,3,1,1],f32>, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.int) -> !torch.vtensor<[1,2,4,4],f32>
+  %l = "torch.aten.softmax.int"(%x, %x, %none) : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !torch.none) -> !torch.vtensor<[2,3],f32>
+  return %l : !torch.vtensor<[2,3],f32>
+}

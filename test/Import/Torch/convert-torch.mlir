@@ -1,0 +1,129 @@
+// PyTorch's ops become ops of the mpt dialect.
+//
+// RUN: mpt-opt %s --allow-unregistered-dialect --mpt-convert-torch --split-input-file | FileCheck %s
+
+// An image is [N, H, W, C] from the first convolution to where the graph looks at its
+// dimensions: one transpose of the input, one of each filter, none in between.
+// CHECK-LABEL: func.func @image(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2x3x8x8xf32> {mpt.name = "x", mpt.role = "input"}
+// CHECK-SAME: %[[W:[^:]*]]: tensor<4x3x3x3xf32> {mpt.name = "w", mpt.role = "parameter"}
+// CHECK-SAME: %[[B:[^:]*]]: tensor<4xf32>
+// CHECK-SAME: -> (tensor<2x4xf32> {mpt.name = "y"}, tensor<4xf32> {mpt.name = "mean.next", mpt.updates = "mean"}, tensor<4xf32> {mpt.name = "var.next", mpt.updates = "var"})
+// CHECK-NEXT: %[[NHWC:.*]] = mpt.transpose %[[X]] {permutation = array<i64: 0, 2, 3, 1>}
+// CHECK-NEXT: %[[HWIO:.*]] = mpt.transpose %[[W]] {permutation = array<i64: 2, 3, 1, 0>}
+// CHECK-NEXT: %[[C:.*]] = mpt.conv2d %[[NHWC]], %[[HWIO]], %[[B]] {padding = array<i64: 1, 1, 1, 1>} : {{.*}} -> tensor<2x8x8x4xf32>
+// CHECK-NEXT: %[[Y:.*]], %[[MEAN:.*]], %[[VAR:.*]], %{{.*}}, %{{.*}} = mpt.batch_norm %[[C]],
+// CHECK-NEXT: %[[R:.*]] = mpt.relu %[[Y]]
+// CHECK-NEXT: %[[A:.*]] = mpt.add %[[R]], %[[C]]
+// CHECK-NEXT: %[[P:.*]] = mpt.max_pool %[[A]] {strides = array<i64: 2, 2>, window = array<i64: 2, 2>}
+// CHECK-NEXT: %[[M:.*]] = mpt.reduce %[[P]] {axes = array<i64: 1, 2>, keep_dims, kind = #mpt.reduce_kind<mean>}
+// CHECK-NEXT: %[[F:.*]] = mpt.reshape %[[M]] : (tensor<2x1x1x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: return %[[F]], %[[MEAN]], %[[VAR]]
+func.func @image(%x: !torch.vtensor<[2,3,8,8],f32> {mpt.name = "x", mpt.role = "input"},
+    %w: !torch.vtensor<[4,3,3,3],f32> {mpt.name = "w", mpt.role = "parameter"},
+    %b: !torch.vtensor<[4],f32>, %g: !torch.vtensor<[4],f32>,
+    %mean: !torch.vtensor<[4],f32> {mpt.name = "mean", mpt.role = "running_stat"},
+    %var: !torch.vtensor<[4],f32> {mpt.name = "var", mpt.role = "running_stat"})
+    -> (!torch.vtensor<[2,4],f32> {mpt.name = "y"}) {
+  %none = "torch.constant.none"() : () -> !torch.none
+  %0 = "torch.constant.int"() <{value = 0 : i64}> : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %2 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %last = "torch.constant.int"() {value = -1 : i64} : () -> !torch.int
+  %true = "torch.constant.bool"() {value = true} : () -> !torch.bool
+  %false = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %eps = "torch.constant.float"() {value = 1.0e-05 : f64} : () -> !torch.float
+  %momentum = "torch.constant.float"() {value = 1.0e-01 : f64} : () -> !torch.float
+  %ones = "torch.prim.ListConstruct"(%1, %1) : (!torch.int, !torch.int) -> !torch.list<int>
+  %zeros = "torch.prim.ListConstruct"(%0, %0) : (!torch.int, !torch.int) -> !torch.list<int>
+  %twos = "torch.prim.ListConstruct"(%2, %2) : (!torch.int, !torch.int) -> !torch.list<int>
+  %empty = "torch.prim.ListConstruct"() : () -> !torch.list<int>
+  %c = "torch.aten.conv2d"(%x, %w, %b, %ones, %ones, %ones, %1) : (!torch.vtensor<[2,3,8,8],f32>, !torch.vtensor<[4,3,3,3],f32>, !torch.vtensor<[4],f32>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.int) -> !torch.vtensor<[2,4,8,8],f32>
+  %n = "torch.aten.batch_norm"(%c, %g, %b, %mean, %var, %true, %momentum, %eps, %true) : (!torch.vtensor<[2,4,8,8],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.bool, !torch.float, !torch.float, !torch.bool) -> !torch.vtensor<[2,4,8,8],f32>
+  %r = "torch.aten.relu_"(%n) : (!torch.vtensor<[2,4,8,8],f32>) -> !torch.vtensor<[2,4,8,8],f32>
+  // What reads %n reads what relu_ made of it.
+  %a = "torch.aten.add.Tensor"(%n, %c, %1) : (!torch.vtensor<[2,4,8,8],f32>, !torch.vtensor<[2,4,8,8],f32>, !torch.int) -> !torch.vtensor<[2,4,8,8],f32>
+  %p = "torch.aten.max_pool2d"(%a, %twos, %empty, %zeros, %ones, %false) : (!torch.vtensor<[2,4,8,8],f32>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool) -> !torch.vtensor<[2,4,4,4],f32>
+  %m = "torch.aten.adaptive_avg_pool2d"(%p, %ones) : (!torch.vtensor<[2,4,4,4],f32>, !torch.list<int>) -> !torch.vtensor<[2,4,1,1],f32>
+  %f = "torch.aten.flatten.using_ints"(%m, %1, %last) : (!torch.vtensor<[2,4,1,1],f32>, !torch.int, !torch.int) -> !torch.vtensor<[2,4],f32>
+  return %f : !torch.vtensor<[2,4],f32>
+}
+
+// -----
+
+// Types: what torch computes in f32 is cast; numbers are constants; the classes of a loss go
+// last; random state becomes arguments.
+// CHECK-LABEL: func.func @head(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2x8xf32>, %[[W:[^:]*]]: tensor<5x8xf32>, %[[B:[^:]*]]: tensor<5xf32>, %[[Y:[^:]*]]: tensor<2xi64>
+// CHECK-SAME: %[[SEED:[^:]*]]: tensor<i64> {mpt.init = {kind = "zeros"}, mpt.name = "seed", mpt.role = "rng"}
+// CHECK-SAME: %[[ATTEMPT:[^:]*]]: tensor<i64> {mpt.init = {kind = "zeros"}, mpt.name = "attempt", mpt.role = "rng"}
+// CHECK: %[[D:.*]], %{{.*}} = mpt.dropout %[[X]], %[[SEED]], %[[ATTEMPT]] {rate = 1.000000e-01 : f64, stream = 0 : i64}
+// CHECK: %[[T:.*]] = mpt.transpose %[[W]] {permutation = array<i64: 1, 0>}
+// CHECK: %[[L:.*]] = mpt.linear %[[D]], %[[T]], %[[B]]
+// CHECK: %[[I:.*]] = mpt.cast %[[Y]] : (tensor<2xi64>) -> tensor<2xf32>
+// CHECK: %[[LOSS:.*]], %{{.*}} = mpt.cross_entropy %[[L]], %[[Y]] {ignore_index = -100 : i64, label_smoothing = 1.000000e-01 : f64}
+// CHECK: return %[[LOSS]]
+func.func @head(%x: !torch.vtensor<[2,8],f32>, %w: !torch.vtensor<[5,8],f32>,
+    %b: !torch.vtensor<[5],f32>, %y: !torch.vtensor<[2],si64>) -> (!torch.vtensor<[],f32>, !torch.vtensor<[2],f32>) {
+  %none = "torch.constant.none"() : () -> !torch.none
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %ignored = "torch.constant.int"() {value = -100 : i64} : () -> !torch.int
+  %true = "torch.constant.bool"() {value = true} : () -> !torch.bool
+  %p = "torch.constant.float"() {value = 1.0e-01 : f64} : () -> !torch.float
+  %half = "torch.constant.float"() {value = 5.0e-01 : f64} : () -> !torch.float
+  %d = "torch.aten.dropout"(%x, %p, %true) : (!torch.vtensor<[2,8],f32>, !torch.float, !torch.bool) -> !torch.vtensor<[2,8],f32>
+  %l = "torch.aten.linear"(%d, %w, %b) : (!torch.vtensor<[2,8],f32>, !torch.vtensor<[5,8],f32>, !torch.vtensor<[5],f32>) -> !torch.vtensor<[2,5],f32>
+  %m = "torch.aten.mul.Scalar"(%y, %half) : (!torch.vtensor<[2],si64>, !torch.float) -> !torch.vtensor<[2],f32>
+  %loss = "torch.aten.cross_entropy_loss"(%l, %y, %none, %1, %ignored, %p) : (!torch.vtensor<[2,5],f32>, !torch.vtensor<[2],si64>, !torch.none, !torch.int, !torch.int, !torch.float) -> !torch.vtensor<[],f32>
+  return %loss, %m : !torch.vtensor<[],f32>, !torch.vtensor<[2],f32>
+}
+
+// -----
+
+// Regions of torch.utils.checkpoint, lists, literals, and what has no gradient.
+// CHECK-LABEL: func.func @region(
+// CHECK: %[[C:.*]] = mpt.constant dense<[1, 2]> : tensor<2xi64>
+// CHECK: %[[OUT:.*]] = mpt.checkpoint {
+// CHECK: %[[T:.*]] = mpt.tanh %arg0
+// CHECK: mpt.yield %[[T]]
+// CHECK: mpt.slice %[[OUT]] {{.*}} -> tensor<2x1xf32>
+// CHECK: %[[S:.*]] = mpt.slice %[[OUT]] {{.*}} -> tensor<2x3xf32>
+// CHECK: mpt.stop_gradient %[[S]]
+func.func @region(%x: !torch.vtensor<[2,4],f32>) -> (!torch.vtensor<[2,1],f32>, !torch.vtensor<[2,3],f32>, !torch.vtensor<[2],si64>) {
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %3 = "torch.constant.int"() {value = 3 : i64} : () -> !torch.int
+  %c = "torch.vtensor.literal"() <{value = dense<[1, 2]> : tensor<2xsi64>}> : () -> !torch.vtensor<[2],si64>
+  %t = "torch.checkpoint"() ({
+    %i = "torch.aten.tanh"(%x) : (!torch.vtensor<[2,4],f32>) -> !torch.vtensor<[2,4],f32>
+    "torch.checkpoint.yield"(%i) : (!torch.vtensor<[2,4],f32>) -> ()
+  }) : () -> !torch.vtensor<[2,4],f32>
+  %sizes = "torch.prim.ListConstruct"(%1, %3) : (!torch.int, !torch.int) -> !torch.list<int>
+  %parts = "torch.aten.split_with_sizes"(%t, %sizes, %1) : (!torch.vtensor<[2,4],f32>, !torch.list<int>, !torch.int) -> !torch.list<vtensor>
+  %p:2 = "torch.prim.ListUnpack"(%parts) : (!torch.list<vtensor>) -> (!torch.vtensor<[2,1],f32>, !torch.vtensor<[2,3],f32>)
+  %q = "torch.aten.detach"(%p#1) : (!torch.vtensor<[2,3],f32>) -> !torch.vtensor<[2,3],f32>
+  return %p#0, %q, %c : !torch.vtensor<[2,1],f32>, !torch.vtensor<[2,3],f32>, !torch.vtensor<[2],si64>
+}
+
+// -----
+
+// An open batch, and a permutation to [N, C, H, W] that costs nothing.
+// CHECK-LABEL: func.func @open(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x4x4x3xf32>, %[[W:[^:]*]]: tensor<2x3x1x1xf32>
+// CHECK-NEXT: %[[F:.*]] = mpt.transpose %[[W]] {permutation = array<i64: 2, 3, 1, 0>}
+// CHECK-NEXT: %[[C:.*]] = mpt.conv2d %[[X]], %[[F]] : (tensor<?x4x4x3xf32>, tensor<1x1x3x2xf32>) -> tensor<?x4x4x2xf32>
+// CHECK-NEXT: return %[[C]]
+func.func @open(%x: !torch.vtensor<[?,4,4,3],f32>, %w: !torch.vtensor<[2,3,1,1],f32>) -> !torch.vtensor<[?,4,4,2],f32> {
+  %none = "torch.constant.none"() : () -> !torch.none
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %2 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %3 = "torch.constant.int"() {value = 3 : i64} : () -> !torch.int
+  %ones = "torch.prim.ListConstruct"(%1, %1) : (!torch.int, !torch.int) -> !torch.list<int>
+  %zeros = "torch.prim.ListConstruct"(%0, %0) : (!torch.int, !torch.int) -> !torch.list<int>
+  %first = "torch.prim.ListConstruct"(%0, %3, %1, %2) : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %last = "torch.prim.ListConstruct"(%0, %2, %3, %1) : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %p = "torch.aten.permute"(%x, %first) : (!torch.vtensor<[?,4,4,3],f32>, !torch.list<int>) -> !torch.vtensor<[?,3,4,4],f32>
+  %c = "torch.aten.conv2d"(%p, %w, %none, %ones, %zeros, %ones, %1) : (!torch.vtensor<[?,3,4,4],f32>, !torch.vtensor<[2,3,1,1],f32>, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.int) -> !torch.vtensor<[?,2,4,4],f32>
+  %q = "torch.aten.permute"(%c, %last) : (!torch.vtensor<[?,2,4,4],f32>, !torch.list<int>) -> !torch.vtensor<[?,4,4,2],f32>
+  return %q : !torch.vtensor<[?,4,4,2],f32>
+}
