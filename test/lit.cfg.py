@@ -35,8 +35,8 @@ def have_module(name):
     return code == 0
 
 
-for module in ("numpy", "torch", "sklearn", "jax", "optax", "jmp", "keras", "tensorflow",
-               "deepspeed", "tensorboard"):
+for module in ("numpy", "torch", "safetensors", "sklearn", "jax", "optax", "jmp", "keras",
+               "tensorflow", "deepspeed", "tensorboard"):
     if have_module(module):
         config.available_features.add(module)
 if have_module("material"):

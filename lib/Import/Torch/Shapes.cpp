@@ -765,7 +765,7 @@ void mpt::torch::populateShapes(Table &t) {
         [](Lowering &l) { padBy(l, "reflect", 0); });
   t.add({"replication_pad1d", "replication_pad2d"},
         [](Lowering &l) { padBy(l, "replicate", 0); });
-  t.add({"index.Tensor"}, indexBy);
+  t.add({"index.Tensor", "_unsafe_index.Tensor"}, indexBy);
   t.add({"index_select"}, indexSelect);
   t.add({"gather"}, [](Lowering &l) {
     Value x = l.get(0);

@@ -8,6 +8,22 @@ import random
 import torch
 
 CASES = []
+# Ops that no case calls.
+UNCALLED = set("""
+_native_batch_norm_legit _native_batch_norm_legit_functional native_batch_norm
+_native_batch_norm_legit.no_stats _native_batch_norm_legit_no_training
+""".split())  # What batch_norm becomes in a functional graph, and its form in others.
+UNCALLED |= set("dropout native_dropout feature_dropout bernoulli.p".split())  # random
+UNCALLED |= set("""
+_assert_async.msg _assert_scalar _assert_tensor_metadata size.int sym_constrain_range
+sym_constrain_range_for_size
+""".split())  # without a tensor as result
+UNCALLED |= set("empty.memory_format empty_like new_empty".split())  # of no value
+UNCALLED |= set("""
+_adaptive_avg_pool2d _prelu_kernel _reshape_alias view_copy lift_fresh lift_fresh_copy
+_unsafe_index.Tensor detach_copy nll_loss2d_forward zero fill.Tensor adjoint to.device to.dtype_layout to.other
+to.prim_Device
+""".split())  # Another name of an op that is called.
 
 
 class Draw:
@@ -91,7 +107,7 @@ unary("relu6 hardtanh hardsigmoid hardswish hardshrink softshrink leaky_relu elu
 unary("floor ceil trunc fix round frac", -3, 3, (-3, -2, -1, 0, 1, 2, 3, -2.5, -1.5, -.5, .5, 1.5, 2.5))
 unary("tan", -1, 1)
 unary("isnan isinf isfinite logical_not nan_to_num detach clone alias contiguous ravel")
-unary("zeros_like ones_like empty_like")
+unary("zeros_like ones_like")
 
 
 @case("logit", "special_logit")
@@ -1121,3 +1137,79 @@ def _(d):
 @case("cosine_similarity")
 def _(d):
     return [d.float([3, 4]), d.float([3, 4])], lambda op, x, y: op(x, y, d.choice([0, 1]))
+
+
+# Forms of ops above.
+@case("adaptive_max_pool1d")
+def _(d):
+    return [d.distinct([2, 3, 6])], lambda op, x: op(x, [3])[0]
+
+
+@case("max_pool2d_with_indices")
+def _(d):
+    return [d.distinct([2, 3, 6, 5])], lambda op, x: op(x, [3, 3], [2, 2], [1, 1])[0]
+
+
+@case("log_sigmoid_forward")
+def _(d):
+    return [d.float([2, 3])], lambda op, x: op(x)[0]
+
+
+@case("meshgrid")
+def _(d):
+    return [d.float([3]), d.float([4])], lambda op, x, y: op([x, y])
+
+
+@case("moveaxis.int")
+def _(d):
+    return [d.float([2, 3, 4])], lambda op, x: op(x, 0, -1)
+
+
+@case("nll_loss2d")
+def _(d):
+    return [d.float([2, 4, 3, 2], -3, 0), d.ints([2, 3, 2], 0, 4)], lambda op, x, y: op(x, y)
+
+
+@case("nll_loss_forward")
+def _(d):
+    return ([d.float([5, 4], -3, 0), d.ints([5], 0, 4)],
+            lambda op, x, y: op(x, y, None, 1, -100)[0])
+
+
+@case("one_hot")
+def _(d):
+    return [d.ints([2, 3], 0, 5)], lambda op, x: op(x, 5)
+
+
+@case("upsample_bilinear2d")
+def _(d):
+    return [d.float([2, 3, 3, 4])], lambda op, x: op(x, [5, 7], d.bool())
+
+
+@case("upsample_nearest2d")
+def _(d):
+    return [d.float([2, 3, 3, 4])], lambda op, x: op(x, [6, 4])
+
+
+@case("copy")
+def _(d):
+    return [d.float([2, 3]), d.float([3])], lambda op, x, y: op(x, y)
+
+
+@case("fill.Scalar")
+def _(d):
+    return [d.float([2, 3])], lambda op, x: op(x, 1.5)
+
+
+@case("alias")
+def _(d):
+    # Between two convolutions values are [N, H, W, C]; elementwise ops keep them so.
+    def call(op, x, w, b, s, t):
+        y = torch.nn.functional.conv2d(x, w, padding=1)
+        y = torch.relu(op(y) + b) * s + t
+        y = torch.cat([y, torch.nn.functional.pad(y, (1, 1, 0, 0))[..., 1:-1]], 1)
+        y = y[:, 1:5, 1:].softmax(1) * y.mean((2, 3), keepdim=True)[:, 1:5]
+        return torch.nn.functional.conv2d(y.permute(0, 2, 3, 1).permute(0, 3, 1, 2), w[:, :1]
+                                          .expand(-1, 4, -1, -1)).sum((2, 3))
+    return ([d.float([2, 3, 6, 5]), d.float([4, 3, 3, 3]), d.float([4, 1, 1]),
+             d.float([2, 4, 1, 1]), d.float([5])], call)

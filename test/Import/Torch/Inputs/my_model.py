@@ -1,0 +1,45 @@
+"""A classifier and what `python -m mpt.export` needs to know of it."""
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4),
+                                      nn.ReLU(inplace=True), nn.MaxPool2d(2))
+        self.frozen = nn.Linear(64, 16)
+        self.frozen.requires_grad_(False)
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, x):
+        with torch.no_grad():
+            scale = x.abs().mean()
+        return self.head(torch.relu(self.frozen(self.features(x).flatten(1)))) * (1 + scale)
+
+
+def loss(model, x, y):
+    return F.cross_entropy(model(x), y)
+
+
+def make():
+    torch.manual_seed(0)
+    return Net(), loss, (torch.randn(8, 1, 8, 8), torch.randint(0, 3, (8,)))
+
+
+def refused():
+    """A loss that is no scalar."""
+    return Net(), lambda model, x, y: model(x), make()[2]
+
+
+def data_dependent():
+    def loss(model, x, y):
+        return model(x).sum() if x.sum() > 0 else model(x).mean()
+    return Net(), loss, make()[2]
+
+
+def unsupported():
+    def loss(model, x, y):
+        return F.cross_entropy(torch.sort(model(x), 1)[0], y)
+    return Net(), loss, make()[2]
