@@ -268,8 +268,9 @@ void mpt::torch::populateLosses(Table &t) {
     Value x = l.get(0, element), y = l.get(1, element);
     Value far = hinge(l, l.sub(l.number(x, l.number(2, 1)), x));
     Value zero = l.number(x, 0);
-    Value positive = l.where(l.compare(ComparePredicate::EQ, y, 1.0), x, zero);
-    Value negative = l.where(l.compare(ComparePredicate::EQ, y, -1.0), far, zero);
+    // A target that is neither 1 nor -1 counts as both.
+    Value positive = l.where(l.compare(ComparePredicate::NE, y, -1.0), x, zero);
+    Value negative = l.where(l.compare(ComparePredicate::NE, y, 1.0), far, zero);
     reduceLoss(l, l.add(positive, negative), readReduction(l, 3));
   });
   t.add({"cosine_similarity"}, cosineSimilarity);

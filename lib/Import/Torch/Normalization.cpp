@@ -53,7 +53,7 @@ static std::function<void(Lowering &)> layerNorm(bool native) {
     Type element = getElement(x);
     Value gamma = l.reshape(affine(l, 2, 1, normalized, element), {count});
     Value beta = l.reshape(affine(l, 3, 0, normalized, element), {count});
-    if (!l.refusal.empty())
+    if (!l.require(l.number(4, 1e-5) >= 0, "an eps below 0") || !l.refusal.empty())
       return;
     auto norm = normalize(l, rows, gamma, beta, l.number(4, 1e-5));
     l.set(l.reshape(norm.getY(), getShape(x)));
@@ -88,7 +88,8 @@ static void rmsNorm(Lowering &l) {
 static void groupNormOf(Lowering &l, Value x, int64_t groups, Value gamma, Value beta,
                         double eps) {
   ArrayRef<int64_t> s = getShape(x);
-  if (!l.require(getType(x).hasStaticShape() && getRank(x) >= 2 && groups >= 1 &&
+  if (!l.require(eps >= 0, "an eps below 0") ||
+      !l.require(getType(x).hasStaticShape() && getRank(x) >= 2 && groups >= 1 &&
                      s[1] % groups == 0 && getType(x).getNumElements() > 0,
                  "groups that do not divide the channels, or an open shape"))
     return;

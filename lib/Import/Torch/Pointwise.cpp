@@ -54,12 +54,12 @@ static Value greater(Lowering &l, Value x, double y) {
   return l.compare(ComparePredicate::GT, x, y);
 }
 
-/// max(lo, min(x, hi)), with the gradient 1 also at the bounds, as torch has it.
+/// min(max(x, lo), hi), with the gradient 1 also at the bounds, as torch has it.
 static Value clamp(Lowering &l, Value x, Value lo, Value hi) {
-  if (hi)
-    x = l.where(l.compare(ComparePredicate::GT, x, hi), hi, x);
   if (lo)
     x = l.where(l.compare(ComparePredicate::LT, x, lo), lo, x);
+  if (hi)
+    x = l.where(l.compare(ComparePredicate::GT, x, hi), hi, x);
   return x;
 }
 
@@ -288,8 +288,11 @@ void mpt::torch::populatePointwise(Table &t) {
                   return l.div(l.unary<SinOp>(x), l.unary<CosOp>(x));
                 }));
   t.elementwise({"sinh"}, map([](Lowering &l, Value x) {
-                  Value e = l.expm1(x); // (e + e / (e + 1)) / 2
-                  return l.mul(l.add(e, l.div(e, l.add(e, 1.0))), 0.5);
+                  // Of |x|, with e = e^|x| - 1: (e + e / (e + 1)) / 2.
+                  Value negative = less(l, x, 0);
+                  Value e = l.expm1(l.where(negative, l.neg(x), x));
+                  Value y = l.mul(l.add(e, l.div(e, l.add(e, 1.0))), 0.5);
+                  return l.where(negative, l.neg(y), y);
                 }));
   t.elementwise({"cosh"}, map([](Lowering &l, Value x) {
                   Value e = l.unary<ExpOp>(l.abs(x));
@@ -432,8 +435,11 @@ void mpt::torch::populatePointwise(Table &t) {
                 }));
   t.elementwise({"logaddexp"}, combine([](Lowering &l, Value a, Value b) {
                   Value larger = l.binary<MaximumOp>(a, b);
+                  // Infinities that are equal differ by 0.
+                  Value equal = l.compare(ComparePredicate::EQ, a, b);
+                  Value difference = l.where(equal, l.number(a, 0), l.sub(a, b));
                   return l.add(larger, l.unary<Log1pOp>(
-                                           l.unary<ExpOp>(l.neg(l.abs(l.sub(a, b))))));
+                                           l.unary<ExpOp>(l.neg(l.abs(difference)))));
                 }));
   t.elementwise({"lerp.Scalar", "lerp.Tensor"}, lerp);
   t.elementwise({"addcmul"}, [](Lowering &l) { addProduct(l, false); });

@@ -737,13 +737,8 @@ void mpt::torch::populateShapes(Table &t) {
       Value grid = l.broadcast(l.reshape(value, one), shape);
       grids.push_back(grid);
     }
-    if (xy) {
-      Shape permutation = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
-      std::swap(permutation[0], permutation[1]);
+    if (xy)
       std::swap(grids[0], grids[1]);
-      for (Value &grid : grids)
-        grid = l.transpose(grid, permutation);
-    }
     l.setList(grids);
   });
   t.view({"broadcast_tensors"}, [](Lowering &l) {

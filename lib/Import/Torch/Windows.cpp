@@ -47,23 +47,36 @@ static Value convolve(Lowering &l, Value x, Value filter, Value bias, const Wind
                           w.getPadding(), w.dilation, w.groups, Epilogue::None, TypeAttr());
 }
 
-/// Operand 0 as [N, H, W, C]; [N, C, L] has H = 1.
+/// Operand 0 as [N, H, W, C]; [N, C, L] has H = 1, and without a batch N is 1.
 static Value getImage(Lowering &l, bool oneD) {
-  if (!oneD)
+  int64_t rank = getRank(l.getStored(0).value);
+  if (!oneD && rank == 4)
     return l.getChannelsLast(0);
   Value x = l.get(0);
-  if (!l.require(getRank(x) == 3, "expected a tensor of 3 dimensions, a batch"))
-    return l.constant(0, l.builder.getF32Type(), {1, 1, 1, 1});
   ArrayRef<int64_t> s = getShape(x);
-  return l.reshape(l.transpose(x, {0, 2, 1}), {s[0], 1, s[2], s[1]});
+  if (rank == 3 && oneD)
+    return l.reshape(l.transpose(x, {0, 2, 1}), {s[0], 1, s[2], s[1]});
+  if (rank == 3)
+    return l.reshape(l.transpose(x, {1, 2, 0}), {1, s[1], s[2], s[0]});
+  if (rank == 2 && oneD)
+    return l.reshape(l.transpose(x, {1, 0}), {1, 1, s[1], s[0]});
+  l.refuse(oneD ? "expected a tensor of 2 or 3 dimensions"
+                : "expected a tensor of 3 or 4 dimensions");
+  return l.constant(0, l.builder.getF32Type(), {1, 1, 1, 1});
 }
 
 static void setImage(Lowering &l, Value y, bool oneD) {
-  if (!oneD)
-    return l.setChannelsLast(y);
+  int64_t rank = l.resultType().getRank();
+  if (!l.refusal.empty())
+    return;
   ArrayRef<int64_t> s = getShape(y);
-  if (l.refusal.empty())
-    l.set(l.transpose(l.reshape(y, {s[0], s[2], s[3]}), {0, 2, 1}));
+  if (!oneD && rank == 4)
+    return l.setChannelsLast(y);
+  if (!oneD)
+    return l.set(l.transpose(l.reshape(y, {s[1], s[2], s[3]}), {2, 0, 1}));
+  if (rank == 3)
+    return l.set(l.transpose(l.reshape(y, {s[0], s[2], s[3]}), {0, 2, 1}));
+  l.set(l.transpose(l.reshape(y, {s[2], s[3]}), {1, 0}));
 }
 
 /// Two numbers, for H and W; in one dimension W has the operand's and H `whenNone`.
@@ -318,10 +331,12 @@ static std::function<void(Lowering &)> adaptiveMaxPool(bool oneD) {
   };
 }
 
-static void maxPoolWithIndices(Lowering &l) {
-  if (l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
-                "indices of the largest elements"))
-    maxPool(false)(l);
+static std::function<void(Lowering &)> maxPoolWithIndices(bool oneD) {
+  return [=](Lowering &l) {
+    if (l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
+                  "indices of the largest elements"))
+      maxPool(oneD)(l);
+  };
 }
 
 //===----------------------------------------------------------------------===//
@@ -400,7 +415,8 @@ void mpt::torch::populateWindows(Table &t) {
   t.add({"conv_transpose2d.input"}, convTranspose(false));
   t.add({"max_pool1d"}, maxPool(true));
   t.add({"max_pool2d"}, maxPool(false));
-  t.add({"max_pool2d_with_indices"}, maxPoolWithIndices);
+  t.add({"max_pool1d_with_indices"}, maxPoolWithIndices(true));
+  t.add({"max_pool2d_with_indices"}, maxPoolWithIndices(false));
   t.add({"avg_pool1d"}, avgPool(true));
   t.add({"avg_pool2d"}, avgPool(false));
   t.add({"adaptive_avg_pool1d"}, adaptiveAvgPool(true));

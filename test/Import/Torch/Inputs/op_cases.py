@@ -580,7 +580,7 @@ def _(d):
     return [d.float([3, 4])], lambda op, x: op(x, d.choice([0, -1]))
 
 
-@case("meshgrid.indexing")
+@case("meshgrid.indexing", "meshgrid.indexing", "meshgrid.indexing")
 def _(d):
     mode = d.choice(["ij", "xy"])
     return [d.float([3]), d.float([4])], lambda op, x, y: op([x, y], indexing=mode)
@@ -1143,6 +1143,38 @@ def _(d):
 @case("adaptive_max_pool1d")
 def _(d):
     return [d.distinct([2, 3, 6])], lambda op, x: op(x, [3])[0]
+
+
+@case("max_pool1d_with_indices")
+def _(d):
+    return [d.distinct([2, 3, 8])], lambda op, x: op(x, [3], [2], [1])[0]
+
+
+@case("max_pool1d", "avg_pool1d", "adaptive_avg_pool1d")
+def _(d):
+    return [d.distinct([3, 8])], lambda op, x: op(x, [4])
+
+
+@case("avg_pool2d", "max_pool2d", "adaptive_avg_pool2d")
+def _(d):
+    return [d.distinct([3, 8, 6])], lambda op, x: op(x, [2, 3])
+
+
+@case("conv2d", "conv_transpose2d.input")
+def _(d):
+    return [d.float([3, 6, 5]), d.float([3, 3, 2, 2])], lambda op, x, w: op(x, w)
+
+
+@case("clamp.Tensor")
+def _(d):
+    # Where the lower bound is above the upper, the upper counts.
+    return ([d.float([3, 4]), d.float([4], 0, 1), d.float([4], -1, 0)],
+            lambda op, x, a, b: op(x, a, b))
+
+
+@case("sinh", "cosh", "expm1", "tanh")
+def _(d):
+    return [torch.cat([d.float([8], -15, 15), torch.zeros(1)])], lambda op, x: op(x)
 
 
 @case("max_pool2d_with_indices")
