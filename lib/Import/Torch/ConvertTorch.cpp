@@ -50,9 +50,7 @@ SmallVector<StringRef> mpt::getTorchOps() {
   return names;
 }
 
-static bool isTorch(Operation *op) {
-  return op->getName().getDialectNamespace() == "torch";
-}
+static bool isTorch(Operation *op) { return op->getName().getDialectNamespace() == "torch"; }
 static bool isTorch(Type type) {
   auto opaque = dyn_cast<OpaqueType>(type);
   return opaque && opaque.getDialectNamespace() == "torch";
@@ -124,9 +122,9 @@ LogicalResult Converter::convertSignature() {
     else
       return failure();
   OpBuilder builder(source);
-  graph.function = func::FuncOp::create(
-      builder, source.getLoc(), source.getSymName(),
-      FunctionType::get(source.getContext(), inputs, results));
+  graph.function =
+      func::FuncOp::create(builder, source.getLoc(), source.getSymName(),
+                           FunctionType::get(source.getContext(), inputs, results));
   graph.function->setDiscardableAttrs(source->getDiscardableAttrDictionary());
   graph.function.setVisibility(source.getVisibility());
   graph.function.setAllArgAttrs(source.getAllArgAttrs());
@@ -192,8 +190,7 @@ void Converter::convertCheckpoint(Operation *op, OpBuilder &builder) {
     }
   YieldOp::create(builder, op->getLoc(), values);
   builder.setInsertionPointAfter(checkpoint);
-  if (values.size() != types.size() ||
-      !llvm::equal(ValueRange(values).getTypes(), types))
+  if (values.size() != types.size() || !llvm::equal(ValueRange(values).getTypes(), types))
     return refuse(op, "expected its region to yield the results", builder);
   for (auto [result, output] : llvm::zip_equal(op->getResults(), checkpoint.getResults()))
     graph.tensors[result] = {output};
@@ -245,10 +242,10 @@ void Converter::convertOp(Operation *op, OpBuilder &builder) {
   const Conversion *conversion = getTable().find(name);
   if (!conversion)
     return refuse(op, "", builder);
-  if (inPlace &&
-      (op->getNumOperands() == 0 || graph.aliased.contains(op->getOperand(0))))
-    return refuse(op, "it changes a tensor that has views, or is one; export the graph in "
-                      "functional form, as `python -m mpt.export` does",
+  if (inPlace && (op->getNumOperands() == 0 || graph.aliased.contains(op->getOperand(0))))
+    return refuse(op,
+                  "it changes a tensor that has views, or is one; export the graph in "
+                  "functional form, as `python -m mpt.export` does",
                   builder);
   if (conversion->view && op->getNumOperands() && op->getNumResults()) {
     graph.aliased.insert(op->getOperand(0));
@@ -381,10 +378,10 @@ struct ConvertTorchPass : mpt::impl::ConvertTorchPassBase<ConvertTorchPass> {
     bool found = false;
     for (func::FuncOp function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      bool mine = llvm::any_of(function.getFunctionType().getInputs(),
-                               [](Type type) { return isTorch(type); }) ||
-                  llvm::any_of(function.getResultTypes(),
-                               [](Type type) { return isTorch(type); });
+      bool mine =
+          llvm::any_of(function.getFunctionType().getInputs(),
+                       [](Type type) { return isTorch(type); }) ||
+          llvm::any_of(function.getResultTypes(), [](Type type) { return isTorch(type); });
       if (!mine || function.isExternal())
         continue;
       found = true;

@@ -73,9 +73,9 @@ static void addProduct(Lowering &l) {
   double beta = l.number(3, 1), alpha = l.number(4, 1);
   if (beta == 1 && alpha == 1 && getRank(self) == 1 && getRank(a) == 2 && getRank(b) == 2 &&
       getShape(self)[0] == getShape(b)[1] && getShape(a)[1] == getShape(b)[0])
-    return l.set(LinearOp::create(
-        l.builder, l.loc, getType(a).clone({getShape(a)[0], getShape(b)[1]}), a, b, self,
-        Epilogue::None, TypeAttr()));
+    return l.set(LinearOp::create(l.builder, l.loc,
+                                  getType(a).clone({getShape(a)[0], getShape(b)[1]}), a, b,
+                                  self, Epilogue::None, TypeAttr()));
   Value value = l.mul(product(l, a, b), alpha);
   l.set(beta == 0 ? value : l.add(l.mul(self, beta), value));
 }
@@ -122,8 +122,8 @@ static void einsum(Lowering &l) {
   for (size_t i = 0; i < terms.size(); ++i) {
     Shape axes;
     for (auto [dim, letter] : llvm::enumerate(terms[i])) {
-      bool elsewhere = right.contains(letter) ||
-                       (terms.size() == 2 && terms[1 - i].contains(letter));
+      bool elsewhere =
+          right.contains(letter) || (terms.size() == 2 && terms[1 - i].contains(letter));
       if (elsewhere)
         words[i] += letter;
       else
@@ -172,9 +172,13 @@ static void attention(Lowering &l) {
   int64_t rank = getRank(q);
   double p = l.number(4, 0);
   bool causal = l.flag(5);
-  if (!l.require(rank >= 3 && rank <= 4 && getRank(k) == rank && getRank(v) == rank &&
-                     getType(q).hasStaticShape() && getType(k).hasStaticShape(),
-                 "tensors of other than 3 or 4 dimensions, or of open shape"))
+  auto isOpen = [](Value x) {
+    return llvm::is_contained(getShape(x).drop_front(), ShapedType::kDynamic);
+  };
+  if (!l.require(rank >= 3 && rank <= 4 && getRank(k) == rank && getRank(v) == rank,
+                 "tensors of other than 3 or 4 dimensions") ||
+      !l.require(!isOpen(q) && !isOpen(k) && !isOpen(v), "an open dimension after the first") ||
+      !l.require(l.isNone(3) || !causal, "a mask in addition to is_causal"))
     return;
   auto lift = [&](Value x) {
     if (getRank(x) == 4)
@@ -217,7 +221,7 @@ static void attention(Lowering &l) {
     Type i64 = l.builder.getI64Type();
     Value seen = l.compare(ComparePredicate::LE, l.iota({1, 1, t, s}, 3, i64),
                            l.iota({1, 1, t, s}, 2, i64));
-    mask = mask ? l.binary<AndOp>(mask, seen) : seen;
+    mask = seen;
     causal = false;
   }
   bool additive = mask && !getElement(mask).isInteger(1);
@@ -232,16 +236,16 @@ static void attention(Lowering &l) {
     Value scores = l.matmul(l.mul(q, scale), k, false, true);
     if (causal) {
       Type i64 = l.builder.getI64Type();
-      Value seen = l.compare(ComparePredicate::LE, l.iota({t, s}, 1, i64),
-                             l.iota({t, s}, 0, i64));
-      scores = l.where(seen, scores,
-                       l.number(scores, -std::numeric_limits<double>::infinity()));
+      Value seen =
+          l.compare(ComparePredicate::LE, l.iota({t, s}, 1, i64), l.iota({t, s}, 0, i64));
+      scores =
+          l.where(seen, scores, l.number(scores, -std::numeric_limits<double>::infinity()));
     }
     if (additive)
       scores = l.add(scores, l.cast(mask, getElement(scores)));
     else if (mask)
-      scores = l.where(mask, scores,
-                       l.number(scores, -std::numeric_limits<double>::infinity()));
+      scores =
+          l.where(mask, scores, l.number(scores, -std::numeric_limits<double>::infinity()));
     Value weights = l.unary<SoftmaxOp>(scores);
     if (p > 0)
       weights = l.dropout(weights, p);

@@ -34,8 +34,8 @@ static void reduceLoss(Lowering &l, Value losses, Reduction reduction) {
 }
 
 /// A loss of elements of prediction and target; the reduction is operand `reduction`.
-static std::function<void(Lowering &)>
-elementLoss(unsigned reduction, Value (*loss)(Lowering &, Value, Value)) {
+static std::function<void(Lowering &)> elementLoss(unsigned reduction,
+                                                   Value (*loss)(Lowering &, Value, Value)) {
   return [=](Lowering &l) {
     Type element = l.resultElement();
     Value x = l.get(0, element), y = l.get(1, element);
@@ -62,7 +62,8 @@ static void huber(Lowering &l, double delta, bool divided) {
   Reduction reduction = readReduction(l, 2);
   if (delta == 0)
     return reduceLoss(l, distance, reduction);
-  Value near = l.mul(l.square(distance), 0.5), far = l.mul(l.add(distance, -0.5 * delta), delta);
+  Value near = l.mul(l.square(distance), 0.5),
+        far = l.mul(l.add(distance, -0.5 * delta), delta);
   Value loss = l.where(l.compare(ComparePredicate::LT, distance, delta), near, far);
   reduceLoss(l, divided ? l.mul(loss, 1 / delta) : loss, reduction);
 }
@@ -141,8 +142,8 @@ static void negativeLogLikelihood(Lowering &l, Value logarithms, Value labels, V
   Value zero = l.number(logarithms, 0);
   Value loss = l.neg(l.reduceLast(ReduceKind::Sum, l.where(chosen, weighted, zero)));
   if (smoothing > 0) {
-    Value all = l.neg(l.reduceLast(ReduceKind::Sum,
-                                   l.where(l.reshape(counted, column), weighted, zero)));
+    Value all = l.neg(
+        l.reduceLast(ReduceKind::Sum, l.where(l.reshape(counted, column), weighted, zero)));
     loss = l.add(l.mul(loss, 1 - smoothing), l.mul(all, smoothing / classes));
   }
   if (reduction == Reduction::None)
@@ -233,9 +234,8 @@ static Value hinge(Lowering &l, Value x) { return l.unary<ReluOp>(x); }
 
 void mpt::torch::populateLosses(Table &t) {
   t.add({"mse_loss"}, mseLoss);
-  t.add({"l1_loss"}, elementLoss(2, [](Lowering &l, Value x, Value y) {
-          return l.abs(l.sub(x, y));
-        }));
+  t.add({"l1_loss"},
+        elementLoss(2, [](Lowering &l, Value x, Value y) { return l.abs(l.sub(x, y)); }));
   t.add({"smooth_l1_loss"}, [](Lowering &l) { huber(l, l.number(3, 1), true); });
   t.add({"huber_loss"}, [](Lowering &l) { huber(l, l.number(3, 1), false); });
   t.add({"binary_cross_entropy_with_logits"}, binaryCrossEntropyWithLogits);
@@ -259,8 +259,8 @@ void mpt::torch::populateLosses(Table &t) {
   t.add({"margin_ranking_loss"}, [](Lowering &l) {
     Type element = l.resultElement();
     Value difference = l.sub(l.get(0, element), l.get(1, element));
-    Value loss = l.sub(l.number(difference, l.number(3, 0)),
-                       l.mul(l.get(2, element), difference));
+    Value loss =
+        l.sub(l.number(difference, l.number(3, 0)), l.mul(l.get(2, element), difference));
     reduceLoss(l, hinge(l, loss), readReduction(l, 4));
   });
   t.add({"hinge_embedding_loss"}, [](Lowering &l) {

@@ -146,12 +146,10 @@ Value Lowering::getChannelsLast(unsigned index) {
 }
 
 void Lowering::alignLayouts() {
-  auto tensors = llvm::make_filter_range(op->getOperands(), [&](Value operand) {
-    return graph.tensors.contains(operand);
-  });
-  bool any = llvm::any_of(tensors, [&](Value operand) {
-    return graph.tensors.lookup(operand).channelsLast;
-  });
+  auto tensors = llvm::make_filter_range(
+      op->getOperands(), [&](Value operand) { return graph.tensors.contains(operand); });
+  bool any = llvm::any_of(
+      tensors, [&](Value operand) { return graph.tensors.lookup(operand).channelsLast; });
   bool all = llvm::all_of(tensors, [&](Value operand) {
     return getRank(graph.tensors.lookup(operand).value) <= 4;
   });
@@ -174,8 +172,7 @@ Value Lowering::get(unsigned index, Type element) {
                           ? APInt(element.getIntOrFloatBitWidth(), whole.getValue().isOne())
                           : whole.getValue().sextOrTrunc(element.getIntOrFloatBitWidth());
         return ConstantOp::create(
-            builder, loc,
-            DenseElementsAttr::get(RankedTensorType::get({}, element), value));
+            builder, loc, DenseElementsAttr::get(RankedTensorType::get({}, element), value));
       }
     }
   }
@@ -279,8 +276,7 @@ Shape Lowering::integers(unsigned index, unsigned count, int64_t whenNone) {
     return Shape(count, whenNone);
   if (values.size() == 1)
     values.resize(count, values[0]);
-  if (values.size() == count &&
-      !llvm::is_contained(values, ShapedType::kDynamic))
+  if (values.size() == count && !llvm::is_contained(values, ShapedType::kDynamic))
     return values;
   refuse("operand " + Twine(index) + ": expected " + Twine(count) + " constant integers");
   return Shape(count, whenNone);
@@ -330,8 +326,8 @@ Type Lowering::promote(ArrayRef<unsigned> operands) {
   for (unsigned index : operands) {
     if (isTensor(index)) {
       Value value = getStored(index).value;
-      candidates.push_back({categoryOf(getElement(value)), getRank(value) ? 2 : 1,
-                            getElement(value)});
+      candidates.push_back(
+          {categoryOf(getElement(value)), getRank(value) ? 2 : 1, getElement(value)});
       continue;
     }
     Attribute scalar = index < size() ? getScalar(op->getOperand(index)) : Attribute();
@@ -398,8 +394,8 @@ void Lowering::set(Value value, unsigned index) {
     return;
   if (type != wanted) {
     std::string text;
-    llvm::raw_string_ostream(text) << "its result is " << type << " where the graph says "
-                                   << wanted;
+    llvm::raw_string_ostream(text)
+        << "its result is " << type << " where the graph says " << wanted;
     return refuse(text);
   }
   graph.tensors[op->getResult(index)] = {value, stored};
@@ -712,8 +708,8 @@ std::pair<Value, Value> Lowering::getRandomState() {
       attributes.set("mpt.role", builder.getStringAttr("rng"));
       attributes.set("mpt.init", builder.getDictionaryAttr(builder.getNamedAttr(
                                      "kind", builder.getStringAttr("zeros"))));
-      (void)graph.function.insertArgument(index, type, attributes.getDictionary(op->getContext()),
-                                          graph.function.getLoc());
+      (void)graph.function.insertArgument(
+          index, type, attributes.getDictionary(op->getContext()), graph.function.getLoc());
       return entry.getArgument(index);
     };
     graph.seed = add("seed");
@@ -739,9 +735,9 @@ Value Lowering::dropout(Value x, double p, Value *mask) {
   if (!require(p >= 0 && p < 1, "a probability of dropout outside of [0, 1]"))
     return x;
   auto [seed, attempt] = getRandomState();
-  auto dropout = DropoutOp::create(builder, loc, x.getType(),
-                                   getType(x).clone(builder.getI1Type()), x, seed, attempt,
-                                   f64(p), builder.getI64IntegerAttr(graph.nextStream++));
+  auto dropout =
+      DropoutOp::create(builder, loc, x.getType(), getType(x).clone(builder.getI1Type()), x,
+                        seed, attempt, f64(p), builder.getI64IntegerAttr(graph.nextStream++));
   if (mask)
     *mask = dropout.getMask();
   return dropout.getY();

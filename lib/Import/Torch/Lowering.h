@@ -66,9 +66,7 @@ inline mlir::RankedTensorType getType(mlir::Value value) {
 inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
   return getType(value).getShape();
 }
-inline mlir::Type getElement(mlir::Value value) {
-  return getType(value).getElementType();
-}
+inline mlir::Type getElement(mlir::Value value) { return getType(value).getElementType(); }
 inline int64_t getRank(mlir::Value value) { return getType(value).getRank(); }
 
 using Shape = llvm::SmallVector<int64_t>;
@@ -185,8 +183,7 @@ public:
   mlir::Value add(mlir::Value a, double b) { return b == 0 ? a : add(a, number(a, b)); }
   mlir::Value mul(mlir::Value a, double b) { return b == 1 ? a : mul(a, number(a, b)); }
   mlir::Value neg(mlir::Value x) {
-    return mlir::isa<mlir::FloatType>(getElement(x)) ? unary<NegOp>(x)
-                                                     : sub(number(x, 0), x);
+    return mlir::isa<mlir::FloatType>(getElement(x)) ? unary<NegOp>(x) : sub(number(x, 0), x);
   }
   mlir::Value abs(mlir::Value x);
   mlir::Value compare(ComparePredicate predicate, mlir::Value a, mlir::Value b);

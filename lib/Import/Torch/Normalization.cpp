@@ -75,8 +75,8 @@ static void rmsNorm(Lowering &l) {
   if (!l.refusal.empty())
     return;
   // Without eps, that of the type.
-  double ulp = std::ldexp(1.0, 1 - static_cast<int>(
-                                       APFloat::semanticsPrecision(type.getFloatSemantics())));
+  double ulp = std::ldexp(
+      1.0, 1 - static_cast<int>(APFloat::semanticsPrecision(type.getFloatSemantics())));
   Type sums = type.isF64() ? Type(type) : l.builder.getF32Type();
   auto norm = RMSNormOp::create(l.builder, l.loc, rows.getType(),
                                 RankedTensorType::get(getShape(rows).drop_back(), sums), rows,
@@ -140,8 +140,8 @@ static std::function<void(Lowering &)> batchNorm(bool statistics, bool functiona
     bool image = rank == 4;
     Value x = image ? l.getChannelsLast(0) : l.moveToLast(l.get(0), 1);
     Type element = getElement(x);
-    Type parameter = l.isNone(1) ? l.isNone(3) ? element : getElement(l.get(3))
-                                 : getElement(l.get(1));
+    Type parameter =
+        l.isNone(1) ? l.isNone(3) ? element : getElement(l.get(3)) : getElement(l.get(1));
     Shape channels{getShape(x).back()};
     bool training = l.flag(5);
     double momentum = l.number(6, 0.1), eps = l.number(7, 1e-5);
@@ -155,10 +155,9 @@ static std::function<void(Lowering &)> batchNorm(bool statistics, bool functiona
     Value variance = affine(l, 4, 1, channels, parameter);
     Value y;
     if (training) {
-      auto norm = BatchNormOp::create(l.builder, l.loc, x.getType(), mean.getType(),
-                                      variance.getType(), gamma.getType(), gamma.getType(), x,
-                                      gamma, beta, mean, variance, l.f64(eps),
-                                      l.f64(momentum));
+      auto norm = BatchNormOp::create(
+          l.builder, l.loc, x.getType(), mean.getType(), variance.getType(), gamma.getType(),
+          gamma.getType(), x, gamma, beta, mean, variance, l.f64(eps), l.f64(momentum));
       y = norm.getY();
       if (statistics) {
         l.set(norm.getMean(), 1);
@@ -173,8 +172,8 @@ static std::function<void(Lowering &)> batchNorm(bool statistics, bool functiona
       }
     } else {
       bool unused = llvm::all_of(l.op->getResults().drop_front(), [&](Value result) {
-        return result.use_empty() || (functional && (result == l.op->getResult(3) ||
-                                                     result == l.op->getResult(4)));
+        return result.use_empty() ||
+               (functional && (result == l.op->getResult(3) || result == l.op->getResult(4)));
       });
       if (!l.require(unused, "statistics of a batch that is not normalized by them"))
         return;

@@ -236,7 +236,8 @@ static void nanToNum(Lowering &l) {
     return l.set(x);
   double largest = APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
   Value y = l.where(isNan(l, x), l.number(x, l.number(1, 0)), x);
-  y = l.where(l.compare(ComparePredicate::EQ, x, infinity), l.number(x, l.number(2, largest)), y);
+  y = l.where(l.compare(ComparePredicate::EQ, x, infinity), l.number(x, l.number(2, largest)),
+              y);
   l.set(l.where(l.compare(ComparePredicate::EQ, x, -infinity),
                 l.number(x, l.number(3, -largest)), y));
 }
@@ -311,18 +312,13 @@ void mpt::torch::populatePointwise(Table &t) {
                 }));
   t.elementwise({"floor"}, map(floorOf));
   t.elementwise({"ceil"}, map([](Lowering &l, Value x) {
-                  return isa<FloatType>(getElement(x))
-                             ? l.neg(l.unary<FloorOp>(l.neg(x)))
-                             : x;
+                  return isa<FloatType>(getElement(x)) ? l.neg(l.unary<FloorOp>(l.neg(x))) : x;
                 }));
   t.elementwise({"trunc", "fix"}, map(truncate));
   t.elementwise({"round"}, map(roundEven));
-  t.elementwise({"frac"},
-                map([](Lowering &l, Value x) { return l.sub(x, truncate(l, x)); }));
-  t.elementwise({"deg2rad"},
-                map([](Lowering &l, Value x) { return l.mul(x, M_PI / 180); }));
-  t.elementwise({"rad2deg"},
-                map([](Lowering &l, Value x) { return l.mul(x, 180 / M_PI); }));
+  t.elementwise({"frac"}, map([](Lowering &l, Value x) { return l.sub(x, truncate(l, x)); }));
+  t.elementwise({"deg2rad"}, map([](Lowering &l, Value x) { return l.mul(x, M_PI / 180); }));
+  t.elementwise({"rad2deg"}, map([](Lowering &l, Value x) { return l.mul(x, 180 / M_PI); }));
   t.elementwise({"nan_to_num"}, nanToNum);
 
   // Activations.
@@ -331,8 +327,7 @@ void mpt::torch::populatePointwise(Table &t) {
                     return l.unary<ReluOp>(x);
                   return l.binary<MaximumOp>(x, l.number(x, 0));
                 }));
-  t.elementwise({"relu6"},
-                map([](Lowering &l, Value x) { return hardTanh(l, x, 0, 6); }));
+  t.elementwise({"relu6"}, map([](Lowering &l, Value x) { return hardTanh(l, x, 0, 6); }));
   t.elementwise({"hardtanh"}, [](Lowering &l) {
     l.set(hardTanh(l, l.get(0), l.number(1, -1), l.number(2, 1)));
   });
@@ -365,7 +360,8 @@ void mpt::torch::populatePointwise(Table &t) {
                 }));
   t.elementwise({"gelu"}, [](Lowering &l) {
     StringRef mode = l.text(1);
-    if (!l.require(mode.empty() || mode == "none" || mode == "tanh", "an unknown form of gelu"))
+    if (!l.require(mode.empty() || mode == "none" || mode == "tanh",
+                   "an unknown form of gelu"))
       return;
     Value x = l.get(0);
     l.set(GeluOp::create(l.builder, l.loc, x.getType(), x,
@@ -438,8 +434,8 @@ void mpt::torch::populatePointwise(Table &t) {
                   // Infinities that are equal differ by 0.
                   Value equal = l.compare(ComparePredicate::EQ, a, b);
                   Value difference = l.where(equal, l.number(a, 0), l.sub(a, b));
-                  return l.add(larger, l.unary<Log1pOp>(
-                                           l.unary<ExpOp>(l.neg(l.abs(difference)))));
+                  return l.add(larger,
+                               l.unary<Log1pOp>(l.unary<ExpOp>(l.neg(l.abs(difference)))));
                 }));
   t.elementwise({"lerp.Scalar", "lerp.Tensor"}, lerp);
   t.elementwise({"addcmul"}, [](Lowering &l) { addProduct(l, false); });
@@ -453,23 +449,26 @@ void mpt::torch::populatePointwise(Table &t) {
   });
 
   // Truth values.
-  for (auto [name, predicate] : {std::pair<const char *, ComparePredicate>
-           {"eq", ComparePredicate::EQ}, {"ne", ComparePredicate::NE},
-           {"lt", ComparePredicate::LT}, {"le", ComparePredicate::LE},
-           {"gt", ComparePredicate::GT}, {"ge", ComparePredicate::GE}})
+  for (auto [name, predicate] :
+       {std::pair<const char *, ComparePredicate>{"eq", ComparePredicate::EQ},
+        {"ne", ComparePredicate::NE},
+        {"lt", ComparePredicate::LT},
+        {"le", ComparePredicate::LE},
+        {"gt", ComparePredicate::GT},
+        {"ge", ComparePredicate::GE}})
     t.elementwise({std::string(name) + ".Tensor", std::string(name) + ".Scalar"},
                   compare(predicate));
   t.elementwise({"logical_and"}, logical(apply<AndOp>));
   t.elementwise({"logical_or"}, logical(apply<OrOp>));
   t.elementwise({"logical_xor"}, logical(exclusiveOr));
-  t.elementwise({"bitwise_and.Tensor", "bitwise_and.Scalar", "__and__.Tensor",
-                 "__and__.Scalar"}, bitwise(apply<AndOp>));
+  t.elementwise(
+      {"bitwise_and.Tensor", "bitwise_and.Scalar", "__and__.Tensor", "__and__.Scalar"},
+      bitwise(apply<AndOp>));
   t.elementwise({"bitwise_or.Tensor", "bitwise_or.Scalar", "__or__.Tensor", "__or__.Scalar"},
                 bitwise(apply<OrOp>));
   t.elementwise({"bitwise_xor.Tensor", "__xor__.Tensor"}, bitwise(exclusiveOr));
-  t.elementwise({"logical_not"}, [](Lowering &l) {
-    l.set(l.unary<NotOp>(toBool(l, l.get(0))));
-  });
+  t.elementwise({"logical_not"},
+                [](Lowering &l) { l.set(l.unary<NotOp>(toBool(l, l.get(0)))); });
   t.elementwise({"bitwise_not"}, [](Lowering &l) {
     Value x = l.get(0);
     if (getElement(x).isInteger(1))

@@ -22,13 +22,14 @@ struct Layer {
 using Cell = function_ref<void(Lowering &, const Layer &, Value x, SmallVectorImpl<Value> &)>;
 } // namespace
 
-static void lstmCell(Lowering &l, const Layer &layer, Value x, SmallVectorImpl<Value> &states) {
+static void lstmCell(Lowering &l, const Layer &layer, Value x,
+                     SmallVectorImpl<Value> &states) {
   Value h = states[0], c = states[1];
   Value bias = layer.biasIh ? l.add(layer.biasIh, layer.biasHh) : Value();
   Value ih = l.transpose(layer.weightIh, {1, 0}), hh = l.transpose(layer.weightHh, {1, 0});
   auto gates = getType(h).clone({getShape(h)[0], getShape(hh)[1]});
-  auto cell = LSTMCellOp::create(l.builder, l.loc, h.getType(), c.getType(), gates, x, h, c, ih,
-                                 hh, bias, TypeAttr());
+  auto cell = LSTMCellOp::create(l.builder, l.loc, h.getType(), c.getType(), gates, x, h, c,
+                                 ih, hh, bias, TypeAttr());
   states[0] = cell.getNewH();
   states[1] = cell.getNewC();
 }
@@ -64,8 +65,7 @@ static void recurrent(Lowering &l, bool isLSTM, Cell cell) {
   int64_t layers = l.integer(4), directions = both ? 2 : 1;
   double p = l.number(5);
   size_t each = biases ? 4 : 2;
-  if (!l.refusal.empty() ||
-      !l.require(getRank(input) == 3, "an input without a batch") ||
+  if (!l.refusal.empty() || !l.require(getRank(input) == 3, "an input without a batch") ||
       !l.require(states.size() == (isLSTM ? 2 : 1), "states of another number") ||
       !l.require(layers >= 1 && parameters.size() == each * layers * directions,
                  "projections, or parameters of another number"))

@@ -236,8 +236,8 @@ static void cumsum(Lowering &l) {
     Shape wide(shape);
     wide.insert(wide.end() - 1, 1);
     Value seen = l.compare(ComparePredicate::LE, columns, rows);
-    sums = l.reduceLast(ReduceKind::Sum, l.where(seen, l.reshape(last, wide),
-                                                 l.number(last, 0)));
+    sums =
+        l.reduceLast(ReduceKind::Sum, l.where(seen, l.reshape(last, wide), l.number(last, 0)));
   }
   l.set(l.moveFromLast(l.reshape(sums, shape), dim));
 }

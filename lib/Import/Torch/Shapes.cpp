@@ -78,9 +78,7 @@ static void moveDims(Lowering &l) {
   permute(l, permutation);
 }
 
-static void expand(Lowering &l) {
-  l.set(l.broadcast(l.get(0), l.resultType().getShape()));
-}
+static void expand(Lowering &l) { l.set(l.broadcast(l.get(0), l.resultType().getShape())); }
 
 /// Copies of the whole tensor along each dimension.
 static void repeat(Lowering &l) {
@@ -94,9 +92,8 @@ static void repeat(Lowering &l) {
     llvm::append_range(wide, Shape({1, size}));
     llvm::append_range(tall, Shape({count, size}));
   }
-  if (llvm::is_contained(tall, ShapedType::kDynamic) || llvm::any_of(counts, [](int64_t c) {
-        return c < 0;
-      }))
+  if (llvm::is_contained(tall, ShapedType::kDynamic) ||
+      llvm::any_of(counts, [](int64_t c) { return c < 0; }))
     return l.refuse("copies of open number or shape");
   l.set(l.reshape(l.broadcast(l.reshape(x, wide), tall), l.resultType().getShape()));
 }
@@ -396,9 +393,9 @@ static void indexBy(Lowering &l) {
   for (int64_t dim : others)
     tableShape.push_back(getShape(x)[dim]);
   Value rows = l.gather(l.reshape(l.transpose(x, permutation), tableShape), flat);
-  int64_t before = adjacent ? llvm::count_if(others, [&](int64_t dim) {
-    return dim < indexed.front();
-  }) : 0;
+  int64_t before =
+      adjacent ? llvm::count_if(others, [&](int64_t dim) { return dim < indexed.front(); })
+               : 0;
   // [index.., others..] to [others before, index.., others after].
   int64_t indexRank = getRank(flat);
   for (int64_t i = 0; i < before; ++i)
@@ -421,8 +418,8 @@ static void indexSelect(Lowering &l) {
       permutation.push_back(i);
   for (int64_t i = 0; i < getRank(x); ++i)
     inverse.push_back(i < dim ? i + 1 : i == dim ? 0 : i);
-  Value rows = l.gather(l.transpose(x, permutation), l.reshape(indices, {
-      getRank(indices) ? getShape(indices)[0] : 1}));
+  Value rows = l.gather(l.transpose(x, permutation),
+                        l.reshape(indices, {getRank(indices) ? getShape(indices)[0] : 1}));
   l.set(l.transpose(rows, inverse));
 }
 
@@ -446,9 +443,9 @@ static void gatherAlong(Lowering &l, Value x, Value indices, int64_t dim) {
     return;
   indices = l.wrap(l.cast(indices, l.builder.getI64Type()), getShape(x)[dim]);
   if (getRank(x) > 1)
-    indices = CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
-                                     l.builder.getI64IntegerAttr(getShape(x)[dim]),
-                                     IntegerAttr());
+    indices =
+        CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
+                               l.builder.getI64IntegerAttr(getShape(x)[dim]), IntegerAttr());
   Value flat = l.reshape(x, {getType(x).getNumElements()});
   l.set(l.gather(flat, flatPosition(l, getShape(x), indices, dim)));
 }
@@ -645,16 +642,16 @@ static void diff(Lowering &l) {
 void mpt::torch::populateShapes(Table &t) {
   t.view({"view", "_unsafe_view", "reshape", "flatten.using_ints", "unflatten.int",
           "unsqueeze", "squeeze", "squeeze.dim", "squeeze.dims", "view_as", "reshape_as",
-          "ravel", "atleast_1d", "atleast_2d", "_reshape_alias", "view_copy"}, viewAs);
+          "ravel", "atleast_1d", "atleast_2d", "_reshape_alias", "view_copy"},
+         viewAs);
   t.elementwise({"clone", "lift_fresh_copy"}, same);
   t.view({"alias", "contiguous", "lift_fresh"}, [](Lowering &l) {
     Tensor stored = l.getStored(0);
     l.channelsLast = stored.channelsLast;
     l.set(stored.value);
   });
-  t.elementwise({"detach", "detach_copy"}, [](Lowering &l) {
-    l.set(l.unary<StopGradientOp>(l.get(0)));
-  });
+  t.elementwise({"detach", "detach_copy"},
+                [](Lowering &l) { l.set(l.unary<StopGradientOp>(l.get(0))); });
   // Conversions: the result's type says to what.
   t.elementwise({"to.dtype", "to.dtype_layout", "to.device", "to.other", "to.prim_Device",
                  "_to_copy", "type_as"},
@@ -664,8 +661,10 @@ void mpt::torch::populateShapes(Table &t) {
     Value source = l.get(1, type.getElementType());
     l.set(l.channelsLast ? source : l.broadcast(source, type.getShape()));
   });
+  // Checks, and arithmetic on sizes: the types say what sizes are.
   t.add({"_assert_tensor_metadata", "_assert_async.msg", "_assert_scalar",
-         "sym_constrain_range_for_size", "sym_constrain_range", "size.int"},
+         "sym_constrain_range_for_size", "sym_constrain_range", "size.int", "add.int",
+         "sub.int", "mul.int", "floordiv.int"},
         [](Lowering &l) { l.setNothing(); });
 
   t.view({"transpose.int", "swapaxes", "swapdims"}, [](Lowering &l) {
@@ -756,8 +755,7 @@ void mpt::torch::populateShapes(Table &t) {
   t.add({"roll"}, roll);
   t.add({"constant_pad_nd"}, [](Lowering &l) { padBy(l, "constant", l.number(2)); });
   t.add({"pad"}, [](Lowering &l) { padBy(l, l.text(2), l.number(3)); });
-  t.add({"reflection_pad1d", "reflection_pad2d"},
-        [](Lowering &l) { padBy(l, "reflect", 0); });
+  t.add({"reflection_pad1d", "reflection_pad2d"}, [](Lowering &l) { padBy(l, "reflect", 0); });
   t.add({"replication_pad1d", "replication_pad2d"},
         [](Lowering &l) { padBy(l, "replicate", 0); });
   t.add({"index.Tensor", "_unsafe_index.Tensor"}, indexBy);
@@ -779,8 +777,8 @@ void mpt::torch::populateShapes(Table &t) {
   t.add({"diff"}, diff);
 
   // Constants.
-  t.add({"zeros", "zeros_like", "new_zeros", "empty.memory_format", "empty_like",
-         "new_empty"}, filled(0));
+  t.add({"zeros", "zeros_like", "new_zeros", "empty.memory_format", "empty_like", "new_empty"},
+        filled(0));
   t.add({"ones", "ones_like", "new_ones"}, filled(1));
   t.add({"full", "full_like", "fill.Scalar", "fill.Tensor"}, filledWith(1));
   t.add({"new_full"}, filledWith(2));

@@ -40,8 +40,8 @@ static Value convolve(Lowering &l, Value x, Value filter, Value bias, const Wind
     if (!l.require(w.stride[i] >= 1 && w.dilation[i] >= 1 && w.low[i] >= 0 && w.high[i] >= 0,
                    "a stride, dilation or padding out of range"))
       return x;
-    shape[1 + i] = windowCount(xs[1 + i], w.low[i], w.high[i], fs[i], w.stride[i],
-                               w.dilation[i]);
+    shape[1 + i] =
+        windowCount(xs[1 + i], w.low[i], w.high[i], fs[i], w.stride[i], w.dilation[i]);
   }
   return Conv2DOp::create(l.builder, l.loc, getType(x).clone(shape), x, filter, bias, w.stride,
                           w.getPadding(), w.dilation, w.groups, Epilogue::None, TypeAttr());
@@ -226,8 +226,9 @@ static std::function<void(Lowering &)> maxPool(bool oneD) {
       return;
     std::optional<Window> w = readPool(l, x, oneD, l.flag(5), kernel, result);
     if (w)
-      setImage(l, MaxPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, kernel,
-                                    w->stride, w->getPadding()),
+      setImage(l,
+               MaxPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, kernel,
+                                 w->stride, w->getPadding()),
                oneD);
   };
 }
@@ -264,8 +265,8 @@ static Value applyAlong(Lowering &l, Value x, Value matrix, int64_t dim) {
     return x;
   int64_t n = s[0], h = s[1], w = s[2], c = s[3], out = getShape(matrix)[0];
   int64_t batch = dim == 1 ? n : n * h, inner = dim == 1 ? h : w, rest = dim == 1 ? w * c : c;
-  Value y = l.matmul(l.broadcast(matrix, {batch, out, inner}),
-                     l.reshape(x, {batch, inner, rest}));
+  Value y =
+      l.matmul(l.broadcast(matrix, {batch, out, inner}), l.reshape(x, {batch, inner, rest}));
   return l.reshape(y, dim == 1 ? Shape{n, out, w, c} : Shape{n, h, out, c});
 }
 
@@ -313,7 +314,8 @@ static std::function<void(Lowering &)> adaptiveMaxPool(bool oneD) {
   return [=](Lowering &l) {
     Value x = getImage(l, oneD);
     RankedTensorType type = l.resultType();
-    Shape shape = oneD ? Shape{1, type.getShape().back()} : Shape(type.getShape().take_back(2));
+    Shape shape =
+        oneD ? Shape{1, type.getShape().back()} : Shape(type.getShape().take_back(2));
     int64_t h = getShape(x)[1], w = getShape(x)[2];
     if (!l.refusal.empty() ||
         !l.require(shape.size() == 2 && shape[0] > 0 && shape[1] > 0 && h % shape[0] == 0 &&
@@ -325,8 +327,8 @@ static std::function<void(Lowering &)> adaptiveMaxPool(bool oneD) {
     Shape window{h / shape[0], w / shape[1]}, result(getShape(x));
     result[1] = shape[0];
     result[2] = shape[1];
-    setImage(l, MaxPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, window,
-                                  window),
+    setImage(l,
+             MaxPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, window, window),
              oneD);
   };
 }
@@ -347,7 +349,7 @@ static std::function<void(Lowering &)> maxPoolWithIndices(bool oneD) {
 static Value linearMatrix(Lowering &l, int64_t in, int64_t out, bool corners, double scale,
                           Type element) {
   SmallVector<double> values(in * out, 0);
-  double step = corners ? (out > 1 ? static_cast<double>(in - 1) / (out - 1) : 0)
+  double step = corners     ? (out > 1 ? static_cast<double>(in - 1) / (out - 1) : 0)
                 : scale > 0 ? 1 / scale
                             : static_cast<double>(in) / out;
   for (int64_t o = 0; o < out; ++o) {

@@ -16,7 +16,7 @@ _native_batch_norm_legit.no_stats _native_batch_norm_legit_no_training
 UNCALLED |= set("dropout native_dropout feature_dropout bernoulli.p".split())  # random
 UNCALLED |= set("""
 _assert_async.msg _assert_scalar _assert_tensor_metadata size.int sym_constrain_range
-sym_constrain_range_for_size
+sym_constrain_range_for_size add.int sub.int mul.int floordiv.int
 """.split())  # without a tensor as result
 UNCALLED |= set("empty.memory_format empty_like new_empty".split())  # of no value
 UNCALLED |= set("""
