@@ -31,8 +31,9 @@ static bool isMadeByPasses(func::FuncOp function) {
   return function
       .walk([](Operation *op) {
         auto cast = dyn_cast<CastOp>(op);
-        return isa<GradSeedOp, GradientsOp, KernelOp>(op) || (cast && cast.getAutocast()) ||
-                       op->getDiscardableAttr(kOwnCastAttr)
+        return isa<GradSeedOp, GradientsOp>(op) || (cast && cast.getAutocast()) ||
+                       op->getDiscardableAttr(kOwnCastAttr) ||
+                       op->getName().getDialectNamespace() == "mpt_kernel"
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
