@@ -112,16 +112,17 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
 
       {kBudgetAttr, Op, functions, isBudget,
        "a size such as \"512MB\", a share such as \"0.5x\" or \"50%\", or \"min\"",
-       "mpt-rematerialize"},
+       "mpt-rematerialize, mpt-plan-kernels"},
       {kMemoryOrderAttr, Op, functions, isOneOf<orders>,
        "a string: best, keep, early-update, least-peak or depth-first",
-       "mpt-assign-slots, mpt-memory-report, mpt-rematerialize"},
+       "mpt-assign-slots, mpt-memory-report, mpt-rematerialize, "
+       "mpt-plan-kernels"},
       {kSaveAttr, Op, {}, isOneOf<saves>, "\"must\" or \"never\"",
        "mpt-rematerialize"},
       {kRegionAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-autodiff"},
       {kRematAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-rematerialize"},
-      {kBackwardAttr, Op, {}, isUnit, "no value", "mpt-rematerialize"},
-      {kSumAttr, Op, sums, isCount, "an i64 that is not negative", "mpt-rematerialize"},
+      {kBackwardAttr, Op, {}, isUnit, "no value", "mpt-plan-kernels"},
+      {kSumAttr, Op, sums, isCount, "an i64 that is not negative", "mpt-plan-kernels"},
   };
   return attributes;
 }
