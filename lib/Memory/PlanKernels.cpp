@@ -94,7 +94,7 @@ LogicalResult KernelPlanner::fuse(ModuleOp module, Variant &variant) {
 /// Puts the fastest of what meets the budget in the place of `target.function`, which is
 /// fused as it is.
 LogicalResult KernelPlanner::fuseWithin(ModuleOp module, RematTarget &target,
-                                            Variant marked, Variant free) {
+                                        Variant marked, Variant free) {
   FailureOr<RematerializerOptions> options = session.getOptions(target.function);
   if (failed(options))
     return failure();
@@ -112,10 +112,10 @@ LogicalResult KernelPlanner::fuseWithin(ModuleOp module, RematTarget &target,
       if (number && number.getInt() == *other)
         at = op->getLoc();
     });
-    emitRemark(RemarkId::KeptForBits, at, name)
-        << remark::reason("{0} ops of '{1}' are not repeated before fusion: this sum would "
-                          "be taken in another order",
-                          variant->repeated.size(), name);
+    emitRemark(RemarkId::KeptForBits, at, name) << remark::reason(
+        "{0} ops of '{1}' are not repeated before fusion: this sum would "
+        "be taken in another order",
+        variant->repeated.size(), name);
     *variant = Variant();
   }
   for (Variant *variant : {&marked, &free})
@@ -172,7 +172,8 @@ LogicalResult KernelPlanner::fuseWithin(ModuleOp module, RematTarget &target,
       const RematOutcome &other = best->getOutcome();
       if (mine.isMet != other.isMet)
         return mine.isMet;
-      bool isSmaller = mine.bytes < other.bytes, isFaster = mine.plan.cost < other.plan.cost;
+      bool isSmaller = mine.bytes < other.bytes,
+           isFaster = mine.plan.cost < other.plan.cost;
       bool byBytes = !mine.isMet || (budget && budget->kind == RematBudget::Min);
       if (byBytes)
         return mine.bytes != other.bytes ? isSmaller : isFaster;
@@ -204,7 +205,7 @@ LogicalResult KernelPlanner::fuseWithin(ModuleOp module, RematTarget &target,
 }
 
 LogicalResult KernelPlanner::fuseAll(ModuleOp module,
-                                         MutableArrayRef<RematTarget> targets) {
+                                     MutableArrayRef<RematTarget> targets) {
   // Only what has something to decide goes more than one way.
   SmallVector<RematTarget *> decided;
   SmallVector<StringRef> allNames;
@@ -241,8 +242,8 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
         return failure();
       marked = std::move(*made);
     }
-    bool triesFree = asked == "mincut" ||
-                     ((session.curves || target->budget) && (asked == "auto" || asked == "optimal"));
+    bool triesFree = asked == "mincut" || ((session.curves || target->budget) &&
+                                           (asked == "auto" || asked == "optimal"));
     if (triesFree) {
       FailureOr<Variant> made = makeVariant(target->function, /*onlyMarked=*/false);
       if (failed(made))
@@ -264,7 +265,8 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
       return failure();
   }
   // Steps that came fused.
-  for (auto [target, name, isFusedAlready] : llvm::zip_equal(targets, allNames, cameFused)) {
+  for (auto [target, name, isFusedAlready] :
+       llvm::zip_equal(targets, allNames, cameFused)) {
     target.function = module.lookupSymbol<func::FuncOp>(name);
     if (isFusedAlready && asked != "none" && failed(session.planAll(target)))
       return failure();
@@ -281,7 +283,8 @@ struct PlanKernelsPass : mpt::impl::PlanKernelsPassBase<PlanKernelsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     RematSession session(module,
-                         {getArgument(), strategy, budget, function, /*barrier=*/"", order, target,
+                         {getArgument(), strategy, budget, function, /*barrier=*/"",
+                          order, target,
                           std::vector<std::string>(rules.begin(), rules.end()), effort,
                           maxThreads, seed},
                          curves);

@@ -77,8 +77,8 @@ LogicalResult CastParametersPass::run() {
       continue;
     if (!wide.getElementType().isF32())
       return mlir::emitError(argument.getLoc(), "mpt-cast-parameters: expected ")
-             << StringRef(stringifyRole(*role)) << " " << describe(forward, index) << " to be f32, as the "
-             << "model declares it without this pass, found " << wide;
+             << StringRef(stringifyRole(*role)) << " " << describe(forward, index)
+             << " to be f32, as the model declares it without this pass, found " << wide;
     if (keepBatchNorm && isOfBatchNorm(argument)) {
       // It stays f32 also where others get masters of 16 bits.
       if (*role == Role::Parameter && !forward.getArgAttr(index, kMasterAttr))

@@ -137,7 +137,8 @@ FailureOr<Value> LearningRatePass::getCount(func::FuncOp step, StepEditor &edito
     return mlir::emitError(taken.getLoc(),
                            "mpt-learning-rate: the function has an argument named "
                            "'lr.step' already; was this pass run before? If not, rename it");
-  count = editor.addArgument(i64Scalar, "lr.step", Role::Schedule, getZerosInit(&getContext()));
+  count = editor.addArgument(i64Scalar, "lr.step", Role::Schedule,
+                             getZerosInit(&getContext()));
   Operation *terminator = step.getBody().front().getTerminator();
   OpBuilder atEnd(terminator);
   DecomposeBuilder b(atEnd, step.getLoc(), builder.getF64Type());

@@ -121,8 +121,7 @@ struct mpt_rt_context {
 private:
   int load(const mpt_program_desc *desc);
   void findInputs();
-  int initialize(const NamedTensor &tensor, const NamedTensor *low, uint64_t seed,
-                 char *values);
+  int initialize(const NamedTensor &tensor, const NamedTensor *low, uint64_t seed);
 };
 
 void mpt_rt_context::findInputs() {
@@ -136,18 +135,16 @@ void mpt_rt_context::findInputs() {
   inputs.resize(inputTensors.size(), nullptr);
 }
 
-/// Elements that are initialized at a time, and the memory that this takes: for each an
-/// f64, an f32, and two halves or one element of at most 8 bytes.
-constexpr int64_t kInitialized = 1 << 16;
-constexpr int64_t kInitializedBytes = kInitialized * (8 + 4 + 8);
+/// Elements that are initialized at a time, on the stack.
+constexpr int64_t kInitialized = 2048;
 
 /// The f32 numbers of a parameter with a low half in `low` are split in two.
 int mpt_rt_context::initialize(const NamedTensor &tensor, const NamedTensor *low,
-                               uint64_t seed, char *values) {
-  auto *drawn = reinterpret_cast<double *>(values);
-  auto *wide = reinterpret_cast<float *>(drawn + kInitialized);
-  char *stored = reinterpret_cast<char *>(wide + kInitialized);
-  auto *rest = reinterpret_cast<uint16_t *>(stored) + kInitialized;
+                               uint64_t seed) {
+  double drawn[kInitialized];
+  float wide[kInitialized];
+  uint16_t high[kInitialized], rest[kInitialized];
+  char stored[kInitialized * sizeof(double)];
   auto store = [&](BufferRef part, int64_t first, int64_t count, const void *data) {
     part.offset += first * getSize(part.type);
     part.dims = {count};
@@ -167,7 +164,8 @@ int mpt_rt_context::initialize(const NamedTensor &tensor, const NamedTensor *low
       data = &seed;
     } else if (low) {
       encodeElements(DataType::F32, drawn, count, wide);
-      splitHalves(wide, count, reinterpret_cast<uint16_t *>(stored), rest);
+      splitHalves(wide, count, high, rest);
+      data = high;
       if (int status = store(low->buffer, at, count, rest))
         return status;
     } else {
@@ -180,9 +178,6 @@ int mpt_rt_context::initialize(const NamedTensor &tensor, const NamedTensor *low
 }
 
 int mpt_rt_context::initialize(uint64_t seed, bool onlyConstant) {
-  AlignedBlock values;
-  if (!values.allocate(kInitializedBytes))
-    return fail(MPT_RT_OUT_OF_MEMORY, "no memory to initialize state");
   // Low halves first: their parameter may set them again.
   for (bool isLow : {true, false})
     for (size_t i = 0; i < program.tensors.size(); ++i) {
@@ -194,7 +189,7 @@ int mpt_rt_context::initialize(uint64_t seed, bool onlyConstant) {
       for (const NamedTensor &other : program.tensors)
         if (tensor.init && other.lowOf == tensor.name)
           low = &other;
-      if (int status = initialize(tensor, low, seed, values.get()))
+      if (int status = initialize(tensor, low, seed))
         return status;
       isWritten[i] = true;
     }
