@@ -35,7 +35,7 @@ def have_module(name):
     return code == 0
 
 
-for module in ("numpy", "torch", "safetensors", "sklearn", "jax", "optax", "jmp", "keras",
+for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "sklearn", "jax", "optax", "jmp", "keras",
                "tensorflow", "deepspeed", "tensorboard"):
     if have_module(module):
         config.available_features.add(module)

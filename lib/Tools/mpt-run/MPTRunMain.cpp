@@ -202,7 +202,7 @@ static llvm::Error checkProgramOptions(const RunOptions &options) {
         std::pair("--memory-budget", options.memoryBudget.has_value()),
         std::pair("--memory-order", options.memoryOrder.has_value()),
         std::pair("--pipeline", options.pipeline.has_value()),
-        std::pair("--lr-schedule and --warmup", !options.schedule.empty()),
+        std::pair("--lr-schedule and --warmup", options.schedule.has_value()),
         std::pair("--ranges, --ranges-html and --instrument",
                   options.recordsRanges() || options.instrument),
         std::pair("--compare", options.compare),
