@@ -427,7 +427,15 @@ void mpt::torch::populatePointwise(Table &t) {
                   return l.mul(a, y);
                 }));
   t.elementwise({"hypot"}, combine([](Lowering &l, Value a, Value b) {
-                  return l.unary<SqrtOp>(l.add(l.square(a), l.square(b)));
+                  // Squares of quotients do not overflow; infinity goes before NaN.
+                  Value x = l.abs(a), y = l.abs(b);
+                  Value infinite = l.binary<OrOp>(l.compare(ComparePredicate::EQ, x, infinity),
+                                                  l.compare(ComparePredicate::EQ, y, infinity));
+                  Value large = l.binary<MaximumOp>(x, y), small = l.binary<MinimumOp>(x, y);
+                  Value zero = l.compare(ComparePredicate::EQ, large, 0.0);
+                  Value ratio = l.div(small, l.where(zero, l.number(large, 1), large));
+                  Value root = l.unary<SqrtOp>(l.add(l.square(ratio), 1.0));
+                  return l.where(infinite, l.number(x, infinity), l.mul(large, root));
                 }));
   t.elementwise({"logaddexp"}, combine([](Lowering &l, Value a, Value b) {
                   Value larger = l.binary<MaximumOp>(a, b);

@@ -88,7 +88,7 @@ def loss_of(model, *batch):
 
 
 def check(calls):
-    """Lines about calls that differ; raises steps.Refused."""
+    """(number of the call, line) for what differs; raises steps.Refused."""
     model = Calls(calls)
     data = model.data()
     generator = torch.Generator().manual_seed(1)
@@ -112,18 +112,19 @@ def check(calls):
         mine, a = numpy.asarray(mine), steps.to_numpy(a)
         if a.dtype.kind != "f":
             if not numpy.array_equal(mine, a):
-                lines.append(f"{call.name}: {what} differs: {mine.ravel()[:6]}, "
-                             f"PyTorch {a.ravel()[:6]}")
+                lines.append((index, f"{call.name}: {what} differs: {mine.ravel()[:6]}, "
+                                     f"PyTorch {a.ravel()[:6]}"))
             return
         b = steps.to_numpy(b).astype(numpy.float64)
         finite = numpy.isfinite(b)
         if not numpy.array_equal(mine[~finite], a[~finite], equal_nan=True):
-            lines.append(f"{call.name}: {what}: other infinities or NaN")
+            lines.append((index, f"{call.name}: {what}: other infinities or NaN"))
         error, allowed = steps.measure(mine[finite], a[finite], b[finite])
         allowed = 8 * allowed + 3e-6 * float(numpy.linalg.norm(b[finite])) + 1e-6
         if not error <= allowed:
-            lines.append(f"{call.name}: {what} differs by {error:.2e}, allowed {allowed:.2e}; "
-                         f"shapes {[list(t.shape) for t in call.tensors]}")
+            lines.append((index, f"{call.name}: {what} differs by {error:.2e}, allowed "
+                                 f"{allowed:.2e}; shapes "
+                                 f"{[list(t.shape) for t in call.tensors]}"))
 
     narrow = {torch.float16, torch.bfloat16}
     for name, value in theirs.items():
@@ -145,7 +146,7 @@ def check(calls):
 def check_all(calls, report):
     """Halves a group that is refused, until the call is found."""
     try:
-        for line in check(calls):
+        for _, line in check(calls):
             report(line)
     except (steps.Refused, mpt.torch.ExportError, RuntimeError, KeyError) as error:
         if len(calls) == 1:
