@@ -287,19 +287,19 @@ LogicalResult Converter::convertReturn(func::ReturnOp op, OpBuilder &builder) {
   for (auto [state, value] : graph.updates) {
     auto argument = dyn_cast<BlockArgument>(state);
     unsigned index = argument ? argument.getArgNumber() : 0;
-    auto name = argument ? source.getArgAttrOfType<StringAttr>(index, "mpt.name") : nullptr;
+    auto name = argument ? source.getArgAttrOfType<StringAttr>(index, kNameAttr) : nullptr;
     if (!name)
       return op.emitError("mpt-convert-torch: an op changes a tensor in place that is no "
                           "argument with mpt.name");
     bool known = llvm::any_of(llvm::seq(source.getNumResults()), [&](unsigned result) {
-      return source.getResultAttrOfType<StringAttr>(result, "mpt.updates") == name;
+      return source.getResultAttrOfType<StringAttr>(result, kUpdatesAttr) == name;
     });
     if (known)
       continue;
     unsigned position = graph.function.getNumResults();
     NamedAttrList attributes;
-    attributes.set("mpt.name", builder.getStringAttr(name.getValue() + ".next"));
-    attributes.set("mpt.updates", name);
+    attributes.set(kNameAttr, builder.getStringAttr(name.getValue() + ".next"));
+    attributes.set(kUpdatesAttr, name);
     (void)graph.function.insertResult(position, value.getType(),
                                       attributes.getDictionary(op.getContext()));
     values.push_back(value);

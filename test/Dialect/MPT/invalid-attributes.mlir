@@ -225,7 +225,7 @@ func.func @cast_mark_on_foreign_op(%x: tensor<4xf32>) {
 // -----
 
 func.func @sum_mark(%x: tensor<4xf32>) {
-  // expected-error @below {{expected 'mpt.sum' on mpt.reduce or mpt.row_reduce or mpt.column_reduce, found it on mpt.exp}}
+  // expected-error @below {{expected 'mpt.sum' on mpt.reduce or mpt_kernel.row_reduce or mpt_kernel.column_reduce, found it on mpt.exp}}
   %y = mpt.exp %x {mpt.sum = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
