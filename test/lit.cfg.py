@@ -1,5 +1,6 @@
 # lit configuration of MPT's tests.
 import os
+import shutil
 
 import lit.formats
 import lit.util
@@ -39,6 +40,8 @@ for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "
                "tensorflow", "deepspeed", "tensorboard"):
     if have_module(module):
         config.available_features.add(module)
+if shutil.which("clang-format-22"):
+    config.available_features.add("clang-format")
 if have_module("material"):
     config.available_features.add("mkdocs-material")
 if config.have_runtime == "ON":

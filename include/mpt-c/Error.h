@@ -48,8 +48,8 @@ typedef struct MptError {
   void *ptr;
 } MptError;
 
-/* One message of the compiler. `line` and `column` count from 1; they are 0 where no place
- * in the file is known. `file` is empty where no file is. */
+/* One message of the compiler. `line` and `column` count from 1; they are 0 where no
+ * place in the file is known. `file` is empty where no file is. */
 typedef struct MptDiagnostic {
   MlirDiagnosticSeverity severity;
   MlirStringRef file;

@@ -33,8 +33,9 @@ typedef struct MptStepOptions {
 
 /* What a step knows of one of its tensors. `role` is "parameter", "optimizer_state",
  * "running_stat", "loss_scale", "rng", "schedule", "input", "target" or "output"; `type`
- * is "f64", "f32", "f16", "bf16", "f8e4m3fn", "f8e5m2", "i64", "i32", "i16", "i8", "u8" or
- * "i1" (a byte that is 0 or 1). Elements are packed in row-major order, in `bytes` bytes. */
+ * is "f64", "f32", "f16", "bf16", "f8e4m3fn", "f8e5m2", "i64", "i32", "i16", "i8", "u8"
+ * or "i1" (a byte that is 0 or 1). Elements are packed in row-major order, in `bytes`
+ * bytes. */
 typedef struct MptTensorInfo {
   MlirStringRef name;
   MlirStringRef role;
@@ -81,8 +82,9 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaLibraries(MptStepOptions option
                                                            MlirStringRef cudart,
                                                            MlirStringRef cublasLt,
                                                            MlirStringRef cudnn);
-/* To compile for GPUs: the CUDA toolkit's folder (mpt-compile --cuda-toolkit), and whether
- * to compile for the stand-in for CUDA of MPT's tests, too (--emulated-kernels). */
+/* To compile for GPUs: the CUDA toolkit's folder (mpt-compile --cuda-toolkit), and
+ * whether to compile for the stand-in for CUDA of MPT's tests, too (--emulated-kernels).
+ */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaCompiler(MptStepOptions options,
                                                           MlirStringRef toolkit,
                                                           bool emulatedKernels);
@@ -113,8 +115,8 @@ MLIR_CAPI_EXPORTED size_t mptStepGetArenaBytes(MptStep step);
 MLIR_CAPI_EXPORTED size_t mptStepGetStateBytes(MptStep step);
 
 /* Gives all state its first values, as mpt-run does: from `file`, a .safetensors file
- * whose name may be empty, else by `mpt.init` and `seed`. State of an opened program starts
- * with the program's values instead; what it has none of, `file` must have. */
+ * whose name may be empty, else by `mpt.init` and `seed`. State of an opened program
+ * starts with the program's values instead; what it has none of, `file` must have. */
 MLIR_CAPI_EXPORTED MptError mptStepInitialize(MptStep step, uint64_t seed,
                                               MlirStringRef file);
 
@@ -122,14 +124,14 @@ MLIR_CAPI_EXPORTED MptError mptStepInitialize(MptStep step, uint64_t seed,
  * between runs, until it is bound again. `bytes` must be the tensor's size. */
 MLIR_CAPI_EXPORTED MptError mptStepBind(MptStep step, MlirStringRef name,
                                         const void *data, size_t bytes);
-/* Runs the step once: updates the state and makes the outputs. If that fails, the state may
- * be partly updated. */
+/* Runs the step once: updates the state and makes the outputs. If that fails, the state
+ * may be partly updated. */
 MLIR_CAPI_EXPORTED MptError mptStepRun(MptStep step);
 
 /* Copies an output of the last run, or state, out, or state in. `bytes` must be the
  * tensor's size. */
-MLIR_CAPI_EXPORTED MptError mptStepReadOutput(MptStep step, MlirStringRef name, void *data,
-                                              size_t bytes);
+MLIR_CAPI_EXPORTED MptError mptStepReadOutput(MptStep step, MlirStringRef name,
+                                              void *data, size_t bytes);
 MLIR_CAPI_EXPORTED MptError mptStepReadState(MptStep step, MlirStringRef name, void *data,
                                              size_t bytes);
 MLIR_CAPI_EXPORTED MptError mptStepWriteState(MptStep step, MlirStringRef name,
@@ -146,9 +148,9 @@ MLIR_CAPI_EXPORTED MptError mptStepSaveCheckpoint(MptStep step, MlirStringRef pa
 MLIR_CAPI_EXPORTED MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,
                                                   MptTrainingPosition *position);
 
-/* Sets `order`, which has room for `rows` numbers, to the order in which mpt-run takes the
- * rows of the data in pass `epoch` (from 0). Where a batch is all rows, mpt-run takes them
- * as they are instead. */
+/* Sets `order`, which has room for `rows` numbers, to the order in which mpt-run takes
+ * the rows of the data in pass `epoch` (from 0). Where a batch is all rows, mpt-run takes
+ * them as they are instead. */
 MLIR_CAPI_EXPORTED MptError mptGetShuffledOrder(int64_t rows, uint64_t seed,
                                                 uint64_t epoch, int64_t *order);
 

@@ -16,21 +16,21 @@
 #define MPT_INITALL_H
 
 #include "mlir/IR/DialectRegistry.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Codegen/CPU/Passes.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Codegen/Common/Passes.h"
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/OpReference.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
+#include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/Dialect/Program/Transforms/Passes.h"
 #include "mpt/Import/Torch/Passes.h"
 #include "mpt/Memory/Passes.h"
-#include "mpt/Precision/Passes.h"
-#include "mpt/Training/Passes.h"
-#include "mpt/Dialect/MPT/IR/OpReference.h"
-#include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/Pipelines/Pipelines.h"
+#include "mpt/Precision/Passes.h"
 #include "mpt/Support/SymbolNotes.h"
+#include "mpt/Training/Passes.h"
 
 namespace mpt {
 

@@ -37,8 +37,8 @@ inline MptError success() { return {nullptr}; }
 MptError fail(const llvm::Twine &text);
 MptError fail(llvm::Error error);
 
-/// Collects the errors that MLIR emits while it lives. Other diagnostics go on to the next
-/// handler.
+/// Collects the errors that MLIR emits while it lives. Other diagnostics go on to the
+/// next handler.
 class CollectErrors {
 public:
   explicit CollectErrors(mlir::MLIRContext *context);

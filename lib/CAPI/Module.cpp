@@ -56,8 +56,7 @@ MptError mptModuleParse(MlirContext context, MlirStringRef text, MlirStringRef n
 }
 
 /// Adds the passes of `text`, with or without builtin.module around them.
-static mlir::LogicalResult parsePipeline(llvm::StringRef text,
-                                         mlir::PassManager &manager,
+static mlir::LogicalResult parsePipeline(llvm::StringRef text, mlir::PassManager &manager,
                                          llvm::raw_ostream &os) {
   if (!text.trim().starts_with("builtin.module("))
     return mlir::parsePassPipeline(text, manager, os);
@@ -82,9 +81,9 @@ MptError mptModuleRunPipeline(MlirModule module, MlirStringRef pipeline) {
     for (llvm::StringRef prefix : {"error: ", "<Pass-Options-Parser>: "})
       if (reason.contains(prefix))
         reason = reason.split(prefix).second;
-    return errors.take("the pipeline '" + unwrapText(pipeline) + "': " +
-                       (reason.empty() ? "the value of an option cannot be read"
-                                       : reason));
+    return errors.take(
+        "the pipeline '" + unwrapText(pipeline) +
+        "': " + (reason.empty() ? "the value of an option cannot be read" : reason));
   }
   if (mlir::failed(manager.run(op)))
     return errors.take("the pipeline '" + unwrapText(pipeline) + "' failed");

@@ -136,8 +136,8 @@ MptError mptStepCreate(MlirModule module, MlirStringRef function, MptStepOptions
   if (!found)
     return errors.take(found.takeError());
   std::string name = found->getName().str(), digest = computeStepDigest(*found);
-  auto engine =
-      createJITEngine(std::move(copy), name, options.ptr ? *unwrap(options) : JITOptions());
+  auto engine = createJITEngine(std::move(copy), name,
+                                options.ptr ? *unwrap(options) : JITOptions());
   if (!engine)
     return errors.take(engine.takeError());
   *step = wrapEngine(std::move(*engine), std::move(digest));
@@ -268,8 +268,8 @@ MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,
                   "differ"));
   if (llvm::Error error = restoreState(*unwrap(step)->engine, file, checkpoint->state))
     return fail(std::move(error));
-  *position = {checkpoint->attempt, checkpoint->skipped,        checkpoint->seed,
-               checkpoint->batch,   checkpoint->rows,           checkpoint->position.epoch,
+  *position = {checkpoint->attempt,       checkpoint->skipped, checkpoint->seed,
+               checkpoint->batch,         checkpoint->rows,    checkpoint->position.epoch,
                checkpoint->position.index};
   return success();
 }

@@ -7,16 +7,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Codegen/CodeGen.h"
-#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Codegen/CPU/Passes.h"
+#include "mpt/Codegen/CUDA/EmulatedKernels.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Codegen/Common/Passes.h"
-#include "mpt/Codegen/CUDA/EmulatedKernels.h"
-#include "mpt/Support/FileIO.h"
-#include "mpt/Support/Interrupts.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Pipelines/Pipelines.h"
 #include "mpt/ProgramABI/ProgramFile.h"
+#include "mpt/Support/FileIO.h"
 #include "mpt/Support/FirstError.h"
+#include "mpt/Support/Interrupts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
@@ -119,7 +119,8 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
   for (program::ProgramOp program : module.getOps<program::ProgramOp>())
     if (program.getTarget().isCuda())
       return llvm::createStringError("the program was planned for '" +
-                                     program.getTarget().getText() + "'; compile it with --target=cuda and its chips");
+                                     program.getTarget().getText() +
+                                     "'; compile it with --target=cuda and its chips");
   PassManager passes(mlirContext, ModuleOp::getOperationName());
   if (module.getOps<program::ProgramOp>().empty()) {
     PlanStepOptions plan;
@@ -223,7 +224,8 @@ static llvm::Expected<std::pair<std::string, std::vector<std::string>>> findLink
     if (found)
       return std::pair(*found, std::vector<std::string>{"-shared", "--build-id"});
   if (auto cc = llvm::sys::findProgramByName("cc"))
-    return std::pair(*cc, std::vector<std::string>{"-shared", "-nostdlib", "-Wl,--build-id"});
+    return std::pair(*cc,
+                     std::vector<std::string>{"-shared", "-nostdlib", "-Wl,--build-id"});
   return llvm::createStringError(
       "no linker: neither ld.lld nor cc is on the path; install lld-22 or gcc");
 }
@@ -240,8 +242,7 @@ static void addProgramNote(llvm::Module &module) {
   llvm::appendToCompilerUsed(module, note);
 }
 
-llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
-                                    llvm::TargetMachine &machine,
+llvm::Error mpt::writeSharedLibrary(llvm::Module &module, llvm::TargetMachine &machine,
                                     llvm::StringRef path) {
   if (llvm::Error error = checkWritable(path))
     return error;
@@ -256,8 +257,7 @@ llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
     }
   });
   int descriptor;
-  std::error_code code =
-      llvm::sys::fs::createTemporaryFile("mpt-program", "so", library);
+  std::error_code code = llvm::sys::fs::createTemporaryFile("mpt-program", "so", library);
   if (!code)
     code = llvm::sys::fs::createTemporaryFile("mpt-program", "o", descriptor, object);
   if (code)
@@ -281,9 +281,11 @@ llvm::Error mpt::writeSharedLibrary(llvm::Module &module,
   }
   std::vector<std::string> arguments = {linker->first};
   llvm::append_range(arguments, linker->second);
-  arguments.insert(arguments.end(), {"-o", library.str().str(), object.str().str(), "-lm"});
+  arguments.insert(arguments.end(),
+                   {"-o", library.str().str(), object.str().str(), "-lm"});
   if (!llvm::StringRef(linker->first).ends_with("cc"))
-    arguments.insert(arguments.end(), {"-L/lib/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu", "-lc"});
+    arguments.insert(arguments.end(),
+                     {"-L/lib/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu", "-lc"});
   std::vector<llvm::StringRef> refs(arguments.begin(), arguments.end());
   std::string why;
   bool failed = false;

@@ -15,8 +15,7 @@ using namespace mpt;
 /// Changes when a reader of the old files would go wrong.
 static constexpr llvm::StringLiteral kFormat("1");
 
-llvm::Error mpt::saveCheckpoint(llvm::StringRef path,
-                                const Checkpoint &checkpoint) {
+llvm::Error mpt::saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint) {
   std::map<std::string, std::string> metadata = {
       {"mpt.checkpoint", kFormat.str()},
       {"mpt.version", kVersion},
@@ -37,8 +36,7 @@ template <typename T>
 static llvm::Error readNumber(const SafetensorsFile &file, llvm::StringRef path,
                               llvm::StringRef key, T &value) {
   auto it = file.getMetadata().find(key.str());
-  std::string found =
-      it == file.getMetadata().end() ? "nothing" : "'" + it->second + "'";
+  std::string found = it == file.getMetadata().end() ? "nothing" : "'" + it->second + "'";
   if (it == file.getMetadata().end() ||
       llvm::StringRef(it->second).getAsInteger(10, value) || value < T(0))
     return createFileMessage(path, "expected a number for " + key +
@@ -55,36 +53,29 @@ llvm::Expected<Checkpoint> mpt::loadCheckpoint(llvm::StringRef path) {
     return createFileMessage(path, "expected a checkpoint of mpt-run, found a "
                                    ".safetensors file of another origin");
   if (format->second != kFormat)
-    return createFileMessage(path, "expected checkpoint format " + kFormat +
-                                       ", found " + format->second);
+    return createFileMessage(path, "expected checkpoint format " + kFormat + ", found " +
+                                       format->second);
   auto version = file->getMetadata().find("mpt.version");
   if (version == file->getMetadata().end() || version->second != kVersion)
-    return createFileMessage(path,
-                             llvm::Twine("expected a checkpoint of MPT ") +
-                                 kVersion + ", found " +
-                                 (version == file->getMetadata().end()
-                                      ? "one without a version"
-                                      : "one of " + version->second) +
-                                 "; its parameters can be read with --init");
+    return createFileMessage(
+        path, llvm::Twine("expected a checkpoint of MPT ") + kVersion + ", found " +
+                  (version == file->getMetadata().end() ? "one without a version"
+                                                        : "one of " + version->second) +
+                  "; its parameters can be read with --init");
   Checkpoint checkpoint;
-  if (llvm::Error error =
-          readNumber(*file, path, "mpt.attempt", checkpoint.attempt))
+  if (llvm::Error error = readNumber(*file, path, "mpt.attempt", checkpoint.attempt))
     return std::move(error);
-  if (llvm::Error error =
-          readNumber(*file, path, "mpt.skipped", checkpoint.skipped))
+  if (llvm::Error error = readNumber(*file, path, "mpt.skipped", checkpoint.skipped))
     return std::move(error);
   if (llvm::Error error = readNumber(*file, path, "mpt.seed", checkpoint.seed))
     return std::move(error);
-  if (llvm::Error error =
-          readNumber(*file, path, "mpt.batch", checkpoint.batch))
+  if (llvm::Error error = readNumber(*file, path, "mpt.batch", checkpoint.batch))
     return std::move(error);
   if (llvm::Error error = readNumber(*file, path, "mpt.rows", checkpoint.rows))
     return std::move(error);
-  if (llvm::Error error =
-          readNumber(*file, path, "mpt.epoch", checkpoint.position.epoch))
+  if (llvm::Error error = readNumber(*file, path, "mpt.epoch", checkpoint.position.epoch))
     return std::move(error);
-  if (llvm::Error error =
-          readNumber(*file, path, "mpt.index", checkpoint.position.index))
+  if (llvm::Error error = readNumber(*file, path, "mpt.index", checkpoint.position.index))
     return std::move(error);
   checkpoint.evaluationDue = file->getMetadata().count("mpt.evaluation_due") != 0;
   auto program = file->getMetadata().find("mpt.program");
@@ -122,13 +113,12 @@ llvm::Error mpt::restoreState(StepEngine &engine, llvm::StringRef path,
     auto it = state.find(argument.name);
     std::string expected = describeTensorType(argument.type, argument.shape);
     if (it == state.end())
-      return createFileMessage(path, "expected '" + argument.name + "' (" +
-                                         expected + "), found no such tensor");
+      return createFileMessage(path, "expected '" + argument.name + "' (" + expected +
+                                         "), found no such tensor");
     if (it->second.getElementType() != argument.type ||
         it->second.getShape() != llvm::ArrayRef<int64_t>(argument.shape))
       return createFileMessage(path, "expected '" + argument.name + "' to be " +
-                                         expected + ", found " +
-                                         it->second.describe());
+                                         expected + ", found " + it->second.describe());
     ++known;
   }
   if (known != state.size())
@@ -154,9 +144,8 @@ mpt::readFirstValues(llvm::StringRef path, const StepEngine &engine) {
   std::map<std::string, HostTensor> values;
   for (const auto &entry : file->getEntries()) {
     const TensorInfo *argument =
-        llvm::find_if(engine.getArguments(), [&](const TensorInfo &info) {
-          return info.name == entry.first;
-        });
+        llvm::find_if(engine.getArguments(),
+                      [&](const TensorInfo &info) { return info.name == entry.first; });
     bool learned = argument != engine.getArguments().end() &&
                    (argument->role == Role::Parameter ||
                     argument->role == Role::RunningStat || !argument->lowOf.empty());

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/DataFiles.h"
-#include "mpt/Support/FileIO.h"
 #include "mpt/Host/NumpyIO.h"
 #include "mpt/Host/SafetensorsIO.h"
+#include "mpt/Support/FileIO.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -34,8 +34,7 @@ llvm::Expected<DataSpec> mpt::parseDataSpec(llvm::StringRef option,
                                             llvm::StringRef text) {
   auto [name, file] = text.split('=');
   if (name.empty() || file.empty())
-    return llvm::createStringError(option + " " + text +
-                                   ": expected NAME=FILE");
+    return llvm::createStringError(option + " " + text + ": expected NAME=FILE");
   DataSpec spec;
   spec.name = name.str();
   for (llvm::StringRef extension : {".npz:", ".safetensors:"}) {
@@ -45,16 +44,15 @@ llvm::Expected<DataSpec> mpt::parseDataSpec(llvm::StringRef option,
     spec.path = file.take_front(at + extension.size() - 1).str();
     spec.member = file.drop_front(at + extension.size()).str();
     if (spec.member.empty())
-      return llvm::createStringError(option + " " + text +
-                                     ": expected a name after ':'");
+      return llvm::createStringError(option + " " + text + ": expected a name after ':'");
     return spec;
   }
   spec.path = file.str();
   if (!file.ends_with(".npy") && !file.ends_with(".npz") &&
       !file.ends_with(".safetensors"))
     return llvm::createStringError(
-        option + " " + text +
-        ": expected a .npy, .npz or .safetensors file, found '" + file + "'");
+        option + " " + text + ": expected a .npy, .npz or .safetensors file, found '" +
+        file + "'");
   return spec;
 }
 
@@ -125,11 +123,10 @@ static llvm::Error checkTensor(const TensorInfo &argument, const DataSpec &spec,
   if (data.getElementType() != argument.type) {
     llvm::StringRef numpy = getNumpyName(argument.type);
     return createFileMessage(spec.getSource(),
-                             mismatch + (numpy.empty()
-                                             ? ""
-                                             : "; convert it, for example with "
-                                               "array.astype('" +
-                                                   numpy.str() + "')"));
+                             mismatch + (numpy.empty() ? ""
+                                                       : "; convert it, for example with "
+                                                         "array.astype('" +
+                                                             numpy.str() + "')"));
   }
   if (expected.size() != found.size() ||
       (!expected.empty() && expected.drop_front() != found.drop_front()))
@@ -155,14 +152,12 @@ llvm::Expected<BoundData> mpt::bindData(llvm::ArrayRef<TensorInfo> arguments,
       return llvm::createStringError(
           option + " " + specs[i].name + ": the function has no such input; " +
           (nearest.empty()
-               ? (names.empty() ? "it has none"
-                                : "it has " + llvm::join(names, ", "))
+               ? (names.empty() ? "it has none" : "it has " + llvm::join(names, ", "))
                : "did you mean '" + nearest + "'?"));
     }
     for (size_t j = 0; j < i; ++j)
       if (specs[i].name == specs[j].name)
-        return llvm::createStringError(option + " " + specs[i].name +
-                                       ": given twice");
+        return llvm::createStringError(option + " " + specs[i].name + ": given twice");
   }
 
   struct Input {
@@ -183,10 +178,9 @@ llvm::Expected<BoundData> mpt::bindData(llvm::ArrayRef<TensorInfo> arguments,
       return candidate.name == argument.name;
     });
     if (spec == specs.end())
-      return llvm::createStringError("missing data for '" + argument.name +
-                                     "' (" + describeArgument(argument) +
-                                     "): give " + option + " " + argument.name +
-                                     "=FILE");
+      return llvm::createStringError("missing data for '" + argument.name + "' (" +
+                                     describeArgument(argument) + "): give " + option +
+                                     " " + argument.name + "=FILE");
     auto data = readDataFile(*spec);
     if (!data)
       return data.takeError();
@@ -195,22 +189,21 @@ llvm::Expected<BoundData> mpt::bindData(llvm::ArrayRef<TensorInfo> arguments,
     bool fits = data->getShape() == llvm::ArrayRef<int64_t>(argument.shape);
     bool isWhole = llvm::is_contained(whole, argument.name);
     if (isWhole && !fits)
-      return createFileMessage(
-          spec->getSource(),
-          "expected " + describeArgument(argument) + " for '" + argument.name +
-              "', which --whole names, found " + data->describe() +
-              (llvm::is_contained(argument.shape, kDynamicSize)
-                   ? "; an input of --whole has a fixed size"
-                   : ""));
+      return createFileMessage(spec->getSource(),
+                               "expected " + describeArgument(argument) + " for '" +
+                                   argument.name + "', which --whole names, found " +
+                                   data->describe() +
+                                   (llvm::is_contained(argument.shape, kDynamicSize)
+                                        ? "; an input of --whole has a fixed size"
+                                        : ""));
     if (!fits && argument.shape[0] != kDynamicSize) {
       if (batch && batch != argument.shape[0])
         return llvm::createStringError(
             "'" + argument.name + "' is " + describeArgument(argument) +
-            ", which fixes the batch to " + llvm::Twine(argument.shape[0]) +
-            "; " +
-            (batchOwner ? "'" + batchOwner->name + "' fixes it to " +
-                              std::to_string(batch)
-                        : "the batch asked for is " + std::to_string(batch)));
+            ", which fixes the batch to " + llvm::Twine(argument.shape[0]) + "; " +
+            (batchOwner
+                 ? "'" + batchOwner->name + "' fixes it to " + std::to_string(batch)
+                 : "the batch asked for is " + std::to_string(batch)));
       batch = argument.shape[0];
       batchOwner = &argument;
     }

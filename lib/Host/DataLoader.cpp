@@ -18,12 +18,10 @@ using namespace mpt;
 /// floor(word * bound / 2^64): a number below `bound`. A value's probability is
 /// off by less than bound / 2^64 of itself.
 static uint64_t scaleDown(uint64_t word, uint64_t bound) {
-  return static_cast<uint64_t>((static_cast<unsigned __int128>(word) * bound) >>
-                               64);
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(word) * bound) >> 64);
 }
 
-std::vector<int64_t> mpt::shuffledOrder(int64_t count, uint64_t seed,
-                                        uint64_t epoch) {
+std::vector<int64_t> mpt::shuffledOrder(int64_t count, uint64_t seed, uint64_t epoch) {
   std::vector<int64_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   std::array<uint32_t, 4> words = {};
@@ -37,8 +35,8 @@ std::vector<int64_t> mpt::shuffledOrder(int64_t count, uint64_t seed,
   return order;
 }
 
-llvm::Expected<DataLoader> DataLoader::create(std::vector<Field> fields,
-                                              int64_t batch, uint64_t seed) {
+llvm::Expected<DataLoader> DataLoader::create(std::vector<Field> fields, int64_t batch,
+                                              uint64_t seed) {
   DataLoader loader;
   const Field *first = nullptr;
   for (const Field &field : fields) {
@@ -50,9 +48,9 @@ llvm::Expected<DataLoader> DataLoader::create(std::vector<Field> fields,
                                      "found a scalar");
     int64_t rows = field.data.getShape()[0];
     if (first && rows != loader.rows)
-      return llvm::createStringError(
-          "data '" + field.name + "': expected " + llvm::Twine(loader.rows) +
-          " rows as in '" + first->name + "', found " + llvm::Twine(rows));
+      return llvm::createStringError("data '" + field.name + "': expected " +
+                                     llvm::Twine(loader.rows) + " rows as in '" +
+                                     first->name + "', found " + llvm::Twine(rows));
     loader.rows = rows;
     if (!first)
       first = &field;
@@ -65,8 +63,8 @@ llvm::Expected<DataLoader> DataLoader::create(std::vector<Field> fields,
   if (!first)
     batch = 0;
   else if (batch <= 0)
-    return llvm::createStringError(
-        "expected a batch of at least 1 row, found " + llvm::Twine(batch));
+    return llvm::createStringError("expected a batch of at least 1 row, found " +
+                                   llvm::Twine(batch));
   else if (loader.rows < batch)
     return llvm::createStringError(
         "data '" + first->name + "': expected at least one batch of " +
@@ -80,12 +78,11 @@ llvm::Expected<DataLoader> DataLoader::create(std::vector<Field> fields,
 
 llvm::Error DataLoader::setPosition(const DataPosition &value) {
   int64_t end = getBatchesPerEpoch() * batch;
-  if (value.index < 0 ||
-      (batch ? value.index % batch != 0 : value.index != 0) ||
+  if (value.index < 0 || (batch ? value.index % batch != 0 : value.index != 0) ||
       (value.index != 0 && value.index >= end))
-    return llvm::createStringError(
-        "no batch of " + llvm::Twine(batch) + " begins at row " +
-        llvm::Twine(value.index) + " of " + llvm::Twine(rows));
+    return llvm::createStringError("no batch of " + llvm::Twine(batch) +
+                                   " begins at row " + llvm::Twine(value.index) + " of " +
+                                   llvm::Twine(rows));
   position = value;
   return llvm::Error::success();
 }
@@ -104,8 +101,7 @@ void DataLoader::gather(llvm::ArrayRef<int64_t> order) {
     shape[0] = count;
     if (buffer.getShape() != llvm::ArrayRef<int64_t>(shape))
       // Smaller than the data, which is in memory already.
-      buffer = llvm::cantFail(
-          HostTensor::create(field.data.getElementType(), shape));
+      buffer = llvm::cantFail(HostTensor::create(field.data.getElementType(), shape));
     size_t rowBytes = field.data.getByteSize() / rows;
     const uint8_t *in = field.data.getBytes().data();
     uint8_t *out = buffer.getBytes().data();
@@ -129,7 +125,8 @@ std::string DataLoader::describeValue(int64_t value,
       if (type == ElementType::I32)
         return static_cast<int64_t>(tensor.getElement(i));
       int64_t element;
-      std::memcpy(&element, tensor.getBytes().data() + i * sizeof(element), sizeof(element));
+      std::memcpy(&element, tensor.getBytes().data() + i * sizeof(element),
+                  sizeof(element));
       return element;
     };
     auto describe = [&](int64_t i) {

@@ -167,10 +167,10 @@ EventLog::~EventLog() {
 }
 
 llvm::Error EventLog::write(std::string event) {
-  addDouble(event, kEventWallTime,
-            std::chrono::duration<double>(
-                std::chrono::system_clock::now().time_since_epoch())
-                .count());
+  addDouble(
+      event, kEventWallTime,
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+          .count());
   std::string record;
   addLittle<uint64_t>(record, event.size());
   addLittle(record, maskedCRC(record));

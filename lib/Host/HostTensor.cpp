@@ -202,14 +202,12 @@ void mpt::encodeElement(ElementType type, double value, void *element) {
   }
   llvm::APFloat narrowed(value);
   bool losesInfo;
-  narrowed.convert(getSemantics(type), llvm::APFloat::rmNearestTiesToEven,
-                   &losesInfo);
+  narrowed.convert(getSemantics(type), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
   uint64_t raw = narrowed.bitcastToAPInt().getZExtValue();
   std::memcpy(element, &raw, getElementSize(type));
 }
 
-std::string mpt::describeTensorType(ElementType type,
-                                    llvm::ArrayRef<int64_t> shape) {
+std::string mpt::describeTensorType(ElementType type, llvm::ArrayRef<int64_t> shape) {
   std::string text = stringifyElementType(type).str();
   llvm::raw_string_ostream os(text);
   os << '[';
@@ -222,16 +220,13 @@ std::string mpt::describeTensorType(ElementType type,
 // HostTensor
 //===----------------------------------------------------------------------===//
 
-void HostTensor::Free::operator()(uint8_t *pointer) const {
-  std::free(pointer);
-}
+void HostTensor::Free::operator()(uint8_t *pointer) const { std::free(pointer); }
 
 std::unique_ptr<uint8_t[], HostTensor::Free> HostTensor::allocate(size_t size) {
   // A large calloc gets untouched zero pages; aligned_alloc does not, so zero
   // by hand. At least one line, so that data is never null.
   size_t rounded = llvm::alignTo(std::max<size_t>(size, 1), kAlignment);
-  auto *pointer =
-      static_cast<uint8_t *>(std::aligned_alloc(kAlignment, rounded));
+  auto *pointer = static_cast<uint8_t *>(std::aligned_alloc(kAlignment, rounded));
   if (pointer)
     std::memset(pointer, 0, rounded);
   return std::unique_ptr<uint8_t[], Free>(pointer);
@@ -259,18 +254,15 @@ llvm::Expected<HostTensor> HostTensor::create(ElementType type,
   bool overflow = false;
   for (int64_t size : shape) {
     if (size < 0)
-      return llvm::createStringError("invalid shape " +
-                                     describeTensorType(type, shape) +
+      return llvm::createStringError("invalid shape " + describeTensorType(type, shape) +
                                      ": a size is negative");
     overflow |= llvm::MulOverflow(count, size, count) != 0;
   }
   int64_t byteSize = 0;
   overflow |=
-      llvm::MulOverflow(count, static_cast<int64_t>(getElementSize(type)),
-                        byteSize) != 0;
+      llvm::MulOverflow(count, static_cast<int64_t>(getElementSize(type)), byteSize) != 0;
   if (overflow)
-    return llvm::createStringError("invalid shape " +
-                                   describeTensorType(type, shape) +
+    return llvm::createStringError("invalid shape " + describeTensorType(type, shape) +
                                    ": its size does not fit in 63 bits");
   // Memory is cleared here: more than there is would end the process. Where less than a
   // GiB is too much, the allocation fails.
@@ -285,9 +277,8 @@ llvm::Expected<HostTensor> HostTensor::create(ElementType type,
   tensor.numElements = count;
   tensor.bytes = allocate(byteSize);
   if (!tensor.bytes)
-    return llvm::createStringError(
-        "out of memory: " + describeTensorType(type, shape) + " needs " +
-        llvm::Twine(byteSize) + " bytes");
+    return llvm::createStringError("out of memory: " + describeTensorType(type, shape) +
+                                   " needs " + llvm::Twine(byteSize) + " bytes");
   return tensor;
 }
 
@@ -304,8 +295,8 @@ HostTensor HostTensor::scalarI64(int64_t value) {
 }
 
 template <typename Int>
-static std::optional<int64_t> findAllOnesExponent(const void *data,
-                                                  int64_t count, Int mask) {
+static std::optional<int64_t> findAllOnesExponent(const void *data, int64_t count,
+                                                  Int mask) {
   const uint8_t *bytes = static_cast<const uint8_t *>(data);
   for (int64_t i = 0; i < count; ++i)
     if ((load<Int>(bytes + i * sizeof(Int)) & mask) == mask)
@@ -317,8 +308,7 @@ std::optional<int64_t> HostTensor::findNonFinite() const {
   const void *data = bytes.get();
   switch (type) {
   case ElementType::F64:
-    return findAllOnesExponent<uint64_t>(data, numElements,
-                                         0x7FF0000000000000ull);
+    return findAllOnesExponent<uint64_t>(data, numElements, 0x7FF0000000000000ull);
   case ElementType::F32:
     return findAllOnesExponent<uint32_t>(data, numElements, 0x7F800000u);
   case ElementType::F16:
@@ -350,6 +340,5 @@ std::string HostTensor::describeNonFinite() const {
 }
 
 bool HostTensor::operator==(const HostTensor &other) const {
-  return type == other.type && shape == other.shape &&
-         getBytes() == other.getBytes();
+  return type == other.type && shape == other.shape && getBytes() == other.getBytes();
 }

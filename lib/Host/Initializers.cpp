@@ -13,8 +13,8 @@
 
 using namespace mpt;
 
-llvm::Error mpt::initializeTensor(HostTensor &tensor, const InitSpec &spec,
-                                  uint64_t seed, llvm::StringRef name) {
+llvm::Error mpt::initializeTensor(HostTensor &tensor, const InitSpec &spec, uint64_t seed,
+                                  llvm::StringRef name) {
   auto fail = [&](const llvm::Twine &message) {
     return llvm::createStringError(
         "initializer " + llvm::Twine(llvm::StringRef(getNames(spec.kind).name)) +

@@ -11,8 +11,8 @@
 using namespace mpt;
 
 llvm::FailureOr<std::unique_ptr<StepEngine>>
-InterpretedEngine::create(mlir::OwningOpRef<mlir::ModuleOp> module,
-                          llvm::StringRef name, Evaluate evaluate) {
+InterpretedEngine::create(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef name,
+                          Evaluate evaluate) {
   auto function = module->lookupSymbol<mlir::func::FuncOp>(name);
   if (!function)
     return module->emitError() << "expected a function @" << name;
@@ -38,8 +38,7 @@ InterpretedEngine::findState(llvm::StringRef name) const {
   return llvm::createStringError("no state '" + name + "'");
 }
 
-llvm::Expected<HostTensor>
-InterpretedEngine::readState(llvm::StringRef name) const {
+llvm::Expected<HostTensor> InterpretedEngine::readState(llvm::StringRef name) const {
   auto info = findState(name);
   if (!info)
     return info.takeError();
@@ -55,17 +54,15 @@ InterpretedEngine::readState(llvm::StringRef name) const {
   return result;
 }
 
-llvm::Error InterpretedEngine::writeState(llvm::StringRef name,
-                                          const HostTensor &value) {
+llvm::Error InterpretedEngine::writeState(llvm::StringRef name, const HostTensor &value) {
   auto info = findState(name);
   if (!info)
     return info.takeError();
   if (value.getElementType() != (*info)->type ||
       value.getShape() != llvm::ArrayRef<int64_t>((*info)->shape))
-    return llvm::createStringError(
-        "expected '" + name + "' to be " +
-        describeTensorType((*info)->type, (*info)->shape) + ", found " +
-        value.describe());
+    return llvm::createStringError("expected '" + name + "' to be " +
+                                   describeTensorType((*info)->type, (*info)->shape) +
+                                   ", found " + value.describe());
   state[name] = value;
   return llvm::Error::success();
 }

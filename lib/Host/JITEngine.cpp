@@ -98,8 +98,8 @@ createCPUEngine(ModuleOp module, StepSignature signature, const JITOptions &opti
   if (!process)
     return process.takeError();
   jit->getMainJITDylib().addGenerator(std::move(*process));
-  if (llvm::Error error = jit->addIRModule(llvm::orc::ThreadSafeModule(
-          std::move(*llvmModule), std::move(llvmContext))))
+  if (llvm::Error error = jit->addIRModule(
+          llvm::orc::ThreadSafeModule(std::move(*llvmModule), std::move(llvmContext))))
     return std::move(error);
   auto symbol = jit->lookup("mpt_program");
   if (!symbol)

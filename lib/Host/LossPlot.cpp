@@ -23,8 +23,7 @@ static constexpr double kPlotHeight = kHeight - kTop - kBottom;
 static const char *const kColors[] = {"#0072B2", "#D55E00", "#009E73",
                                       "#CC79A7", "#E69F00", "#56B4E9"};
 /// Curves that coincide stay visible: later ones are dashed over earlier ones.
-static const char *const kDashes[] = {"none",     "9 5", "3 4",
-                                      "12 4 3 4", "6 3", "2 2"};
+static const char *const kDashes[] = {"none", "9 5", "3 4", "12 4 3 4", "6 3", "2 2"};
 
 static std::string escape(llvm::StringRef text) {
   std::string result;
@@ -57,8 +56,7 @@ struct Axis {
 
   double toUnit(double value) const {
     if (isLog)
-      return (std::log10(value) - std::log10(low)) /
-             (std::log10(high) - std::log10(low));
+      return (std::log10(value) - std::log10(low)) / (std::log10(high) - std::log10(low));
     return (value - low) / (high - low);
   }
 
@@ -69,8 +67,7 @@ struct Axis {
   std::vector<Tick> getTicks(double count) const {
     std::vector<Tick> ticks;
     if (isLog) {
-      int first = std::floor(std::log10(low)),
-          last = std::ceil(std::log10(high));
+      int first = std::floor(std::log10(low)), last = std::ceil(std::log10(high));
       // With few decades the digits between them get labels too.
       bool dense = last - first <= 2;
       int stride = std::max(1, (last - first) / 8);
@@ -93,8 +90,7 @@ struct Axis {
         step = factor * power;
         break;
       }
-    for (double k = std::ceil(low / step - 1e-9);
-         k * step <= high + 1e-9 * step; ++k)
+    for (double k = std::ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k)
       ticks.push_back({k == 0 ? 0 : k * step, true});
     return ticks;
   }
@@ -175,8 +171,7 @@ static std::string makePath(const LossCurve &curve, const Axis &steps,
   return path;
 }
 
-static void drawAxes(llvm::raw_ostream &os, const Axis &steps,
-                     const Axis &losses) {
+static void drawAxes(llvm::raw_ostream &os, const Axis &steps, const Axis &losses) {
   os << "<g font-size=\"13\" fill=\"#333\">\n";
   for (Axis::Tick tick : losses.getTicks(6)) {
     double y = toY(losses, tick.value);
@@ -196,8 +191,7 @@ static void drawAxes(llvm::raw_ostream &os, const Axis &steps,
                        x, kHeight - kBottom, x, kHeight - kBottom + 5);
     os << llvm::format("<text x=\"%.1f\" y=\"%.1f\" "
                        "text-anchor=\"middle\">%s</text>\n",
-                       x, kHeight - kBottom + 20,
-                       formatNumber(tick.value).c_str());
+                       x, kHeight - kBottom + 20, formatNumber(tick.value).c_str());
   }
   os << llvm::format("<path d=\"M%.1f %.1f V%.1f H%.1f\" fill=\"none\" "
                      "stroke=\"#333\"/>\n",
@@ -207,13 +201,11 @@ static void drawAxes(llvm::raw_ostream &os, const Axis &steps,
                      kLeft + kPlotWidth / 2, kHeight - 12);
   os << llvm::format("<text transform=\"translate(20 %.1f) rotate(-90)\" "
                      "text-anchor=\"middle\">loss%s</text>\n",
-                     kTop + kPlotHeight / 2,
-                     losses.isLog ? " (log scale)" : "");
+                     kTop + kPlotHeight / 2, losses.isLog ? " (log scale)" : "");
   os << "</g>\n";
 }
 
-static void drawLegend(llvm::raw_ostream &os,
-                       llvm::ArrayRef<LossCurve> curves) {
+static void drawLegend(llvm::raw_ostream &os, llvm::ArrayRef<LossCurve> curves) {
   std::vector<std::string> labels;
   size_t longest = 0;
   for (const LossCurve &curve : curves) {
@@ -234,8 +226,7 @@ static void drawLegend(llvm::raw_ostream &os,
     os << llvm::format("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
                        "stroke=\"%s\" stroke-width=\"2.2\" "
                        "stroke-dasharray=\"%s\"/>\n",
-                       x + 10, middle, x + 44, middle,
-                       kColors[i % std::size(kColors)],
+                       x + 10, middle, x + 44, middle, kColors[i % std::size(kColors)],
                        kDashes[i % std::size(kDashes)]);
     os << llvm::format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"13\" "
                        "fill=\"#333\">",
@@ -244,8 +235,7 @@ static void drawLegend(llvm::raw_ostream &os,
   }
 }
 
-std::string mpt::renderLossPlot(llvm::ArrayRef<LossCurve> curves,
-                                llvm::StringRef title) {
+std::string mpt::renderLossPlot(llvm::ArrayRef<LossCurve> curves, llvm::StringRef title) {
   Axis steps = makeStepAxis(curves), losses = makeLossAxis(curves);
   std::string svg;
   llvm::raw_string_ostream os(svg);

@@ -42,8 +42,7 @@ std::string mpt::formatElement(const HostTensor &tensor, int64_t index) {
   ElementType type = tensor.getElementType();
   if (type == ElementType::I64) {
     int64_t value;
-    std::memcpy(&value, tensor.getBytes().data() + index * sizeof(value),
-                sizeof(value));
+    std::memcpy(&value, tensor.getBytes().data() + index * sizeof(value), sizeof(value));
     return std::to_string(value);
   }
   double value = tensor.getElement(index);
@@ -90,8 +89,7 @@ void MetricsRecord::add(llvm::StringRef key, double value) {
 
 void MetricsRecord::add(llvm::StringRef key, llvm::StringRef text) {
   std::string json;
-  llvm::raw_string_ostream(json)
-      << llvm::json::Value(llvm::json::fixUTF8(text));
+  llvm::raw_string_ostream(json) << llvm::json::Value(llvm::json::fixUTF8(text));
   addRaw(key, json);
 }
 
@@ -134,15 +132,13 @@ static int64_t getKeptBytes(llvm::StringRef text, int64_t keepThrough) {
     size_t end = text.find('\n');
     if (end == llvm::StringRef::npos)
       break; // Cut off in the middle.
-    llvm::Expected<llvm::json::Value> json =
-        parseJSON(text.take_front(end));
+    llvm::Expected<llvm::json::Value> json = parseJSON(text.take_front(end));
     if (!json) {
       llvm::consumeError(json.takeError());
       break;
     }
     const llvm::json::Object *object = json->getAsObject();
-    std::optional<int64_t> step =
-        object ? object->getInteger("step") : std::nullopt;
+    std::optional<int64_t> step = object ? object->getInteger("step") : std::nullopt;
     if (!step || *step > keepThrough)
       break;
     kept += end + 1;
@@ -154,11 +150,10 @@ static int64_t getKeptBytes(llvm::StringRef text, int64_t keepThrough) {
 llvm::Expected<MetricsLog> MetricsLog::open(llvm::StringRef path, bool resume,
                                             int64_t keepThrough) {
   auto fail = [&] {
-    return createFileMessage(path,
-                             "cannot write: " + llvm::sys::StrError(errno));
+    return createFileMessage(path, "cannot write: " + llvm::sys::StrError(errno));
   };
-  int descriptor = llvm::sys::RetryAfterSignal(
-      -1, ::open, path.str().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  int descriptor = llvm::sys::RetryAfterSignal(-1, ::open, path.str().c_str(),
+                                               O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0)
     return fail();
   MetricsLog log(path.str(), descriptor, true, 0);
@@ -172,8 +167,7 @@ llvm::Expected<MetricsLog> MetricsLog::open(llvm::StringRef path, bool resume,
     auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                               /*RequiresNullTerminator=*/false);
     if (!buffer)
-      return createFileMessage(path,
-                               "cannot read: " + buffer.getError().message());
+      return createFileMessage(path, "cannot read: " + buffer.getError().message());
     log.size = getKeptBytes((*buffer)->getBuffer(), keepThrough);
   }
   if (::ftruncate(descriptor, log.size) != 0 ||
@@ -197,11 +191,11 @@ llvm::Error MetricsLog::append(const MetricsRecord &record) {
   std::string line = record.getLine() + "\n";
   llvm::StringRef rest(line);
   while (!rest.empty()) {
-    ssize_t put = llvm::sys::RetryAfterSignal(-1, ::write, descriptor,
-                                              rest.data(), rest.size());
+    ssize_t put =
+        llvm::sys::RetryAfterSignal(-1, ::write, descriptor, rest.data(), rest.size());
     if (put < 0) {
-      llvm::Error error = createFileMessage(
-          path, "cannot write: " + llvm::sys::StrError(errno));
+      llvm::Error error =
+          createFileMessage(path, "cannot write: " + llvm::sys::StrError(errno));
       if (isRegular && ::ftruncate(descriptor, size) == 0)
         ::lseek(descriptor, size, SEEK_SET);
       return error;

@@ -72,8 +72,7 @@ public:
 private:
   llvm::Error fail(llvm::StringRef expected) {
     return llvm::createStringError("malformed header: expected " + expected +
-                                   ", found '" +
-                                   printable(rest.take_front(16)) + "'");
+                                   ", found '" + printable(rest.take_front(16)) + "'");
   }
   static std::string printable(llvm::StringRef text) {
     std::string result = text.str();
@@ -121,14 +120,13 @@ private:
       hasShape = true;
       return parseShape();
     }
-    return llvm::createStringError("malformed header: unknown key '" +
-                                   printable(key) + "'");
+    return llvm::createStringError("malformed header: unknown key '" + printable(key) +
+                                   "'");
   }
   llvm::Error parseDescr(llvm::StringRef descr) {
     llvm::StringRef kind = descr;
     header.swapBytes = kind.consume_front(">");
-    if (!header.swapBytes && !kind.consume_front("<") &&
-        !kind.consume_front("|"))
+    if (!header.swapBytes && !kind.consume_front("<") && !kind.consume_front("|"))
       kind.consume_front("=");
     auto type = llvm::StringSwitch<std::optional<ElementType>>(kind)
                     .Case("f8", ElementType::F64)
@@ -146,8 +144,7 @@ private:
           "unsupported dtype: expected one of f2 f4 f8 i1 i2 i4 i8 u1 b1, "
           "found '" +
           printable(descr) + "'" +
-          (kind.starts_with("V") ? " (bfloat16 needs a .safetensors file)"
-                                 : ""));
+          (kind.starts_with("V") ? " (bfloat16 needs a .safetensors file)" : ""));
     header.type = *type;
     return llvm::Error::success();
   }
@@ -249,8 +246,8 @@ static llvm::Expected<HostTensor> readArray(Source &source) {
                        " bytes, found " + llvm::Twine(length));
   uint64_t dataOffset = 8 + lengthBytes + length;
   if (dataOffset > source.getSize())
-    return source.fail("truncated: expected a header of " +
-                       llvm::Twine(length) + " bytes, found " +
+    return source.fail("truncated: expected a header of " + llvm::Twine(length) +
+                       " bytes, found " +
                        llvm::Twine(source.getSize() - 8 - lengthBytes));
   std::string text(length, '\0');
   if (llvm::Error error = source.readNext(text.data(), length))
@@ -273,14 +270,12 @@ static llvm::Expected<HostTensor> readArray(Source &source) {
                         : "truncated") +
         ": expected " +
         (overflow ? std::string("more than 2^63") : std::to_string(needed)) +
-        " bytes of data for " +
-        describeTensorType(header->type, header->shape) + ", found " +
-        llvm::Twine(available));
+        " bytes of data for " + describeTensorType(header->type, header->shape) +
+        ", found " + llvm::Twine(available));
   auto tensor = HostTensor::create(header->type, header->shape);
   if (!tensor)
     return source.fail(llvm::toString(tensor.takeError()));
-  if (llvm::Error error =
-          source.readNext(tensor->getData(), tensor->getByteSize()))
+  if (llvm::Error error = source.readNext(tensor->getData(), tensor->getByteSize()))
     return std::move(error);
   if (header->swapBytes)
     reverseElements(*tensor);
@@ -355,9 +350,9 @@ llvm::Error mpt::writeNpy(llvm::StringRef path, const HostTensor &tensor) {
   case ElementType::BF16:
   case ElementType::F8E4M3FN:
   case ElementType::F8E5M2:
-    return createFileMessage(
-        path, "cannot write " + tensor.describe() +
-                  ": NumPy has no such type; use a .safetensors file");
+    return createFileMessage(path,
+                             "cannot write " + tensor.describe() +
+                                 ": NumPy has no such type; use a .safetensors file");
   }
   std::string header = "{'descr': '";
   header += descr;
@@ -366,8 +361,7 @@ llvm::Error mpt::writeNpy(llvm::StringRef path, const HostTensor &tensor) {
     header += std::to_string(size) + ", ";
   header += "), }";
   // Magic, version, length, header and a newline fill a multiple of 64 bytes.
-  header.append(llvm::alignTo(10 + header.size() + 1, 64) - 11 - header.size(),
-                ' ');
+  header.append(llvm::alignTo(10 + header.size() + 1, 64) - 11 - header.size(), ' ');
   header += '\n';
   return writeFileAtomically(path, [&](ByteSink &sink) -> llvm::Error {
     char prefix[4] = {1, 0};
@@ -415,8 +409,7 @@ public:
       return fail(llvm::Twine("cannot read: ") +
                   zip_error_strerror(zip_file_get_error(file)));
     if (got > 0)
-      return fail("damaged: expected " + llvm::Twine(size) +
-                  " bytes, found more");
+      return fail("damaged: expected " + llvm::Twine(size) + " bytes, found more");
     return llvm::Error::success();
   }
 
@@ -440,8 +433,7 @@ static llvm::Expected<zip_t *> openArchive(llvm::StringRef path) {
   zip_error_init_with_code(&error, code);
   std::string text = zip_error_strerror(&error);
   zip_error_fini(&error);
-  return createFileMessage(path,
-                           "expected a .npz file (a zip archive): " + text);
+  return createFileMessage(path, "expected a .npz file (a zip archive): " + text);
 }
 
 /// Fails if the member can not have the size that the archive claims for it: memory is
@@ -486,8 +478,7 @@ llvm::Expected<std::vector<std::string>> mpt::listNpz(llvm::StringRef path) {
   return names;
 }
 
-llvm::Expected<HostTensor> mpt::readNpz(llvm::StringRef path,
-                                        llvm::StringRef member) {
+llvm::Expected<HostTensor> mpt::readNpz(llvm::StringRef path, llvm::StringRef member) {
   auto archive = openArchive(path);
   if (!archive)
     return archive.takeError();
@@ -500,12 +491,11 @@ llvm::Expected<HostTensor> mpt::readNpz(llvm::StringRef path,
   std::string name = member.str();
   if (member.empty()) {
     if (names.size() != 1)
-      return createFileMessage(path, "expected one array or a name as in " +
-                                         path + ":name, found " + found);
+      return createFileMessage(path, "expected one array or a name as in " + path +
+                                         ":name, found " + found);
     name = names.front();
   } else if (!llvm::is_contained(names, name)) {
-    return createFileMessage(path,
-                             "expected array '" + name + "', found " + found);
+    return createFileMessage(path, "expected array '" + name + "', found " + found);
   }
 
   std::string entry = name + ".npy", shown = path.str() + ":" + name;
@@ -521,8 +511,8 @@ llvm::Expected<HostTensor> mpt::readNpz(llvm::StringRef path,
     file = zip_fopen(*archive, entry.c_str(), 0);
   }
   if (!file)
-    return createFileMessage(shown, llvm::Twine("cannot read: ") +
-                                        zip_strerror(*archive));
+    return createFileMessage(shown,
+                             llvm::Twine("cannot read: ") + zip_strerror(*archive));
   llvm::scope_exit closeFile([&] { zip_fclose(file); });
   ZipSource source(shown, file, status.size);
   auto tensor = readArray(source);

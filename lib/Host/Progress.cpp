@@ -69,12 +69,10 @@ void Progress::update(int64_t step, double loss, double seconds) {
   std::string line = label;
   if (room >= 5) {
     int64_t width = std::min<int64_t>(room, 30);
-    int64_t filled =
-        options.total > 0
-            ? std::clamp<int64_t>(width * step / options.total, 0, width)
-            : 0;
-    line += '[' + std::string(filled, '#') + std::string(width - filled, '.') +
-            "] ";
+    int64_t filled = options.total > 0
+                         ? std::clamp<int64_t>(width * step / options.total, 0, width)
+                         : 0;
+    line += '[' + std::string(filled, '#') + std::string(width - filled, '.') + "] ";
   }
   line += text;
   line.resize(std::min<size_t>(line.size(), std::max(options.columns, 2u) - 1));

@@ -51,8 +51,8 @@ llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
 }
 
 llvm::Expected<std::string> mpt::findCudaChip(const RuntimeOptions &options) {
-  std::unique_ptr<mpt_rt_context, decltype(&mpt_rt_destroy)> context(
-      mpt_rt_create(1), mpt_rt_destroy);
+  std::unique_ptr<mpt_rt_context, decltype(&mpt_rt_destroy)> context(mpt_rt_create(1),
+                                                                     mpt_rt_destroy);
   if (!context)
     return llvm::createStringError("no memory for a runtime context");
   int32_t architecture = 0;

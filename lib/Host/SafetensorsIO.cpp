@@ -60,8 +60,7 @@ static std::optional<ElementType> parseDtype(llvm::StringRef name) {
 //===----------------------------------------------------------------------===//
 
 /// Bytes of an entry, or nothing if they do not fit in 63 bits.
-static std::optional<uint64_t>
-getByteSize(const SafetensorsFile::Entry &entry) {
+static std::optional<uint64_t> getByteSize(const SafetensorsFile::Entry &entry) {
   int64_t bytes = getElementSize(entry.type);
   bool overflow = false;
   for (int64_t size : entry.shape)
@@ -71,8 +70,7 @@ getByteSize(const SafetensorsFile::Entry &entry) {
   return bytes;
 }
 
-llvm::Error SafetensorsFile::parseHeader(llvm::StringRef text,
-                                         uint64_t dataOffset) {
+llvm::Error SafetensorsFile::parseHeader(llvm::StringRef text, uint64_t dataOffset) {
   auto fail = [&](const llvm::Twine &message) {
     return createFileMessage(file.getPath(), "malformed header: " + message);
   };
@@ -106,8 +104,7 @@ llvm::Error SafetensorsFile::parseHeader(llvm::StringRef text,
     const llvm::json::Array *shape = fields->getArray("shape");
     const llvm::json::Array *offsets = fields->getArray("data_offsets");
     if (!dtype || !shape || !offsets || offsets->size() != 2)
-      return fail("expected dtype, shape and two data_offsets for '" + name +
-                  "'");
+      return fail("expected dtype, shape and two data_offsets for '" + name + "'");
     Entry entry;
     auto type = parseDtype(*dtype);
     if (!type)
@@ -116,26 +113,21 @@ llvm::Error SafetensorsFile::parseHeader(llvm::StringRef text,
     for (const llvm::json::Value &item : *shape) {
       auto size = item.getAsInteger();
       if (!size || *size < 0)
-        return fail("expected sizes of at least 0 in the shape of '" + name +
-                    "'");
+        return fail("expected sizes of at least 0 in the shape of '" + name + "'");
       entry.shape.push_back(*size);
     }
-    auto begin = (*offsets)[0].getAsInteger(),
-         end = (*offsets)[1].getAsInteger();
+    auto begin = (*offsets)[0].getAsInteger(), end = (*offsets)[1].getAsInteger();
     if (!begin || !end || *begin < 0 || *end < *begin)
-      return fail("expected 0 <= begin <= end in the data_offsets of '" + name +
-                  "'");
+      return fail("expected 0 <= begin <= end in the data_offsets of '" + name + "'");
     auto bytes = getByteSize(entry);
     if (!bytes || *bytes != static_cast<uint64_t>(*end - *begin))
-      return fail(
-          "expected " +
-          (bytes ? std::to_string(*bytes) : std::string("2^63 or more")) +
-          " bytes for '" + name + "' of type " +
-          describeTensorType(entry.type, entry.shape) + ", found " +
-          llvm::Twine(*end - *begin));
+      return fail("expected " +
+                  (bytes ? std::to_string(*bytes) : std::string("2^63 or more")) +
+                  " bytes for '" + name + "' of type " +
+                  describeTensorType(entry.type, entry.shape) + ", found " +
+                  llvm::Twine(*end - *begin));
     entry.offset = dataOffset + *begin;
-    ranges.push_back(
-        {static_cast<uint64_t>(*begin), static_cast<uint64_t>(*end), name});
+    ranges.push_back({static_cast<uint64_t>(*begin), static_cast<uint64_t>(*end), name});
     entries[name] = std::move(entry);
   }
 
@@ -147,17 +139,15 @@ llvm::Error SafetensorsFile::parseHeader(llvm::StringRef text,
   for (const Range &range : ranges) {
     if (range.begin != position)
       return fail("expected '" + range.name + "' at data offset " +
-                  llvm::Twine(position) + ", found " +
-                  llvm::Twine(range.begin));
+                  llvm::Twine(position) + ", found " + llvm::Twine(range.begin));
     position = range.end;
   }
   if (dataOffset + position != file.getSize())
     return createFileMessage(
         file.getPath(),
-        llvm::Twine(dataOffset + position > file.getSize() ? "truncated"
-                                                           : "too long") +
-            ": expected " + llvm::Twine(dataOffset + position) +
-            " bytes, found " + llvm::Twine(file.getSize()));
+        llvm::Twine(dataOffset + position > file.getSize() ? "truncated" : "too long") +
+            ": expected " + llvm::Twine(dataOffset + position) + " bytes, found " +
+            llvm::Twine(file.getSize()));
   return llvm::Error::success();
 }
 
@@ -178,8 +168,8 @@ llvm::Expected<SafetensorsFile> SafetensorsFile::open(llvm::StringRef path) {
   if (length > kMaxHeaderBytes)
     return createFileMessage(path, "expected a .safetensors file, whose header "
                                    "has at most " +
-                                       llvm::Twine(kMaxHeaderBytes) +
-                                       " bytes, found " + llvm::Twine(length));
+                                       llvm::Twine(kMaxHeaderBytes) + " bytes, found " +
+                                       llvm::Twine(length));
   if (length > file.getSize() - 8)
     return createFileMessage(path, "truncated: expected a header of " +
                                        llvm::Twine(length) + " bytes, found " +
@@ -193,25 +183,23 @@ llvm::Expected<SafetensorsFile> SafetensorsFile::open(llvm::StringRef path) {
 }
 
 llvm::Expected<HostTensor> SafetensorsFile::read(llvm::StringRef name) const {
-  auto it = name.empty() && entries.size() == 1 ? entries.begin()
-                                                : entries.find(name.str());
+  auto it =
+      name.empty() && entries.size() == 1 ? entries.begin() : entries.find(name.str());
   if (it == entries.end()) {
     std::string found;
     for (const auto &entry : entries)
       found += (found.empty() ? "" : ", ") + entry.first;
     return createFileMessage(file.getPath(),
-                             (name.empty()
-                                  ? "expected one tensor or a name as in " +
-                                        file.getPath().str() + ":name"
-                                  : "expected tensor '" + name.str() + "'") +
+                             (name.empty() ? "expected one tensor or a name as in " +
+                                                 file.getPath().str() + ":name"
+                                           : "expected tensor '" + name.str() + "'") +
                                  ", found " + (found.empty() ? "none" : found));
   }
   auto tensor = HostTensor::create(it->second.type, it->second.shape);
   if (!tensor)
-    return createFileMessage(file.getPath(),
-                             llvm::toString(tensor.takeError()));
-  if (llvm::Error error = file.read(it->second.offset, tensor->getData(),
-                                    tensor->getByteSize()))
+    return createFileMessage(file.getPath(), llvm::toString(tensor.takeError()));
+  if (llvm::Error error =
+          file.read(it->second.offset, tensor->getData(), tensor->getByteSize()))
     return std::move(error);
   if (it->second.type == ElementType::I1)
     for (uint8_t &byte : tensor->getBytes())
@@ -223,10 +211,9 @@ llvm::Expected<HostTensor> SafetensorsFile::read(llvm::StringRef name) const {
 // Writing
 //===----------------------------------------------------------------------===//
 
-llvm::Error
-mpt::writeSafetensors(llvm::StringRef path,
-                      const std::map<std::string, HostTensor> &tensors,
-                      const std::map<std::string, std::string> &metadata) {
+llvm::Error mpt::writeSafetensors(llvm::StringRef path,
+                                  const std::map<std::string, HostTensor> &tensors,
+                                  const std::map<std::string, std::string> &metadata) {
   std::vector<const std::pair<const std::string, HostTensor> *> order;
   for (const auto &entry : tensors)
     order.push_back(&entry);

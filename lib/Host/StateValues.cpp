@@ -105,8 +105,7 @@ llvm::Error Initializer::checkNames() {
   return llvm::Error::success();
 }
 
-llvm::Error Initializer::writeHalves(const TensorInfo &argument,
-                                     const HostTensor &wide) {
+llvm::Error Initializer::writeHalves(const TensorInfo &argument, const HostTensor &wide) {
   auto halves = splitHalves(wide);
   if (!halves)
     return halves.takeError();
@@ -115,8 +114,7 @@ llvm::Error Initializer::writeHalves(const TensorInfo &argument,
   return engine.writeState(findLow(engine, argument.name)->name, halves->second);
 }
 
-llvm::Error Initializer::writeGiven(const TensorInfo &argument,
-                                    const HostTensor &given) {
+llvm::Error Initializer::writeGiven(const TensorInfo &argument, const HostTensor &given) {
   bool fits = given.getShape() == llvm::ArrayRef<int64_t>(argument.shape);
   bool isOfType = given.getElementType() == argument.type;
   bool converts = argument.hasMaster && isFloatType(given.getElementType());
@@ -135,11 +133,10 @@ llvm::Error Initializer::writeGiven(const TensorInfo &argument,
   if (!converted)
     return converted.takeError();
   if (auto position = converted->findNonFinite())
-    return createFileMessage(source,
-                             "expected numbers for '" + argument.name + "' that " +
-                                 stringifyElementType(converted->getElementType()) +
-                                 " can hold, found " +
-                                 numberToString(given.getElement(*position)));
+    return createFileMessage(
+        source, "expected numbers for '" + argument.name + "' that " +
+                    stringifyElementType(converted->getElementType()) +
+                    " can hold, found " + numberToString(given.getElement(*position)));
   return low ? writeHalves(argument, *converted)
              : engine.writeState(argument.name, *converted);
 }
@@ -150,20 +147,21 @@ llvm::Error Initializer::writeFirst(const TensorInfo &argument) {
   if (hasOwnValues && !isSeed)
     return engine.checkHasValue(argument.name);
   const bool isSplit = findLow(engine, argument.name) && argument.init;
-  auto tensor = HostTensor::create(isSplit ? ElementType::F32 : argument.type,
-                                   argument.shape);
+  auto tensor =
+      HostTensor::create(isSplit ? ElementType::F32 : argument.type, argument.shape);
   if (!tensor)
     return tensor.takeError();
   if (isSeed) {
     *tensor = HostTensor::scalarI64(static_cast<int64_t>(seed));
   } else if (argument.init) {
-    if (llvm::Error error = initializeTensor(*tensor, *argument.init, seed, argument.name))
+    if (llvm::Error error =
+            initializeTensor(*tensor, *argument.init, seed, argument.name))
       return llvm::createStringError("'" + argument.name +
                                      "': " + llvm::toString(std::move(error)));
   } else if (!beginsAsZeros(argument.role)) {
     return llvm::createStringError(
-        "'" + argument.name + "' (" + llvm::StringRef(stringifyRole(argument.role)) + ", " +
-        tensor->describe() +
+        "'" + argument.name + "' (" + llvm::StringRef(stringifyRole(argument.role)) +
+        ", " + tensor->describe() +
         ") has no first value: add mpt.init to the argument or give one in "
         "a file with --init");
   }
@@ -184,9 +182,8 @@ llvm::Error Initializer::run() {
       if (!isStateRole(argument.role) || argument.lowOf.empty() == isLow)
         continue;
       auto given = values.find(argument.name);
-      if (llvm::Error error = given != values.end()
-                                  ? writeGiven(argument, given->second)
-                                  : writeFirst(argument))
+      if (llvm::Error error = given != values.end() ? writeGiven(argument, given->second)
+                                                    : writeFirst(argument))
         return error;
     }
   return llvm::Error::success();

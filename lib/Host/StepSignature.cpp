@@ -89,8 +89,7 @@ static LogicalResult readTensor(Type type, StringAttr name,
   for (auto [dimension, size] : llvm::enumerate(tensor.getShape())) {
     bool isOpen = ShapedType::isDynamic(size);
     if (isOpen && dimension != 0)
-      return emitError() << "expected static sizes behind dimension 0, found "
-                         << type;
+      return emitError() << "expected static sizes behind dimension 0, found " << type;
     info.shape.push_back(isOpen ? kDynamicSize : size);
   }
   info.name = name.getValue().str();
@@ -158,8 +157,7 @@ LogicalResult mpt::checkMetricNames(func::FuncOp function,
   return success();
 }
 
-llvm::Expected<func::FuncOp> mpt::findFunction(ModuleOp module,
-                                               llvm::StringRef option,
+llvm::Expected<func::FuncOp> mpt::findFunction(ModuleOp module, llvm::StringRef option,
                                                llvm::StringRef name) {
   std::vector<std::string> names;
   func::FuncOp found, loss;
@@ -174,8 +172,8 @@ llvm::Expected<func::FuncOp> mpt::findFunction(ModuleOp module,
   }
   std::string list = names.empty() ? "none" : "@" + llvm::join(names, ", @");
   if (!name.empty() && !found)
-    return llvm::createStringError(
-        option + "=" + name + ": no such function in the model; found " + list);
+    return llvm::createStringError(option + "=" + name +
+                                   ": no such function in the model; found " + list);
   if (found)
     return found;
   if (names.size() == 1 || (loss && loss.getName() == "loss"))

@@ -32,8 +32,8 @@ static llvm::Error describeBadIndex(llvm::Error error, const DataLoader &data) {
     const bool hasPosition = !matches[2].empty();
     if (!(hasPosition ? matches[1] : matches[3]).getAsInteger(10, value) &&
         !(hasPosition && matches[2].getAsInteger(10, position)))
-      place = data.describeValue(
-          value, hasPosition ? std::optional<int64_t>(position) : std::nullopt);
+      place = data.describeValue(value, hasPosition ? std::optional<int64_t>(position)
+                                                    : std::nullopt);
   }
   return llvm::createStringError(place.empty() ? text : text + "; in the data: " + place);
 }
@@ -43,9 +43,7 @@ static llvm::Error describeBadIndex(llvm::Error error, const DataLoader &data) {
 //===----------------------------------------------------------------------===//
 
 int64_t Evaluator::getCount(int64_t first) const {
-  return data.getBatch()
-             ? std::min(data.getBatch(), data.getNumRows() - first)
-             : 0;
+  return data.getBatch() ? std::min(data.getBatch(), data.getNumRows() - first) : 0;
 }
 
 llvm::Error Evaluator::prepare(const StepEngine &trained, bool hasUpdates) {
@@ -67,8 +65,7 @@ llvm::Error Evaluator::prepare(const StepEngine &trained, bool hasUpdates) {
       auto value = isAverage ? trained.readState(name) : readParameter(trained, argument);
       if (!value)
         return llvm::createStringError(
-            "evaluation needs '" + name +
-            "', which the trained function does not have" +
+            "evaluation needs '" + name + "', which the trained function does not have" +
             (isAverage ? " (averages come with ema-decay): " : ": ") +
             llvm::toString(value.takeError()));
       if (isAverage && !hasUpdates) {
@@ -88,8 +85,7 @@ llvm::Error Evaluator::prepare(const StepEngine &trained, bool hasUpdates) {
         value = std::move(wide);
       }
       if (llvm::Error error = engine->writeState(argument.name, *value))
-        return llvm::createStringError("evaluation: " +
-                                       llvm::toString(std::move(error)));
+        return llvm::createStringError("evaluation: " + llvm::toString(std::move(error)));
     }
   }
   return llvm::Error::success();
@@ -132,9 +128,8 @@ Evaluator::evaluate(const StepEngine &trained, bool hasUpdates,
 // Training
 //===----------------------------------------------------------------------===//
 
-static llvm::Error checkResume(const Checkpoint &checkpoint,
-                               llvm::StringRef path, const DataLoader &data,
-                               const TrainerOptions &options) {
+static llvm::Error checkResume(const Checkpoint &checkpoint, llvm::StringRef path,
+                               const DataLoader &data, const TrainerOptions &options) {
   auto mismatch = [&](llvm::StringRef what, auto expected, auto found) {
     return createFileMessage(path, "expected a checkpoint with " + what + " " +
                                        llvm::Twine(expected) + ", found " +
@@ -142,8 +137,8 @@ static llvm::Error checkResume(const Checkpoint &checkpoint,
   };
   if (checkpoint.program != options.program)
     return createFileMessage(
-        path, "expected a checkpoint of this step function (" +
-                  options.program + "), found one of " + checkpoint.program +
+        path, "expected a checkpoint of this step function (" + options.program +
+                  "), found one of " + checkpoint.program +
                   ": the model, the optimizer, the precision or the version of "
                   "MPT differ");
   if (checkpoint.seed != options.seed)
@@ -243,8 +238,8 @@ llvm::Error Loop::step() {
   return record(*outputs, epoch, milliseconds);
 }
 
-llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
-                         uint64_t epoch, double milliseconds) {
+llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs, uint64_t epoch,
+                         double milliseconds) {
   MetricsRecord line;
   line.add("step", summary.attempt);
   if (!options.label.empty())
@@ -275,8 +270,8 @@ llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs,
   summary.lossScale = smallest;
   line.add("ms", milliseconds);
   if (options.observe)
-    if (llvm::Error error = options.observe(outputs, summary.attempt,
-                                            summary.skipped != skippedBefore))
+    if (llvm::Error error =
+            options.observe(outputs, summary.attempt, summary.skipped != skippedBefore))
       return error;
   summary.finalLoss = loss.value_or(0);
   summary.curve.points.push_back(
@@ -315,9 +310,9 @@ llvm::Error Loop::evaluate() {
   if (!options.evaluator || evaluatedAt == summary.attempt)
     return llvm::Error::success();
   evaluatedAt = summary.attempt;
-  auto results = options.evaluator->evaluate(
-      engine, /*hasUpdates=*/summary.attempt > summary.skipped,
-      [&] { return isStopped(); });
+  auto results = options.evaluator->evaluate(engine, /*hasUpdates=*/summary.attempt >
+                                                         summary.skipped,
+                                             [&] { return isStopped(); });
   if (!results)
     return results.takeError();
   if (results->empty() && stopped) {
@@ -332,8 +327,7 @@ llvm::Error Loop::evaluate() {
   std::string text = "evaluation at step " + std::to_string(summary.attempt);
   for (const auto &[name, value] : *results) {
     line.add((kEvaluationPrefix + name).str(), value);
-    llvm::raw_string_ostream(text)
-        << "  " << name << ' ' << llvm::format("%.6g", value);
+    llvm::raw_string_ostream(text) << "  " << name << ' ' << llvm::format("%.6g", value);
   }
   if (options.progress)
     options.progress->note(text);
@@ -392,9 +386,7 @@ llvm::Error Loop::saveAfter(llvm::Error error) {
 }
 
 llvm::Error Loop::runSteps() {
-  auto isDue = [&](int64_t every) {
-    return every > 0 && summary.attempt % every == 0;
-  };
+  auto isDue = [&](int64_t every) { return every > 0 && summary.attempt % every == 0; };
   if (evaluationDue) {
     evaluationDue = false;
     hasChanged = true;
@@ -405,8 +397,7 @@ llvm::Error Loop::runSteps() {
     if (llvm::Error error = step())
       return error;
     if (options.progress)
-      options.progress->update(summary.attempt, summary.finalLoss,
-                               getSeconds());
+      options.progress->update(summary.attempt, summary.finalLoss, getSeconds());
     if (isDue(options.evalEvery))
       if (llvm::Error error = evaluate())
         return error;
@@ -437,10 +428,10 @@ llvm::Expected<TrainingSummary> Loop::run() {
   return std::move(summary);
 }
 
-llvm::Expected<TrainingSummary>
-mpt::train(StepEngine &engine, DataLoader &data, const TrainerOptions &options,
-           const std::optional<Checkpoint> &resume,
-           llvm::StringRef resumePath) {
+llvm::Expected<TrainingSummary> mpt::train(StepEngine &engine, DataLoader &data,
+                                           const TrainerOptions &options,
+                                           const std::optional<Checkpoint> &resume,
+                                           llvm::StringRef resumePath) {
   Loop loop(engine, data, options);
   if (resume)
     if (llvm::Error error = loop.restore(*resume, resumePath))

@@ -116,11 +116,13 @@ FailureOr<int64_t> FunctionMemoryBuilder::getBytes(Value value) {
 bool FunctionMemoryBuilder::isConstant(Operation *op) {
   if (op->hasTrait<OpTrait::ConstantLike>())
     return true;
-  const DialectSpelling *spelling = rules.getSpelling(op->getName().getDialectNamespace());
+  const DialectSpelling *spelling =
+      rules.getSpelling(op->getName().getDialectNamespace());
   return spelling && spelling->constantOp == op->getName().getStringRef();
 }
 
-FailureOr<std::optional<unsigned>> FunctionMemoryBuilder::getBuffer(MemoryGraph &graph, Value value) {
+FailureOr<std::optional<unsigned>> FunctionMemoryBuilder::getBuffer(MemoryGraph &graph,
+                                                                    Value value) {
   value = getOwner(value);
   if (auto it = buffers.find(value); it != buffers.end())
     return std::optional<unsigned>(it->second);
@@ -213,7 +215,8 @@ void FunctionMemoryBuilder::addInPlace(MemoryGraph &graph, MemoryOp &node) {
   }
 }
 
-FailureOr<MemoryGraph> FunctionMemoryBuilder::buildBlock(Block &block, Returned returned) {
+FailureOr<MemoryGraph> FunctionMemoryBuilder::buildBlock(Block &block,
+                                                         Returned returned) {
   MemoryGraph graph;
   graph.alignment = alignment;
   // Buffers of other blocks are counted there.
@@ -295,8 +298,8 @@ LogicalResult FunctionMemoryBuilder::measureRegions(Operation *root) {
     if (isa<kernel::KernelOp>(op) || (rule && rule->region == RegionPolicy::Combiner))
       return WalkResult::advance();
     // A loop's next values are there together with the present ones.
-    const bool isLoop = isa<LoopLikeOpInterface>(op) ||
-                        (rule && rule->region == RegionPolicy::Carry);
+    const bool isLoop =
+        isa<LoopLikeOpInterface>(op) || (rule && rule->region == RegionPolicy::Carry);
     int64_t most = 0;
     for (Region &region : op->getRegions()) {
       if (region.empty())
@@ -396,10 +399,10 @@ void FunctionMemoryBuilder::linkUpdates(MemoryGraph &graph, func::FuncOp functio
     MemoryOp &op = graph.ops[producer];
     const bool readByProducer =
         !old.users.empty() && old.users.back() == unsigned(producer);
-    if (!old.users.empty() && (old.users.back() > unsigned(producer) ||
-                               (readByProducer && !llvm::is_contained(
-                                                      op.inPlace, std::pair(newId->second,
-                                                                            oldId->second)))))
+    if (!old.users.empty() &&
+        (old.users.back() > unsigned(producer) ||
+         (readByProducer &&
+          !llvm::is_contained(op.inPlace, std::pair(newId->second, oldId->second)))))
       continue;
     next.kind = MemoryKind::State;
     next.updates = oldId->second;
@@ -409,10 +412,10 @@ void FunctionMemoryBuilder::linkUpdates(MemoryGraph &graph, func::FuncOp functio
   }
 }
 
-FailureOr<MemoryGraph> FunctionMemoryBuilder::build(func::FuncOp function, Returned returned) {
+FailureOr<MemoryGraph> FunctionMemoryBuilder::build(func::FuncOp function,
+                                                    Returned returned) {
   if (!function.getBody().hasOneBlock()) {
-    function.emitError(
-        "memory cannot be planned through control flow between blocks");
+    function.emitError("memory cannot be planned through control flow between blocks");
     return failure();
   }
   if (failed(measureRegions(function)))

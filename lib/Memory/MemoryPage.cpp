@@ -40,8 +40,8 @@ std::string bytes(int64_t count) {
   for (; value >= 1000 && unit + 1 < std::size(units); ++unit)
     value /= 1000;
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::format(unit == 0 ? "%.0f " : "%.2f ", value)
-                                 << units[unit];
+  llvm::raw_string_ostream(text)
+      << llvm::format(unit == 0 ? "%.0f " : "%.2f ", value) << units[unit];
   return text;
 }
 
@@ -72,12 +72,14 @@ std::string makeCurve(const MemoryReport &report, int64_t top) {
 
 void printTotals(const MemoryReport &report, const MemoryReport *old,
                  llvm::raw_ostream &os) {
-  os << "<table><tr><th></th>" << (old ? "<th>before</th>" : "") << "<th>bytes</th><th></th></tr>\n";
+  os << "<table><tr><th></th>" << (old ? "<th>before</th>" : "")
+     << "<th>bytes</th><th></th></tr>\n";
   auto row = [&](StringRef what, int64_t now, std::optional<int64_t> then) {
     os << "<tr><td>" << what << "</td>";
     if (old)
       os << "<td class='n'>" << (then ? std::to_string(*then) : "") << "</td>";
-    os << "<td class='n'>" << now << "</td><td class='n'>" << bytes(now) << "</td></tr>\n";
+    os << "<td class='n'>" << now << "</td><td class='n'>" << bytes(now)
+       << "</td></tr>\n";
   };
   auto field = [&](int64_t MemoryReport::*member) {
     return old ? std::optional<int64_t>(old->*member) : std::nullopt;
@@ -110,7 +112,8 @@ void printCurves(const MemoryReport &report, const MemoryReport *old,
        << y << "'><title>" << text << ": " << count << " bytes</title></line>\n";
   };
   os << "<h3>Temporaries over the ops</h3>\n<svg width='" << width << "' height='"
-     << curveHeight + 4 << "' viewBox='0 -2 " << width << " " << curveHeight + 4 << "'>\n";
+     << curveHeight + 4 << "' viewBox='0 -2 " << width << " " << curveHeight + 4
+     << "'>\n";
   if (old) {
     os << "<path class='old' d='" << makeCurve(*old, top) << "'/>\n";
     level(old->arena, "oldarena", "arena before");
@@ -119,9 +122,12 @@ void printCurves(const MemoryReport &report, const MemoryReport *old,
   level(report.arena, "arena", "arena");
   const double x = (report.peakPosition + 0.5) / (report.ops.size() + 1) * width;
   os << "<line class='peak' x1='" << px(x) << "' x2='" << px(x) << "' y1='0' y2='"
-     << curveHeight << "'><title>peak: " << report.peak << " bytes</title></line>\n</svg>\n"
-     << "<p class='key'><b class='now'>now</b>" << (old ? " <b class='old'>before</b>" : "")
-     << " <b class='arena'>arena</b> <b class='peak'>peak</b>: op " << report.peakPosition;
+     << curveHeight << "'><title>peak: " << report.peak
+     << " bytes</title></line>\n</svg>\n"
+     << "<p class='key'><b class='now'>now</b>"
+     << (old ? " <b class='old'>before</b>" : "")
+     << " <b class='arena'>arena</b> <b class='peak'>peak</b>: op "
+     << report.peakPosition;
   if (report.peakPosition < report.ops.size())
     os << ", " << escape(report.ops[report.peakPosition].name) << " at "
        << escape(report.ops[report.peakPosition].location);
@@ -156,9 +162,10 @@ void printMap(const MemoryReport &report, llvm::raw_ostream &os) {
     os << "<rect class='c" << i % 6 << "' x='" << px(left) << "' y='"
        << px(mapHeight - bottom - height) << "' width='" << px(right - left)
        << "' height='" << px(height) << "'><title>" << escape(buffer.what) << " "
-       << escape(buffer.type) << "\n" << escape(buffer.location) << "\n" << buffer.bytes
-       << " bytes at " << buffer.offset << ", ops " << buffer.first << " to "
-       << buffer.last << "</title></rect>\n";
+       << escape(buffer.type) << "\n"
+       << escape(buffer.location) << "\n"
+       << buffer.bytes << " bytes at " << buffer.offset << ", ops " << buffer.first
+       << " to " << buffer.last << "</title></rect>\n";
   }
   os << "</svg>\n";
 }
@@ -167,7 +174,8 @@ void printLive(const MemoryReport &report, llvm::raw_ostream &os) {
   std::vector<unsigned> live = report.getLive(report.peakPosition);
   if (live.empty())
     return;
-  os << "<h3>Alive at the peak</h3>\n<table><tr><th>bytes</th><th>share</th><th>made by</th>"
+  os << "<h3>Alive at the peak</h3>\n<table><tr><th>bytes</th><th>share</th><th>made "
+        "by</th>"
         "<th>type</th><th>place</th><th>ops</th></tr>\n";
   for (unsigned id : live) {
     const MemoryReport::Buffer &buffer = report.buffers[id];
@@ -185,7 +193,8 @@ void printLive(const MemoryReport &report, llvm::raw_ostream &os) {
 
 void mpt::printMemoryPage(ArrayRef<MemoryReport> reports, ArrayRef<MemoryReport> before,
                           llvm::raw_ostream &os) {
-  os << "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>Memory</title>"
+  os << "<!DOCTYPE html>\n<html lang='en'><head><meta "
+        "charset='utf-8'><title>Memory</title>"
         "<style>\nbody{font:14px sans-serif;margin:2em;color:#222}"
         "table{border-collapse:collapse;margin:1em 0}"
         "td,th{padding:2px 10px;text-align:left;border-bottom:1px solid #ddd}"
@@ -195,15 +204,16 @@ void mpt::printMemoryPage(ArrayRef<MemoryReport> reports, ArrayRef<MemoryReport>
         "line.arena{stroke:#c0392b;stroke-dasharray:6 3}"
         "line.oldarena{stroke:#bbb;stroke-dasharray:6 3}line.peak{stroke:#e67e22}"
         "b.now{color:#1f6fb4}b.old{color:#999}b.arena{color:#c0392b}b.peak{color:#e67e22}"
-        ".map rect{stroke:#fff;stroke-width:.4}.map rect:hover{stroke:#000;stroke-width:1.5}"
+        ".map rect{stroke:#fff;stroke-width:.4}.map "
+        "rect:hover{stroke:#000;stroke-width:1.5}"
         ".c0{fill:#4e79a7}.c1{fill:#f28e2b}.c2{fill:#59a14f}.c3{fill:#b07aa1}"
         ".c4{fill:#76b7b2}.c5{fill:#e15759}\n</style></head><body>\n";
   for (const MemoryReport &report : reports) {
     const MemoryReport *old = findReport(before, report.function);
-    os << "<h2>Memory of @" << escape(report.function) << "</h2>\n<p>" << report.ops.size()
-       << (report.grain == "kernels" ? " kernels and calls" : " ops") << ", order "
-       << escape(report.order) << ", sizes rounded up to " << report.alignment
-       << " bytes</p>\n";
+    os << "<h2>Memory of @" << escape(report.function) << "</h2>\n<p>"
+       << report.ops.size() << (report.grain == "kernels" ? " kernels and calls" : " ops")
+       << ", order " << escape(report.order) << ", sizes rounded up to "
+       << report.alignment << " bytes</p>\n";
     printTotals(report, old, os);
     printCurves(report, old, os);
     printMap(report, os);

@@ -78,8 +78,7 @@ std::vector<unsigned> MemoryReport::getLive(unsigned position) const {
   return live;
 }
 
-MemoryReport mpt::makeMemoryReport(const MemoryGraph &graph,
-                                   const MemoryProfile &profile,
+MemoryReport mpt::makeMemoryReport(const MemoryGraph &graph, const MemoryProfile &profile,
                                    ArrayRef<int64_t> offsets, int64_t arenaBytes) {
   MemoryReport report;
   report.alignment = graph.alignment;
@@ -124,10 +123,8 @@ MemoryReport mpt::makeMemoryReport(const MemoryGraph &graph,
     } else if (buffer.value) {
       place = describePlaces(buffer.value.getLoc());
     }
-    report.buffers.push_back({what,
-                              buffer.value ? print(buffer.value.getType()) : "",
-                              place, buffer.bytes, first, last, offsets[block],
-                              !isNew});
+    report.buffers.push_back({what, buffer.value ? print(buffer.value.getType()) : "",
+                              place, buffer.bytes, first, last, offsets[block], !isNew});
   }
   for (auto [i, op] : llvm::enumerate(graph.ops))
     if (int64_t block = profile.blockOfWorkspace[i]; block >= 0)
@@ -135,9 +132,9 @@ MemoryReport mpt::makeMemoryReport(const MemoryGraph &graph,
                                 report.ops[i].location, op.workspace, int64_t(i),
                                 int64_t(i), offsets[block], false});
   for (auto [i, block] : llvm::enumerate(profile.blockOfFinal))
-    report.buffers.push_back({"copy of an old value", "", "unknown",
-                              graph.finalBlocks[i], int64_t(graph.ops.size()),
-                              int64_t(graph.ops.size()), offsets[block], false});
+    report.buffers.push_back({"copy of an old value", "", "unknown", graph.finalBlocks[i],
+                              int64_t(graph.ops.size()), int64_t(graph.ops.size()),
+                              offsets[block], false});
   return report;
 }
 
@@ -179,11 +176,10 @@ static void printCurve(const MemoryReport &report, llvm::raw_ostream &os) {
     for (size_t at = begin; at < end; ++at)
       most = std::max(most, report.getBytesAt(at));
     const int bar = std::lround(double(most) / report.peak * width);
-    os << llvm::formatv("    {0,6} {1,15} |{2}{3}|{4}\n", begin, group(most),
-                        std::string(bar, '#'), std::string(width - bar, ' '),
-                        begin <= report.peakPosition && report.peakPosition < end
-                            ? " peak"
-                            : "");
+    os << llvm::formatv(
+        "    {0,6} {1,15} |{2}{3}|{4}\n", begin, group(most), std::string(bar, '#'),
+        std::string(width - bar, ' '),
+        begin <= report.peakPosition && report.peakPosition < end ? " peak" : "");
   }
 }
 
@@ -200,12 +196,11 @@ void mpt::printMemoryText(ArrayRef<MemoryReport> reports, ArrayRef<MemoryReport>
     row("arguments", report.arguments);
     row("constants", report.constants);
     row("results", report.results);
-    const std::string place =
-        report.peakPosition < report.ops.size()
-            ? "op " + std::to_string(report.peakPosition) + ", " +
-                  report.ops[report.peakPosition].name + " at " +
-                  report.ops[report.peakPosition].location
-            : "the end";
+    const std::string place = report.peakPosition < report.ops.size()
+                                  ? "op " + std::to_string(report.peakPosition) + ", " +
+                                        report.ops[report.peakPosition].name + " at " +
+                                        report.ops[report.peakPosition].location
+                                  : "the end";
     row("temporaries", report.peak, "  at most, at " + place);
     row("arena", report.arena,
         "  planned, " + percent(report.arena - report.peak, report.peak) +

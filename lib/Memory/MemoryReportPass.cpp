@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Memory/MemoryReport.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
-#include "mpt/Precision/PlanOptions.h"
-#include "mpt/Memory/FunctionMemory.h"
-#include "mpt/Dialect/Program/Transforms/StepOrder.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+#include "mpt/Dialect/Program/Transforms/StepOrder.h"
+#include "mpt/Memory/FunctionMemory.h"
+#include "mpt/Memory/MemoryReport.h"
 #include "mpt/Memory/Passes.h"
+#include "mpt/Precision/PlanOptions.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
@@ -48,8 +48,9 @@ private:
 
   Option<bool> pareto{
       *this, "pareto",
-      llvm::cl::desc("Time against memory instead, for budgets from the whole down: a CSV "
-                     "table (format=text) or a page with a picture (format=html)"),
+      llvm::cl::desc(
+          "Time against memory instead, for budgets from the whole down: a CSV "
+          "table (format=text) or a page with a picture (format=html)"),
       llvm::cl::init(false)};
 
   InFlightDiagnostic error(ModuleOp module) {
@@ -81,7 +82,8 @@ LogicalResult MemoryReportPass::checkOptions(ModuleOp module) {
   if (grain != "auto" && grain != "kernels" && grain != "ops")
     return error(module) << "grain must be auto, kernels or ops, got '" << grain << "'";
   if (maxThreads < 1)
-    return error(module) << "max-threads must be at least 1, got " << maxThreads.getValue();
+    return error(module) << "max-threads must be at least 1, got "
+                         << maxThreads.getValue();
   if (alignment < 1 || alignment > (int64_t(1) << 30))
     return error(module) << "alignment must be from 1 to 2^30, got "
                          << alignment.getValue();
@@ -199,13 +201,13 @@ FailureOr<MemoryReport> MemoryReportPass::reportStep(ModuleOp module,
       getWantedOrder(step, order, getArgument());
   if (failed(wanted))
     return failure();
-  FailureOr<StepSchedule> schedule = scheduleStep(step, maxThreads, TargetAttr::get(&getContext(), "cpu", {}));
+  FailureOr<StepSchedule> schedule =
+      scheduleStep(step, maxThreads, TargetAttr::get(&getContext(), "cpu", {}));
   if (failed(schedule))
     return failure();
   OrderedSlots slots = planOrderedSlots(step, *schedule, *wanted);
-  MemoryReport report =
-      makeMemoryReport(slots.plan.graph, slots.plan.profile, slots.plan.blockOffsets,
-                       slots.plan.arenaBytes);
+  MemoryReport report = makeMemoryReport(slots.plan.graph, slots.plan.profile,
+                                         slots.plan.blockOffsets, slots.plan.arenaBytes);
   report.grain = "kernels";
   report.order = stringifyMemoryOrder(slots.order);
   // What the program says, to the byte.

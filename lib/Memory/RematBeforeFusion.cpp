@@ -8,8 +8,8 @@
 
 #include "RematBeforeFusion.h"
 #include "RematClones.h"
-#include "mpt/Memory/Planning/RematPlan.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/Memory/Planning/RematPlan.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -58,8 +58,9 @@ void mpt::detail::eraseNeverMarks(func::FuncOp function) {
       op.removeAttr(kSaveAttr);
 }
 
-FailureOr<SmallVector<RepeatedOp>>
-mpt::detail::repeatBeforeFusion(func::FuncOp function, RuleTable &rules, bool onlyMarked) {
+FailureOr<SmallVector<RepeatedOp>> mpt::detail::repeatBeforeFusion(func::FuncOp function,
+                                                                   RuleTable &rules,
+                                                                   bool onlyMarked) {
   RematFunctionOptions options;
   options.rules = &rules;
   FailureOr<RematFunction> described = buildRematFunction(function, options);
@@ -113,7 +114,7 @@ SumOrders mpt::detail::getSumOrders(func::FuncOp function) {
 }
 
 std::optional<int64_t> mpt::detail::findOtherSum(const SumOrders &plain,
-                                            const SumOrders &other) {
+                                                 const SumOrders &other) {
   std::optional<int64_t> least;
   for (const auto &[number, ways] : plain) {
     auto it = other.find(number);

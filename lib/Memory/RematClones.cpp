@@ -102,7 +102,8 @@ void Cloner::insertBarrier(Operation *next) {
   llvm::SetVector<Value> passed;
   auto isPassed = [&](Value value) {
     Operation *maker = value.getDefiningOp();
-    return isa<RankedTensorType>(value.getType()) && !(maker && members.contains(maker)) &&
+    return isa<RankedTensorType>(value.getType()) &&
+           !(maker && members.contains(maker)) &&
            !(maker && maker->getNumOperands() == 0);
   };
   for (Operation *clone : group)
@@ -205,8 +206,9 @@ void pruneResults(kernel::KernelOp kernel) {
   // Without its column reductions it needs one stage, and no partial sums.
   Block &body = pruned.getBody().front();
   if (body.getOps<kernel::ColumnReduceOp>().empty())
-    pruned.setKind(body.getOps<kernel::RowReduceOp>().empty() ? kernel::KernelKind::Pointwise
-                                                      : kernel::KernelKind::Row);
+    pruned.setKind(body.getOps<kernel::RowReduceOp>().empty()
+                       ? kernel::KernelKind::Pointwise
+                       : kernel::KernelKind::Row);
   for (auto [i, from] : llvm::enumerate(kept))
     kernel->getResult(from).replaceAllUsesWith(pruned->getResult(i));
   kernel->erase();
@@ -215,7 +217,7 @@ void pruneResults(kernel::KernelOp kernel) {
 } // namespace
 
 void mpt::detail::cloneForRemat(func::FuncOp function, const RematFunction &described,
-                           ArrayRef<uint32_t> order, StringRef barrier) {
+                                ArrayRef<uint32_t> order, StringRef barrier) {
   Cloner(function, described, barrier).run(order);
   Block &block = function.getBody().front();
   // Renamings whose readers now read others.
@@ -223,7 +225,8 @@ void mpt::detail::cloneForRemat(func::FuncOp function, const RematFunction &desc
     if (isa<ReshapeOp, BarrierOp>(op) && op.use_empty())
       op.erase();
   // Widenings that only the backward pass reads.
-  SmallVector<bool> repeats(described.ops.size(), false), ran(described.ops.size(), false);
+  SmallVector<bool> repeats(described.ops.size(), false),
+      ran(described.ops.size(), false);
   for (uint32_t node : order) {
     repeats[node] = ran[node];
     ran[node] = true;

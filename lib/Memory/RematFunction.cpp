@@ -11,8 +11,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mpt/Precision/OpFlops.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/Precision/OpFlops.h"
 #include "mpt/Support/ElementCount.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -50,7 +50,8 @@ std::optional<int64_t> getBytes(Type type) {
 bool isConstant(Operation *op) {
   return op->getNumOperands() == 0 && op->getNumResults() == 1 &&
          op->getNumRegions() == 0 &&
-         (op->hasTrait<OpTrait::ConstantLike>() || op->getAttrOfType<ElementsAttr>("value"));
+         (op->hasTrait<OpTrait::ConstantLike>() ||
+          op->getAttrOfType<ElementsAttr>("value"));
 }
 
 /// True if each float of `from` is one of `to`, which takes more bits.
@@ -77,7 +78,8 @@ bool onlyWidens(kernel::KernelOp kernel) {
 bool isCast(Operation *op, const RuleTable &rules) {
   StringRef name = op->getName().getStringRef();
   const OpRule *rule = rules.lookup(name);
-  const DialectSpelling *spelling = rules.getSpelling(op->getName().getDialectNamespace());
+  const DialectSpelling *spelling =
+      rules.getSpelling(op->getName().getDialectNamespace());
   return isa<CastOp>(op) || (rule && rule->cast) ||
          (spelling && (name == spelling->castOp || name == spelling->castUpOp));
 }
@@ -208,8 +210,7 @@ LogicalResult Describer::visit(Operation *op) {
   uint32_t id = result.graph.addNode(std::move(node));
   result.ops.push_back(op);
   for (Value value : op->getResults()) {
-    result.numbers[value] =
-        result.graph.addValue(id, *getBytes(value.getType()));
+    result.numbers[value] = result.graph.addValue(id, *getBytes(value.getType()));
     result.values.push_back(value);
   }
   return success();
@@ -238,7 +239,7 @@ bool mpt::isRepeatable(Operation *op, const RuleTable &rules) {
   return repeats;
 }
 
-FailureOr<RematFunction>
-mpt::buildRematFunction(func::FuncOp function, const RematFunctionOptions &options) {
+FailureOr<RematFunction> mpt::buildRematFunction(func::FuncOp function,
+                                                 const RematFunctionOptions &options) {
   return Describer(function, options).run();
 }

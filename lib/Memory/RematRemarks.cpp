@@ -29,19 +29,21 @@ void Rematerializer::report(const RematBound &bound) {
     for (uint32_t value : graph.nodes[id].outputs)
       bytes += graph.values[value].bytes;
     emitRemark(RemarkId::Recomputed, described.ops[id]->getLoc(), function.getName())
-        << remark::reason("{0} runs {1} times: {2} bytes are not kept in between, for {3:P2} "
-                          "of the step each time",
-                          described.ops[id]->getName().getStringRef(), count, bytes,
-                          graph.nodes[id].cost / total);
+        << remark::reason(
+               "{0} runs {1} times: {2} bytes are not kept in between, for {3:P2} "
+               "of the step each time",
+               described.ops[id]->getName().getStringRef(), count, bytes,
+               graph.nodes[id].cost / total);
   }
   reportKept(bound, runs, total);
   double cost = outcome.plan.cost / total, least = bound.cost / total;
   emitRemark(RemarkId::RematSummary, function.getLoc(), function.getName())
-      << remark::reason("'{0}': {1} bytes of {2} ({3}), budget {4}; predicted time {5:F4}, "
-                        "at least {6:F4} in this order of ops, gap {7:F2} %{8}",
-                        function.getName(), outcome.bytes, outcome.plainBytes,
-                        isFused ? "arena" : "alive", outcome.budget, cost, least,
-                        100 * (cost / least - 1), outcome.isOptimal ? ", optimal" : "");
+      << remark::reason(
+             "'{0}': {1} bytes of {2} ({3}), budget {4}; predicted time {5:F4}, "
+             "at least {6:F4} in this order of ops, gap {7:F2} %{8}",
+             function.getName(), outcome.bytes, outcome.plainBytes,
+             isFused ? "arena" : "alive", outcome.budget, cost, least,
+             100 * (cost / least - 1), outcome.isOptimal ? ", optimal" : "");
 }
 
 /// What is kept all the same where most bytes are alive.
@@ -80,9 +82,10 @@ void Rematerializer::reportKept(const RematBound &bound, ArrayRef<uint32_t> runs
     double price = graph.values[value].bytes *
                    (worth[last[value]] - worth[graph.values[value].node + 1]);
     emitRemark(RemarkId::KeptForPrice, op->getLoc(), function.getName())
-        << remark::reason("{0} keeps {1} bytes: again it would take {2:P2} of the step; the "
-                          "bytes are worth {3:P2}",
-                          op->getName().getStringRef(), graph.values[value].bytes,
-                          node.cost / total, price / total);
+        << remark::reason(
+               "{0} keeps {1} bytes: again it would take {2:P2} of the step; the "
+               "bytes are worth {3:P2}",
+               op->getName().getStringRef(), graph.values[value].bytes, node.cost / total,
+               price / total);
   }
 }

@@ -29,9 +29,9 @@ struct RematerializePass : mpt::impl::RematerializePassBase<RematerializePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     RematSession session(module,
-                         {getArgument(), strategy, budget, function, barrier, order, target,
-                          std::vector<std::string>(rules.begin(), rules.end()), effort,
-                          maxThreads, seed},
+                         {getArgument(), strategy, budget, function, barrier, order,
+                          target, std::vector<std::string>(rules.begin(), rules.end()),
+                          effort, maxThreads, seed},
                          curves);
     if (failed(session.readOptions()))
       return signalPassFailure();

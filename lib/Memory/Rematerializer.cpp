@@ -25,15 +25,15 @@ static constexpr int64_t mostRunsPerOp = 2000;
 
 FailureOr<int64_t> Rematerializer::measureArena(func::FuncOp step, int64_t most,
                                                 bool needsBest, bool describe) {
-  FailureOr<StepSchedule> schedule = scheduleStep(step, options.maxThreads, options.target);
+  FailureOr<StepSchedule> schedule =
+      scheduleStep(step, options.maxThreads, options.target);
   if (failed(schedule))
     return failure();
   ArenaOptions arena;
   arena.mostBytes = most;
   if (describe)
     describeMemory(step, *schedule);
-  OrderedSlots slots =
-      planOrderedSlots(step, *schedule, options.order, arena, needsBest);
+  OrderedSlots slots = planOrderedSlots(step, *schedule, options.order, arena, needsBest);
   if (describe && slots.order != MemoryOrder::Keep)
     for (const StepInstruction &instruction : schedule->instructions)
       if (bestOrder.empty() || bestOrder.back() != instruction.op)
@@ -70,7 +70,8 @@ LogicalResult Rematerializer::takeBestOrder() {
       Operation *op = stack.back();
       bool isReady = true;
       for (Value operand : op->getOperands())
-        if (Operation *maker = operand.getDefiningOp(); maker && !placed.contains(maker)) {
+        if (Operation *maker = operand.getDefiningOp();
+            maker && !placed.contains(maker)) {
           stack.push_back(maker);
           isReady = false;
         }
@@ -88,7 +89,8 @@ LogicalResult Rematerializer::takeBestOrder() {
     place(&op);
   for (Operation *op : order)
     op->moveBefore(block.getTerminator());
-  FailureOr<StepSchedule> schedule = scheduleStep(function, options.maxThreads, options.target);
+  FailureOr<StepSchedule> schedule =
+      scheduleStep(function, options.maxThreads, options.target);
   if (failed(schedule))
     return failure();
   describeMemory(function, *schedule);
@@ -190,8 +192,8 @@ LogicalResult Rematerializer::choose(std::optional<RematBudget> budget) {
   outcome.isMet = outcome.bytes <= outcome.budget;
   if (options.planning.strategy != RematStrategy::Optimal)
     return success();
-  RematResult best = planRemat(described.graph, {RematBudget::Bytes, outcome.budget},
-                               options.planning);
+  RematResult best =
+      planRemat(described.graph, {RematBudget::Bytes, outcome.budget}, options.planning);
   if (best.status == RematResult::Met) {
     outcome.plan = best.plan;
     outcome.bytes = best.plan.peak;
@@ -205,9 +207,9 @@ LogicalResult Rematerializer::explainFailure(const RematBound &bound) {
   if (bound.infeasible) {
     Operation *op = described.ops[bound.infeasible->node];
     InFlightDiagnostic error = op->emitError("mpt-rematerialize: '")
-                               << function.getName() << "' cannot run in " << outcome.budget
-                               << " bytes: while '" << op->getName() << "' runs, "
-                               << bound.infeasible->bytes
+                               << function.getName() << "' cannot run in "
+                               << outcome.budget << " bytes: while '" << op->getName()
+                               << "' runs, " << bound.infeasible->bytes
                                << " bytes must be there, whatever is computed again";
     error.attachNote() << "its operands, results and workspace take "
                        << described.graph.getWorkingSet(bound.infeasible->node)
@@ -215,9 +217,9 @@ LogicalResult Rematerializer::explainFailure(const RematBound &bound) {
     return error;
   }
   return function.emitError("mpt-rematerialize: no plan found for '")
-         << function.getName() << "' in " << outcome.budget << " bytes; the best found takes "
-         << outcome.bytes << " bytes, none can take fewer than "
-         << getLeastBudget(described.graph).bytes;
+         << function.getName() << "' in " << outcome.budget
+         << " bytes; the best found takes " << outcome.bytes
+         << " bytes, none can take fewer than " << getLeastBudget(described.graph).bytes;
 }
 
 LogicalResult Rematerializer::apply() {
@@ -227,7 +229,8 @@ LogicalResult Rematerializer::apply() {
   // The rewritten function must take what was promised.
   FailureOr<int64_t> bytes;
   if (isFused) {
-    bytes = measureArena(function, outcome.bytes, /*needsBest=*/false, /*describe=*/false);
+    bytes =
+        measureArena(function, outcome.bytes, /*needsBest=*/false, /*describe=*/false);
   } else {
     FailureOr<RematFunction> after = buildRematFunction(function, build);
     if (succeeded(after))
@@ -262,8 +265,8 @@ LogicalResult Rematerializer::prepare() {
   referenceCost = described.graph.getTotalCost();
   // Each plan of a step is one more arena to plan; small ones have few that differ.
   if (isFused)
-    options.planning.effort = std::min<int64_t>(options.planning.effort,
-                                                mostRunsPerOp * described.ops.size());
+    options.planning.effort =
+        std::min<int64_t>(options.planning.effort, mostRunsPerOp * described.ops.size());
   return success();
 }
 

@@ -18,9 +18,9 @@
 #define MPT_LIB_MEMORY_REMATERIALIZER_H
 
 #include "RematClones.h"
+#include "mpt/Dialect/Program/Transforms/StepOrder.h"
 #include "mpt/Memory/Planning/RematCurve.h"
 #include "mpt/Memory/Planning/RematPlan.h"
-#include "mpt/Dialect/Program/Transforms/StepOrder.h"
 
 namespace mpt::detail {
 

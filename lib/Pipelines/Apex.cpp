@@ -47,8 +47,7 @@ static FailureOr<std::optional<bool>> parseFlag(StringRef name, StringRef text,
 }
 
 /// Where Apex refuses what the options put in place of a level's property.
-static LogicalResult checkConflicts(const ApexOptions &options,
-                                    bool hasOwnMasters,
+static LogicalResult checkConflicts(const ApexOptions &options, bool hasOwnMasters,
                                     const ApexProperties &properties,
                                     EmitError emitError) {
   const bool isO1 = options.level == "O1";
@@ -59,8 +58,9 @@ static LogicalResult checkConflicts(const ApexOptions &options,
     return emitError("mpt-apex: patch-torch-functions=true is what level=O1 does; choose "
                      "that level, or leave the option out");
   if (isO1 && properties.keepBatchnormFp32)
-    return emitError("mpt-apex: at level=O1 batch norm's parameters and statistics are f32 "
-                     "in any case: leave keep-batchnorm-fp32 out, or choose level=O2 or O3");
+    return emitError(
+        "mpt-apex: at level=O1 batch norm's parameters and statistics are f32 "
+        "in any case: leave keep-batchnorm-fp32 out, or choose level=O2 or O3");
   if (isO1 && properties.masterWeights)
     return emitError("mpt-apex: at level=O1 parameters are f32, their own masters: leave "
                      "master-weights out, or choose level=O2 or O3");
@@ -68,16 +68,16 @@ static LogicalResult checkConflicts(const ApexOptions &options,
       !properties.masterWeights.value_or(false))
     return emitError("mpt-apex: masters is for parameters that have masters, and those "
                      "of level=" +
-                     options.level + " have none: give master-weights=true, or choose "
+                     options.level +
+                     " have none: give master-weights=true, or choose "
                      "level=O1 or O2");
   return success();
 }
 
 /// The level's properties with what the options put in their place. Fails, after
 /// `emitError` has said why, where Apex refuses a combination.
-static FailureOr<ApexProperties> getApexProperties(const ApexOptions &options,
-                                                   bool hasOwnMasters,
-                                                   EmitError emitError) {
+static FailureOr<ApexProperties>
+getApexProperties(const ApexOptions &options, bool hasOwnMasters, EmitError emitError) {
   ApexProperties properties;
   // cast_model_type, patch_torch_functions, keep_batchnorm_fp32, master_weights,
   // loss_scale
@@ -96,10 +96,12 @@ static FailureOr<ApexProperties> getApexProperties(const ApexOptions &options,
   if (!options.castModelType.empty())
     properties.castModelType = options.castModelType;
   if (!llvm::is_contained({"f32", "f16", "none"}, StringRef(properties.castModelType)))
-    return emitError("mpt-apex: expected cast-model-type to be f32, f16 or none, found '" +
-                     properties.castModelType + "'");
+    return emitError(
+        "mpt-apex: expected cast-model-type to be f32, f16 or none, found '" +
+        properties.castModelType + "'");
   if (!options.patchTorchFunctions.empty()) {
-    auto flag = parseFlag("patch-torch-functions", options.patchTorchFunctions, emitError);
+    auto flag =
+        parseFlag("patch-torch-functions", options.patchTorchFunctions, emitError);
     if (failed(flag))
       return failure();
     properties.patchTorchFunctions = flag->value_or(properties.patchTorchFunctions);

@@ -1,4 +1,5 @@
-//===- MixedPrecision.cpp - From a forward function to a mixed-precision step -*- C++ -*-===//
+//===- MixedPrecision.cpp - From a forward function to a mixed-precision step -*- C++
+//-*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -6,16 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Pipelines/Pipelines.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Dialect/Program/Transforms/Passes.h"
 #include "mpt/Memory/Passes.h"
+#include "mpt/Pipelines/Pipelines.h"
 
 using namespace mlir;
 using namespace mpt;
 
-void mpt::buildPlanStepPipeline(OpPassManager &passes,
-                                const PlanStepOptions &options) {
+void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &options) {
   SmallVector<StringRef> words;
   StringRef(options.target).split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   const bool isForGPU = !words.empty() && words.front() == "cuda";

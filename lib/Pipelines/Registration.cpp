@@ -18,12 +18,13 @@ using namespace mpt;
 /// Registers the training pipeline under `name`. Unlike the others it can refuse its
 /// options.
 template <typename Options>
-static void
-registerTrainingPipeline(StringRef name, StringRef description,
-                         FailureOr<TrainingOptions> (*read)(const Options &, EmitError)) {
+static void registerTrainingPipeline(StringRef name, StringRef description,
+                                     FailureOr<TrainingOptions> (*read)(const Options &,
+                                                                        EmitError)) {
   registerPassPipeline(
       name, description,
-      [read](OpPassManager &passes, StringRef text, EmitError emitError) -> LogicalResult {
+      [read](OpPassManager &passes, StringRef text,
+             EmitError emitError) -> LogicalResult {
         Options options;
         if (failed(options.parseFromString(text)))
           return failure();
@@ -31,7 +32,9 @@ registerTrainingPipeline(StringRef name, StringRef description,
         return failed(training) ? failure()
                                 : buildTrainingPipeline(passes, *training, emitError);
       },
-      [](function_ref<void(const mlir::detail::PassOptions &)> show) { show(Options()); });
+      [](function_ref<void(const mlir::detail::PassOptions &)> show) {
+        show(Options());
+      });
 }
 
 void mpt::registerPipelines() {
@@ -45,9 +48,9 @@ void mpt::registerPipelines() {
       [](const ApexOptions &options, EmitError emitError) {
         return getTrainingOptions(options, emitError);
       });
-  PassPipelineRegistration<PlanStepOptions>(
-      "mpt-plan-step", "From a training step to a planned program",
-      buildPlanStepPipeline);
+  PassPipelineRegistration<PlanStepOptions>("mpt-plan-step",
+                                            "From a training step to a planned program",
+                                            buildPlanStepPipeline);
   PassPipelineRegistration<>("mpt-kernels-to-llvm",
                              "From kernels to LLVM dialect functions",
                              buildKernelsToLLVMPipeline);

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Precision/PolicyOptions.h"
 #include "mpt/Precision/Passes.h"
+#include "mpt/Precision/PolicyOptions.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_ANNOTATEPRECISIONPASS
@@ -19,7 +19,8 @@ using namespace mpt;
 
 namespace {
 
-struct AnnotatePrecisionPass : PolicyPass<mpt::impl::AnnotatePrecisionPassBase<AnnotatePrecisionPass>> {
+struct AnnotatePrecisionPass
+    : PolicyPass<mpt::impl::AnnotatePrecisionPassBase<AnnotatePrecisionPass>> {
   using PolicyPass::PolicyPass;
 
   void runOnOperation() override {
@@ -33,8 +34,7 @@ struct AnnotatePrecisionPass : PolicyPass<mpt::impl::AnnotatePrecisionPassBase<A
       if (record.source == RuleSource::Unlisted)
         return;
       op->setAttr(kPrecisionClassAttr,
-                  builder.getStringAttr(
-                      stringifyPrecisionClass(record.precisionClass)));
+                  builder.getStringAttr(stringifyPrecisionClass(record.precisionClass)));
       op->setAttr(kPrecisionSourceAttr,
                   builder.getStringAttr(stringifyRuleSource(record.source)));
     });

@@ -33,9 +33,8 @@ class Applier {
 public:
   Applier(const PrecisionPlan &plan, const PrecisionPolicy &policy,
           ApplyPrecisionOptions options)
-      : plan(plan), graph(plan.getGraph()), policy(policy),
-        low(policy.getLowType()), f32(Float32Type::get(low.getContext())),
-        options(options) {}
+      : plan(plan), graph(plan.getGraph()), policy(policy), low(policy.getLowType()),
+        f32(Float32Type::get(low.getContext())), options(options) {}
 
   FailureOr<AppliedPrecision> run();
 
@@ -80,8 +79,8 @@ private:
   }
   /// Low by the plan, but f32 between casts. Not what has regions.
   bool isEmulated(uint32_t v) const {
-    return options.emulate && plan.isLow(v) &&
-           !graph.getVertices()[v].pinned && !graph.getVertices()[v].isJoin &&
+    return options.emulate && plan.isLow(v) && !graph.getVertices()[v].pinned &&
+           !graph.getVertices()[v].isJoin &&
            graph.getVertices()[v].op->getNumRegions() == 0;
   }
 
@@ -142,8 +141,8 @@ void Applier::findRewrites() {
     for (const PrecisionGraph::Use &use : graph.getUses(value)) {
       bool wantsLow = plan.wantsLow(use);
       if (use.vertex == PrecisionGraph::kNone)
-        wantsLow = isDirect ? node.isLow
-                            : types.getFloat(use.operand->get().getType()) == low;
+        wantsLow =
+            isDirect ? node.isLow : types.getFloat(use.operand->get().getType()) == low;
       // A list is what it is made as; its type may not even say it.
       if (node.isList)
         wantsLow = isLow[value];
@@ -316,10 +315,9 @@ Value Applier::convertConstant(Operation *op) {
       if (attribute.getValue() == elements)
         copy->setAttr(attribute.getName(), converted);
   } else {
-    copy->setAttr(policy.getRules()
-                      .getSpelling(op->getName().getDialectNamespace())
-                      ->constantValue,
-                  converted);
+    copy->setAttr(
+        policy.getRules().getSpelling(op->getName().getDialectNamespace())->constantValue,
+        converted);
   }
   copy->getResult(0).setType(type);
   ++applied.constants;
@@ -397,11 +395,10 @@ Value Applier::getAs(const Rewrite &rewrite) {
   }
   OpBuilder builder(low.getContext());
   builder.setInsertionPointAfterValue(node.value);
-  cast = castBuilder.make(
-      builder, node.value.getLoc(),
-      findMaker(node.value, rewrite.operand->getOwner())->spelling,
-      cloneType(node.value.getType(), rewrite.wantsLow), node.value,
-      !rewrite.wantsLow, /*isOwn=*/!options.emulate);
+  cast = castBuilder.make(builder, node.value.getLoc(),
+                          findMaker(node.value, rewrite.operand->getOwner())->spelling,
+                          cloneType(node.value.getType(), rewrite.wantsLow), node.value,
+                          !rewrite.wantsLow, /*isOwn=*/!options.emulate);
   ++(rewrite.wantsLow ? applied.castsDown : applied.castsUp);
   return cast;
 }

@@ -13,11 +13,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
-#include "mpt/Precision/PlanOptions.h"
-#include "mpt/Precision/ModelExplorer.h"
-#include "mpt/Precision/PrecisionReport.h"
 #include "mpt/Precision/ApplyPrecision.h"
+#include "mpt/Precision/ModelExplorer.h"
 #include "mpt/Precision/Passes.h"
+#include "mpt/Precision/PlanOptions.h"
+#include "mpt/Precision/PrecisionReport.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -36,7 +36,8 @@ struct AutocastPass : PlanPass<mpt::impl::AutocastPassBase<AutocastPass>> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (!explain.empty() && failed(checkPattern(module, getArgument(), "explain", explain)))
+    if (!explain.empty() &&
+        failed(checkPattern(module, getArgument(), "explain", explain)))
       return signalPassFailure();
     std::vector<FileUse> files = {{"policy", policy}, {"profile", profile}};
     for (const std::string &table : rules)
@@ -55,25 +56,25 @@ struct AutocastPass : PlanPass<mpt::impl::AutocastPassBase<AutocastPass>> {
     if (!explain.empty())
       mpt::explain(module, getArgument(), *planned, explain);
     if (!summary.empty() &&
-        failed(writeReport(module, getArgument(), "summary", summary,
-                           [&](llvm::raw_ostream &os) {
-                             printPrecisionSummary(
-                                 summarizePrecision(plan, planned->planner),
-                                 policy.getLowType(), os);
-                           })))
+        failed(writeReport(
+            module, getArgument(), "summary", summary, [&](llvm::raw_ostream &os) {
+              printPrecisionSummary(summarizePrecision(plan, planned->planner),
+                                    policy.getLowType(), os);
+            })))
       return signalPassFailure();
-    if (!nodeData.empty() &&
-        failed(writeReport(module, getArgument(), "node-data", nodeData,
-                           [&](llvm::raw_ostream &os) {
-                             printNodeData(plan, module, policy.getLowType(), os);
-                           })))
+    if (!nodeData.empty() && failed(writeReport(module, getArgument(), "node-data",
+                                                nodeData, [&](llvm::raw_ostream &os) {
+                                                  printNodeData(plan, module,
+                                                                policy.getLowType(), os);
+                                                })))
       return signalPassFailure();
     emitPrecisionRemarks(plan, planned->planner);
     const std::optional<uint64_t> amongPainted = plan.getAmongPainted();
     if (failed(applyPrecision(plan, policy, {emulate})))
       return signalPassFailure();
     if (amongPainted)
-      module->setAttr(kAmongPaintedAttr, Builder(&getContext()).getI64IntegerAttr(*amongPainted));
+      module->setAttr(kAmongPaintedAttr,
+                      Builder(&getContext()).getI64IntegerAttr(*amongPainted));
   }
 };
 

@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Precision/Passes.h"
 
 namespace mpt {
@@ -71,8 +71,7 @@ LogicalResult CastParametersPass::run() {
     unsigned index = argument.getArgNumber();
     const std::optional<Role> role = step[argument].role;
     auto wide = dyn_cast<RankedTensorType>(argument.getType());
-    if (!role || !wide ||
-        (*role != Role::Parameter && *role != Role::RunningStat) ||
+    if (!role || !wide || (*role != Role::Parameter && *role != Role::RunningStat) ||
         !isa<FloatType>(wide.getElementType()))
       continue;
     if (!wide.getElementType().isF32())
@@ -97,8 +96,8 @@ LogicalResult CastParametersPass::run() {
         operand.set(CastOp::create(builder, operand.get().getLoc(), argument.getType(),
                                    operand.get(), UnitAttr()));
   }
-  forward.setType(builder.getFunctionType(block.getArgumentTypes(),
-                                          terminator->getOperandTypes()));
+  forward.setType(
+      builder.getFunctionType(block.getArgumentTypes(), terminator->getOperandTypes()));
   return success();
 }
 

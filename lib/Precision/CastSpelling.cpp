@@ -9,8 +9,8 @@
 #include "CastSpelling.h"
 
 #include "mlir/AsmParser/AsmParser.h"
-#include "mpt/Precision/PrecisionGraph.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Precision/PrecisionGraph.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -64,16 +64,15 @@ void CastBuilder::addTorchOperands(OpBuilder &builder, OperationState &state) {
     builder.setInsertionPointAfter(constants.last);
 }
 
-Value CastBuilder::make(OpBuilder &builder, Location loc,
-                        const DialectSpelling *spelling, Type type, Value value,
-                        bool widens, bool isOwn) {
+Value CastBuilder::make(OpBuilder &builder, Location loc, const DialectSpelling *spelling,
+                        Type type, Value value, bool widens, bool isOwn) {
   if (!spelling)
     return CastOp::create(builder, loc, type, value,
                           isOwn ? builder.getUnitAttr() : UnitAttr());
   std::unique_ptr<Form> &form = forms[widens][isOwn][spelling];
   if (!form) {
-    StringRef name = widens && !spelling->castUpOp.empty() ? spelling->castUpOp
-                                                           : spelling->castOp;
+    StringRef name =
+        widens && !spelling->castUpOp.empty() ? spelling->castUpOp : spelling->castOp;
     NamedAttrList attributes;
     if (!spelling->castAttributes.empty())
       if (auto parsed = dyn_cast_or_null<DictionaryAttr>(

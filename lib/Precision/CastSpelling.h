@@ -9,8 +9,8 @@
 #ifndef MPT_LIB_PRECISION_CASTSPELLING_H
 #define MPT_LIB_PRECISION_CASTSPELLING_H
 
-#include "mpt/Precision/OpRule.h"
 #include "mlir/IR/Builders.h"
+#include "mpt/Precision/OpRule.h"
 
 #include <memory>
 
@@ -23,8 +23,8 @@ public:
   /// `spelling` is its dialect's; null stands for `mpt.cast`. Own casts are marked
   /// as such; others are the program's.
   mlir::Value make(mlir::OpBuilder &builder, mlir::Location loc,
-                   const DialectSpelling *spelling, mlir::Type type,
-                   mlir::Value value, bool widens, bool isOwn);
+                   const DialectSpelling *spelling, mlir::Type type, mlir::Value value,
+                   bool widens, bool isOwn);
 
 private:
   /// The operands behind the tensor of `torch.aten.to.dtype`: constants, made

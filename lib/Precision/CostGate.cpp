@@ -8,8 +8,8 @@
 
 #include "mpt/Precision/CostGate.h"
 
-#include "mpt/Precision/OpFlops.h"
 #include "mpt/Precision/ElementTypes.h"
+#include "mpt/Precision/OpFlops.h"
 
 #include <algorithm>
 
@@ -67,8 +67,8 @@ std::vector<uint64_t> mpt::getProductGains(const PrecisionGraph &graph,
       return std::max(static_cast<double>(flops->flops) / rate,
                       elements * elementBytes / bytesPerSecond);
     };
-    const double saved = getSeconds(target.f32 * 1e12, 4) -
-                         getSeconds(target.getRate(low), 2);
+    const double saved =
+        getSeconds(target.f32 * 1e12, 4) - getSeconds(target.getRate(low), 2);
     const double bytes = saved * bytesPerSecond;
     gains[v] = static_cast<uint64_t>(std::clamp(bytes, 0.0, double(kMostGain)))
                << std::min(cost.loopShift * depth, 10u);

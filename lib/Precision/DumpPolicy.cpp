@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Precision/PolicyOptions.h"
 #include "mpt/Precision/Passes.h"
+#include "mpt/Precision/PolicyOptions.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -35,7 +35,9 @@ struct DumpPolicyPass : PolicyPass<mpt::impl::DumpPolicyPassBase<DumpPolicyPass>
       StringRef origin;
     };
     std::map<StringRef, Row> rows;
-    auto isWanted = [&](StringRef name) { return wanted.contains(name.split('.').first); };
+    auto isWanted = [&](StringRef name) {
+      return wanted.contains(name.split('.').first);
+    };
     for (RegisteredOperationName name : getContext().getRegisteredOperations()) {
       auto *interface = name.getInterface<PrecisionOpInterface>();
       if (!interface || !isWanted(name.getStringRef()))
@@ -43,7 +45,8 @@ struct DumpPolicyPass : PolicyPass<mpt::impl::DumpPolicyPassBase<DumpPolicyPass>
       // Other dialects' ops may look at their operands or regions for an answer.
       std::optional<PrecisionClass> known;
       if (name.getDialectNamespace() == MPTDialect::getDialectNamespace()) {
-        Operation *op = Operation::create(OperationState(UnknownLoc::get(&getContext()), name));
+        Operation *op =
+            Operation::create(OperationState(UnknownLoc::get(&getContext()), name));
         known = cast<PrecisionOpInterface>(op).getPrecisionClass(policy.getLowType());
         op->destroy();
       }
@@ -56,7 +59,8 @@ struct DumpPolicyPass : PolicyPass<mpt::impl::DumpPolicyPassBase<DumpPolicyPass>
     });
     policy.getLists().forEach([&](StringRef in, const OpLists::Entries &entries) {
       for (const auto &[name, entry] : entries)
-        if (auto found = rows.find(name.getStringRef()); in.empty() && found != rows.end())
+        if (auto found = rows.find(name.getStringRef());
+            in.empty() && found != rows.end())
           found->second = {entry.precisionClass, entry.origin};
     });
     os << "# class, op, origin\n";

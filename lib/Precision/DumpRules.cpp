@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Precision/PolicyOptions.h"
 #include "mpt/Dialect/MPT/IR/ElementwiseOpInterface.h"
 #include "mpt/Precision/Passes.h"
+#include "mpt/Precision/PolicyOptions.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"

@@ -92,8 +92,7 @@ constexpr StringLiteral kHandle = "variant";
 /// is nothing like it.
 static TensorType getListElement(OpaqueType type) {
   StringRef data = type.getTypeData();
-  if (!data.consume_front(kHandle) || !data.consume_front("<") ||
-      !data.consume_back(">"))
+  if (!data.consume_front(kHandle) || !data.consume_front("<") || !data.consume_back(">"))
     return {};
   // What is no type at all is none of ours to report.
   ScopedDiagnosticHandler silent(type.getContext(), [](Diagnostic &) {});

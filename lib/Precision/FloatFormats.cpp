@@ -53,7 +53,8 @@ static FloatFormat makeFormat(llvm::StringRef name, const llvm::fltSemantics &se
   APFloat normal = APFloat::getSmallestNormalized(semantics);
   format.smallestNormal = toDouble(normal);
   format.smallest = toDouble(APFloat::getSmallest(semantics));
-  format.nonZeroFrom = findFirst([&](float x) { return !roundTo(x, semantics).isZero(); });
+  format.nonZeroFrom =
+      findFirst([&](float x) { return !roundTo(x, semantics).isZero(); });
   format.normalFrom = findFirst([&](float x) {
     APFloat rounded = roundTo(x, semantics);
     return !rounded.isFinite() || rounded.compare(normal) != APFloat::cmpLessThan;
@@ -65,18 +66,15 @@ static FloatFormat makeFormat(llvm::StringRef name, const llvm::fltSemantics &se
 
 llvm::ArrayRef<FloatFormat> mpt::getFloatFormats() {
   static const FloatFormat formats[] = {
-      makeFormat("f32", APFloat::IEEEsingle()),
-      makeFormat("bf16", APFloat::BFloat()),
-      makeFormat("f16", APFloat::IEEEhalf()),
-      makeFormat("f8E5M2", APFloat::Float8E5M2()),
+      makeFormat("f32", APFloat::IEEEsingle()), makeFormat("bf16", APFloat::BFloat()),
+      makeFormat("f16", APFloat::IEEEhalf()), makeFormat("f8E5M2", APFloat::Float8E5M2()),
       makeFormat("f8E4M3FN", APFloat::Float8E4M3FN())};
   return formats;
 }
 
 const FloatFormat *mpt::findFloatFormat(llvm::StringRef name) {
-  auto found = llvm::find_if(getFloatFormats(), [&](const FloatFormat &format) {
-    return format.name == name;
-  });
+  auto found = llvm::find_if(
+      getFloatFormats(), [&](const FloatFormat &format) { return format.name == name; });
   return found == getFloatFormats().end() ? nullptr : found;
 }
 

@@ -72,8 +72,8 @@ static void print(llvm::raw_ostream &os, const PolicyText &text) {
   setCount("bf16ReductionLimit", text.bf16ReductionLimit);
   for (const MoveText &each : text.moves)
     os << "     made.moves.push_back({" << quoteCpp(each.precisionClass) << ", "
-       << quoteCpp(each.dialect) << ", " << quoteCpp(each.in) << ", " << quoteAll(each.ops)
-       << "});\n";
+       << quoteCpp(each.dialect) << ", " << quoteCpp(each.in) << ", "
+       << quoteAll(each.ops) << "});\n";
   os << "     return made;\n    }},\n";
 }
 
@@ -93,14 +93,13 @@ int main(int argc, char **argv) {
   if (!file)
     return 1;
   file->os() << "// Made from the YAML files by GeneratePolicies.cpp.\n"
-               "const Builtin builtins[] = {\n";
+                "const Builtin builtins[] = {\n";
   for (StringRef path : paths) {
     std::unique_ptr<llvm::MemoryBuffer> buffer = readInput(path);
     if (!buffer)
       return 1;
-    FailureOr<std::vector<PolicyText>> read =
-        readPolicyTexts(UnknownLoc::get(&context), buffer->getBuffer(),
-                        llvm::sys::path::filename(path));
+    FailureOr<std::vector<PolicyText>> read = readPolicyTexts(
+        UnknownLoc::get(&context), buffer->getBuffer(), llvm::sys::path::filename(path));
     if (failed(read))
       return 1;
     if (read->size() != 1 || read->front().policy != llvm::sys::path::stem(path)) {

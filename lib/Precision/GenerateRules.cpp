@@ -238,9 +238,8 @@ int main(int argc, char **argv) {
     }
     pending = std::move(left);
   }
-  llvm::sort(tables, [](const RuleSets &a, const RuleSets &b) {
-    return a.dialect < b.dialect;
-  });
+  llvm::sort(tables,
+             [](const RuleSets &a, const RuleSets &b) { return a.dialect < b.dialect; });
   std::unique_ptr<llvm::ToolOutputFile> file = openOutput(argv[1]);
   if (!file)
     return 1;

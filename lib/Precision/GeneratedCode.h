@@ -44,8 +44,7 @@ inline std::unique_ptr<llvm::MemoryBuffer> readInput(llvm::StringRef path) {
 /// A file that stays if `keep` is called, or null after an error.
 inline std::unique_ptr<llvm::ToolOutputFile> openOutput(llvm::StringRef path) {
   std::error_code error;
-  auto file =
-      std::make_unique<llvm::ToolOutputFile>(path, error, llvm::sys::fs::OF_Text);
+  auto file = std::make_unique<llvm::ToolOutputFile>(path, error, llvm::sys::fs::OF_Text);
   if (!error)
     return file;
   llvm::errs() << path << ": " << error.message() << "\n";

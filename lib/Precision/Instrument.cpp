@@ -14,11 +14,11 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
-#include "mpt/Precision/RangeProfile.h"
-#include "mpt/Precision/PrecisionPolicy.h"
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Precision/Passes.h"
+#include "mpt/Precision/PrecisionPolicy.h"
+#include "mpt/Precision/RangeProfile.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
@@ -52,8 +52,8 @@ static bool onlyMoves(Operation *op) {
   if (auto cast = dyn_cast<CastOp>(op)) {
     auto from = dyn_cast<FloatType>(cast.getX().getType().getElementType());
     auto to = dyn_cast<FloatType>(cast.getY().getType().getElementType());
-    return !from || !to || APFloat::isRepresentableBy(from.getFloatSemantics(),
-                                                      to.getFloatSemantics());
+    return !from || !to ||
+           APFloat::isRepresentableBy(from.getFloatSemantics(), to.getFloatSemantics());
   }
   return isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, ConcatOp, PadOp, GatherOp,
              StopGradientOp, BarrierOp, IotaOp, GradSeedOp, ScaleLossOp>(op);
@@ -133,8 +133,9 @@ private:
 
 LogicalResult Instrumenter::setEdges(int64_t step, int64_t low, int64_t high) {
   if (step < 0 || low < -149 || high > 127 || low > high)
-    return mlir::emitError(module.getLoc(), "mpt-instrument: expected histogram-step of at least 0 and "
-                            "-149 <= histogram-low <= histogram-high <= 127, found ")
+    return mlir::emitError(module.getLoc(),
+                           "mpt-instrument: expected histogram-step of at least 0 and "
+                           "-149 <= histogram-low <= histogram-high <= 127, found ")
            << step << ", " << low << " and " << high;
   for (int64_t edge = low; step > 0 && edge <= high; edge += step)
     edges.push_back(edge);
@@ -148,9 +149,11 @@ LogicalResult Instrumenter::readOptions() {
   for (StringRef name : formats)
     if (!findFloatFormat(name)) {
       InFlightDiagnostic diagnostic =
-          mlir::emitError(module.getLoc(), "mpt-instrument: unknown type '") << name << "'; expected ";
-      llvm::interleaveComma(getFloatFormats(), diagnostic,
-                            [&](const FloatFormat &format) { diagnostic << format.name; });
+          mlir::emitError(module.getLoc(), "mpt-instrument: unknown type '")
+          << name << "'; expected ";
+      llvm::interleaveComma(
+          getFloatFormats(), diagnostic,
+          [&](const FloatFormat &format) { diagnostic << format.name; });
       return diagnostic;
     }
   RangeThresholds all(formats, edges);
@@ -187,8 +190,8 @@ LogicalResult Instrumenter::choose(func::FuncOp function) {
   DenseSet<Value> updated;
   bool any = false;
   auto matches = [&](StringRef place) {
-    return llvm::any_of(
-        patterns, [&](const llvm::Regex &pattern) { return pattern.match(place); });
+    return llvm::any_of(patterns,
+                        [&](const llvm::Regex &pattern) { return pattern.match(place); });
   };
   auto choose = [&](Value value) {
     if (cast<RankedTensorType>(value.getType()).getNumElements() == 0)
@@ -202,7 +205,8 @@ LogicalResult Instrumenter::choose(func::FuncOp function) {
                            : matches(describeArgument(function, argument))))
       continue;
     if (!cast<RankedTensorType>(argument.getType()).hasStaticShape())
-      return emitError(argument.getLoc(), "mpt-instrument: expected static shapes, found ")
+      return emitError(argument.getLoc(),
+                       "mpt-instrument: expected static shapes, found ")
              << argument.getType() << "; run --mpt-specialize first";
     choose(argument);
   }
@@ -257,8 +261,7 @@ void Instrumenter::record(Value value) {
     auto fromType = cast<RankedTensorType>(from.getType());
     if (fromType.getShape() == shape)
       return from;
-    return mark(
-        ReshapeOp::create(builder, loc, fromType.clone(shape), from));
+    return mark(ReshapeOp::create(builder, loc, fromType.clone(shape), from));
   };
   auto constant = [&](DenseElementsAttr attribute) {
     return mark(ConstantOp::create(builder, loc, attribute));
@@ -286,8 +289,8 @@ void Instrumenter::record(Value value) {
 
   const int64_t count = type.getNumElements(), length = getRowLength(count);
   // A cast reads either type at no cost to autocast, also where it does nothing.
-  Value magnitudes = mark(AbsOp::create(builder, loc, type.clone(element),
-                                        cast(value, element)));
+  Value magnitudes =
+      mark(AbsOp::create(builder, loc, type.clone(element), cast(value, element)));
   // Autocast leaves records alone if canonicalization took the cast away.
   magnitudes.getDefiningOp()->setAttr(kPrecisionAttr, builder.getStringAttr("f32"));
   SmallVector<int64_t> shape(type.getShape());
@@ -295,12 +298,12 @@ void Instrumenter::record(Value value) {
     shape = {count / length, length};
   Value rows = reshape(magnitudes, shape);
   Value infinity = scalar(std::numeric_limits<double>::infinity()), zero = scalar(0);
-  Value finite = mark(WhereOp::create(
-      builder, loc, typed(shape, element),
-      compare(rows, infinity, ComparePredicate::LT, shape), rows, zero));
-  Value nonZero = mark(WhereOp::create(
-      builder, loc, typed(shape, element),
-      compare(rows, zero, ComparePredicate::GT, shape), rows, infinity));
+  Value finite = mark(
+      WhereOp::create(builder, loc, typed(shape, element),
+                      compare(rows, infinity, ComparePredicate::LT, shape), rows, zero));
+  Value nonZero = mark(WhereOp::create(builder, loc, typed(shape, element),
+                                       compare(rows, zero, ComparePredicate::GT, shape),
+                                       rows, infinity));
   auto axes = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
   auto toF32 = [&](Value from) {
     return element.isF32() ? from : cast(from, builder.getF32Type());
@@ -320,8 +323,7 @@ void Instrumenter::record(Value value) {
   // Sums of ones are exact in f32 within a row, and in f64 beyond.
   Value sums = reduce(cast(reached, builder.getF32Type()), ReduceKind::Sum, {2},
                       {count / length, bounds});
-  made.counts =
-      reduce(cast(sums, builder.getF64Type()), ReduceKind::Sum, {0}, {bounds});
+  made.counts = reduce(cast(sums, builder.getF64Type()), ReduceKind::Sum, {0}, {bounds});
   figures.push_back(made);
 }
 
@@ -404,17 +406,18 @@ LogicalResult Instrumenter::run() {
                                   {"counts", made.counts}}) {
       SmallVector<NamedAttribute> attributes = descriptions[index];
       attributes.push_back(builder.getNamedAttr("figure", builder.getStringAttr(figure)));
-      editor.addResult(result, ("record." + Twine(index) + "." + figure).str(), "",
-                       builder.getNamedAttr(kRecordAttr,
-                                            builder.getDictionaryAttr(attributes)));
+      editor.addResult(
+          result, ("record." + Twine(index) + "." + figure).str(), "",
+          builder.getNamedAttr(kRecordAttr, builder.getDictionaryAttr(attributes)));
     }
   if (failed(editor.finish()))
     return failure();
   SmallVector<StringRef> formatNames(formats.begin(), formats.end());
-  step->setAttr(kRecordsAttr,
-                builder.getDictionaryAttr(
-                    {builder.getNamedAttr("types", builder.getStrArrayAttr(formatNames)),
-                     builder.getNamedAttr("edges", builder.getDenseI64ArrayAttr(edges))}));
+  step->setAttr(
+      kRecordsAttr,
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("types", builder.getStrArrayAttr(formatNames)),
+           builder.getNamedAttr("edges", builder.getDenseI64ArrayAttr(edges))}));
   return success();
 }
 

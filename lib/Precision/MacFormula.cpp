@@ -47,8 +47,8 @@ private:
     return false;
   }
   StringRef takeName() {
-    StringRef name = rest.take_while(
-        [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+    StringRef name =
+        rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
     rest = rest.drop_front(name.size());
     return name;
   }

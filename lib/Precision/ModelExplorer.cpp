@@ -18,17 +18,16 @@ using namespace mpt;
 /// adapter numbers them (translate_helpers.cc): from 0, in the order of the text;
 /// what is in regions only for ops of StableHLO that are in no region themselves,
 /// and for those of Shardy.
-static void
-numberNodes(Operation *function,
-            llvm::function_ref<void(Operation *op, unsigned number)> visit) {
+static void numberNodes(Operation *function,
+                        llvm::function_ref<void(Operation *op, unsigned number)> visit) {
   unsigned number = 0;
   function->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op == function)
       return WalkResult::advance();
     visit(op, number++);
     StringRef dialect = op->getName().getDialectNamespace();
-    const bool shown = dialect == "sdy" ||
-                       (dialect == "stablehlo" && op->getParentOp() == function);
+    const bool shown =
+        dialect == "sdy" || (dialect == "stablehlo" && op->getParentOp() == function);
     return shown ? WalkResult::advance() : WalkResult::skip();
   });
 }

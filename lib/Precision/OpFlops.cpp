@@ -87,12 +87,11 @@ private:
   }
 
   std::optional<double> evaluateTensor(const Factor &factor) const {
-    if (factor.index >=
-        (factor.isResult ? op->getNumResults() : op->getNumOperands()))
+    if (factor.index >= (factor.isResult ? op->getNumResults() : op->getNumOperands()))
       return std::nullopt;
-    std::optional<Shape> shape = ElementTypes::getShape(
-        factor.isResult ? op->getResult(factor.index).getType()
-                        : op->getOperand(factor.index).getType());
+    std::optional<Shape> shape =
+        ElementTypes::getShape(factor.isResult ? op->getResult(factor.index).getType()
+                                               : op->getOperand(factor.index).getType());
     if (!shape)
       return std::nullopt;
     if (factor.select == Factor::All)
@@ -175,13 +174,12 @@ private:
           letters += c;
       if (i >= op->getNumOperands())
         return std::nullopt;
-      std::optional<Shape> shape =
-          ElementTypes::getShape(op->getOperand(i).getType());
+      std::optional<Shape> shape = ElementTypes::getShape(op->getOperand(i).getType());
       if (!shape || shape->size() < letters.size() ||
           (!open && shape->size() != letters.size()))
         return std::nullopt;
-      const size_t front = open ? llvm::count_if(input.split("...").first, llvm::isAlpha)
-                                : letters.size();
+      const size_t front =
+          open ? llvm::count_if(input.split("...").first, llvm::isAlpha) : letters.size();
       const size_t more = shape->size() - letters.size();
       others = std::max(others, multiply(ArrayRef(*shape).slice(front, more)));
       for (size_t l = 0; l < letters.size(); ++l) {
@@ -201,8 +199,7 @@ private:
     SmallVector<double> sizes;
     for (auto [i, each] : llvm::enumerate(maps)) {
       auto map = dyn_cast<AffineMapAttr>(each);
-      std::optional<Shape> shape =
-          ElementTypes::getShape(op->getOperand(i).getType());
+      std::optional<Shape> shape = ElementTypes::getShape(op->getOperand(i).getType());
       if (!map || !shape || shape->size() != map.getValue().getNumResults())
         return std::nullopt;
       sizes.resize(map.getValue().getNumDims(), 0);
@@ -227,7 +224,9 @@ private:
 std::optional<OpFlops> mpt::countFlops(Operation *op, const RuleTable &rules,
                                        bool isProduct) {
   // What a float needs to be whole.
-  auto round = [](double macs) { return uint64_t(std::llround(std::min(2 * macs, 0x1p62))); };
+  auto round = [](double macs) {
+    return uint64_t(std::llround(std::min(2 * macs, 0x1p62)));
+  };
   // A structured op is a product if its region multiplies what it reads.
   if (isa<ElementRegionOpInterface>(op))
     if (auto interface = dyn_cast<PrecisionOpInterface>(op))

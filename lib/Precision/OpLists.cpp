@@ -78,8 +78,8 @@ LogicalResult OpLists::add(Location loc, const PolicyMove &move, RuleTable &rule
   MLIRContext *context = loc.getContext();
   Entries *entries = &everywhere;
   if (!move.in.empty()) {
-    auto place = llvm::find_if(places,
-                               [&](const Place &each) { return each.text == move.in; });
+    auto place =
+        llvm::find_if(places, [&](const Place &each) { return each.text == move.in; });
     if (place == places.end()) {
       llvm::Regex pattern(move.in);
       std::string error;
@@ -112,8 +112,8 @@ LogicalResult OpLists::add(Location loc, const PolicyMove &move, RuleTable &rule
       if (!RegisteredOperationName::lookup(text, context) && !rules.lookup(text)) {
         StringRef nearest = findNearest(text, context, rules);
         InFlightDiagnostic error = mlir::emitError(loc);
-        error << "there is no op '" << text << "' to put on the list '" << list
-              << "' (" << move.origin << ")";
+        error << "there is no op '" << text << "' to put on the list '" << list << "' ("
+              << move.origin << ")";
         if (!nearest.empty())
           error << "; did you mean '" << nearest << "'?";
         else
@@ -135,9 +135,9 @@ LogicalResult OpLists::add(Location loc, const PolicyMove &move, RuleTable &rule
     }
     llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(text);
     if (!pattern)
-      return mlir::emitError(loc) << "the pattern '" << text << "' for the list '" << list
-                                  << "' (" << move.origin
-                                  << "): " << llvm::toString(pattern.takeError());
+      return mlir::emitError(loc)
+             << "the pattern '" << text << "' for the list '" << list << "' ("
+             << move.origin << "): " << llvm::toString(pattern.takeError());
     entry.byPattern = true;
     bool any = false;
     auto offer = [&](StringRef name) {

@@ -13,10 +13,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+#include "mpt/Precision/Passes.h"
 #include "mpt/Precision/PolicyOptions.h"
 #include "mpt/Precision/TensorCorePadding.h"
 #include "mpt/Support/Remarks.h"
-#include "mpt/Precision/Passes.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -60,7 +60,8 @@ std::optional<ProductShape> getProductShape(Operation *op) {
     shape.transposeLhs = matmul.getTransposeLhs();
     shape.transposeRhs = matmul.getTransposeRhs();
   }
-  ArrayRef<int64_t> left = lhs.getShape().take_back(2), right = rhs.getShape().take_back(2);
+  ArrayRef<int64_t> left = lhs.getShape().take_back(2),
+                    right = rhs.getShape().take_back(2);
   shape.m = left[shape.transposeLhs ? 1 : 0];
   shape.k = left[shape.transposeLhs ? 0 : 1];
   shape.n = right[shape.transposeRhs ? 0 : 1];
@@ -77,19 +78,17 @@ public:
     std::optional<ProductPadding> padding = planPadding(shape, target);
     if (!padding)
       return;
-    std::string text = llvm::formatv("{0} x {1} x {2} to {3} x {4} x {5}: saves {6:F1} us "
-                                     "at most, costs {7:F1} us on {8}",
-                                     shape.m, shape.n, shape.k, padding->m, padding->n,
-                                     padding->k, padding->saved, padding->cost,
-                                     target.name)
-                           .str();
+    std::string text =
+        llvm::formatv("{0} x {1} x {2} to {3} x {4} x {5}: saves {6:F1} us "
+                      "at most, costs {7:F1} us on {8}",
+                      shape.m, shape.n, shape.k, padding->m, padding->n, padding->k,
+                      padding->saved, padding->cost, target.name)
+            .str();
     if (!padding->pays()) {
-      emitRemark(RemarkId::Unaligned, op->getLoc(), "")
-          << remark::reason("{0}", text);
+      emitRemark(RemarkId::Unaligned, op->getLoc(), "") << remark::reason("{0}", text);
       return;
     }
-    emitRemark(RemarkId::Padded, op->getLoc(), "")
-        << remark::reason("{0}", text);
+    emitRemark(RemarkId::Padded, op->getLoc(), "") << remark::reason("{0}", text);
     rewrite(op, shape, *padding);
   }
 
@@ -111,11 +110,10 @@ private:
     // Later products of the block read the same copy.
     Value &copy = copies[{value, builder.getBlock(), rows, columns}];
     if (!copy)
-      copy = PadOp::create(builder, loc, type.clone(shape), value,
-                           builder.getDenseI64ArrayAttr(low),
-                           builder.getDenseI64ArrayAttr(high),
-                           /*interior=*/DenseI64ArrayAttr(),
-                           builder.getF64FloatAttr(0.0));
+      copy = PadOp::create(
+          builder, loc, type.clone(shape), value, builder.getDenseI64ArrayAttr(low),
+          builder.getDenseI64ArrayAttr(high),
+          /*interior=*/DenseI64ArrayAttr(), builder.getF64FloatAttr(0.0));
     return copy;
   }
 
@@ -140,7 +138,8 @@ private:
     Value cut = product->getResult(0);
     if (cut.getType() != result) {
       SmallVector<int64_t> offsets(sizes.size(), 0), strides(sizes.size(), 1);
-      cut = SliceOp::create(builder, loc, result, cut, offsets, result.getShape(), strides);
+      cut =
+          SliceOp::create(builder, loc, result, cut, offsets, result.getShape(), strides);
     }
     op->getResult(0).replaceAllUsesWith(cut);
     op->erase();
@@ -181,7 +180,8 @@ struct PadTensorCoresPass
     if (!chosen)
       return signalPassFailure();
     if (!chosen->target) {
-      mlir::emitError(module.getLoc()) << getArgument()
+      mlir::emitError(module.getLoc())
+          << getArgument()
           << ": no target is named; give target=sm_90 or the module an attribute "
           << kTargetAttr << " = \"sm_90\"";
       return signalPassFailure();

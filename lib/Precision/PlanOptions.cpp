@@ -14,23 +14,25 @@ using namespace mlir;
 using namespace mpt;
 
 /// Reads the profile and finds its values; null after an error.
-static std::shared_ptr<const MatchedRanges>
-readProfile(ModuleOp module, Type low, const PlanOptions &options) {
+static std::shared_ptr<const MatchedRanges> readProfile(ModuleOp module, Type low,
+                                                        const PlanOptions &options) {
   auto read = readRangeProfile(options.profile);
   if (!read) {
-    mlir::emitError(module.getLoc()) << options.pass
-        << ": profile: " << llvm::toString(read.takeError());
+    mlir::emitError(module.getLoc())
+        << options.pass << ": profile: " << llvm::toString(read.takeError());
     return nullptr;
   }
   const FloatFormat *format = findFloatFormat(low.isF16() ? "f16" : "bf16");
   if (!llvm::is_contained(read->formats, format->name)) {
-    mlir::emitError(module.getLoc()) << options.pass
-        << ": profile: " << options.profile << " has no counts for " << format->name
-        << "; record it with --mpt-instrument=\"type=" << format->name << "\"";
+    mlir::emitError(module.getLoc())
+        << options.pass << ": profile: " << options.profile << " has no counts for "
+        << format->name << "; record it with --mpt-instrument=\"type=" << format->name
+        << "\"";
     return nullptr;
   }
   if (!(options.profileMargin > 0) || !(options.profileUnderflow >= 0)) {
-    mlir::emitError(module.getLoc()) << options.pass
+    mlir::emitError(module.getLoc())
+        << options.pass
         << ": expected a profile-margin above 0 and a profile-underflow of at least 0, "
            "found "
         << std::to_string(options.profileMargin) << " and "
@@ -40,9 +42,9 @@ readProfile(ModuleOp module, Type low, const PlanOptions &options) {
   auto matched = std::make_shared<MatchedRanges>(matchRanges(
       module, *read, *format, {options.profileMargin, options.profileUnderflow}));
   if (matched->values.empty())
-    mlir::emitWarning(module.getLoc()) << options.pass
-        << ": profile: none of the " << read->values.size() << " values of "
-        << options.profile
+    mlir::emitWarning(module.getLoc())
+        << options.pass << ": profile: none of the " << read->values.size()
+        << " values of " << options.profile
         << " is in this module, by function, op name and location; the profile "
            "decides nothing. Record it again from the present file";
   return matched;
@@ -72,8 +74,8 @@ std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
       options.strategy.empty() ? chosen->settings.strategy : options.strategy;
   std::optional<PrecisionStrategy> strategy = symbolizePrecisionStrategy(name);
   if (!strategy) {
-    mlir::emitError(module.getLoc()) << options.pass
-        << ": unknown strategy '" << name << "'; expected mincut, paint, promote or none";
+    mlir::emitError(module.getLoc()) << options.pass << ": unknown strategy '" << name
+                                     << "'; expected mincut, paint, promote or none";
     return nullptr;
   }
   PrecisionGraph::Options graphOptions;
@@ -89,8 +91,8 @@ std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,
     if (!planOptions.ranges)
       return nullptr;
   }
-  auto planned = std::make_unique<PlannedModule>(module, std::move(*chosen),
-                                                 graphOptions, planOptions);
+  auto planned = std::make_unique<PlannedModule>(module, std::move(*chosen), graphOptions,
+                                                 planOptions);
   if (planned->chosen.policy.hadErrors())
     return nullptr;
   planned->chosen.policy.warnOfUnused(module, options.pass);
@@ -107,7 +109,8 @@ LogicalResult mpt::checkReportFiles(ModuleOp module, StringRef pass,
     if (use.path == "-")
       use.path.clear();
   if (llvm::Error error = checkDistinctFiles(uses))
-    return mlir::emitError(module.getLoc()) << pass << ": " << llvm::toString(std::move(error));
+    return mlir::emitError(module.getLoc())
+           << pass << ": " << llvm::toString(std::move(error));
   return success();
 }
 
@@ -133,8 +136,9 @@ LogicalResult mpt::checkPattern(ModuleOp module, StringRef pass, StringRef optio
   if (llvm::Regex(text).isValid(error))
     return success();
   InFlightDiagnostic diagnostic = mlir::emitError(module.getLoc());
-  diagnostic << pass << ": " << option << ": expected a regular expression of an op's name, "
-             << "location (file:line, name) or function (@name), such as 'softmax'; found ";
+  diagnostic
+      << pass << ": " << option << ": expected a regular expression of an op's name, "
+      << "location (file:line, name) or function (@name), such as 'softmax'; found ";
   if (text.empty())
     return diagnostic << "none";
   return diagnostic << "'" << text << "' (" << error << ")";
@@ -144,5 +148,6 @@ void mpt::explain(ModuleOp module, StringRef pass, const PlannedModule &planned,
                   StringRef text) {
   llvm::Regex pattern(text);
   if (explainPrecision(planned.plan, planned.planner, pattern) == 0)
-    mlir::emitWarning(module.getLoc()) << pass << ": explain: no op or location matches '" << text << "'";
+    mlir::emitWarning(module.getLoc())
+        << pass << ": explain: no op or location matches '" << text << "'";
 }

@@ -42,9 +42,7 @@ struct Source {
   std::string directory, origin;
 };
 
-bool isPath(StringRef name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml");
-}
+bool isPath(StringRef name) { return name.ends_with(".yaml") || name.ends_with(".yml"); }
 
 FailureOr<Source> readPolicyFile(Location loc, StringRef name, StringRef directory) {
   SmallString<128> path(name);
@@ -231,7 +229,8 @@ void mpt::printPolicy(const PolicySettings &settings, llvm::raw_ostream &os) {
              llvm::any_of(later.ops, [&](StringRef text) {
                if (!text.contains('*'))
                  return false;
-               llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(text);
+               llvm::Expected<llvm::GlobPattern> pattern =
+                   llvm::GlobPattern::create(text);
                if (pattern)
                  return pattern->match(op);
                llvm::consumeError(pattern.takeError());

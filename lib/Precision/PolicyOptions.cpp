@@ -24,7 +24,8 @@ static Type parseLowType(ModuleOp module, StringRef pass, StringRef name) {
     return Float16Type::get(module.getContext());
   if (name == "bf16")
     return BFloat16Type::get(module.getContext());
-  mlir::emitError(module.getLoc()) << pass << ": unknown type '" << name << "'; expected f16 or bf16";
+  mlir::emitError(module.getLoc())
+      << pass << ": unknown type '" << name << "'; expected f16 or bf16";
   return {};
 }
 
@@ -38,20 +39,21 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
       settings->file.empty()
           ? module.getLoc()
           : Location(FileLineColLoc::get(module.getContext(), settings->file, 1, 1));
-  StringRef type = options.type.empty() ? StringRef(settings->types.front()) : options.type;
+  StringRef type =
+      options.type.empty() ? StringRef(settings->types.front()) : options.type;
   Type low = parseLowType(module, options.pass, type);
   if (!low)
     return std::nullopt;
   if (!llvm::is_contained(settings->types, type)) {
-    mlir::emitError(module.getLoc()) << options.pass << ": the policy '" << settings->names.front()
-                                   << "' is for " << llvm::join(settings->types, ", ")
-                                   << ", not for " << type;
+    mlir::emitError(module.getLoc())
+        << options.pass << ": the policy '" << settings->names.front() << "' is for "
+        << llvm::join(settings->types, ", ") << ", not for " << type;
     return std::nullopt;
   }
   if (!options.attentionPV.empty() && options.attentionPV != "low" &&
       options.attentionPV != "f32") {
-    mlir::emitError(module.getLoc()) << options.pass << ": unknown attention-pv '" << options.attentionPV
-                                   << "'; expected low or f32";
+    mlir::emitError(module.getLoc()) << options.pass << ": unknown attention-pv '"
+                                     << options.attentionPV << "'; expected low or f32";
     return std::nullopt;
   }
   if (!options.attentionPV.empty())
@@ -59,8 +61,9 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
   settings->keepFirstLast |= options.keepFirstLast;
   settings->costGate &= options.costGate;
   if (options.reductionLimit < -1) {
-    mlir::emitError(module.getLoc()) << options.pass
-        << ": reduction-limit must be 0 (none) or more, got " << options.reductionLimit;
+    mlir::emitError(module.getLoc())
+        << options.pass << ": reduction-limit must be 0 (none) or more, got "
+        << options.reductionLimit;
     return std::nullopt;
   }
   if (options.reductionLimit >= 0)
@@ -72,9 +75,9 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
                         options.target.empty() ? policyLoc : module.getLoc())))
     return std::nullopt;
   if (target && !target->hasUnits(low))
-    mlir::emitWarning(module.getLoc()) << options.pass
-        << ": " << target->name << " has no units for products of " << type
-        << ", which run as in f32; low precision saves memory alone";
+    mlir::emitWarning(module.getLoc())
+        << options.pass << ": " << target->name << " has no units for products of "
+        << type << ", which run as in f32; low precision saves memory alone";
   PrecisionPolicy policy(low, settings->names);
   settings->types = {type.str()};
   settings->mixedResults &= options.mixedResults;
@@ -138,8 +141,9 @@ LogicalResult mpt::loadTables(ModuleOp module, ArrayRef<std::string> dialects,
   for (const std::string &dialect : dialects) {
     if (!llvm::is_contained(known, dialect) &&
         !llvm::is_contained(module.getContext()->getAvailableDialects(), dialect))
-      return mlir::emitError(module.getLoc()) << "no built-in rule table of dialect '"
-             << dialect << "', nor is it registered; there are tables of "
+      return mlir::emitError(module.getLoc())
+             << "no built-in rule table of dialect '" << dialect
+             << "', nor is it registered; there are tables of "
              << llvm::join(known, ", ");
     table.addBuiltin(dialect);
   }
@@ -160,6 +164,6 @@ void mpt::warnOfUnknownOps(ModuleOp module, StringRef pass, PrecisionPolicy &pol
                : WalkResult::interrupt();
   });
   if (!known.wasInterrupted())
-    mpt::detail::warnOfNothingToDo(module, pass,
-                              "no op that a rule table knows (option rules adds tables)");
+    mpt::detail::warnOfNothingToDo(
+        module, pass, "no op that a rule table knows (option rules adds tables)");
 }

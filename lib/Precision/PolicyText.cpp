@@ -82,7 +82,7 @@ struct llvm::yaml::MappingTraits<PolicyText> {
   }
 };
 
-FailureOr<std::vector<PolicyText>>
-mpt::readPolicyTexts(Location loc, StringRef yaml, StringRef source) {
+FailureOr<std::vector<PolicyText>> mpt::readPolicyTexts(Location loc, StringRef yaml,
+                                                        StringRef source) {
   return readYaml<PolicyText>({loc, "policy"}, yaml, source);
 }

@@ -77,8 +77,7 @@ std::vector<bool> reachFrom(const PrecisionGraph &graph, ArrayRef<uint32_t> root
 
 } // namespace
 
-void mpt::keepFirstAndLastLayers(const PrecisionGraph &graph,
-                                 PrecisionExceptions &kept) {
+void mpt::keepFirstAndLastLayers(const PrecisionGraph &graph, PrecisionExceptions &kept) {
   const uint32_t count = graph.getVertices().size();
   std::vector<uint32_t> products, layers;
   llvm::DenseSet<uint32_t> taken;
@@ -100,7 +99,8 @@ void mpt::keepFirstAndLastLayers(const PrecisionGraph &graph,
   std::vector<bool> isLayer(count);
   for (uint32_t v : layers)
     isLayer[v] = true;
-  std::vector<bool> behind = reachFrom(graph, layers, true), before = reachFrom(graph, layers, false);
+  std::vector<bool> behind = reachFrom(graph, layers, true),
+                    before = reachFrom(graph, layers, false);
   llvm::DenseSet<uint32_t> operands;
   for (uint32_t v : layers)
     if (!behind[v] || !before[v]) {
@@ -110,8 +110,9 @@ void mpt::keepFirstAndLastLayers(const PrecisionGraph &graph,
     }
   for (uint32_t v : products)
     if (!isLayer[v] && behind[v] &&
-        llvm::any_of(graph.getConsumed(v),
-                     [&](uint32_t value) { return operands.contains(getRoot(graph, value)); }))
+        llvm::any_of(graph.getConsumed(v), [&](uint32_t value) {
+          return operands.contains(getRoot(graph, value));
+        }))
       kept.push_back({v, PrecisionReason::FirstOrLast});
 }
 
@@ -174,13 +175,16 @@ void mpt::keepAttentionValues(const PrecisionGraph &graph,
     isSource[v] = isNamed(v, probabilities) && readsScores(graph, v);
   auto isProbability = [&](uint32_t value) {
     bool found = false;
-    return walkBack(graph, value, [&](uint32_t source) {
-      if (isSource[source]) {
-        found = true;
-        return Step::Stop;
-      }
-      return graph.getVertices()[source].contraction ? Step::Fail : Step::On;
-    }) && found;
+    return walkBack(graph, value,
+                    [&](uint32_t source) {
+                      if (isSource[source]) {
+                        found = true;
+                        return Step::Stop;
+                      }
+                      return graph.getVertices()[source].contraction ? Step::Fail
+                                                                     : Step::On;
+                    }) &&
+           found;
   };
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
     if (isNamed(v, attention) || (graph.getVertices()[v].contraction &&

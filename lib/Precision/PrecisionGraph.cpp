@@ -244,10 +244,8 @@ WalkResult PrecisionGraphBuilder::visit(Operation *op) {
   // What a list holds is known, or the list stays as it is.
   const bool tied = record.isList() && isListKnown(op);
   if ((record.isList() ? !tied : record.precisionClass == PrecisionClass::Fixed) ||
-      calls ||
-      (op->getNumRegions() != 0 && !ownsRegions) ||
-      (combines && record.precisionClass != PrecisionClass::Deny &&
-       !isConvertible(op)))
+      calls || (op->getNumRegions() != 0 && !ownsRegions) ||
+      (combines && record.precisionClass != PrecisionClass::Deny && !isConvertible(op)))
     fixUses(op);
   else if (record.getTyping() == OpTyping::Positional)
     visitPositional(op, record);
@@ -321,8 +319,8 @@ void PrecisionGraphBuilder::visitCast(Operation *op, const OpRecord &record) {
 }
 
 bool PrecisionGraphBuilder::visitClonable(Operation *op, const OpRecord &record) {
-  if (!record.canClone(op) || record.kept ||
-      !isCandidate(op->getResult(0).getType()) || isLow(op->getResult(0).getType()))
+  if (!record.canClone(op) || record.kept || !isCandidate(op->getResult(0).getType()) ||
+      isLow(op->getResult(0).getType()))
     return false;
   // What needs no tensor (tensor.empty) is as good as a constant.
   bool any = record.rule, fits = true, overflows = false;
@@ -363,8 +361,8 @@ bool PrecisionGraphBuilder::isOfAnotherType(Type type) {
   if (FloatType element = types.getFloat(type))
     return element != low && element.getWidth() < 32;
   auto shaped = dyn_cast<ShapedType>(type);
-  return shaped && !isa<FloatType, IntegerType, IndexType, ComplexType>(
-                       shaped.getElementType());
+  return shaped &&
+         !isa<FloatType, IntegerType, IndexType, ComplexType>(shaped.getElementType());
 }
 
 PrecisionGraphBuilder::PortFacts PrecisionGraphBuilder::getFacts(Value value, Port port) {
@@ -378,14 +376,14 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
   vertex.precisionClass = record.precisionClass;
   vertex.source = record.source;
   vertex.contraction = record.isContraction(op);
-  vertex.kept = record.kept || (likeGrappler && isReturned(op) &&
-                                policy.getRules().preservesReturned(
-                                    op->getName().getDialectNamespace()));
+  vertex.kept =
+      record.kept ||
+      (likeGrappler && isReturned(op) &&
+       policy.getRules().preservesReturned(op->getName().getDialectNamespace()));
   vertex.recurrent = record.rule && record.rule->recurrent;
-  vertex.hasTypedParts =
-      op->getNumRegions() != 0 || record.hasElementRegion ||
-      (record.rule &&
-       !(record.rule->elementAttributes.empty() && record.rule->lowName.empty()));
+  vertex.hasTypedParts = op->getNumRegions() != 0 || record.hasElementRegion ||
+                         (record.rule && !(record.rule->elementAttributes.empty() &&
+                                           record.rule->lowName.empty()));
   vertex.readsVariable = record.rule && record.rule->variable != VariableRole::None &&
                          policy.readsVariable(op);
   bool takesPart = false, isMixed = false;
@@ -410,15 +408,14 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
     results.push_back(look(result, getFacts(result, record.getResultPort(op, i))));
   }
   // A user may do in low precision what we would not.
-  if (!takesPart || (isMixed && !likeGrappler) || (vertex.pinned && (likeGrappler || record.precisionClass ==
-                                                          PrecisionClass::Deny)))
+  if (!takesPart || (isMixed && !likeGrappler) ||
+      (vertex.pinned && (likeGrappler || record.precisionClass == PrecisionClass::Deny)))
     return fixUses(op);
   if (vertex.precisionClass == PrecisionClass::Infer ||
       vertex.precisionClass == PrecisionClass::Clear)
     for (unsigned i = 0; i < uses.size(); ++i)
-      if (std::optional<float> number = operands[i].isCandidate
-                                            ? std::nullopt
-                                            : getScalarConstant(uses[i].get());
+      if (std::optional<float> number =
+              operands[i].isCandidate ? std::nullopt : getScalarConstant(uses[i].get());
           number && !fitsIn(*number, low)) {
         vertex.unfitScalar = true;
         vertex.infiniteScalar |= std::fabs(*number) > 1.0f;
@@ -447,8 +444,7 @@ void PrecisionGraphBuilder::visitUniform(Operation *op, const OpRecord &record) 
   }
 }
 
-void PrecisionGraphBuilder::visitPositional(Operation *op,
-                                            const OpRecord &record) {
+void PrecisionGraphBuilder::visitPositional(Operation *op, const OpRecord &record) {
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned i = operand.getOperandNumber();
     if (!isCandidate(operand.get()))
@@ -498,11 +494,11 @@ bool PrecisionGraphBuilder::isConvertible(Operation *op) {
          llvm::none_of(inner->getResultTypes(), isTensor)))
       return WalkResult::advance();
     OpRecord record = policy.lookup(inner);
-    const bool follows =
-        inner->getNumRegions() == 0 && record.rule && !record.isCast(inner) &&
-        record.rule->f32Operands.empty() && record.rule->f32Results.empty() &&
-        record.precisionClass != PrecisionClass::Fixed &&
-        record.precisionClass != PrecisionClass::Deny;
+    const bool follows = inner->getNumRegions() == 0 && record.rule &&
+                         !record.isCast(inner) && record.rule->f32Operands.empty() &&
+                         record.rule->f32Results.empty() &&
+                         record.precisionClass != PrecisionClass::Fixed &&
+                         record.precisionClass != PrecisionClass::Deny;
     return follows ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();

@@ -15,9 +15,9 @@
 #ifndef MPT_LIB_PRECISION_PRECISIONGRAPHBUILDER_H
 #define MPT_LIB_PRECISION_PRECISIONGRAPHBUILDER_H
 
+#include "mlir/IR/Visitors.h"
 #include "mpt/Precision/PrecisionGraph.h"
 #include "mpt/Precision/RangeProfile.h"
-#include "mlir/IR/Visitors.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace mpt {
@@ -58,7 +58,8 @@ private:
     return isCandidate(from) && isCandidate(to) && isLow(from) != isLow(to);
   }
   /// Of a cast: true if it is from f32 to f32. What reads it might as well read what it
-  /// reads, in either type. What `--mpt-instrument` reads with must not count as a reader.
+  /// reads, in either type. What `--mpt-instrument` reads with must not count as a
+  /// reader.
   bool isEmptyCast(mlir::Operation *op) {
     return !likeGrappler && op->getNumOperands() != 0 && op->getNumResults() == 1 &&
            !op->hasAttr(kRecordAttr) &&

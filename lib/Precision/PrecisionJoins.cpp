@@ -108,8 +108,7 @@ void PrecisionGraphBuilder::joinBranches(Operation *terminator) {
     Block *block = terminator->getSuccessor(i);
     unsigned made = operands.getProducedOperandCount();
     for (unsigned j = made; j < operands.size(); ++j)
-      join(terminator->getOpOperand(operands.getOperandIndex(j)),
-           block->getArgument(j));
+      join(terminator->getOpOperand(operands.getOperandIndex(j)), block->getArgument(j));
   }
 }
 

@@ -25,8 +25,8 @@ public:
       : graph(graph), rules(rules),
         cost(plan.getAmongPainted() ? CastCost::getFlat(*plan.getAmongPainted())
                                     : options.cost),
-        gains(options.gains), plan(plan),
-        count(graph.getVertices().size()), node(count, kNone) {}
+        gains(options.gains), plan(plan), count(graph.getVertices().size()),
+        node(count, kNone) {}
 
   void run();
 
@@ -96,10 +96,9 @@ void MinCutPlanner::findOwn() {
                  read.producer != PrecisionGraph::Producer::Vertex;
         }))
       users.push_back(v);
-  std::vector<bool> isUsers =
-      rules.reach(users, false, true, [&](uint32_t v, uint32_t) {
-        return graph.getVertices()[v].pinned;
-      });
+  std::vector<bool> isUsers = rules.reach(users, false, true, [&](uint32_t v, uint32_t) {
+    return graph.getVertices()[v].pinned;
+  });
   own.resize(count);
   for (uint32_t v = 0; v < count; ++v)
     own[v] = graph.getVertices()[v].pinned && !isUsers[v] &&
@@ -246,11 +245,10 @@ void MinCutPlanner::freeClusters(std::vector<bool> &free) {
     auto mayBeLow = [&](uint32_t v) { return free[v] || plan.isLow(v); };
     // What makes a list is on no list of its own; it follows.
     const bool can =
-        cluster.isList
-            ? llvm::any_of(cluster.members, mayBeLow) &&
-                  llvm::none_of(cluster.members,
-                                [&](uint32_t v) { return rules.isBarred(v); })
-            : !cluster.escapes && llvm::all_of(cluster.members, mayBeLow);
+        cluster.isList ? llvm::any_of(cluster.members, mayBeLow) &&
+                             llvm::none_of(cluster.members,
+                                           [&](uint32_t v) { return rules.isBarred(v); })
+                       : !cluster.escapes && llvm::all_of(cluster.members, mayBeLow);
     for (uint32_t v : cluster.members) {
       if (can && !mayBeLow(v))
         ifLow[v] = {true, PrecisionReason::ListInLow, kNone};

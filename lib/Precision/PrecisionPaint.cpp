@@ -40,11 +40,10 @@ void mpt::planPaint(const PrecisionGraph &graph, PrecisionRules &rules,
   rules.allowClusters();
 
   std::vector<uint32_t> from(count, PrecisionGraph::kNone);
-  std::vector<bool> down =
-      rules.reach(low, false, true, [&](uint32_t v, uint32_t) {
-        return !plan.isLow(v) && !rules.isDenied(v) && !rules.isBarred(v) &&
-               rules.isClearOrInfer(v);
-      });
+  std::vector<bool> down = rules.reach(low, false, true, [&](uint32_t v, uint32_t) {
+    return !plan.isLow(v) && !rules.isDenied(v) && !rules.isBarred(v) &&
+           rules.isClearOrInfer(v);
+  });
   std::vector<bool> between =
       rules.reach(low, true, false, [&](uint32_t v, uint32_t reader) {
         from[v] = reader;

@@ -96,8 +96,7 @@ uint64_t PrecisionPlan::getCost(const CastCost &cost) const {
         differs |= wantsLow(use) && !node.lowSource && !use.loose;
     }
     if (differs)
-      sum += (getCastBytes(value) + cost.overhead)
-             << (cost.loopShift * node.loopDepth);
+      sum += (getCastBytes(value) + cost.overhead) << (cost.loopShift * node.loopDepth);
   }
   return sum;
 }
@@ -196,9 +195,8 @@ void PrecisionRules::barBehindOverflow() {
 bool PrecisionRules::readsUnfit(uint32_t vertex) const {
   if (graph.getVertices()[vertex].unfitScalar)
     return true;
-  return llvm::any_of(graph.getConsumed(vertex), [&](uint32_t value) {
-    return !graph.getValues()[value].fitsLow;
-  });
+  return llvm::any_of(graph.getConsumed(vertex),
+                      [&](uint32_t value) { return !graph.getValues()[value].fitsLow; });
 }
 
 void PrecisionRules::spreadDeny() {
@@ -290,8 +288,7 @@ static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &ru
   std::optional<uint64_t> painted = getPaintedBytes(plan, rules, options);
   if (!painted || *painted >= casts.bytes) {
     // Where bytes alone count, the number of casts does not.
-    if (options.cost.overhead == 0 ||
-        casts.down + casts.up < countProductValues(graph))
+    if (options.cost.overhead == 0 || casts.down + casts.up < countProductValues(graph))
       return;
     PrecisionPlan first = plan;
     planAmongPainted(options.cost.overhead);

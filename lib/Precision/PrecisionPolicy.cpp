@@ -46,15 +46,16 @@ bool OpRecord::saysCast(Operation *op) {
 
 bool OpRecord::saysContraction(Operation *op) const {
   auto interface = dyn_cast<PrecisionOpInterface>(op);
-  return interface && (interface.hasWideResults() ||
-                       (hasElementRegion && results == ResultForm::F32 &&
-                        precisionClass == PrecisionClass::Allow));
+  return interface &&
+         (interface.hasWideResults() || (hasElementRegion && results == ResultForm::F32 &&
+                                         precisionClass == PrecisionClass::Allow));
 }
 
 bool OpRecord::canClone(Operation *op) const {
   if ((op->getNumRegions() != 0 && !hasElementRegion) || op->getNumResults() != 1)
     return false;
-  return rule ? rule->clone && rule->pure : precisionClass == PrecisionClass::Clear && isPure(op);
+  return rule ? rule->clone && rule->pure
+              : precisionClass == PrecisionClass::Clear && isPure(op);
 }
 
 Port OpRecord::saysOperandPort(Operation *op, unsigned index) const {
@@ -113,9 +114,8 @@ void PrecisionPolicy::warnOfUnused(Operation *module, StringRef pass) const {
   for (const KeptScope &scope : keptScopes)
     if (!scope.matched && !scope.keep.place.mayMiss)
       warn("keep", scope.keep.text, scope.keep.place);
-  lists.forEachUnmatched(module, [&](StringRef text, const PolicyPlace &place) {
-    warn("in", text, place);
-  });
+  lists.forEachUnmatched(
+      module, [&](StringRef text, const PolicyPlace &place) { warn("in", text, place); });
   for (const auto &each : indexed) {
     const OpRule *rule = each.first;
     auto [mostOperands, mostResults] = each.second;
@@ -178,8 +178,7 @@ int PrecisionPolicy::getSign(Value value, unsigned steps) {
       return 0;
     if (op->getOperand(0) == op->getOperand(1))
       return 1;
-    return getSign(op->getOperand(0), steps - 1) *
-           getSign(op->getOperand(1), steps - 1);
+    return getSign(op->getOperand(0), steps - 1) * getSign(op->getOperand(1), steps - 1);
   }
   return 0;
 }
@@ -347,8 +346,9 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
   // A sum that a list lets run low returns what it reads.
   if (record.rule && record.results == ResultForm::F32 && record.readsAny &&
       (record.source == RuleSource::List || record.source == RuleSource::Attribute) &&
-      llvm::is_contained({PrecisionClass::Allow, PrecisionClass::Infer, PrecisionClass::Clear},
-                         record.precisionClass)) {
+      llvm::is_contained(
+          {PrecisionClass::Allow, PrecisionClass::Infer, PrecisionClass::Clear},
+          record.precisionClass)) {
     record.readsAny = false;
     record.results = ResultForm::Same;
   }

@@ -18,8 +18,8 @@ namespace {
 
 class PromotePlanner {
 public:
-  PromotePlanner(const PrecisionGraph &graph, PrecisionRules &rules,
-                 PrecisionPlan &plan, bool castArguments)
+  PromotePlanner(const PrecisionGraph &graph, PrecisionRules &rules, PrecisionPlan &plan,
+                 bool castArguments)
       : graph(graph), rules(rules), plan(plan), castArguments(castArguments),
         count(graph.getVertices().size()) {}
 
@@ -37,8 +37,7 @@ private:
   bool promotes(uint32_t value, uint32_t reader) const;
   /// Works on a list that an allowed op reads.
   bool listIsAllowed(uint32_t vertex) const {
-    return clusterOf[vertex] != PrecisionGraph::kNone &&
-           allowedLists[clusterOf[vertex]];
+    return clusterOf[vertex] != PrecisionGraph::kNone && allowedLists[clusterOf[vertex]];
   }
   void demote(uint32_t vertex, uint32_t via);
 
@@ -68,8 +67,7 @@ bool PromotePlanner::promotes(uint32_t value, uint32_t reader) const {
   case Producer::Cast:
     return true;
   case Producer::Fixed:
-    return !node.isLow &&
-           !(castArguments && leadsToAllowed[reader] && isArgument(node));
+    return !node.isLow && !(castArguments && leadsToAllowed[reader] && isArgument(node));
   }
   return true;
 }
@@ -106,10 +104,10 @@ void PromotePlanner::run() {
     for (uint32_t v : cluster.members)
       clusterOf[v] = index;
     // PyTorch casts each tensor of the list before such an op.
-    allowedLists.push_back(
-        cluster.isList && llvm::any_of(cluster.members, [&](uint32_t v) {
-          return plan.isLow(v) && rules.is(v, PrecisionClass::Allow);
-        }));
+    allowedLists.push_back(cluster.isList &&
+                           llvm::any_of(cluster.members, [&](uint32_t v) {
+                             return plan.isLow(v) && rules.is(v, PrecisionClass::Allow);
+                           }));
   }
 
   // Down from "all that is not denied is low" to what type promotion leaves.
@@ -117,8 +115,8 @@ void PromotePlanner::run() {
     for (uint32_t value : graph.getConsumed(v))
       if (promotes(value, v)) {
         const PrecisionGraph::ValueNode &node = graph.getValues()[value];
-        demote(v, node.producer == Producer::Vertex ? node.vertex
-                                                    : PrecisionGraph::kNone);
+        demote(v,
+               node.producer == Producer::Vertex ? node.vertex : PrecisionGraph::kNone);
         break;
       }
   for (size_t head = 0; head < queue.size(); ++head) {
@@ -139,11 +137,12 @@ void PromotePlanner::run() {
           }))
         roots.push_back(v);
   std::vector<uint32_t> from(count, PrecisionGraph::kNone);
-  std::vector<bool> grounded = rules.reach(roots, false, true, [&](uint32_t v, uint32_t via) {
-    if (plan.isLow(v))
-      from[v] = via;
-    return plan.isLow(v);
-  });
+  std::vector<bool> grounded =
+      rules.reach(roots, false, true, [&](uint32_t v, uint32_t via) {
+        if (plan.isLow(v))
+          from[v] = via;
+        return plan.isLow(v);
+      });
   for (uint32_t v = 0; v < count; ++v) {
     if (!plan.isLow(v) || graph.getVertices()[v].pinned ||
         rules.is(v, PrecisionClass::Allow))

@@ -94,12 +94,10 @@ static StringRef getText(PrecisionReason reason) { return getRemarkInfo(reason).
 
 /// The vertices in the order of their ops in the text: in the graph, joins come
 /// last.
-static std::vector<uint32_t> sortByProgram(const PrecisionGraph &graph,
-                                           Operation *root) {
+static std::vector<uint32_t> sortByProgram(const PrecisionGraph &graph, Operation *root) {
   const uint32_t count = graph.getVertices().size();
-  if (llvm::none_of(graph.getVertices(), [](const PrecisionGraph::Vertex &vertex) {
-        return vertex.isJoin;
-      })) {
+  if (llvm::none_of(graph.getVertices(),
+                    [](const PrecisionGraph::Vertex &vertex) { return vertex.isJoin; })) {
     std::vector<uint32_t> same(count);
     std::iota(same.begin(), same.end(), 0);
     return same;
@@ -163,9 +161,9 @@ std::optional<Counterfactuals::Change> Counterfactuals::get(uint32_t vertex) {
   else
     op->removeDiscardableAttr(kPrecisionAttr);
   PrecisionPlan::Casts after = other.countCasts();
-  answer->second = Change{int64_t(after.down + after.up) - int64_t(before->down + before->up),
-                          int64_t(after.bytes) - int64_t(before->bytes),
-                          countLow(other) - countLow(plan)};
+  answer->second = Change{
+      int64_t(after.down + after.up) - int64_t(before->down + before->up),
+      int64_t(after.bytes) - int64_t(before->bytes), countLow(other) - countLow(plan)};
   return answer->second;
 }
 
@@ -235,14 +233,14 @@ static void emitCast(const PrecisionPlan &plan, Type low,
          << RemarkArg("Value", describeValue(value))
          << RemarkArg("From", cast.toLow ? "f32" : lowName)
          << RemarkArg("To", cast.toLow ? lowName : "f32")
-         << RemarkArg("Maker",
-                      node.producer == PrecisionGraph::Producer::Vertex
-                          ? describeDecision(plan, node.vertex)
-                          : std::string("keeps its type"))
-         << RemarkArg("Reader",
-                      cast.reader->vertex != kNone
-                          ? describeDecision(plan, cast.reader->vertex)
-                          : ("'" + reader->getName().getStringRef() + "' keeps its type").str())
+         << RemarkArg("Maker", node.producer == PrecisionGraph::Producer::Vertex
+                                   ? describeDecision(plan, node.vertex)
+                                   : std::string("keeps its type"))
+         << RemarkArg(
+                "Reader",
+                cast.reader->vertex != kNone
+                    ? describeDecision(plan, cast.reader->vertex)
+                    : ("'" + reader->getName().getStringRef() + "' keeps its type").str())
          << RemarkArg("Bytes", plan.getCastBytes(cast.value));
 }
 
@@ -335,8 +333,7 @@ void mpt::emitPrecisionRemarks(const PrecisionPlan &plan,
 // Diagnostics
 //===----------------------------------------------------------------------===//
 
-unsigned mpt::explainPrecision(const PrecisionPlan &plan,
-                               const PrecisionPlanner &planner,
+unsigned mpt::explainPrecision(const PrecisionPlan &plan, const PrecisionPlanner &planner,
                                const llvm::Regex &pattern) {
   const PrecisionGraph &graph = plan.getGraph();
   SmallVector<uint32_t> matched;
@@ -390,9 +387,8 @@ void mpt::printPrecisionPlan(const PrecisionPlan &plan, Operation *root,
     if (in != function)
       os << "@" << in << "\n";
     function = in;
-    os << "  " << v << ": " << vertex.op->getName()
-       << (vertex.isJoin ? " (join)" : "") << " " << (plan.isLow(v) ? "low " : "f32 ")
-       << stringifyRemarkId(plan[v].reason);
+    os << "  " << v << ": " << vertex.op->getName() << (vertex.isJoin ? " (join)" : "")
+       << " " << (plan.isLow(v) ? "low " : "f32 ") << stringifyRemarkId(plan[v].reason);
     if (plan[v].via != kNone)
       os << " via " << plan[v].via;
     os << ", " << describeClass(vertex) << ", " << describeLocation(vertex.op->getLoc())

@@ -86,20 +86,23 @@ void mpt::printPrecisionSummary(const PrecisionSummary &summary, Type low,
   auto megabytes = [](uint64_t bytes) { return llvm::format("%.2f MB", bytes / 1e6); };
   os << "ops in " << low << ": " << summary.lowOps << ", in f32: " << summary.f32Ops
      << "\nproducts in " << low << ": " << summary.lowContractions
-     << ", in f32: " << summary.f32Contractions << "\nFLOPs of products in " << low << ": "
-     << summary.lowFlops << ", in f32: " << summary.f32Flops;
+     << ", in f32: " << summary.f32Contractions << "\nFLOPs of products in " << low
+     << ": " << summary.lowFlops << ", in f32: " << summary.f32Flops;
   if (summary.estimatedOps != 0)
     os << " (estimated for " << summary.estimatedOps << ")";
-  os << "\nbytes of results in " << low << ": "
-     << megabytes(summary.lowBytes) << ", in f32: " << megabytes(summary.f32Bytes)
-     << "\ncasts to " << low << ": " << summary.casts.down
-     << ", to f32: " << summary.casts.up << ", bytes read and written: "
-     << megabytes(summary.casts.bytes);
+  os << "\nbytes of results in " << low << ": " << megabytes(summary.lowBytes)
+     << ", in f32: " << megabytes(summary.f32Bytes) << "\ncasts to " << low << ": "
+     << summary.casts.down << ", to f32: " << summary.casts.up
+     << ", bytes read and written: " << megabytes(summary.casts.bytes);
   if (summary.leastBytes)
-    os << (summary.ofMinCut ? ", proved minimum: " : ", proved minimum by mincut's rules: ") << megabytes(*summary.leastBytes);
+    os << (summary.ofMinCut ? ", proved minimum: "
+                            : ", proved minimum by mincut's rules: ")
+       << megabytes(*summary.leastBytes);
   os << "\ncost of casts: " << summary.cost;
   if (summary.leastCost)
-    os << (summary.ofMinCut ? ", proved minimum: " : ", proved minimum by mincut's rules: ") << *summary.leastCost;
+    os << (summary.ofMinCut ? ", proved minimum: "
+                            : ", proved minimum by mincut's rules: ")
+       << *summary.leastCost;
   os << "\n";
   for (auto [reason, count] : summary.reasons)
     os << "f32 because " << getRemarkInfo(reason).text << ": " << count << "\n";

@@ -94,12 +94,11 @@ std::vector<bool> PrecisionRules::reach(llvm::ArrayRef<uint32_t> roots, bool inp
   return seen;
 }
 
-void planPaint(const PrecisionGraph &graph, PrecisionRules &rules,
-               PrecisionPlan &plan);
+void planPaint(const PrecisionGraph &graph, PrecisionRules &rules, PrecisionPlan &plan);
 void planMinCut(const PrecisionGraph &graph, PrecisionRules &rules,
                 const PrecisionPlanOptions &options, PrecisionPlan &plan);
-void planPromote(const PrecisionGraph &graph, PrecisionRules &rules,
-                 PrecisionPlan &plan, bool castArguments);
+void planPromote(const PrecisionGraph &graph, PrecisionRules &rules, PrecisionPlan &plan,
+                 bool castArguments);
 
 } // namespace mpt
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Precision/PlanOptions.h"
 #include "mpt/Precision/Passes.h"
+#include "mpt/Precision/PlanOptions.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_PRINTPRECISIONPLANPASS

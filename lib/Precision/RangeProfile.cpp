@@ -9,8 +9,8 @@
 #include "mpt/Precision/RangeProfile.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mpt/Precision/PrecisionGraph.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Precision/PrecisionGraph.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -74,7 +74,8 @@ static double countFrom(const RangeProfile &profile, const RecordedRange &value,
 }
 
 double RangeProfile::getUnderflow(const RecordedRange &value, StringRef format) const {
-  return getNonZero(value) - countFrom(*this, value, findFloatFormat(format)->nonZeroFrom);
+  return getNonZero(value) -
+         countFrom(*this, value, findFloatFormat(format)->nonZeroFrom);
 }
 
 double RangeProfile::getSubnormal(const RecordedRange &value, StringRef format) const {
@@ -126,8 +127,8 @@ MatchedRanges mpt::matchRanges(Operation *root, const RangeProfile &profile,
   MatchedRanges matched;
   root->walk<WalkOrder::PreOrder>([&](FunctionOpInterface function) {
     for (BlockArgument argument : function.getArguments()) {
-      auto found = outOfRange.find(
-          getKey(function.getName(), getArgumentName(function, argument.getArgNumber()), 0));
+      auto found = outOfRange.find(getKey(
+          function.getName(), getArgumentName(function, argument.getArgNumber()), 0));
       if (found != outOfRange.end())
         matched.values[argument] = found->second;
     }
@@ -137,8 +138,8 @@ MatchedRanges mpt::matchRanges(Operation *root, const RangeProfile &profile,
       if (name.empty())
         return;
       for (OpResult result : op->getResults()) {
-        auto found = outOfRange.find(
-            getKey(function.getName(), name, result.getResultNumber()));
+        auto found =
+            outOfRange.find(getKey(function.getName(), name, result.getResultNumber()));
         if (found != outOfRange.end())
           matched.values[result] = found->second;
       }

@@ -213,9 +213,8 @@ static std::optional<std::string> readValue(const json::Object &object,
     return "expected '" + wrong + "' to be a count";
   // What is left of the elements once these are taken away.
   const double most = value.elements;
-  if (nonZero < 0 || llvm::any_of(value.counts, [&](double left) {
-        return left < 0 || left > most;
-      }))
+  if (nonZero < 0 ||
+      llvm::any_of(value.counts, [&](double left) { return left < 0 || left > most; }))
     return "the counts are more than the " +
            std::to_string(static_cast<int64_t>(value.elements)) + " 'elements'";
   profile.values.push_back(std::move(value));
@@ -225,8 +224,8 @@ static std::optional<std::string> readValue(const json::Object &object,
 llvm::Expected<RangeProfile> mpt::readRangeProfile(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
-    return llvm::createStringError(path + ": cannot read: " +
-                                   buffer.getError().message());
+    return llvm::createStringError(path +
+                                   ": cannot read: " + buffer.getError().message());
   RangeProfile profile;
   llvm::StringRef rest = (*buffer)->getBuffer();
   for (size_t line = 1; !rest.empty(); ++line) {
@@ -243,8 +242,8 @@ llvm::Expected<RangeProfile> mpt::readRangeProfile(llvm::StringRef path) {
     const json::Object *object = parsed->getAsObject();
     if (!object)
       return fail("expected a JSON object");
-    if (auto problem = line == 1 ? readHeader(*object, profile)
-                                 : readValue(*object, profile))
+    if (auto problem =
+            line == 1 ? readHeader(*object, profile) : readValue(*object, profile))
       return fail(*problem);
   }
   if (profile.values.empty())

@@ -146,7 +146,8 @@ LogicalResult RuleTable::addText(Location loc, StringRef yaml, StringRef source)
     addBuiltin(set.dialect);
     addSet(set);
     for (const RuleRow &row : set.rows)
-      if (!set.inherited && !(row.rule.f32Operands.empty() && row.rule.f32Results.empty()))
+      if (!set.inherited &&
+          !(row.rule.f32Operands.empty() && row.rule.f32Results.empty()))
         written.insert(&row.rule);
   }
   for (const RuleSet &set : kept)
@@ -172,9 +173,7 @@ LogicalResult RuleTable::addFile(Location loc, StringRef path) {
   return addText(loc, buffer->getBuffer(), path);
 }
 
-const OpRule *RuleTable::lookup(StringRef opName) const {
-  return byName.lookup(opName);
-}
+const OpRule *RuleTable::lookup(StringRef opName) const { return byName.lookup(opName); }
 
 void RuleTable::forEachName(llvm::function_ref<void(StringRef)> visit) const {
   for (const RuleSet *set : sets)
@@ -215,9 +214,11 @@ static void printRow(llvm::raw_ostream &os, PrecisionClass f16, PrecisionClass b
 static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name) {
   auto printIndices = [&](StringRef key, ArrayRef<unsigned> indices) {
     if (!indices.empty())
-      os << ", " << key << ": [" << llvm::join(llvm::map_range(indices, [](unsigned i) {
-               return std::to_string(i);
-             }), ", ") << "]";
+      os << ", " << key << ": ["
+         << llvm::join(
+                llvm::map_range(indices, [](unsigned i) { return std::to_string(i); }),
+                ", ")
+         << "]";
   };
   auto printNames = [&](ArrayRef<StringRef> names) {
     llvm::interleaveComma(names, os, [&](StringRef each) { os << printYaml(each); });
@@ -251,9 +252,8 @@ static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name)
     os << ", combiners: [";
     llvm::interleaveComma(rule.combiners, os, [&](const OpRule::Combiner &combiner) {
       os << "{ops: [";
-      llvm::interleaveComma(combiner.ops, os, [&](StringRef op) {
-        os << quoteYaml(op.split('.').second);
-      });
+      llvm::interleaveComma(combiner.ops, os,
+                            [&](StringRef op) { os << quoteYaml(op.split('.').second); });
       os << "]";
       printRow(os, combiner.f16, combiner.bf16, combiner.results, combiner.readsAny);
       os << "}";

@@ -84,7 +84,8 @@ static void mapClass(llvm::yaml::IO &io, ClassText &text) {
 
 static void checkOp(llvm::yaml::IO &io, llvm::StringRef op) {
   if (op.contains('*'))
-    io.setError("'" + llvm::Twine(op) + "' is no op; a row names each of its ops, "
+    io.setError("'" + llvm::Twine(op) +
+                "' is no op; a row names each of its ops, "
                 "patterns are for the lists of a policy");
 }
 
@@ -184,7 +185,8 @@ struct llvm::yaml::MappingTraits<TableText> {
   static void mapping(IO &io, TableText &text) {
     mapRequiredKey(io, "dialect", text.dialect);
     if (llvm::StringRef(text.dialect).contains('*'))
-      io.setError("'" + llvm::Twine(text.dialect) + "' is no dialect; a table is for one");
+      io.setError("'" + llvm::Twine(text.dialect) +
+                  "' is no dialect; a table is for one");
     mapKey(io, "extends", text.extends);
     mapKey(io, "policy", text.policy);
     mapKey(io, "cast", text.cast);
@@ -271,8 +273,7 @@ OpRule RowMaker::makeRule(const RowText &text) {
                   .Default(ResultSign::Any);
   rule.results = readResults(text.results, ResultForm::Same);
   rule.readsAny = readReads(text.reads, false);
-  rule.typing =
-      text.typing == "positional" ? OpTyping::Positional : OpTyping::Uniform;
+  rule.typing = text.typing == "positional" ? OpTyping::Positional : OpTyping::Uniform;
   rule.f32Operands = keep(ArrayRef(text.f32Operands));
   rule.f32Results = keep(ArrayRef(text.f32Results));
   rule.absentOperands = keep(ArrayRef(text.absentOperands));
@@ -285,17 +286,15 @@ OpRule RowMaker::makeRule(const RowText &text) {
                     .Default(RegionPolicy::Opaque);
   rule.firstCarried = keep(ArrayRef(text.firstCarried));
   rule.scanInputs = keep(text.scanInputs);
-  rule.combiners =
-      map<OpRule::Combiner>(text.combiners, [&](const CombinerText &each) {
-        OpRule::Combiner combiner;
-        combiner.ops =
-            map<StringRef>(each.ops, [&](StringRef op) { return prefix(op); });
-        combiner.f16 = readClass(each, each.f16, rule.f16);
-        combiner.bf16 = readClass(each, each.bf16, rule.bf16);
-        combiner.results = readResults(each.results, rule.results);
-        combiner.readsAny = readReads(each.reads, rule.readsAny);
-        return combiner;
-      });
+  rule.combiners = map<OpRule::Combiner>(text.combiners, [&](const CombinerText &each) {
+    OpRule::Combiner combiner;
+    combiner.ops = map<StringRef>(each.ops, [&](StringRef op) { return prefix(op); });
+    combiner.f16 = readClass(each, each.f16, rule.f16);
+    combiner.bf16 = readClass(each, each.bf16, rule.bf16);
+    combiner.results = readResults(each.results, rule.results);
+    combiner.readsAny = readReads(each.reads, rule.readsAny);
+    return combiner;
+  });
   rule.callees = keep(text.callees);
   rule.pure = text.pure;
   rule.clone = text.clone;
@@ -358,8 +357,8 @@ RuleSet RowMaker::cloneSet(const RuleSet &set) {
   RuleSet clone = set;
   clone.dialect = dialect;
   clone.inherited = true;
-  for (StringRef *op : {&clone.spelling.castOp, &clone.spelling.castUpOp,
-                        &clone.spelling.constantOp})
+  for (StringRef *op :
+       {&clone.spelling.castOp, &clone.spelling.castUpOp, &clone.spelling.constantOp})
     *op = rename(*op);
   clone.rows = map<RuleRow>(set.rows, [&](const RuleRow &row) {
     RuleRow made{renameAll(row.ops), row.rule};
@@ -403,16 +402,16 @@ FailureOr<std::vector<RuleSet>> mpt::readRuleSets(Location loc, StringRef yaml,
                  << "' is in two rows of one table; keep one of them";
     RowMaker maker(StringRef(table.dialect).copy(storage), source, storage);
     if (!table.extends.empty()) {
-      auto base = llvm::find_if(bases, [&](const RuleSets &each) {
-        return each.dialect == table.extends;
-      });
+      auto base = llvm::find_if(
+          bases, [&](const RuleSets &each) { return each.dialect == table.extends; });
       if (base == bases.end())
         return mlir::emitError(loc)
                << source << ": extends '" << table.extends
                << "', which has no built-in rule table; there are "
-               << llvm::join(llvm::map_range(bases, [](const RuleSets &each) {
-                    return each.dialect;
-                  }), ", ");
+               << llvm::join(
+                      llvm::map_range(bases,
+                                      [](const RuleSets &each) { return each.dialect; }),
+                      ", ");
       for (const RuleSet &set : base->sets)
         sets.push_back(maker.cloneSet(set));
     }

@@ -15,8 +15,8 @@
 #ifndef MPT_LIB_PRECISION_RULETEXT_H
 #define MPT_LIB_PRECISION_RULETEXT_H
 
-#include "mpt/Precision/OpRule.h"
 #include "mlir/IR/Location.h"
+#include "mpt/Precision/OpRule.h"
 #include "llvm/Support/Allocator.h"
 #include <vector>
 
@@ -32,11 +32,9 @@ struct RuleSets {
 /// table that extends one of `bases` comes behind that one's, for its own dialect.
 /// Fails after errors, at `loc` or in the text, that name `source`: also an op in
 /// two rows of one table is one.
-llvm::FailureOr<std::vector<RuleSet>> readRuleSets(mlir::Location loc,
-                                                   llvm::StringRef yaml,
-                                                   llvm::StringRef source,
-                                                   llvm::ArrayRef<RuleSets> bases,
-                                                   llvm::BumpPtrAllocator &storage);
+llvm::FailureOr<std::vector<RuleSet>>
+readRuleSets(mlir::Location loc, llvm::StringRef yaml, llvm::StringRef source,
+             llvm::ArrayRef<RuleSets> bases, llvm::BumpPtrAllocator &storage);
 
 } // namespace mpt
 

@@ -55,7 +55,6 @@ LogicalResult mpt::findTarget(ModuleOp module, StringRef name,
       target = &each;
   if (target)
     return success();
-  return mlir::emitError(named)
-         << "unknown target '" << name << "'; expected one of "
-         << llvm::join(ArrayRef(kTargetNames), ", ");
+  return mlir::emitError(named) << "unknown target '" << name << "'; expected one of "
+                                << llvm::join(ArrayRef(kTargetNames), ", ");
 }

@@ -35,13 +35,13 @@ std::optional<ProductPadding> mpt::planPadding(const ProductShape &shape,
 
   const double macs = double(shape.lhsBatch) * shape.m * shape.n * shape.k;
   const double padded = double(shape.lhsBatch) * padding.m * padding.n * padding.k;
-  padding.saved = 1e6 * (2 * macs / (target.f32 * 1e12) -
-                         2 * padded / target.getRate(shape.lhsType));
+  padding.saved =
+      1e6 * (2 * macs / (target.f32 * 1e12) - 2 * padded / target.getRate(shape.lhsType));
   // Each copy reads one matrix and writes the other.
   auto copy = [&](bool needed, double from, double to, unsigned elementBits) {
     if (needed)
-      padding.cost += target.launch +
-                      1e6 * (from + to) * elementBits / 8 / (target.bandwidth * 1e9);
+      padding.cost +=
+          target.launch + 1e6 * (from + to) * elementBits / 8 / (target.bandwidth * 1e9);
   };
   copy(padsM || padsK, double(shape.lhsBatch) * shape.m * shape.k,
        double(shape.lhsBatch) * padding.m * padding.k, bits);

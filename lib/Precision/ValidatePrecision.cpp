@@ -12,9 +12,9 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Precision/Passes.h"
 #include "mpt/Precision/PolicyOptions.h"
 #include "mpt/Precision/PrecisionGraph.h"
-#include "mpt/Precision/Passes.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_VALIDATEPRECISIONPASS
@@ -84,12 +84,11 @@ private:
     return success();
   }
 
-  /// The floats in `value`: of a list whose type does not say it (`!torch.list<vtensor>`),
-  /// those that its maker put there, if they are of one type.
+  /// The floats in `value`: of a list whose type does not say it
+  /// (`!torch.list<vtensor>`), those that its maker put there, if they are of one type.
   FloatType getElement(Value value) {
     Operation *maker = value.getDefiningOp();
-    if (!types.isUntypedList(value.getType()) || !maker ||
-        !policy.lookup(maker).isList())
+    if (!types.isUntypedList(value.getType()) || !maker || !policy.lookup(maker).isList())
       return types.getFloat(value.getType());
     FloatType found;
     for (Type type : maker->getOperandTypes())
@@ -145,7 +144,8 @@ private:
   DenseSet<std::pair<Value, Type>> casts;
 };
 
-struct ValidatePrecisionPass : PolicyPass<mpt::impl::ValidatePrecisionPassBase<ValidatePrecisionPass>> {
+struct ValidatePrecisionPass
+    : PolicyPass<mpt::impl::ValidatePrecisionPassBase<ValidatePrecisionPass>> {
   using PolicyPass::PolicyPass;
 
   void runOnOperation() override {

@@ -48,9 +48,9 @@ inline void emitYamlError(const llvm::SMDiagnostic &diagnostic, void *opaque) {
           .Case("not a sequence", "expected a list: [...]")
           .Case("not a mapping", "expected keys and their values: {key: value}")
           .Default(diagnostic.getMessage());
-  mlir::InFlightDiagnostic error = mlir::emitError(mlir::FileLineColLoc::get(
-      context.loc.getContext(), diagnostic.getFilename(), diagnostic.getLineNo(),
-      diagnostic.getColumnNo() + 1));
+  mlir::InFlightDiagnostic error = mlir::emitError(
+      mlir::FileLineColLoc::get(context.loc.getContext(), diagnostic.getFilename(),
+                                diagnostic.getLineNo(), diagnostic.getColumnNo() + 1));
   error << context.what << ": ";
   // A key that is missing or unknown is no value that is wrong.
   if (!context.key.empty() && !message.contains(" key '"))
@@ -93,13 +93,12 @@ inline bool isShallowYaml(llvm::StringRef yaml) {
 
 /// The documents of `yaml`, or failure after errors that name `source`.
 template <typename Document>
-llvm::FailureOr<std::vector<Document>> readYaml(YamlContext context,
-                                                llvm::StringRef yaml,
+llvm::FailureOr<std::vector<Document>> readYaml(YamlContext context, llvm::StringRef yaml,
                                                 llvm::StringRef source) {
   if (!isShallowYaml(yaml)) {
-    mlir::emitError(context.loc) << context.what << ": " << source
-                                 << ": lists or mappings are nested deeper than "
-                                 << kMaxYamlDepth;
+    mlir::emitError(context.loc)
+        << context.what << ": " << source << ": lists or mappings are nested deeper than "
+        << kMaxYamlDepth;
     return llvm::failure();
   }
   // LLVM's reader takes other bytes within quotes and comments.
@@ -141,7 +140,8 @@ inline unsigned getYamlLine(llvm::yaml::IO &io) {
   const llvm::yaml::Node *node = static_cast<llvm::yaml::Input &>(io).getCurrentNode();
   llvm::StringRef text = YamlContext::of(io).text;
   return text.take_front(node->getSourceRange().Start.getPointer() - text.begin())
-             .count('\n') + 1;
+             .count('\n') +
+         1;
 }
 
 /// Errors name `key` while this lives.
@@ -223,7 +223,8 @@ struct llvm::yaml::ScalarTraits<mpt::YamlFlag> {
 
 template <>
 struct llvm::yaml::ScalarTraits<mpt::YamlCount> {
-  static llvm::StringRef input(llvm::StringRef text, void *opaque, mpt::YamlCount &count) {
+  static llvm::StringRef input(llvm::StringRef text, void *opaque,
+                               mpt::YamlCount &count) {
     if (!text.getAsInteger(0, count.value))
       return "";
     std::string &message = static_cast<mpt::YamlContext *>(opaque)->message;

@@ -60,9 +60,8 @@ private:
   /// Whether all are small and at least `least`.
   template <size_t n>
   static bool areSmall(const std::array<int64_t, n> &values, int64_t least) {
-    return std::all_of(values.begin(), values.end(), [&](int64_t value) {
-      return isSmall(value) && value >= least;
-    });
+    return std::all_of(values.begin(), values.end(),
+                       [&](int64_t value) { return isSmall(value) && value >= least; });
   }
 
   const char *checkGpuEpilogue(const MatmulCall &matmul) const;
@@ -83,13 +82,15 @@ const char *Check::checkGpuEpilogue(const MatmulCall &matmul) const {
   bool readsBias = usesBias(epilogue) && !writesBias(epilogue);
   bool readsAux = usesAux(epilogue) && !writesAux(epilogue);
   if (matmul.hasBias != readsBias || matmul.hasAux != readsAux ||
-      matmul.hasSaved != writesAux(epilogue) || matmul.hasBiasGrad != writesBias(epilogue))
+      matmul.hasSaved != writesAux(epilogue) ||
+      matmul.hasBiasGrad != writesBias(epilogue))
     return "its epilogue does not read and write these buffers";
   if (out().dims.size() != 2 || dims(0).size() != 2 || dims(1).size() != 2)
-    return "an epilogue that saves or reads something is for one product, not for a batch";
+    return "an epilogue that saves or reads something is for one product, not for a "
+           "batch";
   int64_t rows = out().dims[0], columns = out().dims[1];
-  if (matmul.hasAddend && (readsBias || readsAux || in(2).type != out().type ||
-                           in(2).dims != out().dims))
+  if (matmul.hasAddend &&
+      (readsBias || readsAux || in(2).type != out().type || in(2).dims != out().dims))
     return "what is added to a product is not like its result";
   if (usesAux(epilogue)) {
     const BufferRef &aux = readsAux ? in(2) : call.refs[call.numInputs + 1];
@@ -153,7 +154,8 @@ const char *Check::checkPool(const Pool &pool) const {
     if (!isFloat(call.refs[i]) || call.refs[i].dims.size() != 4 ||
         !std::all_of(call.refs[i].dims.begin(), call.refs[i].dims.end(), isSmall))
       return "pooling needs floats of rank 4";
-  if (!areSmall(pool.window, 1) || !areSmall(pool.strides, 1) || !areSmall(pool.padding, 0))
+  if (!areSmall(pool.window, 1) || !areSmall(pool.strides, 1) ||
+      !areSmall(pool.padding, 0))
     return "a window, a stride or a padding is out of range";
   if (x[0] != y[0] || x[3] != y[3] || (isMaxGrad && dims(1) != x))
     return "the operands of a pooling do not fit together";
@@ -161,8 +163,7 @@ const char *Check::checkPool(const Pool &pool) const {
 }
 
 const char *Check::check(const GatherCall &) const {
-  if (!isIndex(in(1)) || in(0).type != out().type || dims(0).empty() ||
-      dims(0)[0] <= 0 ||
+  if (!isIndex(in(1)) || in(0).type != out().type || dims(0).empty() || dims(0)[0] <= 0 ||
       out().count() != in(1).count() * (in(0).count() / dims(0)[0]))
     return "the operands of a gather do not fit together";
   return nullptr;
@@ -170,8 +171,7 @@ const char *Check::check(const GatherCall &) const {
 
 const char *Check::check(const ScatterAddCall &) const {
   if (!isIndex(in(0)) || !isFloat(in(1)) || !isFloat(out()) ||
-      in(1).type == DataType::F64 || out().type == DataType::F64 ||
-      out().dims.empty() ||
+      in(1).type == DataType::F64 || out().type == DataType::F64 || out().dims.empty() ||
       in(1).count() !=
           in(0).count() * (out().count() / std::max<int64_t>(out().dims[0], 1)))
     return "the operands of a scatter_add do not fit together";

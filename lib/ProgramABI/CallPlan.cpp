@@ -48,24 +48,27 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     chooseLayout(s.m, plan.sumChunk);
     plan.gathersLhs = plan.chunks > 1 && !s.transposeLhs && s.n > 1;
     plan.gathersRhs = plan.chunks > 1 && s.transposeRhs;
-    plan.threadBytes = alignUp(widenLhs || plan.blocksRhs || plan.turnsLhs || plan.gathersLhs
-                                   ? plan.sumChunk * s.m * 4
-                                   : 0) +
-                       getRhsBytes(plan.sumChunk);
+    plan.threadBytes =
+        alignUp(widenLhs || plan.blocksRhs || plan.turnsLhs || plan.gathersLhs
+                    ? plan.sumChunk * s.m * 4
+                    : 0) +
+        getRhsBytes(plan.sumChunk);
     plan.partialBytes = alignUp(s.m * s.n * 4) * plan.chunks;
     return plan;
   }
   int64_t rows = panelFloats / std::max<int64_t>(s.k + s.n, 1);
-  plan.rowChunk = std::min(std::clamp<int64_t>(rows / 16 * 16, 48, 512),
-                           std::max<int64_t>(s.m, 1));
+  plan.rowChunk =
+      std::min(std::clamp<int64_t>(rows / 16 * 16, 48, 512), std::max<int64_t>(s.m, 1));
   plan.chunks = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowChunk);
   chooseLayout(s.sharedRhs ? s.batch * s.m : s.m, s.k);
   plan.gathersLhs = plan.chunks > 1 && s.transposeLhs;
   plan.rhsBytes = getRhsBytes(s.k);
   // A right side that one task reads stays in that thread's cache.
   plan.rhsCopies = s.sharedRhs || s.batch <= 1 ? 1 : plan.chunks == 1 ? 0 : s.batch;
-  plan.threadBytes = alignUp(widenLhs || plan.turnsLhs || plan.gathersLhs ? plan.rowChunk * s.k * 4 : 0) +
-                     alignUp(narrowOut ? plan.rowChunk * s.n * 4 : 0);
+  plan.threadBytes =
+      alignUp(widenLhs || plan.turnsLhs || plan.gathersLhs ? plan.rowChunk * s.k * 4
+                                                           : 0) +
+      alignUp(narrowOut ? plan.rowChunk * s.n * 4 : 0);
   return plan;
 }
 
@@ -93,8 +96,8 @@ bool mpt::rt::getMatmulShape(const Instruction &call, MatmulShape &s) {
   s.rhs = rhs.type;
   s.out = out.type;
   int64_t rhsK = rhs.dims[rhsRank - (s.transposeRhs ? 1 : 2)];
-  bool biasFits = !matmul->hasBias ||
-                  (call.numInputs >= 3 && call.refs[2].count() == s.n);
+  bool biasFits =
+      !matmul->hasBias || (call.numInputs >= 3 && call.refs[2].count() == s.n);
   int64_t outCount, rhsCount;
   bool isSmall = !__builtin_mul_overflow(s.m, s.n, &outCount) &&
                  !__builtin_mul_overflow(s.batch, outCount, &outCount) &&
@@ -158,9 +161,8 @@ static int64_t getConvWorkspace(const Instruction &call, int64_t maxThreads) {
   int64_t bytes = 0;
   uint32_t operands = std::min<uint32_t>(call.numInputs, 2) + call.numOutputs;
   for (uint32_t i = 0; i < operands; ++i) {
-    const BufferRef &ref = i < 2 && i < call.numInputs
-                               ? call.refs[i]
-                               : call.refs[call.numInputs];
+    const BufferRef &ref =
+        i < 2 && i < call.numInputs ? call.refs[i] : call.refs[call.numInputs];
     if (ref.type != DataType::F32)
       bytes += alignUp(ref.count() * 4);
   }

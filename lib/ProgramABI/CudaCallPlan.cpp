@@ -79,8 +79,8 @@ CudaConv mpt::rt::planCudaConv(const Instruction &call) {
   return conv;
 }
 
-Instruction mpt::rt::getConvProduct(const Instruction &call,
-                                    const CudaConv &conv, int64_t chunk) {
+Instruction mpt::rt::getConvProduct(const Instruction &call, const CudaConv &conv,
+                                    int64_t chunk) {
   int64_t rows = conv.chunkEnd(chunk) - conv.chunkBegin(chunk);
   int64_t depth = conv.depth();
   auto ref = [](DataType type, std::vector<int64_t> dims) {

@@ -27,7 +27,8 @@ static CudnnTensor makeTensor(DataType type, int64_t n, int64_t c, int64_t h, in
   return {type, {n, c, h, w}, {h * w * c, 1, w * c, c}};
 }
 
-bool mpt::rt::makeCudnnPlan(const Instruction &call, CudnnPlan &plan, std::string &error) {
+bool mpt::rt::makeCudnnPlan(const Instruction &call, CudnnPlan &plan,
+                            std::string &error) {
   plan = CudnnPlan();
   std::optional<ConvCall> conv = getConv(call);
   if (!conv) {
@@ -64,7 +65,7 @@ std::string mpt::rt::describeCudnnPlan(const CudnnPlan &plan) {
       text += (i ? "x" : "") + std::to_string(tensor.dims[i]);
     return text + "]";
   };
-  auto pair = [](const char *name, const int64_t(&numbers)[2]) {
+  auto pair = [](const char *name, const int64_t (&numbers)[2]) {
     return std::string(" ") + name + "=" + std::to_string(numbers[0]) + "x" +
            std::to_string(numbers[1]);
   };

@@ -21,39 +21,59 @@ static bool isF8(DataType type) {
 }
 
 static const char *nameOf(DataType type) {
-  static const char *const names[] = {"f64", "f32", "f16", "bf16", "f8E4M3FN",
-                                      "f8E5M2", "i64", "i32", "i16", "i8", "i1"};
+  static const char *const names[] = {"f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2",
+                                      "i64", "i32", "i16", "i8",   "i1"};
   return names[static_cast<int>(type)];
 }
 
 const char *mpt::rt::getName(GemmEpilogue epilogue) {
   switch (epilogue) {
-  case GemmEpilogue::Default: return "DEFAULT";
-  case GemmEpilogue::Relu: return "RELU";
-  case GemmEpilogue::Bias: return "BIAS";
-  case GemmEpilogue::ReluBias: return "RELU_BIAS";
-  case GemmEpilogue::Gelu: return "GELU";
-  case GemmEpilogue::GeluBias: return "GELU_BIAS";
-  case GemmEpilogue::ReluAux: return "RELU_AUX";
-  case GemmEpilogue::ReluAuxBias: return "RELU_AUX_BIAS";
-  case GemmEpilogue::DRelu: return "DRELU";
-  case GemmEpilogue::DReluBGrad: return "DRELU_BGRAD";
-  case GemmEpilogue::GeluAux: return "GELU_AUX";
-  case GemmEpilogue::GeluAuxBias: return "GELU_AUX_BIAS";
-  case GemmEpilogue::DGelu: return "DGELU";
-  case GemmEpilogue::DGeluBGrad: return "DGELU_BGRAD";
-  case GemmEpilogue::BGradA: return "BGRADA";
-  case GemmEpilogue::BGradB: return "BGRADB";
+  case GemmEpilogue::Default:
+    return "DEFAULT";
+  case GemmEpilogue::Relu:
+    return "RELU";
+  case GemmEpilogue::Bias:
+    return "BIAS";
+  case GemmEpilogue::ReluBias:
+    return "RELU_BIAS";
+  case GemmEpilogue::Gelu:
+    return "GELU";
+  case GemmEpilogue::GeluBias:
+    return "GELU_BIAS";
+  case GemmEpilogue::ReluAux:
+    return "RELU_AUX";
+  case GemmEpilogue::ReluAuxBias:
+    return "RELU_AUX_BIAS";
+  case GemmEpilogue::DRelu:
+    return "DRELU";
+  case GemmEpilogue::DReluBGrad:
+    return "DRELU_BGRAD";
+  case GemmEpilogue::GeluAux:
+    return "GELU_AUX";
+  case GemmEpilogue::GeluAuxBias:
+    return "GELU_AUX_BIAS";
+  case GemmEpilogue::DGelu:
+    return "DGELU";
+  case GemmEpilogue::DGeluBGrad:
+    return "DGELU_BGRAD";
+  case GemmEpilogue::BGradA:
+    return "BGRADA";
+  case GemmEpilogue::BGradB:
+    return "BGRADB";
   }
   return "unknown";
 }
 
 static const char *nameOf(GemmCompute compute) {
   switch (compute) {
-  case GemmCompute::F32: return "32F";
-  case GemmCompute::F64: return "64F";
-  case GemmCompute::F32FastTF32: return "32F_FAST_TF32";
-  case GemmCompute::F32EmulatedBF16x9: return "32F_EMULATED_16BFX9";
+  case GemmCompute::F32:
+    return "32F";
+  case GemmCompute::F64:
+    return "64F";
+  case GemmCompute::F32FastTF32:
+    return "32F_FAST_TF32";
+  case GemmCompute::F32EmulatedBF16x9:
+    return "32F_EMULATED_16BFX9";
   }
   return "unknown";
 }
@@ -134,8 +154,7 @@ bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &pl
   plan.transposeB = shape.transposeLhs;
   bool isBatch = plan.batch > 1;
   auto matrix = [&](DataType type, int64_t rows, int64_t columns, bool isOne) {
-    return GemmMatrix{type, rows, columns, rows,
-                      isBatch && !isOne ? rows * columns : 0};
+    return GemmMatrix{type, rows, columns, rows, isBatch && !isOne ? rows * columns : 0};
   };
   plan.a = plan.transposeA ? matrix(shape.rhs, plan.k, plan.m, shape.sharedRhs)
                            : matrix(shape.rhs, plan.m, plan.k, shape.sharedRhs);
@@ -198,11 +217,10 @@ static bool checkTypes(const GemmPlan &plan, int sm, std::string &error) {
   }
   if (a != b)
     return fail(error, found + ": both operands must have one type; cast one");
-  bool fits = a == DataType::F64   ? d == DataType::F64
-              : a == DataType::F32 ? d == DataType::F32
-              : a == DataType::F16 || a == DataType::BF16
-                  ? d == a || d == DataType::F32
-                  : false;
+  bool fits = a == DataType::F64                          ? d == DataType::F64
+              : a == DataType::F32                        ? d == DataType::F32
+              : a == DataType::F16 || a == DataType::BF16 ? d == a || d == DataType::F32
+                                                          : false;
   if (!fits)
     return fail(error, found + " does not exist in cuBLASLt; the result may have the "
                                "operands' type, or be f32 if they are f16 or bf16");
@@ -222,15 +240,16 @@ static bool checkEpilogue(const GemmPlan &plan, std::string &error) {
   bool isF8Into32 = isF8(plan.a.type) && d == DataType::F32;
   DataType bias = isF8Into32 ? DataType::BF16 : d;
   if (usesBias(plan.epilogue) && plan.bias != bias)
-    return fail(error, name + " needs a bias of " + nameOf(bias) + " beside a result of " +
-                           nameOf(d) + ", found " + nameOf(plan.bias) +
-                           "; cast it, or add it in a kernel");
+    return fail(error, name + " needs a bias of " + nameOf(bias) +
+                           " beside a result of " + nameOf(d) + ", found " +
+                           nameOf(plan.bias) + "; cast it, or add it in a kernel");
   if (!usesAux(plan.epilogue))
     return true;
   int64_t multiple = hasBits(plan.epilogue) ? 128 : 8;
   if (plan.auxLd < plan.m || plan.auxLd % multiple != 0)
-    return fail(error, name + " needs a second matrix whose leading dimension is a "
-                              "multiple of " +
+    return fail(error, name +
+                           " needs a second matrix whose leading dimension is a "
+                           "multiple of " +
                            std::to_string(multiple) + " and at least " +
                            std::to_string(plan.m) + ", found " +
                            std::to_string(plan.auxLd));
@@ -250,9 +269,10 @@ bool mpt::rt::checkGemmPlan(const GemmPlan &plan, int sm, std::string &error) {
       return true;
     return fail(error, std::string("matrix ") + name + " of a product is " +
                            std::to_string(matrix.rows) + " x " +
-                           std::to_string(matrix.columns) + " with a leading dimension of " +
-                           std::to_string(matrix.ld) + ", expected " +
-                           std::to_string(rows) + " x " + std::to_string(columns));
+                           std::to_string(matrix.columns) +
+                           " with a leading dimension of " + std::to_string(matrix.ld) +
+                           ", expected " + std::to_string(rows) + " x " +
+                           std::to_string(columns));
   };
   if (!checkMatrix(plan.a, "A", plan.transposeA ? plan.k : plan.m,
                    plan.transposeA ? plan.m : plan.k) ||
@@ -338,15 +358,15 @@ bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error)
   if (const auto *copy = call.getCall<CopyCall>())
     return isPlainCopy(call, *copy) ||
            fail(error, "copies that rearrange elements are not done on GPUs yet");
-  return fail(error, std::string("'") + getName(*call.call) + "' is not done on GPUs yet");
+  return fail(error,
+              std::string("'") + getName(*call.call) + "' is not done on GPUs yet");
 }
 
 std::string mpt::rt::describeGemmPlan(const GemmPlan &plan) {
   auto matrix = [](const GemmMatrix &matrix, bool transposed) {
-    std::string text = std::string(nameOf(matrix.type)) + "[" +
-                       std::to_string(matrix.rows) + "x" +
-                       std::to_string(matrix.columns) + " ld " +
-                       std::to_string(matrix.ld);
+    std::string text =
+        std::string(nameOf(matrix.type)) + "[" + std::to_string(matrix.rows) + "x" +
+        std::to_string(matrix.columns) + " ld " + std::to_string(matrix.ld);
     if (matrix.stride)
       text += " stride " + std::to_string(matrix.stride);
     return text + "]" + (transposed ? "T" : "N");
@@ -355,9 +375,9 @@ std::string mpt::rt::describeGemmPlan(const GemmPlan &plan) {
                      " k=" + std::to_string(plan.k);
   if (plan.batch > 1)
     text += " batch=" + std::to_string(plan.batch);
-  text += " A=" + matrix(plan.a, plan.transposeA) + " B=" + matrix(plan.b, plan.transposeB) +
-          " D=" + matrix(plan.d, false) + " compute=" + nameOf(plan.compute) +
-          " epilogue=" + getName(plan.epilogue);
+  text += " A=" + matrix(plan.a, plan.transposeA) +
+          " B=" + matrix(plan.b, plan.transposeB) + " D=" + matrix(plan.d, false) +
+          " compute=" + nameOf(plan.compute) + " epilogue=" + getName(plan.epilogue);
   if (usesBias(plan.epilogue))
     text += std::string(" bias=") + nameOf(plan.bias);
   if (plan.beta != 0)

@@ -42,8 +42,8 @@ static double portableLog(double x) {
 }
 
 /// numerator(x) / denominator(x), coefficients from the constant up.
-static double rational(const double (&numerator)[8],
-                       const double (&denominator)[8], double x) {
+static double rational(const double (&numerator)[8], const double (&denominator)[8],
+                       double x) {
   double n = 0, d = 0;
   for (int i = 7; i >= 0; --i) {
     n = n * x + numerator[i];
@@ -54,11 +54,10 @@ static double rational(const double (&numerator)[8],
 
 double mpt::rt::normalQuantile(double p) {
   // Coefficients of PPND16: centre, near tail, far tail.
-  static const double a[8] = {
-      3.3871328727963666080e0,  1.3314166789178437745e+2,
-      1.9715909503065514427e+3, 1.3731693765509461125e+4,
-      4.5921953931549871457e+4, 6.7265770927008700853e+4,
-      3.3430575583588128105e+4, 2.5090809287301226727e+3};
+  static const double a[8] = {3.3871328727963666080e0,  1.3314166789178437745e+2,
+                              1.9715909503065514427e+3, 1.3731693765509461125e+4,
+                              4.5921953931549871457e+4, 6.7265770927008700853e+4,
+                              3.3430575583588128105e+4, 2.5090809287301226727e+3};
   static const double b[8] = {1,
                               4.2313330701600911252e+1,
                               6.8718700749205790830e+2,
@@ -67,11 +66,10 @@ double mpt::rt::normalQuantile(double p) {
                               3.9307895800092710610e+4,
                               2.8729085735721942674e+4,
                               5.2264952788528545610e+3};
-  static const double c[8] = {
-      1.42343711074968357734e0,  4.63033784615654529590e0,
-      5.76949722146069140550e0,  3.64784832476320460504e0,
-      1.27045825245236838258e0,  2.41780725177450611770e-1,
-      2.27238449892691845833e-2, 7.74545014278341407640e-4};
+  static const double c[8] = {1.42343711074968357734e0,  4.63033784615654529590e0,
+                              5.76949722146069140550e0,  3.64784832476320460504e0,
+                              1.27045825245236838258e0,  2.41780725177450611770e-1,
+                              2.27238449892691845833e-2, 7.74545014278341407640e-4};
   static const double d[8] = {1,
                               2.05319162663775882187e0,
                               1.67638483018380384940e0,
@@ -80,11 +78,10 @@ double mpt::rt::normalQuantile(double p) {
                               1.51986665636164571966e-2,
                               5.47593808499534494600e-4,
                               1.05075007164441684324e-9};
-  static const double e[8] = {
-      6.65790464350110377720e0,  5.46378491116411436990e0,
-      1.78482653991729133580e0,  2.96560571828504891230e-1,
-      2.65321895265761230930e-2, 1.24266094738807843860e-3,
-      2.71155556874348757815e-5, 2.01033439929228813265e-7};
+  static const double e[8] = {6.65790464350110377720e0,  5.46378491116411436990e0,
+                              1.78482653991729133580e0,  2.96560571828504891230e-1,
+                              2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                              2.71155556874348757815e-5, 2.01033439929228813265e-7};
   static const double f[8] = {1,
                               5.99832206555887937690e-1,
                               1.36929880922735805310e-1,
@@ -108,8 +105,7 @@ double mpt::rt::normalQuantile(double p) {
 /// Maps a uniform number in (0, 1) to the kind's distribution.
 static double transform(const InitSpec &spec, double uniform) {
   // The standard normal's distribution function at -2 and +2.
-  constexpr double kLow = 0.02275013194817920720,
-                   kHigh = 0.97724986805182079280;
+  constexpr double kLow = 0.02275013194817920720, kHigh = 0.97724986805182079280;
   const double first = spec.numbers[0], second = spec.numbers[1];
   double bound = 0;
   switch (spec.kind) {

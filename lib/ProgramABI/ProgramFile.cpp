@@ -40,10 +40,9 @@ struct Machine {
   uint16_t number;
   const char *name;
 };
-constexpr Machine kMachines[] = {{EM_X86_64, "x86_64"}, {EM_AARCH64, "aarch64"},
-                                 {EM_386, "i386"},      {EM_ARM, "arm"},
-                                 {EM_RISCV, "riscv64"}, {EM_PPC64, "ppc64"},
-                                 {EM_S390, "s390x"}};
+constexpr Machine kMachines[] = {
+    {EM_X86_64, "x86_64"}, {EM_AARCH64, "aarch64"}, {EM_386, "i386"},  {EM_ARM, "arm"},
+    {EM_RISCV, "riscv64"}, {EM_PPC64, "ppc64"},     {EM_S390, "s390x"}};
 
 std::string describeMachine(uint16_t number) {
   for (const Machine &machine : kMachines)
@@ -252,8 +251,9 @@ int mpt::rt::openProgramFile(const std::string &path, std::string &error) {
     hash.update(block, got);
   }
   if (hash.digest() != note.hash)
-    return fail("damaged: its hash is " + toHex(hash.digest()) + " but mpt-compile noted " +
-                toHex(note.hash) + "; copy or compile it again");
+    return fail("damaged: its hash is " + toHex(hash.digest()) +
+                " but mpt-compile noted " + toHex(note.hash) +
+                "; copy or compile it again");
   if (note.formatVersion != kFormatVersion)
     return fail("the program has format " + std::to_string(note.formatVersion) +
                 " but this runtime reads format " + std::to_string(kFormatVersion) +

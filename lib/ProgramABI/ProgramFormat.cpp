@@ -159,8 +159,7 @@ public:
 /// Whether the buffer lies in its space; `inputs` are the bytes of the inputs.
 bool isInside(const BufferRef &buffer, const Program &program,
               const std::vector<int64_t> &inputs) {
-  if (buffer.type > DataType::I1 || buffer.space > SpaceId::Constant ||
-      buffer.offset < 0)
+  if (buffer.type > DataType::I1 || buffer.space > SpaceId::Constant || buffer.offset < 0)
     return false;
   int64_t count = 1;
   for (int64_t dim : buffer.dims)
@@ -273,8 +272,8 @@ std::string mpt::rt::writeProgram(const Program &program) {
   w.text(program.name);
   w.text(program.target);
   w.text(program.version);
-  for (int64_t value : {program.maxThreads, program.arenaBytes,
-                        program.stateBytes, program.outputBytes})
+  for (int64_t value :
+       {program.maxThreads, program.arenaBytes, program.stateBytes, program.outputBytes})
     w.number(value);
   w.number<uint32_t>(program.constants.size());
   for (const std::string &constant : program.constants)
@@ -298,7 +297,8 @@ std::string mpt::rt::writeProgram(const Program &program) {
       w.number(static_cast<uint32_t>(getId(*instruction.call)));
       std::visit(
           [&](const auto &call) {
-            call.forEachField(call, [&](const char *, const auto &field) { w.field(field); });
+            call.forEachField(call,
+                              [&](const char *, const auto &field) { w.field(field); });
           },
           *instruction.call);
       if (isCudnnCall(instruction))
@@ -338,9 +338,9 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
   if (program.maxThreads < 1 || program.maxThreads > kMaxProgramThreads)
     return fail("the program is planned for " + std::to_string(program.maxThreads) +
                 " threads; expected 1 to " + std::to_string(kMaxProgramThreads));
-  if (program.arenaBytes < 0 || program.stateBytes < 0 ||
-      program.outputBytes < 0 || program.arenaBytes > kMaxProgramBytes ||
-      program.stateBytes > kMaxProgramBytes || program.outputBytes > kMaxProgramBytes)
+  if (program.arenaBytes < 0 || program.stateBytes < 0 || program.outputBytes < 0 ||
+      program.arenaBytes > kMaxProgramBytes || program.stateBytes > kMaxProgramBytes ||
+      program.outputBytes > kMaxProgramBytes)
     return fail("the program's sizes are not valid");
   program.constants.resize(r.length(4));
   for (std::string &constant : program.constants)
@@ -373,8 +373,8 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
                     " runs something that is not in the program");
       std::visit(
           [&](auto &call) {
-            call.forEachField(call,
-                              [&](const char *name, auto &field) { r.field(name, field); });
+            call.forEachField(
+                call, [&](const char *name, auto &field) { r.field(name, field); });
           },
           *instruction.call);
       if (isCudnnCall(instruction))
@@ -434,9 +434,8 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
     std::string where = "instruction " + std::to_string(i);
-    if (instruction.refs.size() != uint64_t(instruction.numInputs) +
-                                       instruction.numOutputs +
-                                       instruction.hasScratch)
+    if (instruction.refs.size() !=
+        uint64_t(instruction.numInputs) + instruction.numOutputs + instruction.hasScratch)
       return fail(where + " has a wrong number of buffers");
     if (!instruction.isCall() && instruction.kernel >= numKernels)
       return fail(where + " runs something that is not in the program");

@@ -51,7 +51,8 @@ int64_t mpt::rt::getSystemMemory() {
     size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos)
       continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string controllers =
+        "," + line.substr(first + 1, second - first - 1) + ",";
     const std::string group = line.substr(second + 1);
     if (controllers == ",,")
       memory = std::min(memory, readGroupLimit("/sys/fs/cgroup", group, "memory.max"));

@@ -76,7 +76,9 @@ private:
                             kPrime3 = 0x165667B19E3779F9, kPrime4 = 0x85EBCA77C2B2AE63,
                             kPrime5 = 0x27D4EB2F165667C5;
 
-  static uint64_t rotate(uint64_t value, int by) { return value << by | value >> (64 - by); }
+  static uint64_t rotate(uint64_t value, int by) {
+    return value << by | value >> (64 - by);
+  }
   static uint64_t round(uint64_t lane, uint64_t word) {
     return rotate(lane + word * kPrime2, 31) * kPrime1;
   }

@@ -60,8 +60,7 @@ static std::vector<double> scaleQuery(Value query, double scale, Frame &frame) {
 }
 
 /// Scores of query t of head h for all keys; masked ones are -infinity.
-static std::vector<double> getScores(const Sizes &sizes,
-                                     ArrayRef<double> scaledQuery,
+static std::vector<double> getScores(const Sizes &sizes, ArrayRef<double> scaledQuery,
                                      ArrayRef<double> key, int64_t h, int64_t t) {
   std::vector<double> scores(sizes.keys, 0.0);
   for (int64_t s = 0; s < sizes.keys; ++s) {
@@ -140,8 +139,7 @@ static LogicalResult evaluateAttentionGrad(AttentionGradOp op, Frame &frame) {
           dprobability += gradient * value[other * sizes.valueWidth + e];
           dvalue[other * sizes.valueWidth + e] += probability * gradient;
         }
-        double dscore =
-            frame.round(probability * (dprobability - mean), op.getValue());
+        double dscore = frame.round(probability * (dprobability - mean), op.getValue());
         for (int64_t d = 0; d < sizes.width; ++d) {
           dquery[row * sizes.width + d] +=
               sizes.scale * dscore * key[other * sizes.width + d];

@@ -16,12 +16,8 @@ using namespace mpt::reference;
 /// Integers wrap: done without overflow, in unsigned arithmetic.
 static int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
 
-static double maximum(double a, double b) {
-  return std::isnan(a) || a > b ? a : b;
-}
-static double minimum(double a, double b) {
-  return std::isnan(a) || a < b ? a : b;
-}
+static double maximum(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+static double minimum(double a, double b) { return std::isnan(a) || a < b ? a : b; }
 
 static int64_t divide(int64_t a, int64_t b) {
   if (b == 0)
@@ -129,8 +125,7 @@ void mpt::reference::addBinary(OpTable &table) {
                          [](int64_t a, int64_t b) { return std::max(a, b); });
   addBinaryOp<MinimumOp>(table, minimum,
                          [](int64_t a, int64_t b) { return std::min(a, b); });
-  addBinaryOp<PowOp>(
-      table, [](double a, double b) { return std::pow(a, b); }, nullptr);
+  addBinaryOp<PowOp>(table, [](double a, double b) { return std::pow(a, b); }, nullptr);
   addLogical<AndOp>(table, [](int64_t a, int64_t b) { return a & b; });
   addLogical<OrOp>(table, [](int64_t a, int64_t b) { return a | b; });
   table.add<CompareOp>(evaluateCompare);

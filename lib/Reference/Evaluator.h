@@ -29,19 +29,12 @@ public:
   /// the calls above.
   Frame(const OpTable &table, Mode mode, llvm::ArrayRef<int64_t> domain = {},
         unsigned depth = 0)
-      : table(table), mode(mode), domain(domain.begin(), domain.end()),
-        depth(depth) {}
+      : table(table), mode(mode), domain(domain.begin(), domain.end()), depth(depth) {}
 
   /// Stays valid while ops are evaluated until the value's last use is over.
-  const Tensor &get(mlir::Value value) const {
-    return *values.find(value)->second;
-  }
-  const std::vector<double> &floats(mlir::Value value) const {
-    return get(value).floats;
-  }
-  const std::vector<int64_t> &ints(mlir::Value value) const {
-    return get(value).ints;
-  }
+  const Tensor &get(mlir::Value value) const { return *values.find(value)->second; }
+  const std::vector<double> &floats(mlir::Value value) const { return get(value).floats; }
+  const std::vector<int64_t> &ints(mlir::Value value) const { return get(value).ints; }
 
   llvm::SmallVector<int64_t, 4> getShape(mlir::Value value) const;
   int64_t getSize(mlir::Value value) const;
@@ -87,10 +80,10 @@ public:
 
   template <typename OpTy>
   void add(std::function<mlir::LogicalResult(OpTy, Frame &)> evaluate) {
-    entries[OpTy::getOperationName()] = [evaluate = std::move(evaluate)](
-                                            mlir::Operation *op, Frame &frame) {
-      return evaluate(llvm::cast<OpTy>(op), frame);
-    };
+    entries[OpTy::getOperationName()] =
+        [evaluate = std::move(evaluate)](mlir::Operation *op, Frame &frame) {
+          return evaluate(llvm::cast<OpTy>(op), frame);
+        };
   }
   /// Null if there is none.
   const Evaluate *lookup(llvm::StringRef name) const {
@@ -121,17 +114,15 @@ void addScalars(OpTable &table);
 void addKernels(OpTable &table);
 
 /// Fails after an error if `type` is no scalar or tensor that can be held.
-mlir::LogicalResult
-checkType(mlir::Type type,
-          llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+mlir::LogicalResult checkType(mlir::Type type,
+                              llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 int64_t product(llvm::ArrayRef<int64_t> sizes);
 llvm::SmallVector<int64_t, 4> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 /// For every point of `shape` in row-major order: offset + sum of its indices
 /// times `strides`.
 std::vector<int64_t> mapIndices(llvm::ArrayRef<int64_t> shape,
-                                llvm::ArrayRef<int64_t> strides,
-                                int64_t offset = 0);
+                                llvm::ArrayRef<int64_t> strides, int64_t offset = 0);
 /// For every element of shape `to`, the element of shape `from` that NumPy's
 /// broadcasting repeats there.
 std::vector<int64_t> broadcastIndices(llvm::ArrayRef<int64_t> from,

@@ -28,8 +28,7 @@ static double fromBits(uint32_t bits) { return llvm::bit_cast<float>(bits); }
 
 static LogicalResult evaluateAccumulate(AccumulateOp op, Frame &frame) {
   std::vector<double> sum = frame.floats(op.getSum());
-  for (auto [value, gradient] :
-       llvm::zip_equal(sum, frame.floats(op.getGradient())))
+  for (auto [value, gradient] : llvm::zip_equal(sum, frame.floats(op.getGradient())))
     value = frame.round(value + gradient, op.getResult()) /
             static_cast<double>(op.getDivisor());
   frame.set(op.getResult(), std::move(sum));

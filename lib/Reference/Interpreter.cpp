@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluator.h"
-#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -45,8 +45,8 @@ static int64_t wrap(int64_t value, unsigned width) {
   return width >= 64 ? value : llvm::SignExtend64(value, width);
 }
 
-LogicalResult mpt::reference::checkType(
-    Type type, llvm::function_ref<InFlightDiagnostic()> emitError) {
+LogicalResult
+mpt::reference::checkType(Type type, llvm::function_ref<InFlightDiagnostic()> emitError) {
   Type element = getElementTypeOrSelf(type);
   bool isNumber = false;
   if (auto number = dyn_cast<IntegerType>(element))
@@ -67,13 +67,13 @@ LogicalResult mpt::reference::checkType(
   if (!tensor)
     return success();
   if (!tensor.hasStaticShape())
-    return emitError() << "cannot be interpreted: expected static shapes, found "
-                       << type << "; run --mpt-specialize first";
+    return emitError() << "cannot be interpreted: expected static shapes, found " << type
+                       << "; run --mpt-specialize first";
   int64_t count = 1;
   for (int64_t size : tensor.getShape())
     if (llvm::MulOverflow(count, size, count) || count > kMaxElements)
-      return emitError() << "cannot be interpreted: expected at most "
-                         << kMaxElements << " elements, found " << type;
+      return emitError() << "cannot be interpreted: expected at most " << kMaxElements
+                         << " elements, found " << type;
   return success();
 }
 
@@ -102,8 +102,7 @@ int64_t mpt::reference::product(ArrayRef<int64_t> sizes) {
   return count;
 }
 
-SmallVector<int64_t, 4>
-mpt::reference::rowMajorStrides(ArrayRef<int64_t> shape) {
+SmallVector<int64_t, 4> mpt::reference::rowMajorStrides(ArrayRef<int64_t> shape) {
   SmallVector<int64_t, 4> strides(shape.size(), 1);
   for (size_t i = shape.size(); i-- > 1;)
     strides[i - 1] = strides[i] * shape[i];
@@ -129,8 +128,8 @@ std::vector<int64_t> mpt::reference::mapIndices(ArrayRef<int64_t> shape,
   return indices;
 }
 
-std::vector<int64_t>
-mpt::reference::broadcastIndices(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+std::vector<int64_t> mpt::reference::broadcastIndices(ArrayRef<int64_t> from,
+                                                      ArrayRef<int64_t> to) {
   SmallVector<int64_t, 4> strides(to.size(), 0);
   SmallVector<int64_t, 4> own = rowMajorStrides(from);
   size_t extra = to.size() - from.size();
@@ -240,9 +239,8 @@ LogicalResult Frame::runBlock(Block &block) {
 //===----------------------------------------------------------------------===//
 
 static FailureOr<std::vector<Tensor>> runFunction(func::FuncOp function,
-                                                  ArrayRef<Tensor> arguments,
-                                                  Mode mode, unsigned depth,
-                                                  const OpTable &table) {
+                                                  ArrayRef<Tensor> arguments, Mode mode,
+                                                  unsigned depth, const OpTable &table) {
   if (function.isExternal())
     return function.emitOpError("cannot be interpreted: it has no body; give the "
                                 "module that defines it");
@@ -257,8 +255,7 @@ static FailureOr<std::vector<Tensor>> runFunction(func::FuncOp function,
   Frame frame(table, mode, {}, depth);
   for (BlockArgument argument : block.getArguments()) {
     auto emitError = [&] {
-      return function.emitOpError()
-             << "argument " << argument.getArgNumber() << " ";
+      return function.emitOpError() << "argument " << argument.getArgNumber() << " ";
     };
     if (failed(checkType(argument.getType(), emitError)))
       return failure();
@@ -284,20 +281,20 @@ static FailureOr<std::vector<Tensor>> runFunction(func::FuncOp function,
 }
 
 static LogicalResult evaluateCall(func::CallOp op, Frame &frame) {
-  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      op, op.getCalleeAttr());
+  auto callee =
+      SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
   if (!callee)
     return op.emitOpError("cannot be interpreted: no function ") << op.getCallee();
   if (frame.getDepth() >= kMaxDepth)
     return op.emitOpError("cannot be interpreted: more than ")
-           << kMaxDepth << " calls inside one another; remove the recursion or "
-                           "inline the calls";
+           << kMaxDepth
+           << " calls inside one another; remove the recursion or "
+              "inline the calls";
   std::vector<Tensor> arguments;
   for (Value operand : op.getOperands())
     arguments.push_back(frame.get(operand));
-  FailureOr<std::vector<Tensor>> results =
-      runFunction(callee, arguments, frame.getMode(), frame.getDepth() + 1,
-                  frame.getTable());
+  FailureOr<std::vector<Tensor>> results = runFunction(
+      callee, arguments, frame.getMode(), frame.getDepth() + 1, frame.getTable());
   if (failed(results))
     return failure();
   for (auto [value, result] : llvm::zip_equal(op.getResults(), *results))
@@ -329,8 +326,7 @@ const OpTable &OpTable::get() {
 }
 
 FailureOr<std::vector<Tensor>>
-mpt::reference::interpret(func::FuncOp function, ArrayRef<Tensor> arguments,
-                          Mode mode) {
+mpt::reference::interpret(func::FuncOp function, ArrayRef<Tensor> arguments, Mode mode) {
   return runFunction(function, arguments, mode, 0, OpTable::get());
 }
 

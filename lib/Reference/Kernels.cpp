@@ -15,8 +15,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluator.h"
-#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "Reduce.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -24,9 +24,9 @@ using namespace mpt;
 using namespace mpt::reference;
 
 /// For every point of `domain` the element of shape `shape` that `map` gives.
-static FailureOr<std::vector<int64_t>>
-locate(kernel::KernelOp op, AffineMap map, ArrayRef<int64_t> domain,
-       ArrayRef<int64_t> shape) {
+static FailureOr<std::vector<int64_t>> locate(kernel::KernelOp op, AffineMap map,
+                                              ArrayRef<int64_t> domain,
+                                              ArrayRef<int64_t> shape) {
   SmallVector<int64_t, 4> own = rowMajorStrides(shape);
   SmallVector<int64_t, 4> strides(domain.size(), 0);
   int64_t offset = 0;
@@ -55,26 +55,24 @@ static LogicalResult evaluateKernel(kernel::KernelOp op, Frame &frame) {
   ArrayRef<int64_t> domain = op.getDomain();
   int64_t points = 1;
   for (int64_t size : domain)
-    if (size < 0 || llvm::MulOverflow(points, size, points) ||
-        points > int64_t(1) << 31)
+    if (size < 0 || llvm::MulOverflow(points, size, points) || points > int64_t(1) << 31)
       return op.emitOpError("cannot be interpreted: the domain has too many points");
   Frame inside(frame.getTable(), frame.getMode(), domain, frame.getDepth());
   Block &body = op.getBody().front();
-  for (auto [input, map, argument] :
-       llvm::zip_equal(op.getInputs(), op.getOperandMaps().getAsValueRange<AffineMapAttr>(),
-                       body.getArguments())) {
+  for (auto [input, map, argument] : llvm::zip_equal(
+           op.getInputs(), op.getOperandMaps().getAsValueRange<AffineMapAttr>(),
+           body.getArguments())) {
     const Tensor &tensor = frame.get(input);
-    FailureOr<std::vector<int64_t>> indices =
-        locate(op, map, domain, tensor.shape);
+    FailureOr<std::vector<int64_t>> indices = locate(op, map, domain, tensor.shape);
     if (failed(indices))
       return failure();
     inside.set(argument, pick(tensor, *indices));
   }
   if (failed(inside.runBlock(body)))
     return failure();
-  for (auto [output, map, yielded] :
-       llvm::zip_equal(op.getOutputs(), op.getResultMaps().getAsValueRange<AffineMapAttr>(),
-                       body.getTerminator()->getOperands())) {
+  for (auto [output, map, yielded] : llvm::zip_equal(
+           op.getOutputs(), op.getResultMaps().getAsValueRange<AffineMapAttr>(),
+           body.getTerminator()->getOperands())) {
     SmallVector<int64_t, 4> shape = frame.getShape(output);
     FailureOr<std::vector<int64_t>> indices = locate(op, map, domain, shape);
     if (failed(indices))
@@ -104,9 +102,8 @@ static void addKernelReduce(OpTable &table, bool overRows) {
     std::vector<int64_t> targets(rows * width);
     for (int64_t i = 0; i < rows * width; ++i)
       targets[i] = overRows ? i % width : i / width;
-    Tensor reduced =
-        reduceTo(frame.get(op.getValue()), targets, overRows ? width : rows,
-                 overRows ? rows : width, op.getKind());
+    Tensor reduced = reduceTo(frame.get(op.getValue()), targets, overRows ? width : rows,
+                              overRows ? rows : width, op.getKind());
     frame.set(op.getResult(), pick(reduced, targets));
     return success();
   });

@@ -14,8 +14,8 @@ using namespace mpt::reference;
 
 /// out [rows, columns] += lhs [rows, inner] rhs [inner, columns], each operand
 /// read with its own strides.
-static void multiply(double *out, const double *lhs, const double *rhs,
-                     int64_t rows, int64_t columns, int64_t inner,
+static void multiply(double *out, const double *lhs, const double *rhs, int64_t rows,
+                     int64_t columns, int64_t inner,
                      std::pair<int64_t, int64_t> lhsStrides,
                      std::pair<int64_t, int64_t> rhsStrides) {
   for (int64_t m = 0; m < rows; ++m)
@@ -48,10 +48,9 @@ static LogicalResult evaluateMatmul(MatmulOp op, Frame &frame) {
   auto rhsStrides = matrixStrides(inner, columns, op.getTransposeRhs());
   std::vector<double> result = frame.zeros(op.getResult());
   for (int64_t b = 0; b < batch; ++b)
-    multiply(result.data() + b * rows * columns,
-             lhs.floats.data() + b * rows * inner,
-             rhs.floats.data() + (shared ? 0 : b * inner * columns), rows,
-             columns, inner, lhsStrides, rhsStrides);
+    multiply(result.data() + b * rows * columns, lhs.floats.data() + b * rows * inner,
+             rhs.floats.data() + (shared ? 0 : b * inner * columns), rows, columns, inner,
+             lhsStrides, rhsStrides);
   frame.set(op.getResult(), std::move(result));
   return success();
 }
@@ -61,8 +60,8 @@ static LogicalResult evaluateLinear(LinearOp op, Frame &frame) {
   int64_t in = weight.shape[0], out = weight.shape[1];
   int64_t rows = product(ArrayRef<int64_t>(x.shape).drop_back());
   std::vector<double> result = frame.zeros(op.getResult());
-  multiply(result.data(), x.floats.data(), weight.floats.data(), rows, out, in,
-           {in, 1}, {out, 1});
+  multiply(result.data(), x.floats.data(), weight.floats.data(), rows, out, in, {in, 1},
+           {out, 1});
   for (size_t i = 0; i < result.size(); ++i) {
     if (op.getBias())
       result[i] += frame.floats(op.getBias())[i % out];

@@ -71,16 +71,15 @@ static LogicalResult evaluateCrossEntropy(CrossEntropyOp op, Frame &frame) {
     double mean = 0.0;
     for (double value : x)
       mean += value / static_cast<double>(rows.classes);
-    total += lse.back() - (1.0 - rows.smoothing) * x[rows.labels[r]] -
-             rows.smoothing * mean;
+    total +=
+        lse.back() - (1.0 - rows.smoothing) * x[rows.labels[r]] - rows.smoothing * mean;
   }
   frame.set(op.getLoss(), std::vector<double>{total / rows.divisor});
   frame.set(op.getLogSumExp(), std::move(lse));
   return success();
 }
 
-static LogicalResult evaluateCrossEntropyGrad(CrossEntropyGradOp op,
-                                              Frame &frame) {
+static LogicalResult evaluateCrossEntropyGrad(CrossEntropyGradOp op, Frame &frame) {
   Rows rows(op, frame);
   if (failed(rows.check(op)))
     return failure();

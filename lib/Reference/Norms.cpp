@@ -80,8 +80,7 @@ static std::vector<double> normalize(const Tensor &x, const Groups &groups,
   return normal;
 }
 
-static std::vector<double> scaleAndShift(std::vector<double> normal,
-                                         const Groups &groups,
+static std::vector<double> scaleAndShift(std::vector<double> normal, const Groups &groups,
                                          const std::vector<double> &gamma,
                                          const std::vector<double> &beta) {
   for (int64_t i = 0; i < groups.size; ++i)
@@ -93,9 +92,9 @@ static LogicalResult evaluateLayerNorm(LayerNormOp op, Frame &frame) {
   const Tensor &x = frame.get(op.getX());
   Groups groups(x, /*columns=*/false);
   Statistics s = measure(x, groups, op.getEps().convertToDouble());
-  frame.set(op.getY(), scaleAndShift(normalize(x, groups, s.mean, s.rstd), groups,
-                                     frame.floats(op.getGamma()),
-                                     frame.floats(op.getBeta())));
+  frame.set(op.getY(),
+            scaleAndShift(normalize(x, groups, s.mean, s.rstd), groups,
+                          frame.floats(op.getGamma()), frame.floats(op.getBeta())));
   frame.set(op.getMean(), std::move(s.mean));
   frame.set(op.getRstd(), std::move(s.rstd));
   return success();
@@ -105,9 +104,9 @@ static LogicalResult evaluateBatchNorm(BatchNormOp op, Frame &frame) {
   const Tensor &x = frame.get(op.getX());
   Groups groups(x, /*columns=*/true);
   Statistics s = measure(x, groups, op.getEps().convertToDouble());
-  frame.set(op.getY(), scaleAndShift(normalize(x, groups, s.mean, s.rstd), groups,
-                                     frame.floats(op.getGamma()),
-                                     frame.floats(op.getBeta())));
+  frame.set(op.getY(),
+            scaleAndShift(normalize(x, groups, s.mean, s.rstd), groups,
+                          frame.floats(op.getGamma()), frame.floats(op.getBeta())));
   double momentum = op.getMomentum().convertToDouble();
   double n = static_cast<double>(groups.perGroup);
   std::vector<double> newMean = frame.floats(op.getRunningMean());
@@ -123,17 +122,15 @@ static LogicalResult evaluateBatchNorm(BatchNormOp op, Frame &frame) {
   return success();
 }
 
-static LogicalResult evaluateBatchNormInference(BatchNormInferenceOp op,
-                                                Frame &frame) {
+static LogicalResult evaluateBatchNormInference(BatchNormInferenceOp op, Frame &frame) {
   const Tensor &x = frame.get(op.getX());
   Groups groups(x, /*columns=*/true);
   std::vector<double> rstd = frame.floats(op.getVar());
   for (double &value : rstd)
     value = 1.0 / std::sqrt(value + op.getEps().convertToDouble());
   frame.set(op.getY(),
-            scaleAndShift(normalize(x, groups, frame.floats(op.getMean()), rstd),
-                          groups, frame.floats(op.getGamma()),
-                          frame.floats(op.getBeta())));
+            scaleAndShift(normalize(x, groups, frame.floats(op.getMean()), rstd), groups,
+                          frame.floats(op.getGamma()), frame.floats(op.getBeta())));
   return success();
 }
 
@@ -148,12 +145,10 @@ static void addNormGrad(OpTable &table, bool columns) {
     const std::vector<double> &gamma = frame.floats(op.getGamma());
     const std::vector<double> &rstd = frame.floats(op.getRstd());
     Groups groups(x, columns);
-    std::vector<double> normal =
-        normalize(x, groups, frame.floats(op.getMean()), rstd);
+    std::vector<double> normal = normalize(x, groups, frame.floats(op.getMean()), rstd);
     auto g = [&](int64_t i) { return dy[i] * gamma[groups.column(i)]; };
     std::vector<double> meanG = groups.mean(g);
-    std::vector<double> meanGN =
-        groups.mean([&](int64_t i) { return g(i) * normal[i]; });
+    std::vector<double> meanGN = groups.mean([&](int64_t i) { return g(i) * normal[i]; });
     std::vector<double> dx(x.floats.size());
     for (int64_t i = 0; i < groups.size; ++i) {
       int64_t group = groups.of(i);
@@ -190,13 +185,12 @@ static LogicalResult evaluateRMSNormGrad(RMSNormGradOp op, Frame &frame) {
   const std::vector<double> &rstd = frame.floats(op.getRstd());
   Groups groups(x, /*columns=*/false);
   auto normal = [&](int64_t i) { return x.floats[i] * rstd[groups.of(i)]; };
-  std::vector<double> mean = groups.mean([&](int64_t i) {
-    return dy[i] * gamma[groups.column(i)] * normal(i);
-  });
+  std::vector<double> mean =
+      groups.mean([&](int64_t i) { return dy[i] * gamma[groups.column(i)] * normal(i); });
   std::vector<double> dx(x.floats.size());
   for (int64_t i = 0; i < groups.size; ++i)
-    dx[i] = rstd[groups.of(i)] * (dy[i] * gamma[groups.column(i)] -
-                                  normal(i) * mean[groups.of(i)]);
+    dx[i] = rstd[groups.of(i)] *
+            (dy[i] * gamma[groups.column(i)] - normal(i) * mean[groups.of(i)]);
   frame.set(op.getDgamma(),
             groups.sumColumns([&](int64_t i) { return dy[i] * normal(i); }));
   frame.set(op.getDx(), std::move(dx));

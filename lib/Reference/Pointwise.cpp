@@ -36,8 +36,7 @@ double mpt::reference::gelu(double x, GeluApproximation kind) {
 
 double mpt::reference::geluSlope(double x, GeluApproximation kind) {
   if (kind == GeluApproximation::Erf)
-    return 0.5 * std::erfc(-x * kSqrtHalf) +
-           x * kInvSqrtTwoPi * std::exp(-0.5 * x * x);
+    return 0.5 * std::erfc(-x * kSqrtHalf) + x * kInvSqrtTwoPi * std::exp(-0.5 * x * x);
   double s = sigmoid(2.0 * kSqrtTwoOverPi * (x + kGeluCubic * x * x * x));
   double slope = 2.0 * kSqrtTwoOverPi * (1.0 + 3.0 * kGeluCubic * x * x);
   return s + x * s * (1.0 - s) * slope;
@@ -123,8 +122,8 @@ static std::vector<int64_t> drawMask(int64_t size, int64_t seed, int64_t attempt
   std::vector<int64_t> mask(size);
   uint32_t threshold = dropoutThreshold(rate);
   for (int64_t i = 0; i < size; ++i)
-    mask[i] = philoxBlock(seed, static_cast<uint32_t>(stream), attempt,
-                          i / 4)[i % 4] >= threshold;
+    mask[i] = philoxBlock(seed, static_cast<uint32_t>(stream), attempt, i / 4)[i % 4] >=
+              threshold;
   return mask;
 }
 
@@ -177,16 +176,12 @@ void mpt::reference::addPointwise(OpTable &table) {
   addUnary<SoftplusOp>(table, [](double x) {
     return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
   });
-  addUnary<SignOp>(table, [](double x) {
-    return std::isnan(x) ? x : double(x > 0) - double(x < 0);
-  });
+  addUnary<SignOp>(
+      table, [](double x) { return std::isnan(x) ? x : double(x > 0) - double(x < 0); });
   addUnary<FloorOp>(table, [](double x) { return std::floor(x); });
-  addSlope<ReluGradOp>(table,
-                       [](double dy, double y) { return y > 0 ? dy : 0.0; });
-  addSlope<TanhGradOp>(table,
-                       [](double dy, double y) { return dy * (1.0 - y * y); });
-  addSlope<SigmoidGradOp>(
-      table, [](double dy, double y) { return dy * y * (1.0 - y); });
+  addSlope<ReluGradOp>(table, [](double dy, double y) { return y > 0 ? dy : 0.0; });
+  addSlope<TanhGradOp>(table, [](double dy, double y) { return dy * (1.0 - y * y); });
+  addSlope<SigmoidGradOp>(table, [](double dy, double y) { return dy * y * (1.0 - y); });
   addSlope<SiluGradOp>(table, [](double dy, double x) {
     double s = sigmoid(x);
     return dy * s * (1.0 + x * (1.0 - s));

@@ -62,23 +62,21 @@ static Number getNeutral(ReduceKind kind, Number lowest, Number highest) {
   return 0;
 }
 
-Tensor mpt::reference::reduceTo(const Tensor &x, ArrayRef<int64_t> targets,
-                                int64_t size, int64_t count, ReduceKind kind) {
+Tensor mpt::reference::reduceTo(const Tensor &x, ArrayRef<int64_t> targets, int64_t size,
+                                int64_t count, ReduceKind kind) {
   Tensor result;
   result.elementType = x.elementType;
   if (auto type = dyn_cast<IntegerType>(x.elementType)) {
     int64_t highest = llvm::APInt::getSignedMaxValue(type.getWidth()).getSExtValue();
     result.ints.assign(size, getNeutral<int64_t>(kind, -highest - 1, highest));
     for (size_t i = 0; i < targets.size(); ++i)
-      result.ints[targets[i]] =
-          combine(result.ints[targets[i]], x.ints[i], kind);
+      result.ints[targets[i]] = combine(result.ints[targets[i]], x.ints[i], kind);
     return result;
   }
   double infinity = std::numeric_limits<double>::infinity();
   result.floats.assign(size, getNeutral<double>(kind, -infinity, infinity));
   for (size_t i = 0; i < targets.size(); ++i)
-    result.floats[targets[i]] =
-        combine(result.floats[targets[i]], x.floats[i], kind);
+    result.floats[targets[i]] = combine(result.floats[targets[i]], x.floats[i], kind);
   if (kind == ReduceKind::Mean)
     for (double &value : result.floats)
       value /= static_cast<double>(count);

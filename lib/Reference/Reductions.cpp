@@ -49,8 +49,7 @@ static LogicalResult evaluateArgmax(ArgmaxOp op, Frame &frame) {
 }
 
 /// Calls body(row's first element, width) for each row of x.
-static void forEachRow(const Tensor &x,
-                       llvm::function_ref<void(int64_t, int64_t)> body) {
+static void forEachRow(const Tensor &x, llvm::function_ref<void(int64_t, int64_t)> body) {
   int64_t width = x.shape.back();
   for (int64_t start = 0; start + width <= x.size() && width > 0; start += width)
     body(start, width);

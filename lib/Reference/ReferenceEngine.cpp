@@ -88,8 +88,8 @@ static llvm::Expected<HostTensor> toHost(const Tensor &tensor, Mode mode) {
 }
 
 llvm::Expected<std::unique_ptr<StepEngine>>
-mpt::createReferenceEngine(OwningOpRef<ModuleOp> module, StringRef name,
-                           Mode mode, int64_t memoryLimit) {
+mpt::createReferenceEngine(OwningOpRef<ModuleOp> module, StringRef name, Mode mode,
+                           int64_t memoryLimit) {
   MLIRContext *context = module->getContext();
   auto evaluate = [mode](func::FuncOp function,
                          ArrayRef<const HostTensor *> hostArguments)
@@ -121,7 +121,8 @@ mpt::createReferenceEngine(OwningOpRef<ModuleOp> module, StringRef name,
     if (int64_t bytes = estimateMemory(function); bytes > limit) {
       function.emitError("interpreting @")
           << name << " takes about " << bytes << " bytes of memory and may have " << limit
-          << "; use a smaller batch or shapes, or engine cpu, whose values take fewer bytes";
+          << "; use a smaller batch or shapes, or engine cpu, whose values take fewer "
+             "bytes";
       return diagnostics.take();
     }
   FailureOr<std::unique_ptr<StepEngine>> engine =

@@ -147,8 +147,8 @@ static bool compare(arith::CmpFPredicate predicate, double a, double b) {
 
 static LogicalResult evaluateCmpF(arith::CmpFOp op, Frame &frame) {
   std::vector<int64_t> y;
-  for (auto [a, b] : llvm::zip_equal(frame.floats(op.getLhs()),
-                                     frame.floats(op.getRhs())))
+  for (auto [a, b] :
+       llvm::zip_equal(frame.floats(op.getLhs()), frame.floats(op.getRhs())))
     y.push_back(compare(op.getPredicate(), a, b));
   frame.set(op.getResult(), std::move(y));
   return success();
@@ -181,16 +181,13 @@ static bool compareOrder(arith::CmpIPredicate predicate, Number a, Number b) {
 static LogicalResult evaluateCmpI(arith::CmpIOp op, Frame &frame) {
   using P = arith::CmpIPredicate;
   P predicate = op.getPredicate();
-  bool isUnsigned = predicate == P::ult || predicate == P::ule ||
-                    predicate == P::ugt || predicate == P::uge;
+  bool isUnsigned = predicate == P::ult || predicate == P::ule || predicate == P::ugt ||
+                    predicate == P::uge;
   Value of = op.getLhs();
   std::vector<int64_t> y;
-  for (auto [a, b] :
-       llvm::zip_equal(frame.ints(op.getLhs()), frame.ints(op.getRhs())))
-    y.push_back(isUnsigned ? compareOrder(predicate, asUnsigned(a, of),
-                                          asUnsigned(b, of))
-                           : compareOrder(predicate, asSigned(a, of),
-                                          asSigned(b, of)));
+  for (auto [a, b] : llvm::zip_equal(frame.ints(op.getLhs()), frame.ints(op.getRhs())))
+    y.push_back(isUnsigned ? compareOrder(predicate, asUnsigned(a, of), asUnsigned(b, of))
+                           : compareOrder(predicate, asSigned(a, of), asSigned(b, of)));
   frame.set(op.getResult(), std::move(y));
   return success();
 }
@@ -225,9 +222,8 @@ static void addIntToFloat(OpTable &table, bool isSigned) {
     for (int64_t value : frame.ints(op.getIn())) {
       uint64_t bits = isSigned ? static_cast<uint64_t>(asSigned(value, op.getIn()))
                                : asUnsigned(value, op.getIn());
-      llvm::APFloat number(frame.getMode() == Mode::Float64
-                               ? llvm::APFloat::IEEEdouble()
-                               : type.getFloatSemantics());
+      llvm::APFloat number(frame.getMode() == Mode::Float64 ? llvm::APFloat::IEEEdouble()
+                                                            : type.getFloatSemantics());
       number.convertFromAPInt(llvm::APInt(64, bits), isSigned,
                               llvm::APFloat::rmNearestTiesToEven);
       y.push_back(number.convertToDouble());
@@ -314,12 +310,10 @@ void mpt::reference::addScalars(OpTable &table) {
   addFloat2<arith::SubFOp>(table, [](double a, double b) { return a - b; });
   addFloat2<arith::MulFOp>(table, [](double a, double b) { return a * b; });
   addFloat2<arith::DivFOp>(table, [](double a, double b) { return a / b; });
-  addFloat2<arith::MaximumFOp>(table, [](double a, double b) {
-    return std::isnan(a) || a > b ? a : b;
-  });
-  addFloat2<arith::MinimumFOp>(table, [](double a, double b) {
-    return std::isnan(a) || a < b ? a : b;
-  });
+  addFloat2<arith::MaximumFOp>(
+      table, [](double a, double b) { return std::isnan(a) || a > b ? a : b; });
+  addFloat2<arith::MinimumFOp>(
+      table, [](double a, double b) { return std::isnan(a) || a < b ? a : b; });
   addFloat1<arith::NegFOp>(table, [](double a) { return -a; });
   // The rounding is in the result's type.
   addFloat1<arith::ExtFOp>(table, keep);
@@ -334,8 +328,7 @@ void mpt::reference::addScalars(OpTable &table) {
   addFloat1<math::SinOp>(table, [](double a) { return std::sin(a); });
   addFloat1<math::SqrtOp>(table, [](double a) { return std::sqrt(a); });
   addFloat1<math::TanhOp>(table, [](double a) { return std::tanh(a); });
-  addFloat2<math::PowFOp>(table,
-                          [](double a, double b) { return std::pow(a, b); });
+  addFloat2<math::PowFOp>(table, [](double a, double b) { return std::pow(a, b); });
   table.add<math::FmaOp>([](math::FmaOp op, Frame &frame) {
     std::vector<double> y = frame.floats(op.getA());
     for (auto [a, b, c] :
@@ -345,23 +338,18 @@ void mpt::reference::addScalars(OpTable &table) {
     return success();
   });
 
-  addInt2<arith::AddIOp>(table, [](int64_t a, int64_t b) {
-    return wrapped(uint64_t(a) + uint64_t(b));
-  });
-  addInt2<arith::SubIOp>(table, [](int64_t a, int64_t b) {
-    return wrapped(uint64_t(a) - uint64_t(b));
-  });
-  addInt2<arith::MulIOp>(table, [](int64_t a, int64_t b) {
-    return wrapped(uint64_t(a) * uint64_t(b));
-  });
+  addInt2<arith::AddIOp>(
+      table, [](int64_t a, int64_t b) { return wrapped(uint64_t(a) + uint64_t(b)); });
+  addInt2<arith::SubIOp>(
+      table, [](int64_t a, int64_t b) { return wrapped(uint64_t(a) - uint64_t(b)); });
+  addInt2<arith::MulIOp>(
+      table, [](int64_t a, int64_t b) { return wrapped(uint64_t(a) * uint64_t(b)); });
   // By zero the op says nothing; the result may not be used then.
   addInt2<arith::DivSIOp>(table, [](int64_t a, int64_t b) {
     return b == 0 ? 0 : b == -1 ? wrapped(-uint64_t(a)) : a / b;
   });
-  addInt2<arith::MaxSIOp>(table,
-                          [](int64_t a, int64_t b) { return std::max(a, b); });
-  addInt2<arith::MinSIOp>(table,
-                          [](int64_t a, int64_t b) { return std::min(a, b); });
+  addInt2<arith::MaxSIOp>(table, [](int64_t a, int64_t b) { return std::max(a, b); });
+  addInt2<arith::MinSIOp>(table, [](int64_t a, int64_t b) { return std::min(a, b); });
   addInt2<arith::AndIOp>(table, [](int64_t a, int64_t b) { return a & b; });
   addInt2<arith::OrIOp>(table, [](int64_t a, int64_t b) { return a | b; });
   addInt2<arith::XOrIOp>(table, [](int64_t a, int64_t b) { return a ^ b; });

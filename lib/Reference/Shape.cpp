@@ -59,8 +59,7 @@ static LogicalResult evaluateCast(CastOp op, Frame &frame) {
     // To i1: whether the number is not zero. Else set() wraps integers.
     bool toBool = width.getWidth() == 1;
     for (double value : x.floats)
-      y.ints.push_back(toBool ? value != 0.0
-                              : truncateToInt(value, width.getWidth()));
+      y.ints.push_back(toBool ? value != 0.0 : truncateToInt(value, width.getWidth()));
     for (int64_t value : x.ints)
       y.ints.push_back(toBool ? value != 0 : value);
   } else if (x.isFloat()) {
@@ -91,8 +90,7 @@ static LogicalResult evaluateTranspose(TransposeOp op, Frame &frame) {
 
 static LogicalResult evaluateBroadcast(BroadcastOp op, Frame &frame) {
   const Tensor &x = frame.get(op.getX());
-  frame.set(op.getY(),
-            pick(x, broadcastIndices(x.shape, frame.getShape(op.getY()))));
+  frame.set(op.getY(), pick(x, broadcastIndices(x.shape, frame.getShape(op.getY()))));
   return success();
 }
 
@@ -104,8 +102,7 @@ static LogicalResult evaluateSlice(SliceOp op, Frame &frame) {
     offset += op.getOffsets()[i] * strides[i];
     strides[i] *= op.getStrides()[i];
   }
-  frame.set(op.getY(),
-            pick(x, mapIndices(frame.getShape(op.getY()), strides, offset)));
+  frame.set(op.getY(), pick(x, mapIndices(frame.getShape(op.getY()), strides, offset)));
   return success();
 }
 
@@ -155,8 +152,7 @@ static LogicalResult evaluatePad(PadOp op, Frame &frame) {
 }
 
 /// Emits an error unless every index is in [0, size) or `ignored`.
-static LogicalResult checkIndices(Operation *op, ArrayRef<int64_t> indices,
-                                  int64_t size,
+static LogicalResult checkIndices(Operation *op, ArrayRef<int64_t> indices, int64_t size,
                                   std::optional<int64_t> ignored = {}) {
   for (int64_t index : indices)
     if ((index < 0 || index >= size) && index != ignored)
@@ -206,8 +202,7 @@ static LogicalResult evaluateScatterAdd(ScatterAddOp op, Frame &frame) {
 template <typename OpTy>
 static void addIdentity(OpTable &table) {
   table.add<OpTy>([](OpTy op, Frame &frame) {
-    for (auto [operand, result] :
-         llvm::zip_equal(op->getOperands(), op->getResults())) {
+    for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
       Tensor copy = frame.get(operand);
       frame.set(result, std::move(copy));
     }
@@ -219,8 +214,8 @@ static LogicalResult evaluateCheckpoint(CheckpointOp op, Frame &frame) {
   Block &body = op.getBody().front();
   if (failed(frame.runBlock(body)))
     return failure();
-  for (auto [operand, result] : llvm::zip_equal(
-           body.getTerminator()->getOperands(), op.getOutputs())) {
+  for (auto [operand, result] :
+       llvm::zip_equal(body.getTerminator()->getOperands(), op.getOutputs())) {
     Tensor copy = frame.get(operand);
     frame.set(result, std::move(copy));
   }

@@ -35,11 +35,9 @@ static LogicalResult evaluateScaleLoss(ScaleLossOp op, Frame &frame) {
 }
 
 static LogicalResult evaluateUnscale(UnscaleOp op, Frame &frame) {
-  double reciprocal =
-      frame.round(1.0 / frame.floats(op.getScale())[0], op.getScale());
+  double reciprocal = frame.round(1.0 / frame.floats(op.getScale())[0], op.getScale());
   bool finite = true;
-  for (auto [gradient, unscaled] :
-       llvm::zip_equal(op.getGradients(), op.getUnscaled())) {
+  for (auto [gradient, unscaled] : llvm::zip_equal(op.getGradients(), op.getUnscaled())) {
     std::vector<double> values = frame.floats(gradient);
     for (double &value : values)
       value = frame.round(value * reciprocal, unscaled);
@@ -51,19 +49,17 @@ static LogicalResult evaluateUnscale(UnscaleOp op, Frame &frame) {
 }
 
 static LogicalResult evaluateAllFinite(AllFiniteOp op, Frame &frame) {
-  bool finite = llvm::all_of(op.getInputs(), [&](Value input) {
-    return areFinite(frame.floats(input));
-  });
+  bool finite = llvm::all_of(op.getInputs(),
+                             [&](Value input) { return areFinite(frame.floats(input)); });
   frame.set(op.getFinite(), std::vector<int64_t>{finite});
   return success();
 }
 
-static LogicalResult evaluateUpdateLossScale(UpdateLossScaleOp op,
-                                             Frame &frame) {
+static LogicalResult evaluateUpdateLossScale(UpdateLossScaleOp op, Frame &frame) {
   double scale = frame.floats(op.getScale())[0];
   // An f64 product that is rounded once, as GradScaler's.
-  auto type = cast<FloatType>(
-      cast<ShapedType>(op.getNewScale().getType()).getElementType());
+  auto type =
+      cast<FloatType>(cast<ShapedType>(op.getNewScale().getType()).getElementType());
   int64_t tracker = frame.ints(op.getTracker())[0];
   if (!frame.ints(op.getAllFinite())[0]) {
     scale = roundToType(scale * op.getBackoffFactor().convertToDouble(), type);
@@ -89,8 +85,7 @@ static LogicalResult evaluateClip(ClipByGlobalNormOp op, Frame &frame) {
   // A NaN stays one, as in torch.clamp.
   if (factor > 1.0)
     factor = 1.0;
-  for (auto [gradient, clipped] :
-       llvm::zip_equal(op.getGradients(), op.getClipped())) {
+  for (auto [gradient, clipped] : llvm::zip_equal(op.getGradients(), op.getClipped())) {
     std::vector<double> values = frame.floats(gradient);
     for (double &value : values)
       value *= factor;
@@ -163,8 +158,7 @@ static LogicalResult evaluateAdam(OpTy op, Frame &frame) {
         g += decay * p[i];
       m[i] = beta1 * m[i] + (1.0 - beta1) * g;
       v[i] = beta2 * v[i] + (1.0 - beta2) * g * g;
-      p[i] -= lr / correction1 * m[i] /
-              (std::sqrt(v[i]) / std::sqrt(correction2) + eps);
+      p[i] -= lr / correction1 * m[i] / (std::sqrt(v[i]) / std::sqrt(correction2) + eps);
     }
   }
   frame.set(op.getNewParam(), std::move(p));

@@ -39,8 +39,8 @@ struct Window {
               int64_t h = oh * strides[0] + kh * dilations[0] - padding[0];
               int64_t w = ow * strides[1] + kw * dilations[1] - padding[2];
               if (h >= 0 && h < in[1] && w >= 0 && w < in[2])
-                visit((n * in[1] + h) * in[2] + w,
-                      (n * out[1] + oh) * out[2] + ow, kh * size[1] + kw);
+                visit((n * in[1] + h) * in[2] + w, (n * out[1] + oh) * out[2] + ow,
+                      kh * size[1] + kw);
             }
   }
 };
@@ -69,8 +69,8 @@ static void walkProducts(OpTy op, ArrayRef<int64_t> x, ArrayRef<int64_t> filter,
   window.walk([&](int64_t in, int64_t out, int64_t tap) {
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t o = 0; o < outputs; ++o)
-        visit(in * x[3] + o / perGroup * channels + c,
-              (tap * channels + c) * outputs + o, out * outputs + o);
+        visit(in * x[3] + o / perGroup * channels + c, (tap * channels + c) * outputs + o,
+              out * outputs + o);
   });
 }
 
@@ -78,10 +78,9 @@ static LogicalResult evaluateConv2D(Conv2DOp op, Frame &frame) {
   const Tensor &x = frame.get(op.getX()), &filter = frame.get(op.getFilter());
   std::vector<double> y = frame.zeros(op.getResult());
   SmallVector<int64_t, 4> shape = frame.getShape(op.getResult());
-  walkProducts(op, x.shape, filter.shape, shape,
-               [&](int64_t a, int64_t b, int64_t to) {
-                 y[to] += x.floats[a] * filter.floats[b];
-               });
+  walkProducts(op, x.shape, filter.shape, shape, [&](int64_t a, int64_t b, int64_t to) {
+    y[to] += x.floats[a] * filter.floats[b];
+  });
   for (size_t i = 0; i < y.size(); ++i) {
     if (op.getBias())
       y[i] += frame.floats(op.getBias())[i % shape[3]];
@@ -102,8 +101,7 @@ static LogicalResult evaluateConv2DInputGrad(Conv2DInputGradOp op, Frame &frame)
   return success();
 }
 
-static LogicalResult evaluateConv2DFilterGrad(Conv2DFilterGradOp op,
-                                              Frame &frame) {
+static LogicalResult evaluateConv2DFilterGrad(Conv2DFilterGradOp op, Frame &frame) {
   const Tensor &x = frame.get(op.getX()), &dy = frame.get(op.getDy());
   std::vector<double> dfilter = frame.zeros(op.getResult());
   walkProducts(op, x.shape, frame.getShape(op.getResult()), dy.shape,
@@ -151,8 +149,7 @@ static LogicalResult evaluateMaxPool(MaxPoolOp op, Frame &frame) {
   SmallVector<int64_t, 4> shape = frame.getShape(op.getY());
   std::vector<double> y;
   for (int64_t winner : findLargest(getWindow(op, x.shape, shape), x))
-    y.push_back(winner < 0 ? -std::numeric_limits<double>::infinity()
-                           : x.floats[winner]);
+    y.push_back(winner < 0 ? -std::numeric_limits<double>::infinity() : x.floats[winner]);
   frame.set(op.getY(), std::move(y));
   return success();
 }
@@ -160,8 +157,7 @@ static LogicalResult evaluateMaxPool(MaxPoolOp op, Frame &frame) {
 static LogicalResult evaluateMaxPoolGrad(MaxPoolGradOp op, Frame &frame) {
   const Tensor &x = frame.get(op.getX()), &dy = frame.get(op.getDy());
   std::vector<double> dx = frame.zeros(op.getDx());
-  std::vector<int64_t> winners =
-      findLargest(getWindow(op, x.shape, dy.shape), x);
+  std::vector<int64_t> winners = findLargest(getWindow(op, x.shape, dy.shape), x);
   for (auto [winner, gradient] : llvm::zip_equal(winners, dy.floats))
     if (winner >= 0)
       dx[winner] += gradient;

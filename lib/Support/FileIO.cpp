@@ -27,15 +27,12 @@
 
 using namespace mpt;
 
-llvm::Error mpt::createFileMessage(llvm::StringRef path,
-                                   const llvm::Twine &message) {
+llvm::Error mpt::createFileMessage(llvm::StringRef path, const llvm::Twine &message) {
   return llvm::createStringError(path + ": " + message);
 }
 
-static llvm::Error createErrnoMessage(llvm::StringRef path,
-                                      llvm::StringRef action) {
-  return createFileMessage(path, "cannot " + action + ": " +
-                                     llvm::sys::StrError(errno));
+static llvm::Error createErrnoMessage(llvm::StringRef path, llvm::StringRef action) {
+  return createFileMessage(path, "cannot " + action + ": " + llvm::sys::StrError(errno));
 }
 
 //===----------------------------------------------------------------------===//
@@ -44,8 +41,8 @@ static llvm::Error createErrnoMessage(llvm::StringRef path,
 
 llvm::Expected<InputFile> InputFile::open(llvm::StringRef path) {
   std::string name = path.str();
-  int descriptor = llvm::sys::RetryAfterSignal(-1, ::open, name.c_str(),
-                                               O_RDONLY | O_CLOEXEC);
+  int descriptor =
+      llvm::sys::RetryAfterSignal(-1, ::open, name.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
     return createErrnoMessage(path, "open");
   InputFile file(std::move(name), descriptor, 0);
@@ -68,14 +65,14 @@ InputFile::~InputFile() {
 llvm::Error InputFile::read(uint64_t offset, void *data, size_t count) const {
   char *out = static_cast<char *>(data);
   while (count > 0) {
-    ssize_t got = llvm::sys::RetryAfterSignal(-1, ::pread, descriptor, out,
-                                              count, offset);
+    ssize_t got =
+        llvm::sys::RetryAfterSignal(-1, ::pread, descriptor, out, count, offset);
     if (got < 0)
       return createErrnoMessage(path, "read");
     if (got == 0)
-      return createFileMessage(
-          path, "truncated: expected " + llvm::Twine(offset + count) +
-                    " bytes, found " + llvm::Twine(offset));
+      return createFileMessage(path, "truncated: expected " +
+                                         llvm::Twine(offset + count) + " bytes, found " +
+                                         llvm::Twine(offset));
     out += got;
     offset += got;
     count -= got;
@@ -97,8 +94,8 @@ public:
   llvm::Error append(const void *data, size_t count) override {
     const char *in = static_cast<const char *>(data);
     while (count > 0) {
-      ssize_t put = llvm::sys::RetryAfterSignal(
-          -1, ::write, descriptor, in, std::min<size_t>(count, 1 << 30));
+      ssize_t put = llvm::sys::RetryAfterSignal(-1, ::write, descriptor, in,
+                                                std::min<size_t>(count, 1 << 30));
       if (put < 0)
         return createErrnoMessage(path, "write");
       in += put;
@@ -122,14 +119,13 @@ static std::string getDirectory(llvm::StringRef path) {
 /// sync directories answer EINVAL, and a directory that may be written but not
 /// read cannot be opened: that is as good as it gets there.
 static llvm::Error syncDirectory(llvm::StringRef path) {
-  int descriptor =
-      ::open(getDirectory(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int descriptor = ::open(getDirectory(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)
     return errno == EACCES ? llvm::Error::success()
                            : createErrnoMessage(path, "sync the directory");
   bool failed = ::fsync(descriptor) != 0 && errno != EINVAL;
-  llvm::Error error = failed ? createErrnoMessage(path, "sync the directory")
-                             : llvm::Error::success();
+  llvm::Error error =
+      failed ? createErrnoMessage(path, "sync the directory") : llvm::Error::success();
   ::close(descriptor);
   return error;
 }
@@ -162,8 +158,7 @@ llvm::Expected<std::string> mpt::resolveLinks(llvm::StringRef path) {
 /// Takes an exclusive lock without waiting. False with errno EWOULDBLOCK if
 /// another process has it; on other values the file system has no locks.
 static bool lockNow(int descriptor) {
-  return llvm::sys::RetryAfterSignal(-1, ::flock, descriptor,
-                                     LOCK_EX | LOCK_NB) == 0;
+  return llvm::sys::RetryAfterSignal(-1, ::flock, descriptor, LOCK_EX | LOCK_NB) == 0;
 }
 
 /// The path still names the file of `descriptor`.
@@ -177,8 +172,7 @@ static constexpr llvm::StringLiteral kTemporary(".tmp-");
 
 /// Removes temporary files for `target` whose writers have ended.
 static void removeStale(llvm::StringRef target) {
-  std::string prefix =
-      (llvm::sys::path::filename(target) + kTemporary).str();
+  std::string prefix = (llvm::sys::path::filename(target) + kTemporary).str();
   std::error_code code;
   for (llvm::sys::fs::directory_iterator it(getDirectory(target), code), end;
        !code && it != end; it.increment(code)) {
@@ -202,9 +196,8 @@ static int createTemporary(const std::string &target, std::string &name) {
     name = target + kTemporary.str() +
            llvm::utohexstr(llvm::sys::Process::GetRandomNumber(),
                            /*LowerCase=*/true, /*Width=*/8);
-    int descriptor =
-        llvm::sys::RetryAfterSignal(-1, ::open, name.c_str(),
-                                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int descriptor = llvm::sys::RetryAfterSignal(
+        -1, ::open, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0 && errno == EEXIST)
       continue;
     if (descriptor < 0)
@@ -221,11 +214,10 @@ static int createTemporary(const std::string &target, std::string &name) {
   return -1;
 }
 
-static llvm::Error
-writeInPlace(llvm::StringRef path,
-             llvm::function_ref<llvm::Error(ByteSink &)> write) {
-  int descriptor = llvm::sys::RetryAfterSignal(
-      -1, ::open, path.str().c_str(), O_WRONLY | O_CLOEXEC);
+static llvm::Error writeInPlace(llvm::StringRef path,
+                                llvm::function_ref<llvm::Error(ByteSink &)> write) {
+  int descriptor =
+      llvm::sys::RetryAfterSignal(-1, ::open, path.str().c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0)
     return createErrnoMessage(path, "write");
   DescriptorSink sink(path, descriptor);
@@ -235,9 +227,8 @@ writeInPlace(llvm::StringRef path,
   return error;
 }
 
-llvm::Error
-mpt::writeFileAtomically(llvm::StringRef path,
-                         llvm::function_ref<llvm::Error(ByteSink &)> write) {
+llvm::Error mpt::writeFileAtomically(llvm::StringRef path,
+                                     llvm::function_ref<llvm::Error(ByteSink &)> write) {
   struct stat old;
   const bool exists = ::stat(path.str().c_str(), &old) == 0;
   if (exists && !S_ISREG(old.st_mode))
@@ -277,8 +268,7 @@ mpt::writeFileAtomically(llvm::StringRef path,
 }
 
 llvm::Error mpt::writeFileAtomically(llvm::StringRef path, llvm::StringRef text) {
-  return writeFileAtomically(path,
-                             [&](ByteSink &sink) { return sink.append(text); });
+  return writeFileAtomically(path, [&](ByteSink &sink) { return sink.append(text); });
 }
 
 llvm::Error mpt::checkWritable(llvm::StringRef path) {
@@ -288,9 +278,8 @@ llvm::Error mpt::checkWritable(llvm::StringRef path) {
     return createFileMessage(path, "cannot write: expected a file, found a "
                                    "directory");
   if (exists && !S_ISREG(status.st_mode))
-    return ::access(path.str().c_str(), W_OK) == 0
-               ? llvm::Error::success()
-               : createErrnoMessage(path, "write");
+    return ::access(path.str().c_str(), W_OK) == 0 ? llvm::Error::success()
+                                                   : createErrnoMessage(path, "write");
   auto target = resolveLinks(path);
   if (!target)
     return target.takeError();
@@ -365,28 +354,24 @@ llvm::Error mpt::checkDistinctFiles(llvm::ArrayRef<FileUse> uses) {
         const FileUse &output = isThis ? use : *other.use;
         const FileUse &input = isThis ? *other.use : use;
         return createFileMessage(
-            output.what, "'" + output.path + "' is also the file of " +
-                             input.what +
-                             (input.path == output.path ? ""
-                                                        : " ('" + input.path + "')") +
-                             "; give it a file of its own");
+            output.what,
+            "'" + output.path + "' is also the file of " + input.what +
+                (input.path == output.path ? "" : " ('" + input.path + "')") +
+                "; give it a file of its own");
       }
     known.push_back({*identity, &use});
   }
-  for (auto [descriptor, name] :
-       {std::pair(STDOUT_FILENO, "standard output"),
-        std::pair(STDERR_FILENO, "standard error")}) {
+  for (auto [descriptor, name] : {std::pair(STDOUT_FILENO, "standard output"),
+                                  std::pair(STDERR_FILENO, "standard error")}) {
     struct stat status;
     if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
       continue;
     for (const Known &other : known)
       if (other.use->isOutput && other.identity.name.empty() &&
-          other.identity.device == status.st_dev &&
-          other.identity.inode == status.st_ino)
+          other.identity.device == status.st_dev && other.identity.inode == status.st_ino)
         return createFileMessage(other.use->what,
-                                 "'" + other.use->path +
-                                     "' is also the file that " + name +
-                                     " goes to; give it a file of its own");
+                                 "'" + other.use->path + "' is also the file that " +
+                                     name + " goes to; give it a file of its own");
   }
   return llvm::Error::success();
 }
@@ -426,8 +411,7 @@ llvm::Expected<FileLock> FileLock::acquire(llvm::StringRef path) {
   std::string lockPath = *target + kLockSuffix.str();
   for (int attempt = 0; attempt < 100; ++attempt) {
     int descriptor = llvm::sys::RetryAfterSignal(
-        -1, ::open, lockPath.c_str(),
-        O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        -1, ::open, lockPath.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (descriptor < 0)
       return createErrnoMessage(lockPath, "write");
     if (!lockNow(descriptor)) {

@@ -18,11 +18,10 @@ std::optional<RematBudget> mpt::parseRematBudget(llvm::StringRef text) {
   if (text == "min")
     return RematBudget{RematBudget::Min};
   double number = 0;
-  llvm::StringRef digits = text.take_while(
-      [](char c) { return llvm::isDigit(c) || c == '.' || c == 'e'; });
+  llvm::StringRef digits =
+      text.take_while([](char c) { return llvm::isDigit(c) || c == '.' || c == 'e'; });
   llvm::StringRef unit = text.drop_front(digits.size()).trim();
-  if (digits.empty() || digits.getAsDouble(number) || !(number > 0) ||
-      !(number < 9e18))
+  if (digits.empty() || digits.getAsDouble(number) || !(number > 0) || !(number < 9e18))
     return std::nullopt;
   if (unit == "x")
     return RematBudget{RematBudget::Ratio, 0, number};

@@ -25,10 +25,9 @@ inline llvm::Error checkKnown(const llvm::opt::OptTable &table,
     return llvm::Error::success();
   std::string text = (*args.filtered(unknown).begin())->getAsString(args), nearest;
   unsigned distance = table.findNearest(text, nearest);
-  return llvm::createStringError("unknown option '" + text + "'" +
-                                 (distance <= 3
-                                      ? "; did you mean '" + nearest + "'?"
-                                      : "; --help lists them all"));
+  return llvm::createStringError(
+      "unknown option '" + text + "'" +
+      (distance <= 3 ? "; did you mean '" + nearest + "'?" : "; --help lists them all"));
 }
 
 } // namespace mpt

@@ -20,8 +20,8 @@ namespace mpt {
 /// "net.mlir:3:5: warning: text"; where none is known, the tool is the place.
 inline void printDiagnostic(const mlir::Diagnostic &diagnostic, llvm::StringRef tool) {
   using mlir::DiagnosticSeverity;
-  auto place = mlir::LocationAttr(diagnostic.getLocation())
-                   .findInstanceOf<mlir::FileLineColLoc>();
+  auto place =
+      mlir::LocationAttr(diagnostic.getLocation()).findInstanceOf<mlir::FileLineColLoc>();
   if (place)
     llvm::errs() << place.getFilename().getValue() << ':' << place.getLine() << ':'
                  << place.getColumn() << ": ";

@@ -16,8 +16,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Training/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -42,8 +42,7 @@ class Accumulator {
 public:
   Accumulator(func::FuncOp function, int64_t steps)
       : function(function), block(function.getBody().front()),
-        terminator(block.getTerminator()), builder(function.getContext()),
-        steps(steps) {}
+        terminator(block.getTerminator()), builder(function.getContext()), steps(steps) {}
 
   LogicalResult run(ArrayRef<std::string> shared);
 
@@ -95,9 +94,9 @@ private:
 
 LogicalResult Accumulator::check() {
   markers = llvm::to_vector(block.getOps<GradientsOp>());
-  if (markers.empty() || (markers.size() > 1 && !llvm::all_of(markers, [](GradientsOp op) {
-                            return op->hasAttr(kLossAttr);
-                          })))
+  if (markers.empty() ||
+      (markers.size() > 1 &&
+       !llvm::all_of(markers, [](GradientsOp op) { return op->hasAttr(kLossAttr); })))
     return function.emitError("mpt-accumulate: expected one mpt.gradients op, found ")
            << markers.size() << "; run --mpt-autodiff first";
   for (GradientsOp marker : markers)
@@ -213,9 +212,9 @@ void Accumulator::mapInputs(int64_t part, IRMapping &mapping) {
   }
   if (draw) {
     auto type = typeOf(draw);
-    Value number = ConstantOp::create(
-        builder, draw.getLoc(), type,
-        DenseElementsAttr::get(type, builder.getI64IntegerAttr(part)));
+    Value number =
+        ConstantOp::create(builder, draw.getLoc(), type,
+                           DenseElementsAttr::get(type, builder.getI64IntegerAttr(part)));
     mapping.map(draw, AddOp::create(builder, draw.getLoc(), type, draw, number));
   }
 }
@@ -333,8 +332,8 @@ LogicalResult Accumulator::run(ArrayRef<std::string> shared) {
       result = ConcatOp::create(builder, first.getLoc(), typeOf(first).clone(shape),
                                 pieces[i], builder.getI64IntegerAttr(0));
     } else if (totals[i].getType() != first.getType()) {
-      result = CastOp::create(builder, first.getLoc(), first.getType(), totals[i],
-                              UnitAttr());
+      result =
+          CastOp::create(builder, first.getLoc(), first.getType(), totals[i], UnitAttr());
     } else {
       result = totals[i];
     }
@@ -342,8 +341,8 @@ LogicalResult Accumulator::run(ArrayRef<std::string> shared) {
   }
   for (GradientsOp marker : markers)
     marker->erase();
-  function.setType(builder.getFunctionType(block.getArgumentTypes(),
-                                           terminator->getOperandTypes()));
+  function.setType(
+      builder.getFunctionType(block.getArgumentTypes(), terminator->getOperandTypes()));
   return success();
 }
 

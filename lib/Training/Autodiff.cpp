@@ -12,9 +12,9 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
-#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Training/Passes.h"
 
 #include "mlir/Transforms/RegionUtils.h"
@@ -51,9 +51,9 @@ void inlineCheckpoints(func::FuncOp function) {
         if (op->getBlock() == &body)
           op->removeAttr(kSaveAttr);
     SmallVector<Value> values(yield.getValues());
-    checkpoint->getBlock()->getOperations().splice(
-        checkpoint->getIterator(), body.getOperations(), body.begin(),
-        std::prev(body.end()));
+    checkpoint->getBlock()->getOperations().splice(checkpoint->getIterator(),
+                                                   body.getOperations(), body.begin(),
+                                                   std::prev(body.end()));
     checkpoint->replaceAllUsesWith(values);
     checkpoint->erase();
   }
@@ -118,8 +118,7 @@ bool Differentiator::capturesActive(Operation *op) const {
 
 void Differentiator::accumulate(Value value, Value gradient) {
   Value &sum = gradients[value];
-  sum = sum ? AddOp::create(builder, gradient.getLoc(), value.getType(), sum,
-                            gradient)
+  sum = sum ? AddOp::create(builder, gradient.getLoc(), value.getType(), sum, gradient)
                   .getResult()
             : gradient;
 }
@@ -133,15 +132,14 @@ LogicalResult Differentiator::differentiate(Operation *op) {
   SmallVector<bool> needed;
   for (Value operand : op->getOperands())
     needed.push_back(isActive(operand));
-  if (llvm::none_of(needed, [](bool need) { return need; }) &&
-      !capturesActive(op))
+  if (llvm::none_of(needed, [](bool need) { return need; }) && !capturesActive(op))
     return success();
   auto rule = dyn_cast<DifferentiableOpInterface>(op);
   if (!rule) {
-    InFlightDiagnostic diagnostic =
-        op->emitError("'") << op->getName()
-                           << "' is on a path from a parameter to the loss but "
-                              "has no gradient rule";
+    InFlightDiagnostic diagnostic = op->emitError("'")
+                                    << op->getName()
+                                    << "' is on a path from a parameter to the loss but "
+                                       "has no gradient rule";
     if (op->getNumRegions() > 0)
       diagnostic << "; unroll or inline it first";
     else if (op->getName().getStringRef() == "func.call")
@@ -161,9 +159,9 @@ LogicalResult Differentiator::differentiate(Operation *op) {
     if (gradient.getType() != operand.getType()) {
       auto type = cast<RankedTensorType>(operand.getType());
       if (cast<ShapedType>(gradient.getType()).getShape() != type.getShape())
-        gradient = ReshapeOp::create(
-            builder, op->getLoc(),
-            type.clone(getElementTypeOrSelf(gradient.getType())), gradient);
+        gradient = ReshapeOp::create(builder, op->getLoc(),
+                                     type.clone(getElementTypeOrSelf(gradient.getType())),
+                                     gradient);
       if (gradient.getType() != type)
         gradient = CastOp::create(builder, op->getLoc(), type, gradient);
     }
@@ -183,12 +181,12 @@ FailureOr<SmallVector<unsigned>> Differentiator::findLosses() {
     losses.push_back(0);
   auto isScalarFloat = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.getRank() == 0 &&
-           isa<FloatType>(tensor.getElementType());
+    return tensor && tensor.getRank() == 0 && isa<FloatType>(tensor.getElementType());
   };
   for (unsigned i : losses) {
-    Type type = i < terminator->getNumOperands() ? terminator->getOperand(i).getType()
-                                                 : Type(NoneType::get(function.getContext()));
+    Type type = i < terminator->getNumOperands()
+                    ? terminator->getOperand(i).getType()
+                    : Type(NoneType::get(function.getContext()));
     if (!isMarked && !isScalarFloat(type))
       return mlir::emitError(getResultLocation(function),
                              "mpt-autodiff: expected the function's first result "
@@ -230,10 +228,9 @@ FailureOr<Value> Differentiator::makeZeros(BlockArgument parameter, StringRef na
     return mlir::emitError(parameter.getLoc(),
                            "mpt-autodiff: expected parameters of static shape, found ")
            << type;
-  return ConstantOp::create(
-             builder, function.getLoc(), type,
-             DenseElementsAttr::get(
-                 type, builder.getFloatAttr(type.getElementType(), 0.0)))
+  return ConstantOp::create(builder, function.getLoc(), type,
+                            DenseElementsAttr::get(
+                                type, builder.getFloatAttr(type.getElementType(), 0.0)))
       .getResult();
 }
 
@@ -249,8 +246,8 @@ LogicalResult Differentiator::addMarkers(ArrayRef<unsigned> losses) {
     SmallVector<Value> values;
     SmallVector<Attribute> names;
     for (auto [i, parameter] : llvm::enumerate(parameters)) {
-      auto name = function.getArgAttrOfType<StringAttr>(parameter.getArgNumber(),
-                                                        kNameAttr);
+      auto name =
+          function.getArgAttrOfType<StringAttr>(parameter.getArgNumber(), kNameAttr);
       Value gradient = parameterGradients[k][i];
       // What one of several losses does not reach has no gradient of it; what none
       // reaches has zeros, of the first.
@@ -330,8 +327,7 @@ struct AutodiffPass : mpt::impl::AutodiffPassBase<AutodiffPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    func::FuncOp forward =
-        findStepFunction(getOperation(), function, "mpt-autodiff");
+    func::FuncOp forward = findStepFunction(getOperation(), function, "mpt-autodiff");
     if (!forward || failed(Differentiator(forward).run()))
       signalPassFailure();
   }

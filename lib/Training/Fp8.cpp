@@ -14,13 +14,13 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/IRMapping.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
-#include "mpt/Training/Fp8Plan.h"
 #include "mpt/Precision/OpLists.h"
 #include "mpt/Support/Remarks.h"
+#include "mpt/Training/Fp8Plan.h"
 #include "mpt/Training/Passes.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/Support/Regex.h"
 #include <cfloat>
 #include <cmath>
@@ -147,9 +147,9 @@ Fp8Rewriter::Quantized Fp8Rewriter::quantize(unsigned number) {
                             /*keep_dims=*/false, /*acc_type=*/TypeAttr());
   Quantized made;
   if (rule.delayed) {
-    Value one = SliceOp::create(builder, loc, typed({1}), scales,
-                                ArrayRef<int64_t>{number}, ArrayRef<int64_t>{1},
-                                ArrayRef<int64_t>{1});
+    Value one =
+        SliceOp::create(builder, loc, typed({1}), scales, ArrayRef<int64_t>{number},
+                        ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1});
     made.scale = ReshapeOp::create(builder, loc, typed({}), one);
   } else {
     made.scale =
@@ -166,8 +166,8 @@ Fp8Rewriter::Quantized Fp8Rewriter::quantize(unsigned number) {
                              makeConstant(builder, loc, {largest}, {}));
   scaled = MaximumOp::create(builder, loc, wideType, scaled,
                              makeConstant(builder, loc, {-largest}, {}));
-  scaled = WhereOp::create(builder, loc, wideType, isFinite(builder, loc, wide), scaled,
-                           wide);
+  scaled =
+      WhereOp::create(builder, loc, wideType, isFinite(builder, loc, wide), scaled, wide);
   Type narrow = tensor.format == Fp8Format::E4M3
                     ? Type(Float8E4M3FNType::get(builder.getContext()))
                     : Type(Float8E5M2Type::get(builder.getContext()));
@@ -218,8 +218,7 @@ void Fp8Rewriter::rewrite(const Fp8Product &product) {
     result = LinearOp::create(builder, loc, wide, lhs, rhs, /*bias=*/Value(),
                               Epilogue::None, /*acc_type=*/TypeAttr());
   }
-  Value inverse =
-      MulOp::create(builder, loc, typed({}), left.inverse, right.inverse);
+  Value inverse = MulOp::create(builder, loc, typed({}), left.inverse, right.inverse);
   result = MulOp::create(builder, loc, wide, result, inverse);
   if (bias)
     result = AddOp::create(builder, loc, wide, result, widen(builder, loc, bias));
@@ -246,10 +245,9 @@ void Fp8Rewriter::updateState() {
                          last, makeSplat(builder, loc, last, 0.0f));
   Value moved = last, amax;
   if (rule.history > 1) {
-    Value kept = SliceOp::create(builder, loc, typed({count, rule.history - 1}), history,
-                                 ArrayRef<int64_t>{0, 0},
-                                 ArrayRef<int64_t>{count, rule.history - 1},
-                                 ArrayRef<int64_t>{1, 1});
+    Value kept = SliceOp::create(
+        builder, loc, typed({count, rule.history - 1}), history, ArrayRef<int64_t>{0, 0},
+        ArrayRef<int64_t>{count, rule.history - 1}, ArrayRef<int64_t>{1, 1});
     moved = ConcatOp::create(builder, loc, typed({count, rule.history}),
                              ValueRange{last, kept}, builder.getI64IntegerAttr(1));
   }
@@ -294,12 +292,14 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
     func::FuncOp step = findStepFunction(module, function, "mpt-fp8");
     if (!step)
       return signalPassFailure();
-    for (Attribute attributes : step.getArgAttrsAttr() ? step.getArgAttrsAttr()
-                                                       : ArrayAttr::get(&getContext(), {}))
+    for (Attribute attributes : step.getArgAttrsAttr()
+                                    ? step.getArgAttrsAttr()
+                                    : ArrayAttr::get(&getContext(), {}))
       if (auto name = cast<DictionaryAttr>(attributes).getAs<StringAttr>(kNameAttr);
           name && name.getValue() == kFp8ScaleState) {
         step.emitError("mpt-fp8: @")
-            << step.getName() << " has scales of 8-bit floats already; run this pass once";
+            << step.getName()
+            << " has scales of 8-bit floats already; run this pass once";
         return signalPassFailure();
       }
     if (!step.getBody().front().getOps<UnscaleOp>().empty()) {
@@ -308,15 +308,13 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
           << "keep the scales of 8-bit floats; run --mpt-loss-scale after this pass";
       return signalPassFailure();
     }
-    Fp8Plan plan =
-        planFp8(step, {format == "hybrid", alignment}, [&](Operation *op) {
-          if (patterns.empty())
-            return false;
-          std::string place = describePlace(op);
-          return llvm::any_of(patterns, [&](const llvm::Regex &pattern) {
-            return pattern.match(place);
-          });
-        });
+    Fp8Plan plan = planFp8(step, {format == "hybrid", alignment}, [&](Operation *op) {
+      if (patterns.empty())
+        return false;
+      std::string place = describePlace(op);
+      return llvm::any_of(
+          patterns, [&](const llvm::Regex &pattern) { return pattern.match(place); });
+    });
     for (auto &[op, reason] : plan.kept)
       emitRemark(RemarkId::Fp8Kept, op->getLoc(), "") << remark::reason("{0}", reason);
     for (const Fp8Product &product : plan.products)
@@ -350,8 +348,9 @@ private:
         failed(expectOne("amax", amax, "max", "most_recent")))
       return failure();
     if (history < 1 || history > 65536 || margin < 0 || margin > 30 || alignment < 1)
-      return mlir::emitError(module.getLoc(), "mpt-fp8: expected a history of 1 to 65536 steps, a margin "
-                              "of 0 to 30 and an alignment of at least 1, found ")
+      return mlir::emitError(module.getLoc(),
+                             "mpt-fp8: expected a history of 1 to 65536 steps, a margin "
+                             "of 0 to 30 and an alignment of at least 1, found ")
              << int64_t(history) << ", " << int64_t(margin) << " and "
              << int64_t(alignment);
     for (const std::string &text : keep) {

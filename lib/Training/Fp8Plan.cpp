@@ -36,9 +36,8 @@ Value getSource(Value value) {
 DenseSet<Value> findGradients(Block &block) {
   DenseSet<Value> gradients;
   for (Operation &op : block) {
-    const bool reads = llvm::any_of(op.getOperands(), [&](Value operand) {
-      return gradients.contains(operand);
-    });
+    const bool reads = llvm::any_of(
+        op.getOperands(), [&](Value operand) { return gradients.contains(operand); });
     if (reads || isa<GradSeedOp>(op))
       gradients.insert_range(op.getResults());
   }
@@ -84,11 +83,10 @@ Fp8Plan mpt::planFp8(func::FuncOp function, const Fp8Options &options,
   DenseMap<std::pair<Value, unsigned>, unsigned> numbers;
   auto getTensor = [&](Value value) {
     Value source = getSource(value);
-    const Fp8Format format = options.hybrid && gradients.contains(source)
-                                 ? Fp8Format::E5M2
-                                 : Fp8Format::E4M3;
-    auto [entry, isNew] = numbers.try_emplace({source, static_cast<unsigned>(format)},
-                                              plan.tensors.size());
+    const Fp8Format format =
+        options.hybrid && gradients.contains(source) ? Fp8Format::E5M2 : Fp8Format::E4M3;
+    auto [entry, isNew] =
+        numbers.try_emplace({source, static_cast<unsigned>(format)}, plan.tensors.size());
     if (isNew)
       plan.tensors.push_back({source, format});
     return entry->second;

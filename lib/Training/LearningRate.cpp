@@ -12,9 +12,9 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Dialect/MPT/Transforms/DecomposeBuilder.h"
-#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "TrainStepAids.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/Dialect/MPT/Transforms/DecomposeBuilder.h"
 #include "mpt/Support/NumberToString.h"
 #include "mpt/Training/Passes.h"
 
@@ -40,8 +40,8 @@ LogicalResult mpt::detail::checkLearningRate(Operation *op, StringRef pass,
     if (value < 0)
       return op->emitError(pass)
              << ": expected " << name << " of at least 0, found " << value;
-  for (auto [name, value] : {std::pair<StringRef, double>{"lr-final", rule.final},
-                             {"lr-gamma", rule.gamma}})
+  for (auto [name, value] :
+       {std::pair<StringRef, double>{"lr-final", rule.final}, {"lr-gamma", rule.gamma}})
     if (!(value >= 0) || !std::isfinite(value))
       return op->emitError(pass) << ": expected a finite " << name
                                  << " of at least 0, found " << numberToString(value);
@@ -77,9 +77,9 @@ Value mpt::detail::buildLearningRate(OpBuilder &builder, Location loc,
   if (rule.schedule == "linear" || rule.schedule == "cosine") {
     Value progress = b.scalar(1.0);
     if (rule.total > rule.warmup)
-      progress = MinimumOp::create(
-          builder, loc, progress,
-          b.div(after, static_cast<double>(rule.total - rule.warmup)));
+      progress =
+          MinimumOp::create(builder, loc, progress,
+                            b.div(after, static_cast<double>(rule.total - rule.warmup)));
     if (rule.schedule == "linear") {
       factor = b.add(b.mul(progress, rule.final - 1.0), 1.0);
     } else {
@@ -87,8 +87,8 @@ Value mpt::detail::buildLearningRate(OpBuilder &builder, Location loc,
       factor = b.add(b.mul(b.add(cosine, 1.0), 0.5 * (1.0 - rule.final)), rule.final);
     }
   } else if (rule.schedule == "step") {
-    Value falls = FloorOp::create(builder, loc,
-                                  b.div(after, static_cast<double>(rule.every)));
+    Value falls =
+        FloorOp::create(builder, loc, b.div(after, static_cast<double>(rule.every)));
     factor = PowOp::create(builder, loc, b.scalar(rule.gamma), falls);
   }
   if (rule.warmup > 0) {
@@ -134,9 +134,9 @@ FailureOr<Value> LearningRatePass::getCount(func::FuncOp step, StepEditor &edito
       StepView::getRole(step, count.getArgNumber()) == Role::OptimizerState)
     return Value(count);
   if (BlockArgument taken = editor.getArgument("lr.step"))
-    return mlir::emitError(taken.getLoc(),
-                           "mpt-learning-rate: the function has an argument named "
-                           "'lr.step' already; was this pass run before? If not, rename it");
+    return mlir::emitError(
+        taken.getLoc(), "mpt-learning-rate: the function has an argument named "
+                        "'lr.step' already; was this pass run before? If not, rename it");
   count = editor.addArgument(i64Scalar, "lr.step", Role::Schedule,
                              getZerosInit(&getContext()));
   Operation *terminator = step.getBody().front().getTerminator();
@@ -170,8 +170,9 @@ LogicalResult LearningRatePass::run() {
     // Another result of this name is the user's own, and StepEditor asks to rename it.
     if (isUpdate || (result.name && result.name.getValue() == "learning_rate" &&
                      !result.updates && dependsOn(terminator->getOperand(i), rate)))
-      return mlir::emitError(getResultLocation(step),
-                             "mpt-learning-rate: the step has a schedule already: result ")
+      return mlir::emitError(
+                 getResultLocation(step),
+                 "mpt-learning-rate: the step has a schedule already: result ")
              << i << (isUpdate ? " updates 'lr'" : " is 'learning_rate'");
   }
   OpBuilder builder = OpBuilder::atBlockBegin(&step.getBody().front());

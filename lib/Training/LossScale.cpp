@@ -13,9 +13,9 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Dialect/MPT/Transforms/LossScaleRule.h"
-#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "TrainStepAids.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/Dialect/MPT/Transforms/LossScaleRule.h"
 #include "mpt/Training/Passes.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -75,8 +75,8 @@ private:
                       GradientsOp marker, StringRef suffix);
   void addDynamic(StepEditor &editor, OpBuilder &builder, UnscaleOp unscale,
                   Value allFinite, StringRef suffix);
-  void addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp unscale,
-               Value allFinite, StringRef suffix);
+  void addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp unscale, Value allFinite,
+               StringRef suffix);
   void addScale(StepEditor &editor, OpBuilder &builder, Location loc, Value scale,
                 StringRef name);
   /// The norm of the gradients, where the step returns none; null if it is not known
@@ -131,9 +131,10 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
   };
   auto checkMode = [&](StringRef name, bool inDynamic, bool inAmax) {
     if (mode == "static")
-      fail(name, " has no meaning with mode=static, whose scale never changes; remove it, "
-                 "or use mode=" +
-                     Twine(inDynamic ? "dynamic" : "amax"));
+      fail(name,
+           " has no meaning with mode=static, whose scale never changes; remove it, "
+           "or use mode=" +
+               Twine(inDynamic ? "dynamic" : "amax"));
     else if (mode == "dynamic" && !inDynamic)
       fail(name, " has no meaning with mode=dynamic, whose scale follows the steps that "
                  "overflow; remove it, or use mode=amax");
@@ -223,8 +224,7 @@ UnscaleOp LossScalePass::scaleLoss(StepEditor &editor, OpBuilder &builder,
   auto scaled = ScaleLossOp::create(builder, seed.getLoc(), seed.getType(), seed, scale);
   seed.getSeed().replaceAllUsesExcept(scaled, scaled);
   builder.setInsertionPointAfter(marker);
-  auto unscale =
-      UnscaleOp::create(builder, marker.getLoc(), marker.getOutputs(), scale);
+  auto unscale = UnscaleOp::create(builder, marker.getLoc(), marker.getOutputs(), scale);
   for (auto [gradient, unscaled] :
        llvm::zip_equal(marker.getOutputs(), unscale.getUnscaled()))
     gradient.replaceAllUsesExcept(unscaled, unscale);
@@ -255,7 +255,8 @@ SmallVector<Value> getCheckedValues(func::FuncOp step, StepEditor &editor,
   auto add = [&](Value value) {
     Operation *op = value ? value.getDefiningOp() : nullptr;
     if (op && isa<FloatType>(getElementTypeOrSelf(value.getType())) &&
-        (op == place || op->isBeforeInBlock(place)) && !llvm::is_contained(checked, value))
+        (op == place || op->isBeforeInBlock(place)) &&
+        !llvm::is_contained(checked, value))
       checked.push_back(value);
   };
   add(norm);
@@ -331,9 +332,8 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
   editor.addResult(NotOp::create(builder, loc, allFinite), "found_inf");
   if (unscales.size() > 1)
     for (auto &[unscale, suffix] : unscales)
-      editor.addResult(
-          NotOp::create(builder, unscale.getLoc(), unscale.getAllFinite()),
-          "found_inf" + suffix);
+      editor.addResult(NotOp::create(builder, unscale.getLoc(), unscale.getAllFinite()),
+                       "found_inf" + suffix);
   guardUpdates(step, editor, allFinite);
   for (auto &[unscale, suffix] : unscales) {
     // Each of several scales moves by its own gradients.
@@ -399,17 +399,16 @@ void LossScalePass::addDynamic(StepEditor &editor, OpBuilder &builder, UnscaleOp
   state.good = editor.addArgument(i32Scalar, name + ".growth_tracker", Role::LossScale,
                                   getZerosInit(&getContext()));
   if (rule.kind != Hysteresis::None)
-    state.bad = editor.addArgument(
-        i32Scalar, name + ".hysteresis_tracker", Role::LossScale,
-        rule.kind == Hysteresis::EveryNth
-            ? getZerosInit(&getContext())
-            : getConstantInit(&getContext(), rule.hysteresis));
+    state.bad =
+        editor.addArgument(i32Scalar, name + ".hysteresis_tracker", Role::LossScale,
+                           rule.kind == Hysteresis::EveryNth
+                               ? getZerosInit(&getContext())
+                               : getConstantInit(&getContext(), rule.hysteresis));
   LossScaleState after;
   if (rule.name == "torch" && rule.min == 0 && rule.max == 0) {
     auto update = UpdateLossScaleOp::create(
-        builder, loc, scale, state.good, allFinite,
-        builder.getF64FloatAttr(rule.growth), builder.getF64FloatAttr(rule.backoff),
-        builder.getI64IntegerAttr(rule.interval));
+        builder, loc, scale, state.good, allFinite, builder.getF64FloatAttr(rule.growth),
+        builder.getF64FloatAttr(rule.backoff), builder.getI64IntegerAttr(rule.interval));
     after = {update.getNewScale(), update.getNewTracker(), {}};
   } else {
     after = updateLossScale(builder, loc, rule, state, allFinite);
@@ -427,8 +426,8 @@ void LossScalePass::addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp un
   Value scale = unscale.getScale();
   std::string name = ("loss_scale" + suffix).str();
   auto recordType = RankedTensorType::get({window}, builder.getF32Type());
-  BlockArgument history = editor.addArgument(recordType, name + ".amax_history", Role::LossScale,
-                                             getZerosInit(&getContext()));
+  BlockArgument history = editor.addArgument(
+      recordType, name + ".amax_history", Role::LossScale, getZerosInit(&getContext()));
   Value largest = getLargestMagnitude(builder, loc, unscale.getUnscaled());
   Value newest = ReshapeOp::create(
       builder, loc, RankedTensorType::get({1}, builder.getF32Type()), largest);
@@ -441,7 +440,8 @@ void LossScalePass::addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp un
                              builder.getI64IntegerAttr(0));
   }
   // A step that is not taken records nothing.
-  Value recorded = SelectStateOp::create(builder, loc, recordType, allFinite, moved, history);
+  Value recorded =
+      SelectStateOp::create(builder, loc, recordType, allFinite, moved, history);
   AmaxScaleRule amax{getLargest(type), margin, rule.backoff, rule.min, rule.max};
   addScale(editor, builder, loc,
            chooseLossScale(builder, loc, amax, scale, recorded, allFinite), name);

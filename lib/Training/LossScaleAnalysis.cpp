@@ -24,8 +24,7 @@ void LossScaleAnalysis::setToEntryState(LossScaleLattice *lattice) {
   std::optional<Role> role;
   if (step && argument.getOwner()->isEntryBlock())
     role = StepView::getRole(step, argument.getArgNumber());
-  if (role == Role::LossScale &&
-      isa<FloatType>(getElementTypeOrSelf(argument.getType())))
+  if (role == Role::LossScale && isa<FloatType>(getElementTypeOrSelf(argument.getType())))
     scaling = LossScaling::getScaled(argument, 2);
   else if (role && role != Role::OptimizerState)
     scaling = LossScaling::Plain;
@@ -53,9 +52,10 @@ static LossScaling raise(const LossScaling &a, int numerator, int denominator) {
   return LossScaling::getScaled(a.getScale(), a.getHalves() * numerator / denominator);
 }
 
-LogicalResult LossScaleAnalysis::visitOperation(
-    Operation *op, ArrayRef<const LossScaleLattice *> operands,
-    ArrayRef<LossScaleLattice *> results) {
+LogicalResult
+LossScaleAnalysis::visitOperation(Operation *op,
+                                  ArrayRef<const LossScaleLattice *> operands,
+                                  ArrayRef<LossScaleLattice *> results) {
   auto set = [&](LossScaleLattice *lattice, LossScaling value) {
     propagateIfChanged(lattice, lattice->join(value));
   };
@@ -65,8 +65,8 @@ LogicalResult LossScaleAnalysis::visitOperation(
   }
   if (auto unscale = dyn_cast<UnscaleOp>(op)) {
     for (size_t i = 0; i < results.size(); ++i)
-      set(results[i], i < unscale.getUnscaled().size() ? LossScaling::Unscaled
-                                                       : LossScaling::Plain);
+      set(results[i],
+          i < unscale.getUnscaled().size() ? LossScaling::Unscaled : LossScaling::Plain);
     return success();
   }
   // New parameters and moments.

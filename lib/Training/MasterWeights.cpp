@@ -63,13 +63,12 @@ struct Optimizer {
 /// The optimizer among the users of `parameter`.
 Optimizer findOptimizer(BlockArgument parameter) {
   for (Operation *user : parameter.getUsers()) {
-    Optimizer found =
-        llvm::TypeSwitch<Operation *, Optimizer>(user)
-            .Case<SGDOp, AdamOp, AdamWOp>([](auto op) {
-              return Optimizer{op, &op.getParamMutable(), op.getNewParam(),
-                               op.getPredicate()};
-            })
-            .Default(Optimizer());
+    Optimizer found = llvm::TypeSwitch<Operation *, Optimizer>(user)
+                          .Case<SGDOp, AdamOp, AdamWOp>([](auto op) {
+                            return Optimizer{op, &op.getParamMutable(), op.getNewParam(),
+                                             op.getPredicate()};
+                          })
+                          .Default(Optimizer());
     if (found.op && found.param->get() == parameter)
       return found;
   }
@@ -113,7 +112,8 @@ LogicalResult MasterBuilder::findRandomState() {
   for (StringRef name : {"attempt", "seed"}) {
     BlockArgument found = editor.getArgument(name);
     if (!found && name == "seed")
-      found = editor.addArgument(scalar, "seed", Role::Rng, getZerosInit(builder.getContext()));
+      found = editor.addArgument(scalar, "seed", Role::Rng,
+                                 getZerosInit(builder.getContext()));
     if (!found || found.getType() != scalar)
       return mlir::emitError(found ? found.getLoc() : function.getLoc(),
                              "mpt-master-weights: stochastic rounding needs an "
@@ -203,10 +203,10 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
   loc = optimizer.op->getLoc();
   Value updated = optimizer.updated, newRest, rounded;
   if (kind == MasterKind::Stochastic) {
-    Value bits = RandomBitsOp::create(
-        builder, loc, declared.clone(builder.getI16Type()), seed, attempt,
-        builder.getI64IntegerAttr(nextStream++),
-        builder.getDenseI64ArrayAttr(declared.getShape()));
+    Value bits =
+        RandomBitsOp::create(builder, loc, declared.clone(builder.getI16Type()), seed,
+                             attempt, builder.getI64IntegerAttr(nextStream++),
+                             builder.getDenseI64ArrayAttr(declared.getShape()));
     rounded = StochasticRoundOp::create(builder, loc, narrow, updated, bits);
   } else if (kind == MasterKind::Kahan) {
     rounded = CastOp::create(builder, loc, narrow, updated, UnitAttr());
@@ -218,7 +218,8 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
   update->set(guard(optimizer, rounded, parameter));
   if (!rest)
     return success();
-  std::string restName = (name + (kind == MasterKind::Split ? ".low" : ".compensation")).str();
+  std::string restName =
+      (name + (kind == MasterKind::Split ? ".low" : ".compensation")).str();
   editor.addResult(guard(optimizer, newRest, rest), restName, restName);
   return success();
 }

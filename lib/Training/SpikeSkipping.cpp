@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Dialect/MPT/Transforms/DecomposeBuilder.h"
 #include "TrainStepAids.h"
+#include "mpt/Dialect/MPT/Transforms/DecomposeBuilder.h"
 #include "mpt/Support/NumberToString.h"
 
 #include <cmath>
@@ -86,8 +86,8 @@ SpikeDecision mpt::detail::detectSpike(OpBuilder &builder, Location loc,
   // Counts need go no further than the warm-up.
   Value counted = choose(isWarmup, count, state.count);
   decision.after.count = choose(passes, counted, one);
-  decision.after.spikes = choose(
-      decision.isNormal, zero,
-      AddOp::create(builder, loc, state.spikes.getType(), state.spikes, one));
+  decision.after.spikes =
+      choose(decision.isNormal, zero,
+             AddOp::create(builder, loc, state.spikes.getType(), state.spikes, one));
   return decision;
 }

@@ -56,8 +56,8 @@ private:
   LogicalResult checkParameter(func::FuncOp step, const StepEditor &editor,
                                StringAttr name, Type gradient);
   void buildOptimizer(OpBuilder &builder, func::FuncOp step, StepEditor &editor,
-                      BlockArgument parameter, StringRef name, Value gradient,
-                      Value lr, Value count);
+                      BlockArgument parameter, StringRef name, Value gradient, Value lr,
+                      Value count);
   double getWeightDecay(func::FuncOp step, BlockArgument parameter);
   LearningRateRule getLearningRate() const {
     return {lrSchedule, warmup, totalSteps, lrFinal, lrStep, lrGamma};
@@ -83,8 +83,7 @@ private:
 
 LogicalResult TrainStepPass::checkOptions() {
   ModuleOp module = getOperation();
-  if (!llvm::is_contained({"sgd", "momentum", "adam", "adamw"},
-                          StringRef(optimizer)))
+  if (!llvm::is_contained({"sgd", "momentum", "adam", "adamw"}, StringRef(optimizer)))
     return module.emitError("mpt-train-step: unknown optimizer '")
            << optimizer << "'; expected sgd, momentum, adam or adamw";
   if (decay != "matrices" && decay != "all")
@@ -119,8 +118,8 @@ LogicalResult TrainStepPass::checkOptions() {
     return failure();
   if (nesterov && getMomentum() == 0)
     return module.emitError("mpt-train-step: nesterov needs a momentum above 0, found ")
-           << "optimizer=" << optimizer << " and momentum " << numberToString(getMomentum())
-           << "; give momentum=0.9";
+           << "optimizer=" << optimizer << " and momentum "
+           << numberToString(getMomentum()) << "; give momentum=0.9";
   return success();
 }
 
@@ -156,8 +155,7 @@ LogicalResult TrainStepPass::checkUnread() {
 }
 
 double TrainStepPass::getWeightDecay(func::FuncOp step, BlockArgument parameter) {
-  auto wanted =
-      step.getArgAttrOfType<BoolAttr>(parameter.getArgNumber(), kDecayAttr);
+  auto wanted = step.getArgAttrOfType<BoolAttr>(parameter.getArgNumber(), kDecayAttr);
   if (wanted)
     return wanted.getValue() ? weightDecay : 0.0;
   bool isMatrix = cast<RankedTensorType>(parameter.getType()).getRank() >= 2;
@@ -165,17 +163,16 @@ double TrainStepPass::getWeightDecay(func::FuncOp step, BlockArgument parameter)
 }
 
 void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
-                                   StepEditor &editor,
-                                   BlockArgument parameter, StringRef name,
-                                   Value gradient, Value lr, Value count) {
+                                   StepEditor &editor, BlockArgument parameter,
+                                   StringRef name, Value gradient, Value lr,
+                                   Value count) {
   Location loc = gradient.getLoc();
   auto type = cast<RankedTensorType>(parameter.getType());
   // State is f32 even where the parameter is stored in less.
-  auto stateType =
-      type.clone(getAccumulatorType(std::nullopt, type.getElementType()));
+  auto stateType = type.clone(getAccumulatorType(std::nullopt, type.getElementType()));
   auto addState = [&](StringRef suffix) {
-    return editor.addArgument(stateType, (name + suffix).str(),
-                           Role::OptimizerState, getZerosInit(&getContext()));
+    return editor.addArgument(stateType, (name + suffix).str(), Role::OptimizerState,
+                              getZerosInit(&getContext()));
   };
   auto f64 = [&](double value) { return builder.getF64FloatAttr(value); };
   double decayed = getWeightDecay(step, parameter);
@@ -187,24 +184,22 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
       buffer = addState(".momentum_buffer");
       types.push_back(stateType);
     }
-    auto update = SGDOp::create(
-        builder, loc, types, parameter, gradient, lr, buffer, Value(),
-        f64(buffer ? getMomentum() : 0.0), f64(0.0), f64(decayed),
-        buffer && nesterov ? builder.getUnitAttr() : UnitAttr());
+    auto update =
+        SGDOp::create(builder, loc, types, parameter, gradient, lr, buffer, Value(),
+                      f64(buffer ? getMomentum() : 0.0), f64(0.0), f64(decayed),
+                      buffer && nesterov ? builder.getUnitAttr() : UnitAttr());
     updated.push_back(update.getNewParam());
     editor.addResult(update.getNewParam(), name, name);
     if (buffer)
-      editor.addResult(update.getNewMomentumBuffer(),
-                    (name + ".momentum_buffer").str(),
-                    (name + ".momentum_buffer").str());
+      editor.addResult(update.getNewMomentumBuffer(), (name + ".momentum_buffer").str(),
+                       (name + ".momentum_buffer").str());
     return;
   }
   Value average = addState(".exp_avg"), square = addState(".exp_avg_sq");
   auto build = [&](auto tag) {
     using Adam = decltype(tag);
-    auto update = Adam::create(builder, loc,
-                               TypeRange{type, stateType, stateType}, parameter,
-                               gradient, lr, average, square, count, Value(),
+    auto update = Adam::create(builder, loc, TypeRange{type, stateType, stateType},
+                               parameter, gradient, lr, average, square, count, Value(),
                                f64(beta1), f64(beta2), f64(eps), f64(decayed));
     updated.push_back(update.getNewParam());
     editor.addResult(update.getNewParam(), name, name);
@@ -258,8 +253,8 @@ FailureOr<Value> TrainStepPass::buildGradients(OpBuilder &builder, func::FuncOp 
     return Value();
 
   auto addState = [&](Type element, StringRef name) -> Value {
-    return editor.addArgument(RankedTensorType::get({}, element), name, Role::OptimizerState,
-                              getZerosInit(&getContext()));
+    return editor.addArgument(RankedTensorType::get({}, element), name,
+                              Role::OptimizerState, getZerosInit(&getContext()));
   };
   Type f64 = builder.getF64Type(), i64 = builder.getI64Type();
   SpikeState state;
@@ -283,11 +278,11 @@ void TrainStepPass::buildEma(OpBuilder &builder, StepEditor &editor, StringRef n
   Value average = editor.addArgument(
       type.clone(getAccumulatorType(std::nullopt, type.getElementType())), state,
       Role::OptimizerState, getZerosInit(&getContext()));
-  editor.addResult(updateEma(builder, value.getLoc(), average, value, weight), state, state);
+  editor.addResult(updateEma(builder, value.getLoc(), average, value, weight), state,
+                   state);
 }
 
-LogicalResult TrainStepPass::checkParameter(func::FuncOp step,
-                                            const StepEditor &editor,
+LogicalResult TrainStepPass::checkParameter(func::FuncOp step, const StepEditor &editor,
                                             StringAttr name, Type gradient) {
   BlockArgument parameter = editor.getArgument(name.getValue());
   if (!parameter)
@@ -313,15 +308,16 @@ LogicalResult TrainStepPass::run() {
   if (!step || failed(checkOptions()))
     return failure();
   auto markers = llvm::to_vector(step.getBody().front().getOps<GradientsOp>());
-  if (markers.empty() || (markers.size() > 1 && !llvm::all_of(markers, [](GradientsOp op) {
-                            return op->hasAttr(kLossAttr);
-                          })))
+  if (markers.empty() ||
+      (markers.size() > 1 &&
+       !llvm::all_of(markers, [](GradientsOp op) { return op->hasAttr(kLossAttr); })))
     return step.emitError("mpt-train-step: expected one mpt.gradients op, found ")
            << markers.size() << "; run --mpt-autodiff first";
   StepEditor editor(step, "mpt-train-step");
   for (GradientsOp marker : markers)
     for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), marker.getInputs()))
-      if (failed(checkParameter(step, editor, cast<StringAttr>(name), gradient.getType())))
+      if (failed(
+              checkParameter(step, editor, cast<StringAttr>(name), gradient.getType())))
         return failure();
   for (StringRef taken : {"step", "lr"})
     if (BlockArgument argument = editor.getArgument(taken))
@@ -347,7 +343,8 @@ LogicalResult TrainStepPass::run() {
   // The gradients of several losses are added behind what unscales each.
   llvm::MapVector<StringRef, Value> sums;
   for (GradientsOp marker : markers)
-    for (auto [name, gradient] : llvm::zip_equal(marker.getNames(), marker.getOutputs())) {
+    for (auto [name, gradient] :
+         llvm::zip_equal(marker.getNames(), marker.getOutputs())) {
       Value &sum = sums[cast<StringAttr>(name).getValue()];
       sum = sum ? addGradients(builder, loc, sum, gradient) : gradient;
     }
@@ -361,16 +358,16 @@ LogicalResult TrainStepPass::run() {
   if (failed(isNormal))
     return failure();
 
-  Value one = ConstantOp::create(
-      builder, loc, i64Scalar,
-      DenseElementsAttr::get(i64Scalar, builder.getI64IntegerAttr(1)));
+  Value one =
+      ConstantOp::create(builder, loc, i64Scalar,
+                         DenseElementsAttr::get(i64Scalar, builder.getI64IntegerAttr(1)));
   BlockArgument count = editor.addArgument(i64Scalar, "step", Role::OptimizerState,
-                                        getZerosInit(&getContext()));
+                                           getZerosInit(&getContext()));
   Value nextCount = AddOp::create(builder, loc, i64Scalar, count, one);
   BlockArgument attempt = editor.getArgument("attempt");
   if (!attempt)
-    attempt = editor.addArgument(i64Scalar, "attempt", Role::Rng,
-                              getZerosInit(&getContext()));
+    attempt =
+        editor.addArgument(i64Scalar, "attempt", Role::Rng, getZerosInit(&getContext()));
   Value nextAttempt = AddOp::create(builder, loc, i64Scalar, attempt, one);
   Value rate = editor.addArgument(f32Scalar, "lr", Role::Schedule,
                                   getConstantInit(&getContext(), lr));

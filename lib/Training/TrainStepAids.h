@@ -74,8 +74,7 @@ struct ParameterGroup {
 /// none, or a number not above 0, is an error at `op`.
 mlir::FailureOr<llvm::SmallVector<ParameterGroup>>
 matchParameters(mlir::Operation *op, llvm::StringRef option,
-                llvm::ArrayRef<std::string> texts,
-                llvm::ArrayRef<llvm::StringRef> names);
+                llvm::ArrayRef<std::string> texts, llvm::ArrayRef<llvm::StringRef> names);
 
 /// `a` + `b`, at least f32.
 mlir::Value addGradients(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,

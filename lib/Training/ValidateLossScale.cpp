@@ -11,15 +11,15 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Training/LossScaleAnalysis.h"
 #include "mpt/Training/Passes.h"
 
 #include "mlir/Analysis/DataFlow/Utils.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Analysis/DataFlowFramework.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace mpt {
@@ -118,9 +118,9 @@ private:
     auto argument = dyn_cast<BlockArgument>(parameter);
     auto step = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
                          : func::FuncOp();
-    auto master = step ? step.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                           kMasterAttr)
-                       : StringAttr();
+    auto master =
+        step ? step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kMasterAttr)
+             : StringAttr();
     return master && master.getValue() == "none";
   }
 
@@ -176,7 +176,8 @@ private:
           (!view[scale].updatedBy || end.getOperand(*view[scale].updatedBy) == scale))
         continue;
       InFlightDiagnostic error = end.emitError("the state ")
-                                 << updated.name << " keeps a value that is still scaled, "
+                                 << updated.name
+                                 << " keeps a value that is still scaled, "
                                  << "and the scale may be another when it is read; put "
                                  << "mpt.unscale before it";
       error.attachNote(value.getLoc()) << "the value";
@@ -190,8 +191,9 @@ private:
       return checkUnscale(unscale, solver);
     if (auto scale = dyn_cast<ScaleLossOp>(op)) {
       if (get(solver, scale->getOperand(0)).isScaled())
-        return op->emitError("what is scaled here is scaled already; scale once, where the "
-                             "backward pass begins");
+        return op->emitError(
+            "what is scaled here is scaled already; scale once, where the "
+            "backward pass begins");
       return success();
     }
     if (auto clip = dyn_cast<ClipByGlobalNormOp>(op)) {
@@ -257,9 +259,10 @@ private:
           return get(solver, operand).getKind() == LossScaling::Mixed;
         }))
       return success();
-    return op->emitError("combines gradients of different scales, or an unscaled one with "
-                         "one that is still scaled; keep one scale for all micro-batches "
-                         "of a step, or unscale each before they meet");
+    return op->emitError(
+        "combines gradients of different scales, or an unscaled one with "
+        "one that is still scaled; keep one scale for all micro-batches "
+        "of a step, or unscale each before they meet");
   }
 };
 

@@ -19,8 +19,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Memory/Planning/ArenaPlan.h"
-#include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <chrono>

@@ -8,8 +8,8 @@
 ///
 /// \file
 /// Prints, for each network and budget, cost over the cost without
-/// rematerialization, the lower bound, the gap and the processor time, every plan replayed by
-/// the tests' simulator; the largest batches; and how planning grows.
+/// rematerialization, the lower bound, the gap and the processor time, every plan
+/// replayed by the tests' simulator; the largest batches; and how planning grows.
 ///
 ///     RematBenchmark [ratios|batch|scale|optimal]... [only=NAME] [seed=N] [effort=N]
 ///
@@ -29,9 +29,7 @@ using namespace mpt::test;
 
 namespace {
 
-double now() {
-  return double(std::clock()) / CLOCKS_PER_SEC;
-}
+double now() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
 /// Only networks with this in their name.
 const char *only = "";
@@ -49,10 +47,11 @@ void report(const char *name, const RematGraph &graph, const RematBudget &budget
                                                                   : "not found";
   if (peak > result.plan.peak || cost != result.plan.cost)
     status = "WRONG";
-  std::printf("%-10s %6zu ops  %.5fx  cost %.5f  bound %.5f  gap %6.3f %%  %s%s  %.2f s\n",
-              name, graph.nodes.size(), double(result.budget) / result.plainPeak,
-              result.getOverhead(), result.getBound(), result.getGap(), status,
-              result.isOptimal ? " (optimal)" : "", seconds);
+  std::printf(
+      "%-10s %6zu ops  %.5fx  cost %.5f  bound %.5f  gap %6.3f %%  %s%s  %.2f s\n", name,
+      graph.nodes.size(), double(result.budget) / result.plainPeak, result.getOverhead(),
+      result.getBound(), result.getGap(), status, result.isOptimal ? " (optimal)" : "",
+      seconds);
   std::fflush(stdout);
 }
 
@@ -81,8 +80,9 @@ void reportBatch(const char *name, const LayerNet &net, const RematOptions &opti
     if (result.status != RematResult::Met || result.getOverhead() > limit)
       continue;
     int64_t cost = 0, peak = simulate(net.build(batch), result.plan.order, cost);
-    std::printf("%-10s batch %ld (proved maximum %ld)  cost %.4f  peak %ld  %.2f s\n", name,
-                long(batch), long(most), result.getOverhead(), long(peak), now() - start);
+    std::printf("%-10s batch %ld (proved maximum %ld)  cost %.4f  peak %ld  %.2f s\n",
+                name, long(batch), long(most), result.getOverhead(), long(peak),
+                now() - start);
     return;
   }
 }

@@ -73,9 +73,10 @@ static std::string describeInterfaces(ModuleOp module, bool specialize) {
 }
 
 [[noreturn]] static void fail(StringRef what, StringRef options, StringRef text) {
-  mpt::fuzz::reportFinding(what, ("mpt-opt --allow-unregistered-dialect --mpt-autocast=\"" +
-                                  options + "\"\n" + text)
-                                     .str());
+  mpt::fuzz::reportFinding(
+      what,
+      ("mpt-opt --allow-unregistered-dialect --mpt-autocast=\"" + options + "\"\n" + text)
+          .str());
 }
 
 static void recordOps(ModuleOp module, uint8_t choice) {
@@ -83,10 +84,10 @@ static void recordOps(ModuleOp module, uint8_t choice) {
     std::string around = op->getName().getStringRef().str() + char('0' + (choice & 3));
     auto add = [&](Type type) {
       Type element = getElementTypeOrSelf(type);
-      around += element.isF32()                          ? 'f'
-                : element.isF16() || element.isBF16()    ? 'h'
-                : element == type                        ? '-'
-                                                         : 'o';
+      around += element.isF32()                       ? 'f'
+                : element.isF16() || element.isBF16() ? 'h'
+                : element == type                     ? '-'
+                                                      : 'o';
     };
     llvm::for_each(op->getOperandTypes(), add);
     around += '>';
@@ -95,8 +96,8 @@ static void recordOps(ModuleOp module, uint8_t choice) {
     for (Value operand : op->getOperands()) {
       Operation *made = operand.getDefiningOp();
       mpt::fuzz::recordFeature((op->getName().getStringRef() + "<-" +
-              (made ? made->getName().getStringRef() : "argument"))
-                 .str());
+                                (made ? made->getName().getStringRef() : "argument"))
+                                   .str());
     }
   });
 }
@@ -169,7 +170,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
     return LLVMFuzzerMutate(data, size, maxSize);
   if (random() % 4 == 0)
     data[0] = random() & 0xff;
-  mpt::TextMutator mutator(StringRef(reinterpret_cast<char *>(data) + 1, size - 1), random);
+  mpt::TextMutator mutator(StringRef(reinterpret_cast<char *>(data) + 1, size - 1),
+                           random);
   for (unsigned steps = 1 + random() % 3; steps != 0; --steps)
     mutator.mutate();
   std::string text = mutator.getText();

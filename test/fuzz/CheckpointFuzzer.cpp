@@ -12,11 +12,31 @@
 using namespace mpt;
 using namespace mpt::fuzz;
 
-static const llvm::StringRef words[] = {
-    "F64", "F32", "I64", "BOOL", "dtype", "shape", "data_offsets", "__metadata__",
-    "mpt.checkpoint", "mpt.version", "mpt.attempt", "mpt.skipped", "mpt.seed", "mpt.batch",
-    "mpt.rows", "mpt.epoch", "mpt.index", "mpt.program", "w", "1", "0", "-1", "10",
-    "18446744073709551615", "9223372036854775807"};
+static const llvm::StringRef words[] = {"F64",
+                                        "F32",
+                                        "I64",
+                                        "BOOL",
+                                        "dtype",
+                                        "shape",
+                                        "data_offsets",
+                                        "__metadata__",
+                                        "mpt.checkpoint",
+                                        "mpt.version",
+                                        "mpt.attempt",
+                                        "mpt.skipped",
+                                        "mpt.seed",
+                                        "mpt.batch",
+                                        "mpt.rows",
+                                        "mpt.epoch",
+                                        "mpt.index",
+                                        "mpt.program",
+                                        "w",
+                                        "1",
+                                        "0",
+                                        "-1",
+                                        "10",
+                                        "18446744073709551615",
+                                        "9223372036854775807"};
 
 /// A checkpoint that was loaded is saved and loaded again: the same.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

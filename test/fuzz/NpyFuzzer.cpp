@@ -32,8 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     reportFinding("cannot read what was written: " + llvm::toString(again.takeError()));
   if (again->describe() != tensor->describe() || again->getBytes() != tensor->getBytes())
     reportFinding("what was written reads as another array");
-  checkPlantedBug(tensor->getElementType() == ElementType::I16 && tensor->getRank() == 5 &&
-                  tensor->getNumElements() > 1);
+  checkPlantedBug(tensor->getElementType() == ElementType::I16 &&
+                  tensor->getRank() == 5 && tensor->getNumElements() > 1);
   return 0;
 }
 

@@ -53,7 +53,8 @@ std::string mpt::fuzz::mutateNpy(StringRef file, Random &random) {
     descr = (pick(random, orders) + pick(random, types)).str();
     break;
   }
-  std::string header = "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': (";
+  std::string header =
+      "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': (";
   uint64_t bytes = !descr.empty() && llvm::isDigit(descr.back()) ? descr.back() - '0' : 4;
   for (uint64_t size : shape) {
     header += std::to_string(size) + ", ";

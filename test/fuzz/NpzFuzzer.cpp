@@ -88,7 +88,8 @@ static std::string writeArchive(const std::vector<Member> &members, Random &rand
     unsigned method = 0;
     if (draw(random, 3) == 0 && llvm::compression::zlib::isAvailable()) {
       llvm::SmallVector<uint8_t> wrapped;
-      llvm::compression::zlib::compress(llvm::arrayRefFromStringRef(member.bytes), wrapped);
+      llvm::compression::zlib::compress(llvm::arrayRefFromStringRef(member.bytes),
+                                        wrapped);
       // Deflate is zlib without its header of 2 bytes and checksum of 4.
       packed.assign(wrapped.begin() + 2, wrapped.end() - 4);
       method = 8;
@@ -146,8 +147,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
     member.name = std::string(1, 'a' + draw(random, 4)) + (draw(random, 4) ? ".npy" : "");
     break;
   case 1:
-    members.push_back(
-        {std::string(1, 'a' + draw(random, 8)) + ".npy", mutateNpy(member.bytes, random)});
+    members.push_back({std::string(1, 'a' + draw(random, 8)) + ".npy",
+                       mutateNpy(member.bytes, random)});
     break;
   case 2:
     if (members.size() > 1)

@@ -31,8 +31,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
-#include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "mpt/InitAll.h"
+#include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -66,10 +66,10 @@ static void recordOps(ModuleOp module) {
     std::string around = name.str();
     auto add = [&](Type type) {
       Type element = getElementTypeOrSelf(type);
-      around += element.isF32()                          ? 'f'
-                : element.isF16() || element.isBF16()    ? 'h'
-                : element == type                        ? '-'
-                                                         : 'o';
+      around += element.isF32()                       ? 'f'
+                : element.isF16() || element.isBF16() ? 'h'
+                : element == type                     ? '-'
+                                                      : 'o';
     };
     llvm::for_each(op->getOperandTypes(), add);
     around += '>';
@@ -131,7 +131,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return -1;
   auto fail = [&, pipeline = pipeline](StringRef what) {
     reportFinding(what, ("mpt-opt --allow-unregistered-dialect --pass-pipeline='builtin."
-                         "module(" + pipeline + ")'\n" + StringRef(input))
+                         "module(" +
+                         pipeline + ")'\n" + StringRef(input))
                             .str());
   };
   OwningOpRef<ModuleOp> copy(module->clone());
@@ -221,9 +222,8 @@ extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
   Random random(seed + 1);
   auto [first, module] = splitInput({reinterpret_cast<const char *>(data1), size1});
   StringRef second = splitInput({reinterpret_cast<const char *>(data2), size2}).first;
-  std::string passes = draw(random, 2) && first.size() < 200
-                           ? (first + "," + second).str()
-                           : second.str();
+  std::string passes =
+      draw(random, 2) && first.size() < 200 ? (first + "," + second).str() : second.str();
   std::string made = "// " + passes + "\n" + module.str();
   return replaceInput(made, out, 0, maxSize);
 }

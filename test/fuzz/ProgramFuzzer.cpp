@@ -61,8 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   std::string table = writeProgram(program);
   Program again;
-  if (!readProgram(reinterpret_cast<const uint8_t *>(table.data()), table.size(), kKernels,
-                   again, error))
+  if (!readProgram(reinterpret_cast<const uint8_t *>(table.data()), table.size(),
+                   kKernels, again, error))
     reportFinding("cannot read what was written: " + error);
   if (writeProgram(again) != table)
     reportFinding("what was written reads as another program");
@@ -83,13 +83,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                  instruction.refs[0].dims.size() >= 3;
 
   std::vector<mpt_kernel_fn> kernels(kKernels, doNothing);
-  mpt_program_desc desc = {kProgramMagic,
-                           kFormatVersion,
-                           reinterpret_cast<const uint8_t *>(table.data()),
-                           table.size(),
-                           kernels.data(),
-                           kKernels,
-                           nullptr};
+  mpt_program_desc desc = {
+      kProgramMagic, kFormatVersion, reinterpret_cast<const uint8_t *>(table.data()),
+      table.size(),  kernels.data(), kKernels,
+      nullptr};
   std::unique_ptr<mpt_rt_context, void (*)(mpt_rt_context *)> context(mpt_rt_create(1),
                                                                       mpt_rt_destroy);
   if (mpt_rt_open_desc(context.get(), &desc) != MPT_RT_OK) {

@@ -17,10 +17,12 @@ using namespace mpt::fuzz;
 namespace json = llvm::json;
 
 static const llvm::StringRef words[] = {
-    "mpt_ranges", "steps", "skipped", "types", "edges", "id", "result", "op", "function",
-    "location", "phase", "parameter", "type", "elements", "amax", "smallest", "nan", "inf",
-    "zero", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f32", "underflow", "subnormal",
-    "overflow", "first_overflow", "first_nan", "first_inf", "histogram"};
+    "mpt_ranges", "steps",     "skipped",  "types",          "edges",     "id",
+    "result",     "op",        "function", "location",       "phase",     "parameter",
+    "type",       "elements",  "amax",     "smallest",       "nan",       "inf",
+    "zero",       "f16",       "bf16",     "f8E4M3FN",       "f8E5M2",    "f32",
+    "underflow",  "subnormal", "overflow", "first_overflow", "first_nan", "first_inf",
+    "histogram"};
 
 /// A profile that was read prints as text that reads as the same profile.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -30,8 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     recordMessage(llvm::toString(profile.takeError()));
     return 0;
   }
-  recordFeature(llvm::join(profile->formats, ",") + std::to_string(profile->edges.size()) +
-                "/" + std::to_string(std::min<size_t>(profile->values.size(), 5)));
+  recordFeature(llvm::join(profile->formats, ",") +
+                std::to_string(profile->edges.size()) + "/" +
+                std::to_string(std::min<size_t>(profile->values.size(), 5)));
   for (const RecordedRange &value : profile->values)
     for (const std::string &format : profile->formats) {
       (void)isOutOfRange(*profile, value, *findFloatFormat(format), RangeLimits());
@@ -41,7 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   MemoryFile copy(reinterpret_cast<const uint8_t *>(text.data()), text.size());
   llvm::Expected<RangeProfile> again = readRangeProfile(copy.getPath());
   if (!again)
-    reportFinding("cannot read what was printed: " + llvm::toString(again.takeError()), text);
+    reportFinding("cannot read what was printed: " + llvm::toString(again.takeError()),
+                  text);
   if (std::string twice = printRangeProfile(*again); twice != text)
     reportFinding("what was printed reads as another profile", text + twice);
   checkPlantedBug(!profile->edges.empty() &&

@@ -13,8 +13,9 @@ using namespace mpt;
 using namespace mpt::fuzz;
 
 static const llvm::StringRef words[] = {
-    "F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2", "I64", "I32", "I16", "I8", "U8",
-    "BOOL", "dtype", "shape", "data_offsets", "__metadata__", "a", "b", "w"};
+    "F64",          "F32",          "F16", "BF16", "F8_E4M3", "F8_E5M2", "I64",
+    "I32",          "I16",          "I8",  "U8",   "BOOL",    "dtype",   "shape",
+    "data_offsets", "__metadata__", "a",   "b",    "w"};
 
 /// Tensors that were read are written and read again: the same.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

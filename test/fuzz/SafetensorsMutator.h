@@ -1,4 +1,5 @@
-//===- SafetensorsMutator.h - Changes to .safetensors files that often read -*- C++ -*-===//
+//===- SafetensorsMutator.h - Changes to .safetensors files that often read -*- C++
+//-*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

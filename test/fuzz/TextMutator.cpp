@@ -15,26 +15,64 @@ using namespace mpt;
 using llvm::StringRef;
 
 static const StringRef elements[] = {"f32", "f16", "bf16", "f64", "i32", "i1", "f32"};
-static const StringRef types[] = {
-    "tensor<4x4xf32>",    "tensor<4x4xf16>",           "tensor<*xf32>",
-    "tensor<?x4xf32>",    "tensor<f32>",               "vector<4x4xf32>",
-    "f32",                "memref<4x4xf32>",           "tuple<tensor<2xf32>>",
-    "tensor<0xf32>",      "!torch.vtensor<[4,4],f32>", "!torch.list<vtensor>",
-    "!torch.list<vtensor<[4,4],f32>>", "tensor<!tf_type.variant<tensor<4xf32>>>",
-    "tensor<!tf_type.variant>", "none", "tensor<4x4xi32>", "complex<f32>"};
-static const StringRef names[] = {
-    "stablehlo.add",       "stablehlo.dot_general", "stablehlo.exponential",
-    "stablehlo.convert",   "stablehlo.while",       "stablehlo.reduce",
-    "stablehlo.constant",  "stablehlo.select",      "stablehlo.case",
-    "stablehlo.return",    "stablehlo.sort",        "stablehlo.optimization_barrier",
-    "stablehlo.broadcast_in_dim", "stablehlo.custom_call", "tf.MatMul", "tf.Cast",
-    "tf.Const",            "tf.IdentityN",          "tf.While",
-    "tf.TensorListSetItem", "tf.NextIteration",     "tf.Merge",
-    "tf.FusedBatchNormV3", "torch.aten.mm",         "torch.aten.cat",
-    "torch.prim.ListConstruct", "torch.prim.ListUnpack", "torch.prim.Loop",
-    "torch.prim.Loop.condition", "torch.prim.If", "torch.aten.to.dtype",
-    "onnx.MatMul", "onnx.Loop", "onnx.Scan", "onnx.If", "onnx.Yield", "onnx.Cast",
-    "tosa.matmul",         "acme.unknown",          "mhlo.dot"};
+static const StringRef types[] = {"tensor<4x4xf32>",
+                                  "tensor<4x4xf16>",
+                                  "tensor<*xf32>",
+                                  "tensor<?x4xf32>",
+                                  "tensor<f32>",
+                                  "vector<4x4xf32>",
+                                  "f32",
+                                  "memref<4x4xf32>",
+                                  "tuple<tensor<2xf32>>",
+                                  "tensor<0xf32>",
+                                  "!torch.vtensor<[4,4],f32>",
+                                  "!torch.list<vtensor>",
+                                  "!torch.list<vtensor<[4,4],f32>>",
+                                  "tensor<!tf_type.variant<tensor<4xf32>>>",
+                                  "tensor<!tf_type.variant>",
+                                  "none",
+                                  "tensor<4x4xi32>",
+                                  "complex<f32>"};
+static const StringRef names[] = {"stablehlo.add",
+                                  "stablehlo.dot_general",
+                                  "stablehlo.exponential",
+                                  "stablehlo.convert",
+                                  "stablehlo.while",
+                                  "stablehlo.reduce",
+                                  "stablehlo.constant",
+                                  "stablehlo.select",
+                                  "stablehlo.case",
+                                  "stablehlo.return",
+                                  "stablehlo.sort",
+                                  "stablehlo.optimization_barrier",
+                                  "stablehlo.broadcast_in_dim",
+                                  "stablehlo.custom_call",
+                                  "tf.MatMul",
+                                  "tf.Cast",
+                                  "tf.Const",
+                                  "tf.IdentityN",
+                                  "tf.While",
+                                  "tf.TensorListSetItem",
+                                  "tf.NextIteration",
+                                  "tf.Merge",
+                                  "tf.FusedBatchNormV3",
+                                  "torch.aten.mm",
+                                  "torch.aten.cat",
+                                  "torch.prim.ListConstruct",
+                                  "torch.prim.ListUnpack",
+                                  "torch.prim.Loop",
+                                  "torch.prim.Loop.condition",
+                                  "torch.prim.If",
+                                  "torch.aten.to.dtype",
+                                  "onnx.MatMul",
+                                  "onnx.Loop",
+                                  "onnx.Scan",
+                                  "onnx.If",
+                                  "onnx.Yield",
+                                  "onnx.Cast",
+                                  "tosa.matmul",
+                                  "acme.unknown",
+                                  "mhlo.dot"};
 static const StringRef attributes[] = {"mpt.autocast", "mpt.precision = \"low\"",
                                        "mpt.precision = \"f32\"",
                                        "num_scan_inputs = 1 : si64", "callee = @f"};
@@ -45,7 +83,8 @@ bool mpt::crashesMLIR(StringRef text) {
     if (text.contains(words))
       return true;
   // As many results are made as a number of one asks for.
-  for (StringRef rest = text.split('#').second; !rest.empty(); rest = rest.split('#').second)
+  for (StringRef rest = text.split('#').second; !rest.empty();
+       rest = rest.split('#').second)
     if (rest.take_while(llvm::isDigit).size() > 6)
       return true;
   return false;
@@ -174,10 +213,9 @@ void TextMutator::changeInteger() {
         found.push_back({word.line, word.begin, 1});
   if (found.empty())
     return;
-  static const StringRef odd[] = {"-1", "7", "64", "1000", "2147483648",
-                                  "9223372036854775807"};
-  replace(found[draw(found.size())],
-          draw(8) ? std::to_string(draw(5)) : pick(odd).str());
+  static const StringRef odd[] = {"-1",   "7",          "64",
+                                  "1000", "2147483648", "9223372036854775807"};
+  replace(found[draw(found.size())], draw(8) ? std::to_string(draw(5)) : pick(odd).str());
 }
 
 void TextMutator::addAttribute() {

@@ -16,7 +16,9 @@
 using namespace mpt::fuzz;
 using llvm::StringRef;
 
-static bool isWord(char c) { return llvm::isAlnum(c) || c == '_' || c == '-' || c == '.'; }
+static bool isWord(char c) {
+  return llvm::isAlnum(c) || c == '_' || c == '-' || c == '.';
+}
 
 /// The parts between the outermost braces of `line`: "a: 1" and "b: [2, 3]" of
 /// "- {a: 1, b: [2, 3]}".
@@ -67,18 +69,17 @@ std::string mpt::fuzz::mutateWords(StringRef text, llvm::ArrayRef<StringRef> wor
       std::swap(made[line], made[draw(random, made.size())]);
       continue;
     case 3:
-    case 4:
-      {
-        // Instead of the line with this key, if there is one: keys are there once.
-        StringRef whole = pick(random, lines), key = whole.split(':').first;
-        auto same = llvm::find_if(made, [&](StringRef each) {
-          return each.starts_with(key) && each.drop_front(key.size()).starts_with(":");
-        });
-        if (same != made.end() && draw(random, 4) != 0)
-          *same = whole.str();
-        else
-          made.insert(made.begin() + draw(random, made.size() + 1), whole.str());
-      }
+    case 4: {
+      // Instead of the line with this key, if there is one: keys are there once.
+      StringRef whole = pick(random, lines), key = whole.split(':').first;
+      auto same = llvm::find_if(made, [&](StringRef each) {
+        return each.starts_with(key) && each.drop_front(key.size()).starts_with(":");
+      });
+      if (same != made.end() && draw(random, 4) != 0)
+        *same = whole.str();
+      else
+        made.insert(made.begin() + draw(random, made.size() + 1), whole.str());
+    }
       continue;
     default:
       break;

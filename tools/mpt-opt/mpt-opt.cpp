@@ -10,8 +10,8 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
-#include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "mpt/InitAll.h"
+#include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "mpt/Support/Version.h"
 
 #include "llvm/Support/CommandLine.h"

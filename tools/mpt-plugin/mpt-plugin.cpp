@@ -14,15 +14,14 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "mpt/InitAll.h"
+#include "mpt/Precision/ExternalModels/ExternalModels.h"
 
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Compiler.h"
 
-extern "C" LLVM_ATTRIBUTE_WEAK mlir::DialectPluginLibraryInfo
-mlirGetDialectPluginInfo() {
+extern "C" LLVM_ATTRIBUTE_WEAK mlir::DialectPluginLibraryInfo mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "MPT", LLVM_VERSION_STRING,
           [](mlir::DialectRegistry *registry) {
             mpt::registerAllDialects(*registry);

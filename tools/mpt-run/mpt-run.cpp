@@ -49,8 +49,8 @@ openCompiled(llvm::StringRef path, const mpt::EngineOptions &options) {
 
 template <mpt::reference::Mode mode>
 static llvm::Expected<std::unique_ptr<mpt::StepEngine>>
-createInterpreter(mlir::OwningOpRef<mlir::ModuleOp> module,
-                  llvm::StringRef function, const mpt::EngineOptions &options) {
+createInterpreter(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef function,
+                  const mpt::EngineOptions &options) {
   return mpt::createReferenceEngine(std::move(module), function, mode,
                                     options.memoryLimit);
 }
@@ -66,6 +66,5 @@ int main(int argc, char **argv) {
       {"reference", createInterpreter<mpt::reference::Mode::Storage>},
       {"reference-f64", createInterpreter<mpt::reference::Mode::Float64>,
        /*hasExactState=*/false}};
-  return mpt::mptRunMain({argv + 1, static_cast<size_t>(argc - 1)}, registry,
-                         engines);
+  return mpt::mptRunMain({argv + 1, static_cast<size_t>(argc - 1)}, registry, engines);
 }

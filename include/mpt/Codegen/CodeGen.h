@@ -71,9 +71,10 @@ struct CudaOptions {
 /// As compileToLLVM, for GPUs: machine code for each chip, and PTX for the newest
 /// and newer ones. `machine` is the host's. Fails, with the place in the source, on
 /// what the runtime for GPUs cannot do.
-llvm::Expected<std::unique_ptr<llvm::Module>>
-compileToCuda(mlir::ModuleOp module, llvm::LLVMContext &context,
-              llvm::TargetMachine &machine, const CudaOptions &options);
+llvm::Expected<std::unique_ptr<llvm::Module>> compileToCuda(mlir::ModuleOp module,
+                                                            llvm::LLVMContext &context,
+                                                            llvm::TargetMachine &machine,
+                                                            const CudaOptions &options);
 
 /// Writes `module` as a shared library at `path`, complete or not at all (as
 /// writeFileAtomically), with the note that the runtime checks it by

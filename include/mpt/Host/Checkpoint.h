@@ -51,8 +51,7 @@ llvm::Error saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint);
 llvm::Expected<Checkpoint> loadCheckpoint(llvm::StringRef path);
 
 /// Every state argument of `engine`.
-llvm::Expected<std::map<std::string, HostTensor>>
-captureState(const StepEngine &engine);
+llvm::Expected<std::map<std::string, HostTensor>> captureState(const StepEngine &engine);
 
 /// Writes `state` into `engine`. Fails, with `path` in the message and nothing
 /// changed, unless the names, types and shapes are the engine's.

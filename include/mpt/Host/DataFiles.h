@@ -29,14 +29,11 @@ namespace mpt {
 struct DataSpec {
   std::string name, path, member;
   /// path[:member], for messages.
-  std::string getSource() const {
-    return member.empty() ? path : path + ":" + member;
-  }
+  std::string getSource() const { return member.empty() ? path : path + ":" + member; }
 };
 
 /// `option` ("--data") is named in errors.
-llvm::Expected<DataSpec> parseDataSpec(llvm::StringRef option,
-                                       llvm::StringRef text);
+llvm::Expected<DataSpec> parseDataSpec(llvm::StringRef option, llvm::StringRef text);
 
 /// Reads the tensor of `spec`. Errors start with the file's path.
 llvm::Expected<HostTensor> readDataFile(const DataSpec &spec);
@@ -61,14 +58,12 @@ struct BoundData {
 /// batch, or if other arguments leave the batch open and this one, an input, does
 /// not. Else its rows are one batch.
 llvm::Expected<BoundData> bindData(llvm::ArrayRef<TensorInfo> arguments,
-                                   llvm::StringRef option,
-                                   llvm::ArrayRef<DataSpec> specs,
+                                   llvm::StringRef option, llvm::ArrayRef<DataSpec> specs,
                                    int64_t requestedBatch,
                                    llvm::ArrayRef<std::string> whole = {});
 
 /// The candidate closest in spelling to `name`, or "" if none is close.
-std::string findNearest(llvm::StringRef name,
-                        llvm::ArrayRef<std::string> candidates);
+std::string findNearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);
 
 } // namespace mpt
 

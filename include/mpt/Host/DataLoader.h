@@ -37,8 +37,7 @@ struct DataPosition {
 
 /// A permutation of 0 .. count - 1 (Fisher and Yates' shuffle, Philox words of
 /// `kShuffleStream` with the epoch as the draw).
-std::vector<int64_t> shuffledOrder(int64_t count, uint64_t seed,
-                                   uint64_t epoch);
+std::vector<int64_t> shuffledOrder(int64_t count, uint64_t seed, uint64_t epoch);
 
 class DataLoader {
 public:
@@ -55,8 +54,8 @@ public:
   /// Batches of `batch` rows. Fails if fields differ in their number of rows,
   /// if a field that is not whole has rank 0, or if there are fewer rows than
   /// `batch`. Without fields by rows every batch is the same.
-  static llvm::Expected<DataLoader> create(std::vector<Field> fields,
-                                           int64_t batch, uint64_t seed);
+  static llvm::Expected<DataLoader> create(std::vector<Field> fields, int64_t batch,
+                                           uint64_t seed);
 
   int64_t getNumRows() const { return rows; }
   int64_t getBatch() const { return batch; }
@@ -74,8 +73,7 @@ public:
 
   /// Rows first .. first + count - 1 in the file's order, for evaluation, valid
   /// until the next call.
-  const llvm::StringMap<const HostTensor *> &getRange(int64_t first,
-                                                      int64_t count);
+  const llvm::StringMap<const HostTensor *> &getRange(int64_t first, int64_t count);
 
   /// Where the integer `value` stands in the batch that was given last: "'x' of
   /// ids.npy, row 812, element 3", with the row (from 0) of the file and, if rows have

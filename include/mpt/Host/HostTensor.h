@@ -93,12 +93,8 @@ public:
   /// 64-byte aligned.
   void *getData() { return bytes.get(); }
   const void *getData() const { return bytes.get(); }
-  llvm::MutableArrayRef<uint8_t> getBytes() {
-    return {bytes.get(), getByteSize()};
-  }
-  llvm::ArrayRef<uint8_t> getBytes() const {
-    return {bytes.get(), getByteSize()};
-  }
+  llvm::MutableArrayRef<uint8_t> getBytes() { return {bytes.get(), getByteSize()}; }
+  llvm::ArrayRef<uint8_t> getBytes() const { return {bytes.get(), getByteSize()}; }
 
   /// The element at row-major position `index`, as `decodeElement` gives it.
   double getElement(int64_t index) const {

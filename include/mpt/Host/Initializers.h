@@ -20,8 +20,8 @@ namespace mpt {
 /// ProgramABI/InitialValues.h describes; they are computed in double and rounded once to
 /// the tensor's type. Fails on numbers that define no distribution (a fan of zero,
 /// low > high, a negative deviation, NaN), and on a random kind for an integer tensor.
-llvm::Error initializeTensor(HostTensor &tensor, const InitSpec &spec,
-                             uint64_t seed, llvm::StringRef name);
+llvm::Error initializeTensor(HostTensor &tensor, const InitSpec &spec, uint64_t seed,
+                             llvm::StringRef name);
 
 } // namespace mpt
 

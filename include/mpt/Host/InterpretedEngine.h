@@ -31,15 +31,10 @@ public:
   create(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef name,
          Evaluate evaluate);
 
-  llvm::ArrayRef<TensorInfo> getArguments() const override {
-    return signature.arguments;
-  }
-  llvm::ArrayRef<ResultInfo> getResults() const override {
-    return signature.results;
-  }
+  llvm::ArrayRef<TensorInfo> getArguments() const override { return signature.arguments; }
+  llvm::ArrayRef<ResultInfo> getResults() const override { return signature.results; }
   llvm::Expected<HostTensor> readState(llvm::StringRef name) const override;
-  llvm::Error writeState(llvm::StringRef name,
-                         const HostTensor &value) override;
+  llvm::Error writeState(llvm::StringRef name, const HostTensor &value) override;
   llvm::Expected<llvm::StringMap<HostTensor>>
   run(const llvm::StringMap<const HostTensor *> &inputs) override;
   size_t arenaBytes() const override { return 0; }

@@ -27,8 +27,7 @@ struct LossCurve {
 /// loss axis is logarithmic if every finite loss is positive and they span more
 /// than a factor of ten. A curve of many points is drawn through the extremes
 /// of narrow intervals, so that no spike is lost.
-std::string renderLossPlot(llvm::ArrayRef<LossCurve> curves,
-                           llvm::StringRef title);
+std::string renderLossPlot(llvm::ArrayRef<LossCurve> curves, llvm::StringRef title);
 
 } // namespace mpt
 

@@ -79,8 +79,7 @@ public:
 
 private:
   MetricsLog(std::string path, int descriptor, bool isRegular, int64_t size)
-      : path(std::move(path)), descriptor(descriptor), isRegular(isRegular),
-        size(size) {}
+      : path(std::move(path)), descriptor(descriptor), isRegular(isRegular), size(size) {}
   std::string path;
   int descriptor;
   bool isRegular;

@@ -30,8 +30,7 @@ llvm::Expected<HostTensor> readNpy(llvm::StringRef path);
 
 /// Reads array `member` (without ".npy") of a .npz file, stored or deflated. An
 /// empty `member` means the only one.
-llvm::Expected<HostTensor> readNpz(llvm::StringRef path,
-                                   llvm::StringRef member);
+llvm::Expected<HostTensor> readNpz(llvm::StringRef path, llvm::StringRef member);
 
 /// The arrays of a .npz file, in its order.
 llvm::Expected<std::vector<std::string>> listNpz(llvm::StringRef path);

@@ -16,8 +16,8 @@
 #ifndef MPT_HOST_SAFETENSORSIO_H
 #define MPT_HOST_SAFETENSORSIO_H
 
-#include "mpt/Support/FileIO.h"
 #include "mpt/Host/HostTensor.h"
+#include "mpt/Support/FileIO.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <map>
@@ -42,9 +42,7 @@ public:
   /// Header entries by name.
   const std::map<std::string, Entry> &getEntries() const { return entries; }
   /// The texts of `__metadata__`.
-  const std::map<std::string, std::string> &getMetadata() const {
-    return metadata;
-  }
+  const std::map<std::string, std::string> &getMetadata() const { return metadata; }
   /// Reads tensor `name`; an empty name means the only one.
   llvm::Expected<HostTensor> read(llvm::StringRef name) const;
 
@@ -60,10 +58,9 @@ private:
 /// Writes `tensors` (by name) and `metadata` atomically. Tensors are laid out
 /// by falling element size, then name, and start at a multiple of 8 bytes, as
 /// the reference implementation does; equal content gives equal files.
-llvm::Error
-writeSafetensors(llvm::StringRef path,
-                 const std::map<std::string, HostTensor> &tensors,
-                 const std::map<std::string, std::string> &metadata = {});
+llvm::Error writeSafetensors(llvm::StringRef path,
+                             const std::map<std::string, HostTensor> &tensors,
+                             const std::map<std::string, std::string> &metadata = {});
 
 } // namespace mpt
 

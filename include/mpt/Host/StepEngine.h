@@ -76,8 +76,7 @@ public:
   virtual llvm::Expected<HostTensor> readState(llvm::StringRef name) const = 0;
   /// Sets state argument `name`. Fails if there is no such state or if type
   /// or shape differ from the argument's; then nothing has changed.
-  virtual llvm::Error writeState(llvm::StringRef name,
-                                 const HostTensor &value) = 0;
+  virtual llvm::Error writeState(llvm::StringRef name, const HostTensor &value) = 0;
 
   /// Gives state the first values that the engine has for it, with random numbers by
   /// `seed`. False if the engine has none of its own: the host then computes them from

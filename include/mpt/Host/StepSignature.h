@@ -55,9 +55,8 @@ llvm::LogicalResult checkMetricNames(mlir::func::FuncOp function,
 
 /// The function `name`, which the command line option `option` gives; if it is
 /// empty the module's only one, else `loss`. Fails, naming those that there are.
-llvm::Expected<mlir::func::FuncOp> findFunction(mlir::ModuleOp module,
-                                                llvm::StringRef option,
-                                                llvm::StringRef name);
+llvm::Expected<mlir::func::FuncOp>
+findFunction(mlir::ModuleOp module, llvm::StringRef option, llvm::StringRef name);
 
 } // namespace mpt
 

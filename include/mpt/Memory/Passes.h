@@ -24,8 +24,8 @@ namespace mpt {
 #define GEN_PASS_REGISTRATION
 #include "mpt/Memory/Passes.h.inc"
 
-/// `mpt-rematerialize` and `mpt-plan-kernels`, but they add to `curves` what each function
-/// could be made, and do not rewrite (the second still fuses).
+/// `mpt-rematerialize` and `mpt-plan-kernels`, but they add to `curves` what each
+/// function could be made, and do not rewrite (the second still fuses).
 std::unique_ptr<mlir::Pass> createRematCurvePass(const RematerializePassOptions &options,
                                                  std::vector<RematCurve> &curves);
 std::unique_ptr<mlir::Pass> createKernelCurvePass(const PlanKernelsPassOptions &options,

@@ -32,7 +32,8 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       llvm::cl::init(false)};
   Option<bool> fusedAttention{
       *this, "fused-attention",
-      llvm::cl::desc("On GPUs, attention as device functions, where there are some for it"),
+      llvm::cl::desc(
+          "On GPUs, attention as device functions, where there are some for it"),
       llvm::cl::init(true)};
   Option<bool> savingEpilogues{
       *this, "saving-epilogues",
@@ -41,8 +42,7 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       llvm::cl::init(true)};
   Option<int64_t> maxThreads{
       *this, "max-threads",
-      llvm::cl::desc("Most threads that workspaces are planned for"),
-      llvm::cl::init(2)};
+      llvm::cl::desc("Most threads that workspaces are planned for"), llvm::cl::init(2)};
   Option<std::string> memoryBudget{
       *this, "memory-budget",
       llvm::cl::desc("Most bytes of the arena, as in mpt-rematerialize's budget; a "
@@ -73,15 +73,15 @@ struct MixedPrecisionOptions : mlir::PassPipelineOptions<MixedPrecisionOptions> 
                                llvm::cl::init("loss")};
   Option<std::string> lossScale{
       *this, "loss-scale",
-      llvm::cl::desc("auto (dynamic for f16, none for bf16), dynamic, static, amax, none"),
+      llvm::cl::desc(
+          "auto (dynamic for f16, none for bf16), dynamic, static, amax, none"),
       llvm::cl::init("auto")};
   Option<std::string> masterWeights{
       *this, "master-weights",
       llvm::cl::desc("f32, bf16-stochastic-rounding, bf16-kahan, split16 or none"),
       llvm::cl::init("f32")};
   Option<int64_t> accumulate{*this, "accumulate",
-                             llvm::cl::desc("Micro-batches per step"),
-                             llvm::cl::init(1)};
+                             llvm::cl::desc("Micro-batches per step"), llvm::cl::init(1)};
   Option<std::string> optimizer{*this, "optimizer",
                                 llvm::cl::desc("sgd, momentum, adam or adamw"),
                                 llvm::cl::init("adamw")};
@@ -119,26 +119,26 @@ struct ApexOptions : mlir::PassPipelineOptions<ApexOptions> {
   Option<std::string> lossScale{*this, "loss-scale",
                                 llvm::cl::desc("dynamic, or a number above 0"),
                                 llvm::cl::init("")};
-  Option<double> minLossScale{
-      *this, "min-loss-scale",
-      llvm::cl::desc("Floor of a dynamic loss scale; 0: none"), llvm::cl::init(0.0)};
+  Option<double> minLossScale{*this, "min-loss-scale",
+                              llvm::cl::desc("Floor of a dynamic loss scale; 0: none"),
+                              llvm::cl::init(0.0)};
   Option<double> maxLossScale{*this, "max-loss-scale",
                               llvm::cl::desc("Its ceiling; 0: none"),
                               llvm::cl::init(16777216.0)};
   Option<std::string> function{*this, "function",
                                llvm::cl::desc("Name of the forward function"),
                                llvm::cl::init("loss")};
-  Option<std::string> trainStep{
-      *this, "train-step",
-      llvm::cl::desc("Options of mpt-train-step, in braces"), llvm::cl::init("")};
+  Option<std::string> trainStep{*this, "train-step",
+                                llvm::cl::desc("Options of mpt-train-step, in braces"),
+                                llvm::cl::init("")};
   Option<std::string> masters{
       *this, "masters",
       llvm::cl::desc("Options of mpt-master-weights, in braces: other masters than "
                      "Apex's in f32"),
       llvm::cl::init("")};
-  Option<std::string> accumulate{
-      *this, "accumulate",
-      llvm::cl::desc("Options of mpt-accumulate, in braces"), llvm::cl::init("")};
+  Option<std::string> accumulate{*this, "accumulate",
+                                 llvm::cl::desc("Options of mpt-accumulate, in braces"),
+                                 llvm::cl::init("")};
 };
 
 /// What `mpt-mixed-precision` asks for.
@@ -149,16 +149,15 @@ TrainingOptions getTrainingOptions(const MixedPrecisionOptions &options);
 llvm::FailureOr<TrainingOptions> getTrainingOptions(const ApexOptions &options,
                                                     EmitError emitError);
 
-/// The same for a caller that has the optimizer, micro-batches and masters from elsewhere,
-/// in `training`, and not from the texts of `options`.
+/// The same for a caller that has the optimizer, micro-batches and masters from
+/// elsewhere, in `training`, and not from the texts of `options`.
 llvm::FailureOr<TrainingOptions> getTrainingOptions(const ApexOptions &options,
                                                     TrainingOptions training,
                                                     EmitError emitError);
 
 /// From a training step to an `mpt_program.program`: decompose, fuse, fit the
 /// budget if there is one, assign slots.
-void buildPlanStepPipeline(mlir::OpPassManager &passes,
-                           const PlanStepOptions &options);
+void buildPlanStepPipeline(mlir::OpPassManager &passes, const PlanStepOptions &options);
 
 /// Registers every named pipeline of MPT.
 void registerPipelines();

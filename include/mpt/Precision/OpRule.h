@@ -146,9 +146,7 @@ struct OpRule {
   /// Where the row comes from: "stablehlo.yaml", or the user's file.
   llvm::StringRef source;
 
-  PrecisionClass getClass(mlir::Type low) const {
-    return low.isF16() ? f16 : bf16;
-  }
+  PrecisionClass getClass(mlir::Type low) const { return low.isF16() ? f16 : bf16; }
 };
 
 /// How a dialect spells what autocast inserts.

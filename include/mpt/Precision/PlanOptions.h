@@ -9,10 +9,10 @@
 #ifndef MPT_PRECISION_PLANOPTIONS_H
 #define MPT_PRECISION_PLANOPTIONS_H
 
-#include "mpt/Precision/PolicyOptions.h"
-#include "mpt/Support/FileIO.h"
 #include "mpt/Precision/CostGate.h"
+#include "mpt/Precision/PolicyOptions.h"
 #include "mpt/Precision/PrecisionRemarks.h"
+#include "mpt/Support/FileIO.h"
 
 namespace mpt {
 
@@ -84,8 +84,8 @@ llvm::LogicalResult checkPattern(mlir::ModuleOp module, llvm::StringRef pass,
 
 /// Explains the ops that `text`, a regular expression, matches; warns if it matches
 /// nothing.
-void explain(mlir::ModuleOp module, llvm::StringRef pass,
-             const PlannedModule &planned, llvm::StringRef text);
+void explain(mlir::ModuleOp module, llvm::StringRef pass, const PlannedModule &planned,
+             llvm::StringRef text);
 
 /// Adds makePlan to the generated base of a pass that has those options.
 template <typename PassBase>

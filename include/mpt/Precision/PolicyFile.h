@@ -36,8 +36,9 @@ struct PolicyPlace {
 
   /// This place, or `otherwise` if it is in no file.
   mlir::Location getLoc(mlir::Location otherwise) const {
-    return file.empty() ? otherwise
-                        : mlir::FileLineColLoc::get(otherwise.getContext(), file, line, 1);
+    return file.empty()
+               ? otherwise
+               : mlir::FileLineColLoc::get(otherwise.getContext(), file, line, 1);
   }
 };
 

@@ -39,7 +39,7 @@ struct PolicyAndSettings {
 
 /// The policy that `options` describe; nullopt after an error.
 std::optional<PolicyAndSettings> makePolicy(mlir::ModuleOp module,
-                                          const PolicyOptions &options);
+                                            const PolicyOptions &options);
 
 /// Adds the built-in tables of `dialects` to `table`; an error at `module` if there
 /// is none of a dialect that is not registered either.
@@ -60,8 +60,8 @@ struct PolicyPass : PassBase {
     return mpt::makePolicy(
         module, {this->getArgument(), this->policy, this->type, this->mixedResults,
                  this->keepFirstLast, this->costGate, this->attentionPV, this->target,
-                 this->reductionLimit, *this->rules, *this->allow, *this->deny, *this->infer, *this->clear,
-                 *this->stable, *this->remove, *this->keep});
+                 this->reductionLimit, *this->rules, *this->allow, *this->deny,
+                 *this->infer, *this->clear, *this->stable, *this->remove, *this->keep});
   }
 };
 

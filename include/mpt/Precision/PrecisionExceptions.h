@@ -36,8 +36,7 @@ void keepFirstAndLastLayers(const PrecisionGraph &graph, PrecisionExceptions &ke
 /// An op of `attention` does all of it and is kept as a whole.
 void keepAttentionValues(const PrecisionGraph &graph,
                          const llvm::StringSet<> &probabilities,
-                         const llvm::StringSet<> &attention,
-                         PrecisionExceptions &kept);
+                         const llvm::StringSet<> &attention, PrecisionExceptions &kept);
 
 /// What a training step updates: the ops on a way from an argument to a result through
 /// values of one type and no product (parameters, moments, averages, also round a loop

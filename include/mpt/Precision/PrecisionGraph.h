@@ -138,14 +138,12 @@ public:
   }
   /// The values that a vertex reads, and those that it makes.
   llvm::ArrayRef<uint32_t> getConsumed(uint32_t vertex) const {
-    return llvm::ArrayRef(consumed)
-        .slice(consumedBegin[vertex],
-               consumedBegin[vertex + 1] - consumedBegin[vertex]);
+    return llvm::ArrayRef(consumed).slice(
+        consumedBegin[vertex], consumedBegin[vertex + 1] - consumedBegin[vertex]);
   }
   llvm::ArrayRef<uint32_t> getProduced(uint32_t vertex) const {
-    return llvm::ArrayRef(produced)
-        .slice(producedBegin[vertex],
-               producedBegin[vertex + 1] - producedBegin[vertex]);
+    return llvm::ArrayRef(produced).slice(
+        producedBegin[vertex], producedBegin[vertex + 1] - producedBegin[vertex]);
   }
   /// The vertex of `op` if it has one that is no join; kNone otherwise. Looks at all.
   uint32_t getVertex(mlir::Operation *op) const {
@@ -162,8 +160,8 @@ public:
                                         inputsBegin[vertex + 1] - inputsBegin[vertex]);
   }
   llvm::ArrayRef<uint32_t> getOutputs(uint32_t vertex) const {
-    return llvm::ArrayRef(outputs).slice(
-        outputsBegin[vertex], outputsBegin[vertex + 1] - outputsBegin[vertex]);
+    return llvm::ArrayRef(outputs).slice(outputsBegin[vertex],
+                                         outputsBegin[vertex + 1] - outputsBegin[vertex]);
   }
 
   /// Disjoint.

@@ -86,9 +86,7 @@ public:
   }
   const PrecisionGraph &getGraph() const { return *graph; }
   PrecisionDecision &operator[](uint32_t vertex) { return vertices[vertex]; }
-  const PrecisionDecision &operator[](uint32_t vertex) const {
-    return vertices[vertex];
-  }
+  const PrecisionDecision &operator[](uint32_t vertex) const { return vertices[vertex]; }
   bool isLow(uint32_t vertex) const { return vertices[vertex].low; }
   /// True if the reader wants the low type.
   bool wantsLow(const PrecisionGraph::Use &use) const {
@@ -166,9 +164,9 @@ struct PrecisionPlanOptions {
 /// and count casts as well as bytes. Where paint's casts would read and write fewer bytes
 /// for the same products, mincut plans again: all that paint makes low is a choice, and a
 /// cast costs less and less beside its bytes until they are no more than paint's. So no
-/// plan by mincut has more bytes of casts than one by paint. Where there are as many casts
-/// as values that products read and make, it plans again too, and takes that plan if it
-/// has fewer casts and no more bytes. A module that was planned so is marked
+/// plan by mincut has more bytes of casts than one by paint. Where there are as many
+/// casts as values that products read and make, it plans again too, and takes that plan
+/// if it has fewer casts and no more bytes. A module that was planned so is marked
 /// (kAmongPaintedAttr) and planned so again.
 PrecisionPlan planPrecision(const PrecisionGraph &graph,
                             const PrecisionPlanOptions &options);

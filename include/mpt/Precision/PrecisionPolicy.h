@@ -18,10 +18,10 @@
 #ifndef MPT_PRECISION_PRECISIONPOLICY_H
 #define MPT_PRECISION_PRECISIONPOLICY_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Dialect/MPT/Interfaces/PrecisionOpInterface.h"
 #include "mpt/Precision/OpLists.h"
-#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 

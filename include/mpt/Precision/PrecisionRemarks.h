@@ -32,8 +32,8 @@ struct PrecisionPlanner {
 
 /// Denied vertices, and how many others each keeps in f32; most first, of equal
 /// ones those that come first in the program; at most `limit`.
-llvm::SmallVector<std::pair<uint32_t, uint64_t>>
-findBlockers(const PrecisionPlan &plan, size_t limit = 10);
+llvm::SmallVector<std::pair<uint32_t, uint64_t>> findBlockers(const PrecisionPlan &plan,
+                                                              size_t limit = 10);
 
 /// The vertex at the end of the chain of reasons that starts at `vertex`: the
 /// denied op for one that is behind it, else `vertex` itself.

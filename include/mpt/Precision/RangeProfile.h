@@ -18,8 +18,8 @@
 #define MPT_PRECISION_RANGEPROFILE_H
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mpt/Precision/FloatFormats.h"
 #include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
+#include "mpt/Precision/FloatFormats.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -34,7 +34,8 @@ namespace mpt {
 /// Calls ops by name, place and, where several of that name come from one place,
 /// number: "mpt.matmul@net.mlir:12:8#1". Casts that autocast made are called
 /// "autocast" and what instrumentation made is passed over, so that names are the
-/// same before and after either. The folder of a file is left out, so that names outlive a move.
+/// same before and after either. The folder of a file is left out, so that names outlive
+/// a move.
 class OpNames {
 public:
   /// Names of all ops in `function`, in program order.

@@ -17,9 +17,9 @@
 #ifndef MPT_PRECISION_RULETABLE_H
 #define MPT_PRECISION_RULETABLE_H
 
-#include "mpt/Precision/OpRule.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Operation.h"
+#include "mpt/Precision/OpRule.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"

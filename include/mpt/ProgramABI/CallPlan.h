@@ -71,7 +71,8 @@ inline bool usesMoreBuffers(const MatmulCall &call) {
 }
 /// Whether only a GPU can do a matmul as it is asked for.
 inline bool isForGpu(const MatmulCall &call) {
-  return usesMoreBuffers(call) || call.accumulate || call.f32Products != F32Products::Exact;
+  return usesMoreBuffers(call) || call.accumulate ||
+         call.f32Products != F32Products::Exact;
 }
 
 /// A convolution or one of its gradients; which buffers of the instruction are the image,

@@ -37,17 +37,15 @@ struct CudaConv {
   int64_t images = 0, height = 0, width = 0, channels = 0;
   int64_t outHeight = 0, outWidth = 0, outChannels = 0;
   int64_t filterHeight = 0, filterWidth = 0;
-  int64_t strideH = 1, strideW = 1, padH = 0, padW = 0, dilationH = 1,
-          dilationW = 1, groups = 1;
+  int64_t strideH = 1, strideW = 1, padH = 0, padW = 0, dilationH = 1, dilationW = 1,
+          groups = 1;
   Epilogue epilogue = Epilogue::None;
   bool hasBias = false;
   DataType x = DataType::F32, filter = DataType::F32, y = DataType::F32;
 
   /// Positions of the output, and the length of what one sees.
   int64_t rows() const { return images * outHeight * outWidth; }
-  int64_t depth() const {
-    return filterHeight * filterWidth * channels / groups;
-  }
+  int64_t depth() const { return filterHeight * filterWidth * channels / groups; }
 
   /// Positions that are done at a time, whole images for the gradient of the
   /// input, and how often. Chunks of the output start at multiples of 64 bytes.
@@ -57,9 +55,8 @@ struct CudaConv {
   /// The products of a chunk; the last one has fewer rows.
   int64_t chunkBegin(int64_t chunk) const { return chunk * chunkRows; }
   int64_t chunkEnd(int64_t chunk) const {
-    return chunkBegin(chunk) + chunkRows < rows()
-               ? chunkBegin(chunk) + chunkRows
-               : rows();
+    return chunkBegin(chunk) + chunkRows < rows() ? chunkBegin(chunk) + chunkRows
+                                                  : rows();
   }
 };
 
@@ -69,8 +66,7 @@ CudaConv planCudaConv(const Instruction &call);
 
 /// The product of a chunk of a convolution, as the code generator emits it: to
 /// ask whether cuBLASLt can do it. Buffers have no places.
-Instruction getConvProduct(const Instruction &call, const CudaConv &conv,
-                           int64_t chunk);
+Instruction getConvProduct(const Instruction &call, const CudaConv &conv, int64_t chunk);
 
 /// Bytes of workspace that `call` (without its scratch) needs on a GPU. What
 /// cuBLASLt itself needs is one area for all products, kGemmWorkspaceBytes.

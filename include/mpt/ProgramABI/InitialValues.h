@@ -27,8 +27,8 @@ void drawInitialValues(const InitSpec &spec, uint64_t key, uint64_t seed, int64_
                        int64_t count, double *values);
 
 /// Stores `count` numbers as elements of `type` in `data`, each rounded once: floats to
-/// nearest even, with subnormals; integers to nearest even too, saturating, and 0 for NaN;
-/// i1 is 1 for what is not 0.
+/// nearest even, with subnormals; integers to nearest even too, saturating, and 0 for
+/// NaN; i1 is 1 for what is not 0.
 void encodeElements(DataType type, const double *values, int64_t count, void *data);
 
 /// Splits f32 numbers into bf16 and the 16 bits that are left: as a signed number, which

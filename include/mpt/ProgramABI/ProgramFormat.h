@@ -19,7 +19,8 @@
 /// A constant's string is its bytes, or one element if all elements are equal: who opens
 /// the program fills the rest.
 /// A tensor is its name, role, buffer, the parameter that it is the low half of, its kind
-/// of init (u8: 0 for none, else the kind's number and 1), two numbers (f64) and key (u64).
+/// of init (u8: 0 for none, else the kind's number and 1), two numbers (f64) and key
+/// (u64).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -67,7 +68,17 @@ inline constexpr int64_t kMaxProgramThreads = 4096;
 
 /// Element types, as stored. i1 takes one byte.
 enum class DataType : uint8_t {
-  F64, F32, F16, BF16, F8E4M3FN, F8E5M2, I64, I32, I16, I8, I1
+  F64,
+  F32,
+  F16,
+  BF16,
+  F8E4M3FN,
+  F8E5M2,
+  I64,
+  I32,
+  I16,
+  I8,
+  I1
 };
 /// Bytes of one element.
 inline int64_t getSize(DataType type) {

@@ -65,8 +65,7 @@ double roundToType(double value, mlir::FloatType type);
 /// fails on an op that it does not know, a type or shape that it cannot hold
 /// and an index or label out of range.
 mlir::FailureOr<std::vector<Tensor>>
-interpret(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> arguments,
-          Mode mode);
+interpret(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> arguments, Mode mode);
 
 /// About the most bytes that `interpret` needs for `function`: eight for each element
 /// that is alive at a time (in a kernel, for each scalar and point), and as much again

@@ -20,9 +20,8 @@ namespace mpt {
 /// that the interpreter emits, with their place in the model. A function that needs
 /// more than `memoryLimit` bytes (0: what this process can have) is refused.
 llvm::Expected<std::unique_ptr<StepEngine>>
-createReferenceEngine(mlir::OwningOpRef<mlir::ModuleOp> module,
-                      llvm::StringRef name, reference::Mode mode,
-                      int64_t memoryLimit = 0);
+createReferenceEngine(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef name,
+                      reference::Mode mode, int64_t memoryLimit = 0);
 
 } // namespace mpt
 

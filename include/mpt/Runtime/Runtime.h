@@ -44,7 +44,7 @@ enum mpt_rt_status {
   MPT_RT_INVALID_PROGRAM = 2,  /* not a program, another version, damaged */
   MPT_RT_UNSUPPORTED = 3,      /* this machine or build cannot run it */
   MPT_RT_OUT_OF_MEMORY = 4,
-  MPT_RT_RUN_FAILED = 5        /* the data made a step fail (an index out of range) */
+  MPT_RT_RUN_FAILED = 5 /* the data made a step fail (an index out of range) */
 };
 
 /* A tensor that has a name. `role` is "parameter", "optimizer_state",
@@ -125,8 +125,8 @@ MPT_RT_EXPORT int mpt_rt_initialize(mpt_rt_context *context, uint64_t seed);
  * first one) out. `bytes` must be the tensor's size. */
 MPT_RT_EXPORT int mpt_rt_write(mpt_rt_context *context, const char *name,
                                const void *data, size_t bytes);
-MPT_RT_EXPORT int mpt_rt_read(mpt_rt_context *context, const char *name,
-                              void *data, size_t bytes);
+MPT_RT_EXPORT int mpt_rt_read(mpt_rt_context *context, const char *name, void *data,
+                              size_t bytes);
 
 /* Whether the state tensor `name` has no value yet: mpt_rt_open or mpt_rt_initialize gave
  * it none, and it has not been written. 0 for other names. */
@@ -136,8 +136,8 @@ MPT_RT_EXPORT int mpt_rt_read_output(mpt_rt_context *context, const char *name,
                                      void *data, size_t bytes);
 
 /* Binds an input or target. `data` must stay valid for the runs that follow. */
-MPT_RT_EXPORT int mpt_rt_bind(mpt_rt_context *context, const char *name,
-                              const void *data, size_t bytes);
+MPT_RT_EXPORT int mpt_rt_bind(mpt_rt_context *context, const char *name, const void *data,
+                              size_t bytes);
 
 /* Runs the program once. If state that needs a value was never written, or an input is
  * not bound, that is an error, and nothing has run. If a run fails, the state may be

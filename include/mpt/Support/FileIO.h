@@ -36,8 +36,7 @@ class InputFile {
 public:
   static llvm::Expected<InputFile> open(llvm::StringRef path);
   InputFile(InputFile &&other)
-      : path(std::move(other.path)), descriptor(other.descriptor),
-        size(other.size) {
+      : path(std::move(other.path)), descriptor(other.descriptor), size(other.size) {
     other.descriptor = -1;
   }
   InputFile &operator=(InputFile &&) = delete;
@@ -62,9 +61,7 @@ class ByteSink {
 public:
   virtual ~ByteSink();
   virtual llvm::Error append(const void *data, size_t count) = 0;
-  llvm::Error append(llvm::StringRef text) {
-    return append(text.data(), text.size());
-  }
+  llvm::Error append(llvm::StringRef text) { return append(text.data(), text.size()); }
 };
 
 /// The file that a write to `path` replaces: `path` with its last component's
@@ -83,9 +80,8 @@ llvm::Expected<std::string> resolveLinks(llvm::StringRef path);
 /// removed by the next call for the same path: writers hold a lock on theirs,
 /// which ends with the process. A `path` that exists and is no regular file (a
 /// device, a pipe) is written in place.
-llvm::Error
-writeFileAtomically(llvm::StringRef path,
-                    llvm::function_ref<llvm::Error(ByteSink &)> write);
+llvm::Error writeFileAtomically(llvm::StringRef path,
+                                llvm::function_ref<llvm::Error(ByteSink &)> write);
 /// The same for `text`.
 llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef text);
 

@@ -29,8 +29,8 @@ public:
             llvm::raw_string_ostream os(text);
             if (auto place = mlir::LocationAttr(diagnostic.getLocation())
                                  .findInstanceOf<mlir::FileLineColLoc>())
-              os << place.getFilename().getValue() << ':' << place.getLine()
-                 << ':' << place.getColumn() << ": ";
+              os << place.getFilename().getValue() << ':' << place.getLine() << ':'
+                 << place.getColumn() << ": ";
             os << diagnostic;
           }
           return mlir::success();
@@ -38,8 +38,7 @@ public:
 
   /// The error, or `otherwise` if there was none.
   llvm::Error take(const llvm::Twine &otherwise) const {
-    return llvm::createStringError(text.empty() ? otherwise
-                                                : llvm::Twine(text));
+    return llvm::createStringError(text.empty() ? otherwise : llvm::Twine(text));
   }
 
 private:

@@ -52,8 +52,7 @@ inline std::array<uint32_t, 4> philoxBlock(uint64_t seed, uint32_t stream,
   return philox4x32(
       {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
        static_cast<uint32_t>(attempt), static_cast<uint32_t>(attempt >> 32)},
-      {static_cast<uint32_t>(seed),
-       stream ^ static_cast<uint32_t>(seed >> 32)});
+      {static_cast<uint32_t>(seed), stream ^ static_cast<uint32_t>(seed >> 32)});
 }
 
 /// Elements that `philoxHalves` makes at once.
@@ -63,8 +62,8 @@ constexpr int64_t kPhiloxHalves = 64;
 /// a block: element i has half i mod 2 (the lower first) of word (i mod 8) / 2 of
 /// block i / 8. Equal to `philoxBlock`, eight blocks side by side, as compilers like
 /// it.
-inline void philoxHalves(uint64_t seed, uint32_t stream, uint64_t attempt,
-                         uint64_t block, uint16_t *halves) {
+inline void philoxHalves(uint64_t seed, uint32_t stream, uint64_t attempt, uint64_t block,
+                         uint16_t *halves) {
   constexpr int lanes = kPhiloxHalves / 8;
   uint32_t counter[4][lanes];
   for (int lane = 0; lane < lanes; ++lane) {
@@ -91,8 +90,7 @@ inline void philoxHalves(uint64_t seed, uint32_t stream, uint64_t attempt,
   for (int lane = 0; lane < lanes; ++lane)
     for (int word = 0; word < 4; ++word) {
       halves[lane * 8 + word * 2] = static_cast<uint16_t>(counter[word][lane]);
-      halves[lane * 8 + word * 2 + 1] =
-          static_cast<uint16_t>(counter[word][lane] >> 16);
+      halves[lane * 8 + word * 2 + 1] = static_cast<uint16_t>(counter[word][lane] >> 16);
     }
 }
 

@@ -30,8 +30,7 @@ struct CompileOptions {
   bool isCuda = false, emulatedKernels = false;
   std::vector<std::string> chips;
   std::string toolkit, f32Products = "exact";
-  bool lowBiases = false, fusedAttention = true, savingEpilogues = true,
-       cudnn = false;
+  bool lowBiases = false, fusedAttention = true, savingEpilogues = true, cudnn = false;
   /// Of --autotune: the cache's file, and a CUDA library of each kind.
   std::string autotune, cudart, cublasLt;
   int threads = 8;
@@ -56,9 +55,9 @@ llvm::Error emitRemarks(mlir::MLIRContext &context, const CompileOptions &option
                         llvm::StringRef file);
 
 /// Compiles a training step, another function of the step ABI or a planned program of
-/// `module` into the shared library `output`, complete or not at all. `module` is changed.
-/// What is wrong is in the error, with its place; other diagnostics go to the context's
-/// handlers.
+/// `module` into the shared library `output`, complete or not at all. `module` is
+/// changed. What is wrong is in the error, with its place; other diagnostics go to the
+/// context's handlers.
 llvm::Error compileStep(mlir::ModuleOp module, const CompileOptions &options,
                         llvm::StringRef output);
 

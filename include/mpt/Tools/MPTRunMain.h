@@ -74,8 +74,7 @@ struct EngineFactory {
 /// status: 0, 1 after an error, 128 plus the signal's number after SIGINT, SIGTERM or
 /// SIGHUP (with a checkpoint). Before the first step these end the process at once,
 /// with the same status.
-int mptRunMain(llvm::ArrayRef<const char *> arguments,
-               mlir::DialectRegistry &registry,
+int mptRunMain(llvm::ArrayRef<const char *> arguments, mlir::DialectRegistry &registry,
                llvm::ArrayRef<EngineFactory> engines);
 
 } // namespace mpt

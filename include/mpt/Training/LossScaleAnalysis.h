@@ -21,8 +21,8 @@
 namespace mpt {
 
 /// By which power of a loss scale a value is multiplied, as a dimension of physics is
-/// followed: products add powers, quotients subtract them, roots halve them; whatever else
-/// reads one scaled value is taken to be linear in it. Unknown < Constant < Plain <
+/// followed: products add powers, quotients subtract them, roots halve them; whatever
+/// else reads one scaled value is taken to be linear in it. Unknown < Constant < Plain <
 /// External < Unscaled < Scaled < Mixed.
 class LossScaling {
 public:
@@ -47,7 +47,9 @@ public:
   LossScaling(Kind kind = Unknown) : kind(kind) {}
   /// Scaled by `scale` to the power `halves` / 2; Unscaled for 0.
   static LossScaling getScaled(mlir::Value scale, int halves) {
-    LossScaling scaling(halves == 0 ? Unscaled : halves > -64 && halves < 64 ? Scaled : Mixed);
+    LossScaling scaling(halves == 0                   ? Unscaled
+                        : halves > -64 && halves < 64 ? Scaled
+                                                      : Mixed);
     if (scaling.kind == Scaled) {
       scaling.scale = scale;
       scaling.halves = halves;

@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Codegen/CPU/Passes.h"
 #include "../Common/KernelEmitter.h"
+#include "mpt/Codegen/CPU/Passes.h"
 
 #include "mlir/IR/SymbolTable.h"
 

@@ -47,8 +47,8 @@ class AttentionCode {
 public:
   AttentionCode(DeviceCode &code, const AttentionShape &shape)
       : code(code), shape(shape), b(code.b), loc(code.loc), f32(b.getF32Type()),
-        i32(b.getI32Type()), width(shape.width), pitch(shape.width + 8),
-        lane(0), warp(0), g(0), t(0), maskFirst(0) {
+        i32(b.getI32Type()), width(shape.width), pitch(shape.width + 8), lane(0), warp(0),
+        g(0), t(0), maskFirst(0) {
     Index thread = code.thread();
     lane = thread % kWarp;
     warp = thread / kWarp;
@@ -80,13 +80,11 @@ private:
     return !x ? y : !y ? x : arith::AndIOp::create(b, loc, x, y).getResult();
   }
   Value choose(Value condition, Value x, Value y) {
-    return condition
-               ? arith::SelectOp::create(b, loc, condition, x, y).getResult()
-               : x;
+    return condition ? arith::SelectOp::create(b, loc, condition, x, y).getResult() : x;
   }
   Value exp2(Value x) {
-    return LLVM::CallIntrinsicOp::create(
-               b, loc, f32, b.getStringAttr("llvm.nvvm.ex2.approx.f32"), x)
+    return LLVM::CallIntrinsicOp::create(b, loc, f32,
+                                         b.getStringAttr("llvm.nvvm.ex2.approx.f32"), x)
         .getResult(0);
   }
   /// Over the four threads that share a row of sums.
@@ -103,13 +101,12 @@ private:
   std::pair<Value, Value> unpack(Value word);
   Value scaled(Value word);
   Value loadWord(Value base, Index at) {
-    return LLVM::BitcastOp::create(b, loc, i32,
-                                   code.load(base, shape.type, at, 2));
+    return LLVM::BitcastOp::create(b, loc, i32, code.load(base, shape.type, at, 2));
   }
   void storePair(Value low, Value high, Value base, Index at) {
     auto memory = VectorType::get({2}, b.getI16Type());
-    code.store(LLVM::BitcastOp::create(b, loc, memory, pack(low, high)), base,
-               shape.type, at, 2);
+    code.store(LLVM::BitcastOp::create(b, loc, memory, pack(low, high)), base, shape.type,
+               at, 2);
   }
 
   /// A of rows `row` + g and `row` + g + 8 (of the tensor, the last one if
@@ -118,8 +115,7 @@ private:
   /// The sums of two neighbouring 16 x 8 products as an A.
   Words makeA(ArrayRef<Words> sums, int64_t k) {
     const Words &x = sums[2 * k], &y = sums[2 * k + 1];
-    return {pack(x[0], x[1]), pack(x[2], x[3]), pack(y[0], y[1]),
-            pack(y[2], y[3])};
+    return {pack(x[0], x[1]), pack(x[2], x[3]), pack(y[0], y[1]), pack(y[2], y[3])};
   }
   /// Two Bs side by side, four words, from a tile in shared memory: of columns
   /// [n, n + 16) of the product and rows [k, k + 16). `isTransposed`: the tile
@@ -128,8 +124,8 @@ private:
   Words multiply(const Words &a, Value b0, Value b1, const Words &sums);
   /// sums[n] += a B for all `tiles` of columns, B from `tile` at rows [k, k +
   /// 16).
-  void multiplyRow(SmallVectorImpl<Words> &sums, const Words &a, Value tile,
-                   int64_t k, bool isTransposed) {
+  void multiplyRow(SmallVectorImpl<Words> &sums, const Words &a, Value tile, int64_t k,
+                   bool isTransposed) {
     for (int64_t n = 0; n < static_cast<int64_t>(sums.size()); n += 2) {
       Words words = loadB(tile, k * 16, n * 8, isTransposed);
       sums[n] = multiply(a, words[0], words[1], sums[n]);
@@ -155,14 +151,13 @@ private:
   static SmallVector<Words> unflatten(ValueRange values) {
     SmallVector<Words> sums;
     for (size_t i = 0; i + 4 <= values.size(); i += 4)
-      sums.push_back(
-          Words{values[i], values[i + 1], values[i + 2], values[i + 3]});
+      sums.push_back(Words{values[i], values[i + 1], values[i + 2], values[i + 3]});
     return sums;
   }
   /// Rows of sums times `factors` (of rows g and g + 8) into a tensor, where
   /// they exist.
-  void storeRows(ArrayRef<Words> sums, Value low, Value high,
-                 const Tensor &tensor, Index row);
+  void storeRows(ArrayRef<Words> sums, Value low, Value high, const Tensor &tensor,
+                 Index row);
 
   DeviceCode &code;
   const AttentionShape &shape;
@@ -180,8 +175,7 @@ private:
 
 Value AttentionCode::pack(Value low, Value high) {
   auto wide = VectorType::get({2}, f32);
-  Value pair =
-      vector::FromElementsOp::create(b, loc, wide, ValueRange{low, high});
+  Value pair = vector::FromElementsOp::create(b, loc, wide, ValueRange{low, high});
   pair = arith::TruncFOp::create(b, loc, wide.clone(shape.type), pair);
   return LLVM::BitcastOp::create(b, loc, i32, pair);
 }
@@ -208,44 +202,40 @@ Words AttentionCode::loadA(const Tensor &tensor, Index row, int64_t k) {
   Words words;
   for (int64_t half : {0, 8})
     for (Index at : {upper, lower})
-      words.push_back(
-          loadWord(tensor.base, tensor.first + at * width + column + half));
+      words.push_back(loadWord(tensor.base, tensor.first + at * width + column + half));
   return words;
 }
 
-Words AttentionCode::loadB(Value tile, int64_t k, int64_t n,
-                           bool isTransposed) {
+Words AttentionCode::loadB(Value tile, int64_t k, int64_t n, bool isTransposed) {
   // Thread 8 m + r names row r of matrix m: k's halves first, then n's.
   Index matrix = lane / 8, row = lane % 8;
   Index kHalf = matrix % 2 * 8, nHalf = matrix / 2 * 8;
   Index at = isTransposed ? (kHalf + k + row) * pitch + nHalf + n
                           : (nHalf + n + row) * pitch + kHalf + k;
   Value offset = code.get(at);
-  Value address = LLVM::GEPOp::create(b, loc, tile.getType(), b.getI16Type(),
-                                      tile, ArrayRef<LLVM::GEPArg>{offset});
+  Value address = LLVM::GEPOp::create(b, loc, tile.getType(), b.getI16Type(), tile,
+                                      ArrayRef<LLVM::GEPArg>{offset});
   SmallVector<Type> types(4, i32);
   auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
   Value loaded = NVVM::LdMatrixOp::create(
       b, loc, type, address, /*num=*/4,
       isTransposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
-      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
-      NVVM::LdStMatrixEltType::B16);
+      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
   Words words;
   for (int64_t i = 0; i < 4; ++i)
     words.push_back(LLVM::ExtractValueOp::create(b, loc, loaded, i));
   return words;
 }
 
-Words AttentionCode::multiply(const Words &a, Value b0, Value b1,
-                              const Words &sums) {
+Words AttentionCode::multiply(const Words &a, Value b0, Value b1, const Words &sums) {
   SmallVector<Value> operands(a.begin(), a.end());
   operands.append({b0, b1});
   auto element = NVVM::MMATypes::bf16;
   if (shape.type.isF16()) {
     element = NVVM::MMATypes::f16;
     for (Value &operand : operands)
-      operand = LLVM::BitcastOp::create(
-          b, loc, VectorType::get({2}, shape.type), operand);
+      operand =
+          LLVM::BitcastOp::create(b, loc, VectorType::get({2}, shape.type), operand);
   }
   ValueRange multiplicands = operands;
   SmallVector<Type> types(4, f32);
@@ -261,8 +251,8 @@ Words AttentionCode::multiply(const Words &a, Value b0, Value b1,
   return words;
 }
 
-void AttentionCode::loadTile(const Tensor &tensor, Index first, int64_t count,
-                             Value tile, bool isScaled) {
+void AttentionCode::loadTile(const Tensor &tensor, Index first, int64_t count, Value tile,
+                             bool isScaled) {
   int64_t frames = width / 8;
   for (int64_t i = 0; i < count * frames; i += kAttentionThreads) {
     Index frame = code.thread() + i;
@@ -271,10 +261,9 @@ void AttentionCode::loadTile(const Tensor &tensor, Index first, int64_t count,
       Index from = first + row;
       Value exists = code.isLess(from, tensor.limit);
       from = smaller(from, tensor.limit - 1);
-      Value bits = code.load(tensor.base, shape.type,
-                             tensor.first + from * width + column, 8);
-      Value zero =
-          arith::ConstantOp::create(b, loc, b.getZeroAttr(bits.getType()));
+      Value bits =
+          code.load(tensor.base, shape.type, tensor.first + from * width + column, 8);
+      Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(bits.getType()));
       bits = choose(exists, bits, zero);
       if (isScaled) {
         auto narrow = VectorType::get({8}, shape.type);
@@ -300,16 +289,15 @@ Value AttentionCode::isVisible(Index query, Index key, bool checksQuery) {
   if (checksQuery && shape.queries % AttentionShape::kTile != 0)
     visible = both(visible, code.isLess(query, shape.queries));
   if (shape.isCausal)
-    visible = both(visible,
-                   code.isLess(key, query + (shape.keys - shape.queries + 1)));
+    visible = both(visible, code.isLess(key, query + (shape.keys - shape.queries + 1)));
   if (!mask)
     return visible;
-  Index at = maskFirst +
-             smaller(query, shape.queries - 1) * shape.maskStrides[2] +
+  Index at = maskFirst + smaller(query, shape.queries - 1) * shape.maskStrides[2] +
              smaller(key, shape.keys - 1) * shape.maskStrides[3];
   Value bit = code.load(mask, b.getI1Type(), at);
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(bit.getType()));
-  return both(visible, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, bit, zero));
+  return both(visible,
+              arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, bit, zero));
 }
 
 void AttentionCode::storeRows(ArrayRef<Words> sums, Value low, Value high,
@@ -325,8 +313,7 @@ void AttentionCode::storeRows(ArrayRef<Words> sums, Value low, Value high,
           y = mul(y, factor);
         }
         storePair(x, y, tensor.base,
-                  tensor.first + at * width + t * 2 +
-                      static_cast<int64_t>(n) * 8);
+                  tensor.first + at * width + t * 2 + static_cast<int64_t>(n) * 8);
       }
     });
   }
@@ -337,10 +324,8 @@ void AttentionCode::forward() {
   int64_t tiles = (shape.queries + tile - 1) / tile;
   Index block = code.blockX(), batch = block / tiles;
   // Under a causal mask the last rows take longest: they start first.
-  Index first = (Index(tiles - 1) - block % tiles) * tile,
-        row = first + warp * kRows;
-  Tensor query{code.parameter(0), batch * (shape.queries * width),
-               shape.queries};
+  Index first = (Index(tiles - 1) - block % tiles) * tile, row = first + warp * kRows;
+  Tensor query{code.parameter(0), batch * (shape.queries * width), shape.queries};
   Tensor key{code.parameter(1), batch * (shape.keys * width), shape.keys};
   Tensor value{code.parameter(2), batch * (shape.keys * width), shape.keys};
   unsigned output = setMask(3, batch);
@@ -362,55 +347,52 @@ void AttentionCode::forward() {
   Index end(shape.keys);
   if (shape.isCausal)
     end = smaller(end, first + (tile + shape.keys - shape.queries));
-  carried =
-      code.loop(0, end, tile, carried, [&](Index start, ValueRange values) {
-        code.barrier();
-        loadTile(key, start, tile, keyTile, false);
-        loadTile(value, start, tile, valueTile, false);
-        code.barrier();
-        SmallVector<Words> scores = zeros(tile / 8);
-        for (int64_t k = 0; k < width / 16; ++k)
-          multiplyRow(scores, q[k], keyTile, k, /*isTransposed=*/false);
-        SmallVector<Value> most = {values[0], values[1]};
-        for (int64_t n = 0; n < tile / 8; ++n)
-          for (int64_t i = 0; i < 4; ++i) {
-            Value visible =
-                isVisible(row + g + i / 2 * 8, start + t * 2 + (n * 8 + i % 2),
-                          /*checksQuery=*/false);
-            scores[n][i] = choose(visible, scores[n][i], none);
-            most[i / 2] = max(most[i / 2], scores[n][i]);
-          }
-        SmallVector<Value> sums = {values[2], values[3]}, shrink(2);
-        for (int64_t half : {0, 1}) {
-          most[half] = overQuad(most[half], /*isMax=*/true);
-          shrink[half] =
-              exp2(mul(sub(values[half], most[half]), number(kLog2e)));
-          sums[half] = mul(sums[half], shrink[half]);
-        }
-        for (Words &words : scores)
-          for (int64_t i = 0; i < 4; ++i) {
-            words[i] = exp2(mul(sub(words[i], most[i / 2]), number(kLog2e)));
-            sums[i / 2] = add(sums[i / 2], words[i]);
-          }
-        SmallVector<Words> outputs = unflatten(values.drop_front(4));
-        for (Words &words : outputs)
-          for (int64_t i = 0; i < 4; ++i)
-            words[i] = mul(words[i], shrink[i / 2]);
-        for (int64_t k = 0; k < tile / 16; ++k)
-          multiplyRow(outputs, makeA(scores, k), valueTile, k,
-                      /*isTransposed=*/true);
-        SmallVector<Value> next = {most[0], most[1], sums[0], sums[1]};
-        next.append(flatten(outputs));
-        return next;
-      });
+  carried = code.loop(0, end, tile, carried, [&](Index start, ValueRange values) {
+    code.barrier();
+    loadTile(key, start, tile, keyTile, false);
+    loadTile(value, start, tile, valueTile, false);
+    code.barrier();
+    SmallVector<Words> scores = zeros(tile / 8);
+    for (int64_t k = 0; k < width / 16; ++k)
+      multiplyRow(scores, q[k], keyTile, k, /*isTransposed=*/false);
+    SmallVector<Value> most = {values[0], values[1]};
+    for (int64_t n = 0; n < tile / 8; ++n)
+      for (int64_t i = 0; i < 4; ++i) {
+        Value visible = isVisible(row + g + i / 2 * 8, start + t * 2 + (n * 8 + i % 2),
+                                  /*checksQuery=*/false);
+        scores[n][i] = choose(visible, scores[n][i], none);
+        most[i / 2] = max(most[i / 2], scores[n][i]);
+      }
+    SmallVector<Value> sums = {values[2], values[3]}, shrink(2);
+    for (int64_t half : {0, 1}) {
+      most[half] = overQuad(most[half], /*isMax=*/true);
+      shrink[half] = exp2(mul(sub(values[half], most[half]), number(kLog2e)));
+      sums[half] = mul(sums[half], shrink[half]);
+    }
+    for (Words &words : scores)
+      for (int64_t i = 0; i < 4; ++i) {
+        words[i] = exp2(mul(sub(words[i], most[i / 2]), number(kLog2e)));
+        sums[i / 2] = add(sums[i / 2], words[i]);
+      }
+    SmallVector<Words> outputs = unflatten(values.drop_front(4));
+    for (Words &words : outputs)
+      for (int64_t i = 0; i < 4; ++i)
+        words[i] = mul(words[i], shrink[i / 2]);
+    for (int64_t k = 0; k < tile / 16; ++k)
+      multiplyRow(outputs, makeA(scores, k), valueTile, k,
+                  /*isTransposed=*/true);
+    SmallVector<Value> next = {most[0], most[1], sums[0], sums[1]};
+    next.append(flatten(outputs));
+    return next;
+  });
   SmallVector<Value> factors;
   for (int64_t half : {0, 1}) {
     Value sum = overQuad(carried[2 + half], /*isMax=*/false);
     Value divisor = sum;
     if (mask)
-      divisor = choose(
-          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, number(0)),
-          number(1), sum);
+      divisor =
+          choose(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, number(0)),
+                 number(1), sum);
     factors.push_back(arith::DivFOp::create(b, loc, number(1), divisor));
     Index at = row + g + 8 * half;
     Value stores = both(code.isLess(at, shape.queries), code.isEqual(t, 0));
@@ -419,8 +401,8 @@ void AttentionCode::forward() {
       code.store(lse, code.parameter(output + 1), f32, batch * shape.queries + at);
     });
   }
-  storeRows(unflatten(ValueRange(carried).drop_front(4)), factors[0],
-            factors[1], result, row);
+  storeRows(unflatten(ValueRange(carried).drop_front(4)), factors[0], factors[1], result,
+            row);
 }
 
 void AttentionCode::queryGradient() {
@@ -429,8 +411,7 @@ void AttentionCode::queryGradient() {
   int64_t step = width > 64 ? 32 : tile;
   int64_t tiles = (shape.queries + tile - 1) / tile;
   Index block = code.blockX(), batch = block / tiles;
-  Index first = (Index(tiles - 1) - block % tiles) * tile,
-        row = first + warp * kRows;
+  Index first = (Index(tiles - 1) - block % tiles) * tile, row = first + warp * kRows;
   Index firstQuery = batch * (shape.queries * width),
         firstKey = batch * (shape.keys * width);
   Tensor dy{code.parameter(0), firstQuery, shape.queries};
@@ -450,8 +431,7 @@ void AttentionCode::queryGradient() {
   }
   SmallVector<Value> lse, dot;
   for (int64_t half : {0, 1}) {
-    Index at =
-        batch * shape.queries + smaller(row + g + 8 * half, shape.queries - 1);
+    Index at = batch * shape.queries + smaller(row + g + 8 * half, shape.queries - 1);
     lse.push_back(code.load(code.parameter(4), f32, at));
     dot.push_back(code.load(code.parameter(5), f32, at));
   }
@@ -459,32 +439,30 @@ void AttentionCode::queryGradient() {
   if (shape.isCausal)
     end = smaller(end, first + (tile + shape.keys - shape.queries));
   SmallVector<Value> carried = flatten(zeros(width / 8));
-  carried =
-      code.loop(0, end, step, carried, [&](Index start, ValueRange values) {
-        code.barrier();
-        loadTile(key, start, step, keyTile, false);
-        loadTile(value, start, step, valueTile, false);
-        code.barrier();
-        SmallVector<Words> scores = zeros(step / 8), slopes = zeros(step / 8);
-        for (int64_t k = 0; k < width / 16; ++k) {
-          multiplyRow(scores, q[k], keyTile, k, /*isTransposed=*/false);
-          multiplyRow(slopes, d[k], valueTile, k, /*isTransposed=*/false);
-        }
-        for (int64_t n = 0; n < step / 8; ++n)
-          for (int64_t i = 0; i < 4; ++i) {
-            Value p = exp2(mul(sub(scores[n][i], lse[i / 2]), number(kLog2e)));
-            Value visible =
-                isVisible(row + g + i / 2 * 8, start + t * 2 + (n * 8 + i % 2),
-                          /*checksQuery=*/false);
-            p = choose(visible, p, number(0));
-            scores[n][i] = mul(p, sub(slopes[n][i], dot[i / 2]));
-          }
-        SmallVector<Words> sums = unflatten(values);
-        for (int64_t k = 0; k < step / 16; ++k)
-          multiplyRow(sums, makeA(scores, k), keyTile, k,
-                      /*isTransposed=*/true);
-        return flatten(sums);
-      });
+  carried = code.loop(0, end, step, carried, [&](Index start, ValueRange values) {
+    code.barrier();
+    loadTile(key, start, step, keyTile, false);
+    loadTile(value, start, step, valueTile, false);
+    code.barrier();
+    SmallVector<Words> scores = zeros(step / 8), slopes = zeros(step / 8);
+    for (int64_t k = 0; k < width / 16; ++k) {
+      multiplyRow(scores, q[k], keyTile, k, /*isTransposed=*/false);
+      multiplyRow(slopes, d[k], valueTile, k, /*isTransposed=*/false);
+    }
+    for (int64_t n = 0; n < step / 8; ++n)
+      for (int64_t i = 0; i < 4; ++i) {
+        Value p = exp2(mul(sub(scores[n][i], lse[i / 2]), number(kLog2e)));
+        Value visible = isVisible(row + g + i / 2 * 8, start + t * 2 + (n * 8 + i % 2),
+                                  /*checksQuery=*/false);
+        p = choose(visible, p, number(0));
+        scores[n][i] = mul(p, sub(slopes[n][i], dot[i / 2]));
+      }
+    SmallVector<Words> sums = unflatten(values);
+    for (int64_t k = 0; k < step / 16; ++k)
+      multiplyRow(sums, makeA(scores, k), keyTile, k,
+                  /*isTransposed=*/true);
+    return flatten(sums);
+  });
   Value scale = number(shape.scale);
   storeRows(unflatten(carried), scale, scale, result, row);
 }
@@ -503,8 +481,7 @@ void AttentionCode::keyGradients() {
   Tensor key{code.parameter(2), firstKey, shape.keys};
   Tensor value{code.parameter(3), firstKey, shape.keys};
   unsigned output = setMask(6, batch);
-  Value queryTile = code.shared(step * pitch * 2),
-        dyTile = code.shared(step * pitch * 2);
+  Value queryTile = code.shared(step * pitch * 2), dyTile = code.shared(step * pitch * 2);
   SmallVector<Words> keptKeys, keptValues;
   if (keeps)
     for (int64_t k = 0; k < width; k += 16) {
@@ -517,8 +494,8 @@ void AttentionCode::keyGradients() {
     begin = larger(first - Index(shape.keys - shape.queries), 0) / step * step;
   SmallVector<Value> carried = flatten(zeros(width / 8));
   carried.append(flatten(zeros(width / 8)));
-  carried = code.loop(
-      begin, shape.queries, step, carried, [&](Index start, ValueRange values) {
+  carried =
+      code.loop(begin, shape.queries, step, carried, [&](Index start, ValueRange values) {
         code.barrier();
         loadTile(query, start, step, queryTile, true);
         loadTile(dy, start, step, dyTile, false);
@@ -526,25 +503,22 @@ void AttentionCode::keyGradients() {
         // Transposed: rows are keys, columns queries.
         SmallVector<Words> scores = zeros(step / 8), slopes = zeros(step / 8);
         for (int64_t k = 0; k < width / 16; ++k) {
-          multiplyRow(scores, keeps ? keptKeys[k] : loadA(key, row, k * 16),
-                      queryTile, k,
+          multiplyRow(scores, keeps ? keptKeys[k] : loadA(key, row, k * 16), queryTile, k,
                       /*isTransposed=*/false);
-          multiplyRow(slopes, keeps ? keptValues[k] : loadA(value, row, k * 16),
-                      dyTile, k,
+          multiplyRow(slopes, keeps ? keptValues[k] : loadA(value, row, k * 16), dyTile,
+                      k,
                       /*isTransposed=*/false);
         }
         for (int64_t n = 0; n < step / 8; ++n)
           for (int64_t column : {0, 1}) {
             Index at = start + t * 2 + (n * 8 + column);
-            Index inRange =
-                batch * shape.queries + smaller(at, shape.queries - 1);
+            Index inRange = batch * shape.queries + smaller(at, shape.queries - 1);
             Value lse = code.load(code.parameter(4), f32, inRange);
             Value dot = code.load(code.parameter(5), f32, inRange);
             for (int64_t half : {0, 1}) {
               int64_t i = 2 * half + column;
               Value p = exp2(mul(sub(scores[n][i], lse), number(kLog2e)));
-              Value visible =
-                  isVisible(at, row + g + 8 * half, /*checksQuery=*/true);
+              Value visible = isVisible(at, row + g + 8 * half, /*checksQuery=*/true);
               p = choose(visible, p, number(0));
               scores[n][i] = p;
               slopes[n][i] = mul(p, sub(slopes[n][i], dot));
@@ -575,12 +549,10 @@ void mpt::detail::emitAttention(DeviceCode &code, const AttentionShape &shape) {
   AttentionCode(code, shape).forward();
 }
 
-void mpt::detail::emitQueryGradient(DeviceCode &code,
-                                    const AttentionShape &shape) {
+void mpt::detail::emitQueryGradient(DeviceCode &code, const AttentionShape &shape) {
   AttentionCode(code, shape).queryGradient();
 }
 
-void mpt::detail::emitKeyGradients(DeviceCode &code,
-                                   const AttentionShape &shape) {
+void mpt::detail::emitKeyGradients(DeviceCode &code, const AttentionShape &shape) {
   AttentionCode(code, shape).keyGradients();
 }

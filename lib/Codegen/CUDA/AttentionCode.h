@@ -36,14 +36,12 @@ struct AttentionShape {
 
   /// Whether there are functions for it.
   bool isSupported() const {
-    return width >= 32 && width <= 128 && width % 16 == 0 && queries > 0 &&
-           keys > 0 && batch > 0 && (type.isF16() || type.isBF16());
+    return width >= 32 && width <= 128 && width % 16 == 0 && queries > 0 && keys > 0 &&
+           batch > 0 && (type.isF16() || type.isBF16());
   }
   /// Queries, or keys, that a block of kAttentionThreads works on.
   static constexpr int64_t kTile = 64;
-  int64_t queryBlocks() const {
-    return batch * ((queries + kTile - 1) / kTile);
-  }
+  int64_t queryBlocks() const { return batch * ((queries + kTile - 1) / kTile); }
   int64_t keyBlocks() const { return batch * ((keys + kTile - 1) / kTile); }
   /// Of emitDots: a warp a row.
   int64_t dotBlocks() const { return (batch * queries + 3) / 4; }

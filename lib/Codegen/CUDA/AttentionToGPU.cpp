@@ -37,8 +37,9 @@ public:
   LogicalResult init(Value query, Value key, Value mask, bool isCausal, FloatAttr scale);
   void launch(StringRef function, int64_t blocks, ValueRange inputs, ValueRange outputs,
               void (*emit)(DeviceCode &, const AttentionShape &)) {
-    launcher.launch(op->getLoc(), function, name, blocks, kAttentionThreads, shape.isWide(),
-                    inputs, outputs, [&](DeviceCode &code) { emit(code, shape); });
+    launcher.launch(op->getLoc(), function, name, blocks, kAttentionThreads,
+                    shape.isWide(), inputs, outputs,
+                    [&](DeviceCode &code) { emit(code, shape); });
   }
 
   AttentionShape shape;
@@ -64,8 +65,8 @@ LogicalResult Expander::init(Value query, Value key, Value mask, bool isCausal,
   shape.width = queryType.getDimSize(3);
   shape.isCausal = isCausal;
   shape.type = queryType.getElementType();
-  shape.scale = scale ? scale.getValueAsDouble()
-                      : 1 / std::sqrt(static_cast<double>(shape.width));
+  shape.scale =
+      scale ? scale.getValueAsDouble() : 1 / std::sqrt(static_cast<double>(shape.width));
   if (mask) {
     ArrayRef<int64_t> sizes = typeOf(mask).getShape();
     if (sizes.size() != 4)
@@ -76,8 +77,8 @@ LogicalResult Expander::init(Value query, Value key, Value mask, bool isCausal,
   }
   if (!shape.isSupported())
     return op->emitError("there is no fused attention for ") << queryType;
-  llvm::raw_string_ostream(name) << queryType << " " << keyType << " " << shape.isCausal
-                                 << " " << scale;
+  llvm::raw_string_ostream(name)
+      << queryType << " " << keyType << " " << shape.isCausal << " " << scale;
   if (mask)
     llvm::raw_string_ostream(name) << " " << typeOf(mask);
   launcher.builder.setInsertionPoint(op);
@@ -107,13 +108,14 @@ LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
     return failure();
   const AttentionShape &shape = expander.shape;
   int64_t rows = shape.batch * shape.queries;
-  auto scratch = op.getWorkspace() ? op.getWorkspace().getDefiningOp<program::BufferOp>() : program::BufferOp();
+  auto scratch = op.getWorkspace() ? op.getWorkspace().getDefiningOp<program::BufferOp>()
+                                   : program::BufferOp();
   if (!scratch || typeOf(scratch).getNumElements() < rows * 4)
     return op.emitError("needs ") << rows * 4 << " bytes of workspace";
-  Value dots = program::BufferOp::create(
-      launcher.builder, op.getLoc(),
-      MemRefType::get({rows}, launcher.builder.getF32Type()), scratch.getSpace(),
-      scratch.getOffset());
+  Value dots =
+      program::BufferOp::create(launcher.builder, op.getLoc(),
+                                MemRefType::get({rows}, launcher.builder.getF32Type()),
+                                scratch.getSpace(), scratch.getOffset());
   expander.launch("attention_dots", shape.dotBlocks(), {op.getDy(), op.getResult()}, dots,
                   emitDots);
   SmallVector<Value> inputs = {op.getDy(),    op.getQuery(),     op.getKey(),

@@ -10,8 +10,8 @@
 /// `--mpt-convert-calls-to-gpu`: a program's convolutions and their gradients as matmuls
 /// and launches, by the plan of CudaCallPlan.h, and its attention as launches. Where a
 /// chunk starts is a constant in memory, so that all chunks share one function. What a
-/// library may refuse becomes alternatives: convolutions of cuDNN, on request, and matmuls
-/// with epilogues.
+/// library may refuse becomes alternatives: convolutions of cuDNN, on request, and
+/// matmuls with epilogues.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -52,9 +52,11 @@ Type elementOf(Value buffer) {
 /// The program and the module that are built.
 class Expander {
 public:
-  Expander(program::ProgramOp program, DeviceLauncher &launcher, bool useCudnn, bool allowTF32)
-      : program(program), launcher(launcher), builder(launcher.builder), useCudnn(useCudnn),
-        allowTF32(allowTF32), scratchAt(llvm::alignTo(program.getArenaBytes(), 256)) {}
+  Expander(program::ProgramOp program, DeviceLauncher &launcher, bool useCudnn,
+           bool allowTF32)
+      : program(program), launcher(launcher), builder(launcher.builder),
+        useCudnn(useCudnn), allowTF32(allowTF32),
+        scratchAt(llvm::alignTo(program.getArenaBytes(), 256)) {}
 
   LogicalResult expand(LibraryCallOpInterface call);
   /// Gives a matmul that has an epilogue an alternative, for devices on which cuBLASLt
@@ -70,7 +72,8 @@ private:
 
   using Emit = DeviceLauncher::Emit;
 
-  LogicalResult expandColumns(LibraryCallOpInterface call, const rt::Instruction &instruction,
+  LogicalResult expandColumns(LibraryCallOpInterface call,
+                              const rt::Instruction &instruction,
                               const rt::CudaConv &conv);
   void expandLoops(LibraryCallOpInterface call, const rt::CudaConv &conv);
   void callCudnn(LibraryCallOpInterface call, const rt::CudaConv &conv);
@@ -90,8 +93,7 @@ private:
   program::AlternativesOp createAlternatives(Operation *call);
   /// The bytes of `buffer` from element `at` on as a packed buffer of `shape`, before
   /// the op that is expanded; null if the buffer has no places inside.
-  Value view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
-             Type element = Type());
+  Value view(Value buffer, int64_t at, ArrayRef<int64_t> shape, Type element = Type());
   Value constant(Location loc, int64_t number);
 
   program::ProgramOp program;
@@ -116,11 +118,11 @@ Value Expander::constant(Location loc, int64_t number) {
   auto type = RankedTensorType::get({1}, builder.getI64Type());
   OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
   return found = program::BufferOp::create(b, loc, MemRefType::get({1}, b.getI64Type()),
-                                program::Space::Constant, next, DenseElementsAttr::get(type, number));
+                                           program::Space::Constant, next,
+                                           DenseElementsAttr::get(type, number));
 }
 
-Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
-                     Type element) {
+Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape, Type element) {
   auto slot = buffer.getDefiningOp<program::BufferOp>();
   if (!element)
     element = elementOf(buffer);
@@ -137,8 +139,8 @@ Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape,
     return Value();
   OpBuilder outside(place);
   return program::BufferOp::create(outside, buffer.getLoc(),
-                                   MemRefType::get(shape, element), slot.getSpace(), offset,
-                                   slot.getValueAttr());
+                                   MemRefType::get(shape, element), slot.getSpace(),
+                                   offset, slot.getValueAttr());
 }
 
 void Expander::launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
@@ -146,7 +148,8 @@ void Expander::launch(LibraryCallOpInterface call, StringRef name, const std::st
                       bool isBlockEach) {
   int64_t blocks = isBlockEach ? total : (total + kThreads - 1) / kThreads;
   bool isWide = total >= (int64_t(1) << 31) - 2 * kThreads;
-  launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs, outputs, emit);
+  launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs, outputs,
+                  emit);
 }
 
 program::AlternativesOp Expander::createAlternatives(Operation *call) {
@@ -161,18 +164,30 @@ program::AlternativesOp Expander::createAlternatives(Operation *call) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-std::string keyOf(const rt::CudaConv &conv,
-                  std::initializer_list<int64_t> more) {
+std::string keyOf(const rt::CudaConv &conv, std::initializer_list<int64_t> more) {
   std::string key;
-  for (int64_t number :
-       {conv.images,      conv.height,          conv.width,
-        conv.channels,    conv.outHeight,       conv.outWidth,
-        conv.outChannels, conv.filterHeight,    conv.filterWidth,
-        conv.strideH,     conv.strideW,         conv.padH,
-        conv.padW,        conv.dilationH,       conv.dilationW,
-        conv.groups,      int64_t(conv.epilogue), int64_t(conv.hasBias),
-        int64_t(conv.x),  int64_t(conv.filter), int64_t(conv.y),
-        conv.chunkRows})
+  for (int64_t number : {conv.images,
+                         conv.height,
+                         conv.width,
+                         conv.channels,
+                         conv.outHeight,
+                         conv.outWidth,
+                         conv.outChannels,
+                         conv.filterHeight,
+                         conv.filterWidth,
+                         conv.strideH,
+                         conv.strideW,
+                         conv.padH,
+                         conv.padW,
+                         conv.dilationH,
+                         conv.dilationW,
+                         conv.groups,
+                         int64_t(conv.epilogue),
+                         int64_t(conv.hasBias),
+                         int64_t(conv.x),
+                         int64_t(conv.filter),
+                         int64_t(conv.y),
+                         conv.chunkRows})
     key += std::to_string(number) + " ";
   for (int64_t number : more)
     key += std::to_string(number) + " ";
@@ -186,10 +201,10 @@ void Expander::expandLoops(LibraryCallOpInterface call, const rt::CudaConv &c) {
   if (isa<program::Conv2DOp>(call)) {
     Type bias = in.size() > 2 ? elementOf(in[2]) : Type();
     launch(call, "grouped_conv",
-           keyOf(c, {bias ? bytesOf(bias) : 0, bias && bias.isF16()}), count,
-           in, out, [&](DeviceCode &code) {
-             emitGroupedOutput(code, c, elementOf(in[0]), elementOf(in[1]),
-                               bias, elementOf(out));
+           keyOf(c, {bias ? bytesOf(bias) : 0, bias && bias.isF16()}), count, in, out,
+           [&](DeviceCode &code) {
+             emitGroupedOutput(code, c, elementOf(in[0]), elementOf(in[1]), bias,
+                               elementOf(out));
            });
   } else if (isa<program::Conv2DInputGradOp>(call)) {
     launch(call, "grouped_input_grad", keyOf(c, {}), count, in, out,
@@ -217,8 +232,7 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
   bool isFilterGrad = isa<program::Conv2DFilterGradOp>(call);
   bool isColumns = c.kind == rt::CudaConv::Kind::Columns;
   int64_t needed = c.columnBytes + c.sumBytes;
-  int64_t given =
-      workspace ? cast<MemRefType>(workspace.getType()).getNumElements() : 0;
+  int64_t given = workspace ? cast<MemRefType>(workspace.getType()).getNumElements() : 0;
   if (given < needed)
     return call->emitError("needs a workspace of ")
            << needed << " bytes on a GPU, found " << given
@@ -237,13 +251,11 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
     Value columns = isColumns ? view(workspace, 0, {rows, c.depth()}, element)
                               : view(x, 0, {rows, c.depth()});
     if (!part || !columns || !target)
-      return call->emitError(
-          "a convolution's result or its gradient is an input of the "
-          "step, and too large for one product on a GPU");
+      return call->emitError("a convolution's result or its gradient is an input of the "
+                             "step, and too large for one product on a GPU");
     Value start = isColumns ? constant(call.getLoc(), begin) : Value();
     if (isColumns && !isInputGrad) {
-      int64_t total =
-          c.chunkRows * c.depth() / convLanes(c.channels, bytesOf(element));
+      int64_t total = c.chunkRows * c.depth() / convLanes(c.channels, bytesOf(element));
       // The last chunk's matrix is smaller; the function knows.
       launch(call, "columns", keyOf(c, {}), total, {x, start}, columns,
              [&](DeviceCode &code) { emitColumns(code, c, element); });
@@ -270,11 +282,9 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
   }
   if (c.sumBytes) {
     int64_t count = c.depth() * c.outChannels;
-    launch(call, "rounding",
-           std::to_string(count) + " " + std::to_string(int(c.filter)), count,
-           {target}, out, [&](DeviceCode &code) {
-             emitRounding(code, count, elementOf(out));
-           });
+    launch(call, "rounding", std::to_string(count) + " " + std::to_string(int(c.filter)),
+           count, {target}, out,
+           [&](DeviceCode &code) { emitRounding(code, count, elementOf(out)); });
   }
   return success();
 }
@@ -282,8 +292,8 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
 void Expander::transpose(LibraryCallOpInterface call, Value from, Value to, int64_t rows,
                          int64_t columns) {
   std::string key;
-  llvm::raw_string_ostream(key) << rows << " " << columns << " " << elementOf(from) << " "
-                                << elementOf(to);
+  llvm::raw_string_ostream(key)
+      << rows << " " << columns << " " << elementOf(from) << " " << elementOf(to);
   launch(
       call, "transposed", key, transposedBlocks(rows, columns), from, to,
       [&](DeviceCode &code) {
@@ -318,7 +328,8 @@ void Expander::callCudnn(LibraryCallOpInterface call, const rt::CudaConv &c) {
   bool isForward = isa<program::Conv2DOp>(call);
   bool isFilterGrad = isa<program::Conv2DFilterGradOp>(call);
   Value filter = isFilterGrad ? out : inputs[1];
-  // cuDNN has no f32 gradients of low operands: they are widened when they are transposed.
+  // cuDNN has no f32 gradients of low operands: they are widened when they are
+  // transposed.
   auto type = MemRefType::get(cast<MemRefType>(filter.getType()).getShape(),
                               elementOf(inputs[1]));
   int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
@@ -345,8 +356,8 @@ void Expander::callCudnn(LibraryCallOpInterface call, const rt::CudaConv &c) {
     transpose(call, transposed, out, c.outChannels, c.depth());
   if (isForward && (c.hasBias || c.epilogue != rt::Epilogue::None)) {
     Type bias = c.hasBias ? elementOf(call.getInputs()[2]) : Type();
-    addEpilogue(call, call.getInputs().drop_front(2), c.rows(), c.outChannels,
-                c.epilogue, bias);
+    addEpilogue(call, call.getInputs().drop_front(2), c.rows(), c.outChannels, c.epilogue,
+                bias);
   }
 }
 
@@ -360,8 +371,8 @@ void Expander::addEpilogue(LibraryCallOpInterface call, ValueRange inputs, int64
                            int64_t width, rt::Epilogue kind, Type bias) {
   Value out = call.getOutputs().front();
   std::string key;
-  llvm::raw_string_ostream(key) << rows << " " << width << " " << int(kind) << " "
-                                << elementOf(out) << " " << bias;
+  llvm::raw_string_ostream(key)
+      << rows << " " << width << " " << int(kind) << " " << elementOf(out) << " " << bias;
   launch(call, "epilogue", key, rows * width / convLanes(width, 4), inputs, out,
          [&](DeviceCode &code) {
            emitEpilogue(code, rows, width, kind, bias, elementOf(out));
@@ -381,7 +392,8 @@ void Expander::addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue ep
   if (rt::usesAux(epilogue)) {
     bool isForward = rt::writesAux(epilogue), isBits = rt::hasBits(epilogue);
     ValueRange outputs = product.getOutputs();
-    int64_t threads = isBits ? rows * ((width + 7) / 8) : rows * width / convLanes(width, 4);
+    int64_t threads =
+        isBits ? rows * ((width + 7) / 8) : rows * width / convLanes(width, 4);
     launch(product, "epilogue", key, threads, product.getInputs().drop_front(2),
            isForward ? outputs : outputs.take_front(1), [&](DeviceCode &code) {
              if (isForward && isBits)
@@ -408,8 +420,9 @@ void Expander::addReplacement(program::MatmulOp product) {
   bool saves = call.hasSaved || call.hasAux || call.hasBiasGrad;
   Value out = product.getResult();
   auto type = cast<MemRefType>(out.getType());
-  if (!saves && (call.hasAddend || (call.epilogue == rt::Epilogue::None && !call.hasBias) ||
-                 type.getRank() == 0 || type.getNumElements() == 0 || elementOf(out).isF64()))
+  if (!saves &&
+      (call.hasAddend || (call.epilogue == rt::Epilogue::None && !call.hasBias) ||
+       type.getRank() == 0 || type.getNumElements() == 0 || elementOf(out).isF64()))
     return;
   program::AlternativesOp alternatives = createAlternatives(product);
   product->moveBefore(&alternatives.getPreferred().front(),
@@ -418,12 +431,14 @@ void Expander::addReplacement(program::MatmulOp product) {
   SmallVector<Value> inputs = {product.getLhs(), product.getRhs()};
   if (product.getAddend())
     inputs.push_back(product.getAddend());
-  program::createCall(builder, product.getLoc(), program::withoutEpilogue(call), inputs, out);
+  program::createCall(builder, product.getLoc(), program::withoutEpilogue(call), inputs,
+                      out);
   if (saves)
     return addGemmReplacement(product, rt::getGemmEpilogue(call));
   int64_t width = type.getShape().back(), rows = type.getNumElements() / width;
   Type bias = call.hasBias ? elementOf(product.getBias()) : Type();
-  addEpilogue(product, product.getInputs().drop_front(2), rows, width, call.epilogue, bias);
+  addEpilogue(product, product.getInputs().drop_front(2), rows, width, call.epilogue,
+              bias);
 }
 
 LogicalResult Expander::expand(LibraryCallOpInterface call) {
@@ -431,8 +446,7 @@ LogicalResult Expander::expand(LibraryCallOpInterface call) {
   if (failed(instruction))
     return failure();
   rt::CudaConv conv = rt::planCudaConv(*instruction);
-  if (instruction->refs[instruction->numInputs].count() == 0 ||
-      conv.rows() == 0)
+  if (instruction->refs[instruction->numInputs].count() == 0 || conv.rows() == 0)
     return call->emitError("a convolution over nothing is not done on GPUs");
   place = call;
   builder.setInsertionPoint(call);
@@ -459,12 +473,14 @@ LogicalResult Expander::expand(LibraryCallOpInterface call) {
   return success();
 }
 
-struct ConvertCallsToGPUPass : mpt::impl::ConvertCallsToGPUPassBase<ConvertCallsToGPUPass> {
+struct ConvertCallsToGPUPass
+    : mpt::impl::ConvertCallsToGPUPassBase<ConvertCallsToGPUPass> {
   using Base::Base;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<program::F32Products> products = program::symbolizeF32Products(f32Products);
+    std::optional<program::F32Products> products =
+        program::symbolizeF32Products(f32Products);
     if (!products) {
       module.emitError("unknown f32-products '")
           << f32Products << "'; choose exact, tf32 or bf16x9";
@@ -482,8 +498,9 @@ private:
 
   /// Others are exact as they are.
   static bool areF32(program::MatmulOp matmul) {
-    return llvm::all_of(ArrayRef<Value>{matmul.getLhs(), matmul.getRhs(), matmul.getResult()},
-                        [](Value buffer) { return elementOf(buffer).isF32(); });
+    return llvm::all_of(
+        ArrayRef<Value>{matmul.getLhs(), matmul.getRhs(), matmul.getResult()},
+        [](Value buffer) { return elementOf(buffer).isF32(); });
   }
 };
 

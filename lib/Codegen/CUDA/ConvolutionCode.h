@@ -39,19 +39,16 @@ void emitTransposed(DeviceCode &code, int64_t rows, int64_t columns, mlir::Type 
 int64_t transposedBlocks(int64_t rows, int64_t columns);
 void emitRounding(DeviceCode &code, int64_t count, mlir::Type element);
 /// y of a convolution in groups, a thread an element.
-void emitGroupedOutput(DeviceCode &code, const rt::CudaConv &c,
-                       mlir::Type xType, mlir::Type filterType,
-                       mlir::Type biasType, mlir::Type yType);
+void emitGroupedOutput(DeviceCode &code, const rt::CudaConv &c, mlir::Type xType,
+                       mlir::Type filterType, mlir::Type biasType, mlir::Type yType);
 /// dx of a convolution in groups, a thread an element.
-void emitGroupedInputGrad(DeviceCode &code, const rt::CudaConv &c,
-                          mlir::Type yType, mlir::Type filterType,
-                          mlir::Type xType);
+void emitGroupedInputGrad(DeviceCode &code, const rt::CudaConv &c, mlir::Type yType,
+                          mlir::Type filterType, mlir::Type xType);
 /// The filter's gradient of a convolution in groups, a block an element:
 /// threads take turns over the positions, then their sums are added in a fixed
 /// order.
-void emitGroupedFilterGrad(DeviceCode &code, const rt::CudaConv &c,
-                           mlir::Type xType, mlir::Type yType,
-                           mlir::Type filterType);
+void emitGroupedFilterGrad(DeviceCode &code, const rt::CudaConv &c, mlir::Type xType,
+                           mlir::Type yType, mlir::Type filterType);
 
 } // namespace mpt::detail
 

@@ -39,8 +39,8 @@ DeviceLaunch mpt::detail::launchFor(const CallSite &site, int64_t total,
                                     int64_t threads) {
   DeviceLaunch launch;
   launch.function = site.name;
-  launch.threads =
-      std::min(threads, static_cast<int64_t>(llvm::alignTo(std::max<int64_t>(total, 1), kWarp)));
+  launch.threads = std::min(
+      threads, static_cast<int64_t>(llvm::alignTo(std::max<int64_t>(total, 1), kWarp)));
   launch.blocks[0] = std::max<int64_t>(1, llvm::divideCeil(total, launch.threads));
   return launch;
 }
@@ -52,8 +52,8 @@ DeviceLaunch mpt::detail::launchFor(const CallSite &site, int64_t total,
 /// A kernel over `sizes` that stores through `resultMap` what it loads from the first
 /// buffer through `operandMap`, or, if that is null, `value`. As a kernel, because its
 /// emitter finds the vectors.
-static DeviceCall emitMove(const CallSite &site, ArrayRef<int64_t> sizes, AffineMap operandMap,
-                           AffineMap resultMap, double value) {
+static DeviceCall emitMove(const CallSite &site, ArrayRef<int64_t> sizes,
+                           AffineMap operandMap, AffineMap resultMap, double value) {
   DeviceCall result;
   if (llvm::is_contained(sizes, 0))
     return result;
@@ -71,8 +71,8 @@ static DeviceCall emitMove(const CallSite &site, ArrayRef<int64_t> sizes, Affine
   }
   auto kernel = kernel::FuncOp::create(
       b, site.loc, site.name, b.getFunctionType(inputs, flat(inputs.size())),
-      kernel::KernelKind::Pointwise, sizes, /*chunk_rows=*/1, b.getAffineMapArrayAttr(operandMaps),
-      b.getAffineMapArrayAttr(resultMap));
+      kernel::KernelKind::Pointwise, sizes, /*chunk_rows=*/1,
+      b.getAffineMapArrayAttr(operandMaps), b.getAffineMapArrayAttr(resultMap));
   Block &body = kernel.getBody().emplaceBlock();
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
   Type element = site.elements[0];
@@ -80,9 +80,10 @@ static DeviceCall emitMove(const CallSite &site, ArrayRef<int64_t> sizes, Affine
   if (operandMap) {
     stored = body.addArgument(element, site.loc);
   } else {
-    TypedAttr number = isa<IntegerType>(element)
-                           ? TypedAttr(b.getIntegerAttr(element, static_cast<int64_t>(value)))
-                           : TypedAttr(b.getFloatAttr(element, value));
+    TypedAttr number =
+        isa<IntegerType>(element)
+            ? TypedAttr(b.getIntegerAttr(element, static_cast<int64_t>(value)))
+            : TypedAttr(b.getFloatAttr(element, value));
     stored = arith::ConstantOp::create(inner, site.loc, number);
   }
   kernel::YieldOp::create(inner, site.loc, stored);
@@ -124,9 +125,10 @@ DeviceCall mpt::detail::emitCall(const rt::CopyCall &call, const CallSite &site)
 
 /// Whether `value` is outside [0, size), of its own type.
 static Value isOutside(DeviceCode &code, Value value, int64_t size) {
-  Value bound = value.getType().isInteger(64)
-                    ? code.get64(size)
-                    : code.get32(std::min<int64_t>(size, std::numeric_limits<int32_t>::max()));
+  Value bound =
+      value.getType().isInteger(64)
+          ? code.get64(size)
+          : code.get32(std::min<int64_t>(size, std::numeric_limits<int32_t>::max()));
   return arith::CmpIOp::create(code.b, code.loc, arith::CmpIPredicate::uge, value, bound);
 }
 
@@ -260,8 +262,7 @@ static DeviceCall emitRandom(const CallSite &site, int64_t stream,
   Index at = code.globalThread();
   code.ifThen(code.isLess(at, total), [&] {
     Philox philox(code, code.load(code.parameter(0), i64, 0),
-                  code.load(code.parameter(1), i64, 0),
-                  static_cast<uint32_t>(stream));
+                  code.load(code.parameter(1), i64, 0), static_cast<uint32_t>(stream));
     SmallVector<Value> elements;
     for (int64_t i = 0; i < perThread / perBlock; ++i) {
       Value number = code.get(at * (perThread / perBlock) + i);
@@ -269,9 +270,8 @@ static DeviceCall emitRandom(const CallSite &site, int64_t stream,
         number = arith::ExtUIOp::create(b, code.loc, i64, number);
       for (Value word : philox.block(number)) {
         if (isMask) {
-          Value kept = arith::CmpIOp::create(
-              b, code.loc, arith::CmpIPredicate::uge, word,
-              code.get32(mpt::dropoutThreshold(*rate)));
+          Value kept = arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::uge, word,
+                                             code.get32(mpt::dropoutThreshold(*rate)));
           elements.push_back(arith::ExtUIOp::create(b, code.loc, i8, kept));
         } else {
           elements.push_back(arith::TruncIOp::create(b, code.loc, i16, word));
@@ -323,22 +323,22 @@ static std::string keyOf(const rt::Instruction &call) {
       add(dim);
     key += ";";
   }
-  auto addField = rt::Overloaded{
-      [&](double value) { add(llvm::bit_cast<int64_t>(value)); },
-      [&](const std::vector<int64_t> &values) {
-        add(values.size());
-        llvm::for_each(values, add);
-      },
-      [&](const std::optional<int64_t> &value) {
-        key += value ? "," + std::to_string(*value) : ",none";
-      },
-      [&](const auto &value) {
-        if constexpr (std::is_convertible_v<decltype(value), int64_t> ||
-                      std::is_enum_v<std::decay_t<decltype(value)>>)
-          add(static_cast<int64_t>(value));
-        else
-          llvm::for_each(value, add);
-      }};
+  auto addField =
+      rt::Overloaded{[&](double value) { add(llvm::bit_cast<int64_t>(value)); },
+                     [&](const std::vector<int64_t> &values) {
+                       add(values.size());
+                       llvm::for_each(values, add);
+                     },
+                     [&](const std::optional<int64_t> &value) {
+                       key += value ? "," + std::to_string(*value) : ",none";
+                     },
+                     [&](const auto &value) {
+                       if constexpr (std::is_convertible_v<decltype(value), int64_t> ||
+                                     std::is_enum_v<std::decay_t<decltype(value)>>)
+                         add(static_cast<int64_t>(value));
+                       else
+                         llvm::for_each(value, add);
+                     }};
   std::visit(
       [&](const auto &one) {
         one.forEachField(one, [&](const char *, const auto &field) { addField(field); });
@@ -362,9 +362,9 @@ FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op
   for (ValueRange buffers : {ValueRange(op.getInputs()), ValueRange(op.getOutputs())})
     for (Value buffer : buffers)
       elements.push_back(cast<MemRefType>(buffer.getType()).getElementType());
-  std::string name =
-      (llvm::Twine("mpt_") + rt::getName(*call->call) + "_" + llvm::Twine(emitted.size() - 1))
-          .str();
+  std::string name = (llvm::Twine("mpt_") + rt::getName(*call->call) + "_" +
+                      llvm::Twine(emitted.size() - 1))
+                         .str();
   CallSite site = {device, op.getLoc(), *call, elements, name};
   auto isDone = [&](const auto &) { return library; };
   place->second = std::visit(

@@ -241,8 +241,7 @@ Value DeviceCode::constant(Type type, double number) {
 
 Value DeviceCode::shared(int64_t bytes) {
   auto type = LLVM::LLVMArrayType::get(b.getI64Type(), (bytes + 7) / 8);
-  std::string name =
-      (function.getSymName() + "_shared" + llvm::Twine(numShared++)).str();
+  std::string name = (function.getSymName() + "_shared" + llvm::Twine(numShared++)).str();
   OpBuilder before = device;
   before.setInsertionPoint(function);
   auto global = LLVM::GlobalOp::create(before, loc, type, /*isConstant=*/false,
@@ -268,7 +267,8 @@ Value DeviceCode::exchange(Value value, int64_t distance) {
       b, loc, i32, arith::ShRUIOp::create(b, loc, bits, get64(32))));
   bits = arith::OrIOp::create(
       b, loc, arith::ExtUIOp::create(b, loc, i64, low),
-      arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, high), get64(32)));
+      arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, high),
+                            get64(32)));
   return type == i64 ? bits : arith::BitcastOp::create(b, loc, type, bits).getResult();
 }
 

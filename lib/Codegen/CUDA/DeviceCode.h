@@ -48,8 +48,7 @@ class DeviceCode {
 public:
   using Value = mlir::Value;
   using Body = llvm::function_ref<void()>;
-  using LoopBody =
-      llvm::function_ref<llvm::SmallVector<Value>(Index, mlir::ValueRange)>;
+  using LoopBody = llvm::function_ref<llvm::SmallVector<Value>(Index, mlir::ValueRange)>;
 
   /// Starts a kernel of `parameters` pointers at the end of `device`. `isWide`
   /// makes indices i64.
@@ -77,8 +76,8 @@ public:
 
   void ifThen(Value condition, Body body);
   /// for (i = begin; i < end; i += step) carried = body(i, carried).
-  llvm::SmallVector<Value> loop(Index begin, Index end, Index step,
-                                mlir::ValueRange init, LoopBody body);
+  llvm::SmallVector<Value> loop(Index begin, Index end, Index step, mlir::ValueRange init,
+                                LoopBody body);
 
   /// `lanes` elements (0: one, as a scalar) from element `at` of `base` on, as they
   /// lie in memory.

@@ -12,10 +12,11 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-program::DeviceLaunchOp
-mpt::detail::createDeviceLaunch(OpBuilder &builder, Location loc,
-                                const DeviceLaunch &launch, ValueRange inputs,
-                                ValueRange outputs, Value workspace) {
+program::DeviceLaunchOp mpt::detail::createDeviceLaunch(OpBuilder &builder, Location loc,
+                                                        const DeviceLaunch &launch,
+                                                        ValueRange inputs,
+                                                        ValueRange outputs,
+                                                        Value workspace) {
   MLIRContext *context = builder.getContext();
   auto function = SymbolRefAttr::get(context, kDeviceModule,
                                      FlatSymbolRefAttr::get(context, launch.function));

@@ -53,7 +53,8 @@ private:
 
 /// Replaces an attention, or its gradient, by launches.
 mlir::LogicalResult expandAttention(program::AttentionOp op, DeviceLauncher &launcher);
-mlir::LogicalResult expandAttention(program::AttentionGradOp op, DeviceLauncher &launcher);
+mlir::LogicalResult expandAttention(program::AttentionGradOp op,
+                                    DeviceLauncher &launcher);
 
 } // namespace mpt::detail
 

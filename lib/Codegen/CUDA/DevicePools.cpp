@@ -27,9 +27,7 @@ namespace {
 struct Axis {
   int64_t points, windows, size, stride, before;
 
-  bool isInside() const {
-    return before == 0 && (windows - 1) * stride + size <= points;
-  }
+  bool isInside() const { return before == 0 && (windows - 1) * stride + size <= points; }
   Index begin(Index window) const {
     Index first = window * stride - before;
     return isInside() ? first : larger(first, 0);
@@ -56,7 +54,8 @@ public:
       : site(site), images(x.dims[0]), channels(x.dims[3]),
         rows{x.dims[1], y.dims[1], call.window[0], call.strides[0], call.padding[0]},
         columns{x.dims[2], y.dims[2], call.window[1], call.strides[1], call.padding[2]} {
-    isMax = std::is_same_v<Call, rt::MaxPoolCall> || std::is_same_v<Call, rt::MaxPoolGradCall>;
+    isMax = std::is_same_v<Call, rt::MaxPoolCall> ||
+            std::is_same_v<Call, rt::MaxPoolGradCall>;
     if constexpr (std::is_same_v<Call, rt::AvgPoolCall> ||
                   std::is_same_v<Call, rt::AvgPoolGradCall>)
       countsPadding = call.countIncludePad;
@@ -83,12 +82,13 @@ private:
   SmallVector<Value>
   forWindow(Index i, Index j, ValueRange init,
             function_ref<SmallVector<Value>(Index, Index, ValueRange)> body) {
-    return code->loop(rows.begin(i), rows.end(i), 1, init, [&](Index row, ValueRange outer) {
-      return code->loop(columns.begin(j), columns.end(j), 1, outer,
-                        [&](Index column, ValueRange carried) {
-                          return body(row, column, carried);
-                        });
-    });
+    return code->loop(rows.begin(i), rows.end(i), 1, init,
+                      [&](Index row, ValueRange outer) {
+                        return code->loop(columns.begin(j), columns.end(j), 1, outer,
+                                          [&](Index column, ValueRange carried) {
+                                            return body(row, column, carried);
+                                          });
+                      });
   }
   /// Whether `value` takes the place of `best`.
   Value wins(Value value, Value best) {
@@ -109,8 +109,8 @@ private:
     if (countsPadding || (rows.isInside() && columns.isInside()))
       return arith::DivFOp::create(
           b, code->loc, value, code->constant(value.getType(), rows.size * columns.size));
-    Index count = larger(
-        (rows.end(i) - rows.begin(i)) * (columns.end(j) - columns.begin(j)), 1);
+    Index count =
+        larger((rows.end(i) - rows.begin(i)) * (columns.end(j) - columns.begin(j)), 1);
     Value divisor = arith::SIToFPOp::create(b, code->loc, number, code->get(count));
     if (lanes > 1)
       divisor = vector::BroadcastOp::create(b, code->loc, value.getType(), divisor);
@@ -149,7 +149,8 @@ DeviceCall Pool::emitForward() {
     double none = isMax ? -std::numeric_limits<double>::infinity() : 0;
     Value init = code->constant(vectorType(), none);
     auto sums = forWindow(
-        i, j, init, [&](Index row, Index column, ValueRange carried) -> SmallVector<Value> {
+        i, j, init,
+        [&](Index row, Index column, ValueRange carried) -> SmallVector<Value> {
           Index from = ((image * rows.points + row) * columns.points + column) * channels;
           Value value = load(0, from + first);
           if (isMax)
@@ -197,15 +198,16 @@ DeviceCall Pool::emitGrad() {
         return same;
       };
       Value isBest = isAt(row, column, top, left);
-      auto last = forWindow(
-          i, j, {none, isBest},
-          [&](Index r, Index q, ValueRange carried) -> SmallVector<Value> {
-            Index place = ((image * rows.points + r) * columns.points + q) * channels;
-            Value value = load(1, place + first);
-            Value takes = wins(value, carried[0]);
-            Value best = choose(takes, value, carried[0]);
-            return {best, choose(takes, isAt(r, q, row, column), carried[1])};
-          });
+      auto last =
+          forWindow(i, j, {none, isBest},
+                    [&](Index r, Index q, ValueRange carried) -> SmallVector<Value> {
+                      Index place =
+                          ((image * rows.points + r) * columns.points + q) * channels;
+                      Value value = load(1, place + first);
+                      Value takes = wins(value, carried[0]);
+                      Value best = choose(takes, value, carried[0]);
+                      return {best, choose(takes, isAt(r, q, row, column), carried[1])};
+                    });
       Value share = choose(last[1], gradient, zero);
       return arith::AddFOp::create(b, code->loc, sum, share);
     };

@@ -49,8 +49,8 @@ static Value identity(DeviceCode &code, ReduceKind kind, Type type) {
       double infinity = std::numeric_limits<double>::infinity();
       return code.constant(type, isMax ? -infinity : infinity);
     }
-    int64_t most = isMax ? std::numeric_limits<int64_t>::min()
-                         : std::numeric_limits<int64_t>::max();
+    int64_t most =
+        isMax ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
     TypedAttr number = code.b.getI64IntegerAttr(most);
     if (auto vector = dyn_cast<VectorType>(type))
       number = DenseElementsAttr::get(vector, Attribute(number));
@@ -119,8 +119,8 @@ private:
 static constexpr int64_t kThreads = 256;
 
 Reduction::Reduction(const rt::ReduceCall &call, const CallSite &site)
-    : site(site), kind(static_cast<ReduceKind>(call.kind)),
-      from(site.elements[0]), to(site.elements[1]) {
+    : site(site), kind(static_cast<ReduceKind>(call.kind)), from(site.elements[0]),
+      to(site.elements[1]) {
   const rt::BufferRef &x = site.ref(0);
   int64_t stride = x.count();
   bool wasReduced = false, isFirst = true;
@@ -149,7 +149,8 @@ Reduction::Reduction(const rt::ReduceCall &call, const CallSite &site)
   inner.groupLanes(lanes);
   int64_t blocks;
   if (isRows) {
-    groupThreads = std::clamp<int64_t>(llvm::PowerOf2Ceil(reduced.count()), kWarp, kThreads);
+    groupThreads =
+        std::clamp<int64_t>(llvm::PowerOf2Ceil(reduced.count()), kWarp, kThreads);
     blocks = llvm::divideCeil(outs, kThreads / groupThreads);
   } else {
     blocks = llvm::divideCeil(kept.count(), kWarp);
@@ -199,7 +200,8 @@ void Reduction::emitRows(DeviceCode &code) {
   auto sums = code.loop(begin + inGroup, end, groupThreads, start,
                         [&](Index r, ValueRange carried) -> SmallVector<Value> {
                           Index at = base + reduced.offsetOf(r);
-                          Value value = code.loadNumber(code.parameter(0), from, at, width);
+                          Value value =
+                              code.loadNumber(code.parameter(0), from, at, width);
                           return {combine(code, kind, carried[0], value)};
                         });
   Value sum = sums[0];
@@ -243,7 +245,8 @@ void Reduction::emitColumns(DeviceCode &code) {
   auto sums = code.loop(begin + group, end, groups, start,
                         [&](Index r, ValueRange carried) -> SmallVector<Value> {
                           Index at = base + reduced.offsetOf(r);
-                          Value value = code.loadNumber(code.parameter(0), from, at, width);
+                          Value value =
+                              code.loadNumber(code.parameter(0), from, at, width);
                           return {combine(code, kind, carried[0], value)};
                         });
   Type number = code.numberType(from);
@@ -268,8 +271,8 @@ void Reduction::emitSlices(DeviceCode &code) {
   code.ifThen(code.isLess(out, outs), [&] {
     auto sums = code.loop(0, slices, 1, identity(code, kind, number),
                           [&](Index slice, ValueRange carried) -> SmallVector<Value> {
-                            Value value = code.load(code.parameter(2), number,
-                                                    slice * outs + out);
+                            Value value =
+                                code.load(code.parameter(2), number, slice * outs + out);
                             return {combine(code, kind, carried[0], value)};
                           });
     code.storeNumber(finish(code, sums[0]), code.parameter(1), to, out);
@@ -296,7 +299,8 @@ DeviceCall Reduction::emit() {
   CallSite second = site;
   second.name += "_combine";
   DeviceLaunch combining = launchFor(second, outs);
-  DeviceCode code(site.device, site.loc, second.name, 3, combining.threads, site.isWide());
+  DeviceCode code(site.device, site.loc, second.name, 3, combining.threads,
+                  site.isWide());
   emitSlices(code);
   code.finish();
   result.launches.push_back(combining);
@@ -337,7 +341,8 @@ DeviceCall mpt::detail::emitCall(const rt::ArgmaxCall &, const CallSite &site) {
     Value xIsNaN = compare(arith::CmpFPredicate::UNO, x, x);
     Value yIsNumber = compare(arith::CmpFPredicate::ORD, y, y);
     Value yIsNaN = compare(arith::CmpFPredicate::UNO, y, y);
-    Value wins = both(yIsNumber, either(compare(arith::CmpFPredicate::OGT, x, y), xIsNaN));
+    Value wins =
+        both(yIsNumber, either(compare(arith::CmpFPredicate::OGT, x, y), xIsNaN));
     Value ties = either(compare(arith::CmpFPredicate::OEQ, x, y), both(xIsNaN, yIsNaN));
     Value isFirst = arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::slt, i, j);
     Value takes = either(wins, both(ties, isFirst));
@@ -345,12 +350,11 @@ DeviceCall mpt::detail::emitCall(const rt::ArgmaxCall &, const CallSite &site) {
     return {value, arith::SelectOp::create(b, code.loc, takes, i, j)};
   };
   Value least = code.constant(number, -std::numeric_limits<double>::infinity());
-  auto best = code.loop(lane, length, kWarp, {least, code.get(length)},
-                        [&](Index i, ValueRange carried) {
-                          Value value = code.loadNumber(code.parameter(0),
-                                                        site.elements[0], base + i);
-                          return better(value, code.get(i), carried[0], carried[1]);
-                        });
+  auto best = code.loop(
+      lane, length, kWarp, {least, code.get(length)}, [&](Index i, ValueRange carried) {
+        Value value = code.loadNumber(code.parameter(0), site.elements[0], base + i);
+        return better(value, code.get(i), carried[0], carried[1]);
+      });
   for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
     Value value = code.exchange(best[0], distance);
     best = better(value, code.exchange(best[1], distance), best[0], best[1]);

@@ -75,7 +75,8 @@ ScatterAdd::ScatterAdd(const CallSite &site)
   vectors = row / lanes;
   // As many threads along a row as leave few without work.
   while (columnThreads > 1 &&
-         static_cast<int64_t>(llvm::alignTo(vectors, columnThreads)) - vectors > vectors / 8)
+         static_cast<int64_t>(llvm::alignTo(vectors, columnThreads)) - vectors >
+             vectors / 8)
     columnThreads /= 2;
   groups = kThreads / columnThreads;
   columnBlocks = llvm::divideCeil(std::max<int64_t>(vectors, 1), columnThreads);
@@ -91,8 +92,8 @@ Index ScatterAdd::emitList(DeviceCode &code, Index base, Index end, Index firstR
   OpBuilder &b = code.b;
   Type i32 = b.getI32Type();
   Index warp = code.thread() / kWarp;
-  Value lane = arith::RemUIOp::create(b, code.loc, NVVM::ThreadIdXOp::create(b, code.loc, i32),
-                                      code.get32(kWarp));
+  Value lane = arith::RemUIOp::create(
+      b, code.loc, NVVM::ThreadIdXOp::create(b, code.loc, i32), code.get32(kWarp));
   Value bit = arith::ShLIOp::create(b, code.loc, code.get32(1), lane);
   Value below = arith::SubIOp::create(b, code.loc, bit, code.get32(1));
   SmallVector<Value> mine, ballots, rows;
@@ -102,10 +103,12 @@ Index ScatterAdd::emitList(DeviceCode &code, Index base, Index end, Index firstR
     Index place = smaller(position, count - 1);
     Value index = code.load(code.parameter(0), indexElement, place);
     Value bound = code.constant(index.getType(), size);
-    Value inside = arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::ult, index, bound);
+    Value inside =
+        arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::ult, index, bound);
     // One block reports.
     Value reports = code.isEqual(code.blockX() + code.blockY() / slices, 0);
-    Value outside = arith::XOrIOp::create(b, code.loc, inside, code.constant(b.getI1Type(), 1));
+    Value outside =
+        arith::XOrIOp::create(b, code.loc, inside, code.constant(b.getI1Type(), 1));
     outside = arith::AndIOp::create(b, code.loc, outside,
                                     arith::AndIOp::create(b, code.loc, reports, exists));
     code.ifThen(outside, [&] {
@@ -122,14 +125,14 @@ Index ScatterAdd::emitList(DeviceCode &code, Index base, Index end, Index firstR
   }
   // The last chunk's list has been read, and its counts.
   code.barrier();
-  code.ifThen(arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::eq, lane,
-                                    code.get32(0)),
-              [&] {
-                for (int64_t i = 0; i < kReads; ++i) {
-                  Value found = LLVM::CtPopOp::create(b, code.loc, ballots[i]);
-                  code.store(found, counts, i32, warp + i * kWarps);
-                }
-              });
+  code.ifThen(
+      arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::eq, lane, code.get32(0)),
+      [&] {
+        for (int64_t i = 0; i < kReads; ++i) {
+          Value found = LLVM::CtPopOp::create(b, code.loc, ballots[i]);
+          code.store(found, counts, i32, warp + i * kWarps);
+        }
+      });
   code.barrier();
   // In the order of positions: read by read, warp by warp, lane by lane.
   Index before = 0;
@@ -145,7 +148,8 @@ Index ScatterAdd::emitList(DeviceCode &code, Index base, Index end, Index firstR
         b, code.loc, arith::AndIOp::create(b, code.loc, ballots[i], below));
     code.ifThen(mine[i], [&] {
       Index slot = starts[i] + code.fromInteger(earlier);
-      code.store(code.get(code.thread() + i * kThreads), positions, code.indexType(), slot);
+      code.store(code.get(code.thread() + i * kThreads), positions, code.indexType(),
+                 slot);
       code.store(rows[i], owners, code.indexType(), slot);
     });
   }
@@ -180,7 +184,8 @@ void ScatterAdd::emitAdd(DeviceCode &code, Index base, Index listed) {
         Value value = values[i], old = code.load(sums, number, place, width);
         if (value.getType() != old.getType())
           value = arith::ExtFOp::create(b, code.loc, old.getType(), value);
-        code.store(arith::AddFOp::create(b, code.loc, old, value), sums, number, place, width);
+        code.store(arith::AddFOp::create(b, code.loc, old, value), sums, number, place,
+                   width);
       });
     }
     return {};
@@ -190,19 +195,20 @@ void ScatterAdd::emitAdd(DeviceCode &code, Index base, Index listed) {
 void ScatterAdd::emitStore(DeviceCode &code, Index firstRow) {
   int64_t width = lanes == 1 ? 0 : lanes;
   code.ifThen(code.isLess(column, vectors), [&] {
-    code.loop(group, blockRows, groups, {}, [&](Index r, ValueRange) -> SmallVector<Value> {
-      code.ifThen(code.isLess(firstRow + r, size), [&] {
-        Index from = (r * columnThreads + code.thread() % columnThreads) * lanes;
-        Value sum = code.load(sums, number, from, width);
-        Index at = (firstRow + r) * row + column * lanes;
-        if (slices == 1)
-          code.storeNumber(sum, code.parameter(2), to, at, width);
-        else
-          code.store(sum, code.parameter(3), number, code.blockY() % slices * (size * row) + at,
-                     width);
-      });
-      return {};
-    });
+    code.loop(
+        group, blockRows, groups, {}, [&](Index r, ValueRange) -> SmallVector<Value> {
+          code.ifThen(code.isLess(firstRow + r, size), [&] {
+            Index from = (r * columnThreads + code.thread() % columnThreads) * lanes;
+            Value sum = code.load(sums, number, from, width);
+            Index at = (firstRow + r) * row + column * lanes;
+            if (slices == 1)
+              code.storeNumber(sum, code.parameter(2), to, at, width);
+            else
+              code.store(sum, code.parameter(3), number,
+                         code.blockY() % slices * (size * row) + at, width);
+          });
+          return {};
+        });
   });
 }
 
@@ -240,13 +246,13 @@ void ScatterAdd::emitSlices(DeviceCode &code) {
   Index at = code.globalThread();
   code.ifThen(code.isLess(at, size * vectors), [&] {
     Type type = width ? Type(VectorType::get({lanes}, number)) : number;
-    auto total = code.loop(
-        0, slices, 1, code.constant(type, 0),
-        [&](Index slice, ValueRange carried) -> SmallVector<Value> {
-          Value part = code.load(code.parameter(3), number,
-                                 slice * (size * row) + at * lanes, width);
-          return {arith::AddFOp::create(code.b, code.loc, carried[0], part)};
-        });
+    auto total =
+        code.loop(0, slices, 1, code.constant(type, 0),
+                  [&](Index slice, ValueRange carried) -> SmallVector<Value> {
+                    Value part = code.load(code.parameter(3), number,
+                                           slice * (size * row) + at * lanes, width);
+                    return {arith::AddFOp::create(code.b, code.loc, carried[0], part)};
+                  });
     code.storeNumber(total[0], code.parameter(2), to, at * lanes, width);
   });
 }
@@ -273,7 +279,8 @@ DeviceCall ScatterAdd::emit() {
   CallSite second = site;
   second.name += "_combine";
   DeviceLaunch combining = launchFor(second, size * vectors);
-  DeviceCode code(site.device, site.loc, second.name, 4, combining.threads, site.isWide());
+  DeviceCode code(site.device, site.loc, second.name, 4, combining.threads,
+                  site.isWide());
   emitSlices(code);
   code.finish();
   result.launches.push_back(combining);

@@ -27,15 +27,24 @@ class Emulator {
 public:
   explicit Emulator(llvm::Module &module)
       : module(module), context(module.getContext()),
-        pointer(llvm::PointerType::get(context, 0)),
-        i32(llvm::Type::getInt32Ty(context)), i64(llvm::Type::getInt64Ty(context)) {}
+        pointer(llvm::PointerType::get(context, 0)), i32(llvm::Type::getInt32Ty(context)),
+        i64(llvm::Type::getInt64Ty(context)) {}
 
   llvm::Error run();
 
 private:
   /// The function pointers of mpt_simt_ops, in its order.
-  enum Op : unsigned { Thread, BlockX, BlockY, Shuffle, BlockBarrier, WarpBarrier, Ballot,
-                      LoadMatrices, Multiply };
+  enum Op : unsigned {
+    Thread,
+    BlockX,
+    BlockY,
+    Shuffle,
+    BlockBarrier,
+    WarpBarrier,
+    Ballot,
+    LoadMatrices,
+    Multiply
+  };
 
   llvm::Error replaceIntrinsic(llvm::Function &function);
   llvm::Value *loadMatrices(llvm::IRBuilder<> &b, llvm::CallInst &old);
@@ -56,8 +65,7 @@ private:
 } // namespace
 
 llvm::Value *Emulator::call(llvm::IRBuilder<> &b, Op op,
-                            llvm::ArrayRef<llvm::Value *> operands,
-                            llvm::Type *result) {
+                            llvm::ArrayRef<llvm::Value *> operands, llvm::Type *result) {
   llvm::Value *table = b.CreateLoad(pointer, ops);
   llvm::Value *slot = b.CreateConstInBoundsGEP1_64(pointer, table, op);
   llvm::SmallVector<llvm::Type *> types;
@@ -68,7 +76,8 @@ llvm::Value *Emulator::call(llvm::IRBuilder<> &b, Op op,
 }
 
 /// `values` in a place on the stack of the calling function.
-static llvm::AllocaInst *storeAll(llvm::IRBuilder<> &b, llvm::ArrayRef<llvm::Value *> values) {
+static llvm::AllocaInst *storeAll(llvm::IRBuilder<> &b,
+                                  llvm::ArrayRef<llvm::Value *> values) {
   llvm::Function *function = b.GetInsertBlock()->getParent();
   llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
   auto *type = llvm::ArrayType::get(values.front()->getType(), values.size());
@@ -201,8 +210,8 @@ void Emulator::expandBF16(llvm::Function &function) {
       llvm::Value *bits = b.CreateBitCast(x, typed(i32));
       llvm::Value *high = b.CreateLShr(bits, number(16));
       // To nearest, ties to even; a NaN stays one.
-      llvm::Value *sum = b.CreateAdd(b.CreateAdd(bits, number(0x7fff)),
-                                     b.CreateAnd(high, number(1)));
+      llvm::Value *sum =
+          b.CreateAdd(b.CreateAdd(bits, number(0x7fff)), b.CreateAnd(high, number(1)));
       result = b.CreateSelect(b.CreateFCmpUNO(x, x), b.CreateOr(high, number(0x40)),
                               b.CreateLShr(sum, number(16)));
       result = b.CreateBitCast(b.CreateTrunc(result, typed(b.getInt16Ty())),
@@ -216,14 +225,13 @@ void Emulator::expandBF16(llvm::Function &function) {
 /// void(void **arguments) around `kernel`.
 llvm::Function *Emulator::wrap(llvm::Function &kernel) {
   llvm::Type *none = llvm::Type::getVoidTy(context);
-  auto *wrapper = llvm::Function::Create(
-      llvm::FunctionType::get(none, {pointer}, false),
-      llvm::GlobalValue::InternalLinkage, kernel.getName() + ".run", module);
+  auto *wrapper = llvm::Function::Create(llvm::FunctionType::get(none, {pointer}, false),
+                                         llvm::GlobalValue::InternalLinkage,
+                                         kernel.getName() + ".run", module);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", wrapper));
   llvm::SmallVector<llvm::Value *> arguments;
   for (auto [i, type] : llvm::enumerate(kernel.getFunctionType()->params())) {
-    llvm::Value *slot =
-        b.CreateConstInBoundsGEP1_64(pointer, wrapper->getArg(0), i);
+    llvm::Value *slot = b.CreateConstInBoundsGEP1_64(pointer, wrapper->getArg(0), i);
     arguments.push_back(b.CreateLoad(type, b.CreateLoad(pointer, slot)));
   }
   b.CreateCall(&kernel, arguments);
@@ -240,8 +248,7 @@ void Emulator::exportTable(llvm::ArrayRef<llvm::Function *> kernels) {
                                           llvm::GlobalValue::InternalLinkage, text);
     llvm::Function *wrapper = wrap(*kernel);
     entries.push_back(llvm::ConstantStruct::get(
-        entryType,
-        {name, wrapper, llvm::ConstantInt::get(i64, kernel->arg_size())}));
+        entryType, {name, wrapper, llvm::ConstantInt::get(i64, kernel->arg_size())}));
   }
   auto *tableType = llvm::ArrayType::get(entryType, entries.size());
   auto *table = new llvm::GlobalVariable(
@@ -257,8 +264,7 @@ void Emulator::exportTable(llvm::ArrayRef<llvm::Function *> kernels) {
 llvm::Error Emulator::run() {
   ops = new llvm::GlobalVariable(module, pointer, /*isConstant=*/false,
                                  llvm::GlobalValue::InternalLinkage,
-                                 llvm::ConstantPointerNull::get(pointer),
-                                 "mpt_simt_ops");
+                                 llvm::ConstantPointerNull::get(pointer), "mpt_simt_ops");
   llvm::SmallVector<llvm::Function *> kernels;
   for (llvm::Function &function : llvm::make_early_inc_range(module)) {
     llvm::StringRef name = function.getName();

@@ -20,9 +20,7 @@ Value mpt::detail::finishOutput(DeviceCode &code, rt::Epilogue epilogue, Value s
                                 Value bias) {
   OpBuilder &b = code.b;
   Location loc = code.loc;
-  auto number = [&](double value) {
-    return code.constant(sum.getType(), value);
-  };
+  auto number = [&](double value) { return code.constant(sum.getType(), value); };
   auto mul = [&](Value x, Value y) -> Value {
     return arith::MulFOp::create(b, loc, x, y);
   };
@@ -46,15 +44,13 @@ void mpt::detail::emitEpilogue(DeviceCode &code, int64_t rows, int64_t width,
   int64_t lanes = convLanes(width, 4);
   Index thread = code.globalThread();
   code.ifThen(code.isLess(thread, Index(rows * width / lanes)), [&] {
-    Value sum = code.loadNumber(code.parameter(biasType ? 1 : 0), type,
-                                thread * lanes, lanes);
-    Value bias = biasType
-                     ? code.loadNumber(code.parameter(0), biasType,
-                                       thread % (width / lanes) * lanes, lanes)
-                     : Value();
+    Value sum =
+        code.loadNumber(code.parameter(biasType ? 1 : 0), type, thread * lanes, lanes);
+    Value bias = biasType ? code.loadNumber(code.parameter(0), biasType,
+                                            thread % (width / lanes) * lanes, lanes)
+                          : Value();
     code.storeNumber(finishOutput(code, epilogue, sum, bias),
-                     code.parameter(biasType ? 1 : 0), type, thread * lanes,
-                     lanes);
+                     code.parameter(biasType ? 1 : 0), type, thread * lanes, lanes);
   });
 }
 
@@ -98,8 +94,8 @@ void mpt::detail::emitReluSaving(DeviceCode &code, int64_t rows, int64_t width,
       Index at = row * width + column;
       Value sum = code.loadNumber(code.parameter(y), type, at);
       if (biasType)
-        sum = arith::AddFOp::create(
-            b, code.loc, sum, code.loadNumber(code.parameter(0), biasType, column));
+        sum = arith::AddFOp::create(b, code.loc, sum,
+                                    code.loadNumber(code.parameter(0), biasType, column));
       results.push_back({finishOutput(code, rt::Epilogue::Relu, sum, Value()), column});
       return arith::CmpFOp::create(b, code.loc, arith::CmpFPredicate::OGT, sum,
                                    code.constant(sum.getType(), 0))
@@ -125,12 +121,13 @@ void mpt::detail::emitReluGrad(DeviceCode &code, int64_t rows, int64_t width, Ty
         Value mask =
             arith::ConstantOp::create(b, code.loc, b.getIntegerAttr(i8, int8_t(1 << i)));
         Value none = arith::ConstantOp::create(b, code.loc, b.getIntegerAttr(i8, 0));
-        Value isSet = arith::CmpIOp::create(
-            b, code.loc, arith::CmpIPredicate::ne,
-            arith::AndIOp::create(b, code.loc, bits, mask), none);
+        Value isSet =
+            arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::ne,
+                                  arith::AndIOp::create(b, code.loc, bits, mask), none);
         Index at = row * width + byte * 8 + i;
         Value dy = code.loadNumber(code.parameter(1), type, at);
-        dy = arith::SelectOp::create(b, code.loc, isSet, dy, code.constant(dy.getType(), 0));
+        dy = arith::SelectOp::create(b, code.loc, isSet, dy,
+                                     code.constant(dy.getType(), 0));
         code.storeNumber(dy, code.parameter(1), type, at);
       });
   });
@@ -144,12 +141,13 @@ void mpt::detail::emitGeluSaving(DeviceCode &code, int64_t rows, int64_t width,
   code.ifThen(code.isLess(thread, Index(rows * width / lanes)), [&] {
     Value sum = code.loadNumber(code.parameter(y), type, thread * lanes, lanes);
     if (biasType)
-      sum = arith::AddFOp::create(code.b, code.loc, sum,
-                                  code.loadNumber(code.parameter(0), biasType,
-                                                  thread % (width / lanes) * lanes, lanes));
+      sum =
+          arith::AddFOp::create(code.b, code.loc, sum,
+                                code.loadNumber(code.parameter(0), biasType,
+                                                thread % (width / lanes) * lanes, lanes));
     code.storeNumber(sum, code.parameter(y + 1), type, thread * lanes, lanes);
-    code.storeNumber(finishOutput(code, rt::Epilogue::Gelu, sum, Value()), code.parameter(y), type,
-                     thread * lanes, lanes);
+    code.storeNumber(finishOutput(code, rt::Epilogue::Gelu, sum, Value()),
+                     code.parameter(y), type, thread * lanes, lanes);
   });
 }
 
@@ -158,8 +156,12 @@ void mpt::detail::emitGeluGrad(DeviceCode &code, int64_t rows, int64_t width, Ty
   Location loc = code.loc;
   int64_t lanes = convLanes(width, 4);
   Index thread = code.globalThread();
-  auto mul = [&](Value x, Value y) -> Value { return arith::MulFOp::create(b, loc, x, y); };
-  auto add = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, loc, x, y); };
+  auto mul = [&](Value x, Value y) -> Value {
+    return arith::MulFOp::create(b, loc, x, y);
+  };
+  auto add = [&](Value x, Value y) -> Value {
+    return arith::AddFOp::create(b, loc, x, y);
+  };
   code.ifThen(code.isLess(thread, Index(rows * width / lanes)), [&] {
     Value x = code.loadNumber(code.parameter(0), type, thread * lanes, lanes);
     Value dy = code.loadNumber(code.parameter(1), type, thread * lanes, lanes);
@@ -167,8 +169,8 @@ void mpt::detail::emitGeluGrad(DeviceCode &code, int64_t rows, int64_t width, Ty
     // c = sqrt(2 / pi): t = tanh(c (x + 0.044715 x^3)),
     // gelu' = (1 + t) / 2 + x / 2 (1 - t^2) c (1 + 3 0.044715 x^2).
     Value square = mul(x, x);
-    Value inner = mul(number(0.7978845608028654),
-                      add(x, mul(mul(number(0.044715), square), x)));
+    Value inner =
+        mul(number(0.7978845608028654), add(x, mul(mul(number(0.044715), square), x)));
     Value t = math::TanhOp::create(b, loc, inner);
     Value slope = mul(number(0.7978845608028654),
                       add(number(1), mul(number(3 * 0.044715), square)));

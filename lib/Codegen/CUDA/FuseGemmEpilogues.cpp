@@ -9,13 +9,14 @@
 /// \file
 /// `--mpt-fuse-gemm-epilogues`: activations that save what their gradient needs, the
 /// gradients of activations, and those of biases become epilogues of cuBLASLt's
-/// products (`mpt.gemm`), and weights' gradients are added to by their products. What might have and did not gets a remark.
+/// products (`mpt.gemm`), and weights' gradients are added to by their products. What
+/// might have and did not gets a remark.
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Remarks.h"
 
@@ -31,7 +32,9 @@ using namespace mpt;
 
 namespace {
 
-RankedTensorType typeOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+RankedTensorType typeOf(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
 
 bool isStatic(Value value) {
   RankedTensorType type = typeOf(value);
@@ -95,8 +98,8 @@ struct Wanted {
 class Fuser {
 public:
   Fuser(func::FuncOp function, ArrayRef<int64_t> architectures)
-      : function(function), architectures(architectures),
-        builder(function.getContext()) {}
+      : function(function), architectures(architectures), builder(function.getContext()) {
+  }
 
   void run() {
     SmallVector<Operation *> gradients, forward, sums, microBatches;
@@ -173,7 +176,8 @@ private:
 
 bool Fuser::canDo(Operation *op, const Wanted &wanted) {
   auto flatType = [](Value value) -> Type { return flatten(typeOf(value)); };
-  SmallVector<Type> inputs = {flatType(wanted.lhs), wanted.rhs.getType()}, outputs = {wanted.result};
+  SmallVector<Type> inputs = {flatType(wanted.lhs), wanted.rhs.getType()},
+                    outputs = {wanted.result};
   if (wanted.bias)
     inputs.push_back(wanted.bias.getType());
   if (wanted.activation != Epilogue::None)
@@ -195,8 +199,8 @@ bool Fuser::canDo(Operation *op, const Wanted &wanted) {
     return false;
   }
   bool isGelu = wanted.activation == Epilogue::Gelu;
-  if (isGelu && llvm::any_of(architectures,
-                             [](int64_t sm) { return sm < 90 || sm >= 120; })) {
+  if (isGelu &&
+      llvm::any_of(architectures, [](int64_t sm) { return sm < 90 || sm >= 120; })) {
     remark(RemarkId::EpilogueSlow, op);
     return false;
   }
@@ -209,9 +213,10 @@ GemmOp Fuser::create(const Wanted &wanted, Location loc) {
     saved = getSavedType(wanted.activation, wanted.result);
   if (wanted.hasBiasGrad)
     biasGrad = wanted.biasGradType();
-  auto gemm = GemmOp::create(builder, loc, wanted.result, saved, biasGrad, flat(wanted.lhs),
-                             flat(wanted.rhs), wanted.bias, wanted.aux, wanted.addend,
-                             wanted.transposeLhs, wanted.transposeRhs, wanted.activation);
+  auto gemm =
+      GemmOp::create(builder, loc, wanted.result, saved, biasGrad, flat(wanted.lhs),
+                     flat(wanted.rhs), wanted.bias, wanted.aux, wanted.addend,
+                     wanted.transposeLhs, wanted.transposeRhs, wanted.activation);
   return gemm;
 }
 
@@ -273,8 +278,8 @@ static SmallVector<Value> getViews(Value value) {
 /// Whether `sum` adds all rows of `value` (of its last dimension's length).
 static bool sumsRows(ReduceOp sum, Value value) {
   RankedTensorType type = typeOf(sum.getX());
-  if (sum.getKind() != ReduceKind::Sum || sum.getKeepDims() || !type || type.getRank() < 2 ||
-      !isSummedInF32(sum.getAccType()) ||
+  if (sum.getKind() != ReduceKind::Sum || sum.getKeepDims() || !type ||
+      type.getRank() < 2 || !isSummedInF32(sum.getAccType()) ||
       type.getShape().back() != typeOf(value).getShape().back())
     return false;
   SmallVector<int64_t> axes(sum.getAxes());
@@ -298,7 +303,8 @@ ReduceOp Fuser::findBiasGrad(Value gradient) {
 void Fuser::finishGrad(Operation *op, Wanted wanted, Value dy) {
   ReduceOp sum = wanted.hasBiasGrad ? findBiasGrad(op->getResult(0)) : ReduceOp();
   builder.setInsertionPoint(op);
-  GemmOp gemm = create(wanted, builder.getFusedLoc({stripReshapes(dy).getLoc(), op->getLoc()}));
+  GemmOp gemm =
+      create(wanted, builder.getFusedLoc({stripReshapes(dy).getLoc(), op->getLoc()}));
   Value result = shaped(gemm.getResult(), op->getResult(0).getType());
   remark(RemarkId::EpilogueFused, op)
       << remark::reason("{0}", rt::getName(wanted.epilogue()));
@@ -332,7 +338,8 @@ void Fuser::fuseReluGrad(ReluGradOp grad) {
                  made == saver.getResult();
   if ((!isSaved && (!linear || linear.getEpilogue() != Epilogue::Relu ||
                     !isSummedInF32(linear.getAccType()))) ||
-      !isStatic(made) || typeOf(made).getShape().back() != wanted.result.getShape().back()) {
+      !isStatic(made) ||
+      typeOf(made).getShape().back() != wanted.result.getShape().back()) {
     remark(RemarkId::EpilogueSource, grad);
     return;
   }
@@ -445,7 +452,8 @@ void Fuser::fuseSum(ReduceOp sum) {
           !isSummedInF32(product.getAccType()) || !isStatic(product.getResult()) ||
           !isStatic(product.getLhs()) || typeOf(product.getLhs()).getRank() != 2 ||
           typeOf(product.getRhs()).getRank() != 2 ||
-          typeOf(product.getRhs()).getShape().back() != typeOf(gradient).getShape().back())
+          typeOf(product.getRhs()).getShape().back() !=
+              typeOf(gradient).getShape().back())
         continue;
       Wanted wanted;
       wanted.lhs = product.getLhs();
@@ -453,7 +461,8 @@ void Fuser::fuseSum(ReduceOp sum) {
       wanted.transposeLhs = true;
       wanted.hasBiasGrad = true;
       wanted.result = typeOf(product.getResult());
-      bool isFirst = sum->getBlock() == product->getBlock() && sum->isBeforeInBlock(product);
+      bool isFirst =
+          sum->getBlock() == product->getBlock() && sum->isBeforeInBlock(product);
       Operation *first = isFirst ? sum.getOperation() : product.getOperation();
       auto isReady = [&](Value value) {
         Operation *op = value.getDefiningOp();
@@ -489,8 +498,8 @@ void Fuser::fuseAccumulation(AccumulateOp accumulation) {
     return;
   Operation *maker = part.getDefiningOp(), *before = sum.getDefiningOp();
   if (!maker || maker->getBlock() != accumulation->getBlock() ||
-      (before && (before->getBlock() != maker->getBlock() ||
-                  !before->isBeforeInBlock(maker))))
+      (before &&
+       (before->getBlock() != maker->getBlock() || !before->isBeforeInBlock(maker))))
     return;
   Wanted wanted;
   wanted.result = type;
@@ -507,9 +516,9 @@ void Fuser::fuseAccumulation(AccumulateOp accumulation) {
     wanted.hasBiasGrad = gemm.getBiasGrad() != nullptr;
   } else {
     auto product = dyn_cast<MatmulOp>(maker);
-    if (!product || !isSummedInF32(product.getAccType()) ||
-        !isStatic(product.getLhs()) || !isStatic(product.getRhs()) ||
-        typeOf(product.getLhs()).getRank() != 2 || typeOf(product.getRhs()).getRank() != 2)
+    if (!product || !isSummedInF32(product.getAccType()) || !isStatic(product.getLhs()) ||
+        !isStatic(product.getRhs()) || typeOf(product.getLhs()).getRank() != 2 ||
+        typeOf(product.getRhs()).getRank() != 2)
       return;
     wanted.lhs = product.getLhs();
     wanted.rhs = product.getRhs();
@@ -545,7 +554,8 @@ void Fuser::reportWideBias(LinearOp linear) {
       !isStatic(linear.getX()))
     return;
   auto cast = dyn_cast<CastOp>(*linear->user_begin());
-  if (cast && isStatic(cast.getY()) && typeOf(linear.getResult()).getElementType().isF32() &&
+  if (cast && isStatic(cast.getY()) &&
+      typeOf(linear.getResult()).getElementType().isF32() &&
       typeOf(cast.getY()).getElementType() == typeOf(linear.getX()).getElementType())
     remark(RemarkId::EpilogueBias, linear);
 }
@@ -558,8 +568,8 @@ struct FuseGemmEpiloguesPass
     SmallVector<int64_t> architectures;
     for (StringRef chip : chips) {
       int64_t number = 0;
-      if (StringRef digits = chip; !digits.consume_front("sm_") ||
-                                   digits.consumeInteger(10, number)) {
+      if (StringRef digits = chip;
+          !digits.consume_front("sm_") || digits.consumeInteger(10, number)) {
         getOperation().emitError("mpt-fuse-gemm-epilogues: unknown chip '")
             << chip << "'; expected one such as sm_90";
         return signalPassFailure();

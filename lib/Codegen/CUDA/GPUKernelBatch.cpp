@@ -113,9 +113,9 @@ void BatchEmitter::emitParts(OpBuilder &b, LaunchTable &table, unsigned stage,
   for (auto [i, part] : llvm::enumerate(parts)) {
     if (stage >= part.launches.size())
       continue;
-    Value isThis = arith::CmpIOp::create(
-        b, loc, arith::CmpIPredicate::eq, number,
-        arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(i)));
+    Value isThis =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number,
+                              arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(i)));
     OpBuilder inner = scf::IfOp::create(b, loc, isThis).getThenBodyBuilder();
     SmallVector<Value> pointers;
     for (auto [field, parameter] : llvm::enumerate(part.parameters))
@@ -152,9 +152,8 @@ DeviceLaunch BatchEmitter::emitStage(OpBuilder &device, unsigned stage, StringRe
       device, loc, name,
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types));
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), device.getUnitAttr());
-  function->setAttr(
-      NVVM::NVVMDialect::getMaxntidAttrName(),
-      device.getDenseI32ArrayAttr({static_cast<int32_t>(launch.threads)}));
+  function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
+                    device.getDenseI32ArrayAttr({static_cast<int32_t>(launch.threads)}));
   Block *entry = function.addEntryBlock(device);
   OpBuilder b = OpBuilder::atBlockEnd(entry);
   emitParts(b, table, stage, entry->getArguments(),

@@ -34,18 +34,18 @@ void GPUKernelEmitter::sumTasksInGroups(const ColumnPartials &part, Frame &frame
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   Frame turn = frame;
   turn.builder = &inner;
-  Value task = arith::AddIOp::create(
-      inner, loc,
-      arith::MulIOp::create(inner, loc, loop.getInductionVar(),
-                            constant(inner, combineGroups)),
-      first);
+  Value task =
+      arith::AddIOp::create(inner, loc,
+                            arith::MulIOp::create(inner, loc, loop.getInductionVar(),
+                                                  constant(inner, combineGroups)),
+                            first);
   Value exists;
   if (tasks % combineGroups != 0) {
     exists = isBelow(inner, task, constant(inner, tasks));
     task = arith::MinUIOp::create(inner, loc, task, constant(inner, tasks - 1));
   }
-  Value value = loadFrom(partialPointer(inner, part, task, frame.column),
-                         reduce.getType(), turn);
+  Value value =
+      loadFrom(partialPointer(inner, part, task, frame.column), reduce.getType(), turn);
   if (exists)
     value = arith::SelectOp::create(inner, loc, exists, value,
                                     identity(inner, kind, value.getType()));
@@ -56,7 +56,8 @@ void GPUKernelEmitter::sumTasksInGroups(const ColumnPartials &part, Frame &frame
   LLVM::StoreOp::create(b, loc, value, sharedPointer(b, type, thread));
   barrier(b);
   for (int64_t i = 0; i < combineGroups; ++i) {
-    Value at = arith::AddIOp::create(b, loc, inBlockRow, constant32(b, i * combineThreads));
+    Value at =
+        arith::AddIOp::create(b, loc, inBlockRow, constant32(b, i * combineThreads));
     Value other = LLVM::LoadOp::create(b, loc, type, sharedPointer(b, type, at));
     value = i == 0 ? other : combine(b, kind, value, other);
   }
@@ -74,8 +75,8 @@ void GPUKernelEmitter::sumTasks(const ColumnPartials &part, Frame &frame) {
   kernel::ColumnReduceOp reduce = part.op;
   Value lane = widen(b, arith::RemUIOp::create(b, loc, thread, constant32(b, kWarp)));
   Value start = identity(b, reduce.getKind(), reduce.getType());
-  auto loop = scf::ForOp::create(b, loc, lane, constant(b, tasks),
-                                 constant(b, kWarp), ValueRange{start});
+  auto loop = scf::ForOp::create(b, loc, lane, constant(b, tasks), constant(b, kWarp),
+                                 ValueRange{start});
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   Value pointer = partialPointer(inner, part, loop.getInductionVar(), Value());
   Value value = LLVM::LoadOp::create(inner, loc, reduce.getType(), pointer);
@@ -97,16 +98,16 @@ void GPUKernelEmitter::emitCombineStage(OpBuilder &b) {
   if (combineGroups > 1) {
     inBlockRow = arith::RemUIOp::create(b, loc, thread, constant32(b, combineThreads));
     group = arith::DivUIOp::create(b, loc, thread, constant32(b, combineThreads));
-    combineMask = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group,
-                                        constant32(b, 0));
+    combineMask =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group, constant32(b, 0));
   }
   inGroup = inBlockRow;
   if (combineBlocks > 1)
     inGroup = arith::AddIOp::create(
         b, loc, inBlockRow,
         arith::MulIOp::create(b, loc, block, constant32(b, combineThreads)));
-  isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup,
-                                  constant32(b, 0));
+  isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup, constant32(b, 0));
   emitCombine(b);
   isCombining = false;
 }

@@ -57,12 +57,10 @@ Value GPUKernelEmitter::loadFrom(Value pointer, Type element, Frame &frame) {
   // Lanes that do not exist read others' elements.
   Type type = vectorOf(storageOf(element), frame.lanes);
   unsigned alignment = alignmentOf(element, frame.lanes);
-  return fromStorage(b, LLVM::LoadOp::create(b, loc, type, pointer, alignment),
-                     element);
+  return fromStorage(b, LLVM::LoadOp::create(b, loc, type, pointer, alignment), element);
 }
 
-void GPUKernelEmitter::storeTo(Value pointer, Value value, Type element,
-                               Frame &frame) {
+void GPUKernelEmitter::storeTo(Value pointer, Value value, Type element, Frame &frame) {
   OpBuilder &b = *frame.builder;
   value = toStorage(b, value, element);
   unsigned alignment = alignmentOf(element, frame.lanes);
@@ -85,8 +83,7 @@ Value GPUKernelEmitter::load(unsigned operand, Frame &frame) {
     Value at = LLVM::GEPOp::create(
         b, loc, pointer.getType(), memory, pointer,
         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(lane * buffer.columnStride())});
-    elements.push_back(
-        LLVM::LoadOp::create(b, loc, memory, at, bytesOf(buffer.element)));
+    elements.push_back(LLVM::LoadOp::create(b, loc, memory, at, bytesOf(buffer.element)));
   }
   Value vector = vector::FromElementsOp::create(
       b, loc, cast<VectorType>(vectorOf(memory, frame.lanes)), elements);
@@ -117,8 +114,7 @@ void GPUKernelEmitter::store(unsigned result, Value value, Frame &frame) {
 Value GPUKernelEmitter::sharedPointer(OpBuilder &b, Type element, Value index) {
   auto type = LLVM::LLVMPointerType::get(b.getContext(), kShared);
   Value base = LLVM::AddressOfOp::create(b, loc, shared);
-  return LLVM::GEPOp::create(b, loc, type, element, base,
-                             ArrayRef<LLVM::GEPArg>{index});
+  return LLVM::GEPOp::create(b, loc, type, element, base, ArrayRef<LLVM::GEPArg>{index});
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,8 +144,8 @@ Value GPUKernelEmitter::shuffle(OpBuilder &b, Value value, int64_t distance) {
   Value bits = type == i64 ? value : arith::BitcastOp::create(b, loc, i64, value);
   Value shift = constant(b, 32);
   Value low = exchange(arith::TruncIOp::create(b, loc, i32, bits));
-  Value high = exchange(arith::TruncIOp::create(
-      b, loc, i32, arith::ShRUIOp::create(b, loc, bits, shift)));
+  Value high = exchange(
+      arith::TruncIOp::create(b, loc, i32, arith::ShRUIOp::create(b, loc, bits, shift)));
   bits = arith::OrIOp::create(
       b, loc, arith::ExtUIOp::create(b, loc, i64, low),
       arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, high), shift));
@@ -163,8 +159,7 @@ Value GPUKernelEmitter::butterfly(OpBuilder &b, ReduceKind kind, Value value,
   return value;
 }
 
-Value GPUKernelEmitter::finishRowReduction(OpBuilder &b, ReduceKind kind,
-                                           Value vector) {
+Value GPUKernelEmitter::finishRowReduction(OpBuilder &b, ReduceKind kind, Value vector) {
   Value value = foldLanes(b, kind, vector);
   value = butterfly(b, kind, value, std::min(groupThreads, kWarp));
   if (groupThreads <= kWarp)
@@ -173,8 +168,8 @@ Value GPUKernelEmitter::finishRowReduction(OpBuilder &b, ReduceKind kind,
   Type type = value.getType();
   Value warp = arith::DivUIOp::create(b, loc, thread, constant32(b, kWarp));
   Value lane = arith::RemUIOp::create(b, loc, thread, constant32(b, kWarp));
-  Value isFirstLane = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
-                                            constant32(b, 0));
+  Value isFirstLane =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, constant32(b, 0));
   barrier(b);
   OpBuilder first = scf::IfOp::create(b, loc, isFirstLane).getThenBodyBuilder();
   LLVM::StoreOp::create(first, loc, value, sharedPointer(first, type, warp));
@@ -201,9 +196,9 @@ KernelEmitter::Frame GPUKernelEmitter::makeFrame(OpBuilder &b, Frame *rowFrame,
   frame.number = number;
   frame.lanes = isCombining ? 1 : lanes;
   int64_t count = isCombining ? columns : vectors;
-  int64_t covered = isCombining ? combineBlocks * combineThreads
-                                : columnBlocks * groupThreads *
-                                      std::max<int64_t>(framesPerThread, 1);
+  int64_t covered =
+      isCombining ? combineBlocks * combineThreads
+                  : columnBlocks * groupThreads * std::max<int64_t>(framesPerThread, 1);
   bool isLoop = isCombining ? covered < count : framesPerThread == 0;
   // Threads behind the last column read it too and store nothing.
   bool isWhole = isLoop ? count % (isCombining ? combineThreads : groupThreads) == 0
@@ -216,8 +211,7 @@ KernelEmitter::Frame GPUKernelEmitter::makeFrame(OpBuilder &b, Frame *rowFrame,
   }
   frame.column = widen(b, vector);
   if (frame.lanes != 1)
-    frame.column =
-        arith::MulIOp::create(b, loc, frame.column, constant(b, frame.lanes));
+    frame.column = arith::MulIOp::create(b, loc, frame.column, constant(b, frame.lanes));
   return frame;
 }
 
@@ -235,8 +229,7 @@ SmallVector<Value> GPUKernelEmitter::forColumns(OpBuilder &b, Frame &rowFrame,
     auto loop = scf::ForOp::create(b, loc, constant32(b, 0), constant32(b, count),
                                    constant32(b, step), carried);
     OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
-    Value vector =
-        arith::AddIOp::create(inner, loc, loop.getInductionVar(), start);
+    Value vector = arith::AddIOp::create(inner, loc, loop.getInductionVar(), start);
     Frame frame = makeFrame(inner, &rowFrame, 0, vector);
     SmallVector<Value> next = body(frame, loop.getRegionIterArgs());
     if (!init.empty())
@@ -262,8 +255,7 @@ SmallVector<Value> GPUKernelEmitter::forColumns(OpBuilder &b, Frame &rowFrame,
   return carried;
 }
 
-void GPUKernelEmitter::accumulate(const ColumnPartials &part, Value task,
-                                  Frame &frame) {
+void GPUKernelEmitter::accumulate(const ColumnPartials &part, Value task, Frame &frame) {
   bool isFull = frame.lanes != 0;
   if (isFull && framesPerThread == 0)
     return KernelEmitter::accumulate(part, task, frame);
@@ -271,29 +263,29 @@ void GPUKernelEmitter::accumulate(const ColumnPartials &part, Value task,
   kernel::ColumnReduceOp reduce = part.op;
   Value value = evaluate(reduce.getValue(), frame);
   if (rowMask)
-    value = arith::SelectOp::create(
-        b, loc, rowMask, value, identity(b, reduce.getKind(), value.getType()));
+    value = arith::SelectOp::create(b, loc, rowMask, value,
+                                    identity(b, reduce.getKind(), value.getType()));
   size_t index = &part - info.getColumnPartials().data();
   Value &sum = sums[index][isFull ? frame.number : 0];
   sum = combine(b, reduce.getKind(), sum, value);
 }
 
-void GPUKernelEmitter::storeSums(OpBuilder &b, const ColumnPartials &part,
-                                 Value task, ArrayRef<Value> values) {
+void GPUKernelEmitter::storeSums(OpBuilder &b, const ColumnPartials &part, Value task,
+                                 ArrayRef<Value> values) {
   kernel::ColumnReduceOp reduce = part.op;
   Type element = reduce.getType();
   bool isFullPart = isFull(reduce.getValue());
-  Value isFirstGroup =
-      groups == 1 ? Value()
-                  : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group,
-                                          constant32(b, 0));
+  Value isFirstGroup = groups == 1
+                           ? Value()
+                           : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                                   group, constant32(b, 0));
   rowMask = Value();
   for (auto [number, sum] : llvm::enumerate(values)) {
     Value value = sum;
     Frame frame;
     if (isFullPart) {
-      Value vector = arith::AddIOp::create(b, loc, inGroup,
-                                           constant32(b, number * groupThreads));
+      Value vector =
+          arith::AddIOp::create(b, loc, inGroup, constant32(b, number * groupThreads));
       frame = makeFrame(b, nullptr, number, vector);
     } else {
       frame.builder = &b;
@@ -309,8 +301,8 @@ void GPUKernelEmitter::storeSums(OpBuilder &b, const ColumnPartials &part,
       LLVM::StoreOp::create(b, loc, value, place(b, thread), alignment);
       barrier(b);
       for (int64_t i = 1; i < groups; ++i) {
-        Value at = arith::AddIOp::create(b, loc, inBlockRow,
-                                         constant32(b, i * groupThreads));
+        Value at =
+            arith::AddIOp::create(b, loc, inBlockRow, constant32(b, i * groupThreads));
         Value other =
             LLVM::LoadOp::create(b, loc, value.getType(), place(b, at), alignment);
         value = combine(b, reduce.getKind(), value, other);
@@ -358,9 +350,9 @@ void GPUKernelEmitter::emitPointwise(OpBuilder &b) {
     Value perRow = number(inner, vectors);
     Value row = arith::DivUIOp::create(inner, loc, at, perRow);
     Value vector = arith::RemUIOp::create(inner, loc, at, perRow);
-    emitAt(inner, widen(inner, row),
-           arith::MulIOp::create(inner, loc, widen(inner, vector),
-                                 constant(inner, lanes)));
+    emitAt(
+        inner, widen(inner, row),
+        arith::MulIOp::create(inner, loc, widen(inner, vector), constant(inner, lanes)));
     return;
   }
   auto whole = ifBelow(b, vectors, tail != 0);
@@ -387,10 +379,10 @@ void GPUKernelEmitter::emitRows(OpBuilder &b) {
     rowMask = isBelow(b, row, constant32(b, rows));
     row = arith::MinUIOp::create(b, loc, row, constant32(b, rows - 1));
   }
-  isFirst = both(b,
-                 arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup,
-                                       constant32(b, 0)),
-                 rowMask);
+  isFirst = both(
+      b,
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup, constant32(b, 0)),
+      rowMask);
   frames.clear();
   emitRow(b, widen(b, row), constant(b, 0));
 }
@@ -408,8 +400,8 @@ void GPUKernelEmitter::emitColumns(OpBuilder &b) {
 
 void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
   ArrayRef<ColumnPartials> parts = info.getColumnPartials();
-  Value inRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup,
-                                      constant32(b, 0));
+  Value inRow =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup, constant32(b, 0));
   SmallVector<Value> init;
   SmallVector<size_t> counts;
   rowMask = Value();
@@ -417,7 +409,8 @@ void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
     kernel::ColumnReduceOp reduce = part.op;
     bool full = isFull(reduce.getValue());
     counts.push_back(full ? framesPerThread : 1);
-    Value start = identity(b, reduce.getKind(), vectorOf(reduce.getType(), full ? lanes : 0));
+    Value start =
+        identity(b, reduce.getKind(), vectorOf(reduce.getType(), full ? lanes : 0));
     init.append(counts.back(), start);
     if (counts.back() != 0)
       continue;
@@ -426,7 +419,8 @@ void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
     forColumns(b, none, {}, [&](Frame &frame, ValueRange) {
       OpBuilder &inner = *frame.builder;
       storeTo(partialPointer(inner, part, task, frame.column),
-              identity(inner, reduce.getKind(), start.getType()), reduce.getType(), frame);
+              identity(inner, reduce.getKind(), start.getType()), reduce.getType(),
+              frame);
       return SmallVector<Value>();
     });
   }
@@ -435,9 +429,10 @@ void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
       b, loc, arith::AddIOp::create(b, loc, first, constant(b, rowsPerTask)),
       constant(b, rows));
   // All groups go round equally often: they meet at barriers.
-  Value end = groups == 1 ? last
-                          : arith::AddIOp::create(b, loc, first, constant(b, rowsPerTask))
-                                .getResult();
+  Value end =
+      groups == 1
+          ? last
+          : arith::AddIOp::create(b, loc, first, constant(b, rowsPerTask)).getResult();
   auto loop = scf::ForOp::create(b, loc, first, end, constant(b, groups), init);
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   Value row = loop.getInductionVar();
@@ -506,13 +501,12 @@ void GPUKernelEmitter::emit(OpBuilder &moduleBuilder) {
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters);
   emitShared(moduleBuilder, kernel.getSymName() + "_shared");
   for (auto [stage, launch] : llvm::enumerate(launches)) {
-    auto function =
-        LLVM::LLVMFuncOp::create(moduleBuilder, loc, launch.function, type);
+    auto function = LLVM::LLVMFuncOp::create(moduleBuilder, loc, launch.function, type);
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
                       moduleBuilder.getUnitAttr());
-    function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
-                      moduleBuilder.getDenseI32ArrayAttr(
-                          {static_cast<int32_t>(launch.threads)}));
+    function->setAttr(
+        NVVM::NVVMDialect::getMaxntidAttrName(),
+        moduleBuilder.getDenseI32ArrayAttr({static_cast<int32_t>(launch.threads)}));
     Block *entry = function.addEntryBlock(moduleBuilder);
     OpBuilder b = OpBuilder::atBlockEnd(entry);
     emitBlock(b, stage, entry->getArguments().take_front(buffers.size()),

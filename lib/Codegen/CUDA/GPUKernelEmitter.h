@@ -64,24 +64,21 @@ public:
   /// One function for launches with this kernel's key. Their buffers lie in
   /// `parameters` blocks of memory; `spaces` says which, by buffer.
   DeviceLaunch emitGroup(mlir::OpBuilder &moduleBuilder, llvm::StringRef name,
-                         llvm::ArrayRef<Member> members,
-                         llvm::ArrayRef<unsigned> spaces, unsigned parameters);
+                         llvm::ArrayRef<Member> members, llvm::ArrayRef<unsigned> spaces,
+                         unsigned parameters);
   int64_t getElements() const { return columns; }
 
 private:
-  using ColumnsBody = llvm::function_ref<llvm::SmallVector<Value>(
-      Frame &, mlir::ValueRange)>;
+  using ColumnsBody =
+      llvm::function_ref<llvm::SmallVector<Value>(Frame &, mlir::ValueRange)>;
 
   Value load(unsigned operand, Frame &frame) override;
   void store(unsigned result, Value value, Frame &frame) override;
   Value loadFrom(Value pointer, mlir::Type element, Frame &frame) override;
-  void storeTo(Value pointer, Value value, mlir::Type element,
-               Frame &frame) override;
+  void storeTo(Value pointer, Value value, mlir::Type element, Frame &frame) override;
   llvm::SmallVector<Value> forColumns(mlir::OpBuilder &b, Frame &rowFrame,
-                                      mlir::ValueRange init,
-                                      ColumnsBody body) override;
-  Value finishRowReduction(mlir::OpBuilder &b, ReduceKind kind,
-                           Value vector) override;
+                                      mlir::ValueRange init, ColumnsBody body) override;
+  Value finishRowReduction(mlir::OpBuilder &b, ReduceKind kind, Value vector) override;
   void accumulate(const ColumnPartials &part, Value task, Frame &frame) override;
   void sumTasks(const ColumnPartials &part, Frame &frame) override;
   void sumTasksInGroups(const ColumnPartials &part, Frame &frame);

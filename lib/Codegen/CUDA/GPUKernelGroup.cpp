@@ -29,7 +29,8 @@ static constexpr int64_t kThreads = 256;
 static constexpr unsigned kGlobal = 1;
 
 std::optional<std::string> GPUKernelEmitter::getGroupKey() {
-  if (!isFlat() || columns <= 0 || columns > 0x7fff0000 || !body.getOps<kernel::IndexOp>().empty())
+  if (!isFlat() || columns <= 0 || columns > 0x7fff0000 ||
+      !body.getOps<kernel::IndexOp>().empty())
     return std::nullopt;
   std::string key;
   llvm::raw_string_ostream os(key);
@@ -71,7 +72,8 @@ DeviceLaunch GPUKernelEmitter::emitGroup(OpBuilder &moduleBuilder, StringRef nam
   for (const Member &member : members) {
     table.append({blocks, member.elements});
     table.append(member.offsets);
-    blocks += llvm::divideCeil(member.elements / lanes + member.elements % lanes, kThreads);
+    blocks +=
+        llvm::divideCeil(member.elements / lanes + member.elements % lanes, kThreads);
   }
   launch.blocks[0] = blocks;
   Type i32 = moduleBuilder.getI32Type();
@@ -109,15 +111,16 @@ DeviceLaunch GPUKernelEmitter::emitGroup(OpBuilder &moduleBuilder, StringRef nam
     onlyColumn = column;
     emitRow(inner, constant(inner, 0), constant(inner, 0));
   };
-  auto branch = scf::IfOp::create(b, loc, isBelow(b, at, whole), /*withElseRegion=*/lanes > 1);
+  auto branch =
+      scf::IfOp::create(b, loc, isBelow(b, at, whole), /*withElseRegion=*/lanes > 1);
   OpBuilder vector = branch.getThenBodyBuilder();
-  emitAt(vector, arith::MulIOp::create(vector, loc, widen(vector, at),
-                                       constant(vector, lanes)));
+  emitAt(vector,
+         arith::MulIOp::create(vector, loc, widen(vector, at), constant(vector, lanes)));
   if (lanes > 1) {
     OpBuilder rest = branch.getElseBodyBuilder();
     Value past = arith::SubIOp::create(rest, loc, at, whole);
-    OpBuilder one =
-        scf::IfOp::create(rest, loc, isBelow(rest, past, tail), false).getThenBodyBuilder();
+    OpBuilder one = scf::IfOp::create(rest, loc, isBelow(rest, past, tail), false)
+                        .getThenBodyBuilder();
     Value first = arith::MulIOp::create(one, loc, whole, constant32(one, lanes));
     Value column = arith::AddIOp::create(one, loc, first, past);
     int64_t saved = std::exchange(lanes, 1);

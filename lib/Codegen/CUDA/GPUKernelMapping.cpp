@@ -75,7 +75,8 @@ void GPUKernelEmitter::chooseGroups() {
   auto yield = cast<kernel::YieldOp>(body.getTerminator());
   for (Value value : yield.getValues())
     storesRows |= isRowUniform(value) && !info.isAfterColumns(value);
-  if (kernel.getKind() == kernel::KernelKind::Column && !hasRowReductions && !storesRows) {
+  if (kernel.getKind() == kernel::KernelKind::Column && !hasRowReductions &&
+      !storesRows) {
     // Columns are independent.
     groupThreads = std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
     columnBlocks = llvm::divideCeil(vectors, groupThreads);
@@ -83,9 +84,8 @@ void GPUKernelEmitter::chooseGroups() {
     groupThreads = std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
     framesPerThread = llvm::divideCeil(vectors, groupThreads);
   } else {
-    groupThreads = std::min(
-        kBlock, static_cast<int64_t>(llvm::alignTo(
-                    llvm::divideCeil(vectors, kMostFrames), kWarp)));
+    groupThreads = std::min(kBlock, static_cast<int64_t>(llvm::alignTo(
+                                        llvm::divideCeil(vectors, kMostFrames), kWarp)));
     framesPerThread = llvm::divideCeil(vectors, groupThreads);
   }
   int64_t values = std::max<int64_t>(kept, 1) + info.getColumnPartials().size();
@@ -95,7 +95,8 @@ void GPUKernelEmitter::chooseGroups() {
     groupThreads = std::min(kBlock, static_cast<int64_t>(llvm::alignTo(vectors, kWarp)));
   }
   bool isColumn = kernel.getKind() == kernel::KernelKind::Column;
-  groups = std::max<int64_t>(1, (isColumn || isBatched ? kBlock : kBlock / 2) / groupThreads);
+  groups =
+      std::max<int64_t>(1, (isColumn || isBatched ? kBlock : kBlock / 2) / groupThreads);
   // Sums in memory have one writer.
   if (framesPerThread == 0)
     groups = 1;
@@ -105,13 +106,14 @@ void GPUKernelEmitter::chooseGroups() {
     sharedBytes = 8 * groups * groupThreads / kWarp;
   for (const ColumnPartials &part : info.getColumnPartials())
     if (groups > 1)
-      sharedBytes = std::max(sharedBytes, groups * groupThreads * lanes *
-                                              bytesOf(kernel::ColumnReduceOp(part.op).getType()));
+      sharedBytes =
+          std::max(sharedBytes, groups * groupThreads * lanes *
+                                    bytesOf(kernel::ColumnReduceOp(part.op).getType()));
   bool storesColumns = false, storesScalars = false;
   for (auto [i, value] : llvm::enumerate(yield.getValues()))
     if (info.isAfterColumns(value)) {
-      bool isOnce = isRowUniform(value) &&
-                    buffers[body.getNumArguments() + i].columnStride() == 0;
+      bool isOnce =
+          isRowUniform(value) && buffers[body.getNumArguments() + i].columnStride() == 0;
       (isOnce ? storesScalars : storesColumns) = true;
     }
   combineThreads = kWarp;
@@ -137,8 +139,8 @@ SmallVector<DeviceLaunch> GPUKernelEmitter::getLaunches() {
   switch (kernel.getKind()) {
   case kernel::KernelKind::Pointwise: {
     int64_t total = isFlat() ? vectors + columns % lanes : rows * vectors;
-    launch.threads = std::min(kBlock, static_cast<int64_t>(llvm::alignTo(
-                                          std::max<int64_t>(total, 1), kWarp)));
+    launch.threads = std::min(
+        kBlock, static_cast<int64_t>(llvm::alignTo(std::max<int64_t>(total, 1), kWarp)));
     launch.blocks[0] = std::max<int64_t>(1, llvm::divideCeil(total, launch.threads));
     return {launch};
   }
@@ -165,7 +167,8 @@ LogicalResult GPUKernelEmitter::check() {
   if (rows * columns <= 0)
     return kernel.emitError("a kernel over no points cannot be launched");
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  if (kernel.getKind() != kernel::KernelKind::Pointwise && (rows > most || columns > most))
+  if (kernel.getKind() != kernel::KernelKind::Pointwise &&
+      (rows > most || columns > most))
     return kernel.emitError("rows and columns of a reduction must be below 2^31 each");
   for (const DeviceLaunch &launch : getLaunches())
     if (launch.blocks[0] > most || launch.blocks[1] > 0xffff)
@@ -175,8 +178,7 @@ LogicalResult GPUKernelEmitter::check() {
     if (isa<math::MathDialect>(op.getDialect())) {
       Type type = op.getResult(0).getType();
       if (!type.isF32() && !type.isF64() && !type.isInteger())
-        return op.emitError("math functions run in f32 and f64 on a GPU, found ")
-               << type;
+        return op.emitError("math functions run in f32 and f64 on a GPU, found ") << type;
     }
   return success();
 }

@@ -12,12 +12,12 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Codegen/CUDA/Passes.h"
 #include "DeviceCalls.h"
 #include "DeviceLauncher.h"
 #include "GPUKernelEmitter.h"
 #include "LaunchGroups.h"
 #include "ReductionBatches.h"
+#include "mpt/Codegen/CUDA/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/SymbolTable.h"
@@ -100,7 +100,8 @@ void ProgramConverter::emitShared() {
   for (auto [i, batch] : llvm::enumerate(batchReductions(program)))
     shared.push_back(emitBatch(
         program, batch,
-        (program::LaunchOp(batch.front()).getKernel() + "_batch" + Twine(i)).str(), device));
+        (program::LaunchOp(batch.front()).getKernel() + "_batch" + Twine(i)).str(),
+        device));
   for (auto [i, group] : llvm::enumerate(groupLaunches(program)))
     shared.push_back({group.launches, {emitGroup(group, i)}, group.spaces});
   for (const SharedLaunch &launch : shared)
@@ -119,7 +120,8 @@ DeviceLaunch ProgramConverter::emitGroup(const LaunchGroup &group, size_t number
     member.elements = GPUKernelEmitter(kernel).getElements();
     if (!largest || member.elements > GPUKernelEmitter(largest).getElements())
       largest = kernel;
-    for (ValueRange buffers : {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
+    for (ValueRange buffers :
+         {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
       for (Value buffer : buffers)
         member.offsets.push_back(buffer.getDefiningOp<program::BufferOp>().getOffset());
   }
@@ -146,16 +148,17 @@ Value ProgramConverter::getWhole(program::Space space) {
                   : space == program::Space::State ? program.getStateBytes()
                                                    : program.getOutputBytes();
   OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
-  return program::BufferOp::create(builder, program.getLoc(),
-                                   MemRefType::get({bytes}, builder.getI8Type()), space, 0);
+  return program::BufferOp::create(
+      builder, program.getLoc(), MemRefType::get({bytes}, builder.getI8Type()), space, 0);
 }
 
-void ProgramConverter::replace(const llvm::StringMap<SmallVector<DeviceLaunch>> &kernels) {
+void ProgramConverter::replace(
+    const llvm::StringMap<SmallVector<DeviceLaunch>> &kernels) {
   for (auto &[call, made] : calls) {
     OpBuilder builder(call);
     for (const DeviceLaunch &launch : made.launches)
-      createDeviceLaunch(builder, call.getLoc(), launch, call.getInputs(), call.getOutputs(),
-                         call.getCallWorkspace());
+      createDeviceLaunch(builder, call.getLoc(), launch, call.getInputs(),
+                         call.getOutputs(), call.getCallWorkspace());
     call->erase();
   }
   // Of a matmul without elements nothing may be left to do after the plain one.
@@ -219,8 +222,8 @@ struct ConvertKernelsToGPUPass
       return;
     SmallVector<Attribute> targets;
     for (const std::string &chip : chips)
-      targets.push_back(NVVM::NVVMTargetAttr::get(
-          &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", chip));
+      targets.push_back(NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
+                                                  "nvptx64-nvidia-cuda", chip));
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     if (!device)
       device = gpu::GPUModuleOp::create(builder, module.getLoc(), kDeviceModule);
@@ -253,8 +256,7 @@ struct ConvertKernelsToGPUPass
 private:
   static bool hasLaunches(ArrayRef<program::ProgramOp> programs) {
     return llvm::any_of(programs, [](program::ProgramOp program) {
-      return program
-          .walk([](program::DeviceLaunchOp) { return WalkResult::interrupt(); })
+      return program.walk([](program::DeviceLaunchOp) { return WalkResult::interrupt(); })
           .wasInterrupted();
     });
   }

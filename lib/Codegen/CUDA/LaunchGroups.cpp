@@ -36,11 +36,12 @@ SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
   SmallVector<ByteRange> ranges;
   auto launch = dyn_cast<program::LaunchOp>(op);
   auto effects = getEffectsRecursively(op);
-  for (const MemoryEffects::EffectInstance &effect : effects.value_or(
-           SmallVector<MemoryEffects::EffectInstance>())) {
+  for (const MemoryEffects::EffectInstance &effect :
+       effects.value_or(SmallVector<MemoryEffects::EffectInstance>())) {
     Value buffer = effect.getValue();
     auto slot = buffer.getDefiningOp<program::BufferOp>();
-    if (!slot || slot.getSpace() == program::Space::Input || slot.getSpace() == program::Space::Constant ||
+    if (!slot || slot.getSpace() == program::Space::Input ||
+        slot.getSpace() == program::Space::Constant ||
         (launch && !withPartials && buffer == launch.getPartials()))
       continue;
     auto type = cast<MemRefType>(buffer.getType());
@@ -83,13 +84,14 @@ static std::string keyOf(program::LaunchOp launch, SymbolTable &symbols,
   if (place->second.empty() || launch.getPartials())
     return "";
   std::string key = place->second;
-  for (ValueRange buffers : {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
+  for (ValueRange buffers :
+       {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
     for (Value buffer : buffers) {
       auto slot = buffer.getDefiningOp<program::BufferOp>();
       // Vectors begin at multiples of 16 bytes; inputs and constants are blocks of
       // their own.
-      if (!slot || slot.getSpace() == program::Space::Input || slot.getSpace() == program::Space::Constant ||
-          slot.getOffset() % 16 != 0)
+      if (!slot || slot.getSpace() == program::Space::Input ||
+          slot.getSpace() == program::Space::Constant || slot.getOffset() % 16 != 0)
         return "";
       key += "\n" + std::to_string(static_cast<int>(slot.getSpace()));
     }
@@ -140,7 +142,8 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) 
     groups.emplace_back().launches.push_back(cast<program::LaunchOp>(op));
     entries.push_back(std::move(entry));
   }
-  llvm::erase_if(groups, [](const LaunchGroup &group) { return group.launches.size() < 2; });
+  llvm::erase_if(groups,
+                 [](const LaunchGroup &group) { return group.launches.size() < 2; });
   if (groups.empty())
     return groups;
   // Slots come first, wherever they were.
@@ -149,7 +152,8 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) 
     entry.op->moveBefore(&block, block.end());
   for (LaunchGroup &group : groups) {
     program::LaunchOp first = group.launches.front();
-    for (ValueRange buffers : {ValueRange(first.getInputs()), ValueRange(first.getOutputs())})
+    for (ValueRange buffers :
+         {ValueRange(first.getInputs()), ValueRange(first.getOutputs())})
       for (Value buffer : buffers) {
         program::Space space = buffer.getDefiningOp<program::BufferOp>().getSpace();
         auto known = llvm::find(group.spaces, space);

@@ -52,10 +52,8 @@ Value LaunchTable::find(OpBuilder &b, Value block) {
     Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, next,
                                          constant32(b, loc, size));
     Value place = arith::MinUIOp::create(b, loc, next, constant32(b, loc, size - 1));
-    Value first =
-        arith::TruncIOp::create(b, loc, b.getI32Type(), readOf(b, place, 0));
-    Value begins =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, first, block);
+    Value first = arith::TruncIOp::create(b, loc, b.getI32Type(), readOf(b, place, 0));
+    Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, first, block);
     member = arith::SelectOp::create(
         b, loc, arith::AndIOp::create(b, loc, exists, begins), next, member);
   }

@@ -11,10 +11,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Codegen/CUDA/WidenProducts.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

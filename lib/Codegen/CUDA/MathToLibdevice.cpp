@@ -9,8 +9,9 @@
 /// \file
 /// `--mpt-math-to-libdevice`. NVPTX has no code for LLVM's intrinsics of these
 /// functions, and ends the process on them. Upstream's patterns
-/// (populateLibDeviceConversionPatterns) also call libdevice for sqrt, rsqrt and abs, which
-/// NVPTX has instructions for, and would change the code of every kernel that has them.
+/// (populateLibDeviceConversionPatterns) also call libdevice for sqrt, rsqrt and abs,
+/// which NVPTX has instructions for, and would change the code of every kernel that has
+/// them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -77,8 +78,7 @@ struct MathToLibdevicePass : mpt::impl::MathToLibdevicePassBase<MathToLibdeviceP
       Type type = getElementTypeOrSelf(op->getResult(0).getType());
       bool isCall = name && !name->empty();
       if (!name || (isCall && !type.isF32() && !type.isF64())) {
-        op->emitError("'") << op->getName() << "' of " << type
-                           << " has no code for GPUs";
+        op->emitError("'") << op->getName() << "' of " << type << " has no code for GPUs";
         return WalkResult::interrupt();
       }
       if (isCall)
@@ -95,8 +95,7 @@ private:
   LLVM::LLVMFuncOp declare(StringRef name, Type type, unsigned operands) {
     if (auto found = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name))
       return found;
-    OpBuilder builder =
-        OpBuilder::atBlockBegin(&getOperation().getBodyRegion().front());
+    OpBuilder builder = OpBuilder::atBlockBegin(&getOperation().getBodyRegion().front());
     SmallVector<Type> parameters(operands, type);
     return LLVM::LLVMFuncOp::create(builder, getOperation().getLoc(), name,
                                     LLVM::LLVMFunctionType::get(type, parameters));

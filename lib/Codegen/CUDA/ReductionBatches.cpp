@@ -62,10 +62,12 @@ static bool makesNumber(program::LaunchOp launch) {
   if (launch.getInputs().size() + launch.getOutputs().size() > kMostBuffers)
     return false;
   // Inputs of the program and constants are blocks of their own.
-  for (ValueRange buffers : {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
+  for (ValueRange buffers :
+       {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
     for (Value buffer : buffers) {
       auto slot = buffer.getDefiningOp<program::BufferOp>();
-      if (!slot || slot.getSpace() == program::Space::Input || slot.getSpace() == program::Space::Constant)
+      if (!slot || slot.getSpace() == program::Space::Input ||
+          slot.getSpace() == program::Space::Constant)
         return false;
     }
   return llvm::any_of(launch.getOutputs(), [](Value output) {
@@ -74,7 +76,8 @@ static bool makesNumber(program::LaunchOp launch) {
 }
 
 /// Gives each launch of `batches` partial sums of its own behind the arena.
-static void separatePartials(program::ProgramOp program, ArrayRef<SmallVector<program::LaunchOp>> batches) {
+static void separatePartials(program::ProgramOp program,
+                             ArrayRef<SmallVector<program::LaunchOp>> batches) {
   OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
   // A batch is done when the next begins.
   int64_t start = llvm::alignTo(program.getArenaBytes(), kAlignment), end = start;
@@ -84,7 +87,8 @@ static void separatePartials(program::ProgramOp program, ArrayRef<SmallVector<pr
       if (!launch.getPartials())
         continue;
       auto type = cast<MemRefType>(launch.getPartials().getType());
-      auto slot = program::BufferOp::create(builder, launch.getLoc(), type, program::Space::Arena, offset);
+      auto slot = program::BufferOp::create(builder, launch.getLoc(), type,
+                                            program::Space::Arena, offset);
       launch.getPartialsMutable().assign(slot.getBuffer());
       offset += llvm::alignTo(type.getNumElements() * bytesOf(type.getElementType()),
                               kAlignment);
@@ -95,7 +99,8 @@ static void separatePartials(program::ProgramOp program, ArrayRef<SmallVector<pr
     program.setArenaBytes(end);
 }
 
-SmallVector<SmallVector<program::LaunchOp>> mpt::detail::batchReductions(program::ProgramOp program) {
+SmallVector<SmallVector<program::LaunchOp>>
+mpt::detail::batchReductions(program::ProgramOp program) {
   SymbolTable symbols(program->getParentOfType<ModuleOp>());
   llvm::StringMap<int64_t> threads;
   auto threadsFor = [&](program::LaunchOp launch) {

@@ -24,9 +24,10 @@
 namespace mpt::detail {
 
 /// Groups the launches of `program` that reduce whole buffers to single numbers into
-/// batches. Launches of a batch are made adjacent where dependences allow, do not depend on
-/// each other, and each gets its own partial-sum buffer.
-llvm::SmallVector<llvm::SmallVector<program::LaunchOp>> batchReductions(program::ProgramOp program);
+/// batches. Launches of a batch are made adjacent where dependences allow, do not depend
+/// on each other, and each gets its own partial-sum buffer.
+llvm::SmallVector<llvm::SmallVector<program::LaunchOp>>
+batchReductions(program::ProgramOp program);
 
 /// Emits the functions of `batch`, called after `name`, at the end of a `gpu.module`:
 /// one, or two if any kernel has two stages.

@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Remarks.h"
 
@@ -55,7 +55,8 @@ struct ReportGemmsPass : mpt::impl::ReportGemmsPassBase<ReportGemmsPass> {
   }
 
 private:
-  LogicalResult report(program::ProgramOp program, program::MatmulOp call, llvm::StringSet<> &reported) {
+  LogicalResult report(program::ProgramOp program, program::MatmulOp call,
+                       llvm::StringSet<> &reported) {
     FailureOr<rt::Instruction> product = encodeCall(call);
     if (failed(product))
       return failure();
@@ -65,7 +66,8 @@ private:
       return call.emitError(why);
     auto say = [&](RemarkId id, const std::string &reason, StringRef hint) {
       std::string key;
-      llvm::raw_string_ostream(key) << call.getLoc() << " " << uint64_t(id) << " " << reason;
+      llvm::raw_string_ostream(key)
+          << call.getLoc() << " " << uint64_t(id) << " " << reason;
       if (!reported.insert(key).second)
         return;
       auto remark = emitRemark(id, call.getLoc(), program.getSymName());
@@ -83,8 +85,8 @@ private:
                                 std::pair("result", &plan.d)})
       if (matrix->ld * rt::getSize(matrix->type) % kLoadBytes != 0) {
         say(RemarkId::TensorCoresShape,
-            llvm::formatv("{0}: rows of the {1} have {2} elements, {3} bytes", shape, name,
-                          matrix->ld, matrix->ld * rt::getSize(matrix->type)),
+            llvm::formatv("{0}: rows of the {1} have {2} elements, {3} bytes", shape,
+                          name, matrix->ld, matrix->ld * rt::getSize(matrix->type)),
             getRemarkInfo(RemarkId::TensorCoresShape).hint);
         break;
       }

@@ -83,8 +83,7 @@ static std::string findToolkit(StringRef given) {
 
 namespace {
 
-struct SerializeKernelsPass
-    : mpt::impl::SerializeKernelsPassBase<SerializeKernelsPass> {
+struct SerializeKernelsPass : mpt::impl::SerializeKernelsPassBase<SerializeKernelsPass> {
   using Base::Base;
 
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -114,7 +113,8 @@ private:
     if (!llvm::isDigit(target.getChip().back()))
       return device.emitError("the chip '")
              << target.getChip() << "' is one whose code runs nowhere else, for "
-             << "instructions that kernels do not use; use " << target.getChip().drop_back();
+             << "instructions that kernels do not use; use "
+             << target.getChip().drop_back();
     // Older ones lack instructions that kernels may hold (bf16, mma with k = 16), for
     // which LLVM would abort.
     int64_t number = 0;
@@ -147,8 +147,9 @@ private:
                  "the CUDA toolkit, or PyPI's nvidia-cuda-nvcc and give its folder "
                  "as toolkit (mpt-compile: --cuda-toolkit)";
       else
-        error << "no ptxas in '" << toolkit
-              << "/bin'; name the folder of a CUDA toolkit, or of PyPI's nvidia-cuda-nvcc";
+        error
+            << "no ptxas in '" << toolkit
+            << "/bin'; name the folder of a CUDA toolkit, or of PyPI's nvidia-cuda-nvcc";
       return error;
     }
     for (Attribute attribute : targets)
@@ -178,16 +179,18 @@ private:
       return failure();
     OpBuilder builder(device);
     SmallVector<Attribute> objects;
-    auto add = [&](size_t i, gpu::CompilationTarget kind, const SmallVector<char, 0> &object) {
+    auto add = [&](size_t i, gpu::CompilationTarget kind,
+                   const SmallVector<char, 0> &object) {
       gpu::TargetOptions options(root, {}, "", "", kind);
-      objects.push_back(
-          cast<gpu::TargetAttrInterface>(targets[i]).createObject(device, object, options));
+      objects.push_back(cast<gpu::TargetAttrInterface>(targets[i])
+                            .createObject(device, object, options));
     };
     size_t newest = 0;
     for (size_t i = 0; i < targets.size(); ++i) {
       if (getNumber(targets[i]) > getNumber(targets[newest]))
         newest = i;
-      add(i, wantsBinary ? gpu::CompilationTarget::Binary : gpu::CompilationTarget::Assembly,
+      add(i,
+          wantsBinary ? gpu::CompilationTarget::Binary : gpu::CompilationTarget::Assembly,
           made[i]);
     }
     // PTX runs on newer chips, too. The driver reads up to a zero.

@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -53,7 +53,8 @@ struct SpreadKernelsPass : mpt::impl::SpreadKernelsPassBase<SpreadKernelsPass> {
   void runOnOperation() override {
     getOperation().walk([](kernel::KernelOp kernel) {
       if (kernel.getKind() == kernel::KernelKind::Column)
-        kernel.setChunkRows(std::min<int64_t>(kernel.getChunkRows(), getChunkRows(kernel)));
+        kernel.setChunkRows(
+            std::min<int64_t>(kernel.getChunkRows(), getChunkRows(kernel)));
     });
   }
 };

@@ -56,16 +56,16 @@ private:
                                : RankedTensorType();
       if (!bias || bias.getElementType() == type.getElementType())
         return failure();
-      auto cast = CastOp::create(rewriter, op.getLoc(),
-                                 bias.clone(type.getElementType()), op.getBias());
+      auto cast = CastOp::create(rewriter, op.getLoc(), bias.clone(type.getElementType()),
+                                 op.getBias());
       rewriter.modifyOpInPlace(op, [&] { op.getBiasMutable().assign(cast.getResult()); });
       return success();
     }
   }
 
   bool canDo(Product op, RankedTensorType result) const {
-    FailureOr<rt::Instruction> call =
-        encodeCall(op.getLoc(), *getLibraryCall(op), op->getOperandTypes(), TypeRange(result));
+    FailureOr<rt::Instruction> call = encodeCall(
+        op.getLoc(), *getLibraryCall(op), op->getOperandTypes(), TypeRange(result));
     std::string unused;
     return succeeded(call) && llvm::all_of(architectures, [&](int64_t sm) {
              return rt::checkCudaCall(*call, static_cast<int>(sm), unused);
@@ -79,8 +79,7 @@ private:
 } // namespace
 
 void mpt::populateWidenProductsPatterns(RewritePatternSet &patterns,
-                                        ArrayRef<int64_t> architectures,
-                                        bool lowBiases) {
+                                        ArrayRef<int64_t> architectures, bool lowBiases) {
   patterns.add<WidenProduct<Conv2DOp>, WidenProduct<LinearOp>, WidenProduct<MatmulOp>>(
       patterns.getContext(), architectures, lowBiases);
 }

@@ -104,12 +104,12 @@ struct ExpandSinCos : OpRewritePattern<Op> {
                                    integer(0));
     };
     Value result = arith::SelectOp::create(b, hasBit(1), cosine, sine);
-    result = arith::SelectOp::create(b, hasBit(2), arith::NegFOp::create(b, result),
-                                     result);
+    result =
+        arith::SelectOp::create(b, hasBit(2), arith::NegFOp::create(b, result), result);
     // Infinity less itself is NaN.
     Value special = arith::SubFOp::create(b, wide, wide);
-    Value isSpecial = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, special,
-                                            number(0.0));
+    Value isSpecial =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, special, number(0.0));
     result = arith::SelectOp::create(b, isSpecial, special, result);
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, operand.getType(), result);
     return success();
@@ -145,7 +145,8 @@ struct CallErf : OpRewritePattern<math::ErfOp> {
     }
     Value result = op.getOperand();
     for (int64_t lane = 0; lane < vector.getNumElements(); ++lane) {
-      Value value = vector::ExtractOp::create(rewriter, op.getLoc(), op.getOperand(), lane);
+      Value value =
+          vector::ExtractOp::create(rewriter, op.getLoc(), op.getOperand(), lane);
       result = vector::InsertOp::create(rewriter, op.getLoc(), call(value), result, lane);
     }
     rewriter.replaceOp(op, result);

@@ -58,7 +58,8 @@ LogicalResult mpt::checkCompiled(const KernelEntry &kernel) {
   if (module.lookupSymbol<gpu::BinaryOp>(launch.getFunction().getRootReference()))
     return success();
   return launch.emitError("kernel '")
-         << kernel.name << "' is not compiled for a GPU; run --mpt-serialize-kernels first";
+         << kernel.name
+         << "' is not compiled for a GPU; run --mpt-serialize-kernels first";
 }
 
 LLVM::GlobalOp mpt::emitCudaGlobals(program::ProgramOp program,

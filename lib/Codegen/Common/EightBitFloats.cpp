@@ -92,18 +92,16 @@ Value mpt::detail::extendEightBitFloat(OpBuilder &b, Location loc, Value value,
       b, loc, arith::AndIOp::create(b, loc, bits, s.bits(0x80)), s.bits(24));
   // The fields in f32's places are the number times 2^(bias - 127), subnormals
   // too.
-  Value small = s.asFloat(arith::ShLIOp::create(b, loc, magnitude,
-                                                s.bits(23 - format.mantissaBits)));
-  Value finite = s.asBits(arith::MulFOp::create(
-      b, loc, small, s.number(std::ldexp(1.0, 127 - format.bias))));
+  Value small = s.asFloat(
+      arith::ShLIOp::create(b, loc, magnitude, s.bits(23 - format.mantissaBits)));
+  Value finite = s.asBits(
+      arith::MulFOp::create(b, loc, small, s.number(std::ldexp(1.0, 127 - format.bias))));
   Value special = s.bits(0x7fc00000);
   if (format.overflow != format.nan)
-    special = s.select(
-        s.compare(arith::CmpIPredicate::eq, magnitude, format.overflow),
-        s.bits(0x7f800000), special);
-  Value result =
-      s.select(s.compare(arith::CmpIPredicate::ugt, magnitude, format.largest),
-               special, finite);
+    special = s.select(s.compare(arith::CmpIPredicate::eq, magnitude, format.overflow),
+                       s.bits(0x7f800000), special);
+  Value result = s.select(s.compare(arith::CmpIPredicate::ugt, magnitude, format.largest),
+                          special, finite);
   return s.asFloat(arith::OrIOp::create(b, loc, result, sign));
 }
 
@@ -121,9 +119,9 @@ Value mpt::detail::truncateToEightBitFloat(OpBuilder &b, Location loc, Value val
   // bit; drop; change the bias.
   Value odd = arith::AndIOp::create(
       b, loc, arith::ShRUIOp::create(b, loc, magnitude, s.bits(dropped)), s.bits(1));
-  Value rounded = arith::AddIOp::create(
-      b, loc, arith::AddIOp::create(b, loc, magnitude, odd),
-      s.bits((1u << (dropped - 1)) - 1));
+  Value rounded =
+      arith::AddIOp::create(b, loc, arith::AddIOp::create(b, loc, magnitude, odd),
+                            s.bits((1u << (dropped - 1)) - 1));
   Value normal = arith::SubIOp::create(
       b, loc, arith::ShRUIOp::create(b, loc, rounded, s.bits(dropped)),
       s.bits(static_cast<uint32_t>(127 - format.bias) << format.mantissaBits));
@@ -135,9 +133,8 @@ Value mpt::detail::truncateToEightBitFloat(OpBuilder &b, Location loc, Value val
       arith::SubIOp::create(b, loc, s.asBits(beside), s.asBits(s.number(anchor)));
 
   uint32_t smallestNormal = static_cast<uint32_t>(127 + 1 - format.bias) << 23;
-  Value result =
-      s.select(s.compare(arith::CmpIPredicate::ult, magnitude, smallestNormal),
-               subnormal, normal);
+  Value result = s.select(s.compare(arith::CmpIPredicate::ult, magnitude, smallestNormal),
+                          subnormal, normal);
   result = s.select(s.compare(arith::CmpIPredicate::uge, magnitude, format.tooLarge),
                     s.bits(format.overflow), result);
   result = s.select(s.compare(arith::CmpIPredicate::ugt, magnitude, 0x7f800000),
@@ -153,13 +150,13 @@ Value mpt::detail::roundToOddF32(OpBuilder &builder, Location loc, Value value) 
   Value back = arith::ExtFOp::create(builder, loc, value.getType(), nearest);
   Value bits = s.asBits(nearest);
   // Inexact (never for NaN) and even: the odd neighbour lies on value's side.
-  Value isInexact = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::ONE,
-                                          back, value);
+  Value isInexact =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::ONE, back, value);
   Value isEven = s.compare(arith::CmpIPredicate::eq,
                            arith::AndIOp::create(builder, loc, bits, s.bits(1)), 0);
-  Value isTooSmall = arith::CmpFOp::create(
-      builder, loc, arith::CmpFPredicate::OLT, math::AbsFOp::create(builder, loc, back),
-      math::AbsFOp::create(builder, loc, value));
+  Value isTooSmall = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT,
+                                           math::AbsFOp::create(builder, loc, back),
+                                           math::AbsFOp::create(builder, loc, value));
   Value step = s.select(isTooSmall, s.bits(1), s.bits(0xffffffffu));
   Value odd = arith::AddIOp::create(builder, loc, bits, step);
   Value moves = arith::AndIOp::create(builder, loc, isInexact, isEven);

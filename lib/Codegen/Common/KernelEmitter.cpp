@@ -38,15 +38,14 @@ static KernelBuffer describe(RankedTensorType type, AffineMap map, size_t rank) 
 }
 
 KernelEmitter::KernelEmitter(kernel::FuncOp kernel)
-    : kernel(kernel), info(kernel), body(kernel.getBody().front()),
-      loc(kernel.getLoc()), domain(kernel.getDomain()),
+    : kernel(kernel), info(kernel), body(kernel.getBody().front()), loc(kernel.getLoc()),
+      domain(kernel.getDomain()),
       tasks(getKernelTasks(kernel.getDomain(), kernel.getChunkRows())),
       rowsPerTask(kernel.getChunkRows()) {
   auto add = [&](TypeRange types, ArrayAttr maps) {
     for (auto [type, map] : llvm::zip(types, maps))
       buffers.push_back(describe(cast<RankedTensorType>(type),
-                                 cast<AffineMapAttr>(map).getValue(),
-                                 domain.size()));
+                                 cast<AffineMapAttr>(map).getValue(), domain.size()));
   };
   add(kernel.getFunctionType().getInputs(), kernel.getOperandMaps());
   add(kernel.getFunctionType().getResults(), kernel.getResultMaps());
@@ -70,8 +69,8 @@ void KernelEmitter::mergeDimensions() {
   // An index names a dimension of the domain as it is.
   if (!body.getOps<kernel::IndexOp>().empty())
     return;
-  auto merge = [&](SmallVectorImpl<int64_t> &sizes,
-                   MutableArrayRef<KernelBuffer> places, size_t dim) {
+  auto merge = [&](SmallVectorImpl<int64_t> &sizes, MutableArrayRef<KernelBuffer> places,
+                   size_t dim) {
     int64_t outer = sizes[dim], inner = sizes[dim + 1];
     for (const KernelBuffer &buffer : places)
       if (outer != 1 && inner != 1 &&
@@ -114,8 +113,7 @@ void KernelEmitter::findUniformValues() {
   for (Operation &op : body.without_terminator())
     for (Value result : op.getResults())
       if (isPointwise && !isa<kernel::IndexOp>(op)
-              ? llvm::all_of(op.getOperands(),
-                             [&](Value v) { return isRowUniform(v); })
+              ? llvm::all_of(op.getOperands(), [&](Value v) { return isRowUniform(v); })
               : info.isRowUniform(result))
         rowUniform.insert(result);
 }
@@ -145,10 +143,10 @@ LogicalResult KernelEmitter::check() {
     if (!isKnown(result))
       return op.emitError("the code generator cannot compute ") << result;
     // Eight-bit floats are only moved and converted.
-    bool isMove = isa<arith::ConstantOp, arith::SelectOp, arith::TruncFOp,
-                      arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp>(op);
-    bool hasEightBits = isEightBitFloat(result) ||
-                        llvm::any_of(op.getOperandTypes(), isEightBitFloat);
+    bool isMove = isa<arith::ConstantOp, arith::SelectOp, arith::TruncFOp, arith::ExtFOp,
+                      arith::SIToFPOp, arith::UIToFPOp>(op);
+    bool hasEightBits =
+        isEightBitFloat(result) || llvm::any_of(op.getOperandTypes(), isEightBitFloat);
     if (hasEightBits && !isMove)
       return op.emitError("8-bit floats can only be moved and converted; "
                           "compute in f32");
@@ -174,9 +172,9 @@ SmallVector<Value> KernelEmitter::forColumns(
     return frame;
   };
   if (whole > 0) {
-    auto loop = scf::ForOp::create(
-        b, loc, flatBegin ? flatBegin : constant(b, 0),
-        flatEnd ? flatEnd : constant(b, whole), constant(b, lanes), carried);
+    auto loop = scf::ForOp::create(b, loc, flatBegin ? flatBegin : constant(b, 0),
+                                   flatEnd ? flatEnd : constant(b, whole),
+                                   constant(b, lanes), carried);
     OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
     Frame frame = makeFrame(inner, loop.getInductionVar());
     SmallVector<Value> next = emitBody(frame, loop.getRegionIterArgs());
@@ -202,8 +200,7 @@ SmallVector<Value> KernelEmitter::forColumns(
   return carried;
 }
 
-void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame,
-                                      unsigned level) {
+void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned level) {
   SmallVector<kernel::RowReduceOp> reductions;
   SmallVector<Value> init;
   for (auto reduce : body.getOps<kernel::RowReduceOp>()) {
@@ -242,8 +239,7 @@ void KernelEmitter::accumulate(const ColumnPartials &part, Value task, Frame &fr
   kernel::ColumnReduceOp reduce = part.op;
   Value pointer = partialPointer(b, part, task, frame.column);
   Value old = loadFrom(pointer, reduce.getType(), frame);
-  Value sum =
-      combine(b, reduce.getKind(), old, evaluate(reduce.getValue(), frame));
+  Value sum = combine(b, reduce.getKind(), old, evaluate(reduce.getValue(), frame));
   storeTo(pointer, sum, reduce.getType(), frame);
 }
 
@@ -337,18 +333,17 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
 void KernelEmitter::emitTask(OpBuilder &b, Value task) {
   for (const ColumnPartials &part : info.getColumnPartials()) {
     kernel::ColumnReduceOp reduce = part.op;
-    auto loop = scf::ForOp::create(b, loc, constant(b, 0),
-                                   constant(b, part.columns), constant(b, 1));
+    auto loop = scf::ForOp::create(b, loc, constant(b, 0), constant(b, part.columns),
+                                   constant(b, 1));
     OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
     Value pointer = partialPointer(inner, part, task, loop.getInductionVar());
-    LLVM::StoreOp::create(inner, loc,
-                          identity(inner, reduce.getKind(), reduce.getType()),
+    LLVM::StoreOp::create(inner, loc, identity(inner, reduce.getKind(), reduce.getType()),
                           pointer);
   }
   Value chunk = constant(b, rowsPerTask);
   Value first = arith::MulIOp::create(b, loc, task, chunk);
-  Value last = arith::MinSIOp::create(
-      b, loc, arith::AddIOp::create(b, loc, first, chunk), constant(b, rows));
+  Value last = arith::MinSIOp::create(b, loc, arith::AddIOp::create(b, loc, first, chunk),
+                                      constant(b, rows));
   // Larger rows may leave the last tasks without any: no iteration then.
   auto loop = scf::ForOp::create(b, loc, first, last, constant(b, 1));
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
@@ -365,8 +360,8 @@ void KernelEmitter::emitFlat(OpBuilder &b, Value begin, Value end) {
   };
   flatBegin = bound(begin);
   flatEnd = bound(end);
-  flatTail = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, end,
-                                   constant(b, tasks));
+  flatTail =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, end, constant(b, tasks));
   emitRow(b, constant(b, 0), constant(b, 0));
   flatBegin = flatEnd = flatTail = Value();
 }
@@ -413,8 +408,7 @@ void KernelEmitter::emitCombine(OpBuilder &b) {
   auto yield = cast<kernel::YieldOp>(body.getTerminator());
   // One number for all columns (a reduced constant) may still be stored for each.
   auto isStoredOnce = [&](unsigned i, Value value) {
-    return isRowUniform(value) &&
-           buffers[body.getNumArguments() + i].columnStride() == 0;
+    return isRowUniform(value) && buffers[body.getNumArguments() + i].columnStride() == 0;
   };
   bool anyColumns = false, anyOnce = false;
   for (auto [i, value] : llvm::enumerate(yield.getValues()))
@@ -447,9 +441,9 @@ void KernelEmitter::emit(OpBuilder &moduleBuilder) {
   Type i64 = moduleBuilder.getI64Type();
   auto emitFunction = [&](const Twine &name,
                           function_ref<void(OpBuilder &, Value, Value)> emitBody) {
-    auto function = func::FuncOp::create(
-        moduleBuilder, loc, name.str(),
-        moduleBuilder.getFunctionType({pointer, i64, i64}, {}));
+    auto function =
+        func::FuncOp::create(moduleBuilder, loc, name.str(),
+                             moduleBuilder.getFunctionType({pointer, i64, i64}, {}));
     Block *entry = function.addEntryBlock();
     OpBuilder b = OpBuilder::atBlockEnd(entry);
     pointers.clear();
@@ -457,9 +451,8 @@ void KernelEmitter::emit(OpBuilder &moduleBuilder) {
       bool isPartials = i == buffers.size();
       if (isPartials && info.getColumnPartials().empty())
         break;
-      Value slot = LLVM::GEPOp::create(
-          b, loc, pointer, pointer, entry->getArgument(0),
-          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+      Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, entry->getArgument(0),
+                                       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
       Value base = LLVM::LoadOp::create(b, loc, pointer, slot);
       if (isPartials)
         partials = base;

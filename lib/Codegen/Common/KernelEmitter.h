@@ -9,8 +9,8 @@
 #ifndef MPT_LIB_CODEGEN_COMMON_KERNELEMITTER_H
 #define MPT_LIB_CODEGEN_COMMON_KERNELEMITTER_H
 
-#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 
 namespace mpt::detail {
 
@@ -74,8 +74,7 @@ protected:
   virtual Value load(unsigned operand, Frame &frame);
   virtual void store(unsigned result, Value value, Frame &frame);
   Value pointerTo(unsigned buffer, Frame &frame);
-  Value convertFloat(mlir::OpBuilder &b, Value value, mlir::Type from,
-                     mlir::Type to);
+  Value convertFloat(mlir::OpBuilder &b, Value value, mlir::Type from, mlir::Type to);
   Value cloneOp(mlir::Operation *op, Frame &frame);
   /// An element's bits as they lie in memory, to and from the element.
   Value fromStorage(mlir::OpBuilder &builder, Value value, mlir::Type element);
@@ -93,10 +92,9 @@ protected:
   void emitRow(mlir::OpBuilder &builder, Value row, Value task);
   /// Runs `body` for all columns: whole vectors, then a masked tail. `init` are
   /// carried values; returns their last ones.
-  virtual llvm::SmallVector<Value>
-  forColumns(mlir::OpBuilder &builder, Frame &rowFrame, mlir::ValueRange init,
-             llvm::function_ref<llvm::SmallVector<Value>(
-                 Frame &, mlir::ValueRange)> body);
+  virtual llvm::SmallVector<Value> forColumns(
+      mlir::OpBuilder &builder, Frame &rowFrame, mlir::ValueRange init,
+      llvm::function_ref<llvm::SmallVector<Value>(Frame &, mlir::ValueRange)> body);
   /// The reduction of a row, from the vector that forColumns has carried.
   virtual Value finishRowReduction(mlir::OpBuilder &builder, ReduceKind kind,
                                    Value vector) {

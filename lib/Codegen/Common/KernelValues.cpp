@@ -13,8 +13,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "KernelEmitter.h"
 #include "EightBitFloats.h"
+#include "KernelEmitter.h"
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/IRMapping.h"
@@ -78,9 +78,8 @@ Value KernelEmitter::pointerTo(unsigned index, Frame &frame) {
   auto addTerm = [&](Value at, int64_t stride) {
     if (stride == 0 || !at)
       return;
-    Value term = stride == 1
-                     ? at
-                     : arith::MulIOp::create(b, loc, at, constant(b, stride));
+    Value term =
+        stride == 1 ? at : arith::MulIOp::create(b, loc, at, constant(b, stride));
     offset = arith::AddIOp::create(b, loc, offset, term);
   };
   for (auto [i, at] : llvm::enumerate(rowIndices))
@@ -88,8 +87,8 @@ Value KernelEmitter::pointerTo(unsigned index, Frame &frame) {
   if (frame.lanes)
     addTerm(frame.column, buffer.columnStride());
   Type memory = storageOf(buffer.element);
-  return LLVM::GEPOp::create(b, loc, pointers[index].getType(), memory,
-                             pointers[index], ArrayRef<LLVM::GEPArg>{offset});
+  return LLVM::GEPOp::create(b, loc, pointers[index].getType(), memory, pointers[index],
+                             ArrayRef<LLVM::GEPArg>{offset});
 }
 
 Value KernelEmitter::loadFrom(Value pointer, Type element, Frame &frame) {
@@ -163,8 +162,8 @@ void KernelEmitter::store(unsigned result, Value value, Frame &frame) {
   value = toStorage(b, value, buffer.element);
   unsigned alignment = storageOf(buffer.element).getIntOrFloatBitWidth() / 8;
   auto [pointers, mask] = lanePointers(index, frame);
-  LLVM::masked_scatter::create(
-      b, loc, value, pointers, mask, b.getI32IntegerAttr(alignment));
+  LLVM::masked_scatter::create(b, loc, value, pointers, mask,
+                               b.getI32IntegerAttr(alignment));
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,12 +185,10 @@ static Value roundScalarToBF16(OpBuilder &b, Location loc, Value value) {
   sum = arith::AddIOp::create(b, loc, sum, even);
   Value rounded = arith::ShRUIOp::create(b, loc, sum, number(16));
   Value quiet = arith::OrIOp::create(b, loc, high, number(0x40));
-  Value isNaN =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
+  Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
   Value result = arith::SelectOp::create(b, loc, isNaN, quiet, rounded);
   return arith::BitcastOp::create(
-      b, loc, b.getBF16Type(),
-      arith::TruncIOp::create(b, loc, b.getI16Type(), result));
+      b, loc, b.getBF16Type(), arith::TruncIOp::create(b, loc, b.getI16Type(), result));
 }
 
 Value KernelEmitter::convertFloat(OpBuilder &b, Value value, Type from, Type to) {
@@ -228,11 +225,11 @@ Value KernelEmitter::cloneOp(Operation *op, Frame &frame) {
   if (auto constantOp = dyn_cast<arith::ConstantOp>(op)) {
     TypedAttr value = constantOp.getValue();
     if (isEightBitFloat(element))
-      value = b.getIntegerAttr(
-          b.getI8Type(), cast<FloatAttr>(value).getValue().bitcastToAPInt());
+      value = b.getIntegerAttr(b.getI8Type(),
+                               cast<FloatAttr>(value).getValue().bitcastToAPInt());
     if (frame.lanes != 0)
-      value = DenseElementsAttr::get(
-          VectorType::get({frame.lanes}, value.getType()), Attribute(value));
+      value = DenseElementsAttr::get(VectorType::get({frame.lanes}, value.getType()),
+                                     Attribute(value));
     return arith::ConstantOp::create(b, loc, value);
   }
   if (auto index = dyn_cast<kernel::IndexOp>(op)) {
@@ -261,13 +258,12 @@ Value KernelEmitter::cloneOp(Operation *op, Frame &frame) {
   // As bits: on processors without these types LLVM widens a choice of scalars and
   // narrows it by a library that may not be there.
   if (isa<arith::SelectOp>(op) && (element.isF16() || element.isBF16())) {
-    Value chosen = arith::SelectOp::create(b, loc, operands[0],
-                                           toStorage(b, operands[1], element),
-                                           toStorage(b, operands[2], element));
+    Value chosen =
+        arith::SelectOp::create(b, loc, operands[0], toStorage(b, operands[1], element),
+                                toStorage(b, operands[2], element));
     return fromStorage(b, chosen, element);
   }
-  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) &&
-      element.getIntOrFloatBitWidth() < 32) {
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) && element.getIntOrFloatBitWidth() < 32) {
     // f64 holds all integers that these types can tell apart.
     OperationState state(op->getLoc(), op->getName(), operands,
                          {vectorOf(b.getF64Type(), frame.lanes)});
@@ -379,9 +375,9 @@ Value KernelEmitter::foldLanes(OpBuilder &b, ReduceKind kind, Value value) {
   auto type = cast<VectorType>(value.getType());
   // Halves onto each other: a fixed tree.
   for (int64_t width = type.getDimSize(0); width > 1; width /= 2) {
-    Value low = vector::ExtractStridedSliceOp::create(
-        b, loc, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{width / 2},
-        ArrayRef<int64_t>{1});
+    Value low = vector::ExtractStridedSliceOp::create(b, loc, value, ArrayRef<int64_t>{0},
+                                                      ArrayRef<int64_t>{width / 2},
+                                                      ArrayRef<int64_t>{1});
     Value high = vector::ExtractStridedSliceOp::create(
         b, loc, value, ArrayRef<int64_t>{width / 2}, ArrayRef<int64_t>{width / 2},
         ArrayRef<int64_t>{1});
@@ -392,17 +388,16 @@ Value KernelEmitter::foldLanes(OpBuilder &b, ReduceKind kind, Value value) {
 
 Value KernelEmitter::scale(OpBuilder &b, Value value, int64_t count) {
   Type type = value.getType();
-  Attribute factor = b.getFloatAttr(getElementTypeOrSelf(type),
-                                    1.0 / static_cast<double>(count));
+  Attribute factor =
+      b.getFloatAttr(getElementTypeOrSelf(type), 1.0 / static_cast<double>(count));
   if (auto vector = dyn_cast<VectorType>(type))
     factor = DenseElementsAttr::get(vector, factor);
   return arith::MulFOp::create(
-      b, loc, value,
-      arith::ConstantOp::create(b, loc, cast<TypedAttr>(factor)));
+      b, loc, value, arith::ConstantOp::create(b, loc, cast<TypedAttr>(factor)));
 }
 
-Value KernelEmitter::partialPointer(OpBuilder &b, const ColumnPartials &part,
-                                    Value task, Value column) {
+Value KernelEmitter::partialPointer(OpBuilder &b, const ColumnPartials &part, Value task,
+                                    Value column) {
   Type element = kernel::ColumnReduceOp(part.op).getType();
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   Value at = arith::MulIOp::create(b, loc, task, constant(b, part.columns));

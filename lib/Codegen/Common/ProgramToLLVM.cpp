@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaGlobals.h"
-#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Codegen/Common/Passes.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Version.h"
 
@@ -150,8 +150,7 @@ LogicalResult ProgramEncoder::addSlot(program::BufferOp slot) {
   return success();
 }
 
-LogicalResult ProgramEncoder::addRefs(rt::Instruction &instruction,
-                                      ValueRange buffers) {
+LogicalResult ProgramEncoder::addRefs(rt::Instruction &instruction, ValueRange buffers) {
   for (Value buffer : buffers) {
     FailureOr<rt::BufferRef> ref = refOf(buffer);
     if (failed(ref))
@@ -199,11 +198,14 @@ LogicalResult ProgramEncoder::addDeviceLaunch(program::DeviceLaunchOp launch) {
   program::DeviceLaunchOp &first = kernels[instruction.kernel].launch;
   if (!first)
     first = launch;
-  if (first.getFunction() != launch.getFunction() || first.getBlocks() != launch.getBlocks() ||
-      first.getThreads() != launch.getThreads() || first.getBound() != launch.getBound()) {
-    InFlightDiagnostic error = launch.emitOpError("expected the function, the grid and the "
-                                                  "bound of all launches of ")
-                               << launch.getFunction();
+  if (first.getFunction() != launch.getFunction() ||
+      first.getBlocks() != launch.getBlocks() ||
+      first.getThreads() != launch.getThreads() ||
+      first.getBound() != launch.getBound()) {
+    InFlightDiagnostic error =
+        launch.emitOpError("expected the function, the grid and the "
+                           "bound of all launches of ")
+        << launch.getFunction();
     error.attachNote(first.getLoc()) << "the first is here";
     return error;
   }
@@ -276,11 +278,13 @@ LogicalResult ProgramEncoder::addOp(Operation &inner) {
     return addAlternatives(alternatives);
   auto call = dyn_cast<program::LibraryCallOpInterface>(inner);
   if (!call)
-    return inner.emitOpError("is not expanded to launches; run --mpt-convert-calls-to-gpu "
-                             "first");
+    return inner.emitOpError(
+        "is not expanded to launches; run --mpt-convert-calls-to-gpu "
+        "first");
   if (program::isCudnnCall(call) && !isa<program::AlternativesOp>(call->getParentOp()))
-    return call.emitOpError("with 'cudnn' expected in mpt_program.alternatives, which say "
-                            "what runs without cuDNN");
+    return call.emitOpError(
+        "with 'cudnn' expected in mpt_program.alternatives, which say "
+        "what runs without cuDNN");
   return addCall(call);
 }
 
@@ -323,7 +327,8 @@ struct ConvertProgramToLLVMPass
       return signalPassFailure();
     // Before anything is changed.
     for (const KernelEntry &kernel : encoder.kernels)
-      if (isCuda ? failed(checkCompiled(kernel)) : failed(checkLowered(module, op, kernel)))
+      if (isCuda ? failed(checkCompiled(kernel))
+                 : failed(checkLowered(module, op, kernel)))
         return signalPassFailure();
     LLVM::GlobalOp cuda;
     if (isCuda)
@@ -344,8 +349,7 @@ private:
                    ArrayRef<KernelEntry> kernels, LLVM::GlobalOp cuda);
 };
 
-void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
-                                           const std::string &table,
+void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module, const std::string &table,
                                            ArrayRef<KernelEntry> kernels,
                                            LLVM::GlobalOp cuda) {
   Location loc = module.getLoc();
@@ -361,9 +365,9 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
   ArrayRef<KernelEntry> hostKernels = cuda ? ArrayRef<KernelEntry>() : kernels;
   auto functions =
       LLVM::LLVMArrayType::get(pointer, std::max<size_t>(hostKernels.size(), 1));
-  auto kernelTable = LLVM::GlobalOp::create(
-      builder, loc, functions, /*isConstant=*/false, LLVM::Linkage::Internal,
-      "mpt_program_kernels", Attribute());
+  auto kernelTable =
+      LLVM::GlobalOp::create(builder, loc, functions, /*isConstant=*/false,
+                             LLVM::Linkage::Internal, "mpt_program_kernels", Attribute());
   auto initialize = [&](LLVM::GlobalOp global, Type type,
                         function_ref<void(OpBuilder &, Value &)> fill) {
     OpBuilder inner = OpBuilder::atBlockEnd(&global.getInitializer().emplaceBlock());
@@ -374,8 +378,8 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
   initialize(kernelTable, functions, [&](OpBuilder &b, Value &value) {
     for (auto [i, kernel] : llvm::enumerate(hostKernels)) {
       Value address = LLVM::AddressOfOp::create(b, loc, pointer, kernel.name);
-      value = LLVM::InsertValueOp::create(b, loc, value, address,
-                                          static_cast<int64_t>(i));
+      value =
+          LLVM::InsertValueOp::create(b, loc, value, address, static_cast<int64_t>(i));
     }
     if (hostKernels.empty())
       value = LLVM::InsertValueOp::create(
@@ -384,8 +388,7 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
   auto descType = LLVM::LLVMStructType::getLiteral(
       context, {i64, i64, pointer, i64, pointer, i64, pointer});
   auto desc = LLVM::GlobalOp::create(builder, loc, descType, /*isConstant=*/false,
-                                     LLVM::Linkage::External, "mpt_program",
-                                     Attribute());
+                                     LLVM::Linkage::External, "mpt_program", Attribute());
   initialize(desc, descType, [&](OpBuilder &b, Value &value) {
     auto number = [&](uint64_t n) -> Value {
       return LLVM::ConstantOp::create(b, loc, i64,
@@ -403,8 +406,7 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module,
         cuda ? LLVM::AddressOfOp::create(b, loc, pointer, cuda.getSymName()).getResult()
              : LLVM::ZeroOp::create(b, loc, pointer).getResult()};
     for (auto [i, field] : llvm::enumerate(fields))
-      value = LLVM::InsertValueOp::create(b, loc, value, field,
-                                          static_cast<int64_t>(i));
+      value = LLVM::InsertValueOp::create(b, loc, value, field, static_cast<int64_t>(i));
   });
 }
 

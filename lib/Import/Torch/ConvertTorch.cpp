@@ -50,7 +50,9 @@ SmallVector<StringRef> mpt::getTorchOps() {
   return names;
 }
 
-static bool isTorch(Operation *op) { return op->getName().getDialectNamespace() == "torch"; }
+static bool isTorch(Operation *op) {
+  return op->getName().getDialectNamespace() == "torch";
+}
 static bool isTorch(Type type) {
   auto opaque = dyn_cast<OpaqueType>(type);
   return opaque && opaque.getDialectNamespace() == "torch";
@@ -112,7 +114,8 @@ LogicalResult Converter::convertSignature() {
     return tensor;
   };
   for (auto [index, argument] : llvm::enumerate(source.getArguments()))
-    if (Type type = convert(argument.getType(), argument.getLoc(), "argument " + Twine(index)))
+    if (Type type =
+            convert(argument.getType(), argument.getLoc(), "argument " + Twine(index)))
       inputs.push_back(type);
     else
       return failure();
@@ -226,7 +229,8 @@ void Converter::convertOp(Operation *op, OpBuilder &builder) {
     RankedTensorType type = lowering.resultType();
     auto value = dyn_cast_or_null<ElementsAttr>(getConstantValue(op));
     auto dense = dyn_cast_or_null<DenseElementsAttr>(value);
-    if (dense && lowering.refusal.empty() && dense.getType().getShape() == type.getShape() &&
+    if (dense && lowering.refusal.empty() &&
+        dense.getType().getShape() == type.getShape() &&
         dense.getElementType().getIntOrFloatBitWidth() ==
             type.getElementType().getIntOrFloatBitWidth())
       value = dense.getElementType() == type.getElementType()
@@ -287,7 +291,8 @@ LogicalResult Converter::convertReturn(func::ReturnOp op, OpBuilder &builder) {
   for (auto [state, value] : graph.updates) {
     auto argument = dyn_cast<BlockArgument>(state);
     unsigned index = argument ? argument.getArgNumber() : 0;
-    auto name = argument ? source.getArgAttrOfType<StringAttr>(index, kNameAttr) : nullptr;
+    auto name =
+        argument ? source.getArgAttrOfType<StringAttr>(index, kNameAttr) : nullptr;
     if (!name)
       return op.emitError("mpt-convert-torch: an op changes a tensor in place that is no "
                           "argument with mpt.name");
@@ -378,10 +383,10 @@ struct ConvertTorchPass : mpt::impl::ConvertTorchPassBase<ConvertTorchPass> {
     bool found = false;
     for (func::FuncOp function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      bool mine =
-          llvm::any_of(function.getFunctionType().getInputs(),
-                       [](Type type) { return isTorch(type); }) ||
-          llvm::any_of(function.getResultTypes(), [](Type type) { return isTorch(type); });
+      bool mine = llvm::any_of(function.getFunctionType().getInputs(),
+                               [](Type type) { return isTorch(type); }) ||
+                  llvm::any_of(function.getResultTypes(),
+                               [](Type type) { return isTorch(type); });
       if (!mine || function.isExternal())
         continue;
       found = true;

@@ -27,7 +27,8 @@ static Value product(Lowering &l, Value a, Value b) {
     b = l.reshape(b, {getShape(b)[0], 1});
   // Batch dimensions of both are those of the longer, ones repeated.
   if (getRank(b) > 2) {
-    ArrayRef<int64_t> batchA = getShape(a).drop_back(2), batchB = getShape(b).drop_back(2);
+    ArrayRef<int64_t> batchA = getShape(a).drop_back(2),
+                      batchB = getShape(b).drop_back(2);
     if (batchA != batchB) {
       Shape batch;
       size_t rank = std::max(batchA.size(), batchB.size());
@@ -71,11 +72,12 @@ static void addProduct(Lowering &l) {
     return;
   Value self = l.get(0, element), a = l.get(1, element), b = l.get(2, element);
   double beta = l.number(3, 1), alpha = l.number(4, 1);
-  if (beta == 1 && alpha == 1 && getRank(self) == 1 && getRank(a) == 2 && getRank(b) == 2 &&
-      getShape(self)[0] == getShape(b)[1] && getShape(a)[1] == getShape(b)[0])
+  if (beta == 1 && alpha == 1 && getRank(self) == 1 && getRank(a) == 2 &&
+      getRank(b) == 2 && getShape(self)[0] == getShape(b)[1] &&
+      getShape(a)[1] == getShape(b)[0])
     return l.set(LinearOp::create(l.builder, l.loc,
-                                  getType(a).clone({getShape(a)[0], getShape(b)[1]}), a, b,
-                                  self, Epilogue::None, TypeAttr()));
+                                  getType(a).clone({getShape(a)[0], getShape(b)[1]}), a,
+                                  b, self, Epilogue::None, TypeAttr()));
   Value value = l.mul(product(l, a, b), alpha);
   l.set(beta == 0 ? value : l.add(l.mul(self, beta), value));
 }
@@ -100,7 +102,8 @@ static void einsum(Lowering &l) {
   left.split(terms, ',');
   if (!l.require(StringRef(equation).contains("->") && !StringRef(equation).contains("."),
                  "an equation without `->`, or with `...`") ||
-      !l.require(terms.size() == operands.size() && (terms.size() == 1 || terms.size() == 2),
+      !l.require(terms.size() == operands.size() &&
+                     (terms.size() == 1 || terms.size() == 2),
                  "an equation of more than two tensors"))
     return;
   auto hasRepeats = [](StringRef term) {
@@ -108,7 +111,8 @@ static void einsum(Lowering &l) {
   };
   llvm::StringMap<int64_t> sizes;
   for (auto [term, operand] : llvm::zip_equal(terms, operands)) {
-    if (!l.require(!hasRepeats(term) && static_cast<int64_t>(term.size()) == getRank(operand),
+    if (!l.require(!hasRepeats(term) &&
+                       static_cast<int64_t>(term.size()) == getRank(operand),
                    "a letter that stands twice in one tensor"))
       return;
     for (auto [letter, size] : llvm::zip_equal(term, getShape(operand)))
@@ -177,7 +181,8 @@ static void attention(Lowering &l) {
   };
   if (!l.require(rank >= 3 && rank <= 4 && getRank(k) == rank && getRank(v) == rank,
                  "tensors of other than 3 or 4 dimensions") ||
-      !l.require(!isOpen(q) && !isOpen(k) && !isOpen(v), "an open dimension after the first") ||
+      !l.require(!isOpen(q) && !isOpen(k) && !isOpen(v),
+                 "an open dimension after the first") ||
       !l.require(l.isNone(3) || !causal, "a mask in addition to is_causal"))
     return;
   auto lift = [&](Value x) {
@@ -193,7 +198,8 @@ static void attention(Lowering &l) {
     return rank == 4 ? x : l.reshape(x, {s[0], 1, s[1], s[2]});
   };
   q = addHead(q), k = addHead(k), v = addHead(v);
-  int64_t b = getShape(q)[0], heads = getShape(q)[1], t = getShape(q)[2], d = getShape(q)[3];
+  int64_t b = getShape(q)[0], heads = getShape(q)[1], t = getShape(q)[2],
+          d = getShape(q)[3];
   int64_t kvHeads = getShape(k)[1], s = getShape(k)[2];
   if (kvHeads != heads) {
     if (!l.require(l.flag(7) && kvHeads > 0 && heads % kvHeads == 0,
@@ -201,7 +207,8 @@ static void attention(Lowering &l) {
       return;
     auto repeat = [&](Value x) {
       int64_t e = getShape(x)[3], times = heads / kvHeads;
-      Value wide = l.broadcast(l.reshape(x, {b, kvHeads, 1, s, e}), {b, kvHeads, times, s, e});
+      Value wide =
+          l.broadcast(l.reshape(x, {b, kvHeads, 1, s, e}), {b, kvHeads, times, s, e});
       return l.reshape(wide, {b, heads, s, e});
     };
     k = repeat(k), v = repeat(v);
@@ -229,8 +236,9 @@ static void attention(Lowering &l) {
   if (!additive && p == 0) {
     auto type = getType(q).clone({b, heads, t, getShape(v)[3]});
     Type sums = getElement(q).isF64() ? getElement(q) : l.builder.getF32Type();
-    y = AttentionOp::create(l.builder, l.loc, type, RankedTensorType::get({b, heads, t}, sums),
-                            q, k, v, mask, causal, l.f64(scale), TypeAttr())
+    y = AttentionOp::create(l.builder, l.loc, type,
+                            RankedTensorType::get({b, heads, t}, sums), q, k, v, mask,
+                            causal, l.f64(scale), TypeAttr())
             .getResult();
   } else {
     Value scores = l.matmul(l.mul(q, scale), k, false, true);
@@ -238,14 +246,14 @@ static void attention(Lowering &l) {
       Type i64 = l.builder.getI64Type();
       Value seen =
           l.compare(ComparePredicate::LE, l.iota({t, s}, 1, i64), l.iota({t, s}, 0, i64));
-      scores =
-          l.where(seen, scores, l.number(scores, -std::numeric_limits<double>::infinity()));
+      scores = l.where(seen, scores,
+                       l.number(scores, -std::numeric_limits<double>::infinity()));
     }
     if (additive)
       scores = l.add(scores, l.cast(mask, getElement(scores)));
     else if (mask)
-      scores =
-          l.where(mask, scores, l.number(scores, -std::numeric_limits<double>::infinity()));
+      scores = l.where(mask, scores,
+                       l.number(scores, -std::numeric_limits<double>::infinity()));
     Value weights = l.unary<SoftmaxOp>(scores);
     if (p > 0)
       weights = l.dropout(weights, p);

@@ -21,7 +21,9 @@ static Reduction readReduction(Lowering &l, unsigned index) {
   return static_cast<Reduction>(kind);
 }
 
-static Shape allAxes(Value x) { return llvm::to_vector(llvm::seq<int64_t>(0, getRank(x))); }
+static Shape allAxes(Value x) {
+  return llvm::to_vector(llvm::seq<int64_t>(0, getRank(x)));
+}
 
 /// Sums or averages the losses of elements, in f32 for narrower types.
 static void reduceLoss(Lowering &l, Value losses, Reduction reduction) {
@@ -29,13 +31,13 @@ static void reduceLoss(Lowering &l, Value losses, Reduction reduction) {
     return l.set(losses);
   if (getRank(losses) == 0)
     return l.set(losses);
-  l.set(l.reduce(reduction == Reduction::Mean ? ReduceKind::Mean : ReduceKind::Sum, losses,
-                 allAxes(losses)));
+  l.set(l.reduce(reduction == Reduction::Mean ? ReduceKind::Mean : ReduceKind::Sum,
+                 losses, allAxes(losses)));
 }
 
 /// A loss of elements of prediction and target; the reduction is operand `reduction`.
-static std::function<void(Lowering &)> elementLoss(unsigned reduction,
-                                                   Value (*loss)(Lowering &, Value, Value)) {
+static std::function<void(Lowering &)>
+elementLoss(unsigned reduction, Value (*loss)(Lowering &, Value, Value)) {
   return [=](Lowering &l) {
     Type element = l.resultElement();
     Value x = l.get(0, element), y = l.get(1, element);
@@ -123,8 +125,9 @@ static Value getClassesLast(Lowering &l) {
 
 /// Minus the sum over classes of logarithms [.., C] times targets that are numbers of
 /// classes. `weight` and `smoothing` as in torch.
-static void negativeLogLikelihood(Lowering &l, Value logarithms, Value labels, Value weight,
-                                  Reduction reduction, int64_t ignored, double smoothing) {
+static void negativeLogLikelihood(Lowering &l, Value logarithms, Value labels,
+                                  Value weight, Reduction reduction, int64_t ignored,
+                                  double smoothing) {
   int64_t classes = getShape(logarithms).back();
   if (!l.require(getShape(labels) == getShape(logarithms).drop_back(),
                  "labels of another shape"))
@@ -142,8 +145,8 @@ static void negativeLogLikelihood(Lowering &l, Value logarithms, Value labels, V
   Value zero = l.number(logarithms, 0);
   Value loss = l.neg(l.reduceLast(ReduceKind::Sum, l.where(chosen, weighted, zero)));
   if (smoothing > 0) {
-    Value all = l.neg(
-        l.reduceLast(ReduceKind::Sum, l.where(l.reshape(counted, column), weighted, zero)));
+    Value all = l.neg(l.reduceLast(ReduceKind::Sum,
+                                   l.where(l.reshape(counted, column), weighted, zero)));
     loss = l.add(l.mul(loss, 1 - smoothing), l.mul(all, smoothing / classes));
   }
   if (reduction == Reduction::None)
@@ -153,7 +156,8 @@ static void negativeLogLikelihood(Lowering &l, Value logarithms, Value labels, V
     return l.set(total);
   Value weights = rows;
   if (weight)
-    weights = l.reduceLast(ReduceKind::Sum, l.where(chosen, l.cast(weight, element), zero));
+    weights =
+        l.reduceLast(ReduceKind::Sum, l.where(chosen, l.cast(weight, element), zero));
   l.set(l.div(total, l.reduce(ReduceKind::Sum, weights, allAxes(weights))));
 }
 
@@ -186,7 +190,8 @@ static void crossEntropy(Lowering &l) {
   if (weight || reduction == Reduction::None)
     return negativeLogLikelihood(l, l.unary<LogSoftmaxOp>(l.cast(logits, sums)), target,
                                  weight, reduction, ignored, smoothing);
-  if (!l.require(getShape(target) == getShape(logits).drop_back(), "labels of another shape"))
+  if (!l.require(getShape(target) == getShape(logits).drop_back(),
+                 "labels of another shape"))
     return;
   auto loss = CrossEntropyOp::create(
       l.builder, l.loc, RankedTensorType::get({}, sums),
@@ -219,7 +224,9 @@ static void cosineSimilarity(Lowering &l) {
   double eps = l.number(3, 1e-8);
   if (!l.require(type.getRank() > 0, "scalars"))
     return;
-  auto dot = [&](Value x, Value y) { return l.reduce(ReduceKind::Sum, l.mul(x, y), {dim}); };
+  auto dot = [&](Value x, Value y) {
+    return l.reduce(ReduceKind::Sum, l.mul(x, y), {dim});
+  };
   auto norm = [&](Value x) {
     Value squares = dot(x, x);
     Value small = l.compare(ComparePredicate::LE, squares, eps * eps);
@@ -242,8 +249,9 @@ void mpt::torch::populateLosses(Table &t) {
   t.add({"binary_cross_entropy"}, binaryCrossEntropy);
   t.add({"kl_div"}, klDivergence);
   t.add({"cross_entropy_loss"}, crossEntropy);
-  t.add({"nll_loss", "nll_loss_nd", "nll_loss2d", "nll_loss_forward", "nll_loss2d_forward"},
-        nllLoss);
+  t.add(
+      {"nll_loss", "nll_loss_nd", "nll_loss2d", "nll_loss_forward", "nll_loss2d_forward"},
+      nllLoss);
   t.add({"soft_margin_loss"}, elementLoss(2, [](Lowering &l, Value x, Value y) {
           return l.unary<SoftplusOp>(l.neg(l.mul(x, y)));
         }));

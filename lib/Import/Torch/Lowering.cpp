@@ -168,11 +168,13 @@ Value Lowering::get(unsigned index, Type element) {
                               ? 1
                               : static_cast<double>(whole.getValue().getSExtValue()),
                           element);
-        APInt value = whole.getType().isInteger(1)
-                          ? APInt(element.getIntOrFloatBitWidth(), whole.getValue().isOne())
-                          : whole.getValue().sextOrTrunc(element.getIntOrFloatBitWidth());
+        APInt value =
+            whole.getType().isInteger(1)
+                ? APInt(element.getIntOrFloatBitWidth(), whole.getValue().isOne())
+                : whole.getValue().sextOrTrunc(element.getIntOrFloatBitWidth());
         return ConstantOp::create(
-            builder, loc, DenseElementsAttr::get(RankedTensorType::get({}, element), value));
+            builder, loc,
+            DenseElementsAttr::get(RankedTensorType::get({}, element), value));
       }
     }
   }
@@ -190,7 +192,8 @@ SmallVector<Tensor> Lowering::getList(unsigned index) {
     return list->second;
   Operation *list = getDefiner(operand, "torch.prim.ListConstruct");
   if (!list) {
-    refuse("operand " + Twine(index) + ": expected a list of tensors that the graph builds");
+    refuse("operand " + Twine(index) +
+           ": expected a list of tensors that the graph builds");
     return tensors;
   }
   for (Value item : list->getOperands()) {
@@ -243,7 +246,9 @@ double Lowering::number(unsigned index, double whenNone) {
   return whenNone;
 }
 
-bool Lowering::flag(unsigned index, bool whenNone) { return integer(index, whenNone) != 0; }
+bool Lowering::flag(unsigned index, bool whenNone) {
+  return integer(index, whenNone) != 0;
+}
 
 StringRef Lowering::text(unsigned index) {
   if (isNone(index))
@@ -287,7 +292,8 @@ int64_t Lowering::dimension(unsigned index, int64_t rank) {
   if (dim < 0)
     dim += std::max<int64_t>(rank, 1);
   if (require(dim >= 0 && dim < std::max<int64_t>(rank, 1),
-              "dimension " + Twine(integer(index)) + " of a tensor of rank " + Twine(rank)))
+              "dimension " + Twine(integer(index)) + " of a tensor of rank " +
+                  Twine(rank)))
     return dim;
   return 0;
 }
@@ -464,7 +470,8 @@ Value Lowering::floats(ArrayRef<double> values, Type element, ArrayRef<int64_t> 
   for (double value : values)
     attributes.push_back(builder.getFloatAttr(element, value));
   return ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(RankedTensorType::get(shape, element), attributes));
+      builder, loc,
+      DenseElementsAttr::get(RankedTensorType::get(shape, element), attributes));
 }
 
 Value Lowering::cast(Value x, Type element) {
@@ -543,7 +550,8 @@ Value Lowering::slice(Value x, int64_t dim, int64_t begin, int64_t size, int64_t
   offsets[dim] = begin;
   sizes[dim] = result[dim] = size;
   strides[dim] = stride;
-  return SliceOp::create(builder, loc, getType(x).clone(result), x, offsets, sizes, strides);
+  return SliceOp::create(builder, loc, getType(x).clone(result), x, offsets, sizes,
+                         strides);
 }
 
 Value Lowering::concat(ArrayRef<Value> inputs, int64_t dim) {
@@ -562,16 +570,17 @@ Value Lowering::pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high, doub
   for (size_t i = 0; i < shape.size(); ++i) {
     int64_t between = interior.empty() ? 0 : interior[i];
     int64_t added = low[i] + high[i] + std::max<int64_t>(shape[i] - 1, 0) * between;
-    if (added != 0 && !require(!ShapedType::isDynamic(shape[i]), "padding an open dimension"))
+    if (added != 0 &&
+        !require(!ShapedType::isDynamic(shape[i]), "padding an open dimension"))
       return x;
     if (added != 0)
       shape[i] += added;
   }
-  return PadOp::create(builder, loc, getType(x).clone(shape), x,
-                       builder.getDenseI64ArrayAttr(low), builder.getDenseI64ArrayAttr(high),
-                       interior.empty() ? DenseI64ArrayAttr()
-                                        : builder.getDenseI64ArrayAttr(interior),
-                       f64(value));
+  return PadOp::create(
+      builder, loc, getType(x).clone(shape), x, builder.getDenseI64ArrayAttr(low),
+      builder.getDenseI64ArrayAttr(high),
+      interior.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(interior),
+      f64(value));
 }
 
 Value Lowering::iota(ArrayRef<int64_t> shape, int64_t axis, Type element) {
@@ -605,8 +614,9 @@ Value Lowering::compare(ComparePredicate predicate, Value a, Value b) {
 Value Lowering::where(Value condition, Value a, Value b) {
   // There is no choice between truth values.
   if (getElement(a).isInteger(1))
-    return cast(where(condition, cast(a, builder.getI8Type()), cast(b, builder.getI8Type())),
-                builder.getI1Type());
+    return cast(
+        where(condition, cast(a, builder.getI8Type()), cast(b, builder.getI8Type())),
+        builder.getI1Type());
   return WhereOp::create(builder, loc, broadcastType({condition, a, b}, getElement(a)),
                          condition, a, b);
 }
@@ -642,8 +652,8 @@ Value Lowering::matmul(Value a, Value b, bool transposeA, bool transposeB) {
   int64_t inner = getShape(a)[rankA - (transposeA ? 2 : 1)];
   require(inner == getShape(b)[rankB - (transposeB ? 1 : 2)],
           "a matrix product of matrices that do not fit");
-  return MatmulOp::create(builder, loc, getType(a).clone(shape), a, b, transposeA, transposeB,
-                          TypeAttr());
+  return MatmulOp::create(builder, loc, getType(a).clone(shape), a, b, transposeA,
+                          transposeB, TypeAttr());
 }
 
 Value Lowering::linear(Value x, Value weight, Value bias) {
@@ -708,8 +718,9 @@ std::pair<Value, Value> Lowering::getRandomState() {
       attributes.set("mpt.role", builder.getStringAttr("rng"));
       attributes.set("mpt.init", builder.getDictionaryAttr(builder.getNamedAttr(
                                      "kind", builder.getStringAttr("zeros"))));
-      (void)graph.function.insertArgument(
-          index, type, attributes.getDictionary(op->getContext()), graph.function.getLoc());
+      (void)graph.function.insertArgument(index, type,
+                                          attributes.getDictionary(op->getContext()),
+                                          graph.function.getLoc());
       return entry.getArgument(index);
     };
     graph.seed = add("seed");
@@ -735,9 +746,9 @@ Value Lowering::dropout(Value x, double p, Value *mask) {
   if (!require(p >= 0 && p < 1, "a probability of dropout outside of [0, 1]"))
     return x;
   auto [seed, attempt] = getRandomState();
-  auto dropout =
-      DropoutOp::create(builder, loc, x.getType(), getType(x).clone(builder.getI1Type()), x,
-                        seed, attempt, f64(p), builder.getI64IntegerAttr(graph.nextStream++));
+  auto dropout = DropoutOp::create(
+      builder, loc, x.getType(), getType(x).clone(builder.getI1Type()), x, seed, attempt,
+      f64(p), builder.getI64IntegerAttr(graph.nextStream++));
   if (mask)
     *mask = dropout.getMask();
   return dropout.getY();

@@ -66,7 +66,9 @@ inline mlir::RankedTensorType getType(mlir::Value value) {
 inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
   return getType(value).getShape();
 }
-inline mlir::Type getElement(mlir::Value value) { return getType(value).getElementType(); }
+inline mlir::Type getElement(mlir::Value value) {
+  return getType(value).getElementType();
+}
 inline int64_t getRank(mlir::Value value) { return getType(value).getRank(); }
 
 using Shape = llvm::SmallVector<int64_t>;
@@ -145,7 +147,8 @@ public:
   // Building. Operands of binary ops broadcast and have one element type.
   //===--------------------------------------------------------------------===//
 
-  mlir::Value constant(double value, mlir::Type element, llvm::ArrayRef<int64_t> shape = {});
+  mlir::Value constant(double value, mlir::Type element,
+                       llvm::ArrayRef<int64_t> shape = {});
   mlir::Value floats(llvm::ArrayRef<double> values, mlir::Type element,
                      llvm::ArrayRef<int64_t> shape);
   /// A number in the element type of `like`.
@@ -163,8 +166,9 @@ public:
   mlir::Value slice(mlir::Value x, int64_t dim, int64_t begin, int64_t size,
                     int64_t stride = 1);
   mlir::Value concat(llvm::ArrayRef<mlir::Value> inputs, int64_t dim);
-  mlir::Value pad(mlir::Value x, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high,
-                  double value, llvm::ArrayRef<int64_t> interior = {});
+  mlir::Value pad(mlir::Value x, llvm::ArrayRef<int64_t> low,
+                  llvm::ArrayRef<int64_t> high, double value,
+                  llvm::ArrayRef<int64_t> interior = {});
   mlir::Value iota(llvm::ArrayRef<int64_t> shape, int64_t axis, mlir::Type element);
   /// The elements of dimension `dim` in reverse order.
   mlir::Value reverse(mlir::Value x, int64_t dim);
@@ -183,7 +187,8 @@ public:
   mlir::Value add(mlir::Value a, double b) { return b == 0 ? a : add(a, number(a, b)); }
   mlir::Value mul(mlir::Value a, double b) { return b == 1 ? a : mul(a, number(a, b)); }
   mlir::Value neg(mlir::Value x) {
-    return mlir::isa<mlir::FloatType>(getElement(x)) ? unary<NegOp>(x) : sub(number(x, 0), x);
+    return mlir::isa<mlir::FloatType>(getElement(x)) ? unary<NegOp>(x)
+                                                     : sub(number(x, 0), x);
   }
   mlir::Value abs(mlir::Value x);
   mlir::Value compare(ComparePredicate predicate, mlir::Value a, mlir::Value b);

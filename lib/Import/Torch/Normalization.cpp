@@ -25,12 +25,13 @@ static Value affine(Lowering &l, unsigned index, double value, ArrayRef<int64_t>
 static LayerNormOp normalize(Lowering &l, Value x, Value gamma, Value beta, double eps) {
   Type sums = getElement(x).isF64() ? getElement(x) : l.builder.getF32Type();
   auto statistics = RankedTensorType::get(getShape(x).drop_back(), sums);
-  return LayerNormOp::create(l.builder, l.loc, x.getType(), statistics, statistics, x, gamma,
-                             beta, l.f64(eps));
+  return LayerNormOp::create(l.builder, l.loc, x.getType(), statistics, statistics, x,
+                             gamma, beta, l.f64(eps));
 }
 
 /// x with its last dimensions, those of `normalized`, as one.
-static Value joinLast(Lowering &l, Value x, ArrayRef<int64_t> normalized, int64_t &count) {
+static Value joinLast(Lowering &l, Value x, ArrayRef<int64_t> normalized,
+                      int64_t &count) {
   count = 1;
   for (int64_t size : normalized)
     count *= size;
@@ -79,8 +80,8 @@ static void rmsNorm(Lowering &l) {
       1.0, 1 - static_cast<int>(APFloat::semanticsPrecision(type.getFloatSemantics())));
   Type sums = type.isF64() ? Type(type) : l.builder.getF32Type();
   auto norm = RMSNormOp::create(l.builder, l.loc, rows.getType(),
-                                RankedTensorType::get(getShape(rows).drop_back(), sums), rows,
-                                gamma, l.f64(l.number(3, ulp)));
+                                RankedTensorType::get(getShape(rows).drop_back(), sums),
+                                rows, gamma, l.f64(l.number(3, ulp)));
   l.set(l.reshape(norm.getY(), getShape(x)));
 }
 
@@ -128,9 +129,9 @@ static void instanceNorm(Lowering &l) {
                 l.isNone(2) ? Value() : l.get(2), l.number(7, 1e-5));
 }
 
-/// Channels go last, wherever they are. Results 1 and 2 are the batch's mean and 1 / deviation
-/// with `statistics`; 3 and 4, with `functional`, the next running statistics. Without, these
-/// change in place.
+/// Channels go last, wherever they are. Results 1 and 2 are the batch's mean and 1 /
+/// deviation with `statistics`; 3 and 4, with `functional`, the next running statistics.
+/// Without, these change in place.
 static std::function<void(Lowering &)> batchNorm(bool statistics, bool functional) {
   return [=](Lowering &l) {
     Tensor stored = l.getStored(0);
@@ -155,9 +156,10 @@ static std::function<void(Lowering &)> batchNorm(bool statistics, bool functiona
     Value variance = affine(l, 4, 1, channels, parameter);
     Value y;
     if (training) {
-      auto norm = BatchNormOp::create(
-          l.builder, l.loc, x.getType(), mean.getType(), variance.getType(), gamma.getType(),
-          gamma.getType(), x, gamma, beta, mean, variance, l.f64(eps), l.f64(momentum));
+      auto norm =
+          BatchNormOp::create(l.builder, l.loc, x.getType(), mean.getType(),
+                              variance.getType(), gamma.getType(), gamma.getType(), x,
+                              gamma, beta, mean, variance, l.f64(eps), l.f64(momentum));
       y = norm.getY();
       if (statistics) {
         l.set(norm.getMean(), 1);
@@ -172,13 +174,13 @@ static std::function<void(Lowering &)> batchNorm(bool statistics, bool functiona
       }
     } else {
       bool unused = llvm::all_of(l.op->getResults().drop_front(), [&](Value result) {
-        return result.use_empty() ||
-               (functional && (result == l.op->getResult(3) || result == l.op->getResult(4)));
+        return result.use_empty() || (functional && (result == l.op->getResult(3) ||
+                                                     result == l.op->getResult(4)));
       });
       if (!l.require(unused, "statistics of a batch that is not normalized by them"))
         return;
-      y = BatchNormInferenceOp::create(l.builder, l.loc, x.getType(), x, gamma, beta, mean,
-                                       variance, l.f64(eps));
+      y = BatchNormInferenceOp::create(l.builder, l.loc, x.getType(), x, gamma, beta,
+                                       mean, variance, l.f64(eps));
       if (functional) {
         l.set(mean, 3);
         l.set(variance, 4);
@@ -204,8 +206,8 @@ static void batchNormWithoutTraining(Lowering &l) {
   Value mean = l.get(3), variance = l.get(4);
   Value gamma = affine(l, 1, 1, getShape(mean), getElement(mean));
   Value beta = affine(l, 2, 0, getShape(mean), getElement(mean));
-  Value y = BatchNormInferenceOp::create(l.builder, l.loc, x.getType(), x, gamma, beta, mean,
-                                         variance, l.f64(l.number(6, 1e-5)));
+  Value y = BatchNormInferenceOp::create(l.builder, l.loc, x.getType(), x, gamma, beta,
+                                         mean, variance, l.f64(l.number(6, 1e-5)));
   if (image)
     l.setChannelsLast(y);
   else
@@ -224,12 +226,13 @@ static void batchNormWithoutStatistics(Lowering &l) {
   Type element = getElement(x);
   if (!l.require(!ShapedType::isDynamic(channels[0]), "channels of open number"))
     return;
-  Value gamma = affine(l, 1, 1, channels, element), beta = affine(l, 2, 0, channels, element);
+  Value gamma = affine(l, 1, 1, channels, element),
+        beta = affine(l, 2, 0, channels, element);
   Value zeros = l.constant(0, getElement(gamma), channels);
-  auto norm = BatchNormOp::create(l.builder, l.loc, x.getType(), gamma.getType(),
-                                  gamma.getType(), gamma.getType(), gamma.getType(), x, gamma,
-                                  beta, zeros, l.constant(1, getElement(gamma), channels),
-                                  l.f64(l.number(5, 1e-5)), l.f64(0.1));
+  auto norm = BatchNormOp::create(
+      l.builder, l.loc, x.getType(), gamma.getType(), gamma.getType(), gamma.getType(),
+      gamma.getType(), x, gamma, beta, zeros, l.constant(1, getElement(gamma), channels),
+      l.f64(l.number(5, 1e-5)), l.f64(0.1));
   if (image)
     l.setChannelsLast(norm.getY());
   else

@@ -85,7 +85,8 @@ static Value roundEven(Lowering &l, Value x) {
   Value below = l.unary<FloorOp>(x), rest = l.sub(x, below);
   Value half = l.unary<FloorOp>(l.mul(below, 0.5));
   Value odd = greater(l, l.sub(below, l.mul(half, 2.0)), 0.5);
-  Value up = l.where(odd, l.compare(ComparePredicate::GE, rest, 0.5), greater(l, rest, 0.5));
+  Value up =
+      l.where(odd, l.compare(ComparePredicate::GE, rest, 0.5), greater(l, rest, 0.5));
   return l.where(up, l.add(below, 1.0), below);
 }
 
@@ -236,8 +237,8 @@ static void nanToNum(Lowering &l) {
     return l.set(x);
   double largest = APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
   Value y = l.where(isNan(l, x), l.number(x, l.number(1, 0)), x);
-  y = l.where(l.compare(ComparePredicate::EQ, x, infinity), l.number(x, l.number(2, largest)),
-              y);
+  y = l.where(l.compare(ComparePredicate::EQ, x, infinity),
+              l.number(x, l.number(2, largest)), y);
   l.set(l.where(l.compare(ComparePredicate::EQ, x, -infinity),
                 l.number(x, l.number(3, -largest)), y));
 }
@@ -312,13 +313,17 @@ void mpt::torch::populatePointwise(Table &t) {
                 }));
   t.elementwise({"floor"}, map(floorOf));
   t.elementwise({"ceil"}, map([](Lowering &l, Value x) {
-                  return isa<FloatType>(getElement(x)) ? l.neg(l.unary<FloorOp>(l.neg(x))) : x;
+                  return isa<FloatType>(getElement(x)) ? l.neg(l.unary<FloorOp>(l.neg(x)))
+                                                       : x;
                 }));
   t.elementwise({"trunc", "fix"}, map(truncate));
   t.elementwise({"round"}, map(roundEven));
-  t.elementwise({"frac"}, map([](Lowering &l, Value x) { return l.sub(x, truncate(l, x)); }));
-  t.elementwise({"deg2rad"}, map([](Lowering &l, Value x) { return l.mul(x, M_PI / 180); }));
-  t.elementwise({"rad2deg"}, map([](Lowering &l, Value x) { return l.mul(x, 180 / M_PI); }));
+  t.elementwise({"frac"},
+                map([](Lowering &l, Value x) { return l.sub(x, truncate(l, x)); }));
+  t.elementwise({"deg2rad"},
+                map([](Lowering &l, Value x) { return l.mul(x, M_PI / 180); }));
+  t.elementwise({"rad2deg"},
+                map([](Lowering &l, Value x) { return l.mul(x, 180 / M_PI); }));
   t.elementwise({"nan_to_num"}, nanToNum);
 
   // Activations.
@@ -327,7 +332,8 @@ void mpt::torch::populatePointwise(Table &t) {
                     return l.unary<ReluOp>(x);
                   return l.binary<MaximumOp>(x, l.number(x, 0));
                 }));
-  t.elementwise({"relu6"}, map([](Lowering &l, Value x) { return hardTanh(l, x, 0, 6); }));
+  t.elementwise({"relu6"},
+                map([](Lowering &l, Value x) { return hardTanh(l, x, 0, 6); }));
   t.elementwise({"hardtanh"}, [](Lowering &l) {
     l.set(hardTanh(l, l.get(0), l.number(1, -1), l.number(2, 1)));
   });
@@ -365,7 +371,8 @@ void mpt::torch::populatePointwise(Table &t) {
       return;
     Value x = l.get(0);
     l.set(GeluOp::create(l.builder, l.loc, x.getType(), x,
-                         mode == "tanh" ? GeluApproximation::Tanh : GeluApproximation::Erf));
+                         mode == "tanh" ? GeluApproximation::Tanh
+                                        : GeluApproximation::Erf));
   });
   t.elementwise({"silu"}, map(apply<SiluOp>));
   t.elementwise({"mish"}, map([](Lowering &l, Value x) {
@@ -403,7 +410,8 @@ void mpt::torch::populatePointwise(Table &t) {
   t.elementwise({"mul.Tensor", "mul.Scalar", "multiply.Tensor"}, product);
   t.elementwise({"div.Tensor", "div.Scalar", "divide.Tensor", "true_divide.Tensor"},
                 combine(apply<DivOp>));
-  t.elementwise({"div.Tensor_mode", "div.Scalar_mode", "divide.Tensor_mode"}, divideRounded);
+  t.elementwise({"div.Tensor_mode", "div.Scalar_mode", "divide.Tensor_mode"},
+                divideRounded);
   t.elementwise({"floor_divide", "floor_divide.Scalar"}, combine(floorDivide));
   t.elementwise({"remainder.Tensor", "remainder.Scalar"}, combine(remainder));
   t.elementwise({"fmod.Tensor", "fmod.Scalar"}, combine(fmod));
@@ -429,9 +437,11 @@ void mpt::torch::populatePointwise(Table &t) {
   t.elementwise({"hypot"}, combine([](Lowering &l, Value a, Value b) {
                   // Squares of quotients do not overflow; infinity goes before NaN.
                   Value x = l.abs(a), y = l.abs(b);
-                  Value infinite = l.binary<OrOp>(l.compare(ComparePredicate::EQ, x, infinity),
-                                                  l.compare(ComparePredicate::EQ, y, infinity));
-                  Value large = l.binary<MaximumOp>(x, y), small = l.binary<MinimumOp>(x, y);
+                  Value infinite =
+                      l.binary<OrOp>(l.compare(ComparePredicate::EQ, x, infinity),
+                                     l.compare(ComparePredicate::EQ, y, infinity));
+                  Value large = l.binary<MaximumOp>(x, y),
+                        small = l.binary<MinimumOp>(x, y);
                   Value zero = l.compare(ComparePredicate::EQ, large, 0.0);
                   Value ratio = l.div(small, l.where(zero, l.number(large, 1), large));
                   Value root = l.unary<SqrtOp>(l.add(l.square(ratio), 1.0));
@@ -442,8 +452,8 @@ void mpt::torch::populatePointwise(Table &t) {
                   // Infinities that are equal differ by 0.
                   Value equal = l.compare(ComparePredicate::EQ, a, b);
                   Value difference = l.where(equal, l.number(a, 0), l.sub(a, b));
-                  return l.add(larger,
-                               l.unary<Log1pOp>(l.unary<ExpOp>(l.neg(l.abs(difference)))));
+                  return l.add(
+                      larger, l.unary<Log1pOp>(l.unary<ExpOp>(l.neg(l.abs(difference)))));
                 }));
   t.elementwise({"lerp.Scalar", "lerp.Tensor"}, lerp);
   t.elementwise({"addcmul"}, [](Lowering &l) { addProduct(l, false); });
@@ -472,8 +482,9 @@ void mpt::torch::populatePointwise(Table &t) {
   t.elementwise(
       {"bitwise_and.Tensor", "bitwise_and.Scalar", "__and__.Tensor", "__and__.Scalar"},
       bitwise(apply<AndOp>));
-  t.elementwise({"bitwise_or.Tensor", "bitwise_or.Scalar", "__or__.Tensor", "__or__.Scalar"},
-                bitwise(apply<OrOp>));
+  t.elementwise(
+      {"bitwise_or.Tensor", "bitwise_or.Scalar", "__or__.Tensor", "__or__.Scalar"},
+      bitwise(apply<OrOp>));
   t.elementwise({"bitwise_xor.Tensor", "__xor__.Tensor"}, bitwise(exclusiveOr));
   t.elementwise({"logical_not"},
                 [](Lowering &l) { l.set(l.unary<NotOp>(toBool(l, l.get(0)))); });
@@ -492,8 +503,8 @@ void mpt::torch::populatePointwise(Table &t) {
   t.elementwise({"isfinite"}, [](Lowering &l) {
     Value x = l.get(0);
     if (l.require(isa<FloatType>(getElement(x)), "infinities of integers"))
-      l.set(IsFiniteOp::create(l.builder, l.loc, l.broadcastType({x}, l.builder.getI1Type()),
-                               x));
+      l.set(IsFiniteOp::create(l.builder, l.loc,
+                               l.broadcastType({x}, l.builder.getI1Type()), x));
   });
   t.elementwise({"where.self", "where.Scalar", "where.ScalarSelf", "where.ScalarOther"},
                 chooseWhere);

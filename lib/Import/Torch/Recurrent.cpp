@@ -19,22 +19,25 @@ struct Layer {
 };
 
 /// One time step: reads x and the states, replaces the states.
-using Cell = function_ref<void(Lowering &, const Layer &, Value x, SmallVectorImpl<Value> &)>;
+using Cell =
+    function_ref<void(Lowering &, const Layer &, Value x, SmallVectorImpl<Value> &)>;
 } // namespace
 
 static void lstmCell(Lowering &l, const Layer &layer, Value x,
                      SmallVectorImpl<Value> &states) {
   Value h = states[0], c = states[1];
   Value bias = layer.biasIh ? l.add(layer.biasIh, layer.biasHh) : Value();
-  Value ih = l.transpose(layer.weightIh, {1, 0}), hh = l.transpose(layer.weightHh, {1, 0});
+  Value ih = l.transpose(layer.weightIh, {1, 0}),
+        hh = l.transpose(layer.weightHh, {1, 0});
   auto gates = getType(h).clone({getShape(h)[0], getShape(hh)[1]});
-  auto cell = LSTMCellOp::create(l.builder, l.loc, h.getType(), c.getType(), gates, x, h, c,
-                                 ih, hh, bias, TypeAttr());
+  auto cell = LSTMCellOp::create(l.builder, l.loc, h.getType(), c.getType(), gates, x, h,
+                                 c, ih, hh, bias, TypeAttr());
   states[0] = cell.getNewH();
   states[1] = cell.getNewC();
 }
 
-static void gruCell(Lowering &l, const Layer &layer, Value x, SmallVectorImpl<Value> &states) {
+static void gruCell(Lowering &l, const Layer &layer, Value x,
+                    SmallVectorImpl<Value> &states) {
   Value h = states[0];
   int64_t hidden = getShape(h)[1];
   Value fromX = l.linear(x, layer.weightIh, layer.biasIh);
@@ -51,12 +54,14 @@ static void gruCell(Lowering &l, const Layer &layer, Value x, SmallVectorImpl<Va
 template <typename Activation>
 static void simpleCell(Lowering &l, const Layer &layer, Value x,
                        SmallVectorImpl<Value> &states) {
-  states[0] = l.unary<Activation>(l.add(l.linear(x, layer.weightIh, layer.biasIh),
-                                        l.linear(states[0], layer.weightHh, layer.biasHh)));
+  states[0] =
+      l.unary<Activation>(l.add(l.linear(x, layer.weightIh, layer.biasIh),
+                                l.linear(states[0], layer.weightHh, layer.biasHh)));
 }
 
-/// Layers of a recurrent network, forward and backward in time. Operands: input, state(s),
-/// parameters, has_biases, num_layers, dropout, train, bidirectional, batch_first.
+/// Layers of a recurrent network, forward and backward in time. Operands: input,
+/// state(s), parameters, has_biases, num_layers, dropout, train, bidirectional,
+/// batch_first.
 static void recurrent(Lowering &l, bool isLSTM, Cell cell) {
   Value input = l.get(0);
   SmallVector<Value> states = isLSTM ? l.getPlainList(1) : SmallVector<Value>{l.get(1)};
@@ -72,7 +77,8 @@ static void recurrent(Lowering &l, bool isLSTM, Cell cell) {
     return;
   Value sequence = batchFirst ? l.transpose(input, {1, 0, 2}) : input; // [T, B, I]
   int64_t steps = getShape(sequence)[0], batch = getShape(sequence)[1];
-  if (!l.require(!ShapedType::isDynamic(steps) && !ShapedType::isDynamic(batch) && steps >= 1,
+  if (!l.require(!ShapedType::isDynamic(steps) && !ShapedType::isDynamic(batch) &&
+                     steps >= 1,
                  "a sequence or batch of open length") ||
       !l.require(steps * layers * directions <= 4096,
                  "more than 4096 time steps in all layers, which would be unrolled"))
@@ -87,7 +93,8 @@ static void recurrent(Lowering &l, bool isLSTM, Cell cell) {
     for (int64_t direction = 0; direction < directions; ++direction) {
       int64_t index = layer * directions + direction;
       ArrayRef<Value> mine = ArrayRef(parameters).slice(index * each, each);
-      Layer weights{mine[0], mine[1], biases ? mine[2] : Value(), biases ? mine[3] : Value()};
+      Layer weights{mine[0], mine[1], biases ? mine[2] : Value(),
+                    biases ? mine[3] : Value()};
       if (!l.require(getRank(weights.weightIh) == 2 && getRank(weights.weightHh) == 2 &&
                          getShape(weights.weightIh)[1] == getShape(sequence)[2],
                      "weights that do not fit"))

@@ -17,8 +17,8 @@ using namespace mpt::torch;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Operand 0 as elements of `element`, and dimensions and keepdim as torch has them; where
-/// the tensor is [N, H, W, C] and loses only H and W, it stays so.
+/// Operand 0 as elements of `element`, and dimensions and keepdim as torch has them;
+/// where the tensor is [N, H, W, C] and loses only H and W, it stays so.
 namespace {
 struct Reduced {
   Value x;
@@ -110,7 +110,8 @@ static void norm(Lowering &l, double p, Reduced r) {
   if (p == 1)
     return l.set(l.reduce(ReduceKind::Sum, x, r.axes, r.keepDims));
   if (p == infinity || p == -infinity)
-    return l.set(l.reduce(p > 0 ? ReduceKind::Max : ReduceKind::Min, x, r.axes, r.keepDims));
+    return l.set(
+        l.reduce(p > 0 ? ReduceKind::Max : ReduceKind::Min, x, r.axes, r.keepDims));
   if (p == 0) {
     Value counted = l.cast(l.compare(ComparePredicate::NE, x, 0.0), getElement(x));
     return l.set(l.reduce(ReduceKind::Sum, counted, r.axes, r.keepDims));
@@ -125,7 +126,8 @@ static void logSumExp(Lowering &l) {
   Value largest = l.reduce(ReduceKind::Max, r.x, r.axes, true);
   Value finite = l.compare(ComparePredicate::LT, l.abs(largest), infinity);
   Value shift = l.unary<StopGradientOp>(l.where(finite, largest, l.number(largest, 0)));
-  Value total = l.reduce(ReduceKind::Sum, l.unary<ExpOp>(l.sub(r.x, shift)), r.axes, true);
+  Value total =
+      l.reduce(ReduceKind::Sum, l.unary<ExpOp>(l.sub(r.x, shift)), r.axes, true);
   Value value = l.add(l.unary<LogOp>(total), shift);
   l.set(l.reshape(value, getShape(l.reduce(ReduceKind::Max, r.x, r.axes, r.keepDims))));
 }
@@ -158,7 +160,8 @@ static std::function<void(Lowering &)> argExtreme(bool smallest) {
     Type element = l.resultElement();
     if (l.isNone(1)) {
       Value flat = l.reshape(x, {getType(x).getNumElements()});
-      return l.set(l.reshape(argument(l, flat, smallest, element), l.resultType().getShape()));
+      return l.set(
+          l.reshape(argument(l, flat, smallest, element), l.resultType().getShape()));
     }
     if (getRank(x) == 0)
       return l.set(l.constant(0, element));
@@ -236,8 +239,8 @@ static void cumsum(Lowering &l) {
     Shape wide(shape);
     wide.insert(wide.end() - 1, 1);
     Value seen = l.compare(ComparePredicate::LE, columns, rows);
-    sums =
-        l.reduceLast(ReduceKind::Sum, l.where(seen, l.reshape(last, wide), l.number(last, 0)));
+    sums = l.reduceLast(ReduceKind::Sum,
+                        l.where(seen, l.reshape(last, wide), l.number(last, 0)));
   }
   l.set(l.moveFromLast(l.reshape(sums, shape), dim));
 }

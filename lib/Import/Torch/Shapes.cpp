@@ -47,7 +47,8 @@ static void permute(Lowering &l, Shape permutation) {
 }
 
 static void swapDims(Lowering &l, int64_t a, int64_t b) {
-  Shape permutation = llvm::to_vector(llvm::seq<int64_t>(0, getRank(l.getStored(0).value)));
+  Shape permutation =
+      llvm::to_vector(llvm::seq<int64_t>(0, getRank(l.getStored(0).value)));
   if (!permutation.empty())
     std::swap(permutation[a], permutation[b]);
   permute(l, permutation);
@@ -78,7 +79,9 @@ static void moveDims(Lowering &l) {
   permute(l, permutation);
 }
 
-static void expand(Lowering &l) { l.set(l.broadcast(l.get(0), l.resultType().getShape())); }
+static void expand(Lowering &l) {
+  l.set(l.broadcast(l.get(0), l.resultType().getShape()));
+}
 
 /// Copies of the whole tensor along each dimension.
 static void repeat(Lowering &l) {
@@ -130,7 +133,9 @@ static void sliceOf(Lowering &l) {
   if (!l.require(!ShapedType::isDynamic(size), "a part of an open dimension") ||
       !l.require(step >= 1, "a step below 1"))
     return;
-  auto clip = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
+  auto clip = [&](int64_t i) {
+    return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size);
+  };
   begin = clip(begin);
   end = std::max(begin, clip(end));
   l.set(l.slice(stored.value, at, begin, (end - begin + step - 1) / step, step));
@@ -217,7 +222,8 @@ static void cat(Lowering &l) {
     return list.size() > 1 && getShape(tensor.value) == ArrayRef<int64_t>({0});
   });
   int64_t rank = getRank(list[0].value), dim = l.dimension(1, rank);
-  if (rank == 4 && llvm::all_of(list, [](Tensor tensor) { return tensor.channelsLast; })) {
+  if (rank == 4 &&
+      llvm::all_of(list, [](Tensor tensor) { return tensor.channelsLast; })) {
     l.channelsLast = true;
     SmallVector<Value> values;
     for (Tensor tensor : list)
@@ -296,7 +302,8 @@ static void padBy(Lowering &l, StringRef mode, double value) {
     low[dim] = pads[2 * i];
     high[dim] = pads[2 * i + 1];
     // Negative padding cuts off.
-    int64_t before = std::max<int64_t>(-low[dim], 0), after = std::max<int64_t>(-high[dim], 0);
+    int64_t before = std::max<int64_t>(-low[dim], 0),
+            after = std::max<int64_t>(-high[dim], 0);
     if (before || after) {
       int64_t size = getShape(x)[dim] - before - after;
       if (!l.require(size >= 0, "negative padding of more than there is"))
@@ -373,7 +380,8 @@ static void indexBy(Lowering &l) {
   }
   if (!l.refusal.empty() || !l.require(!indices.empty(), "no index"))
     return;
-  bool adjacent = indexed.back() - indexed.front() + 1 == static_cast<int64_t>(indexed.size());
+  bool adjacent =
+      indexed.back() - indexed.front() + 1 == static_cast<int64_t>(indexed.size());
   // One number for all indices, row-major over the indexed dimensions.
   int64_t size = 1;
   Value flat;
@@ -383,8 +391,9 @@ static void indexBy(Lowering &l) {
       return;
     Value wrapped = l.wrap(value, length);
     if (indices.size() > 1)
-      wrapped = CheckIndicesOp::create(l.builder, l.loc, wrapped.getType(), wrapped,
-                                       l.builder.getI64IntegerAttr(length), IntegerAttr());
+      wrapped =
+          CheckIndicesOp::create(l.builder, l.loc, wrapped.getType(), wrapped,
+                                 l.builder.getI64IntegerAttr(length), IntegerAttr());
     flat = flat ? l.add(l.mul(flat, static_cast<double>(length)), wrapped) : wrapped;
     size *= length;
   }
@@ -394,8 +403,9 @@ static void indexBy(Lowering &l) {
     tableShape.push_back(getShape(x)[dim]);
   Value rows = l.gather(l.reshape(l.transpose(x, permutation), tableShape), flat);
   int64_t before =
-      adjacent ? llvm::count_if(others, [&](int64_t dim) { return dim < indexed.front(); })
-               : 0;
+      adjacent
+          ? llvm::count_if(others, [&](int64_t dim) { return dim < indexed.front(); })
+          : 0;
   // [index.., others..] to [others before, index.., others after].
   int64_t indexRank = getRank(flat);
   for (int64_t i = 0; i < before; ++i)
@@ -418,13 +428,15 @@ static void indexSelect(Lowering &l) {
       permutation.push_back(i);
   for (int64_t i = 0; i < getRank(x); ++i)
     inverse.push_back(i < dim ? i + 1 : i == dim ? 0 : i);
-  Value rows = l.gather(l.transpose(x, permutation),
-                        l.reshape(indices, {getRank(indices) ? getShape(indices)[0] : 1}));
+  Value rows =
+      l.gather(l.transpose(x, permutation),
+               l.reshape(indices, {getRank(indices) ? getShape(indices)[0] : 1}));
   l.set(l.transpose(rows, inverse));
 }
 
 /// The position, in x's elements in order, of what index i of dimension `dim` names.
-static Value flatPosition(Lowering &l, ArrayRef<int64_t> shape, Value indices, int64_t dim) {
+static Value flatPosition(Lowering &l, ArrayRef<int64_t> shape, Value indices,
+                          int64_t dim) {
   Value position;
   int64_t stride = 1;
   for (int64_t i = shape.size(); i-- > 0; stride *= shape[i]) {
@@ -443,9 +455,9 @@ static void gatherAlong(Lowering &l, Value x, Value indices, int64_t dim) {
     return;
   indices = l.wrap(l.cast(indices, l.builder.getI64Type()), getShape(x)[dim]);
   if (getRank(x) > 1)
-    indices =
-        CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
-                               l.builder.getI64IntegerAttr(getShape(x)[dim]), IntegerAttr());
+    indices = CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
+                                     l.builder.getI64IntegerAttr(getShape(x)[dim]),
+                                     IntegerAttr());
   Value flat = l.reshape(x, {getType(x).getNumElements()});
   l.set(l.gather(flat, flatPosition(l, getShape(x), indices, dim)));
 }
@@ -465,8 +477,8 @@ static void takeAlong(Lowering &l) {
   gatherAlong(l, l.broadcast(x, mine), l.broadcast(indices, theirs), dim);
 }
 
-/// self with the source's rows added where indices say: a product with a matrix of ones and
-/// zeros.
+/// self with the source's rows added where indices say: a product with a matrix of ones
+/// and zeros.
 static void indexAdd(Lowering &l) {
   Value x = l.get(0), indices = l.get(2), source = l.get(3);
   int64_t rank = getRank(x), dim = l.dimension(1, rank);
@@ -476,12 +488,14 @@ static void indexAdd(Lowering &l) {
                  "operands of these ranks and types"))
     return;
   int64_t size = getShape(x)[dim], count = getShape(indices)[0];
-  Value checked = CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
-                                         l.builder.getI64IntegerAttr(size), IntegerAttr());
+  Value checked =
+      CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
+                             l.builder.getI64IntegerAttr(size), IntegerAttr());
   Value chosen = l.cast(l.oneHot(checked, size), getElement(x)); // [count, size]
   Value last = l.moveToLast(source, dim);                        // [.., count]
   Shape shape(getShape(last));
-  Value rows = l.reshape(last, {count ? getType(last).getNumElements() / count : 0, count});
+  Value rows =
+      l.reshape(last, {count ? getType(last).getNumElements() / count : 0, count});
   Value sums = l.matmul(rows, chosen);
   shape.back() = size;
   Value added = l.moveFromLast(l.reshape(sums, shape), dim);
@@ -566,19 +580,20 @@ static std::function<void(Lowering &)> pixelShuffle(bool back) {
     int64_t r = l.integer(1);
     if (!l.refusal.empty() || !l.require(r >= 1, "a factor below 1"))
       return;
-    int64_t n = getShape(x)[0], h = getShape(x)[1], w = getShape(x)[2], c = getShape(x)[3];
+    int64_t n = getShape(x)[0], h = getShape(x)[1], w = getShape(x)[2],
+            c = getShape(x)[3];
     if (back) {
       if (!l.require(h % r == 0 && w % r == 0, "sizes that the factor does not divide"))
         return;
       Value split = l.reshape(x, {n, h / r, r, w / r, r, c});
-      return l.setChannelsLast(
-          l.reshape(l.transpose(split, {0, 1, 3, 5, 2, 4}), {n, h / r, w / r, c * r * r}));
+      return l.setChannelsLast(l.reshape(l.transpose(split, {0, 1, 3, 5, 2, 4}),
+                                         {n, h / r, w / r, c * r * r}));
     }
     if (!l.require(c % (r * r) == 0, "channels that the factor does not divide"))
       return;
     Value split = l.reshape(x, {n, h, w, c / (r * r), r, r});
-    l.setChannelsLast(
-        l.reshape(l.transpose(split, {0, 1, 4, 2, 5, 3}), {n, h * r, w * r, c / (r * r)}));
+    l.setChannelsLast(l.reshape(l.transpose(split, {0, 1, 4, 2, 5, 3}),
+                                {n, h * r, w * r, c / (r * r)}));
   };
 }
 
@@ -609,7 +624,8 @@ static void selectScatter(Lowering &l) {
 static void sliceScatter(Lowering &l) {
   Value x = l.get(0), source = l.get(1);
   int64_t dim = l.dimension(2, getRank(x));
-  if (!l.require(getRank(x) > 0 && getRank(x) == getRank(source), "a part of this rank") ||
+  if (!l.require(getRank(x) > 0 && getRank(x) == getRank(source),
+                 "a part of this rank") ||
       !l.require(l.integer(5, 1) == 1, "a step other than 1") ||
       !l.require(!ShapedType::isDynamic(getShape(x)[dim]), "a part of an open dimension"))
     return;
@@ -755,7 +771,8 @@ void mpt::torch::populateShapes(Table &t) {
   t.add({"roll"}, roll);
   t.add({"constant_pad_nd"}, [](Lowering &l) { padBy(l, "constant", l.number(2)); });
   t.add({"pad"}, [](Lowering &l) { padBy(l, l.text(2), l.number(3)); });
-  t.add({"reflection_pad1d", "reflection_pad2d"}, [](Lowering &l) { padBy(l, "reflect", 0); });
+  t.add({"reflection_pad1d", "reflection_pad2d"},
+        [](Lowering &l) { padBy(l, "reflect", 0); });
   t.add({"replication_pad1d", "replication_pad2d"},
         [](Lowering &l) { padBy(l, "replicate", 0); });
   t.add({"index.Tensor", "_unsafe_index.Tensor"}, indexBy);
@@ -777,7 +794,8 @@ void mpt::torch::populateShapes(Table &t) {
   t.add({"diff"}, diff);
 
   // Constants.
-  t.add({"zeros", "zeros_like", "new_zeros", "empty.memory_format", "empty_like", "new_empty"},
+  t.add({"zeros", "zeros_like", "new_zeros", "empty.memory_format", "empty_like",
+         "new_empty"},
         filled(0));
   t.add({"ones", "ones_like", "new_ones"}, filled(1));
   t.add({"full", "full_like", "fill.Scalar", "fill.Tensor"}, filledWith(1));

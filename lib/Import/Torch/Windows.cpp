@@ -37,14 +37,16 @@ static Value convolve(Lowering &l, Value x, Value filter, Value bias, const Wind
     return x;
   Shape shape{xs[0], 0, 0, fs[3]};
   for (int i = 0; i < 2; ++i) {
-    if (!l.require(w.stride[i] >= 1 && w.dilation[i] >= 1 && w.low[i] >= 0 && w.high[i] >= 0,
+    if (!l.require(w.stride[i] >= 1 && w.dilation[i] >= 1 && w.low[i] >= 0 &&
+                       w.high[i] >= 0,
                    "a stride, dilation or padding out of range"))
       return x;
     shape[1 + i] =
         windowCount(xs[1 + i], w.low[i], w.high[i], fs[i], w.stride[i], w.dilation[i]);
   }
-  return Conv2DOp::create(l.builder, l.loc, getType(x).clone(shape), x, filter, bias, w.stride,
-                          w.getPadding(), w.dilation, w.groups, Epilogue::None, TypeAttr());
+  return Conv2DOp::create(l.builder, l.loc, getType(x).clone(shape), x, filter, bias,
+                          w.stride, w.getPadding(), w.dilation, w.groups, Epilogue::None,
+                          TypeAttr());
 }
 
 /// Operand 0 as [N, H, W, C]; [N, C, L] has H = 1, and without a batch N is 1.
@@ -110,7 +112,8 @@ static void transposedConvolution(Lowering &l, bool oneD, Value bias, Window w,
   if (!l.require(g >= 1 && inputs % g == 0, "groups that do not divide the channels"))
     return;
   filter = l.reverse(l.reverse(filter, 2), 3);
-  filter = l.transpose(l.reshape(filter, {g, inputs / g, outputs, kh, kw}), {3, 4, 1, 0, 2});
+  filter =
+      l.transpose(l.reshape(filter, {g, inputs / g, outputs, kh, kw}), {3, 4, 1, 0, 2});
   filter = l.reshape(filter, {kh, kw, inputs / g, g * outputs});
   Shape interior{0, 0, 0, 0}, none{0, 0, 0, 0};
   for (int i = 0; i < 2; ++i) {
@@ -132,7 +135,8 @@ static void transposedConvolution(Lowering &l, bool oneD, Value bias, Window w,
 /// conv1d, conv2d, with numbers or "same" and "valid" as padding.
 static std::function<void(Lowering &)> convolution(bool oneD, bool named) {
   return [=](Lowering &l) {
-    Value x = getImage(l, oneD), filter = l.get(1), bias = l.isNone(2) ? Value() : l.get(2);
+    Value x = getImage(l, oneD), filter = l.get(1),
+          bias = l.isNone(2) ? Value() : l.get(2);
     if (!l.require(getRank(filter) == (oneD ? 3 : 4), "a filter of this rank"))
       return;
     filter = getFilter(l, filter, oneD);
@@ -172,7 +176,8 @@ static void anyConvolution(Lowering &l) {
   int64_t rank = getRank(l.getStored(0).value);
   bool oneD = rank == 3;
   Value bias = l.isNone(2) ? Value() : l.get(2);
-  if (!l.require(rank == 3 || rank == 4, "a convolution of other than 1 or 2 dimensions") ||
+  if (!l.require(rank == 3 || rank == 4,
+                 "a convolution of other than 1 or 2 dimensions") ||
       !l.require(getRank(l.get(1)) == rank, "a filter of this rank"))
     return;
   Window w;
@@ -182,15 +187,16 @@ static void anyConvolution(Lowering &l) {
   w.groups = l.integer(8, 1);
   if (l.flag(6))
     return transposedConvolution(l, oneD, bias, w, readPair(l, 7, oneD, 0));
-  setImage(l, convolve(l, getImage(l, oneD), getFilter(l, l.get(1), oneD), bias, w), oneD);
+  setImage(l, convolve(l, getImage(l, oneD), getFilter(l, l.get(1), oneD), bias, w),
+           oneD);
 }
 
 //===----------------------------------------------------------------------===//
 // Pooling
 //===----------------------------------------------------------------------===//
 
-/// Reads kernel, stride and padding from operands 1 to 3. With `ceil`, windows that begin in
-/// the image or its padding before count though they end outside.
+/// Reads kernel, stride and padding from operands 1 to 3. With `ceil`, windows that begin
+/// in the image or its padding before count though they end outside.
 static std::optional<Window> readPool(Lowering &l, Value x, bool oneD, bool ceil,
                                       Shape &kernel, Shape &result) {
   Window w;
@@ -248,7 +254,8 @@ static std::function<void(Lowering &)> avgPool(bool oneD) {
     double factor = 1;
     if (!l.isNone(6)) {
       factor = static_cast<double>(kernel[0] * kernel[1]) / l.number(6, 1);
-      if (!l.require(counted || w->high == Shape({0, 0}), "divisor_override of this form"))
+      if (!l.require(counted || w->high == Shape({0, 0}),
+                     "divisor_override of this form"))
         return;
       counted = true;
     }
@@ -264,9 +271,10 @@ static Value applyAlong(Lowering &l, Value x, Value matrix, int64_t dim) {
   if (!l.require(getType(x).hasStaticShape(), "an image of open shape"))
     return x;
   int64_t n = s[0], h = s[1], w = s[2], c = s[3], out = getShape(matrix)[0];
-  int64_t batch = dim == 1 ? n : n * h, inner = dim == 1 ? h : w, rest = dim == 1 ? w * c : c;
-  Value y =
-      l.matmul(l.broadcast(matrix, {batch, out, inner}), l.reshape(x, {batch, inner, rest}));
+  int64_t batch = dim == 1 ? n : n * h, inner = dim == 1 ? h : w,
+          rest = dim == 1 ? w * c : c;
+  Value y = l.matmul(l.broadcast(matrix, {batch, out, inner}),
+                     l.reshape(x, {batch, inner, rest}));
   return l.reshape(y, dim == 1 ? Shape{n, out, w, c} : Shape{n, h, out, c});
 }
 
@@ -288,8 +296,8 @@ static std::function<void(Lowering &)> adaptiveAvgPool(bool oneD) {
                        : Shape(l.resultType().getShape().take_back(2));
     int64_t h = getShape(x)[1], w = getShape(x)[2];
     if (!l.refusal.empty() ||
-        !l.require(!ShapedType::isDynamic(h) && !ShapedType::isDynamic(w) && h > 0 && w > 0 &&
-                       shape.size() == 2 && shape[0] > 0 && shape[1] > 0,
+        !l.require(!ShapedType::isDynamic(h) && !ShapedType::isDynamic(w) && h > 0 &&
+                       w > 0 && shape.size() == 2 && shape[0] > 0 && shape[1] > 0,
                    "an image of open size"))
       return;
     Value y = x;
@@ -300,7 +308,8 @@ static std::function<void(Lowering &)> adaptiveAvgPool(bool oneD) {
       result[1] = shape[0];
       result[2] = shape[1];
       if (window != Shape({1, 1}))
-        y = AvgPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, window, window);
+        y = AvgPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, window,
+                              window);
     } else {
       Type element = getElement(x);
       y = applyAlong(l, y, adaptiveMatrix(l, h, shape[0], element), 1);
@@ -318,8 +327,8 @@ static std::function<void(Lowering &)> adaptiveMaxPool(bool oneD) {
         oneD ? Shape{1, type.getShape().back()} : Shape(type.getShape().take_back(2));
     int64_t h = getShape(x)[1], w = getShape(x)[2];
     if (!l.refusal.empty() ||
-        !l.require(shape.size() == 2 && shape[0] > 0 && shape[1] > 0 && h % shape[0] == 0 &&
-                       w % shape[1] == 0,
+        !l.require(shape.size() == 2 && shape[0] > 0 && shape[1] > 0 &&
+                       h % shape[0] == 0 && w % shape[1] == 0,
                    "sizes that do not divide the image") ||
         !l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
                    "indices of the largest elements"))
@@ -327,9 +336,10 @@ static std::function<void(Lowering &)> adaptiveMaxPool(bool oneD) {
     Shape window{h / shape[0], w / shape[1]}, result(getShape(x));
     result[1] = shape[0];
     result[2] = shape[1];
-    setImage(l,
-             MaxPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, window, window),
-             oneD);
+    setImage(
+        l,
+        MaxPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, window, window),
+        oneD);
   };
 }
 
@@ -346,8 +356,8 @@ static std::function<void(Lowering &)> maxPoolWithIndices(bool oneD) {
 //===----------------------------------------------------------------------===//
 
 /// The matrix of bilinear interpolation.
-static Value linearMatrix(Lowering &l, int64_t in, int64_t out, bool corners, double scale,
-                          Type element) {
+static Value linearMatrix(Lowering &l, int64_t in, int64_t out, bool corners,
+                          double scale, Type element) {
   SmallVector<double> values(in * out, 0);
   double step = corners     ? (out > 1 ? static_cast<double>(in - 1) / (out - 1) : 0)
                 : scale > 0 ? 1 / scale

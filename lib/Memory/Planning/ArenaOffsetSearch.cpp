@@ -62,7 +62,8 @@ Result ArenaOffsetSearch::run(unsigned attempt, int64_t steps, int64_t &used) {
 }
 
 /// Solves the sections from `begin` to before `end`, in which `ids` are open.
-Result ArenaOffsetSearch::solveRange(ArrayRef<unsigned> ids, unsigned begin, unsigned end) {
+Result ArenaOffsetSearch::solveRange(ArrayRef<unsigned> ids, unsigned begin,
+                                     unsigned end) {
   // What is in a full section first, or what lives long.
   using Key = std::tuple<int64_t, int64_t, int64_t>;
   SmallVector<std::pair<Key, unsigned>> keys;

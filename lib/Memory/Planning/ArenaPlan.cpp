@@ -29,8 +29,7 @@ constexpr size_t maxBuffersByRank = 8192;
 constexpr size_t maxBuffersOfSearch = 2048;
 
 /// The most bytes alive at any step.
-int64_t computeLowerBound(ArrayRef<ArenaBuffer> buffers,
-                          ArrayRef<int64_t> sizes) {
+int64_t computeLowerBound(ArrayRef<ArenaBuffer> buffers, ArrayRef<int64_t> sizes) {
   // Deaths sort after births of the same step, since ends are included.
   SmallVector<std::pair<int64_t, int64_t>> events;
   for (auto [buffer, size] : llvm::zip_equal(buffers, sizes)) {
@@ -76,9 +75,8 @@ int64_t placeByRank(ArrayRef<ArenaBuffer> buffers, ArrayRef<int64_t> sizes,
     }
     offsets[id] = candidate;
     arena = std::max(arena, candidate + sizes[id]);
-    auto position = llvm::upper_bound(placed, id, [&](unsigned a, unsigned b) {
-      return offsets[a] < offsets[b];
-    });
+    auto position = llvm::upper_bound(
+        placed, id, [&](unsigned a, unsigned b) { return offsets[a] < offsets[b]; });
     placed.insert(position, id);
   }
   return arena;
@@ -111,8 +109,8 @@ int64_t placeByTime(ArrayRef<ArenaBuffer> buffers, ArrayRef<int64_t> sizes,
       continue;
     }
     if (event.isBirth) {
-      auto block = llvm::find_if(
-          freeBlocks, [&](const auto &entry) { return entry.second >= size; });
+      auto block = llvm::find_if(freeBlocks,
+                                 [&](const auto &entry) { return entry.second >= size; });
       if (block != freeBlocks.end()) {
         auto [offset, bytes] = *block;
         freeBlocks.erase(block);
@@ -191,8 +189,8 @@ ArenaPlan mpt::planArena(ArrayRef<ArenaBuffer> buffers, const ArenaOptions &opti
   for (const ArenaBuffer &buffer : buffers)
     sizes.push_back(llvm::alignTo(buffer.bytes, options.alignment));
   plan.lowerBound = computeLowerBound(buffers, sizes);
-  const int64_t target = std::max(
-      plan.lowerBound, options.capacity / options.alignment * options.alignment);
+  const int64_t target =
+      std::max(plan.lowerBound, options.capacity / options.alignment * options.alignment);
   plan.offsets.resize(buffers.size());
   plan.bytes = placeByTime(buffers, sizes, plan.offsets);
   if (buffers.size() > maxBuffersByRank)

@@ -451,9 +451,8 @@ ArenaSearchResult mpt::searchArena(ArrayRef<ArenaBuffer> buffers, int64_t capaci
     const unsigned inRound = attempt % attempts;
     const bool atCorners = inRound < cornerAttempts;
     const int64_t most = std::min(turn, steps);
-    Result result = atCorners
-                        ? corners.run(cornerAttempt++, most, used)
-                        : byOffset.run(inRound - cornerAttempts, most, used);
+    Result result = atCorners ? corners.run(cornerAttempt++, most, used)
+                              : byOffset.run(inRound - cornerAttempts, most, used);
     steps -= std::max<int64_t>(used, 1);
     if (result == Result::Found) {
       const SmallVector<int64_t> &found = atCorners ? corners.offsets : byOffset.offsets;

@@ -43,7 +43,8 @@ public:
   llvm::SmallVector<int64_t> offsets;
 
 private:
-  ArenaSearchResult solveRange(llvm::ArrayRef<unsigned> ids, unsigned begin, unsigned end);
+  ArenaSearchResult solveRange(llvm::ArrayRef<unsigned> ids, unsigned begin,
+                               unsigned end);
   ArenaSearchResult solveRanges(llvm::ArrayRef<unsigned> order,
                                 llvm::ArrayRef<unsigned> starts, unsigned end);
   ArenaSearchResult place(llvm::ArrayRef<unsigned> order, unsigned begin, unsigned end,
@@ -71,8 +72,7 @@ private:
 /// what it needs of them: one for each lifetime's interval that it looks at, so that
 /// the time is about proportional. `offsets` is written if they are found.
 ArenaSearchResult searchArena(llvm::ArrayRef<ArenaBuffer> buffers, int64_t capacity,
-                              int64_t &steps,
-                              llvm::SmallVectorImpl<int64_t> &offsets);
+                              int64_t &steps, llvm::SmallVectorImpl<int64_t> &offsets);
 
 } // namespace mpt
 

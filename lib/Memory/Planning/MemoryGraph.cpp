@@ -76,8 +76,8 @@ MemoryProfile mpt::profileMemory(const MemoryGraph &graph, ArrayRef<unsigned> or
   };
   for (auto [id, buffer] : llvm::enumerate(graph.buffers))
     if (buffer.inArena() && buffer.producer < 0)
-      profile.blockOfBuffer[id] =
-          addBlock(buffer.bytes, profile.lifetimes[id].first, profile.lifetimes[id].second);
+      profile.blockOfBuffer[id] = addBlock(buffer.bytes, profile.lifetimes[id].first,
+                                           profile.lifetimes[id].second);
   for (auto [position, index] : llvm::enumerate(order)) {
     const MemoryOp &op = graph.ops[index];
     for (unsigned output : op.outputs) {
@@ -94,9 +94,9 @@ MemoryProfile mpt::profileMemory(const MemoryGraph &graph, ArrayRef<unsigned> or
             profile.lifetimes[input].second != int64_t(position) ||
             profile.blocks[old].end != int64_t(position) ||
             graph.buffers[input].bytes != buffer.bytes ||
-            llvm::any_of(op.outputs, [&](unsigned other) {
-              return profile.blockOfBuffer[other] == old;
-            }))
+            llvm::any_of(
+                op.outputs,
+                [&](unsigned other) { return profile.blockOfBuffer[other] == old; }))
           continue;
         block = old;
         profile.blocks[old].end = last;

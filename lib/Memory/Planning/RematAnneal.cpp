@@ -217,8 +217,8 @@ private:
 };
 
 Annealer::Annealer(const RematGraph &graph, int64_t budget, uint64_t seed)
-    : graph(graph), budget(budget), end(graph.nodes.size()),
-      random(seed), makes(graph.values.size()), reads(graph.values.size()) {
+    : graph(graph), budget(budget), end(graph.nodes.size()), random(seed),
+      makes(graph.values.size()), reads(graph.values.size()) {
   slots.resize(end + 1);
   for (uint32_t i = 0; i <= end; ++i) {
     slots[i] = {i, i, i ? i - 1 : none, i < end ? i + 1 : none, graph.fixedBytes};
@@ -275,9 +275,8 @@ Annealer::Around Annealer::lookAround(uint32_t value, uint32_t slot) const {
     ++later;
   if (nextMake < made.size() && made[nextMake] == slot)
     ++nextMake;
-  around.isReadLater =
-      later < read.size() &&
-      (nextMake == made.size() || isBefore(read[later], made[nextMake]));
+  around.isReadLater = later < read.size() &&
+                       (nextMake == made.size() || isBefore(read[later], made[nextMake]));
   return around;
 }
 

@@ -301,10 +301,10 @@ std::vector<double> Bounder::findPrices(const std::vector<int64_t> &need,
   std::map<std::tuple<uint32_t, uint32_t, int64_t>, int64_t> merged;
   bool isExact = points == count;
   for (const Gap &gap : gaps) {
-    uint32_t begin = std::lower_bound(chosen.begin(), chosen.end(), gap.begin) -
-                     chosen.begin();
-    uint32_t end = std::lower_bound(chosen.begin(), chosen.end(), gap.end) -
-                   chosen.begin();
+    uint32_t begin =
+        std::lower_bound(chosen.begin(), chosen.end(), gap.begin) - chosen.begin();
+    uint32_t end =
+        std::lower_bound(chosen.begin(), chosen.end(), gap.end) - chosen.begin();
     if (begin >= end)
       continue;
     double cost = gap.cost / gap.bytes / unit;

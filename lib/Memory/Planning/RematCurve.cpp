@@ -92,7 +92,8 @@ const char *getStatus(const RematCurve::Point &point) {
 }
 
 /// What stands in the cells behind the budget.
-std::vector<std::string> getCells(const RematCurve &curve, const RematCurve::Point &point) {
+std::vector<std::string> getCells(const RematCurve &curve,
+                                  const RematCurve::Point &point) {
   const double cost = std::max<int64_t>(curve.plainCost, 1);
   std::vector<std::string> cells = {getStatus(point), "", "", "", ""};
   if (point.plan) {
@@ -102,8 +103,9 @@ std::vector<std::string> getCells(const RematCurve &curve, const RematCurve::Poi
   if (point.bound)
     cells[3] = number(*point.bound / cost, "%.6f");
   if (point.plan && point.bound)
-    cells[4] = number(100 * (double(point.plan->cost) / std::max<int64_t>(*point.bound, 1) - 1),
-                      "%.3f");
+    cells[4] =
+        number(100 * (double(point.plan->cost) / std::max<int64_t>(*point.bound, 1) - 1),
+               "%.3f");
   return cells;
 }
 
@@ -144,7 +146,8 @@ void mpt::printRematPage(ArrayRef<RematCurve> curves, llvm::raw_ostream &os) {
         "table{border-collapse:collapse;margin:1em 0}"
         "td,th{padding:2px 10px;text-align:right;border-bottom:1px solid #ddd;"
         "font-variant-numeric:tabular-nums}"
-        "svg{border:1px solid #ccc;background:#fafafa}text{font:12px sans-serif;fill:#555}"
+        "svg{border:1px solid #ccc;background:#fafafa}text{font:12px "
+        "sans-serif;fill:#555}"
         "text.m{text-anchor:middle}text.e{text-anchor:end}line.grid{stroke:#e4e4e4}"
         "path{fill:none;stroke-width:1.5}path.plan{stroke:#1f6fb4}"
         "path.bound{stroke:#c0392b;stroke-dasharray:6 3}circle{fill:#1f6fb4}"

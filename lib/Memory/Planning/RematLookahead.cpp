@@ -24,7 +24,8 @@ constexpr uint32_t none = ~uint32_t(0);
 
 class Lookahead {
 public:
-  Lookahead(const RematIndex &index, int64_t budget, const LookaheadParameters &parameters)
+  Lookahead(const RematIndex &index, int64_t budget,
+            const LookaheadParameters &parameters)
       : index(index), graph(index.graph), budget(budget), parameters(parameters),
         present(graph.values.size(), false), pins(graph.values.size(), 0),
         version(graph.values.size(), 0), cursor(graph.values.size()),
@@ -209,8 +210,7 @@ bool Lookahead::execute(uint32_t id) {
   std::vector<uint32_t> made;
   int64_t unwanted = 0;
   for (uint32_t output : node.outputs) {
-    if (isFirst ||
-        (!present[output] && (pins[output] || nextUse(output) != none))) {
+    if (isFirst || (!present[output] && (pins[output] || nextUse(output) != none))) {
       made.push_back(output);
       bytes += graph.values[output].bytes;
     } else if (!node.prunesOutputs) {
@@ -265,8 +265,7 @@ bool Lookahead::runNode(uint32_t id) {
   while (!stack.empty()) {
     Frame &frame = stack.back();
     const RematNode &node = graph.nodes[frame.node];
-    while (frame.nextInput < node.inputs.size() &&
-           present[node.inputs[frame.nextInput]])
+    while (frame.nextInput < node.inputs.size() && present[node.inputs[frame.nextInput]])
       ++frame.nextInput;
     if (frame.nextInput < node.inputs.size()) {
       uint32_t maker = graph.values[node.inputs[frame.nextInput]].node;

@@ -44,8 +44,7 @@ std::vector<uint32_t> runLookahead(const RematIndex &index, int64_t budget,
 /// `budget`, dearest first, and what nobody reads then. `order` must be valid and
 /// within the budget.
 std::vector<uint32_t> dropRepetitions(const RematIndex &index,
-                                      const std::vector<uint32_t> &order,
-                                      int64_t budget);
+                                      const std::vector<uint32_t> &order, int64_t budget);
 
 /// Runs the graph such that `saved` values stay until their last use; other values
 /// that the backward pass reads are dropped before it, made again when first needed,

@@ -25,8 +25,8 @@ constexpr size_t manyNodes = 20'000;
 
 /// Exponents that the sweep tries; the first is the default.
 constexpr std::pair<double, double> sweep[] = {
-    {1, 1},     {1, 0.5},   {1, 0},     {1, 2},     {0.5, 1}, {0.75, 0.5},
-    {1.5, 1},   {0.5, 0.5}, {0.25, 0},  {1.25, 0.25}, {0, 1}, {2, 1}};
+    {1, 1},   {1, 0.5},   {1, 0},    {1, 2},       {0.5, 1}, {0.75, 0.5},
+    {1.5, 1}, {0.5, 0.5}, {0.25, 0}, {1.25, 0.25}, {0, 1},   {2, 1}};
 
 /// Steps of annealing, for all rungs, per unit of effort; about as much time as running
 /// a node in the lookahead planner. Below so many per node and rung it is not worth it.
@@ -36,8 +36,8 @@ constexpr int64_t annealSteps = 128, leastAnneal = 500;
 /// a later one. The public networks of docs/benchmarks.md need no more.
 constexpr int64_t mostAnneal = 512;
 
-/// Of graphs of at most so many nodes the best plan is searched for instead, in at most so
-/// many states per node; that takes less time than annealing does.
+/// Of graphs of at most so many nodes the best plan is searched for instead, in at most
+/// so many states per node; that takes less time than annealing does.
 constexpr int64_t maxSearched = 24, searchedStates = 32;
 
 /// `ratio` of `bytes`, rounded down, but for what the ratio's own rounding took.
@@ -47,7 +47,8 @@ int64_t scale(int64_t bytes, double ratio) {
 
 /// keepNarrowSides, if that takes no more bytes: where a widening runs both of its sides
 /// are there, which in the least of budgets may be one too many.
-void narrow(const RematGraph &graph, std::vector<uint32_t> &order, RematProfile &profile) {
+void narrow(const RematGraph &graph, std::vector<uint32_t> &order,
+            RematProfile &profile) {
   std::vector<uint32_t> narrowed = keepNarrowSides(graph, order);
   if (narrowed.size() == order.size())
     return;
@@ -83,8 +84,8 @@ private:
   /// plain order takes, and the tightest.
   std::vector<bool> chooseAnnealed(const std::vector<int64_t> &ladder,
                                    int64_t plain) const;
-  /// Local search for plans within `budget`; of a tiny graph, where it can, the search for
-  /// the best one.
+  /// Local search for plans within `budget`; of a tiny graph, where it can, the search
+  /// for the best one.
   void improve(int64_t budget, int64_t steps, uint64_t seed);
   bool findOptimal(int64_t budget, int64_t cheaperThan, int64_t maxStates);
 
@@ -146,7 +147,8 @@ std::vector<bool> Frontier::chooseAnnealed(const std::vector<int64_t> &ladder,
                                            int64_t plain) const {
   std::vector<bool> chosen(ladder.size(), graph.nodes.size() <= 200);
   for (int64_t i = 1; i < 20; ++i) {
-    auto at = std::lower_bound(ladder.begin(), ladder.end(), scale(plain, double(i) / 20));
+    auto at =
+        std::lower_bound(ladder.begin(), ladder.end(), scale(plain, double(i) / 20));
     if (at != ladder.end())
       chosen[at - ladder.begin()] = true;
   }
@@ -201,9 +203,8 @@ std::vector<RematPlan> Frontier::run() {
   if (!plain.isValid)
     return {};
   // What the user wants made again is, however much room there is.
-  hasNever = llvm::any_of(graph.nodes, [](const RematNode &node) {
-    return node.save == RematSave::Never;
-  });
+  hasNever = llvm::any_of(
+      graph.nodes, [](const RematNode &node) { return node.save == RematSave::Never; });
   constexpr int64_t noLimit = std::numeric_limits<int64_t>::max() / 4;
   if (options.strategy != RematStrategy::None && hasNever)
     add(runLookahead(index, noLimit, LookaheadParameters()));
@@ -242,13 +243,13 @@ std::vector<RematPlan> Frontier::run() {
   // From the lowest up, each with a share of the effort that depends on nothing but the
   // graph: what is met by a budget and at what cost does not change if more is asked for.
   const int64_t size = graph.nodes.size(), rungs = ladder.size();
-  const int64_t runs = std::clamp<int64_t>(options.effort / (8 * size * rungs + 1), 1,
-                                           std::size(sweep));
+  const int64_t runs =
+      std::clamp<int64_t>(options.effort / (8 * size * rungs + 1), 1, std::size(sweep));
   const int64_t again = std::min<int64_t>(options.effort / (2 * size * rungs + 1), 3);
   const std::vector<bool> isAnnealed = chooseAnnealed(ladder, plain.peak);
   const int64_t annealed = llvm::count(isAnnealed, true);
-  const int64_t steps = std::min<int64_t>(options.effort, int64_t(1) << 50) * annealSteps /
-                        (2 * std::max<int64_t>(annealed, 1));
+  const int64_t steps = std::min<int64_t>(options.effort, int64_t(1) << 50) *
+                        annealSteps / (2 * std::max<int64_t>(annealed, 1));
   // A run may take less than it is given; where runs are dear, that is not waited for.
   for (int64_t budget : ladder)
     if (budget <= options.maxBytes || size <= int64_t(manyNodes))
@@ -282,8 +283,7 @@ std::optional<RematStrategy> mpt::parseRematStrategy(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-std::optional<int64_t> mpt::resolveRematBudget(const RematBudget &budget,
-                                               int64_t plain) {
+std::optional<int64_t> mpt::resolveRematBudget(const RematBudget &budget, int64_t plain) {
   switch (budget.kind) {
   case RematBudget::Bytes:
     return budget.bytes;
@@ -337,10 +337,10 @@ RematResult mpt::planRemat(const RematGraph &graph, const RematBudget &budget,
   bool isMet = result.plan.peak <= result.budget;
   if (options.strategy == RematStrategy::Optimal) {
     RematIndex index(graph);
-    std::vector<uint32_t> order = searchOptimal(
-        index, result.budget,
-        isMet ? result.plan.cost : std::numeric_limits<int64_t>::max(),
-        options.maxStates, result.isOptimal);
+    std::vector<uint32_t> order =
+        searchOptimal(index, result.budget,
+                      isMet ? result.plan.cost : std::numeric_limits<int64_t>::max(),
+                      options.maxStates, result.isOptimal);
     if (!order.empty()) {
       RematProfile profile = measureRemat(graph, order);
       if (profile.isValid && profile.peak <= result.budget) {

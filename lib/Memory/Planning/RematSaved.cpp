@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "RematLookahead.h"
-#include "mpt/Support/MinCut.h"
 #include "mpt/Memory/Planning/RematPlan.h"
+#include "mpt/Support/MinCut.h"
 
 #include <algorithm>
 #include <cmath>
@@ -231,7 +231,6 @@ std::vector<uint32_t> mpt::keepNarrowSides(const RematGraph &graph,
 
 std::vector<uint32_t> mpt::planFreeRemat(const RematGraph &graph, bool onlyMarked) {
   RematIndex index(graph);
-  return onlyMarked
-             ? runWithSaved(index, std::vector<bool>(graph.values.size(), true))
-             : planMinCut(index);
+  return onlyMarked ? runWithSaved(index, std::vector<bool>(graph.values.size(), true))
+                    : planMinCut(index);
 }

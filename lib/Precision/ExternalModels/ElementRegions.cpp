@@ -13,12 +13,11 @@
 
 using namespace mlir;
 
-Value mpt::convertFloat(OpBuilder &builder, Location loc, FloatType type,
-                        Value value) {
+Value mpt::convertFloat(OpBuilder &builder, Location loc, FloatType type, Value value) {
   FloatAttr number;
   if (matchPattern(value, m_Constant(&number)))
-    return arith::ConstantOp::create(
-        builder, loc, FloatAttr::get(type, number.getValueAsDouble()));
+    return arith::ConstantOp::create(builder, loc,
+                                     FloatAttr::get(type, number.getValueAsDouble()));
   if (type.getWidth() > value.getType().getIntOrFloatBitWidth())
     return arith::ExtFOp::create(builder, loc, type, value);
   return arith::TruncFOp::create(builder, loc, type, value);

@@ -14,9 +14,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementRegions.h"
-#include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "mpt/Dialect/MPT/Interfaces/ElementRegionOpInterface.h"
 #include "mpt/Dialect/MPT/Interfaces/PrecisionOpInterface.h"
+#include "mpt/Precision/ExternalModels/ExternalModels.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -69,25 +69,23 @@ public:
             &hintAny, nullptr, &target, step, dilation, low, high) != dnnl_success)
       return false;
     auto initConv = [&](const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint) {
-      return conv.init(desc, hint) &&
-             (operands == DataType::F32 || !conv.isReference());
+      return conv.init(desc, hint) && (operands == DataType::F32 || !conv.isReference());
     };
     if (kind == CallId::Conv2D) {
       if (!initConv(&forward, nullptr))
         return false;
       packed = conv.query(dnnl_query_weights_md);
-      return conv.setArguments({{DNNL_ARG_SRC, source},
-                                {DNNL_ARG_WEIGHTS, packed},
-                                {DNNL_ARG_DST, target}},
-                               threads);
+      return conv.setArguments(
+          {{DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_DST, target}},
+          threads);
     }
     Primitive hint;
     if (!hint.init(&forward, nullptr))
       return false;
     if (kind == CallId::Conv2DInputGrad) {
       if (dnnl_dilated_convolution_backward_data_desc_init(
-              &desc, dnnl_convolution_direct, &source, &any, &target, step, dilation,
-              low, high) != dnnl_success ||
+              &desc, dnnl_convolution_direct, &source, &any, &target, step, dilation, low,
+              high) != dnnl_success ||
           !initConv(&desc, hint.getDesc()))
         return false;
       packed = conv.query(dnnl_query_weights_md);
@@ -111,8 +109,7 @@ public:
                               {DNNL_ARG_DIFF_DST, target}},
                              threads) &&
            unpack.initReorder(packed, plain) &&
-           unpack.setArguments({{DNNL_ARG_FROM, packed}, {DNNL_ARG_TO, plain}},
-                               threads);
+           unpack.setArguments({{DNNL_ARG_FROM, packed}, {DNNL_ARG_TO, plain}}, threads);
   }
 
   Primitive conv, unpack;
@@ -158,12 +155,11 @@ public:
     }
     if (kind != CallId::Conv2DFilterGrad) {
       packedFilter.resize(dnnl_memory_desc_get_size(&whole->packed) / 4 + 16);
-      samePacking = images % chunk == 0 ||
-                    dnnl_memory_desc_equal(&whole->packed, &last->packed);
+      samePacking =
+          images % chunk == 0 || dnnl_memory_desc_equal(&whole->packed, &last->packed);
       if (!samePacking)
         lastPackedFilter.resize(dnnl_memory_desc_get_size(&last->packed) / 4 + 16);
-      if (!preparePack(pack, *whole) ||
-          (!samePacking && !preparePack(lastPack, *last))) {
+      if (!preparePack(pack, *whole) || (!samePacking && !preparePack(lastPack, *last))) {
         error = "oneDNN cannot repack this filter";
         return false;
       }
@@ -222,8 +218,8 @@ public:
       if (hasBias || epilogue != Epilogue::None)
         for (char *row = y + first * ySize; row < y + (first + size) * ySize;
              row += channels * 4)
-          finishRow(reinterpret_cast<float *>(row),
-                    hasBias ? biasRow.data() : nullptr, channels, epilogue);
+          finishRow(reinterpret_cast<float *>(row), hasBias ? biasRow.data() : nullptr,
+                    channels, epilogue);
     };
     if (kind == CallId::Conv2DFilterGrad)
       sumChunks(sums, stride, filterSize, team, runChunk);
@@ -291,9 +287,9 @@ private:
     int64_t lastSize = images - chunk * (chunks - 1);
     auto make = [&](int64_t size) {
       auto conv = std::make_unique<ChunkConv>();
-      bool ok = conv->init(attributes, operands, call.refs[xIndex].dims,
-                           call.refs[filterIndex].dims, call.refs[yIndex].dims, size,
-                           threads);
+      bool ok =
+          conv->init(attributes, operands, call.refs[xIndex].dims,
+                     call.refs[filterIndex].dims, call.refs[yIndex].dims, size, threads);
       return ok ? std::move(conv) : nullptr;
     };
     whole = make(chunk);

@@ -80,8 +80,7 @@ struct SmallFloat {
     std::frexp(magnitude, &exponent); // magnitude = f * 2^exponent, f in [.5, 1)
     int scale = std::max(exponent - 1, 1 - bias()) - mantissaBits;
     // Exact in double; nearbyint rounds to nearest even.
-    auto mantissa =
-        static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -scale)));
+    auto mantissa = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -scale)));
     // The hidden bit adds to the exponent field, and so does a carry.
     int field = scale + mantissaBits + bias() - 1;
     uint32_t bits = mantissa + (static_cast<uint32_t>(field) << mantissaBits);
@@ -112,8 +111,9 @@ bool hasF16C() {
   return has;
 }
 
-__attribute__((target("avx2,f16c"))) int64_t
-widenF16Vector(const uint16_t *source, float *target, int64_t count) {
+__attribute__((target("avx2,f16c"))) int64_t widenF16Vector(const uint16_t *source,
+                                                            float *target,
+                                                            int64_t count) {
   int64_t i = 0;
   for (; i + 8 <= count; i += 8)
     _mm256_storeu_ps(target + i, _mm256_cvtph_ps(_mm_loadu_si128(
@@ -121,13 +121,14 @@ widenF16Vector(const uint16_t *source, float *target, int64_t count) {
   return i;
 }
 
-__attribute__((target("avx2,f16c"))) int64_t
-narrowF16Vector(const float *source, uint16_t *target, int64_t count) {
+__attribute__((target("avx2,f16c"))) int64_t narrowF16Vector(const float *source,
+                                                             uint16_t *target,
+                                                             int64_t count) {
   int64_t i = 0;
   for (; i + 8 <= count; i += 8)
-    _mm_storeu_si128(reinterpret_cast<__m128i *>(target + i),
-                     _mm256_cvtps_ph(_mm256_loadu_ps(source + i),
-                                     _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i *>(target + i),
+        _mm256_cvtps_ph(_mm256_loadu_ps(source + i), _MM_FROUND_TO_NEAREST_INT));
   return i;
 }
 
@@ -138,8 +139,9 @@ __attribute__((target("avx2"))) void widenBF16Vector(const uint16_t *source,
     bits[i] = static_cast<uint32_t>(source[i]) << 16;
 }
 
-__attribute__((target("avx2"))) int64_t
-narrowBF16Vector(const float *source, uint16_t *target, int64_t count) {
+__attribute__((target("avx2"))) int64_t narrowBF16Vector(const float *source,
+                                                         uint16_t *target,
+                                                         int64_t count) {
   const __m256i one = _mm256_set1_epi32(1), half = _mm256_set1_epi32(0x7fff);
   const __m256i quiet = _mm256_set1_epi32(0x400000);
   auto round = [&](int64_t at) __attribute__((target("avx2"))) {

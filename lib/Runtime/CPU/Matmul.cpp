@@ -44,18 +44,19 @@ public:
     dnnl_memory_desc_t lhs, rhs, out;
     dnnl_convolution_desc_t desc;
     const dnnl_dim_t one[] = {1, 1}, none[] = {0, 0};
-    if (!makeDesc(lhs, {1, k, m, 1}, {m * k, 1, k, k}) || !makeDesc(rhs, {n, k, 1, 1}, {}) ||
+    if (!makeDesc(lhs, {1, k, m, 1}, {m * k, 1, k, k}) ||
+        !makeDesc(rhs, {n, k, 1, 1}, {}) ||
         !makeDesc(out, {1, n, m, 1}, {m * n, 1, n, n}) ||
         dnnl_convolution_forward_desc_init(&desc, dnnl_forward_inference,
                                            dnnl_convolution_direct, &lhs, &rhs, nullptr,
                                            &out, one, none, none) != dnnl_success ||
         !primitive.init(&desc, nullptr))
       return false;
-    return primitive.getName().substr(0, 7) == "jit_1x1" && isBlockedRhs(getRhs(), k, n) &&
-           primitive.setArguments({{DNNL_ARG_SRC, lhs},
-                                   {DNNL_ARG_WEIGHTS, getRhs()},
-                                   {DNNL_ARG_DST, out}},
-                                  threads);
+    return primitive.getName().substr(0, 7) == "jit_1x1" &&
+           isBlockedRhs(getRhs(), k, n) &&
+           primitive.setArguments(
+               {{DNNL_ARG_SRC, lhs}, {DNNL_ARG_WEIGHTS, getRhs()}, {DNNL_ARG_DST, out}},
+               threads);
   }
   /// With given layouts.
   /// `rhs` may leave its layout to oneDNN.
@@ -67,16 +68,14 @@ public:
       return false;
     if (lhs.data_type == dnnl_bf16 && primitive.isReference())
       return false;
-    return primitive.setArguments({{DNNL_ARG_SRC, lhs},
-                                   {DNNL_ARG_WEIGHTS, getRhs()},
-                                   {DNNL_ARG_DST, out}},
-                                  threads);
+    return primitive.setArguments(
+        {{DNNL_ARG_SRC, lhs}, {DNNL_ARG_WEIGHTS, getRhs()}, {DNNL_ARG_DST, out}},
+        threads);
   }
   bool isReady() const { return primitive.isReady(); }
   dnnl_memory_desc_t getRhs() const { return primitive.query(dnnl_query_weights_md); }
   bool run(const void *lhs, const void *rhs, float *out, int thread) {
-    return primitive.run({const_cast<void *>(lhs), const_cast<void *>(rhs), out},
-                         thread);
+    return primitive.run({const_cast<void *>(lhs), const_cast<void *>(rhs), out}, thread);
   }
 
 private:
@@ -214,8 +213,8 @@ private:
       lhsLead = m;
     const bool isTransposed = s.transposeLhs || turns;
     dnnl_memory_desc_t lhs, rhs, out;
-    return makeDesc(lhs, {m, k},
-                    {isTransposed ? 1 : lhsLead, isTransposed ? lhsLead : 1}, operands) &&
+    return makeDesc(lhs, {m, k}, {isTransposed ? 1 : lhsLead, isTransposed ? lhsLead : 1},
+                    operands) &&
            makeRhs(rhs, k) && makeDesc(out, {m, s.n}, {s.n, 1}) &&
            product.init(lhs, packedRhs ? *packedRhs : rhs, out, threads);
   }
@@ -238,7 +237,8 @@ private:
                  int64_t rows, int64_t firstColumn, int64_t columns, float *target) {
     if (!widens(type)) {
       const int64_t size = getSize(type);
-      auto *from = static_cast<const char *>(source) + (firstRow * lead + firstColumn) * size;
+      auto *from =
+          static_cast<const char *>(source) + (firstRow * lead + firstColumn) * size;
       for (int64_t row = 0; row < rows; ++row)
         std::memcpy(reinterpret_cast<char *>(target) + row * columns * size,
                     from + row * lead * size, columns * size);
@@ -247,8 +247,8 @@ private:
     if (firstColumn == 0 && columns == lead)
       return widen(type, source, firstRow * lead, target, rows * lead);
     for (int64_t row = 0; row < rows; ++row)
-      widen(type, source, (firstRow + row) * lead + firstColumn,
-            target + row * columns, columns);
+      widen(type, source, (firstRow + row) * lead + firstColumn, target + row * columns,
+            columns);
   }
 
   bool copiesRhs() const { return packs || blocks || widens(s.rhs); }
@@ -265,8 +265,12 @@ private:
   int64_t storedRhsRows() const { return s.transposeRhs ? s.n : s.k; }
   /// The right side, or `k` rows of it, from element `first` on.
   StoredRows getRhs(const void *source, int64_t first, int64_t k) const {
-    return {s.rhs, source, first, s.transposeRhs ? s.k : s.n,
-            s.transposeRhs ? s.n : k, s.transposeRhs ? k : s.n};
+    return {s.rhs,
+            source,
+            first,
+            s.transposeRhs ? s.k : s.n,
+            s.transposeRhs ? s.n : k,
+            s.transposeRhs ? k : s.n};
   }
 
   /// Brings a piece of a right side into the workspace.
@@ -312,8 +316,7 @@ private:
         lhs = panel;
         panel += alignUp(plan.rowChunk * s.k * 4) / 4;
       } else if (!copiesLhs()) {
-        lhs = elements(buffers[0], s.lhs,
-                       base + (s.transposeLhs ? first : first * s.k));
+        lhs = elements(buffers[0], s.lhs, base + (s.transposeLhs ? first : first * s.k));
       } else {
         const void *source = elements(buffers[0], s.lhs, base);
         if (s.transposeLhs)
@@ -393,8 +396,7 @@ private:
       return;
     // The partial results in order, a few rows a task.
     int64_t rowsPerTask = std::max<int64_t>(1, 16384 / std::max<int64_t>(s.n, 1));
-    parallelFor((s.m + rowsPerTask - 1) / rowsPerTask, team,
-                [&](int64_t task, int) {
+    parallelFor((s.m + rowsPerTask - 1) / rowsPerTask, team, [&](int64_t task, int) {
       int64_t first = task * rowsPerTask * s.n;
       int64_t count = std::min(rowsPerTask * s.n, s.m * s.n - first);
       float *total = sums + first;
@@ -436,8 +438,7 @@ private:
 
 } // namespace
 
-void mpt::rt::finishRow(float *row, const float *bias, int64_t count,
-                        Epilogue epilogue) {
+void mpt::rt::finishRow(float *row, const float *bias, int64_t count, Epilogue epilogue) {
   if (bias)
     for (int64_t i = 0; i < count; ++i)
       row[i] += bias[i];

@@ -84,8 +84,8 @@ Primitive::~Primitive() {
 bool Primitive::init(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint) {
   OneThread one;
   Attributes attributes;
-  return dnnl_primitive_desc_create(&primitiveDesc, desc, attributes.handle,
-                                    getEngine(), hint) == dnnl_success &&
+  return dnnl_primitive_desc_create(&primitiveDesc, desc, attributes.handle, getEngine(),
+                                    hint) == dnnl_success &&
          dnnl_primitive_create(&primitive, primitiveDesc) == dnnl_success;
 }
 
@@ -94,8 +94,8 @@ bool Primitive::initReorder(const dnnl_memory_desc_t &from,
   OneThread one;
   Attributes attributes;
   return dnnl_reorder_primitive_desc_create(&primitiveDesc, &from, getEngine(), &to,
-                                            getEngine(), attributes.handle) ==
-             dnnl_success &&
+                                            getEngine(),
+                                            attributes.handle) == dnnl_success &&
          dnnl_primitive_create(&primitive, primitiveDesc) == dnnl_success;
 }
 
@@ -108,8 +108,7 @@ std::string_view Primitive::getName() const {
 }
 
 dnnl_memory_desc_t Primitive::query(dnnl_query_t what) const {
-  const dnnl_memory_desc_t *desc =
-      dnnl_primitive_desc_query_md(primitiveDesc, what, 0);
+  const dnnl_memory_desc_t *desc = dnnl_primitive_desc_query_md(primitiveDesc, what, 0);
   return desc ? *desc : dnnl_memory_desc_t();
 }
 
@@ -118,13 +117,12 @@ bool Primitive::setArguments(std::vector<Argument> arguments, int64_t threads) {
   size_t scratchBytes = dnnl_memory_desc_get_size(&scratch);
   perThread.resize(threads);
   for (Handles &handles : perThread) {
-    if (dnnl_stream_create(&handles.stream, getEngine(),
-                           dnnl_stream_default_flags) != dnnl_success)
+    if (dnnl_stream_create(&handles.stream, getEngine(), dnnl_stream_default_flags) !=
+        dnnl_success)
       return false;
     auto add = [&](int id, const dnnl_memory_desc_t &desc, void *data) {
       dnnl_exec_arg_t arg{id, nullptr};
-      bool ok = dnnl_memory_create(&arg.memory, &desc, getEngine(), data) ==
-                dnnl_success;
+      bool ok = dnnl_memory_create(&arg.memory, &desc, getEngine(), data) == dnnl_success;
       if (ok)
         handles.args.push_back(arg);
       return ok;

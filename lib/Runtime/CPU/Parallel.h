@@ -117,9 +117,8 @@ void parallelFor(int64_t tasks, ThreadTeam &team, Body &&body) {
     return;
   }
   using Callee = std::remove_reference_t<Body>;
-  team.run([](void *data, int64_t task, int thread) {
-             (*static_cast<Callee *>(data))(task, thread);
-           },
+  team.run([](void *data, int64_t task,
+              int thread) { (*static_cast<Callee *>(data))(task, thread); },
            const_cast<void *>(static_cast<const void *>(&body)), tasks);
 }
 

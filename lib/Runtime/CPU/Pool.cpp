@@ -143,7 +143,8 @@ void runPoolAs(const PoolCall &attributes, const Instruction &call, void **buffe
         std::fill_n(result, count,
                     isMax ? -std::numeric_limits<Number>::infinity() : Number(0));
         pool.forWindow(i, j, [&](int64_t row, int64_t column) {
-          loadBlock(x.type, buffers[0], pool.xAt(image, row, column, first), values, count);
+          loadBlock(x.type, buffers[0], pool.xAt(image, row, column, first), values,
+                    count);
           if (isMax)
             for (int64_t c = 0; c < count; ++c)
               result[c] = wins(values[c], result[c]) ? values[c] : result[c];
@@ -214,13 +215,15 @@ bool hasDoubles(const Instruction &call) {
 }
 
 template <typename PoolCall>
-void runForward(const PoolCall &pool, const Instruction &call, void **buffers, ThreadTeam &team) {
+void runForward(const PoolCall &pool, const Instruction &call, void **buffers,
+                ThreadTeam &team) {
   hasDoubles(call) ? runPoolAs<double>(pool, call, buffers, team)
                    : runPoolAs<float>(pool, call, buffers, team);
 }
 
 template <typename PoolCall>
-void runGrad(const PoolCall &pool, const Instruction &call, void **buffers, ThreadTeam &team) {
+void runGrad(const PoolCall &pool, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   hasDoubles(call) ? runPoolGradAs<double>(pool, call, buffers, team)
                    : runPoolGradAs<float>(pool, call, buffers, team);
 }
@@ -231,15 +234,15 @@ void mpt::rt::runPool(const MaxPoolCall &pool, const Instruction &call, void **b
                       ThreadTeam &team) {
   runForward(pool, call, buffers, team);
 }
-void mpt::rt::runPool(const MaxPoolGradCall &pool, const Instruction &call, void **buffers,
-                      ThreadTeam &team) {
+void mpt::rt::runPool(const MaxPoolGradCall &pool, const Instruction &call,
+                      void **buffers, ThreadTeam &team) {
   runGrad(pool, call, buffers, team);
 }
 void mpt::rt::runPool(const AvgPoolCall &pool, const Instruction &call, void **buffers,
                       ThreadTeam &team) {
   runForward(pool, call, buffers, team);
 }
-void mpt::rt::runPool(const AvgPoolGradCall &pool, const Instruction &call, void **buffers,
-                      ThreadTeam &team) {
+void mpt::rt::runPool(const AvgPoolGradCall &pool, const Instruction &call,
+                      void **buffers, ThreadTeam &team) {
   runGrad(pool, call, buffers, team);
 }

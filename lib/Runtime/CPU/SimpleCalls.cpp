@@ -48,10 +48,12 @@ bool runCall(const GatherCall &, const Instruction &call, void **buffers,
   int64_t row = table.dims[0] ? table.bytes() / table.dims[0] : 0;
   auto *source = static_cast<const char *>(buffers[0]);
   auto *target = static_cast<char *>(buffers[2]);
-  int64_t count = indices.count(), perTask = std::max<int64_t>(1, 65536 / std::max<int64_t>(row, 1));
+  int64_t count = indices.count(),
+          perTask = std::max<int64_t>(1, 65536 / std::max<int64_t>(row, 1));
   parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
     for (int64_t i = task * perTask; i < std::min(count, (task + 1) * perTask); ++i)
-      std::memcpy(target + i * row, source + readIndex(indices, buffers[1], i) * row, row);
+      std::memcpy(target + i * row, source + readIndex(indices, buffers[1], i) * row,
+                  row);
   });
   return true;
 }
@@ -100,7 +102,8 @@ bool runCall(const CopyCall &copy, const Instruction &call, void **buffers,
   if (total == 0)
     return true;
   int64_t inner = rank ? sizes[rank - 1] : 1, rows = total / inner;
-  int64_t srcStep = rank ? srcStrides[rank - 1] : 1, dstStep = rank ? dstStrides[rank - 1] : 1;
+  int64_t srcStep = rank ? srcStrides[rank - 1] : 1,
+          dstStep = rank ? dstStrides[rank - 1] : 1;
   int64_t perTask = std::max<int64_t>(1, 16384 / inner);
   parallelFor((rows + perTask - 1) / perTask, team, [&](int64_t task, int) {
     for (int64_t r = task * perTask; r < std::min(rows, (task + 1) * perTask); ++r) {
@@ -122,8 +125,8 @@ bool runCall(const CopyCall &copy, const Instruction &call, void **buffers,
   return true;
 }
 
-bool runCall(const FillCall &fill, const Instruction &call, void **buffers,
-             ThreadTeam &, std::string &) {
+bool runCall(const FillCall &fill, const Instruction &call, void **buffers, ThreadTeam &,
+             std::string &) {
   const BufferRef &out = call.refs[0];
   double value = fill.value;
   int64_t count = out.count(), size = getSize(out.type);
@@ -171,37 +174,40 @@ bool runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
   parallelFor(y.count(), team, [&](int64_t out, int) {
     int64_t base = offsetOf(out, kept);
     if (!isFloat) {
-      int64_t total = kind == ReduceKind::Prod ? 1
+      int64_t total = kind == ReduceKind::Prod  ? 1
                       : kind == ReduceKind::Max ? std::numeric_limits<int64_t>::min()
                       : kind == ReduceKind::Min ? std::numeric_limits<int64_t>::max()
-                                  : 0;
+                                                : 0;
       for (int64_t i = 0; i < length; ++i) {
         int64_t value = 0;
         std::memcpy(&value,
-                    static_cast<char *>(buffers[0]) + (base + offsetOf(i, reduced)) * getSize(x.type),
+                    static_cast<char *>(buffers[0]) +
+                        (base + offsetOf(i, reduced)) * getSize(x.type),
                     getSize(x.type));
         if (int64_t unused = 64 - 8 * getSize(x.type))
           value = static_cast<int64_t>(static_cast<uint64_t>(value) << unused) >> unused;
-        total = kind == ReduceKind::Prod   ? total * value
+        total = kind == ReduceKind::Prod  ? total * value
                 : kind == ReduceKind::Max ? std::max(total, value)
                 : kind == ReduceKind::Min ? std::min(total, value)
-                            : total + value;
+                                          : total + value;
       }
-      std::memcpy(static_cast<char *>(buffers[1]) + out * getSize(y.type), &total, getSize(y.type));
+      std::memcpy(static_cast<char *>(buffers[1]) + out * getSize(y.type), &total,
+                  getSize(y.type));
       return;
     }
     bool isWide = x.type == DataType::F64;
-    double total = kind == ReduceKind::Prod ? 1.0
+    double total = kind == ReduceKind::Prod  ? 1.0
                    : kind == ReduceKind::Max ? -std::numeric_limits<double>::infinity()
                    : kind == ReduceKind::Min ? std::numeric_limits<double>::infinity()
-                               : 0.0;
+                                             : 0.0;
     for (int64_t i = 0; i < length; ++i) {
       int64_t at = base + offsetOf(i, reduced);
-      double value = isWide ? static_cast<double *>(buffers[0])[at]
-                            : toF32(x.type, buffers[0], at);
+      double value =
+          isWide ? static_cast<double *>(buffers[0])[at] : toF32(x.type, buffers[0], at);
       if (kind == ReduceKind::Max || kind == ReduceKind::Min)
         total = value != value || total != total ? NAN
-                : kind == ReduceKind::Max ? std::max(total, value) : std::min(total, value);
+                : kind == ReduceKind::Max        ? std::max(total, value)
+                                                 : std::min(total, value);
       else
         total = kind == ReduceKind::Prod ? total * value : total + value;
       if (!isWide)
@@ -248,7 +254,8 @@ bool runCall(const RandomMaskCall &random, const Instruction &call, void **buffe
   int64_t count = call.refs[2].count(), perTask = 4096;
   parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
     for (int64_t i = task * perTask; i < std::min(count, (task + 1) * perTask); i += 4) {
-      auto words = mpt::philoxBlock(seed, static_cast<uint32_t>(random.stream), attempt, i / 4);
+      auto words =
+          mpt::philoxBlock(seed, static_cast<uint32_t>(random.stream), attempt, i / 4);
       for (int64_t lane = 0; lane < std::min<int64_t>(4, count - i); ++lane)
         mask[i + lane] = words[lane] >= threshold;
     }
@@ -283,8 +290,8 @@ bool runCall(const CheckIndicesCall &check, const Instruction &call, void **buff
   return true;
 }
 
-bool runCall(const MaxPoolCall &pool, const Instruction &call, void **buffers, ThreadTeam &team,
-             std::string &) {
+bool runCall(const MaxPoolCall &pool, const Instruction &call, void **buffers,
+             ThreadTeam &team, std::string &) {
   runPool(pool, call, buffers, team);
   return true;
 }
@@ -293,8 +300,8 @@ bool runCall(const MaxPoolGradCall &pool, const Instruction &call, void **buffer
   runPool(pool, call, buffers, team);
   return true;
 }
-bool runCall(const AvgPoolCall &pool, const Instruction &call, void **buffers, ThreadTeam &team,
-             std::string &) {
+bool runCall(const AvgPoolCall &pool, const Instruction &call, void **buffers,
+             ThreadTeam &team, std::string &) {
   runPool(pool, call, buffers, team);
   return true;
 }
@@ -336,7 +343,9 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
             " bytes but has " + std::to_string(given);
     return nullptr;
   }
-  auto convolution = [&](const auto &) { return makeConv(call, maxThreads, fastBF16, error); };
+  auto convolution = [&](const auto &) {
+    return makeConv(call, maxThreads, fastBF16, error);
+  };
   return std::visit(
       Overloaded{[&](const MatmulCall &) {
                    return makeMatmul(call, maxThreads, fastBF16, error);

@@ -23,8 +23,8 @@ void *mpt::rt::cuda::openLibrary(const std::string &given,
       return library;
   const char *why = dlerror();
   error = "cannot load " + (given.empty() ? names.front() : given) +
-          (why ? std::string(": ") + why : "") +
-          "; install " + package + ", or name the library";
+          (why ? std::string(": ") + why : "") + "; install " + package +
+          ", or name the library";
   return nullptr;
 }
 
@@ -34,23 +34,23 @@ bool Api::load(const std::string &cudart, const std::string &cublasLt,
       cudart, {"libcudart.so.13", "libcudart.so.12", "libcudart.so"}, kPackage, error);
   if (!runtime)
     return false;
-  void *blas = openLibrary(cublasLt,
-                           {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"},
-                           kPackage, error);
+  void *blas =
+      openLibrary(cublasLt, {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"},
+                  kPackage, error);
   if (!blas)
     return false;
   auto find = [&](void *library, const char *name, auto &function) {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
     if (!function)
-      error = std::string("the CUDA libraries found have no ") + name +
-              "; install " + kPackage;
+      error = std::string("the CUDA libraries found have no ") + name + "; install " +
+              kPackage;
     return function != nullptr;
   };
-#define MPT_FIND_RUNTIME(name, parameters)                                             \
-  if (!find(runtime, #name, name))                                                     \
+#define MPT_FIND_RUNTIME(name, parameters)                                               \
+  if (!find(runtime, #name, name))                                                       \
     return false;
-#define MPT_FIND_BLAS(name, parameters)                                                \
-  if (!find(blas, #name, name))                                                        \
+#define MPT_FIND_BLAS(name, parameters)                                                  \
+  if (!find(blas, #name, name))                                                          \
     return false;
   MPT_CUDART_FUNCTIONS(MPT_FIND_RUNTIME)
   MPT_CUBLASLT_FUNCTIONS(MPT_FIND_BLAS)

@@ -67,56 +67,55 @@ struct LtHeuristic {
   int reserved[4];
 };
 
-#define MPT_CUDART_FUNCTIONS(X)                                                        \
-  X(cudaRuntimeGetVersion, (int *))                                                    \
-  X(cudaDriverGetVersion, (int *))                                                     \
-  X(cudaGetDeviceCount, (int *))                                                       \
-  X(cudaSetDevice, (int))                                                              \
-  X(cudaDeviceGetAttribute, (int *, int, int))                                         \
-  X(cudaMemGetInfo, (size_t *, size_t *))                                              \
-  X(cudaMalloc, (void **, size_t))                                                     \
-  X(cudaFree, (void *))                                                                \
-  X(cudaMallocHost, (void **, size_t))                                                 \
-  X(cudaFreeHost, (void *))                                                            \
-  X(cudaMemcpyAsync, (void *, const void *, size_t, int, Stream))                      \
-  X(cudaMemsetAsync, (void *, int, size_t, Stream))                                    \
-  X(cudaStreamCreateWithFlags, (Stream *, unsigned))                                   \
-  X(cudaStreamDestroy, (Stream))                                                       \
-  X(cudaStreamSynchronize, (Stream))                                                   \
-  X(cudaStreamBeginCapture, (Stream, int))                                             \
-  X(cudaStreamEndCapture, (Stream, Graph *))                                           \
-  X(cudaGraphInstantiate, (GraphExec *, Graph, unsigned long long))                    \
-  X(cudaGraphLaunch, (GraphExec, Stream))                                              \
-  X(cudaGraphDestroy, (Graph))                                                         \
-  X(cudaGraphExecDestroy, (GraphExec))                                                 \
-  X(cudaEventCreateWithFlags, (Event *, unsigned))                                     \
-  X(cudaEventDestroy, (Event))                                                         \
-  X(cudaEventRecord, (Event, Stream))                                                  \
-  X(cudaEventSynchronize, (Event))                                                     \
-  X(cudaEventElapsedTime, (float *, Event, Event))                                     \
-  X(cudaLibraryLoadData, (Library *, const void *, int *, void **, unsigned, int *,    \
-                          void **, unsigned))                                          \
-  X(cudaLibraryUnload, (Library))                                                      \
-  X(cudaLibraryGetKernel, (Kernel *, Library, const char *))                           \
+#define MPT_CUDART_FUNCTIONS(X)                                                          \
+  X(cudaRuntimeGetVersion, (int *))                                                      \
+  X(cudaDriverGetVersion, (int *))                                                       \
+  X(cudaGetDeviceCount, (int *))                                                         \
+  X(cudaSetDevice, (int))                                                                \
+  X(cudaDeviceGetAttribute, (int *, int, int))                                           \
+  X(cudaMemGetInfo, (size_t *, size_t *))                                                \
+  X(cudaMalloc, (void **, size_t))                                                       \
+  X(cudaFree, (void *))                                                                  \
+  X(cudaMallocHost, (void **, size_t))                                                   \
+  X(cudaFreeHost, (void *))                                                              \
+  X(cudaMemcpyAsync, (void *, const void *, size_t, int, Stream))                        \
+  X(cudaMemsetAsync, (void *, int, size_t, Stream))                                      \
+  X(cudaStreamCreateWithFlags, (Stream *, unsigned))                                     \
+  X(cudaStreamDestroy, (Stream))                                                         \
+  X(cudaStreamSynchronize, (Stream))                                                     \
+  X(cudaStreamBeginCapture, (Stream, int))                                               \
+  X(cudaStreamEndCapture, (Stream, Graph *))                                             \
+  X(cudaGraphInstantiate, (GraphExec *, Graph, unsigned long long))                      \
+  X(cudaGraphLaunch, (GraphExec, Stream))                                                \
+  X(cudaGraphDestroy, (Graph))                                                           \
+  X(cudaGraphExecDestroy, (GraphExec))                                                   \
+  X(cudaEventCreateWithFlags, (Event *, unsigned))                                       \
+  X(cudaEventDestroy, (Event))                                                           \
+  X(cudaEventRecord, (Event, Stream))                                                    \
+  X(cudaEventSynchronize, (Event))                                                       \
+  X(cudaEventElapsedTime, (float *, Event, Event))                                       \
+  X(cudaLibraryLoadData,                                                                 \
+    (Library *, const void *, int *, void **, unsigned, int *, void **, unsigned))       \
+  X(cudaLibraryUnload, (Library))                                                        \
+  X(cudaLibraryGetKernel, (Kernel *, Library, const char *))                             \
   X(cudaLaunchKernel, (const void *, Dim3, Dim3, void **, size_t, Stream))
 
-#define MPT_CUBLASLT_FUNCTIONS(X)                                                      \
-  X(cublasLtCreate, (LtHandle *))                                                      \
-  X(cublasLtDestroy, (LtHandle))                                                       \
-  X(cublasLtMatmulDescCreate, (LtDesc *, int, int))                                    \
-  X(cublasLtMatmulDescDestroy, (LtDesc))                                               \
-  X(cublasLtMatmulDescSetAttribute, (LtDesc, int, const void *, size_t))               \
-  X(cublasLtMatrixLayoutCreate, (LtLayout *, int, uint64_t, uint64_t, int64_t))        \
-  X(cublasLtMatrixLayoutDestroy, (LtLayout))                                           \
-  X(cublasLtMatrixLayoutSetAttribute, (LtLayout, int, const void *, size_t))           \
-  X(cublasLtMatmulPreferenceCreate, (LtPreference *))                                  \
-  X(cublasLtMatmulPreferenceDestroy, (LtPreference))                                   \
-  X(cublasLtMatmulPreferenceSetAttribute, (LtPreference, int, const void *, size_t))   \
-  X(cublasLtMatmulAlgoGetHeuristic,                                                    \
-    (LtHandle, LtDesc, LtLayout, LtLayout, LtLayout, LtLayout, LtPreference, int,      \
-     LtHeuristic *, int *))                                                            \
-  X(cublasLtMatmul, (LtHandle, LtDesc, const void *, const void *, LtLayout,           \
-                     const void *, LtLayout, const void *, const void *, LtLayout,     \
+#define MPT_CUBLASLT_FUNCTIONS(X)                                                        \
+  X(cublasLtCreate, (LtHandle *))                                                        \
+  X(cublasLtDestroy, (LtHandle))                                                         \
+  X(cublasLtMatmulDescCreate, (LtDesc *, int, int))                                      \
+  X(cublasLtMatmulDescDestroy, (LtDesc))                                                 \
+  X(cublasLtMatmulDescSetAttribute, (LtDesc, int, const void *, size_t))                 \
+  X(cublasLtMatrixLayoutCreate, (LtLayout *, int, uint64_t, uint64_t, int64_t))          \
+  X(cublasLtMatrixLayoutDestroy, (LtLayout))                                             \
+  X(cublasLtMatrixLayoutSetAttribute, (LtLayout, int, const void *, size_t))             \
+  X(cublasLtMatmulPreferenceCreate, (LtPreference *))                                    \
+  X(cublasLtMatmulPreferenceDestroy, (LtPreference))                                     \
+  X(cublasLtMatmulPreferenceSetAttribute, (LtPreference, int, const void *, size_t))     \
+  X(cublasLtMatmulAlgoGetHeuristic, (LtHandle, LtDesc, LtLayout, LtLayout, LtLayout,     \
+                                     LtLayout, LtPreference, int, LtHeuristic *, int *)) \
+  X(cublasLtMatmul, (LtHandle, LtDesc, const void *, const void *, LtLayout,             \
+                     const void *, LtLayout, const void *, const void *, LtLayout,       \
                      void *, LtLayout, const LtAlgo *, void *, size_t, Stream))
 
 struct Api {

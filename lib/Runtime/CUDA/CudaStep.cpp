@@ -48,13 +48,12 @@ int CudaStep::check(Error code, const std::string &what, std::string &error) {
 int CudaStep::checkLt(Status code, const std::string &what, std::string &error) {
   if (code == 0)
     return MPT_RT_OK;
-  return fail(error, MPT_RT_RUN_FAILED,
-              what + ": cuBLASLt " + describeLtStatus(code));
+  return fail(error, MPT_RT_RUN_FAILED, what + ": cuBLASLt " + describeLtStatus(code));
 }
 
 /// Returns from the calling function if `expression` fails.
-#define MPT_TRY(expression)                                                            \
-  if (int status = (expression))                                                       \
+#define MPT_TRY(expression)                                                              \
+  if (int status = (expression))                                                         \
   return status
 
 int mpt::rt::cuda::selectDevice(const Api &api, int device, int &architecture,
@@ -162,24 +161,25 @@ int CudaStep::write(const BufferRef &ref, const void *data, std::string &error) 
   if (failed)
     return fail(error, failed, failure);
   MPT_TRY(select(error));
-  MPT_TRY(check(api.cudaMemcpyAsync(addressOf(ref), data, ref.bytes(), HostToDevice, stream),
-                "writing state", error));
+  MPT_TRY(
+      check(api.cudaMemcpyAsync(addressOf(ref), data, ref.bytes(), HostToDevice, stream),
+            "writing state", error));
   // The caller may change `data` when this returns.
   return check(api.cudaStreamSynchronize(stream), "writing state", error);
 }
 
 int CudaStep::read(const BufferRef &ref, void *data, std::string &error) {
   if (!started) {
-    const std::vector<char> &host =
-        ref.space == SpaceId::State ? hostState : hostOutput;
+    const std::vector<char> &host = ref.space == SpaceId::State ? hostState : hostOutput;
     std::memcpy(data, host.data() + ref.offset, ref.bytes());
     return MPT_RT_OK;
   }
   if (failed)
     return fail(error, failed, failure);
   MPT_TRY(select(error));
-  MPT_TRY(check(api.cudaMemcpyAsync(data, addressOf(ref), ref.bytes(), DeviceToHost, stream),
-                "reading", error));
+  MPT_TRY(
+      check(api.cudaMemcpyAsync(data, addressOf(ref), ref.bytes(), DeviceToHost, stream),
+            "reading", error));
   int status = check(api.cudaStreamSynchronize(stream), "the step failed", error);
   if (!status)
     status = checkIndices(error);
@@ -213,9 +213,9 @@ int CudaStep::start(std::string &error) {
   MPT_TRY(selectDevice(api, device, architecture, error));
   // From here on there may be something to destroy.
   started = true;
-  MPT_TRY(check(api.cudaDeviceGetAttribute(&multiprocessors, kAttributeMultiprocessors,
-                                           device),
-                "the GPU", error));
+  MPT_TRY(check(
+      api.cudaDeviceGetAttribute(&multiprocessors, kAttributeMultiprocessors, device),
+      "the GPU", error));
   MPT_TRY(check(api.cudaStreamCreateWithFlags(&stream, kNonBlocking), "a stream", error));
   MPT_TRY(loadKernels(error));
   MPT_TRY(allocate(error));
@@ -263,8 +263,7 @@ int CudaStep::loadKernels(std::string &error) {
 int CudaStep::allocate(std::string &error) {
   bool hasGemms = false;
   for (const Instruction &instruction : program.instructions)
-    hasGemms |= isCudnnCall(instruction) ||
-                instruction.getCall<MatmulCall>() != nullptr;
+    hasGemms |= isCudnnCall(instruction) || instruction.getCall<MatmulCall>() != nullptr;
   int64_t end = alignUp(program.arenaBytes);
   auto take = [&](int64_t bytes) {
     int64_t at = end;
@@ -309,12 +308,12 @@ int CudaStep::allocate(std::string &error) {
                     std::to_string(total) + " are free; " +
                     (static_cast<int64_t>(unused) >= totalBytes
                          ? std::string("not in one piece, it seems")
-                     : fits > 0 ? "a step planned for at most " + std::to_string(fits) +
-                                    " bytes of values would fit"
-                              : std::string("what is not values of a step (state, data") +
-                                    (hasGemms ? ", 32 MiB for cuBLASLt" : "") +
-                                    ") does not fit: " +
-                                    std::to_string(fixed) + " bytes"));
+                     : fits > 0
+                         ? "a step planned for at most " + std::to_string(fits) +
+                               " bytes of values would fit"
+                         : std::string("what is not values of a step (state, data") +
+                               (hasGemms ? ", 32 MiB for cuBLASLt" : "") +
+                               ") does not fit: " + std::to_string(fixed) + " bytes"));
   }
   MPT_TRY(check(code, "memory of the GPU", error));
   memory = static_cast<char *>(block);
@@ -325,12 +324,13 @@ int CudaStep::allocate(std::string &error) {
     MPT_TRY(check(api.cudaMallocHost(&pinned, 2 * stagingBytes), "pinned memory", error));
     staging = static_cast<char *>(pinned);
     for (Event &event : copied)
-      MPT_TRY(check(api.cudaEventCreateWithFlags(&event, kEventNoTiming), "an event", error));
+      MPT_TRY(
+          check(api.cudaEventCreateWithFlags(&event, kEventNoTiming), "an event", error));
   }
   if (!checks.empty()) {
     void *pinned = nullptr;
-    MPT_TRY(check(api.cudaMallocHost(&pinned, kCheckBytes * checks.size()), "pinned memory",
-                  error));
+    MPT_TRY(check(api.cudaMallocHost(&pinned, kCheckBytes * checks.size()),
+                  "pinned memory", error));
     checked = static_cast<char *>(pinned);
     std::memset(checked, 0, kCheckBytes * checks.size());
   }
@@ -436,8 +436,8 @@ int CudaStep::prepareGemm(const Instruction &call, const Instruction *next, Step
   // Behind the result, or the third operand.
   const void *written = call.numOutputs > 1 ? step.buffers[call.numInputs + 1] : nullptr;
   const void *bias = call.getCall<MatmulCall>()->hasBias ? step.buffers[2]
-                     : writesBias(plan.epilogue) ? written
-                                                 : nullptr;
+                     : writesBias(plan.epilogue)         ? written
+                                                         : nullptr;
   const void *aux = !usesAux(plan.epilogue)    ? nullptr
                     : writesAux(plan.epilogue) ? written
                                                : step.buffers[2];
@@ -490,9 +490,9 @@ int CudaStep::launch(size_t index, std::string &error) {
     Dim3 grid = {static_cast<unsigned>(step.launch->blocks[0]),
                  static_cast<unsigned>(step.launch->blocks[1]), 1};
     Dim3 block = {static_cast<unsigned>(step.launch->threads), 1, 1};
-    return check(api.cudaLaunchKernel(step.kernel, grid, block, step.arguments.data(), 0,
-                                      stream),
-                 instruction.location + ": launching " + step.launch->name, error);
+    return check(
+        api.cudaLaunchKernel(step.kernel, grid, block, step.arguments.data(), 0, stream),
+        instruction.location + ": launching " + step.launch->name, error);
   }
   if (step.convolution)
     return launchConvolution(step, instruction, error);
@@ -518,8 +518,8 @@ int CudaStep::enqueue(std::string &error) {
 int CudaStep::copyChecks(std::string &error) {
   if (checks.empty())
     return MPT_RT_OK;
-  return check(api.cudaMemcpyAsync(checked, memory + checksAt, kCheckBytes * checks.size(),
-                                   DeviceToHost, stream),
+  return check(api.cudaMemcpyAsync(checked, memory + checksAt,
+                                   kCheckBytes * checks.size(), DeviceToHost, stream),
                "copying what indices were wrong", error);
 }
 
@@ -531,10 +531,10 @@ int CudaStep::profile(std::string &error) {
   MPT_TRY(check(api.cudaEventRecord(marks[0], stream), "measuring", error));
   for (size_t i = 0; i < steps.size(); ++i) {
     const Step &step = steps[i];
-    Range range((step.launch ? std::string(step.launch->name)
-                 : step.gemm >= 0 ? std::string("product")
+    Range range((step.launch                            ? std::string(step.launch->name)
+                 : step.gemm >= 0                       ? std::string("product")
                  : isCudnnCall(program.instructions[i]) ? std::string("convolution")
-                                  : std::string("copy")) +
+                                                        : std::string("copy")) +
                 " " + program.instructions[i].location);
     MPT_TRY(launch(i, error));
     MPT_TRY(check(api.cudaEventRecord(marks[i + 1], stream), "measuring", error));
@@ -597,8 +597,9 @@ int CudaStep::run(const std::vector<const void *> &data, std::string &error) {
   if (status == MPT_RT_OK && profiling)
     status = profile(error);
   else if (status == MPT_RT_OK)
-    status = graph ? check(api.cudaGraphLaunch(graph, stream), "launching the step", error)
-                   : enqueue(error);
+    status = graph
+                 ? check(api.cudaGraphLaunch(graph, stream), "launching the step", error)
+                 : enqueue(error);
   if (status != MPT_RT_OK && started) {
     failed = status;
     failure = error;

@@ -26,11 +26,12 @@ bool DnnApi::load(const std::string &given, std::string &error) {
   if (!find("cudnnGetVersion", cudnnGetVersion))
     return false;
   if (size_t version = cudnnGetVersion(); version < kDnnVersion) {
-    error = "the cuDNN found has version " + std::to_string(version) + "; install cuDNN 9";
+    error =
+        "the cuDNN found has version " + std::to_string(version) + "; install cuDNN 9";
     return false;
   }
-#define MPT_FIND(name, parameters)                                                     \
-  if (!find(#name, name))                                                              \
+#define MPT_FIND(name, parameters)                                                       \
+  if (!find(#name, name))                                                                \
     return false;
   MPT_CUDNN_FUNCTIONS(MPT_FIND)
 #undef MPT_FIND
@@ -39,5 +40,6 @@ bool DnnApi::load(const std::string &given, std::string &error) {
 
 std::string DnnApi::nameOf(int status) const {
   const char *name = cudnnGetErrorString(status);
-  return std::string(name ? name : "unknown status") + " (" + std::to_string(status) + ")";
+  return std::string(name ? name : "unknown status") + " (" + std::to_string(status) +
+         ")";
 }

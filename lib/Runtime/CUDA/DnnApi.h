@@ -113,16 +113,16 @@ inline constexpr int kNoteTensorCore = 0, kNoteDownConverts = 1,
 inline constexpr int kDnnFloat = 0, kDnnHalf = 2, kDnnBFloat16 = 9,
                      kDnnCrossCorrelation = 1, kDnnModeFallback = 2, kDnnModeA = 3;
 
-#define MPT_CUDNN_FUNCTIONS(X)                                                         \
-  X(cudnnCreate, (DnnHandle *))                                                        \
-  X(cudnnDestroy, (DnnHandle))                                                         \
-  X(cudnnSetStream, (DnnHandle, Stream))                                               \
-  X(cudnnBackendCreateDescriptor, (DnnKind, DnnDesc *))                                \
-  X(cudnnBackendDestroyDescriptor, (DnnDesc))                                          \
-  X(cudnnBackendFinalize, (DnnDesc))                                                   \
-  X(cudnnBackendSetAttribute, (DnnDesc, DnnAttribute, DnnType, int64_t, const void *)) \
-  X(cudnnBackendGetAttribute,                                                          \
-    (DnnDesc, DnnAttribute, DnnType, int64_t, int64_t *, void *))                      \
+#define MPT_CUDNN_FUNCTIONS(X)                                                           \
+  X(cudnnCreate, (DnnHandle *))                                                          \
+  X(cudnnDestroy, (DnnHandle))                                                           \
+  X(cudnnSetStream, (DnnHandle, Stream))                                                 \
+  X(cudnnBackendCreateDescriptor, (DnnKind, DnnDesc *))                                  \
+  X(cudnnBackendDestroyDescriptor, (DnnDesc))                                            \
+  X(cudnnBackendFinalize, (DnnDesc))                                                     \
+  X(cudnnBackendSetAttribute, (DnnDesc, DnnAttribute, DnnType, int64_t, const void *))   \
+  X(cudnnBackendGetAttribute,                                                            \
+    (DnnDesc, DnnAttribute, DnnType, int64_t, int64_t *, void *))                        \
   X(cudnnBackendExecute, (DnnHandle, DnnDesc, DnnDesc))
 
 struct DnnApi {

@@ -15,9 +15,9 @@
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
 
-#define MPT_DNN_TRY(name, expression)                                                  \
-  what = name;                                                                         \
-  if (Status status = (expression))                                                    \
+#define MPT_DNN_TRY(name, expression)                                                    \
+  what = name;                                                                           \
+  if (Status status = (expression))                                                      \
   return status
 
 /// Names of tensors in a graph and in the pack of a call.
@@ -102,7 +102,9 @@ private:
 };
 
 int dnnType(DataType type) {
-  return type == DataType::F16 ? kDnnHalf : type == DataType::BF16 ? kDnnBFloat16 : kDnnFloat;
+  return type == DataType::F16    ? kDnnHalf
+         : type == DataType::BF16 ? kDnnBFloat16
+                                  : kDnnFloat;
 }
 
 } // namespace
@@ -136,7 +138,8 @@ Status DnnConvolution::makeTensor(const CudnnTensor &tensor, int64_t id, DnnDesc
 
 Status DnnConvolution::makeOperation(const CudnnPlan &plan, const char *&what) {
   const DnnApi &api = context.api;
-  DnnDesc x = nullptr, w = nullptr, y = nullptr, convolution = nullptr, operation = nullptr;
+  DnnDesc x = nullptr, w = nullptr, y = nullptr, convolution = nullptr,
+          operation = nullptr;
   if (Status status = makeTensor(plan.x, kIdX, x, what))
     return status;
   if (Status status = makeTensor(plan.w, kIdW, w, what))
@@ -144,17 +147,18 @@ Status DnnConvolution::makeOperation(const CudnnPlan &plan, const char *&what) {
   if (Status status = makeTensor(plan.y, kIdY, y, what))
     return status;
   MPT_DNN_TRY("a convolution", descriptors.create(DnnKind::Convolution, convolution));
-  MPT_DNN_TRY("a convolution",
-              Setter(api, convolution)
-                  .number(DnnAttribute::ConvolutionSpatialDims, 2)
-                  .code(DnnAttribute::ConvolutionComputeType, DnnType::DataType, kDnnFloat)
-                  .code(DnnAttribute::ConvolutionMode, DnnType::ConvolutionMode,
-                        kDnnCrossCorrelation)
-                  .numbers(DnnAttribute::ConvolutionStrides, plan.strides)
-                  .numbers(DnnAttribute::ConvolutionPrePaddings, plan.padBefore)
-                  .numbers(DnnAttribute::ConvolutionPostPaddings, plan.padBehind)
-                  .numbers(DnnAttribute::ConvolutionDilations, plan.dilations)
-                  .finalize());
+  MPT_DNN_TRY(
+      "a convolution",
+      Setter(api, convolution)
+          .number(DnnAttribute::ConvolutionSpatialDims, 2)
+          .code(DnnAttribute::ConvolutionComputeType, DnnType::DataType, kDnnFloat)
+          .code(DnnAttribute::ConvolutionMode, DnnType::ConvolutionMode,
+                kDnnCrossCorrelation)
+          .numbers(DnnAttribute::ConvolutionStrides, plan.strides)
+          .numbers(DnnAttribute::ConvolutionPrePaddings, plan.padBefore)
+          .numbers(DnnAttribute::ConvolutionPostPaddings, plan.padBehind)
+          .numbers(DnnAttribute::ConvolutionDilations, plan.dilations)
+          .finalize());
   bool isInputGrad = plan.kind == CallId::Conv2DInputGrad;
   bool isFilterGrad = plan.kind == CallId::Conv2DFilterGrad;
   MPT_DNN_TRY("an operation",
@@ -175,8 +179,8 @@ Status DnnConvolution::makeOperation(const CudnnPlan &plan, const char *&what) {
   };
   using A = DnnAttribute;
   MPT_DNN_TRY("an operation",
-              isInputGrad    ? set(A::DataAlpha, A::DataBeta, A::DataConvolution, A::DataDx,
-                                   A::DataW, A::DataDy)
+              isInputGrad ? set(A::DataAlpha, A::DataBeta, A::DataConvolution, A::DataDx,
+                                A::DataW, A::DataDy)
               : isFilterGrad ? set(A::FilterAlpha, A::FilterBeta, A::FilterConvolution,
                                    A::FilterX, A::FilterDw, A::FilterDy)
                              : set(A::ForwardAlpha, A::ForwardBeta, A::ForwardConvolution,
@@ -193,10 +197,11 @@ Status DnnConvolution::makePlan(DnnDesc config, const char *&what) {
   DnnDescriptors own(context.api);
   DnnDesc made = nullptr;
   MPT_DNN_TRY("a plan", own.create(DnnKind::ExecutionPlan, made));
-  Status finalized = Setter(context.api, made)
-                         .place(context, DnnAttribute::PlanHandle, DnnAttribute::PlanDevice)
-                         .descriptor(DnnAttribute::PlanConfig, config)
-                         .finalize();
+  Status finalized =
+      Setter(context.api, made)
+          .place(context, DnnAttribute::PlanHandle, DnnAttribute::PlanDevice)
+          .descriptor(DnnAttribute::PlanConfig, config)
+          .finalize();
   // An engine may also fail to be compiled; the next one may do.
   if (isDnnRefusal(finalized) || (finalized >= 4000 && finalized < 5000)) {
     ++unfinished;
@@ -228,16 +233,18 @@ Status DnnConvolution::tryConfig(DnnDesc config, bool isExact, const char *&what
                                &count, &engine));
   int notes[kNoteCount] = {};
   count = 0;
-  MPT_DNN_TRY("an engine's notes", context.api.cudnnBackendGetAttribute(
-                                       engine, DnnAttribute::EngineNotes,
-                                       DnnType::NumericalNote, kNoteCount, &count, notes));
+  MPT_DNN_TRY("an engine's notes",
+              context.api.cudnnBackendGetAttribute(engine, DnnAttribute::EngineNotes,
+                                                   DnnType::NumericalNote, kNoteCount,
+                                                   &count, notes));
   auto has = [&](int note) {
     return std::find(notes, notes + std::min<int64_t>(count, kNoteCount), note) !=
            notes + std::min<int64_t>(count, kNoteCount);
   };
   // The same bits on every run, exact products, sums in f32.
-  if (has(kNoteNondeterministic) || has(kNoteDownConverts) || has(kNoteReducedReduction) ||
-      has(kNoteFFT) || has(kNoteWinograd) || (isExact && has(kNoteTensorCore))) {
+  if (has(kNoteNondeterministic) || has(kNoteDownConverts) ||
+      has(kNoteReducedReduction) || has(kNoteFFT) || has(kNoteWinograd) ||
+      (isExact && has(kNoteTensorCore))) {
     ++inexact;
     return 0;
   }
@@ -257,9 +264,9 @@ Status DnnConvolution::propose(int mode, bool isExact, const char *&what) {
                   .code(DnnAttribute::HeuristicsMode, DnnType::HeuristicsMode, mode)
                   .finalize());
   int64_t count = 0;
-  MPT_DNN_TRY("heuristics", api.cudnnBackendGetAttribute(
-                                heuristics, DnnAttribute::HeuristicsResults,
-                                DnnType::Descriptor, 0, &count, nullptr));
+  MPT_DNN_TRY("heuristics",
+              api.cudnnBackendGetAttribute(heuristics, DnnAttribute::HeuristicsResults,
+                                           DnnType::Descriptor, 0, &count, nullptr));
   DnnDescriptors made(api);
   std::vector<DnnDesc> configs(count);
   for (DnnDesc &config : configs) {
@@ -309,9 +316,9 @@ Status DnnConvolution::create(const CudnnPlan &plan, const char *&what) {
     return 0;
   }
   refusal = "none of its " + std::to_string(proposed) +
-            " engine configurations can be used (" + std::to_string(inexact) + " are not deterministic or not exact, " +
-            std::to_string(tooLarge) + " need more than 32 MiB, " +
-            std::to_string(unfinished) + " are no plan" +
+            " engine configurations can be used (" + std::to_string(inexact) +
+            " are not deterministic or not exact, " + std::to_string(tooLarge) +
+            " need more than 32 MiB, " + std::to_string(unfinished) + " are no plan" +
             (lastStatus ? ", the last one: " + last + ")" : ")");
   return 0;
 }

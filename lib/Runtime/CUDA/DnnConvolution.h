@@ -79,7 +79,8 @@ public:
 
 private:
   Status makeOperation(const CudnnPlan &plan, const char *&what);
-  Status makeTensor(const CudnnTensor &tensor, int64_t id, DnnDesc &made, const char *&what);
+  Status makeTensor(const CudnnTensor &tensor, int64_t id, DnnDesc &made,
+                    const char *&what);
   Status propose(int mode, bool isExact, const char *&what);
   Status tryConfig(DnnDesc config, bool isExact, const char *&what);
   Status makePlan(DnnDesc config, const char *&what);
@@ -101,7 +102,8 @@ public:
 
   Status create(void *x, void *w, void *y, void *workspace, const char *&what);
   Status run(const DnnContext &context, const DnnConvolution &convolution) const {
-    return context.api.cudnnBackendExecute(context.handle, convolution.executionPlan, pack);
+    return context.api.cudnnBackendExecute(context.handle, convolution.executionPlan,
+                                           pack);
   }
 
 private:

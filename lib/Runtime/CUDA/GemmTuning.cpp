@@ -40,15 +40,11 @@ bool GemmTuner::open(const std::string &cudart, const std::string &cublasLt,
   int count = 0, major = 0, minor = 0;
   if (!check(api.cudaGetDeviceCount(&count), "no GPU can be used", error) ||
       !check(api.cudaSetDevice(0), "no GPU can be used", error) ||
-      !check(api.cudaDeviceGetAttribute(&major, kAttributeMajor, 0), "the GPU",
-             error) ||
-      !check(api.cudaDeviceGetAttribute(&minor, kAttributeMinor, 0), "the GPU",
-             error) ||
-      !check(api.cudaDeviceGetAttribute(&multiprocessors,
-                                        kAttributeMultiprocessors, 0),
+      !check(api.cudaDeviceGetAttribute(&major, kAttributeMajor, 0), "the GPU", error) ||
+      !check(api.cudaDeviceGetAttribute(&minor, kAttributeMinor, 0), "the GPU", error) ||
+      !check(api.cudaDeviceGetAttribute(&multiprocessors, kAttributeMultiprocessors, 0),
              "the GPU", error) ||
-      !check(api.cudaStreamCreateWithFlags(&stream, kNonBlocking), "a stream",
-             error))
+      !check(api.cudaStreamCreateWithFlags(&stream, kNonBlocking), "a stream", error))
     return false;
   for (Event &event : events)
     if (!check(api.cudaEventCreateWithFlags(&event, 0), "an event", error))
@@ -64,13 +60,12 @@ bool GemmTuner::open(const std::string &cudart, const std::string &cublasLt,
 }
 
 bool GemmTuner::measure(const LtProduct &product, const LtAlgo &algo,
-                        char *const buffers[], double &microseconds,
-                        std::string &error) {
+                        char *const buffers[], double &microseconds, std::string &error) {
   auto launch = [&](int times) {
     Status status = 0;
     for (int i = 0; i < times && status == 0; ++i)
-      status = product.run(context, algo, buffers[0], buffers[1], buffers[2],
-                           buffers[2], buffers[5], stream);
+      status = product.run(context, algo, buffers[0], buffers[1], buffers[2], buffers[2],
+                           buffers[5], stream);
     return status;
   };
   microseconds = -1;
@@ -85,8 +80,8 @@ bool GemmTuner::measure(const LtProduct &product, const LtAlgo &algo,
       return true;
     if (!check(api.cudaEventRecord(events[1], stream), "measuring", error) ||
         !check(api.cudaEventSynchronize(events[1]), "measuring", error) ||
-        !check(api.cudaEventElapsedTime(&milliseconds, events[0], events[1]),
-               "measuring", error))
+        !check(api.cudaEventElapsedTime(&milliseconds, events[0], events[1]), "measuring",
+               error))
       return false;
     double found = milliseconds * 1000.0 / kLaunches;
     microseconds = microseconds < 0 ? found : std::min(microseconds, found);
@@ -107,8 +102,7 @@ static std::string randomNumbers(DataType type, size_t bytes) {
     uint64_t bits = 0;
     switch (type) {
     case DataType::F64:
-      bits = (0x3feull << 52) | (uint64_t(random) << 24) |
-             uint64_t(random & 1) << 63;
+      bits = (0x3feull << 52) | (uint64_t(random) << 24) | uint64_t(random & 1) << 63;
       break;
     case DataType::F32:
       bits = 0x3f000000u | (random & 0x7fffff) | (random >> 23) << 31;
@@ -186,8 +180,8 @@ bool GemmTuner::tune(const GemmPlan &plan, int most, TunedGemm &result,
   std::vector<LtHeuristic> found;
   Status status = product.propose(context, most, found);
   if (found.empty()) {
-    error = "cuBLASLt has no algorithm for " + describeGemmPlan(plan) +
-            " (" + describeLtStatus(status) + ")";
+    error = "cuBLASLt has no algorithm for " + describeGemmPlan(plan) + " (" +
+            describeLtStatus(status) + ")";
     return false;
   }
   result.candidates = static_cast<int>(found.size());
@@ -209,8 +203,7 @@ bool GemmTuner::tune(const GemmPlan &plan, int most, TunedGemm &result,
     }
   }
   if (result.microseconds < 0) {
-    error = "no algorithm that cuBLASLt proposes for " +
-            describeGemmPlan(plan) + " runs";
+    error = "no algorithm that cuBLASLt proposes for " + describeGemmPlan(plan) + " runs";
     return false;
   }
   return check(api.cudaStreamSynchronize(stream), "measuring", error);

@@ -27,21 +27,19 @@ class GemmTuner {
 public:
   ~GemmTuner();
   /// False, with `error` set, if there is no GPU or a library is missing.
-  bool open(const std::string &cudart, const std::string &cublasLt,
-            std::string &error);
+  bool open(const std::string &cudart, const std::string &cublasLt, std::string &error);
   std::string keyOf(const GemmPlan &plan) const {
     return tuningKey(version, architecture, multiprocessors, plan);
   }
   int getArchitecture() const { return architecture; }
   /// Measures up to `most` of cuBLASLt's proposals for `plan`, on random
   /// numbers.
-  bool tune(const GemmPlan &plan, int most, TunedGemm &result,
-            std::string &error);
+  bool tune(const GemmPlan &plan, int most, TunedGemm &result, std::string &error);
 
 private:
   bool check(Error code, const std::string &what, std::string &error);
-  bool measure(const LtProduct &product, const LtAlgo &algo,
-               char *const buffers[], double &microseconds, std::string &error);
+  bool measure(const LtProduct &product, const LtAlgo &algo, char *const buffers[],
+               double &microseconds, std::string &error);
 
   Api api;
   size_t version = 0;

@@ -13,9 +13,9 @@
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
 
-#define MPT_LT_TRY(name, expression)                                           \
-  what = name;                                                                 \
-  if (Status status = (expression))                                            \
+#define MPT_LT_TRY(name, expression)                                                     \
+  what = name;                                                                           \
+  if (Status status = (expression))                                                      \
   return status
 
 LtContext::~LtContext() {
@@ -30,13 +30,13 @@ Status LtContext::create(const char *&what) {
   MPT_LT_TRY("cuBLASLt", api.cublasLtMatmulPreferenceCreate(&preference));
   auto bytes = static_cast<uint64_t>(kGemmWorkspaceBytes);
   MPT_LT_TRY("the workspace",
-             api.cublasLtMatmulPreferenceSetAttribute(
-                 preference, kPreferenceWorkspace, &bytes, sizeof(bytes)));
+             api.cublasLtMatmulPreferenceSetAttribute(preference, kPreferenceWorkspace,
+                                                      &bytes, sizeof(bytes)));
   // Parts of a sum are not rounded to the result's type in between.
   uint32_t reductions = kReductionsInPlace | kReductionsComputeType;
-  MPT_LT_TRY("the reductions", api.cublasLtMatmulPreferenceSetAttribute(
-                                   preference, kPreferenceReductions,
-                                   &reductions, sizeof(reductions)));
+  MPT_LT_TRY("the reductions",
+             api.cublasLtMatmulPreferenceSetAttribute(preference, kPreferenceReductions,
+                                                      &reductions, sizeof(reductions)));
   return 0;
 }
 
@@ -49,11 +49,10 @@ LtProduct::~LtProduct() {
 }
 
 LtProduct::LtProduct(LtProduct &&other)
-    : algo(other.algo), api(other.api),
-      desc(std::exchange(other.desc, nullptr)),
+    : algo(other.algo), api(other.api), desc(std::exchange(other.desc, nullptr)),
       a(std::exchange(other.a, nullptr)), b(std::exchange(other.b, nullptr)),
-      d(std::exchange(other.d, nullptr)), isDouble(other.isDouble),
-      alpha(other.alpha), beta(other.beta) {}
+      d(std::exchange(other.d, nullptr)), isDouble(other.isDouble), alpha(other.alpha),
+      beta(other.beta) {}
 
 std::string mpt::rt::cuda::describeLtStatus(Status status) {
   const char *name = [&] {
@@ -96,23 +95,19 @@ int mpt::rt::cuda::cudaType(DataType type) {
   }
 }
 
-Status LtProduct::create(const GemmPlan &plan, const void *bias,
-                         const void *aux, const char *&what) {
+Status LtProduct::create(const GemmPlan &plan, const void *bias, const void *aux,
+                         const char *&what) {
   isDouble = plan.compute == GemmCompute::F64;
   alpha = plan.alpha;
   beta = plan.beta;
   int scaleType = cudaType(isDouble ? DataType::F64 : DataType::F32);
-  MPT_LT_TRY("a product",
-             api->cublasLtMatmulDescCreate(
-                 &desc, static_cast<int>(plan.compute), scaleType));
+  MPT_LT_TRY("a product", api->cublasLtMatmulDescCreate(
+                              &desc, static_cast<int>(plan.compute), scaleType));
   auto set = [&](int attribute, const auto &value) {
-    return api->cublasLtMatmulDescSetAttribute(desc, attribute, &value,
-                                               sizeof(value));
+    return api->cublasLtMatmulDescSetAttribute(desc, attribute, &value, sizeof(value));
   };
-  MPT_LT_TRY("a product's attribute",
-             set(kDescTransA, int32_t(plan.transposeA)));
-  MPT_LT_TRY("a product's attribute",
-             set(kDescTransB, int32_t(plan.transposeB)));
+  MPT_LT_TRY("a product's attribute", set(kDescTransA, int32_t(plan.transposeA)));
+  MPT_LT_TRY("a product's attribute", set(kDescTransB, int32_t(plan.transposeB)));
   MPT_LT_TRY("a product's attribute",
              set(kDescEpilogue, static_cast<uint32_t>(plan.epilogue)));
   if (usesBias(plan.epilogue)) {
@@ -125,16 +120,16 @@ Status LtProduct::create(const GemmPlan &plan, const void *bias,
     MPT_LT_TRY("a second matrix", set(kDescAuxLd, plan.auxLd));
   }
   auto layout = [&](LtLayout &made, const GemmMatrix &matrix) -> Status {
-    MPT_LT_TRY("a matrix", api->cublasLtMatrixLayoutCreate(
-                               &made, cudaType(matrix.type), matrix.rows,
-                               matrix.columns, matrix.ld));
+    MPT_LT_TRY("a matrix",
+               api->cublasLtMatrixLayoutCreate(&made, cudaType(matrix.type), matrix.rows,
+                                               matrix.columns, matrix.ld));
     if (plan.batch == 1)
       return 0;
     auto count = static_cast<int32_t>(plan.batch);
-    MPT_LT_TRY("a batch", api->cublasLtMatrixLayoutSetAttribute(
-                              made, kLayoutBatchCount, &count, sizeof(count)));
-    return api->cublasLtMatrixLayoutSetAttribute(
-        made, kLayoutBatchStride, &matrix.stride, sizeof(matrix.stride));
+    MPT_LT_TRY("a batch", api->cublasLtMatrixLayoutSetAttribute(made, kLayoutBatchCount,
+                                                                &count, sizeof(count)));
+    return api->cublasLtMatrixLayoutSetAttribute(made, kLayoutBatchStride, &matrix.stride,
+                                                 sizeof(matrix.stride));
   };
   if (Status status = layout(a, plan.a))
     return status;
@@ -148,33 +143,28 @@ Status LtProduct::propose(const LtContext &context, int most,
   found.assign(most, LtHeuristic());
   int count = 0;
   Status status = api->cublasLtMatmulAlgoGetHeuristic(
-      context.handle, desc, a, b, d, d, context.preference, most, found.data(),
-      &count);
+      context.handle, desc, a, b, d, d, context.preference, most, found.data(), &count);
   found.resize(status == 0 && count > 0 ? count : 0);
   return status;
 }
 
-Status LtProduct::run(const LtContext &context, const LtAlgo &chosen,
-                      const void *matrixA, const void *matrixB,
-                      const void *addend, void *result, void *workspace,
-                      Stream stream) const {
-  float narrowAlpha = static_cast<float>(alpha),
-        narrowBeta = static_cast<float>(beta);
+Status LtProduct::run(const LtContext &context, const LtAlgo &chosen, const void *matrixA,
+                      const void *matrixB, const void *addend, void *result,
+                      void *workspace, Stream stream) const {
+  float narrowAlpha = static_cast<float>(alpha), narrowBeta = static_cast<float>(beta);
   const void *scales[] = {&narrowAlpha, &narrowBeta};
   if (isDouble) {
     scales[0] = &alpha;
     scales[1] = &beta;
   }
-  return api->cublasLtMatmul(context.handle, desc, scales[0], matrixA, a,
-                             matrixB, b, scales[1], addend, d, result, d,
-                             &chosen, workspace, kGemmWorkspaceBytes, stream);
+  return api->cublasLtMatmul(context.handle, desc, scales[0], matrixA, a, matrixB, b,
+                             scales[1], addend, d, result, d, &chosen, workspace,
+                             kGemmWorkspaceBytes, stream);
 }
 
 std::string mpt::rt::cuda::tuningKey(size_t version, int architecture,
-                                     int multiprocessors,
-                                     const GemmPlan &plan) {
-  return "cublaslt " + std::to_string(version) + "; sm_" +
-         std::to_string(architecture) + " with " +
-         std::to_string(multiprocessors) + " multiprocessors; " +
+                                     int multiprocessors, const GemmPlan &plan) {
+  return "cublaslt " + std::to_string(version) + "; sm_" + std::to_string(architecture) +
+         " with " + std::to_string(multiprocessors) + " multiprocessors; " +
          describeGemmPlan(plan);
 }

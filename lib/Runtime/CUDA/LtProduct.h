@@ -46,9 +46,8 @@ public:
   Status propose(const LtContext &context, int most,
                  std::vector<LtHeuristic> &found) const;
   /// `c` is what beta adds, laid out as `d`, and may be `d`.
-  Status run(const LtContext &context, const LtAlgo &algo, const void *a,
-             const void *b, const void *c, void *d, void *workspace,
-             Stream stream) const;
+  Status run(const LtContext &context, const LtAlgo &algo, const void *a, const void *b,
+             const void *c, void *d, void *workspace, Stream stream) const;
 
   /// The one to run with.
   LtAlgo algo = {};

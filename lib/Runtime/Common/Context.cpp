@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Runtime/Runtime.h"
 #include "../CPU/Call.h"
-#include "../CUDA/CudaStep.h"
 #include "../CPU/Parallel.h"
+#include "../CUDA/CudaStep.h"
 #include "mpt/ProgramABI/InitialValues.h"
 #include "mpt/ProgramABI/ProgramFile.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/ProgramABI/SystemMemory.h"
+#include "mpt/Runtime/Runtime.h"
 #include "mpt/Support/Version.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ struct Step {
 };
 
 const char *const typeNames[] = {"f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2",
-                                 "i64", "i32", "i16", "i8", "i1"};
+                                 "i64", "i32", "i16", "i8",   "i1"};
 
 } // namespace
 
@@ -154,8 +154,9 @@ int mpt_rt_context::initialize(const NamedTensor &tensor, const NamedTensor *low
     return int(MPT_RT_OK);
   };
   const mpt::InitSpec init = tensor.init.value_or(mpt::InitSpec());
-  const bool isSeed = tensor.role == stringifyRole(mpt::Role::Rng) && tensor.name == "seed" &&
-                      tensor.buffer.type == DataType::I64 && tensor.buffer.dims.empty();
+  const bool isSeed = tensor.role == stringifyRole(mpt::Role::Rng) &&
+                      tensor.name == "seed" && tensor.buffer.type == DataType::I64 &&
+                      tensor.buffer.dims.empty();
   for (int64_t at = 0, end = tensor.buffer.count(); at < end; at += kInitialized) {
     const int64_t count = std::min(end - at, kInitialized);
     const void *data = stored;
@@ -262,8 +263,8 @@ int mpt_rt_context::openFile(const std::string &path) {
   if (!library) {
     const char *why = dlerror();
     fail(status, path + ": the loader refuses it: " + (why ? why : "no reason given"));
-  } else if (auto *desc = static_cast<const mpt_program_desc *>(
-                 dlsym(library, "mpt_program"))) {
+  } else if (auto *desc =
+                 static_cast<const mpt_program_desc *>(dlsym(library, "mpt_program"))) {
     status = open(desc);
     metadata = static_cast<const char *>(dlsym(library, kProgramMetadata));
   } else {
@@ -284,18 +285,17 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
   if (desc->format_version != kFormatVersion)
     return fail(MPT_RT_INVALID_PROGRAM,
                 "the program has format " + std::to_string(desc->format_version) +
-                    " but this runtime reads format " +
-                    std::to_string(kFormatVersion) + "; compile it again");
+                    " but this runtime reads format " + std::to_string(kFormatVersion) +
+                    "; compile it again");
   if (!desc->table || (desc->num_kernels && !desc->kernels && !desc->cuda))
     return fail(MPT_RT_INVALID_PROGRAM, "the program's descriptor is incomplete");
   std::string why;
   if (!readProgram(desc->table, desc->table_size, desc->num_kernels, program, why))
     return fail(MPT_RT_INVALID_PROGRAM, why);
   if (program.version != mpt::kVersion)
-    return fail(MPT_RT_INVALID_PROGRAM,
-                "the program was compiled by MPT " + program.version +
-                    " but this runtime is of " + mpt::kVersion +
-                    "; compile it again");
+    return fail(MPT_RT_INVALID_PROGRAM, "the program was compiled by MPT " +
+                                            program.version + " but this runtime is of " +
+                                            mpt::kVersion + "; compile it again");
   const std::vector<int64_t> constantBytes = getConstantBytes(program);
   // Of a program for GPUs, state and outputs are here, too.
   int64_t arenaBytes = 0, allConstants = 0;
@@ -304,11 +304,12 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
     for (int64_t bytes : constantBytes)
       allConstants += bytes;
   }
-  const int64_t needed = arenaBytes + program.stateBytes + program.outputBytes + allConstants;
+  const int64_t needed =
+      arenaBytes + program.stateBytes + program.outputBytes + allConstants;
   if (int64_t memory = getSystemMemory(); needed > memory)
     return fail(MPT_RT_OUT_OF_MEMORY,
-                "the program needs " + std::to_string(needed) + " bytes of memory (arena " +
-                    std::to_string(arenaBytes) + ", state " +
+                "the program needs " + std::to_string(needed) +
+                    " bytes of memory (arena " + std::to_string(arenaBytes) + ", state " +
                     std::to_string(program.stateBytes) + ", outputs " +
                     std::to_string(program.outputBytes) + ", constants " +
                     std::to_string(allConstants) + "), this process can have " +
@@ -424,8 +425,8 @@ int mpt_rt_set_cuda_device(mpt_rt_context *context, int32_t device) {
   if (context->isOpen)
     return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
   if (device < 0)
-    return context->fail(MPT_RT_INVALID_ARGUMENT, "GPUs are numbered from 0, found " +
-                                                      std::to_string(device));
+    return context->fail(MPT_RT_INVALID_ARGUMENT,
+                         "GPUs are numbered from 0, found " + std::to_string(device));
   context->device = device;
   return MPT_RT_OK;
 }
@@ -490,8 +491,8 @@ static const NamedTensor *findChecked(mpt_rt_context *context, const char *name,
       break;
     }
   if (!tensor) {
-    context->error = std::string("the program has no ") + what + " named '" +
-                     (name ? name : "") + "'";
+    context->error =
+        std::string("the program has no ") + what + " named '" + (name ? name : "") + "'";
     return nullptr;
   }
   if (bytes != static_cast<size_t>(tensor->buffer.bytes())) {
@@ -540,8 +541,8 @@ int mpt_rt_needs_value(const mpt_rt_context *context, const char *name) {
 }
 
 /// Copies a tensor of `space` out.
-static int readTensor(mpt_rt_context *context, const char *name, void *data,
-                      size_t bytes, SpaceId wanted, const char *what) {
+static int readTensor(mpt_rt_context *context, const char *name, void *data, size_t bytes,
+                      SpaceId wanted, const char *what) {
   if (!context)
     return MPT_RT_INVALID_ARGUMENT;
   const NamedTensor *tensor = findChecked(
@@ -588,10 +589,10 @@ int mpt_rt_run(mpt_rt_context *context) {
     return status;
   for (size_t i = 0; i < context->inputs.size(); ++i)
     if (!context->inputs[i])
-      return context->fail(
-          MPT_RT_INVALID_ARGUMENT,
-          "input '" + context->program.tensors[context->inputTensors[i]].name +
-              "' is not bound");
+      return context->fail(MPT_RT_INVALID_ARGUMENT,
+                           "input '" +
+                               context->program.tensors[context->inputTensors[i]].name +
+                               "' is not bound");
   if (context->cuda) {
     int status = context->cuda->run(context->inputs, context->error);
     context->hasRun |= status == MPT_RT_OK;
@@ -655,9 +656,8 @@ void mpt_rt_set_profiling(mpt_rt_context *context, int on) {
     context->cuda->profiling = on != 0;
 }
 
-int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index,
-                       const char **what, const char **location,
-                       double *milliseconds) {
+int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index, const char **what,
+                       const char **location, double *milliseconds) {
   if (!context || !what || !location || !milliseconds || index < 0 ||
       index >= static_cast<int32_t>(context->cuda ? context->program.instructions.size()
                                                   : context->steps.size()))

@@ -102,8 +102,7 @@ void resumeThread(size_t i) {
   Thread &thread = launch->thread();
   if (thread.waits == Wait::Beginning) {
     if (idleFibers.empty())
-      idleFibers.push_back(
-          fibers.emplace_back(std::make_unique<Fiber>(runFiber)).get());
+      idleFibers.push_back(fibers.emplace_back(std::make_unique<Fiber>(runFiber)).get());
     thread.fiber = idleFibers.back();
     idleFibers.pop_back();
   }

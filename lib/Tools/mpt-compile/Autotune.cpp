@@ -50,8 +50,7 @@ llvm::Expected<Entries> readFile(const std::string &path) {
     return entries;
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    return createFileMessage(path,
-                             "cannot read: " + buffer.getError().message());
+    return createFileMessage(path, "cannot read: " + buffer.getError().message());
   auto value = parseJSON((*buffer)->getBuffer());
   if (!value)
     return damaged(path, llvm::toString(value.takeError()));
@@ -63,21 +62,18 @@ llvm::Expected<Entries> readFile(const std::string &path) {
     return damaged(path, "no \"products\"");
   for (const auto &[key, value] : *products) {
     const llvm::json::Object *object = value.getAsObject();
-    const llvm::json::Array *words =
-        object ? object->getArray("algo") : nullptr;
+    const llvm::json::Array *words = object ? object->getArray("algo") : nullptr;
     if (!words || words->size() != 8)
-      return damaged(path,
-                     "'" + key.str() + "' has no algorithm of eight words");
+      return damaged(path, "'" + key.str() + "' has no algorithm of eight words");
     Entry entry;
     for (size_t i = 0; i < 8; ++i) {
       auto text = (*words)[i].getAsString();
       if (!text || text->getAsInteger(16, entry.algo[i]))
-        return damaged(path, "'" + key.str() +
-                                 "' has a word that is no hexadecimal number");
+        return damaged(path,
+                       "'" + key.str() + "' has a word that is no hexadecimal number");
     }
     entry.microseconds = object->getNumber("microseconds").value_or(0);
-    entry.firstMicroseconds =
-        object->getNumber("first_microseconds").value_or(0);
+    entry.firstMicroseconds = object->getNumber("first_microseconds").value_or(0);
     entry.candidates = object->getInteger("candidates").value_or(0);
     entry.chosen = object->getInteger("chosen").value_or(0);
     entries[key.str()] = entry;
@@ -110,9 +106,8 @@ llvm::Error writeFile(const std::string &path, const Entries &entries) {
 }
 
 /// Measures what `entries` lacks. True if it measured anything.
-llvm::Expected<bool> measure(llvm::ArrayRef<rt::GemmPlan> plans,
-                             Entries &entries, const CompileOptions &options,
-                             std::string &noGPU) {
+llvm::Expected<bool> measure(llvm::ArrayRef<rt::GemmPlan> plans, Entries &entries,
+                             const CompileOptions &options, std::string &noGPU) {
   rt::cuda::GemmTuner tuner;
   if (!tuner.open(options.cudart, options.cublasLt, noGPU))
     return false;
@@ -130,8 +125,7 @@ llvm::Expected<bool> measure(llvm::ArrayRef<rt::GemmPlan> plans,
       return llvm::createStringError("--autotune: " + error);
     }
     Entry &entry = entries[tuned.key];
-    std::copy(std::begin(tuned.algo.data), std::end(tuned.algo.data),
-              entry.algo.begin());
+    std::copy(std::begin(tuned.algo.data), std::end(tuned.algo.data), entry.algo.begin());
     entry.microseconds = tuned.microseconds;
     entry.firstMicroseconds = tuned.firstMicroseconds;
     entry.candidates = tuned.candidates;
@@ -144,8 +138,7 @@ llvm::Expected<bool> measure(llvm::ArrayRef<rt::GemmPlan> plans,
 } // namespace
 
 llvm::Expected<std::vector<TunedProduct>>
-mpt::autotune(llvm::ArrayRef<rt::GemmPlan> plans,
-              const CompileOptions &options) {
+mpt::autotune(llvm::ArrayRef<rt::GemmPlan> plans, const CompileOptions &options) {
   auto entries = readFile(options.autotune);
   if (!entries)
     return entries.takeError();
@@ -154,8 +147,8 @@ mpt::autotune(llvm::ArrayRef<rt::GemmPlan> plans,
   if (!hasNew)
     return hasNew.takeError();
   if (!noGPU.empty() && entries->empty())
-    return llvm::createStringError("--autotune: " + noGPU + ", and " +
-                                   options.autotune + " holds no algorithms");
+    return llvm::createStringError("--autotune: " + noGPU + ", and " + options.autotune +
+                                   " holds no algorithms");
   if (*hasNew)
     if (llvm::Error error = writeFile(options.autotune, *entries))
       return std::move(error);

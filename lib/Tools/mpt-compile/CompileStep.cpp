@@ -50,8 +50,8 @@ llvm::Error mpt::emitRemarks(MLIRContext &context, const CompileOptions &options
       isPrinted ? remark::enableOptimizationRemarks(context, nullptr, std::move(policy),
                                                     categories, isPrinted)
                 : remark::enableOptimizationRemarksWithLLVMStreamer(
-                      context, file, llvm::remarks::Format::YAML,
-                      std::move(policy), categories);
+                      context, file, llvm::remarks::Format::YAML, std::move(policy),
+                      categories);
   if (failed(enabled))
     return createFileMessage(file, "cannot write remarks");
   return llvm::Error::success();
@@ -115,16 +115,16 @@ llvm::Error mpt::compileStep(ModuleOp module, const CompileOptions &options,
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext llvmContext;
-  CudaOptions cuda{options.chips, options.toolkit, options.emulatedKernels,
-                   options.f32Products, options.lowBiases,
-                   options.fusedAttention, options.savingEpilogues, options.cudnn,
-                   TuneProducts()};
+  CudaOptions cuda{options.chips,           options.toolkit,   options.emulatedKernels,
+                   options.f32Products,     options.lowBiases, options.fusedAttention,
+                   options.savingEpilogues, options.cudnn,     TuneProducts()};
   if (!options.autotune.empty())
-    cuda.tune = [&](llvm::ArrayRef<rt::GemmPlan> plans) { return autotune(plans, options); };
-  auto compiled =
-      options.isCuda
-          ? compileToCuda(module, llvmContext, **machine, cuda)
-          : compileToLLVM(module, llvmContext, **machine, options.threads);
+    cuda.tune = [&](llvm::ArrayRef<rt::GemmPlan> plans) {
+      return autotune(plans, options);
+    };
+  auto compiled = options.isCuda
+                      ? compileToCuda(module, llvmContext, **machine, cuda)
+                      : compileToLLVM(module, llvmContext, **machine, options.threads);
   if (!compiled)
     return compiled.takeError();
   auto *text = llvm::ConstantDataArray::getString(llvmContext, *metadata);

@@ -17,8 +17,8 @@
 #include "Options.h"
 #include "mpt/InitAll.h"
 #include "mpt/Support/FileIO.h"
-#include "mpt/Support/Interrupts.h"
 #include "mpt/Support/FirstError.h"
+#include "mpt/Support/Interrupts.h"
 #include "mpt/Support/Version.h"
 
 #include "mlir/Parser/Parser.h"
@@ -146,6 +146,5 @@ static int runTool(llvm::ArrayRef<const char *> arguments) {
 int mpt::mptCompileMain(int argc, char **argv) {
   installInterruptHandlers("mpt-compile");
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
-  return finishStreams(
-      runTool(llvm::ArrayRef<const char *>(argv, argc).drop_front()));
+  return finishStreams(runTool(llvm::ArrayRef<const char *>(argv, argc).drop_front()));
 }

@@ -39,8 +39,7 @@ constexpr OptTable::Info kInfos[] = {
 
 class CompileOptTable : public GenericOptTable {
 public:
-  CompileOptTable()
-      : GenericOptTable(OptionStrTable, OptionPrefixesTable, kInfos) {}
+  CompileOptTable() : GenericOptTable(OptionStrTable, OptionPrefixesTable, kInfos) {}
 };
 } // namespace
 
@@ -57,17 +56,16 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
   options.cpu = args.getLastArgValue(OPT_mcpu, options.cpu).str();
   llvm::StringRef target = args.getLastArgValue(OPT_target, "cpu");
   if (target != "cpu" && target != "cuda")
-    return llvm::createStringError("unknown target '" + target +
-                                   "'; choose cpu or cuda");
+    return llvm::createStringError("unknown target '" + target + "'; choose cpu or cuda");
   options.isCuda = target == "cuda";
   for (const std::string &chip : args.getAllArgValues(OPT_chip)) {
     // sm_90, or sm_90a: which of them there are LLVM and ptxas know.
     llvm::StringRef rest = chip;
     unsigned number;
-    if (!rest.consume_front("sm_") || rest.consumeInteger(10, number) || rest.size() > 1 ||
-        !llvm::all_of(rest, llvm::isLower))
-      return llvm::createStringError("--chip: expected a chip such as sm_90, found '" + chip +
-                                     "'; for several repeat the option");
+    if (!rest.consume_front("sm_") || rest.consumeInteger(10, number) ||
+        rest.size() > 1 || !llvm::all_of(rest, llvm::isLower))
+      return llvm::createStringError("--chip: expected a chip such as sm_90, found '" +
+                                     chip + "'; for several repeat the option");
     if (!llvm::is_contained(options.chips, chip))
       options.chips.push_back(chip);
   }
@@ -96,16 +94,18 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
   if (options.f32Products != "exact" && options.f32Products != "tf32" &&
       options.f32Products != "bf16x9")
     return llvm::createStringError("--f32-products: expected exact, tf32 or bf16x9, "
-                                   "found '" + options.f32Products + "'");
+                                   "found '" +
+                                   options.f32Products + "'");
   if (options.isCuda && options.chips.empty())
     return llvm::createStringError(
         "missing option: --target=cuda needs --chip, as in --chip=sm_90");
-  for (unsigned id : {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels,
-                      OPT_f32_products, OPT_low_biases, OPT_autotune, OPT_attention,
-                      OPT_epilogues, OPT_convolutions, OPT_cudart, OPT_cublaslt})
+  for (unsigned id : {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels, OPT_f32_products,
+                      OPT_low_biases, OPT_autotune, OPT_attention, OPT_epilogues,
+                      OPT_convolutions, OPT_cudart, OPT_cublaslt})
     if (const Arg *arg = args.getLastArg(id); arg && !options.isCuda)
-      return llvm::createStringError("--" + arg->getOption().getUnaliasedOption().getName().rtrim('=') +
-                                     " goes with --target=cuda");
+      return llvm::createStringError(
+          "--" + arg->getOption().getUnaliasedOption().getName().rtrim('=') +
+          " goes with --target=cuda");
   if (options.autotune.empty() && !(options.cudart + options.cublasLt).empty())
     return llvm::createStringError("--cudart and --cublaslt go with --autotune");
   options.missedRemarks = args.hasArg(OPT_remarks);
@@ -119,13 +119,13 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
     llvm::StringRef text = threads->getValue();
     if (text.getAsInteger(10, options.threads) || options.threads < 1)
       return llvm::createStringError(
-          "--max-threads: expected a whole number of at least 1, found '" + text +
-          "'");
+          "--max-threads: expected a whole number of at least 1, found '" + text + "'");
   }
   return llvm::Error::success();
 }
 
-/// Parses `arguments`; fails on options that there are not and on values that are missing.
+/// Parses `arguments`; fails on options that there are not and on values that are
+/// missing.
 static llvm::Expected<InputArgList> parse(const CompileOptTable &table,
                                           llvm::ArrayRef<const char *> arguments) {
   unsigned missingIndex, missingCount;

@@ -18,12 +18,12 @@
 #include "StepBuilder.h"
 #include "Summary.h"
 #include "mlir/Parser/Parser.h"
-#include "mpt/Support/FileIO.h"
-#include "mpt/Support/Interrupts.h"
 #include "mpt/Host/LossPlot.h"
 #include "mpt/Host/SafetensorsIO.h"
 #include "mpt/ProgramABI/SystemMemory.h"
+#include "mpt/Support/FileIO.h"
 #include "mpt/Support/FirstError.h"
+#include "mpt/Support/Interrupts.h"
 #include "mpt/Support/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -56,8 +56,7 @@ public:
 private:
   llvm::Error chooseEngine();
   EngineOptions getEngineOptions() const;
-  llvm::Expected<std::unique_ptr<StepEngine>>
-  createEngine(PreparedFunction prepared);
+  llvm::Expected<std::unique_ptr<StepEngine>> createEngine(PreparedFunction prepared);
   llvm::Error readModel();
   llvm::Error readFunctions();
   llvm::Error readProgram();
@@ -143,16 +142,15 @@ EngineOptions Run::getEngineOptions() const {
   return result;
 }
 
-llvm::Expected<std::unique_ptr<StepEngine>>
-Run::createEngine(PreparedFunction prepared) {
+llvm::Expected<std::unique_ptr<StepEngine>> Run::createEngine(PreparedFunction prepared) {
   FirstError error(&context);
   EngineOptions engineOptions = getEngineOptions();
-  const int64_t limit = options.memoryLimit > 0 ? options.memoryLimit : rt::getSystemMemory();
+  const int64_t limit =
+      options.memoryLimit > 0 ? options.memoryLimit : rt::getSystemMemory();
   // The limit is of this machine's memory.
   if (!engineOptions.isCuda)
     engineOptions.memoryLimit = std::max<int64_t>(limit - heldBytes, 1);
-  auto made =
-      engine->create(std::move(prepared.module), prepared.name, engineOptions);
+  auto made = engine->create(std::move(prepared.module), prepared.name, engineOptions);
   if (made) {
     if (!engineOptions.isCuda)
       heldBytes += (*made)->arenaBytes() + (*made)->stateBytes();
@@ -163,8 +161,9 @@ Run::createEngine(PreparedFunction prepared) {
   if (heldBytes == 0)
     return std::move(first);
   return llvm::createStringError(llvm::toString(std::move(first)) +
-                                 "; the training step and what evaluates it hold " + llvm::Twine(heldBytes) +
-                                 " of " + llvm::Twine(limit) + " bytes already");
+                                 "; the training step and what evaluates it hold " +
+                                 llvm::Twine(heldBytes) + " of " + llvm::Twine(limit) +
+                                 " bytes already");
 }
 
 /// Whether `file` is a library, as mpt-compile writes them, and not a module.
@@ -174,7 +173,8 @@ static llvm::Expected<bool> isLibrary(const InputFile &file) {
     return false;
   if (llvm::Error error = file.read(0, magic, sizeof(magic)))
     return std::move(error);
-  return llvm::StringRef(magic, sizeof(magic)) == "\x7f" "ELF";
+  return llvm::StringRef(magic, sizeof(magic)) == "\x7f"
+                                                  "ELF";
 }
 
 llvm::Error Run::readModel() {
@@ -227,11 +227,10 @@ llvm::Expected<OpenedProgram> Run::openProgram(llvm::StringRef path,
     return opened;
   const bool mayBeCPU = options.device != "cuda", mayBeCuda = options.device != "cpu";
   if (opened->isCuda ? !mayBeCuda : !mayBeCPU)
-    return createFileMessage(path, "compiled for " +
-                                       llvm::Twine(opened->isCuda ? "GPUs" : "CPUs") +
-                                       "; leave --device=" + options.device +
-                                       " out, or compile the step with --target=" +
-                                       options.device);
+    return createFileMessage(
+        path, "compiled for " + llvm::Twine(opened->isCuda ? "GPUs" : "CPUs") +
+                  "; leave --device=" + options.device +
+                  " out, or compile the step with --target=" + options.device);
   into.arguments = opened->engine->getArguments().vec();
   into.results = opened->engine->getResults().vec();
   return opened;
@@ -343,9 +342,10 @@ llvm::Error Run::readData() {
           " into " + std::to_string(options.accumulate) +
           "; give --batch, and leave the batch of " + name + " open (?)");
     if (!isAll && llvm::MulOverflow(batch, options.accumulate, batch))
-      return llvm::createStringError("--accumulate: " + std::to_string(options.accumulate) +
-                                     " micro-batches of this function have more than 2^63 "
-                                     "rows; use fewer");
+      return llvm::createStringError(
+          "--accumulate: " + std::to_string(options.accumulate) +
+          " micro-batches of this function have more than 2^63 "
+          "rows; use fewer");
     for (const DataLoader::Field &field : fields)
       if (field.whole)
         shared.push_back(field.name);
@@ -374,16 +374,14 @@ llvm::Error Run::readEvaluation() {
   for (const DataLoader::Field &field : bound->fields)
     if (!field.whole)
       rows = field.data.getShape()[0];
-  if (int64_t most = options.evalBatch ? options.evalBatch : batch;
-      isDynamic && most)
+  if (int64_t most = options.evalBatch ? options.evalBatch : batch; isDynamic && most)
     bound->batch = std::min(rows, most);
   if (!isDynamic && bound->batch && rows % bound->batch != 0)
-    return llvm::createStringError(
-        "--eval-data: " + evalName + " fixes the batch to " +
-        llvm::Twine(bound->batch) + ", which does not divide the " +
-        llvm::Twine(rows) + " rows; leave its batch open (?)");
-  auto loader =
-      DataLoader::create(std::move(bound->fields), bound->batch, options.seed);
+    return llvm::createStringError("--eval-data: " + evalName + " fixes the batch to " +
+                                   llvm::Twine(bound->batch) +
+                                   ", which does not divide the " + llvm::Twine(rows) +
+                                   " rows; leave its batch open (?)");
+  auto loader = DataLoader::create(std::move(bound->fields), bound->batch, options.seed);
   if (!loader)
     return loader.takeError();
   evalData = std::move(*loader);
@@ -416,9 +414,9 @@ static void addFilesOfPasses(llvm::StringRef what, llvm::StringRef text,
   llvm::SplitString(text, words, " \t\n{}'\"");
   for (llvm::StringRef word : words) {
     auto [key, values] = word.split('=');
-    if (!llvm::is_contained({"policy", "rules", "profile", "summary", "node-data",
-                             "output", "compare"},
-                            key))
+    if (!llvm::is_contained(
+            {"policy", "rules", "profile", "summary", "node-data", "output", "compare"},
+            key))
       continue;
     const bool isOutput = llvm::is_contained({"summary", "node-data", "output"}, key);
     for (llvm::StringRef value : llvm::split(values, ','))
@@ -432,21 +430,21 @@ llvm::Error Run::claimOutputs() {
   std::vector<FileUse> uses = {{"the model", options.model},
                                {"--init", options.init},
                                {"--eval-program", options.evalProgram}};
-  for (auto [option, specs] : {std::pair("--data", &options.data),
-                               std::pair("--eval-data", &options.evalData)})
+  for (auto [option, specs] :
+       {std::pair("--data", &options.data), std::pair("--eval-data", &options.evalData)})
     for (const DataSpec &spec : *specs)
       uses.push_back({(llvm::Twine(option) + " " + spec.name).str(), spec.path});
-  for (auto [option, text] : {std::pair("--autocast", &options.autocast),
-                              std::pair("--apex", &options.apex),
-                              std::pair("--pipeline", &options.pipeline)})
+  for (auto [option, text] :
+       {std::pair("--autocast", &options.autocast), std::pair("--apex", &options.apex),
+        std::pair("--pipeline", &options.pipeline)})
     if (*text)
       addFilesOfPasses(option, **text, uses);
   const size_t inputs = uses.size();
-  for (auto [option, path] : {std::pair("--checkpoint", &options.checkpoint),
-                              std::pair("--metrics", &options.metrics),
-                              std::pair("--plot", &options.plot),
-                              std::pair("--ranges", &options.ranges),
-                              std::pair("--ranges-html", &options.rangesHtml)}) {
+  for (auto [option, path] :
+       {std::pair("--checkpoint", &options.checkpoint),
+        std::pair("--metrics", &options.metrics), std::pair("--plot", &options.plot),
+        std::pair("--ranges", &options.ranges),
+        std::pair("--ranges-html", &options.rangesHtml)}) {
     if (path->empty())
       continue;
     if (llvm::Error error = checkWritable(*path))
@@ -469,9 +467,8 @@ llvm::Error Run::claimOutputs() {
     if (!lock)
       return lock.takeError();
     if (!lock->getWhyNot().empty())
-      llvm::errs() << "mpt-run: warning: " << path
-                   << ": its file system has no locks (" << lock->getWhyNot()
-                   << "); nothing keeps another run from it\n";
+      llvm::errs() << "mpt-run: warning: " << path << ": its file system has no locks ("
+                   << lock->getWhyNot() << "); nothing keeps another run from it\n";
     locks.push_back(std::move(*lock));
   }
   return llvm::Error::success();
@@ -530,24 +527,22 @@ Progress::Options Run::getProgressOptions(llvm::StringRef precision) const {
   result.label = options.compare ? precision.str() : "";
   result.first = resume ? resume->attempt : 0;
   result.total = steps;
-  result.every =
-      options.logEvery ? options.logEvery : std::max<int64_t>(1, steps / 10);
+  result.every = options.logEvery ? options.logEvery : std::max<int64_t>(1, steps / 10);
   return result;
 }
 
 llvm::Error Run::openMetrics() {
   if (options.metrics.empty() || metrics)
     return llvm::Error::success();
-  auto log = MetricsLog::open(options.metrics, resume.has_value(),
-                              resume ? resume->attempt : 0);
+  auto log =
+      MetricsLog::open(options.metrics, resume.has_value(), resume ? resume->attempt : 0);
   if (!log)
     return log.takeError();
   metrics.emplace(std::move(*log));
   return llvm::Error::success();
 }
 
-llvm::Expected<std::optional<EventLog>>
-Run::openEvents(llvm::StringRef precision) const {
+llvm::Expected<std::optional<EventLog>> Run::openEvents(llvm::StringRef precision) const {
   if (options.tensorboard.empty())
     return std::nullopt;
   llvm::SmallString<128> directory(options.tensorboard);
@@ -642,10 +637,9 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
       return error;
   interrupted |= summary->interrupted;
   summary->curve.label = precision.str();
-  summaries.push_back(
-      {precision.str(), std::move(*summary),
-       engine.arenaBytes() + engine.stateBytes(),
-       options.profile ? engine.profile() : std::vector<ProfileEntry>()});
+  summaries.push_back({precision.str(), std::move(*summary),
+                       engine.arenaBytes() + engine.stateBytes(),
+                       options.profile ? engine.profile() : std::vector<ProfileEntry>()});
   return llvm::Error::success();
 }
 
@@ -654,22 +648,20 @@ llvm::Error Run::reportRanges(const RangeRecorder &recorder) {
   auto write = [](const std::string &path, llvm::StringRef text) {
     return path.empty() ? llvm::Error::success() : writeFileAtomically(path, text);
   };
-  if (llvm::Error error =
-          write(options.ranges, printRangeProfile(recorder.getProfile())))
+  if (llvm::Error error = write(options.ranges, printRangeProfile(recorder.getProfile())))
     return error;
-  return write(options.rangesHtml,
-               renderRangePage(recorder.getProfile(),
-                               (llvm::sys::path::filename(options.model) +
-                                ": ranges of " + name)
-                                   .str()));
+  return write(
+      options.rangesHtml,
+      renderRangePage(
+          recorder.getProfile(),
+          (llvm::sys::path::filename(options.model) + ": ranges of " + name).str()));
 }
 
 void Run::warnOfDivergence() const {
   for (const RunSummary &summary : summaries) {
     const auto &points = summary.training.curve.points;
-    auto lastGood = std::find_if(points.rbegin(), points.rend(), [](auto point) {
-      return std::isfinite(point.second);
-    });
+    auto lastGood = std::find_if(points.rbegin(), points.rend(),
+                                 [](auto point) { return std::isfinite(point.second); });
     if (lastGood == points.rbegin())
       continue;
     double since = std::prev(lastGood)->first;
@@ -684,10 +676,9 @@ llvm::Error Run::report() {
     std::vector<LossCurve> curves;
     for (const RunSummary &summary : summaries)
       curves.push_back(summary.training.curve);
-    std::string svg =
-        renderLossPlot(curves, (llvm::sys::path::filename(options.model) +
-                                ": loss" + (module ? " of " + name : ""))
-                                   .str());
+    std::string svg = renderLossPlot(curves, (llvm::sys::path::filename(options.model) +
+                                              ": loss" + (module ? " of " + name : ""))
+                                                 .str());
     if (llvm::Error error = writeFileAtomically(options.plot, svg))
       return error;
   }
@@ -714,8 +705,7 @@ llvm::Error Run::execute() {
     return error;
   if (program.engine) {
     std::optional<RangeRecorder> none;
-    if (llvm::Error error =
-            trainOne("as given", *program.engine, program.digest, none))
+    if (llvm::Error error = trainOne("as given", *program.engine, program.digest, none))
       return error;
   } else if (llvm::Error error = trainFunctions()) {
     return error;
@@ -733,9 +723,8 @@ llvm::Error Run::trainFunctions() {
   // Build every step before the first one runs.
   std::vector<PreparedFunction> prepared;
   for (const std::string &precision : precisions) {
-    auto step =
-        buildStep(function, signature.isStep(), batch / options.accumulate, shared, steps,
-                  precision, options);
+    auto step = buildStep(function, signature.isStep(), batch / options.accumulate,
+                          shared, steps, precision, options);
     if (!step)
       return step.takeError();
     prepared.push_back(std::move(*step));
@@ -784,8 +773,7 @@ static int finishStreams(int status, bool isOutClosed, bool isErrClosed) {
   return status;
 }
 
-static int runTool(llvm::ArrayRef<const char *> arguments,
-                   DialectRegistry &registry,
+static int runTool(llvm::ArrayRef<const char *> arguments, DialectRegistry &registry,
                    llvm::ArrayRef<EngineFactory> engines) {
   auto fail = [](llvm::Error error) {
     llvm::errs() << "mpt-run: " << llvm::toString(std::move(error)) << '\n';
@@ -818,8 +806,7 @@ static int runTool(llvm::ArrayRef<const char *> arguments,
   return 128 + getDeferredInterrupt();
 }
 
-int mpt::mptRunMain(llvm::ArrayRef<const char *> arguments,
-                    DialectRegistry &registry,
+int mpt::mptRunMain(llvm::ArrayRef<const char *> arguments, DialectRegistry &registry,
                     llvm::ArrayRef<EngineFactory> engines) {
   const bool isOutClosed = ::fcntl(STDOUT_FILENO, F_GETFD) < 0,
              isErrClosed = ::fcntl(STDERR_FILENO, F_GETFD) < 0;
@@ -827,6 +814,5 @@ int mpt::mptRunMain(llvm::ArrayRef<const char *> arguments,
   if (llvm::sys::Process::FixupStandardFileDescriptors())
     return 1;
   installInterruptHandlers("mpt-run");
-  return finishStreams(runTool(arguments, registry, engines), isOutClosed,
-                       isErrClosed);
+  return finishStreams(runTool(arguments, registry, engines), isOutClosed, isErrClosed);
 }

@@ -46,15 +46,15 @@ constexpr OptTable::Info kInfos[] = {
 
 class RunOptTable : public GenericOptTable {
 public:
-  RunOptTable()
-      : GenericOptTable(OptionStrTable, OptionPrefixesTable, kInfos) {}
+  RunOptTable() : GenericOptTable(OptionStrTable, OptionPrefixesTable, kInfos) {}
 };
 } // namespace
 
 void mpt::printRunHelp(llvm::raw_ostream &os) {
   RunOptTable().printHelp(
       os, "mpt-run MODEL.mlir|STEP.so --data NAME=FILE... --steps N [options]",
-      "trains a network written in the mpt dialect, or a compiled step", /*ShowHidden=*/false,
+      "trains a network written in the mpt dialect, or a compiled step",
+      /*ShowHidden=*/false,
       /*ShowAllAliases=*/false);
 }
 
@@ -62,24 +62,21 @@ void mpt::printRunHelp(llvm::raw_ostream &os) {
 // Values
 //===----------------------------------------------------------------------===//
 
-static llvm::Error createOptionError(const Arg &arg,
-                                     const llvm::Twine &message) {
+static llvm::Error createOptionError(const Arg &arg, const llvm::Twine &message) {
   std::string name = arg.getSpelling().str();
   llvm::StringRef shown(name);
   shown.consume_back("=");
   return llvm::createStringError(shown + ": " + message);
 }
 
-static llvm::Error parseCount(const ArgList &args, ID id, int64_t least,
-                              int64_t &value) {
+static llvm::Error parseCount(const ArgList &args, ID id, int64_t least, int64_t &value) {
   const Arg *arg = args.getLastArg(id);
   if (!arg)
     return llvm::Error::success();
   llvm::StringRef text = arg->getValue();
   if (text.getAsInteger(10, value) || value < least)
     return createOptionError(*arg, "expected a whole number of at least " +
-                                       llvm::Twine(least) + ", found '" + text +
-                                       "'");
+                                       llvm::Twine(least) + ", found '" + text + "'");
   return llvm::Error::success();
 }
 
@@ -103,8 +100,8 @@ static llvm::Error parseNumber(const ArgList &args, ID id, double &value) {
     return llvm::Error::success();
   llvm::StringRef text = arg->getValue();
   if (text.getAsDouble(value) || !std::isfinite(value) || value < 0)
-    return createOptionError(*arg, "expected a number of at least 0, found '" +
-                                       text + "'");
+    return createOptionError(*arg,
+                             "expected a number of at least 0, found '" + text + "'");
   return llvm::Error::success();
 }
 
@@ -116,9 +113,8 @@ static llvm::Error parseChoice(const ArgList &args, ID id,
     return llvm::Error::success();
   value = arg->getValue();
   if (!llvm::is_contained(choices, value))
-    return createOptionError(*arg, "expected one of " +
-                                       llvm::join(choices, ", ") + ", found '" +
-                                       value + "'");
+    return createOptionError(*arg, "expected one of " + llvm::join(choices, ", ") +
+                                       ", found '" + value + "'");
   return llvm::Error::success();
 }
 
@@ -126,12 +122,10 @@ static llvm::Error parsePrecisions(const ArgList &args, RunOptions &options) {
   const Arg *arg = args.getLastArg(OPT_precision);
   if (!arg)
     return llvm::Error::success();
-  for (llvm::StringRef name :
-       llvm::split(llvm::StringRef(arg->getValue()), ',')) {
+  for (llvm::StringRef name : llvm::split(llvm::StringRef(arg->getValue()), ',')) {
     auto [type, lossScale] = name.split(':');
     if (type != "f32" && type != "f16" && type != "bf16")
-      return createOptionError(*arg, "expected f32, f16 or bf16, found '" +
-                                         type + "'");
+      return createOptionError(*arg, "expected f32, f16 or bf16, found '" + type + "'");
     if (lossScale.empty() && name != type)
       return createOptionError(*arg, "expected a loss scale behind '" + name + "'");
     if (llvm::is_contained(options.precisions, name.str()))
@@ -155,8 +149,8 @@ static llvm::Error parseDevice(const ArgList &args, RunOptions &options) {
   auto [kind, number] = llvm::StringRef(arg->getValue()).split(':');
   const bool hasNumber = llvm::StringRef(arg->getValue()).contains(':');
   if ((kind != "cpu" && kind != "cuda") || (hasNumber && kind == "cpu") ||
-      (hasNumber && (number.getAsInteger(10, options.deviceNumber) ||
-                     options.deviceNumber < 0)))
+      (hasNumber &&
+       (number.getAsInteger(10, options.deviceNumber) || options.deviceNumber < 0)))
     return createOptionError(*arg, "expected cpu, cuda or cuda:N, found '" +
                                        llvm::Twine(arg->getValue()) + "'");
   options.device = kind.str();
@@ -165,22 +159,18 @@ static llvm::Error parseDevice(const ArgList &args, RunOptions &options) {
 
 /// What options need of each other.
 static llvm::Error checkCombination(const RunOptions &options) {
-  auto fail = [](const char *message) {
-    return llvm::createStringError(message);
-  };
+  auto fail = [](const char *message) { return llvm::createStringError(message); };
   if (options.steps && options.epochs)
     return fail("--steps and --epochs: give one of them");
   if (!options.steps && !options.epochs)
     return fail("missing option: give --steps=N or --epochs=N");
-  if (!options.evaluates() &&
-      (!options.evalData.empty() || options.evalEvery || options.evalBatch ||
-       !options.evalWeights.empty()))
+  if (!options.evaluates() && (!options.evalData.empty() || options.evalEvery ||
+                               options.evalBatch || !options.evalWeights.empty()))
     return fail("--eval-data, --eval-every, --eval-batch and --eval-weights need "
                 "--eval-function or, for a compiled step, --eval-program");
   if (!options.evalFunction.empty() && !options.evalProgram.empty())
     return fail("--eval-function and --eval-program: give one of them");
-  if (options.resume && options.checkpoint.empty() &&
-      options.resumeFrom.empty())
+  if (options.resume && options.checkpoint.empty() && options.resumeFrom.empty())
     return fail("--resume needs --checkpoint=FILE, or a file of its own: "
                 "--resume=FILE");
   if (options.checkpointEvery && options.checkpoint.empty())
@@ -194,9 +184,9 @@ static llvm::Error checkCombination(const RunOptions &options) {
   if (options.instrument && !options.recordsRanges())
     return fail("--instrument needs --ranges=FILE, --ranges-html=FILE or "
                 "--tensorboard=DIR");
-  if (options.autocast &&
-      llvm::none_of(options.precisions,
-                    [](llvm::StringRef name) { return !name.starts_with("f32"); }))
+  if (options.autocast && llvm::none_of(options.precisions, [](llvm::StringRef name) {
+        return !name.starts_with("f32");
+      }))
     return fail("--autocast needs --precision=f16 or bf16");
   if (options.apex && (!options.precisions.empty() || options.lossScale ||
                        options.autocast || options.pipeline))
@@ -208,9 +198,9 @@ static llvm::Error checkCombination(const RunOptions &options) {
                 "--loss-scale, --master-weights and --accumulate: give one or the "
                 "other");
   if (options.device == "cuda" && options.memoryLimit)
-    return fail("--memory-limit is for --device=cpu; on a GPU its own memory is the limit");
-  if (options.device != "cuda" &&
-      (!options.toolkit.empty() || options.emulatedKernels))
+    return fail(
+        "--memory-limit is for --device=cpu; on a GPU its own memory is the limit");
+  if (options.device != "cuda" && (!options.toolkit.empty() || options.emulatedKernels))
     return fail("--cuda-toolkit and --emulated-kernels need --device=cuda");
   if (options.device == "cpu" &&
       !(options.cudart + options.cublasLt + options.cudnn).empty())
@@ -220,8 +210,7 @@ static llvm::Error checkCombination(const RunOptions &options) {
   return llvm::Error::success();
 }
 
-llvm::Expected<RunOptions>
-mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
+llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   RunOptTable table;
   unsigned missingIndex, missingCount;
   InputArgList args = table.ParseArgs(arguments, missingIndex, missingCount);
@@ -239,14 +228,11 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   std::vector<std::string> inputs = args.getAllArgValues(OPT_INPUT);
   if (inputs.size() != 1)
     return llvm::createStringError(
-        inputs.empty()
-            ? "missing argument: the model, a .mlir file, or a compiled step"
-            : "expected one model, found " + llvm::join(inputs, " and "));
+        inputs.empty() ? "missing argument: the model, a .mlir file, or a compiled step"
+                       : "expected one model, found " + llvm::join(inputs, " and "));
   options.model = inputs.front();
 
-  auto text = [&](ID id, std::string &value) {
-    value = args.getLastArgValue(id).str();
-  };
+  auto text = [&](ID id, std::string &value) { value = args.getLastArgValue(id).str(); };
   auto optionalText = [&](ID id, std::optional<std::string> &value) {
     if (const Arg *arg = args.getLastArg(id))
       value = arg->getValue();
@@ -291,9 +277,8 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   for (Count count :
        {Count{OPT_threads, &options.threads}, Count{OPT_batch, &options.batch},
         Count{OPT_eval_batch, &options.evalBatch},
-        Count{OPT_eval_every, &options.evalEvery},
-        Count{OPT_steps, &options.steps}, Count{OPT_epochs, &options.epochs},
-        Count{OPT_accumulate, &options.accumulate},
+        Count{OPT_eval_every, &options.evalEvery}, Count{OPT_steps, &options.steps},
+        Count{OPT_epochs, &options.epochs}, Count{OPT_accumulate, &options.accumulate},
         Count{OPT_warmup, &warmup}, Count{OPT_lr_step, &lrStep},
         Count{OPT_checkpoint_every, &options.checkpointEvery},
         Count{OPT_log_every, &options.logEvery}})
@@ -315,18 +300,18 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
   if (lr >= 0)
     options.lr = lr;
   double lrFinal = 0, lrGamma = 0.1;
-  for (auto [id, value] : {std::pair(OPT_lr_final, &lrFinal),
-                           std::pair(OPT_lr_gamma, &lrGamma)})
+  for (auto [id, value] :
+       {std::pair(OPT_lr_final, &lrFinal), std::pair(OPT_lr_gamma, &lrGamma)})
     if (llvm::Error error = parseNumber(args, id, *value))
       return std::move(error);
   std::string kind = "constant";
-  if (llvm::Error error = parseChoice(
-          args, OPT_lr_schedule, {"constant", "linear", "cosine", "step"}, kind))
+  if (llvm::Error error = parseChoice(args, OPT_lr_schedule,
+                                      {"constant", "linear", "cosine", "step"}, kind))
     return std::move(error);
   const bool isStep = kind == "step", falls = kind == "linear" || kind == "cosine";
-  for (auto [id, isRead, readers] : {std::tuple(OPT_lr_step, isStep, "step"),
-                                     std::tuple(OPT_lr_gamma, isStep, "step"),
-                                     std::tuple(OPT_lr_final, falls, "linear or cosine")})
+  for (auto [id, isRead, readers] :
+       {std::tuple(OPT_lr_step, isStep, "step"), std::tuple(OPT_lr_gamma, isStep, "step"),
+        std::tuple(OPT_lr_final, falls, "linear or cosine")})
     if (const Arg *arg = args.getLastArg(id); arg && !isRead)
       return createOptionError(*arg, "has no meaning with --lr-schedule=" + kind +
                                          "; remove it, or use --lr-schedule=" + readers);
@@ -341,11 +326,11 @@ mpt::parseRunOptions(llvm::ArrayRef<const char *> arguments) {
     schedule.lrFinal = lrFinal;
   }
   options.scheduleEnds = falls;
-  if (llvm::Error error = parseChoice(args, OPT_eval_weights, {"parameters", "ema"},
-                                      options.evalWeights))
+  if (llvm::Error error =
+          parseChoice(args, OPT_eval_weights, {"parameters", "ema"}, options.evalWeights))
     return std::move(error);
-  if (llvm::Error error = parseChoice(
-          args, OPT_progress, {"bar", "lines", "none"}, options.progress))
+  if (llvm::Error error =
+          parseChoice(args, OPT_progress, {"bar", "lines", "none"}, options.progress))
     return std::move(error);
   if (llvm::Error error = parseDevice(args, options))
     return std::move(error);

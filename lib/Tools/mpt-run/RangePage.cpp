@@ -34,8 +34,8 @@ struct Axis {
 
 /// One strip per format: subnormal numbers pale, normal ones full.
 static void renderFormats(const Axis &axis, llvm::raw_ostream &os) {
-  os << "<svg width='" << Axis::width + 90 << "' height='" << 18 * getFloatFormats().size() + 18
-     << "'>\n";
+  os << "<svg width='" << Axis::width + 90 << "' height='"
+     << 18 * getFloatFormats().size() + 18 << "'>\n";
   int y = 0;
   for (const FloatFormat &format : getFloatFormats()) {
     double zero = axis.at(std::log2(format.smallest)),
@@ -62,8 +62,8 @@ static void renderValue(const RangeProfile &profile, const RecordedRange &value,
   if (!value.parameter.empty())
     os << "gradient of " << escape(value.parameter) << ": ";
   // "argument@w" says more than "argument".
-  os << escape(value.phase == "input" ? value.id : value.op) << " <small>" << escape(value.location) << ", " << value.type
-     << "</small></h3>\n";
+  os << escape(value.phase == "input" ? value.id : value.op) << " <small>"
+     << escape(value.location) << ", " << value.type << "</small></h3>\n";
   if (!profile.edges.empty()) {
     std::vector<double> bins = profile.getHistogram(value);
     double most = 1;
@@ -129,8 +129,8 @@ p { margin: 0.2em 0; } b { color: #b00020; }
 .bound { stroke: #4a90d9; stroke-dasharray: 2 2; }
 text { font: 12px sans-serif; } .tick { font-size: 10px; text-anchor: middle; fill: #666; }
 </style></head><body>
-)html" << "<h1>"
-     << escape(title) << "</h1>\n<p>" << profile.steps << " steps";
+)html"
+     << "<h1>" << escape(title) << "</h1>\n<p>" << profile.steps << " steps";
   if (profile.skipped)
     os << ", and " << profile.skipped << " skipped ones that are not counted";
   os << ". Bars: elements by magnitude (finite, not zero); the outer ones hold all that "

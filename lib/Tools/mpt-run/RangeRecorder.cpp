@@ -41,8 +41,7 @@ RangeRecorder::create(func::FuncOp function) {
     recorder.profile.edges.push_back(edge);
   }
   const int64_t bounds =
-      RangeThresholds(recorder.profile.formats, recorder.profile.edges)
-          .thresholds.size();
+      RangeThresholds(recorder.profile.formats, recorder.profile.edges).thresholds.size();
   // Each value has three results, one behind the other.
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
     auto record = function.getResultAttrOfType<DictionaryAttr>(i, kRecordAttr);

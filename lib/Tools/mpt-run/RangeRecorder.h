@@ -10,8 +10,8 @@
 #define MPT_LIB_TOOLS_MPT_RUN_RANGERECORDER_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mpt/Precision/RangeProfile.h"
 #include "mpt/Host/EventLog.h"
+#include "mpt/Precision/RangeProfile.h"
 
 namespace mpt {
 
@@ -20,8 +20,7 @@ class RangeRecorder {
 public:
   /// Reads which results hold records; nothing if `function` has none, an error if
   /// they are not as `--mpt-instrument` writes them.
-  static llvm::Expected<std::optional<RangeRecorder>>
-  create(mlir::func::FuncOp function);
+  static llvm::Expected<std::optional<RangeRecorder>> create(mlir::func::FuncOp function);
 
   /// Adds the results of attempt `attempt` (from 1). The figures of one that the
   /// loss scaler skipped are left out, but for what `warn` tells.

@@ -48,8 +48,8 @@ static llvm::Error run(PassManager &passes, ModuleOp module) {
   return error.take("the passes failed");
 }
 
-/// Adds passes to a pass manager. Fails, after it called its last argument with a message,
-/// if an option cannot be read.
+/// Adds passes to a pass manager. Fails, after it called its last argument with a
+/// message, if an option cannot be read.
 using BuildPasses = llvm::function_ref<LogicalResult(PassManager &, EmitError)>;
 
 /// Runs the passes that `build` adds.
@@ -70,15 +70,14 @@ static llvm::Error runPipeline(ModuleOp module, const RunOptions &options,
   return run(passes, module);
 }
 
-/// Notes the memory budget and order on what `prepare` made, and adds records unless it has some.
-/// The digest stays: a step computes the same without them.
+/// Notes the memory budget and order on what `prepare` made, and adds records unless it
+/// has some. The digest stays: a step computes the same without them.
 static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
                                                    const RunOptions &options) {
   auto step = prepared.module->lookupSymbol<func::FuncOp>(prepared.name);
   // The digest stays here too: what is computed again has the same bits.
   if (options.memoryBudget)
-    step->setAttr(kBudgetAttr,
-                  StringAttr::get(step.getContext(), *options.memoryBudget));
+    step->setAttr(kBudgetAttr, StringAttr::get(step.getContext(), *options.memoryBudget));
   // Each order of its ops computes the same.
   if (options.memoryOrder)
     step->setAttr(kMemoryOrderAttr,
@@ -100,7 +99,8 @@ static llvm::Expected<PreparedFunction> instrument(PreparedFunction prepared,
                            options.instrument.value_or(""), "--instrument: ", emitError);
           }))
     return std::move(error);
-  auto signature = readSignature(prepared.module->lookupSymbol<func::FuncOp>(prepared.name));
+  auto signature =
+      readSignature(prepared.module->lookupSymbol<func::FuncOp>(prepared.name));
   if (!signature)
     return signature.takeError();
   prepared.signature = std::move(*signature);
@@ -131,7 +131,8 @@ static llvm::Error addSchedule(PreparedFunction &prepared, int64_t steps,
             return success();
           }))
     return error;
-  auto signature = readSignature(prepared.module->lookupSymbol<func::FuncOp>(prepared.name));
+  auto signature =
+      readSignature(prepared.module->lookupSymbol<func::FuncOp>(prepared.name));
   if (!signature)
     return signature.takeError();
   prepared.signature = std::move(*signature);
@@ -144,7 +145,8 @@ static llvm::Error checkResultNames(PreparedFunction &prepared) {
   FirstError error(function.getContext());
   if (succeeded(checkMetricNames(function, prepared.signature)))
     return llvm::Error::success();
-  return error.take("@" + prepared.name + " has results that cannot be columns of metrics");
+  return error.take("@" + prepared.name +
+                    " has results that cannot be columns of metrics");
 }
 
 /// A copy of `function` alone, dimension 0 set to `batch` where it is open, after the
@@ -203,8 +205,8 @@ static llvm::Expected<Kind> splitKind(llvm::StringRef option, llvm::StringRef ki
   return Kind{kind.str(), rest.trim().str()};
 }
 
-/// Fails if `text`, options of a pass that `option` holds, sets `key`, which `setter` sets:
-/// the pass would take the later one.
+/// Fails if `text`, options of a pass that `option` holds, sets `key`, which `setter`
+/// sets: the pass would take the later one.
 static llvm::Error checkNotSet(llvm::StringRef option, llvm::StringRef text,
                                llvm::StringRef key, llvm::StringRef setter) {
   llvm::SmallVector<llvm::StringRef> words;
@@ -221,11 +223,10 @@ static llvm::Error readPrecision(llvm::StringRef precision, const RunOptions &op
                                  TrainingOptions &training) {
   auto [type, ownScale] = precision.split(':');
   llvm::StringRef option = ownScale.empty() ? "--loss-scale" : "--precision";
-  auto scale =
-      splitKind(option, "dynamic, static, amax or none", "dynamic preset=tf",
-                !ownScale.empty()
-                    ? ownScale.str()
-                    : options.lossScale.value_or(getDefaultLossScale(type).str()));
+  auto scale = splitKind(
+      option, "dynamic, static, amax or none", "dynamic preset=tf",
+      !ownScale.empty() ? ownScale.str()
+                        : options.lossScale.value_or(getDefaultLossScale(type).str()));
   if (!scale)
     return scale.takeError();
   if (llvm::Error error = checkNotSet(option, scale->options, "mode", "its first word"))
@@ -256,14 +257,14 @@ static llvm::Error readPrecision(llvm::StringRef precision, const RunOptions &op
 
 /// What --apex asks for, with the rest of `training` as it is.
 static llvm::Error readApex(const RunOptions &options, TrainingOptions &training) {
-  auto level = splitKind("--apex", "O0, O1, O2 or O3", "O1 loss-scale=128", *options.apex);
+  auto level =
+      splitKind("--apex", "O0, O1, O2 or O3", "O1 loss-scale=128", *options.apex);
   if (!level)
     return level.takeError();
-  for (auto [key, setter] : {std::pair("level", "its first word"),
-                             std::pair("function", "--function"),
-                             std::pair("train-step", "--optimizer"),
-                             std::pair("masters", "--master-weights"),
-                             std::pair("accumulate", "--accumulate")})
+  for (auto [key, setter] :
+       {std::pair("level", "its first word"), std::pair("function", "--function"),
+        std::pair("train-step", "--optimizer"), std::pair("masters", "--master-weights"),
+        std::pair("accumulate", "--accumulate")})
     if (llvm::Error error = checkNotSet("--apex", level->options, key, setter))
       return error;
   ApexOptions apex;
@@ -300,8 +301,7 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
     return optimizer.takeError();
   for (auto [key, setter] :
        {std::pair("optimizer", "its first word"), std::pair("function", "--function")})
-    if (llvm::Error error =
-            checkNotSet("--optimizer", optimizer->options, key, setter))
+    if (llvm::Error error = checkNotSet("--optimizer", optimizer->options, key, setter))
       return std::move(error);
   if (options.lr)
     if (llvm::Error error = checkNotSet("--optimizer", optimizer->options, "lr", "--lr"))
@@ -329,10 +329,11 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
   return training;
 }
 
-llvm::Expected<PreparedFunction>
-mpt::buildStep(func::FuncOp function, bool isStep, int64_t batch,
-               llvm::ArrayRef<std::string> shared, int64_t steps,
-               llvm::StringRef precision, const RunOptions &options) {
+llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function, bool isStep,
+                                                int64_t batch,
+                                                llvm::ArrayRef<std::string> shared,
+                                                int64_t steps, llvm::StringRef precision,
+                                                const RunOptions &options) {
   std::optional<TrainingOptions> training;
   if (!options.pipeline && !isStep) {
     auto read = readTrainingOptions(function.getName(), shared, precision, options);
@@ -362,8 +363,9 @@ mpt::buildStep(func::FuncOp function, bool isStep, int64_t batch,
   if (!prepared)
     return prepared.takeError();
   if (options.pipeline && !prepared->signature.isStep())
-    llvm::errs() << "mpt-run: warning: --pipeline: the step that the passes made updates no "
-                    "parameter, so nothing is trained\n";
+    llvm::errs()
+        << "mpt-run: warning: --pipeline: the step that the passes made updates no "
+           "parameter, so nothing is trained\n";
   if (llvm::Error error = addSchedule(*prepared, steps, options))
     return std::move(error);
   if (llvm::Error error = checkResultNames(*prepared))

@@ -37,11 +37,10 @@ llvm::Expected<PreparedFunction> specialize(mlir::func::FuncOp function, int64_t
 /// TYPE:LOSS-SCALE) as the options say, unless it is one already; with the schedule of
 /// a run of `steps` steps. `batch` is that of a micro-batch; data named in `shared` is
 /// not cut.
-llvm::Expected<PreparedFunction> buildStep(mlir::func::FuncOp function,
-                                           bool isStep, int64_t batch,
+llvm::Expected<PreparedFunction> buildStep(mlir::func::FuncOp function, bool isStep,
+                                           int64_t batch,
                                            llvm::ArrayRef<std::string> shared,
-                                           int64_t steps,
-                                           llvm::StringRef precision,
+                                           int64_t steps, llvm::StringRef precision,
                                            const RunOptions &options);
 
 } // namespace mpt

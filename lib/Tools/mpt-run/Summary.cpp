@@ -18,21 +18,18 @@ static std::string print(const char *format, double value) {
   return text;
 }
 
-void mpt::printSummaries(llvm::raw_ostream &os,
-                         llvm::ArrayRef<RunSummary> summaries) {
-  std::vector<std::vector<std::string>> table = {{"precision", "steps", "loss",
-                                                  "ms/step", "peak bytes",
-                                                  "scale", "skipped"}};
+void mpt::printSummaries(llvm::raw_ostream &os, llvm::ArrayRef<RunSummary> summaries) {
+  std::vector<std::vector<std::string>> table = {
+      {"precision", "steps", "loss", "ms/step", "peak bytes", "scale", "skipped"}};
   for (const RunSummary &summary : summaries) {
     const TrainingSummary &training = summary.training;
     bool ran = !training.curve.points.empty();
-    table.push_back(
-        {summary.precision, std::to_string(training.attempt),
-         ran ? print("%.6g", training.finalLoss) : "-",
-         ran ? print("%.2f", training.millisecondsPerStep) : "-",
-         std::to_string(summary.peakBytes),
-         training.lossScale ? print("%g", *training.lossScale) : "-",
-         std::to_string(training.skipped)});
+    table.push_back({summary.precision, std::to_string(training.attempt),
+                     ran ? print("%.6g", training.finalLoss) : "-",
+                     ran ? print("%.2f", training.millisecondsPerStep) : "-",
+                     std::to_string(summary.peakBytes),
+                     training.lossScale ? print("%g", *training.lossScale) : "-",
+                     std::to_string(training.skipped)});
   }
   std::vector<size_t> widths(table.front().size(), 0);
   for (const auto &row : table)
@@ -56,12 +53,11 @@ void mpt::printSummaries(llvm::raw_ostream &os,
       double total = 0;
       for (const ProfileEntry &entry : summary.profile)
         total += entry.milliseconds;
-      os << "profile of " << summary.precision << ", last step ("
-         << print("%.3f", total) << " ms):\n";
+      os << "profile of " << summary.precision << ", last step (" << print("%.3f", total)
+         << " ms):\n";
       for (const ProfileEntry &entry : summary.profile)
         os << print("%10.3f ms", entry.milliseconds)
-           << print(" %5.1f%%  ",
-                    total > 0 ? 100 * entry.milliseconds / total : 0)
+           << print(" %5.1f%%  ", total > 0 ? 100 * entry.milliseconds / total : 0)
            << entry.what << '\n';
     }
   }

@@ -23,8 +23,7 @@ struct RunSummary {
 };
 
 /// A table with a row per run, its evaluation and its profile.
-void printSummaries(llvm::raw_ostream &os,
-                    llvm::ArrayRef<RunSummary> summaries);
+void printSummaries(llvm::raw_ostream &os, llvm::ArrayRef<RunSummary> summaries);
 
 } // namespace mpt
 

@@ -1,6 +1,5 @@
-/* What goes wrong, through MPT's C API: each error is an object with a text and a place, and
- * nothing is printed or changed.
- *   errors DIRECTORY STAND-IN */
+/* What goes wrong, through MPT's C API: each error is an object with a text and a place,
+ * and nothing is printed or changed. errors DIRECTORY STAND-IN */
 #include "mpt-c/Error.h"
 #include "mpt-c/Module.h"
 #include "mpt-c/Registration.h"
@@ -24,7 +23,8 @@ static void check(int line, MptError error) {
 
 /* Prints the error that `call` gives. */
 static void show(const char *what, MptError error) {
-  printf("%s: %s\n", what, mptErrorIsNull(error) ? "success" : mptErrorGetText(error).data);
+  printf("%s: %s\n", what,
+         mptErrorIsNull(error) ? "success" : mptErrorGetText(error).data);
   for (intptr_t i = 0; i < mptErrorGetNumDiagnostics(error); ++i) {
     MptDiagnostic d = mptErrorGetDiagnostic(error, i);
     printf("  %s [%s:%d:%d] %s\n", d.severity == MlirDiagnosticNote ? "note" : "error",
@@ -74,10 +74,10 @@ int main(int argc, char **argv) {
   printf("null: %d '%s' %d '%s' %d %d '%s' '%s' %d %d\n",
          (int)mptErrorGetNumDiagnostics(noError), mptErrorGetText(noError).data,
          (int)mptErrorGetDiagnostic(noError, 0).line,
-         mptErrorGetDiagnostic(noError, 0).message.data, (int)mptStepGetNumTensors(noStep),
-         (int)mptStepGetTensor(noStep, 0).bytes, mptStepGetTarget(noStep).data,
-         mptStepGetDigest(noStep).data, (int)mptStepGetArenaBytes(noStep),
-         (int)mptStepGetStateBytes(noStep));
+         mptErrorGetDiagnostic(noError, 0).message.data,
+         (int)mptStepGetNumTensors(noStep), (int)mptStepGetTensor(noStep, 0).bytes,
+         mptStepGetTarget(noStep).data, mptStepGetDigest(noStep).data,
+         (int)mptStepGetArenaBytes(noStep), (int)mptStepGetStateBytes(noStep));
   show("parse null", mptModuleParse(noContext, text(""), text(""), &module));
   show("pipeline null", mptModuleRunPipeline(noModule, text("")));
   show("compile null", mptModuleCompile(noModule, 0, NULL, text("a.so")));
@@ -108,7 +108,8 @@ int main(int argc, char **argv) {
   mptRegisterAllPasses();
   MlirContext context = mlirContextCreateWithRegistry(registry, false);
   mlirDialectRegistryDestroy(registry);
-  show("syntax", mptModuleParse(context, text("func.func @f() {"), text("a.mlir"), &module));
+  show("syntax",
+       mptModuleParse(context, text("func.func @f() {"), text("a.mlir"), &module));
   show("verifier",
        mptModuleParse(context,
                       text("func.func @f(%a: tensor<2xf32>) -> tensor<3xf32> {\n"
@@ -126,7 +127,8 @@ int main(int argc, char **argv) {
   show("value", mptModuleRunPipeline(module, text("mpt-specialize{batch=x}")));
   MlirModule other;
   OK(mptModuleParse(context, text(kStep), text("step.mlir"), &other));
-  show("pass", mptModuleRunPipeline(other, text("canonicalize,mpt-autodiff{function=f}")));
+  show("pass",
+       mptModuleRunPipeline(other, text("canonicalize,mpt-autodiff{function=f}")));
   mlirModuleDestroy(other);
 
   /* Compiling. */
@@ -169,9 +171,9 @@ int main(int argc, char **argv) {
     OK(opened ? mptStepOpen(text(program), options, &step)
               : mptStepCreate(module, text("step"), options, &step));
     MptTensorInfo info = mptStepGetTensor(step, 0);
-    printf("tensor 0 of %d: %s %s %s rank %d [%d] %d bytes\n", (int)mptStepGetNumTensors(step),
-           info.name.data, info.role.data, info.type.data, (int)info.rank,
-           (int)info.shape[0], (int)info.bytes);
+    printf("tensor 0 of %d: %s %s %s rank %d [%d] %d bytes\n",
+           (int)mptStepGetNumTensors(step), info.name.data, info.role.data,
+           info.type.data, (int)info.rank, (int)info.shape[0], (int)info.bytes);
     printf("tensor 9: '%s'\n", mptStepGetTensor(step, 9).name.data);
     show("no value", mptStepInitialize(step, 0, text("")));
     show("no values", mptStepInitialize(step, 0, text("/none/w.safetensors")));

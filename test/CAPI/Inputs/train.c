@@ -1,10 +1,10 @@
 /* From a model's text to a trained checkpoint, through MPT's C API alone.
  *   train MODEL.mlir X.npy Y.npy PIPELINE BATCH STEPS OUT [CUDA-LIBRARY]
- * Parses the model, runs PIPELINE on it and compiles it to OUT.so. Then trains half of the
- * steps with the step that is compiled in this process, saves OUT.half.safetensors, goes on
- * from there with OUT.so and saves OUT.safetensors. The data are f32; batches are the rows
- * that mpt-run takes with seed 3. With CUDA-LIBRARY, a stand-in for CUDA, all of it is done
- * for GPUs. */
+ * Parses the model, runs PIPELINE on it and compiles it to OUT.so. Then trains half of
+ * the steps with the step that is compiled in this process, saves OUT.half.safetensors,
+ * goes on from there with OUT.so and saves OUT.safetensors. The data are f32; batches are
+ * the rows that mpt-run takes with seed 3. With CUDA-LIBRARY, a stand-in for CUDA, all of
+ * it is done for GPUs. */
 #include "mlir-c/IR.h"
 #include "mpt-c/Error.h"
 #include "mpt-c/Module.h"
@@ -117,7 +117,8 @@ int main(int argc, char **argv) {
   size_t size;
   char *source = readFile(argv[1], &size);
   MlirModule module;
-  check(mptModuleParse(context, mlirStringRefCreate(source, size), text(argv[1]), &module));
+  check(
+      mptModuleParse(context, mlirStringRefCreate(source, size), text(argv[1]), &module));
   check(mptModuleRunPipeline(module, text(argv[4])));
 
   char path[256], half[256], whole[256];
@@ -173,8 +174,8 @@ int main(int argc, char **argv) {
   float loss;
   check(mptStepReadOutput(step, text("loss"), &loss, sizeof(loss)));
   printf("MPT %s, step %s for %s: loss %g after %ld steps, %ld skipped\n",
-         mptGetVersion().data, mptStepGetDigest(step).data, mptStepGetTarget(step).data, loss,
-         (long)loaded.attempt, (long)loaded.skipped);
+         mptGetVersion().data, mptStepGetDigest(step).data, mptStepGetTarget(step).data,
+         loss, (long)loaded.attempt, (long)loaded.skipped);
   mptStepDestroy(step);
   return 0;
 }

@@ -95,13 +95,18 @@ const void *mpt_standin_image() { return state.image; }
 
 const char *cudaGetErrorString(Error code) {
   switch (code) {
-  case kSuccess: return "no error";
-  case kOutOfMemory: return "out of memory";
+  case kSuccess:
+    return "no error";
+  case kOutOfMemory:
+    return "out of memory";
   case kInsufficientDriver:
     return "CUDA driver version is insufficient for CUDA runtime version";
-  case kNoDevice: return "no CUDA-capable device is detected";
-  case 700: return "an illegal memory access was encountered";
-  default: return "unknown error";
+  case kNoDevice:
+    return "no CUDA-capable device is detected";
+  case 700:
+    return "an illegal memory access was encountered";
+  default:
+    return "unknown error";
   }
 }
 Error cudaRuntimeGetVersion(int *version) {
@@ -272,15 +277,16 @@ Error cudaEventElapsedTime(float *milliseconds, Event from, Event to) {
 Error cudaEventSynchronize(Event event) {
   MPT_BEGIN_OUTSIDE("cudaEventSynchronize");
   auto *found = get<EventState>(call, event, "event");
-  return found && found->recorded ? kSuccess
-                         : call.breach("the event was not recorded", kInvalidValue);
+  return found && found->recorded
+             ? kSuccess
+             : call.breach("the event was not recorded", kInvalidValue);
 }
 Error cudaLibraryLoadData(Library *library, const void *code, int *, void **, unsigned,
                           int *, void **, unsigned) {
   MPT_BEGIN_OUTSIDE("cudaLibraryLoadData");
   state.image = code;
-  *library = make("library",
-                  new LibraryState{state.module ? state.module : findKernels(code)});
+  *library =
+      make("library", new LibraryState{state.module ? state.module : findKernels(code)});
   return kSuccess;
 }
 Error cudaLibraryUnload(Library library) {
@@ -317,7 +323,8 @@ Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block, void **argumen
   if (!found)
     return kInvalidValue;
   if (grid.z != 1 || block.y != 1 || block.z != 1 || shared != 0 || block.x > 1024 ||
-      block.x == 0 || grid.x == 0 || grid.x > 0x7fffffff || grid.y == 0 || grid.y > 0xffff)
+      block.x == 0 || grid.x == 0 || grid.x > 0x7fffffff || grid.y == 0 ||
+      grid.y > 0xffff)
     return call.breach("a launch that the device does not allow", kInvalidValue);
   // Parameters are copied when a kernel is launched or captured.
   std::vector<void *> values;

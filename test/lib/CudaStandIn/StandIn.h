@@ -11,8 +11,8 @@
 /// Device memory is the host's, kernels run in the emulator, products and convolutions
 /// are plain loops. Every call is held to the real library's rules: pointers must lie
 /// inside live allocations and be aligned, descriptors must be complete and what the
-/// libraries can do, and while a stream is being captured nothing may allocate or wait. A breach makes the
-/// call fail and is kept for the test to read.
+/// libraries can do, and while a stream is being captured nothing may allocate or wait. A
+/// breach makes the call fail and is kept for the test to read.
 ///
 //===----------------------------------------------------------------------===//
 

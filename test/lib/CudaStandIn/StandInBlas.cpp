@@ -52,14 +52,22 @@ Status cublasLtMatmulDescSetAttribute(LtDesc desc, int attribute, const void *va
     return 0;
   };
   switch (attribute) {
-  case kDescTransA: return set(target->transA);
-  case kDescTransB: return set(target->transB);
-  case kDescEpilogue: return set(target->epilogue);
-  case kDescBiasPointer: return set(target->bias);
-  case kDescBiasType: return set(target->biasType);
-  case kDescAuxPointer: return set(target->aux);
-  case kDescAuxLd: return set(target->auxLd);
-  default: return call.breach("an attribute that is not known here", kLtInvalid);
+  case kDescTransA:
+    return set(target->transA);
+  case kDescTransB:
+    return set(target->transB);
+  case kDescEpilogue:
+    return set(target->epilogue);
+  case kDescBiasPointer:
+    return set(target->bias);
+  case kDescBiasType:
+    return set(target->biasType);
+  case kDescAuxPointer:
+    return set(target->aux);
+  case kDescAuxLd:
+    return set(target->auxLd);
+  default:
+    return call.breach("an attribute that is not known here", kLtInvalid);
   }
 }
 Status cublasLtMatrixLayoutCreate(LtLayout *layout, int type, uint64_t rows,
@@ -120,13 +128,20 @@ namespace {
 
 DataType typeOf(int type) {
   switch (type) {
-  case 0: return DataType::F32;
-  case 1: return DataType::F64;
-  case 2: return DataType::F16;
-  case 14: return DataType::BF16;
-  case 28: return DataType::F8E4M3FN;
-  case 29: return DataType::F8E5M2;
-  default: return DataType::I8;
+  case 0:
+    return DataType::F32;
+  case 1:
+    return DataType::F64;
+  case 2:
+    return DataType::F16;
+  case 14:
+    return DataType::BF16;
+  case 28:
+    return DataType::F8E4M3FN;
+  case 29:
+    return DataType::F8E5M2;
+  default:
+    return DataType::I8;
   }
 }
 
@@ -235,7 +250,8 @@ void multiply(const GemmPlan &plan, const void *a, const void *b, void *bias, vo
             wide += readElement(plan.a.type, a, batch * plan.a.stride + atA) *
                     readElement(plan.b.type, b, batch * plan.b.stride + atB);
           }
-          auto *out = static_cast<double *>(d) + batch * plan.d.stride + j * plan.d.ld + i;
+          auto *out =
+              static_cast<double *>(d) + batch * plan.d.stride + j * plan.d.ld + i;
           *out = alpha * wide + (beta != 0 ? beta * *out : 0);
         }
       continue;
@@ -289,9 +305,10 @@ uint64_t shapeOf(const GemmPlan &plan) {
 
 extern "C" {
 
-Status cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtDesc desc, LtLayout a, LtLayout b,
-                                      LtLayout c, LtLayout d, LtPreference preference,
-                                      int requested, LtHeuristic *results, int *count) {
+Status cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtDesc desc, LtLayout a,
+                                      LtLayout b, LtLayout c, LtLayout d,
+                                      LtPreference preference, int requested,
+                                      LtHeuristic *results, int *count) {
   MPT_BEGIN_OUTSIDE("cublasLtMatmulAlgoGetHeuristic");
   *count = 0;
   auto *product = get<DescState>(call, desc, "product");
@@ -342,10 +359,11 @@ Status cublasLtMatmul(LtHandle handle, LtDesc desc, const void *alpha, const voi
     return kLtInvalid;
   GemmPlan plan = planOf(*product, *x, *y, *z);
   if (!algo || algo->data[0] != shapeOf(plan) || workspaceBytes < algo->data[1])
-    return call.breach("the algorithm is another product's or lacks workspace", kLtInvalid);
+    return call.breach("the algorithm is another product's or lacks workspace",
+                       kLtInvalid);
   auto fits = [&](const void *data, const GemmMatrix &matrix) {
-    int64_t elements = (plan.batch - 1) * matrix.stride + (matrix.columns - 1) * matrix.ld +
-                       matrix.rows;
+    int64_t elements =
+        (plan.batch - 1) * matrix.stride + (matrix.columns - 1) * matrix.ld + matrix.rows;
     return reinterpret_cast<uintptr_t>(data) % kGemmOperandAlignment == 0 &&
            isOnDevice(data, elements * getSize(matrix.type));
   };
@@ -367,22 +385,24 @@ Status cublasLtMatmul(LtHandle handle, LtDesc desc, const void *alpha, const voi
        reinterpret_cast<uintptr_t>(product->bias) % kGemmOperandAlignment))
     return call.breach("the bias lies outside the device's allocations", kLtInvalid);
   bool isBits = static_cast<int>(plan.epilogue) & static_cast<int>(GemmEpilogue::Relu);
-  isBits |= plan.epilogue == GemmEpilogue::DRelu || plan.epilogue == GemmEpilogue::DReluBGrad;
+  isBits |=
+      plan.epilogue == GemmEpilogue::DRelu || plan.epilogue == GemmEpilogue::DReluBGrad;
   int64_t auxBytes = plan.auxLd * plan.n;
   auxBytes = isBits ? auxBytes / 8 : auxBytes * getSize(plan.d.type);
   if (usesAux(plan.epilogue) &&
       (!isOnDevice(product->aux, auxBytes) ||
        reinterpret_cast<uintptr_t>(product->aux) % kGemmOperandAlignment))
-    return call.breach("the second matrix lies outside the device's allocations or is not "
-                       "aligned",
-                       kLtInvalid);
+    return call.breach(
+        "the second matrix lies outside the device's allocations or is not "
+        "aligned",
+        kLtInvalid);
   if (!isOnDevice(workspace, static_cast<int64_t>(workspaceBytes)) ||
       reinterpret_cast<uintptr_t>(workspace) % kGemmWorkspaceAlignment)
     return call.breach("the workspace is not aligned or not on the device", kLtInvalid);
   // alpha and beta are the host's, read now.
   bool isDouble = plan.d.type == DataType::F64;
-  double scaleA = isDouble ? *static_cast<const double *>(alpha)
-                           : *static_cast<const float *>(alpha);
+  double scaleA =
+      isDouble ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
   double scaleD =
       isDouble ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
   auto *bias = const_cast<void *>(product->bias);

@@ -206,8 +206,8 @@ Status finalizePlan(const DnnState &desc) {
   if (!engines[config->engine].finalizes)
     return kUnsupported;
   DnnOperation op = operationOf(*config->graph);
-  bool isDense = isPackedByChannels(op.x) && isPackedByChannels(op.w) &&
-                 isPackedByChannels(op.y);
+  bool isDense =
+      isPackedByChannels(op.x) && isPackedByChannels(op.w) && isPackedByChannels(op.y);
   return isDense ? 0 : kUnsupportedLayout;
 }
 
@@ -216,19 +216,29 @@ Status finalizePlan(const DnnState &desc) {
 extern "C" {
 
 void mpt_standin_set_cudnn_version(int64_t version) { state.dnnVersion = version; }
-void mpt_standin_refuse_convolutions(int kind) { state.refusedConvolutions.push_back(kind); }
+void mpt_standin_refuse_convolutions(int kind) {
+  state.refusedConvolutions.push_back(kind);
+}
 
 size_t cudnnGetVersion() { return state.dnnVersion; }
 const char *cudnnGetErrorString(Status status) {
   switch (status) {
-  case 0: return "CUDNN_STATUS_SUCCESS";
-  case kNotInitialized: return "CUDNN_STATUS_NOT_INITIALIZED";
-  case kBadParam: return "CUDNN_STATUS_BAD_PARAM";
-  case kUnsupported: return "CUDNN_STATUS_NOT_SUPPORTED";
-  case kUnsupportedLayout: return "CUDNN_STATUS_NOT_SUPPORTED_LAYOUT";
-  case 4000: return "CUDNN_STATUS_INTERNAL_ERROR";
-  case 5000: return "CUDNN_STATUS_EXECUTION_FAILED";
-  default: return "CUDNN_UNKNOWN_STATUS";
+  case 0:
+    return "CUDNN_STATUS_SUCCESS";
+  case kNotInitialized:
+    return "CUDNN_STATUS_NOT_INITIALIZED";
+  case kBadParam:
+    return "CUDNN_STATUS_BAD_PARAM";
+  case kUnsupported:
+    return "CUDNN_STATUS_NOT_SUPPORTED";
+  case kUnsupportedLayout:
+    return "CUDNN_STATUS_NOT_SUPPORTED_LAYOUT";
+  case 4000:
+    return "CUDNN_STATUS_INTERNAL_ERROR";
+  case 5000:
+    return "CUDNN_STATUS_EXECUTION_FAILED";
+  default:
+    return "CUDNN_UNKNOWN_STATUS";
   }
 }
 Status cudnnCreate(DnnHandle *handle) {
@@ -343,7 +353,8 @@ Status cudnnBackendGetAttribute(DnnDesc desc, DnnAttribute attribute, DnnType ty
   auto hasType = [&](DnnType expected) { return type == expected; };
   if (source->kind == K::EngineHeuristics && attribute == A::HeuristicsResults &&
       hasType(T::Descriptor)) {
-    auto *graph = static_cast<DnnState *>(source->get<void *>(A::HeuristicsGraph).front());
+    auto *graph =
+        static_cast<DnnState *>(source->get<void *>(A::HeuristicsGraph).front());
     std::vector<int> proposals =
         proposalsOf(source->get<int>(A::HeuristicsMode).front(), operationOf(*graph));
     *count = static_cast<int64_t>(proposals.size());
@@ -421,8 +432,9 @@ Status cudnnBackendExecute(DnnHandle handle, DnnDesc plan, DnnDesc pack) {
     if (status)
       return status;
   int64_t bytes = engines[config->engine].workspace;
-  void *workspace =
-      given->has(A::PackWorkspace) ? given->get<void *>(A::PackWorkspace).front() : nullptr;
+  void *workspace = given->has(A::PackWorkspace)
+                        ? given->get<void *>(A::PackWorkspace).front()
+                        : nullptr;
   if (bytes > 0 && (!isOnDevice(workspace, bytes) ||
                     reinterpret_cast<uintptr_t>(workspace) % kGemmWorkspaceAlignment))
     return call.breach("the workspace is not aligned or not on the device", kBadPointer);

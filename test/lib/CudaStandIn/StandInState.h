@@ -9,8 +9,8 @@
 #ifndef MPT_TEST_LIB_CUDASTANDINSTATE_H
 #define MPT_TEST_LIB_CUDASTANDINSTATE_H
 
-#include "StandIn.h"
 #include "../../../lib/Runtime/CUDA/CudaApi.h"
+#include "StandIn.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 
 #include <cstring>
@@ -117,16 +117,16 @@ struct Call {
   int forced = 0;
 };
 
-#define MPT_BEGIN(name)                                                                \
-  Call call(name);                                                                     \
-  if (call.forced)                                                                     \
+#define MPT_BEGIN(name)                                                                  \
+  Call call(name);                                                                       \
+  if (call.forced)                                                                       \
   return call.forced
 /// For calls that a capture forbids.
-#define MPT_BEGIN_OUTSIDE(name)                                                        \
-  MPT_BEGIN(name);                                                                     \
-  if (capturing) {                                                                     \
-    capturing->broken = true;                                                          \
-    return call.breach("not allowed while a stream is captured", kNotPermitted);       \
+#define MPT_BEGIN_OUTSIDE(name)                                                          \
+  MPT_BEGIN(name);                                                                       \
+  if (capturing) {                                                                       \
+    capturing->broken = true;                                                            \
+    return call.breach("not allowed while a stream is captured", kNotPermitted);         \
   }
 
 template <typename T>

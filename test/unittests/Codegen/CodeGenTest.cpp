@@ -64,8 +64,8 @@ TEST_F(CodeGenTest, ExportsTheDescriptorAlone) {
     EXPECT_TRUE(function.isDeclaration() || function.hasLocalLinkage());
   auto *desc = (*module)->getNamedGlobal("mpt_program");
   ASSERT_TRUE(desc && desc->hasInitializer());
-  auto *magic = llvm::dyn_cast<llvm::ConstantInt>(
-      desc->getInitializer()->getAggregateElement(0u));
+  auto *magic =
+      llvm::dyn_cast<llvm::ConstantInt>(desc->getInitializer()->getAggregateElement(0u));
   ASSERT_TRUE(magic);
   EXPECT_EQ(magic->getZExtValue(), rt::kProgramMagic);
 }

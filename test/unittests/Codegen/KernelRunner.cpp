@@ -13,11 +13,11 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
-#include "mpt/Codegen/CUDA/DeviceKernels.h"
 #include "mpt/Codegen/CPU/Passes.h"
-#include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Codegen/CUDA/DeviceKernels.h"
 #include "mpt/Codegen/CUDA/EmulatedKernels.h"
+#include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include <cmath>
@@ -95,7 +95,8 @@ void KernelModule::compileForDevice() {
   emulated = symbol->toPtr<mpt_simt_module *>();
 }
 
-void KernelModule::callOnDevice(kernel::FuncOp kernel, std::vector<void *> &buffers) const {
+void KernelModule::callOnDevice(kernel::FuncOp kernel,
+                                std::vector<void *> &buffers) const {
   for (const DeviceLaunch &launch : getDeviceLaunches(kernel)) {
     const mpt_simt_kernel *found = nullptr;
     for (int64_t i = 0; i < emulated->num_kernels; ++i)
@@ -149,7 +150,8 @@ Tensors KernelModule::makeInputs(llvm::StringRef kernel, uint64_t seed) const {
     HostTensor tensor = makeTensor(type);
     bool isFloat = isFloatType(tensor.getElementType());
     for (int64_t i = 0; i < tensor.getNumElements(); ++i)
-      tensor.setElement(i, isFloat ? normal(random) : static_cast<double>(random() % 100));
+      tensor.setElement(i,
+                        isFloat ? normal(random) : static_cast<double>(random() % 100));
     inputs.push_back(std::move(tensor));
   }
   return inputs;
@@ -170,8 +172,8 @@ void KernelModule::call(kernel::FuncOp kernel, const Tensors &inputs, Tensors &r
   auto run = [&](const std::string &name, int64_t begin, int64_t end) {
     auto symbol = engine->lookup(name);
     ASSERT_TRUE(static_cast<bool>(symbol)) << llvm::toString(symbol.takeError());
-    reinterpret_cast<void (*)(void **, int64_t, int64_t)>(*symbol)(buffers.data(),
-                                                                   begin, end);
+    reinterpret_cast<void (*)(void **, int64_t, int64_t)>(*symbol)(buffers.data(), begin,
+                                                                   end);
   };
   std::string name = kernel.getSymName().str();
   int64_t begin = 0;
@@ -197,8 +199,8 @@ Tensors KernelModule::run(llvm::StringRef kernel, const Tensors &inputs,
   return results;
 }
 
-Tensors KernelModule::runInPlace(llvm::StringRef kernel, Tensors inputs,
-                                 unsigned operand, unsigned result) const {
+Tensors KernelModule::runInPlace(llvm::StringRef kernel, Tensors inputs, unsigned operand,
+                                 unsigned result) const {
   kernel::FuncOp func = find(kernel);
   Tensors results = makeResults(func);
   std::vector<void *> data;

@@ -37,13 +37,14 @@ struct KernelText {
     std::vector<std::string> sizes;
     for (int64_t size : domain)
       sizes.push_back(std::to_string(size));
-    return "\"mpt_kernel.func\"() <{sym_name = \"" + name + "\", kind = #mpt_kernel.kind<" +
-           kind + ">, domain = array<i64: " + join(sizes, "", "") + ">, chunk_rows = " +
-           std::to_string(chunkRows) + " : i64, function_type = (" +
+    return "\"mpt_kernel.func\"() <{sym_name = \"" + name +
+           "\", kind = #mpt_kernel.kind<" + kind +
+           ">, domain = array<i64: " + join(sizes, "", "") +
+           ">, chunk_rows = " + std::to_string(chunkRows) + " : i64, function_type = (" +
            join(inputs, "tensor<", ">") + ") -> (" + join(outputs, "tensor<", ">") +
            "), operand_maps = [" + join(inputMaps, "affine_map<", ">") +
-           "], result_maps = [" + join(outputMaps, "affine_map<", ">") +
-           "]}> ({\n^bb0(" + arguments + "):\n" + body + "}) : () -> ()\n";
+           "], result_maps = [" + join(outputMaps, "affine_map<", ">") + "]}> ({\n^bb0(" +
+           arguments + "):\n" + body + "}) : () -> ()\n";
   }
 };
 
@@ -66,7 +67,8 @@ double distance(const HostTensor &found, const HostTensor &expected) {
 void expectSame(const Tensors &found, const Tensors &expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i)
-    EXPECT_TRUE(found[i] == expected[i]) << "result " << i << ": " << distance(found[i], expected[i]);
+    EXPECT_TRUE(found[i] == expected[i])
+        << "result " << i << ": " << distance(found[i], expected[i]);
 }
 
 const std::string kAffine = R"(
@@ -81,14 +83,28 @@ TEST(Kernels, EveryLength) {
   std::string text;
   for (int n = 1; n <= 40; ++n) {
     std::string type = std::to_string(n) + "xf32";
-    text += KernelText{"k" + std::to_string(n), "pointwise", {n, 1}, 3,
+    text += KernelText{"k" + std::to_string(n),
+                       "pointwise",
+                       {n, 1},
+                       3,
                        {"(d0, d1) -> (d0)", "(d0, d1) -> (d0, d1)"},
                        {type, std::to_string(n) + "x1xf32"},
-                       {"(d0, d1) -> (d0)"}, {type}, "%x: f32, %y: f32", kAffine}.str();
-    text += KernelText{"r" + std::to_string(n), "pointwise", {3, n}, 2,
+                       {"(d0, d1) -> (d0)"},
+                       {type},
+                       "%x: f32, %y: f32",
+                       kAffine}
+                .str();
+    text += KernelText{"r" + std::to_string(n),
+                       "pointwise",
+                       {3, n},
+                       2,
                        {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)"},
-                       {"3x" + type, type}, {"(d0, d1) -> (d0, d1)"}, {"3x" + type},
-                       "%x: f32, %y: f32", kAffine}.str();
+                       {"3x" + type, type},
+                       {"(d0, d1) -> (d0, d1)"},
+                       {"3x" + type},
+                       "%x: f32, %y: f32",
+                       kAffine}
+                .str();
   }
   KernelModule module(text);
   for (int n = 1; n <= 40; ++n)
@@ -121,10 +137,17 @@ TEST(Kernels, TailEqualsBody) {
     mpt_kernel.yield %i, %j : f32, f16
   )";
   for (int n : {1, 5, 16, 37})
-    text += KernelText{"k" + std::to_string(n), "pointwise", {n}, n,
-                       {"(d0) -> (d0)"}, {std::to_string(n) + "xf32"},
+    text += KernelText{"k" + std::to_string(n),
+                       "pointwise",
+                       {n},
+                       n,
+                       {"(d0) -> (d0)"},
+                       {std::to_string(n) + "xf32"},
                        {"(d0) -> (d0)", "(d0) -> (d0)"},
-                       {std::to_string(n) + "xf32", std::to_string(n) + "xf16"}, "%x: f32", body}.str();
+                       {std::to_string(n) + "xf32", std::to_string(n) + "xf16"},
+                       "%x: f32",
+                       body}
+                .str();
   KernelModule module(text);
   for (double value : {0.3, -1.7, 2.5e-3, 11.0}) {
     HostTensor first;
@@ -146,10 +169,16 @@ TEST(Kernels, TailEqualsBody) {
 
 /// A chain through bf16 rounds where it says so and nowhere else.
 TEST(Kernels, Bf16Chain) {
-  KernelText kernel{"k", "pointwise", {5, 19}, 2,
-      {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)"}, {"5x19xbf16", "19xf32"},
-      {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)"}, {"5x19xbf16", "5x19xf16"},
-      "%x: bf16, %y: f32", R"(
+  KernelText kernel{"k",
+                    "pointwise",
+                    {5, 19},
+                    2,
+                    {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)"},
+                    {"5x19xbf16", "19xf32"},
+                    {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)"},
+                    {"5x19xbf16", "5x19xf16"},
+                    "%x: bf16, %y: f32",
+                    R"(
         %a = arith.extf %x : bf16 to f32
         %b = arith.mulf %a, %y : f32
         %c = arith.truncf %b : f32 to bf16
@@ -171,7 +200,8 @@ TEST(Kernels, Bf16Chain) {
   for (size_t r = 0; r < 2; ++r)
     for (int64_t i = 0; i < found[r].getNumElements(); ++i) {
       double x = found[r].getElement(i), y = expected[r].getElement(i);
-      EXPECT_TRUE(x == y || (std::isnan(x) && std::isnan(y))) << i << ": " << x << " " << y;
+      EXPECT_TRUE(x == y || (std::isnan(x) && std::isnan(y)))
+          << i << ": " << x << " " << y;
     }
 }
 
@@ -181,12 +211,29 @@ TEST(Kernels, EightBitFloats) {
     std::string f8 = format;
     ElementType type = *parseElementType(f8);
     std::string text =
-        KernelText{"widen", "pointwise", {256}, 256, {"(d0) -> (d0)"}, {"256x" + f8},
-                   {"(d0) -> (d0)"}, {"256xf32"}, "%x: " + f8,
-                   "%y = arith.extf %x : " + f8 + " to f32\nmpt_kernel.yield %y : f32\n"}.str() +
-        KernelText{"narrow", "pointwise", {4099}, 4099, {"(d0) -> (d0)"}, {"4099xf32"},
-                   {"(d0) -> (d0)"}, {"4099x" + f8}, "%x: f32",
-                   "%y = arith.truncf %x : f32 to " + f8 + "\nmpt_kernel.yield %y : " + f8 + "\n"}.str();
+        KernelText{"widen",
+                   "pointwise",
+                   {256},
+                   256,
+                   {"(d0) -> (d0)"},
+                   {"256x" + f8},
+                   {"(d0) -> (d0)"},
+                   {"256xf32"},
+                   "%x: " + f8,
+                   "%y = arith.extf %x : " + f8 + " to f32\nmpt_kernel.yield %y : f32\n"}
+            .str() +
+        KernelText{"narrow",
+                   "pointwise",
+                   {4099},
+                   4099,
+                   {"(d0) -> (d0)"},
+                   {"4099xf32"},
+                   {"(d0) -> (d0)"},
+                   {"4099x" + f8},
+                   "%x: f32",
+                   "%y = arith.truncf %x : f32 to " + f8 +
+                       "\nmpt_kernel.yield %y : " + f8 + "\n"}
+            .str();
     KernelModule module(text);
     Tensors bytes = module.makeInputs("widen", 1);
     for (int i = 0; i < 256; ++i)
@@ -201,18 +248,22 @@ TEST(Kernels, EightBitFloats) {
       if (!std::isfinite(expected))
         continue;
       // The number, the middle to the next one, and their f32 neighbours.
-      for (double at : {expected, expected + std::ldexp(1.0, std::ilogb(expected ? expected : 1e-9) - 3),
-                        expected * 1.03125, expected * 1.0625, expected * 1.125})
+      for (double at :
+           {expected,
+            expected + std::ldexp(1.0, std::ilogb(expected ? expected : 1e-9) - 3),
+            expected * 1.03125, expected * 1.0625, expected * 1.125})
         for (float value : {static_cast<float>(at), std::nextafterf(at, INFINITY),
                             std::nextafterf(at, -INFINITY)})
           numbers.push_back(value);
     }
     // Halves of the smallest subnormals, beyond the largest, not finite.
     for (int k = 0; k < 40; ++k)
-      for (float at : {static_cast<float>(std::ldexp(k * 0.5, type == ElementType::F8E5M2 ? -16 : -9))})
+      for (float at : {static_cast<float>(
+               std::ldexp(k * 0.5, type == ElementType::F8E5M2 ? -16 : -9))})
         for (float value : {at, std::nextafterf(at, 1.f), std::nextafterf(at, -1.f)})
           numbers.push_back(value);
-    for (float value : {464.f, 465.f, 480.f, 61439.f, 61440.f, 61441.f, 1e30f, INFINITY, -INFINITY, NAN, 1e-40f, 0.f, -0.f})
+    for (float value : {464.f, 465.f, 480.f, 61439.f, 61440.f, 61441.f, 1e30f, INFINITY,
+                        -INFINITY, NAN, 1e-40f, 0.f, -0.f})
       numbers.push_back(value);
     ASSERT_LE(numbers.size(), 4099u);
     Tensors f32 = module.makeInputs("narrow", 2);
@@ -246,9 +297,17 @@ TEST(Kernels, SoftmaxRows) {
   std::string text;
   for (int n = 1; n <= 40; ++n) {
     std::string size = std::to_string(n);
-    text += KernelText{"k" + size, "row", {2, 3, n}, 2, {"(d0, d1, d2) -> (d1, d0, d2)"},
-                       {"3x2x" + size + "xf32"}, {"(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1, d2) -> (d0, d1)"},
-                       {"2x3x" + size + "xf32", "2x3xf32"}, "%x: f32", kSoftmax}.str();
+    text += KernelText{"k" + size,
+                       "row",
+                       {2, 3, n},
+                       2,
+                       {"(d0, d1, d2) -> (d1, d0, d2)"},
+                       {"3x2x" + size + "xf32"},
+                       {"(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1, d2) -> (d0, d1)"},
+                       {"2x3x" + size + "xf32", "2x3xf32"},
+                       "%x: f32",
+                       kSoftmax}
+                .str();
   }
   KernelModule module(text);
   for (int n = 1; n <= 40; ++n) {
@@ -267,12 +326,18 @@ TEST(Kernels, LayerNormGradient) {
   for (int rows : {1, 7, 64})
     for (int n : {1, 8, 37}) {
       std::string r = std::to_string(rows), c = std::to_string(n);
-      text += KernelText{"k" + r + "x" + c, "column", {rows, n}, 5,
-          {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)"},
-          {r + "x" + c + "xf32", r + "x" + c + "xbf16", c + "xf32"},
-          {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)", "(d0, d1) -> (d1)", "(d0, d1) -> ()"},
-          {r + "x" + c + "xf32", c + "xf32", c + "xf32", "f32"},
-          "%x: f32, %g: bf16, %w: f32", R"(
+      text +=
+          KernelText{"k" + r + "x" + c,
+                     "column",
+                     {rows, n},
+                     5,
+                     {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)"},
+                     {r + "x" + c + "xf32", r + "x" + c + "xbf16", c + "xf32"},
+                     {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)", "(d0, d1) -> (d1)",
+                      "(d0, d1) -> ()"},
+                     {r + "x" + c + "xf32", c + "xf32", c + "xf32", "f32"},
+                     "%x: f32, %g: bf16, %w: f32",
+                     R"(
         %eps = arith.constant 1.0e-5 : f32
         %half = arith.constant 0.5 : f32
         %dy = arith.extf %g : bf16 to f32
@@ -300,7 +365,8 @@ TEST(Kernels, LayerNormGradient) {
         %v = arith.addf %u, %w : f32
         %n = arith.mulf %all, %half : f32
         mpt_kernel.yield %dx, %v, %db, %n : f32, f32, f32, f32
-      )"}.str();
+      )"}
+              .str();
     }
   KernelModule module(text);
   for (int rows : {1, 7, 64})
@@ -324,40 +390,78 @@ TEST(Kernels, LayerNormGradient) {
 /// masks and integers.
 TEST(Kernels, Maps) {
   std::string text =
-      KernelText{"transposed", "pointwise", {6, 21}, 4,
+      KernelText{"transposed",
+                 "pointwise",
+                 {6, 21},
+                 4,
                  {"(d0, d1) -> (d1, d0)", "(d0, d1) -> (d0 + 1, d1 * 2 + 3)"},
-                 {"21x6xf32", "8x50xf32"}, {"(d0, d1) -> (d1, d0)", "(d0, d1) -> (d0, d1)"},
-                 {"21x6xf32", "6x21xf32"}, "%x: f32, %y: f32", R"(
+                 {"21x6xf32", "8x50xf32"},
+                 {"(d0, d1) -> (d1, d0)", "(d0, d1) -> (d0, d1)"},
+                 {"21x6xf32", "6x21xf32"},
+                 "%x: f32, %y: f32",
+                 R"(
         %s = arith.subf %x, %y : f32
         mpt_kernel.yield %s, %s : f32, f32
-      )"}.str() +
-      KernelText{"broadcast", "pointwise", {3, 4, 5, 18}, 7,
-                 {"(d0, d1, d2, d3) -> (d0, d2)", "(d0, d1, d2, d3) -> (d1, 0, d3)", "(d0, d1, d2, d3) -> ()"},
-                 {"3x5xf32", "4x1x18xf32", "f32"}, {"(d0, d1, d2, d3) -> (d0, d1, d2, d3)"},
-                 {"3x4x5x18xf32"}, "%x: f32, %y: f32, %z: f32", R"(
+      )"}
+          .str() +
+      KernelText{"broadcast",
+                 "pointwise",
+                 {3, 4, 5, 18},
+                 7,
+                 {"(d0, d1, d2, d3) -> (d0, d2)", "(d0, d1, d2, d3) -> (d1, 0, d3)",
+                  "(d0, d1, d2, d3) -> ()"},
+                 {"3x5xf32", "4x1x18xf32", "f32"},
+                 {"(d0, d1, d2, d3) -> (d0, d1, d2, d3)"},
+                 {"3x4x5x18xf32"},
+                 "%x: f32, %y: f32, %z: f32",
+                 R"(
         %a = arith.mulf %x, %y : f32
         %b = arith.addf %a, %z : f32
         mpt_kernel.yield %b : f32
-      )"}.str() +
-      KernelText{"mask", "pointwise", {4, 33}, 1,
-                 {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)"}, {"4x33xf32", "4x33xi1"},
-                 {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)"}, {"4x33xf32", "4x33xi1"},
-                 "%x: f32, %m: i1", R"(
+      )"}
+          .str() +
+      KernelText{"mask",
+                 "pointwise",
+                 {4, 33},
+                 1,
+                 {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)"},
+                 {"4x33xf32", "4x33xi1"},
+                 {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0, d1)"},
+                 {"4x33xf32", "4x33xi1"},
+                 "%x: f32, %m: i1",
+                 R"(
         %zero = arith.constant 0.0 : f32
         %p = arith.cmpf ogt, %x, %zero : f32
         %a = arith.select %m, %x, %zero : f32
         mpt_kernel.yield %a, %p : f32, i1
-      )"}.str() +
-      KernelText{"index", "pointwise", {2, 3, 20}, 2, {"(d0, d1, d2) -> (d0, d1, d2)"},
-                 {"2x3x20xi32"}, {"(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1, d2) -> (d0, d1, d2)"},
-                 {"2x3x20xi32", "2x3x20xi64"}, "%x: i32", R"(
+      )"}
+          .str() +
+      KernelText{"index",
+                 "pointwise",
+                 {2, 3, 20},
+                 2,
+                 {"(d0, d1, d2) -> (d0, d1, d2)"},
+                 {"2x3x20xi32"},
+                 {"(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1, d2) -> (d0, d1, d2)"},
+                 {"2x3x20xi32", "2x3x20xi64"},
+                 "%x: i32",
+                 R"(
         %i = mpt_kernel.index 1 : i32
         %j = mpt_kernel.index 2 : i64
         %a = arith.addi %x, %i : i32
         mpt_kernel.yield %a, %j : i32, i64
-      )"}.str() +
-      KernelText{"scalar", "pointwise", {1}, 1, {"(d0) -> ()", "(d0) -> ()"}, {"i64", "f32"},
-                 {"(d0) -> ()", "(d0) -> ()"}, {"i64", "f32"}, "%x: i64, %y: f32", R"(
+      )"}
+          .str() +
+      KernelText{"scalar",
+                 "pointwise",
+                 {1},
+                 1,
+                 {"(d0) -> ()", "(d0) -> ()"},
+                 {"i64", "f32"},
+                 {"(d0) -> ()", "(d0) -> ()"},
+                 {"i64", "f32"},
+                 "%x: i64, %y: f32",
+                 R"(
         %one = arith.constant 1 : i64
         %a = arith.addi %x, %one : i64
         %d = arith.sitofp %a : i64 to f64
@@ -365,13 +469,17 @@ TEST(Kernels, Maps) {
         %f = arith.divf %e, %d : f64
         %g = arith.truncf %f : f64 to f32
         mpt_kernel.yield %a, %g : i64, f32
-      )"}.str() +
-      KernelText{"nothing", "pointwise", {5, 9}, 2, {}, {}, {"(d0, d1) -> (d0, d1)"}, {"5x9xf32"}, "", R"(
+      )"}
+          .str() +
+      KernelText{"nothing",   "pointwise", {5, 9}, 2, {}, {}, {"(d0, d1) -> (d0, d1)"},
+                 {"5x9xf32"}, "",          R"(
         %c = arith.constant 2.5 : f32
         mpt_kernel.yield %c : f32
-      )"}.str();
+      )"}
+          .str();
   KernelModule module(text);
-  for (const char *name : {"transposed", "broadcast", "mask", "index", "scalar", "nothing"}) {
+  for (const char *name :
+       {"transposed", "broadcast", "mask", "index", "scalar", "nothing"}) {
     SCOPED_TRACE(name);
     Tensors inputs = module.makeInputs(name, 5);
     Tensors expected = module.evaluate(name, inputs);
@@ -385,10 +493,19 @@ TEST(Kernels, Maps) {
 TEST(Kernels, FullReductions) {
   std::string text;
   for (const char *kind : {"sum", "mean", "max", "min"}) {
-    text += KernelText{kind, "column", {9, 43}, 2, {"(d0, d1) -> (d0, d1)"}, {"9x43xf32"},
-                       {"(d0, d1) -> ()"}, {"f32"}, "%x: f32",
-                       std::string("%r = mpt_kernel.row_reduce <") + kind + "> %x : f32\n%c = mpt_kernel.column_reduce <" +
-                           kind + "> %r : f32\nmpt_kernel.yield %c : f32\n"}.str();
+    text += KernelText{kind,
+                       "column",
+                       {9, 43},
+                       2,
+                       {"(d0, d1) -> (d0, d1)"},
+                       {"9x43xf32"},
+                       {"(d0, d1) -> ()"},
+                       {"f32"},
+                       "%x: f32",
+                       std::string("%r = mpt_kernel.row_reduce <") + kind +
+                           "> %x : f32\n%c = mpt_kernel.column_reduce <" + kind +
+                           "> %r : f32\nmpt_kernel.yield %c : f32\n"}
+                .str();
   }
   KernelModule module(text);
   for (const char *kind : {"sum", "mean", "max", "min"}) {

@@ -38,9 +38,10 @@ std::string kernelOf(const std::string &name) {
   return "\"mpt_kernel.func\"() <{sym_name = \"" + name +
          "\", kind = #mpt_kernel.kind<pointwise>, domain = array<i64: " +
          std::to_string(kCount) + ">, chunk_rows = 1 : i64, function_type = (" + tensor +
-         ") -> " + tensor + ", operand_maps = [affine_map<(d0) -> (d0)>], result_maps = "
-         "[affine_map<(d0) -> (d0)>]}> ({\n^bb0(%x: f32):\n  %y = math." + name +
-         " %x : f32\n  mpt_kernel.yield %y : f32\n}) : () -> ()\n";
+         ") -> " + tensor +
+         ", operand_maps = [affine_map<(d0) -> (d0)>], result_maps = "
+         "[affine_map<(d0) -> (d0)>]}> ({\n^bb0(%x: f32):\n  %y = math." +
+         name + " %x : f32\n  mpt_kernel.yield %y : f32\n}) : () -> ()\n";
 }
 
 double ulpsBetween(double found, double exact) {
@@ -56,12 +57,9 @@ double ulpsBetween(double found, double exact) {
 
 TEST(Math, Accuracy) {
   const Function functions[] = {
-      {"exp", std::exp, -87, 88.7, 4},
-      {"log", std::log, 1.2e-38, 3e38, 2},
-      {"tanh", std::tanh, -10, 10, 5},
-      {"erf", std::erf, -5, 5, 4},
-      {"sin", std::sin, -1e9, 1e9, 0.6},
-      {"cos", std::cos, -1e9, 1e9, 0.6},
+      {"exp", std::exp, -87, 88.7, 4},   {"log", std::log, 1.2e-38, 3e38, 2},
+      {"tanh", std::tanh, -10, 10, 5},   {"erf", std::erf, -5, 5, 4},
+      {"sin", std::sin, -1e9, 1e9, 0.6}, {"cos", std::cos, -1e9, 1e9, 0.6},
       {"sqrt", std::sqrt, 0, 1e30, 0.5},
   };
   std::string text;
@@ -74,7 +72,8 @@ TEST(Math, Accuracy) {
       double part = static_cast<double>(i) / (kCount - 1);
       double x;
       if (function.low > 0)
-        x = std::exp(std::log(function.low) * (1 - part) + std::log(function.high) * part);
+        x = std::exp(std::log(function.low) * (1 - part) +
+                     std::log(function.high) * part);
       else if (i % 2)
         x = function.low * (1 - part) + function.high * part;
       else // From 2^-40 to the range's end, both signs.
@@ -101,14 +100,14 @@ TEST(Math, SpecialValues) {
     double x, y;
   };
   const Case cases[] = {
-      {"exp", 0, 1},          {"exp", -INFINITY, 0},  {"exp", INFINITY, INFINITY},
-      {"exp", 200, INFINITY}, {"exp", -200, 0},       {"exp", NAN, NAN},
-      {"log", 1, 0},          {"log", 0, -INFINITY},  {"log", INFINITY, INFINITY},
-      {"log", -1, NAN},       {"log", NAN, NAN},      {"tanh", 0, 0},
-      {"tanh", 50, 1},        {"tanh", -50, -1},      {"tanh", INFINITY, 1},
-      {"tanh", NAN, NAN},     {"erf", 0, 0},          {"erf", 10, 1},
-      {"erf", -INFINITY, -1}, {"erf", NAN, NAN},      {"sin", 0, 0},
-      {"cos", 0, 1},          {"sin", NAN, NAN},      {"cos", INFINITY, NAN},
+      {"exp", 0, 1},          {"exp", -INFINITY, 0}, {"exp", INFINITY, INFINITY},
+      {"exp", 200, INFINITY}, {"exp", -200, 0},      {"exp", NAN, NAN},
+      {"log", 1, 0},          {"log", 0, -INFINITY}, {"log", INFINITY, INFINITY},
+      {"log", -1, NAN},       {"log", NAN, NAN},     {"tanh", 0, 0},
+      {"tanh", 50, 1},        {"tanh", -50, -1},     {"tanh", INFINITY, 1},
+      {"tanh", NAN, NAN},     {"erf", 0, 0},         {"erf", 10, 1},
+      {"erf", -INFINITY, -1}, {"erf", NAN, NAN},     {"sin", 0, 0},
+      {"cos", 0, 1},          {"sin", NAN, NAN},     {"cos", INFINITY, NAN},
   };
   std::string text;
   for (const char *name : {"exp", "log", "tanh", "erf", "sin", "cos"})

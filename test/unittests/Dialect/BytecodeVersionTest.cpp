@@ -22,9 +22,7 @@ using namespace mpt;
 namespace {
 
 struct BytecodeVersionTest : public testing::Test {
-  BytecodeVersionTest() {
-    context.loadDialect<MPTDialect, func::FuncDialect>();
-  }
+  BytecodeVersionTest() { context.loadDialect<MPTDialect, func::FuncDialect>(); }
 
   /// A module as bytecode; of `version` unless it is 0.
   std::string write(uint64_t version) {
@@ -38,8 +36,7 @@ struct BytecodeVersionTest : public testing::Test {
     EXPECT_TRUE(module);
     BytecodeWriterConfig config;
     if (version)
-      config.setDialectVersion<MPTDialect>(
-          std::make_unique<MPTDialectVersion>(version));
+      config.setDialectVersion<MPTDialect>(std::make_unique<MPTDialectVersion>(version));
     std::string bytes;
     llvm::raw_string_ostream stream(bytes);
     EXPECT_TRUE(succeeded(writeBytecodeToFile(*module, stream, config)));
@@ -58,7 +55,8 @@ struct BytecodeVersionTest : public testing::Test {
     if (!module)
       return message;
     std::string names;
-    module->walk([&](Operation *op) { names += op->getName().getStringRef().str() + " "; });
+    module->walk(
+        [&](Operation *op) { names += op->getName().getStringRef().str() + " "; });
     return names;
   }
 
@@ -71,8 +69,7 @@ TEST_F(BytecodeVersionTest, ReadsTheVersionThatItWrites) {
 
 TEST_F(BytecodeVersionTest, EveryKnownVersionIsRead) {
   for (uint64_t version = 1; version <= MPTDialectVersion::kCurrent; ++version)
-    EXPECT_EQ(read(write(version)),
-              "mpt.gelu func.return func.func builtin.module ");
+    EXPECT_EQ(read(write(version)), "mpt.gelu func.return func.func builtin.module ");
 }
 
 TEST_F(BytecodeVersionTest, NamesTheNewerVersionThatItCannotRead) {

@@ -31,8 +31,7 @@ struct InferenceTest : public testing::Test {
 
   /// The inferred types, or the error, of an `Op` of operands of `types`.
   template <typename Op>
-  std::string infer(ArrayRef<StringRef> types,
-                    typename Op::Properties properties = {}) {
+  std::string infer(ArrayRef<StringRef> types, typename Op::Properties properties = {}) {
     Block block;
     Location loc = UnknownLoc::get(&context);
     for (StringRef type : types)
@@ -47,8 +46,8 @@ struct InferenceTest : public testing::Test {
         .populateDefaultProperties(OpaqueProperties(&properties));
     SmallVector<Type> inferred;
     if (failed(Op::inferReturnTypes(&context, loc, block.getArguments(),
-                                    DictionaryAttr::get(&context),
-                                    &properties, {}, inferred)))
+                                    DictionaryAttr::get(&context), &properties, {},
+                                    inferred)))
       return text;
     llvm::raw_string_ostream stream(text);
     llvm::interleaveComma(inferred, stream);
@@ -64,9 +63,8 @@ TEST_F(InferenceTest, Conv2D) {
             "'tensor<8x8x3xf32>' and 'tensor<3x3x3x4xf32>'");
   Conv2DOp::Properties properties;
   properties.strides = Builder(&context).getDenseI64ArrayAttr({1});
-  EXPECT_EQ(
-      infer<Conv2DOp>({"tensor<1x8x8x3xf32>", "tensor<3x3x3x4xf32>"}, properties),
-      "expected 2 strides, 4 paddings and 2 dilations, found 1, 4 and 2");
+  EXPECT_EQ(infer<Conv2DOp>({"tensor<1x8x8x3xf32>", "tensor<3x3x3x4xf32>"}, properties),
+            "expected 2 strides, 4 paddings and 2 dilations, found 1, 4 and 2");
   EXPECT_EQ(infer<Conv2DOp>({"tensor<1x2x8x3xf32>", "tensor<3x3x3x4xf32>"}),
             "expected a window and a stride of at least 1 that fit the padded size, "
             "found size 2 with padding 0 and 0, window 3, dilation 1, stride 1");
@@ -75,12 +73,12 @@ TEST_F(InferenceTest, Conv2D) {
 }
 
 TEST_F(InferenceTest, Attention) {
-  EXPECT_EQ(infer<AttentionOp>({"tensor<2x4x8xf32>", "tensor<1x2x4x8xf32>",
-                                "tensor<1x2x4x8xf32>"}),
+  EXPECT_EQ(infer<AttentionOp>(
+                {"tensor<2x4x8xf32>", "tensor<1x2x4x8xf32>", "tensor<1x2x4x8xf32>"}),
             "expected query, key and value of rank 4 [B, H, T, D], found "
             "'tensor<2x4x8xf32>', 'tensor<1x2x4x8xf32>' and 'tensor<1x2x4x8xf32>'");
-  EXPECT_EQ(infer<AttentionOp>({"tensor<1x2x4x8xbf16>", "tensor<1x2x6x8xbf16>",
-                                "tensor<1x2x6x3xbf16>"}),
+  EXPECT_EQ(infer<AttentionOp>(
+                {"tensor<1x2x4x8xbf16>", "tensor<1x2x6x8xbf16>", "tensor<1x2x6x3xbf16>"}),
             "tensor<1x2x4x3xbf16>, tensor<1x2x4xf32>");
 }
 
@@ -89,9 +87,8 @@ TEST_F(InferenceTest, LSTMCell) {
                                "tensor<8x8xf32>", "tensor<2x8xf32>"}),
             "expected x [B, I], h [B, H] and weight_ih [I, 4H], found "
             "'tensor<8xf32>', 'tensor<4x2xf32>' and 'tensor<8x8xf32>'");
-  EXPECT_EQ(infer<LSTMCellOp>({"tensor<4x8xbf16>", "tensor<?x2xbf16>",
-                               "tensor<?x2xf32>", "tensor<8x8xbf16>",
-                               "tensor<2x8xbf16>", "tensor<8xf32>"}),
+  EXPECT_EQ(infer<LSTMCellOp>({"tensor<4x8xbf16>", "tensor<?x2xbf16>", "tensor<?x2xf32>",
+                               "tensor<8x8xbf16>", "tensor<2x8xbf16>", "tensor<8xf32>"}),
             "tensor<4x2xbf16>, tensor<4x2xf32>, tensor<4x8xbf16>");
 }
 
@@ -99,8 +96,7 @@ TEST_F(InferenceTest, Linear) {
   EXPECT_EQ(infer<LinearOp>({"tensor<4xf32>", "tensor<4xf32>"}),
             "expected x of rank 1 or more and weight [in, out], found "
             "'tensor<4xf32>' and 'tensor<4xf32>'");
-  EXPECT_EQ(infer<LinearOp>({"tensor<4xf16>", "tensor<4x8xf16>"}),
-            "tensor<8xf16>");
+  EXPECT_EQ(infer<LinearOp>({"tensor<4xf16>", "tensor<4x8xf16>"}), "tensor<8xf16>");
 }
 
 TEST_F(InferenceTest, RowsOfScalars) {

@@ -71,19 +71,19 @@ std::string describe(const rt::LibraryCall &call) {
 /// Gives every field another value than its default.
 void change(rt::LibraryCall &call) {
   int64_t number = 3;
-  auto changeField = rt::Overloaded{
-      [](bool &field) { field = !field; },
-      [](rt::Epilogue &field) { field = rt::Epilogue::Gelu; },
-      [](rt::F32Products &field) { field = rt::F32Products::BF16x9; },
-      [](rt::ReduceKind &field) { field = rt::ReduceKind::Prod; },
-      [&](std::optional<int64_t> &field) { field = ++number; },
-      [&](std::vector<int64_t> &field) { field = {++number, -7}; },
-      [&](double &field) { field = ++number / 2.0; },
-      [&](int64_t &field) { field = ++number; },
-      [&](auto &field) {
-        for (int64_t &value : field)
-          value = ++number;
-      }};
+  auto changeField =
+      rt::Overloaded{[](bool &field) { field = !field; },
+                     [](rt::Epilogue &field) { field = rt::Epilogue::Gelu; },
+                     [](rt::F32Products &field) { field = rt::F32Products::BF16x9; },
+                     [](rt::ReduceKind &field) { field = rt::ReduceKind::Prod; },
+                     [&](std::optional<int64_t> &field) { field = ++number; },
+                     [&](std::vector<int64_t> &field) { field = {++number, -7}; },
+                     [&](double &field) { field = ++number / 2.0; },
+                     [&](int64_t &field) { field = ++number; },
+                     [&](auto &field) {
+                       for (int64_t &value : field)
+                         value = ++number;
+                     }};
   std::visit(
       [&](auto &one) {
         one.forEachField(one, [&](const char *, auto &field) { changeField(field); });

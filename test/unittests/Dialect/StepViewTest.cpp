@@ -20,8 +20,8 @@ struct StepViewTest : ::testing::Test {
   StepViewTest() { context.loadDialect<MPTDialect, func::FuncDialect>(); }
 
   StepView read(StringRef signature) {
-    module = parseSourceString<ModuleOp>(("func.func private @f" + signature).str(),
-                                         &context);
+    module =
+        parseSourceString<ModuleOp>(("func.func private @f" + signature).str(), &context);
     EXPECT_TRUE(module);
     return StepView(*module->getOps<func::FuncOp>().begin());
   }
@@ -47,7 +47,8 @@ TEST_F(StepViewTest, BothFormsAreEqual) {
                      mpt.init = {kind = "normal", mean = 0.5, std = 2}},
       tensor<2xf32> {mpt.name = "b", mpt.role = #mpt.role<parameter>,
                      mpt.init = #mpt.init<normal {mean = 0.5 : f64, std = 2 : i64}>}))");
-  const StepView::Argument &text = step.getArguments()[0], &typed = step.getArguments()[1];
+  const StepView::Argument &text = step.getArguments()[0],
+                           &typed = step.getArguments()[1];
   EXPECT_EQ(text.role, Role::Parameter);
   EXPECT_EQ(typed.role, Role::Parameter);
   // (0.5 is an f64 in either form.)
@@ -94,10 +95,10 @@ TEST_F(StepViewTest, EveryRoleAndKindHasBothForms) {
         numbers += (numbers.empty() ? "" : ", ") + std::string(number) + " = 3 : i64";
     std::string name(kind.name), typed = "#mpt.init<" + name;
     typed += numbers.empty() ? ">" : " {" + numbers + "}>";
-    std::string text = "{kind = \"" + name + "\"" + (numbers.empty() ? "" : ", ") +
-                       numbers + "}";
-    StepView step = read("(tensor<f32> {mpt.init = " + typed + "}, tensor<f32> {mpt.init = " +
-                         text + "})");
+    std::string text =
+        "{kind = \"" + name + "\"" + (numbers.empty() ? "" : ", ") + numbers + "}";
+    StepView step = read("(tensor<f32> {mpt.init = " + typed +
+                         "}, tensor<f32> {mpt.init = " + text + "})");
     ASSERT_TRUE(step.getArguments()[0].init) << name;
     EXPECT_EQ(step.getArguments()[0].init, step.getArguments()[1].init);
     EXPECT_EQ(step.getArguments()[0].init.getSpec().kind, *parseInitKind(name));
@@ -112,7 +113,8 @@ TEST_F(StepViewTest, Errors) {
   startsWith("mpt.role = #mpt.role<weight>",
              "expected one of parameter, optimizer_state, running_stat, loss_scale, rng, "
              "schedule, input, target; found weight");
-  startsWith("mpt.init = #mpt.init<he>", "expected one of zeros, ones, constant, uniform, "
+  startsWith("mpt.init = #mpt.init<he>",
+             "expected one of zeros, ones, constant, uniform, "
              "normal, trunc_normal, kaiming_uniform, xavier_uniform; found he");
   EXPECT_EQ(getError("mpt.init = #mpt.init<normal {mean = 0.0 : f64}>"),
             "expected the number 'std' in 'mpt.init' of kind 'normal', found none");
@@ -127,9 +129,9 @@ TEST_F(StepViewTest, RandomValuesAreForFloats) {
     error += diagnostic.str();
     return success();
   });
-  EXPECT_FALSE(parseSourceString<ModuleOp>(
-      "func.func private @f(tensor<2xi32> {mpt.init = #mpt.init<uniform {low = 0, high = 1}>})",
-      &context));
+  EXPECT_FALSE(parseSourceString<ModuleOp>("func.func private @f(tensor<2xi32> {mpt.init "
+                                           "= #mpt.init<uniform {low = 0, high = 1}>})",
+                                           &context));
   EXPECT_EQ(error, "expected a float tensor for 'mpt.init' of kind 'uniform', found "
                    "'tensor<2xi32>'");
 }

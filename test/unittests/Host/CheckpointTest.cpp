@@ -38,8 +38,7 @@ protected:
 };
 
 TEST_F(CheckpointTest, RoundTrips) {
-  llvm::cantFail(
-      engine.writeState("w", HostTensor::scalar(ElementType::F32, 0.1)));
+  llvm::cantFail(engine.writeState("w", HostTensor::scalar(ElementType::F32, 0.1)));
   Checkpoint saved = make();
   llvm::cantFail(saveCheckpoint(path, saved));
   Checkpoint loaded = llvm::cantFail(loadCheckpoint(path));
@@ -63,25 +62,22 @@ TEST_F(CheckpointTest, RefusesOtherFiles) {
   EXPECT_EQ(message(loadCheckpoint(path)),
             path + ": expected a checkpoint of mpt-run, found a .safetensors "
                    "file of another origin");
-  llvm::cantFail(
-      writeSafetensors(path, make().state, {{"mpt.checkpoint", "99"}}));
+  llvm::cantFail(writeSafetensors(path, make().state, {{"mpt.checkpoint", "99"}}));
   EXPECT_EQ(message(loadCheckpoint(path)),
             path + ": expected checkpoint format 1, found 99");
-  llvm::cantFail(writeSafetensors(
-      path, make().state, {{"mpt.checkpoint", "1"}, {"mpt.version", "0.0.1"}}));
+  llvm::cantFail(writeSafetensors(path, make().state,
+                                  {{"mpt.checkpoint", "1"}, {"mpt.version", "0.0.1"}}));
   EXPECT_EQ(message(loadCheckpoint(path)),
             path + ": expected a checkpoint of MPT " + kVersion +
                 ", found one of 0.0.1; its parameters can be read with --init");
-  llvm::cantFail(
-      writeSafetensors(path, make().state,
-                       {{"mpt.checkpoint", "1"}, {"mpt.version", kVersion}}));
+  llvm::cantFail(writeSafetensors(path, make().state,
+                                  {{"mpt.checkpoint", "1"}, {"mpt.version", kVersion}}));
   EXPECT_EQ(message(loadCheckpoint(path)),
             path + ": expected a number for mpt.attempt in the metadata, found "
                    "nothing");
-  llvm::cantFail(writeSafetensors(path, make().state,
-                                  {{"mpt.checkpoint", "1"},
-                                   {"mpt.version", kVersion},
-                                   {"mpt.attempt", "-1"}}));
+  llvm::cantFail(writeSafetensors(
+      path, make().state,
+      {{"mpt.checkpoint", "1"}, {"mpt.version", kVersion}, {"mpt.attempt", "-1"}}));
   EXPECT_EQ(message(loadCheckpoint(path)),
             path + ": expected a number for mpt.attempt in the metadata, found "
                    "'-1'");
@@ -97,14 +93,12 @@ TEST_F(CheckpointTest, RefusesOtherStateAndChangesNothing) {
   auto state = make().state;
   state["w"] = HostTensor::scalar(ElementType::F32, 5);
   state.erase("attempt");
-  EXPECT_EQ(restore(state),
-            "c: expected 'attempt' (i64[]), found no such tensor");
+  EXPECT_EQ(restore(state), "c: expected 'attempt' (i64[]), found no such tensor");
   state["attempt"] = HostTensor::scalar(ElementType::I32, 5);
   EXPECT_EQ(restore(state), "c: expected 'attempt' to be i64[], found i32[]");
   state["attempt"] = HostTensor::scalarI64(1);
   state["x"] = HostTensor::scalarI64(1);
-  EXPECT_EQ(restore(state),
-            "c: found 'x', which is no state of the step function");
+  EXPECT_EQ(restore(state), "c: found 'x', which is no state of the step function");
 }
 
 } // namespace

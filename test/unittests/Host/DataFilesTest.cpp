@@ -44,39 +44,32 @@ TEST(FindNearestTest, OnlyCloseNames) {
 
 class BindDataTest : public ::testing::Test {
 protected:
-  void write(llvm::StringRef name, ElementType type,
-             llvm::ArrayRef<int64_t> shape) {
-    llvm::cantFail(
-        writeNpy(path(name), llvm::cantFail(HostTensor::create(type, shape))));
+  void write(llvm::StringRef name, ElementType type, llvm::ArrayRef<int64_t> shape) {
+    llvm::cantFail(writeNpy(path(name), llvm::cantFail(HostTensor::create(type, shape))));
   }
-  std::string path(llvm::StringRef name) {
-    return directory.path((name + ".npy").str());
-  }
+  std::string path(llvm::StringRef name) { return directory.path((name + ".npy").str()); }
   DataSpec spec(llvm::StringRef name, llvm::StringRef file) {
     return {name.str(), path(file), ""};
   }
   /// "batch 4: x f32[8, 3], m f32[3] whole", or the error without the
   /// directory's name.
-  std::string bind(llvm::ArrayRef<TensorInfo> arguments,
-                   llvm::ArrayRef<DataSpec> specs, int64_t batch = 0,
-                   llvm::ArrayRef<std::string> whole = {}) {
+  std::string bind(llvm::ArrayRef<TensorInfo> arguments, llvm::ArrayRef<DataSpec> specs,
+                   int64_t batch = 0, llvm::ArrayRef<std::string> whole = {}) {
     auto bound = bindData(arguments, "--data", specs, batch, whole);
     if (!bound) {
       std::string text = llvm::toString(bound.takeError());
-      for (size_t at;
-           (at = text.find(directory.path() + "/")) != std::string::npos;)
+      for (size_t at; (at = text.find(directory.path() + "/")) != std::string::npos;)
         text.erase(at, directory.path().size() + 1);
       return text;
     }
     std::string text = "batch " + std::to_string(bound->batch) + ":";
     for (const DataLoader::Field &field : bound->fields)
-      text += " " + field.name + " " + field.data.describe() +
-              (field.whole ? " whole" : "");
+      text +=
+          " " + field.name + " " + field.data.describe() + (field.whole ? " whole" : "");
     return text;
   }
   TensorInfo input(llvm::StringRef name, std::vector<int64_t> shape,
-                   ElementType type = ElementType::F32,
-                   Role role = Role::Input) {
+                   ElementType type = ElementType::F32, Role role = Role::Input) {
     return {name.str(), role, type, std::move(shape), std::nullopt};
   }
   test::TemporaryDirectory directory;
@@ -97,8 +90,7 @@ TEST_F(BindDataTest, ChoosesTheBatch) {
   EXPECT_EQ(bind({fixed, y}, xy, 4), "batch 4: x f32[8, 3] y i64[8]");
   EXPECT_EQ(bind({fixed, m}, {spec("x", "x8"), spec("m", "m")}),
             "batch 4: x f32[8, 3] m f32[3] whole");
-  EXPECT_EQ(bind({input("x", {8, 3})}, spec("x", "x8")),
-            "batch 0: x f32[8, 3] whole");
+  EXPECT_EQ(bind({input("x", {8, 3})}, spec("x", "x8")), "batch 0: x f32[8, 3] whole");
   EXPECT_EQ(bind({fixed}, spec("x", "x8"), 2),
             "'x' is f32[4, 3], which fixes the batch to 4; the batch asked for "
             "is 2");
@@ -173,9 +165,8 @@ TEST_F(BindDataTest, TypesAndShapes) {
             "scalar.npy: expected f32[?, 3] for 'x', found f32[]");
   EXPECT_EQ(bind(x, spec("x", "none")),
             "none.npy: cannot open: No such file or directory");
-  EXPECT_EQ(
-      bind(input("x", {kDynamicSize, 3}, ElementType::BF16), spec("x", "f64")),
-      "f64.npy: expected bf16[?, 3] for 'x', found f64[8, 3]");
+  EXPECT_EQ(bind(input("x", {kDynamicSize, 3}, ElementType::BF16), spec("x", "f64")),
+            "f64.npy: expected bf16[?, 3] for 'x', found f64[8, 3]");
 }
 
 TEST_F(BindDataTest, Rows) {
@@ -192,16 +183,15 @@ TEST_F(BindDataTest, Rows) {
 }
 
 TEST_F(BindDataTest, NonFiniteData) {
-  HostTensor tensor =
-      llvm::cantFail(HostTensor::create(ElementType::F32, {8, 3}));
+  HostTensor tensor = llvm::cantFail(HostTensor::create(ElementType::F32, {8, 3}));
   tensor.setElement(16, INFINITY);
   llvm::cantFail(writeNpy(path("x"), tensor));
   TensorInfo x = input("x", {kDynamicSize, 3});
   EXPECT_EQ(bind(x, spec("x", "x")),
             "x.npy: expected finite numbers for 'x', found infinity at [5, 1]");
   tensor.setElement(2, std::nan(""));
-  llvm::cantFail(writeSafetensors(directory.path("x.safetensors"),
-                                  {{"t", tensor}, {"u", tensor}}));
+  llvm::cantFail(
+      writeSafetensors(directory.path("x.safetensors"), {{"t", tensor}, {"u", tensor}}));
   DataSpec member{"x", directory.path("x.safetensors"), "t"};
   EXPECT_EQ(bind(x, member), "x.safetensors:t: expected finite numbers for "
                              "'x', found NaN at [0, 2]");

@@ -30,8 +30,8 @@ HostTensor rows(int64_t count, int64_t width, double offset = 0,
 
 DataLoader makeLoader(int64_t count, int64_t batch, uint64_t seed = 7) {
   return llvm::cantFail(DataLoader::create(
-      {{"x", rows(count, 3)}, {"y", rows(count, 1, 0.5, ElementType::F64)}},
-      batch, seed));
+      {{"x", rows(count, 3)}, {"y", rows(count, 1, 0.5, ElementType::F64)}}, batch,
+      seed));
 }
 
 /// Row numbers of the next batch, checking that x and y belong together.
@@ -134,14 +134,13 @@ TEST(DataLoaderTest, RangesKeepTheOrder) {
 
 TEST(DataLoaderTest, WholeFieldsAreNotCut) {
   HostTensor mask = rows(4, 4);
-  DataLoader loader = llvm::cantFail(
-      DataLoader::create({{"x", rows(9, 3)}, {"mask", mask, true}}, 2, 1));
+  DataLoader loader =
+      llvm::cantFail(DataLoader::create({{"x", rows(9, 3)}, {"mask", mask, true}}, 2, 1));
   const auto &batch = loader.next();
   EXPECT_EQ(*batch.lookup("mask"), mask);
   EXPECT_EQ(batch.lookup("x")->describe(), "f32[2, 3]");
   // Without rows there is one batch per epoch.
-  DataLoader fixed =
-      llvm::cantFail(DataLoader::create({{"mask", mask, true}}, 2, 1));
+  DataLoader fixed = llvm::cantFail(DataLoader::create({{"mask", mask, true}}, 2, 1));
   EXPECT_EQ(*fixed.next().lookup("mask"), mask);
   EXPECT_EQ(fixed.getPosition(), (DataPosition{1, 0}));
 }
@@ -153,25 +152,23 @@ TEST(DataLoaderTest, Errors) {
   EXPECT_EQ(message(DataLoader::create({{"x", empty}}, 4, 0)),
             "data 'x': the order of 1152921504606846976 rows does not fit in memory; use "
             "fewer rows");
-  EXPECT_EQ(
-      message(DataLoader::create({{"x", rows(5, 1)}, {"y", rows(6, 1)}}, 2, 1)),
-      "data 'y': expected 5 rows as in 'x', found 6");
+  EXPECT_EQ(message(DataLoader::create({{"x", rows(5, 1)}, {"y", rows(6, 1)}}, 2, 1)),
+            "data 'y': expected 5 rows as in 'x', found 6");
   EXPECT_EQ(message(DataLoader::create({{"x", rows(5, 1)}}, 6, 1)),
             "data 'x': expected at least one batch of 6 rows, found 5");
   EXPECT_EQ(message(DataLoader::create({{"x", rows(5, 1)}}, 0, 1)),
             "expected a batch of at least 1 row, found 0");
-  EXPECT_EQ(
-      message(DataLoader::create({{"x", HostTensor::scalarI64(3)}}, 1, 1)),
-      "data 'x': expected rows along dimension 0, found a scalar");
+  EXPECT_EQ(message(DataLoader::create({{"x", HostTensor::scalarI64(3)}}, 1, 1)),
+            "data 'x': expected rows along dimension 0, found a scalar");
   DataLoader loader = makeLoader(25, 10);
-  EXPECT_EQ(message(loader.setPosition({0, 5})),
-            "no batch of 10 begins at row 5 of 25");
+  EXPECT_EQ(message(loader.setPosition({0, 5})), "no batch of 10 begins at row 5 of 25");
   EXPECT_EQ(message(loader.setPosition({0, 20})),
             "no batch of 10 begins at row 20 of 25");
 }
 
 TEST(DataLoaderTest, DescribesWhereAValueStands) {
-  HostTensor ids = rows(6, 2, 0, ElementType::I32), labels = rows(6, 1, 0, ElementType::I64);
+  HostTensor ids = rows(6, 2, 0, ElementType::I32),
+             labels = rows(6, 1, 0, ElementType::I64);
   HostTensor map = rows(3, 2, 5000, ElementType::I32);
   std::vector<DataLoader::Field> fields;
   fields.push_back({"x", rows(6, 1), false, "x.npy"});

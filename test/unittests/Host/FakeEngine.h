@@ -21,11 +21,10 @@ public:
   explicit FakeEngine(int64_t batch) {
     InitSpec uniform{InitKind::Uniform, {0, 1}};
     InitSpec zeros;
-    arguments = {
-        {"w", Role::Parameter, ElementType::F32, {}, uniform},
-        {"attempt", Role::Rng, ElementType::I64, {}, zeros},
-        {"x", Role::Input, ElementType::F32, {batch, 1}, std::nullopt},
-        {"y", Role::Target, ElementType::F32, {batch, 1}, std::nullopt}};
+    arguments = {{"w", Role::Parameter, ElementType::F32, {}, uniform},
+                 {"attempt", Role::Rng, ElementType::I64, {}, zeros},
+                 {"x", Role::Input, ElementType::F32, {batch, 1}, std::nullopt},
+                 {"y", Role::Target, ElementType::F32, {batch, 1}, std::nullopt}};
     results = {{"loss", ElementType::F32, {}, ""},
                {"w_new", ElementType::F32, {}, "w"},
                {"attempt_new", ElementType::I64, {}, "attempt"}};
@@ -40,8 +39,7 @@ public:
       return llvm::createStringError("no state '" + name + "'");
     return it->second;
   }
-  llvm::Error writeState(llvm::StringRef name,
-                         const HostTensor &value) override {
+  llvm::Error writeState(llvm::StringRef name, const HostTensor &value) override {
     auto it = state.find(name.str());
     if (it == state.end() || it->second.describe() != value.describe())
       return llvm::createStringError("no state '" + name + "'");

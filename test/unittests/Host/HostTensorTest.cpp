@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/HostTensor.h"
-#include "mpt/ProgramABI/SystemMemory.h"
 #include "TestHelpers.h"
+#include "mpt/ProgramABI/SystemMemory.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstring>
@@ -19,10 +19,9 @@ using namespace mpt;
 namespace {
 
 const ElementType kAllTypes[] = {
-    ElementType::F64,  ElementType::F32,      ElementType::F16,
-    ElementType::BF16, ElementType::F8E4M3FN, ElementType::F8E5M2,
-    ElementType::I64,  ElementType::I32,      ElementType::I16,
-    ElementType::I8,   ElementType::U8,       ElementType::I1};
+    ElementType::F64,      ElementType::F32,    ElementType::F16, ElementType::BF16,
+    ElementType::F8E4M3FN, ElementType::F8E5M2, ElementType::I64, ElementType::I32,
+    ElementType::I16,      ElementType::I8,     ElementType::U8,  ElementType::I1};
 
 TEST(HostTensorTest, TypeNamesRoundTrip) {
   for (ElementType type : kAllTypes)
@@ -42,8 +41,7 @@ TEST(HostTensorTest, ZeroedAlignedAndPacked) {
 }
 
 TEST(HostTensorTest, EmptyTensorHasData) {
-  HostTensor tensor =
-      llvm::cantFail(HostTensor::create(ElementType::F32, {0, 4}));
+  HostTensor tensor = llvm::cantFail(HostTensor::create(ElementType::F32, {0, 4}));
   EXPECT_EQ(tensor.getNumElements(), 0);
   EXPECT_NE(tensor.getData(), nullptr);
 }
@@ -65,8 +63,8 @@ TEST(HostTensorTest, Describe) {
 TEST(HostTensorTest, RejectsImpossibleShapes) {
   EXPECT_EQ(test::message(HostTensor::create(ElementType::F32, {2, -1})),
             "invalid shape f32[2, -1]: a size is negative");
-  EXPECT_EQ(test::message(HostTensor::create(
-                ElementType::F32, {int64_t(1) << 40, int64_t(1) << 40})),
+  EXPECT_EQ(test::message(HostTensor::create(ElementType::F32,
+                                             {int64_t(1) << 40, int64_t(1) << 40})),
             "invalid shape f32[1099511627776, 1099511627776]: its size does "
             "not fit in 63 bits");
   EXPECT_EQ(
@@ -78,8 +76,8 @@ TEST(HostTensorTest, RejectsImpossibleShapes) {
 
 // Every half and f8 pattern survives decode and encode.
 TEST(HostTensorTest, NarrowFloatsRoundTrip) {
-  for (ElementType type : {ElementType::F16, ElementType::BF16,
-                           ElementType::F8E4M3FN, ElementType::F8E5M2}) {
+  for (ElementType type : {ElementType::F16, ElementType::BF16, ElementType::F8E4M3FN,
+                           ElementType::F8E5M2}) {
     unsigned patterns = getElementSize(type) == 1 ? 1 << 8 : 1 << 16;
     for (unsigned i = 0; i < patterns; ++i) {
       uint16_t in = i, out = 0;
@@ -136,8 +134,7 @@ TEST(HostTensorTest, FindsTheFirstNonFinite) {
     tensor.setElement(3, -std::numeric_limits<double>::infinity());
     EXPECT_EQ(tensor.findNonFinite(), 3);
   }
-  EXPECT_EQ(HostTensor::scalar(ElementType::I32, -1).findNonFinite(),
-            std::nullopt);
+  EXPECT_EQ(HostTensor::scalar(ElementType::I32, -1).findNonFinite(), std::nullopt);
 }
 
 } // namespace

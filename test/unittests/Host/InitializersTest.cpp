@@ -32,8 +32,7 @@ TEST(PhiloxTest, KnownAnswers) {
 }
 
 TEST(PhiloxTest, BlockLayout) {
-  EXPECT_EQ(philoxBlock(0x0000000200000001, 4, 0x0000000600000005,
-                        0x0000000800000007),
+  EXPECT_EQ(philoxBlock(0x0000000200000001, 4, 0x0000000600000005, 0x0000000800000007),
             philox4x32({7, 8, 5, 6}, {1, 4 ^ 2}));
   EXPECT_EQ(dropoutThreshold(0), 0u);
   EXPECT_EQ(dropoutThreshold(0.5), 0x80000000u);
@@ -62,9 +61,7 @@ double distance(std::vector<double> values, Function distribution) {
   return worst;
 }
 
-double normalDistribution(double z) {
-  return 0.5 * std::erfc(-z / std::sqrt(2));
-}
+double normalDistribution(double z) { return 0.5 * std::erfc(-z / std::sqrt(2)); }
 
 constexpr int64_t kCount = 100000;
 // P(sqrt(n) D > 1.95) is about 0.001 (Kolmogorov's distribution).
@@ -72,8 +69,8 @@ const double kLimit = 1.95 / std::sqrt(double(kCount));
 
 TEST(InitializersTest, ConstantKinds) {
   InitSpec spec;
-  for (ElementType type : {ElementType::F32, ElementType::BF16,
-                           ElementType::I64, ElementType::I1}) {
+  for (ElementType type :
+       {ElementType::F32, ElementType::BF16, ElementType::I64, ElementType::I1}) {
     spec.kind = InitKind::Zeros;
     EXPECT_EQ(draw(spec, 3, 1, "w", type), std::vector<double>({0, 0, 0}));
     spec.kind = InitKind::Ones;
@@ -96,27 +93,23 @@ TEST(InitializersTest, UniformKindsFillTheirInterval) {
   double gain = std::sqrt(2.0 / (1 + 5.0));
   double kaimingBound = gain * std::sqrt(3.0 / 150);
   double xavierBound = std::sqrt(3.0) * std::sqrt(2.0 / (20 + 30));
-  for (const Case &c :
-       {Case{uniform, -3, 5}, Case{kaiming, -kaimingBound, kaimingBound},
-        Case{xavier, -xavierBound, xavierBound}}) {
+  for (const Case &c : {Case{uniform, -3, 5}, Case{kaiming, -kaimingBound, kaimingBound},
+                        Case{xavier, -xavierBound, xavierBound}}) {
     std::vector<double> values = draw(c.spec, kCount);
     for (double value : values) {
       ASSERT_GE(value, c.low);
       ASSERT_LE(value, c.high);
     }
-    EXPECT_LT(
-        distance(values,
-                 [&](double x) { return (x - c.low) / (c.high - c.low); }),
-        kLimit);
+    EXPECT_LT(distance(values, [&](double x) { return (x - c.low) / (c.high - c.low); }),
+              kLimit);
   }
 }
 
 TEST(InitializersTest, NormalKinds) {
   InitSpec spec{InitKind::Normal, {2, 0.5}};
-  EXPECT_LT(
-      distance(draw(spec, kCount),
-               [](double x) { return normalDistribution((x - 2) / 0.5); }),
-      kLimit);
+  EXPECT_LT(distance(draw(spec, kCount),
+                     [](double x) { return normalDistribution((x - 2) / 0.5); }),
+            kLimit);
   spec.kind = InitKind::TruncNormal;
   std::vector<double> values = draw(spec, kCount);
   for (double value : values)
@@ -184,8 +177,8 @@ TEST(InitializersTest, KindNamesRoundTrip) {
   EXPECT_EQ(parseInitKind("orthogonal"), std::nullopt);
 }
 
-// The runtime stores numbers as the host does, which uses LLVM's APFloat: each number of a
-// small type, what lies between two of them, ties, and what is too large.
+// The runtime stores numbers as the host does, which uses LLVM's APFloat: each number of
+// a small type, what lies between two of them, ties, and what is too large.
 TEST(InitializersTest, RuntimeRoundsAsTheHost) {
   for (auto [type, stored] : {std::pair(rt::DataType::F16, ElementType::F16),
                               {rt::DataType::BF16, ElementType::BF16},
@@ -206,9 +199,10 @@ TEST(InitializersTest, RuntimeRoundsAsTheHost) {
       encodeElement(stored, value, &theirs);
       ASSERT_EQ(ours, theirs) << value << " of " << int(type);
     };
-    for (double value : {0.0, -0.0, 0.5, 1.5, 2.5, -3.5, 127.5, 1e-320, 1e-45, 448.0, 464.0,
-                         465.0, 480.0, 65519.0, 65520.0, 61440.0, 3.4e38, 1e39, 1e300,
-                         9.3e18, double(INFINITY)})
+    for (double value :
+         {0.0,     -0.0,    0.5,    1.5,   2.5,   -3.5,   127.5,
+          1e-320,  1e-45,   448.0,  464.0, 465.0, 480.0,  65519.0,
+          65520.0, 61440.0, 3.4e38, 1e39,  1e300, 9.3e18, double(INFINITY)})
       for (double sign : {1.0, -1.0})
         compare(sign * value);
     for (uint32_t bits = 0; isSmall && bits < 1u << (8 * bytes); ++bits) {

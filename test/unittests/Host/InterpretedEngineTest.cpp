@@ -35,8 +35,8 @@ protected:
       return success();
     });
   }
-  llvm::FailureOr<std::unique_ptr<StepEngine>>
-  create(llvm::StringRef text, llvm::StringRef name = "step") {
+  llvm::FailureOr<std::unique_ptr<StepEngine>> create(llvm::StringRef text,
+                                                      llvm::StringRef name = "step") {
     return InterpretedEngine::create(
         parseSourceString<ModuleOp>(text, &context), name,
         [](func::FuncOp, llvm::ArrayRef<const HostTensor *> arguments)
@@ -48,8 +48,7 @@ protected:
             return llvm::createStringError("negative");
           return std::vector<HostTensor>{
               HostTensor::scalar(ElementType::F64, w + x0 / 3),
-              HostTensor::scalar(ElementType::F64,
-                                 arguments[1]->getElement(1))};
+              HostTensor::scalar(ElementType::F64, arguments[1]->getElement(1))};
         });
   }
   MLIRContext context;
@@ -59,8 +58,7 @@ protected:
 TEST_F(InterpretedEngineTest, KeepsStateInTheEvaluatorsType) {
   auto engine = create(kStep);
   ASSERT_TRUE(succeeded(engine)) << error;
-  llvm::cantFail(
-      (*engine)->writeState("w", HostTensor::scalar(ElementType::F32, 1)));
+  llvm::cantFail((*engine)->writeState("w", HostTensor::scalar(ElementType::F32, 1)));
   HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {2}));
   x.setElement(0, 1);
   x.setElement(1, 7);
@@ -93,8 +91,7 @@ TEST_F(InterpretedEngineTest, Errors) {
   EXPECT_EQ(error, "expected a function @loss");
   EXPECT_TRUE(failed(create("func.func private @step(tensor<?xf32> {mpt.name = "
                             "\"x\", mpt.role = \"input\"})")));
-  EXPECT_EQ(error,
-            "expected static shapes; --mpt-specialize sets an open dimension 0");
+  EXPECT_EQ(error, "expected static shapes; --mpt-specialize sets an open dimension 0");
 }
 
 } // namespace

@@ -47,8 +47,7 @@ protected:
   ~JITEngineTest() override { EXPECT_EQ(printed, ""); }
 
   llvm::Expected<std::unique_ptr<StepEngine>>
-  create(llvm::StringRef text, llvm::StringRef name = "step",
-         JITOptions options = {}) {
+  create(llvm::StringRef text, llvm::StringRef name = "step", JITOptions options = {}) {
     auto module = parseSourceString<ModuleOp>(text, &context, "step.mlir");
     if (!module)
       return llvm::createStringError("cannot parse: " + printed);
@@ -59,8 +58,8 @@ protected:
   }
   static HostTensor vector(std::initializer_list<double> values,
                            ElementType type = ElementType::F32) {
-    HostTensor tensor = llvm::cantFail(
-        HostTensor::create(type, {static_cast<int64_t>(values.size())}));
+    HostTensor tensor =
+        llvm::cantFail(HostTensor::create(type, {static_cast<int64_t>(values.size())}));
     int64_t i = 0;
     for (double value : values)
       tensor.setElement(i++, value);

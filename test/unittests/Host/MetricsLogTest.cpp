@@ -50,8 +50,7 @@ TEST(MetricsRecordTest, IsOneJSONObject) {
   record.add("loss", HostTensor::scalar(ElementType::F32, 0.5));
   record.add("milliseconds", 1.25);
   record.add("kind", llvm::StringRef("eval \"x\""));
-  HostTensor table =
-      llvm::cantFail(HostTensor::create(ElementType::I32, {2, 2, 1}));
+  HostTensor table = llvm::cantFail(HostTensor::create(ElementType::I32, {2, 2, 1}));
   for (int i = 0; i < 4; ++i)
     table.setElement(i, i);
   record.add("table", table);
@@ -96,8 +95,7 @@ TEST_F(MetricsLogTest, ResumingKeepsWhatTheCheckpointKnows) {
   EXPECT_EQ(resume("", 5), "");
   // A killed run leaves half a line.
   EXPECT_EQ(resume("{\"step\": 1}\n{\"st", 5), "{\"step\": 1}\n");
-  EXPECT_EQ(resume("{\"step\": 1}\nnonsense\n{\"step\": 2}\n", 5),
-            "{\"step\": 1}\n");
+  EXPECT_EQ(resume("{\"step\": 1}\nnonsense\n{\"step\": 2}\n", 5), "{\"step\": 1}\n");
   EXPECT_EQ(resume("{\"step\": 1}\n" + std::string(200000, '[') + "\n", 5),
             "{\"step\": 1}\n");
 }

@@ -75,46 +75,41 @@ TEST_F(NumpyIOTest, ReadsAllFormatVersions) {
 }
 
 TEST_F(NumpyIOTest, SwapsBigEndian) {
-  HostTensor tensor = llvm::cantFail(readNpy(
-      write(npy("{'descr': '>i4', 'fortran_order': False, 'shape': (2,), }",
-                "\0\0\1\2\xff\xff\xff\xfe"s))));
+  HostTensor tensor = llvm::cantFail(
+      readNpy(write(npy("{'descr': '>i4', 'fortran_order': False, 'shape': (2,), }",
+                        "\0\0\1\2\xff\xff\xff\xfe"s))));
   EXPECT_EQ(tensor.getElement(0), 258);
   EXPECT_EQ(tensor.getElement(1), -2);
 }
 
 TEST_F(NumpyIOTest, ReordersFortranOrder) {
   // [[[1, 3, 5], [2, 4, 6]]] stored first index fastest.
-  HostTensor tensor = llvm::cantFail(readNpy(
-      write(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (1, 2, 3), }",
-                "\1\2\3\4\5\6"))));
+  HostTensor tensor = llvm::cantFail(readNpy(write(npy(
+      "{'descr': '|u1', 'fortran_order': True, 'shape': (1, 2, 3), }", "\1\2\3\4\5\6"))));
   const double expected[] = {1, 3, 5, 2, 4, 6};
   for (int i = 0; i < 6; ++i)
     EXPECT_EQ(tensor.getElement(i), expected[i]);
 }
 
 TEST_F(NumpyIOTest, AnyKeyOrderAndSpacing) {
-  HostTensor tensor = llvm::cantFail(readNpy(
-      write(npy("{ \"shape\":( 2 , ) ,'fortran_order':False,'descr' : '<f4'}  ",
-                kTwoFloatsData))));
+  HostTensor tensor = llvm::cantFail(readNpy(write(npy(
+      "{ \"shape\":( 2 , ) ,'fortran_order':False,'descr' : '<f4'}  ", kTwoFloatsData))));
   EXPECT_EQ(tensor.describe(), "f32[2]");
 }
 
 TEST_F(NumpyIOTest, BooleansBecomeZeroOrOne) {
-  HostTensor tensor = llvm::cantFail(readNpy(
-      write(npy("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }",
-                "\0\1\x80"s))));
+  HostTensor tensor = llvm::cantFail(readNpy(write(
+      npy("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }", "\0\1\x80"s))));
   EXPECT_EQ(tensor.getBytes()[2], 1);
 }
 
 TEST_F(NumpyIOTest, Errors) {
   EXPECT_EQ(message(readNpy(directory.path("none.npy"))),
-            directory.path("none.npy") +
-                ": cannot open: No such file or directory");
+            directory.path("none.npy") + ": cannot open: No such file or directory");
   EXPECT_EQ(message(readNpy(directory.path())),
             directory.path() + ": expected a file, found a directory");
   EXPECT_EQ(error(""), "expected a .npy file of at least 10 bytes, found 0");
-  EXPECT_EQ(error("hello, world"),
-            "expected a .npy file, which starts with \\x93NUMPY");
+  EXPECT_EQ(error("hello, world"), "expected a .npy file, which starts with \\x93NUMPY");
   EXPECT_EQ(error(npy(kTwoFloats, kTwoFloatsData, 7)),
             "expected .npy format 1.0, 2.0 or 3.0, found 7.0");
   EXPECT_EQ(error(npy(kTwoFloats, "").substr(0, 20)),
@@ -126,20 +121,17 @@ TEST_F(NumpyIOTest, Errors) {
             "truncated: expected 8 bytes of data for f32[2], found 3");
   EXPECT_EQ(error(npy(kTwoFloats, kTwoFloatsData + "x")),
             "too long: expected 8 bytes of data for f32[2], found 9");
-  EXPECT_EQ(
-      error(npy("{'descr': '<f8', 'fortran_order': False, 'shape': "
-                "(4294967296, 4294967296), }",
-                "")),
-      "truncated: expected more than 2^63 bytes of data for f64[4294967296, "
-      "4294967296], found 0");
-  EXPECT_EQ(
-      error(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (), }", "")),
-      "unsupported dtype: expected one of f2 f4 f8 i1 i2 i4 i8 u1 b1, "
-      "found '<c8'");
-  EXPECT_EQ(
-      error(npy("{'descr': '<V2', 'fortran_order': False, 'shape': (), }", "")),
-      "unsupported dtype: expected one of f2 f4 f8 i1 i2 i4 i8 u1 b1, "
-      "found '<V2' (bfloat16 needs a .safetensors file)");
+  EXPECT_EQ(error(npy("{'descr': '<f8', 'fortran_order': False, 'shape': "
+                      "(4294967296, 4294967296), }",
+                      "")),
+            "truncated: expected more than 2^63 bytes of data for f64[4294967296, "
+            "4294967296], found 0");
+  EXPECT_EQ(error(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (), }", "")),
+            "unsupported dtype: expected one of f2 f4 f8 i1 i2 i4 i8 u1 b1, "
+            "found '<c8'");
+  EXPECT_EQ(error(npy("{'descr': '<V2', 'fortran_order': False, 'shape': (), }", "")),
+            "unsupported dtype: expected one of f2 f4 f8 i1 i2 i4 i8 u1 b1, "
+            "found '<V2' (bfloat16 needs a .safetensors file)");
   EXPECT_EQ(error(npy("{'descr': [('a', '<f4')], 'fortran_order': False, "
                       "'shape': (), }",
                       "")),
@@ -148,8 +140,7 @@ TEST_F(NumpyIOTest, Errors) {
 }
 
 TEST_F(NumpyIOTest, MalformedHeaders) {
-  EXPECT_EQ(error(npy("[1]", "")),
-            "malformed header: expected '{', found '[1]'");
+  EXPECT_EQ(error(npy("[1]", "")), "malformed header: expected '{', found '[1]'");
   EXPECT_EQ(error(npy("{'descr': '<f4'}", "")),
             "malformed header: expected keys 'descr', 'fortran_order' and "
             "'shape'");
@@ -161,14 +152,12 @@ TEST_F(NumpyIOTest, MalformedHeaders) {
             "malformed header: expected a quoted key, found 'descr: '<f4'}'");
   EXPECT_EQ(error(npy("{'fortran_order': 3}", "")),
             "malformed header: expected True or False, found '3}'");
-  EXPECT_EQ(error(npy("{'shape': 3}", "")),
-            "malformed header: expected '(', found '3}'");
+  EXPECT_EQ(error(npy("{'shape': 3}", "")), "malformed header: expected '(', found '3}'");
   EXPECT_EQ(error(npy("{'shape': (-3,)}", "")),
             "malformed header: expected a size, found ',)}'");
   EXPECT_EQ(error(npy("{'shape': (3;)}", "")),
             "malformed header: expected ',' or ')', found ';)}'");
-  EXPECT_EQ(error(npy("{'size': 3}", "")),
-            "malformed header: unknown key 'size'");
+  EXPECT_EQ(error(npy("{'size': 3}", "")), "malformed header: unknown key 'size'");
   EXPECT_EQ(error(npy("{'shape': ()} x", "")),
             "malformed header: expected the end of the header, found 'x'");
 }
@@ -192,14 +181,13 @@ protected:
   }
   std::string writeArchive() {
     int code;
-    zip_t *archive =
-        zip_open(archivePath.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
+    zip_t *archive = zip_open(archivePath.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
     for (const Entry &entry : entries) {
       zip_source_t *source =
           zip_source_buffer(archive, entry.bytes.data(), entry.bytes.size(), 0);
       zip_int64_t index = zip_file_add(archive, entry.name.c_str(), source, 0);
-      zip_set_file_compression(
-          archive, index, entry.deflate ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
+      zip_set_file_compression(archive, index,
+                               entry.deflate ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
     }
     EXPECT_EQ(zip_close(archive), 0);
     return archivePath;
@@ -217,16 +205,15 @@ TEST_F(NpzTest, StoredAndDeflated) {
   add("x.npy", bytes, false);
   add("y.npy", bytes, true);
   writeArchive();
-  EXPECT_EQ(llvm::cantFail(listNpz(archivePath)),
-            std::vector<std::string>({"x", "y"}));
+  EXPECT_EQ(llvm::cantFail(listNpz(archivePath)), std::vector<std::string>({"x", "y"}));
   HostTensor direct = llvm::cantFail(readNpy(write(bytes)));
   EXPECT_EQ(llvm::cantFail(readNpz(archivePath, "x")), direct);
   EXPECT_EQ(llvm::cantFail(readNpz(archivePath, "y")), direct);
   EXPECT_EQ(message(readNpz(archivePath, "z")),
             archivePath + ": expected array 'z', found x, y");
   EXPECT_EQ(message(readNpz(archivePath, "")),
-            archivePath + ": expected one array or a name as in " +
-                archivePath + ":name, found x, y");
+            archivePath + ": expected one array or a name as in " + archivePath +
+                ":name, found x, y");
 }
 
 TEST_F(NpzTest, TheOnlyArrayNeedsNoName) {
@@ -238,20 +225,16 @@ TEST_F(NpzTest, TheOnlyArrayNeedsNoName) {
 TEST_F(NpzTest, Errors) {
   test::writeBytes(archivePath, "not a zip archive");
   EXPECT_EQ(message(readNpz(archivePath, "x")),
-            archivePath +
-                ": expected a .npz file (a zip archive): Not a zip archive");
+            archivePath + ": expected a .npz file (a zip archive): Not a zip archive");
   EXPECT_EQ(message(readNpz(directory.path("none.npz"), "x")),
-            directory.path("none.npz") +
-                ": cannot open: No such file or directory");
+            directory.path("none.npz") + ": cannot open: No such file or directory");
   add("x.npy", npy(kTwoFloats, "abc"), true);
   add("empty.npy", "", false);
   writeArchive();
   EXPECT_EQ(message(readNpz(archivePath, "x")),
-            archivePath +
-                ":x: truncated: expected 8 bytes of data for f32[2], found 3");
+            archivePath + ":x: truncated: expected 8 bytes of data for f32[2], found 3");
   EXPECT_EQ(message(readNpz(archivePath, "empty")),
-            archivePath +
-                ":empty: expected a .npy file of at least 10 bytes, found 0");
+            archivePath + ":empty: expected a .npy file of at least 10 bytes, found 0");
 }
 
 TEST_F(NpzTest, DetectsCorruptData) {
@@ -264,11 +247,9 @@ TEST_F(NpzTest, DetectsCorruptData) {
   test::writeBytes(archivePath, bytes);
   EXPECT_EQ(message(readNpz(archivePath, "x")),
             archivePath + ":x: cannot read: CRC error");
-  test::writeBytes(archivePath,
-                   llvm::StringRef(bytes).take_front(bytes.size() / 2));
+  test::writeBytes(archivePath, llvm::StringRef(bytes).take_front(bytes.size() / 2));
   EXPECT_EQ(message(readNpz(archivePath, "x")),
-            archivePath +
-                ": expected a .npz file (a zip archive): Not a zip archive");
+            archivePath + ": expected a .npz file (a zip archive): Not a zip archive");
 }
 
 } // namespace

@@ -15,9 +15,7 @@ using namespace mpt;
 
 namespace {
 
-size_t count(llvm::StringRef text, llvm::StringRef part) {
-  return text.count(part);
-}
+size_t count(llvm::StringRef text, llvm::StringRef part) { return text.count(part); }
 
 TEST(ProgressTest, Durations) {
   EXPECT_EQ(formatDuration(0), "0:00");
@@ -39,11 +37,10 @@ TEST(ProgressTest, PlainLines) {
     progress.update(step, 1.0 / step, step * 0.01);
   progress.note("saved");
   progress.finish();
-  EXPECT_EQ(text,
-            "f16  step 10/25  loss 0.1           10.00 ms/step  eta 0:00\n"
-            "f16  step 20/25  loss 0.05          10.00 ms/step  eta 0:00\n"
-            "f16  step 25/25  loss 0.04          10.00 ms/step  eta 0:00\n"
-            "f16  saved\n");
+  EXPECT_EQ(text, "f16  step 10/25  loss 0.1           10.00 ms/step  eta 0:00\n"
+                  "f16  step 20/25  loss 0.05          10.00 ms/step  eta 0:00\n"
+                  "f16  step 25/25  loss 0.04          10.00 ms/step  eta 0:00\n"
+                  "f16  saved\n");
 }
 
 TEST(ProgressTest, TheBarFitsItsLineAndIsNotRedrawnTooOften) {

@@ -62,9 +62,8 @@ protected:
   }
   std::string error(const char *metadata) {
     std::string text = message(open(metadata));
-    return llvm::StringRef(text).starts_with(path + ": ")
-               ? text.substr(path.size() + 2)
-               : "no path: " + text;
+    return llvm::StringRef(text).starts_with(path + ": ") ? text.substr(path.size() + 2)
+                                                          : "no path: " + text;
   }
 
   test::TemporaryDirectory directory;
@@ -94,10 +93,10 @@ TEST_F(RuntimeEngineTest, Metadata) {
   EXPECT_EQ(error("{\"masters\": [1]}").rfind(begin, 0), 0u);
   EXPECT_EQ(error("{\"masters\": [\"v\"]}"),
             begin + "'masters' names something that is no tensor of the program" + end);
-  for (const char *halves : {"{\"low_of\": {\"low\": \"k\"}}", "{\"low_of\": {\"k\": \"w\"}}",
-                             "{\"low_of\": {\"low\": 3}}"})
-    EXPECT_EQ(error(halves),
-              begin + "'low_of' does not name halves of one tensor" + end);
+  for (const char *halves :
+       {"{\"low_of\": {\"low\": \"k\"}}", "{\"low_of\": {\"k\": \"w\"}}",
+        "{\"low_of\": {\"low\": 3}}"})
+    EXPECT_EQ(error(halves), begin + "'low_of' does not name halves of one tensor" + end);
   EXPECT_EQ(error("{").rfind(begin, 0), 0u);
   EXPECT_EQ(error(std::string(100, '[').c_str()), begin + "nested too deeply" + end);
 }
@@ -111,9 +110,10 @@ TEST_F(RuntimeEngineTest, FirstValues) {
   EXPECT_EQ(check("k"), "success");
   EXPECT_EQ(check("low"), "success");
   EXPECT_EQ(check("x"), "there is no state named 'x'");
-  EXPECT_EQ(check("w"), "'w' (parameter, bf16[2]) has no first value in " + path +
-                            ": give one in a file with --init; a checkpoint of mpt-run has "
-                            "them all");
+  EXPECT_EQ(check("w"),
+            "'w' (parameter, bf16[2]) has no first value in " + path +
+                ": give one in a file with --init; a checkpoint of mpt-run has "
+                "them all");
   EXPECT_EQ(engine.readState("k")->getElement(0), 0.5);
   HostTensor one = llvm::cantFail(HostTensor::create(ElementType::BF16, {2}));
   one.setElement(0, 1);

@@ -43,8 +43,7 @@ protected:
 TEST_F(SafetensorsIOTest, EverythingRoundTrips) {
   std::map<std::string, HostTensor> tensors;
   for (int i = 0; i <= int(ElementType::I1); ++i) {
-    HostTensor tensor =
-        llvm::cantFail(HostTensor::create(ElementType(i), {2, 3}));
+    HostTensor tensor = llvm::cantFail(HostTensor::create(ElementType(i), {2, 3}));
     for (int64_t j = 0; j < 6; ++j)
       tensor.setElement(j, j);
     tensors[stringifyElementType(ElementType(i)).str()] = tensor;
@@ -70,10 +69,10 @@ TEST_F(SafetensorsIOTest, EverythingRoundTrips) {
 }
 
 TEST_F(SafetensorsIOTest, ReadsTheDocumentedLayout) {
-  auto opened = SafetensorsFile::open(write(
-      file(R"({"b":{"dtype":"I16","shape":[2],"data_offsets":[4,8]},)"
-           R"("a":{"dtype":"BF16","shape":[1,2],"data_offsets":[0,4]}}  )",
-           "\x80\x3f\0\xc0\1\0\xff\xff"s)));
+  auto opened = SafetensorsFile::open(
+      write(file(R"({"b":{"dtype":"I16","shape":[2],"data_offsets":[4,8]},)"
+                 R"("a":{"dtype":"BF16","shape":[1,2],"data_offsets":[0,4]}}  )",
+                 "\x80\x3f\0\xc0\1\0\xff\xff"s)));
   ASSERT_EQ(bool(opened), true) << llvm::toString(opened.takeError());
   HostTensor a = llvm::cantFail(opened->read("a"));
   EXPECT_EQ(a.describe(), "bf16[1, 2]");
@@ -82,11 +81,9 @@ TEST_F(SafetensorsIOTest, ReadsTheDocumentedLayout) {
   HostTensor b = llvm::cantFail(opened->read("b"));
   EXPECT_EQ(b.getElement(0), 1);
   EXPECT_EQ(b.getElement(1), -1);
-  EXPECT_EQ(message(opened->read("c")),
-            path + ": expected tensor 'c', found a, b");
+  EXPECT_EQ(message(opened->read("c")), path + ": expected tensor 'c', found a, b");
   EXPECT_EQ(message(opened->read("")),
-            path + ": expected one tensor or a name as in " + path +
-                ":name, found a, b");
+            path + ": expected one tensor or a name as in " + path + ":name, found a, b");
 }
 
 TEST_F(SafetensorsIOTest, TheOnlyTensorNeedsNoName) {
@@ -98,18 +95,15 @@ TEST_F(SafetensorsIOTest, TheOnlyTensorNeedsNoName) {
 
 TEST_F(SafetensorsIOTest, SizeErrors) {
   EXPECT_EQ(message(SafetensorsFile::open(directory.path("none"))),
-            directory.path("none") +
-                ": cannot open: No such file or directory");
-  EXPECT_EQ(error("abc"),
-            "expected a .safetensors file of at least 8 bytes, found 3");
+            directory.path("none") + ": cannot open: No such file or directory");
+  EXPECT_EQ(error("abc"), "expected a .safetensors file of at least 8 bytes, found 3");
   EXPECT_EQ(error("what is this file?"),
             "expected a .safetensors file, whose header has at most 100000000 "
             "bytes, found " +
                 std::to_string(0x2073692074616877)); // "what is "
   EXPECT_EQ(error(file("{}", "").substr(0, 9)),
             "truncated: expected a header of 2 bytes, found 1");
-  std::string header =
-      R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  std::string header = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   EXPECT_EQ(error(file(header, "1234567")),
             "truncated: expected " + std::to_string(header.size() + 16) +
                 " bytes, found " + std::to_string(header.size() + 15));
@@ -120,8 +114,7 @@ TEST_F(SafetensorsIOTest, SizeErrors) {
 
 TEST_F(SafetensorsIOTest, HeaderErrors) {
   EXPECT_EQ(error(file("[]", "")), "malformed header: expected a JSON object");
-  EXPECT_NE(error(file("{\"a\":", "")).find("malformed header: "),
-            std::string::npos);
+  EXPECT_NE(error(file("{\"a\":", "")).find("malformed header: "), std::string::npos);
   EXPECT_EQ(error(file(std::string(100000, '['), "")),
             "malformed header: nested too deeply");
   EXPECT_EQ(error(file(R"({"a":3})", "")),
@@ -132,22 +125,16 @@ TEST_F(SafetensorsIOTest, HeaderErrors) {
             "malformed header: expected dtype, shape and two data_offsets for "
             "'a'");
   EXPECT_EQ(
-      error(file(R"({"a":{"dtype":"U64","shape":[],"data_offsets":[0,8]}})",
-                 "12345678")),
+      error(file(R"({"a":{"dtype":"U64","shape":[],"data_offsets":[0,8]}})", "12345678")),
       "malformed header: unsupported dtype 'U64' of 'a'");
-  EXPECT_EQ(
-      error(file(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,0]}})",
-                 "")),
-      "malformed header: expected sizes of at least 0 in the shape of "
-      "'a'");
-  EXPECT_EQ(error(file(
-                R"({"a":{"dtype":"U8","shape":[],"data_offsets":[1,0]}})", "")),
+  EXPECT_EQ(error(file(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,0]}})", "")),
+            "malformed header: expected sizes of at least 0 in the shape of "
+            "'a'");
+  EXPECT_EQ(error(file(R"({"a":{"dtype":"U8","shape":[],"data_offsets":[1,0]}})", "")),
             "malformed header: expected 0 <= begin <= end in the data_offsets "
             "of 'a'");
-  EXPECT_EQ(
-      error(file(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,1]}})",
-                 "1")),
-      "malformed header: expected 2 bytes for 'a' of type u8[2], found 1");
+  EXPECT_EQ(error(file(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,1]}})", "1")),
+            "malformed header: expected 2 bytes for 'a' of type u8[2], found 1");
   EXPECT_EQ(error(file(R"({"a":{"dtype":"F64","shape":[4611686018427387904,4],)"
                        R"("data_offsets":[0,0]}})",
                        "")),
@@ -156,15 +143,12 @@ TEST_F(SafetensorsIOTest, HeaderErrors) {
 }
 
 TEST_F(SafetensorsIOTest, NoGapsAndNoOverlaps) {
-  EXPECT_EQ(
-      error(file(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
-                 "12")),
-      "malformed header: expected 'a' at data offset 0, found 1");
-  EXPECT_EQ(
-      error(file(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
-                 R"("b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
-                 "123")),
-      "malformed header: expected 'b' at data offset 2, found 1");
+  EXPECT_EQ(error(file(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "12")),
+            "malformed header: expected 'a' at data offset 0, found 1");
+  EXPECT_EQ(error(file(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+                       R"("b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
+                       "123")),
+            "malformed header: expected 'b' at data offset 2, found 1");
 }
 
 } // namespace

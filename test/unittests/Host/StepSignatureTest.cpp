@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/StepSignature.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Host/DataFiles.h"
 #include "gtest/gtest.h"
 
@@ -86,21 +86,20 @@ TEST_F(StepSignatureTest, ReadsEverything) {
 
 TEST_F(StepSignatureTest, EveryRoleAndInitializer) {
   for (int role = 0; role <= int(Role::Target); ++role)
-    EXPECT_TRUE(succeeded(read(
-        "func.func private @f(tensor<f32> {mpt.name = \"a\", mpt.role = \"" +
-        std::string(stringifyRole(Role(role))) + "\"})")));
-  for (const char *init :
-       {"{kind = \"zeros\"}", "{kind = \"ones\"}",
-        "{kind = \"constant\", value = 65536.0 : f64}",
-        "{kind = \"constant\", value = 3}",
-        "{kind = \"uniform\", low = -1.0, high = 1.0 : f32}",
-        "{kind = \"normal\", mean = 0.0, std = 0.02}",
-        "{kind = \"trunc_normal\", mean = 0.0, std = 0.02}",
-        "{kind = \"xavier_uniform\", fan_in = 3, fan_out = 4}"})
     EXPECT_TRUE(succeeded(
-        read(std::string("func.func private @f(tensor<2xf32> {mpt.name = "
-                         "\"a\", mpt.role = \"parameter\", mpt.init = ") +
-             init + "})")))
+        read("func.func private @f(tensor<f32> {mpt.name = \"a\", mpt.role = \"" +
+             std::string(stringifyRole(Role(role))) + "\"})")));
+  for (const char *init : {"{kind = \"zeros\"}", "{kind = \"ones\"}",
+                           "{kind = \"constant\", value = 65536.0 : f64}",
+                           "{kind = \"constant\", value = 3}",
+                           "{kind = \"uniform\", low = -1.0, high = 1.0 : f32}",
+                           "{kind = \"normal\", mean = 0.0, std = 0.02}",
+                           "{kind = \"trunc_normal\", mean = 0.0, std = 0.02}",
+                           "{kind = \"xavier_uniform\", fan_in = 3, fan_out = 4}"})
+    EXPECT_TRUE(
+        succeeded(read(std::string("func.func private @f(tensor<2xf32> {mpt.name = "
+                                   "\"a\", mpt.role = \"parameter\", mpt.init = ") +
+                       init + "})")))
         << error;
 }
 
@@ -117,53 +116,51 @@ TEST_F(StepSignatureTest, SignatureErrors) {
   EXPECT_EQ(with("tensor<2x?xf32>"),
             "argument 0 of @f: expected static sizes behind dimension 0, found "
             "'tensor<2x?xf32>'");
-  EXPECT_EQ(getError("(tensor<f32>)"),
-            "argument 0 of @f: expected a name in mpt.name");
-  EXPECT_EQ(getError("() -> tensor<f32>"),
-            "result 0 of @f: expected a name in mpt.name");
-  EXPECT_EQ(getError("(tensor<f32> {mpt.name = \"a\", mpt.role = \"input\"}, "
-                     "tensor<f32> {mpt.name = \"a\", mpt.role = \"input\"})"),
-            "expected a 'mpt.name' of its own for every argument, found \"a\" on arguments "
-            "0 and 1");
+  EXPECT_EQ(getError("(tensor<f32>)"), "argument 0 of @f: expected a name in mpt.name");
+  EXPECT_EQ(getError("() -> tensor<f32>"), "result 0 of @f: expected a name in mpt.name");
+  EXPECT_EQ(
+      getError("(tensor<f32> {mpt.name = \"a\", mpt.role = \"input\"}, "
+               "tensor<f32> {mpt.name = \"a\", mpt.role = \"input\"})"),
+      "expected a 'mpt.name' of its own for every argument, found \"a\" on arguments "
+      "0 and 1");
   EXPECT_EQ(getError("(tensor<f32> {mpt.name = \"a\"})"),
             "argument 0 of @f: expected mpt.role to be parameter, "
             "optimizer_state, running_stat, loss_scale, rng, schedule, input "
             "or target");
-  EXPECT_EQ(
-      getError("(tensor<?xf32> {mpt.name = \"a\", mpt.role = \"parameter\"})"),
-      "argument 0 of @f: expected a static shape for a parameter, found "
-      "'tensor<?xf32>'");
+  EXPECT_EQ(getError("(tensor<?xf32> {mpt.name = \"a\", mpt.role = \"parameter\"})"),
+            "argument 0 of @f: expected a static shape for a parameter, found "
+            "'tensor<?xf32>'");
 }
 
 TEST_F(StepSignatureTest, UpdateErrors) {
   const char *argument =
       "(tensor<2xf32> {mpt.name = \"w\", mpt.role = \"parameter\"}) -> ";
   EXPECT_EQ(
-      getError(argument +
-               std::string("(tensor<2xf32> {mpt.name = \"n\", mpt.updates = "
-                           "\"v\"})")),
-      "expected an argument with the 'mpt.name' \"v\", which result 0 updates, found none");
+      getError(argument + std::string("(tensor<2xf32> {mpt.name = \"n\", mpt.updates = "
+                                      "\"v\"})")),
+      "expected an argument with the 'mpt.name' \"v\", which result 0 updates, found "
+      "none");
   EXPECT_EQ(
-      getError(argument +
-               std::string("(tensor<2xf16> {mpt.name = \"n\", mpt.updates = "
-                           "\"w\"})")),
+      getError(argument + std::string("(tensor<2xf16> {mpt.name = \"n\", mpt.updates = "
+                                      "\"w\"})")),
       "expected result 0, which updates \"w\", to be of its type 'tensor<2xf32>', found "
       "'tensor<2xf16>'");
 }
 
 TEST_F(StepSignatureTest, InitializerErrors) {
-  const std::string form = "expected 'mpt.init' to be #mpt.init or a dictionary with 'kind' "
-                           "one of zeros, ones, constant, uniform, normal, trunc_normal, "
-                           "kaiming_uniform, xavier_uniform; found ";
+  const std::string form =
+      "expected 'mpt.init' to be #mpt.init or a dictionary with 'kind' "
+      "one of zeros, ones, constant, uniform, normal, trunc_normal, "
+      "kaiming_uniform, xavier_uniform; found ";
   EXPECT_EQ(getInitError("\"zeros\""), form + "\"zeros\"");
-  EXPECT_EQ(getInitError("{value = 3.0 : f32}"),
-            form + "{value = 3.000000e+00 : f32}");
+  EXPECT_EQ(getInitError("{value = 3.0 : f32}"), form + "{value = 3.000000e+00 : f32}");
   EXPECT_EQ(getInitError("{kind = \"orthogonal\"}"), form + "{kind = \"orthogonal\"}");
   EXPECT_EQ(getInitError("{kind = \"constant\"}"),
             "expected the number 'value' in 'mpt.init' of kind 'constant', found none");
-  EXPECT_EQ(getInitError("{kind = \"kaiming_uniform\", fan_in = 3.0 : f32}"),
-            "expected the integer 'fan_in' in 'mpt.init' of kind 'kaiming_uniform', found "
-            "3.000000e+00 : f32");
+  EXPECT_EQ(
+      getInitError("{kind = \"kaiming_uniform\", fan_in = 3.0 : f32}"),
+      "expected the integer 'fan_in' in 'mpt.init' of kind 'kaiming_uniform', found "
+      "3.000000e+00 : f32");
   EXPECT_EQ(getInitError("{kind = \"zeros\", value = 3.0}"),
             "expected no number in 'mpt.init' of kind 'zeros', found \"value\"");
   EXPECT_EQ(getInitError("{kind = \"kaiming_uniform\", fan_in = 0}"),

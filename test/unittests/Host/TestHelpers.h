@@ -47,8 +47,8 @@ public:
   std::string list() const {
     std::error_code code;
     std::vector<std::string> names;
-    for (llvm::sys::fs::directory_iterator it(directory, code), end;
-         it != end && !code; it.increment(code))
+    for (llvm::sys::fs::directory_iterator it(directory, code), end; it != end && !code;
+         it.increment(code))
       names.push_back(llvm::sys::path::filename(it->path()).str());
     llvm::sort(names);
     return llvm::join(names, " ");

@@ -21,8 +21,7 @@ namespace {
 
 /// y = 3 x on `rows` points.
 DataLoader makeData(int64_t rows = 23, int64_t batch = 4, uint64_t seed = 5) {
-  HostTensor x =
-      llvm::cantFail(HostTensor::create(ElementType::F32, {rows, 1}));
+  HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {rows, 1}));
   HostTensor y = x;
   for (int64_t i = 0; i < rows; ++i) {
     x.setElement(i, 0.1 * (i - rows / 2));
@@ -64,8 +63,8 @@ protected:
     std::optional<Checkpoint> from;
     if (resume && llvm::sys::fs::exists(checkpoint))
       from = llvm::cantFail(loadCheckpoint(checkpoint));
-    MetricsLog log = llvm::cantFail(
-        MetricsLog::open(metrics, bool(from), from ? from->attempt : 0));
+    MetricsLog log =
+        llvm::cantFail(MetricsLog::open(metrics, bool(from), from ? from->attempt : 0));
     TrainerOptions options = makeOptions(steps);
     options.checkpointPath = checkpoint;
     options.checkpointEvery = every;
@@ -133,8 +132,8 @@ TEST_F(TrainerTest, RefusesAnotherRunsCheckpoint) {
   runTraining(4, 0, false);
   auto resume = [&](DataLoader data, TrainerOptions options) {
     test::FakeEngine engine(4);
-    return message(train(engine, data, options,
-                         llvm::cantFail(loadCheckpoint(checkpoint)), "c"));
+    return message(
+        train(engine, data, options, llvm::cantFail(loadCheckpoint(checkpoint)), "c"));
   };
   TrainerOptions other = makeOptions(9);
   EXPECT_EQ(resume(makeData(), other), "success");
@@ -143,8 +142,7 @@ TEST_F(TrainerTest, RefusesAnotherRunsCheckpoint) {
   EXPECT_EQ(resume(makeData(23, 2), other),
             "c: expected a checkpoint with batch 2, found 4");
   other.seed = 6;
-  EXPECT_EQ(resume(makeData(), other),
-            "c: expected a checkpoint with seed 6, found 5");
+  EXPECT_EQ(resume(makeData(), other), "c: expected a checkpoint with seed 6, found 5");
   other.program = "xyz";
   EXPECT_EQ(resume(makeData(), other),
             "c: expected a checkpoint of this step function (xyz), found one "
@@ -163,25 +161,22 @@ TEST_F(TrainerTest, AFailedCheckpointIsAnError) {
 
 TEST_F(TrainerTest, InitialState) {
   test::FakeEngine engine(4);
-  auto first = [&](uint64_t seed,
-                   const std::map<std::string, HostTensor> &values = {}) {
+  auto first = [&](uint64_t seed, const std::map<std::string, HostTensor> &values = {}) {
     llvm::cantFail(initializeState(engine, seed, values, "f"));
     return llvm::cantFail(engine.readState("w")).getElement(0);
   };
   EXPECT_EQ(first(1), first(1));
   EXPECT_NE(first(1), first(2));
-  EXPECT_EQ(first(1, {{"w", HostTensor::scalar(ElementType::F32, 0.25)}}),
-            0.25);
-  EXPECT_EQ(message(initializeState(engine, 1,
-                                    {{"v", HostTensor::scalarI64(1)}}, "f")),
+  EXPECT_EQ(first(1, {{"w", HostTensor::scalar(ElementType::F32, 0.25)}}), 0.25);
+  EXPECT_EQ(message(initializeState(engine, 1, {{"v", HostTensor::scalarI64(1)}}, "f")),
             "f: found 'v', which is no state of the step function");
-  EXPECT_EQ(message(initializeState(engine, 1,
-                                    {{"w", HostTensor::scalarI64(1)}}, "f")),
+  EXPECT_EQ(message(initializeState(engine, 1, {{"w", HostTensor::scalarI64(1)}}, "f")),
             "f: expected 'w' to be f32[], found i64[]");
   for (auto [value, text] : {std::pair(NAN, "NaN"), std::pair(-INFINITY, "infinity")})
     EXPECT_EQ(message(initializeState(
                   engine, 1, {{"w", HostTensor::scalar(ElementType::F32, value)}}, "f")),
-              std::string("f: expected finite numbers for 'w', found ") + text + " at []");
+              std::string("f: expected finite numbers for 'w', found ") + text +
+                  " at []");
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,13 +187,12 @@ TEST_F(TrainerTest, InitialState) {
 class FakeEvaluation : public StepEngine {
 public:
   explicit FakeEvaluation(int64_t batch, bool unknownState = false)
-      : arguments(
-            {{unknownState ? "v" : "w",
-              Role::Parameter,
-              ElementType::F32,
-              {},
-              std::nullopt},
-             {"x", Role::Input, ElementType::F32, {batch, 1}, std::nullopt}}),
+      : arguments({{unknownState ? "v" : "w",
+                    Role::Parameter,
+                    ElementType::F32,
+                    {},
+                    std::nullopt},
+                   {"x", Role::Input, ElementType::F32, {batch, 1}, std::nullopt}}),
         results({{"difference", ElementType::F32, {}, ""},
                  {"above", ElementType::I64, {}, ""}}) {}
   llvm::ArrayRef<TensorInfo> getArguments() const override { return arguments; }
@@ -250,8 +244,7 @@ TEST(EvaluatorTest, CoversAllRowsWithTheTrainedState) {
   });
   test::FakeEngine trained(4);
   for (double w : {0.0, 2.5}) {
-    llvm::cantFail(
-        trained.writeState("w", HostTensor::scalar(ElementType::F32, w)));
+    llvm::cantFail(trained.writeState("w", HostTensor::scalar(ElementType::F32, w)));
     auto results = llvm::cantFail(evaluator.evaluate(trained, true));
     ASSERT_EQ(results.size(), 2u);
     EXPECT_EQ(results[0].first, "difference");
@@ -291,9 +284,8 @@ TEST_F(TrainerTest, EvaluatesWhenDueAndAtTheEnd) {
   std::string text = test::readBytes(metrics);
   EXPECT_EQ(llvm::StringRef(text).count("\"eval.above\""), 3u);
   for (const char *step : {"3", "6", "7"})
-    EXPECT_NE(
-        text.find("{\"step\": " + std::string(step) + ", \"eval.difference\""),
-        std::string::npos);
+    EXPECT_NE(text.find("{\"step\": " + std::string(step) + ", \"eval.difference\""),
+              std::string::npos);
 }
 
 // A run that is stopped in an evaluation saves at once and evaluates when it goes on.
@@ -308,8 +300,8 @@ TEST_F(TrainerTest, StoppedInAnEvaluation) {
     std::optional<Checkpoint> from;
     if (resume)
       from = llvm::cantFail(loadCheckpoint(checkpoint));
-    MetricsLog log = llvm::cantFail(
-        MetricsLog::open(metrics, resume, from ? from->attempt : 0));
+    MetricsLog log =
+        llvm::cantFail(MetricsLog::open(metrics, resume, from ? from->attempt : 0));
     int64_t asked = 0;
     TrainerOptions options = makeOptions(7);
     options.checkpointPath = checkpoint;
@@ -346,7 +338,8 @@ TEST_F(TrainerTest, MetricsThatFailDoNotCostTheState) {
   options.checkpointPath = checkpoint;
   EXPECT_EQ(message(train(engine, data, options, std::nullopt, "")),
             "/dev/full: cannot write: No space left on device; the state after step 1 "
-            "is in " + checkpoint);
+            "is in " +
+                checkpoint);
   EXPECT_EQ(llvm::cantFail(loadCheckpoint(checkpoint)).attempt, 1);
   // Neither can be written.
   test::FakeEngine other(4);
@@ -404,8 +397,7 @@ public:
   llvm::Expected<HostTensor> readState(llvm::StringRef name) const override {
     return HostTensor::scalar(ElementType::F32, scale);
   }
-  llvm::Error writeState(llvm::StringRef name,
-                         const HostTensor &value) override {
+  llvm::Error writeState(llvm::StringRef name, const HostTensor &value) override {
     scale = value.getElement(0);
     return llvm::Error::success();
   }

@@ -25,8 +25,8 @@ void expectValid(llvm::ArrayRef<ArenaBuffer> buffers, const ArenaPlan &plan) {
     EXPECT_GE(plan.offsets[i], 0);
     EXPECT_LE(plan.offsets[i] + buffers[i].bytes, plan.bytes);
     for (size_t j = i + 1; j < buffers.size(); ++j) {
-      bool together = buffers[i].begin <= buffers[j].end &&
-                      buffers[j].begin <= buffers[i].end;
+      bool together =
+          buffers[i].begin <= buffers[j].end && buffers[j].begin <= buffers[i].end;
       bool apart = plan.offsets[i] + buffers[i].bytes <= plan.offsets[j] ||
                    plan.offsets[j] + buffers[j].bytes <= plan.offsets[i];
       EXPECT_TRUE(!together || apart) << i << " and " << j;
@@ -67,8 +67,8 @@ TEST(ArenaPlan, RandomAreValidAndNearTheBound) {
     std::vector<ArenaBuffer> buffers;
     for (int i = 0; i < 120; ++i) {
       int64_t begin = random() % 200;
-      buffers.push_back({int64_t(random() % 5000), begin,
-                         begin + int64_t(random() % 40)});
+      buffers.push_back(
+          {int64_t(random() % 5000), begin, begin + int64_t(random() % 40)});
     }
     ArenaPlan plan = planArena(buffers);
     expectValid(buffers, plan);

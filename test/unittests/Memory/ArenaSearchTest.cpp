@@ -20,7 +20,8 @@ using namespace mpt;
 
 namespace {
 
-bool collide(const ArenaBuffer &a, int64_t offsetA, const ArenaBuffer &b, int64_t offsetB) {
+bool collide(const ArenaBuffer &a, int64_t offsetA, const ArenaBuffer &b,
+             int64_t offsetB) {
   return a.begin <= b.end && b.begin <= a.end && offsetA < offsetB + b.bytes &&
          offsetB < offsetA + a.bytes;
 }

@@ -55,7 +55,8 @@ TEST(MemoryGraph, InputsOutputsAndWorkspace) {
   b.op({a, c}, {r});
   b.graph.buffers[r].returned = true;
   MemoryProfile profile = b.profile();
-  EXPECT_EQ(profile.bytes, (llvm::SmallVector<int64_t>{64, 64 + 128 + 512, 64 + 128 + 256, 256}));
+  EXPECT_EQ(profile.bytes,
+            (llvm::SmallVector<int64_t>{64, 64 + 128 + 512, 64 + 128 + 256, 256}));
   EXPECT_EQ(profile.peak, 704);
   EXPECT_EQ(profile.peakPosition, 1u);
   EXPECT_EQ(getLiveBuffers(b.graph, profile, 1), (Ids{a, c}));
@@ -97,8 +98,9 @@ TEST(MemoryGraph, TwoOutputsDoNotTakeOneInput) {
 
 TEST(MemoryGraph, DonatedArgumentsDieAtTheirLastUse) {
   Builder b;
-  unsigned x = b.buffer(64, MemoryKind::Donated), unread = b.buffer(64, MemoryKind::Donated),
-           a = b.buffer(128), c = b.buffer(64);
+  unsigned x = b.buffer(64, MemoryKind::Donated),
+           unread = b.buffer(64, MemoryKind::Donated), a = b.buffer(128),
+           c = b.buffer(64);
   b.op({x}, {a});
   b.op({a}, {c});
   (void)unread;

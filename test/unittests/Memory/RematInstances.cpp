@@ -233,7 +233,8 @@ RematGraph test::makeRandomGraph(uint32_t nodes, uint32_t seed) {
     RematNode node;
     std::set<uint32_t> inputs;
     if (!graph.values.empty()) {
-      inputs.insert(graph.values.size() - 1 - below(std::min<size_t>(2, graph.values.size())));
+      inputs.insert(graph.values.size() - 1 -
+                    below(std::min<size_t>(2, graph.values.size())));
       if (i >= nodes / 2)
         inputs.insert(below(graph.values.size()));
     }

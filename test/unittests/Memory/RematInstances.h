@@ -45,16 +45,19 @@ public:
     params += newParams;
     return layers.size() - 1;
   }
-  int conv(int x, int64_t channels, int64_t kernel, int64_t stride = 1, bool bias = true) {
+  int conv(int x, int64_t channels, int64_t kernel, int64_t stride = 1,
+           bool bias = true) {
     Tensor in = get(x);
-    Tensor out{(in.height + stride - 1) / stride, (in.width + stride - 1) / stride, channels};
+    Tensor out{(in.height + stride - 1) / stride, (in.width + stride - 1) / stride,
+               channels};
     return add({x}, out, kernel * kernel * in.channels * out.size(),
                kernel * kernel * in.channels * channels + (bias ? channels : 0));
   }
   /// A convolution without padding.
   int convValid(int x, int64_t channels, int64_t kernel, int64_t stride, bool bias) {
     Tensor in = get(x);
-    Tensor out{(in.height - kernel) / stride + 1, (in.width - kernel) / stride + 1, channels};
+    Tensor out{(in.height - kernel) / stride + 1, (in.width - kernel) / stride + 1,
+               channels};
     return add({x}, out, kernel * kernel * in.channels * out.size(),
                kernel * kernel * in.channels * channels + (bias ? channels : 0));
   }
@@ -68,7 +71,9 @@ public:
     Tensor in = get(x);
     return add({x}, {in.height + rows, in.width + columns, in.channels}, 0);
   }
-  int batchNorm(int x) { return add({x}, get(x), 4 * get(x).size(), 4 * get(x).channels); }
+  int batchNorm(int x) {
+    return add({x}, get(x), 4 * get(x).size(), 4 * get(x).channels);
+  }
   int relu(int x) { return add({x}, get(x), get(x).size()); }
   int sum(int x, int y) { return add({x, y}, get(x), 2 * get(x).size()); }
   int maxPool(int x, int64_t window, int64_t stride) {
@@ -106,8 +111,8 @@ LayerNet makeResNet50();
 LayerNet makeUNet();
 
 /// A training step of `layers` transformer layers of width 1024, 16 heads, 1024
-/// positions, batch 8: 39 nodes per layer, or 40 where adding attention's mask is an op of
-/// its own and not part of the softmax.
+/// positions, batch 8: 39 nodes per layer, or 40 where adding attention's mask is an op
+/// of its own and not part of the softmax.
 RematGraph makeGPT(uint32_t layers, bool addsMask = false);
 
 /// A graph with a forward and a backward half at random; bytes and costs small.

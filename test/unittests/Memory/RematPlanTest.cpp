@@ -241,8 +241,7 @@ TEST(RematPlan, LongFreeChainsAreMonotone) {
 TEST(RematPlan, Chains) {
   // Chen: a root of the chain is kept, for about one more forward pass.
   RematGraph graph = makeChain(100, 64);
-  std::vector<RematPlan> plans =
-      planRematFrontier(graph, quick(RematStrategy::Segments));
+  std::vector<RematPlan> plans = planRematFrontier(graph, quick(RematStrategy::Segments));
   EXPECT_LE(plans.front().peak, 25 * 64);
   EXPECT_LE(plans.front().cost, plans.back().cost + 100);
   // Every second node is free, and costs nothing to leave out.
@@ -434,7 +433,8 @@ TEST(RematPlan, PublicInstances) {
   EXPECT_EQ(getMost(makeVGG(true)), 289);
   EXPECT_EQ(getMost(makeUNet()), 61);
   EXPECT_EQ(getMost(makeMobileNet()), 1231);
-  RematResult result = planRemat(makeVGG(true).build(289), bytes(16'000'000'000), quick());
+  RematResult result =
+      planRemat(makeVGG(true).build(289), bytes(16'000'000'000), quick());
   EXPECT_EQ(result.status, RematResult::Met);
   EXPECT_LT(result.getOverhead(), 1.002);
   RematGraph vgg = makeVGG(false).build(1);

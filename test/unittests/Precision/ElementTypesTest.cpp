@@ -64,11 +64,11 @@ TEST_F(Types, AHandleMaySayNothing) {
 }
 
 TEST_F(Types, AListMayBeOfADialectsTensors) {
-  for (auto [text, low] : {std::pair<StringRef, StringRef>(
-                               "!torch.list<vtensor<[2,3],f32>>",
-                               "!torch.list<vtensor<[2,3],f16>>"),
-                           {"!torch.list<optional<tensor<[?],f32>>>",
-                            "!torch.list<optional<tensor<[?],f16>>>"}}) {
+  for (auto [text, low] :
+       {std::pair<StringRef, StringRef>("!torch.list<vtensor<[2,3],f32>>",
+                                        "!torch.list<vtensor<[2,3],f16>>"),
+        {"!torch.list<optional<tensor<[?],f32>>>",
+         "!torch.list<optional<tensor<[?],f16>>>"}}) {
     Type type = parse(text);
     EXPECT_TRUE(types.isF32(type)) << text.str();
     EXPECT_TRUE(types.isList(type)) << text.str();
@@ -79,15 +79,17 @@ TEST_F(Types, AListMayBeOfADialectsTensors) {
   EXPECT_TRUE(types.isUntypedList(untyped));
   EXPECT_FALSE(types.getFloat(untyped));
   EXPECT_EQ(half("!torch.list<vtensor>"), untyped);
-  for (StringRef text : {"!torch.list<list<vtensor<[2],f32>>>", "!torch.list<optional<vtensor>>",
-                         "!torch.list<tuple<vtensor<[2],f32>, int>>"}) {
+  for (StringRef text :
+       {"!torch.list<list<vtensor<[2],f32>>>", "!torch.list<optional<vtensor>>",
+        "!torch.list<tuple<vtensor<[2],f32>, int>>"}) {
     EXPECT_TRUE(types.isOpenList(parse(text))) << text.str();
     EXPECT_FALSE(half(text)) << text.str();
   }
   for (StringRef text : {"!torch.list<int>", "!torch.list<vtensor<[2],si64>>",
                          "!torch.optional<vtensor<[2],f32>>"}) {
     Type type = parse(text);
-    EXPECT_FALSE(types.isList(type) || types.isUntypedList(type) || types.isOpenList(type))
+    EXPECT_FALSE(types.isList(type) || types.isUntypedList(type) ||
+                 types.isOpenList(type))
         << text.str();
     EXPECT_FALSE(types.getFloat(type)) << text.str();
   }

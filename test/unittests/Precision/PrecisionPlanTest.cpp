@@ -112,8 +112,8 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module) << text;
     PrecisionPolicy policy(BFloat16Type::get(&context));
-    ASSERT_TRUE(succeeded(policy.getRules().addText(UnknownLoc::get(&context), kRules,
-                                                    "test.yaml")));
+    ASSERT_TRUE(succeeded(
+        policy.getRules().addText(UnknownLoc::get(&context), kRules, "test.yaml")));
     PrecisionGraph graph(*module, policy, {});
     PrecisionPlanOptions options;
     options.strategy = PrecisionStrategy::MinCut;
@@ -169,9 +169,8 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
     for (uint32_t v = 0; v < graph.getVertices().size(); ++v) {
       PrecisionReason reason = found[v].reason;
       if (reason == PrecisionReason::FewerCasts || reason == PrecisionReason::CostGate ||
-          (found.isLow(v) &&
-           (reason != PrecisionReason::Allowed ||
-            (gated && graph.getVertices()[v].contraction))))
+          (found.isLow(v) && (reason != PrecisionReason::Allowed ||
+                              (gated && graph.getVertices()[v].contraction))))
         free.push_back(v);
     }
     if (free.size() > 10)

@@ -61,8 +61,8 @@ TEST(RuleTable, BuiltinTablesAreTheirText) {
     ASSERT_TRUE(bool(text)) << file;
     RuleTable builtin, read;
     builtin.addBuiltin(dialect);
-    EXPECT_TRUE(succeeded(read.addText(UnknownLoc::get(&errors.context),
-                                       (*text)->getBuffer(), file)));
+    EXPECT_TRUE(succeeded(
+        read.addText(UnknownLoc::get(&errors.context), (*text)->getBuffer(), file)));
     EXPECT_EQ(print(builtin), print(read));
   }
 }

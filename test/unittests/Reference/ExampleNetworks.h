@@ -50,9 +50,9 @@ const Network kGPT = {"gpt/gpt.mlir", "", 2, 96, 512};
 using Results = llvm::StringMap<HostTensor>;
 
 inline std::string replaceAll(std::string text, llvm::StringRef from,
-                       llvm::StringRef to) {
-  for (size_t at = 0; !from.empty() && (at = text.find(from.str(), at)) !=
-                                           std::string::npos;
+                              llvm::StringRef to) {
+  for (size_t at = 0;
+       !from.empty() && (at = text.find(from.str(), at)) != std::string::npos;
        at += to.size())
     text.replace(at, from.size(), to.str());
   return text;
@@ -84,38 +84,35 @@ protected:
   /// The network's loss function, changed by `edit`, after `passes`.
   OwningOpRef<ModuleOp> load(const Network &network, const std::string &passes,
                              llvm::function_ref<void(func::FuncOp)> edit = nullptr) {
-    auto buffer = llvm::MemoryBuffer::getFile(std::string(MPT_EXAMPLES_DIR "/") +
-                                              network.file);
+    auto buffer =
+        llvm::MemoryBuffer::getFile(std::string(MPT_EXAMPLES_DIR "/") + network.file);
     if (!buffer) {
       ADD_FAILURE() << "cannot read " << network.file;
       return nullptr;
     }
-    auto module = parseSourceString<ModuleOp>(
-        replaceAll((*buffer)->getBuffer().str(), network.batchText,
-                   std::to_string(network.batch)),
-        &context);
+    auto module = parseSourceString<ModuleOp>(replaceAll((*buffer)->getBuffer().str(),
+                                                         network.batchText,
+                                                         std::to_string(network.batch)),
+                                              &context);
     if (!module)
       return nullptr;
-    for (auto function :
-         llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
+    for (auto function : llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
       if (function.getName() != "loss")
         function.erase();
     if (edit)
       edit(module->lookupSymbol<func::FuncOp>("loss"));
     PassManager manager(&context);
-    std::string pipeline = "mpt-specialize{batch=" +
-                           std::to_string(network.batch) + "},mpt-autodiff" +
-                           passes;
-    if (failed(parsePassPipeline(pipeline, manager)) ||
-        failed(manager.run(*module)))
+    std::string pipeline = "mpt-specialize{batch=" + std::to_string(network.batch) +
+                           "},mpt-autodiff" + passes;
+    if (failed(parsePassPipeline(pipeline, manager)) || failed(manager.run(*module)))
       return nullptr;
     return module;
   }
 
   /// The results of the last of `steps` runs and, as "state:<name>", what it updates;
   /// the same first state and data for every engine.
-  Results run(const Network &network,
-              llvm::Expected<std::unique_ptr<StepEngine>> engine, int64_t steps = 1) {
+  Results run(const Network &network, llvm::Expected<std::unique_ptr<StepEngine>> engine,
+              int64_t steps = 1) {
     if (!engine) {
       ADD_FAILURE() << llvm::toString(engine.takeError());
       return {};

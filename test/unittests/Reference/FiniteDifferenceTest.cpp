@@ -57,12 +57,11 @@ std::string buildLoss(const GradientCase &test) {
   for (const GradientArgument &argument : test.arguments)
     arguments += describeArgument(argument) + ", ";
   std::string y = "tensor<" + test.type + ">";
-  std::string wide =
-      "tensor<" +
-      (llvm::StringRef(test.type).contains('x')
-           ? llvm::StringRef(test.type).rsplit('x').first.str() + "x"
-           : "") +
-      "f64>";
+  std::string wide = "tensor<" +
+                     (llvm::StringRef(test.type).contains('x')
+                          ? llvm::StringRef(test.type).rsplit('x').first.str() + "x"
+                          : "") +
+                     "f64>";
   return "func.func @loss(" + arguments + "%weights: " + wide +
          " {mpt.name = \"weights\", mpt.role = \"input\"}) -> (tensor<f64> "
          "{mpt.name = \"loss\"}) {\n" +
@@ -111,9 +110,8 @@ void FiniteDifferenceTest::check(const GradientCase &test) {
     if (argument.fixed.empty())
       parameters.push_back(i);
     arguments.push_back(makeTensor(
-        type, argument.fixed.empty()
-                  ? spread(count, argument.low, argument.high, 17 * i)
-                  : argument.fixed));
+        type, argument.fixed.empty() ? spread(count, argument.low, argument.high, 17 * i)
+                                     : argument.fixed));
   }
   auto results = reference::interpret(gradientFunction, arguments, Mode::Float64);
   ASSERT_TRUE(succeeded(results)) << errors;

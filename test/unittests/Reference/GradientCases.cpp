@@ -51,18 +51,18 @@ public:
     cases.push_back({"mpt." + op,
                      {{"x", "4xf64", low, high}},
                      "%z = mpt.exp %x : (tensor<4xf64>) -> tensor<4xf64>\n"
-                     "%t = mpt." + op +
+                     "%t = mpt." +
+                         op +
                          " %z, %x : (tensor<4xf64>, tensor<4xf64>) -> "
                          "tensor<4xf64>\n"
                          "%y = mpt.mul %t, %x : (tensor<4xf64>, tensor<4xf64>) "
                          "-> tensor<4xf64>",
                      "4xf64"});
     // Narrow operands: Float64 mode rounds nothing, but the types differ.
-    add(op, {{"a", "2x3xbf16", low, high}, {"b", "3xf32", low, high}}, "",
-        "2x3xf64");
+    add(op, {{"a", "2x3xbf16", low, high}, {"b", "3xf32", low, high}}, "", "2x3xf64");
   }
-  void text(const std::string &op, const Arguments &arguments,
-            const std::string &body, const std::string &type) {
+  void text(const std::string &op, const Arguments &arguments, const std::string &body,
+            const std::string &type) {
     cases.push_back({"mpt." + op, arguments, body, type});
   }
 
@@ -70,8 +70,8 @@ public:
 };
 
 void addPointwise(Cases &c) {
-  for (const char *op : {"neg", "abs", "exp", "tanh", "sigmoid", "erf", "sin",
-                         "cos", "relu", "silu", "softplus", "sign"})
+  for (const char *op : {"neg", "abs", "exp", "tanh", "sigmoid", "erf", "sin", "cos",
+                         "relu", "silu", "softplus", "sign"})
     c.unary(op);
   for (const char *op : {"log", "sqrt", "rsqrt", "reciprocal"})
     c.unary(op, 0.5, 3.0);
@@ -85,8 +85,10 @@ void addPointwise(Cases &c) {
   c.binary("div", 0.5, 2.0);
   c.binary("pow", 0.5, 2.0);
   // Powers of zero.
-  c.text("pow", {{"x", "4xf64"}, {"m", "4xf64", 0, 0, {0, 0, 1, 1}},
-                 {"e", "4xf64", 0, 0, {0, 2, 0, 3}}},
+  c.text("pow",
+         {{"x", "4xf64"},
+          {"m", "4xf64", 0, 0, {0, 0, 1, 1}},
+          {"e", "4xf64", 0, 0, {0, 2, 0, 3}}},
          "%z = mpt.mul %x, %m : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>\n"
          "%y = mpt.pow %z, %e : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>",
          "4xf64");
@@ -113,14 +115,11 @@ void addProducts(Cases &c) {
       c.add("matmul", {{"a", "2x3x" + l}, {"b", r}}, flags, "2x3x2x3xf64");
     }
   for (const char *epilogue : {"none", "relu", "gelu_tanh"}) {
-    std::string attribute =
-        "epilogue = #mpt.epilogue<" + std::string(epilogue) + ">";
-    c.add("linear", {{"x", "4x3xf64"}, {"w", "3x2xf64"}, {"b", "2xf64"}},
-          attribute, "4x2xf64");
-    c.add("linear", {{"x", "2x2x3xf64"}, {"w", "3x2xf64"}}, attribute,
-          "2x2x2xf64");
-    c.add("conv2d",
-          {{"x", "1x4x4x2xf64"}, {"f", "3x3x2x3xf64"}, {"b", "3xf64"}},
+    std::string attribute = "epilogue = #mpt.epilogue<" + std::string(epilogue) + ">";
+    c.add("linear", {{"x", "4x3xf64"}, {"w", "3x2xf64"}, {"b", "2xf64"}}, attribute,
+          "4x2xf64");
+    c.add("linear", {{"x", "2x2x3xf64"}, {"w", "3x2xf64"}}, attribute, "2x2x2xf64");
+    c.add("conv2d", {{"x", "1x4x4x2xf64"}, {"f", "3x3x2x3xf64"}, {"b", "3xf64"}},
           attribute + ", padding = array<i64: 1, 1, 1, 1>", "1x4x4x3xf64");
   }
   c.add("conv2d", {{"x", "2x7x6x4xf64"}, {"f", "2x3x2x4xf64"}},
@@ -130,11 +129,9 @@ void addProducts(Cases &c) {
   // A stride that leaves pixels out.
   c.add("conv2d", {{"x", "1x6x6x1xf64"}, {"f", "2x2x1x2xf64"}},
         "strides = array<i64: 3, 3>", "1x2x2x2xf64");
-  c.add("attention",
-        {{"q", "2x1x3x4xf64"}, {"k", "2x1x5x4xf64"}, {"v", "2x1x5x2xf64"}}, "",
-        "2x1x3x2xf64", {"2x1x3xf64"});
-  c.add("attention",
-        {{"q", "1x2x3x4xf64"}, {"k", "1x2x5x4xf64"}, {"v", "1x2x5x2xf64"}},
+  c.add("attention", {{"q", "2x1x3x4xf64"}, {"k", "2x1x5x4xf64"}, {"v", "2x1x5x2xf64"}},
+        "", "2x1x3x2xf64", {"2x1x3xf64"});
+  c.add("attention", {{"q", "1x2x3x4xf64"}, {"k", "1x2x5x4xf64"}, {"v", "1x2x5x2xf64"}},
         "causal, scale = 0.3 : f64", "1x2x3x2xf64", {"1x2x3xf64"});
   // Masks: of padding, the second sequence all of it; of everything and causal, with a
   // row that sees nothing.
@@ -154,8 +151,11 @@ void addProducts(Cases &c) {
 }
 
 void addCells(Cases &c) {
-  Arguments cell = {{"x", "3x2xf64"}, {"h", "3x2xf64"},  {"c", "3x2xf64"},
-                    {"w", "2x8xf64"}, {"u", "2x8xf64"}};
+  Arguments cell = {{"x", "3x2xf64"},
+                    {"h", "3x2xf64"},
+                    {"c", "3x2xf64"},
+                    {"w", "2x8xf64"},
+                    {"u", "2x8xf64"}};
   c.add("lstm_cell", cell, "", "3x2xf64", {"3x2xf64", "3x8xf64"});
   cell.push_back({"b", "8xf64"});
   c.add("lstm_cell", cell, "", "3x2xf64", {"3x2xf64", "3x8xf64"});
@@ -163,8 +163,9 @@ void addCells(Cases &c) {
   std::string types = "(tensor<3x2xf64>, tensor<3x2xf64>, tensor<3x2xf64>, "
                       "tensor<2x8xf64>, tensor<2x8xf64>, tensor<8xf64>) -> "
                       "(tensor<3x2xf64>, tensor<3x2xf64>, tensor<3x8xf64>)\n";
-  std::string steps = "%h1, %c1, %g1 = mpt.lstm_cell %x, %h, %c, %w, %u, %b : " + types +
-                      "%h2, %c2, %g2 = mpt.lstm_cell %h1, %h1, %c1, %w, %u, %b : " + types;
+  std::string steps =
+      "%h1, %c1, %g1 = mpt.lstm_cell %x, %h, %c, %w, %u, %b : " + types +
+      "%h2, %c2, %g2 = mpt.lstm_cell %h1, %h1, %c1, %w, %u, %b : " + types;
   c.text("lstm_cell", cell,
          steps + "%y = mpt.mul %h2, %c2 : (tensor<3x2xf64>, tensor<3x2xf64>) -> "
                  "tensor<3x2xf64>",
@@ -195,8 +196,8 @@ void addShapes(Cases &c) {
         "low = array<i64: 1, 0>, high = array<i64: 0, 2>, "
         "interior = array<i64: 2, 1>, value = 1.5 : f64",
         "5x7xf64");
-  c.add("pad", {{"x", "2x3xf64"}},
-        "low = array<i64: 0, 1>, high = array<i64: 1, 0>", "3x4xf64");
+  c.add("pad", {{"x", "2x3xf64"}}, "low = array<i64: 0, 1>, high = array<i64: 1, 0>",
+        "3x4xf64");
   GradientArgument ids = {"ids", "2x3xi32", 0, 0, {4, 0, 4, 1, 4, 2}};
   c.add("gather", {{"t", "5x3xf64"}, ids}, "", "2x3x3xf64");
   c.add("stop_gradient", {{"x", "3x4xf64"}}, "", "3x4xf64");
@@ -210,14 +211,11 @@ void addShapes(Cases &c) {
 
 void addReductions(Cases &c) {
   for (const char *kind : {"sum", "mean", "max", "min", "prod"}) {
-    std::string attribute =
-        "kind = #mpt.reduce_kind<" + std::string(kind) + ">, ";
-    c.add("reduce", {{"x", "2x3x4xf64"}}, attribute + "axes = array<i64: 0, 2>",
-          "3xf64");
-    c.add("reduce", {{"x", "2x3x4xf64"}},
-          attribute + "axes = array<i64: 1>, keep_dims", "2x1x4xf64");
-    c.add("reduce", {{"x", "2x2xf64"}}, attribute + "axes = array<i64: 0, 1>",
-          "f64");
+    std::string attribute = "kind = #mpt.reduce_kind<" + std::string(kind) + ">, ";
+    c.add("reduce", {{"x", "2x3x4xf64"}}, attribute + "axes = array<i64: 0, 2>", "3xf64");
+    c.add("reduce", {{"x", "2x3x4xf64"}}, attribute + "axes = array<i64: 1>, keep_dims",
+          "2x1x4xf64");
+    c.add("reduce", {{"x", "2x2xf64"}}, attribute + "axes = array<i64: 0, 1>", "f64");
   }
   // Products with one zero and with two.
   c.text("reduce", {{"x", "2x3xf64"}, {"m", "2x3xf64", 0, 0, {1, 0, 1, 0, 1, 0}}},
@@ -251,8 +249,8 @@ void addNorms(Cases &c) {
   c.add("batch_norm", {image, scale, shift, mean, var},
         "eps = 1.0e-2 : f64, momentum = 0.1 : f64", "2x2x2x3xf64",
         {"3xf64", "3xf64", "3xf64", "3xf64"});
-  c.add("batch_norm_inference", {image, scale, shift, mean, var},
-        "eps = 1.0e-2 : f64", "2x2x2x3xf64");
+  c.add("batch_norm_inference", {image, scale, shift, mean, var}, "eps = 1.0e-2 : f64",
+        "2x2x2x3xf64");
 }
 
 void addPooling(Cases &c) {
@@ -276,8 +274,8 @@ void addLosses(Cases &c) {
         "reduction = #mpt.loss_reduction<" + std::string(reduction) + ">";
     c.add("cross_entropy", {x, labels}, attribute, "f64", {"2x3xf64"});
     c.add("cross_entropy", {x, labels},
-          attribute + ", label_smoothing = 0.2 : f64, ignore_index = 2 : i64",
-          "f64", {"2x3xf64"});
+          attribute + ", label_smoothing = 0.2 : f64, ignore_index = 2 : i64", "f64",
+          {"2x3xf64"});
     c.add("mse_loss", {{"p", "3x2xf64"}, {"t", "3x2xf64"}}, attribute, "f64");
   }
 }

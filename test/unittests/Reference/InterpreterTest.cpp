@@ -164,8 +164,7 @@ TEST_F(InterpreterTest, ReportsAnUnknownOp) {
     })",
                   {{1, 8}})
                   .empty());
-  EXPECT_NE(errors.find("'math.cbrt' op cannot be interpreted"),
-            std::string::npos)
+  EXPECT_NE(errors.find("'math.cbrt' op cannot be interpreted"), std::string::npos)
       << errors;
 }
 
@@ -177,8 +176,7 @@ TEST_F(InterpreterTest, ReportsAnOpenShape) {
   tensor.shape = {1};
   tensor.floats = {1.0};
   EXPECT_TRUE(failed(reference::interpret(function, {tensor}, Mode::Storage)));
-  EXPECT_NE(errors.find("run --mpt-specialize first"), std::string::npos)
-      << errors;
+  EXPECT_NE(errors.find("run --mpt-specialize first"), std::string::npos) << errors;
 }
 
 TEST_F(InterpreterTest, ReportsRecursion) {
@@ -251,8 +249,7 @@ TEST_F(InterpreterTest, ReportsWrongArguments) {
   tensor.shape = {3};
   tensor.floats = {1, 2, 3};
   EXPECT_TRUE(failed(reference::interpret(function, {tensor}, Mode::Storage)));
-  EXPECT_NE(errors.find("argument 0 expected elements of type"),
-            std::string::npos)
+  EXPECT_NE(errors.find("argument 0 expected elements of type"), std::string::npos)
       << errors;
 }
 

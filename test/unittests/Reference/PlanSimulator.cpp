@@ -31,7 +31,9 @@ uint64_t mix(uint64_t a, uint64_t b) {
 uint64_t hash(Attribute attribute) {
   return reinterpret_cast<uintptr_t>(attribute.getAsOpaquePointer());
 }
-uint64_t hash(Type type) { return reinterpret_cast<uintptr_t>(type.getAsOpaquePointer()); }
+uint64_t hash(Type type) {
+  return reinterpret_cast<uintptr_t>(type.getAsOpaquePointer());
+}
 uint64_t hash(llvm::StringRef text) {
   uint64_t h = text.size();
   for (char c : text)
@@ -62,7 +64,8 @@ void run(Operation *op, Symbols &symbols) {
   for (Region &region : op->getRegions())
     for (Block &block : region) {
       for (BlockArgument argument : block.getArguments())
-        symbols[argument] = mix(mix(h, hash(argument.getType())), argument.getArgNumber());
+        symbols[argument] =
+            mix(mix(h, hash(argument.getType())), argument.getArgNumber());
       for (Operation &inner : block) {
         run(&inner, symbols);
         h = mix(h, hashOp(&inner));
@@ -75,9 +78,9 @@ void run(Operation *op, Symbols &symbols) {
 }
 
 /// What each result of a kernel is made of: repeated ones leave out the others.
-std::vector<uint64_t> runKernel(Block &body, ArrayRef<uint64_t> inputs, ArrayAttr inputMaps,
-                                ArrayAttr resultMaps, ArrayRef<int64_t> domain,
-                                int64_t chunkRows) {
+std::vector<uint64_t> runKernel(Block &body, ArrayRef<uint64_t> inputs,
+                                ArrayAttr inputMaps, ArrayAttr resultMaps,
+                                ArrayRef<int64_t> domain, int64_t chunkRows) {
   Symbols symbols;
   for (auto [argument, input, map] :
        llvm::zip_equal(body.getArguments(), inputs, inputMaps))
@@ -88,7 +91,8 @@ std::vector<uint64_t> runKernel(Block &body, ArrayRef<uint64_t> inputs, ArrayAtt
   for (Operation &op : body.without_terminator())
     run(&op, symbols);
   std::vector<uint64_t> made;
-  for (auto [value, map] : llvm::zip_equal(body.getTerminator()->getOperands(), resultMaps))
+  for (auto [value, map] :
+       llvm::zip_equal(body.getTerminator()->getOperands(), resultMaps))
     made.push_back(mix(mix(h, symbols.lookup(value)), hash(map)));
   return made;
 }
@@ -105,7 +109,8 @@ bool isNewEachTime(Operation *op) {
 
 bool isThereThroughout(Value value) {
   Operation *op = value.getDefiningOp();
-  return !op || isa<ConstantOp>(op) || op->getName().getStringRef().ends_with(".constant");
+  return !op || isa<ConstantOp>(op) ||
+         op->getName().getStringRef().ends_with(".constant");
 }
 
 int64_t getRoundedBytes(Value value) {
@@ -262,7 +267,8 @@ Range Machine::getRange(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   int64_t bytes = type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
   int64_t offset = slot.getOffset();
-  if (slot.getSpace() == program::Space::Input || slot.getSpace() == program::Space::Constant)
+  if (slot.getSpace() == program::Space::Input ||
+      slot.getSpace() == program::Space::Constant)
     return {slot.getSpace(), offset, 0, bytes};
   return {slot.getSpace(), 0, offset, offset + bytes};
 }
@@ -283,7 +289,8 @@ void Machine::prepare(program::BufferOp slot, program::ProgramOp program) {
   uint64_t symbol = 0;
   if (range.space == program::Space::Constant && slot.getValue())
     symbol = hash(*slot.getValue());
-  else if (slot.getName() && (range.space == program::Space::Input || range.space == program::Space::State))
+  else if (slot.getName() &&
+           (range.space == program::Space::Input || range.space == program::Space::State))
     symbol = hash(*slot.getName());
   if (symbol)
     write(slot, symbol);
@@ -325,7 +332,8 @@ void Machine::launch(program::LaunchOp op) {
   for (auto [o, output] : llvm::enumerate(op.getOutputs())) {
     Attribute map = kernel.getResultMaps()[o];
     for (auto [i, input] : llvm::enumerate(op.getInputs())) {
-      bool isSame = getRange(input) == getRange(output) && kernel.getOperandMaps()[i] == map;
+      bool isSame =
+          getRange(input) == getRange(output) && kernel.getOperandMaps()[i] == map;
       if (!isSame)
         checkApart(op, input, output, "writes what it reads elsewhere");
     }
@@ -337,15 +345,16 @@ void Machine::launch(program::LaunchOp op) {
       checkApart(op, partials, other, "has its partial sums in a buffer");
     write(partials, mix(hash(op.getKernel()), 1));
   }
-  std::vector<uint64_t> made = runKernel(
-      kernel.getBody().front(), inputs, kernel.getOperandMaps(), kernel.getResultMaps(),
-      kernel.getDomain(), kernel.getChunkRows());
+  std::vector<uint64_t> made =
+      runKernel(kernel.getBody().front(), inputs, kernel.getOperandMaps(),
+                kernel.getResultMaps(), kernel.getDomain(), kernel.getChunkRows());
   for (auto [output, symbol] : llvm::zip_equal(op.getOutputs(), made))
     write(output, symbol);
 }
 
 void Machine::copy(program::CopyOp op) {
-  ArrayRef<int64_t> sizes = op.getSizes(), from = op.getSrcStrides(), to = op.getDstStrides();
+  ArrayRef<int64_t> sizes = op.getSizes(), from = op.getSrcStrides(),
+                    to = op.getDstStrides();
   Range source = getRange(op.getX()), target = getRange(op.getResult());
   auto type = cast<MemRefType>(op.getX().getType());
   int64_t width = (type.getElementTypeBitWidth() + 7) / 8, count = 1;
@@ -360,8 +369,10 @@ void Machine::copy(program::CopyOp op) {
       into += rest % sizes[d] * to[d];
     }
     for (int64_t byte = 0; byte < width; ++byte) {
-      int64_t get = source.begin + at * width + byte, put = target.begin + into * width + byte;
-      if (get < source.begin || get >= source.end || put < target.begin || put >= target.end)
+      int64_t get = source.begin + at * width + byte,
+              put = target.begin + into * width + byte;
+      if (get < source.begin || get >= source.end || put < target.begin ||
+          put >= target.end)
         return fault(op, "copies what is outside of its buffers");
       if (block[get] == kUnwritten)
         return fault(op, "copies what was not written");

@@ -44,8 +44,7 @@ protected:
     auto tensorType = llvm::cast<mlir::RankedTensorType>(type);
     Tensor tensor;
     tensor.elementType = tensorType.getElementType();
-    tensor.shape.assign(tensorType.getShape().begin(),
-                        tensorType.getShape().end());
+    tensor.shape.assign(tensorType.getShape().begin(), tensorType.getShape().end());
     if (tensor.isFloat())
       tensor.floats = values;
     else
@@ -54,19 +53,17 @@ protected:
   }
 
   /// Results of the function @f of `text`, as numbers; empty after an error.
-  std::vector<std::vector<double>>
-  run(llvm::StringRef text, llvm::ArrayRef<std::vector<double>> arguments,
-      Mode mode = Mode::Storage) {
+  std::vector<std::vector<double>> run(llvm::StringRef text,
+                                       llvm::ArrayRef<std::vector<double>> arguments,
+                                       Mode mode = Mode::Storage) {
     auto module = parse(text);
-    auto function =
-        module ? module->lookupSymbol<mlir::func::FuncOp>("f") : nullptr;
+    auto function = module ? module->lookupSymbol<mlir::func::FuncOp>("f") : nullptr;
     if (!function) {
       ADD_FAILURE() << "no function @f: " << errors;
       return {};
     }
     std::vector<Tensor> tensors;
-    for (auto [type, values] :
-         llvm::zip_equal(function.getArgumentTypes(), arguments))
+    for (auto [type, values] : llvm::zip_equal(function.getArgumentTypes(), arguments))
       tensors.push_back(makeTensor(type, values));
     auto results = reference::interpret(function, tensors, mode);
     if (failed(results))

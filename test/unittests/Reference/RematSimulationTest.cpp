@@ -17,9 +17,9 @@
 #include "../Memory/RematInstances.h"
 #include "ExampleNetworks.h"
 #include "PlanSimulator.h"
-#include "mpt/Memory/RematFunction.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Memory/Planning/RematPlan.h"
+#include "mpt/Memory/RematFunction.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <algorithm>
@@ -61,8 +61,8 @@ protected:
 
   OwningOpRef<ModuleOp> loadForeign() {
     context.allowUnregisteredDialects();
-    return parseSourceFile<ModuleOp>(MPT_MEMORY_TEST_DIR "/Inputs/stablehlo_mlp_sincos.mlir",
-                                     &context);
+    return parseSourceFile<ModuleOp>(
+        MPT_MEMORY_TEST_DIR "/Inputs/stablehlo_mlp_sincos.mlir", &context);
   }
 
   /// A copy of `module` after `passes`.
@@ -80,7 +80,9 @@ protected:
   void checkPrograms(ModuleOp module, std::initializer_list<const char *> budgets);
 };
 
-func::FuncOp getFunction(ModuleOp module) { return *module.getOps<func::FuncOp>().begin(); }
+func::FuncOp getFunction(ModuleOp module) {
+  return *module.getOps<func::FuncOp>().begin();
+}
 
 /// The numbers of every plan there is to choose from.
 void RematSimulationTest::checkFrontiers(ModuleOp module) {
@@ -91,9 +93,8 @@ void RematSimulationTest::checkFrontiers(ModuleOp module) {
   ASSERT_TRUE(succeeded(described));
   const RematGraph &graph = described->graph;
   size_t most = 0;
-  for (RematStrategy strategy :
-       {RematStrategy::None, RematStrategy::Segments, RematStrategy::MinCut,
-        RematStrategy::Auto}) {
+  for (RematStrategy strategy : {RematStrategy::None, RematStrategy::Segments,
+                                 RematStrategy::MinCut, RematStrategy::Auto}) {
     RematOptions options;
     options.strategy = strategy;
     options.effort = 50'000;
@@ -225,9 +226,8 @@ unsigned countBothSides(func::FuncOp function) {
   auto isKept = [&](Value value) {
     Operation *maker = value.getDefiningOp();
     return (!maker || maker->isBeforeInBlock(seed)) &&
-           llvm::any_of(value.getUsers(), [&](Operation *user) {
-             return seed->isBeforeInBlock(user);
-           });
+           llvm::any_of(value.getUsers(),
+                        [&](Operation *user) { return seed->isBeforeInBlock(user); });
   };
   unsigned count = 0;
   for (auto cast : function.getOps<CastOp>()) {
@@ -247,8 +247,8 @@ TEST_F(RematSimulationTest, NarrowSides) {
     for (auto gelu : llvm::make_early_inc_range(function.getOps<GeluOp>())) {
       builder.setInsertionPointAfter(gelu);
       auto type = cast<RankedTensorType>(gelu.getType());
-      auto narrow = CastOp::create(builder, gelu.getLoc(), type.clone(builder.getBF16Type()),
-                                   gelu.getResult());
+      auto narrow = CastOp::create(builder, gelu.getLoc(),
+                                   type.clone(builder.getBF16Type()), gelu.getResult());
       auto wide = CastOp::create(builder, gelu.getLoc(), type, narrow);
       auto sine = SinOp::create(builder, gelu.getLoc(), type, wide);
       gelu.getResult().replaceAllUsesExcept(sine, narrow);
@@ -260,8 +260,8 @@ TEST_F(RematSimulationTest, NarrowSides) {
     for (const char *budget : {"1x", "min"}) {
       SCOPED_TRACE(std::string(strategy) + " " + budget);
       OwningOpRef<ModuleOp> planned =
-          runOn(*module, std::string("mpt-rematerialize{effort=20000 strategy=") + strategy +
-                             " budget=" + budget + "}");
+          runOn(*module, std::string("mpt-rematerialize{effort=20000 strategy=") +
+                             strategy + " budget=" + budget + "}");
       ASSERT_TRUE(planned);
       EXPECT_EQ(countBothSides(getFunction(*planned)), 0u);
       FunctionRun run = simulateFunction(getFunction(*planned));
@@ -280,7 +280,8 @@ TEST_F(RematSimulationTest, Faults) {
   // Each buffer of the arena in turn is put where another one is.
   unsigned moved = 0, seen = 0;
   SmallVector<program::BufferOp> slots;
-  for (auto slot : (*program->getOps<program::ProgramOp>().begin()).getOps<program::BufferOp>())
+  for (auto slot :
+       (*program->getOps<program::ProgramOp>().begin()).getOps<program::BufferOp>())
     if (slot.getSpace() == program::Space::Arena)
       slots.push_back(slot);
   ASSERT_GT(slots.size(), 10u);

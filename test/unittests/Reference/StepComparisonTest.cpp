@@ -74,8 +74,8 @@ double distance(const HostTensor &a, const HostTensor &b) {
   return std::sqrt(sum);
 }
 
-double getBound(const Network &network, const HostTensor &want,
-                const HostTensor &exact, double storageUnit) {
+double getBound(const Network &network, const HostTensor &want, const HostTensor &exact,
+                double storageUnit) {
   const double accumulatorUnit = 0x1p-24, lambda = 4.0;
   double terms = static_cast<double>(network.longestSum);
   double factor = 2.0 + lambda * std::sqrt(terms) * accumulatorUnit / storageUnit;
@@ -99,7 +99,8 @@ void StepComparisonTest::compareWithCompiled(const Network &network,
     ASSERT_TRUE(got.count(name) && exact.count(name)) << name.str();
     EXPECT_FALSE(got[name].findNonFinite()) << name.str();
     EXPECT_LE(distance(got[name], want[name]),
-              getBound(network, want[name], exact[name], storageUnit)) << network.file << passes << " " << name.str();
+              getBound(network, want[name], exact[name], storageUnit))
+        << network.file << passes << " " << name.str();
   }
 }
 
@@ -194,8 +195,8 @@ constexpr double kLearningRate = 0.25;
 /// has a gradient's bound; the new parameter's is the learning rate times that
 /// and, as it is f32 itself, one rounding. Counters and the scale agree exactly.
 void StepComparisonTest::compareSteps(const Network &network,
-                                      const std::string &precision,
-                                      double storageUnit, bool takesStep) {
+                                      const std::string &precision, double storageUnit,
+                                      bool takesStep) {
   std::string passes =
       ",mpt-train-step{function=loss optimizer=momentum lr=0.25 clip-norm=0.5}" +
       precision;
@@ -279,7 +280,8 @@ TEST_F(StepComparisonTest, PassesKeepTheFunction) {
       ASSERT_EQ(got.size(), want.size());
       for (const auto &entry : want) {
         HostTensor &result = got[entry.first()];
-        EXPECT_LE(distance(result, entry.second), 1e-6 * norm(entry.second) + 1e-14 * largest)
+        EXPECT_LE(distance(result, entry.second),
+                  1e-6 * norm(entry.second) + 1e-14 * largest)
             << network.file << passes << " " << entry.first().str();
       }
     }
@@ -292,8 +294,8 @@ TEST_F(StepComparisonTest, FusionKeepsTheBits) {
     for (std::string precision : {"", ",mpt-autocast{type=bf16}"}) {
       std::string passes = precision + ",mpt-decompose";
       Results want = interpret(network, passes, reference::Mode::Storage);
-      Results got = interpret(network, passes + ",mpt-fuse-kernels",
-                              reference::Mode::Storage);
+      Results got =
+          interpret(network, passes + ",mpt-fuse-kernels", reference::Mode::Storage);
       for (const auto &entry : want)
         EXPECT_EQ(distance(got[entry.first()], entry.second), 0.0)
             << network.file << passes << " " << entry.first().str();

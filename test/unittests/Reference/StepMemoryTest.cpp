@@ -65,9 +65,11 @@ protected:
   /// The report of the step in `order`.
   MemoryReport report(const Network &network, const std::string &passes,
                       const std::string &order) {
-    auto module = load(network, passes + ",mpt-memory-report{function=loss format=json "
-                                         "output=" + path.str().str() +
-                                    " order=" + order + " max-threads=2}");
+    auto module =
+        load(network, passes +
+                          ",mpt-memory-report{function=loss format=json "
+                          "output=" +
+                          path.str().str() + " order=" + order + " max-threads=2}");
     EXPECT_TRUE(module);
     auto buffer = llvm::MemoryBuffer::getFile(path);
     EXPECT_TRUE(bool(buffer));
@@ -105,8 +107,8 @@ void StepMemoryTest::check(const Network &network, const std::string &precision,
 
     auto module = load(network, passes);
     ASSERT_TRUE(module);
-    module->lookupSymbol<func::FuncOp>("loss")->setAttr(
-        "mpt.memory_order", StringAttr::get(&context, order));
+    module->lookupSymbol<func::FuncOp>("loss")->setAttr("mpt.memory_order",
+                                                        StringAttr::get(&context, order));
     JITOptions options;
     options.threads = 2;
     counted = 0;
@@ -124,8 +126,7 @@ void StepMemoryTest::check(const Network &network, const std::string &precision,
     int64_t total = 0;
     for (size_t bytes : sizes)
       total += bytes;
-    EXPECT_EQ(total,
-              planned.arena + planned.state + planned.results + planned.constants);
+    EXPECT_EQ(total, planned.arena + planned.state + planned.results + planned.constants);
 #endif
 
     Results results = run(network, std::move(engine));

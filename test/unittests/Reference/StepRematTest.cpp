@@ -47,10 +47,10 @@ void addDropout(func::FuncOp function) {
   OpBuilder builder(function);
   auto type = RankedTensorType::get({}, builder.getI64Type());
   for (llvm::StringRef name : {"seed", "attempt"}) {
-    auto attributes = cast<DictionaryAttr>(parseAttribute(
-        "{mpt.name = \"" + name.str() +
-            "\", mpt.role = \"rng\", mpt.init = {kind = \"zeros\"}}",
-        function.getContext()));
+    auto attributes = cast<DictionaryAttr>(
+        parseAttribute("{mpt.name = \"" + name.str() +
+                           "\", mpt.role = \"rng\", mpt.init = {kind = \"zeros\"}}",
+                       function.getContext()));
     ASSERT_TRUE(succeeded(function.insertArgument(function.getNumArguments(), type,
                                                   attributes, function.getLoc())));
   }
@@ -124,7 +124,8 @@ void StepRematTest::check(const Network &network, const char *precision, bool tr
     for (auto &entry : want) {
       HostTensor &mine = got[entry.first()];
       ASSERT_EQ(mine.getByteSize(), entry.second.getByteSize());
-      EXPECT_EQ(std::memcmp(mine.getData(), entry.second.getData(), mine.getByteSize()), 0)
+      EXPECT_EQ(std::memcmp(mine.getData(), entry.second.getData(), mine.getByteSize()),
+                0)
           << entry.first().str();
     }
   }

@@ -45,8 +45,9 @@ void countFree(const volatile void *address) {
 } // namespace
 
 #ifdef HAS_ASAN
-extern "C" int __sanitizer_install_malloc_and_free_hooks(
-    void (*)(const volatile void *, size_t), void (*)(const volatile void *));
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void *,
+                                                                  size_t),
+                                                         void (*)(const volatile void *));
 static int installed =
     __sanitizer_install_malloc_and_free_hooks(countAllocation, countFree);
 #else
@@ -79,9 +80,7 @@ void *memalign(size_t alignment, size_t bytes) {
   countAllocation(address, bytes);
   return address;
 }
-void *aligned_alloc(size_t alignment, size_t bytes) {
-  return memalign(alignment, bytes);
-}
+void *aligned_alloc(size_t alignment, size_t bytes) { return memalign(alignment, bytes); }
 int posix_memalign(void **result, size_t alignment, size_t bytes) {
   *result = memalign(alignment, bytes);
   return *result ? 0 : 12; // ENOMEM
@@ -118,7 +117,8 @@ void expectNoTensorMemory(const ProgramBuilder &b, int64_t executions) {
       if (tensor.role == "input") {
         data.emplace_back(tensor.buffer.bytes());
         ASSERT_EQ(mpt_rt_bind(c.rt, tensor.name.c_str(), data.back().data(),
-                              data.back().size()), 0);
+                              data.back().size()),
+                  0);
       }
     // The first run starts threads.
     ASSERT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
@@ -194,9 +194,10 @@ TEST(AllocationTest, Matmul) {
     expectNoTensorMemory(wide, executionsOf({16, 9001}, {9001, 10}, type, type));
     // Chunks that are columns of what is stored, on the left and on the right.
     ProgramBuilder columns;
-    columns.call(matmul(true),
-                 {columns.input("x", type, {300, 900}), columns.input("w", type, {300, 70})},
-                 columns.output("y", type, {900, 70}));
+    columns.call(
+        matmul(true),
+        {columns.input("x", type, {300, 900}), columns.input("w", type, {300, 70})},
+        columns.output("y", type, {900, 70}));
     executions = executionsOf({300, 900}, {300, 70}, type, type, true);
     ASSERT_GT(executions, 1);
     expectNoTensorMemory(columns, executions);
@@ -215,9 +216,10 @@ TEST(AllocationTest, Matmul) {
     for (bool transposeLhs : {false, true})
       for (bool transposeRhs : {false, true}) {
         ProgramBuilder batch;
-        batch.call(matmul(transposeLhs, transposeRhs),
-                   {batch.input("q", type, {6, 32, 32}), batch.input("k", type, {6, 32, 32})},
-                   batch.output("s", type, {6, 32, 32}));
+        batch.call(
+            matmul(transposeLhs, transposeRhs),
+            {batch.input("q", type, {6, 32, 32}), batch.input("k", type, {6, 32, 32})},
+            batch.output("s", type, {6, 32, 32}));
         expectNoTensorMemory(
             batch, executionsOf({6, 32, 32}, {6, 32, 32}, type, type, transposeLhs));
       }
@@ -226,13 +228,15 @@ TEST(AllocationTest, Matmul) {
 
 TEST(AllocationTest, Convolutions) {
   for (DataType type : {F32, BF16})
-    for (CallId id : {CallId::Conv2D, CallId::Conv2DInputGrad, CallId::Conv2DFilterGrad}) {
+    for (CallId id :
+         {CallId::Conv2D, CallId::Conv2DInputGrad, CallId::Conv2DFilterGrad}) {
       ProgramBuilder b;
       std::vector<int64_t> image = {20, 9, 9, 16}, filter = {3, 3, 16, 16};
       bool isFilterGrad = id == CallId::Conv2DFilterGrad;
-      b.call(convolution(id, {1, 1}, {1, 1, 1, 1}),
-             {b.input("a", type, image), b.input("b", type, isFilterGrad ? image : filter)},
-             b.output("y", type, isFilterGrad ? filter : image));
+      b.call(
+          convolution(id, {1, 1}, {1, 1, 1, 1}),
+          {b.input("a", type, image), b.input("b", type, isFilterGrad ? image : filter)},
+          b.output("y", type, isFilterGrad ? filter : image));
       // Two images a task; a repacking each, or one for all (two with a last,
       // shorter task).
       int64_t tasks = 10;
@@ -250,38 +254,53 @@ TEST(AllocationTest, PlainCalls) {
     expectNoTensorMemory(b, 1);
   };
   const std::array<int64_t, 2> two = {2, 2};
-  std::vector<int64_t> image = {8, 16, 16, 32},
-                       pooled = {8, 8, 8, 32};
+  std::vector<int64_t> image = {8, 16, 16, 32}, pooled = {8, 8, 8, 32};
   for (DataType type : {F32, F16}) {
     auto input = [&](const char *name, std::vector<int64_t> dims) {
       return [=](ProgramBuilder &b) { return b.input(name, type, dims); };
     };
     auto whole = input("a", image), part = input("b", pooled);
-    one(MaxPoolCall{two, two}, [&](auto &b) { return std::vector{whole(b)}; }, type, pooled);
-    one(AvgPoolCall{two, two}, [&](auto &b) { return std::vector{whole(b)}; }, type, pooled);
-    one(MaxPoolGradCall{two, two}, [&](auto &b) { return std::vector{part(b), whole(b)}; }, type,
+    one(
+        MaxPoolCall{two, two}, [&](auto &b) { return std::vector{whole(b)}; }, type,
+        pooled);
+    one(
+        AvgPoolCall{two, two}, [&](auto &b) { return std::vector{whole(b)}; }, type,
+        pooled);
+    one(
+        MaxPoolGradCall{two, two},
+        [&](auto &b) { return std::vector{part(b), whole(b)}; }, type, image);
+    one(
+        AvgPoolGradCall{two, two}, [&](auto &b) { return std::vector{part(b)}; }, type,
         image);
-    one(AvgPoolGradCall{two, two}, [&](auto &b) { return std::vector{part(b)}; }, type, image);
     auto indices = [](ProgramBuilder &b) { return b.input("i", DataType::I32, {900}); };
     auto table = input("t", {100, 40}), rows = input("r", {900, 40});
     one(GatherCall(), [&](auto &b) { return std::vector{table(b), indices(b)}; }, type,
         {900, 40});
     one(ScatterAddCall(), [&](auto &b) { return std::vector{indices(b), rows(b)}; }, type,
         {100, 40});
-    one(CopyCall{{40, 100}, 0, {1, 40}, 0, {100, 1}}, [&](auto &b) { return std::vector{table(b)}; }, type, {40, 100});
-    one(ReduceCall{ReduceKind::Sum, {0}}, [&](auto &b) { return std::vector{table(b)}; }, type, {40});
-    one(ArgmaxCall(), [&](auto &b) { return std::vector{table(b)}; }, DataType::I32, {100});
+    one(CopyCall{{40, 100}, 0, {1, 40}, 0, {100, 1}},
+        [&](auto &b) { return std::vector{table(b)}; }, type, {40, 100});
+    one(ReduceCall{ReduceKind::Sum, {0}}, [&](auto &b) { return std::vector{table(b)}; },
+        type, {40});
+    one(ArgmaxCall(), [&](auto &b) { return std::vector{table(b)}; }, DataType::I32,
+        {100});
     one(FillCall{2}, [](auto &) { return std::vector<BufferRef>(); }, type, {900});
   }
-  one(CheckIndicesCall{1, std::nullopt}, [](auto &b) {
-    return std::vector{b.input("i", DataType::I32, {900})};
-  }, DataType::I32, {900});
-  one(RandomMaskCall{1, 0.5}, [](auto &b) {
-    return std::vector{b.input("s", DataType::I64, {}), b.input("n", DataType::I64, {})};
-  }, DataType::I1, {9000});
-  one(RandomBitsCall{1}, [](auto &b) {
-    return std::vector{b.input("s", DataType::I64, {}), b.input("n", DataType::I64, {})};
-  }, DataType::I16, {9000});
+  one(CheckIndicesCall{1, std::nullopt},
+      [](auto &b) { return std::vector{b.input("i", DataType::I32, {900})}; },
+      DataType::I32, {900});
+  one(RandomMaskCall{1, 0.5},
+      [](auto &b) {
+        return std::vector{b.input("s", DataType::I64, {}),
+                           b.input("n", DataType::I64, {})};
+      },
+      DataType::I1, {9000});
+  one(RandomBitsCall{1},
+      [](auto &b) {
+        return std::vector{b.input("s", DataType::I64, {}),
+                           b.input("n", DataType::I64, {})};
+      },
+      DataType::I16, {9000});
 }
 
 TEST(AllocationTest, Launches) {

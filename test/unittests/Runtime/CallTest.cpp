@@ -37,7 +37,8 @@ struct Pool {
     made.window = {windowH, windowW};
     made.strides = {strideH, strideW};
     made.padding = {top, bottom, left, right};
-    if constexpr (std::is_same_v<Call, AvgPoolCall> || std::is_same_v<Call, AvgPoolGradCall>)
+    if constexpr (std::is_same_v<Call, AvgPoolCall> ||
+                  std::is_same_v<Call, AvgPoolGradCall>)
       made.countIncludePad = countPad;
     return made;
   }
@@ -62,7 +63,8 @@ struct Pool {
 };
 
 void checkPool(const Pool &pool, DataType type) {
-  Tensor x = randomTensor(type, pool.xDims(), 1), dy = randomTensor(type, pool.yDims(), 2);
+  Tensor x = randomTensor(type, pool.xDims(), 1),
+         dy = randomTensor(type, pool.yDims(), 2);
   // Equal values, so that the first has to win.
   for (int64_t i = 0; i < x.count(); i += 3)
     x.set(i, 0.5);
@@ -288,8 +290,9 @@ TEST(CopyTest, Misfits) {
   EXPECT_EQ(error({{int64_t(1) << 62}, 0, {8}, 0, {1}}), outside);
   EXPECT_EQ(error({{2}, INT64_MAX, {1}, 0, {1}}), outside);
   EXPECT_EQ(error({{-1}, 0, {1}, 0, {1}}), "a copied size is negative");
-  std::string strides = "a copy needs a source and a target stride for each of at most 64 "
-                        "sizes";
+  std::string strides =
+      "a copy needs a source and a target stride for each of at most 64 "
+      "sizes";
   EXPECT_EQ(error({{6}, 0, {1}, 0, {}}), strides);
   EXPECT_EQ(error({{6}, 0, {}, 0, {1}}), strides);
   std::vector<int64_t> many(65, 1);

@@ -306,15 +306,13 @@ TEST(ContextTest, WrongArguments) {
   EXPECT_EQ(c.error(), "the program has no input named 'out'");
   EXPECT_EQ(mpt_rt_bind(c.rt, "x", data, 8), MPT_RT_INVALID_ARGUMENT);
   EXPECT_EQ(c.error(), "input 'x' has 16 bytes, not 8");
-  for (auto status : {mpt_rt_bind(c.rt, nullptr, data, 16),
-                      mpt_rt_bind(c.rt, "x", nullptr, 16),
-                      mpt_rt_write(nullptr, "w", data, 16),
-                      mpt_rt_read(nullptr, "w", data, 16),
-                      mpt_rt_bind(nullptr, "x", data, 16), mpt_rt_run(nullptr),
-                      mpt_rt_open(nullptr, "x"), mpt_rt_open(c.rt, nullptr),
-                      mpt_rt_open_desc(nullptr, &desc.desc),
-                      mpt_rt_get_tensor(c.rt, 0, nullptr),
-                      mpt_rt_get_profile(c.rt, 0, nullptr, nullptr, nullptr)})
+  for (auto status :
+       {mpt_rt_bind(c.rt, nullptr, data, 16), mpt_rt_bind(c.rt, "x", nullptr, 16),
+        mpt_rt_write(nullptr, "w", data, 16), mpt_rt_read(nullptr, "w", data, 16),
+        mpt_rt_bind(nullptr, "x", data, 16), mpt_rt_run(nullptr),
+        mpt_rt_open(nullptr, "x"), mpt_rt_open(c.rt, nullptr),
+        mpt_rt_open_desc(nullptr, &desc.desc), mpt_rt_get_tensor(c.rt, 0, nullptr),
+        mpt_rt_get_profile(c.rt, 0, nullptr, nullptr, nullptr)})
     EXPECT_EQ(status, MPT_RT_INVALID_ARGUMENT);
   EXPECT_STREQ(mpt_rt_last_error(nullptr), "no context");
   mpt_rt_destroy(nullptr);
@@ -365,8 +363,9 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
             }),
             invalid("the program needs more than 2^46 bytes"));
   // Messages with it would end there.
-  EXPECT_EQ(openChanged([](Program &p) { p.instructions[0].location = std::string(1, 0); }),
-            invalid("a name in the program's table has a zero byte"));
+  EXPECT_EQ(
+      openChanged([](Program &p) { p.instructions[0].location = std::string(1, 0); }),
+      invalid("a name in the program's table has a zero byte"));
   for (int64_t bytes : {int64_t(-1), int64_t(1) << 47, INT64_MAX})
     EXPECT_EQ(openChanged([&](Program &p) { p.arenaBytes = bytes; }),
               invalid("the program's sizes are not valid"));
@@ -376,8 +375,9 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
                       " threads; expected 1 to 4096"));
   EXPECT_EQ(openChanged([](Program &p) { p.tensors[0].buffer.offset = 64; }),
             invalid("tensor 'w' lies outside its space"));
-  EXPECT_EQ(openChanged([](Program &p) { p.tensors[2].buffer.dims = {1 << 30, 1 << 30}; }),
-            invalid("tensor 'out' lies outside its space"));
+  EXPECT_EQ(
+      openChanged([](Program &p) { p.tensors[2].buffer.dims = {1 << 30, 1 << 30}; }),
+      invalid("tensor 'out' lies outside its space"));
   EXPECT_EQ(openChanged([](Program &p) { p.tensors[1].buffer.offset = 1; }),
             invalid("tensor 'x' lies outside its space"));
   EXPECT_EQ(openChanged([](Program &p) {
@@ -386,7 +386,10 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
             }),
             invalid("two inputs have the number of 'x2'"));
   std::string outside = "instruction 0 uses a buffer outside its space";
-  for (auto dims : {std::vector<int64_t>{5}, {-4}, {INT64_MAX}, {int64_t(1) << 62, 4},
+  for (auto dims : {std::vector<int64_t>{5},
+                    {-4},
+                    {INT64_MAX},
+                    {int64_t(1) << 62, 4},
                     {int64_t(1) << 62, 8}})
     for (int position : {0, 1, 2})
       EXPECT_EQ(openChanged([&](Program &p) {
@@ -427,11 +430,10 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
             }),
             invalid("the tensors 'v' and 'w' overlap in the state"));
   for (auto [tensor, name] : {std::pair(1, "x"), {2, "out"}})
-    EXPECT_EQ(openChanged([&, tensor = tensor](Program &p) {
-                p.tensors[tensor].init.emplace();
-              }),
-              invalid(std::string("tensor '") + name +
-                      "' has a first value but is not state"));
+    EXPECT_EQ(
+        openChanged(
+            [&, tensor = tensor](Program &p) { p.tensors[tensor].init.emplace(); }),
+        invalid(std::string("tensor '") + name + "' has a first value but is not state"));
   auto openInit = [&](mpt::InitSpec spec) {
     return openChanged([&](Program &p) { p.tensors[0].init = spec; });
   };
@@ -458,9 +460,9 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
               p.instructions[0].refs[2] = p.instructions[0].refs[0];
             }),
             invalid("instruction 0 writes an input or a constant"));
-  EXPECT_EQ(openChanged([](Program &p) { p.instructions[1].call = plainCopy(5); }),
-            Result(MPT_RT_UNSUPPORTED,
-                   "test.mlir:2:1: a copy reaches outside its buffers"));
+  EXPECT_EQ(
+      openChanged([](Program &p) { p.instructions[1].call = plainCopy(5); }),
+      Result(MPT_RT_UNSUPPORTED, "test.mlir:2:1: a copy reaches outside its buffers"));
 }
 
 /// Every call reads as it was written, whatever its attributes.
@@ -470,18 +472,19 @@ TEST(ProgramTest, CallsRoundTrip) {
   // No field has its default any more.
   for (Instruction &instruction : b.program.instructions) {
     int64_t number = 3;
-    auto change = Overloaded{[](bool &field) { field = !field; },
-                             [](Epilogue &field) { field = Epilogue::Gelu; },
-                             [](F32Products &field) { field = F32Products::BF16x9; },
-                             [](ReduceKind &field) { field = ReduceKind::Prod; },
-                             [&](std::optional<int64_t> &field) { field = --number - 10; },
-                             [&](std::vector<int64_t> &field) { field = {++number, -7}; },
-                             [&](double &field) { field = ++number / 2.0; },
-                             [&](int64_t &field) { field = ++number; },
-                             [&](auto &field) {
-                               for (int64_t &value : field)
-                                 value = ++number;
-                             }};
+    auto change =
+        Overloaded{[](bool &field) { field = !field; },
+                   [](Epilogue &field) { field = Epilogue::Gelu; },
+                   [](F32Products &field) { field = F32Products::BF16x9; },
+                   [](ReduceKind &field) { field = ReduceKind::Prod; },
+                   [&](std::optional<int64_t> &field) { field = --number - 10; },
+                   [&](std::vector<int64_t> &field) { field = {++number, -7}; },
+                   [&](double &field) { field = ++number / 2.0; },
+                   [&](int64_t &field) { field = ++number; },
+                   [&](auto &field) {
+                     for (int64_t &value : field)
+                       value = ++number;
+                   }};
     std::visit(
         [&](auto &call) {
           call.forEachField(call, [&](const char *, auto &field) { change(field); });
@@ -493,7 +496,8 @@ TEST(ProgramTest, CallsRoundTrip) {
   std::string table = writeProgram(b.program), error;
   Program read;
   // What such calls would do does not matter here.
-  readProgram(reinterpret_cast<const uint8_t *>(table.data()), table.size(), 0, read, error);
+  readProgram(reinterpret_cast<const uint8_t *>(table.data()), table.size(), 0, read,
+              error);
   ASSERT_EQ(read.instructions.size(), b.program.instructions.size()) << error;
   EXPECT_EQ(writeProgram(read), table);
   for (size_t i = 0; i < read.instructions.size(); ++i)
@@ -504,8 +508,8 @@ TEST(ProgramTest, FieldsAreChecked) {
   auto error = [](std::string table) {
     Program read;
     std::string error;
-    EXPECT_FALSE(readProgram(reinterpret_cast<const uint8_t *>(table.data()), table.size(), 1,
-                             read, error));
+    EXPECT_FALSE(readProgram(reinterpret_cast<const uint8_t *>(table.data()),
+                             table.size(), 1, read, error));
     return error;
   };
   // The only instruction of a program without tensors: its call's number and fields come
@@ -526,7 +530,8 @@ TEST(ProgramTest, FieldsAreChecked) {
   EXPECT_EQ(error(reduce), "instruction 0 (reduce) has no valid value of 'kind'");
   std::string product = tableOf(MatmulCall());
   product[at + 5] = 2;
-  EXPECT_EQ(error(product), "instruction 0 (matmul) has no valid value of 'transpose_rhs'");
+  EXPECT_EQ(error(product),
+            "instruction 0 (matmul) has no valid value of 'transpose_rhs'");
   product[at + 5] = 0;
   product[at + 6] = 7;
   EXPECT_EQ(error(product), "instruction 0 (matmul) has no valid value of 'epilogue'");

@@ -29,9 +29,7 @@ struct Problem {
   }
   std::vector<int64_t> xDims() const { return {images, height, width, in}; }
   std::vector<int64_t> filterDims() const { return {kh, kw, in / groups, out}; }
-  std::vector<int64_t> yDims() const {
-    return {images, outHeight(), outWidth(), out};
-  }
+  std::vector<int64_t> yDims() const { return {images, outHeight(), outWidth(), out}; }
   LibraryCall call(CallId id) const {
     return convolution(id, {strideH, strideW}, {top, bottom, left, right},
                        {dilationH, dilationW}, groups);
@@ -105,11 +103,9 @@ void check(const Problem &p, DataType type = F32, bool fastBF16 = hasFastBF16())
   withBias.epilogue = Epilogue::Relu;
   ASSERT_EQ(runCall(withBias, {&x, &filter, &bias}, y, fastBF16), "");
   biased.compare(y, /*relu=*/true);
-  ASSERT_EQ(runCall(p.call(CallId::Conv2DInputGrad), {&dy, &filter}, dx, fastBF16),
-            "");
+  ASSERT_EQ(runCall(p.call(CallId::Conv2DInputGrad), {&dy, &filter}, dx, fastBF16), "");
   input.compare(dx);
-  ASSERT_EQ(runCall(p.call(CallId::Conv2DFilterGrad), {&x, &dy}, dfilter, fastBF16),
-            "");
+  ASSERT_EQ(runCall(p.call(CallId::Conv2DFilterGrad), {&x, &dy}, dfilter, fastBF16), "");
   weights.compare(dfilter);
 }
 
@@ -128,9 +124,8 @@ TEST(ConvTest, MoreImagesThanRoomForTheirSums) {
   Tensor x(DataType::F32, {37, 5, 4, 3}), dy(DataType::F32, {37, 3, 2, 4}),
       dfilter(DataType::F32, {3, 3, 3, 4});
   auto getBytes = [&](int64_t threads) {
-    return getCallWorkspace(makeInstruction(Conv2DFilterGradCall(), {x.ref, dy.ref},
-                                            dfilter.ref),
-                            threads);
+    return getCallWorkspace(
+        makeInstruction(Conv2DFilterGradCall(), {x.ref, dy.ref}, dfilter.ref), threads);
   };
   EXPECT_EQ(getBytes(1), 2 * 448);
   EXPECT_EQ(getBytes(2), 3 * 448);

@@ -97,8 +97,8 @@ TEST_P(ConvertTest, WidensEveryPattern) {
       ASSERT_TRUE(std::isnan(one)) << i;
       ASSERT_EQ(std::signbit(one), i >> (format.bits - 1)) << i;
     } else {
-      ASSERT_EQ(llvm::bit_cast<uint32_t>(one),
-                llvm::bit_cast<uint32_t>(expectedWide(i))) << i;
+      ASSERT_EQ(llvm::bit_cast<uint32_t>(one), llvm::bit_cast<uint32_t>(expectedWide(i)))
+          << i;
     }
   }
 }
@@ -124,21 +124,20 @@ TEST_P(ConvertTest, RoundsBetweenAllNeighbours) {
       next = 2 * exact - expectedWide(i - 1);
     auto low = static_cast<float>(exact), high = static_cast<float>(next);
     auto middle = static_cast<float>((exact + next) / 2);
-    for (float value : {low, std::nextafterf(low, high), std::nextafterf(middle, low),
-                        middle, std::nextafterf(middle, high),
-                        std::nextafterf(high, low), high})
+    for (float value :
+         {low, std::nextafterf(low, high), std::nextafterf(middle, low), middle,
+          std::nextafterf(middle, high), std::nextafterf(high, low), high})
       values.push_back(value);
   }
   checkNarrow(values);
 }
 
 TEST_P(ConvertTest, RoundsEdgesAndRandomBits) {
-  std::vector<float> values = {0.0f,         -0.0f,     INFINITY, -INFINITY, NAN,
-                               -NAN,         1e-45f,    -1e-45f,  FLT_MIN,   FLT_MAX,
-                               -FLT_MAX,     65504.0f,  65519.9f, 65520.0f,  448.0f,
-                               464.0f,       464.0001f, 479.9f,   480.0f,    57344.0f,
-                               61439.0f,     61440.0f,  -464.0f,  -61440.0f,
-                               3.3895314e38f, 3.3961775e38f};
+  std::vector<float> values = {
+      0.0f,     -0.0f,   INFINITY,  -INFINITY,     NAN,          -NAN,     1e-45f,
+      -1e-45f,  FLT_MIN, FLT_MAX,   -FLT_MAX,      65504.0f,     65519.9f, 65520.0f,
+      448.0f,   464.0f,  464.0001f, 479.9f,        480.0f,       57344.0f, 61439.0f,
+      61440.0f, -464.0f, -61440.0f, 3.3895314e38f, 3.3961775e38f};
   values.push_back(llvm::bit_cast<float>(0x7f800001u)); // signalling
   values.push_back(llvm::bit_cast<float>(0xff812345u));
   std::mt19937 rng(5);
@@ -172,8 +171,8 @@ TEST_P(ConvertTest, AnyRange) {
       narrow(format.type, wide.data(), back.data(), first, count);
       size_t size = format.bits / 8;
       for (size_t i = 0; i < back.size(); ++i)
-        ASSERT_EQ(back[i], i >= first * size && i < (first + count) * size ? stored[i]
-                                                                           : same[i]);
+        ASSERT_EQ(back[i],
+                  i >= first * size && i < (first + count) * size ? stored[i] : same[i]);
     }
 }
 

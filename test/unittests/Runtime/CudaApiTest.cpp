@@ -28,7 +28,7 @@ namespace {
 
 TEST(CudaApi, Functions) {
   mine::Api api;
-#define MPT_COMPARE(name, parameters)                                                  \
+#define MPT_COMPARE(name, parameters)                                                    \
   EXPECT_TRUE(haveOneShape(api.name, static_cast<decltype(&::name)>(nullptr))) << #name;
   MPT_CUDART_FUNCTIONS(MPT_COMPARE)
   MPT_CUBLASLT_FUNCTIONS(MPT_COMPARE)
@@ -60,7 +60,8 @@ TEST(CudaApi, Values) {
   EXPECT_EQ(mine::kPreferenceWorkspace, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
   EXPECT_EQ(mine::kPreferenceReductions, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
   EXPECT_EQ(mine::kReductionsInPlace, unsigned(CUBLASLT_REDUCTION_SCHEME_INPLACE));
-  EXPECT_EQ(mine::kReductionsComputeType, unsigned(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  EXPECT_EQ(mine::kReductionsComputeType,
+            unsigned(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   EXPECT_EQ(sizeof(mine::LtAlgo), sizeof(cublasLtMatmulAlgo_t));
   EXPECT_EQ(sizeof(mine::LtHeuristic), sizeof(cublasLtMatmulHeuristicResult_t));
   EXPECT_EQ(offsetof(mine::LtHeuristic, state),

@@ -27,7 +27,8 @@ constexpr int kHeight = 4, kWidth = 5, kIn = 2, kOut = 3, kTaps = 9;
 
 /// KRSC from HWIO.
 void transpose(void **arguments) {
-  auto *from = *static_cast<float **>(arguments[0]), *to = *static_cast<float **>(arguments[1]);
+  auto *from = *static_cast<float **>(arguments[0]),
+       *to = *static_cast<float **>(arguments[1]);
   for (int i = simt->thread(); i < kTaps * kIn * kOut; i += 32)
     to[i % kOut * kTaps * kIn + i / kOut] = from[i];
 }
@@ -99,8 +100,9 @@ struct Model {
   Instruction &call() { return builder.program.instructions[1]; }
 
   ProgramBuilder builder{1};
-  mpt_cuda_kernel kernels[3] = {
-      {"transpose", {1, 1}, 32, 0}, {"finish", {1, 1}, 32, 0}, {"instead", {1, 1}, 32, 0}};
+  mpt_cuda_kernel kernels[3] = {{"transpose", {1, 1}, 32, 0},
+                                {"finish", {1, 1}, 32, 0},
+                                {"instead", {1, 1}, 32, 0}};
   mpt_cuda_image image = {90, 0, "cubin of sm_90", 14};
   std::string table;
   mpt_cuda_desc cuda;
@@ -195,9 +197,10 @@ TEST_F(CudaConvolutions, Shared) {
 }
 
 TEST_F(CudaConvolutions, Missing) {
-  expectWithout("cannot load /none/libcudnn.so.9: /none/libcudnn.so.9: cannot open shared "
-                "object file: No such file or directory; install cuDNN 9, or name the library",
-                "/none/libcudnn.so.9");
+  expectWithout(
+      "cannot load /none/libcudnn.so.9: /none/libcudnn.so.9: cannot open shared "
+      "object file: No such file or directory; install cuDNN 9, or name the library",
+      "/none/libcudnn.so.9");
   SetUp();
   expectWithout("the cuDNN found has no cudnnGetVersion; install cuDNN 9", "libm.so.6");
 }
@@ -229,10 +232,11 @@ TEST_F(CudaConvolutions, NoHeuristics) {
 TEST_F(CudaConvolutions, NoPlan) {
   // Four have tensor cores, which cut f32; the fifth, of the fallback mode, fails.
   mpt_standin_fail("cudnnBackendFinalize", 9, 4000);
-  expectWithout(std::string("cuDNN refuses ") + kPlan +
-                ": none of its 5 engine configurations can be used (4 are not deterministic or "
-                "not exact, 0 need more than 32 MiB, 1 are no plan, the last one: "
-                "CUDNN_STATUS_INTERNAL_ERROR (4000))");
+  expectWithout(
+      std::string("cuDNN refuses ") + kPlan +
+      ": none of its 5 engine configurations can be used (4 are not deterministic or "
+      "not exact, 0 need more than 32 MiB, 1 are no plan, the last one: "
+      "CUDNN_STATUS_INTERNAL_ERROR (4000))");
 }
 
 /// Of operands that tensor cores take as they are, the first four engines are looked at:
@@ -252,7 +256,8 @@ TEST_F(CudaConvolutions, Broken) {
   Context context;
   open(context);
   EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
-  EXPECT_EQ(context.error(), "model.mlir:2:1: a call's buffers: CUDNN_STATUS_INTERNAL_ERROR (4000)");
+  EXPECT_EQ(context.error(),
+            "model.mlir:2:1: a call's buffers: CUDNN_STATUS_INTERNAL_ERROR (4000)");
 }
 
 /// A failure while a step runs is one that stays.
@@ -310,9 +315,9 @@ TEST_F(CudaConvolutions, EveryCallMayFail) {
 TEST_F(CudaConvolutions, Parts) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   for (const CudnnParts &parts :
-       {CudnnParts{2, 1, 1}, CudnnParts{-1, 1, 1}, CudnnParts{1, 2, 1}, CudnnParts{1, -1, 1},
-        CudnnParts{1, 1, 0}, CudnnParts{1, 1, 2}, CudnnParts{1, most, 1},
-        CudnnParts{1, 1, most}}) {
+       {CudnnParts{2, 1, 1}, CudnnParts{-1, 1, 1}, CudnnParts{1, 2, 1},
+        CudnnParts{1, -1, 1}, CudnnParts{1, 1, 0}, CudnnParts{1, 1, 2},
+        CudnnParts{1, most, 1}, CudnnParts{1, 1, most}}) {
     SCOPED_TRACE(std::to_string(parts.before) + " " + std::to_string(parts.behind) + " " +
                  std::to_string(parts.instead));
     Model wrong;
@@ -398,7 +403,8 @@ TEST(DnnConvolution, OfCudnn) {
           cuda::DnnConvolution convolution(context);
           EXPECT_EQ(convolution.create(plan, what), 0) << what;
           if (status)
-            EXPECT_EQ(convolution.refusal.rfind("a graph: ", 0), 0u) << convolution.refusal;
+            EXPECT_EQ(convolution.refusal.rfind("a graph: ", 0), 0u)
+                << convolution.refusal;
         }
   cuda::DnnPack pack(context.api);
   EXPECT_EQ(pack.create(&status, &status, &status, &status, what), 0) << what;
@@ -445,7 +451,8 @@ TEST(DnnConvolution, PlansOfCudnn) {
           if (isWide && type == DataType::F32)
             continue;
           Instruction call = makeCall(id, type, type, 1);
-          bool isData = id == CallId::Conv2DInputGrad, isFilter = id == CallId::Conv2DFilterGrad;
+          bool isData = id == CallId::Conv2DInputGrad,
+               isFilter = id == CallId::Conv2DFilterGrad;
           call.refs[0].dims = isData ? c.y : c.x;
           call.refs[1].dims = isFilter ? c.y : c.w;
           call.refs[2].dims = isData ? c.x : isFilter ? c.w : c.y;

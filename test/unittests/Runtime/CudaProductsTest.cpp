@@ -21,7 +21,8 @@ const mpt_simt_ops *simt = nullptr;
 
 /// y = relu(y + b) of 4 x 8, a thread each: what the epilogue would do.
 void finish(void **arguments) {
-  auto *b = *static_cast<float **>(arguments[0]), *y = *static_cast<float **>(arguments[1]);
+  auto *b = *static_cast<float **>(arguments[0]),
+       *y = *static_cast<float **>(arguments[1]);
   int i = simt->thread();
   y[i] = std::max(y[i] + b[i % 8], 0.0f);
 }
@@ -137,7 +138,8 @@ TEST_F(CudaProducts, Tuned) {
     cuda::GemmTuner tuner;
     std::string error;
     ASSERT_TRUE(tuner.open(MPT_STANDIN, MPT_STANDIN, error)) << error;
-    ASSERT_TRUE(tuner.tune(model.plan, 128, best, error)) << error << mpt_standin_breach();
+    ASSERT_TRUE(tuner.tune(model.plan, 128, best, error))
+        << error << mpt_standin_breach();
     // The stand-in's third is the fastest, at a third of its first's time.
     EXPECT_EQ(best.candidates, 4);
     EXPECT_EQ(best.chosen, 2);
@@ -151,8 +153,8 @@ TEST_F(CudaProducts, Tuned) {
   std::copy(std::begin(best.algo.data), std::end(best.algo.data), entry.algo);
   // Another device's does not count.
   mpt_cuda_tuned other = entry;
-  std::string key = "cublaslt 130101; sm_80 with 108 multiprocessors; " +
-                    describeGemmPlan(model.plan);
+  std::string key =
+      "cublaslt 130101; sm_80 with 108 multiprocessors; " + describeGemmPlan(model.plan);
   other.key = key.c_str();
   for (bool isOther : {true, false}) {
     model.tuned = {isOther ? other : entry};

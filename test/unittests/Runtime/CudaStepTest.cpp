@@ -29,14 +29,16 @@ const mpt_simt_ops *simt = nullptr;
 
 /// y[i] = x[i] + 1 for 12 elements, a thread each.
 void increment(void **arguments) {
-  auto *x = *static_cast<float **>(arguments[0]), *y = *static_cast<float **>(arguments[1]);
+  auto *x = *static_cast<float **>(arguments[0]),
+       *y = *static_cast<float **>(arguments[1]);
   if (int i = simt->thread(); i < 12)
     y[i] = x[i] + 1;
 }
 
 /// y[0] = the sum of x's 32 elements, by a butterfly over a warp.
 void sum(void **arguments) {
-  auto *x = *static_cast<float **>(arguments[0]), *y = *static_cast<float **>(arguments[1]);
+  auto *x = *static_cast<float **>(arguments[0]),
+       *y = *static_cast<float **>(arguments[1]);
   float value = x[simt->thread()];
   for (int distance = 16; distance > 0; distance /= 2) {
     int32_t bits;
@@ -202,7 +204,8 @@ TEST_F(CudaStep, ConstantOfOneValue) {
     ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
     ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
     std::vector<float> found(count);
-    ASSERT_EQ(mpt_rt_read_output(context.rt, "filled", found.data(), 4 * count), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_read_output(context.rt, "filled", found.data(), 4 * count),
+              MPT_RT_OK);
     EXPECT_EQ(found, std::vector<float>(count, 0.75f));
   }
   EXPECT_LT(model.table.size(), 4000u);
@@ -222,8 +225,9 @@ TEST_F(CudaStep, WithoutGPU) {
                              "(CUDA error 100)");
   mpt_standin_fail("cudaGetDeviceCount", 1, 35);
   EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_UNSUPPORTED);
-  EXPECT_EQ(context.error(), "no GPU can be used: CUDA driver version is insufficient for "
-                             "CUDA runtime version (CUDA error 35)");
+  EXPECT_EQ(context.error(),
+            "no GPU can be used: CUDA driver version is insufficient for "
+            "CUDA runtime version (CUDA error 35)");
   // One may appear.
   mpt_standin_fail(nullptr, 0, 0);
   mpt_standin_set_device(1, 9, 0, 1 << 30);
@@ -304,8 +308,8 @@ TEST_F(CudaStep, Images) {
   };
   const mpt_cuda_image images[] = {
       {80, 0, "80", 2}, {86, 0, "86", 2}, {90, 0, "90", 2}, {90, 1, "ptx", 4}};
-  for (Case c : {Case{7, 5, -1}, Case{8, 0, 0}, Case{8, 6, 1}, Case{8, 9, 1}, Case{9, 0, 2},
-                 Case{10, 0, 3}, Case{12, 0, 3}}) {
+  for (Case c : {Case{7, 5, -1}, Case{8, 0, 0}, Case{8, 6, 1}, Case{8, 9, 1},
+                 Case{9, 0, 2}, Case{10, 0, 3}, Case{12, 0, 3}}) {
     SCOPED_TRACE(c.major * 10 + c.minor);
     mpt_standin_set_device(1, c.major, c.minor, 1 << 30);
     Model model;
@@ -336,10 +340,11 @@ TEST_F(CudaStep, OutOfMemory) {
   int64_t arena = model.builder.program.arenaBytes;
   // 33554432 of workspace; the rest in blocks of 256.
   EXPECT_EQ(context.error().rfind("the program needs ", 0), 0u) << context.error();
-  EXPECT_NE(context.error().find("(" + std::to_string(arena) +
-                                 " of them for values of a step), 35651584 of 35651584 are "
-                                 "free; a step planned for at most "),
-            std::string::npos)
+  EXPECT_NE(
+      context.error().find("(" + std::to_string(arena) +
+                           " of them for values of a step), 35651584 of 35651584 are "
+                           "free; a step planned for at most "),
+      std::string::npos)
       << context.error();
 }
 
@@ -352,7 +357,8 @@ TEST_F(CudaStep, OutOfMemoryInOnePiece) {
   mpt_standin_fail("cudaMalloc", 1, 2);
   EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OUT_OF_MEMORY);
   mpt_standin_fail(nullptr, 0, 0);
-  EXPECT_NE(context.error().find(" are free; not in one piece, it seems"), std::string::npos)
+  EXPECT_NE(context.error().find(" are free; not in one piece, it seems"),
+            std::string::npos)
       << context.error();
 }
 
@@ -364,9 +370,10 @@ TEST_F(CudaStep, OutOfMemoryForTheWorkspace) {
   ASSERT_EQ(open(context, model), MPT_RT_OK);
   ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
   EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OUT_OF_MEMORY);
-  EXPECT_NE(context.error().find("; what is not values of a step (state, data, 32 MiB for "
-                                 "cuBLASLt) does not fit: "),
-            std::string::npos)
+  EXPECT_NE(
+      context.error().find("; what is not values of a step (state, data, 32 MiB for "
+                           "cuBLASLt) does not fit: "),
+      std::string::npos)
       << context.error();
 }
 
@@ -403,8 +410,7 @@ TEST_F(CudaStep, Threads) {
       Model model;
       Context context;
       std::vector<float> input(128), weight(96, static_cast<float>(number + 1));
-      if (open(context, model) ||
-          mpt_rt_write(context.rt, "w", weight.data(), 384))
+      if (open(context, model) || mpt_rt_write(context.rt, "w", weight.data(), 384))
         error = "opening: " + context.error();
       for (int step = 0; step < 6 && error.empty(); ++step) {
         for (int i = 0; i < 128; ++i)
@@ -421,9 +427,9 @@ TEST_F(CudaStep, Threads) {
           product += input[i] * weight[i * 3];
         }
         if (total != expected || y[0] != product)
-          error = "thread " + std::to_string(number) + ": " + std::to_string(total) + " " +
-                  std::to_string(y[0]) + ", expected " + std::to_string(expected) + " " +
-                  std::to_string(product);
+          error = "thread " + std::to_string(number) + ": " + std::to_string(total) +
+                  " " + std::to_string(y[0]) + ", expected " + std::to_string(expected) +
+                  " " + std::to_string(product);
         for (int i = 0; i < 12; ++i)
           weight[i] += 1;
       }
@@ -564,11 +570,12 @@ TEST_F(CudaStep, Refusals) {
               m.builder.call(CopyCall{{3, 2}, 0, {1, 3}, 0, {2, 1}}, {a}, b);
             }),
             "test.mlir:5:1: copies that rearrange elements are not done on GPUs yet");
-  EXPECT_EQ(refusal([](Model &m) {
-              m.builder.program.instructions[0].refs[1].type = DataType::F16;
-            }),
-            "test.mlir:1:1: a product of f32 and f16 into f32: both operands must have one "
-            "type; cast one");
+  EXPECT_EQ(
+      refusal([](Model &m) {
+        m.builder.program.instructions[0].refs[1].type = DataType::F16;
+      }),
+      "test.mlir:1:1: a product of f32 and f16 into f32: both operands must have one "
+      "type; cast one");
 }
 
 /// The emulator does not let a deadlock pass.

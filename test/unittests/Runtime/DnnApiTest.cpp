@@ -26,7 +26,7 @@ namespace {
 
 TEST(DnnApi, Functions) {
   mine::DnnApi api;
-#define MPT_COMPARE(name, parameters)                                                  \
+#define MPT_COMPARE(name, parameters)                                                    \
   EXPECT_TRUE(haveOneShape(api.name, static_cast<decltype(&::name)>(nullptr))) << #name;
   MPT_CUDNN_FUNCTIONS(MPT_COMPARE)
   MPT_COMPARE(cudnnGetErrorString, ())
@@ -35,7 +35,7 @@ TEST(DnnApi, Functions) {
 }
 
 TEST(DnnApi, Kinds) {
-#define MPT_COMPARE(mine_, theirs)                                                     \
+#define MPT_COMPARE(mine_, theirs)                                                       \
   EXPECT_EQ(int(mine::DnnKind::mine_), int(CUDNN_BACKEND_##theirs##_DESCRIPTOR))
   MPT_COMPARE(Convolution, CONVOLUTION);
   MPT_COMPARE(Engine, ENGINE);
@@ -55,7 +55,7 @@ TEST(DnnApi, Kinds) {
 }
 
 TEST(DnnApi, Types) {
-#define MPT_COMPARE(mine_, theirs)                                                     \
+#define MPT_COMPARE(mine_, theirs)                                                       \
   EXPECT_EQ(int(mine::DnnType::mine_), int(CUDNN_TYPE_##theirs))
   MPT_COMPARE(Handle, HANDLE);
   MPT_COMPARE(DataType, DATA_TYPE);
@@ -71,7 +71,7 @@ TEST(DnnApi, Types) {
 }
 
 TEST(DnnApi, Attributes) {
-#define MPT_COMPARE(mine_, theirs)                                                     \
+#define MPT_COMPARE(mine_, theirs)                                                       \
   EXPECT_EQ(int(mine::DnnAttribute::mine_), int(CUDNN_ATTR_##theirs))
   MPT_COMPARE(ConvolutionComputeType, CONVOLUTION_COMP_TYPE);
   MPT_COMPARE(ConvolutionMode, CONVOLUTION_CONV_MODE);
@@ -127,7 +127,8 @@ TEST(DnnApi, Attributes) {
 TEST(DnnApi, Values) {
   EXPECT_EQ(mine::kNoteTensorCore, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
   EXPECT_EQ(mine::kNoteDownConverts, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
-  EXPECT_EQ(mine::kNoteReducedReduction, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION);
+  EXPECT_EQ(mine::kNoteReducedReduction,
+            CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION);
   EXPECT_EQ(mine::kNoteFFT, CUDNN_NUMERICAL_NOTE_FFT);
   EXPECT_EQ(mine::kNoteNondeterministic, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
   EXPECT_EQ(mine::kNoteWinograd, CUDNN_NUMERICAL_NOTE_WINOGRAD);

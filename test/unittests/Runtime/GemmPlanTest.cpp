@@ -99,7 +99,8 @@ void checkAgainstRowMajor(const Product &product) {
         double sum = 0;
         for (int64_t l = 0; l < k; ++l)
           sum += x[b * m * k + (product.transposeLhs ? l * m + i : i * k + l)] *
-                 w[(shared ? 0 : b * k * n) + (product.transposeRhs ? j * k + l : l * n + j)];
+                 w[(shared ? 0 : b * k * n) +
+                   (product.transposeRhs ? j * k + l : l * n + j)];
         expected[(b * m + i) * n + j] = sum;
       }
   EXPECT_EQ(y, expected);
@@ -109,9 +110,10 @@ TEST(GemmPlan, RowMajorProducts) {
   for (bool left : {false, true})
     for (bool right : {false, true}) {
       SCOPED_TRACE(std::to_string(left) + std::to_string(right));
-      Product one{buffer(f32, left ? std::vector<int64_t>{7, 5} : std::vector<int64_t>{5, 7}),
-                  buffer(f32, right ? std::vector<int64_t>{3, 7} : std::vector<int64_t>{7, 3}),
-                  buffer(f32, {5, 3}), left, right};
+      Product one{
+          buffer(f32, left ? std::vector<int64_t>{7, 5} : std::vector<int64_t>{5, 7}),
+          buffer(f32, right ? std::vector<int64_t>{3, 7} : std::vector<int64_t>{7, 3}),
+          buffer(f32, {5, 3}), left, right};
       checkAgainstRowMajor(one);
       Product batch = one;
       for (BufferRef *ref : {&batch.lhs, &batch.rhs, &batch.out})
@@ -139,7 +141,8 @@ TEST(GemmPlan, Description) {
             "m=64 n=150 k=20000 A=f16[64x20000 ld 64]N B=f16[150x20000 ld 150]T "
             "D=f32[64x150 ld 64]N compute=32F epilogue=DEFAULT");
   // The rows of a batch with one right side are one product's.
-  Product batch{buffer(f32, {8, 16, 32}), buffer(f32, {32, 48}), buffer(f32, {8, 16, 48})};
+  Product batch{buffer(f32, {8, 16, 32}), buffer(f32, {32, 48}),
+                buffer(f32, {8, 16, 48})};
   EXPECT_EQ(describeGemmPlan(batch.plan(true)),
             "m=48 n=128 k=32 A=f32[48x32 ld 48]N B=f32[32x128 ld 32]N "
             "D=f32[48x128 ld 48]N compute=32F_FAST_TF32 epilogue=DEFAULT");
@@ -157,16 +160,17 @@ Product square(DataType lhs, DataType rhs, DataType out) {
 /// cuBLASLt's table of types.
 TEST(GemmPlan, Types) {
   const DataType f64 = DataType::F64, e4 = DataType::F8E4M3FN, e5 = DataType::F8E5M2;
-  for (auto [lhs, rhs, out] :
-       {std::tuple(f32, f32, f32), std::tuple(f16, f16, f16), std::tuple(f16, f16, f32),
-        std::tuple(bf16, bf16, bf16), std::tuple(bf16, bf16, f32),
-        std::tuple(f64, f64, f64)})
+  for (auto [lhs, rhs, out] : {std::tuple(f32, f32, f32), std::tuple(f16, f16, f16),
+                               std::tuple(f16, f16, f32), std::tuple(bf16, bf16, bf16),
+                               std::tuple(bf16, bf16, f32), std::tuple(f64, f64, f64)})
     EXPECT_EQ(refusal(square(lhs, rhs, out).plan()), "");
-  EXPECT_EQ(refusal(square(f16, bf16, f32).plan()),
-            "a product of f16 and bf16 into f32: both operands must have one type; cast one");
-  EXPECT_EQ(refusal(square(f32, f32, bf16).plan()),
-            "a product of f32 and f32 into bf16 does not exist in cuBLASLt; the result may "
-            "have the operands' type, or be f32 if they are f16 or bf16");
+  EXPECT_EQ(
+      refusal(square(f16, bf16, f32).plan()),
+      "a product of f16 and bf16 into f32: both operands must have one type; cast one");
+  EXPECT_EQ(
+      refusal(square(f32, f32, bf16).plan()),
+      "a product of f32 and f32 into bf16 does not exist in cuBLASLt; the result may "
+      "have the operands' type, or be f32 if they are f16 or bf16");
   EXPECT_NE(refusal(square(f16, f16, bf16).plan()), "");
   EXPECT_NE(refusal(square(f64, f64, f32).plan()), "");
   EXPECT_NE(refusal(square(DataType::I8, DataType::I8, DataType::I32).plan()), "");
@@ -183,7 +187,8 @@ TEST(GemmPlan, Types) {
             "a product of f8E5M2 and f8E5M2 into bf16: one operand must be f8E4M3FN");
   f8 = square(e4, f16, bf16);
   EXPECT_NE(refusal(f8.plan()), "");
-  Product odd{buffer(e4, {32, 24}), buffer(e4, {32, 24}), buffer(f32, {32, 32}), false, true};
+  Product odd{buffer(e4, {32, 24}), buffer(e4, {32, 24}), buffer(f32, {32, 32}), false,
+              true};
   EXPECT_EQ(refusal(odd.plan()), "a product of f8E4M3FN and f8E4M3FN into f32: all "
                                  "dimensions must be multiples of 16");
 }
@@ -196,8 +201,7 @@ TEST(GemmPlan, ComputeTypes) {
   }
   plan.compute = GemmCompute::F32EmulatedBF16x9;
   EXPECT_EQ(refusal(plan, 100), "");
-  EXPECT_EQ(refusal(plan),
-            "summing as nine products of bf16 needs sm_100 or newer");
+  EXPECT_EQ(refusal(plan), "summing as nine products of bf16 needs sm_100 or newer");
   plan.compute = GemmCompute::F64;
   EXPECT_EQ(refusal(plan), "products of f32 are not computed as 64F");
   plan = square(bf16, bf16, f32).plan(/*allowTF32=*/true);

@@ -79,9 +79,13 @@ void check(const Problem &p) {
 TEST(MatmulTest, Shapes) {
   for (bool transposeLhs : {false, true})
     for (bool transposeRhs : {false, true})
-      for (auto [m, n, k] :
-           {std::array<int64_t, 3>{1, 1, 1}, {5, 7, 3}, {64, 48, 32}, {1, 130, 65},
-            {130, 1, 65}, {600, 10, 9}, {513, 33, 150}})
+      for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                             {5, 7, 3},
+                             {64, 48, 32},
+                             {1, 130, 65},
+                             {130, 1, 65},
+                             {600, 10, 9},
+                             {513, 33, 150}})
         check({1, m, n, k, F32, F32, F32, transposeLhs, transposeRhs});
 }
 
@@ -176,8 +180,8 @@ TEST(MatmulTest, TypeOfProducts) {
   EXPECT_TRUE(hasFastBF16(dnnl_cpu_isa_avx512_core_amx));
   for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx2_vnni})
     EXPECT_TRUE(prefersConvolutions(isa) && !wantsDenseMatrices(isa)) << isa;
-  for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx, dnnl_cpu_isa_avx512_core,
-                             dnnl_cpu_isa_avx512_core_amx})
+  for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx,
+                             dnnl_cpu_isa_avx512_core, dnnl_cpu_isa_avx512_core_amx})
     EXPECT_FALSE(prefersConvolutions(isa)) << isa;
   for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_avx512_core, dnnl_cpu_isa_avx512_core_amx})
     EXPECT_TRUE(wantsDenseMatrices(isa)) << isa;
@@ -197,9 +201,11 @@ TEST(MatmulTest, BF16Operands) {
     GTEST_SKIP() << "oneDNN has no bf16 on this CPU";
   for (bool transposeLhs : {false, true})
     for (bool transposeRhs : {false, true})
-      for (auto [m, n, k] :
-           {std::array<int64_t, 3>{16, 16, 32}, {17, 15, 33}, {1, 1, 31}, {70, 50, 97},
-            {600, 64, 40}})
+      for (auto [m, n, k] : {std::array<int64_t, 3>{16, 16, 32},
+                             {17, 15, 33},
+                             {1, 1, 31},
+                             {70, 50, 97},
+                             {600, 64, 40}})
         for (DataType out : {F32, BF16})
           check({1, m, n, k, BF16, BF16, out, transposeLhs, transposeRhs,
                  /*sharedRhs=*/false, /*epilogue=*/1, /*bias=*/true,
@@ -269,12 +275,11 @@ TEST(MatmulTest, Misfits) {
 
 TEST(MatmulTest, WorkspaceIsChecked) {
   Tensor lhs(F16, {8, 8}), out(F16, {8, 8});
-  Instruction call =
-      makeInstruction(matmul(), {lhs.ref, lhs.ref}, out.ref);
+  Instruction call = makeInstruction(matmul(), {lhs.ref, lhs.ref}, out.ref);
   int64_t needed = getCallWorkspace(call, 2);
   ASSERT_GT(needed, 0);
-  std::string error, message = "the call needs a workspace of " +
-                               std::to_string(needed) + " bytes but has ";
+  std::string error, message = "the call needs a workspace of " + std::to_string(needed) +
+                               " bytes but has ";
   EXPECT_FALSE(makeCall(call, 2, error));
   EXPECT_EQ(error, message + "0");
   addScratch(call, 2);

@@ -47,8 +47,7 @@ public:
     program.tensors.push_back({name, "input", ref});
     return ref;
   }
-  BufferRef constant(DataType type, const std::string &bytes,
-                     std::vector<int64_t> dims) {
+  BufferRef constant(DataType type, const std::string &bytes, std::vector<int64_t> dims) {
     BufferRef ref;
     ref.space = SpaceId::Constant;
     ref.type = type;
@@ -77,8 +76,7 @@ public:
   Program program;
 
 private:
-  BufferRef place(SpaceId space, DataType type, std::vector<int64_t> dims,
-                  int64_t &end) {
+  BufferRef place(SpaceId space, DataType type, std::vector<int64_t> dims, int64_t &end) {
     BufferRef ref;
     ref.space = space;
     ref.type = type;
@@ -102,12 +100,9 @@ inline mpt_program_desc describeForCuda(const std::string &table, uint64_t numKe
 struct Descriptor {
   Descriptor(std::string bytes, const std::vector<mpt_kernel_fn> &functions = {})
       : table(std::move(bytes)), kernels(functions) {
-    desc = {kProgramMagic,
-            kFormatVersion,
-            reinterpret_cast<const uint8_t *>(table.data()),
-            table.size(),
-            kernels.data(),
-            kernels.size()};
+    desc = {
+        kProgramMagic, kFormatVersion, reinterpret_cast<const uint8_t *>(table.data()),
+        table.size(),  kernels.data(), kernels.size()};
   }
   Descriptor(const Descriptor &) = delete;
   std::string table;

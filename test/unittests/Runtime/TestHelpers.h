@@ -226,8 +226,8 @@ inline std::string runCall(const LibraryCall &libraryCall,
       EXPECT_TRUE(scratch.isIntact());
       if (first.empty())
         first = output.bytes();
-      EXPECT_TRUE(first == output.bytes()) << threads << " of " << maxThreads
-                                           << " threads";
+      EXPECT_TRUE(first == output.bytes())
+          << threads << " of " << maxThreads << " threads";
     }
   }
   return "";

@@ -27,8 +27,7 @@ protected:
 };
 
 llvm::Error writeText(llvm::StringRef path, llvm::StringRef text) {
-  return writeFileAtomically(path,
-                             [&](ByteSink &sink) { return sink.append(text); });
+  return writeFileAtomically(path, [&](ByteSink &sink) { return sink.append(text); });
 }
 
 TEST_F(FileIOTest, WritesAndReplaces) {
@@ -109,8 +108,7 @@ TEST_F(FileIOTest, UnwritablePlaces) {
   EXPECT_EQ(message(checkWritable(missing)),
             missing + ": cannot write: No such file or directory");
   EXPECT_EQ(message(checkWritable(directory.path())),
-            directory.path() +
-                ": cannot write: expected a file, found a directory");
+            directory.path() + ": cannot write: expected a file, found a directory");
   EXPECT_EQ(message(checkWritable(path)), "success");
   EXPECT_EQ(directory.list(), "");
   EXPECT_EQ(message(checkWritable("relative-name")), "success");
@@ -175,8 +173,7 @@ TEST_F(FileIOTest, SymbolicLinksStay) {
       return message(isCheck ? checkWritable(name) : writeText(name, "x"));
     };
     EXPECT_EQ(write(lost), lost + ": cannot write: No such file or directory");
-    EXPECT_EQ(write(cycle),
-              cycle + ": cannot write: Too many levels of symbolic links");
+    EXPECT_EQ(write(cycle), cycle + ": cannot write: Too many levels of symbolic links");
   }
   EXPECT_EQ(directory.list(), "cycle folder link lost out");
 }
@@ -201,7 +198,8 @@ TEST_F(FileIOTest, OutputsAreNoOtherFile) {
   ASSERT_EQ(::link(path.c_str(), hard.c_str()), 0);
   ASSERT_EQ(::mkdir(folder.c_str(), 0777), 0);
   auto check = [](std::string input, std::string output, bool isOutput = false) {
-    return message(checkDistinctFiles({{"--in", input, isOutput}, {"--out", output, true}}));
+    return message(
+        checkDistinctFiles({{"--in", input, isOutput}, {"--out", output, true}}));
   };
   EXPECT_EQ(check(path, path),
             "--out: '" + path + "' is also the file of --in; give it a file of its own");
@@ -210,9 +208,9 @@ TEST_F(FileIOTest, OutputsAreNoOtherFile) {
   EXPECT_EQ(check(hard, link), "--out: '" + link + "' is also the file of --in ('" +
                                    hard + "'); give it a file of its own");
   // Files that do not exist yet.
-  EXPECT_EQ(check(fresh, again, true),
-            "--out: '" + again + "' is also the file of --in ('" + fresh +
-                "'); give it a file of its own");
+  EXPECT_EQ(check(fresh, again, true), "--out: '" + again +
+                                           "' is also the file of --in ('" + fresh +
+                                           "'); give it a file of its own");
   EXPECT_EQ(check(fresh, folder + "/fresh", true), "success");
   EXPECT_EQ(check("/dev/null", "/dev/null", true), "success");
   EXPECT_EQ(check("", "", true), "success");
@@ -228,8 +226,7 @@ TEST_F(FileIOTest, LocksAreExclusiveAndNameTheProcess) {
     EXPECT_EQ(lock.getWhyNot(), "");
     for (const std::string &name : {path, link})
       EXPECT_EQ(message(FileLock::acquire(name)),
-                name + ": in use by another run (process " +
-                    std::to_string(::getpid()) +
+                name + ": in use by another run (process " + std::to_string(::getpid()) +
                     "); wait until it ends, or give another file");
     EXPECT_EQ(directory.list(), "link out.mpt-lock");
   }

@@ -46,9 +46,7 @@ using namespace mlir;
 using namespace mpt;
 
 #if __has_feature(thread_sanitizer)
-extern "C" const char *__tsan_default_suppressions() {
-  return "race_top:pthread_\n";
-}
+extern "C" const char *__tsan_default_suppressions() { return "race_top:pthread_\n"; }
 static constexpr bool hasThreadSanitizer = true;
 #else
 static constexpr bool hasThreadSanitizer = false;
@@ -75,9 +73,9 @@ struct RacyPass : PassWrapper<RacyPass, OperationPass<ModuleOp>> {
 const DialectRegistry &getRegistry() {
   static const DialectRegistry *registry = [] {
     auto *made = new DialectRegistry;
-    made->insert<MPTDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
-                 math::MathDialect, scf::SCFDialect, tensor::TensorDialect,
-                 tosa::TosaDialect, vector::VectorDialect>();
+    made->insert<MPTDialect, arith::ArithDialect, func::FuncDialect,
+                 linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+                 tensor::TensorDialect, tosa::TosaDialect, vector::VectorDialect>();
     registerPrecisionExternalModels(*made);
     registerMPTPrecisionPasses();
     PassRegistration<RacyPass>();

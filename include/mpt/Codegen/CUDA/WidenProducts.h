@@ -19,8 +19,7 @@ namespace mpt {
 /// PyTorch's autocast does: one rounding more, and half the bytes of the result.
 /// `architectures` as in GemmPlan.h.
 void populateWidenProductsPatterns(mlir::RewritePatternSet &patterns,
-                                   llvm::ArrayRef<int64_t> architectures,
-                                   bool lowBiases);
+                                   llvm::ArrayRef<int64_t> architectures, bool lowBiases);
 
 } // namespace mpt
 

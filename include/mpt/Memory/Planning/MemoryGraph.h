@@ -126,9 +126,8 @@ MemoryProfile profileMemory(const MemoryGraph &graph,
                             llvm::ArrayRef<unsigned> order = {});
 
 /// The buffers of the arena that are alive at `position` of `profile`.
-llvm::SmallVector<unsigned> getLiveBuffers(const MemoryGraph &graph,
-                                           const MemoryProfile &profile,
-                                           unsigned position);
+llvm::SmallVector<unsigned>
+getLiveBuffers(const MemoryGraph &graph, const MemoryProfile &profile, unsigned position);
 
 /// Sets `producer` and `users` of all buffers from the ops' inputs and outputs.
 void connectBuffers(MemoryGraph &graph);

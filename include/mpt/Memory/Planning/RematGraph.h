@@ -114,8 +114,7 @@ struct RematProfile {
 /// Measures `order`; not valid where a node reads what no earlier one made, a node
 /// is missing, first occurrences are out of order, or a node runs again that may
 /// not.
-RematProfile measureRemat(const RematGraph &graph,
-                          const std::vector<uint32_t> &order);
+RematProfile measureRemat(const RematGraph &graph, const std::vector<uint32_t> &order);
 
 /// The graph's own order.
 std::vector<uint32_t> getPlainOrder(const RematGraph &graph);

@@ -109,7 +109,9 @@ struct RematResult {
   /// `optimal`: the cost is proved to be the least.
   bool isOptimal = false;
 
-  double getOverhead() const { return double(plan.cost) / std::max<int64_t>(plainCost, 1); }
+  double getOverhead() const {
+    return double(plan.cost) / std::max<int64_t>(plainCost, 1);
+  }
   double getBound() const { return double(costBound) / std::max<int64_t>(plainCost, 1); }
   /// How far above the bound the plan may be, in percent of the bound.
   double getGap() const {

@@ -46,8 +46,8 @@ void KernelDialect::initialize() {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<int64_t>>
-mpt::kernel::getLinearCoefficients(AffineExpr expr, unsigned numDims) {
+FailureOr<SmallVector<int64_t>> mpt::kernel::getLinearCoefficients(AffineExpr expr,
+                                                                   unsigned numDims) {
   // The flattener gives every division or remainder a variable of its own.
   SimpleAffineExprFlattener flattener(numDims, /*numSymbols=*/0);
   if (!expr.isPureAffine() || failed(flattener.walkPostOrder(expr)) ||
@@ -66,12 +66,10 @@ static LogicalResult verifyMap(Operation *op, AffineMap map, Type type,
   if (map.getNumDims() != domain.size() || map.getNumSymbols() != 0 ||
       static_cast<int64_t>(map.getNumResults()) != tensor.getRank())
     return op->emitOpError("expected a map of ")
-           << domain.size() << " dimensions to " << tensor.getRank()
-           << " indices for " << what << " " << type << ", found "
-           << AffineMapAttr::get(map);
+           << domain.size() << " dimensions to " << tensor.getRank() << " indices for "
+           << what << " " << type << ", found " << AffineMapAttr::get(map);
   for (auto [i, expr] : llvm::enumerate(map.getResults())) {
-    FailureOr<SmallVector<int64_t>> linear =
-        getLinearCoefficients(expr, domain.size());
+    FailureOr<SmallVector<int64_t>> linear = getLinearCoefficients(expr, domain.size());
     if (failed(linear))
       return op->emitOpError("expected indices that are sums of dimensions "
                              "times constants, found ")
@@ -86,12 +84,11 @@ static LogicalResult verifyMap(Operation *op, AffineMap map, Type type,
     }
     if (!low || !high)
       return op->emitOpError("expected indices below 2^63, found ")
-             << AffineMapAttr::get(map) << " over the domain "
-             << shapeToString(domain);
+             << AffineMapAttr::get(map) << " over the domain " << shapeToString(domain);
     if (*low < 0 || *high >= tensor.getDimSize(i))
       return op->emitOpError("expected index ")
-             << i << " of " << what << " " << type << " in [0, "
-             << tensor.getDimSize(i) << "), found " << *low << " to " << *high;
+             << i << " of " << what << " " << type << " in [0, " << tensor.getDimSize(i)
+             << "), found " << *low << " to " << *high;
   }
   return success();
 }
@@ -109,18 +106,16 @@ static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind
            << shapeToString(domain);
   if (operandMaps.size() != operands.size() || resultMaps.size() != results.size())
     return op->emitOpError("expected a map for each of ")
-           << operands.size() << " operands and " << results.size()
-           << " results, found " << operandMaps.size() << " and "
-           << resultMaps.size();
+           << operands.size() << " operands and " << results.size() << " results, found "
+           << operandMaps.size() << " and " << resultMaps.size();
   auto verifySide = [&](ArrayAttr maps, TypeRange types,
                         StringRef what) -> LogicalResult {
     for (auto [attribute, type] : llvm::zip(maps, types)) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!tensor || !tensor.hasStaticShape())
-        return op->emitOpError("expected ranked tensors of static shape, found ")
-               << type;
-      if (failed(verifyMap(op, cast<AffineMapAttr>(attribute).getValue(), type,
-                           domain, what)))
+        return op->emitOpError("expected ranked tensors of static shape, found ") << type;
+      if (failed(verifyMap(op, cast<AffineMapAttr>(attribute).getValue(), type, domain,
+                           what)))
         return failure();
     }
     return success();
@@ -183,7 +178,6 @@ LogicalResult kernel::KernelOp::verify() {
 
 LogicalResult kernel::FuncOp::verify() {
   return verifyKernel(*this, getBody(), getKind(), getDomain(), getChunkRows(),
-                      getOperandMaps(), getResultMaps(),
-                      getFunctionType().getInputs(),
+                      getOperandMaps(), getResultMaps(), getFunctionType().getInputs(),
                       getFunctionType().getResults());
 }

@@ -12,12 +12,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelDomain.h"
+#include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
+#include "mpt/Dialect/Kernel/Transforms/Passes.h"
+#include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
-#include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
-#include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
-#include "mpt/Dialect/Kernel/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -36,9 +36,7 @@ using namespace mpt::detail;
 
 namespace {
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// What `value` is a reshape of.
 Value getRenamed(Value value) {
@@ -58,11 +56,9 @@ Value reshapeTo(OpBuilder &builder, Location loc, Value value, Type type) {
 /// Builds one kernel.
 class KernelBuilder {
 public:
-  KernelBuilder(const FusionPlan &plan, const FusionNode &node,
-                Operation *insertionPoint)
-      : plan(plan), node(node), builder(insertionPoint),
-        loc(getFusedLoc(node)), context(builder.getContext()),
-        rank(std::max<size_t>(node.domain.size(), 1)) {
+  KernelBuilder(const FusionPlan &plan, const FusionNode &node, Operation *insertionPoint)
+      : plan(plan), node(node), builder(insertionPoint), loc(getFusedLoc(node)),
+        context(builder.getContext()), rank(std::max<size_t>(node.domain.size(), 1)) {
     members.insert(node.ops.begin(), node.ops.end());
   }
 
@@ -117,8 +113,7 @@ SmallVector<AffineExpr> KernelBuilder::indices(ArrayRef<int64_t> shape,
       exprs.push_back(dim(i));
       break;
     case KernelExtent::Row:
-      exprs.push_back(isLast && shape.size() == node.domain.size() ? zero()
-                                                                   : dim(i));
+      exprs.push_back(isLast && shape.size() == node.domain.size() ? zero() : dim(i));
       break;
     case KernelExtent::AfterColumns:
       exprs.push_back(isLast && shape[i] == columns() ? dim(rank - 1) : zero());
@@ -134,8 +129,7 @@ AffineMap KernelBuilder::operandMap(Operation *op, Value operand) {
     return AffineMap::get(rank, 0, indices(shape, KernelExtent::Full), context);
   Value result = op->getResult(0);
   ArrayRef<int64_t> resultShape = typeOf(result).getShape();
-  SmallVector<AffineExpr> at =
-      indices(resultShape, plan.extents.lookup(result));
+  SmallVector<AffineExpr> at = indices(resultShape, plan.extents.lookup(result));
   SmallVector<AffineExpr> exprs(shape.size());
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
     for (auto [i, from] : llvm::enumerate(transpose.getPermutation()))
@@ -205,13 +199,12 @@ void KernelBuilder::build() {
     }
     if (auto iota = dyn_cast<IotaOp>(op)) {
       Type element = typeOf(result).getElementType();
-      AffineExpr at = indices(typeOf(result).getShape(),
-                              plan.extents.lookup(result))[iota.getAxis()];
+      AffineExpr at =
+          indices(typeOf(result).getShape(), plan.extents.lookup(result))[iota.getAxis()];
       Value index;
       if (auto plain = dyn_cast<AffineDimExpr>(at)) {
         auto indexOp = kernel::IndexOp::create(
-            b, op->getLoc(),
-            element.isInteger(64) ? b.getI64Type() : b.getI32Type(),
+            b, op->getLoc(), element.isInteger(64) ? b.getI64Type() : b.getI32Type(),
             plain.getPosition());
         indexOps.push_back(indexOp);
         index = indexOp;
@@ -259,8 +252,7 @@ void KernelBuilder::build() {
     domain.accesses.push_back(
         {typeOf(result),
          AffineMap::get(rank, 0,
-                        indices(typeOf(result).getShape(),
-                                plan.extents.lookup(result)),
+                        indices(typeOf(result).getShape(), plan.extents.lookup(result)),
                         context)});
   }
   kernel::YieldOp::create(b, loc, yielded);
@@ -283,12 +275,12 @@ void KernelBuilder::build() {
     resultMaps.push_back(access.map);
   }
   kernel::KernelKind kind = hasColumns ? kernel::KernelKind::Column
-                    : hasRows  ? kernel::KernelKind::Row
-                               : kernel::KernelKind::Pointwise;
+                            : hasRows  ? kernel::KernelKind::Row
+                                       : kernel::KernelKind::Pointwise;
   auto kernel = kernel::KernelOp::create(builder, loc, types, inputs, kind, domain.sizes,
-                                 domain.getChunkRows(hasColumns),
-                                 builder.getAffineMapArrayAttr(operandMaps),
-                                 builder.getAffineMapArrayAttr(resultMaps));
+                                         domain.getChunkRows(hasColumns),
+                                         builder.getAffineMapArrayAttr(operandMaps),
+                                         builder.getAffineMapArrayAttr(resultMaps));
   kernel.getBody().push_back(body.release());
   // The marks of its members: of one that is a clone, and of any whose value must stay.
   for (Operation *op : node.ops) {
@@ -300,9 +292,8 @@ void KernelBuilder::build() {
   }
   for (auto [result, output] : llvm::zip_equal(results, kernel.getOutputs())) {
     Value replacement = reshapeTo(builder, loc, output, result.getType());
-    result.replaceUsesWithIf(replacement, [&](OpOperand &use) {
-      return !members.contains(use.getOwner());
-    });
+    result.replaceUsesWithIf(
+        replacement, [&](OpOperand &use) { return !members.contains(use.getOwner()); });
   }
 }
 
@@ -359,8 +350,7 @@ void renameBeforeScaling(Block &block) {
       IRMapping mapping;
       mapping.map(getScaled(mul), result);
       Operation *copy = builder.clone(*mul, mapping);
-      copy->getResult(0).setType(
-          type.clone(typeOf(mul.getResult()).getElementType()));
+      copy->getResult(0).setType(type.clone(typeOf(mul.getResult()).getElementType()));
       result = copy->getResult(0);
     }
     reshape.getY().replaceAllUsesWith(result);
@@ -475,8 +465,7 @@ LogicalResult check(Operation *op) {
   if (failed(checkStaticShapes(op, "mpt-fuse-kernels")))
     return failure();
   if (isa<BarrierOp>(op))
-    for (auto [from, to] :
-         llvm::zip_equal(op->getOperandTypes(), op->getResultTypes()))
+    for (auto [from, to] : llvm::zip_equal(op->getOperandTypes(), op->getResultTypes()))
       if (getElementTypeOrSelf(from) != getElementTypeOrSelf(to))
         return op->emitError("mpt-fuse-kernels: expected one element type, found ")
                << from << " and " << to << "; run --mpt-decompose first";

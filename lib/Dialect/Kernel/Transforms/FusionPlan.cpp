@@ -8,8 +8,8 @@
 
 #include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
 
-#include "mpt/Precision/RangeProfile.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
+#include "mpt/Precision/RangeProfile.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
 
@@ -41,9 +41,8 @@ bool isSplat(Value value) {
 
 /// True for the products and windows between which a step's memory peaks.
 bool isHeavyCall(Operation *op) {
-  return isa<GemmOp, MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp,
-             Conv2DFilterGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp,
-             AvgPoolGradOp>(op);
+  return isa<GemmOp, MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp, Conv2DFilterGradOp,
+             MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp>(op);
 }
 
 /// How an op could be part of a kernel.
@@ -51,8 +50,7 @@ enum class Role { None, Elementwise, Load, RowReduce, ColumnReduce, FullReduce }
 
 Role getRole(Operation *op) {
   // Kernels run over at least one point.
-  if (llvm::any_of(op->getOperands(), isEmpty) ||
-      llvm::any_of(op->getResults(), isEmpty))
+  if (llvm::any_of(op->getOperands(), isEmpty) || llvm::any_of(op->getResults(), isEmpty))
     return Role::None;
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     ArrayRef<int64_t> shape = shapeOf(reduce.getX());
@@ -113,8 +111,7 @@ private:
   void place(Operation *op, Role role);
   /// How `op` would vary over the domain of `merged.front()` if all of `merged`
   /// were one kernel; nothing if it cannot be part of it.
-  std::optional<KernelExtent> fits(Operation *op, Role role,
-                                   ArrayRef<unsigned> merged);
+  std::optional<KernelExtent> fits(Operation *op, Role role, ArrayRef<unsigned> merged);
   /// True if a row of `domain` has one element of a tensor of shape `shape`.
   static bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain);
   /// The depth of `merged` with `op`, if that closes no cycle and keeps the
@@ -202,8 +199,7 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
       return KernelExtent::AfterColumns;
     if (shapeOf(x) != domain || extent != KernelExtent::Full)
       return std::nullopt;
-    return role == Role::RowReduce ? KernelExtent::Row
-                                   : KernelExtent::AfterColumns;
+    return role == Role::RowReduce ? KernelExtent::Row : KernelExtent::AfterColumns;
   }
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   // What every operand computed inside must be for the result to be `extent`.
@@ -212,15 +208,12 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
       return !isInside(operand) || ok(operand, extentOf(operand));
     });
   };
-  if (shape == domain &&
-      allInside([&](Value operand, KernelExtent extent) {
+  if (shape == domain && allInside([&](Value operand, KernelExtent extent) {
         return (extent == KernelExtent::Full && shapeOf(operand) == domain) ||
-               (extent == KernelExtent::Row &&
-                shapeOf(operand).size() == domain.size());
+               (extent == KernelExtent::Row && shapeOf(operand).size() == domain.size());
       }))
     return KernelExtent::Full;
-  if (isRowShape(shape, domain) &&
-      allInside([&](Value operand, KernelExtent extent) {
+  if (isRowShape(shape, domain) && allInside([&](Value operand, KernelExtent extent) {
         return extent == KernelExtent::Row && shapeOf(operand) == shape;
       }))
     return KernelExtent::Row;
@@ -233,8 +226,7 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
   return std::nullopt;
 }
 
-std::optional<unsigned> Planner::checkMerge(Operation *op,
-                                            ArrayRef<unsigned> merged,
+std::optional<unsigned> Planner::checkMerge(Operation *op, ArrayRef<unsigned> merged,
                                             KernelExtent extent) {
   // Whole tensors are not computed before a heavy call that they come after:
   // the backward pass would move into the forward's kernels, and all it
@@ -277,8 +269,7 @@ std::optional<unsigned> Planner::checkMerge(Operation *op,
   return depth;
 }
 
-SmallVector<SmallVector<unsigned>>
-Planner::getAttempts(ArrayRef<unsigned> candidates) {
+SmallVector<SmallVector<unsigned>> Planner::getAttempts(ArrayRef<unsigned> candidates) {
   SmallVector<SmallVector<unsigned>> attempts;
   for (unsigned first : candidates) {
     // With all others of its domain, and those that can be values of its rows.
@@ -288,8 +279,7 @@ Planner::getAttempts(ArrayRef<unsigned> candidates) {
         same.push_back(other);
     all = same;
     for (unsigned other : candidates)
-      if (nodes[other].domain != nodes[first].domain &&
-          !nodes[other].hasReductions &&
+      if (nodes[other].domain != nodes[first].domain && !nodes[other].hasReductions &&
           isRowShape(nodes[other].domain, nodes[first].domain))
         all.push_back(other);
     attempts.push_back(all);
@@ -322,9 +312,8 @@ bool Planner::tryJoin(Operation *op, Role role) {
         candidates.insert(find(it->second));
     }
   SmallVector<unsigned> sorted(candidates.begin(), candidates.end());
-  llvm::stable_sort(sorted, [&](unsigned a, unsigned b) {
-    return nodes[a].depth > nodes[b].depth;
-  });
+  llvm::stable_sort(
+      sorted, [&](unsigned a, unsigned b) { return nodes[a].depth > nodes[b].depth; });
   SmallVector<SmallVector<unsigned>> attempts = getAttempts(sorted);
   // What follows column reductions runs on one thread, so an elementwise op
   // goes there only if no other kernel takes it.
@@ -343,8 +332,8 @@ bool Planner::tryJoin(Operation *op, Role role) {
   return false;
 }
 
-void Planner::merge(Operation *op, ArrayRef<unsigned> merged,
-                    KernelExtent extent, unsigned depth) {
+void Planner::merge(Operation *op, ArrayRef<unsigned> merged, KernelExtent extent,
+                    unsigned depth) {
   unsigned first = merged.front();
   Node &target = nodes[first];
   for (unsigned id : merged.drop_front()) {
@@ -381,12 +370,10 @@ void Planner::place(Operation *op, Role role) {
     if (node.isKernel) {
       bool isReduce = role != Role::Elementwise && role != Role::Load;
       node.hasReductions = isReduce;
-      node.domain.assign(
-          shapeOf(isReduce ? op->getOperand(0) : op->getResult(0)));
-      plan.extents[op->getResult(0)] =
-          role == Role::RowReduce ? KernelExtent::Row
-          : isReduce              ? KernelExtent::AfterColumns
-                                  : KernelExtent::Full;
+      node.domain.assign(shapeOf(isReduce ? op->getOperand(0) : op->getResult(0)));
+      plan.extents[op->getResult(0)] = role == Role::RowReduce ? KernelExtent::Row
+                                       : isReduce ? KernelExtent::AfterColumns
+                                                  : KernelExtent::Full;
     }
     nodes.push_back(std::move(node));
     parent.push_back(id);
@@ -397,16 +384,12 @@ void Planner::place(Operation *op, Role role) {
     std::optional<unsigned> producer = nodeOf(operand);
     if (producer && *producer != self)
       nodes[*producer].readers.insert(self);
-    if (nodes[self].isKernel && (!producer || *producer != self) &&
-        !isSplat(operand))
+    if (nodes[self].isKernel && (!producer || *producer != self) && !isSplat(operand))
       nodes[self].reads.insert(operand);
-    nodes[self].hasReductions |= role == Role::RowReduce ||
-                                 role == Role::ColumnReduce ||
-                                 role == Role::FullReduce;
-    if (nodes[self].isKernel && (!producer || *producer != self) &&
-        !isSplat(operand) &&
-        shapeOf(operand) == ArrayRef<int64_t>(nodes[self].domain) &&
-        role != Role::Load)
+    nodes[self].hasReductions |=
+        role == Role::RowReduce || role == Role::ColumnReduce || role == Role::FullReduce;
+    if (nodes[self].isKernel && (!producer || *producer != self) && !isSplat(operand) &&
+        shapeOf(operand) == ArrayRef<int64_t>(nodes[self].domain) && role != Role::Load)
       lastLoader[operand] = self;
   }
 }
@@ -417,9 +400,7 @@ FusionPlan Planner::finish() {
   SmallVector<unsigned> key(nodes.size()), pending(nodes.size());
   SmallVector<llvm::SmallSetVector<unsigned, 4>> readers(nodes.size());
   for (auto [id, node] : llvm::enumerate(nodes)) {
-    llvm::sort(node.ops, [&](Operation *a, Operation *b) {
-      return order[a] < order[b];
-    });
+    llvm::sort(node.ops, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
     if (!node.ops.empty())
       key[id] = order[node.ops.front()];
   }
@@ -440,8 +421,8 @@ FusionPlan Planner::finish() {
     for (unsigned reader : readers[id])
       if (--pending[reader] == 0)
         ready.push({key[reader], reader});
-    plan.nodes.push_back({std::move(nodes[id].ops), nodes[id].isKernel,
-                          std::move(nodes[id].domain)});
+    plan.nodes.push_back(
+        {std::move(nodes[id].ops), nodes[id].isKernel, std::move(nodes[id].domain)});
   }
   return std::move(plan);
 }

@@ -42,8 +42,7 @@ static FailureOr<int64_t> findPlainUse(const KernelAccess &access, unsigned dim,
 }
 
 /// The access after domain dimensions `dim` and `dim + 1` became one.
-static KernelAccess joinDims(const KernelAccess &access, unsigned dim,
-                             unsigned rank) {
+static KernelAccess joinDims(const KernelAccess &access, unsigned dim, unsigned rank) {
   MLIRContext *context = access.map.getContext();
   SmallVector<AffineExpr> renumbered;
   for (unsigned i = 0; i < rank; ++i)
@@ -60,24 +59,24 @@ static KernelAccess joinDims(const KernelAccess &access, unsigned dim,
     shape.push_back(size);
     exprs.push_back(expr.replaceDims(renumbered));
   }
-  return {access.type.clone(shape),
-          AffineMap::get(rank - 1, 0, exprs, context)};
+  return {access.type.clone(shape), AffineMap::get(rank - 1, 0, exprs, context)};
 }
 
 /// The access without domain dimension `dim`, which has one point, and without
 /// tensor dimensions that have one element.
-static KernelAccess dropUnits(const KernelAccess &access,
-                              std::optional<unsigned> dim, unsigned rank) {
+static KernelAccess dropUnits(const KernelAccess &access, std::optional<unsigned> dim,
+                              unsigned rank) {
   MLIRContext *context = access.map.getContext();
   SmallVector<AffineExpr> renumbered;
   for (unsigned i = 0; i < rank; ++i)
-    renumbered.push_back(dim == i ? getAffineConstantExpr(0, context)
-                                  : getAffineDimExpr(dim && *dim < i ? i - 1 : i, context));
+    renumbered.push_back(dim == i
+                             ? getAffineConstantExpr(0, context)
+                             : getAffineDimExpr(dim && *dim < i ? i - 1 : i, context));
   SmallVector<int64_t> shape;
   SmallVector<AffineExpr> exprs;
   for (auto [i, expr] : llvm::enumerate(access.map.getResults())) {
-    AffineExpr rest = simplifyAffineExpr(expr.replaceDims(renumbered),
-                                         rank - dim.has_value(), 0);
+    AffineExpr rest =
+        simplifyAffineExpr(expr.replaceDims(renumbered), rank - dim.has_value(), 0);
     if (access.type.getDimSize(i) == 1 && isa<AffineConstantExpr>(rest))
       continue;
     shape.push_back(access.type.getDimSize(i));
@@ -88,12 +87,10 @@ static KernelAccess dropUnits(const KernelAccess &access,
 }
 
 SmallVector<int64_t> KernelDomain::dropUnitDims() {
-  SmallVector<int64_t> numbers =
-      llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
+  SmallVector<int64_t> numbers = llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
   for (unsigned dim = 0; dim < sizes.size();) {
     bool isLast = dim + 1 == sizes.size();
-    if (sizes[dim] != 1 || indexed[dim] || sizes.size() == 1 ||
-        (reduces && isLast)) {
+    if (sizes[dim] != 1 || indexed[dim] || sizes.size() == 1 || (reduces && isLast)) {
       ++dim;
       continue;
     }
@@ -119,8 +116,7 @@ SmallVector<int64_t> KernelDomain::simplify() {
     for (const KernelAccess &access : accesses) {
       FailureOr<int64_t> a = findPlainUse(access, dim, sizes[dim]);
       FailureOr<int64_t> b = findPlainUse(access, dim + 1, sizes[dim + 1]);
-      if (failed(a) || failed(b) || (*a < 0) != (*b < 0) ||
-          (*a >= 0 && *b != *a + 1))
+      if (failed(a) || failed(b) || (*a < 0) != (*b < 0) || (*a >= 0 && *b != *a + 1))
         joins = false;
     }
     if (!joins) {

@@ -29,10 +29,10 @@ struct KernelDomain {
   /// Whether the body reduces, so that the last dimension must stay.
   bool reduces = false;
 
-  /// Drops dimensions of size 1, joins adjacent dimensions where every access walks them as one, and gives
-  /// elementwise kernels over flat memory rows of a good length. Tensor types
-  /// change to shapes of as many elements. Returns, for each old dimension that
-  /// the body indexes, its new number.
+  /// Drops dimensions of size 1, joins adjacent dimensions where every access walks them
+  /// as one, and gives elementwise kernels over flat memory rows of a good length. Tensor
+  /// types change to shapes of as many elements. Returns, for each old dimension that the
+  /// body indexes, its new number.
   llvm::SmallVector<int64_t> simplify();
 
   /// Rows of a task: about 32 Ki points, fewer tasks than 64 if `hasColumns`.

@@ -14,13 +14,11 @@ using namespace mpt;
 
 namespace {
 struct MPTBytecodeInterface : public BytecodeDialectInterface {
-  explicit MPTBytecodeInterface(Dialect *dialect)
-      : BytecodeDialectInterface(dialect) {}
+  explicit MPTBytecodeInterface(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
 
   void writeVersion(DialectBytecodeWriter &writer) const override {
     uint64_t number = MPTDialectVersion::kCurrent;
-    FailureOr<const DialectVersion *> wanted =
-        writer.getDialectVersion<MPTDialect>();
+    FailureOr<const DialectVersion *> wanted = writer.getDialectVersion<MPTDialect>();
     if (succeeded(wanted))
       number = static_cast<const MPTDialectVersion *>(*wanted)->number;
     writer.writeVarInt(number);

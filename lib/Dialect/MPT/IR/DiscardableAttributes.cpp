@@ -81,22 +81,39 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
   static const DiscardableAttribute attributes[] = {
       {kNameAttr, Argument, {}, isText, "a string that is not empty", "all passes"},
       {kNameAttr, Result, {}, isText, "a string that is not empty", "all passes"},
-      {kRoleAttr, Argument, {}, detail::isRole, "one of parameter, optimizer_state, "
-       "running_stat, loss_scale, rng, schedule, input, target", "all passes"},
+      {kRoleAttr,
+       Argument,
+       {},
+       detail::isRole,
+       "one of parameter, optimizer_state, "
+       "running_stat, loss_scale, rng, schedule, input, target",
+       "all passes"},
       {kInitAttr, Argument, {}, isDictionary, "a dictionary", "mpt-run"},
       {kUpdatesAttr, Result, {}, isText, "a string that is not empty", "all passes"},
-      {kMasterAttr, Argument, {}, detail::isMaster, "one of f32, bf16-stochastic-rounding, "
-       "bf16-kahan, split16, none", "mpt-master-weights"},
+      {kMasterAttr,
+       Argument,
+       {},
+       detail::isMaster,
+       "one of f32, bf16-stochastic-rounding, "
+       "bf16-kahan, split16, none",
+       "mpt-master-weights"},
       {kLowOfAttr, Argument, {}, isText, "the name of a parameter", "mpt-run"},
       {kDecayAttr, Argument, {}, isBool, "true or false", "mpt-train-step"},
       {kLossAttr, Result, {}, isUnit, "no value", "mpt-autodiff"},
       {kLossAttr, Op, markers, isText, "the name of a loss", "mpt-loss-scale"},
 
-      {kPrecisionAttr, Op, {}, isOneOf<precisions>, "\"f32\" or \"low\"",
-       "mpt-autocast"},
-      {kPrecisionClassAttr, Op, {}, isText, "a string that is not empty",
+      {kPrecisionAttr, Op, {}, isOneOf<precisions>, "\"f32\" or \"low\"", "mpt-autocast"},
+      {kPrecisionClassAttr,
+       Op,
+       {},
+       isText,
+       "a string that is not empty",
        "mpt-annotate-precision"},
-      {kPrecisionSourceAttr, Op, {}, isText, "a string that is not empty",
+      {kPrecisionSourceAttr,
+       Op,
+       {},
+       isText,
+       "a string that is not empty",
        "mpt-annotate-precision"},
       {kOwnCastAttr, Op, {}, isUnit, "no value", "mpt-autocast"},
       {kAmongPaintedAttr, Op, modules, isCount, "an i64 that is not negative",
@@ -117,8 +134,7 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
        "a string: best, keep, early-update, least-peak or depth-first",
        "mpt-assign-slots, mpt-memory-report, mpt-rematerialize, "
        "mpt-plan-kernels"},
-      {kSaveAttr, Op, {}, isOneOf<saves>, "\"must\" or \"never\"",
-       "mpt-rematerialize"},
+      {kSaveAttr, Op, {}, isOneOf<saves>, "\"must\" or \"never\"", "mpt-rematerialize"},
       {kRegionAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-autodiff"},
       {kRematAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-rematerialize"},
       {kBackwardAttr, Op, {}, isUnit, "no value", "mpt-plan-kernels"},
@@ -145,10 +161,9 @@ static std::string describePlace(const DiscardableAttribute &attribute) {
   return llvm::join(attribute.ops, " or ");
 }
 
-LogicalResult
-mpt::detail::verifyDiscardableAttribute(NamedAttribute attribute, AttributePlace place,
-                                        StringRef op, StringRef described,
-                                        llvm::function_ref<InFlightDiagnostic()> emitError) {
+LogicalResult mpt::detail::verifyDiscardableAttribute(
+    NamedAttribute attribute, AttributePlace place, StringRef op, StringRef described,
+    llvm::function_ref<InFlightDiagnostic()> emitError) {
   StringRef name = attribute.getName();
   auto mayStand = [&](const DiscardableAttribute &candidate) {
     if (candidate.place != place || place != AttributePlace::Op)
@@ -181,8 +196,8 @@ mpt::detail::verifyDiscardableAttribute(NamedAttribute attribute, AttributePlace
   if (!places.empty())
     return emitError() << "expected '" << name << "' on " << llvm::join(places, " or ")
                        << ", found it on " << described;
-  InFlightDiagnostic error = emitError() << "unknown attribute '" << name << "' on "
-                                         << described;
+  InFlightDiagnostic error = emitError()
+                             << "unknown attribute '" << name << "' on " << described;
   if (StringRef nearest = findNearestName(name, standing); !nearest.empty())
     return error << "; did you mean '" << nearest << "'?";
   if (place == AttributePlace::Op)
@@ -192,18 +207,18 @@ mpt::detail::verifyDiscardableAttribute(NamedAttribute attribute, AttributePlace
 
 /// What marks of passes say of an op must be true of it.
 static LogicalResult verifyMark(Operation *op, StringRef name) {
-  if (name == kOwnCastAttr &&
-      (isa_and_nonnull<MPTDialect>(op->getDialect()) || op->getNumOperands() == 0 ||
-       op->getNumResults() != 1 ||
-       op->getOperand(0).getType() == op->getResult(0).getType()))
+  if (name == kOwnCastAttr && (isa_and_nonnull<MPTDialect>(op->getDialect()) ||
+                               op->getNumOperands() == 0 || op->getNumResults() != 1 ||
+                               op->getOperand(0).getType() == op->getResult(0).getType()))
     return op->emitError() << "expected '" << name
                            << "' on a cast of another dialect, from one type to another; "
                               "found it on "
                            << op->getName() << "; remove it (mpt-autocast adds it)";
   if (llvm::is_contained({kSaveAttr, kRematAttr, kBackwardAttr}, name) &&
       op->getNumResults() == 0)
-    return op->emitError() << "expected '" << name << "' on an op with results, found it on "
-                           << op->getName() << ", which has none; remove it";
+    return op->emitError() << "expected '" << name
+                           << "' on an op with results, found it on " << op->getName()
+                           << ", which has none; remove it";
   return success();
 }
 
@@ -219,7 +234,8 @@ LogicalResult MPTDialect::verifyOperationAttribute(Operation *op,
   return verifyMark(op, attribute.getName());
 }
 
-StringRef mpt::detail::findMisspelledPrefix(NamedAttribute attribute, AttributePlace place) {
+StringRef mpt::detail::findMisspelledPrefix(NamedAttribute attribute,
+                                            AttributePlace place) {
   StringRef name = attribute.getName();
   Dialect *owner = attribute.getNameDialect();
   if (owner || !name.contains('.') ||
@@ -275,7 +291,8 @@ std::string mpt::detail::describeUnknownAttribute(StringRef name,
   if (!nearest.empty())
     return text + "did you mean '" + nearest.str() + "'?";
   return text + (names.empty() ? "it has none" : "it has " + llvm::join(names, ", ")) +
-         " (a note of your own takes its dialect's prefix, as in 'my." + name.str() + "')";
+         " (a note of your own takes its dialect's prefix, as in 'my." + name.str() +
+         "')";
 }
 
 LogicalResult mpt::detail::verifyNoUnownedAttributes(Operation *op) {
@@ -310,7 +327,6 @@ LogicalResult mpt::detail::StrictModel::setPropertiesFromAttr(OperationName name
     for (NamedAttribute entry : entries)
       if (!llvm::is_contained(own, entry.getName()) &&
           !entry.getName().getValue().ends_with("SegmentSizes"))
-        return emitError() << "the op "
-                           << describeUnknownAttribute(entry.getName(), own);
+        return emitError() << "the op " << describeUnknownAttribute(entry.getName(), own);
   return model->setPropertiesFromAttr(name, properties, attribute, emitError);
 }

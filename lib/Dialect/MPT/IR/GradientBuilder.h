@@ -24,17 +24,14 @@ public:
 
   template <typename Op, typename... Args>
   mlir::Value make(Args &&...args) {
-    return Op::create(builder, loc, std::forward<Args>(args)...)
-        ->getResult(0);
+    return Op::create(builder, loc, std::forward<Args>(args)...)->getResult(0);
   }
   /// An elementwise op of two operands, with result `type`.
   template <typename Op>
   mlir::Value binary(mlir::Type type, mlir::Value lhs, mlir::Value rhs) {
     return Op::create(builder, loc, type, lhs, rhs);
   }
-  mlir::Value mul(mlir::Value a, mlir::Value b) {
-    return make<MulOp>(a, b);
-  }
+  mlir::Value mul(mlir::Value a, mlir::Value b) { return make<MulOp>(a, b); }
   mlir::Value mul(mlir::Value a, double factor) {
     return make<MulOp>(a, scalar(a, factor));
   }
@@ -65,16 +62,15 @@ public:
   mlir::Value powExponent(mlir::Value dy, mlir::Value base, mlir::Value power);
   /// The tensor as [rows, last dimension].
   mlir::Value flatten(mlir::Value value);
-  mlir::Value matmul(mlir::Type type, mlir::Value lhs, mlir::Value rhs,
-                     bool transposeLhs, bool transposeRhs, mlir::TypeAttr acc);
+  mlir::Value matmul(mlir::Type type, mlir::Value lhs, mlir::Value rhs, bool transposeLhs,
+                     bool transposeRhs, mlir::TypeAttr acc);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
 };
 
 /// Emits an error if a gradient reaches another result than the first.
-mlir::LogicalResult requireFirstResult(mlir::Operation *op,
-                                       mlir::ValueRange resultGrads);
+mlir::LogicalResult requireFirstResult(mlir::Operation *op, mlir::ValueRange resultGrads);
 
 } // namespace mpt::detail
 

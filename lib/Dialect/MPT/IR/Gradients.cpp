@@ -59,8 +59,8 @@ Value GradientBuilder::sumTo(Value gradient, RankedTensorType type) {
   }
   if (!axes.empty())
     gradient = ReduceOp::create(
-        builder, loc, RankedTensorType::get(kept, type.getElementType()),
-        gradient, ReduceKindAttr::get(builder.getContext(), ReduceKind::Sum),
+        builder, loc, RankedTensorType::get(kept, type.getElementType()), gradient,
+        ReduceKindAttr::get(builder.getContext(), ReduceKind::Sum),
         builder.getDenseI64ArrayAttr(axes), UnitAttr(), TypeAttr());
   return reshape(cast(gradient, type), type.getShape());
 }
@@ -71,8 +71,8 @@ Value GradientBuilder::repeat(Value gradient, RankedTensorType x,
   for (int64_t axis : axes)
     shape[axis] = 1;
   Value kept = reshape(gradient, shape);
-  return BroadcastOp::create(
-      builder, loc, x.clone(getTensor(gradient).getElementType()), kept);
+  return BroadcastOp::create(builder, loc, x.clone(getTensor(gradient).getElementType()),
+                             kept);
 }
 
 Value GradientBuilder::flatten(Value value) {
@@ -126,9 +126,9 @@ LogicalResult mpt::detail::requireFirstResult(Operation *op, ValueRange resultGr
 // Products
 //===----------------------------------------------------------------------===//
 
-LogicalResult MatmulOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
+LogicalResult MatmulOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
+                                       ArrayRef<bool> needed,
+                                       MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
   auto lhs = getTensor(getLhs()), rhs = getTensor(getRhs());
@@ -182,78 +182,77 @@ static Value throughEpilogue(GradientBuilder &b, Epilogue epilogue, Value dy,
   return dy;
 }
 
-LogicalResult LinearOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
+LogicalResult LinearOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
+                                       ArrayRef<bool> needed,
+                                       MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
   TypeAttr acc = getAccTypeAttr();
   dy = throughEpilogue(b, getEpilogue(), dy, getResult(), [&] {
     auto type = getTensor(getResult());
-    return b.make<LinearOp>(type.clone(getStatisticType(type.getElementType())),
-                            getX(), getWeight(), getBias(),
+    return b.make<LinearOp>(type.clone(getStatisticType(type.getElementType())), getX(),
+                            getWeight(), getBias(),
                             EpilogueAttr::get(getContext(), Epilogue::None), acc);
   });
   if (needed[0])
-    operandGrads[0] =
-        b.matmul(getX().getType(), dy, getWeight(), false, true, acc);
+    operandGrads[0] = b.matmul(getX().getType(), dy, getWeight(), false, true, acc);
   if (needed[1])
-    operandGrads[1] = b.matmul(getWeight().getType(), b.flatten(getX()),
-                               b.flatten(dy), true, false, acc);
+    operandGrads[1] = b.matmul(getWeight().getType(), b.flatten(getX()), b.flatten(dy),
+                               true, false, acc);
   if (getBias() && needed[2])
     operandGrads[2] = b.sumTo(dy, getTensor(getBias()));
   return success();
 }
 
-LogicalResult Conv2DOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
+LogicalResult Conv2DOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
+                                       ArrayRef<bool> needed,
+                                       MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
   TypeAttr acc = getAccTypeAttr();
   dy = throughEpilogue(b, getEpilogue(), dy, getResult(), [&] {
     auto type = getTensor(getResult());
-    return b.make<Conv2DOp>(type.clone(getStatisticType(type.getElementType())),
-                            getX(), getFilter(), getBias(), getStridesAttr(),
-                            getPaddingAttr(), getDilationsAttr(), getGroupsAttr(),
+    return b.make<Conv2DOp>(type.clone(getStatisticType(type.getElementType())), getX(),
+                            getFilter(), getBias(), getStridesAttr(), getPaddingAttr(),
+                            getDilationsAttr(), getGroupsAttr(),
                             EpilogueAttr::get(getContext(), Epilogue::None), acc);
   });
   auto [strides, padding, dilations] =
       std::tuple(getStridesAttr(), getPaddingAttr(), getDilationsAttr());
   if (needed[0])
-    operandGrads[0] = b.make<Conv2DInputGradOp>(
-        getX().getType(), dy, getFilter(), strides, padding, dilations,
-        getGroupsAttr(), acc);
+    operandGrads[0] =
+        b.make<Conv2DInputGradOp>(getX().getType(), dy, getFilter(), strides, padding,
+                                  dilations, getGroupsAttr(), acc);
   if (needed[1])
-    operandGrads[1] = b.make<Conv2DFilterGradOp>(
-        getFilter().getType(), getX(), dy, strides, padding, dilations,
-        getGroupsAttr(), acc);
+    operandGrads[1] =
+        b.make<Conv2DFilterGradOp>(getFilter().getType(), getX(), dy, strides, padding,
+                                   dilations, getGroupsAttr(), acc);
   if (getBias() && needed[2])
     operandGrads[2] = b.sumTo(dy, getTensor(getBias()));
   return success();
 }
 
-LogicalResult AttentionOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
+LogicalResult AttentionOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
+                                          ArrayRef<bool> needed,
+                                          MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
   if (resultGrads[1])
     return emitOpError("has no gradient rule for its result log_sum_exp");
   if (!dy)
     return success();
-  auto grad = AttentionGradOp::create(
-      builder, getLoc(), dy, getQuery(), getKey(), getValue(), getResult(),
-      getLogSumExp(), getMask(), getCausalAttr(), getScaleAttr(), getAccTypeAttr(),
-      /*fused=*/UnitAttr());
+  auto grad = AttentionGradOp::create(builder, getLoc(), dy, getQuery(), getKey(),
+                                      getValue(), getResult(), getLogSumExp(), getMask(),
+                                      getCausalAttr(), getScaleAttr(), getAccTypeAttr(),
+                                      /*fused=*/UnitAttr());
   for (int i = 0; i < 3; ++i)
     operandGrads[i] = grad->getResult(i);
   return success();
 }
 
-LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
+LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
+                                         ArrayRef<bool> needed,
+                                         MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   if (resultGrads[2])
     return emitOpError("has no gradient rule for its result gates");
@@ -265,9 +264,9 @@ LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder,
   auto mul = [&](Value x, Value y) { return b.binary<MulOp>(wide, x, y); };
   SmallVector<Value, 4> gates;
   for (int64_t gate = 0; gate < 4; ++gate)
-    gates.push_back(b.make<SliceOp>(
-        getGates(), ArrayRef<int64_t>{0, gate * stateType.getDimSize(1)},
-        stateType.getShape(), ArrayRef<int64_t>{1, 1}));
+    gates.push_back(b.make<SliceOp>(getGates(),
+                                    ArrayRef<int64_t>{0, gate * stateType.getDimSize(1)},
+                                    stateType.getShape(), ArrayRef<int64_t>{1, 1}));
   auto [i, f, g, o] = std::tuple(gates[0], gates[1], gates[2], gates[3]);
   // Through new_h = o tanh(new_c) to the cell's state.
   Value dh = resultGrads[0], dc = resultGrads[1], dOutput;
@@ -284,11 +283,10 @@ LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder,
   if (llvm::none_of(needed.take_front(2), [](bool n) { return n; }) &&
       llvm::none_of(needed.drop_front(3), [](bool n) { return n; }))
     return success();
-  SmallVector<Value, 4> dGates = {
-      b.binary<SigmoidGradOp>(wide, mul(dc, g), i),
-      b.binary<SigmoidGradOp>(wide, mul(dc, getC()), f),
-      b.binary<TanhGradOp>(wide, mul(dc, i), g),
-      b.binary<SigmoidGradOp>(wide, dOutput, o)};
+  SmallVector<Value, 4> dGates = {b.binary<SigmoidGradOp>(wide, mul(dc, g), i),
+                                  b.binary<SigmoidGradOp>(wide, mul(dc, getC()), f),
+                                  b.binary<TanhGradOp>(wide, mul(dc, i), g),
+                                  b.binary<SigmoidGradOp>(wide, dOutput, o)};
   Value dz = b.cast(b.make<ConcatOp>(dGates, int64_t(1)), gatesType);
   TypeAttr acc = getAccTypeAttr();
   if (needed[0])
@@ -296,11 +294,9 @@ LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder,
   if (needed[1])
     operandGrads[1] = b.matmul(stateType, dz, getWeightHh(), false, true, acc);
   if (needed[3])
-    operandGrads[3] =
-        b.matmul(getWeightIh().getType(), getX(), dz, true, false, acc);
+    operandGrads[3] = b.matmul(getWeightIh().getType(), getX(), dz, true, false, acc);
   if (needed[4])
-    operandGrads[4] =
-        b.matmul(getWeightHh().getType(), getH(), dz, true, false, acc);
+    operandGrads[4] = b.matmul(getWeightHh().getType(), getH(), dz, true, false, acc);
   if (getBias() && needed[5])
     operandGrads[5] = b.sumTo(dz, getTensor(getBias()));
   return success();
@@ -310,9 +306,9 @@ LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder,
 // Ops that move elements
 //===----------------------------------------------------------------------===//
 
-LogicalResult SliceOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
+LogicalResult SliceOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
+                                      ArrayRef<bool> needed,
+                                      MutableArrayRef<Value> operandGrads) {
   if (!getTensor(getX()).hasStaticShape())
     return emitOpError("has a gradient for operands of static shape only; run "
                        "--mpt-specialize first");
@@ -328,16 +324,15 @@ LogicalResult SliceOp::buildGradients(OpBuilder &builder,
   }
   bool dense = llvm::all_of(interior, [](int64_t gap) { return gap == 0; });
   operandGrads[0] = b.make<PadOp>(
-      dy, builder.getDenseI64ArrayAttr(getOffsets()),
-      builder.getDenseI64ArrayAttr(high),
+      dy, builder.getDenseI64ArrayAttr(getOffsets()), builder.getDenseI64ArrayAttr(high),
       dense ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(interior),
       builder.getF64FloatAttr(0.0));
   return success();
 }
 
-LogicalResult ConcatOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
+LogicalResult ConcatOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
+                                       ArrayRef<bool> needed,
+                                       MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
   int64_t position = 0;
@@ -356,9 +351,9 @@ LogicalResult ConcatOp::buildGradients(OpBuilder &builder,
   return success();
 }
 
-LogicalResult PadOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
+LogicalResult PadOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
+                                    ArrayRef<bool> needed,
+                                    MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
   auto type = getTensor(getX());
@@ -377,9 +372,9 @@ LogicalResult PadOp::buildGradients(OpBuilder &builder,
 // Reductions and norms
 //===----------------------------------------------------------------------===//
 
-LogicalResult ReduceOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
+LogicalResult ReduceOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
+                                       ArrayRef<bool> needed,
+                                       MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
   auto type = getTensor(getX());
@@ -401,13 +396,13 @@ LogicalResult ReduceOp::buildGradients(OpBuilder &builder,
   case ReduceKind::Max:
   case ReduceKind::Min: {
     // Equal elements share the gradient, as torch.amax.
-    Value hit = b.compare(getX(), b.repeat(getY(), type, getAxes()),
-                          ComparePredicate::EQ);
+    Value hit =
+        b.compare(getX(), b.repeat(getY(), type, getAxes()), ComparePredicate::EQ);
     auto counts = getTensor(dy).clone(getStatisticType(type.getElementType()));
     Value ones = b.where(hit, b.scalar(dy, 1.0), b.scalar(dy, 0.0));
-    Value count = b.make<ReduceOp>(
-        counts, ones, ReduceKindAttr::get(getContext(), ReduceKind::Sum),
-        getAxesAttr(), getKeepDimsAttr(), TypeAttr());
+    Value count =
+        b.make<ReduceOp>(counts, ones, ReduceKindAttr::get(getContext(), ReduceKind::Sum),
+                         getAxesAttr(), getKeepDimsAttr(), TypeAttr());
     Value share = b.make<DivOp>(spread, b.repeat(count, type, getAxes()));
     spread = b.where(hit, share, b.scalar(dy, 0.0));
     break;
@@ -438,8 +433,9 @@ LogicalResult ReduceOp::buildGradients(OpBuilder &builder,
 }
 
 LogicalResult BatchNormInferenceOp::buildGradients(OpBuilder &builder,
-    ValueRange resultGrads, ArrayRef<bool> needed,
-    MutableArrayRef<Value> operandGrads) {
+                                                   ValueRange resultGrads,
+                                                   ArrayRef<bool> needed,
+                                                   MutableArrayRef<Value> operandGrads) {
   GradientBuilder b(builder, getLoc());
   Value dy = resultGrads[0];
   Value eps = b.scalar(getVar(), getEps().convertToDouble());

@@ -18,21 +18,21 @@ using namespace mpt;
 using namespace mpt::detail;
 
 LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                         std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto lhs = getTensor(adaptor.getLhs()), rhs = getTensor(adaptor.getRhs());
   int64_t rank = lhs.getRank(), rhsRank = rhs.getRank();
   if (rank < 2 || (rhsRank != rank && rhsRank != 2) || rhsRank < 2)
     return emitOptionalError(location,
                              "expected lhs of rank 2 or more and rhs of the "
-                             "same rank or of rank 2, found ", lhs, " and ", rhs);
+                             "same rank or of rank 2, found ",
+                             lhs, " and ", rhs);
   Shape shape(lhs.getShape().drop_back(2));
   if (rhsRank == rank) {
     ArrayRef<int64_t> batch = rhs.getShape().drop_back(2);
     if (!shapesAgree(shape, batch))
       return emitOptionalError(location, "expected equal batch dimensions, found ",
-                               shapeToString(shape), " and ",
-                               shapeToString(batch));
+                               shapeToString(shape), " and ", shapeToString(batch));
     for (auto [size, other] : llvm::zip(shape, batch))
       if (ShapedType::isDynamic(size))
         size = other;
@@ -44,8 +44,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
   int64_t rhsK = rhs.getDimSize(rhsRank - (transposeRhs ? 1 : 2));
   int64_t n = rhs.getDimSize(rhsRank - (transposeRhs ? 2 : 1));
   if (!sizesAgree(k, rhsK))
-    return emitOptionalError(location, "expected equal contracted sizes, found ",
-                             k, " of lhs ", lhs, " and ", rhsK, " of rhs ", rhs);
+    return emitOptionalError(location, "expected equal contracted sizes, found ", k,
+                             " of lhs ", lhs, " and ", rhsK, " of rhs ", rhs);
   shape.push_back(m);
   shape.push_back(n);
   types.push_back(RankedTensorType::get(shape, lhs.getElementType()));
@@ -53,16 +53,19 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult LinearOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                         std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = getTensor(adaptor.getX()), weight = getTensor(adaptor.getWeight());
   if (x.getRank() < 1 || weight.getRank() != 2)
-    return emitOptionalError(location, "expected x of rank 1 or more and weight "
-                                       "[in, out], found ", x, " and ", weight);
+    return emitOptionalError(location,
+                             "expected x of rank 1 or more and weight "
+                             "[in, out], found ",
+                             x, " and ", weight);
   if (!sizesAgree(x.getShape().back(), weight.getDimSize(0)))
-    return emitOptionalError(location, "expected weight with ",
-                             x.getShape().back(), " rows, as x has columns, "
-                             "found ", weight.getDimSize(0));
+    return emitOptionalError(location, "expected weight with ", x.getShape().back(),
+                             " rows, as x has columns, "
+                             "found ",
+                             weight.getDimSize(0));
   Shape shape(x.getShape());
   shape.back() = weight.getDimSize(1);
   types.push_back(RankedTensorType::get(shape, x.getElementType()));
@@ -79,19 +82,22 @@ static std::string describeMisfit(int64_t size, int64_t window, int64_t stride,
 }
 
 LogicalResult Conv2DOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                         std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = getTensor(adaptor.getX()), filter = getTensor(adaptor.getFilter());
   if (x.getRank() != 4 || filter.getRank() != 4)
-    return emitOptionalError(location, "expected x [N, H, W, C] and filter [KH, "
-                                       "KW, C / groups, O], found ", x, " and ",
-                             filter);
+    return emitOptionalError(location,
+                             "expected x [N, H, W, C] and filter [KH, "
+                             "KW, C / groups, O], found ",
+                             x, " and ", filter);
   ArrayRef<int64_t> strides = adaptor.getStrides(), padding = adaptor.getPadding(),
                     dilations = adaptor.getDilations();
   if (strides.size() != 2 || padding.size() != 4 || dilations.size() != 2)
-    return emitOptionalError(location, "expected 2 strides, 4 paddings and 2 "
-                                       "dilations, found ", strides.size(), ", ",
-                             padding.size(), " and ", dilations.size());
+    return emitOptionalError(location,
+                             "expected 2 strides, 4 paddings and 2 "
+                             "dilations, found ",
+                             strides.size(), ", ", padding.size(), " and ",
+                             dilations.size());
   Shape shape = {x.getDimSize(0)};
   for (int i = 0; i < 2; ++i) {
     FailureOr<int64_t> size =
@@ -99,9 +105,8 @@ LogicalResult Conv2DOp::inferReturnTypes(MLIRContext *context,
                         padding[2 * i], padding[2 * i + 1], dilations[i]);
     if (failed(size))
       return emitOptionalError(
-          location, describeMisfit(x.getDimSize(1 + i), filter.getDimSize(i),
-                                   strides[i], padding[2 * i],
-                                   padding[2 * i + 1], dilations[i]));
+          location, describeMisfit(x.getDimSize(1 + i), filter.getDimSize(i), strides[i],
+                                   padding[2 * i], padding[2 * i + 1], dilations[i]));
     shape.push_back(*size);
   }
   shape.push_back(filter.getDimSize(3));
@@ -110,53 +115,50 @@ LogicalResult Conv2DOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
   auto query = getTensor(adaptor.getQuery()), value = getTensor(adaptor.getValue());
   if (query.getRank() != 4 || value.getRank() != 4 ||
       getTensor(adaptor.getKey()).getRank() != 4)
-    return emitOptionalError(location, "expected query, key and value of rank 4 "
-                                       "[B, H, T, D], found ", query, ", ",
-                             adaptor.getKey().getType(), " and ", value);
+    return emitOptionalError(location,
+                             "expected query, key and value of rank 4 "
+                             "[B, H, T, D], found ",
+                             query, ", ", adaptor.getKey().getType(), " and ", value);
   Shape shape(query.getShape());
   Shape rows(shape.begin(), shape.end() - 1);
   shape.back() = value.getDimSize(3);
   types.push_back(RankedTensorType::get(shape, query.getElementType()));
-  types.push_back(
-      RankedTensorType::get(rows, getStatisticType(query.getElementType())));
+  types.push_back(RankedTensorType::get(rows, getStatisticType(query.getElementType())));
   return success();
 }
 
 LogicalResult AttentionGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                                std::optional<Location> location,
+                                                Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getQuery().getType());
   types.push_back(adaptor.getKey().getType());
   types.push_back(adaptor.getValue().getType());
   return success();
 }
 
-LogicalResult MatmulOp::verify() {
-  return checkAccType(*this, getAccType(), getLhs());
-}
+LogicalResult MatmulOp::verify() { return checkAccType(*this, getAccType(), getLhs()); }
 
 LogicalResult LinearOp::verify() {
   if (failed(checkRank(*this, getWeight(), "weight", 2)))
     return failure();
-  if (getBias() &&
-      failed(checkSameShape(*this, getBias(), "bias",
-                            getTensor(getWeight()).getShape().drop_front(),
-                            "the weight's columns")))
+  if (getBias() && failed(checkSameShape(*this, getBias(), "bias",
+                                         getTensor(getWeight()).getShape().drop_front(),
+                                         "the weight's columns")))
     return failure();
   return checkAccType(*this, getAccType(), getX());
 }
 
 /// Checks what the convolution and its gradients have in common.
 static LogicalResult verifyConv(Operation *op, ArrayRef<int64_t> input,
-                                ArrayRef<int64_t> filter,
-                                ArrayRef<int64_t> output,
-                                ArrayRef<int64_t> strides,
-                                ArrayRef<int64_t> padding,
+                                ArrayRef<int64_t> filter, ArrayRef<int64_t> output,
+                                ArrayRef<int64_t> strides, ArrayRef<int64_t> padding,
                                 ArrayRef<int64_t> dilations, int64_t groups) {
   if (failed(checkCount(op, strides, "strides", 2)) ||
       failed(checkCount(op, padding, "padding", 4)) ||
@@ -170,15 +172,15 @@ static LogicalResult verifyConv(Operation *op, ArrayRef<int64_t> input,
   if (!ShapedType::isDynamic(channels) && !ShapedType::isDynamic(filter[2]) &&
       (channels % groups != 0 || channels / groups != filter[2]))
     return op->emitOpError("expected a filter over ")
-           << channels << " channels in " << groups << " groups, found "
-           << filter[2] << " channels a group";
+           << channels << " channels in " << groups << " groups, found " << filter[2]
+           << " channels a group";
   if (!ShapedType::isDynamic(outputs) && outputs % groups != 0)
     return op->emitOpError("expected output channels divisible by the ")
            << groups << " groups, found " << outputs;
   if (!sizesAgree(output[3], outputs) || !sizesAgree(output[0], input[0]))
     return op->emitOpError("expected an output of the shape ")
-           << shapeToString({input[0], output[1], output[2], outputs})
-           << ", found " << shapeToString(output);
+           << shapeToString({input[0], output[1], output[2], outputs}) << ", found "
+           << shapeToString(output);
   for (int i = 0; i < 2; ++i) {
     FailureOr<int64_t> size =
         getWindowedSize(input[1 + i], filter[i], strides[i], padding[2 * i],
@@ -189,8 +191,7 @@ static LogicalResult verifyConv(Operation *op, ArrayRef<int64_t> input,
                                             dilations[i]));
     if (!sizesAgree(*size, output[1 + i]))
       return op->emitOpError("expected output size ")
-             << *size << " along dimension " << 1 + i << ", found "
-             << output[1 + i];
+             << *size << " along dimension " << 1 + i << ", found " << output[1 + i];
   }
   return success();
 }
@@ -201,13 +202,12 @@ LogicalResult Conv2DOp::verify() {
       failed(checkRank(*this, getResult(), "result", 4)) ||
       failed(verifyConv(*this, getTensor(getX()).getShape(),
                         getTensor(getFilter()).getShape(),
-                        getTensor(getResult()).getShape(), getStrides(),
-                        getPadding(), getDilations(), getGroups())))
+                        getTensor(getResult()).getShape(), getStrides(), getPadding(),
+                        getDilations(), getGroups())))
     return failure();
-  if (getBias() &&
-      failed(checkSameShape(*this, getBias(), "bias",
-                            getTensor(getFilter()).getShape().take_back(1),
-                            "the filter's output channels")))
+  if (getBias() && failed(checkSameShape(*this, getBias(), "bias",
+                                         getTensor(getFilter()).getShape().take_back(1),
+                                         "the filter's output channels")))
     return failure();
   return checkAccType(*this, getAccType(), getX());
 }
@@ -219,9 +219,8 @@ LogicalResult Conv2DInputGradOp::verify() {
       failed(checkAccType(*this, getAccType(), getDy())))
     return failure();
   return verifyConv(*this, getTensor(getResult()).getShape(),
-                    getTensor(getFilter()).getShape(),
-                    getTensor(getDy()).getShape(), getStrides(), getPadding(),
-                    getDilations(), getGroups());
+                    getTensor(getFilter()).getShape(), getTensor(getDy()).getShape(),
+                    getStrides(), getPadding(), getDilations(), getGroups());
 }
 
 LogicalResult Conv2DFilterGradOp::verify() {
@@ -231,25 +230,22 @@ LogicalResult Conv2DFilterGradOp::verify() {
       failed(checkAccType(*this, getAccType(), getX())))
     return failure();
   return verifyConv(*this, getTensor(getX()).getShape(),
-                    getTensor(getResult()).getShape(),
-                    getTensor(getDy()).getShape(), getStrides(), getPadding(),
-                    getDilations(), getGroups());
+                    getTensor(getResult()).getShape(), getTensor(getDy()).getShape(),
+                    getStrides(), getPadding(), getDilations(), getGroups());
 }
 
 /// Shapes of query, key, value and mask, which may be null.
-static LogicalResult verifyAttention(Operation *op, Value query, Value key,
-                                     Value value, Value mask, bool causal,
+static LogicalResult verifyAttention(Operation *op, Value query, Value key, Value value,
+                                     Value mask, bool causal,
                                      std::optional<Type> accType) {
   ArrayRef<int64_t> q = getTensor(query).getShape();
   ArrayRef<int64_t> v = getTensor(value).getShape();
-  if (failed(checkRank(op, query, "query", 4)) ||
-      failed(checkRank(op, key, "key", 4)) ||
+  if (failed(checkRank(op, query, "query", 4)) || failed(checkRank(op, key, "key", 4)) ||
       failed(checkRank(op, value, "value", 4)))
     return failure();
-  if (failed(checkSameShape(op, key, "key", {q[0], q[1], v[2], q[3]},
-                            "[B, H, S, D]")) ||
-      failed(checkSameShape(op, value, "value", {q[0], q[1], v[2], v[3]},
-                            "[B, H, S, E]")))
+  if (failed(checkSameShape(op, key, "key", {q[0], q[1], v[2], q[3]}, "[B, H, S, D]")) ||
+      failed(
+          checkSameShape(op, value, "value", {q[0], q[1], v[2], v[3]}, "[B, H, S, E]")))
     return failure();
   if (causal && !ShapedType::isDynamic(q[2]) && !ShapedType::isDynamic(v[2]) &&
       v[2] < q[2])
@@ -271,8 +267,8 @@ static LogicalResult verifyAttention(Operation *op, Value query, Value key,
 }
 
 LogicalResult AttentionOp::verify() {
-  return verifyAttention(*this, getQuery(), getKey(), getValue(), getMask(),
-                         getCausal(), getAccType());
+  return verifyAttention(*this, getQuery(), getKey(), getValue(), getMask(), getCausal(),
+                         getAccType());
 }
 
 LogicalResult AttentionGradOp::verify() {
@@ -283,23 +279,24 @@ LogicalResult AttentionGradOp::verify() {
   Shape rows(shape.begin(), shape.end() - 1);
   shape.back() = getTensor(getValue()).getDimSize(3);
   if (failed(checkSameShape(*this, getDy(), "dy", shape, "the result")) ||
-      failed(checkSameShape(*this, (*this).getResult(), "result", shape,
-                            "[B, H, T, E]")))
+      failed(checkSameShape(*this, (*this).getResult(), "result", shape, "[B, H, T, E]")))
     return failure();
-  return checkSameShape(*this, getLogSumExp(), "log_sum_exp", rows,
-                        "[B, H, T]");
+  return checkSameShape(*this, getLogSumExp(), "log_sum_exp", rows, "[B, H, T]");
 }
 
 LogicalResult LSTMCellOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                           std::optional<Location> location,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
   auto x = getTensor(adaptor.getX()), h = getTensor(adaptor.getH());
   auto weight = getTensor(adaptor.getWeightIh());
   if (x.getRank() != 2 || h.getRank() != 2 || weight.getRank() != 2)
-    return emitOptionalError(location, "expected x [B, I], h [B, H] and weight_ih "
-                                       "[I, 4H], found ", x, ", ", h, " and ", weight);
-  int64_t rows = ShapedType::isDynamic(h.getDimSize(0)) ? x.getDimSize(0)
-                                                        : h.getDimSize(0);
+    return emitOptionalError(location,
+                             "expected x [B, I], h [B, H] and weight_ih "
+                             "[I, 4H], found ",
+                             x, ", ", h, " and ", weight);
+  int64_t rows =
+      ShapedType::isDynamic(h.getDimSize(0)) ? x.getDimSize(0) : h.getDimSize(0);
   types.push_back(x.clone({rows, h.getDimSize(1)}));
   types.push_back(getTensor(adaptor.getC()).clone({rows, h.getDimSize(1)}));
   types.push_back(x.clone({rows, weight.getDimSize(1)}));
@@ -320,13 +317,12 @@ LogicalResult LSTMCellOp::verify() {
            << getH().getType();
   if (failed(checkSameShape(*this, getH(), "h", {rows, size}, "[B, H]")) ||
       failed(checkSameShape(*this, getC(), "c", {rows, size}, "[B, H]")) ||
-      failed(checkSameShape(*this, getWeightIh(), "weight_ih", {in, *columns},
-                            "[I, 4H]")) ||
-      failed(checkSameShape(*this, getWeightHh(), "weight_hh", {size, *columns},
-                            "[H, 4H]")))
+      failed(
+          checkSameShape(*this, getWeightIh(), "weight_ih", {in, *columns}, "[I, 4H]")) ||
+      failed(
+          checkSameShape(*this, getWeightHh(), "weight_hh", {size, *columns}, "[H, 4H]")))
     return failure();
-  if (getBias() &&
-      failed(checkSameShape(*this, getBias(), "bias", {*columns}, "[4H]")))
+  if (getBias() && failed(checkSameShape(*this, getBias(), "bias", {*columns}, "[4H]")))
     return failure();
   return checkAccType(*this, getAccType(), getX());
 }

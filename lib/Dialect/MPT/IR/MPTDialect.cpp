@@ -104,11 +104,13 @@ LogicalResult TargetAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitEr
                        << "'";
   const bool isCuda = machine == "cuda";
   if (!isCuda && chips.size() > (machine == "cpu" ? 0 : 1))
-    return emitError() << "expected " << (machine == "cpu" ? "no chip" : "one chip at most")
+    return emitError() << "expected "
+                       << (machine == "cpu" ? "no chip" : "one chip at most")
                        << " for the target " << machine << ", found " << chips.size();
   for (StringAttr chip : chips)
     if (chip.getValue().empty() || (isCuda && !chip.getValue().starts_with("sm_")))
-      return emitError() << "expected " << (isCuda ? "chips such as sm_90" : "a chip's name")
+      return emitError() << "expected "
+                         << (isCuda ? "chips such as sm_90" : "a chip's name")
                          << ", found " << chip;
   return success();
 }
@@ -166,8 +168,8 @@ std::string TargetAttr::getText() const {
   return text;
 }
 
-Operation *MPTDialect::materializeConstant(OpBuilder &builder, Attribute value,
-                                           Type type, Location loc) {
+Operation *MPTDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                           Location loc) {
   auto elements = dyn_cast<ElementsAttr>(value);
   if (!elements || elements.getType() != type)
     return nullptr;

@@ -16,8 +16,8 @@ using namespace mpt;
 using namespace mpt::detail;
 
 LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                         std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto type = getTensor(adaptor.getX());
   llvm::SmallBitVector reduced(type.getRank());
   for (int64_t axis : adaptor.getAxes()) {
@@ -48,14 +48,13 @@ LogicalResult ReduceOp::verify() {
     for (int64_t axis : getAxes()) // Inference checks their range, but later.
       if (axis >= 0 && axis < static_cast<int64_t>(shape.size()) && shape[axis] == 0)
         return emitOpError("expected at least one element along axis ")
-               << axis << " for '" << stringifyReduceKind(getKind())
-               << "', found " << getX().getType();
+               << axis << " for '" << stringifyReduceKind(getKind()) << "', found "
+               << getX().getType();
     return success();
   };
   if (isa<FloatType>(getTensor(getX()).getElementType()))
-    return failed(checkNotEmpty())
-               ? failure()
-               : checkAccType(*this, getAccType(), getX());
+    return failed(checkNotEmpty()) ? failure()
+                                   : checkAccType(*this, getAccType(), getX());
   if (getKind() == ReduceKind::Mean)
     return emitOpError("expected a float operand for 'mean', found ")
            << getX().getType() << "; convert it with mpt.cast";
@@ -73,58 +72,67 @@ OpFoldResult ReduceOp::fold(FoldAdaptor) {
 }
 
 LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                         std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto type = getTensor(adaptor.getX());
   if (type.getRank() < 1 || type.getShape().back() == 0)
-    return emitOptionalError(location, "expected an operand of rank 1 or more with "
-                                       "at least one element in a row, found ",
+    return emitOptionalError(location,
+                             "expected an operand of rank 1 or more with "
+                             "at least one element in a row, found ",
                              type);
-  types.push_back(RankedTensorType::get(type.getShape().drop_back(),
-                                        IntegerType::get(context, 32)));
+  types.push_back(
+      RankedTensorType::get(type.getShape().drop_back(), IntegerType::get(context, 32)));
   return success();
 }
 
 LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                          std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   if (getTensor(adaptor.getX()).getRank() < 1)
-    return emitOptionalError(location, "expected an operand of rank 1 or more, "
-                                       "found ", adaptor.getX().getType());
+    return emitOptionalError(location,
+                             "expected an operand of rank 1 or more, "
+                             "found ",
+                             adaptor.getX().getType());
   types.push_back(adaptor.getX().getType());
   return success();
 }
 
 LogicalResult LogSoftmaxOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                             std::optional<Location> location,
+                                             Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
   if (getTensor(adaptor.getX()).getRank() < 1)
-    return emitOptionalError(location, "expected an operand of rank 1 or more, "
-                                       "found ", adaptor.getX().getType());
+    return emitOptionalError(location,
+                             "expected an operand of rank 1 or more, "
+                             "found ",
+                             adaptor.getX().getType());
   types.push_back(adaptor.getX().getType());
   return success();
 }
 
-static LogicalResult inferSoftmaxGrad(std::optional<Location> location, Value dy,
-                                      Value y, SmallVectorImpl<Type> &types) {
+static LogicalResult inferSoftmaxGrad(std::optional<Location> location, Value dy, Value y,
+                                      SmallVectorImpl<Type> &types) {
   if (getTensor(dy).getRank() < 1 ||
       !shapesAgree(getTensor(dy).getShape(), getTensor(y).getShape()))
-    return emitOptionalError(location, "expected operands of one shape of rank 1 "
-                                       "or more, found ", dy.getType(), " and ",
-                             y.getType());
+    return emitOptionalError(location,
+                             "expected operands of one shape of rank 1 "
+                             "or more, found ",
+                             dy.getType(), " and ", y.getType());
   types.push_back(dy.getType());
   return success();
 }
 
 LogicalResult SoftmaxGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                              std::optional<Location> location,
+                                              Adaptor adaptor,
+                                              SmallVectorImpl<Type> &types) {
   return inferSoftmaxGrad(location, adaptor.getDy(), adaptor.getY(), types);
 }
 
 LogicalResult LogSoftmaxGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                                 std::optional<Location> location,
+                                                 Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
   return inferSoftmaxGrad(location, adaptor.getDy(), adaptor.getY(), types);
 }
 
@@ -138,17 +146,16 @@ static RankedTensorType statistics(RankedTensorType x, ArrayRef<int64_t> shape) 
 }
 
 static LogicalResult checkNormOperand(std::optional<Location> location,
-                                      RankedTensorType x,
-                                      StringRef name = "x") {
+                                      RankedTensorType x, StringRef name = "x") {
   if (x.getRank() >= 1)
     return success();
-  return emitOptionalError(location, "expected ", name,
-                           " of rank 1 or more, found ", x);
+  return emitOptionalError(location, "expected ", name, " of rank 1 or more, found ", x);
 }
 
 LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
   auto x = getTensor(adaptor.getX());
   if (failed(checkNormOperand(location, x)))
     return failure();
@@ -158,8 +165,8 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult RMSNormOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                          std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = getTensor(adaptor.getX());
   if (failed(checkNormOperand(location, x)))
     return failure();
@@ -169,8 +176,9 @@ LogicalResult RMSNormOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
   auto x = getTensor(adaptor.getX());
   if (failed(checkNormOperand(location, x)))
     return failure();
@@ -180,8 +188,9 @@ LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult BatchNormInferenceOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                                     std::optional<Location> location,
+                                                     Adaptor adaptor,
+                                                     SmallVectorImpl<Type> &types) {
   auto x = getTensor(adaptor.getX());
   if (failed(checkNormOperand(location, x)))
     return failure();
@@ -190,8 +199,9 @@ LogicalResult BatchNormInferenceOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult LayerNormGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                                std::optional<Location> location,
+                                                Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
   auto x = getTensor(adaptor.getX());
   if (failed(checkNormOperand(location, x)))
     return failure();
@@ -201,8 +211,9 @@ LogicalResult LayerNormGradOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult RMSNormGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                              std::optional<Location> location,
+                                              Adaptor adaptor,
+                                              SmallVectorImpl<Type> &types) {
   auto x = getTensor(adaptor.getX());
   if (failed(checkNormOperand(location, x)))
     return failure();
@@ -212,8 +223,9 @@ LogicalResult RMSNormGradOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult BatchNormGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                                std::optional<Location> location,
+                                                Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
   auto x = getTensor(adaptor.getX());
   if (failed(checkNormOperand(location, x)))
     return failure();
@@ -227,14 +239,12 @@ LogicalResult BatchNormGradOp::inferReturnTypes(MLIRContext *context,
 static LogicalResult checkHasRows(Operation *op, Value x) {
   if (getTensor(x).getRank() >= 1)
     return success();
-  return op->emitOpError("expected an operand of rank 1 or more, found ")
-         << x.getType();
+  return op->emitOpError("expected an operand of rank 1 or more, found ") << x.getType();
 }
 
 /// Checks that every value has the shape of x's last dimension.
-static LogicalResult
-checkChannels(Operation *op, Value x,
-              ArrayRef<std::pair<Value, StringRef>> values) {
+static LogicalResult checkChannels(Operation *op, Value x,
+                                   ArrayRef<std::pair<Value, StringRef>> values) {
   if (failed(checkHasRows(op, x)))
     return failure();
   for (auto [value, name] : values)
@@ -301,9 +311,8 @@ LogicalResult BatchNormOp::verify() {
 LogicalResult BatchNormGradOp::verify() {
   if (failed(checkSameShape(*this, getDy(), "dy", getTensor(getX()).getShape(), "x")))
     return failure();
-  return checkChannels(
-      *this, getX(),
-      {{getGamma(), "gamma"}, {getMean(), "mean"}, {getRstd(), "rstd"}});
+  return checkChannels(*this, getX(),
+                       {{getGamma(), "gamma"}, {getMean(), "mean"}, {getRstd(), "rstd"}});
 }
 
 LogicalResult BatchNormInferenceOp::verify() {
@@ -321,41 +330,45 @@ LogicalResult BatchNormInferenceOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// The pooled type of x [N, H, W, C].
-static FailureOr<RankedTensorType>
-inferPool(std::optional<Location> location, RankedTensorType x,
-          ArrayRef<int64_t> window, ArrayRef<int64_t> strides,
-          ArrayRef<int64_t> padding) {
+static FailureOr<RankedTensorType> inferPool(std::optional<Location> location,
+                                             RankedTensorType x, ArrayRef<int64_t> window,
+                                             ArrayRef<int64_t> strides,
+                                             ArrayRef<int64_t> padding) {
   if (x.getRank() != 4)
     return emitOptionalError(location, "expected x [N, H, W, C], found ", x);
   if (window.size() != 2 || strides.size() != 2 || padding.size() != 4)
-    return emitOptionalError(location, "expected 2 window sizes, 2 strides and 4 "
-                                       "paddings, found ", window.size(), ", ",
-                             strides.size(), " and ", padding.size());
+    return emitOptionalError(location,
+                             "expected 2 window sizes, 2 strides and 4 "
+                             "paddings, found ",
+                             window.size(), ", ", strides.size(), " and ",
+                             padding.size());
   Shape shape(x.getShape());
   for (int i = 0; i < 2; ++i) {
     int64_t low = padding[2 * i], high = padding[2 * i + 1];
-    if (window[i] < 1 || strides[i] < 1 || low < 0 || high < 0 ||
-        low >= window[i] || high >= window[i])
-      return emitOptionalError(location, "expected windows and strides of at "
-                                         "least 1 and paddings smaller than the "
-                                         "window, found window ", window[i],
-                               ", stride ", strides[i], ", padding ", low,
+    if (window[i] < 1 || strides[i] < 1 || low < 0 || high < 0 || low >= window[i] ||
+        high >= window[i])
+      return emitOptionalError(location,
+                               "expected windows and strides of at "
+                               "least 1 and paddings smaller than the "
+                               "window, found window ",
+                               window[i], ", stride ", strides[i], ", padding ", low,
                                " and ", high);
     FailureOr<int64_t> size =
         getWindowedSize(shape[1 + i], window[i], strides[i], low, high);
     if (failed(size))
-      return emitOptionalError(location, "expected a window that fits the padded "
-                                         "size, found window ", window[i],
-                               " for size ", shape[1 + i], " with padding ", low,
-                               " and ", high);
+      return emitOptionalError(location,
+                               "expected a window that fits the padded "
+                               "size, found window ",
+                               window[i], " for size ", shape[1 + i], " with padding ",
+                               low, " and ", high);
     shape[1 + i] = *size;
   }
   return x.clone(shape);
 }
 
 LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                          std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   FailureOr<RankedTensorType> type =
       inferPool(location, getTensor(adaptor.getX()), adaptor.getWindow(),
                 adaptor.getStrides(), adaptor.getPadding());
@@ -366,8 +379,8 @@ LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                          std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   FailureOr<RankedTensorType> type =
       inferPool(location, getTensor(adaptor.getX()), adaptor.getWindow(),
                 adaptor.getStrides(), adaptor.getPadding());
@@ -378,8 +391,9 @@ LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult MaxPoolGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                              std::optional<Location> location,
+                                              Adaptor adaptor,
+                                              SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getX().getType());
   return success();
 }
@@ -389,8 +403,7 @@ LogicalResult AvgPoolOp::verify() { return success(); }
 
 /// Checks that `dy` has the shape of the pool of `x`.
 static LogicalResult verifyPoolGrad(Operation *op, Value dy, Value x,
-                                    ArrayRef<int64_t> window,
-                                    ArrayRef<int64_t> strides,
+                                    ArrayRef<int64_t> window, ArrayRef<int64_t> strides,
                                     ArrayRef<int64_t> padding) {
   FailureOr<RankedTensorType> type =
       inferPool(op->getLoc(), getTensor(x), window, strides, padding);
@@ -400,13 +413,11 @@ static LogicalResult verifyPoolGrad(Operation *op, Value dy, Value x,
 }
 
 LogicalResult MaxPoolGradOp::verify() {
-  return verifyPoolGrad(*this, getDy(), getX(), getWindow(), getStrides(),
-                        getPadding());
+  return verifyPoolGrad(*this, getDy(), getX(), getWindow(), getStrides(), getPadding());
 }
 
 LogicalResult AvgPoolGradOp::verify() {
-  return verifyPoolGrad(*this, getDy(), getDx(), getWindow(), getStrides(),
-                        getPadding());
+  return verifyPoolGrad(*this, getDy(), getDx(), getWindow(), getStrides(), getPadding());
 }
 
 //===----------------------------------------------------------------------===//
@@ -414,8 +425,9 @@ LogicalResult AvgPoolGradOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                               std::optional<Location> location,
+                                               Adaptor adaptor,
+                                               SmallVectorImpl<Type> &types) {
   auto logits = getTensor(adaptor.getLogits());
   if (failed(checkNormOperand(location, logits, "logits")))
     return failure();
@@ -425,8 +437,9 @@ LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult CrossEntropyGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                                   std::optional<Location> location,
+                                                   Adaptor adaptor,
+                                                   SmallVectorImpl<Type> &types) {
   if (failed(checkNormOperand(location, getTensor(adaptor.getLogits()), "logits")))
     return failure();
   types.push_back(adaptor.getLogits().getType());
@@ -434,15 +447,16 @@ LogicalResult CrossEntropyGradOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult MSELossOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                          std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   types.push_back(statistics(getTensor(adaptor.getPrediction()), {}));
   return success();
 }
 
 LogicalResult MSELossGradOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                              std::optional<Location> location,
+                                              Adaptor adaptor,
+                                              SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getPrediction().getType());
   return success();
 }

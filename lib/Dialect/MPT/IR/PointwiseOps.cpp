@@ -15,29 +15,29 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-FailureOr<Type>
-mpt::detail::inferArithmeticType(std::optional<Location> location, Value lhs,
-                                 Value rhs) {
+FailureOr<Type> mpt::detail::inferArithmeticType(std::optional<Location> location,
+                                                 Value lhs, Value rhs) {
   Type left = getTensor(lhs).getElementType();
   Type right = getTensor(rhs).getElementType();
   if (left == right || (isa<FloatType>(left) && isa<FloatType>(right)))
     return left;
   return emitOptionalError(location,
                            "expected two floats or two equal integer types, "
-                           "found ", left, " and ", right,
-                           "; convert one with mpt.cast");
+                           "found ",
+                           left, " and ", right, "; convert one with mpt.cast");
 }
 
-LogicalResult mpt::detail::inferBinary(std::optional<Location> location,
-                                       Value lhs, Value rhs,
-                                       SmallVectorImpl<Type> &types) {
+LogicalResult mpt::detail::inferBinary(std::optional<Location> location, Value lhs,
+                                       Value rhs, SmallVectorImpl<Type> &types) {
   FailureOr<Shape> shape = inferBroadcast(location, {lhs, rhs});
   FailureOr<Type> type = inferArithmeticType(location, lhs, rhs);
   if (failed(shape) || failed(type))
     return failure();
   if ((*type).isInteger(1))
-    return emitOptionalError(location, "expected floats or integers of at least "
-                                       "8 bits, found ", *type,
+    return emitOptionalError(location,
+                             "expected floats or integers of at least "
+                             "8 bits, found ",
+                             *type,
                              "; use mpt.and, mpt.or or mpt.not, or convert with "
                              "mpt.cast");
   types.push_back(RankedTensorType::get(*shape, *type));
@@ -54,9 +54,8 @@ LogicalResult mpt::detail::inferBool(std::optional<Location> location,
   return success();
 }
 
-LogicalResult
-mpt::detail::inferLikeGradient(std::optional<Location> location, Value dy,
-                               Value other, SmallVectorImpl<Type> &types) {
+LogicalResult mpt::detail::inferLikeGradient(std::optional<Location> location, Value dy,
+                                             Value other, SmallVectorImpl<Type> &types) {
   if (!shapesAgree(getTensor(dy).getShape(), getTensor(other).getShape()))
     return emitOptionalError(location, "expected operands of one shape, found ",
                              dy.getType(), " and ", other.getType());
@@ -65,20 +64,23 @@ mpt::detail::inferLikeGradient(std::optional<Location> location, Value dy,
 }
 
 LogicalResult RandomMaskOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                             std::optional<Location> location,
+                                             Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
   for (int64_t size : adaptor.getShape())
     if (size < 0)
-      return emitOptionalError(location, "expected sizes of at least 0 in "
-                                         "'shape', found ", size);
-  types.push_back(RankedTensorType::get(adaptor.getShape(),
-                                        IntegerType::get(context, 1)));
+      return emitOptionalError(location,
+                               "expected sizes of at least 0 in "
+                               "'shape', found ",
+                               size);
+  types.push_back(
+      RankedTensorType::get(adaptor.getShape(), IntegerType::get(context, 1)));
   return success();
 }
 
 LogicalResult DropoutOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                          std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto type = getTensor(adaptor.getX());
   types.push_back(type);
   types.push_back(type.clone(IntegerType::get(context, 1)));
@@ -100,8 +102,7 @@ LogicalResult DropoutGradOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// True if `attribute` is a splat of `value` (of -0.0 if `negativeZero`).
-static bool isSplat(Attribute attribute, double value,
-                    bool negativeZero = false) {
+static bool isSplat(Attribute attribute, double value, bool negativeZero = false) {
   auto elements = dyn_cast_or_null<SplatElementsAttr>(attribute);
   if (!elements)
     return false;
@@ -150,8 +151,7 @@ OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult SubOp::fold(FoldAdaptor adaptor) {
-  return isSplat(adaptor.getRhs(), 0.0) ? standIn(*this, getLhs())
-                                        : OpFoldResult();
+  return isSplat(adaptor.getRhs(), 0.0) ? standIn(*this, getLhs()) : OpFoldResult();
 }
 
 OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
@@ -163,8 +163,7 @@ OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
-  return isSplat(adaptor.getRhs(), 1.0) ? standIn(*this, getLhs())
-                                        : OpFoldResult();
+  return isSplat(adaptor.getRhs(), 1.0) ? standIn(*this, getLhs()) : OpFoldResult();
 }
 
 OpFoldResult WhereOp::fold(FoldAdaptor adaptor) {
@@ -173,6 +172,5 @@ OpFoldResult WhereOp::fold(FoldAdaptor adaptor) {
   auto condition = dyn_cast_or_null<SplatElementsAttr>(adaptor.getCondition());
   if (!condition)
     return {};
-  return standIn(*this, condition.getSplatValue<bool>() ? getOnTrue()
-                                                          : getOnFalse());
+  return standIn(*this, condition.getSplatValue<bool>() ? getOnTrue() : getOnFalse());
 }

@@ -90,10 +90,9 @@ Value ScalarBuilder::cast(Value value, Type to) {
     double low = -std::ldexp(1.0, toWidth - 1);
     double high = toWidth == 64 ? 9223372036854774784.0 : -low - 1.0;
     Value clamped = min(max(wide, number(low)), number(high));
-    Value isNumber =
-        create<arith::CmpFOp>(arith::CmpFPredicate::ORD, wide, wide);
-    Value result = arith::FPToSIOp::create(builder, loc, to,
-                                           select(isNumber, clamped, number(0.0)));
+    Value isNumber = create<arith::CmpFOp>(arith::CmpFPredicate::ORD, wide, wide);
+    Value result =
+        arith::FPToSIOp::create(builder, loc, to, select(isNumber, clamped, number(0.0)));
     if (toWidth < 64)
       return result;
     // The largest i64 is no f64.
@@ -159,18 +158,16 @@ Value ScalarBuilder::gelu(Value x, GeluApproximation kind) {
 Value ScalarBuilder::geluGrad(Value dy, Value x, GeluApproximation kind) {
   if (kind == GeluApproximation::Tanh) {
     Value square = mul(x, x);
-    Value t = tanh(mul(number(geluRoot),
-                       mul(x, add(number(1.0), mul(number(geluCubic), square)))));
+    Value t = tanh(
+        mul(number(geluRoot), mul(x, add(number(1.0), mul(number(geluCubic), square)))));
     Value left = mul(number(0.5), add(number(1.0), t));
-    Value slope = mul(number(geluRoot),
-                      add(number(1.0), mul(number(3.0 * geluCubic), square)));
-    Value right =
-        mul(mul(mul(number(0.5), x), sub(number(1.0), mul(t, t))), slope);
+    Value slope =
+        mul(number(geluRoot), add(number(1.0), mul(number(3.0 * geluCubic), square)));
+    Value right = mul(mul(mul(number(0.5), x), sub(number(1.0), mul(t, t))), slope);
     return mul(dy, add(left, right));
   }
   Value phi = mul(number(0.5), add(number(1.0), erf(mul(x, number(rootHalf)))));
-  Value density =
-      mul(number(inverseRootTwoPi), exp(mul(number(-0.5), mul(x, x))));
+  Value density = mul(number(inverseRootTwoPi), exp(mul(number(-0.5), mul(x, x))));
   return mul(dy, add(phi, mul(x, density)));
 }
 
@@ -224,8 +221,7 @@ Value ScalarBuilder::joinHalves(Value high, Value low) {
   Value wide = arith::ExtUIOp::create(builder, loc, i32, bits);
   Value upper = create<arith::ShLIOp>(wide, integer(i32, 16));
   Value lower = arith::ExtSIOp::create(builder, loc, i32, low);
-  return arith::BitcastOp::create(builder, loc, builder.getF32Type(),
-                                  add(upper, lower));
+  return arith::BitcastOp::create(builder, loc, builder.getF32Type(), add(upper, lower));
 }
 
 Value ScalarBuilder::highHalf(Value x) {

@@ -24,8 +24,7 @@ LogicalResult IotaOp::verify() {
   auto type = getTensor(getResult());
   int64_t axis = getAxis();
   if (axis < 0 || axis >= type.getRank())
-    return emitOpError("expected axis in [0, ")
-           << type.getRank() << "), found " << axis;
+    return emitOpError("expected axis in [0, ") << type.getRank() << "), found " << axis;
   auto integer = dyn_cast<IntegerType>(type.getElementType());
   if (!integer || type.isDynamicDim(axis))
     return success();
@@ -43,8 +42,7 @@ LogicalResult IotaOp::verify() {
 bool CastOp::areCastCompatible(TypeRange inputs, TypeRange outputs) {
   // That shapes agree is checked by the verifier, which says what it expected.
   return inputs.size() == 1 && outputs.size() == 1 &&
-         isa<RankedTensorType>(inputs.front()) &&
-         isa<RankedTensorType>(outputs.front());
+         isa<RankedTensorType>(inputs.front()) && isa<RankedTensorType>(outputs.front());
 }
 
 LogicalResult CastOp::verify() {
@@ -100,8 +98,7 @@ static OpFoldResult foldSplat(Attribute attribute, RankedTensorType type) {
   if (!splat || splat.getElementType() != type.getElementType())
     return {};
   std::optional<int64_t> count = countElements(type.getShape());
-  return count && *count > 0 ? OpFoldResult(splat.resizeSplat(type))
-                             : OpFoldResult();
+  return count && *count > 0 ? OpFoldResult(splat.resizeSplat(type)) : OpFoldResult();
 }
 
 LogicalResult ReshapeOp::verify() {
@@ -117,8 +114,8 @@ LogicalResult ReshapeOp::verify() {
            << shapeToString((expected ? to : from).getShape());
   if (*expected != *found)
     return emitOpError("expected a shape of ")
-           << *expected << " elements, found " << shapeToString(to.getShape())
-           << " with " << *found;
+           << *expected << " elements, found " << shapeToString(to.getShape()) << " with "
+           << *found;
   return success();
 }
 
@@ -136,22 +133,23 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
 }
 
 LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
   auto type = getTensor(adaptor.getX());
   ArrayRef<int64_t> permutation = adaptor.getPermutation();
   llvm::SmallBitVector seen(type.getRank());
   if (static_cast<int64_t>(permutation.size()) != type.getRank())
-    return emitOptionalError(location, "expected a permutation of ",
-                             type.getRank(), " dimensions, found ",
-                             permutation.size());
+    return emitOptionalError(location, "expected a permutation of ", type.getRank(),
+                             " dimensions, found ", permutation.size());
   Shape shape;
   for (int64_t dim : permutation) {
     if (dim < 0 || dim >= type.getRank() || seen.test(dim))
-      return emitOptionalError(location, "expected each dimension once in the "
-                                         "permutation, found ", dim,
-                               dim < 0 || dim >= type.getRank()
-                                   ? " (out of range)" : " twice");
+      return emitOptionalError(
+          location,
+          "expected each dimension once in the "
+          "permutation, found ",
+          dim, dim < 0 || dim >= type.getRank() ? " (out of range)" : " twice");
     seen.set(dim);
     shape.push_back(type.getDimSize(dim));
   }
@@ -162,14 +160,13 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context,
 LogicalResult TransposeOp::verify() { return success(); }
 
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
-  if (getX().getType() == getY().getType() &&
-      llvm::is_sorted(getPermutation()))
+  if (getX().getType() == getY().getType() && llvm::is_sorted(getPermutation()))
     return getX();
   if (OpFoldResult constant = foldSplat(adaptor.getX(), getTensor(getY())))
     return constant;
   auto previous = getX().getDefiningOp<TransposeOp>();
-  if (!previous || getTensor(previous.getX()).getElementType() !=
-                       getTensor(getX()).getElementType())
+  if (!previous ||
+      getTensor(previous.getX()).getElementType() != getTensor(getX()).getElementType())
     return {};
   Shape composed;
   for (int64_t dim : getPermutation())
@@ -205,16 +202,17 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SliceOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                        std::optional<Location> location, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
   auto type = getTensor(adaptor.getX());
   size_t rank = type.getRank();
   if (adaptor.getOffsets().size() != rank || adaptor.getSizes().size() != rank ||
       adaptor.getStrides().size() != rank)
-    return emitOptionalError(location, "expected ", rank, " offsets, sizes and "
-                             "strides, found ", adaptor.getOffsets().size(), ", ",
-                             adaptor.getSizes().size(), " and ",
-                             adaptor.getStrides().size());
+    return emitOptionalError(location, "expected ", rank,
+                             " offsets, sizes and "
+                             "strides, found ",
+                             adaptor.getOffsets().size(), ", ", adaptor.getSizes().size(),
+                             " and ", adaptor.getStrides().size());
   Shape shape(adaptor.getSizes());
   for (size_t i = 0; i < rank; ++i) {
     int64_t offset = adaptor.getOffsets()[i], size = adaptor.getSizes()[i],
@@ -232,10 +230,9 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *context,
     }
     if (offset < 0 || size < 0 || stride < 1 || !end ||
         (!ShapedType::isDynamic(full) && *end > full))
-      return emitOptionalError(location, "expected a slice within dimension ", i,
-                               " of ", shapeToString(type.getShape()),
-                               ", found offset ", offset, ", size ", size,
-                               ", stride ", stride);
+      return emitOptionalError(location, "expected a slice within dimension ", i, " of ",
+                               shapeToString(type.getShape()), ", found offset ", offset,
+                               ", size ", size, ", stride ", stride);
   }
   types.push_back(type.clone(shape));
   return success();
@@ -250,8 +247,8 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
 }
 
 LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                         std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
   if (adaptor.getInputs().empty())
     return emitOptionalError(location, "expected at least one operand, found none");
   auto first = getTensor(adaptor.getInputs().front());
@@ -271,20 +268,25 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context,
         shape[i] = type.getDimSize(i);
     }
     if (!ok)
-      return emitOptionalError(location, "expected operands that differ along "
-                                         "axis ", axis, " only, found ", first,
-                               " and ", type);
+      return emitOptionalError(location,
+                               "expected operands that differ along "
+                               "axis ",
+                               axis, " only, found ", first, " and ", type);
     Type left = first.getElementType(), right = type.getElementType();
     if (left != right && !(isa<FloatType>(left) && isa<FloatType>(right)))
-      return emitOptionalError(location, "expected operands of one integer type or "
-                                         "of floats, found ", first, " and ", type);
+      return emitOptionalError(location,
+                               "expected operands of one integer type or "
+                               "of floats, found ",
+                               first, " and ", type);
     isOpen |= type.isDynamicDim(axis);
     if (total && !isOpen)
       total = llvm::checkedAdd(*total, type.getDimSize(axis));
   }
   if (!total)
-    return emitOptionalError(location, "expected a sum of sizes below 2^63 along "
-                                       "axis ", axis, ", found more");
+    return emitOptionalError(location,
+                             "expected a sum of sizes below 2^63 along "
+                             "axis ",
+                             axis, ", found more");
   shape[axis] = isOpen ? ShapedType::kDynamic : *total;
   types.push_back(first.clone(shape));
   return success();
@@ -299,18 +301,18 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
 }
 
 LogicalResult PadOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                      std::optional<Location> location, Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
   auto type = getTensor(adaptor.getX());
   size_t rank = type.getRank();
   std::optional<ArrayRef<int64_t>> interior = adaptor.getInterior();
   if (adaptor.getLow().size() != rank || adaptor.getHigh().size() != rank ||
       (interior && interior->size() != rank))
-    return emitOptionalError(location, "expected ", rank, " values in 'low', "
+    return emitOptionalError(location, "expected ", rank,
+                             " values in 'low', "
                              "'high' and 'interior', found ",
-                             adaptor.getLow().size(), ", ",
-                             adaptor.getHigh().size(), " and ",
-                             interior ? interior->size() : rank);
+                             adaptor.getLow().size(), ", ", adaptor.getHigh().size(),
+                             " and ", interior ? interior->size() : rank);
   Shape shape;
   for (size_t i = 0; i < rank; ++i) {
     int64_t low = adaptor.getLow()[i], high = adaptor.getHigh()[i];
@@ -325,10 +327,12 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *context,
       if (padded)
         padded = llvm::checkedAdd(*padded, size);
       if (!padded)
-        return emitOptionalError(location, "expected a padded size below 2^63 of "
-                                           "dimension ", i, " of ",
-                                 shapeToString(type.getShape()), ", found low ",
-                                 low, ", high ", high, ", interior ", between);
+        return emitOptionalError(location,
+                                 "expected a padded size below 2^63 of "
+                                 "dimension ",
+                                 i, " of ", shapeToString(type.getShape()),
+                                 ", found low ", low, ", high ", high, ", interior ",
+                                 between);
       size = *padded;
     }
     shape.push_back(size);
@@ -355,12 +359,10 @@ LogicalResult PadOp::verify() {
 
 OpFoldResult PadOp::fold(FoldAdaptor) {
   auto isZero = [](int64_t amount) { return amount == 0; };
-  bool isIdentity = llvm::all_of(getLow(), isZero) &&
-                    llvm::all_of(getHigh(), isZero) &&
+  bool isIdentity = llvm::all_of(getLow(), isZero) && llvm::all_of(getHigh(), isZero) &&
                     (!getInterior() || llvm::all_of(*getInterior(), isZero));
-  return isIdentity && getX().getType() == getY().getType()
-             ? OpFoldResult(getX())
-             : OpFoldResult();
+  return isIdentity && getX().getType() == getY().getType() ? OpFoldResult(getX())
+                                                            : OpFoldResult();
 }
 
 //===----------------------------------------------------------------------===//
@@ -368,12 +370,14 @@ OpFoldResult PadOp::fold(FoldAdaptor) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult GatherOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                         std::optional<Location> location,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto table = getTensor(adaptor.getTable());
   if (table.getRank() < 1)
-    return emitOptionalError(location, "expected a table of rank 1 or more, "
-                                       "found ", table);
+    return emitOptionalError(location,
+                             "expected a table of rank 1 or more, "
+                             "found ",
+                             table);
   Shape shape(getTensor(adaptor.getIndices()).getShape());
   shape.append(table.getShape().drop_front().begin(), table.getShape().end());
   types.push_back(table.clone(shape));

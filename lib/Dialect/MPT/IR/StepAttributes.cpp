@@ -55,11 +55,12 @@ constexpr bool haveDescribedInits() {
   }
   return std::size(describedInits) == std::size(kInitKindNames);
 }
-static_assert(haveDescribedInits(), "StepABI.h and MPTReference.td differ in kinds of init");
+static_assert(haveDescribedInits(),
+              "StepABI.h and MPTReference.td differ in kinds of init");
 } // namespace
 
-static constexpr StringLiteral masters[] = {
-    "f32", "bf16-stochastic-rounding", "bf16-kahan", "split16", "none"};
+static constexpr StringLiteral masters[] = {"f32", "bf16-stochastic-rounding",
+                                            "bf16-kahan", "split16", "none"};
 
 /// The body of `function`, which is not verified yet; null if there is none.
 static Region *getBody(FunctionOpInterface function) {
@@ -111,8 +112,7 @@ static unsigned findFirst(unsigned count, llvm::function_ref<Attribute(unsigned)
   return i;
 }
 
-static LogicalResult verifyArgumentNames(FunctionOpInterface function,
-                                         unsigned index) {
+static LogicalResult verifyArgumentNames(FunctionOpInterface function, unsigned index) {
   auto nameOf = [&](unsigned i) { return function.getArgAttr(i, kNameAttr); };
   unsigned count = function.getNumArguments();
   if (findFirst(count, nameOf) != index)
@@ -128,8 +128,8 @@ static LogicalResult verifyArgumentNames(FunctionOpInterface function,
   return success();
 }
 
-static LogicalResult verifyResultNames(FunctionOpInterface function,
-                                       StringRef attribute, unsigned index) {
+static LogicalResult verifyResultNames(FunctionOpInterface function, StringRef attribute,
+                                       unsigned index) {
   auto nameOf = [&](unsigned i) { return function.getResultAttr(i, attribute); };
   unsigned count = function.getNumResults();
   if (findFirst(count, nameOf) != index)
@@ -178,8 +178,8 @@ static LogicalResult verifyUpdates(FunctionOpInterface function, unsigned index)
              << ", which the host gives anew in each step";
     if (expected != found)
       return mlir::emitError(getResultLocation(function), "expected result ")
-             << i << ", which updates " << updates << ", to be of its type "
-             << expected << ", found " << found;
+             << i << ", which updates " << updates << ", to be of its type " << expected
+             << ", found " << found;
   }
   return success();
 }
@@ -191,8 +191,9 @@ static bool hasAttributeOfMPT(ArrayRef<NamedAttribute> attributes) {
 }
 
 /// Fails if an attribute of `function`, its arguments, its results or what it is in has a
-/// slip in the prefix. The dialect's verifier is only asked for those with its prefix, so this looks at
-/// all others at the first argument or result, `index` at `place`, that has one.
+/// slip in the prefix. The dialect's verifier is only asked for those with its prefix, so
+/// this looks at all others at the first argument or result, `index` at `place`, that has
+/// one.
 static LogicalResult verifyPrefixes(FunctionOpInterface function, AttributePlace place,
                                     unsigned index) {
   auto attributesOf = [&](AttributePlace at, unsigned i) {
@@ -205,7 +206,8 @@ static LogicalResult verifyPrefixes(FunctionOpInterface function, AttributePlace
   auto check = [&](ArrayRef<NamedAttribute> attributes, AttributePlace at, Location loc,
                    const Twine &described) -> LogicalResult {
     for (NamedAttribute attribute : attributes)
-      if (StringRef meant = mpt::detail::findMisspelledPrefix(attribute, at); !meant.empty())
+      if (StringRef meant = mpt::detail::findMisspelledPrefix(attribute, at);
+          !meant.empty())
         return mlir::emitError(loc)
                << "unknown attribute '" << attribute.getName().getValue() << "' on "
                << described << "; did you mean '" << meant << "'?";
@@ -257,8 +259,7 @@ LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   if (failed(detail::verifyDiscardableAttribute(
           attribute, AttributePlace::Argument, op->getName().getStringRef(),
           ("argument " + Twine(argIndex)).str(), emitError)) ||
-      (function &&
-       failed(verifyPrefixes(function, AttributePlace::Argument, argIndex))))
+      (function && failed(verifyPrefixes(function, AttributePlace::Argument, argIndex))))
     return failure();
   if (name == kNameAttr &&
       failed(verifyName(emitError, cast<StringAttr>(attribute.getValue()))))
@@ -270,7 +271,8 @@ LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
         return function.getArgAttr(i, kNameAttr) == attribute.getValue();
       }))
     return emitError() << "expected an argument with the 'mpt.name' "
-                       << attribute.getValue() << ", which 'mpt.low_of' names, found none";
+                       << attribute.getValue()
+                       << ", which 'mpt.low_of' names, found none";
   return success();
 }
 
@@ -285,8 +287,7 @@ LogicalResult MPTDialect::verifyRegionResultAttribute(Operation *op, unsigned,
   if (failed(detail::verifyDiscardableAttribute(
           attribute, AttributePlace::Result, op->getName().getStringRef(),
           ("result " + Twine(resultIndex)).str(), emitError)) ||
-      (function &&
-       failed(verifyPrefixes(function, AttributePlace::Result, resultIndex))))
+      (function && failed(verifyPrefixes(function, AttributePlace::Result, resultIndex))))
     return failure();
   if (name == kNameAttr &&
       failed(verifyName(emitError, cast<StringAttr>(attribute.getValue()))))

@@ -28,7 +28,8 @@ verifyDiscardableAttribute(mlir::NamedAttribute attribute, AttributePlace place,
 
 /// The attribute of the list that is meant if `attribute` has a slip in the prefix, as in
 /// `mtp.precision`, and "" else. Prefixes of registered dialects are no slips.
-llvm::StringRef findMisspelledPrefix(mlir::NamedAttribute attribute, AttributePlace place);
+llvm::StringRef findMisspelledPrefix(mlir::NamedAttribute attribute,
+                                     AttributePlace place);
 
 } // namespace mpt::detail
 

@@ -52,21 +52,19 @@ LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     std::optional<double> read = readNumber(value);
     const bool isFan = StringRef(name).starts_with("fan_");
     if (!read || (isFan && !isa<IntegerAttr>(value))) {
-      InFlightDiagnostic error =
-          emitError() << "expected the " << (read ? "integer " : "number ") << quote(name)
-                      << inKind() << ", found ";
+      InFlightDiagnostic error = emitError()
+                                 << "expected the " << (read ? "integer " : "number ")
+                                 << quote(name) << inKind() << ", found ";
       return value ? error << value : error << "none";
     }
     number = *read;
   }
   for (NamedAttribute entry : numbers ? numbers.getValue() : ArrayRef<NamedAttribute>())
-    if (!llvm::is_contained(names.numbers,
-                            std::string_view(entry.getName().getValue())))
+    if (!llvm::is_contained(names.numbers, std::string_view(entry.getName().getValue())))
       return emitError() << "expected " << (known.empty() ? "no number" : known)
                          << inKind() << ", found " << entry.getName();
   if (const char *requirement = getRequirement(spec))
-    return emitError() << "expected " << requirement << inKind() << ", found "
-                       << numbers;
+    return emitError() << "expected " << requirement << inKind() << ", found " << numbers;
   return success();
 }
 
@@ -96,9 +94,9 @@ FailureOr<InitAttr> mpt::readInit(Attribute attribute,
   NamedAttrList numbers(dictionary);
   numbers.erase("kind");
   MLIRContext *context = attribute.getContext();
-  InitAttr init = InitAttr::getChecked(
-      emitError, context, *kind,
-      numbers.empty() ? DictionaryAttr() : numbers.getDictionary(context));
+  InitAttr init = InitAttr::getChecked(emitError, context, *kind,
+                                       numbers.empty() ? DictionaryAttr()
+                                                       : numbers.getDictionary(context));
   if (!init)
     return failure();
   return init;

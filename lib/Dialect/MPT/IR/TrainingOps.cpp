@@ -16,15 +16,16 @@ using namespace mpt;
 using namespace mpt::detail;
 
 LogicalResult GradientsOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
   llvm::append_range(types, adaptor.getInputs().getTypes());
   return success();
 }
 
 LogicalResult BarrierOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                          std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   llvm::append_range(types, adaptor.getInputs().getTypes());
   return success();
 }
@@ -35,8 +36,8 @@ static RankedTensorType boolScalar(MLIRContext *context) {
 }
 
 LogicalResult UnscaleOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                          std::optional<Location> location,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   for (Value gradient : adaptor.getGradients()) {
     auto type = getTensor(gradient);
     types.push_back(type.clone(getStatisticType(type.getElementType())));
@@ -46,23 +47,26 @@ LogicalResult UnscaleOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult AllFiniteOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
   types.push_back(boolScalar(context));
   return success();
 }
 
 LogicalResult UpdateLossScaleOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                                  std::optional<Location> location,
+                                                  Adaptor adaptor,
+                                                  SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getScale().getType());
   types.push_back(adaptor.getTracker().getType());
   return success();
 }
 
 LogicalResult ClipByGlobalNormOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                                   std::optional<Location> location,
+                                                   Adaptor adaptor,
+                                                   SmallVectorImpl<Type> &types) {
   Type norm = Float32Type::get(context);
   for (Value gradient : adaptor.getGradients()) {
     types.push_back(gradient.getType());
@@ -74,15 +78,16 @@ LogicalResult ClipByGlobalNormOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult SelectStateOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                              std::optional<Location> location,
+                                              Adaptor adaptor,
+                                              SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getOld().getType());
   return success();
 }
 
 LogicalResult SGDOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                      std::optional<Location> location, Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getParam().getType());
   if (adaptor.getMomentumBuffer())
     types.push_back(adaptor.getMomentumBuffer().getType());
@@ -90,8 +95,8 @@ LogicalResult SGDOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult AdamOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                       std::optional<Location> location, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getParam().getType());
   types.push_back(adaptor.getExpAvg().getType());
   types.push_back(adaptor.getExpAvgSq().getType());
@@ -99,8 +104,8 @@ LogicalResult AdamOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult AdamWOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                        std::optional<Location> location, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getParam().getType());
   types.push_back(adaptor.getExpAvg().getType());
   types.push_back(adaptor.getExpAvgSq().getType());
@@ -118,13 +123,9 @@ LogicalResult GradientsOp::verify() {
   return success();
 }
 
-LogicalResult GradSeedOp::verify() {
-  return checkScalar(*this, getSeed(), "seed");
-}
+LogicalResult GradSeedOp::verify() { return checkScalar(*this, getSeed(), "seed"); }
 
-LogicalResult ScaleLossOp::verify() {
-  return checkScalar(*this, getScale(), "scale");
-}
+LogicalResult ScaleLossOp::verify() { return checkScalar(*this, getScale(), "scale"); }
 
 LogicalResult UnscaleOp::verify() {
   for (Value gradient : getUnscaled())
@@ -147,8 +148,8 @@ LogicalResult UpdateLossScaleOp::verify() {
   if (!(backoff > 0.0 && backoff < 1.0))
     return emitOpError("expected 'backoff_factor' in (0, 1), found ")
            << numberToString(backoff);
-  return checkAtLeast(*this, static_cast<int64_t>(getGrowthInterval()),
-                      "growth_interval", 1);
+  return checkAtLeast(*this, static_cast<int64_t>(getGrowthInterval()), "growth_interval",
+                      1);
 }
 
 LogicalResult ClipByGlobalNormOp::verify() {
@@ -164,15 +165,13 @@ LogicalResult SelectStateOp::verify() {
     return success();
   return emitOpError("expected updated state, old state and result of one type, "
                      "found ")
-         << getUpdated().getType() << ", " << type << " and "
-         << getResult().getType();
+         << getUpdated().getType() << ", " << type << " and " << getResult().getType();
 }
 
 /// Checks that what an optimizer reads has the parameter's shape.
-static LogicalResult
-verifyOptimizer(Operation *op, Value param, Value lr,
-                ArrayRef<std::pair<Value, StringRef>> values,
-                llvm::APFloat weightDecay) {
+static LogicalResult verifyOptimizer(Operation *op, Value param, Value lr,
+                                     ArrayRef<std::pair<Value, StringRef>> values,
+                                     llvm::APFloat weightDecay) {
   for (auto [value, name] : values)
     if (failed(checkSameShape(op, value, name, getTensor(param).getShape(),
                               "the parameter")))
@@ -229,14 +228,17 @@ LogicalResult AccumulateOp::verify() {
 }
 
 LogicalResult RandomBitsOp::inferReturnTypes(MLIRContext *context,
-    std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &types) {
+                                             std::optional<Location> location,
+                                             Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
   for (int64_t size : adaptor.getShape())
     if (size < 0)
-      return emitOptionalError(location, "expected sizes of at least 0 in "
-                                         "'shape', found ", size);
-  types.push_back(RankedTensorType::get(adaptor.getShape(),
-                                        IntegerType::get(context, 16)));
+      return emitOptionalError(location,
+                               "expected sizes of at least 0 in "
+                               "'shape', found ",
+                               size);
+  types.push_back(
+      RankedTensorType::get(adaptor.getShape(), IntegerType::get(context, 16)));
   return success();
 }
 

@@ -21,7 +21,7 @@ RankedTensorType mpt::detail::getTensor(Value value) {
 }
 
 FailureOr<Shape> mpt::detail::broadcastShapes(ArrayRef<int64_t> lhs,
-                                         ArrayRef<int64_t> rhs) {
+                                              ArrayRef<int64_t> rhs) {
   Shape result(std::max(lhs.size(), rhs.size()), 1);
   for (size_t i = 0; i < result.size(); ++i) {
     int64_t a = i < lhs.size() ? lhs[lhs.size() - 1 - i] : 1;
@@ -40,19 +40,19 @@ FailureOr<Shape> mpt::detail::broadcastShapes(ArrayRef<int64_t> lhs,
 }
 
 FailureOr<Shape> mpt::detail::inferBroadcast(std::optional<Location> location,
-                                        ValueRange operands) {
+                                             ValueRange operands) {
   Shape shape;
   for (Value operand : operands) {
     FailureOr<Shape> next = broadcastShapes(shape, getTensor(operand).getShape());
     if (failed(next)) {
       std::string shapes;
       for (Value value : operands)
-        shapes += (shapes.empty() ? "" : " and ") +
-                  shapeToString(getTensor(value).getShape());
-      return emitOptionalError(
-          location, "operands do not broadcast: expected sizes that are equal "
-                    "or 1, aligned at the last dimension, found ",
-          shapes);
+        shapes +=
+            (shapes.empty() ? "" : " and ") + shapeToString(getTensor(value).getShape());
+      return emitOptionalError(location,
+                               "operands do not broadcast: expected sizes that are equal "
+                               "or 1, aligned at the last dimension, found ",
+                               shapes);
     }
     shape = *next;
   }
@@ -64,8 +64,7 @@ Type mpt::detail::getStatisticType(Type storage) {
 }
 
 bool mpt::detail::shapesAgree(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
-  return a.size() == b.size() &&
-         llvm::all_of(llvm::zip(a, b), [](auto pair) {
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
            return sizesAgree(std::get<0>(pair), std::get<1>(pair));
          });
 }
@@ -95,8 +94,8 @@ std::string mpt::detail::shapeToString(ArrayRef<int64_t> shape) {
 }
 
 FailureOr<int64_t> mpt::detail::getWindowedSize(int64_t size, int64_t window,
-                                           int64_t stride, int64_t low,
-                                           int64_t high, int64_t dilation) {
+                                                int64_t stride, int64_t low, int64_t high,
+                                                int64_t dilation) {
   if (ShapedType::isDynamic(size) || ShapedType::isDynamic(window))
     return ShapedType::kDynamic;
   if (window < 1 || stride < 1)
@@ -114,18 +113,17 @@ FailureOr<int64_t> mpt::detail::getWindowedSize(int64_t size, int64_t window,
 }
 
 LogicalResult mpt::detail::checkSameShape(Operation *op, Value value, StringRef name,
-                                     ArrayRef<int64_t> expected,
-                                     StringRef expectedName) {
+                                          ArrayRef<int64_t> expected,
+                                          StringRef expectedName) {
   if (shapesAgree(getTensor(value).getShape(), expected))
     return success();
   return op->emitOpError("expected ")
-         << name << " of the shape of " << expectedName << ", "
-         << shapeToString(expected) << ", found "
-         << shapeToString(getTensor(value).getShape());
+         << name << " of the shape of " << expectedName << ", " << shapeToString(expected)
+         << ", found " << shapeToString(getTensor(value).getShape());
 }
 
 LogicalResult mpt::detail::checkRank(Operation *op, Value value, StringRef name,
-                                int64_t rank) {
+                                     int64_t rank) {
   if (getTensor(value).getRank() == rank)
     return success();
   return op->emitOpError("expected ")
@@ -140,7 +138,7 @@ LogicalResult mpt::detail::checkScalar(Operation *op, Value value, StringRef nam
 }
 
 LogicalResult mpt::detail::checkCount(Operation *op, ArrayRef<int64_t> values,
-                                 StringRef name, size_t expected) {
+                                      StringRef name, size_t expected) {
   if (values.size() == expected)
     return success();
   return op->emitOpError("expected ")
@@ -148,7 +146,7 @@ LogicalResult mpt::detail::checkCount(Operation *op, ArrayRef<int64_t> values,
 }
 
 LogicalResult mpt::detail::checkAtLeast(Operation *op, ArrayRef<int64_t> values,
-                                   StringRef name, int64_t minimum) {
+                                        StringRef name, int64_t minimum) {
   for (int64_t value : values)
     if (value < minimum)
       return op->emitOpError("expected values of at least ")
@@ -157,7 +155,7 @@ LogicalResult mpt::detail::checkAtLeast(Operation *op, ArrayRef<int64_t> values,
 }
 
 LogicalResult mpt::detail::checkAccType(Operation *op, std::optional<Type> accType,
-                                   Value operand) {
+                                        Value operand) {
   if (!accType)
     return success();
   Type storage = getTensor(operand).getElementType();
@@ -172,19 +170,18 @@ LogicalResult mpt::detail::checkAccType(Operation *op, std::optional<Type> accTy
 }
 
 LogicalResult mpt::detail::checkInRange(Operation *op, llvm::APFloat value,
-                                   StringRef name, double low, double high,
-                                   bool closed) {
+                                        StringRef name, double low, double high,
+                                        bool closed) {
   double number = value.convertToDouble();
   if (number >= low && (number < high || (closed && number == high)))
     return success();
   return op->emitOpError("expected '")
-         << name << "' in [" << numberToString(low) << ", "
-         << numberToString(high) << (closed ? "]" : ")") << ", found "
-         << numberToString(number);
+         << name << "' in [" << numberToString(low) << ", " << numberToString(high)
+         << (closed ? "]" : ")") << ", found " << numberToString(number);
 }
 
 LogicalResult mpt::detail::checkNotNegative(Operation *op, llvm::APFloat value,
-                                       StringRef name) {
+                                            StringRef name) {
   double number = value.convertToDouble();
   if (number >= 0.0 && value.isFinite())
     return success();

@@ -29,18 +29,16 @@ mlir::FailureOr<Shape> inferBroadcast(std::optional<mlir::Location> location,
 
 /// The element type a binary op has by default: the first float operand's, or
 /// the common integer type. Emits an error for a float and an integer.
-mlir::FailureOr<mlir::Type>
-inferArithmeticType(std::optional<mlir::Location> location, mlir::Value lhs,
-                    mlir::Value rhs);
+mlir::FailureOr<mlir::Type> inferArithmeticType(std::optional<mlir::Location> location,
+                                                mlir::Value lhs, mlir::Value rhs);
 /// The result types of ops with one result, for `inferReturnTypes`: of arithmetic
 /// with broadcasting (not of i1), of an op that returns i1 for its broadcast
 /// operands, and `dy`'s type if `other` has its shape.
-mlir::LogicalResult inferBinary(std::optional<mlir::Location> location,
-                                mlir::Value lhs, mlir::Value rhs,
+mlir::LogicalResult inferBinary(std::optional<mlir::Location> location, mlir::Value lhs,
+                                mlir::Value rhs,
                                 llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::LogicalResult inferBool(std::optional<mlir::Location> location,
-                              mlir::ValueRange operands,
-                              mlir::MLIRContext *context,
+                              mlir::ValueRange operands, mlir::MLIRContext *context,
                               llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::LogicalResult inferLikeGradient(std::optional<mlir::Location> location,
                                       mlir::Value dy, mlir::Value other,
@@ -51,8 +49,7 @@ mlir::Type getStatisticType(mlir::Type storage);
 
 /// True if the sizes are equal or one is dynamic.
 inline bool sizesAgree(int64_t a, int64_t b) {
-  return a == b || mlir::ShapedType::isDynamic(a) ||
-         mlir::ShapedType::isDynamic(b);
+  return a == b || mlir::ShapedType::isDynamic(a) || mlir::ShapedType::isDynamic(b);
 }
 bool shapesAgree(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
 
@@ -63,28 +60,23 @@ std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
 std::string shapeToString(llvm::ArrayRef<int64_t> shape);
 
 /// Output size of a window, or failure if the window does not fit.
-mlir::FailureOr<int64_t> getWindowedSize(int64_t size, int64_t window,
-                                         int64_t stride, int64_t low,
-                                         int64_t high, int64_t dilation = 1);
+mlir::FailureOr<int64_t> getWindowedSize(int64_t size, int64_t window, int64_t stride,
+                                         int64_t low, int64_t high, int64_t dilation = 1);
 
 /// Checks of ops' verifiers. Each emits an error on `op` that says what was
 /// expected and found.
 mlir::LogicalResult checkSameShape(mlir::Operation *op, mlir::Value value,
-                                   llvm::StringRef name,
-                                   llvm::ArrayRef<int64_t> expected,
+                                   llvm::StringRef name, llvm::ArrayRef<int64_t> expected,
                                    llvm::StringRef expectedName);
 mlir::LogicalResult checkRank(mlir::Operation *op, mlir::Value value,
                               llvm::StringRef name, int64_t rank);
 mlir::LogicalResult checkScalar(mlir::Operation *op, mlir::Value value,
                                 llvm::StringRef name);
-mlir::LogicalResult checkCount(mlir::Operation *op,
-                               llvm::ArrayRef<int64_t> values,
+mlir::LogicalResult checkCount(mlir::Operation *op, llvm::ArrayRef<int64_t> values,
                                llvm::StringRef name, size_t expected);
-mlir::LogicalResult checkAtLeast(mlir::Operation *op,
-                                 llvm::ArrayRef<int64_t> values,
+mlir::LogicalResult checkAtLeast(mlir::Operation *op, llvm::ArrayRef<int64_t> values,
                                  llvm::StringRef name, int64_t minimum);
-mlir::LogicalResult checkAccType(mlir::Operation *op,
-                                 std::optional<mlir::Type> accType,
+mlir::LogicalResult checkAccType(mlir::Operation *op, std::optional<mlir::Type> accType,
                                  mlir::Value operand);
 /// `value` in [low, high), or [low, high] if `closed`.
 mlir::LogicalResult checkInRange(mlir::Operation *op, llvm::APFloat value,

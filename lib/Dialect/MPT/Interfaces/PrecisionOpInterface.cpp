@@ -28,8 +28,7 @@ llvm::StringRef mpt::stringifyPrecisionClass(PrecisionClass precisionClass) {
   return "unknown";
 }
 
-std::optional<mpt::PrecisionClass>
-mpt::symbolizePrecisionClass(llvm::StringRef text) {
+std::optional<mpt::PrecisionClass> mpt::symbolizePrecisionClass(llvm::StringRef text) {
   for (PrecisionClass each :
        {PrecisionClass::Allow, PrecisionClass::Deny, PrecisionClass::Infer,
         PrecisionClass::Clear, PrecisionClass::Stable, PrecisionClass::Fixed})

@@ -7,17 +7,17 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-decompose`: applies the decompositions of Patterns.h. Equal computations, such as
-/// the bias corrections that every parameter's optimizer repeats, are left to CSE, which
-/// runs after it (addDecomposePasses).
+/// `--mpt-decompose`: applies the decompositions of Patterns.h. Equal computations, such
+/// as the bias corrections that every parameter's optimizer repeats, are left to CSE,
+/// which runs after it (addDecomposePasses).
 ///
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
-#include "mpt/Dialect/MPT/Transforms/RematMarks.h"
-#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
+#include "mpt/Dialect/MPT/Transforms/RematMarks.h"
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

@@ -77,8 +77,8 @@ struct DecomposeAttentionOp : OpRewritePattern<AttentionOp> {
                            op.getQuery().getType());
     Value scores = buildScores(b, scaled, op.getKey(), acc);
     if (Value visible = buildVisible(b, scores, op.getMask(), op.getCausal()))
-      scores = b.where(visible, scores,
-                       b.scalar(-std::numeric_limits<double>::infinity()));
+      scores =
+          b.where(visible, scores, b.scalar(-std::numeric_limits<double>::infinity()));
     Value max = b.reduceRow(ReduceKind::Max, scores);
     // With a mask a row may see nothing: -inf minus a finite number is -inf.
     if (op.getMask()) {
@@ -96,9 +96,8 @@ struct DecomposeAttentionOp : OpRewritePattern<AttentionOp> {
         DecomposeBuilder::typeOf(op.getValue()).getElementType());
     Value probabilities = b.round(b.div(powers, divisor), type);
     Value lse = b.add(b.log(sum), max);
-    Value result =
-        product(b, DecomposeBuilder::typeOf(op.getResult()), probabilities,
-                op.getValue(), false, false, acc);
+    Value result = product(b, DecomposeBuilder::typeOf(op.getResult()), probabilities,
+                           op.getValue(), false, false, acc);
     rewriter.replaceOp(op, {result, b.round(lse, op.getLogSumExp().getType())});
     return success();
   }
@@ -117,26 +116,22 @@ struct DecomposeAttentionGradOp : OpRewritePattern<AttentionGradOp> {
     Value scaled = b.round(b.mul(op.getQuery(), scale), op.getQuery().getType());
     Value scores = buildScores(b, scaled, op.getKey(), acc);
     auto wide = DecomposeBuilder::typeOf(scores);
-    auto storage = wide.clone(
-        DecomposeBuilder::typeOf(op.getValue()).getElementType());
+    auto storage = wide.clone(DecomposeBuilder::typeOf(op.getValue()).getElementType());
     Value powers = b.exp(b.sub(scores, b.asRow(op.getLogSumExp())));
     if (Value visible = buildVisible(b, scores, op.getMask(), op.getCausal()))
       powers = b.where(visible, powers, b.scalar(0.0));
     Value probabilities = b.round(powers, storage);
-    Value dvalue = product(b, DecomposeBuilder::typeOf(op.getDvalue()),
-                           probabilities, op.getDy(), true, false, acc);
-    Value dprobabilities =
-        product(b, wide, op.getDy(), op.getValue(), false, true, acc);
+    Value dvalue = product(b, DecomposeBuilder::typeOf(op.getDvalue()), probabilities,
+                           op.getDy(), true, false, acc);
+    Value dprobabilities = product(b, wide, op.getDy(), op.getValue(), false, true, acc);
     // sum(dp p) over a row is sum(dy y) over that row of the result.
     Value dot = b.reduceRow(ReduceKind::Sum, b.mul(op.getDy(), op.getResult()));
-    Value dscores = b.round(
-        b.mul(probabilities, b.sub(dprobabilities, dot)), storage);
-    Value dscaled = product(
-        b, DecomposeBuilder::typeOf(op.getDquery()).clone(b.element), dscores,
-        op.getKey(), false, false, acc);
+    Value dscores = b.round(b.mul(probabilities, b.sub(dprobabilities, dot)), storage);
+    Value dscaled = product(b, DecomposeBuilder::typeOf(op.getDquery()).clone(b.element),
+                            dscores, op.getKey(), false, false, acc);
     Value dquery = b.round(b.mul(dscaled, scale), op.getDquery().getType());
-    Value dkey = product(b, DecomposeBuilder::typeOf(op.getDkey()), dscores, scaled,
-                         true, false, acc);
+    Value dkey = product(b, DecomposeBuilder::typeOf(op.getDkey()), dscores, scaled, true,
+                         false, acc);
     rewriter.replaceOp(op, {dquery, dkey, dvalue});
     return success();
   }
@@ -144,8 +139,7 @@ struct DecomposeAttentionGradOp : OpRewritePattern<AttentionGradOp> {
 
 struct DecomposeDropoutOp : OpRewritePattern<DropoutOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(DropoutOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(DropoutOp op, PatternRewriter &rewriter) const override {
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getX()).getElementType());
     double rate = op.getRate().convertToDouble();
@@ -166,8 +160,8 @@ struct DecomposeDropoutGradOp : OpRewritePattern<DropoutGradOp> {
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getDy()).getElementType());
     double rate = op.getRate().convertToDouble();
-    Value dx = b.where(op.getMask(), b.mul(op.getDy(), 1.0 / (1.0 - rate)),
-                       b.scalar(0.0));
+    Value dx =
+        b.where(op.getMask(), b.mul(op.getDy(), 1.0 / (1.0 - rate)), b.scalar(0.0));
     rewriter.replaceOp(op, b.round(dx, op.getType()));
     return success();
   }
@@ -176,7 +170,6 @@ struct DecomposeDropoutGradOp : OpRewritePattern<DropoutGradOp> {
 } // namespace
 
 void mpt::populateDecomposeAttentionPatterns(RewritePatternSet &patterns) {
-  patterns.add<DecomposeAttentionOp, DecomposeAttentionGradOp,
-               DecomposeDropoutOp, DecomposeDropoutGradOp>(
-      patterns.getContext());
+  patterns.add<DecomposeAttentionOp, DecomposeAttentionGradOp, DecomposeDropoutOp,
+               DecomposeDropoutGradOp>(patterns.getContext());
 }

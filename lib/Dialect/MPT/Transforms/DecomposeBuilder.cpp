@@ -42,8 +42,8 @@ Value DecomposeBuilder::where(Value condition, Value a, Value b) {
     if (size == 1)
       size = mask[mask.size() - 1 - i];
   }
-  return WhereOp::create(builder, loc, RankedTensorType::get(shape, element),
-                         condition, a, b);
+  return WhereOp::create(builder, loc, RankedTensorType::get(shape, element), condition,
+                         a, b);
 }
 
 Value DecomposeBuilder::scalar(double value) {
@@ -69,8 +69,8 @@ Value DecomposeBuilder::widen(Value value) {
 Value DecomposeBuilder::round(Value value, Type type) {
   auto target = mlir::cast<RankedTensorType>(type);
   if (typeOf(value).getElementType() != target.getElementType())
-    value = CastOp::create(
-        builder, loc, typeOf(value).clone(target.getElementType()), value);
+    value =
+        CastOp::create(builder, loc, typeOf(value).clone(target.getElementType()), value);
   return reshape(value, target.getShape());
 }
 
@@ -80,8 +80,8 @@ Value DecomposeBuilder::reshape(Value value, ArrayRef<int64_t> shape) {
   return ReshapeOp::create(builder, loc, typeOf(value).clone(shape), value);
 }
 
-Value DecomposeBuilder::reduce(ReduceKind kind, Value value,
-                               ArrayRef<int64_t> axes, bool keepDims) {
+Value DecomposeBuilder::reduce(ReduceKind kind, Value value, ArrayRef<int64_t> axes,
+                               bool keepDims) {
   SmallVector<int64_t> shape;
   for (auto [i, size] : llvm::enumerate(typeOf(value).getShape())) {
     if (!llvm::is_contained(axes, static_cast<int64_t>(i)))
@@ -89,11 +89,10 @@ Value DecomposeBuilder::reduce(ReduceKind kind, Value value,
     else if (keepDims)
       shape.push_back(1);
   }
-  return ReduceOp::create(
-      builder, loc, RankedTensorType::get(shape, element), value,
-      ReduceKindAttr::get(builder.getContext(), kind),
-      builder.getDenseI64ArrayAttr(axes),
-      keepDims ? builder.getUnitAttr() : UnitAttr(), TypeAttr());
+  return ReduceOp::create(builder, loc, RankedTensorType::get(shape, element), value,
+                          ReduceKindAttr::get(builder.getContext(), kind),
+                          builder.getDenseI64ArrayAttr(axes),
+                          keepDims ? builder.getUnitAttr() : UnitAttr(), TypeAttr());
 }
 
 Value DecomposeBuilder::reduceRow(ReduceKind kind, Value value) {
@@ -101,8 +100,7 @@ Value DecomposeBuilder::reduceRow(ReduceKind kind, Value value) {
 }
 
 Value DecomposeBuilder::reduceColumns(ReduceKind kind, Value value) {
-  auto axes = llvm::to_vector(
-      llvm::seq<int64_t>(0, typeOf(value).getRank() - 1));
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(value).getRank() - 1));
   if (axes.empty())
     return widen(value);
   return reduce(kind, value, axes, /*keepDims=*/false);

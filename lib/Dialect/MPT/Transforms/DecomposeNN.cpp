@@ -27,8 +27,7 @@ namespace {
 
 struct DecomposeSoftmaxOp : OpRewritePattern<SoftmaxOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SoftmaxOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(SoftmaxOp op, PatternRewriter &rewriter) const override {
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getX()).getElementType());
     Value max = b.reduceRow(ReduceKind::Max, op.getX());
@@ -111,8 +110,7 @@ struct DecomposeLayerNormGradOp : OpRewritePattern<LayerNormGradOp> {
     Value scaled = b.mul(op.getDy(), op.getGamma());
     Value meanScaled = b.reduceRow(ReduceKind::Mean, scaled);
     Value meanProduct = b.reduceRow(ReduceKind::Mean, b.mul(scaled, normal));
-    Value dx = b.mul(
-        b.sub(b.sub(scaled, meanScaled), b.mul(normal, meanProduct)), rstd);
+    Value dx = b.mul(b.sub(b.sub(scaled, meanScaled), b.mul(normal, meanProduct)), rstd);
     Value dgamma = b.reduceColumns(ReduceKind::Sum, b.mul(op.getDy(), normal));
     Value dbeta = b.reduceColumns(ReduceKind::Sum, op.getDy());
     rewriter.replaceOp(op, {b.round(dx, op.getDx().getType()),
@@ -124,16 +122,15 @@ struct DecomposeLayerNormGradOp : OpRewritePattern<LayerNormGradOp> {
 
 struct DecomposeRMSNormOp : OpRewritePattern<RMSNormOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(RMSNormOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(RMSNormOp op, PatternRewriter &rewriter) const override {
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getX()).getElementType());
     Value x = b.widen(op.getX());
     Value square = b.reduceRow(ReduceKind::Mean, b.mul(x, x));
     Value rstd = b.rsqrt(b.add(square, op.getEps().convertToDouble()));
     Value y = b.mul(b.mul(x, rstd), op.getGamma());
-    rewriter.replaceOp(op, {b.round(y, op.getY().getType()),
-                            b.round(rstd, op.getRstd().getType())});
+    rewriter.replaceOp(
+        op, {b.round(y, op.getY().getType()), b.round(rstd, op.getRstd().getType())});
     return success();
   }
 };
@@ -173,10 +170,10 @@ struct DecomposeBatchNormOp : OpRewritePattern<BatchNormOp> {
                    std::max<int64_t>(type.getShape().back(), 1);
     double momentum = op.getMomentum().convertToDouble();
     double unbiased = count > 1 ? count / (count - 1) : 1.0;
-    Value newMean = b.add(b.mul(op.getRunningMean(), 1.0 - momentum),
-                          b.mul(mean, momentum));
-    Value newVar = b.add(b.mul(op.getRunningVar(), 1.0 - momentum),
-                         b.mul(var, momentum * unbiased));
+    Value newMean =
+        b.add(b.mul(op.getRunningMean(), 1.0 - momentum), b.mul(mean, momentum));
+    Value newVar =
+        b.add(b.mul(op.getRunningVar(), 1.0 - momentum), b.mul(var, momentum * unbiased));
     rewriter.replaceOp(op, {b.round(y, op.getY().getType()),
                             b.round(newMean, op.getNewMean().getType()),
                             b.round(newVar, op.getNewVar().getType()),
@@ -238,20 +235,18 @@ struct CrossEntropyRows {
   int64_t classes;
 
   CrossEntropyRows(DecomposeBuilder &b, Value logits, Value labelIds,
-                   llvm::APFloat labelSmoothing,
-                   std::optional<int64_t> ignoreIndex) {
+                   llvm::APFloat labelSmoothing, std::optional<int64_t> ignoreIndex) {
     auto type = DecomposeBuilder::typeOf(logits);
     Type integer = DecomposeBuilder::typeOf(labelIds).getElementType();
     classes = type.getShape().back();
     labels = b.asRow(CheckIndicesOp::create(
         b.builder, b.loc, labelIds, static_cast<uint64_t>(classes),
         ignoreIndex ? b.builder.getI64IntegerAttr(*ignoreIndex) : IntegerAttr()));
-    Value position = IotaOp::create(b.builder, b.loc, type.clone(integer),
-                                    type.getRank() - 1);
+    Value position =
+        IotaOp::create(b.builder, b.loc, type.clone(integer), type.getRank() - 1);
     isLabel = b.compare(position, labels, ComparePredicate::EQ);
     if (ignoreIndex)
-      counts = b.compare(labels, b.integer(integer, *ignoreIndex),
-                         ComparePredicate::NE);
+      counts = b.compare(labels, b.integer(integer, *ignoreIndex), ComparePredicate::NE);
     smoothing = labelSmoothing.convertToDouble();
     rows = type.getNumElements() / std::max<int64_t>(classes, 1);
   }
@@ -271,14 +266,13 @@ struct DecomposeCrossEntropyOp : OpRewritePattern<CrossEntropyOp> {
                                 PatternRewriter &rewriter) const override {
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getLogits()).getElementType());
-    CrossEntropyRows rows(b, op.getLogits(), op.getLabels(),
-                          op.getLabelSmoothing(), op.getIgnoreIndex());
+    CrossEntropyRows rows(b, op.getLogits(), op.getLabels(), op.getLabelSmoothing(),
+                          op.getIgnoreIndex());
     Value x = b.widen(op.getLogits());
     Value max = b.reduceRow(ReduceKind::Max, x);
     Value sum = b.reduceRow(ReduceKind::Sum, b.exp(b.sub(x, max)));
     Value lse = b.add(b.log(sum), max);
-    Value hit = b.reduceRow(ReduceKind::Sum,
-                            b.where(rows.isLabel, x, b.scalar(0.0)));
+    Value hit = b.reduceRow(ReduceKind::Sum, b.where(rows.isLabel, x, b.scalar(0.0)));
     Value loss = b.sub(lse, b.mul(hit, 1.0 - rows.smoothing));
     if (rows.smoothing != 0.0)
       loss = b.sub(loss, b.mul(b.reduceRow(ReduceKind::Mean, x), rows.smoothing));
@@ -299,8 +293,8 @@ struct DecomposeCrossEntropyGradOp : OpRewritePattern<CrossEntropyGradOp> {
                                 PatternRewriter &rewriter) const override {
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getLogits()).getElementType());
-    CrossEntropyRows rows(b, op.getLogits(), op.getLabels(),
-                          op.getLabelSmoothing(), op.getIgnoreIndex());
+    CrossEntropyRows rows(b, op.getLogits(), op.getLabels(), op.getLabelSmoothing(),
+                          op.getIgnoreIndex());
     Value dloss = b.widen(op.getDloss());
     if (op.getReduction() == LossReduction::Mean)
       dloss = rows.divideByRows(b, dloss);
@@ -318,8 +312,7 @@ struct DecomposeCrossEntropyGradOp : OpRewritePattern<CrossEntropyGradOp> {
 
 struct DecomposeMSELossOp : OpRewritePattern<MSELossOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(MSELossOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(MSELossOp op, PatternRewriter &rewriter) const override {
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getPrediction()).getElementType());
     Value difference = b.sub(b.asRows(op.getPrediction()), b.asRows(op.getTarget()));
@@ -358,20 +351,10 @@ struct DecomposeMSELossGradOp : OpRewritePattern<MSELossGradOp> {
 } // namespace
 
 void mpt::populateDecomposeNNPatterns(RewritePatternSet &patterns) {
-  patterns.add<DecomposeSoftmaxOp,
-               DecomposeLogSoftmaxOp,
-               DecomposeSoftmaxGradOp,
-               DecomposeLogSoftmaxGradOp,
-               DecomposeLayerNormOp,
-               DecomposeLayerNormGradOp,
-               DecomposeRMSNormOp,
-               DecomposeRMSNormGradOp,
-               DecomposeBatchNormOp,
-               DecomposeBatchNormGradOp,
-               DecomposeBatchNormInferenceOp,
-               DecomposeCrossEntropyOp,
-               DecomposeCrossEntropyGradOp,
-               DecomposeMSELossOp,
-               DecomposeMSELossGradOp>(
-      patterns.getContext());
+  patterns.add<DecomposeSoftmaxOp, DecomposeLogSoftmaxOp, DecomposeSoftmaxGradOp,
+               DecomposeLogSoftmaxGradOp, DecomposeLayerNormOp, DecomposeLayerNormGradOp,
+               DecomposeRMSNormOp, DecomposeRMSNormGradOp, DecomposeBatchNormOp,
+               DecomposeBatchNormGradOp, DecomposeBatchNormInferenceOp,
+               DecomposeCrossEntropyOp, DecomposeCrossEntropyGradOp, DecomposeMSELossOp,
+               DecomposeMSELossGradOp>(patterns.getContext());
 }

@@ -63,14 +63,13 @@ struct RoundBeforeMove : OpRewritePattern<Op> {
 /// A gather that rounds: of the rows it takes, not of the whole table.
 struct RoundAfterGather : OpRewritePattern<GatherOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(GatherOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
     Type from = elementOf(op.getTable());
     auto type = DecomposeBuilder::typeOf(op.getY());
     if (from == type.getElementType())
       return failure();
-    Value rows = GatherOp::create(rewriter, op.getLoc(), type.clone(from),
-                                  op.getTable(), op.getIndices());
+    Value rows = GatherOp::create(rewriter, op.getLoc(), type.clone(from), op.getTable(),
+                                  op.getIndices());
     rewriter.replaceOpWithNewOp<CastOp>(op, type, rows);
     return success();
   }
@@ -124,8 +123,7 @@ bool isRowStatistic(Value value) {
 
 struct DecomposeReduce : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReduceOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
     auto type = DecomposeBuilder::typeOf(op.getX());
     auto resultType = DecomposeBuilder::typeOf(op.getY());
     if (!isa<FloatType>(type.getElementType()) || type.getNumElements() == 0)
@@ -192,9 +190,8 @@ struct DecomposeReduce : OpRewritePattern<ReduceOp> {
 } // namespace
 
 void mpt::populateDecomposeShapePatterns(RewritePatternSet &patterns) {
-  patterns.add<RoundBeforeMove<TransposeOp>, RoundBeforeMove<SliceOp>,
-               RoundBeforeMove<ConcatOp>, RoundBeforeMove<PadOp>,
-               RoundBeforeMove<BarrierOp>, RoundAfterGather, InlineCheckpoint,
-               DecomposeReduce>(
-      patterns.getContext());
+  patterns
+      .add<RoundBeforeMove<TransposeOp>, RoundBeforeMove<SliceOp>,
+           RoundBeforeMove<ConcatOp>, RoundBeforeMove<PadOp>, RoundBeforeMove<BarrierOp>,
+           RoundAfterGather, InlineCheckpoint, DecomposeReduce>(patterns.getContext());
 }

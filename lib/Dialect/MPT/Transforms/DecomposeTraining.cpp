@@ -35,8 +35,7 @@ Value guard(DecomposeBuilder &b, Value predicate, Value updated, Value old,
 
 struct DecomposeSGDOp : OpRewritePattern<SGDOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SGDOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(SGDOp op, PatternRewriter &rewriter) const override {
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getParam()).getElementType());
     Value p = op.getParam();
@@ -55,9 +54,8 @@ struct DecomposeSGDOp : OpRewritePattern<SGDOp> {
     Value updated = b.sub(p, b.mul(g, op.getLr()));
     results.push_back(guard(b, op.getPredicate(), updated, p, op.getNewParam()));
     if (buffer)
-      results.push_back(
-          guard(b, op.getPredicate(), buffer, op.getMomentumBuffer(),
-                op.getNewMomentumBuffer()));
+      results.push_back(guard(b, op.getPredicate(), buffer, op.getMomentumBuffer(),
+                              op.getNewMomentumBuffer()));
     rewriter.replaceOp(op, results);
     return success();
   }
@@ -67,8 +65,7 @@ struct DecomposeSGDOp : OpRewritePattern<SGDOp> {
 template <typename Adam>
 struct DecomposeAdam : OpRewritePattern<Adam> {
   using OpRewritePattern<Adam>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Adam op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(Adam op, PatternRewriter &rewriter) const override {
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getParam()).getElementType());
     DecomposeBuilder wide(rewriter, op.getLoc(), rewriter.getF64Type());
@@ -84,10 +81,8 @@ struct DecomposeAdam : OpRewritePattern<Adam> {
       return wide.sub(wide.scalar(1.0), power);
     };
     auto scalarType = RankedTensorType::get({}, b.element);
-    Value stepSize =
-        b.round(wide.div(op.getLr(), correction(beta1)), scalarType);
-    Value rootCorrection =
-        b.round(wide.sqrt(correction(beta2)), scalarType);
+    Value stepSize = b.round(wide.div(op.getLr(), correction(beta1)), scalarType);
+    Value rootCorrection = b.round(wide.sqrt(correction(beta2)), scalarType);
 
     Value p = op.getParam();
     Value g = b.widen(op.getGradient());
@@ -95,8 +90,8 @@ struct DecomposeAdam : OpRewritePattern<Adam> {
       g = b.add(g, b.mul(p, decay));
     Value m = b.add(b.mul(op.getExpAvg(), beta1), b.mul(g, 1.0 - beta1));
     Value v = b.add(b.mul(op.getExpAvgSq(), beta2), b.mul(b.mul(g, g), 1.0 - beta2));
-    Value denominator = b.add(b.div(b.sqrt(v), rootCorrection),
-                              op.getEps().convertToDouble());
+    Value denominator =
+        b.add(b.div(b.sqrt(v), rootCorrection), op.getEps().convertToDouble());
     Value base = p;
     if (decoupled && decay != 0.0)
       base = b.mul(p, b.sub(b.scalar(1.0), b.mul(op.getLr(), decay)));
@@ -126,14 +121,12 @@ Value noneOf(DecomposeBuilder &b, ArrayRef<Value> flags) {
 
 struct DecomposeUnscaleOp : OpRewritePattern<UnscaleOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(UnscaleOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(UnscaleOp op, PatternRewriter &rewriter) const override {
     DecomposeBuilder b(rewriter, op.getLoc(),
                        DecomposeBuilder::typeOf(op.getScale()).getElementType());
     Value inverse = b.div(b.scalar(1.0), op.getScale());
     SmallVector<Value> results, flags;
-    for (auto [gradient, result] :
-         llvm::zip_equal(op.getGradients(), op.getUnscaled())) {
+    for (auto [gradient, result] : llvm::zip_equal(op.getGradients(), op.getUnscaled())) {
       Value unscaled = b.mul(b.asRows(gradient), inverse);
       flags.push_back(countNonFinite(b, unscaled));
       results.push_back(b.round(unscaled, result.getType()));
@@ -173,9 +166,11 @@ struct DecomposeUpdateLossScaleOp : OpRewritePattern<UpdateLossScaleOp> {
     rule.growth = op.getGrowthFactor().convertToDouble();
     rule.backoff = op.getBackoffFactor().convertToDouble();
     rule.interval = op.getGrowthInterval();
-    LossScaleState after = updateLossScale(
-        rewriter, op.getLoc(), rule, {op.getScale(), op.getTracker(), {}}, op.getAllFinite());
-    rewriter.replaceOp(op, {b.round(after.scale, op.getNewScale().getType()), after.good});
+    LossScaleState after =
+        updateLossScale(rewriter, op.getLoc(), rule, {op.getScale(), op.getTracker(), {}},
+                        op.getAllFinite());
+    rewriter.replaceOp(op,
+                       {b.round(after.scale, op.getNewScale().getType()), after.good});
     return success();
   }
 };
@@ -189,17 +184,15 @@ struct DecomposeClipByGlobalNormOp : OpRewritePattern<ClipByGlobalNormOp> {
     Value total = b.scalar(0.0);
     for (auto [i, gradient] : llvm::enumerate(op.getGradients())) {
       Value rows = b.widen(b.asRows(gradient));
-      Value sum = b.reduceAll(
-          ReduceKind::Sum, b.reduceRow(ReduceKind::Sum, b.mul(rows, rows)));
+      Value sum =
+          b.reduceAll(ReduceKind::Sum, b.reduceRow(ReduceKind::Sum, b.mul(rows, rows)));
       total = i == 0 ? sum : b.add(total, sum);
     }
     Value norm = b.sqrt(total);
-    Value ratio = b.div(b.scalar(op.getMaxNorm().convertToDouble()),
-                        b.add(norm, 1e-6));
+    Value ratio = b.div(b.scalar(op.getMaxNorm().convertToDouble()), b.add(norm, 1e-6));
     Value factor = MinimumOp::create(rewriter, op.getLoc(), ratio, b.scalar(1.0));
     SmallVector<Value> results;
-    for (auto [gradient, clipped] :
-         llvm::zip_equal(op.getGradients(), op.getClipped()))
+    for (auto [gradient, clipped] : llvm::zip_equal(op.getGradients(), op.getClipped()))
       results.push_back(b.round(b.mul(gradient, factor), clipped.getType()));
     results.push_back(b.round(norm, op.getNorm().getType()));
     rewriter.replaceOp(op, results);
@@ -221,21 +214,18 @@ struct DecomposeScaleLossOp : OpRewritePattern<ScaleLossOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScaleLossOp op,
                                 PatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<MulOp>(op, op.getType(), op.getLoss(),
-                                       op.getScale());
+    rewriter.replaceOpWithNewOp<MulOp>(op, op.getType(), op.getLoss(), op.getScale());
     return success();
   }
 };
 
 struct DecomposeGradSeedOp : OpRewritePattern<GradSeedOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(GradSeedOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(GradSeedOp op, PatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getType());
     rewriter.replaceOpWithNewOp<ConstantOp>(
         op, type,
-        DenseElementsAttr::get(
-            type, rewriter.getFloatAttr(type.getElementType(), 1.0)));
+        DenseElementsAttr::get(type, rewriter.getFloatAttr(type.getElementType(), 1.0)));
     return success();
   }
 };
@@ -263,9 +253,8 @@ struct DecomposeStopGradientOp : OpRewritePattern<StopGradientOp> {
 
 void mpt::populateDecomposeTrainingPatterns(RewritePatternSet &patterns) {
   patterns.add<DecomposeAdam<AdamOp>, DecomposeAdam<AdamWOp>, DecomposeSGDOp,
-               DecomposeUnscaleOp, DecomposeAllFiniteOp,
-               DecomposeUpdateLossScaleOp, DecomposeClipByGlobalNormOp,
-               DecomposeSelectStateOp, DecomposeScaleLossOp,
-               DecomposeGradSeedOp, DecomposeGradientsOp,
-               DecomposeStopGradientOp>(patterns.getContext());
+               DecomposeUnscaleOp, DecomposeAllFiniteOp, DecomposeUpdateLossScaleOp,
+               DecomposeClipByGlobalNormOp, DecomposeSelectStateOp, DecomposeScaleLossOp,
+               DecomposeGradSeedOp, DecomposeGradientsOp, DecomposeStopGradientOp>(
+      patterns.getContext());
 }

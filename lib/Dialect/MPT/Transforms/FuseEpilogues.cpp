@@ -14,9 +14,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
-#include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
+#include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -45,8 +45,7 @@ template <typename Product, typename Activation>
 LogicalResult fuseActivation(Activation op, Epilogue epilogue, bool commutes,
                              PatternRewriter &rewriter) {
   auto product = op.getX().template getDefiningOp<Product>();
-  if (!product || !product->hasOneUse() ||
-      product.getEpilogue() != Epilogue::None)
+  if (!product || !product->hasOneUse() || product.getEpilogue() != Epilogue::None)
     return failure();
   bool sameType = product.getResult().getType() == op.getType();
   if (!isUnrounded(product) && !(commutes && sameType))
@@ -63,8 +62,7 @@ LogicalResult fuseActivation(Activation op, Epilogue epilogue, bool commutes,
 
 struct FuseRelu : OpRewritePattern<ReluOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReluOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ReluOp op, PatternRewriter &rewriter) const override {
     if (succeeded(fuseActivation<LinearOp>(op, Epilogue::Relu, true, rewriter)))
       return success();
     return fuseActivation<Conv2DOp>(op, Epilogue::Relu, true, rewriter);
@@ -73,8 +71,7 @@ struct FuseRelu : OpRewritePattern<ReluOp> {
 
 struct FuseGelu : OpRewritePattern<GeluOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(GeluOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(GeluOp op, PatternRewriter &rewriter) const override {
     if (op.getApproximate() != GeluApproximation::Tanh)
       return failure();
     if (succeeded(fuseActivation<LinearOp>(op, Epilogue::Gelu, false, rewriter)))
@@ -86,8 +83,7 @@ struct FuseGelu : OpRewritePattern<GeluOp> {
 /// product + bias, the bias one number per column of the result.
 struct FuseBias : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(AddOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
     for (auto [sum, bias] : {std::pair<Value, Value>{op.getLhs(), op.getRhs()},
                              std::pair<Value, Value>{op.getRhs(), op.getLhs()}})
       if (succeeded(fuse(op, sum, bias, rewriter)))
@@ -96,8 +92,7 @@ struct FuseBias : OpRewritePattern<AddOp> {
   }
 
 private:
-  static LogicalResult fuse(AddOp op, Value sum, Value bias,
-                            PatternRewriter &rewriter) {
+  static LogicalResult fuse(AddOp op, Value sum, Value bias, PatternRewriter &rewriter) {
     Operation *product = sum.getDefiningOp();
     if (!product || !sum.hasOneUse() || sum == bias)
       return failure();
@@ -105,20 +100,19 @@ private:
     auto sumType = cast<RankedTensorType>(sum.getType());
     auto biasType = cast<RankedTensorType>(bias.getType());
     if (type.getShape() != sumType.getShape() || type.getRank() == 0 ||
-        biasType.getRank() != 1 ||
-        biasType.getDimSize(0) != type.getShape().back() ||
+        biasType.getRank() != 1 || biasType.getDimSize(0) != type.getShape().back() ||
         biasType.getElementTypeBitWidth() > sumType.getElementTypeBitWidth() ||
         type.getElementTypeBitWidth() > sumType.getElementTypeBitWidth())
       return failure();
     Location loc = rewriter.getFusedLoc({product->getLoc(), op.getLoc()});
     if (auto matmul = dyn_cast<MatmulOp>(product)) {
       auto weight = cast<RankedTensorType>(matmul.getRhs().getType());
-      if (matmul.getTransposeLhs() || matmul.getTransposeRhs() ||
-          weight.getRank() != 2 || !isUnrounded(matmul))
+      if (matmul.getTransposeLhs() || matmul.getTransposeRhs() || weight.getRank() != 2 ||
+          !isUnrounded(matmul))
         return failure();
-      auto linear = LinearOp::create(rewriter, loc, type, matmul.getLhs(),
-                                     matmul.getRhs(), bias, Epilogue::None,
-                                     matmul.getAccTypeAttr());
+      auto linear =
+          LinearOp::create(rewriter, loc, type, matmul.getLhs(), matmul.getRhs(), bias,
+                           Epilogue::None, matmul.getAccTypeAttr());
       mpt::detail::joinMarks(matmul, op, linear);
       rewriter.replaceOp(op, linear.getResult());
       return success();

@@ -44,7 +44,8 @@ std::string mpt::explainUnfusedAttention(Operation *op) {
         return say(tensor.getType(), " has no static shape, or no elements");
       if (tensor == mask)
         continue;
-      Type wanted = tensor == lse ? Float32Type::get(op->getContext()) : type.getElementType();
+      Type wanted =
+          tensor == lse ? Float32Type::get(op->getContext()) : type.getElementType();
       if (other.getElementType() != wanted)
         return say(other, " beside a query of ", type.getElementType());
     }

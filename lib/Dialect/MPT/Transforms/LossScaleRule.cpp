@@ -40,7 +40,9 @@ LossScaleState mpt::detail::updateLossScale(OpBuilder &builder, Location loc,
   DecomposeBuilder b(builder, loc,
                      DecomposeBuilder::typeOf(state.scale).getElementType());
   Type i32 = builder.getI32Type();
-  auto both = [&](Value x, Value y) -> Value { return AndOp::create(builder, loc, x, y); };
+  auto both = [&](Value x, Value y) -> Value {
+    return AndOp::create(builder, loc, x, y);
+  };
   auto isNot = [&](Value x) -> Value { return NotOp::create(builder, loc, x); };
   auto choose = [&](Value condition, Value x, Value y) -> Value {
     return WhereOp::create(builder, loc, x.getType(), condition, x, y);
@@ -89,8 +91,8 @@ LossScaleState mpt::detail::updateLossScale(OpBuilder &builder, Location loc,
     falls = both(foundInf, b.compare(state.bad, one, ComparePredicate::LE));
     Value fewer = SubOp::create(builder, loc, state.bad, one);
     Value refills = rule.kind == Hysteresis::AtOne ? grows : allFinite;
-    after.bad = choose(both(foundInf, isNot(falls)), fewer,
-                       choose(refills, full, state.bad));
+    after.bad =
+        choose(both(foundInf, isNot(falls)), fewer, choose(refills, full, state.bad));
     break;
   }
   case Hysteresis::EveryNth: {
@@ -127,14 +129,14 @@ Value mpt::detail::chooseLossScale(OpBuilder &builder, Location loc,
   for (int exponent = static_cast<int>(std::ceil(std::log2(rule.min)));
        exponent <= static_cast<int>(std::floor(std::log2(rule.max))); ++exponent)
     powers.push_back(std::ldexp(1.0f, exponent));
-  auto type = RankedTensorType::get({static_cast<int64_t>(powers.size())},
-                                    builder.getF32Type());
-  Value table = ConstantOp::create(builder, loc,
-                                   DenseElementsAttr::get(type, ArrayRef(powers)));
+  auto type =
+      RankedTensorType::get({static_cast<int64_t>(powers.size())}, builder.getF32Type());
+  Value table =
+      ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef(powers)));
   Value needed = b.mul(b.mul(table, largest), rule.margin);
   Value fits = b.compare(needed, b.scalar(rule.largest), ComparePredicate::LE);
-  Value best = b.reduceAll(ReduceKind::Max,
-                           b.where(fits, table, b.scalar(powers.front())));
+  Value best =
+      b.reduceAll(ReduceKind::Max, b.where(fits, table, b.scalar(powers.front())));
   // Gradients that are all zero say nothing.
   Value chosen =
       b.where(b.compare(largest, b.scalar(0.0), ComparePredicate::GT), best, scale);

@@ -43,8 +43,7 @@ static bool isOpen(Type type) {
 
 static Type withShape(Type type, ArrayRef<int64_t> shape) {
   auto tensor = cast<RankedTensorType>(type);
-  return RankedTensorType::get(shape, tensor.getElementType(),
-                               tensor.getEncoding());
+  return RankedTensorType::get(shape, tensor.getElementType(), tensor.getEncoding());
 }
 
 /// The shape of a reshape to `wanted` of `count` elements, or failure if it is
@@ -69,8 +68,7 @@ LogicalResult SpecializePass::refine(Operation *op) {
     return success();
   if (auto checkpoint = dyn_cast<CheckpointOp>(op)) {
     Operation *yield = checkpoint.getBody().front().getTerminator();
-    for (auto [result, value] :
-         llvm::zip_equal(op->getResults(), yield->getOperands()))
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), yield->getOperands()))
       result.setType(value.getType());
     return success();
   }
@@ -84,8 +82,8 @@ LogicalResult SpecializePass::refine(Operation *op) {
     // Element types are the op's own choice; only shapes are taken.
     for (auto [result, type] : llvm::zip_equal(op->getResults(), inferred))
       if (isOpen(result.getType()))
-        result.setType(withShape(result.getType(),
-                                 cast<RankedTensorType>(type).getShape()));
+        result.setType(
+            withShape(result.getType(), cast<RankedTensorType>(type).getShape()));
   } else {
     for (Value result : op->getResults()) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
@@ -100,8 +98,7 @@ LogicalResult SpecializePass::refine(Operation *op) {
                  << from.getNumElements() << " elements, found " << type;
         shape = *solved;
       } else if (isa<CastOp>(op)) {
-        shape.assign(
-            cast<RankedTensorType>(op->getOperand(0).getType()).getShape());
+        shape.assign(cast<RankedTensorType>(op->getOperand(0).getType()).getShape());
       } else if (type.isDynamicDim(0)) {
         shape[0] = batch;
       }
@@ -143,9 +140,9 @@ LogicalResult SpecializePass::specialize(func::FuncOp function) {
   });
   if (walked.wasInterrupted())
     return failure();
-  function.setType(FunctionType::get(
-      &getContext(), function.getBody().getArgumentTypes(),
-      function.getBody().front().getTerminator()->getOperandTypes()));
+  function.setType(
+      FunctionType::get(&getContext(), function.getBody().getArgumentTypes(),
+                        function.getBody().front().getTerminator()->getOperandTypes()));
   return success();
 }
 

@@ -35,7 +35,8 @@ func::FuncOp mpt::detail::findStepFunction(ModuleOp module, StringRef name,
     if (!candidate.isDeclaration() && (name.empty() || candidate.getName() == name))
       named.push_back(candidate);
   if (named.size() != 1) {
-    InFlightDiagnostic diagnostic = mlir::emitError(getModuleLocation(module), pass) << ": ";
+    InFlightDiagnostic diagnostic = mlir::emitError(getModuleLocation(module), pass)
+                                    << ": ";
     if (functions.empty())
       diagnostic << "there is no function in this module";
     else if (name.empty())
@@ -51,10 +52,9 @@ func::FuncOp mpt::detail::findStepFunction(ModuleOp module, StringRef name,
   }
   func::FuncOp function = named.front();
   if (!function.getBody().hasOneBlock()) {
-    function.emitError(pass)
-        << ": expected a function of one block, found "
-        << function.getBody().getBlocks().size()
-        << " (branches cannot be differentiated or planned)";
+    function.emitError(pass) << ": expected a function of one block, found "
+                             << function.getBody().getBlocks().size()
+                             << " (branches cannot be differentiated or planned)";
     return {};
   }
   return function;
@@ -70,8 +70,8 @@ LogicalResult mpt::detail::checkStaticShapes(Operation *op, StringRef pass) {
                                << "; run --mpt-specialize first";
       if (tensor && !countElements(tensor.getShape()))
         return op->emitError()
-               << pass << ": a value of more than 2^50 elements cannot be planned: "
-               << type;
+               << pass
+               << ": a value of more than 2^50 elements cannot be planned: " << type;
     }
   return success();
 }
@@ -192,8 +192,8 @@ LogicalResult StepEditor::finish() {
   Operation *terminator = block.getTerminator();
   terminator->insertOperands(terminator->getNumOperands(), added);
   Builder builder(function.getContext());
-  function.setFunctionTypeAttr(TypeAttr::get(builder.getFunctionType(
-      block.getArgumentTypes(), terminator->getOperandTypes())));
+  function.setFunctionTypeAttr(TypeAttr::get(
+      builder.getFunctionType(block.getArgumentTypes(), terminator->getOperandTypes())));
   function.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
   function.setResAttrsAttr(builder.getArrayAttr(resultAttributes));
   return success();
@@ -231,8 +231,7 @@ private:
 bool guardOptimizer(Operation *op, Predicates &predicates) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<SGDOp, AdamOp, AdamWOp>([&](auto optimizer) {
-        optimizer.getPredicateMutable().assign(
-            predicates.with(optimizer.getPredicate()));
+        optimizer.getPredicateMutable().assign(predicates.with(optimizer.getPredicate()));
         return true;
       })
       .Default(false);
@@ -242,7 +241,8 @@ bool guardOptimizer(Operation *op, Predicates &predicates) {
 
 Value mpt::detail::getOptimizerGradient(Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<SGDOp, AdamOp, AdamWOp>([](auto optimizer) { return optimizer.getGradient(); })
+      .Case<SGDOp, AdamOp, AdamWOp>(
+          [](auto optimizer) { return optimizer.getGradient(); })
       .Default(Value());
 }
 
@@ -257,8 +257,7 @@ bool mpt::detail::guardUpdates(func::FuncOp step, StepEditor &editor, Value pred
     unsigned index = operand.getOperandNumber();
     Value value = operand.get();
     auto name = step.getResultAttrOfType<StringAttr>(index, kNameAttr);
-    if (name && name.getValue() == "did_step" &&
-        value.getType() == predicate.getType()) {
+    if (name && name.getValue() == "did_step" && value.getType() == predicate.getType()) {
       operand.set(predicates.with(value));
       hasDidStep = true;
       continue;

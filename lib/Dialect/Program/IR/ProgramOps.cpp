@@ -29,9 +29,10 @@ using namespace mpt;
 //===----------------------------------------------------------------------===//
 
 LogicalResult program::ProgramOp::verify() {
-  for (auto [name, bytes] : {std::pair<StringRef, int64_t>{"arena_bytes", getArenaBytes()},
-                             {"state_bytes", getStateBytes()},
-                             {"output_bytes", getOutputBytes()}})
+  for (auto [name, bytes] :
+       {std::pair<StringRef, int64_t>{"arena_bytes", getArenaBytes()},
+        {"state_bytes", getStateBytes()},
+        {"output_bytes", getOutputBytes()}})
     if (bytes < 0)
       return emitOpError("expected ") << name << " of at least 0, found " << bytes;
   if (static_cast<int64_t>(getMaxThreads()) < 1)
@@ -41,10 +42,12 @@ LogicalResult program::ProgramOp::verify() {
     for (NamedAttribute entry : tuned)
       if (auto words = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
           !words || words.size() != 8)
-        return emitOpError("expected the eight words of an algorithm, an array<i64>, for ")
+        return emitOpError(
+                   "expected the eight words of an algorithm, an array<i64>, for ")
                << entry.getName() << " in 'tuned_matmuls', found " << entry.getValue();
   for (Operation &op : getBody().front())
-    if (!isa_and_present<program::ProgramDialect>(op.getDialect()) || isa<program::ProgramOp>(op))
+    if (!isa_and_present<program::ProgramDialect>(op.getDialect()) ||
+        isa<program::ProgramOp>(op))
       return op.emitOpError("found in a mpt_program.program: expected only buffers, "
                             "launches and calls");
   return success();
@@ -61,8 +64,7 @@ LogicalResult program::BufferOp::verify() {
     return emitOpError("expected an offset of at least 0, found ") << offset;
   if (getSpace() != program::Space::Input && getSpace() != program::Space::Constant &&
       offset % 64 != 0)
-    return emitOpError("expected an offset that is a multiple of 64, found ")
-           << offset;
+    return emitOpError("expected an offset that is a multiple of 64, found ") << offset;
   auto program = cast<program::ProgramOp>((*this)->getParentOp());
   int64_t width = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   std::optional<int64_t> end = countElements(type.getShape());
@@ -74,7 +76,7 @@ LogicalResult program::BufferOp::verify() {
   int64_t limit = getSpace() == program::Space::Arena    ? program.getArenaBytes()
                   : getSpace() == program::Space::State  ? program.getStateBytes()
                   : getSpace() == program::Space::Output ? program.getOutputBytes()
-                                                : -1;
+                                                         : -1;
   if (limit >= 0 && *end > limit)
     return emitOpError("expected to end within the ")
            << limit << " bytes of its space, found its end at " << *end;
@@ -92,8 +94,8 @@ LogicalResult program::LaunchOp::verifySymbolUses(SymbolTableCollection &symbols
     return success();
   if (!kernel)
     return emitOpError("expected ")
-           << getKernelAttr() << " to be an mpt_kernel.func, found '"
-           << symbol->getName() << "'";
+           << getKernelAttr() << " to be an mpt_kernel.func, found '" << symbol->getName()
+           << "'";
   auto matches = [](TypeRange buffers, TypeRange tensors) {
     if (buffers.size() != tensors.size())
       return false;
@@ -107,8 +109,8 @@ LogicalResult program::LaunchOp::verifySymbolUses(SymbolTableCollection &symbols
   if (!matches(getInputs().getTypes(), kernel.getFunctionType().getInputs()) ||
       !matches(getOutputs().getTypes(), kernel.getFunctionType().getResults()))
     return emitOpError("expected buffers as in ")
-           << kernel.getFunctionType() << ", found " << getInputs().getTypes()
-           << " and " << getOutputs().getTypes();
+           << kernel.getFunctionType() << ", found " << getInputs().getTypes() << " and "
+           << getOutputs().getTypes();
   int64_t rows = 1;
   for (int64_t size : kernel.getDomain().drop_back(kernel.getDomain().empty() ? 0 : 1))
     rows *= size;
@@ -131,7 +133,8 @@ LogicalResult program::DeviceLaunchOp::verify() {
   for (auto [blocks, limit] : llvm::zip_equal(getBlocks(), most))
     if (blocks < 1 || blocks > limit)
       return emitOpError("expected 1 to ") << limit << " blocks, found " << blocks;
-  auto threads = static_cast<int64_t>(getThreads()), bound = static_cast<int64_t>(getBound());
+  auto threads = static_cast<int64_t>(getThreads()),
+       bound = static_cast<int64_t>(getBound());
   if (threads < 1 || threads > 1024)
     return emitOpError("expected 1 to 1024 threads, found ") << threads;
   if (bound < 0)
@@ -142,13 +145,13 @@ LogicalResult program::DeviceLaunchOp::verify() {
   return success();
 }
 
-LogicalResult
-program::DeviceLaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+LogicalResult program::DeviceLaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Operation *module =
       symbols.lookupNearestSymbolFrom(*this, getFunction().getRootReference());
   if (!module)
     return emitOpError("expected a gpu.module or gpu.binary named @")
-           << getFunction().getRootReference().getValue() << ", found nothing of that name";
+           << getFunction().getRootReference().getValue()
+           << ", found nothing of that name";
   // A binary names its functions no more.
   if (!module->hasTrait<OpTrait::SymbolTable>())
     return success();
@@ -177,9 +180,10 @@ rt::MatmulCall program::withoutEpilogue(rt::MatmulCall call) {
 static bool areEqual(const rt::MatmulCall &x, const rt::MatmulCall &y) {
   std::vector<int64_t> fields[2];
   for (auto [call, values] : {std::pair(&x, &fields[0]), std::pair(&y, &fields[1])})
-    rt::MatmulCall::forEachField(*call, [&, values = values](const char *, const auto &field) {
-      values->push_back(static_cast<int64_t>(field));
-    });
+    rt::MatmulCall::forEachField(*call,
+                                 [&, values = values](const char *, const auto &field) {
+                                   values->push_back(static_cast<int64_t>(field));
+                                 });
   return fields[0] == fields[1];
 }
 
@@ -208,8 +212,9 @@ LogicalResult program::AlternativesOp::verify() {
              << (region == &getPreferred() ? "first" : "second");
     for (Operation &op : region->front())
       if (!isa<LibraryCallOpInterface, DeviceLaunchOp, AlternativesOp>(op))
-        return op.emitOpError("found in mpt_program.alternatives: expected calls, launches "
-                              "on a device and alternatives");
+        return op.emitOpError(
+            "found in mpt_program.alternatives: expected calls, launches "
+            "on a device and alternatives");
   }
   Block &preferred = getPreferred().front(), &fallback = getFallback().front();
   auto calls = preferred.getOps<LibraryCallOpInterface>();
@@ -227,17 +232,20 @@ LogicalResult program::AlternativesOp::verify() {
   }
   auto matmul = dyn_cast<MatmulOp>(call.getOperation());
   if (!matmul)
-    return emitOpError("expected a convolution with 'cudnn' or a matmul with an epilogue, "
-                       "found '")
+    return emitOpError(
+               "expected a convolution with 'cudnn' or a matmul with an epilogue, "
+               "found '")
            << call->getName() << "'";
   if (!llvm::hasSingleElement(preferred) || !fallback.getOps<AlternativesOp>().empty() ||
       llvm::hasSingleElement(fallback))
-    return emitOpError("expected the matmul alone in the first region, and launches after "
-                       "the plain one in the second");
+    return emitOpError(
+        "expected the matmul alone in the first region, and launches after "
+        "the plain one in the second");
   auto plain = dyn_cast<MatmulOp>(fallback.front());
   auto asked = std::get<rt::MatmulCall>(matmul.getCall());
   if (!plain || plain.getLhs() != matmul.getLhs() || plain.getRhs() != matmul.getRhs() ||
-      plain.getResult() != matmul.getResult() || plain.getAddend() != matmul.getAddend() ||
+      plain.getResult() != matmul.getResult() ||
+      plain.getAddend() != matmul.getAddend() ||
       !areEqual(std::get<rt::MatmulCall>(plain.getCall()), withoutEpilogue(asked)))
     return emitOpError("expected the second region to begin with the same matmul without "
                        "its epilogue");

@@ -12,15 +12,15 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
-#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
-#include "mpt/Dialect/Program/Transforms/StepOrder.h"
-#include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/Dialect/Program/Transforms/Passes.h"
+#include "mpt/Dialect/Program/Transforms/StepOrder.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
@@ -80,8 +80,7 @@ private:
   }
 
   /// The slot at `place` seen as `type`; one op for each distinct view.
-  Value getSlot(Location loc, SlotPlace place, MemRefType type,
-                Value constant = Value());
+  Value getSlot(Location loc, SlotPlace place, MemRefType type, Value constant = Value());
   Value getSlot(Location loc, const BufferView &view) {
     return getSlot(loc, plan.places.lookup(view.value), bufferType(view.type),
                    view.value);
@@ -108,9 +107,9 @@ void ProgramBuilder::declareNamedSlots() {
   auto declare = [&](SlotPlace place, Type type, StringAttr name, std::string_view role,
                      InitAttr init = {}, StringAttr lowOf = {}) {
     auto buffer = bufferType(cast<RankedTensorType>(type));
-    auto slot = program::BufferOp::create(
-        builder, function.getLoc(), buffer, place.space, place.offset,
-        name, builder.getStringAttr(role), init, lowOf, ElementsAttr());
+    auto slot = program::BufferOp::create(builder, function.getLoc(), buffer, place.space,
+                                          place.offset, name, builder.getStringAttr(role),
+                                          init, lowOf, ElementsAttr());
     slots[{static_cast<unsigned>(place.space), place.offset, buffer}] = slot;
   };
   StepView step(function);
@@ -132,7 +131,8 @@ Value ProgramBuilder::getSlot(Location loc, SlotPlace place, MemRefType type,
   if (place.space == program::Space::Constant)
     if (auto op = constant.getDefiningOp<ConstantOp>())
       value = op.getValue();
-  return slot = program::BufferOp::create(builder, loc, type, place.space, place.offset, value);
+  return slot = program::BufferOp::create(builder, loc, type, place.space, place.offset,
+                                          value);
 }
 
 StringAttr ProgramBuilder::getKernel(kernel::KernelOp kernel) {
@@ -152,32 +152,28 @@ StringAttr ProgramBuilder::getKernel(kernel::KernelOp kernel) {
   if (!inserted)
     return it->second;
   auto func = kernel::FuncOp::create(
-      kernels, kernel.getLoc(),
-      builder.getStringAttr(function.getName() + "_kernel"),
+      kernels, kernel.getLoc(), builder.getStringAttr(function.getName() + "_kernel"),
       TypeAttr::get(type), kernel.getKindAttr(), kernel.getDomainAttr(),
-      kernel.getChunkRowsAttr(), kernel.getOperandMapsAttr(),
-      kernel.getResultMapsAttr());
+      kernel.getChunkRowsAttr(), kernel.getOperandMapsAttr(), kernel.getResultMapsAttr());
   IRMapping mapping;
   kernel.getBody().cloneInto(&func.getBody(), mapping);
   it->second = symbols.insert(func);
   return it->second;
 }
 
-void ProgramBuilder::buildLaunch(StepInstruction instruction,
-                                 int64_t scratchOffset) {
+void ProgramBuilder::buildLaunch(StepInstruction instruction, int64_t scratchOffset) {
   kernel::KernelOp kernel = instruction.kernel;
   SmallVector<Value> inputs, outputs;
   for (const BufferView &input : instruction.inputs)
     inputs.push_back(getSlot(instruction.loc, input));
   for (const BufferView &output : instruction.outputs)
     outputs.push_back(getSlot(instruction.loc, output));
-  Value partials = getScratch(instruction.loc, scratchOffset,
-                              instruction.scratchBytes);
-  program::LaunchOp::create(
-      builder, instruction.loc, FlatSymbolRefAttr::get(getKernel(kernel)),
-      inputs, outputs, partials,
-      builder.getI64IntegerAttr(
-          getKernelTasks(kernel.getDomain(), kernel.getChunkRows())));
+  Value partials = getScratch(instruction.loc, scratchOffset, instruction.scratchBytes);
+  program::LaunchOp::create(builder, instruction.loc,
+                            FlatSymbolRefAttr::get(getKernel(kernel)), inputs, outputs,
+                            partials,
+                            builder.getI64IntegerAttr(getKernelTasks(
+                                kernel.getDomain(), kernel.getChunkRows())));
 }
 
 void ProgramBuilder::buildCall(const StepInstruction &instruction,
@@ -187,8 +183,7 @@ void ProgramBuilder::buildCall(const StepInstruction &instruction,
     inputs.push_back(getSlot(instruction.loc, input));
   for (const BufferView &output : instruction.outputs)
     outputs.push_back(getSlot(instruction.loc, output));
-  Value workspace = getScratch(instruction.loc, scratchOffset,
-                               instruction.scratchBytes);
+  Value workspace = getScratch(instruction.loc, scratchOffset, instruction.scratchBytes);
   if (instruction.call) {
     program::createCall(builder, instruction.loc, *instruction.call, inputs, outputs,
                         workspace);
@@ -196,8 +191,8 @@ void ProgramBuilder::buildCall(const StepInstruction &instruction,
   }
   if (auto op = dyn_cast<AttentionOp>(instruction.op)) {
     Value mask = op.getMask() ? inputs[3] : Value();
-    program::AttentionOp::create(builder, instruction.loc, inputs[0], inputs[1], inputs[2],
-                                 mask, outputs[0], outputs[1], op.getCausal(),
+    program::AttentionOp::create(builder, instruction.loc, inputs[0], inputs[1],
+                                 inputs[2], mask, outputs[0], outputs[1], op.getCausal(),
                                  op.getScaleAttr());
     return;
   }
@@ -214,8 +209,11 @@ void ProgramBuilder::buildCopy(Location loc, Value from, Value to) {
   SmallVector<int64_t> strides(shape.size(), 1);
   for (size_t i = shape.size(); i-- > 1;)
     strides[i - 1] = strides[i] * shape[i];
-  rt::CopyCall copy{shape.vec(), 0, {strides.begin(), strides.end()},
-                    0,           {strides.begin(), strides.end()}};
+  rt::CopyCall copy{shape.vec(),
+                    0,
+                    {strides.begin(), strides.end()},
+                    0,
+                    {strides.begin(), strides.end()}};
   program::createCall(builder, loc, copy, from, to);
 }
 
@@ -227,15 +225,13 @@ void ProgramBuilder::buildFinalCopies() {
   for (const FinalCopy &copy : plan.finalCopies)
     if (copy.through)
       buildCopy(loc,
-                getSlot(loc, plan.places.lookup(copy.source), typeOf(copy),
-                        copy.source),
+                getSlot(loc, plan.places.lookup(copy.source), typeOf(copy), copy.source),
                 getSlot(loc, *copy.through, typeOf(copy)));
   for (const FinalCopy &copy : plan.finalCopies)
     buildCopy(loc,
-              copy.through
-                  ? getSlot(loc, *copy.through, typeOf(copy))
-                  : getSlot(loc, plan.places.lookup(copy.source), typeOf(copy),
-                            copy.source),
+              copy.through ? getSlot(loc, *copy.through, typeOf(copy))
+                           : getSlot(loc, plan.places.lookup(copy.source), typeOf(copy),
+                                     copy.source),
               getSlot(loc, copy.destination, typeOf(copy)));
 }
 
@@ -255,21 +251,21 @@ std::string describe(func::FuncOp step, const MemoryBuffer &buffer) {
     return text;
   }
   os << buffer.value.getType();
-  if (auto place =
-          LocationAttr(buffer.value.getLoc()).findInstanceOf<FileLineColLoc>())
+  if (auto place = LocationAttr(buffer.value.getLoc()).findInstanceOf<FileLineColLoc>())
     os << " at " << place.getFilename().getValue() << ":" << place.getLine() << ":"
        << place.getColumn();
   return text;
 }
 
-/// Fails if a constant does not fit in a program's file, which counts bytes in 32 bits. Of a
-/// splat it holds one element.
+/// Fails if a constant does not fit in a program's file, which counts bytes in 32 bits.
+/// Of a splat it holds one element.
 LogicalResult checkConstants(const SlotPlan &plan) {
   for (const MemoryBuffer &buffer : plan.graph.buffers)
     if (auto op = buffer.value.getDefiningOp<ConstantOp>();
         op && !op.getValue().isSplat() && buffer.bytes > int64_t(UINT32_MAX))
-      return op.emitError("mpt-assign-slots: expected a constant of less than 2^32 bytes, "
-                          "unless all of its elements are equal; found ")
+      return op.emitError(
+                 "mpt-assign-slots: expected a constant of less than 2^32 bytes, "
+                 "unless all of its elements are equal; found ")
              << op.getValue().getShapedType() << " of " << buffer.bytes
              << " bytes; make it an argument";
   return success();
@@ -298,8 +294,8 @@ LogicalResult checkMemory(func::FuncOp step, const SlotPlan &plan, int64_t limit
       step.emitError("mpt-assign-slots: @")
       << step.getName() << " needs " << needed << " bytes of memory (arena "
       << plan.arenaBytes << ", state " << plan.stateBytes << ", results "
-      << plan.outputBytes << ", constants " << plan.constantBytes
-      << ") and may have " << limit << " (memory-limit)";
+      << plan.outputBytes << ", constants " << plan.constantBytes << ") and may have "
+      << limit << " (memory-limit)";
   for (auto [i, id] : llvm::enumerate(largest))
     diagnostic << (i == 0 ? "; largest: " : ", ")
                << describe(step, plan.graph.buffers[id]) << " ("
@@ -333,8 +329,9 @@ struct AssignSlotsPass : mpt::impl::AssignSlotsPassBase<AssignSlotsPass> {
     if (failed(schedule))
       return signalPassFailure();
     for (unsigned i : mpt::detail::getUnnamedResults(step)) {
-      mlir::emitError(getResultLocation(step), "mpt-assign-slots: expected a 'mpt.name' on "
-                                               "result ")
+      mlir::emitError(getResultLocation(step),
+                      "mpt-assign-slots: expected a 'mpt.name' on "
+                      "result ")
           << i << ", found none; programs give results by name";
       return signalPassFailure();
     }
@@ -362,7 +359,8 @@ private:
     if (!function.empty()) {
       auto step = module.lookupSymbol<func::FuncOp>(function);
       if (!step || step.isDeclaration())
-        mlir::emitError(mpt::detail::getModuleLocation(module), "mpt-assign-slots: no function '")
+        mlir::emitError(mpt::detail::getModuleLocation(module),
+                        "mpt-assign-slots: no function '")
             << function << "' with a body in this module";
       return step && !step.isDeclaration() ? step : func::FuncOp();
     }
@@ -377,8 +375,7 @@ private:
                         "mpt-assign-slots: expected one function, found ")
         << functions.size() << "; name one with function=";
     for (func::FuncOp candidate : functions)
-      diagnostic.attachNote(candidate.getLoc())
-          << "'" << candidate.getName() << "'";
+      diagnostic.attachNote(candidate.getLoc()) << "'" << candidate.getName() << "'";
     return {};
   }
 };

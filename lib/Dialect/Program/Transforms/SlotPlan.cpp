@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Program/Transforms/SlotPlan.h"
-#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
@@ -78,13 +78,14 @@ unsigned Planner::getBuffer(Value value) {
   if (inserted) {
     MemoryBuffer buffer;
     buffer.value = value;
-    buffer.bytes = llvm::alignTo(
-        getTensorBytes(cast<RankedTensorType>(value.getType())), slotAlignment);
+    buffer.bytes = llvm::alignTo(getTensorBytes(cast<RankedTensorType>(value.getType())),
+                                 slotAlignment);
     if (value.getDefiningOp<ConstantOp>())
       buffer.kind = MemoryKind::Constant;
     else if (isa<BlockArgument>(value))
-      buffer.kind = plan.places.lookup(value).space == program::Space::State ? MemoryKind::State
-                                                                   : MemoryKind::Argument;
+      buffer.kind = plan.places.lookup(value).space == program::Space::State
+                        ? MemoryKind::State
+                        : MemoryKind::Argument;
     graph.buffers.push_back(std::move(buffer));
   }
   return it->second;
@@ -97,8 +98,7 @@ void Planner::placeArguments() {
     if (step[argument].isState()) {
       place = {program::Space::State, plan.stateBytes};
       plan.stateBytes += llvm::alignTo(
-          getTensorBytes(cast<RankedTensorType>(argument.getType())),
-          slotAlignment);
+          getTensorBytes(cast<RankedTensorType>(argument.getType())), slotAlignment);
     } else {
       place = {program::Space::Input, inputs++};
     }
@@ -147,8 +147,7 @@ void Planner::buildGraph() {
     }
 }
 
-bool Planner::mayShare(const StepInstruction &instruction, unsigned index,
-                       Value old) {
+bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value old) {
   // cuBLASLt adds in place, too.
   if (auto gemm = dyn_cast<GemmOp>(instruction.op))
     return index == 0 && gemm.getAddend() && instruction.inputs.back().value == old &&
@@ -167,8 +166,7 @@ bool Planner::mayShare(const StepInstruction &instruction, unsigned index,
     // have all been read.
     if (cast<AffineMapAttr>(kernel.getOperandMaps()[number]) != resultMap ||
         input.type.getShape() != resultType.getShape() ||
-        input.type.getElementTypeBitWidth() !=
-            resultType.getElementTypeBitWidth())
+        input.type.getElementTypeBitWidth() != resultType.getElementTypeBitWidth())
       return false;
   }
   return true;
@@ -263,21 +261,20 @@ void Planner::placeTemporaries() {
   for (const StepInstruction &instruction : schedule.instructions) {
     if (op < 0 || graph.ops[op].op != instruction.op)
       ++op;
-    plan.scratchOffsets.push_back(
-        instruction.scratchBytes > 0
-            ? arena.offsets[plan.profile.blockOfWorkspace[op]]
-            : -1);
+    plan.scratchOffsets.push_back(instruction.scratchBytes > 0
+                                      ? arena.offsets[plan.profile.blockOfWorkspace[op]]
+                                      : -1);
   }
   for (auto [copy, block] : llvm::zip_equal(detours, plan.profile.blockOfFinal))
-    plan.finalCopies[copy].through = SlotPlace{program::Space::Arena, arena.offsets[block]};
+    plan.finalCopies[copy].through =
+        SlotPlace{program::Space::Arena, arena.offsets[block]};
   plan.blockOffsets = std::move(arena.offsets);
 }
 
 } // namespace
 
 int64_t mpt::getTensorBytes(RankedTensorType type) {
-  return type.getNumElements() *
-         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
 SlotPlan mpt::planSlots(func::FuncOp function, const StepSchedule &schedule,

@@ -11,16 +11,16 @@
 using namespace mlir;
 using namespace mpt;
 
-FailureOr<std::optional<MemoryOrder>> mpt::getWantedOrder(func::FuncOp function,
-                                                          StringRef option,
-                                                          StringRef pass) {
+FailureOr<std::optional<MemoryOrder>>
+mpt::getWantedOrder(func::FuncOp function, StringRef option, StringRef pass) {
   if (auto own = function->getAttrOfType<StringAttr>(kMemoryOrderAttr))
     option = own.getValue();
   std::optional<MemoryOrder> order = symbolizeMemoryOrder(option);
   if (!order && option != "best")
     return function.emitError()
-           << pass << ": order must be best, keep, early-update, least-peak or "
-                      "depth-first, got '"
+           << pass
+           << ": order must be best, keep, early-update, least-peak or "
+              "depth-first, got '"
            << option << "'";
   return order;
 }

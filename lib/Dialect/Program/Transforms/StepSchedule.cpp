@@ -8,10 +8,10 @@
 
 #include "mpt/Dialect/Program/Transforms/StepSchedule.h"
 
-#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
-#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
+#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/CudaCallPlan.h"
 #include "mpt/Support/ElementCount.h"
@@ -56,8 +56,7 @@ public:
     if (!function.getBody().hasOneBlock()) {
       function.emitError("a step that is planned must have exactly one block; "
                          "found ")
-          << function.getBody().getBlocks().size()
-          << " (control flow cannot be planned)";
+          << function.getBody().getBlocks().size() << " (control flow cannot be planned)";
       return failure();
     }
     if (maxThreads < 1 || maxThreads > rt::kMaxProgramThreads)
@@ -74,16 +73,16 @@ public:
       if (failed(visit(&op)))
         return failure();
     }
-    for (Value value :
-         function.getBody().front().getTerminator()->getOperands())
+    for (Value value : function.getBody().front().getTerminator()->getOperands())
       schedule.returned.push_back(schedule.getOwner(value));
     // Each result may take a block of its own.
     for (Value value : schedule.returned)
       if (failed(checkBuffer(value, value.getLoc())))
         return failure();
     for (const StepInstruction &instruction : schedule.instructions)
-      if (failed(count(instruction.scratchBytes, instruction.loc, "what this op needs while "
-                                                                  "it runs")))
+      if (failed(count(instruction.scratchBytes, instruction.loc,
+                       "what this op needs while "
+                       "it runs")))
         return failure();
     return std::move(schedule);
   }
@@ -106,8 +105,7 @@ private:
   }
 
   BufferView view(Value value) {
-    return {schedule.getOwner(value),
-            dyn_cast<RankedTensorType>(value.getType())};
+    return {schedule.getOwner(value), dyn_cast<RankedTensorType>(value.getType())};
   }
   BufferView view(Value value, RankedTensorType type) {
     return {schedule.getOwner(value), type};
@@ -115,7 +113,10 @@ private:
 
   LogicalResult call(Operation *op, const rt::LibraryCall &libraryCall,
                      ArrayRef<BufferView> inputs, ArrayRef<BufferView> outputs) {
-    StepInstruction instruction{op, op->getLoc(), kernel::KernelOp(), libraryCall,
+    StepInstruction instruction{op,
+                                op->getLoc(),
+                                kernel::KernelOp(),
+                                libraryCall,
                                 SmallVector<BufferView>(inputs),
                                 SmallVector<BufferView>(outputs)};
     auto typesOf = [](ArrayRef<BufferView> views) {
@@ -126,9 +127,8 @@ private:
         encodeCall(op->getLoc(), libraryCall, typesOf(inputs), typesOf(outputs));
     if (failed(encoded))
       return failure();
-    instruction.scratchBytes = isForGPU
-                                   ? rt::getCudaWorkspace(*encoded)
-                                   : rt::getCallWorkspace(*encoded, maxThreads);
+    instruction.scratchBytes = isForGPU ? rt::getCudaWorkspace(*encoded)
+                                        : rt::getCallWorkspace(*encoded, maxThreads);
     schedule.instructions.push_back(std::move(instruction));
     return success();
   }
@@ -146,9 +146,10 @@ private:
   /// dst[dstOffset + i * dstStrides] = src[srcOffset + i * srcStrides] for all
   /// i below `sizes`; offsets and strides in elements.
   LogicalResult copy(Operation *op, Value src, Value dst, ArrayRef<int64_t> sizes,
-            int64_t srcOffset, ArrayRef<int64_t> srcStrides, int64_t dstOffset,
-            ArrayRef<int64_t> dstStrides) {
-    rt::CopyCall copy{sizes.vec(), srcOffset, srcStrides.vec(), dstOffset, dstStrides.vec()};
+                     int64_t srcOffset, ArrayRef<int64_t> srcStrides, int64_t dstOffset,
+                     ArrayRef<int64_t> dstStrides) {
+    rt::CopyCall copy{sizes.vec(), srcOffset, srcStrides.vec(), dstOffset,
+                      dstStrides.vec()};
     return call(op, copy, {view(src)}, {view(dst)});
   }
 
@@ -210,13 +211,13 @@ LogicalResult Scheduler::checkBuffer(Value value, Location loc) {
                           << "f8E5M2, i64, i32, i16, i8 or i1, but " << what << " is "
                           << type << "; cast it to one of them first";
   // Strides are products of sizes, also where one of the sizes is 0.
-  auto sizes = llvm::map_to_vector(type.getShape(), [](int64_t size) {
-    return std::max<int64_t>(size, 1);
-  });
+  auto sizes = llvm::map_to_vector(
+      type.getShape(), [](int64_t size) { return std::max<int64_t>(size, 1); });
   std::optional<int64_t> bytes = countBytes(sizes, 8 * rt::getSize(*element));
   if (!bytes)
-    return emitError(loc) << "planning cannot count the bytes of " << what << ", which is "
-                          << type << "; a program has at most 2^46 bytes; use smaller shapes";
+    return emitError(loc) << "planning cannot count the bytes of " << what
+                          << ", which is " << type
+                          << "; a program has at most 2^46 bytes; use smaller shapes";
   return count(*bytes, loc, what + Twine(" (") + toText(type) + ")");
 }
 
@@ -235,15 +236,13 @@ LogicalResult Scheduler::visitMatmul(MatmulOp op) {
 
 LogicalResult Scheduler::visitLinear(LinearOp op) {
   SmallVector<BufferView> inputs = {
-      view(op.getX(),
-           flattenLeading(cast<RankedTensorType>(op.getX().getType()))),
+      view(op.getX(), flattenLeading(cast<RankedTensorType>(op.getX().getType()))),
       view(op.getWeight())};
   if (op.getBias())
     inputs.push_back(view(op.getBias()));
-  return call(
-      op, *getLibraryCall(op), inputs,
-      {view(op.getResult(),
-            flattenLeading(cast<RankedTensorType>(op.getResult().getType())))});
+  return call(op, *getLibraryCall(op), inputs,
+              {view(op.getResult(),
+                    flattenLeading(cast<RankedTensorType>(op.getResult().getType())))});
 }
 
 LogicalResult Scheduler::visitGemm(GemmOp op) {
@@ -266,7 +265,7 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
     for (int64_t dim : transpose.getPermutation())
       permuted.push_back(strides[dim]);
     return copy(op, transpose.getX(), result, resultType.getShape(), 0, permuted, 0,
-         dstStrides);
+                dstStrides);
   }
   if (auto slice = dyn_cast<SliceOp>(op)) {
     SmallVector<int64_t> strides =
@@ -277,7 +276,7 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
       stride *= slice.getStrides()[i];
     }
     return copy(op, slice.getX(), result, resultType.getShape(), offset, strides, 0,
-         dstStrides);
+                dstStrides);
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     auto type = cast<RankedTensorType>(broadcast.getX().getType());
@@ -287,15 +286,15 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
     for (int64_t i = 0; i < type.getRank(); ++i)
       strides[i + shift] = type.getDimSize(i) == 1 ? 0 : packed[i];
     return copy(op, broadcast.getX(), result, resultType.getShape(), 0, strides, 0,
-         dstStrides);
+                dstStrides);
   }
   if (auto concat = dyn_cast<ConcatOp>(op)) {
     int64_t position = 0, axis = concat.getAxis();
     for (Value input : concat.getInputs()) {
       auto type = cast<RankedTensorType>(input.getType());
       if (failed(copy(op, input, result, type.getShape(), 0,
-                      packedStrides(type.getShape()),
-                      position * dstStrides[axis], dstStrides)))
+                      packedStrides(type.getShape()), position * dstStrides[axis],
+                      dstStrides)))
         return failure();
       position += type.getDimSize(axis);
     }
@@ -303,7 +302,8 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
   }
   auto pad = cast<PadOp>(op);
   auto type = cast<RankedTensorType>(pad.getX().getType());
-  if (failed(call(op, rt::FillCall{pad.getValue().convertToDouble()}, {}, {view(result)})))
+  if (failed(
+          call(op, rt::FillCall{pad.getValue().convertToDouble()}, {}, {view(result)})))
     return failure();
   int64_t offset = 0;
   for (int64_t i = 0; i < type.getRank(); ++i) {
@@ -311,13 +311,14 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
     if (pad.getInterior())
       dstStrides[i] *= 1 + (*pad.getInterior())[i];
   }
-  return copy(op, pad.getX(), result, type.getShape(), 0,
-              packedStrides(type.getShape()), offset, dstStrides);
+  return copy(op, pad.getX(), result, type.getShape(), 0, packedStrides(type.getShape()),
+              offset, dstStrides);
 }
 
 LogicalResult Scheduler::visitKernel(kernel::KernelOp op) {
   if (!countElements(op.getDomain()))
-    return op.emitOpError("of more than 2^50 points cannot be planned; use smaller shapes");
+    return op.emitOpError(
+        "of more than 2^50 points cannot be planned; use smaller shapes");
   StepInstruction instruction{op, op.getLoc(), op, std::nullopt, {}, {}};
   for (Value input : op.getInputs())
     instruction.inputs.push_back(view(input));
@@ -344,7 +345,8 @@ LogicalResult Scheduler::visitAttention(Operation *op) {
 
 LogicalResult Scheduler::visit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<kernel::KernelOp>([&](kernel::KernelOp kernel) { return visitKernel(kernel); })
+      .Case<kernel::KernelOp>(
+          [&](kernel::KernelOp kernel) { return visitKernel(kernel); })
       .Case<ConstantOp>([](auto) { return success(); })
       .Case<ReshapeOp>([&](ReshapeOp reshape) {
         schedule.owners[reshape.getY()] = schedule.getOwner(reshape.getX());

@@ -1,7 +1,7 @@
 /* Opens a compiled program, runs it and prints its tensors, through the C ABI.
  *   run_step STEP.so RUNS [--seed=N | name=number | name=@file.npy]...
- * A seed initializes the state. A number becomes an f32 scalar; a file's last bytes are the data of a tensor
- * that is written, if it is state, or bound. */
+ * A seed initializes the state. A number becomes an f32 scalar; a file's last bytes are
+ * the data of a tensor that is written, if it is state, or bound. */
 #include "mpt/Runtime/Runtime.h"
 #include <stdio.h>
 #include <stdlib.h>

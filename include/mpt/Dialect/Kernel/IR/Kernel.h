@@ -25,8 +25,8 @@ namespace mpt::kernel {
 /// The coefficients of an index that is a sum of dimensions times constants:
 /// one for each of `numDims` dimensions, then the constant. Fails for anything
 /// else (divisions, symbols).
-mlir::FailureOr<llvm::SmallVector<int64_t>>
-getLinearCoefficients(mlir::AffineExpr expr, unsigned numDims);
+mlir::FailureOr<llvm::SmallVector<int64_t>> getLinearCoefficients(mlir::AffineExpr expr,
+                                                                  unsigned numDims);
 
 } // namespace mpt::kernel
 

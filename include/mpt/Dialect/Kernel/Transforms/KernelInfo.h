@@ -46,14 +46,10 @@ public:
   /// `op` is a `mpt_kernel.kernel` or `mpt_kernel.func`.
   explicit KernelInfo(mlir::Operation *op);
 
-  bool isRowUniform(mlir::Value value) const {
-    return rowUniform.contains(value);
-  }
+  bool isRowUniform(mlir::Value value) const { return rowUniform.contains(value); }
   /// True if `value` depends on a column reduction, so that it is computed
   /// once, after all rows.
-  bool isAfterColumns(mlir::Value value) const {
-    return afterColumns.contains(value);
-  }
+  bool isAfterColumns(mlir::Value value) const { return afterColumns.contains(value); }
   llvm::ArrayRef<ColumnPartials> getColumnPartials() const { return partials; }
   /// Bytes of the partials buffer; 0 without column reductions.
   int64_t getPartialsBytes() const { return partialsBytes; }

@@ -47,8 +47,7 @@ mlir::Location getResultLocation(mlir::FunctionOpInterface function);
 
 namespace detail {
 /// True if shapes are compatible and element types equal or both floats.
-bool areCompatibleUpToFloatType(mlir::TypeRange inferred,
-                                mlir::TypeRange actual);
+bool areCompatibleUpToFloatType(mlir::TypeRange inferred, mlir::TypeRange actual);
 /// True if there is one type, its shape is compatible and its elements are i32
 /// or i64.
 bool areCompatibleIndices(mlir::TypeRange inferred, mlir::TypeRange actual);
@@ -58,8 +57,7 @@ llvm::LogicalResult verifyNoUnownedAttributes(mlir::Operation *op);
 
 /// The type in which an op accumulates: `accType` if given, else f32 for
 /// storage narrower than f32 and the storage type itself otherwise.
-mlir::Type getAccumulatorType(std::optional<mlir::Type> accType,
-                              mlir::Type storageType);
+mlir::Type getAccumulatorType(std::optional<mlir::Type> accType, mlir::Type storageType);
 
 /// An op with this trait has no discardable attribute without a dialect's prefix.
 template <typename ConcreteType>

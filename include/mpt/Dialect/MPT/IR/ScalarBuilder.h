@@ -23,8 +23,8 @@
 namespace mpt {
 
 /// `value` (a float scalar) converted to float type `type` with one rounding.
-mlir::Value convertFloat(mlir::OpBuilder &builder, mlir::Location loc,
-                         mlir::Value value, mlir::Type type);
+mlir::Value convertFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                         mlir::Type type);
 
 /// Short spellings of ops on scalars, at the place of one elementwise op. Floats
 /// that are given to arithmetic have the type of the op's arithmetic: f32, or f64

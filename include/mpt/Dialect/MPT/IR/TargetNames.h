@@ -16,7 +16,7 @@ namespace mpt {
 /// What `mpt.target` and the option `target` of precision passes may be. What each
 /// machine does fast is in lib/Precision/TargetDescription.cpp, in the same order.
 inline constexpr llvm::StringLiteral kTargetNames[] = {
-    "sm_70", "sm_75", "sm_80",  "sm_86",   "sm_89",
+    "sm_70", "sm_75",  "sm_80",   "sm_86",      "sm_89",
     "sm_90", "sm_100", "cpu-amx", "cpu-generic"};
 
 } // namespace mpt

@@ -18,10 +18,8 @@ namespace mpt::detail {
 /// that a decomposition rounds once, where it calls `round`.
 class DecomposeBuilder {
 public:
-  DecomposeBuilder(mlir::OpBuilder &builder, mlir::Location loc,
-                   mlir::Type storage)
-      : builder(builder), loc(loc),
-        element(getAccumulatorType(std::nullopt, storage)) {}
+  DecomposeBuilder(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type storage)
+      : builder(builder), loc(loc), element(getAccumulatorType(std::nullopt, storage)) {}
 
   static mlir::RankedTensorType typeOf(mlir::Value value) {
     return mlir::cast<mlir::RankedTensorType>(value.getType());
@@ -79,8 +77,8 @@ private:
     return Op::create(builder, loc, broadcastType(a, b), a, b);
   }
   mlir::RankedTensorType broadcastType(mlir::Value a, mlir::Value b);
-  mlir::Value reduce(ReduceKind kind, mlir::Value value,
-                     llvm::ArrayRef<int64_t> axes, bool keepDims);
+  mlir::Value reduce(ReduceKind kind, mlir::Value value, llvm::ArrayRef<int64_t> axes,
+                     bool keepDims);
 };
 
 } // namespace mpt::detail

@@ -14,9 +14,9 @@
 namespace mpt {
 
 /// Why there are no device functions for an attention or its gradient; "" if there are.
-/// They take operands that are all f16 or all bf16 (the log-sum-exp f32, the mask i1), of static
-/// shape, one shape for key and value, and head sizes that are multiples of 16 from 32
-/// to 128.
+/// They take operands that are all f16 or all bf16 (the log-sum-exp f32, the mask i1), of
+/// static shape, one shape for key and value, and head sizes that are multiples of 16
+/// from 32 to 128.
 std::string explainUnfusedAttention(mlir::Operation *op);
 
 /// Sets `fused` on all that can be fused, and emits the remark

@@ -54,8 +54,8 @@ struct LossScaleRule {
 /// Sources: torch.amp.GradScaler; tf.mixed_precision (the dynamic scale of
 /// tf_keras's LossScaleOptimizer); keras 3's LossScaleOptimizer; apex.amp's LossScaler;
 /// Megatron-LM's DynamicGradScaler; DeepSpeed's DynamicLossScaler with its
-/// configuration's defaults, up to 0.17 and since 0.18; jmp's DynamicLossScale; paddle.amp.GradScaler.
-/// PyTorch's is the first.
+/// configuration's defaults, up to 0.17 and since 0.18; jmp's DynamicLossScale;
+/// paddle.amp.GradScaler. PyTorch's is the first.
 llvm::ArrayRef<LossScaleRule> getLossScaleRules();
 
 struct LossScaleState {

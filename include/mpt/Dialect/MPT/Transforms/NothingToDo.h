@@ -18,8 +18,8 @@ bool hasOpsOfMPT(mlir::ModuleOp module);
 
 /// Warns that `pass` found nothing to work on, naming what is missing (`missing`, such as
 /// "no parameter") and the dialects of the ops that there are. For passes that look at a
-/// whole module: those that work on one function fail instead if it is not what they expect.
-/// Silent where all functions are without ops but returns.
+/// whole module: those that work on one function fail instead if it is not what they
+/// expect. Silent where all functions are without ops but returns.
 void warnOfNothingToDo(mlir::ModuleOp module, llvm::StringRef pass,
                        const llvm::Twine &missing);
 

@@ -25,7 +25,9 @@ namespace mpt::detail {
 /// both: values of one are kept if those of either were to be.
 inline void joinMarks(mlir::Operation *first, mlir::Operation *second,
                       mlir::Operation *into) {
-  auto save = [](mlir::Operation *op) { return op->getAttrOfType<mlir::StringAttr>(kSaveAttr); };
+  auto save = [](mlir::Operation *op) {
+    return op->getAttrOfType<mlir::StringAttr>(kSaveAttr);
+  };
   auto isMust = [](mlir::StringAttr attribute) {
     return attribute && attribute.getValue() == "must";
   };

@@ -13,12 +13,14 @@
 
 namespace mpt::detail {
 
-/// The results without `mpt.name` of a function that trains: one with an argument that has
-/// `mpt.role`, or with a result that has `mpt.updates`. Other functions need no names.
+/// The results without `mpt.name` of a function that trains: one with an argument that
+/// has `mpt.role`, or with a result that has `mpt.updates`. Other functions need no
+/// names.
 llvm::SmallVector<unsigned> getUnnamedResults(mlir::func::FuncOp function);
 
 /// Warns of each of them, where it is returned. For passes that may be the first to see a
-/// function: silent if it holds ops that only passes make, since the first of those warned.
+/// function: silent if it holds ops that only passes make, since the first of those
+/// warned.
 void warnOfUnnamedResults(mlir::func::FuncOp function, llvm::StringRef pass);
 
 } // namespace mpt::detail

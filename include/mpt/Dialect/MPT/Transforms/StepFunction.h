@@ -45,12 +45,11 @@ public:
     return arguments.lookup(name);
   }
   /// Adds an argument with its attributes; `init` may be null.
-  mlir::BlockArgument addArgument(mlir::Type type, llvm::StringRef name,
-                                  Role role, mlir::DictionaryAttr init);
+  mlir::BlockArgument addArgument(mlir::Type type, llvm::StringRef name, Role role,
+                                  mlir::DictionaryAttr init);
   /// Adds `value` to what the function returns, as `name` and, if `updates` is
   /// not empty, as the next value of that argument.
-  void addResult(mlir::Value value, llvm::StringRef name,
-                 llvm::StringRef updates = "",
+  void addResult(mlir::Value value, llvm::StringRef name, llvm::StringRef updates = "",
                  std::optional<mlir::NamedAttribute> attribute = std::nullopt);
   /// Removes the results that `isRemoved` accepts, among those not added here.
   void removeResults(llvm::function_ref<bool(mlir::Value)> isRemoved);

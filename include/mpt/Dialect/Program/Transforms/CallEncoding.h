@@ -30,7 +30,8 @@ std::optional<rt::LibraryCall> getLibraryCall(mlir::Operation *op);
 
 /// `call` on packed buffers of the given shaped types. Places (space and offset) are left
 /// at their defaults. Fails with an error at `loc`.
-mlir::FailureOr<rt::Instruction> encodeCall(mlir::Location loc, const rt::LibraryCall &call,
+mlir::FailureOr<rt::Instruction> encodeCall(mlir::Location loc,
+                                            const rt::LibraryCall &call,
                                             mlir::TypeRange inputs,
                                             mlir::TypeRange outputs);
 /// The same of an op, without its workspace.

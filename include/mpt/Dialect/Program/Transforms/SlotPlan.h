@@ -22,8 +22,8 @@
 #define MPT_DIALECT_PROGRAM_TRANSFORMS_SLOTPLAN_H
 
 #include "mpt/Dialect/Program/IR/Program.h"
-#include "mpt/Memory/Planning/MemoryGraph.h"
 #include "mpt/Dialect/Program/Transforms/StepSchedule.h"
+#include "mpt/Memory/Planning/MemoryGraph.h"
 
 namespace mpt {
 

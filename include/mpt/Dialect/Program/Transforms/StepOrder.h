@@ -9,17 +9,16 @@
 #ifndef MPT_DIALECT_PROGRAM_TRANSFORMS_STEPORDER_H
 #define MPT_DIALECT_PROGRAM_TRANSFORMS_STEPORDER_H
 
-#include "mpt/Memory/Planning/MemoryOrder.h"
-#include "mpt/Dialect/Program/Transforms/SlotPlan.h"
 #include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
+#include "mpt/Dialect/Program/Transforms/SlotPlan.h"
+#include "mpt/Memory/Planning/MemoryOrder.h"
 
 namespace mpt {
 
 /// The order that `function` asks for, else the one that `option` names; nullopt: the
 /// best. Fails, after a diagnostic that begins with `pass`, on any other text.
-llvm::FailureOr<std::optional<MemoryOrder>> getWantedOrder(mlir::func::FuncOp function,
-                                                           llvm::StringRef option,
-                                                           llvm::StringRef pass);
+llvm::FailureOr<std::optional<MemoryOrder>>
+getWantedOrder(mlir::func::FuncOp function, llvm::StringRef option, llvm::StringRef pass);
 
 /// What one order comes to.
 struct OrderTrial {

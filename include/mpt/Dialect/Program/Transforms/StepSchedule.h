@@ -32,8 +32,8 @@ struct BufferView {
   mlir::RankedTensorType type;
 };
 
-/// One entry of a step: the launch of `kernel`, a library call, or an attention that device
-/// functions do (`op`, if there is neither).
+/// One entry of a step: the launch of `kernel`, a library call, or an attention that
+/// device functions do (`op`, if there is neither).
 struct StepInstruction {
   /// Where it comes from. The instructions of one op follow each other.
   mlir::Operation *op;
@@ -67,8 +67,8 @@ struct StepSchedule {
 /// Fails with a diagnostic that names the op and the pass to run first.
 /// Workspaces are sized for `target`, which also says what may be a call, and for at
 /// most `maxThreads` threads.
-mlir::FailureOr<StepSchedule> scheduleStep(mlir::func::FuncOp function, int64_t maxThreads,
-                                           TargetAttr target);
+mlir::FailureOr<StepSchedule> scheduleStep(mlir::func::FuncOp function,
+                                           int64_t maxThreads, TargetAttr target);
 
 } // namespace mpt
 
