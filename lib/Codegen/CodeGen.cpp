@@ -14,8 +14,8 @@
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Pipelines/Pipelines.h"
 #include "mpt/ProgramABI/ProgramFile.h"
+#include "mpt/Support/DiagnosticCapture.h"
 #include "mpt/Support/FileIO.h"
-#include "mpt/Support/FirstError.h"
 #include "mpt/Support/Interrupts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -75,7 +75,7 @@ mpt::createTargetMachine(llvm::StringRef cpu) {
 /// `machine`.
 static llvm::Expected<std::unique_ptr<llvm::Module>>
 finish(ModuleOp module, llvm::LLVMContext &context, llvm::TargetMachine &machine,
-       FirstError &message, std::unique_ptr<llvm::Module> more = nullptr) {
+       DiagnosticCapture &message, std::unique_ptr<llvm::Module> more = nullptr) {
   std::unique_ptr<llvm::Module> llvmModule =
       translateModuleToLLVMIR(module, context, "mpt_program");
   if (!llvmModule)
@@ -115,7 +115,7 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
                    int64_t memoryLimit) {
   MLIRContext *mlirContext = module.getContext();
   registerTranslations(*mlirContext);
-  FirstError message(mlirContext);
+  DiagnosticCapture message(mlirContext);
   for (program::ProgramOp program : module.getOps<program::ProgramOp>())
     if (program.getTarget().isCuda())
       return llvm::createStringError("the program was planned for '" +
@@ -168,7 +168,7 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
                    llvm::TargetMachine &machine, const CudaOptions &options) {
   MLIRContext *mlirContext = module.getContext();
   registerTranslations(*mlirContext);
-  FirstError message(mlirContext);
+  DiagnosticCapture message(mlirContext);
   PassManager plan(mlirContext, ModuleOp::getOperationName());
   for (program::ProgramOp program : module.getOps<program::ProgramOp>())
     if (!program.getTarget().isCuda())

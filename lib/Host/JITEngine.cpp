@@ -11,7 +11,7 @@
 #include "mpt/Host/StepSignature.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/ProgramABI/SystemMemory.h"
-#include "mpt/Support/FirstError.h"
+#include "mpt/Support/DiagnosticCapture.h"
 #include "mpt/Support/Interrupts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,7 +28,7 @@ static llvm::Expected<StepSignature> isolateFunction(ModuleOp module, StringRef 
   auto function = module.lookupSymbol<func::FuncOp>(name);
   if (!function || function.isExternal())
     return llvm::createStringError("no function @" + name + " with a body");
-  FirstError error(module.getContext());
+  DiagnosticCapture error(module.getContext());
   FailureOr<StepSignature> signature = readStepSignature(function);
   if (failed(signature))
     return error.take("@" + name + " is not a step that can be run");

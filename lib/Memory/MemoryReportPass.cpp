@@ -8,8 +8,8 @@
 
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
-#include "mpt/Dialect/Program/Transforms/StepOrder.h"
-#include "mpt/Memory/FunctionMemory.h"
+#include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
+#include "mpt/Memory/MemoryGraphBuilder.h"
 #include "mpt/Memory/MemoryReport.h"
 #include "mpt/Memory/Passes.h"
 #include "mpt/Precision/PlanOptions.h"
@@ -89,7 +89,7 @@ LogicalResult MemoryReportPass::checkOptions(ModuleOp module) {
                          << alignment.getValue();
   if (top < 0)
     return error(module) << "top must not be negative, got " << top.getValue();
-  if (order != "best" && !symbolizeMemoryOrder(order))
+  if (order != "best" && !symbolizeOrderHeuristic(order))
     return error(module) << "order must be best, keep, early-update, least-peak or "
                             "depth-first, got '"
                          << order << "'";
@@ -197,31 +197,32 @@ FailureOr<MemoryReport> MemoryReportPass::reportStep(ModuleOp module,
     if (!step)
       return failure();
   }
-  FailureOr<std::optional<MemoryOrder>> wanted =
+  FailureOr<std::optional<OrderHeuristic>> wanted =
       getWantedOrder(step, order, getArgument());
   if (failed(wanted))
     return failure();
-  FailureOr<StepSchedule> schedule =
-      scheduleStep(step, maxThreads, TargetAttr::get(&getContext(), "cpu", {}));
+  FailureOr<InstructionList> schedule =
+      listInstructions(step, maxThreads, TargetAttr::get(&getContext(), "cpu", {}));
   if (failed(schedule))
     return failure();
-  OrderedSlots slots = planOrderedSlots(step, *schedule, *wanted);
-  MemoryReport report = makeMemoryReport(slots.plan.graph, slots.plan.profile,
-                                         slots.plan.blockOffsets, slots.plan.arenaBytes);
+  MemorySchedule planned = scheduleForMemory(step, *schedule, *wanted);
+  MemoryReport report =
+      makeMemoryReport(planned.plan.graph, planned.plan.profile,
+                       planned.plan.blockOffsets, planned.plan.arenaBytes);
   report.grain = "kernels";
-  report.order = stringifyMemoryOrder(slots.order);
+  report.order = stringifyOrderHeuristic(planned.order);
   // What the program says, to the byte.
-  report.state = slots.plan.stateBytes;
-  report.results = slots.plan.outputBytes;
-  for (const OrderTrial &trial : slots.trials)
+  report.state = planned.plan.stateBytes;
+  report.results = planned.plan.outputBytes;
+  for (const OrderTrial &trial : planned.trials)
     report.trials.push_back(
-        {stringifyMemoryOrder(trial.order).str(), trial.peak, trial.arenaBytes});
+        {stringifyOrderHeuristic(trial.order).str(), trial.peak, trial.arenaBytes});
   return report;
 }
 
 FailureOr<MemoryReport> MemoryReportPass::reportOps(func::FuncOp function,
                                                     const RuleTable &table) {
-  FailureOr<MemoryGraph> graph = buildFunctionMemory(function, table, alignment);
+  FailureOr<MemoryGraph> graph = buildMemoryGraph(function, table, alignment);
   if (failed(graph))
     return failure();
   MemoryProfile profile = profileMemory(*graph);

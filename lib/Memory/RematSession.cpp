@@ -97,7 +97,7 @@ FailureOr<SmallVector<RematTarget>> RematSession::findTargets() {
 }
 
 FailureOr<RematerializerOptions> RematSession::getOptions(func::FuncOp target) {
-  FailureOr<std::optional<MemoryOrder>> wanted =
+  FailureOr<std::optional<OrderHeuristic>> wanted =
       getWantedOrder(target, request.order, request.pass);
   if (failed(wanted))
     return failure();

@@ -25,35 +25,36 @@ static constexpr int64_t mostRunsPerOp = 2000;
 
 FailureOr<int64_t> Rematerializer::measureArena(func::FuncOp step, int64_t most,
                                                 bool needsBest, bool describe) {
-  FailureOr<StepSchedule> schedule =
-      scheduleStep(step, options.maxThreads, options.target);
+  FailureOr<InstructionList> schedule =
+      listInstructions(step, options.maxThreads, options.target);
   if (failed(schedule))
     return failure();
   ArenaOptions arena;
   arena.mostBytes = most;
   if (describe)
     describeMemory(step, *schedule);
-  OrderedSlots slots = planOrderedSlots(step, *schedule, options.order, arena, needsBest);
-  if (describe && slots.order != MemoryOrder::Keep)
+  MemorySchedule planned =
+      scheduleForMemory(step, *schedule, options.order, arena, needsBest);
+  if (describe && planned.order != OrderHeuristic::Keep)
     for (const StepInstruction &instruction : schedule->instructions)
       if (bestOrder.empty() || bestOrder.back() != instruction.op)
         bestOrder.push_back(instruction.op);
-  return slots.plan.arenaBytes;
+  return planned.plan.arenaBytes;
 }
 
-void Rematerializer::describeMemory(func::FuncOp step, const StepSchedule &schedule) {
+void Rematerializer::describeMemory(func::FuncOp step, const InstructionList &schedule) {
   build.workspaces.clear();
   build.inPlace.clear();
   // Described in the program's order, which the planner keeps.
   ArenaOptions arena;
   arena.searchSteps = 0;
-  SlotPlan slots = planSlots(step, schedule, arena);
-  for (const MemoryOp &op : slots.graph.ops) {
+  BufferAssignment planned = assignBuffers(step, schedule, arena);
+  for (const MemoryOp &op : planned.graph.ops) {
     build.workspaces[op.op] = op.workspace;
     DenseSet<unsigned> outputs;
     for (auto [output, input] : op.inPlace)
-      if (slots.graph.buffers[output].inArena() && outputs.insert(output).second)
-        build.inPlace[op.op] += slots.graph.buffers[output].bytes;
+      if (planned.graph.buffers[output].inArena() && outputs.insert(output).second)
+        build.inPlace[op.op] += planned.graph.buffers[output].bytes;
   }
 }
 
@@ -89,8 +90,8 @@ LogicalResult Rematerializer::takeBestOrder() {
     place(&op);
   for (Operation *op : order)
     op->moveBefore(block.getTerminator());
-  FailureOr<StepSchedule> schedule =
-      scheduleStep(function, options.maxThreads, options.target);
+  FailureOr<InstructionList> schedule =
+      listInstructions(function, options.maxThreads, options.target);
   if (failed(schedule))
     return failure();
   describeMemory(function, *schedule);

@@ -9,7 +9,7 @@
 /// \file
 /// Describes a function to the planner (RematFunction.h), chooses from its frontier
 /// (RematPlan.h) and clones ops accordingly. Of a fused step a plan counts only for the
-/// arena that planOrderedSlots makes of it: plans are tried, cheapest first, on copies
+/// arena that scheduleForMemory makes of it: plans are tried, cheapest first, on copies
 /// of the function.
 ///
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@
 #define MPT_LIB_MEMORY_REMATERIALIZER_H
 
 #include "RematClones.h"
-#include "mpt/Dialect/Program/Transforms/StepOrder.h"
+#include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
 #include "mpt/Memory/Planning/RematCurve.h"
 #include "mpt/Memory/Planning/RematPlan.h"
 
@@ -39,7 +39,7 @@ struct RematerializerOptions {
   llvm::StringRef barrier;
   int64_t maxThreads = 2;
   TargetAttr target;
-  std::optional<MemoryOrder> order;
+  std::optional<OrderHeuristic> order;
 };
 
 class Rematerializer {
@@ -79,7 +79,7 @@ private:
   /// more than `most`.
   mlir::FailureOr<int64_t> measurePlan(const RematPlan &plan, int64_t most);
   /// What `build` says of ops' workspaces and of results in place.
-  void describeMemory(mlir::func::FuncOp step, const StepSchedule &schedule);
+  void describeMemory(mlir::func::FuncOp step, const InstructionList &schedule);
   /// Puts the ops of a fused function into the order with the smallest arena: what a plan
   /// keeps in the program's order, gradients until all updates say, need not be there.
   mlir::LogicalResult takeBestOrder();

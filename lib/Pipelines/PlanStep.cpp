@@ -45,11 +45,11 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
   passes.addPass(createPlanKernelsPass(kernels));
   if (isForGPU)
     passes.addPass(createSpreadKernelsPass());
-  AssignSlotsPassOptions slots;
-  slots.function = options.function;
-  slots.target = options.target;
-  slots.maxThreads = options.maxThreads;
-  slots.order = options.order;
-  slots.memoryLimit = options.memoryLimit;
-  passes.addPass(createAssignSlotsPass(slots));
+  AssignBuffersPassOptions assignment;
+  assignment.function = options.function;
+  assignment.target = options.target;
+  assignment.maxThreads = options.maxThreads;
+  assignment.order = options.order;
+  assignment.memoryLimit = options.memoryLimit;
+  passes.addPass(createAssignBuffersPass(assignment));
 }

@@ -69,12 +69,12 @@ struct AutocastPass : PlanPass<mpt::impl::AutocastPassBase<AutocastPass>> {
                                                 })))
       return signalPassFailure();
     emitPrecisionRemarks(plan, planned->planner);
-    const std::optional<uint64_t> amongPainted = plan.getAmongPainted();
+    const std::optional<uint64_t> paintedOverhead = plan.getPaintedOverhead();
     if (failed(applyPrecision(plan, policy, {emulate})))
       return signalPassFailure();
-    if (amongPainted)
-      module->setAttr(kAmongPaintedAttr,
-                      Builder(&getContext()).getI64IntegerAttr(*amongPainted));
+    if (paintedOverhead)
+      module->setAttr(kPaintedOverheadAttr,
+                      Builder(&getContext()).getI64IntegerAttr(*paintedOverhead));
   }
 };
 

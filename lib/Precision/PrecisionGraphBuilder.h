@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The state of the one walk that makes a graph: PrecisionGraph.cpp has the ops,
-/// PrecisionJoins.cpp what loops, conditionals, branches and calls pass on.
+/// The state of the one walk that makes a graph.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -23,8 +23,8 @@ public:
   MinCutPlanner(const PrecisionGraph &graph, PrecisionRules &rules,
                 const PrecisionPlanOptions &options, PrecisionPlan &plan)
       : graph(graph), rules(rules),
-        cost(plan.getAmongPainted() ? CastCost::getFlat(*plan.getAmongPainted())
-                                    : options.cost),
+        cost(plan.getPaintedOverhead() ? CastCost::getFlat(*plan.getPaintedOverhead())
+                                       : options.cost),
         gains(options.gains), plan(plan), count(graph.getVertices().size()),
         node(count, kNone) {}
 
@@ -204,7 +204,7 @@ void MinCutPlanner::findFree(ArrayRef<uint32_t> low) {
         ifLow[v] = {true, PrecisionReason::Between, reader};
         return down[v];
       });
-  if (plan.getAmongPainted())
+  if (plan.getPaintedOverhead())
     follows = findFollowing(low, between);
   std::vector<uint32_t> roots;
   for (uint32_t v = 0; v < count; ++v) {
@@ -377,7 +377,7 @@ void MinCutPlanner::run() {
   rules.denyClusters();
   findFree(low);
   freeProducts();
-  if (plan.getAmongPainted())
+  if (plan.getPaintedOverhead())
     weighFollowing();
   for (uint32_t value = 0; value < graph.getValues().size(); ++value)
     addValue(value);

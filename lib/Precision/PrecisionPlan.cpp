@@ -270,16 +270,16 @@ static uint64_t countProductValues(const PrecisionGraph &graph) {
 static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &rules,
                                  const PrecisionPlanOptions &options,
                                  PrecisionPlan &plan) {
-  auto planAmongPainted = [&](uint64_t overhead) {
+  auto planWithinPaint = [&](uint64_t overhead) {
     plan = PrecisionPlan(graph);
-    plan.setAmongPainted(overhead);
+    plan.setPaintedOverhead(overhead);
     PrecisionRules fresh(graph, plan, options);
     planMinCut(graph, fresh, options, plan);
   };
-  if (options.amongPainted)
-    return planAmongPainted(*options.amongPainted);
-  if (std::optional<uint64_t> overhead = graph.getAmongPainted())
-    return planAmongPainted(*overhead);
+  if (options.paintedOverhead)
+    return planWithinPaint(*options.paintedOverhead);
+  if (std::optional<uint64_t> overhead = graph.getPaintedOverhead())
+    return planWithinPaint(*overhead);
   planMinCut(graph, rules, options, plan);
   const PrecisionPlan::Casts casts = plan.countCasts();
   // What an earlier run made low is no plan of paint's to compare with.
@@ -291,14 +291,14 @@ static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &ru
     if (options.cost.overhead == 0 || casts.down + casts.up < countProductValues(graph))
       return;
     PrecisionPlan first = plan;
-    planAmongPainted(options.cost.overhead);
+    planWithinPaint(options.cost.overhead);
     const PrecisionPlan::Casts other = plan.countCasts();
     if (other.down + other.up >= casts.down + casts.up || other.bytes > casts.bytes)
       plan = std::move(first);
     return;
   }
   for (uint64_t overhead = options.cost.overhead;; overhead /= 4) {
-    planAmongPainted(overhead);
+    planWithinPaint(overhead);
     if (overhead == 0 || plan.countCasts().bytes <= *painted)
       return;
   }

@@ -60,11 +60,11 @@ PrecisionSummary mpt::summarizePrecision(const PrecisionPlan &plan,
     summary.ofMinCut = plan.getProvedMinimum().has_value();
     const PrecisionPlan least = summary.ofMinCut ? plan : planPrecision(graph, options);
     summary.leastCost = least.getProvedMinimum();
-    if (least.getAmongPainted())
-      measure = CastCost::getFlat(*least.getAmongPainted());
+    if (least.getPaintedOverhead())
+      measure = CastCost::getFlat(*least.getPaintedOverhead());
     options.cost = CastCost::getFlat(0);
-    if (least.getAmongPainted())
-      options.amongPainted = 0;
+    if (least.getPaintedOverhead())
+      options.paintedOverhead = 0;
     // Where products may stay f32 as well there is a plan without casts.
     if (options.gains.empty())
       summary.leastBytes = planPrecision(graph, options).getProvedMinimum();

@@ -13,7 +13,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "TrainStepAids.h"
+#include "GradientClipping.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/LossScaleRule.h"
 #include "mpt/Training/Passes.h"

@@ -12,7 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "TrainStepAids.h"
+#include "SpikeSkipping.h"
+#include "GradientClipping.h"
 #include "mpt/Dialect/MPT/Transforms/DecomposeBuilder.h"
 #include "mpt/Support/NumberToString.h"
 

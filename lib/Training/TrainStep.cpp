@@ -12,7 +12,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "TrainStepAids.h"
+#include "GradientClipping.h"
+#include "LearningRate.h"
+#include "SpikeSkipping.h"
+#include "WeightAverages.h"
 #include "mpt/Support/NumberToString.h"
 #include "mpt/Training/Passes.h"
 

@@ -5,7 +5,7 @@
 // RUN: mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90 --mpt-decompose | FileCheck %s --check-prefix=STAYS
 // RUN: mpt-opt %s --mpt-plan-step="target='cuda sm_90' function=f16" | FileCheck %s --check-prefix=PROGRAM
 // A CPU does not do it.
-// RUN: not mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90 --mpt-assign-slots=function=f16 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: not mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90 --mpt-assign-buffers=function=f16 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: error: 'mpt.attention' is not decomposed; run --mpt-decompose before planning
 // NONE-NOT: fused
 

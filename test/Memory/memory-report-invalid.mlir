@@ -3,10 +3,10 @@
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="grain=bytes" 2>&1 | FileCheck %s --check-prefix=GRAIN
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="order=random" 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: not mpt-opt %t/ok.mlir --mpt-plan-step="order=random" 2>&1 | FileCheck %s --check-prefix=PLANORDER
-// RUN: not mpt-opt %t/ok.mlir --mpt-assign-slots="order=random" 2>&1 | FileCheck %s --check-prefix=SLOTORDER
+// RUN: not mpt-opt %t/ok.mlir --mpt-assign-buffers="order=random" 2>&1 | FileCheck %s --check-prefix=SLOTORDER
 // RUN: not mpt-opt %t/order.mlir --mpt-memory-report 2>&1 | FileCheck %s --check-prefix=OWNORDER
 // RUN: not mpt-opt %t/order.mlir --mpt-plan-step 2>&1 | FileCheck %s --check-prefix=OWNORDER
-// RUN: not mpt-opt %t/ordernumber.mlir --mpt-assign-slots 2>&1 | FileCheck %s --check-prefix=ORDERNUMBER
+// RUN: not mpt-opt %t/ordernumber.mlir --mpt-assign-buffers 2>&1 | FileCheck %s --check-prefix=ORDERNUMBER
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="max-threads=0" 2>&1 | FileCheck %s --check-prefix=THREADS
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="alignment=0" 2>&1 | FileCheck %s --check-prefix=ALIGNMENT
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="top=-1" 2>&1 | FileCheck %s --check-prefix=TOP
@@ -30,7 +30,7 @@
 // GRAIN: error: mpt-memory-report: grain must be auto, kernels or ops, got 'bytes'
 // ORDER: error: mpt-memory-report: order must be best, keep, early-update, least-peak or depth-first, got 'random'
 // PLANORDER: error: mpt-plan-kernels: order must be best, keep, early-update, least-peak or depth-first, got 'random'
-// SLOTORDER: error: mpt-assign-slots: order must be best, keep, early-update, least-peak or depth-first, got 'random'
+// SLOTORDER: error: mpt-assign-buffers: order must be best, keep, early-update, least-peak or depth-first, got 'random'
 // OWNORDER: error: expected 'mpt.memory_order' to be a string: best, keep, early-update, least-peak or depth-first; found "any"
 // ORDERNUMBER: error: expected 'mpt.memory_order' to be a string: best, keep, early-update, least-peak or depth-first; found 3
 // THREADS: error: mpt-memory-report: max-threads must be at least 1, got 0

@@ -13,7 +13,7 @@
 // SAME: mpt.tanh
 // SAME-NOT: mpt_kernel.kernel
 
-// As mpt-plan-step (assign-slots.mlir): x^T @ w, 2,048 bytes, becomes h in place (with 64
+// As mpt-plan-step (assign-buffers.mlir): x^T @ w, 2,048 bytes, becomes h in place (with 64
 // bytes of partial sums for its mean); their product with x, 1,024 bytes, lies behind
 // it.
 // CHECK: memory of @step: 4 kernels and calls, order keep, sizes rounded up to 64 bytes

@@ -4,7 +4,7 @@
 // RUN: FileCheck %s --check-prefix=REMARKS < %t.remarks
 // RUN: mpt-opt %t.mlir --mpt-plan-kernels="strategy=none" | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-plan-kernels="budget=min" --remarks-filter=mpt.remat -o /dev/null 2>&1 | FileCheck %s --check-prefix=MUST
-// RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-plan-kernels="budget=min" --mpt-assign-slots | FileCheck %s --check-prefix=CALLS --implicit-check-not="mpt.re"
+// RUN: sed 's/"never"/"must"/' %t.mlir | mpt-opt --mpt-plan-kernels="budget=min" --mpt-assign-buffers | FileCheck %s --check-prefix=CALLS --implicit-check-not="mpt.re"
 // RUN: sed 's/mpt.save = "never"/my.other/' %t.mlir | mpt-opt --allow-unregistered-dialect --mpt-plan-kernels="strategy=mincut" | FileCheck %s --check-prefix=MINCUT
 // RUN: not mpt-opt %t.mlir --mpt-plan-kernels="strategy=best" 2>&1 | FileCheck %s --check-prefix=STRATEGY
 // STRATEGY: error: mpt-plan-kernels: unknown strategy 'best'; expected auto, none, segments, mincut or optimal

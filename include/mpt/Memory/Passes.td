@@ -40,7 +40,7 @@ def MemoryReportPass : Pass<"mpt-memory-report", "::mlir::ModuleOp"> {
     Option<"maxThreads", "max-threads", "int64_t", "2",
            "Most threads that workspaces are planned for">,
     Option<"order", "order", "std::string", "\"best\"",
-           "As for mpt-assign-slots (kernels)">,
+           "As for mpt-assign-buffers (kernels)">,
     Option<"alignment", "alignment", "int64_t", "256",
            "Bytes to which sizes are rounded up (ops)">,
     ListOption<"rules", "rules", "std::string",
@@ -69,10 +69,10 @@ class BudgetPass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
     Option<"maxThreads", "max-threads", "int64_t", "2",
            "Most threads that workspaces are planned for">,
     Option<"target", "target", "std::string", "\"\"",
-           "What fused steps are planned for, as in mpt-assign-slots">,
+           "What fused steps are planned for, as in mpt-assign-buffers">,
     Option<"order", "order", "std::string", "\"best\"",
            "The order in which a fused step's arena is planned, as for "
-           "mpt-assign-slots; a function's mpt.memory_order goes first">];
+           "mpt-assign-buffers; a function's mpt.memory_order goes first">];
   let dependentDialects = ["::mpt::kernel::KernelDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
 }
@@ -87,7 +87,7 @@ def RematerializePass : BudgetPass<"mpt-rematerialize"> {
     `--cse` from undoing them. Either the budget is met, or an error says that it
     cannot be (with the op that needs more), or that no plan was found (with the bytes of
     the best). A function with `mpt_kernel.kernel`s is measured by the arena that
-    `--mpt-assign-slots` plans for it, any other by the bytes alive.
+    `--mpt-assign-buffers` plans for it, any other by the bytes alive.
 
     `mpt.save = "must"` on an op keeps its values, `mpt.save = "never"` recomputes them
     in the backward pass. A string attribute `mpt.memory_budget` of a function
@@ -110,7 +110,7 @@ def PlanKernelsPass : BudgetPass<"mpt-plan-kernels"> {
     `mincut` of `--mpt-rematerialize` repeats before fusion, whose clones become part
     of the kernels that read them. `mpt.save = "never"` makes a third. Each is then
     fitted into the budget as `--mpt-rematerialize` does it, measured by the arena that
-    `--mpt-assign-slots` plans, and the fastest that meets the budget takes the step's
+    `--mpt-assign-buffers` plans, and the fastest that meets the budget takes the step's
     place. A variant that would take a sum in another order is left out, so the bits
     stay the same.
 

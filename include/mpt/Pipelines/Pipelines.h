@@ -156,7 +156,7 @@ llvm::FailureOr<TrainingOptions> getTrainingOptions(const ApexOptions &options,
                                                     EmitError emitError);
 
 /// From a training step to an `mpt_program.program`: decompose, fuse, fit the
-/// budget if there is one, assign slots.
+/// budget if there is one, assign buffers.
 void buildPlanStepPipeline(mlir::OpPassManager &passes, const PlanStepOptions &options);
 
 /// Registers every named pipeline of MPT.

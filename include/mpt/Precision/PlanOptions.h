@@ -9,7 +9,7 @@
 #ifndef MPT_PRECISION_PLANOPTIONS_H
 #define MPT_PRECISION_PLANOPTIONS_H
 
-#include "mpt/Precision/CostGate.h"
+#include "mpt/Precision/CastProfitability.h"
 #include "mpt/Precision/PolicyOptions.h"
 #include "mpt/Precision/PrecisionRemarks.h"
 #include "mpt/Support/FileIO.h"

@@ -188,12 +188,12 @@ public:
   /// The user's casts from f32 to f32, whose readers have the value that those read.
   llvm::ArrayRef<mlir::Operation *> getEmptyCasts() const { return emptyCasts; }
 
-  /// What the module's kAmongPaintedAttr says.
-  std::optional<uint64_t> getAmongPainted() const { return amongPainted; }
+  /// What the module's kPaintedOverheadAttr says.
+  std::optional<uint64_t> getPaintedOverhead() const { return paintedOverhead; }
 
 private:
   friend class PrecisionGraphBuilder;
-  std::optional<uint64_t> amongPainted;
+  std::optional<uint64_t> paintedOverhead;
   std::vector<Vertex> vertices;
   std::vector<ValueNode> values;
   std::vector<Use> uses;

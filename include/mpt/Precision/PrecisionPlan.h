@@ -125,15 +125,15 @@ public:
   void setProvedMinimum(uint64_t cost) { provedMinimum = cost; }
   /// For a plan by mincut made among all that paint makes low, see planPrecision: what a
   /// cast cost beside its bytes.
-  std::optional<uint64_t> getAmongPainted() const { return amongPainted; }
-  void setAmongPainted(uint64_t overhead) { amongPainted = overhead; }
+  std::optional<uint64_t> getPaintedOverhead() const { return paintedOverhead; }
+  void setPaintedOverhead(uint64_t overhead) { paintedOverhead = overhead; }
 
 private:
   const PrecisionGraph *graph;
   std::vector<PrecisionDecision> vertices;
   std::optional<uint64_t> provedMinimum;
   uint64_t forgone = 0;
-  std::optional<uint64_t> amongPainted;
+  std::optional<uint64_t> paintedOverhead;
 };
 
 /// Vertices that stay f32, each with the reason (PrecisionExceptions.h).
@@ -150,9 +150,9 @@ struct PrecisionPlanOptions {
   CastCost cost;
   /// Mincut chooses among what paint makes low whatever paint's bytes are, and a cast
   /// costs this beside its bytes.
-  std::optional<uint64_t> amongPainted;
-  /// What an allowed vertex forgoes, in bytes, if it stays f32 (CostGate.h); empty: all
-  /// allowed vertices are low. For mincut.
+  std::optional<uint64_t> paintedOverhead;
+  /// What an allowed vertex forgoes, in bytes, if it stays f32 (CastProfitability.h);
+  /// empty: all allowed vertices are low. For mincut.
   std::vector<uint64_t> gains;
   /// Values recorded in a profile. What makes or reads one that is out of range
   /// stays f32, but for a maker that can return f32 from low operands; what only
@@ -167,7 +167,7 @@ struct PrecisionPlanOptions {
 /// plan by mincut has more bytes of casts than one by paint. Where there are as many
 /// casts as values that products read and make, it plans again too, and takes that plan
 /// if it has fewer casts and no more bytes. A module that was planned so is marked
-/// (kAmongPaintedAttr) and planned so again.
+/// (kPaintedOverheadAttr) and planned so again.
 PrecisionPlan planPrecision(const PrecisionGraph &graph,
                             const PrecisionPlanOptions &options);
 

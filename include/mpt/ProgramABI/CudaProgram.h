@@ -35,7 +35,7 @@ struct mpt_cuda_image {
 };
 
 /// The algorithm that was measured to be the fastest for a product. The key names the
-/// version of cuBLASLt, the device and the plan (lib/Runtime/CUDA/LtProduct.h).
+/// version of cuBLASLt, the device and the plan (lib/Runtime/CUDA/CublasLtMatmul.h).
 struct mpt_cuda_tuned {
   const char *key;
   uint64_t algo[8];

@@ -13,8 +13,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "AttentionCode.h"
 #include "DeviceLauncher.h"
+#include "FlashAttentionEmitter.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/Support/raw_ostream.h"
@@ -36,10 +36,10 @@ public:
   /// Fails with a diagnostic if there are no functions for these shapes.
   LogicalResult init(Value query, Value key, Value mask, bool isCausal, FloatAttr scale);
   void launch(StringRef function, int64_t blocks, ValueRange inputs, ValueRange outputs,
-              void (*emit)(DeviceCode &, const AttentionShape &)) {
+              void (*emit)(GPUFunctionBuilder &, const AttentionShape &)) {
     launcher.launch(op->getLoc(), function, name, blocks, kAttentionThreads,
                     shape.isWide(), inputs, outputs,
-                    [&](DeviceCode &code) { emit(code, shape); });
+                    [&](GPUFunctionBuilder &code) { emit(code, shape); });
   }
 
   AttentionShape shape;

@@ -15,9 +15,9 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "ConvolutionCode.h"
 #include "DeviceLauncher.h"
-#include "EpilogueCode.h"
+#include "GemmEpilogueEmitter.h"
+#include "Im2ColEmitter.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/CallPlan.h"
@@ -112,9 +112,9 @@ Value Expander::constant(Location loc, int64_t number) {
   if (found)
     return found;
   int64_t next = 0;
-  for (auto slot : program.getBody().getOps<program::BufferOp>())
-    if (slot.getSpace() == program::Space::Constant)
-      next = std::max(next, static_cast<int64_t>(slot.getOffset()) + 1);
+  for (auto declared : program.getBody().getOps<program::BufferOp>())
+    if (declared.getSpace() == program::Space::Constant)
+      next = std::max(next, static_cast<int64_t>(declared.getOffset()) + 1);
   auto type = RankedTensorType::get({1}, builder.getI64Type());
   OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
   return found = program::BufferOp::create(b, loc, MemRefType::get({1}, b.getI64Type()),
@@ -123,24 +123,24 @@ Value Expander::constant(Location loc, int64_t number) {
 }
 
 Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape, Type element) {
-  auto slot = buffer.getDefiningOp<program::BufferOp>();
+  auto declared = buffer.getDefiningOp<program::BufferOp>();
   if (!element)
     element = elementOf(buffer);
-  int64_t offset = slot ? slot.getOffset() : 0;
+  int64_t offset = declared ? declared.getOffset() : 0;
   if (at != 0) {
-    if (!slot || slot.getSpace() == program::Space::Input ||
-        slot.getSpace() == program::Space::Constant)
+    if (!declared || declared.getSpace() == program::Space::Input ||
+        declared.getSpace() == program::Space::Constant)
       return Value();
     offset += at * bytesOf(elementOf(buffer));
     if (offset % 64 != 0)
       return Value();
   }
-  if (!slot)
+  if (!declared)
     return Value();
   OpBuilder outside(place);
   return program::BufferOp::create(outside, buffer.getLoc(),
-                                   MemRefType::get(shape, element), slot.getSpace(),
-                                   offset, slot.getValueAttr());
+                                   MemRefType::get(shape, element), declared.getSpace(),
+                                   offset, declared.getValueAttr());
 }
 
 void Expander::launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
@@ -202,20 +202,20 @@ void Expander::expandLoops(LibraryCallOpInterface call, const rt::CudaConv &c) {
     Type bias = in.size() > 2 ? elementOf(in[2]) : Type();
     launch(call, "grouped_conv",
            keyOf(c, {bias ? bytesOf(bias) : 0, bias && bias.isF16()}), count, in, out,
-           [&](DeviceCode &code) {
+           [&](GPUFunctionBuilder &code) {
              emitGroupedOutput(code, c, elementOf(in[0]), elementOf(in[1]), bias,
                                elementOf(out));
            });
   } else if (isa<program::Conv2DInputGradOp>(call)) {
     launch(call, "grouped_input_grad", keyOf(c, {}), count, in, out,
-           [&](DeviceCode &code) {
+           [&](GPUFunctionBuilder &code) {
              emitGroupedInputGrad(code, c, elementOf(in[0]), elementOf(in[1]),
                                   elementOf(out));
            });
   } else {
     launch(
         call, "grouped_filter_grad", keyOf(c, {}), count, in, out,
-        [&](DeviceCode &code) {
+        [&](GPUFunctionBuilder &code) {
           emitGroupedFilterGrad(code, c, elementOf(in[0]), elementOf(in[1]),
                                 elementOf(out));
         },
@@ -258,7 +258,7 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
       int64_t total = c.chunkRows * c.depth() / convLanes(c.channels, bytesOf(element));
       // The last chunk's matrix is smaller; the function knows.
       launch(call, "columns", keyOf(c, {}), total, {x, start}, columns,
-             [&](DeviceCode &code) { emitColumns(code, c, element); });
+             [&](GPUFunctionBuilder &code) { emitColumns(code, c, element); });
     }
     rt::Instruction product = rt::getConvProduct(instruction, c, chunk);
     if (isInputGrad) {
@@ -268,7 +268,7 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
         int64_t total =
             images * c.height * c.width * c.channels / convLanes(c.channels, 4);
         launch(call, "overlap", keyOf(c, {}), total, {columns, start}, x,
-               [&](DeviceCode &code) { emitOverlap(code, c, elementOf(x)); });
+               [&](GPUFunctionBuilder &code) { emitOverlap(code, c, elementOf(x)); });
       }
     } else if (isFilterGrad) {
       multiply(call, product, {columns, part, target});
@@ -284,7 +284,7 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
     int64_t count = c.depth() * c.outChannels;
     launch(call, "rounding", std::to_string(count) + " " + std::to_string(int(c.filter)),
            count, {target}, out,
-           [&](DeviceCode &code) { emitRounding(code, count, elementOf(out)); });
+           [&](GPUFunctionBuilder &code) { emitRounding(code, count, elementOf(out)); });
   }
   return success();
 }
@@ -296,7 +296,7 @@ void Expander::transpose(LibraryCallOpInterface call, Value from, Value to, int6
       << rows << " " << columns << " " << elementOf(from) << " " << elementOf(to);
   launch(
       call, "transposed", key, transposedBlocks(rows, columns), from, to,
-      [&](DeviceCode &code) {
+      [&](GPUFunctionBuilder &code) {
         emitTransposed(code, rows, columns, elementOf(from), elementOf(to));
       },
       /*isBlockEach=*/true);
@@ -374,7 +374,7 @@ void Expander::addEpilogue(LibraryCallOpInterface call, ValueRange inputs, int64
   llvm::raw_string_ostream(key)
       << rows << " " << width << " " << int(kind) << " " << elementOf(out) << " " << bias;
   launch(call, "epilogue", key, rows * width / convLanes(width, 4), inputs, out,
-         [&](DeviceCode &code) {
+         [&](GPUFunctionBuilder &code) {
            emitEpilogue(code, rows, width, kind, bias, elementOf(out));
          });
 }
@@ -395,7 +395,7 @@ void Expander::addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue ep
     int64_t threads =
         isBits ? rows * ((width + 7) / 8) : rows * width / convLanes(width, 4);
     launch(product, "epilogue", key, threads, product.getInputs().drop_front(2),
-           isForward ? outputs : outputs.take_front(1), [&](DeviceCode &code) {
+           isForward ? outputs : outputs.take_front(1), [&](GPUFunctionBuilder &code) {
              if (isForward && isBits)
                emitReluSaving(code, rows, width, bias, elementOf(out));
              else if (isForward)

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceCalls.h"
-#include "DeviceCode.h"
+#include "GPUFunctionBuilder.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/Support/Philox.h"
@@ -124,7 +124,7 @@ DeviceCall mpt::detail::emitCall(const rt::CopyCall &call, const CallSite &site)
 //===----------------------------------------------------------------------===//
 
 /// Whether `value` is outside [0, size), of its own type.
-static Value isOutside(DeviceCode &code, Value value, int64_t size) {
+static Value isOutside(GPUFunctionBuilder &code, Value value, int64_t size) {
   Value bound =
       value.getType().isInteger(64)
           ? code.get64(size)
@@ -142,8 +142,8 @@ DeviceCall mpt::detail::emitCall(const rt::GatherCall &, const CallSite &site) {
   int64_t total = indices.count() * vectors;
   DeviceLaunch launch = launchFor(site, total);
   launch.bound = size;
-  DeviceCode code(site.device, site.loc, site.name, 4, launch.threads,
-                  site.isWide() || total > 0x7fff0000);
+  GPUFunctionBuilder code(site.device, site.loc, site.name, 4, launch.threads,
+                          site.isWide() || total > 0x7fff0000);
   Index at = code.globalThread();
   code.ifThen(code.isLess(at, total), [&] {
     Index position = at / vectors, column = at % vectors * lanes;
@@ -167,7 +167,8 @@ DeviceCall mpt::detail::emitCall(const rt::CheckIndicesCall &call, const CallSit
     return result;
   DeviceLaunch launch = launchFor(site, count);
   launch.bound = call.size;
-  DeviceCode code(site.device, site.loc, site.name, 3, launch.threads, site.isWide());
+  GPUFunctionBuilder code(site.device, site.loc, site.name, 3, launch.threads,
+                          site.isWide());
   Index at = code.globalThread();
   code.ifThen(code.isLess(at, count), [&] {
     Value index = code.load(code.parameter(0), site.elements[0], at);
@@ -199,7 +200,8 @@ namespace {
 /// philoxBlock (mpt/Support/Philox.h) in device code.
 class Philox {
 public:
-  Philox(DeviceCode &code, Value seed, Value attempt, uint32_t stream) : code(code) {
+  Philox(GPUFunctionBuilder &code, Value seed, Value attempt, uint32_t stream)
+      : code(code) {
     key[0] = low(seed);
     key[1] = arith::XOrIOp::create(code.b, code.loc, high(seed), code.get32(stream));
     draw[0] = low(attempt);
@@ -239,7 +241,7 @@ private:
     return {upper, low(product)};
   }
 
-  DeviceCode &code;
+  GPUFunctionBuilder &code;
   Value key[2], draw[2];
 };
 
@@ -256,7 +258,8 @@ static DeviceCall emitRandom(const CallSite &site, int64_t stream,
   if (count == 0)
     return result;
   DeviceLaunch launch = launchFor(site, total);
-  DeviceCode code(site.device, site.loc, site.name, 3, launch.threads, site.isWide());
+  GPUFunctionBuilder code(site.device, site.loc, site.name, 3, launch.threads,
+                          site.isWide());
   OpBuilder &b = code.b;
   Type i64 = b.getI64Type(), i16 = b.getI16Type(), i8 = b.getI8Type();
   Index at = code.globalThread();

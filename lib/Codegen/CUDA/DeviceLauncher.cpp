@@ -44,8 +44,8 @@ void DeviceLauncher::launch(Location loc, StringRef name, const std::string &key
     for (ValueRange buffers : {inputs, outputs})
       for (Value buffer : buffers)
         isWide |= cast<MemRefType>(buffer.getType()).getNumElements() >= int64_t(1) << 31;
-    DeviceCode code(inner, loc, made.function, inputs.size() + outputs.size(), threads,
-                    isWide);
+    GPUFunctionBuilder code(inner, loc, made.function, inputs.size() + outputs.size(),
+                            threads, isWide);
     emit(code);
     code.finish();
   }

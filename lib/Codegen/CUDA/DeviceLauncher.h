@@ -9,7 +9,7 @@
 #ifndef MPT_LIB_CODEGEN_CUDA_DEVICELAUNCHER_H
 #define MPT_LIB_CODEGEN_CUDA_DEVICELAUNCHER_H
 
-#include "DeviceCode.h"
+#include "GPUFunctionBuilder.h"
 #include "mpt/Codegen/CUDA/DeviceKernels.h"
 #include "mpt/Dialect/Program/IR/Program.h"
 
@@ -29,7 +29,7 @@ program::DeviceLaunchOp createDeviceLaunch(mlir::OpBuilder &builder, mlir::Locat
 /// `gpu.module @mpt_kernels`.
 class DeviceLauncher {
 public:
-  using Emit = llvm::function_ref<void(DeviceCode &)>;
+  using Emit = llvm::function_ref<void(GPUFunctionBuilder &)>;
 
   explicit DeviceLauncher(mlir::ModuleOp module)
       : module(module), builder(module.getContext()) {}

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceCalls.h"
-#include "DeviceCode.h"
+#include "GPUFunctionBuilder.h"
 
 #include <limits>
 
@@ -36,7 +36,7 @@ struct Axis {
     Index last = window * stride - before + size;
     return isInside() ? last : smaller(last, points);
   }
-  Index firstWindow(DeviceCode &code, Index point) const {
+  Index firstWindow(GPUFunctionBuilder &code, Index point) const {
     // Of the last window without it.
     Index from = point + before - size;
     return code.select(code.isLess(from, 0), 0, larger(from, 0) / stride + 1);
@@ -129,7 +129,7 @@ private:
   Axis rows, columns;
   bool countsPadding = false, isMax;
   Type number;
-  std::optional<DeviceCode> code;
+  std::optional<GPUFunctionBuilder> code;
 };
 
 } // namespace

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceCalls.h"
-#include "DeviceCode.h"
+#include "GPUFunctionBuilder.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -20,7 +20,7 @@ using namespace mpt::detail;
 /// Blocks that keep a large GPU busy (an H200 has 132 processors).
 static constexpr int64_t kManyBlocks = 264;
 
-static Value combine(DeviceCode &code, ReduceKind kind, Value x, Value y) {
+static Value combine(GPUFunctionBuilder &code, ReduceKind kind, Value x, Value y) {
   OpBuilder &b = code.b;
   bool isInteger = isa<IntegerType>(getElementTypeOrSelf(x.getType()));
   switch (kind) {
@@ -41,7 +41,7 @@ static Value combine(DeviceCode &code, ReduceKind kind, Value x, Value y) {
                    : arith::MulFOp::create(b, code.loc, x, y).getResult();
 }
 
-static Value identity(DeviceCode &code, ReduceKind kind, Type type) {
+static Value identity(GPUFunctionBuilder &code, ReduceKind kind, Type type) {
   bool isInteger = isa<IntegerType>(getElementTypeOrSelf(type));
   bool isMax = kind == ReduceKind::Max;
   if (isMax || kind == ReduceKind::Min) {
@@ -96,13 +96,13 @@ public:
   DeviceCall emit();
 
 private:
-  void emitRows(DeviceCode &code);
-  void emitColumns(DeviceCode &code);
-  void emitSlices(DeviceCode &code);
-  Value finish(DeviceCode &code, Value value);
+  void emitRows(GPUFunctionBuilder &code);
+  void emitColumns(GPUFunctionBuilder &code);
+  void emitSlices(GPUFunctionBuilder &code);
+  Value finish(GPUFunctionBuilder &code, Value value);
   /// The slice of the block: its first place of `total` and the end.
-  std::pair<Index, Index> sliceOf(DeviceCode &code, int64_t total);
-  void storeResult(DeviceCode &code, Value value, Index out, int64_t width);
+  std::pair<Index, Index> sliceOf(GPUFunctionBuilder &code, int64_t total);
+  void storeResult(GPUFunctionBuilder &code, Value value, Index out, int64_t width);
 
   const CallSite &site;
   ReduceKind kind;
@@ -161,7 +161,7 @@ Reduction::Reduction(const rt::ReduceCall &call, const CallSite &site)
                                  std::max<int64_t>(length / least, 1));
 }
 
-Value Reduction::finish(DeviceCode &code, Value value) {
+Value Reduction::finish(GPUFunctionBuilder &code, Value value) {
   if (kind != ReduceKind::Mean)
     return value;
   if (isa<IntegerType>(getElementTypeOrSelf(value.getType())))
@@ -171,7 +171,7 @@ Value Reduction::finish(DeviceCode &code, Value value) {
                                code.constant(value.getType(), length));
 }
 
-std::pair<Index, Index> Reduction::sliceOf(DeviceCode &code, int64_t total) {
+std::pair<Index, Index> Reduction::sliceOf(GPUFunctionBuilder &code, int64_t total) {
   if (slices == 1)
     return {0, total};
   int64_t each = llvm::divideCeil(total, slices);
@@ -179,14 +179,15 @@ std::pair<Index, Index> Reduction::sliceOf(DeviceCode &code, int64_t total) {
   return {begin, smaller(begin + each, total)};
 }
 
-void Reduction::storeResult(DeviceCode &code, Value value, Index out, int64_t width) {
+void Reduction::storeResult(GPUFunctionBuilder &code, Value value, Index out,
+                            int64_t width) {
   if (slices == 1)
     return code.storeNumber(finish(code, value), code.parameter(1), to, out, width);
   Type number = code.numberType(from);
   code.store(value, code.parameter(2), number, code.blockY() * outs + out, width);
 }
 
-void Reduction::emitRows(DeviceCode &code) {
+void Reduction::emitRows(GPUFunctionBuilder &code) {
   OpBuilder &b = code.b;
   int64_t perBlock = kThreads / groupThreads;
   Index inGroup = code.thread() % groupThreads;
@@ -232,7 +233,7 @@ void Reduction::emitRows(DeviceCode &code) {
   code.ifThen(writes, [&] { storeResult(code, sum, out, 0); });
 }
 
-void Reduction::emitColumns(DeviceCode &code) {
+void Reduction::emitColumns(GPUFunctionBuilder &code) {
   OpBuilder &b = code.b;
   int64_t vectors = kept.count(), groups = kThreads / kWarp;
   int64_t width = lanes == 1 ? 0 : lanes;
@@ -265,7 +266,7 @@ void Reduction::emitColumns(DeviceCode &code) {
   });
 }
 
-void Reduction::emitSlices(DeviceCode &code) {
+void Reduction::emitSlices(GPUFunctionBuilder &code) {
   Index out = code.globalThread();
   Type number = code.numberType(from);
   code.ifThen(code.isLess(out, outs), [&] {
@@ -288,8 +289,8 @@ DeviceCall Reduction::emit() {
                             : llvm::divideCeil(kept.count(), kWarp);
   launch.blocks[1] = slices;
   {
-    DeviceCode code(site.device, site.loc, site.name, slices == 1 ? 2 : 3, kThreads,
-                    site.isWide());
+    GPUFunctionBuilder code(site.device, site.loc, site.name, slices == 1 ? 2 : 3,
+                            kThreads, site.isWide());
     isRows ? emitRows(code) : emitColumns(code);
     code.finish();
   }
@@ -299,8 +300,8 @@ DeviceCall Reduction::emit() {
   CallSite second = site;
   second.name += "_combine";
   DeviceLaunch combining = launchFor(second, outs);
-  DeviceCode code(site.device, site.loc, second.name, 3, combining.threads,
-                  site.isWide());
+  GPUFunctionBuilder code(site.device, site.loc, second.name, 3, combining.threads,
+                          site.isWide());
   emitSlices(code);
   code.finish();
   result.launches.push_back(combining);
@@ -322,7 +323,8 @@ DeviceCall mpt::detail::emitCall(const rt::ArgmaxCall &, const CallSite &site) {
     return result;
   // A warp a row.
   DeviceLaunch launch = launchFor(site, rows * kWarp);
-  DeviceCode code(site.device, site.loc, site.name, 2, launch.threads, site.isWide());
+  GPUFunctionBuilder code(site.device, site.loc, site.name, 2, launch.threads,
+                          site.isWide());
   OpBuilder &b = code.b;
   Index at = code.globalThread(), row = at / kWarp, lane = at % kWarp;
   Index base = smaller(row, rows - 1) * length;

@@ -16,7 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceCalls.h"
-#include "DeviceCode.h"
+#include "GPUFunctionBuilder.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -42,12 +42,12 @@ public:
   DeviceCall emit();
 
 private:
-  void emitBlock(DeviceCode &code);
+  void emitBlock(GPUFunctionBuilder &code);
   /// Lists the chunk's indices of this block's rows; returns how many there are.
-  Index emitList(DeviceCode &code, Index base, Index end, Index firstRow);
-  void emitAdd(DeviceCode &code, Index base, Index listed);
-  void emitStore(DeviceCode &code, Index firstRow);
-  void emitSlices(DeviceCode &code);
+  Index emitList(GPUFunctionBuilder &code, Index base, Index end, Index firstRow);
+  void emitAdd(GPUFunctionBuilder &code, Index base, Index listed);
+  void emitStore(GPUFunctionBuilder &code, Index firstRow);
+  void emitSlices(GPUFunctionBuilder &code);
 
   const CallSite &site;
   Type indexElement, from, to, number;
@@ -88,7 +88,8 @@ ScatterAdd::ScatterAdd(const CallSite &site)
                                std::max<int64_t>(count / (4 * kChunk), 1));
 }
 
-Index ScatterAdd::emitList(DeviceCode &code, Index base, Index end, Index firstRow) {
+Index ScatterAdd::emitList(GPUFunctionBuilder &code, Index base, Index end,
+                           Index firstRow) {
   OpBuilder &b = code.b;
   Type i32 = b.getI32Type();
   Index warp = code.thread() / kWarp;
@@ -157,7 +158,7 @@ Index ScatterAdd::emitList(DeviceCode &code, Index base, Index end, Index firstR
   return before;
 }
 
-void ScatterAdd::emitAdd(DeviceCode &code, Index base, Index listed) {
+void ScatterAdd::emitAdd(GPUFunctionBuilder &code, Index base, Index listed) {
   OpBuilder &b = code.b;
   int64_t width = lanes == 1 ? 0 : lanes;
   Index read = smaller(column, vectors - 1) * lanes;
@@ -192,7 +193,7 @@ void ScatterAdd::emitAdd(DeviceCode &code, Index base, Index listed) {
   });
 }
 
-void ScatterAdd::emitStore(DeviceCode &code, Index firstRow) {
+void ScatterAdd::emitStore(GPUFunctionBuilder &code, Index firstRow) {
   int64_t width = lanes == 1 ? 0 : lanes;
   code.ifThen(code.isLess(column, vectors), [&] {
     code.loop(
@@ -212,7 +213,7 @@ void ScatterAdd::emitStore(DeviceCode &code, Index firstRow) {
   });
 }
 
-void ScatterAdd::emitBlock(DeviceCode &code) {
+void ScatterAdd::emitBlock(GPUFunctionBuilder &code) {
   int64_t width = lanes == 1 ? 0 : lanes;
   int64_t sumBytes = blockRows * columnThreads * lanes * bytesOf(number);
   sums = code.shared(sumBytes);
@@ -241,7 +242,7 @@ void ScatterAdd::emitBlock(DeviceCode &code) {
   emitStore(code, firstRow);
 }
 
-void ScatterAdd::emitSlices(DeviceCode &code) {
+void ScatterAdd::emitSlices(GPUFunctionBuilder &code) {
   int64_t width = lanes == 1 ? 0 : lanes;
   Index at = code.globalThread();
   code.ifThen(code.isLess(at, size * vectors), [&] {
@@ -268,8 +269,8 @@ DeviceCall ScatterAdd::emit() {
   launch.blocks[1] = columnBlocks * slices;
   launch.bound = size;
   {
-    DeviceCode code(site.device, site.loc, site.name, slices == 1 ? 4 : 5, kThreads,
-                    site.isWide());
+    GPUFunctionBuilder code(site.device, site.loc, site.name, slices == 1 ? 4 : 5,
+                            kThreads, site.isWide());
     emitBlock(code);
     code.finish();
   }
@@ -279,8 +280,8 @@ DeviceCall ScatterAdd::emit() {
   CallSite second = site;
   second.name += "_combine";
   DeviceLaunch combining = launchFor(second, size * vectors);
-  DeviceCode code(site.device, site.loc, second.name, 4, combining.threads,
-                  site.isWide());
+  GPUFunctionBuilder code(site.device, site.loc, second.name, 4, combining.threads,
+                          site.isWide());
   emitSlices(code);
   code.finish();
   result.launches.push_back(combining);

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Codegen/CUDA/EmulatedKernels.h"
-#include "mpt/Support/FirstError.h"
+#include "mpt/Support/DiagnosticCapture.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
@@ -294,7 +294,7 @@ mpt::emulateKernels(mlir::gpu::GPUModuleOp device, llvm::LLVMContext &context) {
   mlir::registerGPUDialectTranslation(registry);
   mlir::registerNVVMDialectTranslation(registry);
   device.getContext()->appendDialectRegistry(registry);
-  FirstError error(device.getContext());
+  DiagnosticCapture error(device.getContext());
   std::unique_ptr<llvm::Module> module =
       mlir::translateModuleToLLVMIR(device, context, "mpt_simt");
   if (!module)

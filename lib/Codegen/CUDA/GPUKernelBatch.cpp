@@ -73,13 +73,13 @@ BatchEmitter::BatchEmitter(program::ProgramOp program, ArrayRef<program::LaunchO
     SmallVector<unsigned> parameters;
     SmallVector<int64_t> &starts = offsets.emplace_back();
     for (Value buffer : buffers) {
-      auto slot = buffer.getDefiningOp<program::BufferOp>();
-      program::Space space = slot.getSpace();
+      auto declared = buffer.getDefiningOp<program::BufferOp>();
+      program::Space space = declared.getSpace();
       auto *found = llvm::find(spaces, space);
       parameters.push_back(found - spaces.begin());
       if (found == spaces.end())
         spaces.push_back(space);
-      starts.push_back(static_cast<int64_t>(slot.getOffset()));
+      starts.push_back(static_cast<int64_t>(declared.getOffset()));
     }
     width = std::max(width, starts.size());
     auto [place, isNew] =

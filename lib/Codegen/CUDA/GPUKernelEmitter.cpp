@@ -8,7 +8,11 @@
 
 #include "GPUKernelEmitter.h"
 
+#include "LaunchTable.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <limits>
 #include <utility>
 
 using namespace mlir;
@@ -18,7 +22,7 @@ using namespace mpt::detail;
 /// Address spaces of NVPTX.
 static constexpr unsigned kGlobal = 1, kShared = 3;
 
-/// What a vector of `lanes` elements starts at a multiple of. All slots do at one
+/// What a vector of `lanes` elements starts at a multiple of. All buffers do at one
 /// of 64 bytes; more than 16 are of use to no access.
 static unsigned alignmentOf(Type element, int64_t lanes) {
   return std::min<int64_t>(16, bytesOf(element) * std::max<int64_t>(lanes, 1));
@@ -514,4 +518,388 @@ void GPUKernelEmitter::emit(OpBuilder &moduleBuilder) {
               NVVM::BlockIdXOp::create(b, loc, b.getI32Type()));
     LLVM::ReturnOp::create(b, loc, ValueRange());
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Mapping to threads
+//
+// The half of the GPU's kernel emitter that decides: lanes, groups of threads,
+// blocks. GPUKernelEmitter.cpp writes the code.
+//===----------------------------------------------------------------------===//
+
+/// Threads of a block. More would leave too few registers to a thread.
+static constexpr int64_t kBlock = 256;
+/// Vectors of a row, and values in them, that a thread keeps in registers.
+static constexpr int64_t kMostFrames = 4, kMostKeptValues = 96;
+
+/// Groups of warps that share the tasks of a column kernel's second stage.
+static constexpr int64_t kCombineGroups = 8;
+
+GPUKernelEmitter::GPUKernelEmitter(kernel::FuncOp kernel, bool isBatched)
+    : KernelEmitter(kernel), isBatched(isBatched) {
+  hasRowReductions = !body.getOps<kernel::RowReduceOp>().empty();
+  chooseLanes();
+  chooseGroups();
+}
+
+void GPUKernelEmitter::chooseLanes() {
+  int64_t narrowest = 16;
+  for (const KernelBuffer &buffer : buffers)
+    if (buffer.columnStride() == 1)
+      narrowest = std::min(narrowest, bytesOf(buffer.element));
+  lanes = std::min<int64_t>(std::min<int64_t>(8, 16 / narrowest),
+                            llvm::bit_floor<uint64_t>(std::max<int64_t>(columns, 1)));
+  // Every vector starts at a multiple of its size. A flat kernel's tail is done
+  // by the element.
+  auto isAligned = [&] {
+    if (!isFlat() && columns % lanes != 0)
+      return false;
+    for (const KernelBuffer &buffer : buffers) {
+      if (buffer.columnStride() != 1)
+        continue;
+      if (buffer.offset % lanes != 0)
+        return false;
+      for (size_t d = 0; d + 1 < domain.size(); ++d)
+        if (domain[d] != 1 && buffer.strides[d] % lanes != 0)
+          return false;
+    }
+    return true;
+  };
+  while (lanes > 1 && !isAligned())
+    lanes /= 2;
+  vectors = columns / lanes;
+}
+
+void GPUKernelEmitter::chooseGroups() {
+  if (kernel.getKind() == kernel::KernelKind::Pointwise)
+    return;
+  int64_t kept = 0;
+  for (BlockArgument argument : body.getArguments())
+    kept += !isRowUniform(argument);
+  bool storesRows = false;
+  auto yield = cast<kernel::YieldOp>(body.getTerminator());
+  for (Value value : yield.getValues())
+    storesRows |= isRowUniform(value) && !info.isAfterColumns(value);
+  if (kernel.getKind() == kernel::KernelKind::Column && !hasRowReductions &&
+      !storesRows) {
+    // Columns are independent.
+    groupThreads = std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
+    columnBlocks = llvm::divideCeil(vectors, groupThreads);
+  } else if (vectors <= kWarp * kMostFrames) {
+    groupThreads = std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
+    framesPerThread = llvm::divideCeil(vectors, groupThreads);
+  } else {
+    groupThreads = std::min(kBlock, static_cast<int64_t>(llvm::alignTo(
+                                        llvm::divideCeil(vectors, kMostFrames), kWarp)));
+    framesPerThread = llvm::divideCeil(vectors, groupThreads);
+  }
+  int64_t values = std::max<int64_t>(kept, 1) + info.getColumnPartials().size();
+  if (framesPerThread > kMostFrames ||
+      (framesPerThread > 1 && framesPerThread * lanes * values > kMostKeptValues)) {
+    framesPerThread = 0;
+    groupThreads = std::min(kBlock, static_cast<int64_t>(llvm::alignTo(vectors, kWarp)));
+  }
+  bool isColumn = kernel.getKind() == kernel::KernelKind::Column;
+  groups =
+      std::max<int64_t>(1, (isColumn || isBatched ? kBlock : kBlock / 2) / groupThreads);
+  // Sums in memory have one writer.
+  if (framesPerThread == 0)
+    groups = 1;
+  if (groupThreads * groups < kWarp)
+    groups = kWarp / groupThreads;
+  if (groupThreads > kWarp)
+    sharedBytes = 8 * groups * groupThreads / kWarp;
+  for (const ColumnPartials &part : info.getColumnPartials())
+    if (groups > 1)
+      sharedBytes =
+          std::max(sharedBytes, groups * groupThreads * lanes *
+                                    bytesOf(kernel::ColumnReduceOp(part.op).getType()));
+  bool storesColumns = false, storesScalars = false;
+  for (auto [i, value] : llvm::enumerate(yield.getValues()))
+    if (info.isAfterColumns(value)) {
+      bool isOnce =
+          isRowUniform(value) && buffers[body.getNumArguments() + i].columnStride() == 0;
+      (isOnce ? storesScalars : storesColumns) = true;
+    }
+  combineThreads = kWarp;
+  if (storesColumns) {
+    combineThreads = std::min(
+        storesScalars ? kBlock : kBlock / 2,
+        static_cast<int64_t>(llvm::alignTo(std::max<int64_t>(columns, 1), kWarp)));
+    // All blocks may read the scalars that one stores.
+    if (!storesScalars) {
+      if (tasks >= kCombineGroups) {
+        combineThreads = kWarp;
+        combineGroups = kCombineGroups;
+        sharedBytes = std::max(sharedBytes, 8 * combineThreads * combineGroups);
+      }
+      combineBlocks = llvm::divideCeil(columns, combineThreads);
+    }
+  }
+}
+
+SmallVector<DeviceLaunch> GPUKernelEmitter::getLaunches() {
+  DeviceLaunch launch;
+  launch.function = kernel.getSymName().str();
+  switch (kernel.getKind()) {
+  case kernel::KernelKind::Pointwise: {
+    int64_t total = isFlat() ? vectors + columns % lanes : rows * vectors;
+    launch.threads = std::min(
+        kBlock, static_cast<int64_t>(llvm::alignTo(std::max<int64_t>(total, 1), kWarp)));
+    launch.blocks[0] = std::max<int64_t>(1, llvm::divideCeil(total, launch.threads));
+    return {launch};
+  }
+  case kernel::KernelKind::Row:
+    launch.threads = groupThreads * groups;
+    launch.blocks[0] = std::max<int64_t>(1, llvm::divideCeil(rows, groups));
+    return {launch};
+  case kernel::KernelKind::Column:
+    break;
+  }
+  launch.threads = groupThreads * groups;
+  launch.blocks[0] = tasks;
+  launch.blocks[1] = columnBlocks;
+  DeviceLaunch second;
+  second.function = launch.function + "_combine";
+  second.blocks[0] = combineBlocks;
+  second.threads = combineThreads * combineGroups;
+  return {launch, second};
+}
+
+LogicalResult GPUKernelEmitter::check() {
+  if (failed(KernelEmitter::check()))
+    return failure();
+  if (rows * columns <= 0)
+    return kernel.emitError("a kernel over no points cannot be launched");
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (kernel.getKind() != kernel::KernelKind::Pointwise &&
+      (rows > most || columns > most))
+    return kernel.emitError("rows and columns of a reduction must be below 2^31 each");
+  for (const DeviceLaunch &launch : getLaunches())
+    if (launch.blocks[0] > most || launch.blocks[1] > 0xffff)
+      return kernel.emitError("the domain is too large for a launch: ")
+             << launch.blocks[0] << " x " << launch.blocks[1] << " blocks";
+  for (Operation &op : body.without_terminator())
+    if (isa<math::MathDialect>(op.getDialect())) {
+      Type type = op.getResult(0).getType();
+      if (!type.isF32() && !type.isF64() && !type.isInteger())
+        return op.emitError("math functions run in f32 and f64 on a GPU, found ") << type;
+    }
+  return success();
+}
+
+SmallVector<DeviceLaunch> mpt::getDeviceLaunches(kernel::FuncOp kernel) {
+  return GPUKernelEmitter(kernel).getLaunches();
+}
+
+//===----------------------------------------------------------------------===//
+// The second stage of column kernels
+//
+// Adds what the tasks have left: a warp's threads have a column each, and groups of
+// warps share the tasks.
+//===----------------------------------------------------------------------===//
+
+/// The sum of a column over all tasks: every group takes some, in turns; then the
+/// groups' sums, in order. All groups have the result.
+void GPUKernelEmitter::sumTasksInGroups(const ColumnPartials &part, Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  kernel::ColumnReduceOp reduce = part.op;
+  ReduceKind kind = reduce.getKind();
+  Value start = identity(b, kind, vectorOf(reduce.getType(), frame.lanes));
+  int64_t turns = llvm::divideCeil(tasks, combineGroups);
+  Value first = widen(b, group);
+  auto loop = scf::ForOp::create(b, loc, constant(b, 0), constant(b, turns),
+                                 constant(b, 1), ValueRange{start});
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  Frame turn = frame;
+  turn.builder = &inner;
+  Value task =
+      arith::AddIOp::create(inner, loc,
+                            arith::MulIOp::create(inner, loc, loop.getInductionVar(),
+                                                  constant(inner, combineGroups)),
+                            first);
+  Value exists;
+  if (tasks % combineGroups != 0) {
+    exists = isBelow(inner, task, constant(inner, tasks));
+    task = arith::MinUIOp::create(inner, loc, task, constant(inner, tasks - 1));
+  }
+  Value value =
+      loadFrom(partialPointer(inner, part, task, frame.column), reduce.getType(), turn);
+  if (exists)
+    value = arith::SelectOp::create(inner, loc, exists, value,
+                                    identity(inner, kind, value.getType()));
+  scf::YieldOp::create(inner, loc, combine(inner, kind, loop.getRegionIterArg(0), value));
+  value = loop.getResult(0);
+  Type type = value.getType();
+  barrier(b);
+  LLVM::StoreOp::create(b, loc, value, sharedPointer(b, type, thread));
+  barrier(b);
+  for (int64_t i = 0; i < combineGroups; ++i) {
+    Value at =
+        arith::AddIOp::create(b, loc, inBlockRow, constant32(b, i * combineThreads));
+    Value other = LLVM::LoadOp::create(b, loc, type, sharedPointer(b, type, at));
+    value = i == 0 ? other : combine(b, kind, value, other);
+  }
+  if (kind == ReduceKind::Mean)
+    value = scale(b, value, rows);
+  frame.values[reduce] = value;
+}
+
+void GPUKernelEmitter::sumTasks(const ColumnPartials &part, Frame &frame) {
+  if (frame.lanes != 0)
+    return combineGroups > 1 ? sumTasksInGroups(part, frame)
+                             : KernelEmitter::sumTasks(part, frame);
+  // A warp shares the tasks.
+  OpBuilder &b = *frame.builder;
+  kernel::ColumnReduceOp reduce = part.op;
+  Value lane = widen(b, arith::RemUIOp::create(b, loc, thread, constant32(b, kWarp)));
+  Value start = identity(b, reduce.getKind(), reduce.getType());
+  auto loop = scf::ForOp::create(b, loc, lane, constant(b, tasks), constant(b, kWarp),
+                                 ValueRange{start});
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  Value pointer = partialPointer(inner, part, loop.getInductionVar(), Value());
+  Value value = LLVM::LoadOp::create(inner, loc, reduce.getType(), pointer);
+  scf::YieldOp::create(inner, loc,
+                       combine(inner, reduce.getKind(), loop.getRegionIterArg(0), value));
+  Value result = butterfly(b, reduce.getKind(), loop.getResult(0), kWarp);
+  if (reduce.getKind() == ReduceKind::Mean)
+    result = scale(b, result, rows);
+  frame.values[reduce] = result;
+}
+
+void GPUKernelEmitter::emitCombineStage(OpBuilder &b) {
+  isCombining = true;
+  rowMask = Value();
+  frames.clear();
+  onlyColumn = Value();
+  inBlockRow = thread;
+  combineMask = Value();
+  if (combineGroups > 1) {
+    inBlockRow = arith::RemUIOp::create(b, loc, thread, constant32(b, combineThreads));
+    group = arith::DivUIOp::create(b, loc, thread, constant32(b, combineThreads));
+    combineMask =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group, constant32(b, 0));
+  }
+  inGroup = inBlockRow;
+  if (combineBlocks > 1)
+    inGroup = arith::AddIOp::create(
+        b, loc, inBlockRow,
+        arith::MulIOp::create(b, loc, block, constant32(b, combineThreads)));
+  isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup, constant32(b, 0));
+  emitCombine(b);
+  isCombining = false;
+}
+
+//===----------------------------------------------------------------------===//
+// Many launches as one
+//
+// An optimizer has the same kernel for every parameter, of its own size. One
+// function does all: a table says which blocks work on which parameter and where
+// its buffers lie (as multi_tensor_apply of NVIDIA's Apex does at run time).
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t kThreads = 256;
+
+std::optional<std::string> GPUKernelEmitter::getGroupKey() {
+  if (!isFlat() || columns <= 0 || columns > 0x7fff0000 ||
+      !body.getOps<kernel::IndexOp>().empty())
+    return std::nullopt;
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    bool isResult = i >= body.getNumArguments();
+    if (buffer.offset != 0 || buffer.columnStride() > 1 ||
+        (isResult && buffer.columnStride() != 1))
+      return std::nullopt;
+    os << buffer.element << " " << buffer.columnStride() << ";";
+  }
+  // The body, its values by number.
+  DenseMap<Value, unsigned> numbers;
+  auto number = [&](Value value) {
+    return numbers.try_emplace(value, numbers.size()).first->second;
+  };
+  for (BlockArgument argument : body.getArguments())
+    number(argument);
+  for (Operation &op : body) {
+    os << "\n" << op.getName() << op.getAttrDictionary();
+    for (Value operand : op.getOperands())
+      os << " " << number(operand);
+    for (Value result : op.getResults())
+      os << " " << number(result) << ":" << result.getType();
+  }
+  return key;
+}
+
+DeviceLaunch GPUKernelEmitter::emitGroup(OpBuilder &moduleBuilder, StringRef name,
+                                         ArrayRef<Member> members,
+                                         ArrayRef<unsigned> spaces, unsigned parameters) {
+  MLIRContext *context = moduleBuilder.getContext();
+  auto pointer = LLVM::LLVMPointerType::get(context, kGlobal);
+  DeviceLaunch launch;
+  launch.function = name.str();
+  launch.threads = kThreads;
+  // First block, elements, offsets.
+  int64_t width = 2 + static_cast<int64_t>(spaces.size()), blocks = 0;
+  SmallVector<int64_t> table;
+  for (const Member &member : members) {
+    table.append({blocks, member.elements});
+    table.append(member.offsets);
+    blocks +=
+        llvm::divideCeil(member.elements / lanes + member.elements % lanes, kThreads);
+  }
+  launch.blocks[0] = blocks;
+  Type i32 = moduleBuilder.getI32Type();
+  LaunchTable lookup(moduleBuilder, loc, name, table, width);
+
+  SmallVector<Type> types(parameters, pointer);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
+  auto function = LLVM::LLVMFuncOp::create(moduleBuilder, loc, launch.function, type);
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                    moduleBuilder.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
+                    moduleBuilder.getDenseI32ArrayAttr({static_cast<int32_t>(kThreads)}));
+  Block *entry = function.addEntryBlock(moduleBuilder);
+  OpBuilder b = OpBuilder::atBlockEnd(entry);
+  thread = NVVM::ThreadIdXOp::create(b, loc, i32);
+  isFirst = rowMask = onlyColumn = partials = Value();
+  block = NVVM::BlockIdXOp::create(b, loc, i32);
+  lookup.find(b, block);
+  auto narrow = [&](Value wide) -> Value {
+    return arith::TruncIOp::create(b, loc, i32, wide);
+  };
+  Value inMember = arith::SubIOp::create(b, loc, block, narrow(lookup.read(b, 0)));
+  Value at = arith::AddIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, inMember, constant32(b, kThreads)), thread);
+  Value elements = narrow(lookup.read(b, 1));
+  Value whole = arith::DivUIOp::create(b, loc, elements, constant32(b, lanes));
+  Value tail = arith::RemUIOp::create(b, loc, elements, constant32(b, lanes));
+  pointers.clear();
+  for (auto [i, parameter] : llvm::enumerate(spaces))
+    pointers.push_back(LLVM::GEPOp::create(
+        b, loc, pointer, b.getI8Type(), entry->getArgument(parameter),
+        ArrayRef<LLVM::GEPArg>{lookup.read(b, 2 + static_cast<int64_t>(i))}));
+  auto emitAt = [&](OpBuilder &inner, Value column) {
+    frames.clear();
+    onlyColumn = column;
+    emitRow(inner, constant(inner, 0), constant(inner, 0));
+  };
+  auto branch =
+      scf::IfOp::create(b, loc, isBelow(b, at, whole), /*withElseRegion=*/lanes > 1);
+  OpBuilder vector = branch.getThenBodyBuilder();
+  emitAt(vector,
+         arith::MulIOp::create(vector, loc, widen(vector, at), constant(vector, lanes)));
+  if (lanes > 1) {
+    OpBuilder rest = branch.getElseBodyBuilder();
+    Value past = arith::SubIOp::create(rest, loc, at, whole);
+    OpBuilder one = scf::IfOp::create(rest, loc, isBelow(rest, past, tail), false)
+                        .getThenBodyBuilder();
+    Value first = arith::MulIOp::create(one, loc, whole, constant32(one, lanes));
+    Value column = arith::AddIOp::create(one, loc, first, past);
+    int64_t saved = std::exchange(lanes, 1);
+    emitAt(one, widen(one, column));
+    lanes = saved;
+  }
+  LLVM::ReturnOp::create(b, loc, ValueRange());
+  return launch;
 }

@@ -88,11 +88,11 @@ LogicalResult ProgramConverter::emitCalls(DeviceCallEmitter &emitter) {
   OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
   auto type = MemRefType::get({scratch}, builder.getI8Type());
   program.setArenaBytes(offset + llvm::alignTo(scratch, 64));
-  auto slot = program::BufferOp::create(builder, program.getLoc(), type,
-                                        program::Space::Arena, offset);
+  auto declared = program::BufferOp::create(builder, program.getLoc(), type,
+                                            program::Space::Arena, offset);
   for (auto &[call, made] : calls)
     if (made.scratchBytes != 0)
-      call.getCallWorkspaceMutable().assign(slot.getBuffer());
+      call.getCallWorkspaceMutable().assign(declared.getBuffer());
   return success();
 }
 

@@ -39,15 +39,15 @@ SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
   for (const MemoryEffects::EffectInstance &effect :
        effects.value_or(SmallVector<MemoryEffects::EffectInstance>())) {
     Value buffer = effect.getValue();
-    auto slot = buffer.getDefiningOp<program::BufferOp>();
-    if (!slot || slot.getSpace() == program::Space::Input ||
-        slot.getSpace() == program::Space::Constant ||
+    auto declared = buffer.getDefiningOp<program::BufferOp>();
+    if (!declared || declared.getSpace() == program::Space::Input ||
+        declared.getSpace() == program::Space::Constant ||
         (launch && !withPartials && buffer == launch.getPartials()))
       continue;
     auto type = cast<MemRefType>(buffer.getType());
-    auto begin = static_cast<int64_t>(slot.getOffset());
+    auto begin = static_cast<int64_t>(declared.getOffset());
     int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
-    ranges.push_back({slot.getSpace(), begin, begin + bytes,
+    ranges.push_back({declared.getSpace(), begin, begin + bytes,
                       isa<MemoryEffects::Write>(effect.getEffect())});
   }
   return ranges;
@@ -87,13 +87,14 @@ static std::string keyOf(program::LaunchOp launch, SymbolTable &symbols,
   for (ValueRange buffers :
        {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
     for (Value buffer : buffers) {
-      auto slot = buffer.getDefiningOp<program::BufferOp>();
+      auto declared = buffer.getDefiningOp<program::BufferOp>();
       // Vectors begin at multiples of 16 bytes; inputs and constants are blocks of
       // their own.
-      if (!slot || slot.getSpace() == program::Space::Input ||
-          slot.getSpace() == program::Space::Constant || slot.getOffset() % 16 != 0)
+      if (!declared || declared.getSpace() == program::Space::Input ||
+          declared.getSpace() == program::Space::Constant ||
+          declared.getOffset() % 16 != 0)
         return "";
-      key += "\n" + std::to_string(static_cast<int>(slot.getSpace()));
+      key += "\n" + std::to_string(static_cast<int>(declared.getSpace()));
     }
   return key;
 }
@@ -146,7 +147,7 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) 
                  [](const LaunchGroup &group) { return group.launches.size() < 2; });
   if (groups.empty())
     return groups;
-  // Slots come first, wherever they were.
+  // Buffers come first, wherever they were.
   Block &block = program.getBody().front();
   for (Entry &entry : entries)
     entry.op->moveBefore(&block, block.end());

@@ -65,9 +65,9 @@ static bool makesNumber(program::LaunchOp launch) {
   for (ValueRange buffers :
        {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
     for (Value buffer : buffers) {
-      auto slot = buffer.getDefiningOp<program::BufferOp>();
-      if (!slot || slot.getSpace() == program::Space::Input ||
-          slot.getSpace() == program::Space::Constant)
+      auto declared = buffer.getDefiningOp<program::BufferOp>();
+      if (!declared || declared.getSpace() == program::Space::Input ||
+          declared.getSpace() == program::Space::Constant)
         return false;
     }
   return llvm::any_of(launch.getOutputs(), [](Value output) {
@@ -87,9 +87,9 @@ static void separatePartials(program::ProgramOp program,
       if (!launch.getPartials())
         continue;
       auto type = cast<MemRefType>(launch.getPartials().getType());
-      auto slot = program::BufferOp::create(builder, launch.getLoc(), type,
-                                            program::Space::Arena, offset);
-      launch.getPartialsMutable().assign(slot.getBuffer());
+      auto declared = program::BufferOp::create(builder, launch.getLoc(), type,
+                                                program::Space::Arena, offset);
+      launch.getPartialsMutable().assign(declared.getBuffer());
       offset += llvm::alignTo(type.getNumElements() * bytesOf(type.getElementType()),
                               kAlignment);
     }

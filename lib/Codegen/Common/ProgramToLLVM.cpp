@@ -43,7 +43,7 @@ public:
   SmallVector<KernelEntry> kernels;
 
 private:
-  LogicalResult addSlot(program::BufferOp slot);
+  LogicalResult addBuffer(program::BufferOp buffer);
   /// Says what state begins with, as mpt-run would have it, or that the host must.
   FailureOr<rt::BufferRef> refOf(Value buffer);
   LogicalResult addRefs(rt::Instruction &instruction, ValueRange buffers);
@@ -81,47 +81,47 @@ std::string describe(Location loc) {
 }
 
 FailureOr<rt::BufferRef> ProgramEncoder::refOf(Value buffer) {
-  auto slot = buffer.getDefiningOp<program::BufferOp>();
+  auto declared = buffer.getDefiningOp<program::BufferOp>();
   auto type = dyn_cast<MemRefType>(buffer.getType());
   std::optional<rt::DataType> element =
       type ? encodeElementType(type.getElementType()) : std::nullopt;
-  if (!slot || !element) {
-    emitError(buffer.getLoc(), "a program can use only slots of known element types, "
+  if (!declared || !element) {
+    emitError(buffer.getLoc(), "a program can use only buffers of known element types, "
                                "found ")
         << buffer.getType();
     return failure();
   }
   rt::BufferRef ref;
-  ref.space = static_cast<rt::SpaceId>(slot.getSpace());
+  ref.space = static_cast<rt::SpaceId>(declared.getSpace());
   ref.type = *element;
-  ref.offset = slot.getOffset();
+  ref.offset = declared.getOffset();
   ref.dims.assign(type.getShape().begin(), type.getShape().end());
   return ref;
 }
 
-LogicalResult ProgramEncoder::addSlot(program::BufferOp slot) {
-  FailureOr<rt::BufferRef> ref = refOf(slot.getBuffer());
+LogicalResult ProgramEncoder::addBuffer(program::BufferOp buffer) {
+  FailureOr<rt::BufferRef> ref = refOf(buffer.getBuffer());
   if (failed(ref))
     return failure();
-  if (slot.getSpace() == program::Space::Constant) {
-    auto elements = dyn_cast_or_null<DenseElementsAttr>(slot.getValueAttr());
+  if (buffer.getSpace() == program::Space::Constant) {
+    auto elements = dyn_cast_or_null<DenseElementsAttr>(buffer.getValueAttr());
     if (!elements)
-      return slot.emitError("only dense constants can be compiled");
-    auto type = cast<MemRefType>(slot.getBuffer().getType());
+      return buffer.emitError("only dense constants can be compiled");
+    auto type = cast<MemRefType>(buffer.getBuffer().getType());
     if (elements.getElementType() != type.getElementType() ||
         elements.getNumElements() != type.getNumElements())
-      return slot.emitError("expected a 'value' of ")
+      return buffer.emitError("expected a 'value' of ")
              << type.getNumElements() << " elements of " << type.getElementType()
              << ", found " << elements.getType();
     // Numbers without gaps, so that the list is no longer than the program.
     const int64_t numOps = llvm::range_size(op.getBody().front());
-    if (static_cast<int64_t>(slot.getOffset()) >= numOps)
-      return slot.emitError("expected constants to be numbered from 0, found ")
-             << slot.getOffset();
-    if (program.constants.size() <= static_cast<size_t>(slot.getOffset()))
-      program.constants.resize(slot.getOffset() + 1);
+    if (static_cast<int64_t>(buffer.getOffset()) >= numOps)
+      return buffer.emitError("expected constants to be numbered from 0, found ")
+             << buffer.getOffset();
+    if (program.constants.size() <= static_cast<size_t>(buffer.getOffset()))
+      program.constants.resize(buffer.getOffset() + 1);
     // Of a splat its one element.
-    std::string &bytes = program.constants[slot.getOffset()];
+    std::string &bytes = program.constants[buffer.getOffset()];
     ArrayRef<char> raw = elements.getRawData();
     bytes.clear();
     if (!elements.getElementType().isInteger(1)) {
@@ -134,16 +134,16 @@ LogicalResult ProgramEncoder::addSlot(program::BufferOp slot) {
         bytes.push_back(bit);
     }
   }
-  if (std::optional<StringRef> name = slot.getName()) {
+  if (std::optional<StringRef> name = buffer.getName()) {
     rt::NamedTensor tensor;
     tensor.name = name->str();
-    tensor.role = slot.getRole().value_or("").str();
+    tensor.role = buffer.getRole().value_or("").str();
     tensor.buffer = *ref;
     tensor.key = llvm::xxh3_64bits(*name);
-    if (slot.getSpace() == program::Space::State) {
-      if (InitAttr init = slot.getInitAttr())
+    if (buffer.getSpace() == program::Space::State) {
+      if (InitAttr init = buffer.getInitAttr())
         tensor.init = init.getSpec();
-      tensor.lowOf = slot.getLowOf().value_or("").str();
+      tensor.lowOf = buffer.getLowOf().value_or("").str();
     }
     program.tensors.push_back(std::move(tensor));
   }
@@ -297,8 +297,8 @@ FailureOr<rt::Program> ProgramEncoder::run() {
   program.stateBytes = op.getStateBytes();
   program.outputBytes = op.getOutputBytes();
   for (Operation &inner : op.getBody().front()) {
-    auto slot = dyn_cast<program::BufferOp>(inner);
-    if (failed(slot ? addSlot(slot) : addOp(inner)))
+    auto buffer = dyn_cast<program::BufferOp>(inner);
+    if (failed(buffer ? addBuffer(buffer) : addOp(inner)))
       return failure();
   }
   return program;

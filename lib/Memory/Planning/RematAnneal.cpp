@@ -17,7 +17,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "RematLookahead.h"
+#include "RematStrategies.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RematLookahead.h"
+#include "RematStrategies.h"
 
 #include <algorithm>
 #include <cmath>

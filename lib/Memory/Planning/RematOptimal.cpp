@@ -14,7 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "RematLookahead.h"
+#include "RematStrategies.h"
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,7 @@
 
 #include "mpt/Memory/Planning/RematPlan.h"
 
-#include "RematLookahead.h"
+#include "RematStrategies.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 

@@ -45,10 +45,10 @@ inline constexpr int kCaptureThreadLocal = 1;
 
 // Of cuBLASLt.
 using Status = int;
-using LtHandle = void *;
-using LtDesc = void *;
-using LtLayout = void *;
-using LtPreference = void *;
+using CublasLtHandle = void *;
+using CublasLtDesc = void *;
+using CublasLtLayout = void *;
+using CublasLtPreference = void *;
 inline constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7,
                      kDescBiasPointer = 8, kDescAuxPointer = 11, kDescAuxLd = 12,
                      kDescBiasType = 26;
@@ -56,11 +56,11 @@ inline constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
 inline constexpr int kPreferenceWorkspace = 1, kPreferenceReductions = 3;
 /// Sums of parts in the output's type are not among them.
 inline constexpr uint32_t kReductionsInPlace = 1, kReductionsComputeType = 2;
-struct LtAlgo {
+struct CublasLtAlgo {
   uint64_t data[8];
 };
-struct LtHeuristic {
-  LtAlgo algo;
+struct CublasLtHeuristic {
+  CublasLtAlgo algo;
   size_t workspaceSize;
   Status state;
   float waves;
@@ -101,22 +101,25 @@ struct LtHeuristic {
   X(cudaLaunchKernel, (const void *, Dim3, Dim3, void **, size_t, Stream))
 
 #define MPT_CUBLASLT_FUNCTIONS(X)                                                        \
-  X(cublasLtCreate, (LtHandle *))                                                        \
-  X(cublasLtDestroy, (LtHandle))                                                         \
-  X(cublasLtMatmulDescCreate, (LtDesc *, int, int))                                      \
-  X(cublasLtMatmulDescDestroy, (LtDesc))                                                 \
-  X(cublasLtMatmulDescSetAttribute, (LtDesc, int, const void *, size_t))                 \
-  X(cublasLtMatrixLayoutCreate, (LtLayout *, int, uint64_t, uint64_t, int64_t))          \
-  X(cublasLtMatrixLayoutDestroy, (LtLayout))                                             \
-  X(cublasLtMatrixLayoutSetAttribute, (LtLayout, int, const void *, size_t))             \
-  X(cublasLtMatmulPreferenceCreate, (LtPreference *))                                    \
-  X(cublasLtMatmulPreferenceDestroy, (LtPreference))                                     \
-  X(cublasLtMatmulPreferenceSetAttribute, (LtPreference, int, const void *, size_t))     \
-  X(cublasLtMatmulAlgoGetHeuristic, (LtHandle, LtDesc, LtLayout, LtLayout, LtLayout,     \
-                                     LtLayout, LtPreference, int, LtHeuristic *, int *)) \
-  X(cublasLtMatmul, (LtHandle, LtDesc, const void *, const void *, LtLayout,             \
-                     const void *, LtLayout, const void *, const void *, LtLayout,       \
-                     void *, LtLayout, const LtAlgo *, void *, size_t, Stream))
+  X(cublasLtCreate, (CublasLtHandle *))                                                  \
+  X(cublasLtDestroy, (CublasLtHandle))                                                   \
+  X(cublasLtMatmulDescCreate, (CublasLtDesc *, int, int))                                \
+  X(cublasLtMatmulDescDestroy, (CublasLtDesc))                                           \
+  X(cublasLtMatmulDescSetAttribute, (CublasLtDesc, int, const void *, size_t))           \
+  X(cublasLtMatrixLayoutCreate, (CublasLtLayout *, int, uint64_t, uint64_t, int64_t))    \
+  X(cublasLtMatrixLayoutDestroy, (CublasLtLayout))                                       \
+  X(cublasLtMatrixLayoutSetAttribute, (CublasLtLayout, int, const void *, size_t))       \
+  X(cublasLtMatmulPreferenceCreate, (CublasLtPreference *))                              \
+  X(cublasLtMatmulPreferenceDestroy, (CublasLtPreference))                               \
+  X(cublasLtMatmulPreferenceSetAttribute,                                                \
+    (CublasLtPreference, int, const void *, size_t))                                     \
+  X(cublasLtMatmulAlgoGetHeuristic,                                                      \
+    (CublasLtHandle, CublasLtDesc, CublasLtLayout, CublasLtLayout, CublasLtLayout,       \
+     CublasLtLayout, CublasLtPreference, int, CublasLtHeuristic *, int *))               \
+  X(cublasLtMatmul,                                                                      \
+    (CublasLtHandle, CublasLtDesc, const void *, const void *, CublasLtLayout,           \
+     const void *, CublasLtLayout, const void *, const void *, CublasLtLayout, void *,   \
+     CublasLtLayout, const CublasLtAlgo *, void *, size_t, Stream))
 
 struct Api {
 #define MPT_DECLARE(name, parameters) int(*name) parameters = nullptr;

@@ -53,13 +53,13 @@ bool GemmTuner::open(const std::string &cudart, const std::string &cublasLt,
   version = api.cublasLtGetVersion();
   const char *what = nullptr;
   if (Status status = context.create(what)) {
-    error = std::string(what) + ": cuBLASLt " + describeLtStatus(status);
+    error = std::string(what) + ": cuBLASLt " + describeCublasLtStatus(status);
     return false;
   }
   return true;
 }
 
-bool GemmTuner::measure(const LtProduct &product, const LtAlgo &algo,
+bool GemmTuner::measure(const CublasLtMatmul &product, const CublasLtAlgo &algo,
                         char *const buffers[], double &microseconds, std::string &error) {
   auto launch = [&](int times) {
     Status status = 0;
@@ -171,17 +171,17 @@ bool GemmTuner::tune(const GemmPlan &plan, int most, TunedGemm &result,
     if (!check(api.cudaStreamSynchronize(stream), "copying", error))
       return false;
   }
-  LtProduct product(api);
+  CublasLtMatmul product(api);
   const char *what = nullptr;
   if (Status status = product.create(plan, buffers[3], buffers[4], what)) {
-    error = std::string(what) + ": cuBLASLt " + describeLtStatus(status);
+    error = std::string(what) + ": cuBLASLt " + describeCublasLtStatus(status);
     return false;
   }
-  std::vector<LtHeuristic> found;
+  std::vector<CublasLtHeuristic> found;
   Status status = product.propose(context, most, found);
   if (found.empty()) {
     error = "cuBLASLt has no algorithm for " + describeGemmPlan(plan) + " (" +
-            describeLtStatus(status) + ")";
+            describeCublasLtStatus(status) + ")";
     return false;
   }
   result.candidates = static_cast<int>(found.size());

@@ -9,14 +9,14 @@
 #ifndef MPT_LIB_RUNTIME_CUDA_GEMMTUNING_H
 #define MPT_LIB_RUNTIME_CUDA_GEMMTUNING_H
 
-#include "LtProduct.h"
+#include "CublasLtMatmul.h"
 
 namespace mpt::rt::cuda {
 
 /// The fastest algorithm of a product.
 struct TunedGemm {
   std::string key;
-  LtAlgo algo = {};
+  CublasLtAlgo algo = {};
   /// Of this one and of cuBLASLt's first proposal.
   double microseconds = 0, firstMicroseconds = 0;
   int candidates = 0, chosen = 0;
@@ -38,15 +38,15 @@ public:
 
 private:
   bool check(Error code, const std::string &what, std::string &error);
-  bool measure(const LtProduct &product, const LtAlgo &algo, char *const buffers[],
-               double &microseconds, std::string &error);
+  bool measure(const CublasLtMatmul &product, const CublasLtAlgo &algo,
+               char *const buffers[], double &microseconds, std::string &error);
 
   Api api;
   size_t version = 0;
   int architecture = 0, multiprocessors = 0;
   Stream stream = nullptr;
   Event events[2] = {nullptr, nullptr};
-  LtContext context{api};
+  CublasLtContext context{api};
 };
 
 } // namespace mpt::rt::cuda

@@ -8,7 +8,7 @@
 
 #include "../CPU/Call.h"
 #include "../CPU/Parallel.h"
-#include "../CUDA/CudaStep.h"
+#include "../CUDA/CudaExecutable.h"
 #include "mpt/ProgramABI/InitialValues.h"
 #include "mpt/ProgramABI/ProgramFile.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
@@ -49,7 +49,7 @@ private:
 };
 
 /// An instruction with the addresses it works on.
-struct Step {
+struct BoundInstruction {
   mpt_kernel_fn kernel = nullptr;
   std::unique_ptr<Call> call;
   int64_t tasks = 0;
@@ -80,9 +80,9 @@ struct mpt_rt_context {
   std::vector<size_t> inputTensors;
   /// Whether the host has written each tensor.
   std::vector<bool> isWritten;
-  std::vector<Step> steps;
+  std::vector<BoundInstruction> steps;
   /// Instead of blocks and steps, for a program for GPUs.
-  std::unique_ptr<cuda::CudaStep> cuda;
+  std::unique_ptr<cuda::CudaExecutable> cuda;
   std::string cudart, cublasLt, cudnn;
   int device = 0;
   /// Of the library that is open; null: none.
@@ -316,8 +316,8 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                     std::to_string(memory) +
                     "; compile it for a smaller batch or with a memory budget");
   if (desc->cuda) {
-    cuda = std::make_unique<cuda::CudaStep>(program, *desc->cuda, cudart, cublasLt, cudnn,
-                                            device);
+    cuda = std::make_unique<cuda::CudaExecutable>(program, *desc->cuda, cudart, cublasLt,
+                                                  cudnn, device);
     findInputs();
     return cuda->open(desc->num_kernels, error);
   }
@@ -345,7 +345,7 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                 "no memory for " + std::to_string(needed) + " bytes");
   findInputs();
   for (const Instruction &instruction : program.instructions) {
-    Step step;
+    BoundInstruction step;
     for (const BufferRef &ref : instruction.refs) {
       if (ref.space == SpaceId::Input)
         step.inputs.push_back({static_cast<uint32_t>(step.buffers.size()), ref.offset});
@@ -603,7 +603,7 @@ int mpt_rt_run(mpt_rt_context *context) {
   OneThread one;
   using Clock = std::chrono::steady_clock;
   for (size_t i = 0; i < context->steps.size(); ++i) {
-    Step &step = context->steps[i];
+    BoundInstruction &step = context->steps[i];
     for (auto [position, input] : step.inputs)
       step.buffers[position] = const_cast<void *>(context->inputs[input]);
     Clock::time_point start;

@@ -12,8 +12,8 @@
 #include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/Host/StepSignature.h"
 #include "mpt/ProgramABI/ProgramFile.h"
+#include "mpt/Support/DiagnosticCapture.h"
 #include "mpt/Support/FileIO.h"
-#include "mpt/Support/FirstError.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -96,7 +96,7 @@ static llvm::Expected<std::string> isolate(ModuleOp module, llvm::StringRef name
   auto function = findFunction(module, "--function", name);
   if (!function)
     return function.takeError();
-  FirstError error(module.getContext());
+  DiagnosticCapture error(module.getContext());
   FailureOr<StepSignature> signature = readStepSignature(*function);
   if (failed(signature))
     return error.take("@" + function->getName() + " cannot be run");

@@ -16,8 +16,8 @@
 #include "../PrintDiagnostic.h"
 #include "Options.h"
 #include "mpt/InitAll.h"
+#include "mpt/Support/DiagnosticCapture.h"
 #include "mpt/Support/FileIO.h"
-#include "mpt/Support/FirstError.h"
 #include "mpt/Support/Interrupts.h"
 #include "mpt/Support/Version.h"
 
@@ -42,7 +42,7 @@ static llvm::Expected<OwningOpRef<ModuleOp>> readModule(llvm::StringRef path,
   auto file = InputFile::open(path);
   if (!file)
     return file.takeError();
-  FirstError error(&context);
+  DiagnosticCapture error(&context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (module)
     return module;

@@ -21,8 +21,8 @@
 #include "mpt/Host/LossPlot.h"
 #include "mpt/Host/SafetensorsIO.h"
 #include "mpt/ProgramABI/SystemMemory.h"
+#include "mpt/Support/DiagnosticCapture.h"
 #include "mpt/Support/FileIO.h"
-#include "mpt/Support/FirstError.h"
 #include "mpt/Support/Interrupts.h"
 #include "mpt/Support/Version.h"
 #include "llvm/ADT/StringExtras.h"
@@ -143,7 +143,7 @@ EngineOptions Run::getEngineOptions() const {
 }
 
 llvm::Expected<std::unique_ptr<StepEngine>> Run::createEngine(PreparedFunction prepared) {
-  FirstError error(&context);
+  DiagnosticCapture error(&context);
   EngineOptions engineOptions = getEngineOptions();
   const int64_t limit =
       options.memoryLimit > 0 ? options.memoryLimit : rt::getSystemMemory();
@@ -281,7 +281,7 @@ llvm::Error Run::readFunctions() {
                                    " is a model: name a function of it with "
                                    "--eval-function");
   {
-    FirstError error(&context);
+    DiagnosticCapture error(&context);
     module = parseSourceFile<ModuleOp>(options.model, &context);
     if (!module)
       return error.take(options.model + ": cannot parse");

@@ -14,7 +14,7 @@
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Pipelines/Pipelines.h"
 #include "mpt/Precision/RangeProfile.h"
-#include "mpt/Support/FirstError.h"
+#include "mpt/Support/DiagnosticCapture.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace mpt;
 
 llvm::Expected<StepSignature> mpt::readSignature(func::FuncOp function) {
-  FirstError error(function.getContext());
+  DiagnosticCapture error(function.getContext());
   auto signature = readStepSignature(function);
   if (failed(signature))
     return error.take("@" + function.getName() + " cannot be run");
@@ -42,7 +42,7 @@ static llvm::Error run(PassManager &passes, ModuleOp module) {
     printDiagnostic(diagnostic, "mpt-run");
     return success();
   });
-  FirstError error(module.getContext());
+  DiagnosticCapture error(module.getContext());
   if (succeeded(passes.run(module)))
     return llvm::Error::success();
   return error.take("the passes failed");
@@ -142,7 +142,7 @@ static llvm::Error addSchedule(PreparedFunction &prepared, int64_t steps,
 /// `checkMetricNames`, with the diagnostic as the error.
 static llvm::Error checkResultNames(PreparedFunction &prepared) {
   auto function = prepared.module->lookupSymbol<func::FuncOp>(prepared.name);
-  FirstError error(function.getContext());
+  DiagnosticCapture error(function.getContext());
   if (succeeded(checkMetricNames(function, prepared.signature)))
     return llvm::Error::success();
   return error.take("@" + prepared.name +

@@ -4,9 +4,9 @@
 // RUN: split-file %s %t
 // RUN: mpt-opt %t/gpt.mlir --mpt-autodiff --mpt-train-step="optimizer=adamw clip-norm=1.0" --mpt-fuse-epilogues --mpt-decompose --mpt-fuse-kernels -o %t/gpt.fused.mlir
 // RUN: FileCheck %s --check-prefix=GPT --input-file=%t/gpt.fused.mlir --implicit-check-not='= mpt.add ' --implicit-check-not='= mpt.mul ' --implicit-check-not='= mpt.reduce ' --implicit-check-not='= mpt.broadcast ' --implicit-check-not='= mpt.where '
-// RUN: mpt-opt %t/gpt.fused.mlir --mpt-assign-slots
+// RUN: mpt-opt %t/gpt.fused.mlir --mpt-assign-buffers
 // RUN: mpt-opt %t/cnn.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd" --mpt-fuse-epilogues --mpt-decompose --mpt-fuse-kernels -o %t/cnn.fused.mlir
-// RUN: mpt-opt %t/cnn.fused.mlir --mpt-assign-slots | FileCheck %s --check-prefix=CNN
+// RUN: mpt-opt %t/cnn.fused.mlir --mpt-assign-buffers | FileCheck %s --check-prefix=CNN
 
 // GPT-LABEL: func.func @loss
 // GPT: "mpt_kernel.kernel"

@@ -376,8 +376,8 @@ module attributes {mpt.target = 90} {
 
 // -----
 
-// expected-error @below {{expected 'mpt.autocast_among_painted' to be an i64 that is not negative, found "x"}}
-module attributes {mpt.autocast_among_painted = "x"} {
+// expected-error @below {{expected 'mpt.autocast_painted_overhead' to be an i64 that is not negative, found "x"}}
+module attributes {mpt.autocast_painted_overhead = "x"} {
 }
 
 // -----

@@ -17,16 +17,16 @@ using namespace mpt::standin;
 extern "C" {
 
 size_t cublasLtGetVersion() { return 130101; }
-Status cublasLtCreate(LtHandle *handle) {
+Status cublasLtCreate(CublasLtHandle *handle) {
   MPT_BEGIN_OUTSIDE("cublasLtCreate");
   *handle = make("cuBLASLt handle", new int(0));
   return 0;
 }
-Status cublasLtDestroy(LtHandle handle) {
+Status cublasLtDestroy(CublasLtHandle handle) {
   MPT_BEGIN_OUTSIDE("cublasLtDestroy");
   return destroy<int>(call, handle, "cuBLASLt handle");
 }
-Status cublasLtMatmulDescCreate(LtDesc *desc, int compute, int scale) {
+Status cublasLtMatmulDescCreate(CublasLtDesc *desc, int compute, int scale) {
   MPT_BEGIN("cublasLtMatmulDescCreate");
   auto *made = new DescState;
   made->compute = compute;
@@ -34,20 +34,20 @@ Status cublasLtMatmulDescCreate(LtDesc *desc, int compute, int scale) {
   *desc = make("product", made);
   return 0;
 }
-Status cublasLtMatmulDescDestroy(LtDesc desc) {
+Status cublasLtMatmulDescDestroy(CublasLtDesc desc) {
   MPT_BEGIN("cublasLtMatmulDescDestroy");
   return destroy<DescState>(call, desc, "product");
 }
-Status cublasLtMatmulDescSetAttribute(LtDesc desc, int attribute, const void *value,
+Status cublasLtMatmulDescSetAttribute(CublasLtDesc desc, int attribute, const void *value,
                                       size_t bytes) {
   MPT_BEGIN("cublasLtMatmulDescSetAttribute");
   auto *target = get<DescState>(call, desc, "product");
   if (!target)
-    return kLtInvalid;
+    return kCublasLtInvalid;
   auto set = [&](auto &field) {
     if (bytes != sizeof(field))
       return call.breach("attribute " + std::to_string(attribute) + " has another size",
-                         kLtInvalid);
+                         kCublasLtInvalid);
     std::memcpy(&field, value, bytes);
     return 0;
   };
@@ -67,10 +67,10 @@ Status cublasLtMatmulDescSetAttribute(LtDesc desc, int attribute, const void *va
   case kDescAuxLd:
     return set(target->auxLd);
   default:
-    return call.breach("an attribute that is not known here", kLtInvalid);
+    return call.breach("an attribute that is not known here", kCublasLtInvalid);
   }
 }
-Status cublasLtMatrixLayoutCreate(LtLayout *layout, int type, uint64_t rows,
+Status cublasLtMatrixLayoutCreate(CublasLtLayout *layout, int type, uint64_t rows,
                                   uint64_t columns, int64_t ld) {
   MPT_BEGIN("cublasLtMatrixLayoutCreate");
   auto *made = new LayoutState;
@@ -81,45 +81,45 @@ Status cublasLtMatrixLayoutCreate(LtLayout *layout, int type, uint64_t rows,
   *layout = make("layout", made);
   return 0;
 }
-Status cublasLtMatrixLayoutDestroy(LtLayout layout) {
+Status cublasLtMatrixLayoutDestroy(CublasLtLayout layout) {
   MPT_BEGIN("cublasLtMatrixLayoutDestroy");
   return destroy<LayoutState>(call, layout, "layout");
 }
-Status cublasLtMatrixLayoutSetAttribute(LtLayout layout, int attribute, const void *value,
-                                        size_t bytes) {
+Status cublasLtMatrixLayoutSetAttribute(CublasLtLayout layout, int attribute,
+                                        const void *value, size_t bytes) {
   MPT_BEGIN("cublasLtMatrixLayoutSetAttribute");
   auto *target = get<LayoutState>(call, layout, "layout");
   if (!target)
-    return kLtInvalid;
+    return kCublasLtInvalid;
   if (attribute == kLayoutBatchCount && bytes == sizeof(target->batch))
     std::memcpy(&target->batch, value, bytes);
   else if (attribute == kLayoutBatchStride && bytes == sizeof(target->stride))
     std::memcpy(&target->stride, value, bytes);
   else
-    return call.breach("an attribute that is not known here", kLtInvalid);
+    return call.breach("an attribute that is not known here", kCublasLtInvalid);
   return 0;
 }
-Status cublasLtMatmulPreferenceCreate(LtPreference *preference) {
+Status cublasLtMatmulPreferenceCreate(CublasLtPreference *preference) {
   MPT_BEGIN("cublasLtMatmulPreferenceCreate");
   *preference = make("preference", new PreferenceState);
   return 0;
 }
-Status cublasLtMatmulPreferenceDestroy(LtPreference preference) {
+Status cublasLtMatmulPreferenceDestroy(CublasLtPreference preference) {
   MPT_BEGIN("cublasLtMatmulPreferenceDestroy");
   return destroy<PreferenceState>(call, preference, "preference");
 }
-Status cublasLtMatmulPreferenceSetAttribute(LtPreference preference, int attribute,
+Status cublasLtMatmulPreferenceSetAttribute(CublasLtPreference preference, int attribute,
                                             const void *value, size_t bytes) {
   MPT_BEGIN("cublasLtMatmulPreferenceSetAttribute");
   auto *target = get<PreferenceState>(call, preference, "preference");
   if (!target)
-    return kLtInvalid;
+    return kCublasLtInvalid;
   if (attribute == kPreferenceWorkspace && bytes == sizeof(target->workspace))
     std::memcpy(&target->workspace, value, bytes);
   else if (attribute == kPreferenceReductions && bytes == sizeof(target->reductions))
     std::memcpy(&target->reductions, value, bytes);
   else
-    return call.breach("an attribute that is not known here", kLtInvalid);
+    return call.breach("an attribute that is not known here", kCublasLtInvalid);
   return 0;
 }
 } // extern "C"
@@ -305,10 +305,11 @@ uint64_t shapeOf(const GemmPlan &plan) {
 
 extern "C" {
 
-Status cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtDesc desc, LtLayout a,
-                                      LtLayout b, LtLayout c, LtLayout d,
-                                      LtPreference preference, int requested,
-                                      LtHeuristic *results, int *count) {
+Status cublasLtMatmulAlgoGetHeuristic(CublasLtHandle handle, CublasLtDesc desc,
+                                      CublasLtLayout a, CublasLtLayout b,
+                                      CublasLtLayout c, CublasLtLayout d,
+                                      CublasLtPreference preference, int requested,
+                                      CublasLtHeuristic *results, int *count) {
   MPT_BEGIN_OUTSIDE("cublasLtMatmulAlgoGetHeuristic");
   *count = 0;
   auto *product = get<DescState>(call, desc, "product");
@@ -317,7 +318,7 @@ Status cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtDesc desc, LtLayout a,
   auto *wishes = get<PreferenceState>(call, preference, "preference");
   if (!product || !x || !y || !z || !wishes || c != d || requested < 1 ||
       !get<int>(call, handle, "cuBLASLt handle"))
-    return kLtInvalid;
+    return kCublasLtInvalid;
   std::string why;
   GemmPlan plan = planOf(*product, *x, *y, *z);
   if (!checkGemmPlan(plan, state.major * 10 + state.minor, why)) {
@@ -326,16 +327,16 @@ Status cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtDesc desc, LtLayout a,
   }
   bool isDouble = plan.d.type == DataType::F64;
   if (product->scale != (isDouble ? 1 : 0))
-    return call.breach("the scales' type does not go with the product", kLtInvalid);
+    return call.breach("the scales' type does not go with the product", kCublasLtInvalid);
   if (x->batch != y->batch || x->batch != z->batch)
-    return call.breach("the batches differ", kLtInvalid);
+    return call.breach("the batches differ", kCublasLtInvalid);
   if (std::find(state.refused.begin(), state.refused.end(), product->epilogue) !=
       state.refused.end())
     return kNotSupported;
   // Four algorithms, which know what they are for; the third is the fastest.
   static const double milliseconds[] = {0.03, 0.02, 0.01, 0.04};
   for (int i = 0; i < std::min(requested, 4); ++i) {
-    results[i] = LtHeuristic();
+    results[i] = CublasLtHeuristic();
     results[i].algo.data[0] = shapeOf(plan);
     results[i].workspaceSize = std::min<uint64_t>(wishes->workspace, 1 << 20);
     results[i].algo.data[1] = results[i].workspaceSize;
@@ -345,10 +346,11 @@ Status cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtDesc desc, LtLayout a,
   return 0;
 }
 
-Status cublasLtMatmul(LtHandle handle, LtDesc desc, const void *alpha, const void *a,
-                      LtLayout layoutA, const void *b, LtLayout layoutB, const void *beta,
-                      const void *c, LtLayout layoutC, void *d, LtLayout layoutD,
-                      const LtAlgo *algo, void *workspace, size_t workspaceBytes,
+Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alpha,
+                      const void *a, CublasLtLayout layoutA, const void *b,
+                      CublasLtLayout layoutB, const void *beta, const void *c,
+                      CublasLtLayout layoutC, void *d, CublasLtLayout layoutD,
+                      const CublasLtAlgo *algo, void *workspace, size_t workspaceBytes,
                       Stream stream) {
   MPT_BEGIN("cublasLtMatmul");
   auto *product = get<DescState>(call, desc, "product");
@@ -356,11 +358,11 @@ Status cublasLtMatmul(LtHandle handle, LtDesc desc, const void *alpha, const voi
        *y = get<LayoutState>(call, layoutB, "layout"),
        *z = get<LayoutState>(call, layoutD, "layout");
   if (!product || !x || !y || !z || !get<int>(call, handle, "cuBLASLt handle"))
-    return kLtInvalid;
+    return kCublasLtInvalid;
   GemmPlan plan = planOf(*product, *x, *y, *z);
   if (!algo || algo->data[0] != shapeOf(plan) || workspaceBytes < algo->data[1])
     return call.breach("the algorithm is another product's or lacks workspace",
-                       kLtInvalid);
+                       kCublasLtInvalid);
   auto fits = [&](const void *data, const GemmMatrix &matrix) {
     int64_t elements =
         (plan.batch - 1) * matrix.stride + (matrix.columns - 1) * matrix.ld + matrix.rows;
@@ -370,7 +372,7 @@ Status cublasLtMatmul(LtHandle handle, LtDesc desc, const void *alpha, const voi
   if (!fits(a, plan.a) || !fits(b, plan.b) || !fits(d, plan.d))
     return call.breach("an operand lies outside the device's allocations or is not "
                        "aligned",
-                       kLtInvalid);
+                       kCublasLtInvalid);
   // In place, or from a matrix like the result's that does not overlap it.
   int64_t resultBytes = ((plan.batch - 1) * plan.d.stride +
                          (plan.d.columns - 1) * plan.d.ld + plan.d.rows) *
@@ -378,12 +380,14 @@ Status cublasLtMatmul(LtHandle handle, LtDesc desc, const void *alpha, const voi
   auto at = [](const void *data) { return reinterpret_cast<uintptr_t>(data); };
   bool isApart = at(c) + resultBytes <= at(d) || at(d) + resultBytes <= at(c);
   if (layoutC != layoutD || (c != d && !isApart) || !fits(c, plan.d))
-    return call.breach("the matrix that is added does not fit the result", kLtInvalid);
+    return call.breach("the matrix that is added does not fit the result",
+                       kCublasLtInvalid);
   int64_t biasLength = plan.epilogue == GemmEpilogue::BGradB ? plan.n : plan.m;
   if (usesBias(plan.epilogue) &&
       (!isOnDevice(product->bias, biasLength * getSize(plan.bias)) ||
        reinterpret_cast<uintptr_t>(product->bias) % kGemmOperandAlignment))
-    return call.breach("the bias lies outside the device's allocations", kLtInvalid);
+    return call.breach("the bias lies outside the device's allocations",
+                       kCublasLtInvalid);
   bool isBits = static_cast<int>(plan.epilogue) & static_cast<int>(GemmEpilogue::Relu);
   isBits |=
       plan.epilogue == GemmEpilogue::DRelu || plan.epilogue == GemmEpilogue::DReluBGrad;
@@ -395,10 +399,11 @@ Status cublasLtMatmul(LtHandle handle, LtDesc desc, const void *alpha, const voi
     return call.breach(
         "the second matrix lies outside the device's allocations or is not "
         "aligned",
-        kLtInvalid);
+        kCublasLtInvalid);
   if (!isOnDevice(workspace, static_cast<int64_t>(workspaceBytes)) ||
       reinterpret_cast<uintptr_t>(workspace) % kGemmWorkspaceAlignment)
-    return call.breach("the workspace is not aligned or not on the device", kLtInvalid);
+    return call.breach("the workspace is not aligned or not on the device",
+                       kCublasLtInvalid);
   // alpha and beta are the host's, read now.
   bool isDouble = plan.d.type == DataType::F64;
   double scaleA =

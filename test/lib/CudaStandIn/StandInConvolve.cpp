@@ -24,7 +24,7 @@ float cutToTF32(float value) {
 
 /// A tensor in f32, by rows of its second dimension, as [first, third, fourth, second].
 struct Wide {
-  explicit Wide(const DnnTensorState &tensor) : tensor(tensor) {
+  explicit Wide(const CudnnTensorState &tensor) : tensor(tensor) {
     int64_t count = 1;
     for (int64_t dim : tensor.dims)
       count *= dim;
@@ -56,16 +56,16 @@ struct Wide {
     return &values[((a * d[2] + h) * d[3] + w) * d[1]];
   }
 
-  const DnnTensorState &tensor;
+  const CudnnTensorState &tensor;
   std::vector<float> values;
 };
 
 } // namespace
 
-void mpt::standin::convolve(const DnnOperation &op, bool cuts, void *xData, void *wData,
+void mpt::standin::convolve(const CudnnOperation &op, bool cuts, void *xData, void *wData,
                             void *yData) {
-  bool isData = op.kind == DnnKind::ConvolutionBackwardData;
-  bool isFilter = op.kind == DnnKind::ConvolutionBackwardFilter;
+  bool isData = op.kind == CudnnKind::ConvolutionBackwardData;
+  bool isFilter = op.kind == CudnnKind::ConvolutionBackwardFilter;
   Wide x(op.x), w(op.w), y(op.y);
   if (!isData)
     x.read(xData, cuts);

@@ -32,16 +32,16 @@ struct HandleState {
 /// An attribute of a descriptor: how many values of which type, and whether it must be
 /// set before the descriptor is finalized.
 struct Rule {
-  DnnKind kind;
-  DnnAttribute attribute;
-  DnnType type;
+  CudnnKind kind;
+  CudnnAttribute attribute;
+  CudnnType type;
   int64_t least, most;
   bool isRequired = true;
 };
 
-using A = DnnAttribute;
-using K = DnnKind;
-using T = DnnType;
+using A = CudnnAttribute;
+using K = CudnnKind;
+using T = CudnnType;
 const Rule rules[] = {
     {K::Tensor, A::TensorType, T::DataType, 1, 1},
     {K::Tensor, A::TensorDims, T::Int64, 3, 8},
@@ -84,7 +84,7 @@ const Rule rules[] = {
     {K::VariantPack, A::PackWorkspace, T::VoidPtr, 1, 1, false},
 };
 
-size_t sizeOf(DnnType type) {
+size_t sizeOf(CudnnType type) {
   switch (type) {
   case T::Handle:
   case T::Int64:
@@ -96,8 +96,8 @@ size_t sizeOf(DnnType type) {
   }
 }
 
-DnnState *getDesc(Call &call, DnnDesc desc) {
-  return get<DnnState>(call, desc, "descriptor of cuDNN");
+CudnnState *getDesc(Call &call, CudnnDesc desc) {
+  return get<CudnnState>(call, desc, "descriptor of cuDNN");
 }
 
 /// Engines: the plan of the first cannot be made, the second is not deterministic, the
@@ -117,14 +117,14 @@ const EngineModel engines[] = {
 
 /// Which engines a mode proposes. Results have the operands' type: cuDNN 9.19 proposes
 /// nothing for others.
-std::vector<int> proposalsOf(int mode, const DnnOperation &op) {
+std::vector<int> proposalsOf(int mode, const CudnnOperation &op) {
   if (op.x.type != op.w.type || op.x.type != op.y.type)
     return {};
   return mode == kDnnModeFallback ? std::vector<int>{4} : std::vector<int>{0, 1, 2, 3};
 }
 
 /// The dimensions that an operation's y must have.
-bool fits(const DnnOperation &op) {
+bool fits(const CudnnOperation &op) {
   const auto &x = op.x.dims, &w = op.w.dims, &y = op.y.dims;
   bool isGood = x.size() == 4 && w.size() == 4 && y.size() == 4 && x[0] == y[0] &&
                 w[0] == y[1] && w[1] > 0 && x[1] % w[1] == 0 && y[1] % (x[1] / w[1]) == 0;
@@ -137,13 +137,13 @@ bool fits(const DnnOperation &op) {
 }
 
 /// Channels innermost, and nothing between.
-bool isPackedByChannels(const DnnTensorState &t) {
+bool isPackedByChannels(const CudnnTensorState &t) {
   const auto &d = t.dims;
   return t.strides == std::vector<int64_t>{d[1] * d[2] * d[3], 1, d[3] * d[1], d[1]};
 }
 
-Status finalizeTensor(Call &call, const DnnState &desc) {
-  DnnTensorState tensor = tensorOf(desc);
+Status finalizeTensor(Call &call, const CudnnState &desc) {
+  CudnnTensorState tensor = tensorOf(desc);
   if (tensor.dims.size() != tensor.strides.size())
     return call.breach("a tensor has as many strides as dimensions", kBadShape);
   for (size_t i = 0; i < tensor.dims.size(); ++i)
@@ -154,8 +154,8 @@ Status finalizeTensor(Call &call, const DnnState &desc) {
 
 } // namespace
 
-DnnTensorState mpt::standin::tensorOf(const DnnState &desc) {
-  DnnTensorState tensor;
+CudnnTensorState mpt::standin::tensorOf(const CudnnState &desc) {
+  CudnnTensorState tensor;
   int type = desc.get<int>(A::TensorType).front();
   tensor.type = type == kDnnHalf       ? DataType::F16
                 : type == kDnnBFloat16 ? DataType::BF16
@@ -167,18 +167,18 @@ DnnTensorState mpt::standin::tensorOf(const DnnState &desc) {
   return tensor;
 }
 
-DnnOperation mpt::standin::operationOf(const DnnState &graph) {
-  auto at = [](const DnnState &from, A attribute) {
-    return static_cast<const DnnState *>(from.get<void *>(attribute).front());
+CudnnOperation mpt::standin::operationOf(const CudnnState &graph) {
+  auto at = [](const CudnnState &from, A attribute) {
+    return static_cast<const CudnnState *>(from.get<void *>(attribute).front());
   };
-  const DnnState &op = *at(graph, A::GraphOperations);
-  DnnOperation made;
+  const CudnnState &op = *at(graph, A::GraphOperations);
+  CudnnOperation made;
   made.kind = op.kind;
   bool isData = op.kind == K::ConvolutionBackwardData;
   bool isFilter = op.kind == K::ConvolutionBackwardFilter;
-  const DnnState &convolution = *at(op, isData     ? A::DataConvolution
-                                        : isFilter ? A::FilterConvolution
-                                                   : A::ForwardConvolution);
+  const CudnnState &convolution = *at(op, isData     ? A::DataConvolution
+                                          : isFilter ? A::FilterConvolution
+                                                     : A::ForwardConvolution);
   made.x = tensorOf(*at(op, isData ? A::DataDx : isFilter ? A::FilterX : A::ForwardX));
   made.w = tensorOf(*at(op, isData ? A::DataW : isFilter ? A::FilterDw : A::ForwardW));
   made.y = tensorOf(*at(op, isData ? A::DataDy : isFilter ? A::FilterDy : A::ForwardY));
@@ -191,9 +191,9 @@ DnnOperation mpt::standin::operationOf(const DnnState &graph) {
 
 namespace {
 
-Status finalizeOperation(Call &call, const DnnState &desc) {
+Status finalizeOperation(Call &call, const CudnnState &desc) {
   // As a graph of it would be read.
-  DnnState graph;
+  CudnnState graph;
   const void *self = &desc;
   graph.set(A::GraphOperations, &self, sizeof(self));
   return fits(operationOf(graph))
@@ -201,11 +201,11 @@ Status finalizeOperation(Call &call, const DnnState &desc) {
              : call.breach("the tensors of a convolution do not fit together", kBadShape);
 }
 
-Status finalizePlan(const DnnState &desc) {
-  auto *config = static_cast<const DnnState *>(desc.get<void *>(A::PlanConfig).front());
+Status finalizePlan(const CudnnState &desc) {
+  auto *config = static_cast<const CudnnState *>(desc.get<void *>(A::PlanConfig).front());
   if (!engines[config->engine].finalizes)
     return kUnsupported;
-  DnnOperation op = operationOf(*config->graph);
+  CudnnOperation op = operationOf(*config->graph);
   bool isDense =
       isPackedByChannels(op.x) && isPackedByChannels(op.w) && isPackedByChannels(op.y);
   return isDense ? 0 : kUnsupportedLayout;
@@ -241,16 +241,16 @@ const char *cudnnGetErrorString(Status status) {
     return "CUDNN_UNKNOWN_STATUS";
   }
 }
-Status cudnnCreate(DnnHandle *handle) {
+Status cudnnCreate(CudnnHandle *handle) {
   MPT_BEGIN_OUTSIDE("cudnnCreate");
   *handle = make("cuDNN handle", new HandleState);
   return 0;
 }
-Status cudnnDestroy(DnnHandle handle) {
+Status cudnnDestroy(CudnnHandle handle) {
   MPT_BEGIN_OUTSIDE("cudnnDestroy");
   return destroy<HandleState>(call, handle, "cuDNN handle");
 }
-Status cudnnSetStream(DnnHandle handle, Stream stream) {
+Status cudnnSetStream(CudnnHandle handle, Stream stream) {
   MPT_BEGIN_OUTSIDE("cudnnSetStream");
   auto *found = get<HandleState>(call, handle, "cuDNN handle");
   if (!found || !getStream(call, stream))
@@ -258,21 +258,21 @@ Status cudnnSetStream(DnnHandle handle, Stream stream) {
   found->stream = stream;
   return 0;
 }
-Status cudnnBackendCreateDescriptor(DnnKind kind, DnnDesc *desc) {
+Status cudnnBackendCreateDescriptor(CudnnKind kind, CudnnDesc *desc) {
   MPT_BEGIN_OUTSIDE("cudnnBackendCreateDescriptor");
-  auto *made = new DnnState;
+  auto *made = new CudnnState;
   made->kind = kind;
   *desc = make("descriptor of cuDNN", made);
   return 0;
 }
-Status cudnnBackendDestroyDescriptor(DnnDesc desc) {
+Status cudnnBackendDestroyDescriptor(CudnnDesc desc) {
   MPT_BEGIN_OUTSIDE("cudnnBackendDestroyDescriptor");
-  return destroy<DnnState>(call, desc, "descriptor of cuDNN");
+  return destroy<CudnnState>(call, desc, "descriptor of cuDNN");
 }
-Status cudnnBackendSetAttribute(DnnDesc desc, DnnAttribute attribute, DnnType type,
+Status cudnnBackendSetAttribute(CudnnDesc desc, CudnnAttribute attribute, CudnnType type,
                                 int64_t count, const void *values) {
   MPT_BEGIN_OUTSIDE("cudnnBackendSetAttribute");
-  DnnState *target = getDesc(call, desc);
+  CudnnState *target = getDesc(call, desc);
   if (!target)
     return kBadParam;
   std::string name = "attribute " + std::to_string(static_cast<int>(attribute));
@@ -295,16 +295,16 @@ Status cudnnBackendSetAttribute(DnnDesc desc, DnnAttribute attribute, DnnType ty
       return kBadParam;
     if (type != T::Descriptor)
       continue;
-    DnnState *named = getDesc(call, value);
+    CudnnState *named = getDesc(call, value);
     if (!named || !named->isFinal)
       return call.breach(name + " is a descriptor that is not finalized", kNotFinalized);
   }
   target->set(attribute, values, count * sizeOf(type));
   return 0;
 }
-Status cudnnBackendFinalize(DnnDesc desc) {
+Status cudnnBackendFinalize(CudnnDesc desc) {
   MPT_BEGIN_OUTSIDE("cudnnBackendFinalize");
-  DnnState *target = getDesc(call, desc);
+  CudnnState *target = getDesc(call, desc);
   if (!target)
     return kBadParam;
   for (const Rule &rule : rules)
@@ -342,24 +342,24 @@ Status cudnnBackendFinalize(DnnDesc desc) {
   target->isFinal = status == 0;
   return status;
 }
-Status cudnnBackendGetAttribute(DnnDesc desc, DnnAttribute attribute, DnnType type,
+Status cudnnBackendGetAttribute(CudnnDesc desc, CudnnAttribute attribute, CudnnType type,
                                 int64_t requested, int64_t *count, void *values) {
   MPT_BEGIN_OUTSIDE("cudnnBackendGetAttribute");
-  DnnState *source = getDesc(call, desc);
+  CudnnState *source = getDesc(call, desc);
   if (!source)
     return kBadParam;
   if (!source->isFinal)
     return call.breach("a descriptor that is not finalized is read", kNotFinalized);
-  auto hasType = [&](DnnType expected) { return type == expected; };
+  auto hasType = [&](CudnnType expected) { return type == expected; };
   if (source->kind == K::EngineHeuristics && attribute == A::HeuristicsResults &&
       hasType(T::Descriptor)) {
     auto *graph =
-        static_cast<DnnState *>(source->get<void *>(A::HeuristicsGraph).front());
+        static_cast<CudnnState *>(source->get<void *>(A::HeuristicsGraph).front());
     std::vector<int> proposals =
         proposalsOf(source->get<int>(A::HeuristicsMode).front(), operationOf(*graph));
     *count = static_cast<int64_t>(proposals.size());
     for (int64_t i = 0; i < std::min(requested, *count); ++i) {
-      DnnState *config = getDesc(call, static_cast<DnnDesc *>(values)[i]);
+      CudnnState *config = getDesc(call, static_cast<CudnnDesc *>(values)[i]);
       if (!config || config->kind != K::EngineConfig)
         return call.breach("this is no descriptor of an engine configuration", kBadParam);
       config->engine = proposals[i];
@@ -372,7 +372,7 @@ Status cudnnBackendGetAttribute(DnnDesc desc, DnnAttribute attribute, DnnType ty
   }
   if (source->kind == K::EngineConfig && attribute == A::ConfigEngine &&
       hasType(T::Descriptor) && requested == 1) {
-    DnnState *engine = getDesc(call, *static_cast<DnnDesc *>(values));
+    CudnnState *engine = getDesc(call, *static_cast<CudnnDesc *>(values));
     if (!engine || engine->kind != K::Engine)
       return call.breach("this is no descriptor of an engine", kBadParam);
     engine->engine = source->engine;
@@ -389,7 +389,7 @@ Status cudnnBackendGetAttribute(DnnDesc desc, DnnAttribute attribute, DnnType ty
   }
   if (source->kind == K::ExecutionPlan && attribute == A::PlanWorkspace &&
       hasType(T::Int64) && requested == 1) {
-    auto *config = static_cast<DnnState *>(source->get<void *>(A::PlanConfig).front());
+    auto *config = static_cast<CudnnState *>(source->get<void *>(A::PlanConfig).front());
     *static_cast<int64_t *>(values) = engines[config->engine].workspace;
     *count = 1;
     return 0;
@@ -398,10 +398,10 @@ Status cudnnBackendGetAttribute(DnnDesc desc, DnnAttribute attribute, DnnType ty
                          " cannot be read like this",
                      kBadParam);
 }
-Status cudnnBackendExecute(DnnHandle handle, DnnDesc plan, DnnDesc pack) {
+Status cudnnBackendExecute(CudnnHandle handle, CudnnDesc plan, CudnnDesc pack) {
   MPT_BEGIN("cudnnBackendExecute");
   auto *library = get<HandleState>(call, handle, "cuDNN handle");
-  DnnState *chosen = getDesc(call, plan), *given = getDesc(call, pack);
+  CudnnState *chosen = getDesc(call, plan), *given = getDesc(call, pack);
   if (!library || !chosen || !given)
     return kBadParam;
   if (chosen->kind != K::ExecutionPlan || given->kind != K::VariantPack ||
@@ -410,10 +410,10 @@ Status cudnnBackendExecute(DnnHandle handle, DnnDesc plan, DnnDesc pack) {
   auto *config = getDesc(call, chosen->get<void *>(A::PlanConfig).front());
   if (!config || !getDesc(call, config->graph))
     return kBadParam;
-  DnnOperation op = operationOf(*config->graph);
+  CudnnOperation op = operationOf(*config->graph);
   std::vector<int64_t> ids = given->get<int64_t>(A::PackIds);
   std::vector<void *> pointers = given->get<void *>(A::PackPointers);
-  auto bufferOf = [&](const DnnTensorState &tensor, void *&found) -> Status {
+  auto bufferOf = [&](const CudnnTensorState &tensor, void *&found) -> Status {
     auto place = std::find(ids.begin(), ids.end(), tensor.id);
     if (place == ids.end())
       return call.breach("the pack lacks a tensor of the graph", kBadParam);

@@ -9,26 +9,26 @@
 #ifndef MPT_TEST_LIB_CUDASTANDINDNN_H
 #define MPT_TEST_LIB_CUDASTANDINDNN_H
 
-#include "../../../lib/Runtime/CUDA/DnnApi.h"
+#include "../../../lib/Runtime/CUDA/CudnnApi.h"
 #include "StandInState.h"
 
 namespace mpt::standin {
 
 /// A descriptor: bytes by attribute.
-struct DnnState {
-  DnnKind kind = DnnKind::Tensor;
+struct CudnnState {
+  CudnnKind kind = CudnnKind::Tensor;
   bool isFinal = false;
   /// Of an engine or its configuration, and the graph that it is for.
   int engine = 0;
-  DnnState *graph = nullptr;
+  CudnnState *graph = nullptr;
 
-  bool has(DnnAttribute attribute) const { return values.count(attribute) != 0; }
-  void set(DnnAttribute attribute, const void *data, size_t bytes) {
+  bool has(CudnnAttribute attribute) const { return values.count(attribute) != 0; }
+  void set(CudnnAttribute attribute, const void *data, size_t bytes) {
     auto *begin = static_cast<const char *>(data);
     values[attribute].assign(begin, begin + bytes);
   }
   template <typename T>
-  std::vector<T> get(DnnAttribute attribute) const {
+  std::vector<T> get(CudnnAttribute attribute) const {
     const std::vector<char> &bytes = values.at(attribute);
     std::vector<T> found(bytes.size() / sizeof(T));
     std::memcpy(found.data(), bytes.data(), bytes.size());
@@ -36,27 +36,27 @@ struct DnnState {
   }
 
 private:
-  std::map<DnnAttribute, std::vector<char>> values;
+  std::map<CudnnAttribute, std::vector<char>> values;
 };
 
-struct DnnTensorState {
+struct CudnnTensorState {
   DataType type = DataType::F32;
   std::vector<int64_t> dims, strides;
   int64_t id = 0, alignment = 1;
 };
 
 /// The operation of a graph.
-struct DnnOperation {
-  DnnKind kind = DnnKind::ConvolutionForward;
-  DnnTensorState x, w, y;
+struct CudnnOperation {
+  CudnnKind kind = CudnnKind::ConvolutionForward;
+  CudnnTensorState x, w, y;
   std::vector<int64_t> strides, padBefore, padBehind, dilations;
 };
 
-DnnTensorState tensorOf(const DnnState &desc);
-DnnOperation operationOf(const DnnState &graph);
+CudnnTensorState tensorOf(const CudnnState &desc);
+CudnnOperation operationOf(const CudnnState &graph);
 
 /// Carries it out, in f32; operands of f32 are cut to TF32 if `cuts`.
-void convolve(const DnnOperation &op, bool cuts, void *x, void *w, void *y);
+void convolve(const CudnnOperation &op, bool cuts, void *x, void *w, void *y);
 
 } // namespace mpt::standin
 

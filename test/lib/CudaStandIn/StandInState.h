@@ -25,7 +25,7 @@ using namespace mpt::rt;
 using namespace mpt::rt::cuda;
 
 inline constexpr Error kInvalidValue = 1, kNotPermitted = 800, kInvalidated = 901;
-inline constexpr Status kNotSupported = 15, kLtInvalid = 7;
+inline constexpr Status kNotSupported = 15, kCublasLtInvalid = 7;
 
 struct Block {
   int64_t bytes = 0;

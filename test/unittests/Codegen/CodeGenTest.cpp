@@ -81,7 +81,7 @@ TEST_F(CodeGenTest, UnknownCPU) {
 
 TEST_F(CodeGenTest, WrongModules) {
   EXPECT_EQ(message(compile("module {}")),
-            "f.mlir:1:1: mpt-assign-slots: expected one function, found 0; name one "
+            "f.mlir:1:1: mpt-assign-buffers: expected one function, found 0; name one "
             "with function=");
   // The passes before warn that the module is empty.
   EXPECT_NE(printed.find("mpt-decompose: found nothing to do: this module is empty"),

@@ -106,7 +106,7 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
   context.loadDialect<func::FuncDialect>();
   context.allowUnregisteredDialects();
   Random random{std::mt19937(11)};
-  unsigned tried = 0, amongPainted = 0;
+  unsigned tried = 0, paintedOverhead = 0;
   for (int round = 0; round < 300; ++round) {
     std::string text = makeModule(random, 4 + random(9));
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
@@ -145,8 +145,8 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
         if (graph.getVertices()[v].contraction)
           ASSERT_GE(found.isLow(v), painted.isLow(v)) << text;
     }
-    if (std::optional<uint64_t> overhead = found.getAmongPainted()) {
-      ++amongPainted;
+    if (std::optional<uint64_t> overhead = found.getPaintedOverhead()) {
+      ++paintedOverhead;
       ASSERT_EQ(*found.getProvedMinimum(),
                 casts.bytes + *overhead * (casts.down + casts.up))
           << text;
@@ -189,7 +189,7 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
     ASSERT_EQ(getTotal(found), best) << text;
   }
   EXPECT_GT(tried, 200u);
-  EXPECT_GT(amongPainted, 5u);
+  EXPECT_GT(paintedOverhead, 5u);
 }
 
 } // namespace

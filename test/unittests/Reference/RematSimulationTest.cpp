@@ -153,7 +153,7 @@ void RematSimulationTest::checkFunctions(ModuleOp module,
 /// Whatever lies where in the arena, state and results end up the same.
 void RematSimulationTest::checkPrograms(ModuleOp module,
                                         std::initializer_list<const char *> budgets) {
-  OwningOpRef<ModuleOp> plain = runOn(module, "mpt-assign-slots");
+  OwningOpRef<ModuleOp> plain = runOn(module, "mpt-assign-buffers");
   ASSERT_TRUE(plain);
   ProgramRun want = simulateProgram(*plain);
   EXPECT_TRUE(want.faults.empty()) << want.faults.front();
@@ -163,7 +163,7 @@ void RematSimulationTest::checkPrograms(ModuleOp module,
     SCOPED_TRACE(budget.str());
     OwningOpRef<ModuleOp> planned =
         runOn(module, "mpt-rematerialize{effort=20000 budget=" + budget.str() +
-                          "},mpt-assign-slots");
+                          "},mpt-assign-buffers");
     ASSERT_TRUE(planned);
     ProgramRun got = simulateProgram(*planned);
     EXPECT_TRUE(got.faults.empty()) << got.faults.front();
@@ -273,7 +273,7 @@ TEST_F(RematSimulationTest, NarrowSides) {
 TEST_F(RematSimulationTest, Faults) {
   OwningOpRef<ModuleOp> kernels = loadStep(kDigits, "f32", Grain::Kernels);
   ASSERT_TRUE(kernels);
-  OwningOpRef<ModuleOp> program = runOn(*kernels, "mpt-assign-slots");
+  OwningOpRef<ModuleOp> program = runOn(*kernels, "mpt-assign-buffers");
   ASSERT_TRUE(program);
   const ProgramRun want = simulateProgram(*program);
   ASSERT_TRUE(want.faults.empty());

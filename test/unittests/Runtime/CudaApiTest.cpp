@@ -62,9 +62,9 @@ TEST(CudaApi, Values) {
   EXPECT_EQ(mine::kReductionsInPlace, unsigned(CUBLASLT_REDUCTION_SCHEME_INPLACE));
   EXPECT_EQ(mine::kReductionsComputeType,
             unsigned(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-  EXPECT_EQ(sizeof(mine::LtAlgo), sizeof(cublasLtMatmulAlgo_t));
-  EXPECT_EQ(sizeof(mine::LtHeuristic), sizeof(cublasLtMatmulHeuristicResult_t));
-  EXPECT_EQ(offsetof(mine::LtHeuristic, state),
+  EXPECT_EQ(sizeof(mine::CublasLtAlgo), sizeof(cublasLtMatmulAlgo_t));
+  EXPECT_EQ(sizeof(mine::CublasLtHeuristic), sizeof(cublasLtMatmulHeuristicResult_t));
+  EXPECT_EQ(offsetof(mine::CublasLtHeuristic, state),
             offsetof(cublasLtMatmulHeuristicResult_t, state));
   EXPECT_EQ(sizeof(mine::Dim3), sizeof(dim3));
   EXPECT_EQ(int(GemmCompute::F32), CUBLAS_COMPUTE_32F);

@@ -12,7 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "CUDA/DnnConvolution.h"
+#include "CUDA/CudnnConvolution.h"
 #include "ProgramBuilder.h"
 #include "StandIn.h"
 #include "mpt/ProgramABI/CudaProgram.h"
@@ -211,7 +211,7 @@ TEST_F(CudaConvolutions, TooOld) {
 }
 
 TEST_F(CudaConvolutions, Refused) {
-  mpt_standin_refuse_convolutions(static_cast<int>(cuda::DnnKind::ConvolutionForward));
+  mpt_standin_refuse_convolutions(static_cast<int>(cuda::CudnnKind::ConvolutionForward));
   expectWithout(std::string("cuDNN refuses ") + kPlan +
                 ": an operation: CUDNN_STATUS_NOT_SUPPORTED (3000)");
 }
@@ -386,8 +386,8 @@ TEST(CudnnPlan, Layouts) {
 #ifdef MPT_CUDNN
 /// The library itself, which needs a device for graphs but takes what they are made of
 /// without one.
-TEST(DnnConvolution, OfCudnn) {
-  cuda::DnnContext context;
+TEST(CudnnConvolution, OfCudnn) {
+  cuda::CudnnContext context;
   std::string error;
   if (!context.api.load(MPT_CUDNN, error))
     GTEST_SKIP() << error;
@@ -400,13 +400,13 @@ TEST(DnnConvolution, OfCudnn) {
           CudnnPlan plan;
           ASSERT_TRUE(makeCudnnPlan(makeCall(id, type, result, groups), plan, error));
           SCOPED_TRACE(describeCudnnPlan(plan));
-          cuda::DnnConvolution convolution(context);
+          cuda::CudnnConvolution convolution(context);
           EXPECT_EQ(convolution.create(plan, what), 0) << what;
           if (status)
             EXPECT_EQ(convolution.refusal.rfind("a graph: ", 0), 0u)
                 << convolution.refusal;
         }
-  cuda::DnnPack pack(context.api);
+  cuda::CudnnVariantPack pack(context.api);
   EXPECT_EQ(pack.create(&status, &status, &status, &status, what), 0) << what;
 }
 
@@ -422,8 +422,8 @@ const char *const kH100 = R"({"maxGridSize": [2147483647, 65535, 65535],
 
 /// The library makes plans for a device that is not there: of convolutions as ResNet has
 /// them, and of odd ones, but of none whose result has another type than its operands.
-TEST(DnnConvolution, PlansOfCudnn) {
-  cuda::DnnContext context;
+TEST(CudnnConvolution, PlansOfCudnn) {
+  cuda::CudnnContext context;
   std::string error;
   if (!context.api.load(MPT_CUDNN, error))
     GTEST_SKIP() << error;
@@ -464,7 +464,7 @@ TEST(DnnConvolution, PlansOfCudnn) {
           CudnnPlan plan;
           ASSERT_TRUE(makeCudnnPlan(call, plan, error));
           SCOPED_TRACE(describeCudnnPlan(plan));
-          cuda::DnnConvolution convolution(context);
+          cuda::CudnnConvolution convolution(context);
           EXPECT_EQ(convolution.create(plan, what), 0) << what;
           EXPECT_EQ(convolution.hasPlan(), !isWide) << convolution.refusal;
         }

@@ -196,7 +196,7 @@ double gelu(double x) {
   return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
 }
 
-/// Runs a plan of f32 matrices through LtProduct; buffers are on the device.
+/// Runs a plan of f32 matrices through CublasLtMatmul; buffers are on the device.
 class Epilogues : public testing::Test {
 protected:
   void SetUp() override {
@@ -246,10 +246,10 @@ protected:
     GemmPlan wanted = plan(epilogue);
     std::string error;
     ASSERT_TRUE(checkGemmPlan(wanted, 90, error)) << error;
-    cuda::LtProduct product(api);
+    cuda::CublasLtMatmul product(api);
     const char *what = nullptr;
     ASSERT_EQ(product.create(wanted, bias, aux, what), 0) << what;
-    std::vector<cuda::LtHeuristic> found;
+    std::vector<cuda::CublasLtHeuristic> found;
     ASSERT_EQ(product.propose(context, 1, found), 0) << mpt_standin_breach();
     ASSERT_EQ(product.run(context, found[0].algo, a, b, d, d, workspace, stream), 0)
         << mpt_standin_breach();
@@ -263,7 +263,7 @@ protected:
   }
 
   cuda::Api api;
-  cuda::LtContext context{api};
+  cuda::CublasLtContext context{api};
   cuda::Stream stream = nullptr;
   void *workspace = nullptr;
   float *a, *b, *d, *bias, *aux;
@@ -333,10 +333,10 @@ TEST_F(Epilogues, Accumulates) {
   GemmPlan wanted = plan(GemmEpilogue::Default);
   wanted.beta = 1;
   std::fill(d, d + 32, 3.0f);
-  cuda::LtProduct product(api);
+  cuda::CublasLtMatmul product(api);
   const char *what = nullptr;
   ASSERT_EQ(product.create(wanted, nullptr, nullptr, what), 0);
-  std::vector<cuda::LtHeuristic> found;
+  std::vector<cuda::CublasLtHeuristic> found;
   ASSERT_EQ(product.propose(context, 1, found), 0);
   ASSERT_EQ(product.run(context, found[0].algo, a, b, d, d, workspace, stream), 0);
   for (int j = 0; j < 4; ++j)

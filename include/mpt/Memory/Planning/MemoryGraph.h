@@ -9,7 +9,7 @@
 /// \file
 /// The model of memory that everything which plans or reports memory shares: ops
 /// in an order, and the buffers they read and write. Plain data, so that it can be
-/// made of a fused step (SlotPlan.h), of any function op by op,
+/// made of a fused step (BufferAssignment.h), of any function op by op,
 /// or by hand.
 ///
 /// While op p runs, these temporaries take memory: what a later op still reads or

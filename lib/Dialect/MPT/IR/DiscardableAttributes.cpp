@@ -116,7 +116,7 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
        "a string that is not empty",
        "mpt-annotate-precision"},
       {kOwnCastAttr, Op, {}, isUnit, "no value", "mpt-autocast"},
-      {kAmongPaintedAttr, Op, modules, isCount, "an i64 that is not negative",
+      {kPaintedOverheadAttr, Op, modules, isCount, "an i64 that is not negative",
        "mpt-autocast"},
       {kTargetAttr, Op, modules, isOneOf<kTargetNames>, "a machine, such as \"sm_90\"",
        "mpt-autocast, mpt-pad-tensor-cores"},
@@ -132,7 +132,7 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
        "mpt-rematerialize, mpt-plan-kernels"},
       {kMemoryOrderAttr, Op, functions, isOneOf<orders>,
        "a string: best, keep, early-update, least-peak or depth-first",
-       "mpt-assign-slots, mpt-memory-report, mpt-rematerialize, "
+       "mpt-assign-buffers, mpt-memory-report, mpt-rematerialize, "
        "mpt-plan-kernels"},
       {kSaveAttr, Op, {}, isOneOf<saves>, "\"must\" or \"never\"", "mpt-rematerialize"},
       {kRegionAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-autodiff"},

@@ -55,7 +55,8 @@ inline constexpr llvm::StringLiteral kPrecisionSourceAttr = "mpt.precision_sourc
 inline constexpr llvm::StringLiteral kOwnCastAttr = "mpt.autocast";
 /// Marks a module whose casts come from a plan among all that paint makes low
 /// (PrecisionPlan.h), for a second run: what each cast cost beside its bytes, an i64.
-inline constexpr llvm::StringLiteral kAmongPaintedAttr = "mpt.autocast_among_painted";
+inline constexpr llvm::StringLiteral kPaintedOverheadAttr =
+    "mpt.autocast_painted_overhead";
 /// On a module: the name of the target of all its functions.
 inline constexpr llvm::StringLiteral kTargetAttr = "mpt.target";
 
@@ -68,7 +69,7 @@ inline constexpr llvm::StringLiteral kRecordsAttr = "mpt.records";
 
 /// On a function: its own memory budget, which goes before the option.
 inline constexpr llvm::StringLiteral kBudgetAttr = "mpt.memory_budget";
-/// On a function: the order of its ops ("best" or that of a MemoryOrder), which goes
+/// On a function: the order of its ops ("best" or that of a OrderHeuristic), which goes
 /// before options of passes.
 inline constexpr llvm::StringLiteral kMemoryOrderAttr = "mpt.memory_order";
 /// On an op: "must" keeps its values for the backward pass, "never" computes them again.

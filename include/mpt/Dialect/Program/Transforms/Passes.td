@@ -11,7 +11,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def AssignSlotsPass : Pass<"mpt-assign-slots", "::mlir::ModuleOp"> {
+def AssignBuffersPass : Pass<"mpt-assign-buffers", "::mlir::ModuleOp"> {
   let summary = "Turn a fused step into an `mpt_program.program` with one planned arena";
   let description = [{
     The arena is planned for several orders of the step's kernels and calls; the

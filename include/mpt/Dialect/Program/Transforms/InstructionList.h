@@ -1,0 +1,75 @@
+//===- InstructionList.h - A fused step as launches and calls -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A fused step function as a list of kernel launches and library calls in
+/// order, over tensor values: what will run, before it is decided where
+/// everything lives. Pure: the function is not changed.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_PROGRAM_TRANSFORMS_INSTRUCTIONLIST_H
+#define MPT_DIALECT_PROGRAM_TRANSFORMS_INSTRUCTIONLIST_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/ProgramABI/Calls.h"
+#include "llvm/ADT/DenseMap.h"
+#include <vector>
+
+namespace mpt {
+
+/// A value's memory seen with a shape (same element type and element count).
+struct BufferView {
+  /// The value that owns the memory: an argument, a constant, or the result of
+  /// a scheduled op; never that of a reshape.
+  mlir::Value value;
+  mlir::RankedTensorType type;
+};
+
+/// One entry of a step: the launch of `kernel`, a library call, or an attention that
+/// device functions do (`op`, if there is neither).
+struct StepInstruction {
+  /// Where it comes from. The instructions of one op follow each other.
+  mlir::Operation *op;
+  mlir::Location loc;
+  kernel::KernelOp kernel;
+  std::optional<rt::LibraryCall> call;
+  llvm::SmallVector<BufferView> inputs;
+  llvm::SmallVector<BufferView> outputs;
+  /// Bytes of workspace (calls) or partial sums (column kernels).
+  int64_t scratchBytes = 0;
+};
+
+/// The schedule of one function.
+struct InstructionList {
+  std::vector<StepInstruction> instructions;
+  /// Values that only rename other values' memory (results of mpt.reshape and
+  /// mpt.barrier), and the owner.
+  llvm::DenseMap<mlir::Value, mlir::Value> owners;
+  /// What the function returns, as owners.
+  llvm::SmallVector<mlir::Value> returned;
+
+  /// The value that owns `value`'s memory.
+  mlir::Value getOwner(mlir::Value value) const {
+    auto it = owners.find(value);
+    return it == owners.end() ? value : it->second;
+  }
+};
+
+/// Schedules `function`, which must have one block with static shapes and hold
+/// nothing but kernels, ops that are library calls, constants and reshapes.
+/// Fails with a diagnostic that names the op and the pass to run first.
+/// Workspaces are sized for `target`, which also says what may be a call, and for at
+/// most `maxThreads` threads.
+mlir::FailureOr<InstructionList> listInstructions(mlir::func::FuncOp function,
+                                                  int64_t maxThreads, TargetAttr target);
+
+} // namespace mpt
+
+#endif // MPT_DIALECT_PROGRAM_TRANSFORMS_INSTRUCTIONLIST_H

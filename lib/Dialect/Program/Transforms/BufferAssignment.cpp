@@ -1,0 +1,285 @@
+//===- BufferAssignment.cpp - Where every buffer of a step lives -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/Program/Transforms/BufferAssignment.h"
+#include "mpt/Dialect/MPT/IR/Gemm.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+constexpr int64_t bufferAlignment = 64;
+
+class Planner {
+public:
+  Planner(func::FuncOp function, const InstructionList &schedule,
+          const ArenaOptions &options)
+      : function(function), step(function), schedule(schedule), options(options),
+        graph(plan.graph) {
+    graph.alignment = bufferAlignment;
+  }
+
+  BufferAssignment run() {
+    placeArguments();
+    buildGraph();
+    placeResults();
+    linkUpdates();
+    placeTemporaries();
+    return std::move(plan);
+  }
+
+private:
+  void placeArguments();
+  void buildGraph();
+  void placeResults();
+  void linkUpdates();
+  void placeTemporaries();
+
+  /// True if result `index` of `instruction` may be written where the operands
+  /// that own `old` are read by the same instruction.
+  bool mayShare(const StepInstruction &instruction, unsigned index, Value old);
+  /// True if `value`, written by an instruction, may be written straight into
+  /// the memory of argument `old`.
+  bool mayUpdateInPlace(Value value, BlockArgument old);
+
+  Value getUpdatedArgument(unsigned result) {
+    std::optional<unsigned> updates = step.getResults()[result].updates;
+    return updates ? Value(function.getArgument(*updates)) : Value();
+  }
+
+  /// The graph's buffer of an owner; made if need be.
+  unsigned getBuffer(Value value);
+
+  func::FuncOp function;
+  StepView step;
+  const InstructionList &schedule;
+  ArenaOptions options;
+  BufferAssignment plan;
+  MemoryGraph &graph;
+  /// The number of each owner's buffer.
+  DenseMap<Value, unsigned> buffers;
+  /// The instruction and result number that first write a value.
+  DenseMap<Value, std::pair<unsigned, unsigned>> writers;
+};
+
+unsigned Planner::getBuffer(Value value) {
+  auto [it, inserted] = buffers.insert({value, graph.buffers.size()});
+  if (inserted) {
+    MemoryBuffer buffer;
+    buffer.value = value;
+    buffer.bytes = llvm::alignTo(getTensorBytes(cast<RankedTensorType>(value.getType())),
+                                 bufferAlignment);
+    if (value.getDefiningOp<ConstantOp>())
+      buffer.kind = MemoryKind::Constant;
+    else if (isa<BlockArgument>(value))
+      buffer.kind = plan.places.lookup(value).space == program::Space::State
+                        ? MemoryKind::State
+                        : MemoryKind::Argument;
+    graph.buffers.push_back(std::move(buffer));
+  }
+  return it->second;
+}
+
+void Planner::placeArguments() {
+  int64_t inputs = 0;
+  for (BlockArgument argument : function.getArguments()) {
+    BufferPlace place;
+    if (step[argument].isState()) {
+      place = {program::Space::State, plan.stateBytes};
+      plan.stateBytes += llvm::alignTo(
+          getTensorBytes(cast<RankedTensorType>(argument.getType())), bufferAlignment);
+    } else {
+      place = {program::Space::Input, inputs++};
+    }
+    plan.arguments.push_back(place);
+    plan.places[argument] = place;
+  }
+}
+
+void Planner::buildGraph() {
+  // Arguments that nothing reads take memory too.
+  for (BlockArgument argument : function.getArguments())
+    getBuffer(argument);
+  for (auto [i, instruction] : llvm::enumerate(schedule.instructions)) {
+    if (graph.ops.empty() || graph.ops.back().op != instruction.op) {
+      graph.ops.emplace_back();
+      graph.ops.back().op = instruction.op;
+      graph.ops.back().repeatable = isMemoryEffectFree(instruction.op);
+    }
+    MemoryOp &op = graph.ops.back();
+    auto add = [](SmallVectorImpl<unsigned> &ids, unsigned id) {
+      if (!llvm::is_contained(ids, id))
+        ids.push_back(id);
+    };
+    for (const BufferView &input : instruction.inputs)
+      add(op.inputs, getBuffer(input.value));
+    for (auto [number, output] : llvm::enumerate(instruction.outputs)) {
+      add(op.outputs, getBuffer(output.value));
+      writers.insert({output.value, {unsigned(i), unsigned(number)}});
+    }
+    op.workspace = std::max<int64_t>(
+        op.workspace, llvm::alignTo(instruction.scratchBytes, bufferAlignment));
+    for (auto [number, output] : llvm::enumerate(instruction.outputs))
+      for (const BufferView &input : instruction.inputs)
+        if (mayShare(instruction, number, input.value))
+          op.inPlace.push_back({getBuffer(output.value), getBuffer(input.value)});
+  }
+  connectBuffers(graph);
+  // Values that are returned without being read or written by an instruction.
+  for (Value value : schedule.returned)
+    getBuffer(value);
+  int64_t constants = 0;
+  for (const MemoryBuffer &buffer : graph.buffers)
+    if (buffer.kind == MemoryKind::Constant) {
+      plan.places[buffer.value] = {program::Space::Constant, constants++};
+      plan.constantBytes += buffer.bytes;
+    }
+}
+
+bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value old) {
+  // cuBLASLt adds in place, too.
+  if (auto gemm = dyn_cast<GemmOp>(instruction.op))
+    return index == 0 && gemm.getAddend() && instruction.inputs.back().value == old &&
+           llvm::none_of(ArrayRef(instruction.inputs).drop_back(),
+                         [&](const BufferView &input) { return input.value == old; });
+  kernel::KernelOp kernel = instruction.kernel;
+  if (!kernel)
+    return false;
+  auto resultMap = cast<AffineMapAttr>(kernel.getResultMaps()[index]);
+  auto resultType = instruction.outputs[index].type;
+  for (auto [number, input] : llvm::enumerate(instruction.inputs)) {
+    if (input.value != old)
+      continue;
+    // The same bytes at every point: equal maps over equal layouts. Values
+    // computed after all rows are written late, but then the operand's points
+    // have all been read.
+    if (cast<AffineMapAttr>(kernel.getOperandMaps()[number]) != resultMap ||
+        input.type.getShape() != resultType.getShape() ||
+        input.type.getElementTypeBitWidth() != resultType.getElementTypeBitWidth())
+      return false;
+  }
+  return true;
+}
+
+bool Planner::mayUpdateInPlace(Value value, BlockArgument old) {
+  auto writer = writers.find(value);
+  if (writer == writers.end() || plan.places.count(value))
+    return false;
+  const MemoryBuffer &buffer = graph.buffers[getBuffer(old)];
+  const int64_t producer = graph.buffers[getBuffer(value)].producer;
+  if (buffer.returned)
+    return false;
+  if (buffer.users.empty() || buffer.users.back() < producer)
+    return true;
+  auto [instruction, result] = writer->second;
+  return buffer.users.back() == producer &&
+         mayShare(schedule.instructions[instruction], result, old);
+}
+
+void Planner::placeResults() {
+  // Arguments whose old value leaves the step are read at its end.
+  for (auto [i, value] : llvm::enumerate(schedule.returned))
+    if (isa<BlockArgument>(value) && getUpdatedArgument(i) != value)
+      graph.buffers[getBuffer(value)].returned = true;
+
+  for (auto [i, value] : llvm::enumerate(schedule.returned)) {
+    plan.outputs.push_back(std::nullopt);
+    BufferPlace place;
+    MemoryBuffer &buffer = graph.buffers[getBuffer(value)];
+    auto updated = dyn_cast_or_null<BlockArgument>(getUpdatedArgument(i));
+    if (updated) {
+      place = plan.places[updated];
+      if (value == updated)
+        continue;
+      if (mayUpdateInPlace(value, updated)) {
+        plan.places[value] = place;
+        buffer.kind = MemoryKind::State;
+        buffer.updates = getBuffer(updated);
+        continue;
+      }
+    } else {
+      place = {program::Space::Output, plan.outputBytes};
+      plan.outputBytes += buffer.bytes;
+      plan.outputs.back() = place;
+      if (writers.count(value) && !plan.places.count(value)) {
+        plan.places[value] = place;
+        buffer.kind = MemoryKind::Output;
+        continue;
+      }
+    }
+    buffer.returned = true;
+    plan.finalCopies.push_back({value, place, std::nullopt});
+  }
+}
+
+void Planner::linkUpdates() {
+  for (const MemoryBuffer &buffer : graph.buffers) {
+    if (buffer.updates < 0)
+      continue;
+    for (unsigned user : graph.buffers[buffer.updates].users)
+      if (user != buffer.producer)
+        graph.ops[buffer.producer].after.push_back(user);
+  }
+}
+
+void Planner::placeTemporaries() {
+  // Final copies whose source another one overwrites go through the arena. All
+  // such reads come before all writes, so they are alive together.
+  DenseSet<int64_t> overwritten;
+  for (const FinalCopy &copy : plan.finalCopies)
+    if (copy.destination.space == program::Space::State)
+      overwritten.insert(copy.destination.offset);
+  SmallVector<unsigned> detours;
+  for (auto [i, copy] : llvm::enumerate(plan.finalCopies)) {
+    auto place = plan.places.find(copy.source);
+    if (place == plan.places.end() || place->second.space != program::Space::State ||
+        !overwritten.contains(place->second.offset))
+      continue;
+    detours.push_back(i);
+    graph.finalBlocks.push_back(graph.buffers[getBuffer(copy.source)].bytes);
+  }
+
+  plan.profile = profileMemory(graph);
+  ArenaPlan arena = planArena(plan.profile.blocks, options);
+  plan.arenaBytes = arena.bytes;
+  plan.arenaLowerBound = arena.lowerBound;
+  for (auto [id, buffer] : llvm::enumerate(graph.buffers))
+    if (int64_t block = plan.profile.blockOfBuffer[id]; block >= 0)
+      plan.places[buffer.value] = {program::Space::Arena, arena.offsets[block]};
+  int64_t op = -1;
+  for (const StepInstruction &instruction : schedule.instructions) {
+    if (op < 0 || graph.ops[op].op != instruction.op)
+      ++op;
+    plan.scratchOffsets.push_back(instruction.scratchBytes > 0
+                                      ? arena.offsets[plan.profile.blockOfWorkspace[op]]
+                                      : -1);
+  }
+  for (auto [copy, block] : llvm::zip_equal(detours, plan.profile.blockOfFinal))
+    plan.finalCopies[copy].through =
+        BufferPlace{program::Space::Arena, arena.offsets[block]};
+  plan.blockOffsets = std::move(arena.offsets);
+}
+
+} // namespace
+
+int64_t mpt::getTensorBytes(RankedTensorType type) {
+  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+BufferAssignment mpt::assignBuffers(func::FuncOp function,
+                                    const InstructionList &schedule,
+                                    ArenaOptions options) {
+  options.alignment = bufferAlignment;
+  return Planner(function, schedule, options).run();
+}

@@ -1,0 +1,391 @@
+//===- InstructionList.cpp - A fused step as launches and calls -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/Program/Transforms/InstructionList.h"
+
+#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
+#include "mpt/Dialect/MPT/IR/Gemm.h"
+#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/CudaCallPlan.h"
+#include "mpt/Support/ElementCount.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+/// Row-major strides, in elements.
+SmallVector<int64_t> packedStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+/// The type with all dimensions but the last joined into one.
+RankedTensorType flattenLeading(RankedTensorType type) {
+  if (type.getRank() <= 2)
+    return type;
+  int64_t last = type.getShape().back();
+  int64_t rows = 1;
+  for (int64_t size : type.getShape().drop_back())
+    rows *= size;
+  return RankedTensorType::get({rows, last}, type.getElementType());
+}
+
+std::string toText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+class Scheduler {
+public:
+  Scheduler(func::FuncOp function, int64_t maxThreads, TargetAttr target)
+      : function(function), maxThreads(maxThreads), isForGPU(target.isCuda()) {}
+
+  FailureOr<InstructionList> run() {
+    if (!function.getBody().hasOneBlock()) {
+      function.emitError("a step that is planned must have exactly one block; "
+                         "found ")
+          << function.getBody().getBlocks().size() << " (control flow cannot be planned)";
+      return failure();
+    }
+    if (maxThreads < 1 || maxThreads > rt::kMaxProgramThreads)
+      return function.emitError("a step is planned for 1 to ")
+             << rt::kMaxProgramThreads << " threads, found " << maxThreads
+             << "; give another max-threads";
+    for (BlockArgument argument : function.getArguments())
+      if (failed(checkBuffer(argument, argument.getLoc())))
+        return failure();
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      for (Value result : op.getResults())
+        if (failed(checkBuffer(result, op.getLoc())))
+          return failure();
+      if (failed(visit(&op)))
+        return failure();
+    }
+    for (Value value : function.getBody().front().getTerminator()->getOperands())
+      schedule.returned.push_back(schedule.getOwner(value));
+    // Each result may take a block of its own.
+    for (Value value : schedule.returned)
+      if (failed(checkBuffer(value, value.getLoc())))
+        return failure();
+    for (const StepInstruction &instruction : schedule.instructions)
+      if (failed(count(instruction.scratchBytes, instruction.loc,
+                       "what this op needs while "
+                       "it runs")))
+        return failure();
+    return std::move(schedule);
+  }
+
+private:
+  /// Checks that `value` can be a buffer of a program: what every later step of planning
+  /// and code generation takes for granted.
+  LogicalResult checkBuffer(Value value, Location loc);
+  /// Adds to what all buffers take. Planning adds up sizes, and so must not overflow.
+  LogicalResult count(int64_t bytes, Location loc, const Twine &what) {
+    const bool isTooLarge = bytes > rt::kMaxProgramBytes;
+    if (!isTooLarge)
+      totalBytes += bytes;
+    if (!isTooLarge && totalBytes <= (int64_t(1) << 62) - rt::kMaxProgramBytes)
+      return success();
+    return emitError(loc) << "planning cannot count " << what << ": "
+                          << (isTooLarge ? bytes : totalBytes) << " bytes"
+                          << (isTooLarge ? "" : " with all before it")
+                          << ", and a program has at most 2^46; use smaller shapes";
+  }
+
+  BufferView view(Value value) {
+    return {schedule.getOwner(value), dyn_cast<RankedTensorType>(value.getType())};
+  }
+  BufferView view(Value value, RankedTensorType type) {
+    return {schedule.getOwner(value), type};
+  }
+
+  LogicalResult call(Operation *op, const rt::LibraryCall &libraryCall,
+                     ArrayRef<BufferView> inputs, ArrayRef<BufferView> outputs) {
+    StepInstruction instruction{op,
+                                op->getLoc(),
+                                kernel::KernelOp(),
+                                libraryCall,
+                                SmallVector<BufferView>(inputs),
+                                SmallVector<BufferView>(outputs)};
+    auto typesOf = [](ArrayRef<BufferView> views) {
+      return llvm::map_to_vector(
+          views, [](const BufferView &view) -> Type { return view.type; });
+    };
+    FailureOr<rt::Instruction> encoded =
+        encodeCall(op->getLoc(), libraryCall, typesOf(inputs), typesOf(outputs));
+    if (failed(encoded))
+      return failure();
+    instruction.scratchBytes = isForGPU ? rt::getCudaWorkspace(*encoded)
+                                        : rt::getCallWorkspace(*encoded, maxThreads);
+    schedule.instructions.push_back(std::move(instruction));
+    return success();
+  }
+
+  /// A call whose operands and results are the op's own.
+  LogicalResult call(Operation *op, const rt::LibraryCall &libraryCall) {
+    SmallVector<BufferView> inputs, outputs;
+    for (Value operand : op->getOperands())
+      inputs.push_back(view(operand));
+    for (Value result : op->getResults())
+      outputs.push_back(view(result));
+    return call(op, libraryCall, inputs, outputs);
+  }
+
+  /// dst[dstOffset + i * dstStrides] = src[srcOffset + i * srcStrides] for all
+  /// i below `sizes`; offsets and strides in elements.
+  LogicalResult copy(Operation *op, Value src, Value dst, ArrayRef<int64_t> sizes,
+                     int64_t srcOffset, ArrayRef<int64_t> srcStrides, int64_t dstOffset,
+                     ArrayRef<int64_t> dstStrides) {
+    rt::CopyCall copy{sizes.vec(), srcOffset, srcStrides.vec(), dstOffset,
+                      dstStrides.vec()};
+    return call(op, copy, {view(src)}, {view(dst)});
+  }
+
+  /// True for an op of the dialect whose results have no elements. Kernels run
+  /// over at least one point, so it is in none.
+  static bool isEmpty(Operation *op) {
+    return isa_and_nonnull<MPTDialect>(op->getDialect()) && op->getNumResults() > 0 &&
+           llvm::all_of(op->getResultTypes(), [](Type type) {
+             return cast<RankedTensorType>(type).getNumElements() == 0;
+           });
+  }
+  /// Defines results without elements.
+  LogicalResult fillResults(Operation *op) {
+    for (Value result : op->getResults())
+      if (failed(call(op, rt::FillCall{0.0}, {}, {view(result)})))
+        return failure();
+    return success();
+  }
+
+  LogicalResult visit(Operation *op);
+  LogicalResult visitMatmul(MatmulOp op);
+  LogicalResult visitLinear(LinearOp op);
+  LogicalResult visitGemm(GemmOp op);
+  LogicalResult visitCopyLike(Operation *op);
+  LogicalResult visitKernel(kernel::KernelOp op);
+  LogicalResult visitAttention(Operation *op);
+
+  func::FuncOp function;
+  int64_t maxThreads;
+  bool isForGPU;
+  int64_t totalBytes = 0;
+  InstructionList schedule;
+};
+
+LogicalResult Scheduler::checkBuffer(Value value, Location loc) {
+  std::string what;
+  llvm::raw_string_ostream os(what);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    os << "argument " << argument.getArgNumber();
+    if (auto name =
+            function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr))
+      os << " (" << name << ")";
+  } else {
+    os << "result " << cast<OpResult>(value).getResultNumber() << " of '"
+       << value.getDefiningOp()->getName() << "'";
+  }
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape()) {
+    InFlightDiagnostic diagnostic =
+        emitError(loc) << "planning needs ranked tensors of static shape, but " << what
+                       << " is " << value.getType();
+    if (type)
+      diagnostic << "; give dynamic dimensions a size with --mpt-specialize first";
+    return diagnostic;
+  }
+  std::optional<rt::DataType> element = encodeElementType(type.getElementType());
+  if (!element)
+    return emitError(loc) << "planning needs tensors of f64, f32, f16, bf16, f8E4M3FN, "
+                          << "f8E5M2, i64, i32, i16, i8 or i1, but " << what << " is "
+                          << type << "; cast it to one of them first";
+  // Strides are products of sizes, also where one of the sizes is 0.
+  auto sizes = llvm::map_to_vector(
+      type.getShape(), [](int64_t size) { return std::max<int64_t>(size, 1); });
+  std::optional<int64_t> bytes = countBytes(sizes, 8 * rt::getSize(*element));
+  if (!bytes)
+    return emitError(loc) << "planning cannot count the bytes of " << what
+                          << ", which is " << type
+                          << "; a program has at most 2^46 bytes; use smaller shapes";
+  return count(*bytes, loc, what + Twine(" (") + toText(type) + ")");
+}
+
+LogicalResult Scheduler::visitMatmul(MatmulOp op) {
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(op.getRhs().getType());
+  auto result = cast<RankedTensorType>(op.getResult().getType());
+  // Without a batch on the right the batch is only more rows.
+  if (rhs.getRank() == 2 && !op.getTransposeLhs()) {
+    lhs = flattenLeading(lhs);
+    result = flattenLeading(result);
+  }
+  return call(op, *getLibraryCall(op), {view(op.getLhs(), lhs), view(op.getRhs())},
+              {view(op.getResult(), result)});
+}
+
+LogicalResult Scheduler::visitLinear(LinearOp op) {
+  SmallVector<BufferView> inputs = {
+      view(op.getX(), flattenLeading(cast<RankedTensorType>(op.getX().getType()))),
+      view(op.getWeight())};
+  if (op.getBias())
+    inputs.push_back(view(op.getBias()));
+  return call(op, *getLibraryCall(op), inputs,
+              {view(op.getResult(),
+                    flattenLeading(cast<RankedTensorType>(op.getResult().getType())))});
+}
+
+LogicalResult Scheduler::visitGemm(GemmOp op) {
+  if (!isForGPU)
+    return op.emitOpError("is done on GPUs only; plan with target=\"cuda sm_90\" or "
+                          "another chip");
+  return call(op, *getLibraryCall(op));
+}
+
+/// Ops that only move elements: strided copies, after a fill where some
+/// elements come from nowhere.
+LogicalResult Scheduler::visitCopyLike(Operation *op) {
+  auto resultType = cast<RankedTensorType>(op->getResult(0).getType());
+  Value result = op->getResult(0);
+  SmallVector<int64_t> dstStrides = packedStrides(resultType.getShape());
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    SmallVector<int64_t> strides =
+        packedStrides(cast<RankedTensorType>(transpose.getX().getType()).getShape());
+    SmallVector<int64_t> permuted;
+    for (int64_t dim : transpose.getPermutation())
+      permuted.push_back(strides[dim]);
+    return copy(op, transpose.getX(), result, resultType.getShape(), 0, permuted, 0,
+                dstStrides);
+  }
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    SmallVector<int64_t> strides =
+        packedStrides(cast<RankedTensorType>(slice.getX().getType()).getShape());
+    int64_t offset = 0;
+    for (auto [i, stride] : llvm::enumerate(strides)) {
+      offset += slice.getOffsets()[i] * stride;
+      stride *= slice.getStrides()[i];
+    }
+    return copy(op, slice.getX(), result, resultType.getShape(), offset, strides, 0,
+                dstStrides);
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    auto type = cast<RankedTensorType>(broadcast.getX().getType());
+    SmallVector<int64_t> packed = packedStrides(type.getShape());
+    SmallVector<int64_t> strides(resultType.getRank(), 0);
+    int64_t shift = resultType.getRank() - type.getRank();
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      strides[i + shift] = type.getDimSize(i) == 1 ? 0 : packed[i];
+    return copy(op, broadcast.getX(), result, resultType.getShape(), 0, strides, 0,
+                dstStrides);
+  }
+  if (auto concat = dyn_cast<ConcatOp>(op)) {
+    int64_t position = 0, axis = concat.getAxis();
+    for (Value input : concat.getInputs()) {
+      auto type = cast<RankedTensorType>(input.getType());
+      if (failed(copy(op, input, result, type.getShape(), 0,
+                      packedStrides(type.getShape()), position * dstStrides[axis],
+                      dstStrides)))
+        return failure();
+      position += type.getDimSize(axis);
+    }
+    return success();
+  }
+  auto pad = cast<PadOp>(op);
+  auto type = cast<RankedTensorType>(pad.getX().getType());
+  if (failed(
+          call(op, rt::FillCall{pad.getValue().convertToDouble()}, {}, {view(result)})))
+    return failure();
+  int64_t offset = 0;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    offset += pad.getLow()[i] * dstStrides[i];
+    if (pad.getInterior())
+      dstStrides[i] *= 1 + (*pad.getInterior())[i];
+  }
+  return copy(op, pad.getX(), result, type.getShape(), 0, packedStrides(type.getShape()),
+              offset, dstStrides);
+}
+
+LogicalResult Scheduler::visitKernel(kernel::KernelOp op) {
+  if (!countElements(op.getDomain()))
+    return op.emitOpError(
+        "of more than 2^50 points cannot be planned; use smaller shapes");
+  StepInstruction instruction{op, op.getLoc(), op, std::nullopt, {}, {}};
+  for (Value input : op.getInputs())
+    instruction.inputs.push_back(view(input));
+  for (Value output : op.getOutputs())
+    instruction.outputs.push_back(view(output));
+  instruction.scratchBytes = KernelInfo(op).getPartialsBytes();
+  schedule.instructions.push_back(std::move(instruction));
+  return success();
+}
+
+/// Device functions carry it out; that for the gradient keeps a number per row.
+LogicalResult Scheduler::visitAttention(Operation *op) {
+  StepInstruction instruction{op, op->getLoc(), kernel::KernelOp(), std::nullopt, {}, {}};
+  for (Value operand : op->getOperands())
+    instruction.inputs.push_back(view(operand));
+  for (Value result : op->getResults())
+    instruction.outputs.push_back(view(result));
+  if (auto grad = dyn_cast<AttentionGradOp>(op))
+    instruction.scratchBytes = llvm::alignTo(
+        4 * cast<RankedTensorType>(grad.getLogSumExp().getType()).getNumElements(), 64);
+  schedule.instructions.push_back(std::move(instruction));
+  return success();
+}
+
+LogicalResult Scheduler::visit(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<kernel::KernelOp>(
+          [&](kernel::KernelOp kernel) { return visitKernel(kernel); })
+      .Case<ConstantOp>([](auto) { return success(); })
+      .Case<ReshapeOp>([&](ReshapeOp reshape) {
+        schedule.owners[reshape.getY()] = schedule.getOwner(reshape.getX());
+        return success();
+      })
+      .Case<BarrierOp>([&](BarrierOp barrier) {
+        for (auto [input, output] :
+             llvm::zip_equal(barrier.getInputs(), barrier.getOutputs()))
+          schedule.owners[output] = schedule.getOwner(input);
+        return success();
+      })
+      .Case<MatmulOp>([&](MatmulOp matmul) { return visitMatmul(matmul); })
+      .Case<LinearOp>([&](LinearOp linear) { return visitLinear(linear); })
+      .Case<GemmOp>([&](GemmOp gemm) { return visitGemm(gemm); })
+      .Case<TransposeOp, SliceOp, BroadcastOp, ConcatOp, PadOp>(
+          [&](Operation *copyLike) { return visitCopyLike(copyLike); })
+      .Case<AttentionOp, AttentionGradOp>([&](auto attention) -> LogicalResult {
+        if (attention.getFused() && isForGPU)
+          return visitAttention(attention);
+        return attention->emitError("'")
+               << attention->getName() << "' is not decomposed; run --mpt-decompose "
+               << "before planning";
+      })
+      .Default([&](Operation *other) -> LogicalResult {
+        std::optional<rt::LibraryCall> libraryCall = getLibraryCall(other);
+        if (!libraryCall && isEmpty(other))
+          return fillResults(other);
+        if (!libraryCall)
+          return other->emitError("'")
+                 << other->getName()
+                 << "' is neither a kernel nor a library call; run "
+                    "--mpt-decompose and --mpt-fuse-kernels before planning";
+        return call(other, *libraryCall);
+      });
+}
+
+} // namespace
+
+FailureOr<InstructionList> mpt::listInstructions(func::FuncOp function,
+                                                 int64_t maxThreads, TargetAttr target) {
+  return Scheduler(function, maxThreads, target).run();
+}

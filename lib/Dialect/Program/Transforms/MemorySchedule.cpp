@@ -1,0 +1,85 @@
+//===- MemorySchedule.cpp - The order of a step that needs the least arena -*- C++
+//-*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
+
+using namespace mlir;
+using namespace mpt;
+
+FailureOr<std::optional<OrderHeuristic>>
+mpt::getWantedOrder(func::FuncOp function, StringRef option, StringRef pass) {
+  if (auto own = function->getAttrOfType<StringAttr>(kMemoryOrderAttr))
+    option = own.getValue();
+  std::optional<OrderHeuristic> order = symbolizeOrderHeuristic(option);
+  if (!order && option != "best")
+    return function.emitError()
+           << pass
+           << ": order must be best, keep, early-update, least-peak or "
+              "depth-first, got '"
+           << option << "'";
+  return order;
+}
+
+/// The instructions of `schedule` with its ops in `order`.
+static std::vector<StepInstruction> reorder(const InstructionList &schedule,
+                                            ArrayRef<unsigned> order) {
+  // The first instruction of each op.
+  SmallVector<size_t> begins;
+  for (auto [i, instruction] : llvm::enumerate(schedule.instructions))
+    if (i == 0 || instruction.op != schedule.instructions[i - 1].op)
+      begins.push_back(i);
+  begins.push_back(schedule.instructions.size());
+  std::vector<StepInstruction> instructions;
+  for (unsigned op : order)
+    for (size_t i = begins[op]; i < begins[op + 1]; ++i)
+      instructions.push_back(schedule.instructions[i]);
+  return instructions;
+}
+
+MemorySchedule mpt::scheduleForMemory(func::FuncOp function, InstructionList &schedule,
+                                      std::optional<OrderHeuristic> wanted,
+                                      ArenaOptions options, bool needsBest) {
+  MemorySchedule best;
+  ArenaOptions first = options;
+  if (wanted && *wanted != OrderHeuristic::Keep)
+    first.searchSteps = 0;
+  best.plan = assignBuffers(function, schedule, first);
+  best.trials.push_back(
+      {OrderHeuristic::Keep, best.plan.profile.peak, best.plan.arenaBytes});
+  auto isEnough = [&] {
+    return !needsBest && !wanted && best.plan.arenaBytes <= options.mostBytes;
+  };
+  if (wanted == OrderHeuristic::Keep || isEnough())
+    return best;
+  // Orders are made from the program's own.
+  const MemoryGraph graph = best.plan.graph;
+  const InstructionList kept = schedule;
+  if (wanted)
+    best.trials.clear();
+  for (OrderHeuristic order : allOrderHeuristics) {
+    if (order == OrderHeuristic::Keep || (wanted && order != *wanted))
+      continue;
+    // Only a smaller one is taken.
+    ArenaOptions smaller = options;
+    if (!wanted)
+      smaller.mostBytes = std::min(smaller.mostBytes, best.plan.arenaBytes - 1);
+    InstructionList other = kept;
+    other.instructions = reorder(kept, orderOps(graph, order));
+    BufferAssignment plan = assignBuffers(function, other, smaller);
+    best.trials.push_back({order, plan.profile.peak, plan.arenaBytes});
+    if (!wanted && plan.arenaBytes >= best.plan.arenaBytes)
+      continue;
+    best.plan = std::move(plan);
+    best.order = order;
+    schedule = std::move(other);
+    if (isEnough())
+      break;
+  }
+  return best;
+}

@@ -1,0 +1,739 @@
+//===- CudaExecutable.cpp - A program on a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaExecutable.h"
+#include "Range.h"
+#include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/Runtime/Runtime.h"
+
+#include <algorithm>
+
+using namespace mpt::rt;
+using namespace mpt::rt::cuda;
+
+/// Blocks of the device's memory start at multiples of this; cuBLASLt's workspace
+/// has to.
+static int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// Between records of bad indices: device code takes addresses at multiples of it.
+static constexpr int64_t kCheckBytes = 16;
+
+static int fail(std::string &error, int status, std::string message) {
+  error = std::move(message);
+  return status;
+}
+
+static int checkCode(const Api &api, Error code, const std::string &what,
+                     std::string &error) {
+  if (code == kSuccess)
+    return MPT_RT_OK;
+  const char *why = api.cudaGetErrorString(code);
+  int status = code == kNoDevice || code == kInsufficientDriver ? MPT_RT_UNSUPPORTED
+               : code == kOutOfMemory                           ? MPT_RT_OUT_OF_MEMORY
+                                                                : MPT_RT_RUN_FAILED;
+  return fail(error, status,
+              what + ": " + (why ? why : "unknown error") + " (CUDA error " +
+                  std::to_string(code) + ")");
+}
+
+int CudaExecutable::check(Error code, const std::string &what, std::string &error) {
+  return checkCode(api, code, what, error);
+}
+
+int CudaExecutable::checkCublasLt(Status code, const std::string &what,
+                                  std::string &error) {
+  if (code == 0)
+    return MPT_RT_OK;
+  return fail(error, MPT_RT_RUN_FAILED,
+              what + ": cuBLASLt " + describeCublasLtStatus(code));
+}
+
+/// Returns from the calling function if `expression` fails.
+#define MPT_TRY(expression)                                                              \
+  if (int status = (expression))                                                         \
+  return status
+
+int mpt::rt::cuda::selectDevice(const Api &api, int device, int &architecture,
+                                std::string &error) {
+  int count = 0, major = 0, minor = 0;
+  MPT_TRY(checkCode(api, api.cudaGetDeviceCount(&count), "no GPU can be used", error));
+  if (count == 0)
+    return fail(error, MPT_RT_UNSUPPORTED, "this machine has no GPU");
+  if (device >= count)
+    return fail(error, MPT_RT_UNSUPPORTED,
+                "there is no GPU " + std::to_string(device) + "; this machine has " +
+                    std::to_string(count) + ", numbered from 0");
+  MPT_TRY(checkCode(api, api.cudaSetDevice(device), "no GPU can be used", error));
+  MPT_TRY(checkCode(api, api.cudaDeviceGetAttribute(&major, kAttributeMajor, device),
+                    "the GPU", error));
+  MPT_TRY(checkCode(api, api.cudaDeviceGetAttribute(&minor, kAttributeMinor, device),
+                    "the GPU", error));
+  architecture = major * 10 + minor;
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::select(std::string &error) {
+  return check(api.cudaSetDevice(device), "the GPU", error);
+}
+
+CudaExecutable::~CudaExecutable() {
+  if (!started)
+    return;
+  api.cudaSetDevice(device);
+  // What has failed may fail again; nothing can be done about that here.
+  if (stream)
+    api.cudaStreamSynchronize(stream);
+  if (graph)
+    api.cudaGraphExecDestroy(graph);
+  gemms.clear();
+  lt.reset();
+  packs.clear();
+  convolutions.clear();
+  dnn.reset();
+  for (Event mark : marks)
+    if (mark)
+      api.cudaEventDestroy(mark);
+  for (Event event : copied)
+    if (event)
+      api.cudaEventDestroy(event);
+  if (library)
+    api.cudaLibraryUnload(library);
+  if (staging)
+    api.cudaFreeHost(staging);
+  if (checked)
+    api.cudaFreeHost(checked);
+  if (memory)
+    api.cudaFree(memory);
+  if (stream)
+    api.cudaStreamDestroy(stream);
+}
+
+int CudaExecutable::open(uint64_t numKernels, std::string &error) {
+  if (numKernels && (!desc.kernels || !desc.images || desc.num_images == 0))
+    return fail(error, MPT_RT_INVALID_PROGRAM, "the program holds no device code");
+  for (uint64_t i = 0; i < numKernels; ++i) {
+    const mpt_cuda_kernel &kernel = desc.kernels[i];
+    if (!kernel.name || kernel.blocks[0] < 1 || kernel.blocks[0] > 0x7fffffff ||
+        kernel.blocks[1] < 1 || kernel.blocks[1] > 0xffff || kernel.threads < 1 ||
+        kernel.threads > 1024)
+      return fail(error, MPT_RT_INVALID_PROGRAM,
+                  "kernel " + std::to_string(i) + " of the program cannot be launched");
+  }
+  for (const Instruction &instruction : program.instructions) {
+    if (!instruction.isCall())
+      continue;
+    std::string why;
+    // What the newest can do; a device's own limits are checked at the first run.
+    if (!checkCudaCall(instruction, /*sm=*/999, why))
+      return fail(error, MPT_RT_UNSUPPORTED, instruction.location + ": " + why);
+  }
+  if (!checkCudnnParts(error))
+    return MPT_RT_INVALID_PROGRAM;
+  hostState.assign(program.stateBytes, 0);
+  hostOutput.assign(program.outputBytes, 0);
+  return MPT_RT_OK;
+}
+
+char *CudaExecutable::addressOf(const BufferRef &ref) const {
+  switch (ref.space) {
+  case SpaceId::Arena:
+    return memory + ref.offset;
+  case SpaceId::State:
+    return memory + stateAt + ref.offset;
+  case SpaceId::Output:
+    return memory + outputAt + ref.offset;
+  case SpaceId::Constant:
+    return memory + constantAt[ref.offset];
+  case SpaceId::Input:
+    break;
+  }
+  return inputs[ref.offset].device;
+}
+
+int CudaExecutable::write(const BufferRef &ref, const void *data, std::string &error) {
+  if (!started) {
+    std::memcpy(hostState.data() + ref.offset, data, ref.bytes());
+    return MPT_RT_OK;
+  }
+  if (failed)
+    return fail(error, failed, failure);
+  MPT_TRY(select(error));
+  MPT_TRY(
+      check(api.cudaMemcpyAsync(addressOf(ref), data, ref.bytes(), HostToDevice, stream),
+            "writing state", error));
+  // The caller may change `data` when this returns.
+  return check(api.cudaStreamSynchronize(stream), "writing state", error);
+}
+
+int CudaExecutable::read(const BufferRef &ref, void *data, std::string &error) {
+  if (!started) {
+    const std::vector<char> &host = ref.space == SpaceId::State ? hostState : hostOutput;
+    std::memcpy(data, host.data() + ref.offset, ref.bytes());
+    return MPT_RT_OK;
+  }
+  if (failed)
+    return fail(error, failed, failure);
+  MPT_TRY(select(error));
+  MPT_TRY(
+      check(api.cudaMemcpyAsync(data, addressOf(ref), ref.bytes(), DeviceToHost, stream),
+            "reading", error));
+  int status = check(api.cudaStreamSynchronize(stream), "the step failed", error);
+  if (!status)
+    status = checkIndices(error);
+  if (status) {
+    // What goes wrong on the device shows here.
+    failed = status;
+    failure = error;
+  }
+  return status;
+}
+
+int CudaExecutable::checkIndices(std::string &error) {
+  for (size_t i = 0; i < checks.size(); ++i) {
+    auto *place = reinterpret_cast<const uint64_t *>(checked + i * kCheckBytes);
+    // A copy may be under way.
+    uint64_t record = __atomic_load_n(place, __ATOMIC_RELAXED);
+    if (record == 0)
+      continue;
+    const Instruction &instruction = program.instructions[checks[i]];
+    return fail(error, MPT_RT_RUN_FAILED,
+                instruction.location + ": index " +
+                    std::to_string(static_cast<int32_t>(record)) + " at position " +
+                    std::to_string(0xffffffff - (record >> 32)) + " is outside [0, " +
+                    std::to_string(desc.kernels[instruction.kernel].bound) + ")");
+  }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::start(std::string &error) {
+  MPT_TRY(api.load(cudart, cublasLt, error) ? MPT_RT_OK : MPT_RT_UNSUPPORTED);
+  MPT_TRY(selectDevice(api, device, architecture, error));
+  // From here on there may be something to destroy.
+  started = true;
+  MPT_TRY(check(
+      api.cudaDeviceGetAttribute(&multiprocessors, kAttributeMultiprocessors, device),
+      "the GPU", error));
+  MPT_TRY(check(api.cudaStreamCreateWithFlags(&stream, kNonBlocking), "a stream", error));
+  MPT_TRY(loadKernels(error));
+  MPT_TRY(allocate(error));
+  return prepare(error);
+}
+
+int CudaExecutable::loadKernels(std::string &error) {
+  if (desc.num_images == 0)
+    return MPT_RT_OK;
+  // Machine code runs on its own generation from its own revision on; PTX on
+  // everything newer.
+  const mpt_cuda_image *best = nullptr;
+  auto rank = [](const mpt_cuda_image &image) {
+    return image.architecture * 2 + (image.is_ptx ? 0 : 1);
+  };
+  std::string compiledFor;
+  auto known = static_cast<uint64_t>(architecture);
+  std::vector<std::string> chips;
+  for (uint64_t i = 0; i < desc.num_images; ++i) {
+    const mpt_cuda_image &image = desc.images[i];
+    std::string name = "sm_" + std::to_string(image.architecture);
+    // Machine code and PTX of one chip are two images.
+    if (std::find(chips.begin(), chips.end(), name) == chips.end()) {
+      chips.push_back(name);
+      compiledFor += (chips.size() > 1 ? ", " : "") + name;
+    }
+    bool runs = image.architecture <= known &&
+                (image.is_ptx || image.architecture / 10 == known / 10);
+    if (runs && (!best || (best->is_ptx && !image.is_ptx) ||
+                 (best->is_ptx == image.is_ptx && rank(image) > rank(*best))))
+      best = &image;
+  }
+  if (!best)
+    return fail(error, MPT_RT_UNSUPPORTED,
+                "the program is compiled for " + compiledFor + " but this GPU is an sm_" +
+                    std::to_string(architecture) +
+                    (architecture < 80 ? "; MPT compiles for sm_80 and newer"
+                                       : "; compile it with --chip=sm_" +
+                                             std::to_string(architecture)));
+  return check(api.cudaLibraryLoadData(&library, best->data, nullptr, nullptr, 0, nullptr,
+                                       nullptr, 0),
+               "the kernels cannot be loaded", error);
+}
+
+int CudaExecutable::allocate(std::string &error) {
+  bool hasGemms = false;
+  for (const Instruction &instruction : program.instructions)
+    hasGemms |= isCudnnCall(instruction) || instruction.getCall<MatmulCall>() != nullptr;
+  int64_t end = alignUp(program.arenaBytes);
+  auto take = [&](int64_t bytes) {
+    int64_t at = end;
+    end = alignUp(end + bytes);
+    return at;
+  };
+  workspaceAt = take(hasGemms ? kGemmWorkspaceBytes : 0);
+  stateAt = take(program.stateBytes);
+  outputAt = take(program.outputBytes);
+  const std::vector<int64_t> constantBytes = getConstantBytes(program);
+  for (int64_t bytes : constantBytes)
+    constantAt.push_back(take(bytes));
+  std::vector<int64_t> inputAt;
+  for (const NamedTensor &tensor : program.tensors)
+    if (tensor.buffer.space == SpaceId::Input) {
+      size_t number = tensor.buffer.offset;
+      inputs.resize(std::max(inputs.size(), number + 1));
+      inputAt.resize(inputs.size());
+      inputs[number].bytes = tensor.buffer.bytes();
+      inputs[number].staging = stagingBytes;
+      inputAt[number] = take(tensor.buffer.bytes());
+      stagingBytes += alignUp(tensor.buffer.bytes());
+    }
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction &instruction = program.instructions[i];
+    if (!instruction.isCall() && desc.kernels[instruction.kernel].bound != 0)
+      checks.push_back(i);
+  }
+  checksAt = take(kCheckBytes * static_cast<int64_t>(checks.size()));
+  totalBytes = std::max<int64_t>(end, 256);
+  void *block = nullptr;
+  Error code = api.cudaMalloc(&block, totalBytes);
+  if (code == kOutOfMemory) {
+    size_t unused = 0, total = 0;
+    (void)api.cudaMemGetInfo(&unused, &total);
+    int64_t fixed = totalBytes - program.arenaBytes;
+    auto fits = static_cast<int64_t>(unused) - fixed;
+    return fail(error, MPT_RT_OUT_OF_MEMORY,
+                "the program needs " + std::to_string(totalBytes) +
+                    " bytes of the GPU's memory (" + std::to_string(program.arenaBytes) +
+                    " of them for values of a step), " + std::to_string(unused) + " of " +
+                    std::to_string(total) + " are free; " +
+                    (static_cast<int64_t>(unused) >= totalBytes
+                         ? std::string("not in one piece, it seems")
+                     : fits > 0
+                         ? "a step planned for at most " + std::to_string(fits) +
+                               " bytes of values would fit"
+                         : std::string("what is not values of a step (state, data") +
+                               (hasGemms ? ", 32 MiB for cuBLASLt" : "") +
+                               ") does not fit: " + std::to_string(fixed) + " bytes"));
+  }
+  MPT_TRY(check(code, "memory of the GPU", error));
+  memory = static_cast<char *>(block);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inputs[i].device = memory + inputAt[i];
+  if (stagingBytes > 0) {
+    void *pinned = nullptr;
+    MPT_TRY(check(api.cudaMallocHost(&pinned, 2 * stagingBytes), "pinned memory", error));
+    staging = static_cast<char *>(pinned);
+    for (Event &event : copied)
+      MPT_TRY(
+          check(api.cudaEventCreateWithFlags(&event, kEventNoTiming), "an event", error));
+  }
+  if (!checks.empty()) {
+    void *pinned = nullptr;
+    MPT_TRY(check(api.cudaMallocHost(&pinned, kCheckBytes * checks.size()),
+                  "pinned memory", error));
+    checked = static_cast<char *>(pinned);
+    std::memset(checked, 0, kCheckBytes * checks.size());
+  }
+  MPT_TRY(check(api.cudaMemsetAsync(memory, 0, totalBytes, stream), "clearing", error));
+  auto upload = [&](int64_t at, const void *data, size_t bytes) {
+    return bytes == 0 ? MPT_RT_OK
+                      : check(api.cudaMemcpyAsync(memory + at, data, bytes, HostToDevice,
+                                                  stream),
+                              "copying state", error);
+  };
+  MPT_TRY(upload(stateAt, hostState.data(), hostState.size()));
+  for (size_t i = 0; i < program.constants.size(); ++i) {
+    // What has one value is filled a MiB at a time; elements have at most 8 bytes.
+    const std::string &value = program.constants[i];
+    const int64_t bytes = constantBytes[i];
+    std::string filled;
+    if (bytes > static_cast<int64_t>(value.size())) {
+      filled.resize(std::min<int64_t>(bytes, 1 << 20));
+      fillConstant(value, filled.size(), filled.data());
+    }
+    // The call returns when it has read pageable memory.
+    const std::string &piece = filled.empty() ? value : filled;
+    for (int64_t at = 0; at < bytes; at += piece.size())
+      MPT_TRY(upload(constantAt[i] + at, piece.data(),
+                     std::min<int64_t>(piece.size(), bytes - at)));
+  }
+  return check(api.cudaStreamSynchronize(stream), "copying state", error);
+}
+
+/// Bits that cuBLASLt writes are read by it alone: who has one such product without its
+/// epilogue has all of them without.
+int CudaExecutable::findBits(std::string &error) {
+  for (size_t i = 0; i < program.instructions.size() && !hasOwnBits; ++i) {
+    const Instruction &call = program.instructions[i];
+    const auto *matmul = call.getCall<MatmulCall>();
+    if (!matmul || !hasBits(getGemmEpilogue(*matmul)))
+      continue;
+    BoundInstruction step;
+    for (const BufferRef &ref : call.refs)
+      step.buffers.push_back(addressOf(ref));
+    bool hasEpilogue = true;
+    const Instruction *next =
+        i + 1 < program.instructions.size() ? &program.instructions[i + 1] : nullptr;
+    MPT_TRY(prepareGemm(call, next, step, hasEpilogue, error));
+    hasOwnBits = !hasEpilogue;
+  }
+  gemms.clear();
+  notes.clear();
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::prepare(std::string &error) {
+  MPT_TRY(findBits(error));
+  std::vector<BoundInstruction> prepared;
+  MPT_TRY(prepareConvolutions(prepared, error));
+  int64_t numChecks = 0;
+  bool hasEpilogue = false;
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction &instruction = program.instructions[i];
+    BoundInstruction step = std::move(prepared[i]);
+    for (const BufferRef &ref : instruction.refs)
+      step.buffers.push_back(addressOf(ref));
+    if (!instruction.isCall()) {
+      step.launch = &desc.kernels[instruction.kernel];
+      MPT_TRY(check(api.cudaLibraryGetKernel(&step.kernel, library, step.launch->name),
+                    instruction.location + ": kernel " + step.launch->name, error));
+      if (step.launch->bound != 0)
+        step.buffers.push_back(memory + checksAt + kCheckBytes * numChecks++);
+      step.isSkipped |= instruction.replacesEpilogue && hasEpilogue;
+    } else if (step.isSkipped || step.convolution) {
+      // Nothing more to prepare.
+    } else if (instruction.getCall<MatmulCall>()) {
+      const Instruction *next =
+          i + 1 < program.instructions.size() ? &program.instructions[i + 1] : nullptr;
+      MPT_TRY(prepareGemm(instruction, next, step, hasEpilogue, error));
+    } else {
+      step.copyBytes = instruction.refs[0].bytes();
+    }
+    steps.push_back(std::move(step));
+  }
+  // Where the buffers' addresses lie is known now that the list is whole.
+  for (BoundInstruction &step : steps)
+    for (void *&buffer : step.buffers)
+      step.arguments.push_back(&buffer);
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next,
+                                BoundInstruction &step, bool &hasEpilogue,
+                                std::string &error) {
+  GemmPlan plan;
+  std::string why;
+  if (!makeGemmPlan(call, /*allowTF32=*/false, plan, why) ||
+      !checkGemmPlan(plan, architecture, why))
+    return fail(error, MPT_RT_UNSUPPORTED, call.location + ": " + why);
+  const char *what = nullptr;
+  auto attempt = [&](Status code) {
+    return checkCublasLt(code, call.location + ": " + what, error);
+  };
+  if (!lt) {
+    lt = std::make_unique<CublasLtContext>(api);
+    MPT_TRY(attempt(lt->create(what)));
+  }
+  // Behind the result, or the third operand.
+  const void *written = call.numOutputs > 1 ? step.buffers[call.numInputs + 1] : nullptr;
+  const void *bias = call.getCall<MatmulCall>()->hasBias ? step.buffers[2]
+                     : writesBias(plan.epilogue)         ? written
+                                                         : nullptr;
+  const void *aux = !usesAux(plan.epilogue)    ? nullptr
+                    : writesAux(plan.epilogue) ? written
+                                               : step.buffers[2];
+  CublasLtMatmul product(api);
+  MPT_TRY(attempt(product.create(plan, bias, aux, what)));
+  std::vector<CublasLtHeuristic> found;
+  Status code = product.propose(*lt, 1, found);
+  hasEpilogue = true;
+  bool isOwn = hasOwnBits && hasBits(plan.epilogue);
+  if ((found.empty() || isOwn) && next && next->replacesEpilogue) {
+    notes += call.location + ": cuBLASLt refuses " +
+             (found.empty()
+                  ? "(" + describeCublasLtStatus(code) + ") " + describeGemmPlan(plan)
+                  : std::string("another product with such bits")) +
+             "; it runs without the epilogue, and a kernel\n";
+    plan.epilogue = GemmEpilogue::Default;
+    hasEpilogue = false;
+    CublasLtMatmul plain(api);
+    MPT_TRY(attempt(plain.create(plan, nullptr, nullptr, what)));
+    code = plain.propose(*lt, 1, found);
+    step.gemm = static_cast<int>(gemms.size());
+    gemms.push_back(std::move(plain));
+  } else {
+    step.gemm = static_cast<int>(gemms.size());
+    gemms.push_back(std::move(product));
+  }
+  if (found.empty())
+    return fail(error, MPT_RT_UNSUPPORTED,
+                call.location + ": cuBLASLt has no algorithm for " +
+                    describeGemmPlan(plan) + " (" + describeCublasLtStatus(code) + ")");
+  CublasLtMatmul &gemm = gemms.back();
+  gemm.algo = found.front().algo;
+  if (desc.num_tuned == 0 || !desc.tuned)
+    return MPT_RT_OK;
+  std::string key =
+      tuningKey(api.cublasLtGetVersion(), architecture, multiprocessors, plan);
+  for (uint64_t i = 0; i < desc.num_tuned; ++i)
+    if (key == desc.tuned[i].key) {
+      std::memcpy(gemm.algo.data, desc.tuned[i].algo, sizeof(gemm.algo.data));
+      notes += call.location + ": runs with a measured algorithm\n";
+    }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::launch(size_t index, std::string &error) {
+  BoundInstruction &step = steps[index];
+  const Instruction &instruction = program.instructions[index];
+  if (step.isSkipped)
+    return MPT_RT_OK;
+  if (step.launch) {
+    Dim3 grid = {static_cast<unsigned>(step.launch->blocks[0]),
+                 static_cast<unsigned>(step.launch->blocks[1]), 1};
+    Dim3 block = {static_cast<unsigned>(step.launch->threads), 1, 1};
+    return check(
+        api.cudaLaunchKernel(step.kernel, grid, block, step.arguments.data(), 0, stream),
+        instruction.location + ": launching " + step.launch->name, error);
+  }
+  if (step.convolution)
+    return launchConvolution(step, instruction, error);
+  if (step.gemm < 0)
+    return check(api.cudaMemcpyAsync(step.buffers[1], step.buffers[0], step.copyBytes,
+                                     DeviceToDevice, stream),
+                 instruction.location + ": copying", error);
+  const CublasLtMatmul &gemm = gemms[step.gemm];
+  void *result = step.buffers[instruction.numInputs];
+  bool hasAddend = instruction.getCall<MatmulCall>()->hasAddend;
+  return checkCublasLt(
+      gemm.run(*lt, gemm.algo, step.buffers[1], step.buffers[0],
+               hasAddend ? step.buffers[instruction.numInputs - 1] : result, result,
+               memory + workspaceAt, stream),
+      instruction.location + ": a product", error);
+}
+
+int CudaExecutable::enqueue(std::string &error) {
+  for (size_t i = 0; i < steps.size(); ++i)
+    MPT_TRY(launch(i, error));
+  return copyChecks(error);
+}
+
+int CudaExecutable::copyChecks(std::string &error) {
+  if (checks.empty())
+    return MPT_RT_OK;
+  return check(api.cudaMemcpyAsync(checked, memory + checksAt,
+                                   kCheckBytes * checks.size(), DeviceToHost, stream),
+               "copying what indices were wrong", error);
+}
+
+int CudaExecutable::profile(std::string &error) {
+  marks.resize(steps.size() + 1, nullptr);
+  for (Event &mark : marks)
+    if (!mark)
+      MPT_TRY(check(api.cudaEventCreateWithFlags(&mark, 0), "an event", error));
+  MPT_TRY(check(api.cudaEventRecord(marks[0], stream), "measuring", error));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const BoundInstruction &step = steps[i];
+    Range range((step.launch                            ? std::string(step.launch->name)
+                 : step.gemm >= 0                       ? std::string("product")
+                 : isCudnnCall(program.instructions[i]) ? std::string("convolution")
+                                                        : std::string("copy")) +
+                " " + program.instructions[i].location);
+    MPT_TRY(launch(i, error));
+    MPT_TRY(check(api.cudaEventRecord(marks[i + 1], stream), "measuring", error));
+  }
+  MPT_TRY(copyChecks(error));
+  MPT_TRY(check(api.cudaEventSynchronize(marks.back()), "the step failed", error));
+  milliseconds.assign(steps.size(), 0);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    float found = 0;
+    MPT_TRY(check(api.cudaEventElapsedTime(&found, marks[i], marks[i + 1]), "measuring",
+                  error));
+    milliseconds[i] = found;
+  }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::capture(std::string &error) {
+  MPT_TRY(check(api.cudaStreamBeginCapture(stream, kCaptureThreadLocal),
+                "recording the step", error));
+  int status = enqueue(error);
+  Graph recorded = nullptr;
+  Error code = api.cudaStreamEndCapture(stream, &recorded);
+  if (status == MPT_RT_OK)
+    status = check(code, "recording the step", error);
+  if (status == MPT_RT_OK)
+    status = check(api.cudaGraphInstantiate(&graph, recorded, 0),
+                   "making a graph of the step", error);
+  if (recorded)
+    api.cudaGraphDestroy(recorded);
+  return status;
+}
+
+int CudaExecutable::run(const std::vector<const void *> &data, std::string &error) {
+  if (failed)
+    return fail(error, failed, failure);
+  int status = MPT_RT_OK;
+  if (!started)
+    status = start(error);
+  else if ((status = select(error)) == MPT_RT_OK)
+    status = checkIndices(error);
+  // The first run has nothing to keep.
+  if (status == MPT_RT_OK && !inputs.empty() && !(keepInputs && runs > 0)) {
+    int64_t half = copies % 2;
+    char *place = staging + half * stagingBytes;
+    if (copies >= 2)
+      status = check(api.cudaEventSynchronize(copied[half]), "copying inputs", error);
+    for (size_t i = 0; status == MPT_RT_OK && i < inputs.size(); ++i) {
+      const Input &input = inputs[i];
+      std::memcpy(place + input.staging, data[i], input.bytes);
+      status = check(api.cudaMemcpyAsync(input.device, place + input.staging, input.bytes,
+                                         HostToDevice, stream),
+                     "copying inputs", error);
+    }
+    if (status == MPT_RT_OK)
+      status = check(api.cudaEventRecord(copied[half], stream), "copying inputs", error);
+    copies += status == MPT_RT_OK;
+  }
+  if (status == MPT_RT_OK && runs >= 1 && !graph && !profiling)
+    status = capture(error);
+  if (status == MPT_RT_OK && profiling)
+    status = profile(error);
+  else if (status == MPT_RT_OK)
+    status = graph
+                 ? check(api.cudaGraphLaunch(graph, stream), "launching the step", error)
+                 : enqueue(error);
+  if (status != MPT_RT_OK && started) {
+    failed = status;
+    failure = error;
+  }
+  runs += status == MPT_RT_OK;
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls of cuDNN
+//
+// Which convolutions cuDNN does: decided once, on the device. What goes with a call
+// that is not made, or would stand in for one that is, is skipped.
+//===----------------------------------------------------------------------===//
+
+bool CudaExecutable::checkCudnnParts(std::string &error) const {
+  int64_t end = 0, size = program.instructions.size();
+  for (int64_t i = 0; i < size; ++i) {
+    const Instruction &call = program.instructions[i];
+    if (!isCudnnCall(call))
+      continue;
+    const CudnnParts &parts = call.parts;
+    // One after the other, so that no sum can overflow.
+    bool fits = parts.before >= 0 && parts.before <= i - end && parts.behind >= 0 &&
+                parts.behind < size - i && parts.instead >= 1 &&
+                parts.instead < size - i - parts.behind;
+    if (!fits) {
+      error = call.location + ": what goes with a call of cuDNN is not beside it";
+      return false;
+    }
+    end = i + parts.behind + parts.instead + 1;
+  }
+  return true;
+}
+
+int CudaExecutable::startCudnn(std::string &why, std::string &error) {
+  auto made = std::make_unique<CudnnContext>();
+  if (!made->api.load(cudnn, why))
+    return MPT_RT_OK;
+  const char *what = nullptr;
+  if (Status status = made->create(stream, what)) {
+    why = std::string(what) + ": " + made->api.nameOf(status);
+    if (isCudnnRefusal(status))
+      return MPT_RT_OK;
+    error = why;
+    return MPT_RT_RUN_FAILED;
+  }
+  dnn = std::move(made);
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::prepareConvolution(const Instruction &call, BoundInstruction &step,
+                                       std::string &why, std::string &error) {
+  CudnnPlan plan;
+  if (!makeCudnnPlan(call, plan, why)) {
+    error = call.location + ": " + why;
+    return MPT_RT_UNSUPPORTED;
+  }
+  const char *what = nullptr;
+  auto fails = [&](Status status) {
+    if (status)
+      error = call.location + ": " + what + ": " + dnn->api.nameOf(status);
+    return status != 0;
+  };
+  // Calls of one plan share it.
+  std::string description = describeCudnnPlan(plan);
+  std::unique_ptr<CudnnConvolution> &found = convolutions[description];
+  if (!found) {
+    found = std::make_unique<CudnnConvolution>(*dnn);
+    if (fails(found->create(plan, what)))
+      return MPT_RT_RUN_FAILED;
+  }
+  if (!found->hasPlan()) {
+    why = "cuDNN refuses " + description + ": " + found->refusal;
+    return MPT_RT_OK;
+  }
+  void *first = addressOf(call.refs[0]), *second = addressOf(call.refs[1]),
+       *result = addressOf(call.refs[call.numInputs]);
+  CudnnVariantPack pack(dnn->api);
+  bool isInputGrad = plan.kind == CallId::Conv2DInputGrad;
+  bool isFilterGrad = plan.kind == CallId::Conv2DFilterGrad;
+  if (fails(pack.create(isInputGrad ? result : first, isFilterGrad ? result : second,
+                        isInputGrad    ? first
+                        : isFilterGrad ? second
+                                       : result,
+                        memory + workspaceAt, what)))
+    return MPT_RT_RUN_FAILED;
+  step.convolution = found.get();
+  step.pack = static_cast<int>(packs.size());
+  packs.push_back(std::move(pack));
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::prepareConvolutions(std::vector<BoundInstruction> &prepared,
+                                        std::string &error) {
+  prepared.resize(program.instructions.size());
+  std::string missing;
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction &call = program.instructions[i];
+    if (!isCudnnCall(call))
+      continue;
+    if (!dnn && missing.empty())
+      if (int status = startCudnn(missing, error)) {
+        error = call.location + ": " + error;
+        return status;
+      }
+    std::string why = missing;
+    if (dnn)
+      if (int status = prepareConvolution(call, prepared[i], why, error))
+        return status;
+    const CudnnParts &parts = call.parts;
+    size_t instead = i + parts.behind + 1;
+    if (prepared[i].convolution) {
+      for (int64_t j = 0; j < parts.instead; ++j)
+        prepared[instead + j].isSkipped = true;
+      continue;
+    }
+    notes += call.location + ": " + why + "; it runs without cuDNN\n";
+    for (size_t j = i - parts.before; j < instead; ++j)
+      prepared[j].isSkipped = true;
+  }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::launchConvolution(const BoundInstruction &step,
+                                      const Instruction &call, std::string &error) {
+  Status status = packs[step.pack].run(*dnn, *step.convolution);
+  if (!status)
+    return MPT_RT_OK;
+  error = call.location + ": a convolution: " + dnn->api.nameOf(status);
+  return MPT_RT_RUN_FAILED;
+}

@@ -1,0 +1,162 @@
+//===- CudaExecutable.h - A program on a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What a context does for a program for GPUs. Opening one needs no GPU: until the
+/// first run, state lies in the host's memory. The first run takes all memory of
+/// the device at once and goes launch by launch; the second is recorded as a CUDA
+/// graph, which it and all further ones launch. Inside there is no allocation, and
+/// the host waits only for its own copies of inputs from two runs before.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_RUNTIME_CUDA_CUDAEXECUTABLE_H
+#define MPT_LIB_RUNTIME_CUDA_CUDAEXECUTABLE_H
+
+#include "CublasLtMatmul.h"
+#include "CudnnConvolution.h"
+#include "mpt/ProgramABI/CudaProgram.h"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace mpt::rt::cuda {
+
+/// Makes `device` this thread's GPU and sets `architecture` to its own (90 for sm_90).
+/// Returns an mpt_rt_status; `error` says more.
+int selectDevice(const Api &api, int device, int &architecture, std::string &error);
+
+class CudaExecutable {
+public:
+  /// `program` and `desc` outlive the step.
+  CudaExecutable(const Program &program, const mpt_cuda_desc &desc, std::string cudart,
+                 std::string cublasLt, std::string cudnn, int device)
+      : program(program), desc(desc), cudart(std::move(cudart)),
+        cublasLt(std::move(cublasLt)), cudnn(std::move(cudnn)), device(device) {}
+  ~CudaExecutable();
+  CudaExecutable(const CudaExecutable &) = delete;
+  CudaExecutable &operator=(const CudaExecutable &) = delete;
+
+  // Each returns an mpt_rt_status; `error` says more.
+
+  /// Checks what can be checked without a device.
+  int open(uint64_t numKernels, std::string &error);
+  int write(const BufferRef &ref, const void *data, std::string &error);
+  int read(const BufferRef &ref, void *data, std::string &error);
+  /// `inputs` by their numbers.
+  int run(const std::vector<const void *> &inputs, std::string &error);
+
+  Stream getStream() const { return stream; }
+  /// Of the last run that was profiled.
+  double getMilliseconds(size_t instruction) const {
+    return instruction < milliseconds.size() ? milliseconds[instruction] : 0;
+  }
+  /// Inputs on the device stay as they are.
+  bool keepInputs = false;
+  /// Instructions are launched one by one and measured.
+  bool profiling = false;
+  /// What was decided at the first run, a line each.
+  std::string notes;
+
+private:
+  struct BoundInstruction {
+    Kernel kernel = nullptr;
+    const mpt_cuda_kernel *launch = nullptr;
+    std::vector<void *> buffers, arguments;
+    int gemm = -1;
+    const CudnnConvolution *convolution = nullptr;
+    int pack = -1;
+    size_t copyBytes = 0;
+    /// What is done otherwise: by the epilogue of the product before, by cuDNN, or
+    /// without it.
+    bool isSkipped = false;
+  };
+  struct Input {
+    char *device = nullptr;
+    int64_t bytes = 0, staging = 0;
+  };
+
+  int start(std::string &error);
+  /// Makes the step's GPU this thread's: another context may have chosen another.
+  int select(std::string &error);
+  int allocate(std::string &error);
+  int loadKernels(std::string &error);
+  int findBits(std::string &error);
+  int prepare(std::string &error);
+  int prepareGemm(const Instruction &call, const Instruction *next,
+                  BoundInstruction &step, bool &hasEpilogue, std::string &error);
+  bool checkCudnnParts(std::string &error) const;
+  int startCudnn(std::string &why, std::string &error);
+  /// Sets `why` if the call is not made.
+  int prepareConvolution(const Instruction &call, BoundInstruction &step,
+                         std::string &why, std::string &error);
+  /// Of all of the program; also says which other instructions are skipped.
+  int prepareConvolutions(std::vector<BoundInstruction> &prepared, std::string &error);
+  int launchConvolution(const BoundInstruction &step, const Instruction &call,
+                        std::string &error);
+  int enqueue(std::string &error);
+  int copyChecks(std::string &error);
+  int launch(size_t index, std::string &error);
+  int profile(std::string &error);
+  int capture(std::string &error);
+  char *addressOf(const BufferRef &ref) const;
+  /// The first bad index that the device has told of so far, as an error.
+  int checkIndices(std::string &error);
+  int check(Error code, const std::string &what, std::string &error);
+  int checkCublasLt(Status code, const std::string &what, std::string &error);
+
+  const Program &program;
+  const mpt_cuda_desc &desc;
+  std::string cudart, cublasLt, cudnn;
+  /// CUDA's number of the GPU.
+  int device;
+  /// Of state and outputs, while there is no device.
+  std::vector<char> hostState, hostOutput;
+  Api api;
+  bool started = false;
+  /// The first failure of the device; nothing runs after it.
+  int failed = 0;
+  std::string failure;
+  int architecture = 0;
+  char *memory = nullptr;
+  int64_t workspaceAt = 0, stateAt = 0, outputAt = 0, totalBytes = 0;
+  std::vector<int64_t> constantAt;
+  std::vector<Input> inputs;
+  /// Pinned, twice the inputs' bytes.
+  char *staging = nullptr;
+  int64_t stagingBytes = 0;
+  Event copied[2] = {nullptr, nullptr};
+  Stream stream = nullptr;
+  Library library = nullptr;
+  std::unique_ptr<CublasLtContext> lt;
+  std::vector<BoundInstruction> steps;
+  std::vector<CublasLtMatmul> gemms;
+  /// If the program calls cuDNN and there is one; plans by what they do.
+  std::unique_ptr<CudnnContext> dnn;
+  std::map<std::string, std::unique_ptr<CudnnConvolution>> convolutions;
+  std::vector<CudnnVariantPack> packs;
+  /// What ReLU saves has the order of the launches that replace epilogues.
+  bool hasOwnBits = false;
+  /// Records of bad indices: their launches, where they lie on the device, and
+  /// their pinned copy, which every step brings up to date.
+  std::vector<size_t> checks;
+  int64_t checksAt = 0;
+  char *checked = nullptr;
+  int multiprocessors = 0;
+  /// Between instructions, when they are measured.
+  std::vector<Event> marks;
+  std::vector<double> milliseconds;
+  GraphExec graph = nullptr;
+  /// Runs, and those that copied inputs.
+  int64_t runs = 0, copies = 0;
+};
+
+} // namespace mpt::rt::cuda
+
+#endif // MPT_LIB_RUNTIME_CUDA_CUDAEXECUTABLE_H

@@ -1,0 +1,593 @@
+//===- CudaExecutableTest.cpp - Programs for GPUs on the stand-in -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The runtime's way through cudart and cuBLASLt: the stand-in fails every call
+/// that breaks the libraries' rules. The kernels here are written by hand;
+/// DeviceKernelTests have the compiled ones.
+///
+//===----------------------------------------------------------------------===//
+
+#include "ProgramBuilder.h"
+#include "StandIn.h"
+#include "mpt/ProgramABI/CudaProgram.h"
+
+#include <cstdlib>
+#include <functional>
+#include <thread>
+
+using namespace mpt::rt;
+
+namespace {
+
+const mpt_simt_ops *simt = nullptr;
+
+/// y[i] = x[i] + 1 for 12 elements, a thread each.
+void increment(void **arguments) {
+  auto *x = *static_cast<float **>(arguments[0]),
+       *y = *static_cast<float **>(arguments[1]);
+  if (int i = simt->thread(); i < 12)
+    y[i] = x[i] + 1;
+}
+
+/// y[0] = the sum of x's 32 elements, by a butterfly over a warp.
+void sum(void **arguments) {
+  auto *x = *static_cast<float **>(arguments[0]),
+       *y = *static_cast<float **>(arguments[1]);
+  float value = x[simt->thread()];
+  for (int distance = 16; distance > 0; distance /= 2) {
+    int32_t bits;
+    std::memcpy(&bits, &value, 4);
+    bits = simt->shuffle(bits, distance);
+    float other;
+    std::memcpy(&other, &bits, 4);
+    value += other;
+  }
+  simt->block_barrier();
+  if (simt->thread() == 0)
+    y[0] = value;
+}
+
+/// Half of the threads leave before the barrier.
+void leave(void **) {
+  if (simt->thread() < 32)
+    simt->block_barrier();
+}
+
+const mpt_simt_kernel simtKernels[] = {
+    {"increment", increment, 2}, {"sum", sum, 2}, {"leave", leave, 2}};
+const mpt_simt_module simtModule = {&simt, simtKernels, 3};
+
+/// y = relu(x w + b), the output; w += 1. x is 4 x 32, w 32 x 3; and total, the sum
+/// of x's first row.
+struct Model {
+  explicit Model(DataType type = DataType::F32) {
+    builder.program.target = "cuda sm_90";
+    BufferRef x = builder.input("x", type, {4, 32});
+    BufferRef w = builder.state("w", type, {32, 3});
+    BufferRef b = builder.constant(type, std::string(6, '\0'), {3});
+    if (type == DataType::F32)
+      b = builder.constant(type, floats({1, -2, 3}), {3});
+    BufferRef y = builder.arena(type, {4, 3});
+    BufferRef out = builder.output("y", type, {4, 3});
+    builder.call(matmul(false, false, true, Epilogue::Relu), {x, w, b}, y);
+    builder.call(plainCopy(12), {y}, out);
+    BufferRef twelve = w;
+    builder.launch(1, {twelve}, twelve);
+    builder.launch(1, {x}, builder.output("total", DataType::F32, {1}));
+    builder.program.instructions.back().kernel = 1;
+    images.push_back({90, 0, "cubin of sm_90", 14});
+    kernels = {{"increment", {1, 1}, 32}, {"sum", {1, 1}, 32}};
+  }
+  static std::string floats(const std::vector<float> &values) {
+    return std::string(reinterpret_cast<const char *>(values.data()), values.size() * 4);
+  }
+  /// The descriptor lives as long as the model.
+  const mpt_program_desc *desc() {
+    table = writeProgram(builder.program);
+    cuda = {kernels.data(), images.data(), images.size()};
+    made = describeForCuda(table, kernels.size(), cuda);
+    return &made;
+  }
+
+  ProgramBuilder builder{1};
+  std::vector<mpt_cuda_kernel> kernels;
+  std::vector<mpt_cuda_image> images;
+  std::string table;
+  mpt_cuda_desc cuda;
+  mpt_program_desc made;
+};
+
+class CudaExecutable : public testing::Test {
+protected:
+  void SetUp() override {
+    mpt_standin_reset();
+    mpt_standin_set_kernels(&simtModule);
+  }
+  int open(Context &context, Model &model) {
+    EXPECT_EQ(mpt_rt_set_cuda_libraries(context.rt, MPT_STANDIN, MPT_STANDIN), MPT_RT_OK);
+    return mpt_rt_open_desc(context.rt, model.desc());
+  }
+  std::string breach() { return mpt_standin_breach(); }
+
+  std::vector<float> x = std::vector<float>(128, 0.5f), w = std::vector<float>(96, 0.25f);
+};
+
+// Before there is a device and after it, without a write.
+TEST_F(CudaExecutable, Initialize) {
+  Model model;
+  model.builder.program.tensors[1].init = mpt::InitSpec{mpt::InitKind::Uniform, {1, 2}};
+  Context context;
+  ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_INVALID_ARGUMENT);
+  std::vector<float> first(96), found(96);
+  for (int times = 0; times < 2; ++times) {
+    ASSERT_EQ(mpt_rt_initialize(context.rt, 5), MPT_RT_OK) << context.error();
+    ASSERT_EQ(mpt_rt_read(context.rt, "w", found.data(), 384), MPT_RT_OK);
+    if (times == 0)
+      first = found;
+    EXPECT_EQ(found, first);
+    EXPECT_GT(found[0], 1);
+    ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+    ASSERT_EQ(mpt_rt_read(context.rt, "w", found.data(), 384), MPT_RT_OK);
+    EXPECT_EQ(found[0], first[0] + 1);
+  }
+}
+
+TEST_F(CudaExecutable, Steps) {
+  Model model;
+  {
+    Context context;
+    ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+    ASSERT_EQ(mpt_rt_write(context.rt, "w", w.data(), 384), MPT_RT_OK);
+    // State can be read back before there is a device.
+    std::vector<float> found(96);
+    EXPECT_EQ(mpt_rt_read(context.rt, "w", found.data(), 384), MPT_RT_OK);
+    EXPECT_EQ(found, w);
+    EXPECT_EQ(mpt_standin_calls("cudaMalloc"), 0);
+    for (int step = 0; step < 5; ++step) {
+      // Another input each time, in another buffer.
+      std::vector<float> input(128);
+      for (int i = 0; i < 128; ++i)
+        input[i] = static_cast<float>((i * 7 + step * 3) % 11) - 5;
+      ASSERT_EQ(mpt_rt_bind(context.rt, "x", input.data(), 512), MPT_RT_OK);
+      ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+      input.assign(128, NAN);
+      for (int i = 0; i < 128; ++i)
+        input[i] = static_cast<float>((i * 7 + step * 3) % 11) - 5;
+      float y[12], total;
+      ASSERT_EQ(mpt_rt_read_output(context.rt, "y", y, 48), MPT_RT_OK) << context.error();
+      ASSERT_EQ(mpt_rt_read_output(context.rt, "total", &total, 4), MPT_RT_OK);
+      float bias[] = {1, -2, 3}, first = 0;
+      for (int i = 0; i < 32; ++i)
+        first += input[i];
+      EXPECT_EQ(total, first);
+      for (int row = 0; row < 4; ++row)
+        for (int column = 0; column < 3; ++column) {
+          float expected = bias[column];
+          for (int k = 0; k < 32; ++k)
+            expected += input[row * 32 + k] * w[k * 3 + column];
+          EXPECT_EQ(y[row * 3 + column], std::max(expected, 0.0f)) << step;
+        }
+      for (int i = 0; i < 12; ++i)
+        w[i] += 1;
+      ASSERT_EQ(mpt_rt_read(context.rt, "w", found.data(), 384), MPT_RT_OK);
+      EXPECT_EQ(found, w);
+    }
+    // One allocation of the device, one graph, launched from the second step on.
+    EXPECT_EQ(mpt_standin_calls("cudaMalloc"), 1);
+    EXPECT_EQ(mpt_standin_calls("cudaStreamBeginCapture"), 1);
+    EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), 4);
+    EXPECT_EQ(mpt_standin_calls("cublasLtMatmul"), 2);
+    EXPECT_EQ(mpt_standin_calls("cublasLtMatmulAlgoGetHeuristic"), 1);
+  }
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+/// More than is filled at a time, and stored as one element.
+TEST_F(CudaExecutable, ConstantOfOneValue) {
+  Model model;
+  const int64_t count = 300'001;
+  BufferRef from = model.builder.constant(DataType::F32, Model::floats({0.75f}), {count}),
+            to = model.builder.output("filled", DataType::F32, {count});
+  model.builder.call(plainCopy(count), {from}, to);
+  {
+    Context context;
+    ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+    std::vector<float> found(count);
+    ASSERT_EQ(mpt_rt_read_output(context.rt, "filled", found.data(), 4 * count),
+              MPT_RT_OK);
+    EXPECT_EQ(found, std::vector<float>(count, 0.75f));
+  }
+  EXPECT_LT(model.table.size(), 4000u);
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+TEST_F(CudaExecutable, WithoutGPU) {
+  Model model;
+  Context context;
+  mpt_standin_set_device(0, 0, 0, 0);
+  ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+  EXPECT_EQ(mpt_rt_write(context.rt, "w", w.data(), 384), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_UNSUPPORTED);
+  EXPECT_EQ(context.error(), "no GPU can be used: no CUDA-capable device is detected "
+                             "(CUDA error 100)");
+  mpt_standin_fail("cudaGetDeviceCount", 1, 35);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_UNSUPPORTED);
+  EXPECT_EQ(context.error(),
+            "no GPU can be used: CUDA driver version is insufficient for "
+            "CUDA runtime version (CUDA error 35)");
+  // One may appear.
+  mpt_standin_fail(nullptr, 0, 0);
+  mpt_standin_set_device(1, 9, 0, 1 << 30);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
+}
+
+/// Contexts for several GPUs share a thread.
+TEST_F(CudaExecutable, SeveralGPUs) {
+  mpt_standin_set_device(2, 9, 0, 1 << 30);
+  Model model;
+  {
+    Context contexts[2];
+    int32_t architecture = 0;
+    for (int device : {0, 1}) {
+      Context &context = contexts[device];
+      ASSERT_EQ(mpt_rt_set_cuda_libraries(context.rt, MPT_STANDIN, MPT_STANDIN), 0);
+      ASSERT_EQ(mpt_rt_set_cuda_device(context.rt, device), MPT_RT_OK);
+      ASSERT_EQ(mpt_rt_get_cuda_architecture(context.rt, &architecture), MPT_RT_OK);
+      EXPECT_EQ(architecture, 90);
+      ASSERT_EQ(open(context, model), MPT_RT_OK);
+      EXPECT_STREQ(mpt_rt_target(context.rt), "cuda sm_90");
+      ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+    }
+    for (int step = 0; step < 4; ++step)
+      for (int device : {1, 0, 1}) {
+        Context &context = contexts[device];
+        ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+        if (step == 2) {
+          ASSERT_EQ(mpt_rt_write(contexts[1 - device].rt, "w", w.data(), 384), MPT_RT_OK);
+        }
+        float total;
+        ASSERT_EQ(mpt_rt_read_output(context.rt, "total", &total, 4), MPT_RT_OK);
+        EXPECT_EQ(total, 16);
+      }
+    EXPECT_EQ(mpt_rt_set_cuda_device(contexts[0].rt, 1), MPT_RT_INVALID_ARGUMENT);
+    EXPECT_EQ(contexts[0].error(), "this context has a program already");
+  }
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+  Context other;
+  int32_t architecture = 0;
+  EXPECT_STREQ(mpt_rt_target(other.rt), "");
+  EXPECT_STREQ(mpt_rt_metadata(other.rt), "");
+  EXPECT_EQ(mpt_rt_set_cuda_device(other.rt, -1), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(other.error(), "GPUs are numbered from 0, found -1");
+  ASSERT_EQ(mpt_rt_set_cuda_libraries(other.rt, MPT_STANDIN, MPT_STANDIN), 0);
+  ASSERT_EQ(mpt_rt_set_cuda_device(other.rt, 2), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_get_cuda_architecture(other.rt, nullptr), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(mpt_rt_get_cuda_architecture(other.rt, &architecture), MPT_RT_UNSUPPORTED);
+  EXPECT_EQ(other.error(), "there is no GPU 2; this machine has 2, numbered from 0");
+}
+
+TEST_F(CudaExecutable, WithoutLibraries) {
+  Model model;
+  Context context;
+  ASSERT_EQ(mpt_rt_set_cuda_libraries(context.rt, "/none/libcudart.so", MPT_STANDIN), 0);
+  ASSERT_EQ(mpt_rt_open_desc(context.rt, model.desc()), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_set_cuda_libraries(context.rt, "", ""), MPT_RT_INVALID_ARGUMENT);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_UNSUPPORTED);
+  EXPECT_EQ(context.error().rfind("cannot load /none/libcudart.so", 0), 0u)
+      << context.error();
+  // A library without the functions.
+  Context other;
+  ASSERT_EQ(mpt_rt_set_cuda_libraries(other.rt, "libm.so.6", MPT_STANDIN), 0);
+  ASSERT_EQ(mpt_rt_open_desc(other.rt, model.desc()), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(other.rt, "x", x.data(), 512), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(other.rt), MPT_RT_UNSUPPORTED);
+  EXPECT_EQ(other.error(), "the CUDA libraries found have no cudaRuntimeGetVersion; "
+                           "install CUDA 12.6 or newer");
+}
+
+TEST_F(CudaExecutable, Images) {
+  struct Case {
+    int major, minor;
+    /// Which of the images below is taken; -1: none.
+    int expected;
+  };
+  const mpt_cuda_image images[] = {
+      {80, 0, "80", 2}, {86, 0, "86", 2}, {90, 0, "90", 2}, {90, 1, "ptx", 4}};
+  for (Case c : {Case{7, 5, -1}, Case{8, 0, 0}, Case{8, 6, 1}, Case{8, 9, 1},
+                 Case{9, 0, 2}, Case{10, 0, 3}, Case{12, 0, 3}}) {
+    SCOPED_TRACE(c.major * 10 + c.minor);
+    mpt_standin_set_device(1, c.major, c.minor, 1 << 30);
+    Model model;
+    model.images.assign(std::begin(images), std::end(images));
+    Context context;
+    ASSERT_EQ(open(context, model), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+    if (c.expected < 0) {
+      EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_UNSUPPORTED);
+      EXPECT_EQ(context.error(),
+                "the program is compiled for sm_80, sm_86, sm_90 but this GPU is an "
+                "sm_75; MPT compiles for sm_80 and newer");
+      continue;
+    }
+    EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
+    EXPECT_EQ(mpt_standin_image(), images[c.expected].data);
+  }
+}
+
+TEST_F(CudaExecutable, OutOfMemory) {
+  Model model;
+  Context context;
+  mpt_standin_set_device(1, 9, 0, 34 << 20);
+  model.builder.program.arenaBytes += 4 << 20;
+  ASSERT_EQ(open(context, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OUT_OF_MEMORY);
+  int64_t arena = model.builder.program.arenaBytes;
+  // 33554432 of workspace; the rest in blocks of 256.
+  EXPECT_EQ(context.error().rfind("the program needs ", 0), 0u) << context.error();
+  EXPECT_NE(
+      context.error().find("(" + std::to_string(arena) +
+                           " of them for values of a step), 35651584 of 35651584 are "
+                           "free; a step planned for at most "),
+      std::string::npos)
+      << context.error();
+}
+
+/// Enough is free, but the device does not give it.
+TEST_F(CudaExecutable, OutOfMemoryInOnePiece) {
+  Model model;
+  Context context;
+  ASSERT_EQ(open(context, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  mpt_standin_fail("cudaMalloc", 1, 2);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OUT_OF_MEMORY);
+  mpt_standin_fail(nullptr, 0, 0);
+  EXPECT_NE(context.error().find(" are free; not in one piece, it seems"),
+            std::string::npos)
+      << context.error();
+}
+
+/// Less than the workspace of cuBLASLt: no budget helps.
+TEST_F(CudaExecutable, OutOfMemoryForTheWorkspace) {
+  Model model;
+  Context context;
+  mpt_standin_set_device(1, 9, 0, 20 << 20);
+  ASSERT_EQ(open(context, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OUT_OF_MEMORY);
+  EXPECT_NE(
+      context.error().find("; what is not values of a step (state, data, 32 MiB for "
+                           "cuBLASLt) does not fit: "),
+      std::string::npos)
+      << context.error();
+}
+
+/// The budget that the message names fits, and not a block more.
+TEST_F(CudaExecutable, BudgetThatFits) {
+  auto runWith = [&](int64_t arena, std::string &error) {
+    Model model;
+    Context context;
+    mpt_standin_set_device(1, 9, 0, 34 << 20);
+    model.builder.program.arenaBytes = arena;
+    EXPECT_EQ(open(context, model), MPT_RT_OK);
+    EXPECT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+    int status = mpt_rt_run(context.rt);
+    error = context.error();
+    return status;
+  };
+  std::string error;
+  ASSERT_EQ(runWith(4 << 20, error), MPT_RT_OUT_OF_MEMORY);
+  const std::string before = "planned for at most ";
+  size_t at = error.find(before);
+  ASSERT_NE(at, std::string::npos) << error;
+  int64_t budget = std::atoll(error.c_str() + at + before.size());
+  EXPECT_EQ(runWith(budget, error), MPT_RT_OK) << error;
+  EXPECT_EQ(runWith(budget + 256, error), MPT_RT_OUT_OF_MEMORY);
+}
+
+/// Contexts share nothing: each thread has its own, of its own program, and records its
+/// steps while others run, start and end.
+TEST_F(CudaExecutable, Threads) {
+  std::vector<std::string> errors(3);
+  auto work = [&](int number) {
+    std::string &error = errors[number];
+    for (int round = 0; round < 4 && error.empty(); ++round) {
+      Model model;
+      Context context;
+      std::vector<float> input(128), weight(96, static_cast<float>(number + 1));
+      if (open(context, model) || mpt_rt_write(context.rt, "w", weight.data(), 384))
+        error = "opening: " + context.error();
+      for (int step = 0; step < 6 && error.empty(); ++step) {
+        for (int i = 0; i < 128; ++i)
+          input[i] = static_cast<float>((i * 5 + step * 3 + number) % 7);
+        float y[12], total, expected = 0, product = 1;
+        if (mpt_rt_bind(context.rt, "x", input.data(), 512) || mpt_rt_run(context.rt) ||
+            mpt_rt_read_output(context.rt, "y", y, 48) ||
+            mpt_rt_read_output(context.rt, "total", &total, 4)) {
+          error = context.error();
+          break;
+        }
+        for (int i = 0; i < 32; ++i) {
+          expected += input[i];
+          product += input[i] * weight[i * 3];
+        }
+        if (total != expected || y[0] != product)
+          error = "thread " + std::to_string(number) + ": " + std::to_string(total) +
+                  " " + std::to_string(y[0]) + ", expected " + std::to_string(expected) +
+                  " " + std::to_string(product);
+        for (int i = 0; i < 12; ++i)
+          weight[i] += 1;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int number : {0, 1, 2})
+    threads.emplace_back(work, number);
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::string &error : errors)
+    EXPECT_EQ(error, "");
+  // Each context made one graph, and launched it from its second step on.
+  EXPECT_EQ(mpt_standin_calls("cudaStreamBeginCapture"), 12);
+  EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), 60);
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+#ifdef MPT_HAS_NVTX
+/// Read at the first range of the process, wherever that is.
+const int isInjected = setenv("NVTX_INJECTION64_PATH", MPT_STANDIN, 1);
+
+TEST_F(CudaExecutable, Ranges) {
+  EXPECT_EQ(isInjected, 0);
+  Model model;
+  Context context;
+  ASSERT_EQ(open(context, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  mpt_rt_set_profiling(context.rt, 1);
+  std::string before = mpt_standin_ranges();
+  ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
+  EXPECT_EQ(std::string(mpt_standin_ranges()).substr(before.size()),
+            "product test.mlir:1:1\ncopy test.mlir:2:1\nincrement test.mlir:1:1\n"
+            "sum test.mlir:1:1\n");
+}
+#endif
+
+/// Whatever call fails, the error is reported, nothing leaks and no rule is broken.
+TEST_F(CudaExecutable, EveryCallMayFail) {
+  const char *const names[] = {"cudaGetDeviceCount",
+                               "cudaSetDevice",
+                               "cudaDeviceGetAttribute",
+                               "cudaStreamCreateWithFlags",
+                               "cudaLibraryLoadData",
+                               "cudaMalloc",
+                               "cudaMallocHost",
+                               "cudaEventCreateWithFlags",
+                               "cudaMemsetAsync",
+                               "cudaMemcpyAsync",
+                               "cudaStreamSynchronize",
+                               "cublasLtCreate",
+                               "cublasLtMatmulPreferenceCreate",
+                               "cublasLtMatmulPreferenceSetAttribute",
+                               "cublasLtMatmulDescCreate",
+                               "cublasLtMatmulDescSetAttribute",
+                               "cublasLtMatrixLayoutCreate",
+                               "cublasLtMatmulAlgoGetHeuristic",
+                               "cudaLibraryGetKernel",
+                               "cublasLtMatmul",
+                               "cudaLaunchKernel",
+                               "cudaEventRecord",
+                               "cudaStreamBeginCapture",
+                               "cudaStreamEndCapture",
+                               "cudaGraphInstantiate",
+                               "cudaGraphLaunch",
+                               "cudaEventSynchronize"};
+  for (const char *name : names)
+    for (int after : {1, 2}) {
+      SCOPED_TRACE(std::string(name) + " " + std::to_string(after));
+      SetUp();
+      int64_t total = 0;
+      {
+        Model model;
+        Context context;
+        ASSERT_EQ(open(context, model), MPT_RT_OK);
+        ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+        mpt_standin_fail(name, after, 77);
+        int status = 0;
+        for (int step = 0; step < 6 && status == 0; ++step)
+          status = mpt_rt_run(context.rt);
+        total = mpt_standin_calls(name);
+        mpt_standin_fail(nullptr, 0, 0);
+        if (total >= after) {
+          EXPECT_NE(status, 0);
+          EXPECT_NE(context.error().find("77"), std::string::npos) << context.error();
+        }
+      }
+      // A capture that could not be ended is the one thing left open.
+      if (std::string(name) != "cudaStreamEndCapture") {
+        EXPECT_EQ(breach(), "");
+        EXPECT_EQ(mpt_standin_alive(), 0);
+      }
+    }
+}
+
+/// After a failure on the device nothing runs; the first message stays.
+TEST_F(CudaExecutable, Sticky) {
+  Model model;
+  Context context;
+  ASSERT_EQ(open(context, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  mpt_standin_fail("cudaGraphLaunch", 2, 700);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
+  const char *expected = "launching the step: an illegal memory access was encountered "
+                         "(CUDA error 700)";
+  EXPECT_EQ(context.error(), expected);
+  mpt_standin_fail(nullptr, 0, 0);
+  float y[12];
+  EXPECT_EQ(mpt_rt_read_output(context.rt, "y", y, 48), MPT_RT_RUN_FAILED);
+  EXPECT_EQ(context.error(), expected);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
+}
+
+/// What would never run is refused when the program is opened.
+TEST_F(CudaExecutable, Refusals) {
+  auto refusal = [&](const std::function<void(Model &)> &change) {
+    Model model;
+    change(model);
+    Context context;
+    EXPECT_NE(open(context, model), MPT_RT_OK);
+    return context.error();
+  };
+  EXPECT_EQ(refusal([](Model &m) { m.kernels[0].threads = 2048; }),
+            "kernel 0 of the program cannot be launched");
+  EXPECT_EQ(refusal([](Model &m) { m.images.clear(); }),
+            "the program holds no device code");
+  EXPECT_EQ(refusal([](Model &m) {
+              BufferRef y = m.builder.arena(DataType::F32, {4});
+              m.builder.call(FillCall{1.0}, {}, y);
+            }),
+            "test.mlir:5:1: 'fill' is not done on GPUs yet");
+  EXPECT_EQ(refusal([](Model &m) {
+              BufferRef a = m.builder.arena(DataType::F32, {2, 3});
+              BufferRef b = m.builder.arena(DataType::F32, {3, 2});
+              m.builder.call(CopyCall{{3, 2}, 0, {1, 3}, 0, {2, 1}}, {a}, b);
+            }),
+            "test.mlir:5:1: copies that rearrange elements are not done on GPUs yet");
+  EXPECT_EQ(
+      refusal([](Model &m) {
+        m.builder.program.instructions[0].refs[1].type = DataType::F16;
+      }),
+      "test.mlir:1:1: a product of f32 and f16 into f32: both operands must have one "
+      "type; cast one");
+}
+
+/// The emulator does not let a deadlock pass.
+TEST_F(CudaExecutable, BarrierWithoutSome) {
+  Model model;
+  model.kernels[0] = {"leave", {1, 1}, 64};
+  Context context;
+  ASSERT_EQ(open(context, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
+  EXPECT_EQ(breach(),
+            "kernel leave: some threads have left while others wait at a barrier");
+}
+
+} // namespace
