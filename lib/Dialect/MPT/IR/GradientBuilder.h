@@ -65,9 +65,16 @@ public:
   mlir::Value matmul(mlir::Type type, mlir::Value lhs, mlir::Value rhs, bool transposeLhs,
                      bool transposeRhs, mlir::TypeAttr acc);
 
+  /// The gradient before the epilogue of `op`, whose result has the gradient `dy`. GELU's
+  /// needs the value before it, which `op` does not return: it is computed again.
+  mlir::Value throughEpilogue(mlir::Operation *op, Epilogue epilogue, mlir::Value dy);
+
   mlir::OpBuilder &builder;
   mlir::Location loc;
 };
+
+/// Emits an error at `op` if one of `values` has a dynamic shape.
+mlir::LogicalResult requireStaticShapes(mlir::Operation *op, mlir::ValueRange values);
 
 /// Emits an error if a gradient reaches another result than the first.
 mlir::LogicalResult requireFirstResult(mlir::Operation *op, mlir::ValueRange resultGrads);

@@ -116,6 +116,33 @@ Value GradientBuilder::powExponent(Value dy, Value base, Value power) {
   return mul(dy, where(isZero, zero, slope));
 }
 
+Value GradientBuilder::throughEpilogue(Operation *op, Epilogue epilogue, Value dy) {
+  Value result = op->getResult(0);
+  switch (epilogue) {
+  case Epilogue::None:
+    return dy;
+  case Epilogue::Relu:
+    return make<ReluGradOp>(dy, result);
+  case Epilogue::Gelu: {
+    Operation *plain = builder.clone(*op);
+    plain->setDiscardableAttrs(DictionaryAttr::get(op->getContext()));
+    plain->setAttr("epilogue", EpilogueAttr::get(op->getContext(), Epilogue::None));
+    auto type = getTensor(result);
+    plain->getResult(0).setType(type.clone(getStatisticType(type.getElementType())));
+    return make<GeluGradOp>(dy, plain->getResult(0), GeluApproximation::Tanh);
+  }
+  }
+  return dy;
+}
+
+LogicalResult mpt::detail::requireStaticShapes(Operation *op, ValueRange values) {
+  for (Value value : values)
+    if (!getTensor(value).hasStaticShape())
+      return op->emitOpError("has a gradient for operands of static shape only; run "
+                             "--mpt-specialize first");
+  return success();
+}
+
 LogicalResult mpt::detail::requireFirstResult(Operation *op, ValueRange resultGrads) {
   if (llvm::any_of(resultGrads.drop_front(), [](Value grad) { return grad; }))
     return op->emitOpError("has a gradient rule for its first result only");
@@ -123,7 +150,7 @@ LogicalResult mpt::detail::requireFirstResult(Operation *op, ValueRange resultGr
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// Matmul and LSTM
 //===----------------------------------------------------------------------===//
 
 LogicalResult MatmulOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
@@ -167,89 +194,6 @@ LogicalResult MatmulOp::buildGradients(OpBuilder &builder, ValueRange resultGrad
   return success();
 }
 
-/// The gradient before the epilogue. GELU needs the value before it, which the
-/// op does not return: `recompute` builds it again.
-static Value throughEpilogue(GradientBuilder &b, Epilogue epilogue, Value dy,
-                             Value result, function_ref<Value()> recompute) {
-  switch (epilogue) {
-  case Epilogue::None:
-    return dy;
-  case Epilogue::Relu:
-    return b.make<ReluGradOp>(dy, result);
-  case Epilogue::Gelu:
-    return b.make<GeluGradOp>(dy, recompute(), GeluApproximation::Tanh);
-  }
-  return dy;
-}
-
-LogicalResult LinearOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
-                                       ArrayRef<bool> needed,
-                                       MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  TypeAttr acc = getAccTypeAttr();
-  dy = throughEpilogue(b, getEpilogue(), dy, getResult(), [&] {
-    auto type = getTensor(getResult());
-    return b.make<LinearOp>(type.clone(getStatisticType(type.getElementType())), getX(),
-                            getWeight(), getBias(),
-                            EpilogueAttr::get(getContext(), Epilogue::None), acc);
-  });
-  if (needed[0])
-    operandGrads[0] = b.matmul(getX().getType(), dy, getWeight(), false, true, acc);
-  if (needed[1])
-    operandGrads[1] = b.matmul(getWeight().getType(), b.flatten(getX()), b.flatten(dy),
-                               true, false, acc);
-  if (getBias() && needed[2])
-    operandGrads[2] = b.sumTo(dy, getTensor(getBias()));
-  return success();
-}
-
-LogicalResult Conv2DOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
-                                       ArrayRef<bool> needed,
-                                       MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  TypeAttr acc = getAccTypeAttr();
-  dy = throughEpilogue(b, getEpilogue(), dy, getResult(), [&] {
-    auto type = getTensor(getResult());
-    return b.make<Conv2DOp>(type.clone(getStatisticType(type.getElementType())), getX(),
-                            getFilter(), getBias(), getStridesAttr(), getPaddingAttr(),
-                            getDilationsAttr(), getGroupsAttr(),
-                            EpilogueAttr::get(getContext(), Epilogue::None), acc);
-  });
-  auto [strides, padding, dilations] =
-      std::tuple(getStridesAttr(), getPaddingAttr(), getDilationsAttr());
-  if (needed[0])
-    operandGrads[0] =
-        b.make<Conv2DInputGradOp>(getX().getType(), dy, getFilter(), strides, padding,
-                                  dilations, getGroupsAttr(), acc);
-  if (needed[1])
-    operandGrads[1] =
-        b.make<Conv2DFilterGradOp>(getFilter().getType(), getX(), dy, strides, padding,
-                                   dilations, getGroupsAttr(), acc);
-  if (getBias() && needed[2])
-    operandGrads[2] = b.sumTo(dy, getTensor(getBias()));
-  return success();
-}
-
-LogicalResult AttentionOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
-                                          ArrayRef<bool> needed,
-                                          MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  if (resultGrads[1])
-    return emitOpError("has no gradient rule for its result log_sum_exp");
-  if (!dy)
-    return success();
-  auto grad = AttentionGradOp::create(builder, getLoc(), dy, getQuery(), getKey(),
-                                      getValue(), getResult(), getLogSumExp(), getMask(),
-                                      getCausalAttr(), getScaleAttr(), getAccTypeAttr(),
-                                      /*fused=*/UnitAttr());
-  for (int i = 0; i < 3; ++i)
-    operandGrads[i] = grad->getResult(i);
-  return success();
-}
-
 LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
                                          ArrayRef<bool> needed,
                                          MutableArrayRef<Value> operandGrads) {
@@ -257,9 +201,8 @@ LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder, ValueRange resultGr
   if (resultGrads[2])
     return emitOpError("has no gradient rule for its result gates");
   auto stateType = getTensor(getH()), gatesType = getTensor(getGates());
-  if (!stateType.hasStaticShape())
-    return emitOpError("has a gradient for operands of static shape only; run "
-                       "--mpt-specialize first");
+  if (failed(requireStaticShapes(*this, getH())))
+    return failure();
   auto wide = stateType.clone(getStatisticType(getTensor(getX()).getElementType()));
   auto mul = [&](Value x, Value y) { return b.binary<MulOp>(wide, x, y); };
   SmallVector<Value, 4> gates;
@@ -303,73 +246,7 @@ LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder, ValueRange resultGr
 }
 
 //===----------------------------------------------------------------------===//
-// Ops that move elements
-//===----------------------------------------------------------------------===//
-
-LogicalResult SliceOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
-                                      ArrayRef<bool> needed,
-                                      MutableArrayRef<Value> operandGrads) {
-  if (!getTensor(getX()).hasStaticShape())
-    return emitOpError("has a gradient for operands of static shape only; run "
-                       "--mpt-specialize first");
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  SmallVector<int64_t> high, interior;
-  for (int64_t i = 0; i < getTensor(getX()).getRank(); ++i) {
-    // The type's, since `sizes` may say -1.
-    int64_t size = getTensor(getY()).getDimSize(i);
-    int64_t covered = size > 0 ? (size - 1) * getStrides()[i] + 1 : 0;
-    high.push_back(getTensor(getX()).getDimSize(i) - getOffsets()[i] - covered);
-    interior.push_back(getStrides()[i] - 1);
-  }
-  bool dense = llvm::all_of(interior, [](int64_t gap) { return gap == 0; });
-  operandGrads[0] = b.make<PadOp>(
-      dy, builder.getDenseI64ArrayAttr(getOffsets()), builder.getDenseI64ArrayAttr(high),
-      dense ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(interior),
-      builder.getF64FloatAttr(0.0));
-  return success();
-}
-
-LogicalResult ConcatOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
-                                       ArrayRef<bool> needed,
-                                       MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  int64_t position = 0;
-  for (auto [i, input] : llvm::enumerate(getInputs())) {
-    auto type = getTensor(input);
-    if (!type.hasStaticShape())
-      return emitOpError("has a gradient for operands of static shape only; run "
-                         "--mpt-specialize first");
-    SmallVector<int64_t> offsets(type.getRank(), 0), strides(type.getRank(), 1);
-    offsets[getAxis()] = position;
-    position += type.getDimSize(getAxis());
-    if (needed[i])
-      operandGrads[i] =
-          b.cast(b.make<SliceOp>(dy, offsets, type.getShape(), strides), type);
-  }
-  return success();
-}
-
-LogicalResult PadOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
-                                    ArrayRef<bool> needed,
-                                    MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  auto type = getTensor(getX());
-  SmallVector<int64_t> strides(type.getRank(), 1);
-  if (getInterior())
-    for (auto [stride, gap] : llvm::zip(strides, *getInterior()))
-      stride += gap;
-  if (!type.hasStaticShape())
-    return emitOpError("has a gradient for operands of static shape only; run "
-                       "--mpt-specialize first");
-  operandGrads[0] = b.make<SliceOp>(dy, getLow(), type.getShape(), strides);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Reductions and norms
+// Reductions
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReduceOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
@@ -429,27 +306,5 @@ LogicalResult ReduceOp::buildGradients(OpBuilder &builder, ValueRange resultGrad
   }
   }
   operandGrads[0] = b.cast(spread, type);
-  return success();
-}
-
-LogicalResult BatchNormInferenceOp::buildGradients(OpBuilder &builder,
-                                                   ValueRange resultGrads,
-                                                   ArrayRef<bool> needed,
-                                                   MutableArrayRef<Value> operandGrads) {
-  GradientBuilder b(builder, getLoc());
-  Value dy = resultGrads[0];
-  Value eps = b.scalar(getVar(), getEps().convertToDouble());
-  Value rstd = b.make<RsqrtOp>(b.make<AddOp>(getVar(), eps));
-  if (needed[3] || needed[4])
-    return emitOpError("has no gradient rule for its statistics; pass them "
-                       "through mpt.stop_gradient");
-  if (needed[0])
-    operandGrads[0] = b.cast(b.mul(dy, b.mul(getGamma(), rstd)), getTensor(getX()));
-  if (needed[1]) {
-    Value normal = b.mul(b.make<SubOp>(getX(), getMean()), rstd);
-    operandGrads[1] = b.sumTo(b.mul(dy, normal), getTensor(getGamma()));
-  }
-  if (needed[2])
-    operandGrads[2] = b.sumTo(dy, getTensor(getBeta()));
   return success();
 }

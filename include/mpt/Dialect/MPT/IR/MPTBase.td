@@ -197,8 +197,8 @@ def MPT_InPlace : NativeOpTrait<"InPlaceTrait"> {
 def MPT_Fusible : DeclareOpInterfaceMethods<ElementwiseOpInterface>;
 /// The usual elementwise op: both.
 def MPT_Elementwise : TraitList<[MPT_Fusible, MPT_InPlace]>;
-/// The op has a gradient: `gradients` or `gradient` in its record, or
-/// `buildGradients` in Gradients.cpp.
+/// The op has a gradient: `gradients` or `gradient` in its record, or, for a few long
+/// ones, `buildGradients` in Gradients.cpp.
 def MPT_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
 //===----------------------------------------------------------------------===//
@@ -291,9 +291,10 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
   /// (lib/Dialect/MPT/IR/GradientBuilder.h). Where an operand was broadcast, its
   /// gradient is summed, and it is cast to the operand's type.
   list<string> gradients = [];
-  /// Statements instead of `gradients`, for rules that share values or have
-  /// several results: those of `DifferentiableOpInterface::buildGradients`, with
-  /// `b` and `dy` besides its arguments.
+  /// Statements before the expressions: values that they share, other values for `dy`,
+  /// errors. Without `gradients`, the whole rule: the statements of
+  /// `DifferentiableOpInterface::buildGradients`, with `b` and `dy` in addition to its
+  /// arguments.
   code gradient = "";
 
   assert !or(!not(!empty(scalar)),
@@ -325,12 +326,13 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
               # " = elements[" # i # "];\n", ""))
       # "auto compute = [&]() -> ::mlir::Value {" # scalar # "};"
       # !if(scalarWidens, "return b.round(compute());}", "return compute();}"));
-  string gradientStatements = !if(!empty(gradient),
-      "if (!dy) return ::llvm::success();\n"
+  string gradientStatements = !if(!empty(gradients), gradient,
+      "if (!dy) return ::llvm::success();\n" # gradient
       # !interleave(!foreach(i, !range(!size(gradients)), !if(!empty(gradients[i]), "",
-          "if (needed[" # i # "]) operandGrads[" # i # "] = b.sumTo(" # gradients[i]
+          "if (needed.size() > " # i # " && needed[" # i # "]) operandGrads[" # i
+          # "] = b.sumTo(" # gradients[i]
           # ", getTensor(getOperation()->getOperand(" # i # ")));\n")), "")
-      # "return ::llvm::success();", gradient);
+      # "return ::llvm::success();");
   string gradientDefinition = !if(!and(!empty(gradient), !empty(gradients)), "", [{
     ::llvm::LogicalResult $cppClass::buildGradients(
         ::mlir::OpBuilder &builder, ::mlir::ValueRange resultGrads,

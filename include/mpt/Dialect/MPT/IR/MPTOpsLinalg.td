@@ -82,6 +82,12 @@ def MPT_LinearOp : MPT_InferredOp<"linear", "Allow", "Allow", [MPT_Differentiabl
   let results = (outs
     Res<MPT_FloatTensor, "[.., out]">:$result);
   let fixedOperands = "index == 2";
+  let gradient = [{ dy = b.throughEpilogue(*this, getEpilogue(), dy); }];
+  let gradients = [
+    "b.matmul(getX().getType(), dy, getWeight(), false, true, getAccTypeAttr())",
+    "b.matmul(getWeight().getType(), b.flatten(getX()), b.flatten(dy), true, false, "
+    "getAccTypeAttr())",
+    "dy"];
   let hasVerifier = 1;
 }
 
@@ -130,6 +136,13 @@ def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiabl
   let results = (outs
     Res<MPT_FloatTensor, "[N, OH, OW, O]">:$result);
   let fixedOperands = "index == 2";
+  let gradient = [{ dy = b.throughEpilogue(*this, getEpilogue(), dy); }];
+  let gradients = [
+    "b.make<Conv2DInputGradOp>(getX().getType(), dy, getFilter(), getStridesAttr(), "
+    "getPaddingAttr(), getDilationsAttr(), getGroupsAttr(), getAccTypeAttr())",
+    "b.make<Conv2DFilterGradOp>(getFilter().getType(), getX(), dy, getStridesAttr(), "
+    "getPaddingAttr(), getDilationsAttr(), getGroupsAttr(), getAccTypeAttr())",
+    "dy"];
   let hasVerifier = 1;
 }
 
@@ -234,6 +247,18 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
     Res<MPT_FloatTensor, "[B, H, T, E]">:$result,
     Res<MPT_FloatTensor, "[B, H, T]; f32 (f64 for f64), saved for the gradient">:$log_sum_exp);
   let fixedResults = "index == 1";
+  let gradient = [{
+    if (resultGrads[1])
+      return emitOpError("has no gradient rule for its result log_sum_exp");
+    if (!dy)
+      return success();
+    auto grad = AttentionGradOp::create(
+        builder, getLoc(), dy, getQuery(), getKey(), getValue(), getResult(),
+        getLogSumExp(), getMask(), getCausalAttr(), getScaleAttr(), getAccTypeAttr(),
+        /*fused=*/UnitAttr());
+    llvm::copy(grad->getResults(), operandGrads.begin());
+    return success();
+  }];
   let hasVerifier = 1;
 }
 

@@ -395,6 +395,17 @@ def MPT_BatchNormInferenceOp : MPT_InferredOp<"batch_norm_inference", "Stable", 
   let results = (outs
     Res<MPT_FloatTensor, "[.., C]">:$y);
   let fixedOperands = "index != 0";
+  let gradient = [{
+    if (needed[3] || needed[4])
+      return emitOpError("has no gradient rule for its statistics; pass them "
+                         "through mpt.stop_gradient");
+    Value eps = b.scalar(getVar(), getEps().convertToDouble());
+    Value rstd = b.make<RsqrtOp>(b.make<AddOp>(getVar(), eps));
+  }];
+  let gradients = [
+    "b.mul(dy, b.mul(getGamma(), rstd))",
+    "b.mul(dy, b.mul(b.make<SubOp>(getX(), getMean()), rstd))",
+    "dy"];
   let hasVerifier = 1;
 }
 

@@ -215,6 +215,25 @@ def MPT_SliceOp : MPT_InferredOp<"slice", "Clear", "Clear", [MPT_Differentiable]
     Arg<DenseI64ArrayAttr, "step of each dimension, at least 1">:$strides);
   let results = (outs
     Res<MPT_Tensor, "`sizes`">:$y);
+  let gradient = [{
+    if (failed(requireStaticShapes(*this, getX())))
+      return failure();
+    SmallVector<int64_t> high, interior;
+    for (int64_t i = 0; i < getTensor(getX()).getRank(); ++i) {
+      // The type's, since `sizes` may say -1.
+      int64_t size = getTensor(getY()).getDimSize(i);
+      int64_t covered = size > 0 ? (size - 1) * getStrides()[i] + 1 : 0;
+      high.push_back(getTensor(getX()).getDimSize(i) - getOffsets()[i] - covered);
+      interior.push_back(getStrides()[i] - 1);
+    }
+    bool dense = llvm::all_of(interior, [](int64_t gap) { return gap == 0; });
+    auto array = [&](ArrayRef<int64_t> numbers) {
+      return builder.getDenseI64ArrayAttr(numbers);
+    };
+  }];
+  let gradients = [
+    "b.make<PadOp>(dy, array(getOffsets()), array(high), "
+    "dense ? DenseI64ArrayAttr() : array(interior), builder.getF64FloatAttr(0.0))"];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -243,6 +262,21 @@ def MPT_ConcatOp : MPT_InferredOp<"concat", "Clear", "Clear", [MPT_Differentiabl
     Arg<I64Attr, "in [0, rank)">:$axis);
   let results = (outs
     Res<MPT_Tensor, "the sizes along `axis` added up">:$y);
+  let gradient = [{
+    if (failed(requireStaticShapes(*this, getInputs())))
+      return failure();
+    int64_t position = 0;
+    for (auto [i, input] : llvm::enumerate(getInputs())) {
+      auto type = getTensor(input);
+      SmallVector<int64_t> offsets(type.getRank(), 0), strides(type.getRank(), 1);
+      offsets[getAxis()] = position;
+      position += type.getDimSize(getAxis());
+      if (needed[i])
+        operandGrads[i] =
+            b.cast(b.make<SliceOp>(dy, offsets, type.getShape(), strides), type);
+    }
+    return success();
+  }];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -272,6 +306,16 @@ def MPT_PadOp : MPT_InferredOp<"pad", "Clear", "Clear", [MPT_Differentiable]> {
     Arg<DefaultValuedAttr<F64Attr, "0.0">, "the value of new elements">:$value);
   let results = (outs
     Res<MPT_Tensor, "low + size + (size - 1) interior + high in each dimension">:$y);
+  let gradient = [{
+    if (failed(requireStaticShapes(*this, getX())))
+      return failure();
+    SmallVector<int64_t> strides(getTensor(getX()).getRank(), 1);
+    if (getInterior())
+      for (auto [stride, gap] : llvm::zip(strides, *getInterior()))
+        stride += gap;
+  }];
+  let gradients = [
+    "b.make<SliceOp>(dy, getLow(), getTensor(getX()).getShape(), strides)"];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
