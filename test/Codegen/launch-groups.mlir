@@ -37,8 +37,8 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   %u = mpt_program.buffer <arena> 24704 : memref<10xf32>
   %v = mpt_program.buffer <arena> 24768 : memref<10xbf16>
   %w = mpt_program.buffer <arena> 24832 : memref<10xbf16>
-  %s = mpt_program.buffer <state> 0 {name = "s", role = "parameter"} : memref<f32>
-  %t = mpt_program.buffer <state> 64 {name = "t", role = "parameter"} : memref<f32>
+  %s = mpt_program.buffer <state> 0 {name = "s", role = #mpt.role<parameter>} : memref<f32>
+  %t = mpt_program.buffer <state> 64 {name = "t", role = #mpt.role<parameter>} : memref<f32>
   // 512 vectors of 8 and 3 single elements are 3 blocks, 1 vector and 2 one more.
   // CHECK-DAG: %[[ARENA:.*]] = mpt_program.buffer <arena> 0 : memref<24896xi8>
   // CHECK-DAG: %[[STATE:.*]] = mpt_program.buffer <state> 0 : memref<128xi8>

@@ -25,10 +25,10 @@
 }) : () -> ()
 mpt_program.program @step attributes {target = #mpt.target<x86_64, [znver4]>, max_threads = 2 : i64,
     arena_bytes = 512 : i64, state_bytes = 0 : i64, output_bytes = 64 : i64} {
-  %x = mpt_program.buffer <input> 0 {name = "x", role = "input"} : memref<4x16xf32>
+  %x = mpt_program.buffer <input> 0 {name = "x", role = #mpt.role<input>} : memref<4x16xf32>
   %a = mpt_program.buffer <arena> 0 : memref<4x16xf32>
   %p = mpt_program.buffer <arena> 256 : memref<128xi8>
-  %y = mpt_program.buffer <output> 0 {name = "y", role = "output"} : memref<16xf32>
+  %y = mpt_program.buffer <output> 0 {name = "y"} : memref<16xf32>
   mpt_program.launch @double ins(%x : memref<4x16xf32>) outs(%a : memref<4x16xf32>) tasks 2
   mpt_program.launch @sum ins(%a : memref<4x16xf32>) outs(%y : memref<16xf32>) partials(%p : memref<128xi8>) tasks 2
 }

@@ -54,7 +54,7 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   %b = mpt_program.buffer <arena> 98880 : memref<f32>
   %c = mpt_program.buffer <arena> 98944 : memref<f32>
   %d = mpt_program.buffer <arena> 99008 : memref<f32>
-  %s = mpt_program.buffer <state> 0 {name = "s", role = "parameter"} : memref<f32>
+  %s = mpt_program.buffer <state> 0 {name = "s", role = #mpt.role<parameter>} : memref<f32>
   %norm = mpt_program.buffer <output> 0 {name = "norm"} : memref<f32>
   // This one is read before the others can be.
   // CHECK: mpt_program.device_launch @mpt_kernels::@small {{.*}} ins(%[[K:[0-9a-z]+]],

@@ -5,7 +5,7 @@
 
 // 528 blocks, three of them side by side: 176 tasks of 47 rows.
 // CHECK-LABEL: @columns
-// CHECK: chunk_rows = 47
+// CHECK: chunk_rows 47
 func.func @columns(%x: tensor<8192x768xbf16>) -> tensor<768xf32> {
   %0 = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<column>, domain = array<i64: 8192, 768>,
       chunk_rows = 128 : i64, operand_maps = [#id], result_maps = [#column]}> ({
@@ -19,7 +19,7 @@ func.func @columns(%x: tensor<8192x768xbf16>) -> tensor<768xf32> {
 
 // Few rows: two for each of a block's eight groups.
 // CHECK-LABEL: @small
-// CHECK: chunk_rows = 16
+// CHECK: chunk_rows 16
 func.func @small(%x: tensor<512x64xf32>) -> tensor<64xf32> {
   %0 = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<column>, domain = array<i64: 512, 64>,
       chunk_rows = 512 : i64, operand_maps = [#id], result_maps = [#column]}> ({
@@ -32,8 +32,8 @@ func.func @small(%x: tensor<512x64xf32>) -> tensor<64xf32> {
 
 // Rows do not depend on tasks, and a cut that is finer stays.
 // CHECK-LABEL: @others
-// CHECK: chunk_rows = 40
-// CHECK: chunk_rows = 4 :
+// CHECK: chunk_rows 40
+// CHECK: chunk_rows 4 maps
 func.func @others(%x: tensor<512x64xf32>) -> (tensor<512xf32>, tensor<64xf32>) {
   %0 = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<row>, domain = array<i64: 512, 64>,
       chunk_rows = 40 : i64, operand_maps = [#id], result_maps = [affine_map<(d0, d1) -> (d0)>]}> ({

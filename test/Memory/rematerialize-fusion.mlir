@@ -23,14 +23,14 @@
 // RUN: mpt-opt %t.mlir --mpt-plan-kernels --cse --canonicalize --cse | FileCheck %s
 // CHECK-LABEL: func.func @loss
 // CHECK: %[[A:.*]] = mpt.matmul
-// CHECK: "mpt_kernel.kernel"(
+// CHECK: mpt_kernel.kernel <
 // CHECK: math.exp
 // CHECK: math.exp
 // CHECK: mpt.matmul
-// CHECK: "mpt_kernel.kernel"(
+// CHECK: mpt_kernel.kernel <
 // CHECK: math.sin
 // CHECK: mpt.matmul {{.*}} {transpose_rhs}
-// CHECK: "mpt_kernel.kernel"(
+// CHECK: mpt_kernel.kernel <
 // CHECK: math.exp
 // CHECK: math.exp
 // CHECK: }) {mpt.remat = {{[0-9]+}} : i64}

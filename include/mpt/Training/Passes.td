@@ -92,7 +92,8 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
     Option<"spikeWarmup", "spike-warmup", "int64_t", "25",
            "Steps that give the first mean and variance; none of them is skipped">,
     Option<"spikePatience", "spike-patience", "int64_t", "10",
-           "After so many skipped steps in a row the next is taken, and the statistics start again">,
+           "After so many skipped steps in a row the next is taken, and the statistics "
+           "start again">,
     Option<"emaDecay", "ema-decay", "double", "0.0",
            "Keep an exponential moving average of the parameters; 0: none">,
     Option<"emaWarmup", "ema-warmup", "std::string", "\"none\"",

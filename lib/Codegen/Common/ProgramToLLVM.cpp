@@ -137,7 +137,10 @@ LogicalResult ProgramEncoder::addBuffer(program::BufferOp buffer) {
   if (std::optional<StringRef> name = buffer.getName()) {
     rt::NamedTensor tensor;
     tensor.name = name->str();
-    tensor.role = buffer.getRole().value_or("").str();
+    if (RoleAttr role = buffer.getRoleAttr())
+      tensor.role = stringifyRole(role.getValue());
+    else if (buffer.getSpace() == program::Space::Output)
+      tensor.role = "output";
     tensor.buffer = *ref;
     tensor.key = llvm::xxh3_64bits(*name);
     if (buffer.getSpace() == program::Space::State) {

@@ -5,7 +5,7 @@
 
 // A rounded value in between stays rounded.
 // CHECK-LABEL: func.func @chain
-// CHECK: "mpt_kernel.kernel"(%arg0, %arg1) <{chunk_rows = 4 : i64, domain = array<i64: 4, 8>, kind = #mpt_kernel.kind<pointwise>
+// CHECK: mpt_kernel.kernel <pointwise> (%arg0, %arg1) domain [4, 8] chunk_rows 4
 // CHECK: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32):
 // CHECK: %[[S:.*]] = arith.addf %[[A]], %[[B]] : f32
 // CHECK: %[[N:.*]] = arith.truncf %[[S]] : f32 to bf16
@@ -13,7 +13,7 @@
 // CHECK: %[[M:.*]] = arith.maximumf %[[W]], %{{.*}} : f32
 // CHECK: %[[R:.*]] = arith.truncf %[[M]] : f32 to bf16
 // CHECK: mpt_kernel.yield %[[R]] : bf16
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @chain(%a: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xbf16> {
   %s = mpt.add %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xbf16>
   %r = mpt.relu %s : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
@@ -23,9 +23,9 @@ func.func @chain(%a: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xbf16> {
 // Splat constants are scalars inside; others are read.
 // CHECK-LABEL: func.func @constants
 // CHECK: %[[C:.*]] = mpt.constant dense<[1.000000e+00, 2.000000e+00]>
-// CHECK: "mpt_kernel.kernel"(%arg0, %[[C]])
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%arg0, %[[C]])
 // CHECK: arith.constant 3.000000e+00 : f32
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @constants(%a: tensor<2xf32>) -> tensor<2xf32> {
   %three = mpt.constant dense<3.0> : tensor<f32>
   %c = mpt.constant dense<[1.0, 2.0]> : tensor<2xf32>
@@ -36,11 +36,11 @@ func.func @constants(%a: tensor<2xf32>) -> tensor<2xf32> {
 
 // Any number of reductions along a row, and a result with a number per row.
 // CHECK-LABEL: func.func @row
-// CHECK: "mpt_kernel.kernel"(%arg0){{.*}}kind = #mpt_kernel.kind<row>
+// CHECK: mpt_kernel.kernel <row> (%arg0)
 // CHECK: mpt_kernel.row_reduce <max>
 // CHECK: mpt_kernel.row_reduce <sum>
 // CHECK: (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>)
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @row(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x1xf32>) {
   %m = mpt.reduce %x {kind = #mpt.reduce_kind<max>, axes = array<i64: 1>, keep_dims} : (tensor<4x8xf32>) -> tensor<4x1xf32>
   %c = mpt.sub %x, %m : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
@@ -53,10 +53,10 @@ func.func @row(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x1xf32>) {
 // The bias gradient is summed where the activation's gradient is made, although
 // a product comes between, since it is small.
 // CHECK-LABEL: func.func @bias_gradient
-// CHECK: %[[K:.*]]:2 = "mpt_kernel.kernel"(%arg0, %arg1){{.*}}kind = #mpt_kernel.kind<column>
+// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <column> (%arg0, %arg1)
 // CHECK: mpt_kernel.column_reduce <sum>
 // CHECK: mpt.matmul %[[K]]#0
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @bias_gradient(%dy: tensor<16x8xf32>, %y: tensor<16x8xf32>, %w: tensor<4x8xf32>) -> (tensor<16x4xf32>, tensor<8xf32>) {
   %d = mpt.relu_grad %dy, %y : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
   %dx = mpt.matmul %d, %w {transpose_rhs} : (tensor<16x8xf32>, tensor<4x8xf32>) -> tensor<16x4xf32>
@@ -66,7 +66,7 @@ func.func @bias_gradient(%dy: tensor<16x8xf32>, %y: tensor<16x8xf32>, %w: tensor
 
 // A sum with the rows kept as size 1.
 // CHECK-LABEL: func.func @column_keep_dims
-// CHECK: "mpt_kernel.kernel"{{.*}}kind = #mpt_kernel.kind<column>
+// CHECK: mpt_kernel.kernel <column>
 // CHECK-NOT: mpt.reduce %
 func.func @column_keep_dims(%x: tensor<16x8xf32>) -> tensor<1x8xf32> {
   %s = mpt.reduce %x {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>, keep_dims} : (tensor<16x8xf32>) -> tensor<1x8xf32>
@@ -75,11 +75,11 @@ func.func @column_keep_dims(%x: tensor<16x8xf32>) -> tensor<1x8xf32> {
 
 // All elements: along rows, then over them.
 // CHECK-LABEL: func.func @full
-// CHECK: "mpt_kernel.kernel"(%arg0){{.*}}kind = #mpt_kernel.kind<column>
+// CHECK: mpt_kernel.kernel <column> (%arg0)
 // CHECK: %[[R:.*]] = mpt_kernel.row_reduce <sum>
 // CHECK: %[[C:.*]] = mpt_kernel.column_reduce <sum> %[[R]]
 // CHECK: arith.mulf %[[C]]
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @full(%x: tensor<16x8xf32>) -> tensor<f32> {
   %h = mpt.constant dense<0.5> : tensor<f32>
   %s = mpt.reduce %x {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0, 1>} : (tensor<16x8xf32>) -> tensor<f32>
@@ -90,9 +90,9 @@ func.func @full(%x: tensor<16x8xf32>) -> tensor<f32> {
 // What depends on a column reduction needs another pass over the rows, also if
 // it meets a value of the first kernel later on.
 // CHECK-LABEL: func.func @after_columns
-// CHECK: %[[K:.*]]:2 = "mpt_kernel.kernel"(%arg0){{.*}}kind = #mpt_kernel.kind<column>
-// CHECK: "mpt_kernel.kernel"(%[[K]]#0, %[[K]]#1){{.*}}kind = #mpt_kernel.kind<pointwise>
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <column> (%arg0)
+// CHECK: mpt_kernel.kernel <pointwise> (%[[K]]#0, %[[K]]#1)
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @after_columns(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
   %x = mpt.relu %a : (tensor<16x8xf32>) -> tensor<16x8xf32>
   %m = mpt.reduce %x {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0>} : (tensor<16x8xf32>) -> tensor<8xf32>
@@ -103,12 +103,12 @@ func.func @after_columns(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
 
 // A transposed reader needs other points of its operand: two kernels.
 // CHECK-LABEL: func.func @transposed_reader
-// CHECK: %[[K:.*]] = "mpt_kernel.kernel"(%{{.*}})
+// CHECK: %[[K:.*]] = mpt_kernel.kernel {{<[a-z]+>}} (%{{.*}})
 // CHECK: %[[R:.*]] = mpt.reshape %[[K]]
 // CHECK: %[[S:.*]] = mpt.reshape %[[K]]
-// CHECK: "mpt_kernel.kernel"(%[[R]], %[[S]]){{.*}}domain = array<i64: 4, 4, 8>
-// CHECK-SAME: operand_maps = [#{{.*}}, #{{.*}}]
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%[[R]], %[[S]]) domain [4, 4, 8]
+// CHECK-SAME: maps [#{{.*}}, #{{.*}}] ->
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @transposed_reader(%a: tensor<4x4x8xf32>) -> tensor<4x4x8xf32> {
   %x = mpt.relu %a : (tensor<4x4x8xf32>) -> tensor<4x4x8xf32>
   %t = mpt.transpose %x {permutation = array<i64: 1, 0, 2>} : (tensor<4x4x8xf32>) -> tensor<4x4x8xf32>
@@ -118,9 +118,9 @@ func.func @transposed_reader(%a: tensor<4x4x8xf32>) -> tensor<4x4x8xf32> {
 
 // So does one that reads through another shape.
 // CHECK-LABEL: func.func @renamed
-// CHECK: %[[K:.*]] = "mpt_kernel.kernel"(%{{.*}})
-// CHECK: "mpt_kernel.kernel"(%[[K]], %[[K]]){{.*}}domain = array<i64: 8, 8>
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK: %[[K:.*]] = mpt_kernel.kernel {{<[a-z]+>}} (%{{.*}})
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%[[K]], %[[K]]) domain [8, 8]
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @renamed(%a: tensor<8x1xf32>) -> tensor<8x8xf32> {
   %x = mpt.relu %a : (tensor<8x1xf32>) -> tensor<8x1xf32>
   %r = mpt.reshape %x : (tensor<8x1xf32>) -> tensor<1x8xf32>
@@ -131,8 +131,8 @@ func.func @renamed(%a: tensor<8x1xf32>) -> tensor<8x8xf32> {
 // A sum of rows of a square tensor, without keep_dims, lies along the columns
 // when it broadcasts.
 // CHECK-LABEL: func.func @square
-// CHECK: %[[K:.*]] = "mpt_kernel.kernel"(%arg0){{.*}}kind = #mpt_kernel.kind<row>
-// CHECK: "mpt_kernel.kernel"(%arg0, %[[K]]){{.*}}kind = #mpt_kernel.kind<pointwise>
+// CHECK: %[[K:.*]] = mpt_kernel.kernel <row> (%arg0)
+// CHECK: mpt_kernel.kernel <pointwise> (%arg0, %[[K]])
 func.func @square(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %s = mpt.reduce %x {kind = #mpt.reduce_kind<sum>, axes = array<i64: 1>} : (tensor<8x8xf32>) -> tensor<8xf32>
   %y = mpt.add %x, %s : (tensor<8x8xf32>, tensor<8xf32>) -> tensor<8x8xf32>
@@ -141,11 +141,11 @@ func.func @square(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // A kernel cannot wait for a product of its own result.
 // CHECK-LABEL: func.func @around_a_product
-// CHECK: %[[K:.*]] = "mpt_kernel.kernel"(%{{.*}})
+// CHECK: %[[K:.*]] = mpt_kernel.kernel {{<[a-z]+>}} (%{{.*}})
 // CHECK: %[[A:.*]] = mpt.reshape %[[K]]
 // CHECK: %[[M:.*]] = mpt.matmul %[[A]]
 // CHECK: %[[R:.*]] = mpt.reshape %[[M]]
-// CHECK: "mpt_kernel.kernel"(%[[K]], %[[R]])
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%[[K]], %[[R]])
 func.func @around_a_product(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %a = mpt.relu %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %m = mpt.matmul %a, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
@@ -156,9 +156,9 @@ func.func @around_a_product(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<
 // Whole tensors are not computed ahead of a product: %e would be stored across
 // it, as would all that a backward pass recomputes.
 // CHECK-LABEL: func.func @no_hoisting
-// CHECK: %[[K:.*]]:2 = "mpt_kernel.kernel"(%arg0){{.*}}kind = #mpt_kernel.kind<row>
+// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <row> (%arg0)
 // CHECK: mpt.matmul
-// CHECK: "mpt_kernel.kernel"(%[[K]]#0, %{{.*}}, %{{.*}}){{.*}}kind = #mpt_kernel.kind<pointwise>
+// CHECK: mpt_kernel.kernel <pointwise> (%[[K]]#0, %{{.*}}, %{{.*}})
 // CHECK: math.exp
 func.func @no_hoisting(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %a = mpt.neg %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
@@ -172,10 +172,10 @@ func.func @no_hoisting(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf
 
 // Moves whose elements stay adjacent are loads.
 // CHECK-LABEL: func.func @loads
-// CHECK: "mpt_kernel.kernel"(%arg0, %arg1){{.*}}domain = array<i64: 4, 2, 8>
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%arg0, %arg1) domain [4, 2, 8]
 // CHECK-NOT: mpt.transpose
 // CHECK-NOT: mpt.slice
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @loads(%a: tensor<2x4x8xf32>, %b: tensor<9x2x12xf32>) -> tensor<4x2x8xf32> {
   %t = mpt.transpose %a {permutation = array<i64: 1, 0, 2>} : (tensor<2x4x8xf32>) -> tensor<4x2x8xf32>
   %s = mpt.slice %b {offsets = array<i64: 1, 0, 4>, sizes = array<i64: 4, 2, 8>, strides = array<i64: 2, 1, 1>} : (tensor<9x2x12xf32>) -> tensor<4x2x8xf32>
@@ -187,7 +187,7 @@ func.func @loads(%a: tensor<2x4x8xf32>, %b: tensor<9x2x12xf32>) -> tensor<4x2x8x
 // CHECK-LABEL: func.func @copies
 // CHECK-DAG: mpt.transpose
 // CHECK-DAG: mpt.slice
-// CHECK: "mpt_kernel.kernel"
+// CHECK: mpt_kernel.kernel <
 func.func @copies(%a: tensor<8x4xf32>, %b: tensor<4x16xf32>) -> tensor<4x8xf32> {
   %t = mpt.transpose %a {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
   %s = mpt.slice %b {offsets = array<i64: 0, 0>, sizes = array<i64: 4, 8>, strides = array<i64: 1, 2>} : (tensor<4x16xf32>) -> tensor<4x8xf32>
@@ -197,11 +197,11 @@ func.func @copies(%a: tensor<8x4xf32>, %b: tensor<4x16xf32>) -> tensor<4x8xf32> 
 
 // Index tensors are never stored.
 // CHECK-LABEL: func.func @indices
-// CHECK: "mpt_kernel.kernel"(%{{.*}}, %arg0)
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%{{.*}}, %arg0)
 // CHECK: %[[I:.*]] = mpt_kernel.index 1 : i32
 // CHECK: arith.cmpi eq, %[[I]]
 // CHECK: arith.select
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @indices(%x: tensor<4x8xf32>, %label: tensor<4x1xi32>) -> tensor<4x8xf32> {
   %zero = mpt.constant dense<0.0> : tensor<f32>
   %i = mpt.iota {axis = 1 : i64} : () -> tensor<4x8xi32>
@@ -213,11 +213,11 @@ func.func @indices(%x: tensor<4x8xf32>, %label: tensor<4x1xi32>) -> tensor<4x8xf
 // A widened value is widened again by each reader rather than stored.
 // CHECK-LABEL: func.func @widened
 // CHECK-NOT: -> tensor<8x8xf32>
-// CHECK: "mpt_kernel.kernel"
+// CHECK: mpt_kernel.kernel <
 // CHECK-SAME: ({
 // CHECK-NEXT: ^bb0(%{{.*}}: bf16):
 // CHECK: mpt.matmul
-// CHECK: "mpt_kernel.kernel"
+// CHECK: mpt_kernel.kernel <
 // CHECK-NEXT: ^bb0(%{{.*}}: bf16, %{{.*}}: bf16):
 func.func @widened(%x: tensor<8x8xbf16>) -> tensor<8x8xbf16> {
   %w = mpt.cast %x : (tensor<8x8xbf16>) -> tensor<8x8xf32>
@@ -229,8 +229,8 @@ func.func @widened(%x: tensor<8x8xbf16>) -> tensor<8x8xbf16> {
 
 // Values of rows come in from kernels of their own shape.
 // CHECK-LABEL: func.func @row_values
-// CHECK: "mpt_kernel.kernel"(%{{.*}}, %arg0){{.*}}kind = #mpt_kernel.kind<row>
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK: mpt_kernel.kernel <row> (%{{.*}}, %arg0)
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @row_values(%x: tensor<4x8xf32>, %s: tensor<4x1xf32>) -> tensor<4x8xf32> {
   %r = mpt.reciprocal %s : (tensor<4x1xf32>) -> tensor<4x1xf32>
   %m = mpt.reduce %x {kind = #mpt.reduce_kind<max>, axes = array<i64: 1>, keep_dims} : (tensor<4x8xf32>) -> tensor<4x1xf32>
@@ -240,9 +240,9 @@ func.func @row_values(%x: tensor<4x8xf32>, %s: tensor<4x1xf32>) -> tensor<4x8xf3
 }
 
 // CHECK-LABEL: func.func @scalars
-// CHECK: "mpt_kernel.kernel"(%arg1, %arg0){{.*}}domain = array<i64: 1>
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%arg1, %arg0) domain [1]
 // CHECK: (tensor<i64>, tensor<f32>) -> tensor<f32>
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @scalars(%a: tensor<f32>, %t: tensor<i64>) -> tensor<f32> {
   %w = mpt.cast %t : (tensor<i64>) -> tensor<f32>
   %y = mpt.mul %a, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -261,8 +261,8 @@ func.func @long_rows(%a: tensor<20000x1xf32>, %b: tensor<1xf32>) -> tensor<20000
 
 // Too large for a task: about 32 Ki points each; partial sums for at most 64.
 // CHECK-LABEL: func.func @tasks
-// CHECK: chunk_rows = 1024 : i64, domain = array<i64: 1048576, 32>, kind = #mpt_kernel.kind<row>
-// CHECK: chunk_rows = 16384 : i64, domain = array<i64: 1048576, 32>, kind = #mpt_kernel.kind<column>
+// CHECK: <row> {{.*}}domain [1048576, 32] chunk_rows 1024
+// CHECK: <column> {{.*}}domain [1048576, 32] chunk_rows 16384
 func.func @tasks(%a: tensor<1048576x32xf32>, %b: tensor<1048576x32xf32>) -> (tensor<1048576xf32>, tensor<32xf32>) {
   %r = mpt.reduce %a {kind = #mpt.reduce_kind<sum>, axes = array<i64: 1>} : (tensor<1048576x32xf32>) -> tensor<1048576xf32>
   %c = mpt.reduce %b {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<1048576x32xf32>) -> tensor<32xf32>
@@ -273,7 +273,7 @@ func.func @tasks(%a: tensor<1048576x32xf32>, %b: tensor<1048576x32xf32>) -> (ten
 // CHECK-LABEL: func.func @calls
 // CHECK: mpt.reduce %arg0
 // CHECK: mpt.reduce %arg1
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK-NOT: mpt_kernel.kernel <
 func.func @calls(%x: tensor<4x8x2xf32>, %i: tensor<4x8xi32>) -> (tensor<4x2xf32>, tensor<4xi32>) {
   %a = mpt.reduce %x {kind = #mpt.reduce_kind<sum>, axes = array<i64: 1>} : (tensor<4x8x2xf32>) -> tensor<4x2xf32>
   %b = mpt.reduce %i {kind = #mpt.reduce_kind<max>, axes = array<i64: 1>} : (tensor<4x8xi32>) -> tensor<4xi32>
@@ -282,7 +282,7 @@ func.func @calls(%x: tensor<4x8x2xf32>, %i: tensor<4x8xi32>) -> (tensor<4x2xf32>
 
 // Tensors without elements have no points to run over.
 // CHECK-LABEL: func.func @empty
-// CHECK-NOT: "mpt_kernel.kernel"(
+// CHECK-NOT: mpt_kernel.kernel <
 // CHECK: return
 func.func @empty(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
   %y = mpt.relu %x : (tensor<0x8xf32>) -> tensor<0x8xf32>

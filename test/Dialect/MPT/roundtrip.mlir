@@ -69,7 +69,7 @@ func.func @attributes(%w: tensor<4xf32> {mpt.name = "w", mpt.role = "parameter",
   return %w : tensor<4xf32>
 }
 
-// CHECK-LABEL: "mpt_kernel.func"
+// CHECK-LABEL: mpt_kernel.func
 //  CHECK-SAME: sym_name = "ramp"
 "mpt_kernel.func"() <{sym_name = "ramp", function_type = () -> tensor<4xi64>, kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4>, chunk_rows = 1 : i64, operand_maps = [], result_maps = [affine_map<(d0) -> (d0)>]}> ({
   %i = mpt_kernel.index 0 : i64

@@ -3,9 +3,9 @@
 // The new parameter is written over the old one. %h takes the place of %p, 2,048
 // bytes, which dies there; its product with x, 1,024 bytes, lies behind it.
 // CHECK-LABEL: mpt_program.program @step attributes {arena_bytes = 3072 : i64, max_threads = 2 : i64, output_bytes = 64 : i64, state_bytes = 1024 : i64
-//   CHECK-DAG:   %[[X:.*]] = mpt_program.buffer <input> 0 {name = "x", role = "input"} : memref<32x16xf32>
-//   CHECK-DAG:   %[[W:.*]] = mpt_program.buffer <state> 0 {{.*}}name = "w", role = "parameter"{{.*}} : memref<16x16xf32>
-//   CHECK-DAG:   mpt_program.buffer <output> 0 {name = "loss", role = "output"} : memref<f32>
+//   CHECK-DAG:   %[[X:.*]] = mpt_program.buffer <input> 0 {name = "x", role = #mpt.role<input>} : memref<32x16xf32>
+//   CHECK-DAG:   %[[W:.*]] = mpt_program.buffer <state> 0 {{.*}}name = "w", role = #mpt.role<parameter>{{.*}} : memref<16x16xf32>
+//   CHECK-DAG:   mpt_program.buffer <output> 0 {name = "loss"} : memref<f32>
 //       CHECK:   mpt_program.matmul ins(%[[X]], %[[W]] :
 //       CHECK:   mpt_program.launch
 //       CHECK:   mpt_program.matmul {{.*}}transpose_lhs

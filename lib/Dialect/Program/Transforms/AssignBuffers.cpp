@@ -105,22 +105,22 @@ private:
 };
 
 void ProgramBuilder::declareNamedBuffers() {
-  auto declare = [&](BufferPlace place, Type type, StringAttr name, std::string_view role,
-                     InitAttr init = {}, StringAttr lowOf = {}) {
+  auto declare = [&](BufferPlace place, Type type, StringAttr name, RoleAttr role,
+                     InitAttr init, StringAttr lowOf) {
     auto buffer = bufferType(cast<RankedTensorType>(type));
     made[{static_cast<unsigned>(place.space), place.offset, buffer}] =
         program::BufferOp::create(builder, function.getLoc(), buffer, place.space,
-                                  place.offset, name, builder.getStringAttr(role), init,
-                                  lowOf, ElementsAttr());
+                                  place.offset, name, role, init, lowOf, ElementsAttr());
   };
   StepView step(function);
   for (auto [i, argument] : llvm::enumerate(step.getArguments()))
     declare(plan.arguments[i], function.getArgumentTypes()[i], argument.name,
-            stringifyRole(argument.role.value_or(Role::Input)), argument.init,
-            argument.lowOf);
+            RoleAttr::get(builder.getContext(), argument.role.value_or(Role::Input)),
+            argument.init, argument.lowOf);
   for (auto [i, place] : llvm::enumerate(plan.outputs))
     if (place)
-      declare(*place, function.getResultTypes()[i], step.getResults()[i].name, "output");
+      declare(*place, function.getResultTypes()[i], step.getResults()[i].name, {}, {},
+              {});
 }
 
 Value ProgramBuilder::getBuffer(Location loc, BufferPlace place, MemRefType type,

@@ -4,22 +4,23 @@
 """
 import sys
 
-slots, calls = [], []
+buffers, calls = [], []
 spaces = {"input": 0, "output": 0, "arena": 0}
 sizes = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8E4M3FN": 1, "f8E5M2": 1, "i64": 8,
          "i32": 4, "i16": 2, "i8": 1, "i1": 1}
 
 
-def slot(space, kind, dims, name=None):
+def buffer(space, kind, dims, name=None):
     count = 1
     for dim in dims:
         count *= dim
     offset = spaces[space]
     spaces[space] += 1 if space == "input" else (count * sizes[kind] + 63) // 64 * 64
-    value = "%%s%d" % len(slots)
+    value = "%%s%d" % len(buffers)
     memref = "memref<%s>" % "x".join([str(d) for d in dims] + [kind])
-    attrs = ' {name = "%s", role = "%s"}' % (name, space) if name else ""
-    slots.append("  %s = mpt_program.buffer <%s> %d%s : %s" % (value, space, offset, attrs, memref))
+    role = ", role = #mpt.role<input>" if space == "input" else ""
+    attrs = ' {name = "%s"%s}' % (name, role) if name else ""
+    buffers.append("  %s = mpt_program.buffer <%s> %d%s : %s" % (value, space, offset, attrs, memref))
     return value, memref
 
 
@@ -27,16 +28,16 @@ def call(callee, ins, out, config="", workspace=0):
     """`ins`: (prefix of the name, type, dims). Prefix iN: integers below N; n: some
     are not numbers; p: powers of two."""
     index = len(calls)
-    inputs = [slot("input", kind, dims, "%s_%d_%d" % (prefix, index, i))
+    inputs = [buffer("input", kind, dims, "%s_%d_%d" % (prefix, index, i))
               for i, (prefix, kind, dims) in enumerate(ins)]
-    output = slot("output", out[0], out[1], "y_%d_%s" % (index, callee))
+    output = buffer("output", out[0], out[1], "y_%d_%s" % (index, callee))
     text = "  mpt_program.%s" % callee
     if inputs:
         text += " ins(%s : %s)" % (", ".join(v for v, _ in inputs),
                                    ", ".join(t for _, t in inputs))
     text += " outs(%s : %s)" % output
     if workspace:
-        text += " workspace(%s : %s)" % slot("arena", "i8", [workspace])
+        text += " workspace(%s : %s)" % buffer("arena", "i8", [workspace])
     if config:
         text += " {%s}" % config
     calls.append(text)
@@ -123,5 +124,5 @@ target = "%s, [%s]" % (machine, ", ".join(chips)) if chips else machine
 print('mpt_program.program @calls attributes {target = #mpt.target<%s>, max_threads = 2 : i64, arena_bytes = %d : '
       "i64, state_bytes = 0 : i64, output_bytes = %d : i64} {"
       % (target, spaces["arena"], spaces["output"]))
-print("\n".join(slots + calls))
+print("\n".join(buffers + calls))
 print("}")

@@ -51,13 +51,14 @@ def Kernel_KernelOp : Kernel_Op<"kernel", [Pure, IsolatedFromAbove,
     Example:
 
     ```mlir
-    %y = "mpt_kernel.kernel"(%x, %b) <{kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
-        operand_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
-        result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+    %y = mpt_kernel.kernel <pointwise> (%x, %b) domain [4, 8] chunk_rows 4
+        maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>]
+            -> [affine_map<(d0, d1) -> (d0, d1)>]
+        : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
     ^bb0(%e: f32, %f: f32):
       %s = arith.addf %e, %f : f32
       mpt_kernel.yield %s : f32
-    }) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    }
     ```
   }];
   let arguments = (ins
@@ -72,6 +73,11 @@ def Kernel_KernelOp : Kernel_Op<"kernel", [Pure, IsolatedFromAbove,
   let results = (outs
     Res<Variadic<MPT_Tensor>, "tensors of static shape">:$outputs);
   let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $kind `(` $inputs `)` `domain` $domain `chunk_rows` $chunk_rows
+    `maps` $operand_maps `->` $result_maps
+    attr-dict `:` functional-type($inputs, $outputs) $body
+  }];
   let hasVerifier = 1;
 }
 
@@ -93,14 +99,14 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol,
     Example:
 
     ```mlir
-    "mpt_kernel.func"() <{sym_name = "add_bias", function_type = (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>,
-        kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
-        operand_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
-        result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+    mpt_kernel.func <pointwise> @add_bias domain [4, 8] chunk_rows 4
+        maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>]
+            -> [affine_map<(d0, d1) -> (d0, d1)>]
+        : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
     ^bb0(%e: f32, %f: f32):
       %s = arith.addf %e, %f : f32
       mpt_kernel.yield %s : f32
-    }) : () -> ()
+    }
     ```
   }];
   let arguments = (ins
@@ -114,6 +120,10 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol,
     Arg<AffineMapArrayAttr,
         "one map for each result, from a point to an index">:$result_maps);
   let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $kind $sym_name `domain` $domain `chunk_rows` $chunk_rows
+    `maps` $operand_maps `->` $result_maps attr-dict `:` $function_type $body
+  }];
   let hasVerifier = 1;
 }
 
@@ -136,14 +146,14 @@ def Kernel_RowReduceOp : Kernel_ReduceOp<"row_reduce"> {
     Example:
 
     ```mlir
-    %y = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<row>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
-        operand_maps = [affine_map<(d0, d1) -> (d0, d1)>],
-        result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+    %y = mpt_kernel.kernel <row> (%x) domain [4, 8] chunk_rows 4
+        maps [affine_map<(d0, d1) -> (d0, d1)>] -> [affine_map<(d0, d1) -> (d0, d1)>]
+        : (tensor<4x8xf32>) -> tensor<4x8xf32> {
     ^bb0(%e: f32):
       %max = mpt_kernel.row_reduce <max> %e : f32
       %d = arith.subf %e, %max : f32
       mpt_kernel.yield %d : f32
-    }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    }
     ```
   }];
 }
@@ -157,13 +167,13 @@ def Kernel_ColumnReduceOp : Kernel_ReduceOp<"column_reduce"> {
     Example:
 
     ```mlir
-    %y = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<column>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
-        operand_maps = [affine_map<(d0, d1) -> (d0, d1)>],
-        result_maps = [affine_map<(d0, d1) -> (d1)>]}> ({
+    %y = mpt_kernel.kernel <column> (%x) domain [4, 8] chunk_rows 4
+        maps [affine_map<(d0, d1) -> (d0, d1)>] -> [affine_map<(d0, d1) -> (d1)>]
+        : (tensor<4x8xf32>) -> tensor<8xf32> {
     ^bb0(%e: f32):
       %sum = mpt_kernel.column_reduce <sum> %e : f32
       mpt_kernel.yield %sum : f32
-    }) : (tensor<4x8xf32>) -> tensor<8xf32>
+    }
     ```
   }];
 }
@@ -176,11 +186,11 @@ def Kernel_IndexOp : Kernel_Op<"index", [Pure,
     Example:
 
     ```mlir
-    %y = "mpt_kernel.kernel"() <{kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 4 : i64,
-        operand_maps = [], result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+    %y = mpt_kernel.kernel <pointwise> () domain [4, 8] chunk_rows 4
+        maps [] -> [affine_map<(d0, d1) -> (d0, d1)>] : () -> tensor<4x8xi32> {
       %i = mpt_kernel.index 1 : i32
       mpt_kernel.yield %i : i32
-    }) : () -> tensor<4x8xi32>
+    }
     ```
   }];
   let arguments = (ins
@@ -199,11 +209,12 @@ def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator,
     Example:
 
     ```mlir
-    %y = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4>, chunk_rows = 1 : i64,
-        operand_maps = [affine_map<(d0) -> (d0)>], result_maps = [affine_map<(d0) -> (d0)>]}> ({
+    %y = mpt_kernel.kernel <pointwise> (%x) domain [4] chunk_rows 1
+        maps [affine_map<(d0) -> (d0)>] -> [affine_map<(d0) -> (d0)>]
+        : (tensor<4xf32>) -> tensor<4xf32> {
     ^bb0(%e: f32):
       mpt_kernel.yield %e : f32
-    }) : (tensor<4xf32>) -> tensor<4xf32>
+    }
     ```
   }];
   let arguments = (ins

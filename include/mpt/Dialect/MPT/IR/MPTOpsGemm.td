@@ -33,7 +33,10 @@ def MPT_GemmOp : MPT_TensorOp<"gemm", "Allow", "Allow",
     Example:
 
     ```mlir
-    %y, %saved = mpt.gemm %x, %w bias(%b) {epilogue = #mpt.epilogue<relu>, resultSegmentSizes = array<i32: 1, 1, 0>} : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> (tensor<4x16xf32>, tensor<4x16xi8>)
+    %y, %saved = mpt.gemm %x, %w bias(%b)
+        {epilogue = #mpt.epilogue<relu>, resultSegmentSizes = array<i32: 1, 1, 0>}
+        : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>)
+        -> (tensor<4x16xf32>, tensor<4x16xi8>)
     ```
   }];
   let arguments = (ins

@@ -31,7 +31,8 @@ def MPT_MatmulOp : MPT_InferredOp<"matmul", "Allow", "Allow", [MPT_Differentiabl
     Example:
 
     ```mlir
-    %y = mpt.matmul %a, %b {transpose_rhs} : (tensor<2x4x8xbf16>, tensor<2x16x8xbf16>) -> tensor<2x4x16xf32>
+    %y = mpt.matmul %a, %b {transpose_rhs}
+        : (tensor<2x4x8xbf16>, tensor<2x16x8xbf16>) -> tensor<2x4x16xf32>
     ```
   }];
   let arguments = (ins
@@ -67,7 +68,8 @@ def MPT_LinearOp : MPT_InferredOp<"linear", "Allow", "Allow", [MPT_Differentiabl
     Example:
 
     ```mlir
-    %y = mpt.linear %x, %w, %b {epilogue = #mpt.epilogue<relu>} : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
+    %y = mpt.linear %x, %w, %b {epilogue = #mpt.epilogue<relu>}
+        : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
     ```
   }];
   let arguments = (ins
@@ -115,7 +117,9 @@ def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiabl
     Example:
 
     ```mlir
-    %y = mpt.conv2d %x, %f {strides = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<2x8x8x3xf32>, tensor<3x3x3x16xf32>) -> tensor<2x8x8x16xf32>
+    %y = mpt.conv2d %x, %f {strides = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>,
+        dilations = array<i64: 1, 1>} : (tensor<2x8x8x3xf32>, tensor<3x3x3x16xf32>)
+        -> tensor<2x8x8x16xf32>
     ```
   }];
   let arguments = (ins
@@ -172,7 +176,8 @@ def MPT_Conv2DInputGradOp : MPT_ConvGradOp<"conv2d_input_grad"> {
     Example:
 
     ```mlir
-    %dx = mpt.conv2d_input_grad %dy, %f {padding = array<i64: 1, 1, 1, 1>} : (tensor<2x8x8x16xf32>, tensor<3x3x3x16xf32>) -> tensor<2x8x8x3xf32>
+    %dx = mpt.conv2d_input_grad %dy, %f {padding = array<i64: 1, 1, 1, 1>}
+        : (tensor<2x8x8x16xf32>, tensor<3x3x3x16xf32>) -> tensor<2x8x8x3xf32>
     ```
   }];
   let arguments = !con((ins
@@ -194,7 +199,8 @@ def MPT_Conv2DFilterGradOp : MPT_ConvGradOp<"conv2d_filter_grad"> {
     Example:
 
     ```mlir
-    %df = mpt.conv2d_filter_grad %x, %dy {padding = array<i64: 1, 1, 1, 1>} : (tensor<2x8x8x3xf32>, tensor<2x8x8x16xf32>) -> tensor<3x3x3x16xf32>
+    %df = mpt.conv2d_filter_grad %x, %dy {padding = array<i64: 1, 1, 1, 1>}
+        : (tensor<2x8x8x3xf32>, tensor<2x8x8x16xf32>) -> tensor<3x3x3x16xf32>
     ```
   }];
   let arguments = !con((ins
@@ -223,9 +229,13 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
     Example:
 
     ```mlir
-    %y, %lse = mpt.attention %q, %k, %v {causal} : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+    %y, %lse = mpt.attention %q, %k, %v {causal}
+        : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>)
+        -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
     // Padding: the same positions for all heads and queries of a sequence.
-    %z, %lse2 = mpt.attention %q, %k, %v, %isWord : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x1x1x16xi1>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+    %z, %lse2 = mpt.attention %q, %k, %v, %isWord
+        : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>,
+        tensor<2x1x1x16xi1>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
     ```
   }];
   let arguments = (ins
@@ -273,7 +283,10 @@ def MPT_AttentionGradOp : MPT_InferredOp<"attention_grad", "Allow", "Allow"> {
     Example:
 
     ```mlir
-    %dq, %dk, %dv = mpt.attention_grad %dy, %q, %k, %v, %y, %lse {causal} : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>)
+    %dq, %dk, %dv = mpt.attention_grad %dy, %q, %k, %v, %y, %lse {causal}
+        : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>,
+        tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+        -> (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>)
     ```
   }];
   let arguments = (ins
@@ -317,7 +330,10 @@ def MPT_LSTMCellOp : MPT_InferredOp<"lstm_cell", "Allow", "Allow", [MPT_Differen
     Example:
 
     ```mlir
-    %h1, %c1, %gates = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xbf16>, tensor<4x16xbf16>, tensor<4x16xf32>, tensor<8x64xbf16>, tensor<16x64xbf16>, tensor<64xf32>) -> (tensor<4x16xbf16>, tensor<4x16xf32>, tensor<4x64xbf16>)
+    %h1, %c1, %gates = mpt.lstm_cell %x, %h, %c, %w, %u, %b
+        : (tensor<4x8xbf16>, tensor<4x16xbf16>, tensor<4x16xf32>, tensor<8x64xbf16>,
+        tensor<16x64xbf16>, tensor<64xf32>)
+        -> (tensor<4x16xbf16>, tensor<4x16xf32>, tensor<4x64xbf16>)
     ```
   }];
   let arguments = (ins

@@ -44,7 +44,8 @@ def MPT_ReduceOp : MPT_InferredOp<"reduce", "Deny", "Stable", [MPT_Differentiabl
     Example:
 
     ```mlir
-    %y = mpt.reduce %x {kind = #mpt.reduce_kind<sum>, axes = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4xf32>
+    %y = mpt.reduce %x {kind = #mpt.reduce_kind<sum>, axes = array<i64: 1>}
+        : (tensor<4x8xf32>) -> tensor<4xf32>
     ```
   }];
   let arguments = (ins
@@ -181,7 +182,9 @@ def MPT_LayerNormOp : MPT_InferredOp<"layer_norm", "Stable", "Stable", [MPT_Diff
     Example:
 
     ```mlir
-    %y, %mean, %rstd = mpt.layer_norm %x, %gamma, %beta {eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>)
+    %y, %mean, %rstd = mpt.layer_norm %x, %gamma, %beta {eps = 1.0e-5 : f64}
+        : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+        -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>)
     ```
   }];
   let arguments = (ins
@@ -216,7 +219,9 @@ def MPT_LayerNormGradOp : MPT_InferredOp<"layer_norm_grad", "Stable", "Stable"> 
     Example:
 
     ```mlir
-    %dx, %dg, %db = mpt.layer_norm_grad %dy, %x, %gamma, %mean, %rstd : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+    %dx, %dg, %db = mpt.layer_norm_grad %dy, %x, %gamma, %mean, %rstd
+        : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>)
+        -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
     ```
   }];
   let arguments = (ins
@@ -246,7 +251,8 @@ def MPT_RMSNormOp : MPT_InferredOp<"rms_norm", "Stable", "Stable", [MPT_Differen
     Example:
 
     ```mlir
-    %y, %rstd = mpt.rms_norm %x, %gamma {eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+    %y, %rstd = mpt.rms_norm %x, %gamma {eps = 1.0e-5 : f64}
+        : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
     ```
   }];
   let arguments = (ins
@@ -278,7 +284,9 @@ def MPT_RMSNormGradOp : MPT_InferredOp<"rms_norm_grad", "Stable", "Stable"> {
     Example:
 
     ```mlir
-    %dx, %dg = mpt.rms_norm_grad %dy, %x, %gamma, %rstd : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
+    %dx, %dg = mpt.rms_norm_grad %dy, %x, %gamma, %rstd
+        : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>)
+        -> (tensor<4x8xf32>, tensor<8xf32>)
     ```
   }];
   let arguments = (ins
@@ -312,7 +320,11 @@ def MPT_BatchNormOp : MPT_InferredOp<"batch_norm", "Stable", "Stable", [MPT_Diff
     Example:
 
     ```mlir
-    %y, %nm, %nv, %m, %r = mpt.batch_norm %x, %gamma, %beta, %rm, %rv {eps = 1.0e-5 : f64, momentum = 0.1 : f64} : (tensor<2x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<2x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+    %y, %nm, %nv, %m, %r = mpt.batch_norm %x, %gamma, %beta, %rm, %rv
+        {eps = 1.0e-5 : f64, momentum = 0.1 : f64}
+        : (tensor<2x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>,
+        tensor<8xf32>) -> (tensor<2x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>,
+        tensor<8xf32>, tensor<8xf32>)
     ```
   }];
   let arguments = (ins
@@ -353,7 +365,9 @@ def MPT_BatchNormGradOp : MPT_InferredOp<"batch_norm_grad", "Stable", "Stable"> 
     Example:
 
     ```mlir
-    %dx, %dg, %db = mpt.batch_norm_grad %dy, %x, %gamma, %mean, %rstd : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<2x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+    %dx, %dg, %db = mpt.batch_norm_grad %dy, %x, %gamma, %mean, %rstd
+        : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>,
+        tensor<8xf32>) -> (tensor<2x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>)
     ```
   }];
   let arguments = (ins
@@ -371,7 +385,8 @@ def MPT_BatchNormGradOp : MPT_InferredOp<"batch_norm_grad", "Stable", "Stable"> 
   let hasVerifier = 1;
 }
 
-def MPT_BatchNormInferenceOp : MPT_InferredOp<"batch_norm_inference", "Stable", "Stable", [MPT_Differentiable]> {
+def MPT_BatchNormInferenceOp : MPT_InferredOp<"batch_norm_inference", "Stable", "Stable",
+                                              [MPT_Differentiable]> {
   let summary = "batch normalization with given statistics";
   let otherNames = [
     OtherName<"F.batch_norm", "with `training=False`">, OtherName<"batch_norm_eval">];
@@ -382,7 +397,9 @@ def MPT_BatchNormInferenceOp : MPT_InferredOp<"batch_norm_inference", "Stable", 
     Example:
 
     ```mlir
-    %y = mpt.batch_norm_inference %x, %gamma, %beta, %mean, %var {eps = 1.0e-5 : f64} : (tensor<2x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<2x4x4x8xf32>
+    %y = mpt.batch_norm_inference %x, %gamma, %beta, %mean, %var {eps = 1.0e-5 : f64}
+        : (tensor<2x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>,
+        tensor<8xf32>) -> tensor<2x4x4x8xf32>
     ```
   }];
   let arguments = (ins
@@ -427,7 +444,8 @@ def MPT_MaxPoolOp : MPT_InferredOp<"max_pool", "Clear", "Clear", [MPT_Differenti
     Example:
 
     ```mlir
-    %y = mpt.max_pool %x {window = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<2x8x8x3xf32>) -> tensor<2x4x4x3xf32>
+    %y = mpt.max_pool %x {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+        : (tensor<2x8x8x3xf32>) -> tensor<2x4x4x3xf32>
     ```
   }];
   let arguments = (ins
@@ -454,7 +472,9 @@ def MPT_MaxPoolGradOp : MPT_InferredOp<"max_pool_grad", "Clear", "Clear"> {
     Example:
 
     ```mlir
-    %dx = mpt.max_pool_grad %dy, %x {window = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<2x4x4x3xf32>, tensor<2x8x8x3xf32>) -> tensor<2x8x8x3xf32>
+    %dx = mpt.max_pool_grad %dy, %x {window = array<i64: 2, 2>,
+        strides = array<i64: 2, 2>} : (tensor<2x4x4x3xf32>, tensor<2x8x8x3xf32>)
+        -> tensor<2x8x8x3xf32>
     ```
   }];
   let arguments = (ins
@@ -483,7 +503,8 @@ def MPT_AvgPoolOp : MPT_InferredOp<"avg_pool", "Infer", "Infer", [MPT_Differenti
     Example:
 
     ```mlir
-    %y = mpt.avg_pool %x {window = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<2x8x8x3xf32>) -> tensor<2x4x4x3xf32>
+    %y = mpt.avg_pool %x {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+        : (tensor<2x8x8x3xf32>) -> tensor<2x4x4x3xf32>
     ```
   }];
   let arguments = (ins
@@ -513,7 +534,8 @@ def MPT_AvgPoolGradOp : MPT_TensorOp<"avg_pool_grad", "Infer", "Infer"> {
     Example:
 
     ```mlir
-    %dx = mpt.avg_pool_grad %dy {window = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<2x4x4x3xf32>) -> tensor<2x8x8x3xf32>
+    %dx = mpt.avg_pool_grad %dy {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+        : (tensor<2x4x4x3xf32>) -> tensor<2x8x8x3xf32>
     ```
   }];
   let arguments = (ins
@@ -552,7 +574,8 @@ def MPT_CrossEntropyOp : MPT_InferredOp<"cross_entropy", "Stable", "Stable", [MP
     Example:
 
     ```mlir
-    %loss, %lse = mpt.cross_entropy %x, %t : (tensor<4x10xbf16>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+    %loss, %lse = mpt.cross_entropy %x, %t
+        : (tensor<4x10xbf16>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
     ```
   }];
   let arguments = (ins
@@ -591,7 +614,9 @@ def MPT_CrossEntropyGradOp : MPT_InferredOp<"cross_entropy_grad", "Stable", "Sta
     Example:
 
     ```mlir
-    %dx = mpt.cross_entropy_grad %dloss, %x, %t, %lse : (tensor<f32>, tensor<4x10xf32>, tensor<4xi32>, tensor<4xf32>) -> tensor<4x10xf32>
+    %dx = mpt.cross_entropy_grad %dloss, %x, %t, %lse
+        : (tensor<f32>, tensor<4x10xf32>, tensor<4xi32>, tensor<4xf32>)
+        -> tensor<4x10xf32>
     ```
   }];
   let arguments = (ins
@@ -651,7 +676,8 @@ def MPT_MSELossGradOp : MPT_InferredOp<"mse_loss_grad", "Stable", "Stable"> {
     Example:
 
     ```mlir
-    %dp = mpt.mse_loss_grad %dloss, %p, %t : (tensor<f32>, tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+    %dp = mpt.mse_loss_grad %dloss, %p, %t
+        : (tensor<f32>, tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
     ```
   }];
   let arguments = (ins

@@ -537,7 +537,8 @@ def MPT_GeluGradOp : MPT_ActivationGradOp<"gelu_grad", "Infer", "Infer"> {
     Example:
 
     ```mlir
-    %dx = mpt.gelu_grad %dy, %x {approximate = #mpt.gelu<tanh>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %dx = mpt.gelu_grad %dy, %x {approximate = #mpt.gelu<tanh>}
+        : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
   let arguments = (ins
@@ -756,7 +757,8 @@ def MPT_CompareOp : MPT_InferredOp<"compare", "Clear", "Clear", [MPT_Elementwise
     Example:
 
     ```mlir
-    %c = mpt.compare %a, %b {predicate = #mpt.predicate<gt>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+    %c = mpt.compare %a, %b {predicate = #mpt.predicate<gt>}
+        : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
     ```
   }];
   let arguments = (ins
@@ -869,7 +871,9 @@ def MPT_RandomMaskOp : MPT_InferredOp<"random_mask", "Clear", "Clear"> {
     Example:
 
     ```mlir
-    %m = mpt.random_mask %seed, %attempt {rate = 0.1 : f64, stream = 3 : i64, shape = array<i64: 4, 8>} : (tensor<i64>, tensor<i64>) -> tensor<4x8xi1>
+    %m = mpt.random_mask %seed, %attempt
+        {rate = 0.1 : f64, stream = 3 : i64, shape = array<i64: 4, 8>}
+        : (tensor<i64>, tensor<i64>) -> tensor<4x8xi1>
     ```
   }];
   let arguments = (ins
@@ -896,7 +900,8 @@ def MPT_DropoutOp : MPT_InferredOp<"dropout", "Infer", "Infer", [MPT_InPlace, MP
     Example:
 
     ```mlir
-    %y, %mask = mpt.dropout %x, %seed, %attempt {rate = 0.1 : f64, stream = 3 : i64} : (tensor<4x8xf32>, tensor<i64>, tensor<i64>) -> (tensor<4x8xf32>, tensor<4x8xi1>)
+    %y, %mask = mpt.dropout %x, %seed, %attempt {rate = 0.1 : f64, stream = 3 : i64}
+        : (tensor<4x8xf32>, tensor<i64>, tensor<i64>) -> (tensor<4x8xf32>, tensor<4x8xi1>)
     ```
   }];
   let arguments = (ins
@@ -924,7 +929,8 @@ def MPT_DropoutGradOp : MPT_InferredOp<"dropout_grad", "Infer", "Infer", [MPT_In
     Example:
 
     ```mlir
-    %dx = mpt.dropout_grad %dy, %mask {rate = 0.1 : f64} : (tensor<4xf32>, tensor<4xi1>) -> tensor<4xf32>
+    %dx = mpt.dropout_grad %dy, %mask {rate = 0.1 : f64}
+        : (tensor<4xf32>, tensor<4xi1>) -> tensor<4xf32>
     ```
   }];
   let arguments = (ins

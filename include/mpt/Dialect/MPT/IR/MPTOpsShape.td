@@ -138,7 +138,8 @@ def MPT_TransposeOp : MPT_InferredOp<"transpose", "Clear", "Clear", [MPT_Differe
     Example:
 
     ```mlir
-    %y = mpt.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<2x4x8xf32>) -> tensor<2x8x4xf32>
+    %y = mpt.transpose %x {permutation = array<i64: 0, 2, 1>}
+        : (tensor<2x4x8xf32>) -> tensor<2x8x4xf32>
     ```
   }];
   let arguments = (ins
@@ -157,7 +158,8 @@ def MPT_TransposeOp : MPT_InferredOp<"transpose", "Clear", "Clear", [MPT_Differe
   }];
 }
 
-def MPT_BroadcastOp : MPT_TensorOp<"broadcast", "Clear", "Clear", [MPT_Fusible, MPT_Differentiable]> {
+def MPT_BroadcastOp : MPT_TensorOp<"broadcast", "Clear", "Clear",
+                                   [MPT_Fusible, MPT_Differentiable]> {
   let summary = "repetition along dimensions of size 1";
   let otherNames = [
     OtherName<"torch.broadcast_to">, OtherName<"Tensor.expand">,
@@ -203,7 +205,8 @@ def MPT_SliceOp : MPT_InferredOp<"slice", "Clear", "Clear", [MPT_Differentiable]
     Example:
 
     ```mlir
-    %y = mpt.slice %x {offsets = array<i64: 0, 2>, sizes = array<i64: 4, 3>, strides = array<i64: 1, 2>} : (tensor<4x8xf32>) -> tensor<4x3xf32>
+    %y = mpt.slice %x {offsets = array<i64: 0, 2>, sizes = array<i64: 4, 3>,
+        strides = array<i64: 1, 2>} : (tensor<4x8xf32>) -> tensor<4x3xf32>
     ```
   }];
   let arguments = (ins
@@ -294,7 +297,8 @@ def MPT_PadOp : MPT_InferredOp<"pad", "Clear", "Clear", [MPT_Differentiable]> {
     Example:
 
     ```mlir
-    %y = mpt.pad %x {low = array<i64: 0, 1>, high = array<i64: 0, 1>, value = 0.0 : f64} : (tensor<4x8xf32>) -> tensor<4x10xf32>
+    %y = mpt.pad %x {low = array<i64: 0, 1>, high = array<i64: 0, 1>, value = 0.0 : f64}
+        : (tensor<4x8xf32>) -> tensor<4x10xf32>
     ```
   }];
   let arguments = (ins
@@ -356,7 +360,8 @@ def MPT_CheckIndicesOp : MPT_InferredOp<"check_indices", "Clear", "Clear", [MPT_
     Example:
 
     ```mlir
-    %i = mpt.check_indices %t {size = 10 : i64, ignore_index = -100 : i64} : (tensor<4xi32>) -> tensor<4xi32>
+    %i = mpt.check_indices %t {size = 10 : i64, ignore_index = -100 : i64}
+        : (tensor<4xi32>) -> tensor<4xi32>
     ```
   }];
   let arguments = (ins

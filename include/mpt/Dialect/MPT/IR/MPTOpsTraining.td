@@ -71,7 +71,8 @@ def MPT_GradientsOp : MPT_InferredOp<"gradients", "Clear", "Clear"> {
     Example:
 
     ```mlir
-    %g:2 = mpt.gradients %dw, %db {names = ["w", "b"]} : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<f32>)
+    %g:2 = mpt.gradients %dw, %db {names = ["w", "b"]}
+        : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<f32>)
     ```
   }];
   let arguments = (ins
@@ -120,7 +121,9 @@ def MPT_UnscaleOp : MPT_StateOp<"unscale", [MPT_InPlace]> {
     Example:
 
     ```mlir
-    %g0, %g1, %ok = mpt.unscale %a, %b, %scale : (tensor<4xf16>, tensor<2xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<2xf32>, tensor<i1>)
+    %g0, %g1, %ok = mpt.unscale %a, %b, %scale
+        : (tensor<4xf16>, tensor<2xf32>, tensor<f32>)
+        -> (tensor<4xf32>, tensor<2xf32>, tensor<i1>)
     ```
   }];
   let arguments = (ins
@@ -164,7 +167,8 @@ def MPT_UpdateLossScaleOp : MPT_StateOp<"update_loss_scale"> {
     Example:
 
     ```mlir
-    %s, %t = mpt.update_loss_scale %scale, %tracker, %ok : (tensor<f32>, tensor<i32>, tensor<i1>) -> (tensor<f32>, tensor<i32>)
+    %s, %t = mpt.update_loss_scale %scale, %tracker, %ok
+        : (tensor<f32>, tensor<i32>, tensor<i1>) -> (tensor<f32>, tensor<i32>)
     ```
   }];
   let arguments = (ins
@@ -195,7 +199,8 @@ def MPT_ClipByGlobalNormOp : MPT_StateOp<"clip_by_global_norm", [MPT_InPlace]> {
     Example:
 
     ```mlir
-    %g0, %g1, %norm = mpt.clip_by_global_norm %a, %b {max_norm = 1.0 : f64} : (tensor<4xf32>, tensor<2xf32>) -> (tensor<4xf32>, tensor<2xf32>, tensor<f32>)
+    %g0, %g1, %norm = mpt.clip_by_global_norm %a, %b {max_norm = 1.0 : f64}
+        : (tensor<4xf32>, tensor<2xf32>) -> (tensor<4xf32>, tensor<2xf32>, tensor<f32>)
     ```
   }];
   let arguments = (ins
@@ -217,7 +222,8 @@ def MPT_SelectStateOp : MPT_StateOp<"select_state", [MPT_InPlace]> {
     Example:
 
     ```mlir
-    %s = mpt.select_state %ok, %new, %old : (tensor<i1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %s = mpt.select_state %ok, %new, %old
+        : (tensor<i1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
   let arguments = (ins
@@ -250,7 +256,9 @@ def MPT_SGDOp : MPT_OptimizerOp<"sgd", [AttrSizedOperandSegments]> {
     Example:
 
     ```mlir
-    %p1, %b1 = mpt.sgd param(%p) grad(%g) lr(%lr) momentum(%b) {momentum = 0.9 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+    %p1, %b1 = mpt.sgd param(%p) grad(%g) lr(%lr) momentum(%b) {momentum = 0.9 : f64}
+        : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>)
+        -> (tensor<4xf32>, tensor<4xf32>)
     ```
   }];
   let arguments = (ins
@@ -288,7 +296,10 @@ class MPT_AdamLikeOp<string mnemonic, string decay> : MPT_OptimizerOp<mnemonic> 
     Example:
 
     ```mlir
-    %p1, %m1, %v1 = mpt.}] # mnemonic # [{ param(%p) grad(%g) lr(%lr) moments(%m, %v) step(%t) {beta1 = 0.9 : f64, beta2 = 0.999 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>, tensor<i64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    %p1, %m1, %v1 = mpt.}] # mnemonic # [{ param(%p) grad(%g) lr(%lr) moments(%m, %v) step(%t)
+        {beta1 = 0.9 : f64, beta2 = 0.999 : f64}
+        : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>,
+        tensor<i64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
     ```
   }];
   let arguments = (ins
@@ -318,7 +329,8 @@ def MPT_AdamOp : MPT_AdamLikeOp<"adam", "g = gradient + weight_decay p, before t
   let summary = "Adam, as torch.optim.Adam";
   let otherNames = [OtherName<"optim.Adam", "made by `--mpt-train-step=optimizer=adam`">];
 }
-def MPT_AdamWOp : MPT_AdamLikeOp<"adamw", "p *= 1 - lr weight_decay, before the update; g = gradient"> {
+def MPT_AdamWOp : MPT_AdamLikeOp<
+    "adamw", "p *= 1 - lr weight_decay, before the update; g = gradient"> {
   let summary = "Adam with decoupled weight decay, as torch.optim.AdamW";
   let otherNames = [
     OtherName<"optim.AdamW", "made by `--mpt-train-step=optimizer=adamw`">];
@@ -339,7 +351,8 @@ def MPT_AccumulateOp : MPT_StateOp<"accumulate", [MPT_Fusible]> {
     Example:
 
     ```mlir
-    %s = mpt.accumulate %sum, %g {divisor = 4 : i64} : (tensor<4xf32>, tensor<4xf16>) -> tensor<4xf32>
+    %s = mpt.accumulate %sum, %g {divisor = 4 : i64}
+        : (tensor<4xf32>, tensor<4xf16>) -> tensor<4xf32>
     ```
   }];
   let arguments = (ins
@@ -487,7 +500,8 @@ def MPT_RandomBitsOp : MPT_TensorOp<"random_bits", "Deny", "Deny", [InferTypeOpA
     Example:
 
     ```mlir
-    %b = mpt.random_bits %seed, %attempt {stream = 3 : i64, shape = array<i64: 4, 8>} : (tensor<i64>, tensor<i64>) -> tensor<4x8xi16>
+    %b = mpt.random_bits %seed, %attempt {stream = 3 : i64, shape = array<i64: 4, 8>}
+        : (tensor<i64>, tensor<i64>) -> tensor<4x8xi16>
     ```
   }];
   let arguments = (ins

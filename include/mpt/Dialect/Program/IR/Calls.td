@@ -76,7 +76,8 @@ class TwoInputs<string x, string y> {
 /// A convolution or one of its gradients. `strides` and `dilations` are [h, w], `padding`
 /// is [h low, h high, w low, w high]. x is NHWC, the filter HWIO.
 /// With `cudnn` the call is one of cuDNN, stands in `mpt_program.alternatives`, and the
-/// filter's bytes are in cuDNN's layout, KRSC; with `allow_tf32` cuDNN may cut operands of f32 to TF32.
+/// filter's bytes are in cuDNN's layout, KRSC; with `allow_tf32` cuDNN may cut operands
+/// of f32 to TF32.
 class Program_ConvOp<string mnemonic, int id, dag buffers, dag more = (ins),
                      list<Trait> traits = []> : Program_CallOp<mnemonic, id, traits> {
   let arguments = !con(buffers, (ins
@@ -112,7 +113,8 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
     Example:
 
     ```mlir
-    mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<16x8xf32>) outs(%c : memref<4x16xf32>) workspace(%w : memref<64xi8>) {transpose_rhs}
+    mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<16x8xf32>)
+        outs(%c : memref<4x16xf32>) workspace(%w : memref<64xi8>) {transpose_rhs}
     ```
   }];
   let arguments = (ins In:$lhs, In:$rhs, OptionalIn:$bias, OptionalIn:$aux,
@@ -139,7 +141,8 @@ def Program_Conv2DOp : Program_ConvOp<"conv2d", 1,
     Example:
 
     ```mlir
-    mpt_program.conv2d ins(%x, %f : memref<2x8x8x3xf32>, memref<3x3x3x16xf32>) outs(%y : memref<2x8x8x16xf32>) {padding = array<i64: 1, 1, 1, 1>}
+    mpt_program.conv2d ins(%x, %f : memref<2x8x8x3xf32>, memref<3x3x3x16xf32>)
+        outs(%y : memref<2x8x8x16xf32>) {padding = array<i64: 1, 1, 1, 1>}
     ```
   }];
   let inputs = TwoInputs<"x", "filter">.format # Group<"bias">.format;
@@ -152,7 +155,9 @@ def Program_Conv2DInputGradOp : Program_ConvOp<"conv2d_input_grad", 2,
     Example:
 
     ```mlir
-    mpt_program.conv2d_input_grad ins(%dy, %f : memref<2x8x8x16xf32>, memref<3x3x3x16xf32>) outs(%dx : memref<2x8x8x3xf32>) {padding = array<i64: 1, 1, 1, 1>}
+    mpt_program.conv2d_input_grad ins(%dy, %f : memref<2x8x8x16xf32>,
+        memref<3x3x3x16xf32>) outs(%dx : memref<2x8x8x3xf32>)
+        {padding = array<i64: 1, 1, 1, 1>}
     ```
   }];
   let inputs = TwoInputs<"dy", "filter">.format;
@@ -165,7 +170,9 @@ def Program_Conv2DFilterGradOp : Program_ConvOp<"conv2d_filter_grad", 3,
     Example:
 
     ```mlir
-    mpt_program.conv2d_filter_grad ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x8x8x16xf32>) outs(%df : memref<3x3x3x16xf32>) {padding = array<i64: 1, 1, 1, 1>}
+    mpt_program.conv2d_filter_grad ins(%x, %dy : memref<2x8x8x3xf32>,
+        memref<2x8x8x16xf32>) outs(%df : memref<3x3x3x16xf32>)
+        {padding = array<i64: 1, 1, 1, 1>}
     ```
   }];
   let inputs = TwoInputs<"x", "dy">.format;
@@ -178,7 +185,8 @@ def Program_MaxPoolOp : Program_PoolOp<"max_pool", 4,
     Example:
 
     ```mlir
-    mpt_program.max_pool ins(%x : memref<2x8x8x3xf32>) outs(%y : memref<2x4x4x3xf32>) {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+    mpt_program.max_pool ins(%x : memref<2x8x8x3xf32>) outs(%y : memref<2x4x4x3xf32>)
+        {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
     ```
   }];
   let inputs = OneInput<"x">.format;
@@ -193,7 +201,9 @@ def Program_MaxPoolGradOp : Program_PoolOp<"max_pool_grad", 5,
     Example:
 
     ```mlir
-    mpt_program.max_pool_grad ins(%y, %x : memref<2x4x4x3xf32>, memref<2x8x8x3xf32>) outs(%dx : memref<2x8x8x3xf32>) {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+    mpt_program.max_pool_grad ins(%y, %x : memref<2x4x4x3xf32>, memref<2x8x8x3xf32>)
+        outs(%dx : memref<2x8x8x3xf32>)
+        {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
     ```
   }];
   let inputs = TwoInputs<"dy", "x">.format;
@@ -209,7 +219,8 @@ def Program_AvgPoolOp : Program_PoolOp<"avg_pool", 6,
     Example:
 
     ```mlir
-    mpt_program.avg_pool ins(%x : memref<2x8x8x3xf32>) outs(%y : memref<2x4x4x3xf32>) {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+    mpt_program.avg_pool ins(%x : memref<2x8x8x3xf32>) outs(%y : memref<2x4x4x3xf32>)
+        {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
     ```
   }];
   let inputs = OneInput<"x">.format;
@@ -222,7 +233,9 @@ def Program_AvgPoolGradOp : Program_PoolOp<"avg_pool_grad", 7,
     Example:
 
     ```mlir
-    mpt_program.avg_pool_grad ins(%y : memref<2x4x4x3xf32>) outs(%dx : memref<2x8x8x3xf32>) {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
+    mpt_program.avg_pool_grad ins(%y : memref<2x4x4x3xf32>)
+        outs(%dx : memref<2x8x8x3xf32>)
+        {window = array<i64: 2, 2>, strides = array<i64: 2, 2>}
     ```
   }];
   let inputs = OneInput<"dy">.format;
@@ -268,7 +281,9 @@ def Program_CopyOp : Program_CallOp<"copy", 10> {
     Example:
 
     ```mlir
-    mpt_program.copy ins(%x : memref<4x8xf32>) outs(%y : memref<8x4xf32>) {sizes = array<i64: 8, 4>, src_strides = array<i64: 1, 8>, dst_strides = array<i64: 4, 1>}
+    mpt_program.copy ins(%x : memref<4x8xf32>) outs(%y : memref<8x4xf32>)
+        {sizes = array<i64: 8, 4>, src_strides = array<i64: 1, 8>,
+        dst_strides = array<i64: 4, 1>}
     ```
   }];
   let arguments = (ins In:$x, Out:$result, Workspace:$workspace,
@@ -301,7 +316,8 @@ def Program_ReduceOp : Program_CallOp<"reduce", 12> {
     Example:
 
     ```mlir
-    mpt_program.reduce ins(%x : memref<4x8xf32>) outs(%y : memref<8xf32>) {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>}
+    mpt_program.reduce ins(%x : memref<4x8xf32>) outs(%y : memref<8xf32>)
+        {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>}
     ```
   }];
   let arguments = (ins In:$x, Out:$result, Workspace:$workspace, MPT_ReduceKind:$kind,
@@ -333,7 +349,8 @@ def Program_RandomMaskOp : Program_CallOp<"random_mask", 14> {
     Example:
 
     ```mlir
-    mpt_program.random_mask ins(%seed, %attempt : memref<i64>, memref<i64>) outs(%m : memref<4x8xi1>) {stream = 3 : i64, rate = 0.1 : f64}
+    mpt_program.random_mask ins(%seed, %attempt : memref<i64>, memref<i64>)
+        outs(%m : memref<4x8xi1>) {stream = 3 : i64, rate = 0.1 : f64}
     ```
   }];
   let arguments = (ins In:$seed, In:$attempt, Out:$result, Workspace:$workspace,
@@ -350,7 +367,8 @@ def Program_CheckIndicesOp : Program_CallOp<"check_indices", 15> {
     Example:
 
     ```mlir
-    mpt_program.check_indices ins(%x : memref<4xi32>) outs(%y : memref<4xi32>) {size = 10 : i64, ignore_index = -100 : i64}
+    mpt_program.check_indices ins(%x : memref<4xi32>) outs(%y : memref<4xi32>)
+        {size = 10 : i64, ignore_index = -100 : i64}
     ```
   }];
   let arguments = (ins In:$x, Out:$result, Workspace:$workspace, I64Attr:$size,
@@ -366,7 +384,8 @@ def Program_RandomBitsOp : Program_CallOp<"random_bits", 16> {
     Example:
 
     ```mlir
-    mpt_program.random_bits ins(%seed, %attempt : memref<i64>, memref<i64>) outs(%b : memref<4x8xi16>) {stream = 3 : i64}
+    mpt_program.random_bits ins(%seed, %attempt : memref<i64>, memref<i64>)
+        outs(%b : memref<4x8xi16>) {stream = 3 : i64}
     ```
   }];
   let arguments = (ins In:$seed, In:$attempt, Out:$result, Workspace:$workspace,

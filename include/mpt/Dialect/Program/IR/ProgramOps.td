@@ -33,10 +33,11 @@ def Program_ProgramOp : Op<Program_Dialect, "program", [MPT_NoUnownedAttributes,
     Example:
 
     ```mlir
-    mpt_program.program @step attributes {target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 128 : i64,
+    mpt_program.program @step attributes {
+        target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 128 : i64,
         state_bytes = 128 : i64, output_bytes = 64 : i64} {
-      %x = mpt_program.buffer <input> 0 {name = "x", role = "input"} : memref<4x8xf32>
-      %w = mpt_program.buffer <state> 0 {name = "w", role = "parameter"} : memref<8x4xf32>
+      %x = mpt_program.buffer <input> 0 {name = "x", role = #mpt.role<input>} : memref<4x8xf32>
+      %w = mpt_program.buffer <state> 0 {name = "w", role = #mpt.role<parameter>} : memref<8x4xf32>
       %y = mpt_program.buffer <arena> 0 : memref<4x4xf32>
       mpt_program.matmul ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%y : memref<4x4xf32>)
     }
@@ -57,8 +58,8 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
   let description = [{
     `offset` is in bytes within the space (for `input`, the input's number;
     64-byte aligned elsewhere unless it views another buffer). Several buffers may
-    view the same bytes. Named buffers (state, inputs, outputs) carry `name` and
-    `role`, and `init` where they have a first value. `low_of` names the
+    view the same bytes. State, inputs and outputs carry a `name`. State and inputs
+    carry a `role`, and `init` where they have a first value. `low_of` names the
     parameter whose low 16 bits a state buffer holds. A `constant` buffer carries
     `value`.
 
@@ -69,7 +70,7 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
     ```
   }];
   let arguments = (ins Program_Space:$space, I64Attr:$offset,
-                       OptionalAttr<StrAttr>:$name, OptionalAttr<StrAttr>:$role,
+                       OptionalAttr<StrAttr>:$name, OptionalAttr<MPT_Role>:$role,
                        OptionalAttr<MPT_Init>:$init, OptionalAttr<StrAttr>:$low_of,
                        OptionalAttr<ElementsAttr>:$value);
   let results = (outs Program_Buffer:$buffer);
@@ -78,15 +79,16 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
     OpBuilder<(ins "::mlir::MemRefType":$type, "::mpt::program::Space":$space, "int64_t":$offset,
                    CArg<"::mlir::ElementsAttr", "{}">:$value), [{
       build($_builder, $_state, type, space, offset, ::mlir::StringAttr(),
-            ::mlir::StringAttr(), ::mpt::InitAttr(), ::mlir::StringAttr(), value);
+            ::mpt::RoleAttr(), ::mpt::InitAttr(), ::mlir::StringAttr(), value);
     }]>
   ];
   let assemblyFormat = "$space $offset attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
-def Program_LaunchOp : Op<Program_Dialect, "launch", [MPT_NoUnownedAttributes, AttrSizedOperandSegments,
-    HasParent<"ProgramOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Program_LaunchOp : Op<Program_Dialect, "launch", [MPT_NoUnownedAttributes,
+    AttrSizedOperandSegments, HasParent<"ProgramOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel over its tasks";
   let description = [{
     `tasks` = ceil(rows / chunk_rows). `partials` is present for `column`
@@ -95,15 +97,15 @@ def Program_LaunchOp : Op<Program_Dialect, "launch", [MPT_NoUnownedAttributes, A
     Example:
 
     ```mlir
-    "mpt_kernel.func"() <{sym_name = "double", function_type = (tensor<4x8xf32>) -> tensor<4x8xf32>,
-        kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 8>, chunk_rows = 2 : i64,
-        operand_maps = [affine_map<(d0, d1) -> (d0, d1)>],
-        result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+    mpt_kernel.func <pointwise> @double domain [4, 8] chunk_rows 2
+        maps [affine_map<(d0, d1) -> (d0, d1)>] -> [affine_map<(d0, d1) -> (d0, d1)>]
+        : (tensor<4x8xf32>) -> tensor<4x8xf32> {
     ^bb0(%e: f32):
       %s = arith.addf %e, %e : f32
       mpt_kernel.yield %s : f32
-    }) : () -> ()
-    mpt_program.program @step attributes {target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 128 : i64,
+    }
+    mpt_program.program @step attributes {
+        target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 128 : i64,
         state_bytes = 0 : i64, output_bytes = 0 : i64} {
       %x = mpt_program.buffer <arena> 0 : memref<4x8xf32>
       mpt_program.launch @double ins(%x : memref<4x8xf32>) outs(%x : memref<4x8xf32>) tasks 2
@@ -144,10 +146,12 @@ def Program_DeviceLaunchOp : Op<Program_Dialect, "device_launch", [MPT_NoUnowned
         llvm.return
       }
     }
-    mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64, arena_bytes = 128 : i64,
-        state_bytes = 0 : i64, output_bytes = 0 : i64} {
+    mpt_program.program @step attributes {
+        target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64,
+        arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
       %x = mpt_program.buffer <arena> 0 : memref<4x8xf32>
-      mpt_program.device_launch @mpt_kernels::@double blocks [1, 1] threads 32 ins(%x : memref<4x8xf32>) outs(%x : memref<4x8xf32>)
+      mpt_program.device_launch @mpt_kernels::@double blocks [1, 1] threads 32
+          ins(%x : memref<4x8xf32>) outs(%x : memref<4x8xf32>)
     }
     ```
   }];
@@ -194,16 +198,19 @@ def Program_AlternativesOp : Op<Program_Dialect, "alternatives", [MPT_NoUnownedA
         llvm.return
       }
     }
-    mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64, arena_bytes = 640 : i64,
-        state_bytes = 0 : i64, output_bytes = 0 : i64} {
+    mpt_program.program @step attributes {
+        target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64,
+        arena_bytes = 640 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
       %x = mpt_program.buffer <arena> 0 : memref<4x8xf32>
       %w = mpt_program.buffer <arena> 128 : memref<8x8xf32>
       %y = mpt_program.buffer <arena> 512 : memref<4x8xf32>
       mpt_program.alternatives {
-        mpt_program.matmul ins(%x, %w : memref<4x8xf32>, memref<8x8xf32>) outs(%y : memref<4x8xf32>) {epilogue = #mpt.epilogue<relu>}
+        mpt_program.matmul ins(%x, %w : memref<4x8xf32>, memref<8x8xf32>)
+            outs(%y : memref<4x8xf32>) {epilogue = #mpt.epilogue<relu>}
       } else {
         mpt_program.matmul ins(%x, %w : memref<4x8xf32>, memref<8x8xf32>) outs(%y : memref<4x8xf32>)
-        mpt_program.device_launch @mpt_kernels::@relu blocks [1, 1] threads 32 ins() outs(%y : memref<4x8xf32>)
+        mpt_program.device_launch @mpt_kernels::@relu blocks [1, 1] threads 32 ins()
+            outs(%y : memref<4x8xf32>)
       }
     }
     ```
@@ -240,7 +247,9 @@ def Program_AttentionOp : Program_AttentionBase<"attention"> {
     Example:
 
     ```mlir
-    mpt_program.attention ins(%q, %k, %v : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>) outs(%y, %lse : memref<2x4x16x32xf16>, memref<2x4x16xf32>) {causal}
+    mpt_program.attention ins(%q, %k, %v : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>,
+        memref<2x4x16x32xf16>) outs(%y, %lse : memref<2x4x16x32xf16>, memref<2x4x16xf32>)
+        {causal}
     ```
   }];
   let arguments = !con((ins In:$query, In:$key, In:$value, OptionalIn:$mask, Out:$result,
@@ -261,7 +270,11 @@ def Program_AttentionGradOp
     Example:
 
     ```mlir
-    mpt_program.attention_grad ins(%dy, %q, %k, %v, %y, %lse : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16xf32>) outs(%dq, %dk, %dv : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>) workspace(%w : memref<512xi8>) {causal}
+    mpt_program.attention_grad ins(%dy, %q, %k, %v, %y, %lse : memref<2x4x16x32xf16>,
+        memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>,
+        memref<2x4x16x32xf16>, memref<2x4x16xf32>)
+        outs(%dq, %dk, %dv : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>,
+        memref<2x4x16x32xf16>) workspace(%w : memref<512xi8>) {causal}
     ```
   }];
   let arguments = !con((ins In:$dy, In:$query, In:$key, In:$value, In:$result,
