@@ -116,7 +116,7 @@ FailureOr<StepSignature> mpt::readStepSignature(func::FuncOp function) {
     info.role = *argument.role;
     if (argument.init)
       info.init = argument.init.getSpec();
-    info.hasMaster = argument.hasMaster;
+    info.hasMaster = argument.hasMaster();
     if (argument.lowOf)
       info.lowOf = argument.lowOf.getValue().str();
     if (isStateRole(info.role) && llvm::is_contained(info.shape, kDynamicSize))

@@ -47,7 +47,7 @@ bool isOfBatchNorm(BlockArgument argument) {
 
 /// The name of argument `index` in quotes, its number where it has none.
 std::string describe(func::FuncOp function, unsigned index) {
-  auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
+  StringAttr name = StepView::getName(function, index);
   return name ? ("'" + name.getValue() + "'").str() : std::to_string(index);
 }
 
@@ -80,7 +80,7 @@ LogicalResult CastParametersPass::run() {
              << " to be f32, as the model declares it without this pass, found " << wide;
     if (keepBatchNorm && isOfBatchNorm(argument)) {
       // It stays f32 also where others get masters of 16 bits.
-      if (*role == Role::Parameter && !forward.getArgAttr(index, kMasterAttr))
+      if (*role == Role::Parameter && !step[argument].master)
         forward.setArgAttr(index, kMasterAttr, builder.getStringAttr("f32"));
       continue;
     }

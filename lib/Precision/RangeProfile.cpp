@@ -9,7 +9,7 @@
 #include "mpt/Precision/RangeProfile.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Precision/PrecisionGraph.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -53,7 +53,7 @@ OpNames::OpNames(Operation *function) {
 }
 
 std::string mpt::getArgumentName(FunctionOpInterface function, unsigned index) {
-  if (auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr))
+  if (StringAttr name = StepView::getName(function, index))
     return ("argument@" + name.getValue()).str();
   return "argument@#" + std::to_string(index);
 }

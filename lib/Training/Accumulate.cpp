@@ -167,7 +167,7 @@ void Accumulator::scaleAttempt() {
   auto scalar = RankedTensorType::get({}, builder.getI64Type());
   for (BlockArgument argument : block.getArguments()) {
     unsigned index = argument.getArgNumber();
-    auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
+    StringAttr name = StepView::getName(function, index);
     if (!name || name.getValue() != "attempt" || argument.getType() != scalar ||
         argument.use_empty() ||
         llvm::any_of(threaded, [&](auto &each) { return each.first == argument; }))

@@ -197,7 +197,7 @@ FailureOr<SmallVector<unsigned>> Differentiator::findLosses() {
                              "mpt-autodiff: expected result ")
              << i << ", which has 'mpt.loss', to be a scalar float tensor; found "
              << type;
-    if (isMarked && !function.getResultAttrOfType<StringAttr>(i, kNameAttr))
+    if (isMarked && !StepView::getResultName(function, i))
       return mlir::emitError(getResultLocation(function),
                              "mpt-autodiff: expected a 'mpt.name' on result ")
              << i << ", which has 'mpt.loss'";
@@ -240,14 +240,13 @@ LogicalResult Differentiator::addMarkers(ArrayRef<unsigned> losses) {
     std::string prefix = "grad.";
     StringAttr loss;
     if (function.getResultAttr(result, kLossAttr)) {
-      loss = function.getResultAttrOfType<StringAttr>(result, kNameAttr);
+      loss = StepView::getResultName(function, result);
       prefix += loss.getValue().str() + ".";
     }
     SmallVector<Value> values;
     SmallVector<Attribute> names;
     for (auto [i, parameter] : llvm::enumerate(parameters)) {
-      auto name =
-          function.getArgAttrOfType<StringAttr>(parameter.getArgNumber(), kNameAttr);
+      StringAttr name = StepView::getName(function, parameter.getArgNumber());
       Value gradient = parameterGradients[k][i];
       // What one of several losses does not reach has no gradient of it; what none
       // reaches has zeros, of the first.
@@ -295,7 +294,7 @@ LogicalResult Differentiator::run() {
                              "mpt-autodiff: expected parameters to be ranked "
                              "tensors of a float type, found argument ")
              << argument.getArgNumber() << " of type " << argument.getType();
-    if (!function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr))
+    if (!StepView::getName(function, argument.getArgNumber()))
       return mlir::emitError(argument.getLoc(),
                              "mpt-autodiff: expected a 'mpt.name' on every "
                              "parameter, found none on argument ")

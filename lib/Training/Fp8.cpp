@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/IRMapping.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Precision/OpLists.h"
@@ -292,16 +293,11 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
     func::FuncOp step = findStepFunction(module, function, "mpt-fp8");
     if (!step)
       return signalPassFailure();
-    for (Attribute attributes : step.getArgAttrsAttr()
-                                    ? step.getArgAttrsAttr()
-                                    : ArrayAttr::get(&getContext(), {}))
-      if (auto name = cast<DictionaryAttr>(attributes).getAs<StringAttr>(kNameAttr);
-          name && name.getValue() == kFp8ScaleState) {
-        step.emitError("mpt-fp8: @")
-            << step.getName()
-            << " has scales of 8-bit floats already; run this pass once";
-        return signalPassFailure();
-      }
+    if (StepView(step).findArgument(kFp8ScaleState)) {
+      step.emitError("mpt-fp8: @")
+          << step.getName() << " has scales of 8-bit floats already; run this pass once";
+      return signalPassFailure();
+    }
     if (!step.getBody().front().getOps<UnscaleOp>().empty()) {
       step.emitError("mpt-fp8: the loss of @")
           << step.getName() << " is scaled already, so a step that is skipped would not "

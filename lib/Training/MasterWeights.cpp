@@ -79,7 +79,7 @@ Optimizer findOptimizer(BlockArgument parameter) {
 class MasterBuilder {
 public:
   explicit MasterBuilder(func::FuncOp function)
-      : function(function), editor(function, "mpt-master-weights"),
+      : function(function), step(function), editor(function, "mpt-master-weights"),
         builder(function.getContext()),
         terminator(function.getBody().front().getTerminator()) {}
 
@@ -89,13 +89,18 @@ public:
 private:
   /// The random state, made or checked once.
   LogicalResult findRandomState();
-  /// The operand of the terminator that is the next value of `name`, or null.
-  OpOperand *findUpdate(StringRef name);
+  /// The operand of the terminator that is the next value of `parameter`, or null.
+  OpOperand *findUpdate(BlockArgument parameter) {
+    std::optional<unsigned> result = step[parameter].updatedBy;
+    return result ? &terminator->getOpOperand(*result) : nullptr;
+  }
   BlockArgument addState(BlockArgument parameter, StringRef name, Type element);
   /// `updated` if the step is taken.
   Value guard(const Optimizer &optimizer, Value updated, Value old);
 
   func::FuncOp function;
+  /// As it was when this was made.
+  const StepView step;
   StepEditor editor;
   OpBuilder builder;
   Operation *terminator;
@@ -130,16 +135,6 @@ LogicalResult MasterBuilder::findRandomState() {
   return success();
 }
 
-OpOperand *MasterBuilder::findUpdate(StringRef name) {
-  for (OpOperand &operand : terminator->getOpOperands()) {
-    auto updates = function.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
-                                                            kUpdatesAttr);
-    if (updates && updates.getValue() == name)
-      return &operand;
-  }
-  return nullptr;
-}
-
 BlockArgument MasterBuilder::addState(BlockArgument parameter, StringRef name,
                                       Type element) {
   auto type = cast<RankedTensorType>(parameter.getType());
@@ -158,7 +153,7 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
                                  MasterKind kind) {
   auto declared = cast<RankedTensorType>(parameter.getType());
   Optimizer optimizer = findOptimizer(parameter);
-  OpOperand *update = findUpdate(name);
+  OpOperand *update = findUpdate(parameter);
   if (!optimizer.op || !update || update->get() != optimizer.updated)
     return mlir::emitError(parameter.getLoc(),
                            "mpt-master-weights: no optimizer updates parameter ")
@@ -261,7 +256,7 @@ private:
   LogicalResult parseOptions();
   LogicalResult addMasters(func::FuncOp function);
   /// What the attribute, the groups or the option say.
-  MasterKind getKind(func::FuncOp function, unsigned index, StringRef name);
+  MasterKind getKind(const StepView::Argument &parameter);
 
   MasterKind common = MasterKind::F32;
   SmallVector<Rule> rules;
@@ -295,8 +290,8 @@ LogicalResult MasterWeightsPass::parseOptions() {
   return success();
 }
 
-MasterKind MasterWeightsPass::getKind(func::FuncOp function, unsigned index,
-                                      StringRef name) {
+MasterKind MasterWeightsPass::getKind(const StepView::Argument &parameter) {
+  const StringRef name = parameter.name ? parameter.name.getValue() : "";
   std::optional<MasterKind> first;
   for (Rule &rule : rules)
     if (llvm::Regex(rule.regex).match(name)) {
@@ -304,8 +299,8 @@ MasterKind MasterWeightsPass::getKind(func::FuncOp function, unsigned index,
       if (!first)
         first = rule.kind;
     }
-  if (auto wanted = function.getArgAttrOfType<StringAttr>(index, kMasterAttr))
-    return parseKind(wanted.getValue()).value_or(common);
+  if (parameter.master)
+    return parseKind(parameter.master.getValue()).value_or(common);
   return first.value_or(common);
 }
 
@@ -329,7 +324,7 @@ LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
       continue;
     foundParameters = true;
     Type element = type.getElementType();
-    MasterKind wanted = getKind(function, index, name ? name.getValue() : "");
+    MasterKind wanted = getKind(step[argument]);
     bool isNarrow = element.isF16() || element.isBF16();
     // For those who read the step later: it is meant so.
     if (wanted == MasterKind::None && isNarrow)

@@ -70,9 +70,7 @@ private:
     if (isa<ScaleLossOp, UnscaleOp, ClipByGlobalNormOp>(op) || getOptimizerGradient(op))
       return true;
     auto function = dyn_cast<func::FuncOp>(op);
-    return function && llvm::any_of(llvm::seq(function.getNumResults()), [&](unsigned i) {
-             return function.getResultAttr(i, kUpdatesAttr) != nullptr;
-           });
+    return function && StepView(function).hasUpdates();
   }
 
   static std::string formatPower(const LossScaling &scaling) {
@@ -114,25 +112,14 @@ private:
   }
 
   /// Whether somebody said that this parameter has no master.
-  static bool isWithoutMaster(Value parameter) {
-    auto argument = dyn_cast<BlockArgument>(parameter);
-    auto step = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                         : func::FuncOp();
-    auto master =
-        step ? step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kMasterAttr)
-             : StringAttr();
-    return master && master.getValue() == "none";
+  static bool isWithoutMaster(const StepView::Argument &parameter) {
+    return parameter.master && !parameter.hasMaster();
   }
 
-  /// The name of the parameter that an optimizer reads, with a space behind it, or
+  /// The name of the parameter that an optimizer reads, with a space after it, or
   /// nothing where it has none.
   static std::string getParameterName(Operation *optimizer) {
-    auto argument = dyn_cast<BlockArgument>(optimizer->getOperand(0));
-    auto step = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                         : func::FuncOp();
-    if (!step)
-      return "";
-    auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
+    StringAttr name = StepView::get(optimizer->getOperand(0)).name;
     return name ? "'" + name.str() + "' " : "";
   }
 
@@ -141,7 +128,7 @@ private:
                                Value old, Value value) {
     if (!getElementTypeOrSelf(value.getType()).isF16() ||
         (value.getDefiningOp() && getOptimizerGradient(value.getDefiningOp())) ||
-        state.role != Role::Parameter || value == old || isWithoutMaster(old))
+        state.role != Role::Parameter || value == old || isWithoutMaster(state))
       return success();
     return end.emitError("the parameter ")
            << state.name << " is stored in f16, which loses updates below half a unit in "
@@ -211,7 +198,7 @@ private:
         return op->emitError("the optimizer reads a gradient that is still scaled; put "
                              "mpt.unscale before it");
       if (getElementTypeOrSelf(op->getResult(0).getType()).isF16() &&
-          !isWithoutMaster(op->getOperand(0)))
+          !isWithoutMaster(StepView::get(op->getOperand(0))))
         return op->emitError("the parameter ")
                << getParameterName(op) << "is stored in f16, which loses updates below "
                << "half a unit in the last place; run --mpt-master-weights, or "

@@ -11,6 +11,7 @@
 /// table of `populate*`; values keep the layout in which they were made.
 
 #include "Lowering.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Import/Torch/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -288,18 +289,15 @@ LogicalResult Converter::convertReturn(func::ReturnOp op, OpBuilder &builder) {
     values.push_back(lowering.get(index));
   }
   // State that ops changed in place.
+  const StepView step(source);
   for (auto [state, value] : graph.updates) {
     auto argument = dyn_cast<BlockArgument>(state);
     unsigned index = argument ? argument.getArgNumber() : 0;
-    auto name =
-        argument ? source.getArgAttrOfType<StringAttr>(index, kNameAttr) : nullptr;
+    StringAttr name = argument ? step[argument].name : StringAttr();
     if (!name)
       return op.emitError("mpt-convert-torch: an op changes a tensor in place that is no "
                           "argument with mpt.name");
-    bool known = llvm::any_of(llvm::seq(source.getNumResults()), [&](unsigned result) {
-      return source.getResultAttrOfType<StringAttr>(result, kUpdatesAttr) == name;
-    });
-    if (known)
+    if (step.getArguments()[index].updatedBy)
       continue;
     unsigned position = graph.function.getNumResults();
     NamedAttrList attributes;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RangeRecorder.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include <algorithm>
 #include <cmath>
 
@@ -73,7 +73,7 @@ RangeRecorder::create(func::FuncOp function) {
         break;
       auto other = function.getResultAttrOfType<DictionaryAttr>(i + offset, kRecordAttr);
       auto is = other ? other.getAs<StringAttr>("figure") : StringAttr();
-      auto name = function.getResultAttrOfType<StringAttr>(i + offset, kNameAttr);
+      StringAttr name = StepView::getResultName(function, i + offset);
       auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i + offset]);
       ok = is && is.getValue() == figure && name && type && type.getRank() == 1 &&
            type.getDimSize(0) == (offset == 2 ? bounds : 1);

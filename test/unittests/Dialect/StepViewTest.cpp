@@ -74,11 +74,11 @@ TEST_F(StepViewTest, UpdatesPairArgumentsAndResults) {
   EXPECT_EQ(step.getResults()[1].updates, 1u);
   EXPECT_EQ(step.getResults()[0].updates, std::nullopt);
   EXPECT_FALSE(step.getArguments()[0].isState());
-  EXPECT_TRUE(step.getArguments()[1].hasMaster);
+  EXPECT_TRUE(step.getArguments()[1].hasMaster());
   EXPECT_EQ(step.getArguments()[2].lowOf, step.getArguments()[1].name);
   // What says nothing has nothing.
   const StepView::Argument &bare = step.getArguments()[3];
-  EXPECT_FALSE(bare.name || bare.role || bare.init || bare.lowOf || bare.hasMaster);
+  EXPECT_FALSE(bare.name || bare.role || bare.init || bare.lowOf || bare.hasMaster());
   EXPECT_FALSE(bare.isState());
 }
 

@@ -106,25 +106,27 @@ FailureOr<InitAttr> mpt::readInit(Attribute attribute,
 // Functions
 //===----------------------------------------------------------------------===//
 
-StepView::StepView(FunctionOpInterface function) {
+StepView::Argument StepView::read(FunctionOpInterface function, unsigned index) {
+  Argument argument;
+  argument.name = getName(function, index);
+  argument.role = getRole(function, index);
   // What the verifier refuses is no first value.
-  auto ignore = [&] { return InFlightDiagnostic(); };
+  if (Attribute init = function.getArgAttr(index, kInitAttr))
+    argument.init =
+        readInit(init, [] { return InFlightDiagnostic(); }).value_or(InitAttr());
+  argument.master = function.getArgAttrOfType<StringAttr>(index, kMasterAttr);
+  argument.lowOf = function.getArgAttrOfType<StringAttr>(index, kLowOfAttr);
+  return argument;
+}
+
+StepView::StepView(FunctionOpInterface function) {
   DenseMap<StringAttr, unsigned> named;
-  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
-    Argument &argument = arguments.emplace_back();
-    argument.name = function.getArgAttrOfType<StringAttr>(i, kNameAttr);
-    argument.role = getRole(function, i);
-    if (Attribute init = function.getArgAttr(i, kInitAttr))
-      argument.init = readInit(init, ignore).value_or(InitAttr());
-    auto master = function.getArgAttrOfType<StringAttr>(i, kMasterAttr);
-    argument.hasMaster = master && master.getValue() != "none";
-    argument.lowOf = function.getArgAttrOfType<StringAttr>(i, kLowOfAttr);
-    if (argument.name)
-      named.try_emplace(argument.name, i);
-  }
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    if (StringAttr name = arguments.emplace_back(read(function, i)).name)
+      named.try_emplace(name, i);
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
     Result &result = results.emplace_back();
-    result.name = function.getResultAttrOfType<StringAttr>(i, kNameAttr);
+    result.name = getResultName(function, i);
     auto updates = function.getResultAttrOfType<StringAttr>(i, kUpdatesAttr);
     auto argument = updates ? named.find(updates) : named.end();
     if (argument == named.end())
@@ -152,4 +154,34 @@ std::optional<unsigned> StepView::findResult(StringRef name) const {
 
 std::optional<Role> StepView::getRole(FunctionOpInterface function, unsigned index) {
   return readRole(function.getArgAttr(index, kRoleAttr));
+}
+
+bool StepView::hasUpdates() const {
+  return llvm::any_of(results, [](const Result &result) { return result.updates; });
+}
+
+StringAttr StepView::getName(FunctionOpInterface function, unsigned index) {
+  return function.getArgAttrOfType<StringAttr>(index, kNameAttr);
+}
+
+StringAttr StepView::getResultName(FunctionOpInterface function, unsigned index) {
+  return function.getResultAttrOfType<StringAttr>(index, kNameAttr);
+}
+
+StepView::Argument StepView::get(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument ? dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp())
+               : FunctionOpInterface();
+  if (!function || !argument.getOwner()->isEntryBlock())
+    return {};
+  return read(function, argument.getArgNumber());
+}
+
+StringAttr StepView::getName(DictionaryAttr attributes) {
+  return attributes.getAs<StringAttr>(kNameAttr);
+}
+
+StringAttr StepView::getUpdates(DictionaryAttr attributes) {
+  return attributes.getAs<StringAttr>(kUpdatesAttr);
 }

@@ -8,22 +8,21 @@
 
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 
 using namespace mlir;
 using namespace mpt;
 
 SmallVector<unsigned> mpt::detail::getUnnamedResults(func::FuncOp function) {
+  const StepView step(function);
   SmallVector<unsigned> unnamed;
-  bool trains = llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
-    return bool(function.getArgAttr(i, kRoleAttr));
-  });
-  for (unsigned i : llvm::seq(function.getNumResults())) {
-    trains |= bool(function.getResultAttr(i, kUpdatesAttr));
-    if (!function.getResultAttr(i, kNameAttr))
-      unnamed.push_back(i);
-  }
-  return trains ? unnamed : SmallVector<unsigned>();
+  if (step.hasUpdates() || llvm::any_of(step.getArguments(), [](const auto &argument) {
+        return argument.role;
+      }))
+    for (auto [i, result] : llvm::enumerate(step.getResults()))
+      if (!result.name)
+        unnamed.push_back(i);
+  return unnamed;
 }
 
 /// Whether a pass has made ops of `function`: its backward pass, casts or kernels.

@@ -87,7 +87,7 @@ StepEditor::StepEditor(func::FuncOp function, StringRef pass)
     resultAttributes.assign(given.begin(), given.end());
   for (auto [argument, attributes] :
        llvm::zip_equal(function.getArguments(), argumentAttributes))
-    if (auto name = cast<DictionaryAttr>(attributes).getAs<StringAttr>(kNameAttr))
+    if (StringAttr name = StepView::getName(cast<DictionaryAttr>(attributes)))
       arguments.try_emplace(name.getValue(), argument);
 }
 
@@ -135,14 +135,10 @@ void StepEditor::removeResults(llvm::function_ref<bool(Value)> isRemoved) {
   terminator->eraseOperands(removed);
 }
 
-static StringAttr getName(Attribute attributes) {
-  return cast<DictionaryAttr>(attributes).getAs<StringAttr>(kNameAttr);
-}
-
 LogicalResult StepEditor::checkArgumentNames() {
   llvm::StringMap<unsigned> given;
   for (auto [i, attributes] : llvm::enumerate(argumentAttributes)) {
-    StringAttr name = getName(attributes);
+    StringAttr name = StepView::getName(cast<DictionaryAttr>(attributes));
     if (!name)
       continue;
     auto [it, isNew] = given.try_emplace(name, i);
@@ -158,15 +154,15 @@ LogicalResult StepEditor::checkResultNames() {
   llvm::StringMap<unsigned> given;
   const size_t firstAdded = resultAttributes.size() - added.size();
   for (auto [i, attributes] : llvm::enumerate(resultAttributes)) {
-    StringAttr name = getName(attributes);
+    StringAttr name = StepView::getName(cast<DictionaryAttr>(attributes));
     if (!name)
       continue;
     auto [it, isNew] = given.try_emplace(name, i);
     if (isNew)
       continue;
     if (it->second < firstAdded) {
-      auto updates = cast<DictionaryAttr>(resultAttributes[it->second])
-                         .getAs<StringAttr>(kUpdatesAttr);
+      StringAttr updates =
+          StepView::getUpdates(cast<DictionaryAttr>(resultAttributes[it->second]));
       if (!updates || updates != name)
         return mlir::emitError(getResultLocation(function))
                << pass << ": result " << it->second << " is called '" << name.getValue()
@@ -253,20 +249,21 @@ bool mpt::detail::guardUpdates(func::FuncOp step, StepEditor &editor, Value pred
   // An optimizer gives several results.
   llvm::SmallPtrSet<Operation *, 16> guarded;
   bool anyUpdate = false, hasDidStep = false;
+  const StepView view(step);
   for (OpOperand &operand : terminator->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     Value value = operand.get();
-    auto name = step.getResultAttrOfType<StringAttr>(index, kNameAttr);
-    if (name && name.getValue() == "did_step" && value.getType() == predicate.getType()) {
+    const StepView::Result &result = view.getResults()[index];
+    if (result.name && result.name.getValue() == "did_step" &&
+        value.getType() == predicate.getType()) {
       operand.set(predicates.with(value));
       hasDidStep = true;
       continue;
     }
-    auto updates = step.getResultAttrOfType<StringAttr>(index, kUpdatesAttr);
-    if (!updates)
+    if (!result.updates)
       continue;
-    BlockArgument old = editor.getArgument(updates.getValue());
-    if (value == old || StepView::getRole(step, old.getArgNumber()) == Role::Rng)
+    BlockArgument old = step.getArgument(*result.updates);
+    if (value == old || view[old].role == Role::Rng)
       continue;
     anyUpdate = true;
     Operation *op = value.getDefiningOp();

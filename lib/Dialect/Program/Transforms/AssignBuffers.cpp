@@ -247,7 +247,7 @@ std::string describe(func::FuncOp step, const MemoryBuffer &buffer) {
                                                          : "";
   os << kind;
   if (auto argument = dyn_cast<BlockArgument>(buffer.value)) {
-    auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr);
+    StringAttr name = StepView::getName(step, argument.getArgNumber());
     os << "'" << (name ? name.getValue() : "") << "' of " << buffer.value.getType();
     return text;
   }

@@ -10,6 +10,7 @@
 
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/CallPlan.h"
@@ -189,8 +190,7 @@ LogicalResult Scheduler::checkBuffer(Value value, Location loc) {
   llvm::raw_string_ostream os(what);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     os << "argument " << argument.getArgNumber();
-    if (auto name =
-            function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr))
+    if (StringAttr name = StepView::getName(function, argument.getArgNumber()))
       os << " (" << name << ")";
   } else {
     os << "result " << cast<OpResult>(value).getResultNumber() << " of '"

@@ -8,8 +8,9 @@
 
 Reports: a `default:` in a switch over calls; calls' attributes as lists of numbers
 (`ints`, `floats` of an instruction); numbers turned into a call's id or an id compared
-with a number outside of the table's reader and writer; and notes (`mpt.` attributes) read
-from or written to ops, in files that work on the ops of programs.
+with a number outside of the table's reader and writer; notes (`mpt.` attributes) read
+from or written to ops, in files that work on the ops of programs; and attributes of a
+step's arguments and results that are read past StepView.
 """
 
 import pathlib
@@ -26,6 +27,10 @@ IDS = re.compile(r"static_cast<(?:rt::)?CallId>|static_cast<u?int\d+_t>\((?:rt::
 
 NOTES = re.compile(r"(?:->|\.)(?:set|get|has|remove)\w*Attr\w*(?:<[^>]*>)?\("
                    r"\s*(?:k[A-Z]\w*Attr\b|\"mpt\.)")
+# Read the attributes of steps: the dialect itself.
+STEP_READERS = "lib/Dialect/MPT/IR/"
+STEP_NOTES = re.compile(r"get(?:Arg|Result)Attr\w*(?:<[^>]*>)?\([^;]*?\bk(?:Name|Role|Init|Updates|Master"
+                        r"|LowOf)Attr\b|getAs<StringAttr>\(k(?:Name|Role|Updates|Master|LowOf)Attr\b")
 
 
 def body_of(text, start):
@@ -56,6 +61,9 @@ def check(path, text):
     if re.search(r"\bprogram::\w+Op\b", text):
         for found in NOTES.finditer(text):
             problems += report(found.start(), "a program says something by a note")
+    if STEP_READERS not in str(path):
+        for found in STEP_NOTES.finditer(text):
+            problems += report(found.start(), "an attribute of a step is read past StepView")
     return problems
 
 

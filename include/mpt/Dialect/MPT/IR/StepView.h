@@ -33,14 +33,16 @@ public:
     std::optional<Role> role;
     /// Null if it has none.
     InitAttr init;
-    /// A parameter that the step keeps in another form than the model (`mpt.master`).
-    bool hasMaster = false;
+    /// How the step keeps a parameter (`mpt.master`); null if nobody has said it.
+    mlir::StringAttr master;
     /// The parameter whose low 16 bits this is; null otherwise.
     mlir::StringAttr lowOf;
     /// The result that is its next value.
     std::optional<unsigned> updatedBy;
 
     bool isState() const { return role && isStateRole(*role); }
+    /// Whether the step keeps the parameter in another form than the model.
+    bool hasMaster() const { return master && master.getValue() != "none"; }
   };
   struct Result {
     mlir::StringAttr name;
@@ -61,10 +63,24 @@ public:
   std::optional<unsigned> findArgument(llvm::StringRef name) const;
   std::optional<unsigned> findResult(llvm::StringRef name) const;
 
-  /// The role of one argument, without the rest.
+  /// Whether a result is the next value of an argument.
+  bool hasUpdates() const;
+
+  /// The role or the name of one argument, and the name of one result, without the rest.
   static std::optional<Role> getRole(mlir::FunctionOpInterface function, unsigned index);
+  static mlir::StringAttr getName(mlir::FunctionOpInterface function, unsigned index);
+  static mlir::StringAttr getResultName(mlir::FunctionOpInterface function,
+                                        unsigned index);
+  /// The argument at `value`'s place of its function; without a name or a role if `value`
+  /// is no argument of a function.
+  static Argument get(mlir::Value value);
+  /// The name, and what a result updates, among the attributes of one argument or result.
+  static mlir::StringAttr getName(mlir::DictionaryAttr attributes);
+  static mlir::StringAttr getUpdates(mlir::DictionaryAttr attributes);
 
 private:
+  static Argument read(mlir::FunctionOpInterface function, unsigned index);
+
   llvm::SmallVector<Argument> arguments;
   llvm::SmallVector<Result> results;
 };

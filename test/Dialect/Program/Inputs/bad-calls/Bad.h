@@ -27,3 +27,7 @@ inline int getSize(CallId, DataType type) {
 inline void note(program::LaunchOp launch) {
   launch->setAttr("mpt.group", UnitAttr::get(launch.getContext()));
 }
+
+inline StringAttr getName(func::FuncOp step) {
+  return step.getArgAttrOfType<StringAttr>(0, kNameAttr);
+}
