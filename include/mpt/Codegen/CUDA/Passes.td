@@ -76,7 +76,8 @@ def MathToLibdevicePass : Pass<"mpt-math-to-libdevice", "::mlir::gpu::GPUModuleO
   let summary = "Call CUDA's libdevice for math functions that LLVM has no code for";
   let description = [{
     Handles the functions that `mpt-approximate-math` leaves: pow, the functions of f64,
-    and rarer ones, lane by lane.
+    and rarer ones, lane by lane, with upstream's patterns. Ops that NVPTX has
+    instructions for stay (docs/Rationale/GPU.md).
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
     "::mlir::vector::VectorDialect"];
