@@ -133,16 +133,6 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
-LogicalResult AttentionGradOp::inferReturnTypes(MLIRContext *context,
-                                                std::optional<Location> location,
-                                                Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getQuery().getType());
-  types.push_back(adaptor.getKey().getType());
-  types.push_back(adaptor.getValue().getType());
-  return success();
-}
-
 LogicalResult MatmulOp::verify() { return checkAccType(*this, getAccType(), getLhs()); }
 
 LogicalResult LinearOp::verify() {

@@ -71,168 +71,9 @@ OpFoldResult ReduceOp::fold(FoldAdaptor) {
   return {};
 }
 
-LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context,
-                                         std::optional<Location> location,
-                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto type = getTensor(adaptor.getX());
-  if (type.getRank() < 1 || type.getShape().back() == 0)
-    return emitOptionalError(location,
-                             "expected an operand of rank 1 or more with "
-                             "at least one element in a row, found ",
-                             type);
-  types.push_back(
-      RankedTensorType::get(type.getShape().drop_back(), IntegerType::get(context, 32)));
-  return success();
-}
-
-LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *context,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  if (getTensor(adaptor.getX()).getRank() < 1)
-    return emitOptionalError(location,
-                             "expected an operand of rank 1 or more, "
-                             "found ",
-                             adaptor.getX().getType());
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-LogicalResult LogSoftmaxOp::inferReturnTypes(MLIRContext *context,
-                                             std::optional<Location> location,
-                                             Adaptor adaptor,
-                                             SmallVectorImpl<Type> &types) {
-  if (getTensor(adaptor.getX()).getRank() < 1)
-    return emitOptionalError(location,
-                             "expected an operand of rank 1 or more, "
-                             "found ",
-                             adaptor.getX().getType());
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
-static LogicalResult inferSoftmaxGrad(std::optional<Location> location, Value dy, Value y,
-                                      SmallVectorImpl<Type> &types) {
-  if (getTensor(dy).getRank() < 1 ||
-      !shapesAgree(getTensor(dy).getShape(), getTensor(y).getShape()))
-    return emitOptionalError(location,
-                             "expected operands of one shape of rank 1 "
-                             "or more, found ",
-                             dy.getType(), " and ", y.getType());
-  types.push_back(dy.getType());
-  return success();
-}
-
-LogicalResult SoftmaxGradOp::inferReturnTypes(MLIRContext *context,
-                                              std::optional<Location> location,
-                                              Adaptor adaptor,
-                                              SmallVectorImpl<Type> &types) {
-  return inferSoftmaxGrad(location, adaptor.getDy(), adaptor.getY(), types);
-}
-
-LogicalResult LogSoftmaxGradOp::inferReturnTypes(MLIRContext *context,
-                                                 std::optional<Location> location,
-                                                 Adaptor adaptor,
-                                                 SmallVectorImpl<Type> &types) {
-  return inferSoftmaxGrad(location, adaptor.getDy(), adaptor.getY(), types);
-}
-
 //===----------------------------------------------------------------------===//
 // Norms
 //===----------------------------------------------------------------------===//
-
-/// The type of per-row (or per-channel) statistics of x.
-static RankedTensorType statistics(RankedTensorType x, ArrayRef<int64_t> shape) {
-  return RankedTensorType::get(shape, getStatisticType(x.getElementType()));
-}
-
-static LogicalResult checkNormOperand(std::optional<Location> location,
-                                      RankedTensorType x, StringRef name = "x") {
-  if (x.getRank() >= 1)
-    return success();
-  return emitOptionalError(location, "expected ", name, " of rank 1 or more, found ", x);
-}
-
-LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *context,
-                                            std::optional<Location> location,
-                                            Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  auto x = getTensor(adaptor.getX());
-  if (failed(checkNormOperand(location, x)))
-    return failure();
-  types.push_back(x);
-  types.append(2, statistics(x, x.getShape().drop_back()));
-  return success();
-}
-
-LogicalResult RMSNormOp::inferReturnTypes(MLIRContext *context,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto x = getTensor(adaptor.getX());
-  if (failed(checkNormOperand(location, x)))
-    return failure();
-  types.push_back(x);
-  types.push_back(statistics(x, x.getShape().drop_back()));
-  return success();
-}
-
-LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *context,
-                                            std::optional<Location> location,
-                                            Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  auto x = getTensor(adaptor.getX());
-  if (failed(checkNormOperand(location, x)))
-    return failure();
-  types.push_back(x);
-  types.append(4, statistics(x, x.getShape().take_back()));
-  return success();
-}
-
-LogicalResult BatchNormInferenceOp::inferReturnTypes(MLIRContext *context,
-                                                     std::optional<Location> location,
-                                                     Adaptor adaptor,
-                                                     SmallVectorImpl<Type> &types) {
-  auto x = getTensor(adaptor.getX());
-  if (failed(checkNormOperand(location, x)))
-    return failure();
-  types.push_back(x);
-  return success();
-}
-
-LogicalResult LayerNormGradOp::inferReturnTypes(MLIRContext *context,
-                                                std::optional<Location> location,
-                                                Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
-  auto x = getTensor(adaptor.getX());
-  if (failed(checkNormOperand(location, x)))
-    return failure();
-  types.push_back(x);
-  types.append(2, adaptor.getGamma().getType());
-  return success();
-}
-
-LogicalResult RMSNormGradOp::inferReturnTypes(MLIRContext *context,
-                                              std::optional<Location> location,
-                                              Adaptor adaptor,
-                                              SmallVectorImpl<Type> &types) {
-  auto x = getTensor(adaptor.getX());
-  if (failed(checkNormOperand(location, x)))
-    return failure();
-  types.push_back(x);
-  types.append(1, adaptor.getGamma().getType());
-  return success();
-}
-
-LogicalResult BatchNormGradOp::inferReturnTypes(MLIRContext *context,
-                                                std::optional<Location> location,
-                                                Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
-  auto x = getTensor(adaptor.getX());
-  if (failed(checkNormOperand(location, x)))
-    return failure();
-  types.push_back(x);
-  types.append(2, adaptor.getGamma().getType());
-  return success();
-}
 
 /// Verifiers run before the inferred types are compared, so they cannot rely on
 /// what inference checks.
@@ -329,11 +170,11 @@ LogicalResult BatchNormInferenceOp::verify() {
 // Pooling
 //===----------------------------------------------------------------------===//
 
-/// The pooled type of x [N, H, W, C].
-static FailureOr<RankedTensorType> inferPool(std::optional<Location> location,
-                                             RankedTensorType x, ArrayRef<int64_t> window,
-                                             ArrayRef<int64_t> strides,
-                                             ArrayRef<int64_t> padding) {
+FailureOr<RankedTensorType> mpt::detail::inferPool(std::optional<Location> location,
+                                                   RankedTensorType x,
+                                                   ArrayRef<int64_t> window,
+                                                   ArrayRef<int64_t> strides,
+                                                   ArrayRef<int64_t> padding) {
   if (x.getRank() != 4)
     return emitOptionalError(location, "expected x [N, H, W, C], found ", x);
   if (window.size() != 2 || strides.size() != 2 || padding.size() != 4)
@@ -366,38 +207,6 @@ static FailureOr<RankedTensorType> inferPool(std::optional<Location> location,
   return x.clone(shape);
 }
 
-LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *context,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  FailureOr<RankedTensorType> type =
-      inferPool(location, getTensor(adaptor.getX()), adaptor.getWindow(),
-                adaptor.getStrides(), adaptor.getPadding());
-  if (failed(type))
-    return failure();
-  types.push_back(*type);
-  return success();
-}
-
-LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *context,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  FailureOr<RankedTensorType> type =
-      inferPool(location, getTensor(adaptor.getX()), adaptor.getWindow(),
-                adaptor.getStrides(), adaptor.getPadding());
-  if (failed(type))
-    return failure();
-  types.push_back(*type);
-  return success();
-}
-
-LogicalResult MaxPoolGradOp::inferReturnTypes(MLIRContext *context,
-                                              std::optional<Location> location,
-                                              Adaptor adaptor,
-                                              SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getX().getType());
-  return success();
-}
-
 LogicalResult MaxPoolOp::verify() { return success(); }
 LogicalResult AvgPoolOp::verify() { return success(); }
 
@@ -423,43 +232,6 @@ LogicalResult AvgPoolGradOp::verify() {
 //===----------------------------------------------------------------------===//
 // Losses
 //===----------------------------------------------------------------------===//
-
-LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *context,
-                                               std::optional<Location> location,
-                                               Adaptor adaptor,
-                                               SmallVectorImpl<Type> &types) {
-  auto logits = getTensor(adaptor.getLogits());
-  if (failed(checkNormOperand(location, logits, "logits")))
-    return failure();
-  types.push_back(statistics(logits, {}));
-  types.push_back(statistics(logits, logits.getShape().drop_back()));
-  return success();
-}
-
-LogicalResult CrossEntropyGradOp::inferReturnTypes(MLIRContext *context,
-                                                   std::optional<Location> location,
-                                                   Adaptor adaptor,
-                                                   SmallVectorImpl<Type> &types) {
-  if (failed(checkNormOperand(location, getTensor(adaptor.getLogits()), "logits")))
-    return failure();
-  types.push_back(adaptor.getLogits().getType());
-  return success();
-}
-
-LogicalResult MSELossOp::inferReturnTypes(MLIRContext *context,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  types.push_back(statistics(getTensor(adaptor.getPrediction()), {}));
-  return success();
-}
-
-LogicalResult MSELossGradOp::inferReturnTypes(MLIRContext *context,
-                                              std::optional<Location> location,
-                                              Adaptor adaptor,
-                                              SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getPrediction().getType());
-  return success();
-}
 
 static LogicalResult checkSmoothing(Operation *op, llvm::APFloat smoothing) {
   return checkInRange(op, smoothing, "label_smoothing", 0.0, 1.0,

@@ -63,30 +63,6 @@ LogicalResult mpt::detail::inferLikeGradient(std::optional<Location> location, V
   return success();
 }
 
-LogicalResult RandomMaskOp::inferReturnTypes(MLIRContext *context,
-                                             std::optional<Location> location,
-                                             Adaptor adaptor,
-                                             SmallVectorImpl<Type> &types) {
-  for (int64_t size : adaptor.getShape())
-    if (size < 0)
-      return emitOptionalError(location,
-                               "expected sizes of at least 0 in "
-                               "'shape', found ",
-                               size);
-  types.push_back(
-      RankedTensorType::get(adaptor.getShape(), IntegerType::get(context, 1)));
-  return success();
-}
-
-LogicalResult DropoutOp::inferReturnTypes(MLIRContext *context,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto type = getTensor(adaptor.getX());
-  types.push_back(type);
-  types.push_back(type.clone(IntegerType::get(context, 1)));
-  return success();
-}
-
 LogicalResult RandomMaskOp::verify() {
   return checkInRange(*this, getRate(), "rate", 0.0, 1.0);
 }

@@ -369,21 +369,6 @@ OpFoldResult PadOp::fold(FoldAdaptor) {
 // Gather and scatter
 //===----------------------------------------------------------------------===//
 
-LogicalResult GatherOp::inferReturnTypes(MLIRContext *context,
-                                         std::optional<Location> location,
-                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto table = getTensor(adaptor.getTable());
-  if (table.getRank() < 1)
-    return emitOptionalError(location,
-                             "expected a table of rank 1 or more, "
-                             "found ",
-                             table);
-  Shape shape(getTensor(adaptor.getIndices()).getShape());
-  shape.append(table.getShape().drop_front().begin(), table.getShape().end());
-  types.push_back(table.clone(shape));
-  return success();
-}
-
 LogicalResult GatherOp::verify() {
   if (getTensor(getTable()).getElementType() != getTensor(getY()).getElementType())
     return emitOpError("expected a result of the table's element type ")

@@ -15,103 +15,6 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-LogicalResult GradientsOp::inferReturnTypes(MLIRContext *context,
-                                            std::optional<Location> location,
-                                            Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  llvm::append_range(types, adaptor.getInputs().getTypes());
-  return success();
-}
-
-LogicalResult BarrierOp::inferReturnTypes(MLIRContext *context,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  llvm::append_range(types, adaptor.getInputs().getTypes());
-  return success();
-}
-
-/// The scalar type i1.
-static RankedTensorType boolScalar(MLIRContext *context) {
-  return RankedTensorType::get({}, IntegerType::get(context, 1));
-}
-
-LogicalResult UnscaleOp::inferReturnTypes(MLIRContext *context,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  for (Value gradient : adaptor.getGradients()) {
-    auto type = getTensor(gradient);
-    types.push_back(type.clone(getStatisticType(type.getElementType())));
-  }
-  types.push_back(boolScalar(context));
-  return success();
-}
-
-LogicalResult AllFiniteOp::inferReturnTypes(MLIRContext *context,
-                                            std::optional<Location> location,
-                                            Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  types.push_back(boolScalar(context));
-  return success();
-}
-
-LogicalResult UpdateLossScaleOp::inferReturnTypes(MLIRContext *context,
-                                                  std::optional<Location> location,
-                                                  Adaptor adaptor,
-                                                  SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getScale().getType());
-  types.push_back(adaptor.getTracker().getType());
-  return success();
-}
-
-LogicalResult ClipByGlobalNormOp::inferReturnTypes(MLIRContext *context,
-                                                   std::optional<Location> location,
-                                                   Adaptor adaptor,
-                                                   SmallVectorImpl<Type> &types) {
-  Type norm = Float32Type::get(context);
-  for (Value gradient : adaptor.getGradients()) {
-    types.push_back(gradient.getType());
-    if (getTensor(gradient).getElementType().isF64())
-      norm = Float64Type::get(context);
-  }
-  types.push_back(RankedTensorType::get({}, norm));
-  return success();
-}
-
-LogicalResult SelectStateOp::inferReturnTypes(MLIRContext *context,
-                                              std::optional<Location> location,
-                                              Adaptor adaptor,
-                                              SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getOld().getType());
-  return success();
-}
-
-LogicalResult SGDOp::inferReturnTypes(MLIRContext *context,
-                                      std::optional<Location> location, Adaptor adaptor,
-                                      SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getParam().getType());
-  if (adaptor.getMomentumBuffer())
-    types.push_back(adaptor.getMomentumBuffer().getType());
-  return success();
-}
-
-LogicalResult AdamOp::inferReturnTypes(MLIRContext *context,
-                                       std::optional<Location> location, Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getParam().getType());
-  types.push_back(adaptor.getExpAvg().getType());
-  types.push_back(adaptor.getExpAvgSq().getType());
-  return success();
-}
-
-LogicalResult AdamWOp::inferReturnTypes(MLIRContext *context,
-                                        std::optional<Location> location, Adaptor adaptor,
-                                        SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getParam().getType());
-  types.push_back(adaptor.getExpAvg().getType());
-  types.push_back(adaptor.getExpAvgSq().getType());
-  return success();
-}
-
 LogicalResult GradientsOp::verify() {
   if (getNames().size() != getInputs().size())
     return emitOpError("expected a name for each of the ")
@@ -225,21 +128,6 @@ LogicalResult AccumulateOp::verify() {
                             getTensor(getSum()).getShape(), "the sum")))
     return failure();
   return checkAtLeast(*this, static_cast<int64_t>(getDivisor()), "divisor", 1);
-}
-
-LogicalResult RandomBitsOp::inferReturnTypes(MLIRContext *context,
-                                             std::optional<Location> location,
-                                             Adaptor adaptor,
-                                             SmallVectorImpl<Type> &types) {
-  for (int64_t size : adaptor.getShape())
-    if (size < 0)
-      return emitOptionalError(location,
-                               "expected sizes of at least 0 in "
-                               "'shape', found ",
-                               size);
-  types.push_back(
-      RankedTensorType::get(adaptor.getShape(), IntegerType::get(context, 16)));
-  return success();
 }
 
 LogicalResult JoinHalvesOp::verify() {

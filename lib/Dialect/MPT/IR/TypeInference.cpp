@@ -63,6 +63,28 @@ Type mpt::detail::getStatisticType(Type storage) {
   return getAccumulatorType(std::nullopt, storage);
 }
 
+RankedTensorType mpt::detail::getStatistics(RankedTensorType x, ArrayRef<int64_t> shape) {
+  return RankedTensorType::get(shape, getStatisticType(x.getElementType()));
+}
+
+LogicalResult mpt::detail::checkHasRows(std::optional<Location> location,
+                                        RankedTensorType x, StringRef name) {
+  if (x.getRank() >= 1)
+    return success();
+  return emitOptionalError(location, "expected ", name, " of rank 1 or more, found ", x);
+}
+
+LogicalResult mpt::detail::inferRandom(std::optional<Location> location,
+                                       ArrayRef<int64_t> shape, Type element,
+                                       SmallVectorImpl<Type> &types) {
+  for (int64_t size : shape)
+    if (size < 0)
+      return emitOptionalError(location,
+                               "expected sizes of at least 0 in 'shape', found ", size);
+  types.push_back(RankedTensorType::get(shape, element));
+  return success();
+}
+
 bool mpt::detail::shapesAgree(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
   return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
            return sizesAgree(std::get<0>(pair), std::get<1>(pair));

@@ -44,8 +44,25 @@ mlir::LogicalResult inferLikeGradient(std::optional<mlir::Location> location,
                                       mlir::Value dy, mlir::Value other,
                                       llvm::SmallVectorImpl<mlir::Type> &types);
 
+/// `shape` and i1, i8, ..: the type of random bits. Emits an error for a negative size.
+mlir::LogicalResult inferRandom(std::optional<mlir::Location> location,
+                                llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                                llvm::SmallVectorImpl<mlir::Type> &types);
+/// The pooled type of x [N, H, W, C], or an error.
+mlir::FailureOr<mlir::RankedTensorType> inferPool(std::optional<mlir::Location> location,
+                                                  mlir::RankedTensorType x,
+                                                  llvm::ArrayRef<int64_t> window,
+                                                  llvm::ArrayRef<int64_t> strides,
+                                                  llvm::ArrayRef<int64_t> padding);
+/// Emits an error if `x`, called `name`, has rank 0.
+mlir::LogicalResult checkHasRows(std::optional<mlir::Location> location,
+                                 mlir::RankedTensorType x, llvm::StringRef name);
+
 /// f32, but f64 for f64: the type of statistics and losses.
 mlir::Type getStatisticType(mlir::Type storage);
+/// The type of statistics of `x` with this shape.
+mlir::RankedTensorType getStatistics(mlir::RankedTensorType x,
+                                     llvm::ArrayRef<int64_t> shape);
 
 /// True if the sizes are equal or one is dynamic.
 inline bool sizesAgree(int64_t a, int64_t b) {

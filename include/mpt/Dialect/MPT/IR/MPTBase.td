@@ -366,6 +366,11 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
 class MPT_Types<code statements> {
   code body = statements;
 }
+/// The types of these operands (`Query` for `query`).
+class MPT_TypesOf<list<string> operands> : MPT_Types<
+    !interleave(!foreach(operand, operands,
+        "types.push_back(adaptor.get" # operand # "().getType());\n"), "")
+    # "return success();">;
 /// The first operand's type.
 def MPT_LikeFirst : MPT_Types<[{
   types.push_back(adaptor.getOperands()[0].getType());

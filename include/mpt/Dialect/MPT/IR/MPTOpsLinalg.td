@@ -306,6 +306,7 @@ def MPT_AttentionGradOp : MPT_InferredOp<"attention_grad", "Allow", "Allow"> {
     Res<MPT_FloatTensor, "key's shape">:$dkey,
     Res<MPT_FloatTensor, "value's shape">:$dvalue);
   let fixedOperands = "index == 5";
+  let inferTypes = MPT_TypesOf<["Query", "Key", "Value"]>.body;
   let hasVerifier = 1;
 }
 

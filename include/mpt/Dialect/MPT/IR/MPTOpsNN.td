@@ -11,6 +11,32 @@
 
 include "mpt/Dialect/MPT/IR/MPTBase.td"
 
+/// x's type, and what `more` appends for `x`, a RankedTensorType of rank 1 or more.
+class MPT_NormTypes<string more, string name = "x"> : MPT_Types<[{
+  auto x = getTensor(adaptor.getX());
+  if (failed(checkHasRows(location, x, "}] # name # [{")))
+    return failure();
+  types.push_back(x);
+}] # more # "return success();">;
+def MPT_SoftmaxTypes : MPT_NormTypes<"", "an operand">;
+def MPT_SoftmaxGradTypes : MPT_Types<[{
+  auto dy = getTensor(adaptor.getDy()), y = getTensor(adaptor.getY());
+  if (dy.getRank() < 1 || !shapesAgree(dy.getShape(), y.getShape()))
+    return emitOptionalError(
+        location, "expected operands of one shape of rank 1 or more, found ", dy, " and ", y);
+  types.push_back(dy);
+  return success();
+}]>;
+def MPT_PoolTypes : MPT_Types<[{
+  FailureOr<RankedTensorType> type =
+      inferPool(location, getTensor(adaptor.getX()), adaptor.getWindow(),
+                adaptor.getStrides(), adaptor.getPadding());
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
+  return success();
+}]>;
+
 let opDocGroup = MPT_NNDocs in {
 
 def MPT_ReduceOp : MPT_InferredOp<"reduce", "Deny", "Stable", [MPT_Differentiable]> {
@@ -80,6 +106,17 @@ def MPT_ArgmaxOp : MPT_InferredOp<"argmax", "Clear", "Clear"> {
   let results = (outs
     Res<MPT_IndexTensor, "[..]">:$y);
   let compatibility = "areCompatibleIndices";
+  let inferTypes = [{
+    auto type = getTensor(adaptor.getX());
+    if (type.getRank() < 1 || type.getShape().back() == 0)
+      return emitOptionalError(location,
+                               "expected an operand of rank 1 or more with "
+                               "at least one element in a row, found ",
+                               type);
+    types.push_back(
+        RankedTensorType::get(type.getShape().drop_back(), IntegerType::get(context, 32)));
+    return success();
+  }];
 }
 
 class MPT_SoftmaxLikeOp<string mnemonic, list<Trait> traits = []>
@@ -106,6 +143,7 @@ def MPT_SoftmaxOp : MPT_SoftmaxLikeOp<"softmax", [MPT_Differentiable]> {
   let results = (outs
     Res<MPT_FloatTensor, "x's shape">:$y);
   let gradients = ["b.make<SoftmaxGradOp>(dy, getY())"];
+  let inferTypes = MPT_SoftmaxTypes.body;
 }
 
 def MPT_SoftmaxGradOp : MPT_SoftmaxLikeOp<"softmax_grad"> {
@@ -126,6 +164,7 @@ def MPT_SoftmaxGradOp : MPT_SoftmaxLikeOp<"softmax_grad"> {
     Arg<MPT_FloatTensor, "dy's shape; the result of `mpt.softmax`">:$y);
   let results = (outs
     Res<MPT_FloatTensor, "dy's shape">:$dx);
+  let inferTypes = MPT_SoftmaxGradTypes.body;
 }
 
 def MPT_LogSoftmaxOp : MPT_SoftmaxLikeOp<"log_softmax", [MPT_Differentiable]> {
@@ -149,6 +188,7 @@ def MPT_LogSoftmaxOp : MPT_SoftmaxLikeOp<"log_softmax", [MPT_Differentiable]> {
   let results = (outs
     Res<MPT_FloatTensor, "x's shape">:$y);
   let gradients = ["b.make<LogSoftmaxGradOp>(dy, getY())"];
+  let inferTypes = MPT_SoftmaxTypes.body;
 }
 
 def MPT_LogSoftmaxGradOp : MPT_SoftmaxLikeOp<"log_softmax_grad"> {
@@ -169,6 +209,7 @@ def MPT_LogSoftmaxGradOp : MPT_SoftmaxLikeOp<"log_softmax_grad"> {
     Arg<MPT_FloatTensor, "dy's shape; the result of `mpt.log_softmax`">:$y);
   let results = (outs
     Res<MPT_FloatTensor, "dy's shape">:$dx);
+  let inferTypes = MPT_SoftmaxGradTypes.body;
 }
 
 def MPT_LayerNormOp : MPT_InferredOp<"layer_norm", "Stable", "Stable", [MPT_Differentiable]> {
@@ -198,6 +239,8 @@ def MPT_LayerNormOp : MPT_InferredOp<"layer_norm", "Stable", "Stable", [MPT_Diff
     Res<MPT_FloatTensor, "[..]; f32 (f64 for f64), saved for the gradient">:$rstd);
   let fixedOperands = "index != 0";
   let fixedResults = "index != 0";
+  let inferTypes = MPT_NormTypes<
+    "types.append(2, getStatistics(x, x.getShape().drop_back()));">.body;
   let hasVerifier = 1;
   let gradient = [{
     if (failed(requireFirstResult(*this, resultGrads)))
@@ -236,6 +279,7 @@ def MPT_LayerNormGradOp : MPT_InferredOp<"layer_norm_grad", "Stable", "Stable"> 
     Res<MPT_FloatTensor, "[C]">:$dbeta);
   let fixedOperands = "index >= 2";
   let fixedResults = "index != 0";
+  let inferTypes = MPT_NormTypes<"types.append(2, adaptor.getGamma().getType());">.body;
   let hasVerifier = 1;
 }
 
@@ -265,6 +309,8 @@ def MPT_RMSNormOp : MPT_InferredOp<"rms_norm", "Stable", "Stable", [MPT_Differen
     Res<MPT_FloatTensor, "[..]; f32 (f64 for f64), saved for the gradient">:$rstd);
   let fixedOperands = "index != 0";
   let fixedResults = "index != 0";
+  let inferTypes = MPT_NormTypes<
+    "types.push_back(getStatistics(x, x.getShape().drop_back()));">.body;
   let hasVerifier = 1;
   let gradient = [{
     if (failed(requireFirstResult(*this, resultGrads)))
@@ -299,6 +345,7 @@ def MPT_RMSNormGradOp : MPT_InferredOp<"rms_norm_grad", "Stable", "Stable"> {
     Res<MPT_FloatTensor, "[C]">:$dgamma);
   let fixedOperands = "index >= 2";
   let fixedResults = "index != 0";
+  let inferTypes = MPT_NormTypes<"types.push_back(adaptor.getGamma().getType());">.body;
   let hasVerifier = 1;
 }
 
@@ -344,6 +391,8 @@ def MPT_BatchNormOp : MPT_InferredOp<"batch_norm", "Stable", "Stable", [MPT_Diff
     Res<MPT_FloatTensor, "[C]; the batch's, saved for the gradient">:$rstd);
   let fixedOperands = "index != 0";
   let fixedResults = "index != 0";
+  let inferTypes = MPT_NormTypes<
+    "types.append(4, getStatistics(x, x.getShape().take_back()));">.body;
   let hasVerifier = 1;
   let gradient = [{
     if (failed(requireFirstResult(*this, resultGrads)))
@@ -382,6 +431,7 @@ def MPT_BatchNormGradOp : MPT_InferredOp<"batch_norm_grad", "Stable", "Stable"> 
     Res<MPT_FloatTensor, "[C]">:$dbeta);
   let fixedOperands = "index >= 2";
   let fixedResults = "index != 0";
+  let inferTypes = MPT_NormTypes<"types.append(2, adaptor.getGamma().getType());">.body;
   let hasVerifier = 1;
 }
 
@@ -423,6 +473,7 @@ def MPT_BatchNormInferenceOp : MPT_InferredOp<"batch_norm_inference", "Stable", 
     "b.mul(dy, b.mul(getGamma(), rstd))",
     "b.mul(dy, b.mul(b.make<SubOp>(getX(), getMean()), rstd))",
     "dy"];
+  let inferTypes = MPT_NormTypes<"">.body;
   let hasVerifier = 1;
 }
 
@@ -457,6 +508,7 @@ def MPT_MaxPoolOp : MPT_InferredOp<"max_pool", "Clear", "Clear", [MPT_Differenti
         "[h low, h high, w low, w high], less than the window">:$padding);
   let results = (outs
     Res<MPT_FloatTensor, "[N, OH, OW, C]">:$y);
+  let inferTypes = MPT_PoolTypes.body;
   let hasVerifier = 1;
   let gradients = ["b.make<MaxPoolGradOp>(dy, getX(), getWindow(), getStrides(), "
                    "getPadding())"];
@@ -486,6 +538,7 @@ def MPT_MaxPoolGradOp : MPT_InferredOp<"max_pool_grad", "Clear", "Clear"> {
         "as in `mpt.max_pool`">:$padding);
   let results = (outs
     Res<MPT_FloatTensor, "[N, H, W, C]">:$dx);
+  let inferTypes = MPT_TypesOf<["X"]>.body;
   let hasVerifier = 1;
 }
 
@@ -519,6 +572,7 @@ def MPT_AvgPoolOp : MPT_InferredOp<"avg_pool", "Infer", "Infer", [MPT_Differenti
         "in x">:$count_include_pad);
   let results = (outs
     Res<MPT_FloatTensor, "[N, OH, OW, C]">:$y);
+  let inferTypes = MPT_PoolTypes.body;
   let hasVerifier = 1;
   let gradients = ["b.make<AvgPoolGradOp>(getX().getType(), dy, getWindowAttr(), "
                    "getStridesAttr(), getPaddingAttr(), getCountIncludePadAttr())"];
@@ -592,6 +646,14 @@ def MPT_CrossEntropyOp : MPT_InferredOp<"cross_entropy", "Stable", "Stable", [MP
     Res<MPT_FloatTensor, "scalar; f32 (f64 for f64)">:$loss,
     Res<MPT_FloatTensor, "[..]; f32 (f64 for f64), saved for the gradient">:$log_sum_exp);
   let fixedResults = "true";
+  let inferTypes = [{
+    auto logits = getTensor(adaptor.getLogits());
+    if (failed(checkHasRows(location, logits, "logits")))
+      return failure();
+    types.push_back(getStatistics(logits, {}));
+    types.push_back(getStatistics(logits, logits.getShape().drop_back()));
+    return success();
+  }];
   let hasVerifier = 1;
   let gradient = [{
     if (resultGrads[1])
@@ -632,6 +694,13 @@ def MPT_CrossEntropyGradOp : MPT_InferredOp<"cross_entropy_grad", "Stable", "Sta
   let results = (outs
     Res<MPT_FloatTensor, "[.., V]">:$dlogits);
   let fixedOperands = "index != 1";
+  let inferTypes = [{
+    auto logits = getTensor(adaptor.getLogits());
+    if (failed(checkHasRows(location, logits, "logits")))
+      return failure();
+    types.push_back(logits);
+    return success();
+  }];
   let hasVerifier = 1;
 }
 
@@ -658,6 +727,10 @@ def MPT_MSELossOp : MPT_InferredOp<"mse_loss", "Stable", "Stable", [MPT_Differen
     Res<MPT_FloatTensor, "scalar; f32 (f64 for f64)">:$loss);
   let fixedOperands = "index == 1";
   let fixedResults = "true";
+  let inferTypes = [{
+    types.push_back(getStatistics(getTensor(adaptor.getPrediction()), {}));
+    return success();
+  }];
   let hasVerifier = 1;
   let gradients = [
     "b.make<MSELossGradOp>(getPrediction().getType(), dy, getPrediction(), "
@@ -689,6 +762,7 @@ def MPT_MSELossGradOp : MPT_InferredOp<"mse_loss_grad", "Stable", "Stable"> {
   let results = (outs
     Res<MPT_FloatTensor, "the prediction's shape">:$dprediction);
   let fixedOperands = "index != 1";
+  let inferTypes = MPT_TypesOf<["Prediction"]>.body;
   let hasVerifier = 1;
 }
 

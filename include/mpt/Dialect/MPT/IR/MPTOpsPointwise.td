@@ -886,6 +886,9 @@ def MPT_RandomMaskOp : MPT_InferredOp<"random_mask", "Clear", "Clear"> {
     Arg<DenseI64ArrayAttr, "the result's shape">:$shape);
   let results = (outs
     Res<MPT_BoolTensor, "`shape`">:$mask);
+  let inferTypes = [{
+    return inferRandom(location, adaptor.getShape(), IntegerType::get(context, 1), types);
+  }];
   let hasVerifier = 1;
 }
 
@@ -916,6 +919,12 @@ def MPT_DropoutOp : MPT_InferredOp<"dropout", "Infer", "Infer", [MPT_InPlace, MP
   let results = (outs
     Res<MPT_FloatTensor, "x's shape">:$y,
     Res<MPT_BoolTensor, "x's shape; true where x was kept">:$mask);
+  let inferTypes = [{
+    auto type = getTensor(adaptor.getX());
+    types.push_back(type);
+    types.push_back(type.clone(IntegerType::get(context, 1)));
+    return success();
+  }];
   let hasVerifier = 1;
   let gradients = ["b.make<DropoutGradOp>(dy, getMask(), getRateAttr())"];
 }

@@ -347,6 +347,18 @@ def MPT_GatherOp : MPT_InferredOp<"gather", "Clear", "Clear", [MPT_Differentiabl
     Arg<MPT_IndexTensor, "[I..]">:$indices);
   let results = (outs
     Res<MPT_Tensor, "[I.., C..], the table's element type">:$y);
+  let inferTypes = [{
+    auto table = getTensor(adaptor.getTable());
+    if (table.getRank() < 1)
+      return emitOptionalError(location,
+                               "expected a table of rank 1 or more, "
+                               "found ",
+                               table);
+    Shape shape(getTensor(adaptor.getIndices()).getShape());
+    shape.append(table.getShape().drop_front().begin(), table.getShape().end());
+    types.push_back(table.clone(shape));
+    return success();
+  }];
   let hasVerifier = 1;
   let gradients = ["b.make<ScatterAddOp>(getTable().getType(), getIndices(), dy)"];
 }

@@ -82,6 +82,10 @@ def MPT_GradientsOp : MPT_InferredOp<"gradients", "Clear", "Clear"> {
     Res<Variadic<MPT_FloatTensor>, "the operands' shapes">:$outputs);
   let fixedOperands = "true";
   let fixedResults = "true";
+  let inferTypes = [{
+    llvm::append_range(types, adaptor.getInputs().getTypes());
+    return success();
+  }];
   let hasVerifier = 1;
 }
 
@@ -134,6 +138,14 @@ def MPT_UnscaleOp : MPT_StateOp<"unscale", [MPT_InPlace]> {
     Res<0DTensorOf<[I1]>, "scalar">:$all_finite);
   let fixedOperands = "true";
   let fixedResults = "true";
+  let inferTypes = [{
+    for (Value gradient : adaptor.getGradients()) {
+      auto type = getTensor(gradient);
+      types.push_back(type.clone(getStatisticType(type.getElementType())));
+    }
+    types.push_back(RankedTensorType::get({}, IntegerType::get(context, 1)));
+    return success();
+  }];
   let hasVerifier = 1;
 }
 
@@ -153,6 +165,10 @@ def MPT_AllFiniteOp : MPT_StateOp<"all_finite"> {
   let results = (outs
     Res<0DTensorOf<[I1]>, "scalar">:$finite);
   let fixedOperands = "true";
+  let inferTypes = [{
+    types.push_back(RankedTensorType::get({}, IntegerType::get(context, 1)));
+    return success();
+  }];
 }
 
 def MPT_UpdateLossScaleOp : MPT_StateOp<"update_loss_scale"> {
@@ -185,6 +201,7 @@ def MPT_UpdateLossScaleOp : MPT_StateOp<"update_loss_scale"> {
     Res<0DTensorOf<[I32]>, "scalar">:$new_tracker);
   let fixedOperands = "true";
   let fixedResults = "true";
+  let inferTypes = MPT_TypesOf<["Scale", "Tracker"]>.body;
   let hasVerifier = 1;
 }
 
@@ -211,6 +228,16 @@ def MPT_ClipByGlobalNormOp : MPT_StateOp<"clip_by_global_norm", [MPT_InPlace]> {
     Res<0DTensorOf<[F32, F64]>, "scalar; the norm before clipping">:$norm);
   let fixedOperands = "true";
   let fixedResults = "true";
+  let inferTypes = [{
+    Type norm = Float32Type::get(context);
+    for (Value gradient : adaptor.getGradients()) {
+      types.push_back(gradient.getType());
+      if (getTensor(gradient).getElementType().isF64())
+        norm = Float64Type::get(context);
+    }
+    types.push_back(RankedTensorType::get({}, norm));
+    return success();
+  }];
   let hasVerifier = 1;
 }
 
@@ -234,6 +261,7 @@ def MPT_SelectStateOp : MPT_StateOp<"select_state", [MPT_InPlace]> {
     Res<MPT_Tensor, "the type of `updated`">:$result);
   let fixedOperands = "true";
   let fixedResults = "true";
+  let inferTypes = MPT_TypesOf<["Old"]>.body;
   let hasVerifier = 1;
 }
 
@@ -283,6 +311,12 @@ def MPT_SGDOp : MPT_OptimizerOp<"sgd", [AttrSizedOperandSegments]> {
     (`momentum` `(` $momentum_buffer^ `)`)? (`if` `(` $predicate^ `)`)?
     attr-dict `:` functional-type(operands, results)
   }];
+  let inferTypes = [{
+    types.push_back(adaptor.getParam().getType());
+    if (adaptor.getMomentumBuffer())
+      types.push_back(adaptor.getMomentumBuffer().getType());
+    return success();
+  }];
 }
 
 class MPT_AdamLikeOp<string mnemonic, string decay> : MPT_OptimizerOp<mnemonic> {
@@ -324,6 +358,7 @@ class MPT_AdamLikeOp<string mnemonic, string decay> : MPT_OptimizerOp<mnemonic> 
     `moments` `(` $exp_avg `,` $exp_avg_sq `)` `step` `(` $step `)`
     (`if` `(` $predicate^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
+  let inferTypes = MPT_TypesOf<["Param", "ExpAvg", "ExpAvgSq"]>.body;
 }
 def MPT_AdamOp : MPT_AdamLikeOp<"adam", "g = gradient + weight_decay p, before the moments"> {
   let summary = "Adam, as torch.optim.Adam";
@@ -515,6 +550,9 @@ def MPT_RandomBitsOp : MPT_TensorOp<"random_bits", "Deny", "Deny", [InferTypeOpA
     Res<RankedTensorOf<[I16]>, "`shape`">:$bits);
   let fixedOperands = "true";
   let fixedResults = "true";
+  let inferTypes = [{
+    return inferRandom(location, adaptor.getShape(), IntegerType::get(context, 16), types);
+  }];
 }
 
 def MPT_StochasticRoundOp : MPT_HalvesOp<"stochastic_round", "BFloat16Type::get(context)"> {
@@ -574,6 +612,10 @@ def MPT_BarrierOp : MPT_InferredOp<"barrier", "Clear", "Clear", [MPT_Differentia
     for (auto [i, resultGrad] : llvm::enumerate(resultGrads))
       if (needed[i])
         operandGrads[i] = resultGrad;
+    return success();
+  }];
+  let inferTypes = [{
+    llvm::append_range(types, adaptor.getInputs().getTypes());
     return success();
   }];
 }
