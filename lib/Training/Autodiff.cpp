@@ -30,21 +30,17 @@ using namespace mpt::detail;
 
 namespace {
 
-/// Replaces each `mpt.checkpoint` by its body, whose ops are marked with the
-/// region's number and to be recomputed rather than saved.
+/// Replaces each `mpt.checkpoint` by its body, whose ops are marked to be recomputed
+/// rather than saved.
 void inlineCheckpoints(func::FuncOp function) {
   SmallVector<CheckpointOp> checkpoints;
   function.walk([&](CheckpointOp op) { checkpoints.push_back(op); });
   Builder builder(function.getContext());
-  // Inner regions come first in the walk, so an op keeps its innermost number.
-  for (auto [number, checkpoint] : llvm::enumerate(checkpoints)) {
+  for (CheckpointOp checkpoint : checkpoints) {
     Block &body = checkpoint.getBody().front();
     auto yield = cast<YieldOp>(body.getTerminator());
-    for (Operation &op : body.without_terminator()) {
-      if (!op.hasAttr(kRegionAttr))
-        op.setAttr(kRegionAttr, builder.getI64IntegerAttr(number));
+    for (Operation &op : body.without_terminator())
       op.setAttr(kSaveAttr, builder.getStringAttr("never"));
-    }
     // What leaves the region is saved.
     for (Value value : yield.getValues())
       if (Operation *op = value.getDefiningOp())

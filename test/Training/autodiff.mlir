@@ -141,15 +141,14 @@ func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"}) -> ten
 
 // -----
 
-// Regions are inlined: ops carry the number of their innermost region, and what
-// does not leave it is not saved.
+// Regions are inlined, and what does not leave one is not saved.
 // CHECK-LABEL: func.func @loss
 //  CHECK-SAME: (%[[W:[^:]*]]: tensor<4xf32> {{.*}}, %[[X:[^:]*]]: tensor<4xf32>)
 //   CHECK-NOT:   mpt.checkpoint
-//       CHECK:   %[[A:.*]] = mpt.mul %[[W]], %[[X]] {mpt.region = [[OUTER:.*]] : i64, mpt.save = "never"}
-//       CHECK:   %[[B:.*]] = mpt.sin %[[A]] {mpt.region = [[INNER:.*]] : i64, mpt.save = "never"}
-//       CHECK:   %[[C:.*]] = mpt.exp %[[B]] {mpt.region = [[INNER]] : i64, mpt.save = "never"}
-//       CHECK:   %[[D:.*]] = mpt.tanh %[[C]] {mpt.region = [[OUTER]] : i64} :
+//       CHECK:   %[[A:.*]] = mpt.mul %[[W]], %[[X]] {mpt.save = "never"}
+//       CHECK:   %[[B:.*]] = mpt.sin %[[A]] {mpt.save = "never"}
+//       CHECK:   %[[C:.*]] = mpt.exp %[[B]] {mpt.save = "never"}
+//       CHECK:   %[[D:.*]] = mpt.tanh %[[C]] :
 //       CHECK:   %[[L:.*]] = mpt.reduce %[[D]] {{{[^m]*}}mpt.reduce_kind<sum>} :
 //       CHECK:   mpt.grad_seed
 //       CHECK:   %[[DD:.*]] = mpt.broadcast

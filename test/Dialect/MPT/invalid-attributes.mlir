@@ -320,9 +320,9 @@ func.func @save(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @region(%x: tensor<4xf32>) {
-  // expected-error @below {{expected 'mpt.region' to be an i64 that is not negative, found -1 : i64}}
-  %y = mpt.exp %x {mpt.region = -1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+func.func @clone(%x: tensor<4xf32>) {
+  // expected-error @below {{expected 'mpt.remat' to be an i64 that is not negative, found -1 : i64}}
+  %y = mpt.exp %x {mpt.remat = -1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -425,7 +425,7 @@ module attributes {acme.note = 1, mpt.target = "sm_90"} {
   func.func @good(%w: tensor<4xf32> {acme.note = "x", mpt.name = "gewicht.größe", mpt.role = "parameter"})
       -> (tensor<f32> {acme.note, mpt.name = "loss", mpt.loss})
       attributes {acme.note, mpt.memory_budget = "0.5x", mpt.memory_order = "keep"} {
-    %0 = mpt.exp %w {acme.note, mpt.precision = "f32", mpt.save = "never", mpt.region = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = mpt.exp %w {acme.note, mpt.precision = "f32", mpt.save = "never"} : (tensor<4xf32>) -> tensor<4xf32>
     %1 = mpt.reduce %0 {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>, mpt.record} : (tensor<4xf32>) -> tensor<f32>
     return %1 : tensor<f32>
   }

@@ -135,7 +135,6 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
        "mpt-assign-buffers, mpt-memory-report, mpt-rematerialize, "
        "mpt-plan-kernels"},
       {kSaveAttr, Op, {}, isOneOf<saves>, "\"must\" or \"never\"", "mpt-rematerialize"},
-      {kRegionAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-autodiff"},
       {kRematAttr, Op, {}, isCount, "an i64 that is not negative", "mpt-rematerialize"},
       {kBackwardAttr, Op, {}, isUnit, "no value", "mpt-plan-kernels"},
       {kSumAttr, Op, sums, isCount, "an i64 that is not negative", "mpt-plan-kernels"},

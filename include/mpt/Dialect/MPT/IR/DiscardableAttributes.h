@@ -74,8 +74,6 @@ inline constexpr llvm::StringLiteral kBudgetAttr = "mpt.memory_budget";
 inline constexpr llvm::StringLiteral kMemoryOrderAttr = "mpt.memory_order";
 /// On an op: "must" keeps its values for the backward pass, "never" computes them again.
 inline constexpr llvm::StringLiteral kSaveAttr = "mpt.save";
-/// On an op from a `mpt.checkpoint`: the number of that region.
-inline constexpr llvm::StringLiteral kRegionAttr = "mpt.region";
 /// The attribute that makes each clone unique.
 inline constexpr llvm::StringLiteral kRematAttr = "mpt.remat";
 /// Within a pass: readers of `mpt.grad_seed`, and a number for each reduction.

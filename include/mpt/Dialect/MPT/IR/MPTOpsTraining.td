@@ -626,8 +626,7 @@ def MPT_CheckpointOp : MPT_Op<"checkpoint", [RecursiveMemoryEffects,
   let otherNames = [OtherName<"torch.utils.checkpoint.checkpoint">, OtherName<"remat">];
   let description = [{
     Gradient checkpointing as in torch.utils.checkpoint. `--mpt-autodiff`
-    inlines the region and marks its ops `mpt.region` and `mpt.save = "never"`.
-    The body has one block without arguments, may use values from above, and
+    inlines the region and marks its ops `mpt.save = "never"`. The body has one block without arguments, may use values from above, and
     ends in `mpt.yield`.
 
     Example:
