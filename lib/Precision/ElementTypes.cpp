@@ -10,7 +10,7 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Diagnostics.h"
+#include "mpt/Support/ThreadDiagnosticHandler.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -95,7 +95,7 @@ static TensorType getListElement(OpaqueType type) {
   if (!data.consume_front(kHandle) || !data.consume_front("<") || !data.consume_back(">"))
     return {};
   // What is no type at all is none of ours to report.
-  ScopedDiagnosticHandler silent(type.getContext(), [](Diagnostic &) {});
+  ThreadDiagnosticHandler silent(type.getContext(), [](Diagnostic &) {});
   return dyn_cast_or_null<TensorType>(parseType(data, type.getContext()));
 }
 

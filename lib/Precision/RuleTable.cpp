@@ -11,10 +11,10 @@
 #include "RuleText.h"
 #include "YamlText.h"
 #include "mpt/Precision/PolicyFile.h"
+#include "mpt/Support/ThreadDiagnosticHandler.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/STLExtras.h"
@@ -94,10 +94,8 @@ static LogicalResult checkSpelling(Location loc, StringRef source,
   std::string why;
   Attribute attributes;
   {
-    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
-      why = ": " + diagnostic.str();
-      return success();
-    });
+    ThreadDiagnosticHandler handler(
+        context, [&](Diagnostic &diagnostic) { why = ": " + diagnostic.str(); });
     attributes = parseAttribute(spelling.castAttributes, context);
   }
   if (isa_and_nonnull<DictionaryAttr>(attributes))

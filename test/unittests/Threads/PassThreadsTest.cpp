@@ -103,7 +103,12 @@ public:
   explicit Runner(unsigned threads)
       : context(getRegistry(), MLIRContext::Threading::DISABLED) {
     context.allowUnregisteredDialects();
-    context.getDiagEngine().registerHandler([](Diagnostic &) {});
+    context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+      llvm::raw_string_ostream(messages)
+          << diagnostic.getLocation() << ": " << diagnostic << "\n";
+      for (Diagnostic &note : diagnostic.getNotes())
+        llvm::raw_string_ostream(messages) << "  " << note << "\n";
+    });
     if (threads > 1) {
       pool.emplace(llvm::hardware_concurrency(threads));
       context.setThreadPool(*pool);
@@ -122,19 +127,22 @@ public:
     return outer;
   }
 
-  /// What the passes make of each module in `module`.
+  /// What the passes make of each module in `module`, and what they say of it.
   std::string run(StringRef passes, ModuleOp module) {
     PassManager pm(&context);
     if (failed(parsePassPipeline(passes, pm.nest<ModuleOp>())))
       return "the pipeline does not parse";
+    messages.clear();
     std::string text = succeeded(pm.run(module)) ? "" : "failed\n";
-    llvm::raw_string_ostream(text) << module;
+    llvm::raw_string_ostream(text) << module << messages;
     return text;
   }
 
   MLIRContext context;
 
 private:
+  /// Of the context's handler, which runs in one thread at a time.
+  std::string messages;
   std::optional<llvm::DefaultThreadPool> pool;
 };
 
