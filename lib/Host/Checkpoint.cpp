@@ -9,26 +9,120 @@
 #include "mpt/Host/Checkpoint.h"
 #include "mpt/Host/SafetensorsIO.h"
 #include "mpt/Support/Version.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mpt;
 
-/// Changes when a reader of the old files would go wrong.
-static constexpr llvm::StringLiteral kFormat("1");
+/// Changes when a reader of the old files would go wrong. Files of format 1 have no
+/// checksums.
+static constexpr llvm::StringLiteral kFormat("2"), kOldFormat("1");
+
+//===----------------------------------------------------------------------===//
+// Checksums
+//===----------------------------------------------------------------------===//
+
+/// In the metadata: the checksum of all that is no tensor's value. With a dot and a
+/// tensor's name: that of its value.
+static constexpr llvm::StringLiteral kChecksum("mpt.xxh3");
+
+using Metadata = std::map<std::string, std::string>;
+
+static std::string getChecksumKey(llvm::StringRef tensor) {
+  return (kChecksum + "." + tensor).str();
+}
+
+static std::string computeChecksum(llvm::ArrayRef<uint8_t> bytes) {
+  return llvm::utohexstr(llvm::xxh3_64bits(bytes), /*LowerCase=*/true, /*Width=*/16);
+}
+
+static std::string computeChecksum(const HostTensor &tensor) {
+  if (tensor.getElementType() != ElementType::I1)
+    return computeChecksum(tensor.getBytes());
+  // Any byte but 0 is read as 1.
+  std::vector<uint8_t> bits;
+  for (uint8_t byte : tensor.getBytes())
+    bits.push_back(byte != 0);
+  return computeChecksum(bits);
+}
+
+/// Of names, types, shapes and the rest of the metadata, in which the tensors' own
+/// checksums are.
+template <typename Tensors, typename Describe>
+static std::string computeHeaderChecksum(const Metadata &metadata, const Tensors &tensors,
+                                         Describe describe) {
+  std::string text;
+  for (const auto &[key, value] : metadata)
+    if (key != kChecksum)
+      text += key + '\0' + value + '\0';
+  for (const auto &[name, tensor] : tensors)
+    text += name + '\0' + describe(tensor) + '\0';
+  return computeChecksum(llvm::arrayRefFromStringRef(text));
+}
+
+static llvm::Error checkChecksum(const SafetensorsFile &file, llvm::StringRef path,
+                                 const llvm::Twine &what, const std::string &key,
+                                 const std::string &computed) {
+  auto it = file.getMetadata().find(key);
+  if (it != file.getMetadata().end() && it->second == computed)
+    return llvm::Error::success();
+  return createFileMessage(
+      path, "damaged: expected the checksum of " + what + " to be " +
+                (it == file.getMetadata().end() ? "in the metadata" : it->second) +
+                ", found " + computed + "; take another copy of the file");
+}
+
+static bool hasChecksums(const SafetensorsFile &file) {
+  auto it = file.getMetadata().lower_bound(kChecksum.str());
+  return it != file.getMetadata().end() &&
+         llvm::StringRef(it->first).starts_with(kChecksum);
+}
+
+static llvm::Error checkHeader(const SafetensorsFile &file, llvm::StringRef path) {
+  return checkChecksum(file, path, "its header", kChecksum.str(),
+                       computeHeaderChecksum(file.getMetadata(), file.getEntries(),
+                                             [](const SafetensorsFile::Entry &entry) {
+                                               return describeTensorType(entry.type,
+                                                                         entry.shape);
+                                             }));
+}
+
+/// Reads a tensor, and checks it if `isChecked`.
+static llvm::Expected<HostTensor> readTensor(const SafetensorsFile &file,
+                                             llvm::StringRef path,
+                                             const std::string &name, bool isChecked) {
+  auto tensor = file.read(name);
+  if (!tensor || !isChecked)
+    return tensor;
+  if (llvm::Error error = checkChecksum(file, path, "'" + name + "'",
+                                        getChecksumKey(name), computeChecksum(*tensor)))
+    return std::move(error);
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
 
 llvm::Error mpt::saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint) {
-  std::map<std::string, std::string> metadata = {
-      {"mpt.checkpoint", kFormat.str()},
-      {"mpt.version", kVersion},
-      {"mpt.attempt", std::to_string(checkpoint.attempt)},
-      {"mpt.skipped", std::to_string(checkpoint.skipped)},
-      {"mpt.seed", std::to_string(checkpoint.seed)},
-      {"mpt.batch", std::to_string(checkpoint.batch)},
-      {"mpt.rows", std::to_string(checkpoint.rows)},
-      {"mpt.epoch", std::to_string(checkpoint.position.epoch)},
-      {"mpt.index", std::to_string(checkpoint.position.index)},
-      {"mpt.program", checkpoint.program}};
+  Metadata metadata = {{"mpt.checkpoint", kFormat.str()},
+                       {"mpt.version", kVersion},
+                       {"mpt.attempt", std::to_string(checkpoint.attempt)},
+                       {"mpt.skipped", std::to_string(checkpoint.skipped)},
+                       {"mpt.seed", std::to_string(checkpoint.seed)},
+                       {"mpt.batch", std::to_string(checkpoint.batch)},
+                       {"mpt.rows", std::to_string(checkpoint.rows)},
+                       {"mpt.epoch", std::to_string(checkpoint.position.epoch)},
+                       {"mpt.index", std::to_string(checkpoint.position.index)},
+                       {"mpt.program", checkpoint.program}};
   if (checkpoint.evaluationDue)
     metadata["mpt.evaluation_due"] = "1";
+  for (const auto &[name, tensor] : checkpoint.state)
+    metadata[getChecksumKey(name)] = computeChecksum(tensor);
+  metadata[kChecksum.str()] =
+      computeHeaderChecksum(metadata, checkpoint.state, [](const HostTensor &tensor) {
+        return describeTensorType(tensor.getElementType(), tensor.getShape());
+      });
   return writeSafetensors(path, checkpoint.state, metadata);
 }
 
@@ -52,9 +146,13 @@ llvm::Expected<Checkpoint> mpt::loadCheckpoint(llvm::StringRef path) {
   if (format == file->getMetadata().end())
     return createFileMessage(path, "expected a checkpoint of mpt-run, found a "
                                    ".safetensors file of another origin");
-  if (format->second != kFormat)
-    return createFileMessage(path, "expected checkpoint format " + kFormat + ", found " +
-                                       format->second);
+  const bool isChecked = format->second == kFormat;
+  if (!isChecked && format->second != kOldFormat)
+    return createFileMessage(path, "expected checkpoint format " + kOldFormat + " or " +
+                                       kFormat + ", found " + format->second);
+  if (isChecked)
+    if (llvm::Error error = checkHeader(*file, path))
+      return std::move(error);
   auto version = file->getMetadata().find("mpt.version");
   if (version == file->getMetadata().end() || version->second != kVersion)
     return createFileMessage(
@@ -82,7 +180,7 @@ llvm::Expected<Checkpoint> mpt::loadCheckpoint(llvm::StringRef path) {
   if (program != file->getMetadata().end())
     checkpoint.program = program->second;
   for (const auto &entry : file->getEntries()) {
-    auto tensor = file->read(entry.first);
+    auto tensor = readTensor(*file, path, entry.first, isChecked);
     if (!tensor)
       return tensor.takeError();
     checkpoint.state[entry.first] = std::move(*tensor);
@@ -140,7 +238,11 @@ mpt::readFirstValues(llvm::StringRef path, const StepEngine &engine) {
   auto file = SafetensorsFile::open(path);
   if (!file)
     return file.takeError();
-  bool isCheckpoint = file->getMetadata().count("mpt.checkpoint") != 0;
+  const bool isCheckpoint = file->getMetadata().count("mpt.checkpoint") != 0;
+  const bool isChecked = hasChecksums(*file);
+  if (isChecked)
+    if (llvm::Error error = checkHeader(*file, path))
+      return std::move(error);
   std::map<std::string, HostTensor> values;
   for (const auto &entry : file->getEntries()) {
     const TensorInfo *argument =
@@ -151,7 +253,7 @@ mpt::readFirstValues(llvm::StringRef path, const StepEngine &engine) {
                     argument->role == Role::RunningStat || !argument->lowOf.empty());
     if (isCheckpoint && !learned)
       continue;
-    auto tensor = file->read(entry.first);
+    auto tensor = readTensor(*file, path, entry.first, isChecked);
     if (!tensor)
       return tensor.takeError();
     values[entry.first] = std::move(*tensor);

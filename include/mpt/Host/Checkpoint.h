@@ -11,6 +11,10 @@
 /// loss scale, counters) under its name, and the host's part as metadata. A run
 /// that goes on from it computes the bits of one that never stopped.
 ///
+/// Metadata `mpt.xxh3.NAME` holds the XXH3 (64 bits, as 16 hexadecimal digits) of the
+/// bytes of tensor NAME, and `mpt.xxh3` that of everything else. Files of format 1, which
+/// have none, are read without these checks.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef MPT_HOST_CHECKPOINT_H
@@ -47,7 +51,8 @@ struct Checkpoint {
 /// Writes atomically (see `writeFileAtomically`).
 llvm::Error saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint);
 
-/// Errors start with the path and say what was expected and found.
+/// Errors start with the path and say what was expected and found, also if a checksum
+/// shows that the file has changed since it was written.
 llvm::Expected<Checkpoint> loadCheckpoint(llvm::StringRef path);
 
 /// Every state argument of `engine`.

@@ -11,6 +11,7 @@
 #include "TestHelpers.h"
 #include "mpt/Host/SafetensorsIO.h"
 #include "mpt/Support/Version.h"
+#include "llvm/Support/Endian.h"
 #include "gtest/gtest.h"
 
 using namespace mpt;
@@ -64,7 +65,7 @@ TEST_F(CheckpointTest, RefusesOtherFiles) {
                    "file of another origin");
   llvm::cantFail(writeSafetensors(path, make().state, {{"mpt.checkpoint", "99"}}));
   EXPECT_EQ(message(loadCheckpoint(path)),
-            path + ": expected checkpoint format 1, found 99");
+            path + ": expected checkpoint format 1 or 2, found 99");
   llvm::cantFail(writeSafetensors(path, make().state,
                                   {{"mpt.checkpoint", "1"}, {"mpt.version", "0.0.1"}}));
   EXPECT_EQ(message(loadCheckpoint(path)),
@@ -81,6 +82,65 @@ TEST_F(CheckpointTest, RefusesOtherFiles) {
   EXPECT_EQ(message(loadCheckpoint(path)),
             path + ": expected a number for mpt.attempt in the metadata, found "
                    "'-1'");
+}
+
+TEST_F(CheckpointTest, FindsAFlippedBitInEveryByte) {
+  Checkpoint saved = make();
+  saved.evaluationDue = true;
+  llvm::cantFail(saveCheckpoint(path, saved));
+  const std::string bytes = test::readBytes(path);
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    std::string damaged = bytes;
+    damaged[at] ^= 1 << at % 8;
+    test::writeBytes(path, damaged);
+    EXPECT_NE(message(loadCheckpoint(path)), "success") << "byte " << at;
+    // What is left alone by --init need not be right, but the rest must be.
+    auto values = readFirstValues(path, engine);
+    if (!values) {
+      llvm::consumeError(values.takeError());
+      continue;
+    }
+    for (const auto &[name, value] : *values)
+      EXPECT_EQ(value, saved.state[name]) << name << ", byte " << at;
+  }
+}
+
+TEST_F(CheckpointTest, NamesWhatIsDamaged) {
+  llvm::cantFail(saveCheckpoint(path, make()));
+  const std::string bytes = test::readBytes(path);
+  std::string damaged = bytes;
+  // The widest tensors come first, then by name: 'attempt' is there.
+  damaged[8 + llvm::support::endian::read64le(bytes.data())] ^= 1;
+  test::writeBytes(path, damaged);
+  auto has = [&](llvm::StringRef part) {
+    return llvm::StringRef(message(loadCheckpoint(path))).contains(part);
+  };
+  EXPECT_TRUE(has("c.safetensors: damaged: expected the checksum of 'attempt' to be "));
+  EXPECT_TRUE(has("; take another copy of the file"));
+  damaged = bytes;
+  damaged[damaged.find("\"mpt.attempt\":\"12") + 15] = '3';
+  test::writeBytes(path, damaged);
+  EXPECT_TRUE(has("damaged: expected the checksum of its header to be "));
+}
+
+TEST_F(CheckpointTest, ReadsFilesWithoutChecksums) {
+  Checkpoint saved = make();
+  llvm::cantFail(writeSafetensors(path, saved.state,
+                                  {{"mpt.checkpoint", "1"},
+                                   {"mpt.version", kVersion},
+                                   {"mpt.attempt", "12"},
+                                   {"mpt.skipped", "2"},
+                                   {"mpt.seed", "7"},
+                                   {"mpt.batch", "4"},
+                                   {"mpt.rows", "30"},
+                                   {"mpt.epoch", "3"},
+                                   {"mpt.index", "8"}}));
+  EXPECT_EQ(llvm::cantFail(loadCheckpoint(path)).state, saved.state);
+  // With checksums they must all be there.
+  llvm::cantFail(writeSafetensors(path, saved.state, {{"mpt.checkpoint", "2"}}));
+  EXPECT_TRUE(llvm::StringRef(message(loadCheckpoint(path)))
+                  .contains("damaged: expected the checksum of its header to be in the "
+                            "metadata, found "));
 }
 
 TEST_F(CheckpointTest, RefusesOtherStateAndChangesNothing) {
