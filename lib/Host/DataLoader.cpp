@@ -111,8 +111,7 @@ void DataLoader::gather(llvm::ArrayRef<int64_t> order) {
   }
 }
 
-std::string DataLoader::describeValue(int64_t value,
-                                      std::optional<int64_t> position) const {
+std::string DataLoader::describeValue(int64_t value, int64_t position) const {
   std::string anywhere;
   for (const Field &field : fields) {
     auto view = views.find(field.name);
@@ -139,8 +138,8 @@ std::string DataLoader::describeValue(int64_t value,
       text += ", row " + std::to_string(field.whole ? row : current[row]);
       return width == 1 ? text : text + ", element " + std::to_string(i % width);
     };
-    if (position && *position < count && get(*position) == value)
-      return describe(*position);
+    if (position >= 0 && position < count && get(position) == value)
+      return describe(position);
     for (int64_t i = 0; i < count && anywhere.empty(); ++i)
       if (get(i) == value)
         anywhere = describe(i);

@@ -249,9 +249,14 @@ llvm::Error RuntimeEngine::bind(StringRef name, const void *data, size_t bytes) 
 }
 
 llvm::Error RuntimeEngine::runBound() {
-  if (mpt_rt_run(context))
-    return lastError("the step failed");
-  return llvm::Error::success();
+  if (!mpt_rt_run(context))
+    return llvm::Error::success();
+  llvm::Error error = lastError("the step failed");
+  int64_t index, position;
+  if (mpt_rt_get_bad_index(context, &index, &position))
+    return error;
+  return llvm::make_error<BadIndexError>(llvm::toString(std::move(error)), index,
+                                         position);
 }
 
 llvm::Error RuntimeEngine::readOutput(StringRef name, void *data, size_t bytes) const {

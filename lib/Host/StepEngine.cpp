@@ -7,7 +7,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/StepEngine.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mpt;
 
 StepEngine::~StepEngine() = default;
+
+char BadIndexError::ID = 0;
+
+void BadIndexError::log(llvm::raw_ostream &os) const { os << text; }
+
+std::error_code BadIndexError::convertToErrorCode() const {
+  return llvm::inconvertibleErrorCode();
+}

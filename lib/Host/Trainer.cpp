@@ -10,7 +10,6 @@
 #include "mpt/Support/FileIO.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/Regex.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -21,21 +20,11 @@ using namespace mpt;
 /// Adds to the error of a step that read an index outside its table where the index
 /// is in the data, if it is there. Other errors stay as they are.
 static llvm::Error describeBadIndex(llvm::Error error, const DataLoader &data) {
-  std::string text = llvm::toString(std::move(error));
-  // As the runtime and the interpreter say it.
-  llvm::Regex pattern("index (-?[0-9]+) at position ([0-9]+) is outside|"
-                      "expected [a-z]+ in .*, found (-?[0-9]+);");
-  llvm::SmallVector<llvm::StringRef> matches;
-  int64_t value = 0, position = 0;
-  std::string place;
-  if (pattern.match(text, &matches)) {
-    const bool hasPosition = !matches[2].empty();
-    if (!(hasPosition ? matches[1] : matches[3]).getAsInteger(10, value) &&
-        !(hasPosition && matches[2].getAsInteger(10, position)))
-      place = data.describeValue(value, hasPosition ? std::optional<int64_t>(position)
-                                                    : std::nullopt);
-  }
-  return llvm::createStringError(place.empty() ? text : text + "; in the data: " + place);
+  return llvm::handleErrors(std::move(error), [&](const BadIndexError &bad) {
+    std::string place = data.describeValue(bad.getIndex(), bad.getPosition());
+    return llvm::createStringError(bad.message() +
+                                   (place.empty() ? "" : "; in the data: " + place));
+  });
 }
 
 //===----------------------------------------------------------------------===//

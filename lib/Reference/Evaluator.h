@@ -26,10 +26,11 @@ class Frame {
 public:
   /// `domain` is the shape of scalars: none in a function, a kernel's domain in
   /// its body, where one scalar stands for one value per point. `depth` counts
-  /// the calls above.
-  Frame(const OpTable &table, Mode mode, llvm::ArrayRef<int64_t> domain = {},
-        unsigned depth = 0)
-      : table(table), mode(mode), domain(domain.begin(), domain.end()), depth(depth) {}
+  /// the calls above. `badIndex`, which may be null, is for `checkIndex`.
+  Frame(const OpTable &table, Mode mode, std::optional<BadIndex> *badIndex,
+        llvm::ArrayRef<int64_t> domain = {}, unsigned depth = 0)
+      : table(table), mode(mode), badIndex(badIndex),
+        domain(domain.begin(), domain.end()), depth(depth) {}
 
   /// Stays valid while ops are evaluated until the value's last use is over.
   const Tensor &get(mlir::Value value) const { return *values.find(value)->second; }
@@ -56,6 +57,11 @@ public:
   /// are dropped on the way.
   mlir::LogicalResult runBlock(mlir::Block &block);
 
+  /// Whether `index`, at `position` of its tensor, is in [0, size). Keeps one that is not
+  /// for `interpret`.
+  bool checkIndex(int64_t index, int64_t size, size_t position);
+  std::optional<BadIndex> *getBadIndex() const { return badIndex; }
+
   const OpTable &getTable() const { return table; }
   Mode getMode() const { return mode; }
   llvm::ArrayRef<int64_t> getDomain() const { return domain; }
@@ -67,6 +73,7 @@ private:
 
   const OpTable &table;
   Mode mode;
+  std::optional<BadIndex> *badIndex;
   llvm::SmallVector<int64_t, 4> domain;
   unsigned depth;
   llvm::DenseMap<mlir::Value, std::unique_ptr<Tensor>> values;

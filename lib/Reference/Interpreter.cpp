@@ -204,6 +204,14 @@ void Frame::set(Value value, Tensor elements) {
     set(value, std::move(elements.ints));
 }
 
+bool Frame::checkIndex(int64_t index, int64_t size, size_t position) {
+  if (index >= 0 && index < size)
+    return true;
+  if (badIndex)
+    *badIndex = BadIndex{index, static_cast<int64_t>(position)};
+  return false;
+}
+
 LogicalResult Frame::runOp(Operation &op) {
   const OpTable::Evaluate *evaluate = table.lookup(op.getName().getStringRef());
   if (!evaluate)
@@ -240,7 +248,8 @@ LogicalResult Frame::runBlock(Block &block) {
 
 static FailureOr<std::vector<Tensor>> runFunction(func::FuncOp function,
                                                   ArrayRef<Tensor> arguments, Mode mode,
-                                                  unsigned depth, const OpTable &table) {
+                                                  unsigned depth, const OpTable &table,
+                                                  std::optional<BadIndex> *badIndex) {
   if (function.isExternal())
     return function.emitOpError("cannot be interpreted: it has no body; give the "
                                 "module that defines it");
@@ -252,7 +261,7 @@ static FailureOr<std::vector<Tensor>> runFunction(func::FuncOp function,
   if (arguments.size() != block.getNumArguments())
     return function.emitOpError("expected ")
            << block.getNumArguments() << " arguments, found " << arguments.size();
-  Frame frame(table, mode, {}, depth);
+  Frame frame(table, mode, badIndex, {}, depth);
   for (BlockArgument argument : block.getArguments()) {
     auto emitError = [&] {
       return function.emitOpError() << "argument " << argument.getArgNumber() << " ";
@@ -293,8 +302,9 @@ static LogicalResult evaluateCall(func::CallOp op, Frame &frame) {
   std::vector<Tensor> arguments;
   for (Value operand : op.getOperands())
     arguments.push_back(frame.get(operand));
-  FailureOr<std::vector<Tensor>> results = runFunction(
-      callee, arguments, frame.getMode(), frame.getDepth() + 1, frame.getTable());
+  FailureOr<std::vector<Tensor>> results =
+      runFunction(callee, arguments, frame.getMode(), frame.getDepth() + 1,
+                  frame.getTable(), frame.getBadIndex());
   if (failed(results))
     return failure();
   for (auto [value, result] : llvm::zip_equal(op.getResults(), *results))
@@ -326,8 +336,9 @@ const OpTable &OpTable::get() {
 }
 
 FailureOr<std::vector<Tensor>>
-mpt::reference::interpret(func::FuncOp function, ArrayRef<Tensor> arguments, Mode mode) {
-  return runFunction(function, arguments, mode, 0, OpTable::get());
+mpt::reference::interpret(func::FuncOp function, ArrayRef<Tensor> arguments, Mode mode,
+                          std::optional<BadIndex> *badIndex) {
+  return runFunction(function, arguments, mode, 0, OpTable::get(), badIndex);
 }
 
 namespace {

@@ -57,7 +57,8 @@ static LogicalResult evaluateKernel(kernel::KernelOp op, Frame &frame) {
   for (int64_t size : domain)
     if (size < 0 || llvm::MulOverflow(points, size, points) || points > int64_t(1) << 31)
       return op.emitOpError("cannot be interpreted: the domain has too many points");
-  Frame inside(frame.getTable(), frame.getMode(), domain, frame.getDepth());
+  Frame inside(frame.getTable(), frame.getMode(), frame.getBadIndex(), domain,
+               frame.getDepth());
   Block &body = op.getBody().front();
   for (auto [input, map, argument] : llvm::zip_equal(
            op.getInputs(), op.getOperandMaps().getAsValueRange<AffineMapAttr>(),

@@ -38,13 +38,13 @@ struct Rows {
       divisor = static_cast<double>(llvm::count(counts, true));
   }
 
-  LogicalResult check(Operation *op) const {
+  LogicalResult check(Operation *op, Frame &frame) const {
     if (classes == 0)
       return op->emitOpError("cannot be interpreted: expected at least one class, "
                              "found logits ")
              << op->getOperand(0).getType();
-    for (auto [label, counted] : llvm::zip_equal(labels, counts))
-      if (counted && (label < 0 || label >= classes))
+    for (auto [position, label] : llvm::enumerate(labels))
+      if (counts[position] && !frame.checkIndex(label, classes, position))
         return op->emitOpError("expected labels in [0, ")
                << classes << "), found " << label
                << "; check the data or set ignore_index";
@@ -59,7 +59,7 @@ struct Rows {
 
 static LogicalResult evaluateCrossEntropy(CrossEntropyOp op, Frame &frame) {
   Rows rows(op, frame);
-  if (failed(rows.check(op)))
+  if (failed(rows.check(op, frame)))
     return failure();
   std::vector<double> lse;
   double total = 0.0;
@@ -81,7 +81,7 @@ static LogicalResult evaluateCrossEntropy(CrossEntropyOp op, Frame &frame) {
 
 static LogicalResult evaluateCrossEntropyGrad(CrossEntropyGradOp op, Frame &frame) {
   Rows rows(op, frame);
-  if (failed(rows.check(op)))
+  if (failed(rows.check(op, frame)))
     return failure();
   double dloss = frame.floats(op.getDloss())[0];
   const std::vector<double> &lse = frame.floats(op.getLogSumExp());

@@ -103,7 +103,11 @@ mpt::createReferenceEngine(OwningOpRef<ModuleOp> module, StringRef name, Mode mo
       arguments.push_back(std::move(*tensor));
     }
     DiagnosticText diagnostics(function.getContext());
-    FailureOr<std::vector<Tensor>> results = interpret(function, arguments, mode);
+    std::optional<BadIndex> bad;
+    FailureOr<std::vector<Tensor>> results = interpret(function, arguments, mode, &bad);
+    if (failed(results) && bad)
+      return llvm::make_error<BadIndexError>(llvm::toString(diagnostics.take()),
+                                             bad->index, bad->position);
     if (failed(results))
       return diagnostics.take();
     std::vector<HostTensor> hostResults;

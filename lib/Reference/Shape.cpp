@@ -152,10 +152,10 @@ static LogicalResult evaluatePad(PadOp op, Frame &frame) {
 }
 
 /// Emits an error unless every index is in [0, size) or `ignored`.
-static LogicalResult checkIndices(Operation *op, ArrayRef<int64_t> indices, int64_t size,
-                                  std::optional<int64_t> ignored = {}) {
-  for (int64_t index : indices)
-    if ((index < 0 || index >= size) && index != ignored)
+static LogicalResult checkIndices(Operation *op, Frame &frame, ArrayRef<int64_t> indices,
+                                  int64_t size, std::optional<int64_t> ignored = {}) {
+  for (auto [position, index] : llvm::enumerate(indices))
+    if (index != ignored && !frame.checkIndex(index, size, position))
       return op->emitOpError("expected indices in [0, ")
              << size << "), found " << index << "; check the data";
   return success();
@@ -164,7 +164,7 @@ static LogicalResult checkIndices(Operation *op, ArrayRef<int64_t> indices, int6
 static LogicalResult evaluateGather(GatherOp op, Frame &frame) {
   const Tensor &table = frame.get(op.getTable());
   const std::vector<int64_t> &rows = frame.ints(op.getIndices());
-  if (failed(checkIndices(op, rows, table.shape.front())))
+  if (failed(checkIndices(op, frame, rows, table.shape.front())))
     return failure();
   int64_t width = product(ArrayRef<int64_t>(table.shape).drop_front());
   std::vector<int64_t> indices;
@@ -177,7 +177,7 @@ static LogicalResult evaluateGather(GatherOp op, Frame &frame) {
 
 static LogicalResult evaluateCheckIndices(CheckIndicesOp op, Frame &frame) {
   std::vector<int64_t> indices = frame.ints(op.getIndices());
-  if (failed(checkIndices(op, indices, op.getSize(), op.getIgnoreIndex())))
+  if (failed(checkIndices(op, frame, indices, op.getSize(), op.getIgnoreIndex())))
     return failure();
   frame.set(op.getChecked(), std::move(indices));
   return success();
@@ -187,7 +187,7 @@ static LogicalResult evaluateScatterAdd(ScatterAddOp op, Frame &frame) {
   const std::vector<int64_t> &rows = frame.ints(op.getIndices());
   const std::vector<double> &updates = frame.floats(op.getUpdates());
   SmallVector<int64_t, 4> shape = frame.getShape(op.getTable());
-  if (failed(checkIndices(op, rows, shape.front())))
+  if (failed(checkIndices(op, frame, rows, shape.front())))
     return failure();
   int64_t width = product(ArrayRef<int64_t>(shape).drop_front());
   std::vector<double> table = frame.zeros(op.getTable());

@@ -20,7 +20,6 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,8 +77,8 @@ public:
   /// Where the integer `value` stands in the batch that was given last: "'x' of
   /// ids.npy, row 812, element 3", with the row (from 0) of the file and, if rows have
   /// several elements, the element of the row. Of several places those at `position` of
-  /// a batch's tensor, if one is given, go first. "" if it stands nowhere.
-  std::string describeValue(int64_t value, std::optional<int64_t> position) const;
+  /// a batch's tensor go first. "" if it stands nowhere.
+  std::string describeValue(int64_t value, int64_t position) const;
 
 private:
   DataLoader() = default;

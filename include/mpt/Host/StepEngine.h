@@ -63,6 +63,24 @@ struct ProfileEntry {
   double milliseconds = 0;
 };
 
+/// Why a run fails that reads an index outside its table.
+class BadIndexError : public llvm::ErrorInfo<BadIndexError> {
+public:
+  static char ID;
+  BadIndexError(std::string message, int64_t index, int64_t position)
+      : text(std::move(message)), index(index), position(position) {}
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+
+  int64_t getIndex() const { return index; }
+  /// Among the indices that it was given with, in row-major order.
+  int64_t getPosition() const { return position; }
+
+private:
+  std::string text;
+  int64_t index, position;
+};
+
 /// Runs one function. Not thread-safe.
 class StepEngine {
 public:
@@ -94,7 +112,8 @@ public:
 
   /// Runs the function once. `inputs` holds a tensor for each input and target
   /// by name and stays alive only for the call. On success all updates are in
-  /// the state, and the results without `updates` are returned by name.
+  /// the state, and the results without `updates` are returned by name. Fails with a
+  /// BadIndexError if an index is outside its table.
   virtual llvm::Expected<llvm::StringMap<HostTensor>>
   run(const llvm::StringMap<const HostTensor *> &inputs) = 0;
 

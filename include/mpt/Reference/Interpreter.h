@@ -21,6 +21,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include <optional>
 #include <vector>
 
 namespace mpt::reference {
@@ -59,13 +60,19 @@ struct Tensor {
 /// for it: an infinity, or NaN for f8E4M3FN.
 double roundToType(double value, mlir::FloatType type);
 
+/// An index outside its table, and its position among the indices in row-major order.
+struct BadIndex {
+  int64_t index = 0, position = 0;
+};
+
 /// Evaluates `function` (and the functions of its module that it calls) on
 /// `arguments`, which have the arguments' element types and shapes. In Storage
 /// mode they are rounded to these types first. Emits an error at the op and
 /// fails on an op that it does not know, a type or shape that it cannot hold
-/// and an index or label out of range.
+/// and an index or label out of range, which it gives in `badIndex`, too.
 mlir::FailureOr<std::vector<Tensor>>
-interpret(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> arguments, Mode mode);
+interpret(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> arguments, Mode mode,
+          std::optional<BadIndex> *badIndex = nullptr);
 
 /// About the most bytes that `interpret` needs for `function`: eight for each element
 /// that is alive at a time (in a kernel, for each scalar and point), and as much again

@@ -146,6 +146,12 @@ MPT_RT_EXPORT int mpt_rt_bind(mpt_rt_context *context, const char *name, const v
  * waits for it, and what goes wrong there is an error of the next call. */
 MPT_RT_EXPORT int mpt_rt_run(mpt_rt_context *context);
 
+/* If the last run failed for an index outside its table: that index, and its position
+ * among the indices that it was given with, in row-major order. Else an error, which
+ * leaves mpt_rt_last_error as it is. */
+MPT_RT_EXPORT int mpt_rt_get_bad_index(const mpt_rt_context *context, int64_t *index,
+                                       int64_t *position);
+
 /* On a GPU: whether inputs stay as they are on the device (`keep`) or are copied there
  * before each run (the default). */
 MPT_RT_EXPORT void mpt_rt_keep_inputs(mpt_rt_context *context, int keep);

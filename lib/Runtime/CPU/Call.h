@@ -9,9 +9,11 @@
 #ifndef MPT_LIB_RUNTIME_CPU_CALL_H
 #define MPT_LIB_RUNTIME_CPU_CALL_H
 
+#include "../Common/BadIndex.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace mpt::rt {
@@ -27,6 +29,9 @@ public:
   /// made for. On failure returns false and sets
   /// `error`.
   virtual bool run(void **buffers, ThreadTeam &team, std::string &error) = 0;
+
+  /// Of the last run, if that is why it failed.
+  std::optional<BadIndex> badIndex;
 };
 
 /// Whether oneDNN multiplies bf16 faster than f32 on this machine.

@@ -27,24 +27,42 @@ int64_t readIndex(const BufferRef &ref, const void *data, int64_t i) {
                                    : static_cast<const int32_t *>(data)[i];
 }
 
-bool checkIndices(const BufferRef &ref, const void *data, int64_t rows,
-                  std::string &error, std::optional<int64_t> ignored = {}) {
-  for (int64_t i = 0, count = ref.count(); i < count; ++i) {
-    int64_t index = readIndex(ref, data, i);
-    if ((index < 0 || index >= rows) && index != ignored) {
-      error = "index " + std::to_string(index) + " at position " + std::to_string(i) +
-              " is outside [0, " + std::to_string(rows) + ")";
-      return false;
-    }
-  }
-  return true;
+/// The indices of a call, and what they may be: [0, size) and `ignored`.
+struct IndexRange {
+  uint32_t buffer;
+  int64_t size;
+  std::optional<int64_t> ignored;
+};
+
+std::optional<IndexRange> getIndexRange(const GatherCall &, const Instruction &call) {
+  return IndexRange{1, call.refs[0].dims[0], std::nullopt};
+}
+std::optional<IndexRange> getIndexRange(const ScatterAddCall &, const Instruction &call) {
+  return IndexRange{0, call.refs[2].dims[0], std::nullopt};
+}
+std::optional<IndexRange> getIndexRange(const CheckIndicesCall &check,
+                                        const Instruction &) {
+  return IndexRange{0, check.size, check.ignoreIndex};
+}
+/// Calls without indices.
+template <typename Attributes>
+std::optional<IndexRange> getIndexRange(const Attributes &, const Instruction &) {
+  return std::nullopt;
 }
 
-bool runCall(const GatherCall &, const Instruction &call, void **buffers,
-             ThreadTeam &team, std::string &error) {
+std::optional<BadIndex> findBadIndex(const IndexRange &range, const BufferRef &ref,
+                                     const void *data) {
+  for (int64_t i = 0, count = ref.count(); i < count; ++i) {
+    int64_t index = readIndex(ref, data, i);
+    if ((index < 0 || index >= range.size) && index != range.ignored)
+      return BadIndex{index, i};
+  }
+  return std::nullopt;
+}
+
+void runCall(const GatherCall &, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   const BufferRef &table = call.refs[0], &indices = call.refs[1];
-  if (!checkIndices(indices, buffers[1], table.dims[0], error))
-    return false;
   int64_t row = table.dims[0] ? table.bytes() / table.dims[0] : 0;
   auto *source = static_cast<const char *>(buffers[0]);
   auto *target = static_cast<char *>(buffers[2]);
@@ -55,14 +73,11 @@ bool runCall(const GatherCall &, const Instruction &call, void **buffers,
       std::memcpy(target + i * row, source + readIndex(indices, buffers[1], i) * row,
                   row);
   });
-  return true;
 }
 
-bool runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
-             ThreadTeam &team, std::string &error) {
+void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   const BufferRef &indices = call.refs[0], &updates = call.refs[1], &table = call.refs[2];
-  if (!checkIndices(indices, buffers[0], table.dims[0], error))
-    return false;
   bool isWide = table.type == DataType::F32;
   auto *sums = static_cast<float *>(isWide ? buffers[2] : buffers[3]);
   int64_t row = table.dims[0] ? table.count() / table.dims[0] : 0;
@@ -86,11 +101,10 @@ bool runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
   });
   if (!isWide)
     narrow(table.type, sums, buffers[2], 0, table.count());
-  return true;
 }
 
-bool runCall(const CopyCall &copy, const Instruction &call, void **buffers,
-             ThreadTeam &team, std::string &) {
+void runCall(const CopyCall &copy, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   const std::vector<int64_t> &sizes = copy.sizes, &srcStrides = copy.srcStrides,
                              &dstStrides = copy.dstStrides;
   int64_t rank = static_cast<int64_t>(sizes.size()), size = getSize(call.refs[0].type);
@@ -100,7 +114,7 @@ bool runCall(const CopyCall &copy, const Instruction &call, void **buffers,
   for (int64_t d = 0; d < rank; ++d)
     total *= sizes[d];
   if (total == 0)
-    return true;
+    return;
   int64_t inner = rank ? sizes[rank - 1] : 1, rows = total / inner;
   int64_t srcStep = rank ? srcStrides[rank - 1] : 1,
           dstStep = rank ? dstStrides[rank - 1] : 1;
@@ -122,11 +136,10 @@ bool runCall(const CopyCall &copy, const Instruction &call, void **buffers,
           std::memcpy(t + i * dstStep * size, s + i * srcStep * size, size);
     }
   });
-  return true;
 }
 
-bool runCall(const FillCall &fill, const Instruction &call, void **buffers, ThreadTeam &,
-             std::string &) {
+void runCall(const FillCall &fill, const Instruction &call, void **buffers,
+             ThreadTeam &) {
   const BufferRef &out = call.refs[0];
   double value = fill.value;
   int64_t count = out.count(), size = getSize(out.type);
@@ -142,11 +155,10 @@ bool runCall(const FillCall &fill, const Instruction &call, void **buffers, Thre
   auto *target = static_cast<char *>(buffers[0]);
   for (int64_t i = 0; i < count; ++i)
     std::memcpy(target + i * size, element, size);
-  return true;
 }
 
-bool runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
-             ThreadTeam &team, std::string &) {
+void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
   const ReduceKind kind = reduce.kind;
   int64_t rank = static_cast<int64_t>(x.dims.size());
@@ -220,11 +232,10 @@ bool runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
     else
       fromF32(y.type, buffers[1], out, static_cast<float>(total));
   });
-  return true;
 }
 
-bool runCall(const ArgmaxCall &, const Instruction &call, void **buffers,
-             ThreadTeam &team, std::string &) {
+void runCall(const ArgmaxCall &, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
   int64_t length = x.dims.back();
   parallelFor(y.count(), team, [&](int64_t row, int) {
@@ -241,11 +252,10 @@ bool runCall(const ArgmaxCall &, const Instruction &call, void **buffers,
     else
       static_cast<int32_t *>(buffers[1])[row] = static_cast<int32_t>(best);
   });
-  return true;
 }
 
-bool runCall(const RandomMaskCall &random, const Instruction &call, void **buffers,
-             ThreadTeam &team, std::string &) {
+void runCall(const RandomMaskCall &random, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   uint64_t seed, attempt;
   std::memcpy(&seed, buffers[0], 8);
   std::memcpy(&attempt, buffers[1], 8);
@@ -260,11 +270,10 @@ bool runCall(const RandomMaskCall &random, const Instruction &call, void **buffe
         mask[i + lane] = words[lane] >= threshold;
     }
   });
-  return true;
 }
 
-bool runCall(const RandomBitsCall &random, const Instruction &call, void **buffers,
-             ThreadTeam &team, std::string &) {
+void runCall(const RandomBitsCall &random, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   uint64_t seed, attempt;
   std::memcpy(&seed, buffers[0], 8);
   std::memcpy(&attempt, buffers[1], 8);
@@ -279,36 +288,28 @@ bool runCall(const RandomBitsCall &random, const Instruction &call, void **buffe
       std::memcpy(bits + i, halves, 2 * std::min<int64_t>(mpt::kPhiloxHalves, end - i));
     }
   });
-  return true;
 }
 
-bool runCall(const CheckIndicesCall &check, const Instruction &call, void **buffers,
-             ThreadTeam &, std::string &error) {
-  if (!checkIndices(call.refs[0], buffers[0], check.size, error, check.ignoreIndex))
-    return false;
+void runCall(const CheckIndicesCall &, const Instruction &call, void **buffers,
+             ThreadTeam &) {
   std::memcpy(buffers[1], buffers[0], call.refs[0].bytes());
-  return true;
 }
 
-bool runCall(const MaxPoolCall &pool, const Instruction &call, void **buffers,
-             ThreadTeam &team, std::string &) {
+void runCall(const MaxPoolCall &pool, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   runPool(pool, call, buffers, team);
-  return true;
 }
-bool runCall(const MaxPoolGradCall &pool, const Instruction &call, void **buffers,
-             ThreadTeam &team, std::string &) {
+void runCall(const MaxPoolGradCall &pool, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   runPool(pool, call, buffers, team);
-  return true;
 }
-bool runCall(const AvgPoolCall &pool, const Instruction &call, void **buffers,
-             ThreadTeam &team, std::string &) {
+void runCall(const AvgPoolCall &pool, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   runPool(pool, call, buffers, team);
-  return true;
 }
-bool runCall(const AvgPoolGradCall &pool, const Instruction &call, void **buffers,
-             ThreadTeam &team, std::string &) {
+void runCall(const AvgPoolGradCall &pool, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
   runPool(pool, call, buffers, team);
-  return true;
 }
 
 /// A call that is a function of its attributes and buffers.
@@ -318,7 +319,16 @@ public:
   SimpleCall(const Attributes &attributes, const Instruction &instruction)
       : attributes(attributes), instruction(instruction) {}
   bool run(void **buffers, ThreadTeam &team, std::string &error) override {
-    return runCall(attributes, instruction, buffers, team, error);
+    if (std::optional<IndexRange> range = getIndexRange(attributes, instruction)) {
+      badIndex =
+          findBadIndex(*range, instruction.refs[range->buffer], buffers[range->buffer]);
+      if (badIndex) {
+        error = badIndex->describe(range->size);
+        return false;
+      }
+    }
+    runCall(attributes, instruction, buffers, team);
+    return true;
   }
 
 private:

@@ -201,11 +201,11 @@ int CudaExecutable::checkIndices(std::string &error) {
     if (record == 0)
       continue;
     const Instruction &instruction = program.instructions[checks[i]];
+    badIndex = BadIndex{static_cast<int32_t>(record),
+                        static_cast<int64_t>(0xffffffff - (record >> 32))};
     return fail(error, MPT_RT_RUN_FAILED,
-                instruction.location + ": index " +
-                    std::to_string(static_cast<int32_t>(record)) + " at position " +
-                    std::to_string(0xffffffff - (record >> 32)) + " is outside [0, " +
-                    std::to_string(desc.kernels[instruction.kernel].bound) + ")");
+                instruction.location + ": " +
+                    badIndex->describe(desc.kernels[instruction.kernel].bound));
   }
   return MPT_RT_OK;
 }

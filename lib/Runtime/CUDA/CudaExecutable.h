@@ -18,12 +18,14 @@
 #ifndef MPT_LIB_RUNTIME_CUDA_CUDAEXECUTABLE_H
 #define MPT_LIB_RUNTIME_CUDA_CUDAEXECUTABLE_H
 
+#include "../Common/BadIndex.h"
 #include "CublasLtMatmul.h"
 #include "CudnnConvolution.h"
 #include "mpt/ProgramABI/CudaProgram.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace mpt::rt::cuda {
@@ -63,6 +65,8 @@ public:
   bool profiling = false;
   /// What was decided at the first run, a line each.
   std::string notes;
+  /// If that is why the device failed.
+  std::optional<BadIndex> badIndex;
 
 private:
   struct BoundInstruction {

@@ -68,6 +68,8 @@ struct mpt_rt_context {
   int threads = 1;
   std::unique_ptr<ThreadTeam> team;
   std::string error;
+  /// Of the last run on the CPU, if that is why it failed.
+  std::optional<BadIndex> badIndex;
   /// The copy of the file that was opened, and what the loader made of it.
   int file = -1;
   void *library = nullptr;
@@ -585,6 +587,7 @@ int mpt_rt_run(mpt_rt_context *context) {
     return MPT_RT_INVALID_ARGUMENT;
   if (!context->isOpen)
     return context->fail(MPT_RT_INVALID_ARGUMENT, "no program is open");
+  context->badIndex.reset();
   if (int status = context->checkState())
     return status;
   for (size_t i = 0; i < context->inputs.size(); ++i)
@@ -615,15 +618,30 @@ int mpt_rt_run(mpt_rt_context *context) {
       });
     } else {
       std::string why;
-      if (!step.call->run(step.buffers.data(), *context->team, why))
+      if (!step.call->run(step.buffers.data(), *context->team, why)) {
+        context->badIndex = step.call->badIndex;
         return context->fail(MPT_RT_RUN_FAILED,
                              context->program.instructions[i].location + ": " + why);
+      }
     }
     if (context->profiling)
       step.milliseconds =
           std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   }
   context->hasRun = true;
+  return MPT_RT_OK;
+}
+
+int mpt_rt_get_bad_index(const mpt_rt_context *context, int64_t *index,
+                         int64_t *position) {
+  if (!context || !index || !position)
+    return MPT_RT_INVALID_ARGUMENT;
+  const std::optional<BadIndex> &bad =
+      context->cuda ? context->cuda->badIndex : context->badIndex;
+  if (!bad)
+    return MPT_RT_INVALID_ARGUMENT;
+  *index = bad->index;
+  *position = bad->position;
   return MPT_RT_OK;
 }
 

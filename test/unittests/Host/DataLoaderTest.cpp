@@ -182,8 +182,7 @@ TEST(DataLoaderTest, DescribesWhereAValueStands) {
   EXPECT_EQ(loader.describeValue(301, 3), "'ids' of d.npz:ids, row 3, element 1");
   // Another place, or none: the first that has the value.
   EXPECT_EQ(loader.describeValue(301, 0), "'ids' of d.npz:ids, row 3, element 1");
-  EXPECT_EQ(loader.describeValue(301, std::nullopt),
-            "'ids' of d.npz:ids, row 3, element 1");
+  EXPECT_EQ(loader.describeValue(301, -1), "'ids' of d.npz:ids, row 3, element 1");
   // Both have the value, in different places of the batch.
   EXPECT_EQ(loader.describeValue(300, 2), "'ids' of d.npz:ids, row 3, element 0");
   EXPECT_EQ(loader.describeValue(300, 1), "'label' of label.npy, row 3");
