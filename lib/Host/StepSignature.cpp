@@ -170,15 +170,18 @@ llvm::Expected<func::FuncOp> mpt::findFunction(ModuleOp module, llvm::StringRef 
     if (function.getName() == "loss" || names.size() == 1)
       loss = function;
   }
+  auto file = LocationAttr(module.getLoc()).findInstanceOf<FileLineColLoc>();
+  std::string model = file ? file.getFilename().str() : "the module";
   std::string list = names.empty() ? "none" : "@" + llvm::join(names, ", @");
   if (!name.empty() && !found)
-    return llvm::createStringError(option + "=" + name +
-                                   ": no such function in the model; found " + list);
+    return llvm::createStringError(option + "=" + name + ": no such function in " +
+                                   model + "; found " + list);
   if (found)
     return found;
   if (names.size() == 1 || (loss && loss.getName() == "loss"))
     return loss;
-  return llvm::createStringError(
-      "expected one function or one called @loss in the model, found " + list +
-      "; choose one with " + option);
+  if (names.empty())
+    return llvm::createStringError("expected a function in " + model + ", found none");
+  return llvm::createStringError("expected one function or one called @loss in " + model +
+                                 ", found " + list + "; choose one with " + option);
 }

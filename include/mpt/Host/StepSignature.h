@@ -54,7 +54,8 @@ llvm::LogicalResult checkMetricNames(mlir::func::FuncOp function,
                                      const StepSignature &signature);
 
 /// The function `name`, which the command line option `option` gives; if it is
-/// empty the module's only one, else `loss`. Fails, naming those that there are.
+/// empty the module's only one, else `loss`. Fails, naming the module's file and those
+/// that there are.
 llvm::Expected<mlir::func::FuncOp>
 findFunction(mlir::ModuleOp module, llvm::StringRef option, llvm::StringRef name);
 
