@@ -407,7 +407,7 @@ llvm::Error Run::checkWhole() const {
 }
 
 /// The files that options of passes name in `text`: policies, rule tables,
-/// profiles and reports.
+/// profiles and, as outputs, reports.
 static void addFilesOfPasses(llvm::StringRef what, llvm::StringRef text,
                              std::vector<FileUse> &uses) {
   llvm::SmallVector<llvm::StringRef> words;
@@ -439,6 +439,11 @@ llvm::Error Run::claimOutputs() {
         std::pair("--pipeline", &options.pipeline)})
     if (*text)
       addFilesOfPasses(option, **text, uses);
+  if (options.compare)
+    for (const FileUse &use : uses)
+      if (use.isOutput)
+        return llvm::createStringError("--compare trains several networks: " + use.what +
+                                       " would keep the last one's alone; leave it out");
   const size_t inputs = uses.size();
   for (auto [option, path] :
        {std::pair("--checkpoint", &options.checkpoint),
