@@ -153,6 +153,35 @@ TEST_F(FiniteDifferenceTest, EveryDifferentiableOp) {
     check(test);
 }
 
+TEST_F(FiniteDifferenceTest, GradientOfALargestThatIsNaN) {
+  // As torch.amax and torch.amin: NaN for all elements that the result is of.
+  for (const char *kind : {"max", "min"}) {
+    OwningOpRef<ModuleOp> module = parse(
+        "func.func @loss(%x: tensor<2x3xf64> {mpt.name = \"x\", mpt.role = "
+        "\"parameter\"})"
+        " -> (tensor<f64> {mpt.name = \"loss\"}) {\n"
+        "%y = mpt.reduce %x {kind = #mpt.reduce_kind<" +
+        std::string(kind) +
+        ">, axes = array<i64: 1>} : (tensor<2x3xf64>) -> tensor<2xf64>\n"
+        "%loss = mpt.reduce %y {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : "
+        "(tensor<2xf64>) -> tensor<f64>\nreturn %loss : tensor<f64>\n}");
+    ASSERT_TRUE(module) << errors;
+    PassManager manager(&context);
+    manager.addPass(createAutodiffPass());
+    ASSERT_TRUE(succeeded(manager.run(*module))) << errors;
+    auto function = module->lookupSymbol<func::FuncOp>("loss");
+    auto results = reference::interpret(
+        function, makeTensor(function.getArgumentTypes()[0], {1, NAN, 3, 2, 2, 2}),
+        Mode::Float64);
+    ASSERT_TRUE(succeeded(results)) << errors;
+    const std::vector<double> &gradient = (*results)[1].floats;
+    for (int i : {0, 1, 2})
+      EXPECT_TRUE(std::isnan(gradient[i])) << kind << " " << i;
+    for (int i : {3, 4, 5})
+      EXPECT_EQ(gradient[i], 1.0 / 3) << kind << " " << i;
+  }
+}
+
 TEST_F(FiniteDifferenceTest, EveryDifferentiableOpHasACase) {
   llvm::StringSet<> covered;
   for (const GradientCase &test : getGradientCases())

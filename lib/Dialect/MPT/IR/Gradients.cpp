@@ -272,7 +272,8 @@ LogicalResult ReduceOp::buildGradients(OpBuilder &builder, ValueRange resultGrad
   }
   case ReduceKind::Max:
   case ReduceKind::Min: {
-    // Equal elements share the gradient, as torch.amax.
+    // Equal elements share the gradient, as torch.amax. A NaN equals no element, so the
+    // gradient of all is 0 / 0, a NaN.
     Value hit =
         b.compare(getX(), b.repeat(getY(), type, getAxes()), ComparePredicate::EQ);
     auto counts = getTensor(dy).clone(getStatisticType(type.getElementType()));
@@ -280,8 +281,8 @@ LogicalResult ReduceOp::buildGradients(OpBuilder &builder, ValueRange resultGrad
     Value count =
         b.make<ReduceOp>(counts, ones, ReduceKindAttr::get(getContext(), ReduceKind::Sum),
                          getAxesAttr(), getKeepDimsAttr(), TypeAttr());
-    Value share = b.make<DivOp>(spread, b.repeat(count, type, getAxes()));
-    spread = b.where(hit, share, b.scalar(dy, 0.0));
+    spread = b.make<DivOp>(b.where(hit, spread, b.scalar(dy, 0.0)),
+                           b.repeat(count, type, getAxes()));
     break;
   }
   case ReduceKind::Prod: {
