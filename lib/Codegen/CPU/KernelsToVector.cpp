@@ -14,6 +14,7 @@
 
 #include "../Common/KernelEmitter.h"
 #include "mpt/Codegen/CPU/Passes.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -33,6 +34,9 @@ struct ConvertKernelsToVectorPass
   using Base::Base;
 
   void runOnOperation() override {
+    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+      return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                            "no kernel and no program");
     auto kernels = llvm::to_vector(getOperation().getOps<kernel::FuncOp>());
     for (kernel::FuncOp kernel : kernels)
       if (failed(KernelEmitter(kernel).check()))

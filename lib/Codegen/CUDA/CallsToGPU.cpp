@@ -19,6 +19,7 @@
 #include "GemmEpilogueEmitter.h"
 #include "Im2ColEmitter.h"
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/CudaCallPlan.h"
@@ -486,6 +487,9 @@ struct ConvertCallsToGPUPass
           << f32Products << "'; choose exact, tf32 or bf16x9";
       return signalPassFailure();
     }
+    if (!mpt::detail::hasOpsOfMPT(module))
+      return mpt::detail::warnOfNothingToDo(module, getArgument(),
+                                            "no kernel and no program");
     DeviceLauncher launcher(module);
     for (auto program : module.getOps<program::ProgramOp>())
       if (failed(convert(program, launcher, *products)))

@@ -16,6 +16,7 @@
 
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Remarks.h"
@@ -576,6 +577,9 @@ struct FuseGemmEpiloguesPass
       }
       architectures.push_back(number);
     }
+    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+      return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                            "no op of the mpt dialect");
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isDeclaration())
         Fuser(function, architectures).run();

@@ -18,6 +18,7 @@
 #include "LaunchGroups.h"
 #include "ReductionBatches.h"
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/SymbolTable.h"
@@ -201,6 +202,9 @@ struct ConvertKernelsToGPUPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (!mpt::detail::hasOpsOfMPT(module))
+      return mpt::detail::warnOfNothingToDo(module, getArgument(),
+                                            "no kernel and no program");
     auto kernels = llvm::to_vector(module.getOps<kernel::FuncOp>());
     for (kernel::FuncOp kernel : kernels)
       if (failed(GPUKernelEmitter(kernel).check()))

@@ -15,6 +15,7 @@
 #include "mpt/Codegen/CUDA/WidenProducts.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -32,6 +33,9 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
   using Base::Base;
 
   void runOnOperation() override {
+    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+      return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                            "no op of the mpt dialect");
     // What is no chip is refused where it is compiled for.
     SmallVector<int64_t> architectures;
     for (StringRef chip : *chips) {

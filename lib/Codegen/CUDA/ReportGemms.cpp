@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Remarks.h"
@@ -38,6 +39,9 @@ struct ReportGemmsPass : mpt::impl::ReportGemmsPassBase<ReportGemmsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+      return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                            "no kernel and no program");
     if (!getContext().getRemarkEngine())
       return;
     for (auto program : getOperation().getOps<program::ProgramOp>()) {

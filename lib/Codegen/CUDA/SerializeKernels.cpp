@@ -14,6 +14,7 @@
 
 #include "mpt/Codegen/CUDA/DeviceKernels.h"
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -96,7 +97,11 @@ struct SerializeKernelsPass : mpt::impl::SerializeKernelsPassBase<SerializeKerne
   }
 
   void runOnOperation() override {
-    for (auto device : llvm::to_vector(getOperation().getOps<gpu::GPUModuleOp>()))
+    auto devices = llvm::to_vector(getOperation().getOps<gpu::GPUModuleOp>());
+    if (devices.empty() && !mpt::detail::hasOpsOfMPT(getOperation()))
+      return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                            "no gpu.module and no program");
+    for (gpu::GPUModuleOp device : devices)
       if (failed(serialize(device)))
         return signalPassFailure();
   }

@@ -14,6 +14,7 @@
 
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -51,6 +52,9 @@ struct SpreadKernelsPass : mpt::impl::SpreadKernelsPassBase<SpreadKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+      return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                            "no kernel and no program");
     getOperation().walk([](kernel::KernelOp kernel) {
       if (kernel.getKind() == kernel::KernelKind::Column)
         kernel.setChunkRows(
