@@ -91,6 +91,7 @@ FailureOr<SmallVector<RematTarget>> RematSession::findTargets() {
              << text << "'";
     targets.push_back(target);
   }
+  warnOfMisspelledAttributes(module);
   if (module.getOps<func::FuncOp>().empty())
     warnOfNothingToDo(module, request.pass, "no function with a body");
   return targets;

@@ -151,6 +151,7 @@ LogicalResult mpt::loadTables(ModuleOp module, ArrayRef<std::string> dialects,
 }
 
 void mpt::warnOfUnknownOps(ModuleOp module, StringRef pass, PrecisionPolicy &policy) {
+  mpt::detail::warnOfMisspelledAttributes(module);
   // Constants, loops and what ends their bodies only pass on what other ops compute.
   WalkResult known = module.walk([&](Operation *op) {
     if (isa_and_nonnull<BuiltinDialect, func::FuncDialect>(op->getDialect()) ||

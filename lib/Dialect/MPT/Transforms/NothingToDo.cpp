@@ -8,6 +8,7 @@
 
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 
+#include "../IR/StepAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -48,4 +49,17 @@ void mpt::detail::warnOfNothingToDo(ModuleOp module, StringRef pass,
   else
     warning << "there is " << missing << " in this module, which holds ops of "
             << llvm::join(dialects, ", ");
+}
+
+void mpt::detail::warnOfMisspelledAttributes(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (isa_and_nonnull<MPTDialect>(op->getDialect()))
+      return;
+    for (NamedAttribute attribute : op->getDiscardableAttrs())
+      if (StringRef meant = findMisspelledPrefix(attribute, AttributePlace::Op);
+          !meant.empty())
+        mlir::emitWarning(op->getLoc())
+            << "unknown attribute '" << attribute.getName().getValue() << "' on "
+            << op->getName() << "; did you mean '" << meant << "'?";
+  });
 }

@@ -23,6 +23,11 @@ bool hasOpsOfMPT(mlir::ModuleOp module);
 void warnOfNothingToDo(mlir::ModuleOp module, llvm::StringRef pass,
                        const llvm::Twine &missing);
 
+/// Warns, at the op, of attributes of other dialects' ops with a slip in the prefix of
+/// one of MPT's, as in `mtp.precision`. The dialect's verifier sees them on its own ops
+/// alone.
+void warnOfMisspelledAttributes(mlir::ModuleOp module);
+
 } // namespace mpt::detail
 
 #endif // MPT_DIALECT_MPT_TRANSFORMS_NOTHINGTODO_H
