@@ -137,7 +137,7 @@ std::vector<TextMutator::Word> TextMutator::find(StringRef prefix, bool types) c
 void TextMutator::changeElement() {
   StringRef from = pick(elements), to = pick(elements);
   // All of a line or of the module, so that its types still agree, or one.
-  const bool all = draw(3) != 0, everywhere = all && draw(4) == 0;
+  const bool all = draw(3) != 0, everywhere = all && draw(2) == 0;
   size_t start = draw(lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string &line = lines[(start + i) % lines.size()];

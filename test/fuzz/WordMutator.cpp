@@ -51,12 +51,23 @@ std::string mpt::fuzz::mutateWords(StringRef text, llvm::ArrayRef<StringRef> wor
     switch (draw(random, 10)) {
     case 8:
     case 9: {
-      // A key and its value from another mapping.
+      // A key and its value from another mapping, for one that lacks it.
+      llvm::SmallVector<size_t> mappings;
+      for (size_t i = 0; i < made.size(); ++i)
+        if (made[i].find('{') != std::string::npos)
+          mappings.push_back(i);
+      if (mappings.empty())
+        continue;
+      std::string &into = made[pick(random, mappings)];
       std::string from = draw(random, 2) ? pick(random, lines).str() : pick(random, made);
-      llvm::SmallVector<StringRef> parts = splitMapping(from);
-      size_t brace = made[line].find('{');
-      if (!parts.empty() && brace != std::string::npos)
-        made[line].insert(brace + 1, pick(random, parts).str() + ", ");
+      llvm::SmallVector<StringRef> parts = splitMapping(from), own = splitMapping(into);
+      llvm::erase_if(parts, [&](StringRef part) {
+        return llvm::any_of(own, [&](StringRef each) {
+          return each.split(':').first == part.split(':').first;
+        });
+      });
+      if (!parts.empty())
+        into.insert(into.find('{') + 1, pick(random, parts).str() + ", ");
       continue;
     }
     case 0:
