@@ -37,7 +37,7 @@ def have_module(name):
 
 
 for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "sklearn", "jax", "optax", "jmp", "keras",
-               "tensorflow", "deepspeed", "tensorboard"):
+               "tensorflow", "deepspeed", "tensorboard", "torch_mlir", "iree.compiler", "iree.runtime"):
     if have_module(module):
         config.available_features.add(module)
 if shutil.which("clang-format-22"):

@@ -10,9 +10,11 @@
 #include "Common.h"
 #include "mpt-c/Registration.h"
 #include "mpt/InitAll.h"
+#include "mpt/Support/ForeignBytecode.h"
 #include "mpt/Support/Version.h"
 #include "mpt/Tools/CompileStep.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -51,6 +53,9 @@ MptError mptModuleParse(MlirContext context, MlirStringRef text, MlirStringRef n
       unwrapText(text), mlir::ParserConfig(unwrap(context)), unwrapText(name));
   if (!parsed)
     return errors.take(unwrapText(name) + ": cannot parse");
+  if (mlir::isBytecode({unwrapText(text), unwrapText(name)}) &&
+      mlir::failed(mpt::checkForeignProperties(*parsed)))
+    return errors.take(unwrapText(name) + ": cannot read its bytecode");
   *module = wrap(parsed.release());
   return success();
 }

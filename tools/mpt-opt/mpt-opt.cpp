@@ -6,25 +6,26 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "mpt/InitAll.h"
 #include "mpt/Precision/ExternalModels/ExternalModels.h"
-#include "mpt/Support/Version.h"
+#include "mpt/Support/ForeignBytecode.h"
+#include "mpt/Tools/LLVMOptions.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 
-/// libLLVM gives every program that links it the options of all its code
-/// generators. They stay usable; --help-hidden lists them.
-static void hideOptionsOfLLVM() {
-  for (auto [name, option] : llvm::cl::getRegisteredOptions())
-    if (!name.starts_with("help") && name != "version")
-      option->setHiddenFlag(llvm::cl::Hidden);
-}
+using namespace mlir;
 
 /// Prints what --mpt-ops asks for: a line for each op, or one op's entry.
 static int printOps(llvm::StringRef name) {
@@ -43,8 +44,66 @@ static int printOps(llvm::StringRef name) {
   return 0;
 }
 
+namespace {
+/// Runs the passes that the user asked for on a module from or for bytecode.
+struct BytecodePass : PassWrapper<BytecodePass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BytecodePass)
+
+  BytecodePass(OpPassManager passes, bool reads, bool writes)
+      : passes(std::move(passes)), reads(reads), writes(writes) {}
+  llvm::StringRef getName() const override { return "bytecode"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    passes.getDependentDialects(registry);
+  }
+  void runOnOperation() override {
+    if ((reads && failed(mpt::checkForeignProperties(getOperation()))) ||
+        failed(runPipeline(passes, getOperation())) ||
+        (writes && failed(mpt::moveForeignProperties(getOperation()))))
+      signalPassFailure();
+  }
+
+  OpPassManager passes;
+  bool reads, writes;
+};
+} // namespace
+
+/// As MlirOptMain, with ops of other compilers in bytecode.
+static LogicalResult optimize(int argc, char **argv, const std::string &input,
+                              const std::string &output, DialectRegistry &registry) {
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  // From a terminal, MlirOptMain says that it waits.
+  if (config.shouldShowDialects() || config.shouldListPasses() ||
+      (input == "-" && llvm::sys::Process::StandardInIsUserInput()))
+    return MlirOptMain(argc, argv, input, output, registry);
+
+  llvm::InitLLVM init(argc, argv);
+  std::string problem;
+  std::unique_ptr<llvm::MemoryBuffer> read = openInputFile(input, &problem);
+  std::unique_ptr<llvm::ToolOutputFile> written =
+      read ? openOutputFile(output, &problem) : nullptr;
+  if (!written) {
+    llvm::errs() << problem << "\n";
+    return failure();
+  }
+  const bool reads = isBytecode(read->getMemBufferRef());
+  if (reads || config.shouldEmitBytecode())
+    config.setPassPipelineSetupFn([user = config, reads](PassManager &passes) {
+      PassManager asked(passes.getContext(), passes.getOpAnchorName(),
+                        passes.getNesting());
+      if (failed(user.setupPassPipeline(asked)))
+        return failure();
+      passes.addPass(
+          std::make_unique<BytecodePass>(asked, reads, user.shouldEmitBytecode()));
+      return success();
+    });
+  if (failed(MlirOptMain(written->os(), std::move(read), registry, config)))
+    return failure();
+  written->keep();
+  return success();
+}
+
 int main(int argc, char **argv) {
-  hideOptionsOfLLVM();
+  mpt::hideLLVMOptions();
   llvm::cl::opt<std::string> ops(
       "mpt-ops", llvm::cl::ValueOptional, llvm::cl::value_desc("name"),
       llvm::cl::desc("List the ops of the mpt dialect, or print what there is to know "
@@ -52,17 +111,21 @@ int main(int argc, char **argv) {
   llvm::cl::opt<bool> torchOps(
       "mpt-torch-ops",
       llvm::cl::desc("List PyTorch's ops that --mpt-convert-torch converts"));
-  llvm::cl::AddExtraVersionPrinter(
-      [](llvm::raw_ostream &os) { os << "MPT version " << mpt::kVersion << "\n"; });
-  mlir::DialectRegistry registry;
+  llvm::cl::opt<bool> filterVersion(
+      "mpt-filter-version",
+      llvm::cl::desc("Print the version of the contract for mpt-opt as a filter"));
+  llvm::cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
+    os << "MPT filter contract " << mpt::kFilterVersion << "\n";
+  });
+  DialectRegistry registry;
   // Everything parses; of the passes, those that go with MPT's. mlir-opt has the
   // others, and loads MPT as a plugin.
-  mlir::registerAllDialects(registry);
+  registerAllDialects(registry);
   mpt::registerAllDialects(registry);
   mpt::registerPrecisionExternalModels(registry);
-  mlir::registerTransformsPasses();
+  registerTransformsPasses();
   mpt::registerAllPasses();
-  auto [input, output] = mlir::registerAndParseCLIOptions(
+  auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "MPT: mixed-precision training passes\n", registry);
   // `--mpt-ops NAME` gives the name as the input file.
   if (ops.getNumOccurrences())
@@ -72,5 +135,9 @@ int main(int argc, char **argv) {
       llvm::outs() << name << "\n";
     return 0;
   }
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
+  if (filterVersion) {
+    llvm::outs() << mpt::kFilterVersion << "\n";
+    return 0;
+  }
+  return asMainReturnCode(optimize(argc, argv, input, output, registry));
 }

@@ -14,6 +14,10 @@ namespace mpt {
 /// Written into programs and checkpoints.
 inline constexpr const char *kVersion = "0.1.0";
 
+/// Of the contract for mpt-opt as a filter (docs/Filter.md). Raise it with a change that
+/// those who rely on that page notice.
+inline constexpr int kFilterVersion = 1;
+
 } // namespace mpt
 
 #endif // MPT_SUPPORT_VERSION_H

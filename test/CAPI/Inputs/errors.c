@@ -49,6 +49,16 @@ static const char *const kStep =
     "  return %x, %next : tensor<3xf32>, tensor<3xf32>\n"
     "}\n";
 
+/* Bytecode, as another compiler writes it. */
+static char bytecode[4096];
+static size_t bytecodeSize;
+
+static void append(MlirStringRef part, void *unused) {
+  (void)unused;
+  memcpy(bytecode + bytecodeSize, part.data, part.length);
+  bytecodeSize += part.length;
+}
+
 int main(int argc, char **argv) {
   if (argc != 3)
     return 2;
@@ -117,6 +127,15 @@ int main(int argc, char **argv) {
                            "tensor<3xf32>\n  return %0 : tensor<3xf32>\n}"),
                       text("b.mlir"), &module));
   printf("unset: %d\n", mlirModuleIsNull(module));
+  MlirModule foreign;
+  mlirContextSetAllowUnregisteredDialects(context, true);
+  OK(mptModuleParse(context, text("\"acme.op\"() <{a = 1}> : () -> ()"), text("c.mlir"),
+                    &foreign));
+  mlirOperationWriteBytecode(mlirModuleGetOperation(foreign), append, NULL);
+  mlirModuleDestroy(foreign);
+  show("bytecode", mptModuleParse(context, mlirStringRefCreate(bytecode, bytecodeSize),
+                                  text("c.mlirbc"), &module));
+  mlirContextSetAllowUnregisteredDialects(context, false);
   OK(mptModuleParse(context, text(kStep), text("step.mlir"), &module));
   show("unknown pass", mptModuleRunPipeline(module, text("mpt-autodif")));
   show("unknown option", mptModuleRunPipeline(module, text("mpt-autodiff{nothing=1}")));
