@@ -61,7 +61,7 @@ config.substitutions.append(("%cc", config.c_compiler))
 if os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
 
-tools = ["mpt-opt", "mpt-run", "mpt-bisect", "mpt-compile"]
+tools = ["mpt-opt", "mpt-run", "mpt-bisect", "mpt-compile", "mpt-lsp-server"]
 tool_dirs = [os.path.join(config.mpt_obj_root, "bin"), config.llvm_tools_dir]
 llvm_config.add_tool_substitutions(
     [tool for tool in tools if os.path.exists(os.path.join(tool_dirs[0], tool))]
