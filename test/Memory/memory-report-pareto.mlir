@@ -26,8 +26,10 @@
 // CHECK: chain,arena,0.05,{{[0-9]+}},infeasible,,,,
 
 // HTML: <h2>@chain</h2>
-// HTML: <path class='bound' d='M
-// HTML: <path class='plan' d='M
+// HTML: >bytes, as a fraction of those without rematerialization</text>
+// HTML: >time, as a multiple</text>
+// HTML: <path class='line c1 dashed' d='M
+// HTML: <path class='line c0' d='M
 // HTML: <circle
 // HTML: <td>infeasible</td>
 // HTML-NOT: {{http|<script|src=}}

@@ -87,11 +87,15 @@
 // HTML-NOT: <script
 // HTML-NOT: http
 // HTML: <h2>Memory of @step</h2>
-// HTML: <th>before</th><th>bytes</th>
+// HTML: <th class='n'>before</th><th class='n'>bytes</th>
 // HTML: <tr><td>arena, planned</td><td class='n'>3072</td><td class='n'>3072</td>
-// HTML: <path class='old' d='M
-// HTML: <path class='now' d='M
-// HTML: <rect class='c{{[0-5]}}' x=
+// HTML: <h3>Temporaries over the ops <small>peak at op {{[0-9]+}}, mpt{{[^ ]+}} at {{.*}}memory-report.mlir:
+// HTML: >kernels and calls, in order</text>
+// HTML: >bytes of temporaries</text>
+// HTML: <path class='line muted' d='M
+// HTML: <path class='line c0' d='M
+// HTML: >offset in the arena</text>
+// HTML: <rect class='area edged c{{[0-5]}}' x=
 // HTML: Alive at the peak
 // HTML: <td>mpt_kernel.kernel (in place)</td><td>tensor&lt;32x16xf32&gt;</td><td>{{.*}}memory-report.mlir:
 func.func @step(%w: tensor<16x16xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "zeros"}},

@@ -88,7 +88,9 @@ TEST(LossPlotTest, DrawsEachCurveWithLegend) {
   std::string svg = renderLossPlot({a, b}, "sin & cos");
   EXPECT_TRUE(llvm::StringRef(svg).starts_with("<svg "));
   EXPECT_TRUE(llvm::StringRef(svg).ends_with("</svg>\n"));
-  EXPECT_EQ(count(svg, "<path d=\"M"), 3u); // The axes and two curves.
+  EXPECT_EQ(count(svg, "<path class='line c0' d='M"), 2u); // Its key and the curve.
+  EXPECT_EQ(count(svg, "<path class='line c1 dashed' d='M"), 2u);
+  EXPECT_NE(svg.find(">step</text>"), std::string::npos);
   EXPECT_NE(svg.find("loss (log scale)"), std::string::npos);
   EXPECT_NE(svg.find(">f32: 0.002<"), std::string::npos);
   EXPECT_NE(svg.find("f16 &lt;half&gt; &amp; more: 0.0022"), std::string::npos);
@@ -109,7 +111,7 @@ TEST(LossPlotTest, SpikesSurviveAndGapsInterrupt) {
   std::string svg = renderLossPlot(curve, "");
   EXPECT_LT(svg.size(), 100000u);
   // The spike is at the top of the plot: 5% of the span below its edge.
-  EXPECT_NE(svg.find(" 66.0 "), std::string::npos);
+  EXPECT_NE(svg.find(" 18.3L"), std::string::npos);
   curve.points = {{0, 1}, {1, 2}, {2, std::nan("")}, {3, 1}, {4, INFINITY}};
   svg = renderLossPlot(curve, "");
   EXPECT_EQ(svg.find("nan"), svg.rfind("nan"));
