@@ -9,6 +9,7 @@
 #include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
+#include <type_traits>
 
 using namespace mpt::rt;
 
@@ -175,12 +176,66 @@ static int64_t getConvWorkspace(const Instruction &call, int64_t maxThreads) {
   return bytes;
 }
 
+/// Elements that a task of a pooling reads or writes, about.
+static constexpr int64_t bandElements = 65536;
+
+/// The plan of a pooling of `x`, an image larger than `result` if that is the pooled one.
+template <typename Pool>
+static PoolPlan makePoolPlan(const Pool &pool, const Instruction &call) {
+  constexpr bool isMaxGrad = std::is_same_v<Pool, MaxPoolGradCall>;
+  constexpr bool isGrad = isMaxGrad || std::is_same_v<Pool, AvgPoolGradCall>;
+  PoolPlan plan;
+  const BufferRef &result = call.refs[call.numInputs];
+  const BufferRef &x = isGrad ? result : call.refs[0];
+  if (x.dims.size() != 4 || result.dims.size() != 4)
+    return plan;
+  plan.overlaps = pool.window[0] > pool.strides[0] || pool.window[1] > pool.strides[1];
+  // Rows of x that a row of the result comes from or belongs to.
+  const int64_t perRow =
+      isGrad ? 1
+             : std::clamp<int64_t>(pool.strides[0], 1, std::max<int64_t>(x.dims[1], 1));
+  const int64_t rowElements = std::max<int64_t>(x.dims[2] * x.dims[3], 1);
+  const int64_t all = std::max<int64_t>(result.dims[1], 1);
+  plan.rows = std::max<int64_t>(bandElements / (rowElements * perRow), 1);
+  // Windows that two bands share are searched twice: at most one in four.
+  if (isMaxGrad && plan.overlaps)
+    plan.rows = ceilDiv(std::max(plan.rows, 4 * pool.strides[0]), pool.strides[0]) *
+                pool.strides[0];
+  plan.rows = std::min(plan.rows, all);
+  plan.bands = std::max<int64_t>(bandElements / (rowElements * perRow * plan.rows), 1);
+  if constexpr (isMaxGrad) {
+    bool isOne = true, hasDoubles = false;
+    for (uint32_t i = 0; i <= call.numInputs; ++i) {
+      isOne &= call.refs[i].type == result.type;
+      hasDoubles |= call.refs[i].type == DataType::F64;
+    }
+    bool isWide = result.type == DataType::F32 || result.type == DataType::F64;
+    if (plan.overlaps && !(isOne && isWide))
+      plan.threadBytes = alignUp(plan.rows * rowElements * (hasDoubles ? 8 : 4));
+  }
+  return plan;
+}
+
+PoolPlan mpt::rt::planPool(const Instruction &instruction) {
+  if (const auto *pool = instruction.getCall<MaxPoolCall>())
+    return makePoolPlan(*pool, instruction);
+  if (const auto *pool = instruction.getCall<AvgPoolCall>())
+    return makePoolPlan(*pool, instruction);
+  if (const auto *pool = instruction.getCall<MaxPoolGradCall>())
+    return makePoolPlan(*pool, instruction);
+  if (const auto *pool = instruction.getCall<AvgPoolGradCall>())
+    return makePoolPlan(*pool, instruction);
+  return PoolPlan();
+}
+
 int64_t mpt::rt::getCallWorkspace(const Instruction &call, int64_t maxThreads) {
   MatmulShape shape;
   if (getMatmulShape(call, shape))
     return planMatmul(shape).workspaceBytes(maxThreads);
   if (getConv(call))
     return getConvWorkspace(call, maxThreads);
+  if (call.getCall<MaxPoolGradCall>())
+    return planPool(call).threadBytes * std::max<int64_t>(maxThreads, 1);
   // f32 sums of a narrow table.
   if (call.getCall<ScatterAddCall>() && call.refs[call.numInputs].type != DataType::F32)
     return alignUp(call.refs[call.numInputs].count() * 4);

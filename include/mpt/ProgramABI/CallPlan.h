@@ -100,6 +100,17 @@ int64_t getConvChunk(int64_t images);
 /// the sum of those before, to which they are added in order.
 int64_t getFilterGradSums(int64_t chunks, int64_t maxThreads);
 
+/// How a pooling or its gradient is run: bands of rows of the result's images.
+struct PoolPlan {
+  /// Rows of a band, and bands of a task.
+  int64_t rows = 1, bands = 1;
+  /// Whether an element may be in several windows.
+  bool overlaps = false;
+  /// Bytes in which a thread adds the gradients of one band, if dx is narrower.
+  int64_t threadBytes = 0;
+};
+PoolPlan planPool(const Instruction &instruction);
+
 /// Bytes that `instruction` (a call without its scratch) may use at most.
 int64_t getCallWorkspace(const Instruction &instruction, int64_t maxThreads);
 

@@ -48,15 +48,20 @@ std::unique_ptr<Call> makeMatmul(const Instruction &instruction, int64_t maxThre
                                  bool fastBF16, std::string &error);
 std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThreads,
                                bool fastBF16, std::string &error);
+/// Vector instructions that code is compiled for. All give the same bits.
+enum class VectorSet { Plain, AVX2, AVX512 };
+/// The largest set that this CPU has.
+VectorSet getVectorSet();
+
 /// Poolings and their gradients: (x) -> y, (dy, x) -> dx, (x) -> y, (dy) -> dx.
 void runPool(const MaxPoolCall &pool, const Instruction &instruction, void **buffers,
-             ThreadTeam &team);
+             ThreadTeam &team, VectorSet set = getVectorSet());
 void runPool(const MaxPoolGradCall &pool, const Instruction &instruction, void **buffers,
-             ThreadTeam &team);
+             ThreadTeam &team, VectorSet set = getVectorSet());
 void runPool(const AvgPoolCall &pool, const Instruction &instruction, void **buffers,
-             ThreadTeam &team);
+             ThreadTeam &team, VectorSet set = getVectorSet());
 void runPool(const AvgPoolGradCall &pool, const Instruction &instruction, void **buffers,
-             ThreadTeam &team);
+             ThreadTeam &team, VectorSet set = getVectorSet());
 
 /// bias and epilogue on a row of sums.
 void finishRow(float *row, const float *bias, int64_t count, Epilogue epilogue);

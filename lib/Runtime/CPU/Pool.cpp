@@ -7,48 +7,166 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Max and average pooling, NHWC. Channels lie beside each other, so all loops
-/// run over blocks of them, widened to f32 (f64 if a buffer is f64). Ties go to
-/// the first element of a window; a NaN wins.
+/// Max and average pooling, NHWC. Channels are adjacent, so all loops run over vectors
+/// of channels, widened to f32 (f64 if a buffer is f64). The same source is compiled
+/// for plain x86-64, AVX2 and AVX-512, with the same bits. Ties go to the first element
+/// of a window; a NaN wins.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "Call.h"
 #include "Convert.h"
 #include "Parallel.h"
+#include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
 #include <limits>
 #include <type_traits>
 
+#define MPT_INLINE inline __attribute__((always_inline))
+
 using namespace mpt::rt;
 
 namespace {
 
-/// Channels of a block.
-constexpr int64_t kBlock = 64;
-/// Elements of a task, at least.
-constexpr int64_t kTaskElements = 8192;
+//===----------------------------------------------------------------------===//
+// Vectors of elements
+//===----------------------------------------------------------------------===//
 
-void loadBlock(DataType type, const void *data, int64_t at, float *out, int64_t count) {
-  widen(type, data, at, out, count);
-}
-void loadBlock(DataType type, const void *data, int64_t at, double *out, int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    out[i] = type == DataType::F64 ? static_cast<const double *>(data)[at + i]
-                                   : toF32(type, data, at + i);
-}
-void storeBlock(DataType type, void *data, int64_t at, const float *in, int64_t count) {
-  narrow(type, in, data, at, count);
-}
-void storeBlock(DataType type, void *data, int64_t at, const double *in, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    if (type == DataType::F64)
-      static_cast<double *>(data)[at + i] = in[i];
-    else
-      fromF32(type, data, at + i, static_cast<float>(in[i]));
+/// 64 bytes of numbers; compilers split it where registers are narrower.
+template <typename Number>
+using Vector = Number __attribute__((vector_size(64)));
+template <typename Number>
+constexpr int64_t kLanes = 64 / sizeof(Number);
+/// Integers as wide as the numbers: the type of comparisons, where -1 means true.
+template <typename Number>
+using Integer = std::conditional_t<sizeof(Number) == 8, int64_t, int32_t>;
+
+/// Elements that are stored as they are computed.
+template <typename N>
+struct PlainElements {
+  using Number = N;
+  N *data;
+
+  PlainElements(DataType, void *data) : data(static_cast<N *>(data)) {}
+  void fillZeros(int64_t at, int64_t count) const { std::fill_n(data + at, count, N(0)); }
+  MPT_INLINE void load(int64_t at, int64_t count, Vector<N> &out) const {
+    if (count == kLanes<N>) {
+      __builtin_memcpy(&out, data + at, 64);
+      return;
+    }
+    out = Vector<N>{};
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = data[at + i];
   }
-}
+  MPT_INLINE void store(int64_t at, int64_t count, const Vector<N> &in) const {
+    if (count == kLanes<N>) {
+      __builtin_memcpy(data + at, &in, 64);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i)
+      data[at + i] = in[i];
+  }
+};
+
+/// Reads and writes 16 halves at a time, of which `count` lie in memory.
+struct HalfElements {
+  using Number = float;
+  using Halves = uint16_t __attribute__((vector_size(32)));
+  uint16_t *data;
+
+  HalfElements(DataType, void *data) : data(static_cast<uint16_t *>(data)) {}
+  void fillZeros(int64_t at, int64_t count) const {
+    std::fill_n(data + at, count, uint16_t(0));
+  }
+  MPT_INLINE void loadHalves(int64_t at, int64_t count, Halves &out) const {
+    if (count == 16) {
+      __builtin_memcpy(&out, data + at, 32);
+      return;
+    }
+    out = Halves{};
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = data[at + i];
+  }
+  MPT_INLINE void storeHalves(int64_t at, int64_t count, const Halves &in) const {
+    if (count == 16) {
+      __builtin_memcpy(data + at, &in, 32);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i)
+      data[at + i] = in[i];
+  }
+};
+
+struct BF16Elements : HalfElements {
+  using HalfElements::HalfElements;
+  using Bits = Vector<uint32_t>;
+
+  MPT_INLINE void load(int64_t at, int64_t count, Vector<float> &out) const {
+    Halves halves;
+    loadHalves(at, count, halves);
+    Bits bits = __builtin_convertvector(halves, Bits) << 16;
+    __builtin_memcpy(&out, &bits, 64);
+  }
+  MPT_INLINE void store(int64_t at, int64_t count, const Vector<float> &in) const {
+    Bits bits;
+    __builtin_memcpy(&bits, &in, 64);
+    Bits rounded = bits + 0x7fff + (bits >> 16 & 1);
+    Bits halves = (in == in ? rounded : bits | 0x400000) >> 16; // a NaN becomes quiet
+    storeHalves(at, count, __builtin_convertvector(halves, Halves));
+  }
+};
+
+/// By the processor's conversions; without them this is slow.
+struct F16Elements : HalfElements {
+  using HalfElements::HalfElements;
+  using Floats16 = _Float16 __attribute__((vector_size(32)));
+
+  MPT_INLINE void load(int64_t at, int64_t count, Vector<float> &out) const {
+    Halves halves;
+    loadHalves(at, count, halves);
+    Floats16 values;
+    __builtin_memcpy(&values, &halves, 32);
+    out = __builtin_convertvector(values, Vector<float>);
+  }
+  MPT_INLINE void store(int64_t at, int64_t count, const Vector<float> &in) const {
+    Floats16 values = __builtin_convertvector(in, Floats16);
+    Halves halves;
+    __builtin_memcpy(&halves, &values, 32);
+    storeHalves(at, count, halves);
+  }
+};
+
+/// Elements of any type, one after another.
+template <typename N>
+struct AnyElements {
+  using Number = N;
+  DataType type;
+  void *data;
+
+  AnyElements(DataType type, void *data) : type(type), data(data) {}
+  void fillZeros(int64_t at, int64_t count) const {
+    std::memset(static_cast<char *>(data) + at * getSize(type), 0, count * getSize(type));
+  }
+  void load(int64_t at, int64_t count, Vector<N> &out) const {
+    out = Vector<N>{};
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = type == DataType::F64 ? static_cast<N>(static_cast<double *>(data)[at + i])
+                                     : toF32(type, data, at + i);
+  }
+  void store(int64_t at, int64_t count, const Vector<N> &in) const {
+    for (int64_t i = 0; i < count; ++i) {
+      if (type == DataType::F64)
+        static_cast<double *>(data)[at + i] = in[i];
+      else
+        fromF32(type, data, at + i, static_cast<float>(in[i]));
+    }
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
 
 /// One axis: windows of `size` points every `stride`, the first at -`before`.
 struct Axis {
@@ -97,152 +215,332 @@ struct Pool {
     return std::max<int64_t>(1, (rows.end(i) - rows.begin(i)) *
                                     (columns.end(j) - columns.begin(j)));
   }
-  /// Calls body(row, column) for the elements of window (i, j), in order.
-  template <typename Body>
-  void forWindow(int64_t i, int64_t j, Body &&body) const {
-    for (int64_t row = rows.begin(i); row < rows.end(i); ++row)
-      for (int64_t column = columns.begin(j); column < columns.end(j); ++column)
-        body(row, column);
+};
+
+//===----------------------------------------------------------------------===//
+// Tasks: some rows of an image of the result
+//===----------------------------------------------------------------------===//
+
+template <bool isMax, typename Elements>
+struct Forward {
+  using Stored = Elements;
+  using Number = typename Elements::Number;
+  const Pool &pool;
+  Elements x, y;
+
+  int64_t getRows() const { return pool.rows.windows; }
+  MPT_INLINE void run(int64_t image, int64_t begin, int64_t end, int) const {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t j = 0; j < pool.columns.windows; ++j) {
+        int64_t c = 0;
+        for (; c + kLanes<Number> <= pool.channels; c += kLanes<Number>)
+          runWindow(image, i, j, c, kLanes<Number>);
+        if (c < pool.channels)
+          runRest(image, i, j, c);
+      }
   }
-  /// Calls body(first, count) for blocks of channels.
-  template <typename Body>
-  void forChannels(Body &&body) const {
-    for (int64_t first = 0; first < channels; first += kBlock)
-      body(first, std::min(kBlock, channels - first));
+
+private:
+  /// The channels from c on. What is computed again gets the same value.
+  MPT_INLINE void runRest(int64_t image, int64_t i, int64_t j, int64_t c) const {
+    if (pool.channels >= kLanes<Number>)
+      runWindow(image, i, j, pool.channels - kLanes<Number>, kLanes<Number>);
+    else
+      runWindow(image, i, j, c, pool.channels - c);
+  }
+  MPT_INLINE void runWindow(int64_t image, int64_t i, int64_t j, int64_t c,
+                            int64_t count) const {
+    Vector<Number> result =
+        isMax ? Vector<Number>{} - std::numeric_limits<Number>::infinity()
+              : Vector<Number>{};
+    for (int64_t row = pool.rows.begin(i); row < pool.rows.end(i); ++row)
+      for (int64_t column = pool.columns.begin(j); column < pool.columns.end(j);
+           ++column) {
+        Vector<Number> value;
+        x.load(pool.xAt(image, row, column, c), count, value);
+        if constexpr (isMax) {
+          result = (~(value <= result) & (result == result)) ? value : result;
+        } else {
+          result += value;
+        }
+      }
+    if constexpr (!isMax)
+      result /= static_cast<Number>(pool.divisor(i, j));
+    y.store(pool.yAt(image, i, j, c), count, result);
   }
 };
 
-/// Calls body(i) for i below `count`, which handle `elements` each.
-template <typename Body>
-void forTasks(int64_t count, int64_t elements, ThreadTeam &team, Body &&body) {
-  int64_t perTask = std::max<int64_t>(1, kTaskElements / std::max<int64_t>(elements, 1));
-  parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
-    for (int64_t i = task * perTask; i < std::min(count, (task + 1) * perTask); ++i)
-      body(i);
-  });
-}
+/// Every window gives its gradient to its first largest element, in the order of the
+/// windows; a window that reaches into the rows of two tasks is searched by both. Where
+/// windows overlap, gradients are added in f32 (f64): in dx, or, if that is narrower, in
+/// the thread's part of the workspace.
+template <bool overlaps, typename Elements>
+struct MaxGrad {
+  using Stored = Elements;
+  using Number = typename Elements::Number;
+  using Target = std::conditional_t<overlaps, PlainElements<Number>, Elements>;
+  /// Whether sums are in the workspace.
+  static constexpr bool isCopied = !std::is_same_v<Elements, Target>;
+  const Pool &pool;
+  Elements dy, x, dx;
+  char *workspace;
+  int64_t threadBytes;
 
-/// Whether `value` takes the place of `best`.
-template <typename Number>
-bool wins(Number value, Number best) {
-  return (value > best || value != value) & (best == best);
-}
+  /// The rows of a task, and where the gradient of element 0 of dx would be.
+  struct Band {
+    int64_t begin, end;
+    Target target;
+    int64_t origin;
+  };
 
-template <typename Number, typename PoolCall>
-void runPoolAs(const PoolCall &attributes, const Instruction &call, void **buffers,
-               ThreadTeam &team) {
-  const BufferRef &x = call.refs[0], &y = call.refs[1];
-  constexpr bool isMax = std::is_same_v<PoolCall, MaxPoolCall>;
-  Pool pool(x, y, attributes);
-  int64_t perRow = pool.columns.points * pool.channels;
-  forTasks(pool.images * pool.rows.windows, perRow, team, [&](int64_t index) {
-    int64_t image = index / pool.rows.windows, i = index % pool.rows.windows;
-    Number values[kBlock], result[kBlock];
-    for (int64_t j = 0; j < pool.columns.windows; ++j)
-      pool.forChannels([&](int64_t first, int64_t count) {
-        std::fill_n(result, count,
-                    isMax ? -std::numeric_limits<Number>::infinity() : Number(0));
-        pool.forWindow(i, j, [&](int64_t row, int64_t column) {
-          loadBlock(x.type, buffers[0], pool.xAt(image, row, column, first), values,
-                    count);
-          if (isMax)
-            for (int64_t c = 0; c < count; ++c)
-              result[c] = wins(values[c], result[c]) ? values[c] : result[c];
-          else
-            for (int64_t c = 0; c < count; ++c)
-              result[c] += values[c];
-        });
-        if (!isMax) {
-          auto divisor = static_cast<Number>(pool.divisor(i, j));
-          for (int64_t c = 0; c < count; ++c)
-            result[c] /= divisor;
+  int64_t getRows() const { return pool.rows.points; }
+  MPT_INLINE void run(int64_t image, int64_t begin, int64_t end, int thread) const {
+    const int64_t first = pool.xAt(image, begin, 0, 0);
+    const int64_t size = (end - begin) * pool.columns.points * pool.channels;
+    Band band = getBand(begin, end, first, thread);
+    band.target.fillZeros(first - band.origin, size);
+    for (int64_t i = pool.rows.firstWindow(begin); i <= pool.rows.lastWindow(end - 1);
+         ++i)
+      for (int64_t j = 0; j < pool.columns.windows; ++j) {
+        int64_t c = 0;
+        for (; c + kLanes<Number> <= pool.channels; c += kLanes<Number>)
+          runWindow(band, image, i, j, c, kLanes<Number>);
+        if (c < pool.channels)
+          runWindow(band, image, i, j, c, pool.channels - c);
+      }
+    if constexpr (isCopied) {
+      int64_t at = 0;
+      for (; at + kLanes<Number> <= size; at += kLanes<Number>)
+        copy(band, at, first, kLanes<Number>);
+      if (at < size)
+        copy(band, at, first, size - at);
+    }
+  }
+
+private:
+  MPT_INLINE Band getBand(int64_t begin, int64_t end, int64_t first, int thread) const {
+    if constexpr (isCopied)
+      return {begin, end, Target(DataType::F32, workspace + thread * threadBytes), first};
+    else
+      return {begin, end, dx, 0};
+  }
+  MPT_INLINE void copy(const Band &band, int64_t at, int64_t first, int64_t count) const {
+    Vector<Number> sum;
+    band.target.load(at, count, sum);
+    dx.store(first + at, count, sum);
+  }
+  MPT_INLINE void runWindow(const Band &band, int64_t image, int64_t i, int64_t j,
+                            int64_t c, int64_t count) const {
+    const int64_t top = pool.rows.begin(i), bottom = pool.rows.end(i);
+    const int64_t left = pool.columns.begin(j), right = pool.columns.end(j);
+    using Places = Vector<Integer<Number>>;
+    // Elements of a window are numbered in their order. Nothing is larger than the first
+    // one if all are -inf.
+    Vector<Number> best = Vector<Number>{} - std::numeric_limits<Number>::infinity();
+    Places place = {}, number = {};
+    for (int64_t row = top; row < bottom; ++row)
+      for (int64_t column = left; column < right; ++column) {
+        Vector<Number> value;
+        x.load(pool.xAt(image, row, column, c), count, value);
+        Places wins = ~(value <= best) & (best == best);
+        best = wins ? value : best;
+        place = wins ? number : place;
+        number += 1;
+      }
+    Vector<Number> gradient, zeros = {};
+    dy.load(pool.yAt(image, i, j, c), count, gradient);
+    const int64_t begin = std::max(top, band.begin), end = std::min(bottom, band.end);
+    number = Places{} + static_cast<Integer<Number>>((begin - top) * (right - left));
+    for (int64_t row = begin; row < end; ++row)
+      for (int64_t column = left; column < right; ++column) {
+        const int64_t at = pool.xAt(image, row, column, c) - band.origin;
+        Vector<Number> sum = place == number ? gradient : zeros;
+        if constexpr (overlaps) {
+          Vector<Number> before;
+          band.target.load(at, count, before);
+          sum += before;
         }
-        storeBlock(y.type, buffers[1], pool.yAt(image, i, j, first), result, count);
-      });
+        band.target.store(at, count, sum);
+        number += 1;
+      }
+  }
+};
+
+/// Each element sums over the windows that hold it, in their order.
+template <typename Elements>
+struct AvgGrad {
+  using Stored = Elements;
+  using Number = typename Elements::Number;
+  const Pool &pool;
+  Elements dy, dx;
+
+  int64_t getRows() const { return pool.rows.points; }
+  MPT_INLINE void run(int64_t image, int64_t begin, int64_t end, int) const {
+    for (int64_t row = begin; row < end; ++row) {
+      Windows windows{pool.rows.firstWindow(row), pool.rows.lastWindow(row), 0, 0};
+      for (int64_t column = 0; column < pool.columns.points; ++column) {
+        windows.left = pool.columns.firstWindow(column);
+        windows.right = pool.columns.lastWindow(column);
+        const int64_t at = pool.xAt(image, row, column, 0);
+        int64_t c = 0;
+        for (; c + kLanes<Number> <= pool.channels; c += kLanes<Number>)
+          runPoint(image, windows, at, c, kLanes<Number>);
+        if (c == pool.channels)
+          continue;
+        // What is computed again gets the same value.
+        if (pool.channels >= kLanes<Number>)
+          runPoint(image, windows, at, pool.channels - kLanes<Number>, kLanes<Number>);
+        else
+          runPoint(image, windows, at, c, pool.channels - c);
+      }
+    }
+  }
+
+private:
+  /// Those that hold a point, with the last ones.
+  struct Windows {
+    int64_t top, bottom, left, right;
+  };
+  MPT_INLINE void runPoint(int64_t image, const Windows &windows, int64_t at, int64_t c,
+                           int64_t count) const {
+    Vector<Number> sum = {};
+    for (int64_t i = windows.top; i <= windows.bottom; ++i)
+      for (int64_t j = windows.left; j <= windows.right; ++j) {
+        Vector<Number> gradient;
+        dy.load(pool.yAt(image, i, j, c), count, gradient);
+        sum += gradient / static_cast<Number>(pool.divisor(i, j));
+      }
+    dx.store(at + c, count, sum);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Which code runs
+//===----------------------------------------------------------------------===//
+
+template <typename Task>
+void runPlain(const Task &task, int64_t image, int64_t begin, int64_t end, int thread) {
+  task.run(image, begin, end, thread);
+}
+#if defined(__x86_64__)
+template <typename Task>
+__attribute__((target("avx2,f16c"))) void
+runAVX2(const Task &task, int64_t image, int64_t begin, int64_t end, int thread) {
+  task.run(image, begin, end, thread);
+}
+template <typename Task>
+__attribute__((target("avx2,f16c,avx512f,avx512bw,avx512dq,avx512vl"))) void
+runAVX512(const Task &task, int64_t image, int64_t begin, int64_t end, int thread) {
+  task.run(image, begin, end, thread);
+}
+#endif
+
+template <typename Task>
+void runTasks(const Task &task, const PoolPlan &plan, VectorSet set, ThreadTeam &team) {
+  auto run = runPlain<Task>;
+#if defined(__x86_64__)
+  // Elements that are converted one by one gain nothing.
+  if constexpr (!std::is_same_v<typename Task::Stored,
+                                AnyElements<typename Task::Number>>)
+    run = set == VectorSet::AVX512 ? runAVX512<Task>
+          : set == VectorSet::AVX2 ? runAVX2<Task>
+                                   : run;
+#endif
+  const int64_t rows = task.getRows(), bands = (rows + plan.rows - 1) / plan.rows;
+  const int64_t all = task.pool.images * bands;
+  parallelFor((all + plan.bands - 1) / plan.bands, team, [&](int64_t index, int thread) {
+    for (int64_t band = index * plan.bands;
+         band < std::min(all, (index + 1) * plan.bands); ++band) {
+      const int64_t begin = band % bands * plan.rows;
+      run(task, band / bands, begin, std::min(begin + plan.rows, rows), thread);
+    }
   });
 }
 
-/// A task owns rows of dx. Each point sums over the windows that hold it, in
-/// their order, whatever the number of threads.
-template <typename Number, typename PoolCall>
-void runPoolGradAs(const PoolCall &attributes, const Instruction &call, void **buffers,
-                   ThreadTeam &team) {
-  constexpr bool isMax = std::is_same_v<PoolCall, MaxPoolGradCall>;
-  const BufferRef &dy = call.refs[0], &dx = call.refs[call.numInputs];
-  const BufferRef &x = call.refs[isMax ? 1 : 0];
-  Pool pool(dx, dy, attributes);
-  int64_t perRow = pool.columns.points * pool.channels;
-  forTasks(pool.images * pool.rows.points, perRow, team, [&](int64_t index) {
-    int64_t image = index / pool.rows.points, row = index % pool.rows.points;
-    Number sum[kBlock], gradient[kBlock], values[kBlock], best[kBlock];
-    int32_t isBest[kBlock];
-    for (int64_t column = 0; column < pool.columns.points; ++column)
-      pool.forChannels([&](int64_t first, int64_t count) {
-        std::fill_n(sum, count, Number(0));
-        for (int64_t i = pool.rows.firstWindow(row); i <= pool.rows.lastWindow(row); ++i)
-          for (int64_t j = pool.columns.firstWindow(column);
-               j <= pool.columns.lastWindow(column); ++j) {
-            loadBlock(dy.type, buffers[0], pool.yAt(image, i, j, first), gradient, count);
-            if (!isMax) {
-              auto divisor = static_cast<Number>(pool.divisor(i, j));
-              for (int64_t c = 0; c < count; ++c)
-                sum[c] += gradient[c] / divisor;
-              continue;
-            }
-            bool isFirst = true;
-            pool.forWindow(i, j, [&](int64_t r, int64_t q) {
-              int32_t isHere = r == row && q == column;
-              loadBlock(x.type, buffers[1], pool.xAt(image, r, q, first), values, count);
-              for (int64_t c = 0; c < count; ++c) {
-                bool takes = isFirst | wins(values[c], best[c]);
-                isBest[c] = takes ? isHere : isBest[c];
-                best[c] = takes ? values[c] : best[c];
-              }
-              isFirst = false;
-            });
-            for (int64_t c = 0; c < count; ++c)
-              sum[c] += isBest[c] ? gradient[c] : Number(0);
-          }
-        storeBlock(dx.type, buffers[call.numInputs], pool.xAt(image, row, column, first),
-                   sum, count);
-      });
+/// Calls body(elements) with an object of the class that reads and writes all buffers of
+/// `call`.
+template <typename Body>
+void withElements(const Instruction &call, VectorSet set, Body &&body) {
+  const DataType type = call.refs[0].type;
+  bool isOne = true, hasDoubles = false;
+  for (uint32_t i = 0; i <= call.numInputs; ++i) {
+    isOne &= call.refs[i].type == type;
+    hasDoubles |= call.refs[i].type == DataType::F64;
+  }
+  if (isOne && type == DataType::F32)
+    return body(PlainElements<float>(type, nullptr));
+  if (isOne && type == DataType::F64)
+    return body(PlainElements<double>(type, nullptr));
+  if (isOne && type == DataType::BF16)
+    return body(BF16Elements(type, nullptr));
+  if (isOne && type == DataType::F16 && set != VectorSet::Plain)
+    return body(F16Elements(type, nullptr));
+  if (hasDoubles)
+    return body(AnyElements<double>(type, nullptr));
+  return body(AnyElements<float>(type, nullptr));
+}
+
+template <typename PoolCall>
+void runAs(const PoolCall &attributes, const Instruction &call, void **buffers,
+           VectorSet set, ThreadTeam &team) {
+  constexpr bool isMaxGrad = std::is_same_v<PoolCall, MaxPoolGradCall>;
+  constexpr bool isGrad = isMaxGrad || std::is_same_v<PoolCall, AvgPoolGradCall>;
+  const BufferRef &in = call.refs[0], &out = call.refs[call.numInputs];
+  const Pool pool(isGrad ? out : in, isGrad ? in : out, attributes);
+  const PoolPlan plan = planPool(call);
+  withElements(call, set, [&](auto empty) {
+    using Elements = decltype(empty);
+    const Elements from(in.type, buffers[0]), to(out.type, buffers[call.numInputs]);
+    if constexpr (isMaxGrad) {
+      const Elements x(call.refs[1].type, buffers[1]);
+      auto *sums = call.hasScratch ? static_cast<char *>(buffers[3]) : nullptr;
+      if (plan.overlaps)
+        runTasks(MaxGrad<true, Elements>{pool, from, x, to, sums, plan.threadBytes}, plan,
+                 set, team);
+      else
+        runTasks(MaxGrad<false, Elements>{pool, from, x, to, nullptr, 0}, plan, set,
+                 team);
+    } else if constexpr (isGrad) {
+      runTasks(AvgGrad<Elements>{pool, from, to}, plan, set, team);
+    } else {
+      runTasks(Forward<std::is_same_v<PoolCall, MaxPoolCall>, Elements>{pool, from, to},
+               plan, set, team);
+    }
   });
-}
-
-bool hasDoubles(const Instruction &call) {
-  return std::any_of(call.refs.begin(), call.refs.end(),
-                     [](const BufferRef &ref) { return ref.type == DataType::F64; });
-}
-
-template <typename PoolCall>
-void runForward(const PoolCall &pool, const Instruction &call, void **buffers,
-                ThreadTeam &team) {
-  hasDoubles(call) ? runPoolAs<double>(pool, call, buffers, team)
-                   : runPoolAs<float>(pool, call, buffers, team);
-}
-
-template <typename PoolCall>
-void runGrad(const PoolCall &pool, const Instruction &call, void **buffers,
-             ThreadTeam &team) {
-  hasDoubles(call) ? runPoolGradAs<double>(pool, call, buffers, team)
-                   : runPoolGradAs<float>(pool, call, buffers, team);
 }
 
 } // namespace
 
+VectorSet mpt::rt::getVectorSet() {
+#if defined(__x86_64__)
+  static const VectorSet set = [] {
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c"))
+      return VectorSet::Plain;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512vl")
+               ? VectorSet::AVX512
+               : VectorSet::AVX2;
+  }();
+  return set;
+#else
+  return VectorSet::Plain;
+#endif
+}
+
 void mpt::rt::runPool(const MaxPoolCall &pool, const Instruction &call, void **buffers,
-                      ThreadTeam &team) {
-  runForward(pool, call, buffers, team);
+                      ThreadTeam &team, VectorSet set) {
+  runAs(pool, call, buffers, set, team);
 }
 void mpt::rt::runPool(const MaxPoolGradCall &pool, const Instruction &call,
-                      void **buffers, ThreadTeam &team) {
-  runGrad(pool, call, buffers, team);
+                      void **buffers, ThreadTeam &team, VectorSet set) {
+  runAs(pool, call, buffers, set, team);
 }
 void mpt::rt::runPool(const AvgPoolCall &pool, const Instruction &call, void **buffers,
-                      ThreadTeam &team) {
-  runForward(pool, call, buffers, team);
+                      ThreadTeam &team, VectorSet set) {
+  runAs(pool, call, buffers, set, team);
 }
 void mpt::rt::runPool(const AvgPoolGradCall &pool, const Instruction &call,
-                      void **buffers, ThreadTeam &team) {
-  runGrad(pool, call, buffers, team);
+                      void **buffers, ThreadTeam &team, VectorSet set) {
+  runAs(pool, call, buffers, set, team);
 }

@@ -130,6 +130,119 @@ TEST(PoolTest, AgainstSums) {
   }
 }
 
+/// Channels around the sixteen of a vector; windows that overlap, leave gaps or end
+/// early; one point, rows of several bands, and bands of several images.
+TEST(PoolTest, Shapes) {
+  for (DataType type : {F32, BF16, F16, F64}) {
+    for (int64_t channels : {1, 15, 16, 17, 33, 64}) {
+      checkPool({2, 6, 7, channels, 2, 2, 2, 2}, type);
+      checkPool({1, 7, 6, channels, 3, 3, 2, 2, 1, 1, 1, 1}, type);
+    }
+    checkPool({1, 8, 9, 20, 2, 2, 3, 4}, type);
+    checkPool({2, 6, 6, 40, 3, 1, 1, 1, 2, 1, 0, 0, true}, type);
+    checkPool({1, 4, 4, 16, 4, 4, 1, 1, 3, 3, 2, 1}, type);
+    checkPool({3, 1, 1, 5, 1, 1, 1, 1}, type);
+    checkPool({2, 40, 31, 100, 3, 3, 2, 2, 1, 1, 1, 1}, type);
+    checkPool({2, 40, 31, 100, 2, 2, 2, 2}, type);
+  }
+  checkPool({2, 6, 8, 18, 3, 2, 2, 1, 1, 1, 0, 1}, DataType::F8E5M2);
+}
+
+/// Each thread needs a place for the sums of a narrow dx.
+TEST(PoolTest, Plans) {
+  auto plan = [](const Pool &pool, DataType type) {
+    BufferRef x, y;
+    x.type = y.type = type;
+    x.dims = pool.xDims(), y.dims = pool.yDims();
+    Instruction call = makeInstruction(pool.call<MaxPoolGradCall>(), {y, x}, x);
+    EXPECT_EQ(getCallWorkspace(call, 3), 3 * planPool(call).threadBytes);
+    return planPool(call);
+  };
+  Pool overlapping{2, 112, 112, 64, 3, 3, 2, 2, 1, 1, 1, 1},
+      apart{2, 16, 16, 8, 2, 2, 2, 2};
+  EXPECT_EQ(plan(overlapping, F32).rows, 10);
+  EXPECT_EQ(plan(overlapping, F32).bands, 1);
+  EXPECT_EQ(plan(overlapping, F32).threadBytes, 0);
+  EXPECT_EQ(plan(overlapping, BF16).threadBytes, 10 * 112 * 64 * 4);
+  EXPECT_EQ(plan(apart, BF16).rows, 16);
+  EXPECT_EQ(plan(apart, BF16).bands, 32);
+  EXPECT_EQ(plan(apart, BF16).threadBytes, 0);
+}
+
+/// The code for each set of vector instructions that this CPU has gives the same bits.
+TEST(PoolTest, VectorSets) {
+  auto check = [](const LibraryCall &libraryCall,
+                  const std::vector<const Tensor *> &inputs, Tensor &output) {
+    std::vector<BufferRef> refs;
+    std::vector<void *> buffers;
+    for (const Tensor *input : inputs) {
+      refs.push_back(input->ref);
+      buffers.push_back(const_cast<void *>(input->data()));
+    }
+    Instruction call = makeInstruction(libraryCall, refs, output.ref);
+    addScratch(call, 1);
+    Tensor scratch(DataType::I8, {call.hasScratch ? call.refs.back().count() : 0});
+    buffers.push_back(output.data());
+    buffers.push_back(scratch.data());
+    ThreadTeam team(1);
+    std::vector<char> first;
+    for (VectorSet set : {VectorSet::Plain, VectorSet::AVX2, VectorSet::AVX512}) {
+      if (set > getVectorSet())
+        continue;
+      std::memset(output.data(), 0x7f, output.ref.bytes());
+      std::visit(Overloaded{[&](const MaxPoolCall &pool) {
+                              runPool(pool, call, buffers.data(), team, set);
+                            },
+                            [&](const MaxPoolGradCall &pool) {
+                              runPool(pool, call, buffers.data(), team, set);
+                            },
+                            [&](const AvgPoolCall &pool) {
+                              runPool(pool, call, buffers.data(), team, set);
+                            },
+                            [&](const AvgPoolGradCall &pool) {
+                              runPool(pool, call, buffers.data(), team, set);
+                            },
+                            [](const auto &) { ADD_FAILURE() << "not a pooling"; }},
+                 libraryCall);
+      if (first.empty())
+        first = output.bytes();
+      EXPECT_TRUE(first == output.bytes()) << static_cast<int>(set);
+      EXPECT_TRUE(output.isIntact() && scratch.isIntact());
+    }
+  };
+  for (DataType type : {F32, BF16, F16, F64})
+    for (int64_t channels : {5, 16, 37})
+      for (int64_t stride : {1, 2}) {
+        Pool pool{2, 9, 8, channels, 3, 2, stride, stride, 1, 0, 0, 1};
+        Tensor x = randomTensor(type, pool.xDims(), 1, -3, 3),
+               dy = randomTensor(type, pool.yDims(), 2), y(type, pool.yDims()),
+               dx(type, pool.xDims());
+        for (int64_t i = 0; i < x.count(); i += 7)
+          x.set(i, i % 2 ? -INFINITY : NAN);
+        check(pool.call<MaxPoolCall>(), {&x}, y);
+        check(pool.call<MaxPoolGradCall>(), {&dy, &x}, dx);
+        check(pool.call<AvgPoolCall>(), {&x}, y);
+        check(pool.call<AvgPoolGradCall>(), {&dy}, dx);
+      }
+}
+
+/// An image of one type and gradients of another.
+TEST(PoolTest, MixedTypes) {
+  Pool pool{2, 7, 6, 19, 3, 3, 2, 2, 1, 1, 1, 1};
+  for (DataType other : {BF16, F64}) {
+    Tensor x = randomTensor(F32, pool.xDims(), 1),
+           dy = randomTensor(other, pool.yDims(), 2);
+    Tensor sameDy(F32, pool.yDims()), dx(F32, pool.xDims()), expected(F32, pool.xDims());
+    for (int64_t i = 0; i < dy.count(); ++i) {
+      dy.set(i, std::round(dy[i] * 64)); // so that sums are exact
+      sameDy.set(i, dy[i]);
+    }
+    ASSERT_EQ(runCall(pool.call<MaxPoolGradCall>(), {&dy, &x}, dx), "");
+    ASSERT_EQ(runCall(pool.call<MaxPoolGradCall>(), {&sameDy, &x}, expected), "");
+    EXPECT_TRUE(dx.bytes() == expected.bytes());
+  }
+}
+
 TEST(PoolTest, NaNIsLargest) {
   Tensor x(F32, {1, 2, 2, 1}), y(F32, {1, 1, 1, 1}), dy(F32, {1, 1, 1, 1}),
       dx(F32, {1, 2, 2, 1});
