@@ -147,33 +147,97 @@ std::optional<ConvCall> mpt::rt::getConv(const Instruction &instruction) {
   return std::nullopt;
 }
 
-int64_t mpt::rt::getConvChunk(int64_t images) {
-  // At most 16 tasks, whose partial filter gradients are added in order.
-  return std::max<int64_t>(1, ceilDiv(images, 16));
+/// Most tasks of a convolution.
+static constexpr int64_t convTasks = 16;
+/// Fewest output channels of a slice of a filter gradient.
+static constexpr int64_t sliceChannels = 32;
+
+static int64_t roundTo16(int64_t size) { return (size + 15) / 16 * 16; }
+
+/// Bytes that oneDNN's layouts of a filter take at most: channels come in blocks of 16,
+/// and some layouts have a few more rows. What takes more is not used.
+static int64_t getPackedFilterBytes(int64_t area, int64_t in, int64_t out,
+                                    int64_t groups) {
+  if (groups == 1)
+    return alignUp(area * (roundTo16(in) + 16) * roundTo16(out) * 4);
+  if (in == 1 && out == groups)
+    return alignUp(area * roundTo16(groups) * 4);
+  return alignUp(area * groups * roundTo16(in) * roundTo16(out / groups) * 4);
 }
 
-int64_t mpt::rt::getFilterGradSums(int64_t chunks, int64_t maxThreads) {
-  return std::min(chunks, std::max<int64_t>(maxThreads, 1) + 1);
+/// Cuts a filter gradient so that little memory moves: each chunk of images writes and
+/// adds the whole filter, each slice of channels reads x again, and y is copied in
+/// slices. Compared are bytes, and twenty multiplications and additions as one byte, as
+/// on one thread, with a surcharge for fewer tasks than threads might take.
+static void cutFilterGrad(ConvPlan &plan, int64_t images, double macs, double xBytes,
+                          double filterBytes, double yBytes, int64_t out,
+                          int64_t groups) {
+  double least = -1;
+  for (int64_t parts = 1; parts <= convTasks; parts *= 2)
+    for (int64_t slices = 1; slices <= convTasks; slices *= 2) {
+      if (slices > 1 &&
+          (groups > 1 || out % (16 * slices) != 0 || out / slices < sliceChannels))
+        continue;
+      const int64_t chunk = ceilDiv(images, parts), chunks = ceilDiv(images, chunk);
+      const auto tasks = static_cast<double>(std::min(chunks * slices, convTasks));
+      double bytes = macs / 10 + 3 * static_cast<double>(chunks) * filterBytes +
+                     static_cast<double>(slices) * xBytes;
+      if (slices > 1)
+        bytes += 2 * yBytes;
+      const double cost = bytes * (tasks + 2) / tasks;
+      if (least >= 0 && cost >= least)
+        continue;
+      least = cost;
+      plan.chunk = chunk;
+      plan.chunks = chunks;
+      plan.slices = slices;
+    }
 }
 
-/// f32 copies of what a convolution reads or writes in another type, and the
-/// partial filter gradients.
-static int64_t getConvWorkspace(const Instruction &call, int64_t maxThreads) {
-  int64_t bytes = 0;
-  uint32_t operands = std::min<uint32_t>(call.numInputs, 2) + call.numOutputs;
-  for (uint32_t i = 0; i < operands; ++i) {
-    const BufferRef &ref =
-        i < 2 && i < call.numInputs ? call.refs[i] : call.refs[call.numInputs];
-    if (ref.type != DataType::F32)
-      bytes += alignUp(ref.count() * 4);
+ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
+  ConvPlan plan;
+  std::optional<ConvCall> conv = getConv(call);
+  if (!conv || conv->groups < 1 || call.refs.size() < 3)
+    return plan;
+  for (uint32_t i : {conv->x, conv->filter, conv->y})
+    if (i >= call.refs.size() || call.refs[i].dims.size() != 4)
+      return plan;
+  const BufferRef &x = call.refs[conv->x], &filter = call.refs[conv->filter],
+                  &y = call.refs[conv->y];
+  if (x.count() <= 0 || filter.count() <= 0 || y.count() <= 0)
+    return plan;
+  const int64_t images = x.dims[0], out = filter.dims[3];
+  const bool isFilterGrad = conv->kind == CallId::Conv2DFilterGrad;
+  plan.chunk = ceilDiv(images, convTasks);
+  plan.chunks = ceilDiv(images, plan.chunk);
+  if (isFilterGrad)
+    cutFilterGrad(plan, images,
+                  static_cast<double>(y.count()) / static_cast<double>(out) *
+                      static_cast<double>(filter.count()),
+                  4.0 * static_cast<double>(x.count()),
+                  4.0 * static_cast<double>(filter.count()),
+                  4.0 * static_cast<double>(y.count()), out, conv->groups);
+  plan.packedBytes = getPackedFilterBytes(filter.dims[0] * filter.dims[1], filter.dims[2],
+                                          out / plan.slices, conv->groups);
+  auto getBytes = [](const BufferRef &ref) { return alignUp(ref.count() * 4); };
+  auto getChunkBytes = [&](const BufferRef &ref) {
+    return ref.type == DataType::F32 ? 0 : alignUp(ref.count() / images * plan.chunk * 4);
+  };
+  if (filter.type != DataType::F32)
+    plan.filterBytes = getBytes(filter);
+  if (isFilterGrad)
+    plan.sums = std::min(plan.chunks, std::max<int64_t>(maxThreads, 1) + 1);
+  if (plan.slices > 1) {
+    plan.yBytes = getBytes(y);
+    if (x.type != DataType::F32)
+      plan.xBytes = getBytes(x);
+    return plan;
   }
-  if (call.getCall<Conv2DFilterGradCall>()) {
-    int64_t images = call.refs[0].dims.empty() ? 1 : call.refs[0].dims[0];
-    int64_t chunks = ceilDiv(std::max<int64_t>(images, 1), getConvChunk(images));
-    bytes += alignUp(call.refs[call.numInputs].count() * 4) *
-             getFilterGradSums(chunks, maxThreads);
-  }
-  return bytes;
+  // The first operand, and the other one or the result.
+  const bool isInputGrad = conv->kind == CallId::Conv2DInputGrad;
+  plan.threadInBytes = getChunkBytes(isInputGrad ? y : x);
+  plan.threadBytes = plan.threadInBytes + getChunkBytes(isInputGrad ? x : y);
+  return plan;
 }
 
 /// Elements that a task of a pooling reads or writes, about.
@@ -233,7 +297,7 @@ int64_t mpt::rt::getCallWorkspace(const Instruction &call, int64_t maxThreads) {
   if (getMatmulShape(call, shape))
     return planMatmul(shape).workspaceBytes(maxThreads);
   if (getConv(call))
-    return getConvWorkspace(call, maxThreads);
+    return planConv(call, maxThreads).workspaceBytes(std::max<int64_t>(maxThreads, 1));
   if (call.getCall<MaxPoolGradCall>())
     return planPool(call).threadBytes * std::max<int64_t>(maxThreads, 1);
   // f32 sums of a narrow table.

@@ -93,12 +93,29 @@ std::optional<ConvCall> getConv(const Instruction &instruction);
 /// together.
 bool getMatmulShape(const Instruction &instruction, MatmulShape &shape);
 
-/// Images that one task of a convolution works on.
-int64_t getConvChunk(int64_t images);
+/// How a convolution or one of its gradients is run: tasks are chunks of images, of a
+/// large filter gradient also slices of output channels.
+struct ConvPlan {
+  /// Images of a chunk, and how many chunks there are.
+  int64_t chunk = 1, chunks = 1;
+  int64_t slices = 1;
+  /// Partial filter gradients that are there at a time: one a thread, and the sum of
+  /// those before, to which they are added in order.
+  int64_t sums = 0;
+  /// Bytes of operands and results as a whole in another type or, of y, in slices.
+  int64_t xBytes = 0, filterBytes = 0, yBytes = 0;
+  /// Most bytes of a filter, or a slice of its gradient, in a layout of oneDNN's choice.
+  int64_t packedBytes = 0;
+  /// Bytes of a thread's images in another type, and those of the first such tensor.
+  int64_t threadBytes = 0, threadInBytes = 0;
 
-/// How many partial filter gradients of `chunks` are there at a time: one a thread, and
-/// the sum of those before, to which they are added in order.
-int64_t getFilterGradSums(int64_t chunks, int64_t maxThreads);
+  int64_t workspaceBytes(int64_t maxThreads) const {
+    return xBytes + filterBytes + yBytes + packedBytes * (sums > 0 ? sums * slices : 1) +
+           threadBytes * maxThreads;
+  }
+};
+/// Needs nothing if a dimension is 0 or the buffers do not fit together.
+ConvPlan planConv(const Instruction &instruction, int64_t maxThreads);
 
 /// How a pooling or its gradient is run: bands of rows of the result's images.
 struct PoolPlan {

@@ -21,8 +21,8 @@ class ThreadDiagnosticHandler : public mlir::ScopedDiagnosticHandler {
 public:
   template <typename Handler>
   ThreadDiagnosticHandler(mlir::MLIRContext *context, Handler handler)
-      : ScopedDiagnosticHandler(context, [thread = llvm::get_threadid(), handler](
-                                             mlir::Diagnostic &diagnostic) {
+      : ScopedDiagnosticHandler(context, [thread = llvm::get_threadid(),
+                                          handler](mlir::Diagnostic &diagnostic) {
           if (llvm::get_threadid() != thread)
             return mlir::failure();
           handler(diagnostic);

@@ -7,11 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Convolutions, NHWC by HWIO: oneDNN's primitives on chunks of images, one
-/// thread each, with filters repacked into the layout that oneDNN likes once a
-/// run. Operands are f32, widened where necessary, or, where the CPU multiplies
-/// that faster, bf16. Sums are f32 and the result is rounded once. Filter
-/// gradients of the chunks are added in order.
+/// Convolutions, NHWC by HWIO: oneDNN's primitives on chunks of images, one thread each,
+/// as planConv cuts them, with filters in the layout that oneDNN likes. Operands are f32,
+/// widened chunk by chunk where necessary, or, where the CPU multiplies that faster,
+/// bf16. Sums are f32 and the result is rounded once. A large filter gradient is also cut
+/// into slices of output channels. The parts of each slice are added in order, in
+/// oneDNN's layout.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,35 +31,44 @@ namespace {
 
 int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// The convolution of one chunk of images, and its gradients.
+/// A convolution of one chunk of images, or one of its gradients.
 class ChunkConv {
 public:
-  /// Both operands are of type `operands`, the result is f32.
+  /// Both operands are of type `operands`, the result is f32. There are `slices` of
+  /// output channels, of which y is one. With `layout` the filter has that.
   bool init(const ConvCall &attributes, DataType operands, const std::vector<int64_t> &x,
             const std::vector<int64_t> &filter, const std::vector<int64_t> &y,
-            int64_t images, int64_t threads) {
+            int64_t images, int64_t slices, const dnnl_memory_desc_t *layout,
+            int64_t threads) {
     const CallId kind = attributes.kind;
-    int64_t groups = attributes.groups, in = filter[2], out = filter[3];
-    int64_t kh = filter[0], kw = filter[1];
+    const int64_t groups = attributes.groups, in = filter[2], allOut = filter[3];
+    const int64_t kh = filter[0], kw = filter[1], out = allOut / slices;
     auto image = [&](dnnl_memory_desc_t &desc, const std::vector<int64_t> &d,
-                     bool isResult) {
-      return makeDesc(desc, {images, d[3], d[1], d[2]},
-                      {d[1] * d[2] * d[3], 1, d[2] * d[3], d[3]},
+                     int64_t channels, bool isResult) {
+      return makeDesc(desc, {images, channels, d[1], d[2]},
+                      {d[1] * d[2] * channels, 1, d[2] * channels, channels},
                       isResult ? DataType::F32 : operands);
     };
+    // The filter as it is stored, and a slice of it without the others.
     std::vector<int64_t> dims = {out, in, kh, kw};
-    std::vector<int64_t> strides = {1, out, kw * in * out, in * out};
+    std::vector<int64_t> strides = {1, allOut, kw * in * allOut, in * allOut};
+    std::vector<int64_t> denseStrides = {1, out, kw * in * out, in * out};
     if (groups > 1) {
       dims = {groups, out / groups, in, kh, kw};
       strides = {out / groups, 1, out, kw * in * out, in * out};
+      denseStrides = strides;
     }
     dnnl_memory_desc_t source, target, any, hintSource, hintAny;
     DataType filterType = kind == CallId::Conv2DFilterGrad ? DataType::F32 : operands;
-    if (!image(source, x, kind == CallId::Conv2DInputGrad) ||
-        !image(target, y, kind == CallId::Conv2D) || !image(hintSource, x, false) ||
+    if (!image(source, x, x[3], kind == CallId::Conv2DInputGrad) ||
+        !image(target, y, y[3] / slices, kind == CallId::Conv2D) ||
+        !image(hintSource, x, x[3], false) ||
         !makeDesc(plain, dims, strides, filterType) ||
+        !makeDesc(dense, dims, denseStrides, filterType) ||
         !makeDesc(any, dims, {}, filterType) || !makeDesc(hintAny, dims, {}, operands))
       return false;
+    if (layout)
+      any = *layout;
     const auto &padding = attributes.padding;
     int64_t step[2] = {attributes.strides[0], attributes.strides[1]},
             low[2] = {padding[0], padding[2]}, high[2] = {padding[1], padding[3]},
@@ -66,7 +76,8 @@ public:
     dnnl_convolution_desc_t forward, desc;
     if (dnnl_dilated_convolution_forward_desc_init(
             &forward, dnnl_forward_training, dnnl_convolution_direct, &hintSource,
-            &hintAny, nullptr, &target, step, dilation, low, high) != dnnl_success)
+            kind == CallId::Conv2D ? &any : &hintAny, nullptr, &target, step, dilation,
+            low, high) != dnnl_success)
       return false;
     auto initConv = [&](const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint) {
       return conv.init(desc, hint) && (operands == DataType::F32 || !conv.isReference());
@@ -100,27 +111,79 @@ public:
         !initConv(&desc, hint.getDesc()))
       return false;
     packed = conv.query(dnnl_query_diff_weights_md);
-    // A thread's filter gradient in oneDNN's layout, then in ours.
-    unpacked.resize(threads);
-    for (std::vector<float> &area : unpacked)
-      area.resize(dnnl_memory_desc_get_size(&packed) / 4 + 16);
     return conv.setArguments({{DNNL_ARG_SRC, source},
                               {DNNL_ARG_DIFF_WEIGHTS, packed},
                               {DNNL_ARG_DIFF_DST, target}},
-                             threads) &&
-           unpack.initReorder(packed, plain) &&
-           unpack.setArguments({{DNNL_ARG_FROM, packed}, {DNNL_ARG_TO, plain}}, threads);
+                             threads);
   }
 
-  Primitive conv, unpack;
-  dnnl_memory_desc_t plain, packed;
-  std::vector<std::vector<float>> unpacked;
+  Primitive conv;
+  /// The filter, or a slice of it, as it is stored, in rows of its own, and as oneDNN
+  /// takes it.
+  dnnl_memory_desc_t plain, dense, packed;
 };
 
-char *aligned(std::vector<float> &area) {
-  auto address = reinterpret_cast<uintptr_t>(area.data());
-  return reinterpret_cast<char *>((address + 63) / 64 * 64);
-}
+/// Brings a filter, or a slice of one, into oneDNN's layout or back, in pieces of output
+/// channels.
+class FilterConversion {
+public:
+  bool init(const dnnl_memory_desc_t &plain, const dnnl_memory_desc_t &packed,
+            bool isToPacked, int64_t threads) {
+    toPacked = isToPacked;
+    return initPieces(plain, packed, threads) || initWhole(plain, packed, threads);
+  }
+  int64_t countPieces() const { return pieces; }
+  bool run(int64_t piece, char *plain, char *packed, int thread) {
+    plain += piece * plainStep;
+    packed += piece * packedStep;
+    return toPacked ? reorder.run({plain, packed}, thread)
+                    : reorder.run({packed, plain}, thread);
+  }
+
+private:
+  static constexpr int64_t pieceChannels = 64;
+
+  bool initWhole(const dnnl_memory_desc_t &plain, const dnnl_memory_desc_t &packed,
+                 int64_t threads) {
+    const dnnl_memory_desc_t &from = toPacked ? plain : packed,
+                             &to = toPacked ? packed : plain;
+    return reorder.initReorder(from, to) &&
+           reorder.setArguments({{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, threads);
+  }
+  /// One conversion serves all pieces if they lie at equal distances.
+  bool initPieces(const dnnl_memory_desc_t &plain, const dnnl_memory_desc_t &packed,
+                  int64_t threads) {
+    const dnnl_blocking_desc_t &blocks = packed.format_desc.blocking;
+    int64_t block = 1;
+    for (int i = 0; i < blocks.inner_nblks; ++i)
+      if (blocks.inner_idxs[i] == 0)
+        block *= blocks.inner_blks[i];
+    if (plain.ndims != 4 || plain.dims[0] < 2 * pieceChannels ||
+        plain.dims[0] % pieceChannels != 0 || pieceChannels % block != 0 ||
+        packed.extra.flags != 0)
+      return false;
+    const dnnl_dim_t dims[] = {pieceChannels, plain.dims[1], plain.dims[2],
+                               plain.dims[3]},
+                     first[] = {0, 0, 0, 0};
+    dnnl_memory_desc_t plainPiece, packedPiece;
+    if (dnnl_memory_desc_init_submemory(&plainPiece, &plain, dims, first) !=
+            dnnl_success ||
+        dnnl_memory_desc_init_submemory(&packedPiece, &packed, dims, first) !=
+            dnnl_success ||
+        !initWhole(plainPiece, packedPiece, threads))
+      return false;
+    pieces = plain.dims[0] / pieceChannels;
+    const int64_t plainSize = plain.data_type == dnnl_bf16 ? 2 : 4,
+                  packedSize = packed.data_type == dnnl_bf16 ? 2 : 4;
+    plainStep = pieceChannels * plain.format_desc.blocking.strides[0] * plainSize;
+    packedStep = pieceChannels / block * blocks.strides[0] * packedSize;
+    return true;
+  }
+
+  Primitive reorder;
+  bool toPacked = true;
+  int64_t pieces = 1, plainStep = 0, packedStep = 0;
+};
 
 class Conv : public Call {
 public:
@@ -140,29 +203,21 @@ public:
 
   bool prepare(int64_t maxThreads, std::string &error) {
     threads = maxThreads;
-    images = call.refs[xIndex].dims[0];
     if (hasNoProducts()) {
       emptyRow.resize(call.refs[call.numInputs].dims.back());
       return true;
     }
-    chunk = getConvChunk(images);
-    chunks = (images + chunk - 1) / chunk;
+    plan = planConv(call, threads);
     if (operands != DataType::F32 && !prepareChunks())
       operands = DataType::F32;
     if (operands == DataType::F32 && !prepareChunks()) {
       error = "oneDNN has no convolution for these shapes";
       return false;
     }
-    if (kind != CallId::Conv2DFilterGrad) {
-      packedFilter.resize(dnnl_memory_desc_get_size(&whole->packed) / 4 + 16);
-      samePacking =
-          images % chunk == 0 || dnnl_memory_desc_equal(&whole->packed, &last->packed);
-      if (!samePacking)
-        lastPackedFilter.resize(dnnl_memory_desc_get_size(&last->packed) / 4 + 16);
-      if (!preparePack(pack, *whole) || (!samePacking && !preparePack(lastPack, *last))) {
-        error = "oneDNN cannot repack this filter";
-        return false;
-      }
+    if (!conversion.init(whole->plain, whole->packed, kind != CallId::Conv2DFilterGrad,
+                         threads)) {
+      error = "oneDNN cannot repack this filter";
+      return false;
     }
     return true;
   }
@@ -172,99 +227,174 @@ public:
       writeEmptySums(buffers);
       return true;
     }
+    failed = false;
     char *scratch = static_cast<char *>(buffers[call.numInputs + 1]);
-    char *data[3];
-    for (int i : {0, 1, 2}) {
-      uint32_t index = i < 2 ? i : call.numInputs;
-      const BufferRef &ref = call.refs[index];
-      data[i] = static_cast<char *>(buffers[index]);
-      if (ref.type == (i < 2 ? operands : DataType::F32))
-        continue;
-      data[i] = scratch;
-      scratch += alignUp(ref.count() * 4);
-      if (i < 2)
-        widenAll(ref, buffers[index], reinterpret_cast<float *>(data[i]), team);
-    }
-    auto at = [&](uint32_t index) { return data[index < 2 ? index : 2]; };
-    char *x = at(xIndex), *filter = at(filterIndex), *y = at(yIndex);
-    int64_t xSize = bytesPerImage(xIndex), ySize = bytesPerImage(yIndex);
-    if (hasBias)
-      widen(call.refs[2].type, buffers[2], 0, biasRow.data(), biasRow.size());
-    std::atomic<bool> ok{true};
-    if (kind != CallId::Conv2DFilterGrad) {
-      ok = pack.run({filter, aligned(packedFilter)}, 0) &&
-           (samePacking || lastPack.run({filter, aligned(lastPackedFilter)}, 0));
-    }
-    int64_t filterSize = call.refs[filterIndex].count();
-    auto *sums = reinterpret_cast<float *>(scratch);
-    int64_t stride = alignUp(filterSize * 4) / 4;
-    auto runChunk = [&](int64_t task, int64_t slot, int thread) {
-      int64_t first = task * chunk, size = std::min(chunk, images - first);
-      ChunkConv &conv = size == chunk ? *whole : *last;
-      if (kind == CallId::Conv2DFilterGrad) {
-        char *area = aligned(conv.unpacked[thread]);
-        if (!conv.conv.run({x + first * xSize, area, y + first * ySize}, thread) ||
-            !conv.unpack.run({area, sums + slot * stride}, thread))
-          ok = false;
-        return;
-      }
-      char *packed = size == chunk || samePacking ? aligned(packedFilter)
-                                                  : aligned(lastPackedFilter);
-      if (!conv.conv.run({x + first * xSize, packed, y + first * ySize}, thread)) {
-        ok = false;
-        return;
-      }
-      int64_t channels = call.refs[yIndex].dims[3];
-      if (hasBias || epilogue != Epilogue::None)
-        for (char *row = y + first * ySize; row < y + (first + size) * ySize;
-             row += channels * 4)
-          finishRow(reinterpret_cast<float *>(row), hasBias ? biasRow.data() : nullptr,
-                    channels, epilogue);
-    };
     if (kind == CallId::Conv2DFilterGrad)
-      sumChunks(sums, stride, filterSize, team, runChunk);
+      runFilterGrad(buffers, scratch, team);
     else
-      parallelFor(chunks, team,
-                  [&](int64_t task, int thread) { runChunk(task, task, thread); });
-    if (!ok) {
+      runImages(buffers, scratch, team);
+    if (failed)
       error = "oneDNN could not run a convolution";
-      return false;
-    }
-    auto *result = reinterpret_cast<float *>(data[2]);
-    if (kind == CallId::Conv2DFilterGrad)
-      result = sums;
-    const BufferRef &out = call.refs[call.numInputs];
-    if (kind == CallId::Conv2DFilterGrad || out.type != DataType::F32) {
-      int64_t count = out.count();
-      parallelFor((count + 65535) / 65536, team, [&](int64_t task, int) {
-        int64_t first = task * 65536;
-        narrow(out.type, result + first, buffers[call.numInputs], first,
-               std::min<int64_t>(65536, count - first));
-      });
-    }
-    return true;
+    return !failed;
   }
 
 private:
-  /// Filter gradients of all chunks, added in their order: as many at a time as there is
-  /// room for, so that neither threads nor rounds change a bit.
-  template <typename RunChunk>
-  void sumChunks(float *sums, int64_t stride, int64_t filterSize, ThreadTeam &team,
-                 RunChunk runChunk) {
-    const int64_t slots = getFilterGradSums(chunks, threads);
-    const int64_t room = slots == chunks ? chunks : slots - 1;
-    for (int64_t done = 0; done < chunks;) {
+  /// The convolution and its input gradient: a task makes a chunk of images.
+  void runImages(void **buffers, char *scratch, ThreadTeam &team) {
+    const uint32_t inIndex = kind == CallId::Conv2D ? xIndex : yIndex,
+                   outIndex = call.numInputs;
+    const BufferRef &in = call.refs[inIndex], &out = call.refs[outIndex];
+    char *filter = static_cast<char *>(buffers[filterIndex]);
+    char *packed = scratch + plan.filterBytes;
+    char *areas = packed + plan.packedBytes;
+    if (call.refs[filterIndex].type != operands) {
+      widenAll(call.refs[filterIndex], filter, reinterpret_cast<float *>(scratch), team);
+      filter = scratch;
+    }
+    parallelFor(conversion.countPieces(), team, [&](int64_t piece, int thread) {
+      if (!conversion.run(piece, filter, packed, thread))
+        failed = true;
+    });
+    if (hasBias)
+      widen(call.refs[2].type, buffers[2], 0, biasRow.data(), biasRow.size());
+    parallelFor(plan.chunks, team, [&](int64_t chunk, int thread) {
+      const int64_t first = chunk * plan.chunk, size = getChunkSize(chunk);
+      char *area = areas + thread * plan.threadBytes;
+      char *from = getImages(inIndex, buffers, first, size, area);
+      const int64_t outFirst = first * countPerImage(outIndex),
+                    count = size * countPerImage(outIndex);
+      const int64_t inBytes = in.type == operands ? 0 : plan.threadInBytes;
+      auto *to = out.type == DataType::F32
+                     ? static_cast<float *>(buffers[outIndex]) + outFirst
+                     : reinterpret_cast<float *>(area + inBytes);
+      auto *toBytes = reinterpret_cast<char *>(to);
+      bool ok = kind == CallId::Conv2D
+                    ? getPrimitive(size).run({from, packed, toBytes}, thread)
+                    : getPrimitive(size).run({toBytes, packed, from}, thread);
+      if (!ok) {
+        failed = true;
+        return;
+      }
+      const int64_t channels = out.dims[3];
+      if (hasBias || epilogue != Epilogue::None)
+        for (int64_t i = 0; i < count; i += channels)
+          finishRow(to + i, hasBias ? biasRow.data() : nullptr, channels, epilogue);
+      if (out.type != DataType::F32)
+        narrow(out.type, to, buffers[outIndex], outFirst, count);
+    });
+  }
+
+  /// A task makes the part of a chunk of images in a slice of the gradient. There are as
+  /// many parts at a time as there is room for, so that neither threads nor rounds change
+  /// a bit.
+  void runFilterGrad(void **buffers, char *scratch, ThreadTeam &team) {
+    const BufferRef &x = call.refs[xIndex], &y = call.refs[yIndex],
+                    &out = call.refs[filterIndex];
+    char *slicedY = scratch + plan.xBytes;
+    char *plain = slicedY + plan.yBytes;
+    char *sums = plain + plan.filterBytes;
+    char *areas = sums + plan.sums * plan.slices * plan.packedBytes;
+    const bool isSliced = plan.slices > 1;
+    if (isSliced) {
+      if (x.type != operands)
+        widenAll(x, buffers[xIndex], reinterpret_cast<float *>(scratch), team);
+      sliceY(buffers[yIndex], slicedY, team);
+    }
+    const int64_t sliceBytes = y.count() / plan.slices * getSize(operands);
+    const int64_t partBytes = alignUp(dnnl_memory_desc_get_size(&whole->packed));
+    const int64_t slotBytes = plan.slices * partBytes;
+    const int64_t room = plan.sums == plan.chunks ? plan.chunks : plan.sums - 1;
+    for (int64_t done = 0; done < plan.chunks;) {
       // The first slot has the sum, once there is one.
-      const int64_t firstSlot = done > 0;
-      const int64_t count = std::min(room, chunks - done);
-      parallelFor(count, team, [&](int64_t task, int thread) {
-        runChunk(done + task, firstSlot + task, thread);
+      const int64_t firstSlot = done > 0, count = std::min(room, plan.chunks - done);
+      parallelFor(count * plan.slices, team, [&](int64_t task, int thread) {
+        const int64_t chunk = done + task / plan.slices, slice = task % plan.slices;
+        const int64_t first = chunk * plan.chunk, size = getChunkSize(chunk);
+        char *area = areas + thread * plan.threadBytes, *from, *gradient;
+        if (isSliced) {
+          from = x.type == operands ? static_cast<char *>(buffers[xIndex]) : scratch;
+          from += first * countPerImage(xIndex) * getSize(operands);
+          gradient = slicedY + slice * sliceBytes +
+                     first * countPerImage(yIndex) / plan.slices * getSize(operands);
+        } else {
+          from = getImages(xIndex, buffers, first, size, area);
+          gradient = getImages(yIndex, buffers, first, size,
+                               area + (x.type == operands ? 0 : plan.threadInBytes));
+        }
+        char *part =
+            sums + (firstSlot + task / plan.slices) * slotBytes + slice * partBytes;
+        if (!getPrimitive(size).run({from, part, gradient}, thread))
+          failed = true;
       });
-      for (int64_t slot = 1; slot < firstSlot + count; ++slot)
-        for (int64_t i = 0; i < filterSize; ++i)
-          sums[i] += sums[slot * stride + i];
+      addParts(reinterpret_cast<float *>(sums), slotBytes / 4, firstSlot + count, team);
       done += count;
     }
+    char *result =
+        out.type == DataType::F32 ? static_cast<char *>(buffers[filterIndex]) : plain;
+    const int64_t pieces = conversion.countPieces();
+    parallelFor(plan.slices * pieces, team, [&](int64_t task, int thread) {
+      const int64_t slice = task / pieces;
+      if (!conversion.run(task % pieces, result + slice * (out.dims[3] / plan.slices) * 4,
+                          sums + slice * partBytes, thread))
+        failed = true;
+    });
+    if (out.type != DataType::F32)
+      forBlocks(out.count(), team, [&](int64_t first, int64_t count) {
+        narrow(out.type, reinterpret_cast<float *>(plain) + first, buffers[filterIndex],
+               first, count);
+      });
+  }
+
+  /// Adds to the first of `count` slots the others, in their order.
+  static void addParts(float *sums, int64_t stride, int64_t count, ThreadTeam &team) {
+    if (count > 1)
+      forBlocks(stride, team, [&](int64_t first, int64_t size) {
+        for (int64_t slot = 1; slot < count; ++slot)
+          for (int64_t i = first; i < first + size; ++i)
+            sums[i] += sums[slot * stride + i];
+      });
+  }
+
+  /// dy as `slices` tensors one after another, each of some of the channels.
+  void sliceY(const void *source, char *target, ThreadTeam &team) {
+    const BufferRef &y = call.refs[yIndex];
+    const int64_t channels = y.dims[3], width = channels / plan.slices;
+    const int64_t points = y.count() / channels, size = getSize(operands);
+    const int64_t perTask = std::max<int64_t>(1, 65536 / channels);
+    parallelFor((points + perTask - 1) / perTask, team, [&](int64_t task, int) {
+      const int64_t begin = task * perTask, end = std::min(points, begin + perTask);
+      for (int64_t slice = 0; slice < plan.slices; ++slice)
+        for (int64_t point = begin; point < end; ++point) {
+          const int64_t from = point * channels + slice * width;
+          char *to = target + (slice * points + point) * width * size;
+          if (y.type == operands)
+            std::memcpy(to, static_cast<const char *>(source) + from * size,
+                        width * size);
+          else
+            widen(y.type, source, from, reinterpret_cast<float *>(to), width);
+        }
+    });
+  }
+
+  /// Images of an operand in the type that is multiplied, in `area` if they are widened.
+  char *getImages(uint32_t index, void **buffers, int64_t first, int64_t size,
+                  char *area) const {
+    const BufferRef &ref = call.refs[index];
+    const int64_t perImage = countPerImage(index);
+    if (ref.type == operands)
+      return static_cast<char *>(buffers[index]) + first * perImage * getSize(operands);
+    widen(ref.type, buffers[index], first * perImage, reinterpret_cast<float *>(area),
+          size * perImage);
+    return area;
+  }
+  int64_t countPerImage(uint32_t index) const {
+    return call.refs[index].count() / call.refs[index].dims[0];
+  }
+  int64_t getChunkSize(int64_t chunk) const {
+    return std::min(plan.chunk, call.refs[xIndex].dims[0] - chunk * plan.chunk);
+  }
+  Primitive &getPrimitive(int64_t images) {
+    return images == plan.chunk ? whole->conv : last->conv;
   }
 
   bool hasNoProducts() const {
@@ -282,37 +412,48 @@ private:
     for (int64_t first = 0; first < out.count(); first += width)
       narrow(out.type, emptyRow.data(), buffers[call.numInputs], first, width);
   }
-  /// What a chunk of images, and a last, shorter one, needs.
+  /// What a chunk of images, and a last, shorter one, needs: with the filter as oneDNN
+  /// likes it for the former, or in its own layout if the latter does not go with it or
+  /// there is no room.
   bool prepareChunks() {
-    int64_t lastSize = images - chunk * (chunks - 1);
-    auto make = [&](int64_t size) {
+    const int64_t lastSize = getChunkSize(plan.chunks - 1);
+    auto make = [&](int64_t size, const dnnl_memory_desc_t *layout) {
       auto conv = std::make_unique<ChunkConv>();
-      bool ok =
-          conv->init(attributes, operands, call.refs[xIndex].dims,
-                     call.refs[filterIndex].dims, call.refs[yIndex].dims, size, threads);
+      bool ok = conv->init(attributes, operands, call.refs[xIndex].dims,
+                           call.refs[filterIndex].dims, call.refs[yIndex].dims, size,
+                           plan.slices, layout, threads);
       return ok ? std::move(conv) : nullptr;
     };
-    whole = make(chunk);
-    if (whole && lastSize != chunk)
-      last = make(lastSize);
-    return whole && (lastSize == chunk || last);
+    const dnnl_memory_desc_t *layout = nullptr;
+    dnnl_memory_desc_t dense;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      last.reset();
+      whole = make(plan.chunk, layout);
+      if (!whole)
+        return false;
+      const bool fits = static_cast<int64_t>(dnnl_memory_desc_get_size(&whole->packed)) <=
+                        plan.packedBytes;
+      if (fits && lastSize != plan.chunk)
+        last = make(lastSize, &whole->packed);
+      if (fits && (lastSize == plan.chunk || last))
+        return true;
+      dense = whole->dense;
+      layout = &dense;
+    }
+    return false;
   }
-  /// Operands are stored as they are multiplied, results in f32.
-  int64_t bytesPerImage(uint32_t index) const {
-    int64_t size = index < 2 ? getSize(operands) : 4;
-    return call.refs[index].count() / images * size;
+  /// Calls body(first, count) for blocks of `all` elements.
+  template <typename Body>
+  static void forBlocks(int64_t all, ThreadTeam &team, Body &&body) {
+    constexpr int64_t block = 16384;
+    parallelFor((all + block - 1) / block, team, [&](int64_t task, int) {
+      body(task * block, std::min(block, all - task * block));
+    });
   }
-  bool preparePack(Primitive &primitive, ChunkConv &conv) {
-    return primitive.initReorder(conv.plain, conv.packed) &&
-           primitive.setArguments(
-               {{DNNL_ARG_FROM, conv.plain}, {DNNL_ARG_TO, conv.packed}}, 1);
-  }
-  void widenAll(const BufferRef &ref, void *source, float *target, ThreadTeam &team) {
-    int64_t count = ref.count();
-    parallelFor((count + 65535) / 65536, team, [&](int64_t task, int) {
-      int64_t first = task * 65536;
-      widen(ref.type, source, first, target + first,
-            std::min<int64_t>(65536, count - first));
+  static void widenAll(const BufferRef &ref, const void *source, float *target,
+                       ThreadTeam &team) {
+    forBlocks(ref.count(), team, [&](int64_t first, int64_t count) {
+      widen(ref.type, source, first, target + first, count);
     });
   }
 
@@ -320,13 +461,15 @@ private:
   CallId kind = CallId::Conv2D;
   uint32_t xIndex = 0, filterIndex = 1, yIndex = 2;
   DataType operands = DataType::F32;
-  bool hasBias = false, samePacking = true;
+  bool hasBias = false;
   ConvCall attributes;
   Epilogue epilogue = Epilogue::None;
-  int64_t images = 0, chunk = 1, chunks = 1, threads = 1;
+  ConvPlan plan;
+  int64_t threads = 1;
   std::unique_ptr<ChunkConv> whole, last;
-  Primitive pack, lastPack;
-  std::vector<float> packedFilter, lastPackedFilter, biasRow, emptyRow;
+  FilterConversion conversion;
+  std::vector<float> biasRow, emptyRow;
+  std::atomic<bool> failed{false};
 };
 
 } // namespace

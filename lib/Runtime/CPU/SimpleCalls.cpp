@@ -103,6 +103,21 @@ void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
     narrow(table.type, sums, buffers[2], 0, table.count());
 }
 
+/// Calls body with an unsigned integer of `size` bytes, as all element types have.
+template <typename Body>
+void withBits(int64_t size, Body &&body) {
+  switch (size) {
+  case 1:
+    return body(uint8_t());
+  case 2:
+    return body(uint16_t());
+  case 4:
+    return body(uint32_t());
+  default:
+    return body(uint64_t());
+  }
+}
+
 void runCall(const CopyCall &copy, const Instruction &call, void **buffers,
              ThreadTeam &team) {
   const std::vector<int64_t> &sizes = copy.sizes, &srcStrides = copy.srcStrides,
@@ -132,14 +147,18 @@ void runCall(const CopyCall &copy, const Instruction &call, void **buffers,
       if (srcStep == 1 && dstStep == 1)
         std::memcpy(t, s, inner * size);
       else
-        for (int64_t i = 0; i < inner; ++i)
-          std::memcpy(t + i * dstStep * size, s + i * srcStep * size, size);
+        withBits(size, [&](auto bits) {
+          auto *from = reinterpret_cast<const decltype(bits) *>(s);
+          auto *to = reinterpret_cast<decltype(bits) *>(t);
+          for (int64_t i = 0; i < inner; ++i)
+            to[i * dstStep] = from[i * srcStep];
+        });
     }
   });
 }
 
 void runCall(const FillCall &fill, const Instruction &call, void **buffers,
-             ThreadTeam &) {
+             ThreadTeam &team) {
   const BufferRef &out = call.refs[0];
   double value = fill.value;
   int64_t count = out.count(), size = getSize(out.type);
@@ -152,9 +171,15 @@ void runCall(const FillCall &fill, const Instruction &call, void **buffers,
     auto integer = static_cast<int64_t>(value);
     std::memcpy(element, &integer, size);
   }
-  auto *target = static_cast<char *>(buffers[0]);
-  for (int64_t i = 0; i < count; ++i)
-    std::memcpy(target + i * size, element, size);
+  withBits(size, [&](auto bits) {
+    std::memcpy(&bits, element, sizeof(bits));
+    auto *target = static_cast<decltype(bits) *>(buffers[0]);
+    const int64_t perTask = 65536;
+    parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
+      std::fill_n(target + task * perTask, std::min(perTask, count - task * perTask),
+                  bits);
+    });
+  });
 }
 
 void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,

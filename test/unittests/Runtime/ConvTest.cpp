@@ -116,20 +116,84 @@ TEST(ConvTest, Plain) {
   check({1, 3, 3, 1, 1, 3, 3});
 }
 
+ConvPlan planFilterGrad(const Problem &p, DataType type, int64_t threads) {
+  BufferRef x, dy, dfilter;
+  x.type = dy.type = type;
+  x.dims = p.xDims(), dy.dims = p.yDims(), dfilter.dims = p.filterDims();
+  Instruction call = makeInstruction(p.call(CallId::Conv2DFilterGrad), {x, dy}, dfilter);
+  ConvPlan plan = planConv(call, threads);
+  EXPECT_EQ(getCallWorkspace(call, threads), plan.workspaceBytes(threads));
+  return plan;
+}
+
 TEST(ConvTest, MoreImagesThanRoomForTheirSums) {
-  // 13 tasks of three images, the last of one: filter gradients of as many as there are
-  // threads lie beside the sum of those before. The same bits for any number of threads.
-  check({37, 5, 4, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1});
+  // Four chunks of ten images, the last of seven: filter gradients of as many as there
+  // are threads, and the sum of those before. The same bits for any number of threads.
+  Problem p{37, 5, 4, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1};
+  check(p);
   check({17, 4, 4, 8, 8, 1, 1});
-  Tensor x(DataType::F32, {37, 5, 4, 3}), dy(DataType::F32, {37, 3, 2, 4}),
-      dfilter(DataType::F32, {3, 3, 3, 4});
-  auto getBytes = [&](int64_t threads) {
-    return getCallWorkspace(
-        makeInstruction(Conv2DFilterGradCall(), {x.ref, dy.ref}, dfilter.ref), threads);
+  EXPECT_EQ(planFilterGrad(p, F32, 1).chunks, 4);
+  EXPECT_EQ(planFilterGrad(p, F32, 1).sums, 2);
+  EXPECT_EQ(planFilterGrad(p, F32, 2).sums, 3);
+  EXPECT_EQ(planFilterGrad(p, F32, 64).sums, 4);
+  const int64_t packed = 9 * (16 + 16) * 16 * 4;
+  EXPECT_EQ(planFilterGrad(p, F32, 2).workspaceBytes(2), 3 * packed);
+}
+
+/// Filters that are large beside the images are cut into slices of channels, alone or
+/// along with chunks of images, and those beside which images are large into chunks
+/// alone.
+TEST(ConvTest, CutsOfFilterGradients) {
+  auto expectCut = [](const Problem &p, int64_t chunks, int64_t slices) {
+    ConvPlan plan = planFilterGrad(p, F32, 2);
+    EXPECT_EQ(plan.chunks, chunks);
+    EXPECT_EQ(plan.slices, slices);
   };
-  EXPECT_EQ(getBytes(1), 2 * 448);
-  EXPECT_EQ(getBytes(2), 3 * 448);
-  EXPECT_EQ(getBytes(64), 13 * 448);
+  // Layers of ResNet-18 on images of 224 x 224 and 32 x 32.
+  expectCut({8, 56, 56, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1}, 8, 1);
+  expectCut({8, 7, 7, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1}, 1, 16);
+  expectCut({8, 14, 14, 256, 256, 3, 3, 1, 1, 1, 1, 1, 1}, 2, 8);
+  expectCut({64, 1, 1, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1}, 1, 16);
+  // Depthwise.
+  expectCut({32, 16, 16, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 128}, 16, 1);
+}
+
+TEST(ConvTest, SlicesOfChannels) {
+  const Problem alone{5, 3, 2, 16, 96, 3, 3, 1, 1, 1, 1, 1, 1},
+      strided{3, 5, 5, 24, 128, 3, 3, 2, 2, 1, 1, 1, 1}, point{2, 4, 4, 40, 64, 1, 1},
+      dilated{2, 7, 7, 16, 64, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2},
+      chunks{4, 6, 6, 16, 64, 3, 3, 1, 1, 1, 1, 1, 1};
+  EXPECT_GT(planFilterGrad(alone, F32, 2).slices, 1);
+  EXPECT_GT(planFilterGrad(strided, F32, 2).slices, 1);
+  EXPECT_GT(planFilterGrad(point, F32, 2).slices, 1);
+  EXPECT_GT(planFilterGrad(dilated, F32, 2).slices, 1);
+  EXPECT_GT(planFilterGrad(chunks, F32, 2).slices, 1);
+  EXPECT_GT(planFilterGrad(chunks, F32, 2).chunks, 1);
+  for (DataType type : {F32, F16, BF16})
+    for (const Problem &p : {alone, strided, point, dilated, chunks})
+      check(p, type, /*fastBF16=*/false);
+}
+
+/// Many output channels are repacked in pieces.
+TEST(ConvTest, PiecesOfFilters) {
+  check({2, 4, 3, 5, 128, 3, 3, 1, 1, 1, 1, 1, 1});
+  check({2, 4, 3, 20, 192, 1, 1});
+  check({3, 4, 3, 5, 192, 3, 2, 1, 1, 1, 1, 1, 1}, F16);
+}
+
+TEST(ConvTest, FilterGradientsOfHalves) {
+  // The result of f32 or narrower operands, rounded once.
+  for (const Problem &p : {Problem{3, 4, 4, 8, 64, 3, 3, 1, 1, 1, 1, 1, 1},
+                           Problem{20, 4, 4, 3, 5, 3, 3, 1, 1, 1, 1, 1, 1}})
+    for (DataType type : {F32, BF16}) {
+      Tensor x = randomTensor(type, p.xDims(), 1), dy = randomTensor(type, p.yDims(), 2),
+             dfilter(BF16, p.filterDims());
+      Sums sums(dfilter.count());
+      p.forProducts(
+          [&](int64_t xi, int64_t fi, int64_t yi) { sums.add(fi, dy[yi] * x[xi]); });
+      ASSERT_EQ(runCall(p.call(CallId::Conv2DFilterGrad), {&x, &dy}, dfilter), "");
+      sums.compare(dfilter);
+    }
 }
 
 TEST(ConvTest, StridesPaddingDilation) {
@@ -161,6 +225,11 @@ TEST(ConvTest, BF16Operands) {
   check({2, 8, 8, 64, 32, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, true);
   check({2, 9, 7, 4, 6, 3, 3, 2, 2, 1, 0, 1, 1, 1, 1, 2}, BF16, true);
   check({37, 5, 4, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, true);
+  // Filter gradients in slices of channels, and filters in pieces.
+  check({5, 3, 2, 16, 96, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, true);
+  check({3, 5, 5, 24, 128, 3, 3, 2, 2, 1, 1, 1, 1}, BF16, true);
+  check({2, 4, 4, 40, 64, 1, 1}, BF16, true);
+  check({9, 6, 6, 32, 32, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 32}, BF16, true);
 }
 
 /// The way of CPUs without bf16, wherever this runs.
@@ -170,7 +239,7 @@ TEST(ConvTest, WidenedBF16) {
 
 /// More images than tasks, and a last task with fewer of them.
 TEST(ConvTest, ManyImages) {
-  ASSERT_EQ(getConvChunk(37), 3);
+  ASSERT_EQ(planFilterGrad({37, 5, 4, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1}, F32, 2).chunk, 10);
   check({37, 5, 4, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1});
   check({37, 5, 4, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1}, BF16);
 }
