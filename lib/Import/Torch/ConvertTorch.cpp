@@ -35,6 +35,9 @@ static const Table &getTable() {
     populatePointwise(table);
     populateReductions(table);
     populateShapes(table);
+    populateIndexing(table);
+    populateRandom(table);
+    populateVolumes(table);
     populateLinalg(table);
     populateWindows(table);
     populateNormalization(table);

@@ -201,9 +201,17 @@ static void attention(Lowering &l) {
   int64_t b = getShape(q)[0], heads = getShape(q)[1], t = getShape(q)[2],
           d = getShape(q)[3];
   int64_t kvHeads = getShape(k)[1], s = getShape(k)[2];
+  // One batch or one head of keys and values serves all, as where tensors broadcast.
+  auto repeatBatch = [&](Value x) {
+    ArrayRef<int64_t> shape = getShape(x);
+    return shape[0] == b ? x : l.broadcast(x, {b, shape[1], shape[2], shape[3]});
+  };
+  k = repeatBatch(k), v = repeatBatch(v);
   if (kvHeads != heads) {
-    if (!l.require(l.flag(7) && kvHeads > 0 && heads % kvHeads == 0,
-                   "key and value of another number of heads"))
+    if (!l.require(
+            kvHeads == getShape(v)[1] &&
+                (kvHeads == 1 || (l.flag(7) && heads % std::max(kvHeads, 1l) == 0)),
+            "key and value of another number of heads"))
       return;
     auto repeat = [&](Value x) {
       int64_t e = getShape(x)[3], times = heads / kvHeads;
@@ -274,4 +282,67 @@ void mpt::torch::populateLinalg(Table &t) {
       l.set(l.mul(l.reshape(a, {getShape(a)[0], 1}), b));
   });
   t.add({"scaled_dot_product_attention"}, attention);
+  t.add({"inner"}, [](Lowering &l) {
+    Value a = l.get(0), b = l.get(1);
+    if (getRank(a) == 0 || getRank(b) == 0)
+      return l.set(l.mul(a, b));
+    int64_t size = getShape(a).back();
+    if (!l.require(getShape(b).back() == size && getType(a).hasStaticShape() &&
+                       getType(b).hasStaticShape() && size > 0,
+                   "operands that do not fit"))
+      return;
+    auto rows = [&](Value x) {
+      return l.reshape(x, {getType(x).getNumElements() / size, size});
+    };
+    l.set(l.reshape(l.matmul(rows(a), rows(b), false, true), l.resultType().getShape()));
+  });
+  t.add({"addr"}, [](Lowering &l) {
+    Type element = l.resultElement();
+    Value a = l.get(1, element), b = l.get(2, element);
+    if (!l.require(getRank(a) == 1 && getRank(b) == 1, "vectors"))
+      return;
+    Value product = l.mul(l.reshape(a, {getShape(a)[0], 1}), b);
+    l.set(
+        l.add(l.mul(l.get(0, element), l.number(3, 1)), l.mul(product, l.number(4, 1))));
+  });
+  t.add({"addbmm"}, [](Lowering &l) {
+    Value sum = l.reduce(ReduceKind::Sum, l.matmul(l.get(1), l.get(2)), {0});
+    l.set(l.add(l.mul(l.get(0), l.number(3, 1)), l.mul(sum, l.number(4, 1))));
+  });
+  t.add({"linalg_cross", "cross"}, [](Lowering &l) {
+    Type element = l.resultElement();
+    Value a = l.get(0, element), b = l.get(1, element);
+    RankedTensorType type = l.broadcastType({a, b}, element);
+    a = l.broadcast(a, type.getShape());
+    b = l.broadcast(b, type.getShape());
+    int64_t dim = l.isNone(2) ? -1 : l.dimension(2, type.getRank());
+    for (int64_t i = 0; dim < 0 && i < type.getRank(); ++i)
+      if (type.getDimSize(i) == 3)
+        dim = i;
+    if (!l.require(dim >= 0 && type.getDimSize(dim) == 3, "a dimension of 3"))
+      return;
+    auto turn = [&](Value x, int64_t by) { // element i of the result is element i + by
+      return l.concat({l.slice(x, dim, by, 3 - by), l.slice(x, dim, 0, by)}, dim);
+    };
+    l.set(l.sub(l.mul(turn(a, 1), turn(b, 2)), l.mul(turn(a, 2), turn(b, 1))));
+  });
+  t.add({"bilinear"}, [](Lowering &l) {
+    // y[.., o] = sum of x1[.., i] weight[o, i, j] x2[.., j]
+    Value a = l.get(0), b = l.get(1), weight = l.get(2);
+    if (!l.require(getRank(weight) == 3 && getRank(a) >= 1 && getRank(b) == getRank(a) &&
+                       getType(a).hasStaticShape() && getType(b).hasStaticShape(),
+                   "operands of these ranks"))
+      return;
+    int64_t o = getShape(weight)[0], i = getShape(weight)[1], j = getShape(weight)[2];
+    if (!l.require(getShape(a).back() == i && getShape(b).back() == j && i > 0 && j > 0,
+                   "a weight that does not fit"))
+      return;
+    int64_t n = getType(a).getNumElements() / i;
+    Value left = l.matmul(l.reshape(a, {n, i}),
+                          l.reshape(l.transpose(weight, {1, 0, 2}), {i, o * j}));
+    Value y = l.reduceLast(ReduceKind::Sum,
+                           l.mul(l.reshape(left, {n, o, j}), l.reshape(b, {n, 1, j})));
+    y = l.reshape(y, l.resultType().getShape());
+    l.set(l.isNone(3) ? y : l.add(y, l.get(3)));
+  });
 }

@@ -239,6 +239,21 @@ static void cosineSimilarity(Lowering &l) {
 /// max(0, x), where the gradient at 0 is 0.
 static Value hinge(Lowering &l, Value x) { return l.unary<ReluOp>(x); }
 
+/// The p-norm of `difference` + eps over the last dimension, with the gradient 0 at 0.
+static Value distanceLast(Lowering &l, Value difference, double p, double eps,
+                          bool keep) {
+  if (!l.require(getRank(difference) >= 1, "scalars") ||
+      !l.require(p == 1 || p == 2, "a norm other than 1 and 2"))
+    return difference;
+  Value x = l.add(difference, eps);
+  if (p == 1)
+    return l.reduceLast(ReduceKind::Sum, l.abs(x), keep);
+  Value squares = l.reduceLast(ReduceKind::Sum, l.square(x), keep);
+  Value zero = l.compare(ComparePredicate::EQ, squares, 0.0);
+  Value root = l.unary<SqrtOp>(l.where(zero, l.number(squares, 1), squares));
+  return l.where(zero, l.number(squares, 0), root);
+}
+
 void mpt::torch::populateLosses(Table &t) {
   t.add({"mse_loss"}, mseLoss);
   t.add({"l1_loss"},
@@ -282,4 +297,50 @@ void mpt::torch::populateLosses(Table &t) {
     reduceLoss(l, l.add(positive, negative), readReduction(l, 3));
   });
   t.add({"cosine_similarity"}, cosineSimilarity);
+  t.add({"pairwise_distance"}, [](Lowering &l) {
+    Type element = l.resultElement();
+    Value distance = distanceLast(l, l.sub(l.get(0, element), l.get(1, element)),
+                                  l.number(2, 2), l.number(3, 1e-6), l.flag(4));
+    l.set(distance);
+  });
+  t.add({"triplet_margin_loss"}, [](Lowering &l) {
+    Value a = l.get(0), p = l.get(1), n = l.get(2);
+    double margin = l.number(3, 1), power = l.number(4, 2), eps = l.number(5, 1e-6);
+    Value near = distanceLast(l, l.sub(a, p), power, eps, false);
+    Value far = distanceLast(l, l.sub(a, n), power, eps, false);
+    if (l.flag(6))
+      far = l.binary<MinimumOp>(far, distanceLast(l, l.sub(p, n), power, eps, false));
+    reduceLoss(l, hinge(l, l.add(l.sub(near, far), margin)), readReduction(l, 7));
+  });
+  t.add({"cosine_embedding_loss"}, [](Lowering &l) {
+    Value a = l.get(0), b = l.get(1), y = l.get(2, getElement(a));
+    double margin = l.number(3, 0);
+    auto dot = [&](Value x, Value z) {
+      return l.reduceLast(ReduceKind::Sum, l.mul(x, z));
+    };
+    auto norm = [&](Value x) { return l.add(dot(x, x), 1e-12); };
+    if (!l.require(getRank(a) >= 1 && getRank(a) == getRank(b), "scalars"))
+      return;
+    Value cosine = l.mul(dot(a, b), l.unary<RsqrtOp>(l.mul(norm(a), norm(b))));
+    Value zero = l.number(cosine, 0);
+    Value same = l.sub(l.number(cosine, 1), cosine);
+    Value apart = hinge(l, l.add(cosine, -margin));
+    Value loss = l.add(l.where(l.compare(ComparePredicate::EQ, y, 1.0), same, zero),
+                       l.where(l.compare(ComparePredicate::EQ, y, -1.0), apart, zero));
+    reduceLoss(l, loss, readReduction(l, 4));
+  });
+  t.add({"multi_margin_loss"}, [](Lowering &l) {
+    Value x = l.get(0), y = l.get(1);
+    double power = l.number(2, 1);
+    if (!l.require(getRank(x) == 2 && l.isNone(4), "a vector, or weights") ||
+        !l.require(power == 1 || power == 2, "a power other than 1 and 2"))
+      return;
+    int64_t classes = getShape(x)[1];
+    Value chosen = l.oneHot(y, classes);
+    Value score =
+        l.reduce(ReduceKind::Sum, l.where(chosen, x, l.number(x, 0)), {1}, true);
+    Value loss = hinge(l, l.add(l.sub(x, score), l.number(3, 1)));
+    loss = l.where(chosen, l.number(x, 0), power == 2 ? l.square(loss) : loss);
+    reduceLoss(l, l.reduceLast(ReduceKind::Mean, loss), readReduction(l, 5));
+  });
 }

@@ -740,6 +740,16 @@ Value Lowering::randomMask(ArrayRef<int64_t> shape, double rate) {
                               builder.getDenseI64ArrayAttr(shape));
 }
 
+Value Lowering::randomBits(ArrayRef<int64_t> shape) {
+  auto [seed, attempt] = getRandomState();
+  auto type = RankedTensorType::get(shape, builder.getIntegerType(16));
+  if (!require(type.hasStaticShape(), "random numbers of open shape"))
+    return constant(0, type.getElementType());
+  return RandomBitsOp::create(builder, loc, type, seed, attempt,
+                              builder.getI64IntegerAttr(graph.nextStream++),
+                              builder.getDenseI64ArrayAttr(shape));
+}
+
 Value Lowering::dropout(Value x, double p, Value *mask) {
   if (p == 1)
     return constant(0, getElement(x), getShape(x));

@@ -219,6 +219,8 @@ public:
   /// Zero with the probability `p`, else x / (1 - p). `mask`, if given, is the shape of
   /// what is drawn and broadcasts to x.
   mlir::Value dropout(mlir::Value x, double p, mlir::Value *mask = nullptr);
+  /// 16 random bits for each element, as i16.
+  mlir::Value randomBits(llvm::ArrayRef<int64_t> shape);
   /// True with probability 1 - `rate`.
   mlir::Value randomMask(llvm::ArrayRef<int64_t> shape, double rate);
   mlir::FloatAttr f64(double value) { return builder.getF64FloatAttr(value); }
@@ -278,6 +280,9 @@ private:
 void populatePointwise(Table &table);
 void populateReductions(Table &table);
 void populateShapes(Table &table);
+void populateIndexing(Table &table);
+void populateRandom(Table &table);
+void populateVolumes(Table &table);
 void populateLinalg(Table &table);
 void populateWindows(Table &table);
 void populateNormalization(Table &table);

@@ -253,6 +253,125 @@ static void prelu(Lowering &l) {
   l.set(l.where(greater(l, x, 0), x, l.mul(x, w)));
 }
 
+//===----------------------------------------------------------------------===//
+// Inverse functions. Their values are computed by parts, their derivatives by formula.
+//===----------------------------------------------------------------------===//
+
+/// `value`, whose derivative for each operand is said beside it: value + sum of
+/// (x - x) slope, where the gradient reaches only the first x.
+static Value withSlopes(Lowering &l, Value value,
+                        ArrayRef<std::pair<Value, Value>> operandsAndSlopes) {
+  Value y = l.unary<StopGradientOp>(value);
+  for (auto [x, slope] : operandsAndSlopes) {
+    // An infinity minus itself is NaN.
+    Value finite = l.compare(ComparePredicate::LT, l.abs(x), infinity);
+    Value zero = l.where(finite, l.sub(x, l.unary<StopGradientOp>(x)), l.number(x, 0));
+    y = l.add(y, l.mul(zero, l.unary<StopGradientOp>(slope)));
+  }
+  return y;
+}
+
+/// atan without a gradient. atan(x) / x is a polynomial of x^2 up to tan(pi/8), fitted at
+/// Chebyshev's nodes, which is exact to 5e-16; above it, pi/4 + atan((x - 1) / (x + 1))
+/// and pi/2 - atan(1 / x).
+static Value atanOf(Lowering &l, Value x) {
+  constexpr double coefficients[] = {0.9999999999999993,  -0.3333333333322204,
+                                     0.19999999978483285, -0.1428571266612118,
+                                     0.11111048943436252, -0.0908953064377515,
+                                     0.07673533835796433, -0.06505925564863319,
+                                     0.05024435818131727, -0.025310367711995532};
+  Value a = l.abs(x);
+  Value high = greater(l, a, 2.414213562373095), low = less(l, a, 0.41421356237309503);
+  Value middle = l.div(l.add(a, -1.0), l.add(a, 1.0));
+  Value t = l.where(high, l.neg(l.unary<ReciprocalOp>(a)), l.where(low, a, middle));
+  Value u = l.square(t), sum = l.number(x, coefficients[9]);
+  for (int i = 9; i-- > 0;)
+    sum = l.add(l.mul(sum, u), coefficients[i]);
+  Value begin = l.where(high, l.number(x, M_PI / 2),
+                        l.where(low, l.number(x, 0), l.number(x, M_PI / 4)));
+  return l.mul(l.add(begin, l.mul(t, sum)), l.unary<SignOp>(x));
+}
+
+static Value atan(Lowering &l, Value x) {
+  Value slope = l.unary<ReciprocalOp>(l.add(l.square(x), 1.0));
+  return withSlopes(l, atanOf(l, x), {{x, slope}});
+}
+
+/// (1 - x) (1 + x)
+static Value oneMinusSquare(Lowering &l, Value x) {
+  return l.mul(l.sub(l.number(x, 1), x), l.add(x, 1.0));
+}
+
+static Value asin(Lowering &l, Value x) {
+  Value slope = l.unary<RsqrtOp>(oneMinusSquare(l, x));
+  return withSlopes(l, atanOf(l, l.mul(x, slope)), {{x, slope}});
+}
+
+static Value acos(Lowering &l, Value x) {
+  // Half of the angle, which has no difference of near numbers.
+  Value ratio = l.div(l.sub(l.number(x, 1), x), l.add(x, 1.0));
+  Value value = l.mul(atanOf(l, l.unary<SqrtOp>(ratio)), 2.0);
+  return withSlopes(l, value, {{x, l.neg(l.unary<RsqrtOp>(oneMinusSquare(l, x)))}});
+}
+
+static Value atan2(Lowering &l, Value y, Value x) {
+  RankedTensorType type = l.broadcastType({y, x}, getElement(y));
+  y = l.broadcast(y, type.getShape());
+  x = l.broadcast(x, type.getShape());
+  Value a = l.abs(y), b = l.abs(x);
+  Value large = l.binary<MaximumOp>(a, b), small = l.binary<MinimumOp>(a, b);
+  Value zero = l.compare(ComparePredicate::EQ, large, 0.0);
+  Value both = l.compare(ComparePredicate::EQ, small, infinity);
+  Value ratio = l.div(small, l.where(zero, l.number(large, 1), large));
+  Value angle = atanOf(l, l.where(both, l.number(ratio, 1), ratio));
+  angle = l.where(l.compare(ComparePredicate::GT, a, b),
+                  l.sub(l.number(angle, M_PI / 2), angle), angle);
+  angle = l.where(less(l, x, 0), l.sub(l.number(angle, M_PI), angle), angle);
+  angle = l.where(less(l, y, 0), l.neg(angle), angle);
+  Value square = l.add(l.square(x), l.square(y));
+  return withSlopes(l, angle, {{y, l.div(x, square)}, {x, l.neg(l.div(y, square))}});
+}
+
+static Value asinh(Lowering &l, Value x) {
+  Value a = l.abs(x), large = greater(l, a, 1e4);
+  Value s = l.where(large, l.number(a, 0), a), square = l.square(s);
+  Value root = l.unary<SqrtOp>(l.add(square, 1.0));
+  Value value = l.unary<Log1pOp>(l.add(s, l.div(square, l.add(root, 1.0))));
+  Value far = l.add(l.unary<LogOp>(l.where(large, a, l.number(a, 1))), M_LN2);
+  value = l.mul(l.where(large, far, value), l.unary<SignOp>(x));
+  return withSlopes(l, value, {{x, l.unary<RsqrtOp>(l.add(l.square(x), 1.0))}});
+}
+
+static Value acosh(Lowering &l, Value x) {
+  Value t = l.add(x, -1.0), product = l.mul(t, l.add(x, 1.0));
+  Value value = l.unary<Log1pOp>(l.add(t, l.unary<SqrtOp>(product)));
+  return withSlopes(l, value, {{x, l.unary<RsqrtOp>(product)}});
+}
+
+static Value atanh(Lowering &l, Value x) {
+  Value a = l.abs(x);
+  Value value =
+      l.mul(l.unary<Log1pOp>(l.div(l.mul(a, 2.0), l.sub(l.number(a, 1), a))), 0.5);
+  return withSlopes(l, l.mul(value, l.unary<SignOp>(x)),
+                    {{x, l.unary<ReciprocalOp>(oneMinusSquare(l, x))}});
+}
+
+/// sin(pi x) / (pi x), and 1 at 0.
+static Value sinc(Lowering &l, Value x) {
+  Value zero = l.compare(ComparePredicate::EQ, x, 0.0);
+  Value angle = l.mul(l.where(zero, l.number(x, 1), x), M_PI);
+  return l.where(zero, l.number(x, 1), l.div(l.unary<SinOp>(angle), angle));
+}
+
+/// True for negative numbers and -0.
+static Value signBit(Lowering &l, Value x) {
+  if (!isa<FloatType>(getElement(x)))
+    return less(l, x, 0);
+  Value zero = l.compare(ComparePredicate::EQ, x, 0.0);
+  Value inverse = l.unary<ReciprocalOp>(l.where(zero, x, l.number(x, 1)));
+  return l.binary<OrOp>(less(l, x, 0), less(l, inverse, 0));
+}
+
 void mpt::torch::populatePointwise(Table &t) {
   t.elementwise({"exp"}, map(apply<ExpOp>));
   t.elementwise({"exp2"}, map([](Lowering &l, Value x) {
@@ -344,6 +463,13 @@ void mpt::torch::populatePointwise(Table &t) {
                   Value gate = clamp(l, l.add(x, 3.0), l.number(x, 0), l.number(x, 6));
                   return l.mul(l.mul(x, gate), 1.0 / 6);
                 }));
+  t.elementwise({"atan", "arctan"}, map(atan));
+  t.elementwise({"asin", "arcsin"}, map(asin));
+  t.elementwise({"acos", "arccos"}, map(acos));
+  t.elementwise({"asinh", "arcsinh"}, map(asinh));
+  t.elementwise({"acosh", "arccosh"}, map(acosh));
+  t.elementwise({"atanh", "arctanh"}, map(atanh));
+  t.elementwise({"sinc", "special_sinc"}, map(sinc));
   t.elementwise({"leaky_relu"}, [](Lowering &l) {
     Value x = l.get(0);
     l.set(l.where(greater(l, x, 0), x, l.mul(x, l.number(1, 0.01))));
@@ -455,6 +581,31 @@ void mpt::torch::populatePointwise(Table &t) {
                   return l.add(
                       larger, l.unary<Log1pOp>(l.unary<ExpOp>(l.neg(l.abs(difference)))));
                 }));
+  t.elementwise({"logaddexp2"}, combine([](Lowering &l, Value a, Value b) {
+                  Value larger = l.binary<MaximumOp>(a, b);
+                  Value equal = l.compare(ComparePredicate::EQ, a, b);
+                  Value difference = l.where(equal, l.number(a, 0), l.sub(a, b));
+                  Value power = l.unary<ExpOp>(l.mul(l.neg(l.abs(difference)), M_LN2));
+                  return l.add(larger, l.mul(l.unary<Log1pOp>(power), 1 / M_LN2));
+                }));
+  t.elementwise({"atan2", "arctan2"}, combine(atan2));
+  t.elementwise({"copysign.Tensor", "copysign.Scalar"},
+                combine([](Lowering &l, Value a, Value b) {
+                  Value magnitude = l.abs(a);
+                  return l.where(signBit(l, b), l.neg(magnitude), magnitude);
+                }));
+  t.elementwise({"heaviside"}, combine([](Lowering &l, Value x, Value atZero) {
+                  Value positive = l.cast(greater(l, x, 0), getElement(x));
+                  return l.where(l.compare(ComparePredicate::EQ, x, 0.0), atZero,
+                                 positive);
+                }));
+  t.elementwise({"float_power.Tensor_Tensor", "float_power.Scalar"}, combine(power));
+  t.elementwise({"float_power.Tensor_Scalar"}, [](Lowering &l) {
+    l.set(powerOf(l, l.get(0, l.resultElement()), l.number(1)));
+  });
+  t.elementwise({"ldexp.Tensor"}, combine([](Lowering &l, Value x, Value exponent) {
+                  return l.mul(x, l.unary<ExpOp>(l.mul(exponent, M_LN2)));
+                }));
   t.elementwise({"lerp.Scalar", "lerp.Tensor"}, lerp);
   t.elementwise({"addcmul"}, [](Lowering &l) { addProduct(l, false); });
   t.elementwise({"addcdiv"}, [](Lowering &l) { addProduct(l, true); });
@@ -506,41 +657,25 @@ void mpt::torch::populatePointwise(Table &t) {
       l.set(IsFiniteOp::create(l.builder, l.loc,
                                l.broadcastType({x}, l.builder.getI1Type()), x));
   });
+  t.elementwise({"isposinf"}, [](Lowering &l) {
+    l.set(l.compare(ComparePredicate::EQ, l.get(0), infinity));
+  });
+  t.elementwise({"isneginf"}, [](Lowering &l) {
+    l.set(l.compare(ComparePredicate::EQ, l.get(0), -infinity));
+  });
+  t.elementwise({"signbit"}, [](Lowering &l) { l.set(signBit(l, l.get(0))); });
+  t.elementwise({"isclose"}, [](Lowering &l) {
+    Type element = l.promote({0, 1});
+    Value a = l.get(0, element), b = l.get(1, element);
+    if (!l.require(isa<FloatType>(element) && !l.flag(4), "integers, or equal NaN"))
+      return;
+    Value bound = l.add(l.mul(l.abs(b), l.number(2, 1e-5)), l.number(3, 1e-8));
+    Value distance = l.abs(l.sub(a, b));
+    Value near = l.binary<AndOp>(l.compare(ComparePredicate::LE, distance, bound),
+                                 less(l, distance, infinity));
+    l.set(l.binary<OrOp>(l.compare(ComparePredicate::EQ, a, b), near));
+  });
   t.elementwise({"where.self", "where.Scalar", "where.ScalarSelf", "where.ScalarOther"},
                 chooseWhere);
   t.elementwise({"masked_fill.Scalar", "masked_fill.Tensor"}, maskedFill);
-
-  // Random masks.
-  t.elementwise({"dropout"}, [](Lowering &l) {
-    Value x = l.get(0);
-    l.set(l.flag(2) && l.number(1) > 0 ? l.dropout(x, l.number(1)) : x);
-  });
-  t.elementwise({"native_dropout"}, [](Lowering &l) {
-    Value x = l.get(0), mask;
-    if (l.flag(2, true) && l.number(1) > 0)
-      x = l.dropout(x, l.number(1), &mask);
-    l.set(x);
-    if (mask)
-      l.set(mask, 1);
-    else
-      l.set(l.constant(1, l.builder.getI1Type(), getShape(x)), 1);
-  });
-  t.elementwise({"feature_dropout"}, [](Lowering &l) {
-    Value x = l.get(0);
-    double p = l.number(1);
-    if (!l.flag(2) || p == 0)
-      return l.set(x);
-    if (!l.require(getRank(x) >= 2, "a tensor of at least 2 dimensions"))
-      return;
-    Shape shape(getShape(x));
-    for (int64_t dim = 1; dim < getRank(x); ++dim)
-      if (dim != (l.channelsLast ? getRank(x) - 1 : 1))
-        shape[dim] = 1;
-    Value mask = l.cast(l.randomMask(shape, p), getElement(x));
-    l.set(l.mul(x, l.mul(mask, 1 / (1 - p))));
-  });
-  t.elementwise({"bernoulli.p"}, [](Lowering &l) {
-    Value x = l.get(0);
-    l.set(l.cast(l.randomMask(getShape(x), 1 - l.number(1, 0.5)), getElement(x)));
-  });
 }

@@ -126,7 +126,28 @@ static void recurrent(Lowering &l, bool isLSTM, Cell cell) {
     l.set(l.concat(list, 0), 1 + i);
 }
 
+/// One step without a sequence. Operands: input, state(s), weights, biases.
+static void oneCell(Lowering &l, bool isLSTM, Cell cell) {
+  Value x = l.get(0);
+  SmallVector<Value> states = isLSTM ? l.getPlainList(1) : SmallVector<Value>{l.get(1)};
+  if (!l.refusal.empty() ||
+      !l.require(states.size() == (isLSTM ? 2 : 1), "states of another number") ||
+      !l.require(getRank(x) == 2, "an input without a batch"))
+    return;
+  Layer layer{l.get(2), l.get(3), l.isNone(4) ? Value() : l.get(4),
+              l.isNone(5) ? Value() : l.get(5)};
+  if (!l.require(!layer.biasIh == !layer.biasHh, "one of two biases"))
+    return;
+  cell(l, layer, x, states);
+  for (auto [i, state] : llvm::enumerate(states))
+    l.set(state, i);
+}
+
 void mpt::torch::populateRecurrent(Table &t) {
+  t.add({"lstm_cell"}, [](Lowering &l) { oneCell(l, true, lstmCell); });
+  t.add({"gru_cell"}, [](Lowering &l) { oneCell(l, false, gruCell); });
+  t.add({"rnn_tanh_cell"}, [](Lowering &l) { oneCell(l, false, simpleCell<TanhOp>); });
+  t.add({"rnn_relu_cell"}, [](Lowering &l) { oneCell(l, false, simpleCell<ReluOp>); });
   t.add({"lstm.input"}, [](Lowering &l) { recurrent(l, true, lstmCell); });
   t.add({"gru.input"}, [](Lowering &l) { recurrent(l, false, gruCell); });
   t.add({"rnn_tanh.input"}, [](Lowering &l) { recurrent(l, false, simpleCell<TanhOp>); });

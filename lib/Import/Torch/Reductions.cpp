@@ -245,6 +245,48 @@ static void cumsum(Lowering &l) {
   l.set(l.moveFromLast(l.reshape(sums, shape), dim));
 }
 
+/// What `combine` makes of the elements up to each, in log2(n) steps that take in
+/// elements 1, 2, 4, .. before (Hillis and Steele 1986).
+static Value scanLast(Lowering &l, Value last, double neutral,
+                      function_ref<Value(Value, Value)> combine) {
+  int64_t rank = getRank(last), size = getShape(last).back();
+  if (!l.require(!ShapedType::isDynamic(size), "a scan of an open dimension"))
+    return last;
+  for (int64_t reach = 1; reach < size; reach *= 2) {
+    Shape low(rank, 0), high(rank, 0);
+    low.back() = reach;
+    Value earlier = l.pad(l.slice(last, rank - 1, 0, size - reach), low, high, neutral);
+    last = combine(earlier, last);
+  }
+  return last;
+}
+
+static std::function<void(Lowering &)> scan(double neutral,
+                                            Value (*combine)(Lowering &, Value, Value)) {
+  return [=](Lowering &l) {
+    Value x = l.get(0, l.resultElement());
+    if (getRank(x) == 0)
+      return l.set(x);
+    if (!l.require(isa<FloatType>(getElement(x)), "integers") ||
+        !l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
+                   "indices"))
+      return;
+    int64_t dim = l.dimension(1, getRank(x));
+    Value y = scanLast(l, l.moveToLast(x, dim), neutral,
+                       [&](Value a, Value b) { return combine(l, a, b); });
+    l.set(l.moveFromLast(y, dim));
+  };
+}
+
+static Value logAddExp(Lowering &l, Value a, Value b) {
+  Value larger = l.binary<MaximumOp>(a, b), smaller = l.binary<MinimumOp>(a, b);
+  Value none = l.compare(ComparePredicate::EQ, smaller, -infinity);
+  Value difference = l.sub(l.where(none, l.number(a, 0), smaller),
+                           l.where(none, l.number(a, 0), larger));
+  Value more = l.unary<Log1pOp>(l.unary<ExpOp>(difference));
+  return l.where(none, larger, l.add(larger, more));
+}
+
 static std::function<void(Lowering &)> softmaxOf(bool log) {
   return [=](Lowering &l) {
     Type element = l.resultElement();
@@ -301,6 +343,41 @@ void mpt::torch::populateReductions(Table &t) {
     l.set(reduceBy(l, ReduceKind::Sum, r));
   });
   t.add({"cumsum"}, cumsum);
+  t.add({"cumprod"}, scan(1, [](Lowering &l, Value a, Value b) { return l.mul(a, b); }));
+  t.add({"logcumsumexp"}, scan(-infinity, logAddExp));
+  // The later of equal elements counts, as in torch.
+  t.add({"cummax"}, scan(-infinity, [](Lowering &l, Value a, Value b) {
+          return l.where(l.compare(ComparePredicate::GT, a, b), a, b);
+        }));
+  t.add({"cummin"}, scan(infinity, [](Lowering &l, Value a, Value b) {
+          return l.where(l.compare(ComparePredicate::LT, a, b), a, b);
+        }));
+  t.add({"aminmax"}, [](Lowering &l) {
+    Reduced r = l.isNone(1) ? readReduction(l, getElement(l.get(0)), absent, absent)
+                            : readReduction(l, getElement(l.get(0)), 1, 2);
+    l.set(reduceBy(l, ReduceKind::Min, r));
+    l.set(reduceBy(l, ReduceKind::Max, r), 1);
+  });
+  t.add({"nansum", "nanmean"}, [](Lowering &l) {
+    Reduced r = readReduction(l, l.resultElement(), 1, 2);
+    Value number = l.compare(ComparePredicate::EQ, r.x, r.x);
+    Value x = l.where(number, r.x, l.number(r.x, 0));
+    Value total = l.reduce(ReduceKind::Sum, x, r.axes, r.keepDims);
+    if (!l.op->getName().getStringRef().ends_with("nanmean"))
+      return l.set(total);
+    l.set(l.div(total, l.reduce(ReduceKind::Sum, l.cast(number, getElement(x)), r.axes,
+                                r.keepDims)));
+  });
+  t.add({"dist"}, [](Lowering &l) {
+    Type element = l.resultElement();
+    Reduced r;
+    r.x = l.sub(l.get(0, element), l.get(1, element));
+    r.axes = llvm::to_vector(llvm::seq<int64_t>(0, getRank(r.x)));
+    r.keepDims = false;
+    norm(l, l.number(2, 2), r);
+  });
+  t.add({"frobenius_norm.dim"},
+        [](Lowering &l) { norm(l, 2, readReduction(l, l.resultElement(), 1, 2)); });
   t.add({"softmax.int", "_softmax"}, softmaxOf(false));
   t.add({"log_softmax.int", "_log_softmax"}, softmaxOf(true));
 }

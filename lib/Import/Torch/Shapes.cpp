@@ -1,4 +1,4 @@
-//===- Shapes.cpp - Torch's views, copies, indices, and constant tensors -*- C++ -*-===//
+//===- Shapes.cpp - Torch's views, copies and constant tensors -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -359,167 +359,6 @@ static void padBy(Lowering &l, StringRef mode, double value) {
   l.set(x);
 }
 
-/// x[.., i, j, ..] for tensors of integers i, j; a missing one takes the whole dimension.
-static void indexBy(Lowering &l) {
-  Value x = l.get(0);
-  SmallVector<Tensor> list = l.getList(1);
-  int64_t rank = getRank(x);
-  Shape indexed, others;
-  SmallVector<Value> indices;
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    if (dim < static_cast<int64_t>(list.size()) && list[dim].value) {
-      Value value = list[dim].value;
-      if (!l.require(!getElement(value).isInteger(1),
-                     "a mask as index, whose result has no fixed shape; use torch.where"))
-        return;
-      indexed.push_back(dim);
-      indices.push_back(l.cast(value, l.builder.getI64Type()));
-    } else {
-      others.push_back(dim);
-    }
-  }
-  if (!l.refusal.empty() || !l.require(!indices.empty(), "no index"))
-    return;
-  bool adjacent =
-      indexed.back() - indexed.front() + 1 == static_cast<int64_t>(indexed.size());
-  // One number for all indices, row-major over the indexed dimensions.
-  int64_t size = 1;
-  Value flat;
-  for (auto [dim, value] : llvm::zip_equal(indexed, indices)) {
-    int64_t length = getShape(x)[dim];
-    if (!l.require(!ShapedType::isDynamic(length), "an index of an open dimension"))
-      return;
-    Value wrapped = l.wrap(value, length);
-    if (indices.size() > 1)
-      wrapped =
-          CheckIndicesOp::create(l.builder, l.loc, wrapped.getType(), wrapped,
-                                 l.builder.getI64IntegerAttr(length), IntegerAttr());
-    flat = flat ? l.add(l.mul(flat, static_cast<double>(length)), wrapped) : wrapped;
-    size *= length;
-  }
-  Shape permutation(indexed), tableShape{size}, result;
-  llvm::append_range(permutation, others);
-  for (int64_t dim : others)
-    tableShape.push_back(getShape(x)[dim]);
-  Value rows = l.gather(l.reshape(l.transpose(x, permutation), tableShape), flat);
-  int64_t before =
-      adjacent
-          ? llvm::count_if(others, [&](int64_t dim) { return dim < indexed.front(); })
-          : 0;
-  // [index.., others..] to [others before, index.., others after].
-  int64_t indexRank = getRank(flat);
-  for (int64_t i = 0; i < before; ++i)
-    result.push_back(indexRank + i);
-  for (int64_t i = 0; i < indexRank; ++i)
-    result.push_back(i);
-  for (int64_t i = before; i < static_cast<int64_t>(others.size()); ++i)
-    result.push_back(indexRank + i);
-  l.set(l.transpose(rows, result));
-}
-
-static void indexSelect(Lowering &l) {
-  Value x = l.get(0), indices = l.get(2);
-  int64_t dim = l.dimension(1, getRank(x));
-  if (!l.require(getRank(x) > 0 && getRank(indices) <= 1, "indices of these ranks"))
-    return;
-  Shape permutation{dim}, inverse;
-  for (int64_t i = 0; i < getRank(x); ++i)
-    if (i != dim)
-      permutation.push_back(i);
-  for (int64_t i = 0; i < getRank(x); ++i)
-    inverse.push_back(i < dim ? i + 1 : i == dim ? 0 : i);
-  Value rows =
-      l.gather(l.transpose(x, permutation),
-               l.reshape(indices, {getRank(indices) ? getShape(indices)[0] : 1}));
-  l.set(l.transpose(rows, inverse));
-}
-
-/// The position, in x's elements in order, of what index i of dimension `dim` names.
-static Value flatPosition(Lowering &l, ArrayRef<int64_t> shape, Value indices,
-                          int64_t dim) {
-  Value position;
-  int64_t stride = 1;
-  for (int64_t i = shape.size(); i-- > 0; stride *= shape[i]) {
-    Value along = i == dim ? indices : l.iota(getShape(indices), i, getElement(indices));
-    along = l.mul(along, static_cast<double>(stride));
-    position = position ? l.add(position, along) : along;
-  }
-  return position;
-}
-
-static void gatherAlong(Lowering &l, Value x, Value indices, int64_t dim) {
-  if (getRank(x) == 0)
-    return l.set(l.broadcast(x, getShape(indices)));
-  if (!l.require(getType(x).hasStaticShape() && getRank(indices) == getRank(x),
-                 "an index of these ranks, or an open dimension"))
-    return;
-  indices = l.wrap(l.cast(indices, l.builder.getI64Type()), getShape(x)[dim]);
-  if (getRank(x) > 1)
-    indices = CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
-                                     l.builder.getI64IntegerAttr(getShape(x)[dim]),
-                                     IntegerAttr());
-  Value flat = l.reshape(x, {getType(x).getNumElements()});
-  l.set(l.gather(flat, flatPosition(l, getShape(x), indices, dim)));
-}
-
-static void takeAlong(Lowering &l) {
-  Value x = l.get(0), indices = l.get(1);
-  if (l.isNone(2))
-    return gatherAlong(l, l.reshape(x, {getType(x).getNumElements()}),
-                       l.reshape(indices, {getType(indices).getNumElements()}), 0);
-  int64_t dim = l.dimension(2, getRank(x));
-  Shape mine(getShape(x)), theirs(getShape(indices));
-  if (!l.require(mine.size() == theirs.size(), "an index of these ranks"))
-    return;
-  for (size_t i = 0; i < mine.size(); ++i)
-    if (static_cast<int64_t>(i) != dim)
-      mine[i] = theirs[i] = std::max(mine[i], theirs[i]);
-  gatherAlong(l, l.broadcast(x, mine), l.broadcast(indices, theirs), dim);
-}
-
-/// self with the source's rows added where indices say: a product with a matrix of ones
-/// and zeros.
-static void indexAdd(Lowering &l) {
-  Value x = l.get(0), indices = l.get(2), source = l.get(3);
-  int64_t rank = getRank(x), dim = l.dimension(1, rank);
-  if (!l.require(rank > 0 && getRank(source) == rank && getRank(indices) == 1 &&
-                     isa<FloatType>(getElement(x)) && getType(x).hasStaticShape() &&
-                     getType(source).hasStaticShape(),
-                 "operands of these ranks and types"))
-    return;
-  int64_t size = getShape(x)[dim], count = getShape(indices)[0];
-  Value checked =
-      CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
-                             l.builder.getI64IntegerAttr(size), IntegerAttr());
-  Value chosen = l.cast(l.oneHot(checked, size), getElement(x)); // [count, size]
-  Value last = l.moveToLast(source, dim);                        // [.., count]
-  Shape shape(getShape(last));
-  Value rows =
-      l.reshape(last, {count ? getType(last).getNumElements() / count : 0, count});
-  Value sums = l.matmul(rows, chosen);
-  shape.back() = size;
-  Value added = l.moveFromLast(l.reshape(sums, shape), dim);
-  l.set(l.add(x, l.mul(added, l.number(4, 1))));
-}
-
-static void embedding(Lowering &l) {
-  Value table = l.get(0), indices = l.get(1);
-  int64_t padding = l.integer(2, -1);
-  if (!l.require(getRank(table) == 2, "a table of 2 dimensions") ||
-      !l.require(!l.flag(3) && !l.flag(4), "scale_grad_by_freq, or sparse gradients"))
-    return;
-  Value rows = l.gather(table, indices);
-  if (padding >= 0 && padding < getShape(table)[0]) {
-    // The row of the padding has no gradient.
-    Shape shape(getShape(indices));
-    shape.push_back(1);
-    Value isPadding = l.reshape(
-        l.compare(ComparePredicate::EQ, indices, static_cast<double>(padding)), shape);
-    rows = l.where(isPadding, l.unary<StopGradientOp>(rows), rows);
-  }
-  l.set(rows);
-}
-
 /// The part on or below (above) a diagonal.
 static std::function<void(Lowering &)> triangle(bool lower) {
   return [=](Lowering &l) {
@@ -632,6 +471,161 @@ static void sliceScatter(Lowering &l) {
   int64_t size = getShape(x)[dim], begin = l.integer(3, 0);
   begin = std::clamp<int64_t>(begin < 0 ? begin + size : begin, 0, size);
   scatterSlice(l, dim, begin, source);
+}
+
+/// The diagonal of dimensions operands 2 and 3, which becomes the last dimension.
+static Value diagonalOf(Lowering &l, Value x, int64_t offset, int64_t a, int64_t b) {
+  int64_t rank = getRank(x);
+  if (!l.require(rank >= 2 && a != b && getType(x).hasStaticShape(), "a matrix"))
+    return x;
+  Shape permutation;
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != a && i != b)
+      permutation.push_back(i);
+  permutation.append({a, b});
+  x = l.transpose(x, permutation);
+  Shape shape(getShape(x));
+  int64_t rows = shape[rank - 2], columns = shape[rank - 1];
+  int64_t row = std::max<int64_t>(-offset, 0), column = std::max<int64_t>(offset, 0);
+  int64_t count = std::max<int64_t>(std::min(rows - row, columns - column), 0);
+  // Elements row * columns + column, and each columns + 1 further.
+  Shape flat(ArrayRef<int64_t>(shape).drop_back(2));
+  flat.push_back(rows * columns);
+  Value line = l.reshape(x, flat);
+  return l.slice(line, rank - 2, count ? row * columns + column : 0, count, columns + 1);
+}
+
+static void diagonal(Lowering &l) {
+  Value x = l.get(0);
+  int64_t rank = getRank(x);
+  int64_t a = l.isNone(2) ? 0 : l.dimension(2, rank);
+  int64_t b = l.isNone(3) ? 1 : l.dimension(3, rank);
+  l.set(diagonalOf(l, x, l.integer(1), a, b));
+}
+
+/// A matrix with x on a diagonal, in the last two dimensions.
+static Value diagonalMatrix(Lowering &l, Value x, int64_t offset) {
+  int64_t size = getShape(x).back(), side = size + std::abs(offset);
+  Type i64 = l.builder.getI64Type();
+  Shape low(getRank(x), 0), high(getRank(x), 0);
+  (offset < 0 ? low : high).back() = std::abs(offset);
+  if (offset)
+    x = l.pad(x, low, high, 0); // x's element for each row
+  Shape shape(getShape(x));
+  shape.push_back(1);
+  Value rows = l.add(l.iota({side, side}, 0, i64), static_cast<double>(offset));
+  Value on = l.compare(ComparePredicate::EQ, rows, l.iota({side, side}, 1, i64));
+  return l.where(on, l.reshape(x, shape), l.number(x, 0));
+}
+
+static void diagEmbed(Lowering &l) {
+  Value x = l.get(0);
+  int64_t rank = getRank(x) + 1;
+  int64_t a = l.isNone(2) ? rank - 2 : l.dimension(2, rank);
+  int64_t b = l.isNone(3) ? rank - 1 : l.dimension(3, rank);
+  if (!l.require(rank >= 2 && a != b && !getElement(x).isInteger(1),
+                 "a vector of numbers"))
+    return;
+  Value matrix = diagonalMatrix(l, x, l.integer(1));
+  Shape permutation(rank, -1);
+  permutation[a] = rank - 2;
+  permutation[b] = rank - 1;
+  int64_t next = 0;
+  for (int64_t &dim : permutation)
+    if (dim < 0)
+      dim = next++;
+  l.set(l.transpose(matrix, permutation));
+}
+
+/// Windows of `size` elements, each `step` after the one before, in a new last dimension.
+static void unfold(Lowering &l) {
+  Value x = l.get(0);
+  int64_t rank = getRank(x), dim = l.dimension(1, rank), size = l.integer(2),
+          step = l.integer(3);
+  if (!l.require(rank > 0 && getType(x).hasStaticShape() && size >= 1 && step >= 1 &&
+                     size <= getShape(x)[dim],
+                 "a window out of range, or an open dimension"))
+    return;
+  int64_t count = (getShape(x)[dim] - size) / step + 1;
+  if (!l.require(std::min(size, count) <= 1024,
+                 "more than 1024 windows of 1024 elements"))
+    return;
+  SmallVector<Value> parts;
+  if (size <= count) { // an element of each window at a time
+    for (int64_t i = 0; i < size; ++i) {
+      Value part = l.slice(x, dim, i, count, step);
+      Shape shape(getShape(part));
+      shape.push_back(1);
+      parts.push_back(l.reshape(part, shape));
+    }
+    return l.set(l.concat(parts, rank));
+  }
+  for (int64_t i = 0; i < count; ++i) { // a window at a time
+    Value part = l.moveToLast(l.slice(x, dim, i * step, size), dim);
+    Shape shape(getShape(part));
+    shape.insert(shape.begin() + dim, 1);
+    parts.push_back(l.reshape(part, shape));
+  }
+  l.set(l.concat(parts, dim));
+}
+
+static void rot90(Lowering &l) {
+  Value x = l.get(0);
+  int64_t rank = getRank(x), times = ((l.integer(1, 1) % 4) + 4) % 4;
+  Shape dims = l.integers(2);
+  if (dims.empty())
+    dims = {0, 1};
+  for (int64_t &dim : dims)
+    dim += dim < 0 ? rank : 0;
+  if (!l.require(dims.size() == 2 && dims[0] != dims[1] && dims[0] >= 0 && dims[1] >= 0 &&
+                     dims[0] < rank && dims[1] < rank,
+                 "two dimensions"))
+    return;
+  Shape permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  std::swap(permutation[dims[0]], permutation[dims[1]]);
+  for (int64_t i = 0; i < times; ++i)
+    x = l.transpose(l.reverse(x, dims[1]), permutation);
+  l.set(x);
+}
+
+static void channelShuffle(Lowering &l) {
+  Value x = l.get(0);
+  int64_t groups = l.integer(1);
+  Shape shape(getShape(x));
+  if (!l.require(shape.size() >= 3 && groups >= 1 && shape[1] % groups == 0 &&
+                     getType(x).hasStaticShape(),
+                 "groups that do not divide the channels"))
+    return;
+  Shape split(shape),
+      permutation = llvm::to_vector(llvm::seq<int64_t>(0, shape.size() + 1));
+  split[1] = groups;
+  split.insert(split.begin() + 2, shape[1] / groups);
+  std::swap(permutation[1], permutation[2]);
+  l.set(l.reshape(l.transpose(l.reshape(x, split), permutation), shape));
+}
+
+/// Rows and columns of the part on or below (above) a diagonal, [2, count].
+static std::function<void(Lowering &)> triangleIndices(bool lower) {
+  return [=](Lowering &l) {
+    int64_t rows = l.integer(0), columns = l.integer(1), offset = l.integer(2);
+    SmallVector<Attribute> first, second;
+    RankedTensorType type = l.resultType();
+    Type element = type.getElementType();
+    if (!l.require(isa<IntegerType>(element) && rows >= 0 && columns >= 0 &&
+                       type.hasStaticShape() && type.getNumElements() <= (1 << 22),
+                   "indices of this type, or more than 2^22"))
+      return;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        if (lower ? j <= i + offset : j >= i + offset) {
+          first.push_back(l.builder.getIntegerAttr(element, i));
+          second.push_back(l.builder.getIntegerAttr(element, j));
+        }
+    first.append(second);
+    if (l.require(static_cast<int64_t>(first.size()) == type.getNumElements(),
+                  "indices of another number"))
+      l.set(ConstantOp::create(l.builder, l.loc, DenseElementsAttr::get(type, first)));
+  };
 }
 
 static void diff(Lowering &l) {
@@ -775,15 +769,35 @@ void mpt::torch::populateShapes(Table &t) {
         [](Lowering &l) { padBy(l, "reflect", 0); });
   t.add({"replication_pad1d", "replication_pad2d"},
         [](Lowering &l) { padBy(l, "replicate", 0); });
-  t.add({"index.Tensor", "_unsafe_index.Tensor"}, indexBy);
-  t.add({"index_select"}, indexSelect);
-  t.add({"gather"}, [](Lowering &l) {
+  t.add({"diagonal"}, diagonal);
+  t.add({"diag_embed"}, diagEmbed);
+  t.add({"diag"}, [](Lowering &l) {
     Value x = l.get(0);
-    gatherAlong(l, x, l.get(2), l.dimension(1, getRank(x)));
+    int64_t offset = l.integer(1);
+    if (l.require(getRank(x) == 1 || getRank(x) == 2, "a vector or a matrix"))
+      l.set(getRank(x) == 1 ? diagonalMatrix(l, x, offset)
+                            : diagonalOf(l, x, offset, 0, 1));
   });
-  t.add({"take_along_dim"}, takeAlong);
-  t.add({"index_add"}, indexAdd);
-  t.add({"embedding"}, embedding);
+  t.add({"trace"}, [](Lowering &l) {
+    Value x = diagonalOf(l, l.get(0, l.resultElement()), 0, 0, 1);
+    if (l.refusal.empty())
+      l.set(l.reduce(ReduceKind::Sum, x, {0}));
+  });
+  t.add({"unfold"}, unfold);
+  t.add({"rot90"}, rot90);
+  t.add({"fliplr"}, [](Lowering &l) {
+    Value x = l.get(0);
+    if (l.require(getRank(x) >= 2, "a matrix"))
+      l.set(l.reverse(x, 1));
+  });
+  t.add({"flipud"}, [](Lowering &l) {
+    Value x = l.get(0);
+    if (l.require(getRank(x) >= 1, "a vector"))
+      l.set(l.reverse(x, 0));
+  });
+  t.add({"channel_shuffle", "native_channel_shuffle"}, channelShuffle);
+  t.add({"tril_indices"}, triangleIndices(true));
+  t.add({"triu_indices"}, triangleIndices(false));
   t.add({"tril"}, triangle(true));
   t.add({"triu"}, triangle(false));
   t.add({"one_hot"}, oneHotOf);

@@ -224,12 +224,47 @@ static std::optional<Window> readPool(Lowering &l, Value x, bool oneD, bool ceil
   return w;
 }
 
+/// The largest of a window with gaps: of as many slices as it has elements, the first of
+/// equal ones.
+static void dilatedMaxPool(Lowering &l, Value x, bool oneD, const Shape &dilation) {
+  Window w;
+  Shape kernel = readPair(l, 1, oneD, 1);
+  w.stride = l.integers(2).empty() ? kernel : readPair(l, 2, oneD, 1);
+  w.low = w.high = readPair(l, 3, oneD, 0);
+  if (!l.require(!l.flag(5), "ceil_mode with a dilated window"))
+    return;
+  Shape count(2);
+  for (int i = 0; i < 2; ++i) {
+    int64_t size = getShape(x)[1 + i];
+    if (!l.require(!ShapedType::isDynamic(size) && kernel[i] >= 1 && w.stride[i] >= 1 &&
+                       dilation[i] >= 1 && w.low[i] >= 0 &&
+                       size + 2 * w.low[i] > dilation[i] * (kernel[i] - 1),
+                   "a window, stride or padding out of range"))
+      return;
+    count[i] =
+        windowCount(size, w.low[i], w.high[i], kernel[i], w.stride[i], dilation[i]);
+  }
+  if (w.low != Shape({0, 0}))
+    x = l.pad(x, {0, w.low[0], w.low[1], 0}, {0, w.high[0], w.high[1], 0},
+              -std::numeric_limits<double>::infinity());
+  Value largest;
+  for (int64_t i = 0; i < kernel[0]; ++i)
+    for (int64_t j = 0; j < kernel[1]; ++j) {
+      Value part = l.slice(x, 1, i * dilation[0], count[0], w.stride[0]);
+      part = l.slice(part, 2, j * dilation[1], count[1], w.stride[1]);
+      largest =
+          largest ? l.where(l.compare(ComparePredicate::GT, part, largest), part, largest)
+                  : part;
+    }
+  setImage(l, largest, oneD);
+}
+
 static std::function<void(Lowering &)> maxPool(bool oneD) {
   return [=](Lowering &l) {
     Value x = getImage(l, oneD);
     Shape kernel, result;
-    if (!l.require(readPair(l, 4, oneD, 1) == Shape({1, 1}), "a dilated window"))
-      return;
+    if (Shape dilation = readPair(l, 4, oneD, 1); dilation != Shape({1, 1}))
+      return dilatedMaxPool(l, x, oneD, dilation);
     std::optional<Window> w = readPool(l, x, oneD, l.flag(5), kernel, result);
     if (w)
       setImage(l,
@@ -373,48 +408,287 @@ static Value linearMatrix(Lowering &l, int64_t in, int64_t out, bool corners,
   return l.floats(values, element, {out, in});
 }
 
-/// `scales`: the operand of one list of factors, or of the first of two numbers.
-static void upsampleBilinear(Lowering &l, bool listed) {
-  Value x = l.getChannelsLast(0);
-  ArrayRef<int64_t> shape = l.resultType().getShape();
-  if (!l.refusal.empty())
-    return;
-  double factors[2] = {0, 0};
-  if (listed) {
-    if (!l.isNone(3) && l.isNone(1))
-      if (Operation *list = l.op->getOperand(3).getDefiningOp())
-        for (auto [i, item] : llvm::enumerate(list->getOperands().take_front(2)))
-          if (Operation *constant = item.getDefiningOp())
-            if (auto value = dyn_cast_or_null<FloatAttr>(getConstantValue(constant)))
-              factors[i] = value.getValueAsDouble();
-  } else {
-    factors[0] = l.number(3, 0);
-    factors[1] = l.number(4, 0);
+/// The matrix of bicubic interpolation, with Keys' kernel for a = -0.75 (Keys 1981).
+static Value cubicMatrix(Lowering &l, int64_t in, int64_t out, bool corners, double scale,
+                         Type element) {
+  constexpr double a = -0.75;
+  SmallVector<double> values(in * out, 0);
+  double step = corners     ? (out > 1 ? static_cast<double>(in - 1) / (out - 1) : 0)
+                : scale > 0 ? 1 / scale
+                            : static_cast<double>(in) / out;
+  auto kernel = [&](double x) {
+    x = std::abs(x);
+    if (x <= 1)
+      return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0.0;
+  };
+  for (int64_t o = 0; o < out; ++o) {
+    double at = corners ? o * step : (o + 0.5) * step - 0.5;
+    int64_t first = static_cast<int64_t>(std::floor(at));
+    for (int64_t i = first - 1; i <= first + 2; ++i)
+      values[o * in + std::clamp<int64_t>(i, 0, in - 1)] += kernel(at - i);
   }
-  bool corners = l.flag(2);
-  Type element = getElement(x);
-  for (int i = 0; i < 2; ++i) {
-    int64_t in = getShape(x)[1 + i], out = shape[2 + i];
-    if (!l.require(in > 0 && out > 0, "an image of open size"))
-      return;
-    if (in != out || factors[i] > 0)
-      x = applyAlong(l, x, linearMatrix(l, in, out, corners, factors[i], element), 1 + i);
-  }
-  l.setChannelsLast(x);
+  return l.floats(values, element, {out, in});
 }
 
-static void upsampleNearest(Lowering &l) {
-  Value x = l.getChannelsLast(0);
-  ArrayRef<int64_t> shape = l.resultType().getShape(), s = getShape(x);
+/// The matrix that takes the nearest element; `exact` from the middle of each.
+static Value nearestMatrix(Lowering &l, int64_t in, int64_t out, bool exact, double scale,
+                           Type element) {
+  SmallVector<double> values(in * out, 0);
+  // In f32, as torch computes it.
+  float step = scale > 0 ? static_cast<float>(1 / scale)
+                         : static_cast<float>(in) / static_cast<float>(out);
+  for (int64_t o = 0; o < out; ++o) {
+    float at =
+        exact ? (static_cast<float>(o) + 0.5f) * step : static_cast<float>(o) * step;
+    values[o * in + std::min<int64_t>(static_cast<int64_t>(std::floor(at)), in - 1)] = 1;
+  }
+  return l.floats(values, element, {out, in});
+}
+
+namespace {
+enum class Interpolation { Nearest, NearestExact, Linear, Cubic };
+} // namespace
+
+/// Factors: operand `first` and those after it, one for each dimension, or with `listed`
+/// one list. They count in torch only where the size is not given.
+static SmallVector<double> readFactors(Lowering &l, unsigned first, unsigned count,
+                                       bool listed) {
+  SmallVector<double> factors(count, 0);
+  if (!listed) {
+    for (unsigned i = 0; i < count; ++i)
+      factors[i] = first + i < l.size() ? l.number(first + i, 0) : 0;
+    return factors;
+  }
+  if (l.isNone(first) || !l.isNone(1))
+    return factors;
+  if (Operation *list = l.op->getOperand(first).getDefiningOp())
+    for (auto [i, item] : llvm::enumerate(list->getOperands().take_front(count)))
+      if (Operation *constant = item.getDefiningOp())
+        if (auto value = dyn_cast_or_null<FloatAttr>(getConstantValue(constant)))
+          factors[i] = value.getValueAsDouble();
+  return factors;
+}
+
+/// Resizes the last `dims` dimensions of [N, C, ..] by a matrix each.
+static std::function<void(Lowering &)> upsample(Interpolation kind, unsigned dims,
+                                                bool listed) {
+  return [=](Lowering &l) {
+    bool hasCorners = kind == Interpolation::Linear || kind == Interpolation::Cubic;
+    bool corners = hasCorners && l.flag(2);
+    SmallVector<double> factors = readFactors(l, hasCorners ? 3 : 2, dims, listed);
+    ArrayRef<int64_t> out = l.resultType().getShape().take_back(dims);
+    Value x = l.get(0);
+    if (!l.refusal.empty() ||
+        !l.require(getRank(x) == 2 + dims && getType(x).hasStaticShape() &&
+                       isa<FloatType>(getElement(x)),
+                   "a tensor of other dimensions, open ones, or no floats"))
+      return;
+    // [N, H, W, C]; each other dimension is H, with what comes before it in N.
+    bool image = dims == 2;
+    if (image)
+      x = l.getChannelsLast(0);
+    Type element = getElement(x);
+    for (unsigned i = 0; i < dims; ++i) {
+      int64_t dim = image ? 1 + i : 2 + i, in = getShape(x)[dim];
+      if (!l.require(in > 0 && out[i] > 0, "an empty image"))
+        return;
+      if (in == out[i] && factors[i] <= 0)
+        continue;
+      bool whole = out[i] % in == 0 && (factors[i] <= 0 || factors[i] * in == out[i]);
+      if (kind <= Interpolation::NearestExact && whole) {
+        Shape one(getShape(x)), many, result(one);
+        one.insert(one.begin() + dim + 1, 1);
+        many = one;
+        many[dim + 1] = out[i] / in;
+        result[dim] = out[i];
+        x = l.reshape(l.broadcast(l.reshape(x, one), many), result);
+        continue;
+      }
+      Value matrix =
+          kind == Interpolation::Linear
+              ? linearMatrix(l, in, out[i], corners, factors[i], element)
+          : kind == Interpolation::Cubic
+              ? cubicMatrix(l, in, out[i], corners, factors[i], element)
+              : nearestMatrix(l, in, out[i], kind == Interpolation::NearestExact,
+                              factors[i], element);
+      Shape s(getShape(x)), result(s);
+      result[dim] = out[i];
+      int64_t before = 1, after = 1;
+      for (int64_t d = 0; d < getRank(x); ++d)
+        (d < dim ? before : after) *= d == dim ? 1 : s[d];
+      Value flat = l.reshape(x, {before, s[dim], after, 1});
+      x = l.reshape(applyAlong(l, flat, matrix, 1), result);
+    }
+    if (image)
+      l.setChannelsLast(x);
+    else
+      l.set(x);
+  };
+}
+
+//===----------------------------------------------------------------------===//
+// Patches and grids
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Patches {
+  Shape kernel, dilation, padding, stride, count{0, 0};
+};
+} // namespace
+
+static std::optional<Patches> readPatches(Lowering &l, unsigned first, int64_t h,
+                                          int64_t w) {
+  Patches p{l.integers(first, 2, 1), l.integers(first + 1, 2, 1),
+            l.integers(first + 2, 2, 0), l.integers(first + 3, 2, 1)};
   if (!l.refusal.empty())
+    return std::nullopt;
+  for (int i = 0; i < 2; ++i) {
+    int64_t size = i ? w : h;
+    if (!l.require(p.kernel[i] >= 1 && p.dilation[i] >= 1 && p.stride[i] >= 1 &&
+                       p.padding[i] >= 0 &&
+                       size + 2 * p.padding[i] > p.dilation[i] * (p.kernel[i] - 1),
+                   "a window, stride or padding out of range"))
+      return std::nullopt;
+    p.count[i] = windowCount(size, p.padding[i], p.padding[i], p.kernel[i], p.stride[i],
+                             p.dilation[i]);
+  }
+  return p;
+}
+
+/// F.unfold: [N, C, H, W] to [N, C KH KW, L].
+static void imageToColumns(Lowering &l) {
+  Value x = l.get(0);
+  if (!l.require(getRank(x) == 4 && getType(x).hasStaticShape(),
+                 "expected a tensor of 4 known dimensions"))
     return;
-  int64_t n = s[0], h = s[1], w = s[2], c = s[3];
-  if (!l.require(h > 0 && w > 0 && shape[2] % h == 0 && shape[3] % w == 0,
-                 "a factor that is no integer"))
+  int64_t n = getShape(x)[0], c = getShape(x)[1];
+  std::optional<Patches> p = readPatches(l, 1, getShape(x)[2], getShape(x)[3]);
+  if (!p)
     return;
-  int64_t fh = shape[2] / h, fw = shape[3] / w;
-  Value wide = l.broadcast(l.reshape(x, {n, h, 1, w, 1, c}), {n, h, fh, w, fw, c});
-  l.setChannelsLast(l.reshape(wide, {n, h * fh, w * fw, c}));
+  Shape pad{0, 0, p->padding[0], p->padding[1]};
+  if (p->padding != Shape({0, 0}))
+    x = l.pad(x, pad, pad, 0);
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < p->kernel[0]; ++i)
+    for (int64_t j = 0; j < p->kernel[1]; ++j) {
+      Value part = l.slice(x, 2, i * p->dilation[0], p->count[0], p->stride[0]);
+      part = l.slice(part, 3, j * p->dilation[1], p->count[1], p->stride[1]);
+      parts.push_back(l.reshape(part, {n, c, 1, p->count[0] * p->count[1]}));
+    }
+  l.set(l.reshape(l.concat(parts, 2), l.resultType().getShape()));
+}
+
+/// F.fold: [N, C KH KW, L] to [N, C, H, W], overlaps added.
+static void columnsToImage(Lowering &l) {
+  Value x = l.get(0);
+  Shape size = l.integers(1, 2, 1);
+  if (!l.require(getRank(x) == 3 && getType(x).hasStaticShape(),
+                 "expected a tensor of 3 known dimensions"))
+    return;
+  std::optional<Patches> p = readPatches(l, 2, size[0], size[1]);
+  if (!p)
+    return;
+  int64_t places = p->kernel[0] * p->kernel[1], n = getShape(x)[0],
+          c = getShape(x)[1] / places;
+  if (!l.require(getShape(x)[1] == c * places &&
+                     getShape(x)[2] == p->count[0] * p->count[1],
+                 "columns that do not fit"))
+    return;
+  x = l.reshape(x, {n, c, places, p->count[0], p->count[1]});
+  Value sum;
+  for (int64_t i = 0; i < places; ++i) {
+    Value part = l.reshape(l.slice(x, 2, i, 1), {n, c, p->count[0], p->count[1]});
+    Shape low{0, 0, 0, 0}, high{0, 0, 0, 0}, between{0, 0, 0, 0};
+    for (int d = 0; d < 2; ++d) {
+      int64_t k = d ? i % p->kernel[1] : i / p->kernel[1];
+      between[2 + d] = p->stride[d] - 1;
+      low[2 + d] = k * p->dilation[d];
+      high[2 + d] = size[d] + 2 * p->padding[d] - low[2 + d] -
+                    ((p->count[d] - 1) * p->stride[d] + 1);
+    }
+    part = l.pad(part, low, high, 0, between);
+    sum = sum ? l.add(sum, part) : part;
+  }
+  for (int d = 0; d < 2; ++d)
+    sum = l.slice(sum, 2 + d, p->padding[d], size[d]);
+  l.set(sum);
+}
+
+/// F.grid_sample of images: the four elements around each point of the grid, weighted
+/// (mode 0), or the nearest (1); outside is 0 (padding 0) or the border (1).
+static void gridSample(Lowering &l) {
+  Value x = l.getChannelsLast(0), grid = l.get(1);
+  int64_t mode = l.integer(2), padding = l.integer(3);
+  bool corners = l.flag(4);
+  if (!l.refusal.empty() ||
+      !l.require(getRank(grid) == 4 && getShape(grid)[3] == 2 &&
+                     getType(x).hasStaticShape() && getType(grid).hasStaticShape(),
+                 "a grid of points of an image, of known shape") ||
+      !l.require(mode <= 1 && padding <= 1, "bicubic mode, or padding by reflection"))
+    return;
+  Shape shape(getShape(x));
+  int64_t n = shape[0], sizes[2] = {shape[2], shape[1]}, c = shape[3];
+  int64_t oh = getShape(grid)[1], ow = getShape(grid)[2];
+  Type i64 = l.builder.getI64Type(), element = getElement(grid);
+  Value table = l.reshape(x, {n * shape[1] * shape[2], c});
+  Value at[2], low[2];
+  for (int i = 0; i < 2; ++i) {
+    Value g = l.reshape(l.slice(grid, 3, i, 1), {n, oh, ow});
+    double size = static_cast<double>(sizes[i]);
+    at[i] = corners ? l.mul(l.add(g, 1.0), (size - 1) / 2)
+                    : l.add(l.mul(l.add(g, 1.0), size / 2), -0.5);
+    if (padding == 1) {
+      at[i] = l.where(l.compare(ComparePredicate::GT, at[i], size - 1),
+                      l.number(at[i], size - 1), at[i]);
+      at[i] =
+          l.where(l.compare(ComparePredicate::LT, at[i], 0.0), l.number(at[i], 0), at[i]);
+    }
+    // Points far outside, and NaN, see nothing.
+    Value near = l.binary<AndOp>(l.compare(ComparePredicate::GE, at[i], -2.0),
+                                 l.compare(ComparePredicate::LE, at[i], size + 1));
+    at[i] = l.where(near, at[i], l.number(at[i], -2));
+    Value still = l.unary<StopGradientOp>(at[i]);
+    if (mode == 1) { // ties to even
+      Value below = l.unary<FloorOp>(still), rest = l.sub(still, below);
+      Value half = l.unary<FloorOp>(l.mul(below, 0.5));
+      Value odd = l.compare(ComparePredicate::GT, l.sub(below, l.mul(half, 2.0)), 0.5);
+      Value up = l.where(odd, l.compare(ComparePredicate::GE, rest, 0.5),
+                         l.compare(ComparePredicate::GT, rest, 0.5));
+      low[i] = l.where(up, l.add(below, 1.0), below);
+    } else {
+      low[i] = l.unary<FloorOp>(still);
+    }
+  }
+  Value first =
+      l.mul(l.iota({n, 1, 1}, 0, i64), static_cast<double>(shape[1] * shape[2]));
+  Value sum;
+  for (int corner = 0; corner < (mode == 1 ? 1 : 4); ++corner) {
+    Value weight, inside, index[2];
+    for (int i = 0; i < 2; ++i) {
+      double offset = (corner >> i) & 1;
+      Value place = l.add(low[i], offset);
+      if (mode == 0) {
+        Value distance = l.sub(at[i], low[i]);
+        Value part = offset ? distance : l.sub(l.number(distance, 1), distance);
+        weight = weight ? l.mul(weight, part) : part;
+      }
+      double last = static_cast<double>(sizes[i] - 1);
+      Value in = l.binary<AndOp>(l.compare(ComparePredicate::GE, place, 0.0),
+                                 l.compare(ComparePredicate::LE, place, last));
+      inside = inside ? l.binary<AndOp>(inside, in) : in;
+      index[i] = l.cast(l.where(in, place, l.number(place, 0)), i64);
+    }
+    Value position =
+        l.add(l.add(l.mul(index[1], static_cast<double>(sizes[0])), index[0]), first);
+    Value rows = l.gather(table, position); // [N, OH, OW, C]
+    Value scale = l.cast(inside, element);
+    if (weight)
+      scale = l.where(inside, weight, l.number(weight, 0));
+    rows = l.mul(rows, l.cast(l.reshape(scale, {n, oh, ow, 1}), getElement(rows)));
+    sum = sum ? l.add(sum, rows) : rows;
+  }
+  l.setChannelsLast(sum);
 }
 
 void mpt::torch::populateWindows(Table &t) {
@@ -435,7 +709,22 @@ void mpt::torch::populateWindows(Table &t) {
   t.add({"adaptive_avg_pool2d", "_adaptive_avg_pool2d"}, adaptiveAvgPool(false));
   t.add({"adaptive_max_pool1d"}, adaptiveMaxPool(true));
   t.add({"adaptive_max_pool2d"}, adaptiveMaxPool(false));
-  t.add({"upsample_nearest2d", "upsample_nearest2d.vec"}, upsampleNearest);
-  t.add({"upsample_bilinear2d"}, [](Lowering &l) { upsampleBilinear(l, false); });
-  t.add({"upsample_bilinear2d.vec"}, [](Lowering &l) { upsampleBilinear(l, true); });
+  for (bool listed : {false, true}) {
+    auto name = [listed](const char *prefix, int dims) {
+      return std::string(prefix) + std::to_string(dims) + (listed ? "d.vec" : "d");
+    };
+    for (int dims = 1; dims <= 3; ++dims) {
+      t.add({name("upsample_nearest", dims)},
+            upsample(Interpolation::Nearest, dims, listed));
+      t.add({name("_upsample_nearest_exact", dims)},
+            upsample(Interpolation::NearestExact, dims, listed));
+    }
+    t.add({name("upsample_linear", 1)}, upsample(Interpolation::Linear, 1, listed));
+    t.add({name("upsample_bilinear", 2)}, upsample(Interpolation::Linear, 2, listed));
+    t.add({name("upsample_trilinear", 3)}, upsample(Interpolation::Linear, 3, listed));
+    t.add({name("upsample_bicubic", 2)}, upsample(Interpolation::Cubic, 2, listed));
+  }
+  t.add({"im2col"}, imageToColumns);
+  t.add({"col2im"}, columnsToImage);
+  t.add({"grid_sampler", "grid_sampler_2d"}, gridSample);
 }

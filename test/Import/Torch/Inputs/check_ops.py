@@ -18,7 +18,7 @@ import steps
 
 warnings.filterwarnings("ignore")
 GROUP = 24
-NO_GRADIENT = {"floor_divide", "floor_divide.Scalar", "copy"}  # none in PyTorch
+NO_GRADIENT = {"floor_divide", "floor_divide.Scalar", "copy", "native_channel_shuffle"}  # none in PyTorch
 
 
 def find(name):

@@ -13,7 +13,11 @@ UNCALLED = set("""
 _native_batch_norm_legit _native_batch_norm_legit_functional native_batch_norm
 _native_batch_norm_legit.no_stats _native_batch_norm_legit_no_training
 """.split())  # What batch_norm becomes in a functional graph, and its form in others.
-UNCALLED |= set("dropout native_dropout feature_dropout bernoulli.p".split())  # random
+UNCALLED |= set("""
+dropout native_dropout feature_dropout alpha_dropout feature_alpha_dropout bernoulli
+bernoulli.p rand rand_like randn randn_like randint randint.low randint_like
+randint_like.low_dtype uniform normal_functional exponential
+""".split())  # random: check_random.py
 UNCALLED |= set("""
 _assert_async.msg _assert_scalar _assert_tensor_metadata size.int sym_constrain_range
 sym_constrain_range_for_size add.int sub.int mul.int floordiv.int
@@ -1245,3 +1249,506 @@ def _(d):
                                           .expand(-1, 4, -1, -1)).sum((2, 3))
     return ([d.float([2, 3, 6, 5]), d.float([4, 3, 3, 3]), d.float([4, 1, 1]),
              d.float([2, 4, 1, 1]), d.float([5])], call)
+
+
+# Inverse and other functions.
+unary("atan arctan asinh arcsinh sinc special_sinc", -3, 3)
+unary("asin arcsin acos arccos atanh arctanh", -0.95, 0.95)
+unary("acosh arccosh", 1.05, 4)
+unary("isposinf isneginf signbit")
+
+
+@case("atan", "asinh")
+def _(d):
+    return [torch.cat([d.float([20], -40, 40), torch.zeros(1)])], lambda op, x: op(x)
+
+
+@case("atan2", "arctan2")
+def _(d):
+    shape = d.shape()
+    return [d.float(shape), d.float(d.like(shape))], lambda op, y, x: op(y, x)
+
+
+binary("logaddexp2 copysign.Tensor isclose")
+binary("float_power.Tensor_Tensor", 0.2, 3)
+
+
+@case("copysign.Scalar")
+def _(d):
+    return [d.far(d.shape(), (0,))], lambda op, x: op(x, d.choice([-1.0, 2.0]))
+
+
+@case("float_power.Tensor_Scalar")
+def _(d):
+    return [d.float(d.shape(), 0.3, 2)], lambda op, x: op(x, 1.7)
+
+
+@case("float_power.Scalar")
+def _(d):
+    return [d.float(d.shape())], lambda op, x: op(1.7, x)
+
+
+@case("heaviside")
+def _(d):
+    return ([d.ints([3, 4], -1, 2), d.ints([4], 0, 3)], lambda op, x, v: op(x, v))
+
+
+@case("ldexp.Tensor")
+def _(d):
+    return [d.float([3, 4]), d.ints([4], -3, 4)], lambda op, x, e: op(x, e)
+
+
+# Scans and further reductions.
+@case("cumprod", "logcumsumexp")
+def _(d):
+    shape = d.shape(1, 4)
+    dim = d.dim(len(shape))
+    return [d.float(shape, 0.3, 1.5)], lambda op, x: op(x, dim)
+
+
+@case("cummax", "cummin")
+def _(d):
+    shape = d.shape(1, 4, (2, 3, 7))
+    dim = d.dim(len(shape))
+    return [d.distinct(shape)], lambda op, x: op(x, dim)[0]
+
+
+@case("aminmax")
+def _(d):
+    keep = d.bool()
+    return [d.distinct([3, 4])], lambda op, x: op(x, dim=d.choice([0, 1, -1]), keepdim=keep)
+
+
+@case("nansum", "nanmean")
+def _(d):
+    def call(op, x, m):
+        return op(torch.where(m, x, float("nan")), [0], d.bool())
+    return [d.float([6, 4]), d.bools([6, 4])], call
+
+
+@case("dist")
+def _(d):
+    return [d.float([3, 4]), d.float([4])], lambda op, x, y: op(x, y, d.choice([1, 2, 3]))
+
+
+@case("frobenius_norm.dim")
+def _(d):
+    return [d.float([2, 3, 4])], lambda op, x: op(x, [0, 2], d.bool())
+
+
+# Scatters and sorting.
+@case("take")
+def _(d):
+    return [d.float([3, 4]), d.ints([2, 5], -12, 12)], lambda op, x, i: op(x, i)
+
+
+@case("index_add", "index_add")
+def _(d):
+    dim = d.choice([0, 1, -1])
+    source = [4, 3, 5]
+    source[dim] = 6
+    return ([d.float([4, 3, 5]), d.ints([6], 0, 3), d.float(source)],
+            lambda op, x, i, s: op(x, dim, i, s))
+
+
+@case("index_copy")
+def _(d):
+    dim = d.choice([0, 1])
+    shape = [4, 3]
+    shape[dim] = 2
+    return ([d.float([4, 3]), torch.tensor([2, 0]), d.float(shape)],
+            lambda op, x, i, s: op(x, dim, i, s))
+
+
+@case("index_fill.int_Scalar")
+def _(d):
+    return [d.float([4, 3]), d.ints([2], 0, 3)], lambda op, x, i: op(x, d.choice([0, 1]), i, 0.5)
+
+
+@case("index_fill.int_Tensor")
+def _(d):
+    return ([d.float([4, 3]), d.ints([2], 0, 3), d.float([])],
+            lambda op, x, i, v: op(x, 1, i, v))
+
+
+@case("scatter_add", "scatter_add")
+def _(d):
+    dim = d.choice([0, 1, -1])
+    shape = [2, 3, 4] if d.bool() else [3, 3, 5]
+    return ([d.float([3, 3, 5]), d.ints(shape, 0, 3), d.float([3, 3, 5])],
+            lambda op, x, i, s: op(x, dim, i, s))
+
+
+@case("scatter_add", "take")
+def _(d):
+    x = d.ints([5], -9, 9)
+    if d.bool():
+        return [d.float([5]), d.ints([3], 0, 5)], (
+            lambda op, x, i: op(x, i) if "take" in str(op) else op(x, 0, i, x[:3] * 2))
+    return [x, d.ints([3], 0, 5)], (
+        lambda op, x, i: op(x, i) if "take" in str(op) else op(x, 0, i, x[:3]))
+
+
+def different(d, count, size):
+    """Different indices below `size`."""
+    return torch.randperm(size, generator=d.torch)[:count]
+
+
+@case("scatter.src")
+def _(d):
+    index = torch.stack([different(d, 3, 5) for _ in range(4)])
+    if d.bool():
+        return [d.float([4, 5]), index, d.float([4, 3])], lambda op, x, i, s: op(x, 1, i, s)
+    return ([d.ints([5, 4], -9, 9), index.t().contiguous(), d.ints([3, 4], -9, 9)],
+            lambda op, x, i, s: op(x, 0, i, s))
+
+
+@case("scatter.value")
+def _(d):
+    return [d.float([4, 5]), d.ints([4, 3], 0, 5)], lambda op, x, i: op(x, -1, i, 0.5)
+
+
+@case("scatter_reduce.two")
+def _(d):
+    return ([d.float([4, 5]), d.ints([4, 5], 0, 4), d.float([4, 5])],
+            lambda op, x, i, s: op(x, 0, i, s, "sum"))
+
+
+@case("index_put", "_unsafe_index_put")
+def _(d):
+    if d.bool():  # whole rows
+        return ([d.float([6, 3]), different(d, 3, 6), d.float([3])],
+                lambda op, x, i, v: op(x, [i], v))
+    return ([d.float([4, 2, 5]), different(d, 3, 4) - 4, different(d, 3, 5), d.float([3, 2])],
+            lambda op, x, i, j, v: op(x, [i, None, j], v))
+
+
+@case("index_put", "index_put")
+def _(d):
+    if d.bool():
+        return ([d.float([4, 2, 5]), d.ints([2, 3], 0, 2), d.float([4, 2, 3, 5])],
+                lambda op, x, i, v: op(x, [None, i], v, True))
+    return ([d.float([4, 5]), d.ints([6], 0, 4), d.ints([6], 0, 5), d.float([])],
+            lambda op, x, i, j, v: op(x, [i, j], v, True))
+
+
+@case("index_put", "index_put")
+def _(d):
+    shape = [4, 3] if d.bool() else [4]
+    return ([d.float([4, 3]), d.bools(shape), d.float([])],
+            lambda op, x, m, v: op(x, [m], v, d.bool()))
+
+
+@case("sort", "argsort", "msort", "sort.stable", "argsort.stable")
+def _(d):
+    shape, descending = d.shape(1, 3, (2, 3, 7)), d.bool()
+    dim = d.dim(len(shape))
+
+    def call(op, x):
+        if "msort" in str(op):
+            return op(x)
+        if "stable" in str(op):
+            return op(x, stable=True, dim=dim, descending=descending)
+        return op(x, dim, descending)
+    return [d.distinct(shape)], call
+
+
+@case("sort.stable", "argsort.stable")
+def _(d):
+    # Equal elements keep their order.
+    descending = d.bool()
+    return [d.ints([3, 9], 0, 4)], lambda op, x: op(x, stable=True, dim=-1, descending=descending)
+
+
+@case("kthvalue")
+def _(d):
+    return [d.distinct([3, 7])], lambda op, x: op(x, d.int(1, 3), d.choice([0, 1]), d.bool())
+
+
+@case("median")
+def _(d):
+    return [d.distinct(d.shape(1, 3, (2, 3, 5)))], lambda op, x: op(x)
+
+
+@case("median.dim")
+def _(d):
+    return [d.distinct([4, 5])], lambda op, x: op(x, d.choice([0, 1]), d.bool())
+
+
+@case("searchsorted.Tensor")
+def _(d):
+    edges = d.float([7]).sort()[0] if d.bool() else d.float([3, 7]).sort()[0]
+    return [edges, d.float([3, 4])], lambda op, e, x: op(e, x, right=d.bool())
+
+
+@case("bucketize.Tensor")
+def _(d):
+    return ([d.ints([3, 4], 0, 9), torch.tensor([1, 3, 6])],
+            lambda op, x, e: op(x, e, right=d.bool()))
+
+
+# Diagonals, windows of tensors.
+@case("diagonal")
+def _(d):
+    dims = d.choice([(0, 1), (1, 2), (-1, 0)])
+    return [d.float([3, 4, 5])], lambda op, x: op(x, d.int(-2, 2), *dims)
+
+
+@case("diag")
+def _(d):
+    shape = [4] if d.bool() else [3, 5]
+    return [d.float(shape)], lambda op, x: op(x, d.int(-2, 2))
+
+
+@case("diag_embed")
+def _(d):
+    dims = d.choice([(-2, -1), (0, 2), (2, 1)])
+    return [d.float([3, 4])], lambda op, x: op(x, d.int(-1, 2), *dims)
+
+
+@case("trace")
+def _(d):
+    return [d.float([3, 5])], lambda op, x: op(x)
+
+
+@case("unfold")
+def _(d):
+    dim, size, step = d.choice([0, 1, -1]), d.int(1, 6), d.int(1, 3)
+    return [d.float([7, 6, 8])], lambda op, x: op(x, dim, size, step)
+
+
+@case("rot90")
+def _(d):
+    times, dims = d.int(-2, 4), d.choice([[0, 1], [1, 2], [2, 0]])
+    return [d.float([2, 3, 4])], lambda op, x: op(x, times, dims)
+
+
+@case("fliplr", "flipud")
+def _(d):
+    return [d.float([3, 4, 2])], lambda op, x: op(x)
+
+
+@case("channel_shuffle", "native_channel_shuffle")
+def _(d):
+    return [d.float([2, 6, 3, 2])], lambda op, x: op(x, d.choice([2, 3]))
+
+
+@case("tril_indices", "triu_indices")
+def _(d):
+    offset = d.int(-1, 1)
+    return [d.float([3, 4])], lambda op, x: (x[0, 0] * 0).to(torch.int64) + op(3, 4, offset)
+
+
+# Matrices.
+@case("inner")
+def _(d):
+    return [d.float([2, 3, 4]), d.float([5, 4])], lambda op, x, y: op(x, y)
+
+
+@case("addr")
+def _(d):
+    return ([d.float([3, 4]), d.float([3]), d.float([4])],
+            lambda op, x, a, b: op(x, a, b, beta=0.5, alpha=2))
+
+
+@case("addbmm")
+def _(d):
+    return ([d.float([3, 4]), d.float([2, 3, 5]), d.float([2, 5, 4])],
+            lambda op, x, a, b: op(x, a, b, beta=0.5, alpha=2))
+
+
+@case("linalg_cross", "cross")
+def _(d):
+    return [d.float([2, 3, 4]), d.float([2, 3, 4])], lambda op, x, y: op(x, y, dim=1)
+
+
+@case("bilinear")
+def _(d):
+    return ([d.float([2, 5, 3]), d.float([2, 5, 4]), d.float([6, 3, 4]), d.float([6])],
+            lambda op, x, y, w, b: op(x, y, w, b))
+
+
+@case("scaled_dot_product_attention")
+def _(d):
+    # One head of keys and values for all, as tensors broadcast.
+    return ([d.float([2, 4, 5, 6]), d.float([2, 1, 7, 6]), d.float([2, 1, 7, 6])],
+            lambda op, q, k, v: op(q, k, v))
+
+
+# Cells.
+@case("lstm_cell")
+def _(d):
+    return ([d.float([3, 4]), d.float([3, 5]), d.float([3, 5]), d.float([20, 4]),
+             d.float([20, 5]), d.float([20]), d.float([20])],
+            lambda op, x, h, c, *w: op(x, [h, c], *w))
+
+
+@case("gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
+def _(d):
+    def call(op, x, h, *w):
+        each = 15 if "gru" in str(op) else 5
+        return op(x, h, *[p[:each] for p in w])
+    return ([d.float([3, 4]), d.float([3, 5]), d.float([15, 4]), d.float([15, 5]),
+             d.float([15]), d.float([15])], call)
+
+
+# Losses.
+@case("pairwise_distance")
+def _(d):
+    return ([d.float([5, 4]), d.float([5, 4])],
+            lambda op, x, y: op(x, y, d.choice([1, 2]), 1e-6, d.bool()))
+
+
+@case("triplet_margin_loss")
+def _(d):
+    swap, reduction = d.bool(), d.int(0, 2)
+    return ([d.float([5, 4]), d.float([5, 4]), d.float([5, 4])],
+            lambda op, a, p, n: op(a, p, n, 3.0, 2, 1e-6, swap, reduction))
+
+
+@case("cosine_embedding_loss")
+def _(d):
+    return ([d.float([6, 4]), d.float([6, 4]), d.ints([6], 0, 2) * 2 - 1],
+            lambda op, a, b, y: op(a, b, y, 0.1, d.int(0, 2)))
+
+
+@case("multi_margin_loss")
+def _(d):
+    return ([d.float([6, 4]), d.ints([6], 0, 4)],
+            lambda op, x, y: op(x, y, d.int(1, 2), 1.0, None, d.int(0, 2)))
+
+
+# Convolutions and pooling in 3 dimensions, resizing.
+@case("conv3d", "conv3d")
+def _(d):
+    groups = d.choice([1, 2])
+    stride, padding, dilation = d.int(1, 2), d.int(0, 1), d.int(1, 2)
+    return ([d.float([2, 4, 5, 6, 5]), d.float([6, 4 // groups, 2, 3, 2]), d.float([6])],
+            lambda op, x, w, b: op(x, w, b, [stride] * 3, [padding] * 3, [dilation] * 3, groups))
+
+
+@case("conv3d.padding")
+def _(d):
+    mode = d.choice(["same", "valid"])
+    return ([d.float([1, 2, 4, 5, 3]), d.float([3, 2, 2, 3, 1])],
+            lambda op, x, w: op(x, w, None, [1, 1, 1], mode))
+
+
+@case("conv_transpose3d.input")
+def _(d):
+    groups, stride, padding = d.choice([1, 2]), d.int(1, 2), d.int(0, 1)
+    extra = d.int(0, stride - 1)
+    return ([d.float([2, 4, 3, 4, 2]), d.float([4, 6 // groups, 2, 3, 2]), d.float([6])],
+            lambda op, x, w, b: op(x, w, b, [stride] * 3, [padding] * 3, [extra] * 3, groups))
+
+
+@case("max_pool3d")
+def _(d):
+    stride, padding = d.choice([[], [1, 2, 2]]), d.choice([0, 1])
+    return ([d.distinct([1, 2, 5, 6, 5])],
+            lambda op, x: op(x, [2, 2, 3], stride, [padding] * 3))
+
+
+@case("max_pool3d_with_indices")
+def _(d):
+    return [d.distinct([2, 4, 4, 4])], lambda op, x: op(x, 2)[0]
+
+
+@case("avg_pool3d")
+def _(d):
+    divisor, padding = d.choice([None, 5]), d.choice([0, 1])
+    return ([d.float([1, 2, 5, 6, 5])],
+            lambda op, x: op(x, [2, 2, 3], [1, 2, 2], [padding] * 3, divisor_override=divisor))
+
+
+@case("adaptive_avg_pool3d", "_adaptive_avg_pool3d")
+def _(d):
+    return [d.float([2, 3, 4, 6, 4])], lambda op, x: op(x, d.choice([[1, 1, 1], [2, 3, 1]]))
+
+
+@case("adaptive_max_pool3d")
+def _(d):
+    return [d.distinct([1, 2, 4, 6, 4])], lambda op, x: op(x, [2, 3, 1])[0]
+
+
+@case("max_pool2d")
+def _(d):
+    padding, dilation = d.int(0, 1), d.choice([[2, 2], [1, 3]])
+    return ([d.distinct([2, 2, 8, 9])],
+            lambda op, x: op(x, [2, 3], [2, 1], [padding] * 2, dilation))
+
+
+@case("upsample_nearest1d", "upsample_linear1d")
+def _(d):
+    def call(op, x):
+        return op(x, [d.choice([3, 7, 8])], *([d.bool()] if "linear" in str(op) else []))
+    return [d.float([2, 3, 4])], call
+
+
+@case("upsample_nearest1d.vec", "_upsample_nearest_exact1d.vec")
+def _(d):
+    return [d.float([2, 3, 4])], lambda op, x: op(x, None, [d.choice([1.5, 2.0, 1.3])])
+
+
+@case("upsample_nearest2d", "_upsample_nearest_exact2d", "_upsample_nearest_exact2d.vec",
+      "upsample_nearest2d.vec")
+def _(d):
+    size = d.choice([[5, 7], [2, 3], [6, 8]])
+    return ([d.float([2, 3, 3, 4])],
+            lambda op, x: op(x, size, None) if "vec" in str(op) else op(x, size))
+
+
+@case("upsample_nearest3d", "upsample_nearest3d.vec", "_upsample_nearest_exact3d",
+      "_upsample_nearest_exact3d.vec")
+def _(d):
+    return ([d.float([1, 2, 2, 3, 4])],
+            lambda op, x: op(x, [4, 5, 3], *([None] if "vec" in str(op) else [])))
+
+
+@case("_upsample_nearest_exact1d")
+def _(d):
+    return [d.float([2, 3, 4])], lambda op, x: op(x, [d.choice([3, 7, 8])])
+
+
+@case("upsample_linear1d.vec")
+def _(d):
+    return [d.float([2, 3, 4])], lambda op, x: op(x, None, d.bool(), [1.7])
+
+
+@case("upsample_trilinear3d", "upsample_trilinear3d.vec")
+def _(d):
+    corners = d.bool()
+    return ([d.float([1, 2, 2, 3, 4])],
+            lambda op, x: op(x, [4, 5, 3], corners, *([None] if "vec" in str(op) else [])))
+
+
+@case("upsample_bicubic2d", "upsample_bicubic2d.vec")
+def _(d):
+    size, corners = d.choice([[5, 7], [2, 3]]), d.bool()
+    if d.bool():
+        return ([d.float([2, 3, 3, 4])],
+                lambda op, x: op(x, None, corners, [2.0, 1.5]) if "vec" in str(op)
+                else op(x, [6, 6], corners, 2.0, 1.5))
+    return ([d.float([2, 3, 3, 4])],
+            lambda op, x: op(x, size, corners, None) if "vec" in str(op)
+            else op(x, size, corners))
+
+
+@case("im2col")
+def _(d):
+    dilation, padding, stride = d.int(1, 2), d.int(0, 1), d.int(1, 2)
+    return ([d.float([2, 3, 6, 5])],
+            lambda op, x: op(x, [2, 3], [dilation] * 2, [padding] * 2, [stride] * 2))
+
+
+@case("col2im")
+def _(d):
+    return ([d.float([2, 18, 12])],
+            lambda op, x: op(x, [5, 5], [2, 3], [1, 1], [0, 0], [1, 1]))
+
+
+@case("grid_sampler", "grid_sampler_2d")
+def _(d):
+    mode, padding, corners = d.choice([0, 0, 1]), d.choice([0, 1]), d.bool()
+    return ([d.float([2, 3, 5, 4]), d.float([2, 3, 4, 2], -1.3, 1.3)],
+            lambda op, x, g: op(x, g, mode, padding, corners))

@@ -387,7 +387,7 @@ def MPT_CheckIndicesOp : MPT_InferredOp<"check_indices", "Clear", "Clear", [MPT_
   let inferTypes = MPT_LikeFirst.body;
 }
 
-def MPT_ScatterAddOp : MPT_TensorOp<"scatter_add", "Clear", "Clear"> {
+def MPT_ScatterAddOp : MPT_TensorOp<"scatter_add", "Clear", "Clear", [MPT_Differentiable]> {
   let summary = "sum of rows into a table of zeros (gradient of `mpt.gather`)";
   let otherNames = [
     OtherName<"torch.index_add", "into zeros, along dimension 0">,
@@ -410,6 +410,7 @@ def MPT_ScatterAddOp : MPT_TensorOp<"scatter_add", "Clear", "Clear"> {
   let results = (outs
     Res<MPT_FloatTensor, "[V, C..]; the type gives V">:$table);
   let hasVerifier = 1;
+  let gradients = ["", "b.make<GatherOp>(dy, getIndices())"];
 }
 
 } // MPT_ShapeDocs

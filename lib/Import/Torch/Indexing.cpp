@@ -1,0 +1,557 @@
+//===- Indexing.cpp - Torch's gathers, scatters and sorting -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Scatters are sums into a table of zeros (`mpt.scatter_add`). Where torch replaces
+/// elements, a second table of ones says which ones. Where an index is there twice, torch
+/// leaves open which of the two values stays; here it is their sum.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::torch;
+
+namespace {
+/// An index x[.., i, j, ..]: a table with a row for each combination of the indexed
+/// dimensions, and one number for all indices.
+struct Indexed {
+  Value table, flat;
+  Shape permutation; ///< x's dimensions in the table: the indexed ones, then the others
+  int64_t before;    ///< dimensions of the result before those of the indices
+
+  /// The dimension of [index.., others..] that each dimension of torch's result is.
+  Shape resultOrder() const {
+    int64_t indexRank = getRank(flat), others = getRank(table) - 1;
+    Shape order;
+    for (int64_t i = 0; i < before; ++i)
+      order.push_back(indexRank + i);
+    for (int64_t i = 0; i < indexRank; ++i)
+      order.push_back(i);
+    for (int64_t i = before; i < others; ++i)
+      order.push_back(indexRank + i);
+    return order;
+  }
+  Shape resultShape() const {
+    Shape rows(getShape(flat)), shape;
+    llvm::append_range(rows, getShape(table).drop_front());
+    for (int64_t dim : resultOrder())
+      shape.push_back(rows[dim]);
+    return shape;
+  }
+};
+} // namespace
+
+/// Reads the list of operand `operand`: tensors of integers, or none for a dimension that
+/// is taken whole.
+static std::optional<Indexed> readIndices(Lowering &l, Value x, unsigned operand) {
+  SmallVector<Tensor> list = l.getList(operand);
+  int64_t rank = getRank(x);
+  Shape indexed, others;
+  SmallVector<Value> indices;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (dim < static_cast<int64_t>(list.size()) && list[dim].value) {
+      Value value = list[dim].channelsLast ? l.transpose(list[dim].value, {0, 3, 1, 2})
+                                           : list[dim].value;
+      if (!l.require(!getElement(value).isInteger(1),
+                     "a mask as index, whose result has no fixed shape; use torch.where"))
+        return std::nullopt;
+      indexed.push_back(dim);
+      indices.push_back(l.cast(value, l.builder.getI64Type()));
+    } else {
+      others.push_back(dim);
+    }
+  }
+  if (!l.refusal.empty() || !l.require(!indices.empty(), "no index"))
+    return std::nullopt;
+  bool adjacent =
+      indexed.back() - indexed.front() + 1 == static_cast<int64_t>(indexed.size());
+  // One number for all indices, row-major over the indexed dimensions.
+  int64_t size = 1;
+  Value flat;
+  for (auto [dim, value] : llvm::zip_equal(indexed, indices)) {
+    int64_t length = getShape(x)[dim];
+    if (!l.require(!ShapedType::isDynamic(length), "an index of an open dimension"))
+      return std::nullopt;
+    Value wrapped = l.wrap(value, length);
+    if (indices.size() > 1)
+      wrapped =
+          CheckIndicesOp::create(l.builder, l.loc, wrapped.getType(), wrapped,
+                                 l.builder.getI64IntegerAttr(length), IntegerAttr());
+    flat = flat ? l.add(l.mul(flat, static_cast<double>(length)), wrapped) : wrapped;
+    size *= length;
+  }
+  Shape permutation(indexed), tableShape{size};
+  llvm::append_range(permutation, others);
+  for (int64_t dim : others)
+    tableShape.push_back(getShape(x)[dim]);
+  int64_t before =
+      adjacent
+          ? llvm::count_if(others, [&](int64_t dim) { return dim < indexed.front(); })
+          : 0;
+  return Indexed{l.reshape(l.transpose(x, permutation), tableShape), flat, permutation,
+                 before};
+}
+
+/// x[.., i, j, ..]
+static void indexBy(Lowering &l) {
+  if (std::optional<Indexed> indexed = readIndices(l, l.get(0), 1))
+    l.set(l.transpose(l.gather(indexed->table, indexed->flat), indexed->resultOrder()));
+}
+
+static void indexSelect(Lowering &l) {
+  Value x = l.get(0), indices = l.get(2);
+  int64_t dim = l.dimension(1, getRank(x));
+  if (!l.require(getRank(x) > 0 && getRank(indices) <= 1, "indices of these ranks"))
+    return;
+  Shape permutation{dim}, inverse;
+  for (int64_t i = 0; i < getRank(x); ++i)
+    if (i != dim)
+      permutation.push_back(i);
+  for (int64_t i = 0; i < getRank(x); ++i)
+    inverse.push_back(i < dim ? i + 1 : i == dim ? 0 : i);
+  Value rows =
+      l.gather(l.transpose(x, permutation),
+               l.reshape(indices, {getRank(indices) ? getShape(indices)[0] : 1}));
+  l.set(l.transpose(rows, inverse));
+}
+
+/// The position, in x's elements in order, of what index i of dimension `dim` names.
+static Value flatPosition(Lowering &l, ArrayRef<int64_t> shape, Value indices,
+                          int64_t dim) {
+  Value position;
+  int64_t stride = 1;
+  for (int64_t i = shape.size(); i-- > 0; stride *= shape[i]) {
+    Value along = i == dim ? indices : l.iota(getShape(indices), i, getElement(indices));
+    along = l.mul(along, static_cast<double>(stride));
+    position = position ? l.add(position, along) : along;
+  }
+  return position;
+}
+
+/// As `flatPosition`, for indices of torch: checked, and from the end where negative.
+static Value elementPosition(Lowering &l, Value x, Value indices, int64_t dim) {
+  indices = l.wrap(l.cast(indices, l.builder.getI64Type()), getShape(x)[dim]);
+  if (getRank(x) > 1)
+    indices = CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
+                                     l.builder.getI64IntegerAttr(getShape(x)[dim]),
+                                     IntegerAttr());
+  return flatPosition(l, getShape(x), indices, dim);
+}
+
+static void gatherAlong(Lowering &l, Value x, Value indices, int64_t dim) {
+  if (getRank(x) == 0)
+    return l.set(l.broadcast(x, getShape(indices)));
+  if (!l.require(getType(x).hasStaticShape() && getRank(indices) == getRank(x),
+                 "an index of these ranks, or an open dimension"))
+    return;
+  Value flat = l.reshape(x, {getType(x).getNumElements()});
+  l.set(l.gather(flat, elementPosition(l, x, indices, dim)));
+}
+
+static void takeAlong(Lowering &l) {
+  Value x = l.get(0), indices = l.get(1);
+  if (l.isNone(2))
+    return gatherAlong(l, l.reshape(x, {getType(x).getNumElements()}),
+                       l.reshape(indices, {getType(indices).getNumElements()}), 0);
+  int64_t dim = l.dimension(2, getRank(x));
+  Shape mine(getShape(x)), theirs(getShape(indices));
+  if (!l.require(mine.size() == theirs.size(), "an index of these ranks"))
+    return;
+  for (size_t i = 0; i < mine.size(); ++i)
+    if (static_cast<int64_t>(i) != dim)
+      mine[i] = theirs[i] = std::max(mine[i], theirs[i]);
+  gatherAlong(l, l.broadcast(x, mine), l.broadcast(indices, theirs), dim);
+}
+
+static void embedding(Lowering &l) {
+  Value table = l.get(0), indices = l.get(1);
+  int64_t padding = l.integer(2, -1);
+  if (!l.require(getRank(table) == 2, "a table of 2 dimensions") ||
+      !l.require(!l.flag(3) && !l.flag(4), "scale_grad_by_freq, or sparse gradients"))
+    return;
+  Value rows = l.gather(table, indices);
+  if (padding >= 0 && padding < getShape(table)[0]) {
+    // The row of the padding has no gradient.
+    Shape shape(getShape(indices));
+    shape.push_back(1);
+    Value isPadding = l.reshape(
+        l.compare(ComparePredicate::EQ, indices, static_cast<double>(padding)), shape);
+    rows = l.where(isPadding, l.unary<StopGradientOp>(rows), rows);
+  }
+  l.set(rows);
+}
+
+//===----------------------------------------------------------------------===//
+// Scatters
+//===----------------------------------------------------------------------===//
+
+/// The sum of the rows of `updates` [I.., C..] at the rows that `indices` [I..] names, of
+/// a table of `rows` rows.
+static Value scatterFloats(Lowering &l, Value indices, Value updates, int64_t rows) {
+  Shape shape(getShape(updates).drop_front(getRank(indices)));
+  shape.insert(shape.begin(), rows);
+  return ScatterAddOp::create(l.builder, l.loc, getType(updates).clone(shape), indices,
+                              updates);
+}
+
+/// As `scatterFloats`, for any type. Integers are summed as three digits to the base 4096
+/// in f32: the sums are exact for numbers below 2^48, up to 4096 at one place.
+static Value scatterRows(Lowering &l, Value indices, Value updates, int64_t rows) {
+  Type element = getElement(updates), f32 = l.builder.getF32Type();
+  if (isa<FloatType>(element))
+    return scatterFloats(l, indices, updates, rows);
+  if (element.isInteger(1))
+    return l.cast(scatterFloats(l, indices, l.cast(updates, f32), rows), element);
+  Value rest = l.cast(updates, l.builder.getI64Type());
+  int64_t rank = getRank(rest);
+  SmallVector<Value> digits;
+  auto push = [&](Value digit) {
+    Shape shape(getShape(digit));
+    shape.push_back(1);
+    digits.push_back(l.reshape(l.cast(digit, f32), shape));
+  };
+  for (int i = 0; i < 2; ++i) {
+    // Division rounds to zero; digits are not negative.
+    Value quotient = l.div(rest, l.number(rest, 4096));
+    Value digit = l.sub(rest, l.mul(quotient, 4096.0));
+    Value below = l.compare(ComparePredicate::LT, digit, 0.0);
+    push(l.where(below, l.add(digit, 4096.0), digit));
+    rest = l.where(below, l.add(quotient, -1.0), quotient);
+  }
+  push(rest);
+  Value sums = scatterFloats(l, indices, l.concat(digits, rank), rows);
+  Shape shape(getShape(sums).drop_back());
+  auto digitOf = [&](int64_t i) {
+    Value digit = l.slice(sums, getRank(sums) - 1, i, 1);
+    return l.cast(l.reshape(digit, shape), l.builder.getI64Type());
+  };
+  Value number = l.add(l.mul(digitOf(2), 4096.0), digitOf(1));
+  return l.cast(l.add(l.mul(number, 4096.0), digitOf(0)), element);
+}
+
+/// True for the rows that `indices` names, [rows, 1..] with `rank` dimensions.
+static Value namedRows(Lowering &l, Value indices, int64_t rows, int64_t rank) {
+  Value ones = l.constant(1, l.builder.getF32Type(), getShape(indices));
+  Shape shape(rank, 1);
+  shape[0] = rows;
+  return l.reshape(
+      l.compare(ComparePredicate::GT, scatterRows(l, indices, ones, rows), 0.0), shape);
+}
+
+/// `table` with the rows that `indices` names replaced by `updates`, or added to.
+static Value putRows(Lowering &l, Value table, Value indices, Value updates, bool add) {
+  int64_t rows = getShape(table)[0];
+  updates = l.cast(updates, getElement(table));
+  if (add)
+    return l.add(table, scatterRows(l, indices, updates, rows));
+  return l.where(namedRows(l, indices, rows, getRank(table)),
+                 scatterRows(l, indices, updates, rows), table);
+}
+
+static Shape frontPermutation(int64_t rank, int64_t dim) {
+  Shape permutation{dim};
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != dim)
+      permutation.push_back(i);
+  return permutation;
+}
+static Value moveToFront(Lowering &l, Value x, int64_t dim) {
+  return l.transpose(x, frontPermutation(getRank(x), dim));
+}
+static Value moveFromFront(Lowering &l, Value x, int64_t dim) {
+  Shape inverse(getRank(x));
+  for (auto [i, from] : llvm::enumerate(frontPermutation(getRank(x), dim)))
+    inverse[from] = i;
+  return l.transpose(x, inverse);
+}
+
+/// index_add and index_copy: whole slices along a dimension.
+static std::function<void(Lowering &)> indexInto(bool add) {
+  return [=](Lowering &l) {
+    Value x = l.get(0), indices = l.get(2), source = l.get(3);
+    int64_t rank = getRank(x), dim = l.dimension(1, rank);
+    if (!l.require(rank > 0 && getRank(source) == rank && getRank(indices) == 1 &&
+                       getType(x).hasStaticShape() && getType(source).hasStaticShape(),
+                   "operands of these ranks, or an open dimension"))
+      return;
+    indices = l.wrap(l.cast(indices, l.builder.getI64Type()), getShape(x)[dim]);
+    source = moveToFront(l, source, dim);
+    if (add)
+      source = l.mul(l.cast(source, getElement(x)), l.number(4, 1));
+    l.set(
+        moveFromFront(l, putRows(l, moveToFront(l, x, dim), indices, source, add), dim));
+  };
+}
+
+static void indexFill(Lowering &l) {
+  Value x = l.get(0), indices = l.get(2);
+  int64_t rank = getRank(x), dim = l.dimension(1, rank);
+  if (!l.require(rank > 0 && getRank(indices) == 1 && getType(x).hasStaticShape(),
+                 "operands of these ranks, or an open dimension"))
+    return;
+  indices = l.wrap(l.cast(indices, l.builder.getI64Type()), getShape(x)[dim]);
+  Shape shape(rank, 1);
+  shape[dim] = getShape(x)[dim];
+  Value named = l.reshape(namedRows(l, indices, shape[dim], 1), shape);
+  l.set(l.where(named, l.get(3, getElement(x)), x));
+}
+
+/// scatter and scatter_add: an index for each element.
+static void scatterAlong(Lowering &l, Value source, bool add) {
+  Value x = l.get(0), indices = l.get(2);
+  if (getRank(x) == 0) {
+    source = l.reshape(source, {});
+    return l.set(add ? l.add(x, source) : source);
+  }
+  int64_t rank = getRank(x), dim = l.dimension(1, rank);
+  if (!l.require(getType(x).hasStaticShape() && getType(indices).hasStaticShape() &&
+                     getRank(indices) == rank &&
+                     (getRank(source) == rank || getRank(source) == 0),
+                 "operands of these ranks, or an open dimension"))
+    return;
+  Value position = elementPosition(l, x, indices, dim);
+  int64_t count = getType(x).getNumElements();
+  if (getRank(source) == 0 && !add) {
+    Value named = l.reshape(namedRows(l, position, count, 1), getShape(x));
+    return l.set(l.where(named, source, x));
+  }
+  source = l.broadcast(source, getRank(source) ? getShape(source) : getShape(indices));
+  for (int64_t i = 0; i < rank; ++i)
+    source = l.slice(source, i, 0, getShape(indices)[i]);
+  Value table = putRows(l, l.reshape(x, {count}), position, source, add);
+  l.set(l.reshape(table, getShape(x)));
+}
+
+static void scatterReduce(Lowering &l) {
+  StringRef kind = l.text(4);
+  if (!l.require(kind == "sum" && l.flag(5, true),
+                 "a reduction other than the sum with what "
+                 "is there"))
+    return;
+  scatterAlong(l, l.get(3, getElement(l.get(0))), /*add=*/true);
+}
+
+/// x[indices] = values, or += values.
+static void indexPut(Lowering &l) {
+  Value x = l.get(0), values = l.get(2, getElement(l.get(0)));
+  SmallVector<Tensor> list = l.getList(1);
+  bool add = l.flag(3);
+  if (!l.refusal.empty())
+    return;
+  // A mask, of the first dimensions, that chooses where one value goes.
+  if (list.size() == 1 && list[0].value && getElement(list[0].value).isInteger(1)) {
+    Value mask = l.getPlainList(1)[0];
+    if (!l.require(getRank(mask) <= getRank(x) && getType(values).hasStaticShape() &&
+                       getType(values).getNumElements() == 1,
+                   "a mask as index, with more than one value"))
+      return;
+    Shape shape(getShape(mask));
+    shape.resize(getRank(x), 1);
+    values = l.reshape(values, {});
+    return l.set(l.where(l.reshape(mask, shape), add ? l.add(x, values) : values, x));
+  }
+  std::optional<Indexed> indexed = readIndices(l, x, 1);
+  if (!indexed)
+    return;
+  // The values as [index.., others..].
+  Shape shape = indexed->resultShape(), order = indexed->resultOrder();
+  Shape inverse(order.size());
+  for (auto [i, from] : llvm::enumerate(order))
+    inverse[from] = i;
+  values = l.transpose(l.broadcast(values, shape), inverse);
+  Value table = putRows(l, indexed->table, indexed->flat, values, add);
+  Shape permuted, back(getRank(x));
+  for (auto [i, dim] : llvm::enumerate(indexed->permutation)) {
+    permuted.push_back(getShape(x)[dim]);
+    back[dim] = i;
+  }
+  l.set(l.transpose(l.reshape(table, permuted), back));
+}
+
+//===----------------------------------------------------------------------===//
+// Sorting
+//===----------------------------------------------------------------------===//
+
+/// The index of the element that comes at each place of the last dimension, in i64. Each
+/// element's place is the number of elements before it: n comparisons for each of n.
+/// Equal elements keep their order, NaN is larger than all.
+static Value sortedIndices(Lowering &l, Value last, bool descending) {
+  int64_t rank = getRank(last), size = getShape(last).back();
+  Type i64 = l.builder.getI64Type();
+  if (!l.require(getType(last).hasStaticShape(), "sorting an open dimension") ||
+      !l.require(size <= 8192, "sorting more than 8192 elements"))
+    return l.constant(0, i64, getShape(last));
+  if (getElement(last).isInteger(1))
+    last = l.cast(last, l.builder.getI8Type());
+  if (isa<FloatType>(getElement(last)))
+    last = l.unary<StopGradientOp>(last);
+  Shape across(getShape(last)), down(getShape(last));
+  across.insert(across.end() - 1, 1); // [.., 1, n]: the others
+  down.push_back(1);                  // [.., n, 1]: the element
+  Value other = l.reshape(last, across), mine = l.reshape(last, down);
+  Value before =
+      l.compare(descending ? ComparePredicate::GT : ComparePredicate::LT, other, mine);
+  Value equal = l.compare(ComparePredicate::EQ, other, mine);
+  if (isa<FloatType>(getElement(last))) {
+    auto isNaN = [&](Value x) { return l.compare(ComparePredicate::NE, x, x); };
+    auto isNumber = [&](Value x) { return l.compare(ComparePredicate::EQ, x, x); };
+    Value first = descending ? other : mine, second = descending ? mine : other;
+    before = l.binary<OrOp>(before, l.binary<AndOp>(isNaN(first), isNumber(second)));
+    equal = l.binary<OrOp>(equal, l.binary<AndOp>(isNaN(mine), isNaN(other)));
+  }
+  Value earlier = l.compare(ComparePredicate::LT, l.iota({1, size}, 1, i64),
+                            l.iota({size, 1}, 0, i64));
+  before = l.binary<OrOp>(before, l.binary<AndOp>(equal, earlier));
+  Value place = l.reduceLast(ReduceKind::Sum, l.cast(before, i64));
+  // The inverse permutation.
+  Value index = l.iota(getShape(last), rank - 1, l.builder.getF32Type());
+  int64_t count = getType(last).getNumElements();
+  Value sorted =
+      scatterRows(l, flatPosition(l, getShape(last), place, rank - 1), index, count);
+  return l.cast(l.reshape(sorted, getShape(last)), i64);
+}
+
+/// Elements of `last` at `indices` of its last dimension.
+static Value takeLast(Lowering &l, Value last, Value indices) {
+  if (getElement(last).isInteger(1))
+    return l.cast(takeLast(l, l.cast(last, l.builder.getI8Type()), indices),
+                  l.builder.getI1Type());
+  Value flat = l.reshape(last, {getType(last).getNumElements()});
+  return l.gather(flat, flatPosition(l, getShape(last), indices, getRank(last) - 1));
+}
+
+namespace {
+struct Sorted {
+  Value values, indices; // along the last dimension
+};
+} // namespace
+
+static Sorted sortLast(Lowering &l, Value last, bool descending) {
+  Value indices = sortedIndices(l, last, descending);
+  return {l.refusal.empty() ? takeLast(l, last, indices) : last, indices};
+}
+
+/// Results: values if `withValues`, then indices if `withIndices`.
+static std::function<void(Lowering &)> sortBy(unsigned dimOperand, unsigned descending,
+                                              bool withValues, bool withIndices) {
+  return [=](Lowering &l) {
+    Value x = l.get(0);
+    if (getRank(x) == 0) {
+      if (withValues)
+        l.set(x);
+      if (withIndices)
+        l.set(l.constant(0, l.builder.getI64Type()), withValues ? 1 : 0);
+      return;
+    }
+    int64_t dim =
+        l.isNone(dimOperand) ? getRank(x) - 1 : l.dimension(dimOperand, getRank(x));
+    Sorted sorted = sortLast(l, l.moveToLast(x, dim), l.flag(descending));
+    if (withValues)
+      l.set(l.moveFromLast(sorted.values, dim));
+    if (withIndices)
+      l.set(l.moveFromLast(sorted.indices, dim), withValues ? 1 : 0);
+  };
+}
+
+/// The element at place `k` of the order along `dim`, and its index.
+static void setKth(Lowering &l, Value x, int64_t dim, int64_t k) {
+  Value last = getRank(x) ? l.moveToLast(x, dim) : l.reshape(x, {1});
+  int64_t size = getShape(last).back();
+  if (!l.require(k >= 0 && k < size, "an element that is not there"))
+    return;
+  Sorted sorted = sortLast(l, last, false);
+  auto take = [&](Value from, unsigned result) {
+    if (l.refusal.empty() && result < l.op->getNumResults())
+      l.set(l.reshape(l.slice(from, getRank(from) - 1, k, 1),
+                      l.resultType(result).getShape()),
+            result);
+  };
+  take(sorted.values, 0);
+  take(sorted.indices, 1);
+}
+
+static void kthValue(Lowering &l) {
+  Value x = l.get(0);
+  setKth(l, x,
+         l.isNone(2) ? std::max<int64_t>(getRank(x) - 1, 0) : l.dimension(2, getRank(x)),
+         l.integer(1) - 1);
+}
+
+/// The lower of the two in the middle.
+static void median(Lowering &l) {
+  Value x = l.get(0);
+  bool all = l.op->getNumResults() == 1;
+  if (all)
+    x = l.reshape(x, {getType(x).getNumElements()});
+  int64_t dim = all ? 0 : l.dimension(1, getRank(x));
+  if (l.require(getType(x).hasStaticShape(), "the median of an open dimension"))
+    setKth(l, x, dim, ((getRank(x) ? getShape(x)[dim] : 1) - 1) / 2);
+}
+
+/// How many of the sorted boundaries are below (or equal to) each value.
+static void countBelow(Lowering &l, Value boundaries, Value values, bool right) {
+  Type element = l.promote({0, 1});
+  boundaries = l.cast(boundaries, element);
+  values = l.cast(values, element);
+  if (getRank(boundaries) > 1) { // a row of boundaries for each row of values
+    Shape shape(getShape(boundaries));
+    shape.insert(shape.end() - 1, 1);
+    boundaries = l.reshape(boundaries, shape);
+  }
+  Shape shape(getShape(values));
+  shape.push_back(1);
+  Value below = l.compare(right ? ComparePredicate::LE : ComparePredicate::LT, boundaries,
+                          l.reshape(values, shape));
+  l.set(l.cast(l.reduceLast(ReduceKind::Sum, l.cast(below, l.builder.getI64Type())),
+               l.resultElement()));
+}
+
+void mpt::torch::populateIndexing(Table &t) {
+  t.add({"index.Tensor", "_unsafe_index.Tensor"}, indexBy);
+  t.add({"index_select"}, indexSelect);
+  t.add({"gather"}, [](Lowering &l) {
+    Value x = l.get(0);
+    gatherAlong(l, x, l.get(2), l.dimension(1, getRank(x)));
+  });
+  t.add({"take_along_dim"}, takeAlong);
+  t.add({"take"}, [](Lowering &l) {
+    Value x = l.get(0);
+    l.set(l.gather(l.reshape(x, {getType(x).getNumElements()}),
+                   l.wrap(l.get(1), getType(x).getNumElements())));
+  });
+  t.add({"index_add"}, indexInto(true));
+  t.add({"index_copy"}, indexInto(false));
+  t.add({"index_fill.int_Scalar", "index_fill.int_Tensor"}, indexFill);
+  t.add({"index_put", "_unsafe_index_put"}, indexPut);
+  t.add({"scatter.src", "scatter.value"}, [](Lowering &l) {
+    scatterAlong(l, l.get(3, getElement(l.get(0))), /*add=*/false);
+  });
+  t.add({"scatter_add"}, [](Lowering &l) { scatterAlong(l, l.get(3), /*add=*/true); });
+  t.add({"scatter_reduce.two"}, scatterReduce);
+  t.add({"sort"}, sortBy(1, 2, true, true));
+  t.add({"sort.stable"}, sortBy(2, 3, true, true));
+  t.add({"argsort"}, sortBy(1, 2, false, true));
+  t.add({"argsort.stable"}, sortBy(2, 3, false, true));
+  t.add({"msort"}, [](Lowering &l) {
+    Value x = l.get(0);
+    l.set(getRank(x) ? l.moveFromLast(sortLast(l, l.moveToLast(x, 0), false).values, 0)
+                     : x);
+  });
+  t.add({"kthvalue"}, kthValue);
+  t.add({"median", "median.dim"}, median);
+  t.add({"searchsorted.Tensor"}, [](Lowering &l) {
+    if (l.require(l.isNone(4) && l.isNone(5), "side or sorter"))
+      countBelow(l, l.get(0), l.get(1), l.flag(3));
+  });
+  t.add({"bucketize.Tensor"},
+        [](Lowering &l) { countBelow(l, l.get(1), l.get(0), l.flag(3)); });
+  t.add({"embedding"}, embedding);
+}

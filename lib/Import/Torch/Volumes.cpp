@@ -1,0 +1,263 @@
+//===- Volumes.cpp - Torch's convolutions and pooling in 3 dimensions -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A window over [N, C, D, H, W] is what windows over [H, W] give at each of its places
+/// along D, taken together: KD convolutions of [N D, H, W, C] are added.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::torch;
+
+namespace {
+/// Sizes along D, H and W.
+struct Window3 {
+  Shape kernel{1, 1, 1}, stride{1, 1, 1}, low{0, 0, 0}, high{0, 0, 0}, dilation{1, 1, 1};
+  int64_t groups = 1;
+
+  Shape flat(const Shape &sizes) const { return {sizes[1], sizes[2]}; }
+  Shape flatPadding() const { return {low[1], high[1], low[2], high[2]}; }
+  int64_t count(int64_t size, int dim) const {
+    return (size + low[dim] + high[dim] - dilation[dim] * (kernel[dim] - 1) - 1) /
+               stride[dim] +
+           1;
+  }
+};
+} // namespace
+
+/// Operand 0, [N, C, D, H, W] or [C, D, H, W], as [D, N, H, W, C].
+static Value getVolume(Lowering &l) {
+  Value x = l.get(0);
+  if (getRank(x) == 4) {
+    Shape shape(getShape(x));
+    shape.insert(shape.begin(), 1);
+    x = l.reshape(x, shape);
+  }
+  if (!l.require(getRank(x) == 5 && getType(x).hasStaticShape(),
+                 "expected a tensor of 4 or 5 known dimensions"))
+    return l.constant(0, l.builder.getF32Type(), {1, 1, 1, 1, 1});
+  return l.transpose(x, {2, 0, 3, 4, 1});
+}
+
+static void setVolume(Lowering &l, Value y) {
+  if (l.refusal.empty())
+    l.set(l.reshape(l.transpose(y, {1, 4, 0, 2, 3}), l.resultType().getShape()));
+}
+
+static bool check(Lowering &l, const Window3 &w, ArrayRef<int64_t> volume) {
+  for (int i = 0; i < 3; ++i) {
+    int64_t size = volume[i == 0 ? 0 : i + 1];
+    if (!l.require(w.stride[i] >= 1 && w.dilation[i] >= 1 && w.kernel[i] >= 1 &&
+                       w.low[i] >= 0 && w.high[i] >= 0 && w.count(size, i) >= 1,
+                   "a window, stride, dilation or padding out of range"))
+      return false;
+  }
+  return true;
+}
+
+/// The slices of [D, N, H, W, C] that a window's place `k` along D sees, as images
+/// [OD N, H, W, C]. `value` pads.
+static Value slicesAt(Lowering &l, Value padded, const Window3 &w, int64_t k,
+                      int64_t count) {
+  Value part = l.slice(padded, 0, k * w.dilation[0], count, w.stride[0]);
+  ArrayRef<int64_t> s = getShape(part);
+  return l.reshape(part, {s[0] * s[1], s[2], s[3], s[4]});
+}
+
+static Value padDepth(Lowering &l, Value x, int64_t low, int64_t high, double value,
+                      int64_t between = 0) {
+  if (low == 0 && high == 0 && between == 0)
+    return x;
+  return l.pad(x, {low, 0, 0, 0, 0}, {high, 0, 0, 0, 0}, value, {between, 0, 0, 0, 0});
+}
+
+/// The filter [O, I, KD, KH, KW] at place `k` as [KH, KW, I, O].
+static Value filterAt(Lowering &l, Value filter, int64_t k) {
+  ArrayRef<int64_t> s = getShape(filter);
+  Value one = l.reshape(l.slice(filter, 2, k, 1), {s[0], s[1], s[3], s[4]});
+  return l.transpose(one, {2, 3, 1, 0});
+}
+
+static void convolve(Lowering &l, Value x, Value filter, Value bias, Window3 w) {
+  if (!l.refusal.empty() || !l.require(getRank(filter) == 5, "a filter of this rank"))
+    return;
+  ArrayRef<int64_t> fs = getShape(filter), xs = getShape(x);
+  w.kernel = Shape(fs.take_back(3));
+  if (!check(l, w, xs) || !l.require(w.groups >= 1 && xs[4] == fs[1] * w.groups,
+                                     "a filter that does not fit"))
+    return;
+  int64_t depth = w.count(xs[0], 0), height = w.count(xs[2], 1),
+          width = w.count(xs[3], 2);
+  Value padded = padDepth(l, x, w.low[0], w.high[0], 0), sum;
+  for (int64_t k = 0; k < w.kernel[0]; ++k) {
+    Value images = slicesAt(l, padded, w, k, depth);
+    auto type = getType(images).clone({depth * xs[1], height, width, fs[0]});
+    Value y = Conv2DOp::create(l.builder, l.loc, type, images, filterAt(l, filter, k),
+                               sum ? Value() : bias, w.flat(w.stride), w.flatPadding(),
+                               w.flat(w.dilation), w.groups, Epilogue::None, TypeAttr());
+    sum = sum ? l.add(sum, y) : y;
+  }
+  setVolume(l, l.reshape(sum, {depth, xs[1], height, width, fs[0]}));
+}
+
+static Value getBias(Lowering &l) { return l.isNone(2) ? Value() : l.get(2); }
+
+/// conv3d, with numbers or "same" and "valid" as padding.
+static std::function<void(Lowering &)> convolution(bool named) {
+  return [=](Lowering &l) {
+    Window3 w;
+    w.stride = l.integers(3, 3, 1);
+    w.dilation = l.integers(5, 3, 1);
+    w.groups = l.integer(6, 1);
+    Value filter = l.get(1);
+    if (!named) {
+      w.low = w.high = l.integers(4, 3, 0);
+    } else if (l.text(4) == "same" && getRank(filter) == 5) {
+      for (int i = 0; i < 3; ++i) {
+        int64_t total = w.dilation[i] * (getShape(filter)[2 + i] - 1);
+        w.low[i] = total / 2;
+        w.high[i] = total - total / 2;
+      }
+    } else if (!l.require(l.text(4) == "valid", "padding other than same and valid")) {
+      return;
+    }
+    convolve(l, getVolume(l), filter, getBias(l), w);
+  };
+}
+
+/// Operands: x, filter, bias, stride, padding, output padding, groups, dilation.
+static void convTranspose(Lowering &l) {
+  Value x = getVolume(l), filter = l.get(1);
+  Window3 w;
+  Shape stride = l.integers(3, 3, 1), padding = l.integers(4, 3, 0),
+        outputPadding = l.integers(5, 3, 0);
+  w.groups = l.integer(6, 1);
+  w.dilation = l.integers(7, 3, 1);
+  if (!l.refusal.empty() || !l.require(getRank(filter) == 5, "a filter of this rank"))
+    return;
+  // [I, O / groups, K..], flipped, as [O, I / groups, K..].
+  Shape fs(getShape(filter));
+  int64_t g = w.groups;
+  if (!l.require(g >= 1 && fs[0] % g == 0, "groups that do not divide the channels"))
+    return;
+  for (int i = 0; i < 3; ++i)
+    filter = l.reverse(filter, 2 + i);
+  filter = l.reshape(filter, {g, fs[0] / g, fs[1], fs[2], fs[3], fs[4]});
+  filter = l.reshape(l.transpose(filter, {0, 2, 1, 3, 4, 5}),
+                     {g * fs[1], fs[0] / g, fs[2], fs[3], fs[4]});
+  for (int i = 0; i < 3; ++i) {
+    int64_t reach = w.dilation[i] * (fs[2 + i] - 1);
+    w.low[i] = reach - padding[i];
+    w.high[i] = reach - padding[i] + outputPadding[i];
+    if (!l.require(w.low[i] >= 0 && w.high[i] >= 0 && stride[i] >= 1,
+                   "a transposed convolution padded by more than its filter reaches"))
+      return;
+  }
+  if (stride != Shape({1, 1, 1}))
+    x = l.pad(x, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, 0,
+              {stride[0] - 1, 0, stride[1] - 1, stride[2] - 1, 0});
+  convolve(l, x, filter, getBias(l), w);
+}
+
+/// Kernel, stride and padding from operands 1 to 3.
+static Window3 readPool(Lowering &l) {
+  Window3 w;
+  w.kernel = l.integers(1, 3, 1);
+  w.stride = l.integers(2).empty() ? w.kernel : l.integers(2, 3, 1);
+  w.low = w.high = l.integers(3, 3, 0);
+  return w;
+}
+
+/// Pools the images, then along D with `combine`.
+template <typename Op, typename... Args>
+static Value poolVolume(Lowering &l, Value x, const Window3 &w, double padding,
+                        function_ref<Value(Value, Value)> combine, Args... args) {
+  ArrayRef<int64_t> xs = getShape(x);
+  int64_t depth = w.count(xs[0], 0), height = w.count(xs[2], 1),
+          width = w.count(xs[3], 2);
+  Value images = l.reshape(x, {xs[0] * xs[1], xs[2], xs[3], xs[4]});
+  Value pooled = Op::create(
+      l.builder, l.loc, getType(x).clone({xs[0] * xs[1], height, width, xs[4]}), images,
+      w.flat(w.kernel), w.flat(w.stride), w.flatPadding(), args...);
+  pooled = padDepth(l, l.reshape(pooled, {xs[0], xs[1], height, width, xs[4]}), w.low[0],
+                    w.high[0], padding);
+  Value all;
+  for (int64_t k = 0; k < w.kernel[0]; ++k) {
+    Value part = l.slice(pooled, 0, k, depth, w.stride[0]);
+    all = all ? combine(all, part) : part;
+  }
+  return all;
+}
+
+static void maxPool(Lowering &l) {
+  Value x = getVolume(l);
+  Window3 w = readPool(l);
+  if (!l.require(l.integers(4, 3, 1) == Shape({1, 1, 1}), "a dilated window") ||
+      !l.require(!l.flag(5), "ceil_mode") || !check(l, w, getShape(x)) ||
+      !l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
+                 "indices of the largest elements"))
+    return;
+  // The first of equal elements has the gradient, as in torch.
+  setVolume(l, poolVolume<MaxPoolOp>(l, x, w, -std::numeric_limits<double>::infinity(),
+                                     [&](Value a, Value b) {
+                                       return l.where(
+                                           l.compare(ComparePredicate::GT, b, a), b, a);
+                                     }));
+}
+
+static void avgPool(Lowering &l) {
+  Value x = getVolume(l);
+  Window3 w = readPool(l);
+  bool include = l.flag(5, true);
+  if (!l.require(!l.flag(4), "ceil_mode") || !check(l, w, getShape(x)) ||
+      !l.require(include || w.low == Shape({0, 0, 0}), "padding that is not counted"))
+    return;
+  Value sum = poolVolume<AvgPoolOp>(
+      l, x, w, 0, [&](Value a, Value b) { return l.add(a, b); }, true);
+  double factor = 1.0 / w.kernel[0];
+  if (!l.isNone(6))
+    factor = static_cast<double>(w.kernel[1] * w.kernel[2]) / l.number(6, 1);
+  setVolume(l, l.mul(sum, factor));
+}
+
+/// Averages, or the largest, of parts of equal size.
+static std::function<void(Lowering &)> adaptivePool(bool max) {
+  return [=](Lowering &l) {
+    Value x = getVolume(l);
+    RankedTensorType type = l.resultType();
+    if (!l.refusal.empty() ||
+        !l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
+                   "indices of the largest elements"))
+      return;
+    ArrayRef<int64_t> s = getShape(x), out = type.getShape().take_back(3);
+    Shape sizes{s[0], s[2], s[3]};
+    for (int i = 0; i < 3; ++i)
+      if (!l.require(out[i] > 0 && sizes[i] % out[i] == 0,
+                     "sizes that do not divide the volume"))
+        return;
+    Value parts = l.reshape(x, {out[0], s[0] / out[0], s[1], out[1], s[2] / out[1],
+                                out[2], s[3] / out[2], s[4]});
+    setVolume(l, l.reduce(max ? ReduceKind::Max : ReduceKind::Mean, parts, {1, 4, 6}));
+  };
+}
+
+void mpt::torch::populateVolumes(Table &t) {
+  t.add({"conv3d"}, convolution(false));
+  t.add({"conv3d.padding"}, convolution(true));
+  t.add({"conv_transpose3d.input"}, convTranspose);
+  t.add({"max_pool3d", "max_pool3d_with_indices"}, maxPool);
+  t.add({"avg_pool3d"}, avgPool);
+  t.add({"adaptive_avg_pool3d", "_adaptive_avg_pool3d"}, adaptivePool(false));
+  t.add({"adaptive_max_pool3d"}, adaptivePool(true));
+}

@@ -1,0 +1,82 @@
+"""Holds random numbers of converted ops to the mean and variance of their distributions.
+
+check_random.py BUILD: N numbers are drawn of each. The mean must be within 5 of its standard
+deviations, sqrt(variance / N), and so must the share of numbers below the median.
+"""
+import math
+import sys
+
+import torch
+
+import mpt.torch
+import steps
+
+N = 1 << 16
+
+
+def draw(x):
+    """Name: (numbers, mean, variance, median, smallest, largest)."""
+    aten, inf = torch.ops.aten, math.inf
+    p = torch.full_like(x, 0.3)
+    log2 = math.log(2)
+    uniform = (0.5, 1 / 12, 0.5, 0, 1 - 2.0 ** -24)
+    normal = (0, 1, 0, -inf, inf)
+    return {
+        "rand": (torch.rand(N), *uniform),
+        "rand_like": (torch.rand_like(x), *uniform),
+        "uniform": (x.clone().uniform_(-1, 3), 1, 16 / 12, 1, -1, 3),
+        "randn": (torch.randn(N), *normal),
+        "randn_like": (torch.randn_like(x), *normal),
+        "normal": (x.clone().normal_(2, 3), 2, 9, 2, -inf, inf),
+        "exponential": (x.clone().exponential_(2), 0.5, 0.25, log2 / 2, 0, inf),
+        "bernoulli": (torch.bernoulli(p), 0.3, 0.21, None, 0, 1),
+        "randint": (torch.randint(2, 12, (N,)).float(), 6.5, 99 / 12, 6.5, 2, 11),
+        "randint_like": (torch.randint_like(x, 10), 4.5, 99 / 12, 4.5, 0, 9),
+        "dropout": (torch.dropout(x, 0.4, True), 1, 0.4 / 0.6, None, 0, 1 / 0.6 + 1e-6),
+        # Mean 0 and variance 1 of the input stay.
+        "alpha_dropout": (torch.alpha_dropout(torch.randn(N), 0.2, True), 0, 1, None, -inf, inf),
+    }
+
+
+def loss(model, x):
+    return {"loss": model.w.sum(), **{name: row[0] for name, row in draw(x).items()}}
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.zeros(1))
+
+
+def main():
+    steps.use(sys.argv[1])
+    x = torch.ones(N)
+    exported = mpt.torch.export(Model(), loss, (x,))
+    program = steps.open_step(exported, "--mpt-autodiff")
+    program.run(steps.batch_names(exported, (x,)))
+    failed = False
+    seen = set()
+    for name, (_, mean, variance, median, low, high) in draw(x).items():
+        mine = torch.tensor(program.read(name), dtype=torch.float64)
+        allowed = 5 * math.sqrt(variance / N)
+        ok = abs(mine.mean().item() - mean) <= allowed
+        # The variance of a variance is at most (kurtosis - 1) variance^2 / N; 9 is that of
+        # the exponential distribution.
+        ok &= abs(mine.var().item() - variance) <= 5 * variance * math.sqrt(8 / N)
+        if median is not None:
+            ok &= abs((mine < median).double().mean().item() - 0.5) <= 5 * 0.5 / math.sqrt(N)
+        ok &= low <= mine.min().item() and mine.max().item() <= high
+        # Numbers next to each other, and other ops' numbers, are independent.
+        centered = mine - mine.mean()
+        ok &= abs((centered[1:] * centered[:-1]).mean().item()) <= 5 * variance / math.sqrt(N)
+        key = tuple(mine[:16].tolist())
+        ok &= len(set(key)) <= 2 or key not in seen
+        seen.add(key)
+        print(f"{name}: {'as expected' if ok else 'DIFFERS'}: mean {mine.mean():.4f} of "
+              f"{mean:.4f}, variance {mine.var():.4f} of {variance:.4f}")
+        failed |= not ok
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
