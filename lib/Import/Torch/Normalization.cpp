@@ -241,7 +241,23 @@ static void batchNormWithoutStatistics(Lowering &l) {
   l.set(norm.getRstd(), 2);
 }
 
+/// g v / |v|, where the norm is over all dimensions but one (Salimans and Kingma 2016).
+static void weightNorm(Lowering &l) {
+  Value v = l.get(0), g = l.get(1);
+  int64_t rank = getRank(v), dim = l.integer(2, 0);
+  Shape axes;
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != (dim < -1 ? dim + rank : dim)) // -1 is no dimension
+      axes.push_back(i);
+  if (!l.require(rank > 0 && dim < rank, "a dimension out of range"))
+    return;
+  Value squares = l.reduce(ReduceKind::Sum, l.square(v), axes, true);
+  Shape shape(getShape(squares));
+  l.set(l.mul(v, l.mul(l.reshape(g, shape), l.unary<RsqrtOp>(squares))));
+}
+
 void mpt::torch::populateNormalization(Table &t) {
+  t.add({"_weight_norm"}, weightNorm);
   t.add({"layer_norm"}, layerNorm(false));
   t.add({"native_layer_norm"}, layerNorm(true));
   t.add({"rms_norm"}, rmsNorm);

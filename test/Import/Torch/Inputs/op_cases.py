@@ -1752,3 +1752,11 @@ def _(d):
     mode, padding, corners = d.choice([0, 0, 1]), d.choice([0, 1]), d.bool()
     return ([d.float([2, 3, 5, 4]), d.float([2, 3, 4, 2], -1.3, 1.3)],
             lambda op, x, g: op(x, g, mode, padding, corners))
+
+
+@case("_weight_norm")
+def _(d):
+    dim = d.choice([0, 1])
+    size = [1, 1, 1]
+    size[dim] = [4, 3, 2][dim]
+    return [d.float([4, 3, 2]), d.float(size, 0.5, 2)], lambda op, v, g: op(v, g, dim)
