@@ -88,6 +88,11 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaLibraries(MptStepOptions option
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaCompiler(MptStepOptions options,
                                                           MlirStringRef toolkit,
                                                           bool emulatedKernels);
+/* State of the step that is made is that of `other` where names, types and shapes agree:
+ * the same memory, which lives as long as either step. It must not be destroyed before
+ * the step is made. Neither may run while the other does. On the CPU. */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsSetSharedState(MptStepOptions options,
+                                                         MptStep other);
 
 /* ---- Steps ---- */
 
@@ -136,6 +141,11 @@ MLIR_CAPI_EXPORTED MptError mptStepReadState(MptStep step, MlirStringRef name, v
                                              size_t bytes);
 MLIR_CAPI_EXPORTED MptError mptStepWriteState(MptStep step, MlirStringRef name,
                                               const void *data, size_t bytes);
+
+/* Sets `data` to where tensor `index` lies: state or an output for as long as the step
+ * lives, or what an input is bound to, which may be NULL. Writing to state there is
+ * mptStepWriteState for state that has a value. On the CPU. */
+MLIR_CAPI_EXPORTED MptError mptStepGetData(MptStep step, intptr_t index, void **data);
 
 /* ---- Checkpoints ---- */
 

@@ -99,6 +99,13 @@ MptError mptStepOptionsSetCudaCompiler(MptStepOptions options, MlirStringRef too
   return success();
 }
 
+MptError mptStepOptionsSetSharedState(MptStepOptions options, MptStep other) {
+  if (!options.ptr || !other.ptr)
+    return fail("mptStepOptionsSetSharedState: expected options and a step");
+  unwrap(options)->sharedState = unwrap(other)->engine.get();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
@@ -224,6 +231,18 @@ MptError mptStepWriteState(MptStep step, MlirStringRef name, const void *data,
   if (!step.ptr || !data)
     return fail("mptStepWriteState: expected a step and data");
   return toC(unwrap(step)->engine->writeStateBytes(unwrapText(name), data, bytes));
+}
+
+MptError mptStepGetData(MptStep step, intptr_t index, void **data) {
+  if (!step.ptr || !data)
+    return fail("mptStepGetData: expected a step and a place for the address");
+  if (index < 0 || index >= mptStepGetNumTensors(step))
+    return fail("mptStepGetData: no tensor has the number " + llvm::Twine(index));
+  auto found = unwrap(step)->engine->getData(static_cast<int32_t>(index));
+  if (!found)
+    return fail(found.takeError());
+  *data = *found;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,7 +45,8 @@ llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
   if (mpt_rt_set_cuda_libraries(context, orNull(options.cudart),
                                 orNull(options.cublasLt)) ||
       mpt_rt_set_cudnn_library(context, orNull(options.cudnn)) ||
-      mpt_rt_set_cuda_device(context, options.device))
+      mpt_rt_set_cuda_device(context, options.device) ||
+      (options.sharedState && mpt_rt_share_state(context, options.sharedState->context)))
     return lastError("");
   return llvm::Error::success();
 }
@@ -257,6 +258,13 @@ llvm::Error RuntimeEngine::runBound() {
     return error;
   return llvm::make_error<BadIndexError>(llvm::toString(std::move(error)), index,
                                          position);
+}
+
+llvm::Expected<void *> RuntimeEngine::getData(int32_t index) {
+  void *data = nullptr;
+  if (mpt_rt_get_data(context, index, &data))
+    return lastError("");
+  return data;
 }
 
 llvm::Error RuntimeEngine::readOutput(StringRef name, void *data, size_t bytes) const {

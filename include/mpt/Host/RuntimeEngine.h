@@ -33,6 +33,9 @@ struct RuntimeOptions {
   /// finds. Programs for CPUs use none of these.
   int device = 0;
   std::string cudart, cublasLt, cudnn;
+  /// State of this engine's name, type and shape is shared with it; it must be alive
+  /// while the new one is opened, and neither runs while the other does. On the CPU.
+  const class RuntimeEngine *sharedState = nullptr;
 };
 
 class RuntimeEngine : public StepEngine {
@@ -79,6 +82,8 @@ public:
   /// The same for state, and back.
   llvm::Error readStateBytes(llvm::StringRef name, void *data, size_t bytes) const;
   llvm::Error writeStateBytes(llvm::StringRef name, const void *data, size_t bytes);
+  /// Where a tensor lies on the CPU, by its number in the order of arguments and outputs.
+  llvm::Expected<void *> getData(int32_t index);
 
   /// What the program was compiled for: "cuda sm_90", say.
   llvm::StringRef getTarget() const;

@@ -84,6 +84,13 @@ MPT_RT_EXPORT int mpt_rt_set_cuda_device(mpt_rt_context *context, int32_t device
 MPT_RT_EXPORT int mpt_rt_get_cuda_architecture(mpt_rt_context *context,
                                                int32_t *architecture);
 
+/* State of the program to be opened is that of `other`, an open program for the CPU,
+ * where names, types and shapes agree: the same memory, which lives as long as either
+ * context. No two contexts that share state may run at a time. Before the program is
+ * opened, which fails with MPT_RT_UNSUPPORTED if it is for GPUs. */
+MPT_RT_EXPORT int mpt_rt_share_state(mpt_rt_context *context,
+                                     const mpt_rt_context *other);
+
 /* Opens a program: a file made by mpt-compile, or a descriptor in memory that
  * outlives the context. One program a context. A program that
  * needs more memory than this process can have (the machine's, or less by its control
@@ -134,6 +141,11 @@ MPT_RT_EXPORT int mpt_rt_needs_value(const mpt_rt_context *context, const char *
 
 MPT_RT_EXPORT int mpt_rt_read_output(mpt_rt_context *context, const char *name,
                                      void *data, size_t bytes);
+
+/* Sets `data` to where tensor `index` (mpt_rt_get_tensor) lies: state or an output, for
+ * as long as the context lives, or what an input is bound to, which may be NULL. The next
+ * run changes it. MPT_RT_UNSUPPORTED for a program for GPUs. */
+MPT_RT_EXPORT int mpt_rt_get_data(mpt_rt_context *context, int32_t index, void **data);
 
 /* Binds an input or target. `data` must stay valid for the runs that follow. */
 MPT_RT_EXPORT int mpt_rt_bind(mpt_rt_context *context, const char *name, const void *data,

@@ -20,6 +20,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <map>
+#include <memory>
 #include <new>
 #include <thread>
 #include <unistd.h>
@@ -28,14 +30,15 @@ using namespace mpt::rt;
 
 namespace {
 
-/// A block of 64-byte aligned bytes, zeroed.
+/// A block of 64-byte aligned bytes.
 class AlignedBlock {
 public:
-  bool allocate(int64_t bytes) {
+  /// Zeroed, unless what is not written shall cost no memory.
+  bool allocate(int64_t bytes, bool zeroed = true) {
     // No more than was planned; but something, where that is nothing.
     size_t size = std::max<size_t>((static_cast<size_t>(bytes) + 63) / 64 * 64, 64);
     data.reset(static_cast<char *>(std::aligned_alloc(64, size)));
-    if (data)
+    if (data && zeroed)
       std::memset(data.get(), 0, size);
     return data != nullptr;
   }
@@ -46,6 +49,31 @@ private:
     void operator()(char *pointer) const { std::free(pointer); }
   };
   std::unique_ptr<char, Free> data;
+};
+
+/// The memory of a program's state, and of which tensors the host has written a value.
+struct StateBlock {
+  AlignedBlock memory;
+  std::vector<bool> isWritten;
+};
+
+/// Where a state tensor lies: in the block of its own program or of another.
+struct StatePlace {
+  std::shared_ptr<StateBlock> block;
+  char *data = nullptr;
+  /// Its number in the program whose block it is.
+  size_t number = 0;
+
+  bool isWritten() const { return block->isWritten[number]; }
+  void setWritten() const { block->isWritten[number] = true; }
+};
+
+/// A state tensor of another context.
+struct SharedState {
+  std::string name;
+  DataType type;
+  std::vector<int64_t> dims;
+  StatePlace place;
 };
 
 /// An instruction with the addresses it works on.
@@ -75,13 +103,18 @@ struct mpt_rt_context {
   void *library = nullptr;
   bool isOpen = false, profiling = false, hasRun = false;
   Program program;
-  AlignedBlock arena, state, output;
+  AlignedBlock arena, output;
+  std::shared_ptr<StateBlock> state;
+  /// By the number of the tensor; empty for what is no state.
+  std::vector<StatePlace> places;
+  /// Numbers of state tensors by where they begin in the program's state.
+  std::map<int64_t, size_t> stateAt;
+  /// What the program that is opened next shares with others.
+  std::vector<SharedState> shared;
   std::vector<AlignedBlock> constants;
   /// The bound input data, by the input's number, and its tensor.
   std::vector<const void *> inputs;
   std::vector<size_t> inputTensors;
-  /// Whether the host has written each tensor.
-  std::vector<bool> isWritten;
   std::vector<BoundInstruction> steps;
   /// Instead of blocks and steps, for a program for GPUs.
   std::unique_ptr<cuda::CudaExecutable> cuda;
@@ -99,8 +132,13 @@ struct mpt_rt_context {
     switch (ref.space) {
     case SpaceId::Arena:
       return arena.get() + ref.offset;
-    case SpaceId::State:
-      return state.get() + ref.offset;
+    case SpaceId::State: {
+      auto found = stateAt.upper_bound(ref.offset);
+      if (found == stateAt.begin())
+        return state->memory.get() + ref.offset;
+      --found;
+      return places[found->second].data + (ref.offset - found->first);
+    }
     case SpaceId::Output:
       return output.get() + ref.offset;
     case SpaceId::Constant:
@@ -123,6 +161,8 @@ struct mpt_rt_context {
 private:
   int load(const mpt_program_desc *desc);
   void findInputs();
+  /// Says where each state tensor lies, once there is memory for those of the program.
+  void placeState();
   int initialize(const NamedTensor &tensor, const NamedTensor *low, uint64_t seed);
 };
 
@@ -135,6 +175,23 @@ void mpt_rt_context::findInputs() {
     }
   }
   inputs.resize(inputTensors.size(), nullptr);
+}
+
+void mpt_rt_context::placeState() {
+  places.assign(program.tensors.size(), {});
+  state->isWritten.assign(program.tensors.size(), false);
+  for (size_t i = 0; i < program.tensors.size(); ++i) {
+    const NamedTensor &tensor = program.tensors[i];
+    if (tensor.buffer.space != SpaceId::State)
+      continue;
+    places[i] = {state, state->memory.get() + tensor.buffer.offset, i};
+    for (const SharedState &other : shared)
+      if (other.name == tensor.name && other.type == tensor.buffer.type &&
+          other.dims == tensor.buffer.dims)
+        places[i] = other.place;
+    if (tensor.buffer.bytes() > 0)
+      stateAt[tensor.buffer.offset] = i;
+  }
 }
 
 /// Elements that are initialized at a time, on the stack.
@@ -186,7 +243,9 @@ int mpt_rt_context::initialize(uint64_t seed, bool onlyConstant) {
     for (size_t i = 0; i < program.tensors.size(); ++i) {
       const NamedTensor &tensor = program.tensors[i];
       if (tensor.buffer.space != SpaceId::State || tensor.lowOf.empty() == isLow ||
-          tensor.needsWrite() || (onlyConstant && tensor.init && tensor.init->isRandom()))
+          tensor.needsWrite() ||
+          (onlyConstant &&
+           ((tensor.init && tensor.init->isRandom()) || places[i].block != state)))
         continue;
       const NamedTensor *low = nullptr;
       for (const NamedTensor &other : program.tensors)
@@ -194,7 +253,7 @@ int mpt_rt_context::initialize(uint64_t seed, bool onlyConstant) {
           low = &other;
       if (int status = initialize(tensor, low, seed))
         return status;
-      isWritten[i] = true;
+      places[i].setWritten();
     }
   return MPT_RT_OK;
 }
@@ -206,7 +265,7 @@ int mpt_rt_context::checkState() {
   std::string names;
   int missing = 0;
   for (size_t i = 0; i < program.tensors.size(); ++i)
-    if (program.tensors[i].buffer.space == SpaceId::State && !isWritten[i] &&
+    if (program.tensors[i].buffer.space == SpaceId::State && !places[i].isWritten() &&
         ++missing <= kNames)
       names += (missing > 1 ? ", '" : "'") + program.tensors[i].name + "'";
   if (missing == 0)
@@ -223,17 +282,18 @@ int mpt_rt_context::open(const mpt_program_desc *desc) {
   if (isOpen)
     return fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
   int status = load(desc);
-  if (status == MPT_RT_OK) {
-    isWritten.assign(program.tensors.size(), false);
+  shared.clear();
+  if (status == MPT_RT_OK)
     status = initialize(0, /*onlyConstant=*/true);
-  }
   isOpen = status == MPT_RT_OK;
   if (!isOpen) {
     cuda.reset();
     program = Program();
     arena = AlignedBlock();
-    state = AlignedBlock();
     output = AlignedBlock();
+    state.reset();
+    places.clear();
+    stateAt.clear();
     constants.clear();
     inputs.clear();
     inputTensors.clear();
@@ -317,10 +377,16 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                     std::to_string(allConstants) + "), this process can have " +
                     std::to_string(memory) +
                     "; compile it for a smaller batch or with a memory budget");
+  state = std::make_shared<StateBlock>();
   if (desc->cuda) {
-    cuda = std::make_unique<cuda::CudaExecutable>(program, *desc->cuda, cudart, cublasLt,
-                                                  cudnn, device);
+    if (!shared.empty())
+      return fail(MPT_RT_UNSUPPORTED,
+                  "programs share state on the CPU only, this one is for '" +
+                      program.target + "'");
+    cuda = std::make_unique<cuda::CudaExecutable>(program, *desc->cuda, cudart, cublasLt, cudnn,
+                                            device);
     findInputs();
+    placeState();
     return cuda->open(desc->num_kernels, error);
   }
   if (program.target.rfind("cuda", 0) == 0)
@@ -335,7 +401,7 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
 
   constants.resize(program.constants.size());
   bool hasMemory = arena.allocate(program.arenaBytes) &&
-                   state.allocate(program.stateBytes) &&
+                   state->memory.allocate(program.stateBytes, shared.empty()) &&
                    output.allocate(program.outputBytes);
   for (size_t i = 0; hasMemory && i < constants.size(); ++i) {
     hasMemory = constants[i].allocate(constantBytes[i]);
@@ -346,6 +412,7 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
     return fail(MPT_RT_OUT_OF_MEMORY,
                 "no memory for " + std::to_string(needed) + " bytes");
   findInputs();
+  placeState();
   for (const Instruction &instruction : program.instructions) {
     BoundInstruction step;
     for (const BufferRef &ref : instruction.refs) {
@@ -447,6 +514,26 @@ int mpt_rt_get_cuda_architecture(mpt_rt_context *context, int32_t *architecture)
   return status;
 }
 
+int mpt_rt_share_state(mpt_rt_context *context, const mpt_rt_context *other) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  if (!other || !other->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "no program to share state with");
+  if (other->cuda)
+    return context->fail(MPT_RT_UNSUPPORTED,
+                         "programs share state on the CPU only, the other one is for '" +
+                             other->program.target + "'");
+  context->shared.clear();
+  for (size_t i = 0; i < other->program.tensors.size(); ++i)
+    if (const NamedTensor &tensor = other->program.tensors[i];
+        tensor.buffer.space == SpaceId::State)
+      context->shared.push_back(
+          {tensor.name, tensor.buffer.type, tensor.buffer.dims, other->places[i]});
+  return MPT_RT_OK;
+}
+
 int mpt_rt_open_desc(mpt_rt_context *context, const mpt_program_desc *desc) {
   return context ? context->open(desc) : MPT_RT_INVALID_ARGUMENT;
 }
@@ -527,7 +614,7 @@ int mpt_rt_write(mpt_rt_context *context, const char *name, const void *data,
     std::memcpy(context->addressOf(tensor->buffer), data, bytes);
   else if (int status = context->cuda->write(tensor->buffer, data, context->error))
     return status;
-  context->isWritten[tensor - context->program.tensors.data()] = true;
+  context->places[tensor - context->program.tensors.data()].setWritten();
   return MPT_RT_OK;
 }
 
@@ -537,7 +624,7 @@ int mpt_rt_needs_value(const mpt_rt_context *context, const char *name) {
   for (size_t i = 0; i < context->program.tensors.size(); ++i) {
     const NamedTensor &tensor = context->program.tensors[i];
     if (tensor.buffer.space == SpaceId::State && tensor.name == name)
-      return !context->isWritten[i];
+      return !context->places[i].isWritten();
   }
   return 0;
 }
@@ -567,6 +654,23 @@ int mpt_rt_read(mpt_rt_context *context, const char *name, void *data, size_t by
 int mpt_rt_read_output(mpt_rt_context *context, const char *name, void *data,
                        size_t bytes) {
   return readTensor(context, name, data, bytes, SpaceId::Output, "output");
+}
+
+int mpt_rt_get_data(mpt_rt_context *context, int32_t index, void **data) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!data || index < 0 || index >= mpt_rt_num_tensors(context))
+    return context->fail(MPT_RT_INVALID_ARGUMENT,
+                         "no tensor has the number " + std::to_string(index));
+  if (context->cuda)
+    return context->fail(MPT_RT_UNSUPPORTED,
+                         "tensors of a program for GPUs have no address on the host");
+  const BufferRef &buffer = context->program.tensors[index].buffer;
+  *data = buffer.space == SpaceId::Input
+              ? const_cast<void *>(context->inputs[buffer.offset])
+          : buffer.space == SpaceId::State ? context->places[index].data
+                                           : context->addressOf(buffer);
+  return MPT_RT_OK;
 }
 
 int mpt_rt_bind(mpt_rt_context *context, const char *name, const void *data,

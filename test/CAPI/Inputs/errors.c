@@ -107,6 +107,8 @@ int main(int argc, char **argv) {
   show("libraries null",
        mptStepOptionsSetCudaLibraries(noOptions, text(""), text(""), text("")));
   show("compiler null", mptStepOptionsSetCudaCompiler(noOptions, text(""), false));
+  show("share null", mptStepOptionsSetSharedState(noOptions, noStep));
+  show("data null", mptStepGetData(noStep, 0, NULL));
   show("order null", mptGetShuffledOrder(4, 0, 0, NULL));
   show("order", mptGetShuffledOrder(-1, 0, 0, order));
   OK(mptGetShuffledOrder(0, 0, 0, NULL));
@@ -207,6 +209,10 @@ int main(int argc, char **argv) {
     show("output name", mptStepReadOutput(step, text("z"), data, 12));
     show("state size", mptStepReadState(step, text("w"), data, 16));
     show("state name", mptStepWriteState(step, text("v"), data, 12));
+    void *address = NULL;
+    show("number", mptStepGetData(step, 3, &address));
+    OK(mptStepGetData(step, 1, &address));
+    printf("bound: %d\n", address == data);
     float w[3];
     OK(mptStepReadState(step, text("w"), w, 12));
     printf("w: %g %g %g\n", w[0], w[1], w[2]);

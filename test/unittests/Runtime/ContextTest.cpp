@@ -112,6 +112,49 @@ TEST(ContextTest, RunsAndKeepsState) {
   EXPECT_NE(mpt_rt_get_profile(c.rt, 2, &what, &where, &ms), 0);
 }
 
+TEST(ContextTest, SharesState) {
+  Descriptor desc(writeProgram(makeSmall().program), {doubleAndAdd});
+  ProgramBuilder builder = makeSmall();
+  BufferRef own = builder.state("own", F32, {2}), out = builder.output("twice", F32, {2});
+  builder.launch(2, {own, own}, out);
+  Descriptor other(writeProgram(builder.program), {doubleAndAdd});
+  float x[4] = {1, 2, 3, 4}, w[4] = {10, 20, 30, 40}, found[4];
+  Context second;
+  void *data = nullptr, *shared = nullptr;
+  {
+    Context first;
+    EXPECT_EQ(mpt_rt_share_state(second.rt, first.rt), MPT_RT_INVALID_ARGUMENT);
+    EXPECT_EQ(second.error(), "no program to share state with");
+    ASSERT_EQ(mpt_rt_open_desc(first.rt, &desc.desc), MPT_RT_OK) << first.error();
+    ASSERT_EQ(mpt_rt_share_state(second.rt, first.rt), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_write(first.rt, "w", w, 16), 0);
+    // Opening gives what is shared no first value.
+    ASSERT_EQ(mpt_rt_open_desc(second.rt, &other.desc), MPT_RT_OK) << second.error();
+    EXPECT_EQ(mpt_rt_share_state(second.rt, first.rt), MPT_RT_INVALID_ARGUMENT);
+    ASSERT_EQ(mpt_rt_bind(first.rt, "x", x, 16), 0);
+    ASSERT_EQ(mpt_rt_bind(second.rt, "x", x, 16), 0);
+    ASSERT_EQ(mpt_rt_run(first.rt), MPT_RT_OK) << first.error();
+    ASSERT_EQ(mpt_rt_run(second.rt), MPT_RT_OK) << second.error();
+    ASSERT_EQ(mpt_rt_read(first.rt, "w", found, 16), 0);
+    EXPECT_EQ(found[3], 56);
+    ASSERT_EQ(mpt_rt_get_data(first.rt, 0, &shared), MPT_RT_OK);
+    EXPECT_EQ(mpt_rt_get_data(first.rt, 3, &data), MPT_RT_INVALID_ARGUMENT);
+  }
+  // The memory outlives the program that made it.
+  ASSERT_EQ(mpt_rt_get_data(second.rt, 0, &data), MPT_RT_OK);
+  EXPECT_EQ(data, shared);
+  ASSERT_EQ(mpt_rt_run(second.rt), MPT_RT_OK) << second.error();
+  EXPECT_EQ(static_cast<float *>(data)[3], 64);
+  mpt_rt_tensor tensor;
+  for (int i = 0; mpt_rt_get_tensor(second.rt, i, &tensor) == 0; ++i) {
+    ASSERT_EQ(mpt_rt_get_data(second.rt, i, &data), MPT_RT_OK);
+    if (std::string(tensor.name) == "x")
+      EXPECT_EQ(data, x);
+    else if (std::string(tensor.name) == "out")
+      EXPECT_EQ(static_cast<float *>(data)[3], 64);
+  }
+}
+
 /// A constant of one value is stored once, whatever its size and type.
 TEST(ContextTest, ConstantsOfOneValueAreFilled) {
   ProgramBuilder b;
