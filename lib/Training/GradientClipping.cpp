@@ -29,17 +29,17 @@ void KeepsPrecision::notifyOperationInserted(Operation *op,
 
 FailureOr<SmallVector<ParameterGroup>>
 mpt::detail::matchParameters(Operation *op, StringRef option, ArrayRef<std::string> texts,
-                             ArrayRef<StringRef> names) {
+                             ArrayRef<StringRef> names, bool allowsZero) {
   SmallVector<ParameterGroup> groups;
   SmallVector<bool> taken(names.size(), false);
   for (StringRef text : texts) {
     auto [pattern, number] = text.rsplit('=');
     ParameterGroup group;
-    if (number.getAsDouble(group.number) || !(group.number > 0) ||
-        !std::isfinite(group.number))
+    if (number.getAsDouble(group.number) || !std::isfinite(group.number) ||
+        !(allowsZero ? group.number >= 0 : group.number > 0))
       return op->emitError("mpt-train-step: ")
-             << option << ": expected REGEX=NUMBER with a finite number above 0, found '"
-             << text << "'";
+             << option << ": expected REGEX=NUMBER with a finite number "
+             << (allowsZero ? "of at least 0" : "above 0") << ", found '" << text << "'";
     llvm::Regex regex(pattern);
     std::string problem;
     if (!regex.isValid(problem))

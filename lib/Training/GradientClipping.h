@@ -42,10 +42,11 @@ struct ParameterGroup {
 };
 
 /// Each parameter belongs to the first text that matches its name. A text that gets
-/// none, or a number not above 0, is an error at `op`.
+/// none, or a number not above 0, or not 0 either if `allowsZero`, is an error at `op`.
 mlir::FailureOr<llvm::SmallVector<ParameterGroup>>
 matchParameters(mlir::Operation *op, llvm::StringRef option,
-                llvm::ArrayRef<std::string> texts, llvm::ArrayRef<llvm::StringRef> names);
+                llvm::ArrayRef<std::string> texts, llvm::ArrayRef<llvm::StringRef> names,
+                bool allowsZero = false);
 
 /// `a` + `b`, at least f32.
 mlir::Value addGradients(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,

@@ -180,15 +180,24 @@ LogicalResult LearningRatePass::run() {
   FailureOr<Value> count = getCount(step, editor, builder);
   if (failed(count))
     return failure();
-  SmallVector<OpOperand *> readers;
-  for (OpOperand &use : rate.getUses())
-    if (!use.getOwner()->hasTrait<OpTrait::IsTerminator>())
-      readers.push_back(&use);
-  Value scheduled = buildLearningRate(builder, step.getLoc(), rule, rate, *count);
-  for (OpOperand *use : readers)
-    use->set(scheduled);
-  editor.addResult(scheduled, "learning_rate");
-  return editor.finish();
+  auto schedule = [&](BlockArgument rate) {
+    SmallVector<OpOperand *> readers;
+    for (OpOperand &use : rate.getUses())
+      if (!use.getOwner()->hasTrait<OpTrait::IsTerminator>())
+        readers.push_back(&use);
+    Value scheduled = buildLearningRate(builder, step.getLoc(), rule, rate, *count);
+    for (OpOperand *use : readers)
+      use->set(scheduled);
+    return scheduled;
+  };
+  editor.addResult(schedule(rate), "learning_rate");
+  for (unsigned i = 0;; ++i) {
+    BlockArgument own = editor.getArgument(("lr.group" + Twine(i)).str());
+    if (!own || own.getType() != rate.getType() ||
+        StepView::getRole(step, own.getArgNumber()) != Role::Schedule)
+      return editor.finish();
+    schedule(own);
+  }
 }
 
 } // namespace

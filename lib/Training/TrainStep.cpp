@@ -60,7 +60,7 @@ private:
                                StringAttr name, Type gradient);
   void buildOptimizer(OpBuilder &builder, func::FuncOp step, StepEditor &editor,
                       BlockArgument parameter, StringRef name, Value gradient, Value lr,
-                      Value count);
+                      double decay, Value count);
   double getWeightDecay(func::FuncOp step, BlockArgument parameter);
   LearningRateRule getLearningRate() const {
     return {lrSchedule, warmup, totalSteps, lrFinal, lrStep, lrGamma};
@@ -167,7 +167,7 @@ double TrainStepPass::getWeightDecay(func::FuncOp step, BlockArgument parameter)
 
 void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
                                    StepEditor &editor, BlockArgument parameter,
-                                   StringRef name, Value gradient, Value lr,
+                                   StringRef name, Value gradient, Value lr, double decay,
                                    Value count) {
   Location loc = gradient.getLoc();
   auto type = cast<RankedTensorType>(parameter.getType());
@@ -178,7 +178,6 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
                               getZerosInit(&getContext()));
   };
   auto f64 = [&](double value) { return builder.getF64FloatAttr(value); };
-  double decayed = getWeightDecay(step, parameter);
 
   if (optimizer == "sgd" || optimizer == "momentum") {
     Value buffer;
@@ -189,7 +188,7 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
     }
     auto update =
         SGDOp::create(builder, loc, types, parameter, gradient, lr, buffer, Value(),
-                      f64(buffer ? getMomentum() : 0.0), f64(0.0), f64(decayed),
+                      f64(buffer ? getMomentum() : 0.0), f64(0.0), f64(decay),
                       buffer && nesterov ? builder.getUnitAttr() : UnitAttr());
     updated.push_back(update.getNewParam());
     editor.addResult(update.getNewParam(), name, name);
@@ -203,7 +202,7 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
     using Adam = decltype(tag);
     auto update = Adam::create(builder, loc, TypeRange{type, stateType, stateType},
                                parameter, gradient, lr, average, square, count, Value(),
-                               f64(beta1), f64(beta2), f64(eps), f64(decayed));
+                               f64(beta1), f64(beta2), f64(eps), f64(decay));
     updated.push_back(update.getNewParam());
     editor.addResult(update.getNewParam(), name, name);
     for (auto [value, suffix] :
@@ -357,6 +356,12 @@ LogicalResult TrainStepPass::run() {
     names.push_back(name);
     gradients.push_back(sum);
   }
+  auto rateGroups =
+      matchParameters(step, "lr-groups", lrGroups, names, /*allowsZero=*/true);
+  auto decayGroups = matchParameters(step, "decay-groups", this->decayGroups, names,
+                                     /*allowsZero=*/true);
+  if (failed(rateGroups) || failed(decayGroups))
+    return failure();
   FailureOr<Value> isNormal = buildGradients(builder, step, editor, names, gradients);
   if (failed(isNormal))
     return failure();
@@ -379,9 +384,26 @@ LogicalResult TrainStepPass::run() {
     editor.addResult(rate, "learning_rate");
   }
 
-  for (auto [name, gradient] : llvm::zip_equal(names, gradients))
-    buildOptimizer(builder, step, editor, editor.getArgument(name), name, gradient, rate,
-                   nextCount);
+  SmallVector<Value> rates(names.size(), rate);
+  for (auto [i, group] : llvm::enumerate(*rateGroups)) {
+    Value own =
+        editor.addArgument(f32Scalar, ("lr.group" + Twine(i)).str(), Role::Schedule,
+                           getConstantInit(&getContext(), group.number));
+    if (!getLearningRate().isConstant())
+      own = buildLearningRate(builder, loc, getLearningRate(), own, count);
+    for (unsigned member : group.members)
+      rates[member] = own;
+  }
+  SmallVector<double> decays;
+  for (StringRef name : names)
+    decays.push_back(getWeightDecay(step, editor.getArgument(name)));
+  for (const ParameterGroup &group : *decayGroups)
+    for (unsigned member : group.members)
+      decays[member] = group.number;
+  for (auto [name, gradient, lr, decay] :
+       llvm::zip_equal(names, gradients, rates, decays))
+    buildOptimizer(builder, step, editor, editor.getArgument(name), name, gradient, lr,
+                   decay, nextCount);
   if (emaDecay > 0) {
     auto kind = emaWarmup == "steps"             ? EmaWarmup::Steps
                 : emaWarmup == "bias-correction" ? EmaWarmup::BiasCorrection

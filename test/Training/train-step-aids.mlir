@@ -1,5 +1,10 @@
 // RUN: split-file %s %t
 // RUN: mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd scale-gradients=emb=0.1 clip-groups=emb=2 clip-norm=1" | FileCheck %s --check-prefix=GROUPS
+// RUN: mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd lr=0.1 weight-decay=0.5 lr-groups=^w$=0.01 decay-groups=e=0" | FileCheck %s --check-prefix=RATES
+// RUN: mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd lr-groups=w=0.01 warmup=3" | FileCheck %s --check-prefix=WARM
+// RUN: mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd lr-groups=w=0.01" --mpt-learning-rate=warmup=3 | FileCheck %s --check-prefix=WARM
+// RUN: not mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd lr-groups=w=-1" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd decay-groups=v=0.1" 2>&1 | FileCheck %s --check-prefix=UNMATCHED
 // RUN: mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="optimizer=adamw skip-spikes=6 clip-norm=1" | FileCheck %s --check-prefix=SPIKES
 // RUN: mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="optimizer=adamw skip-spikes=6 ema-decay=0.99" --mpt-loss-scale | FileCheck %s --check-prefix=BOTH
 // RUN: mpt-opt %t/forward.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd ema-decay=0.99" | FileCheck %s --check-prefix=EMA
@@ -16,6 +21,24 @@
 // GROUPS: mpt.sgd {{.*}} grad(%[[D]]#0)
 // GROUPS: mpt.sgd {{.*}} grad(%[[D]]#1)
 // GROUPS: return %{{.*}}, %[[ONE]], %[[ALL]],
+
+// A group's learning rate is an argument of its own; a weight decay may be none.
+// RATES: %[[LR:[^:]*]]: tensor<f32> {mpt.init = {kind = "constant", value = 1.000000e-01 : f64}, mpt.name = "lr", mpt.role = "schedule"}
+// RATES-SAME: %[[OWN:[^:]*]]: tensor<f32> {mpt.init = {kind = "constant", value = 1.000000e-02 : f64}, mpt.name = "lr.group0", mpt.role = "schedule"}
+// RATES: mpt.sgd param(%{{.*}}) grad(%{{.*}}) lr(%[[LR]])
+// RATES-NOT: weight_decay
+// RATES: mpt.sgd param(%{{.*}}) grad(%{{.*}}) lr(%[[OWN]])
+// RATES-SAME: weight_decay = 5.000000e-01
+
+// A schedule multiplies both, by whichever pass.
+// WARM: tensor<f32> {{{[^}]*}}}, mpt.name = "lr.group0"
+// WARM-NOT: lr(%lr
+// WARM-NOT: lr(%arg
+// WARM: mpt.sgd
+// WARM: mpt.sgd
+
+// NEGATIVE: error: mpt-train-step: lr-groups: expected REGEX=NUMBER with a finite number of at least 0, found 'w=-1'
+// UNMATCHED: error: mpt-train-step: decay-groups: 'v' matches no parameter that an earlier one has not taken
 
 // One predicate for all state but the counters that advance always.
 // SPIKES: %{{.*}}:2, %[[NORM:.*]] = mpt.clip_by_global_norm {{.*}} {max_norm = 1.000000e+00 : f64}

@@ -51,11 +51,12 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
     `optimizer_state`, initialized to zeros), `step` (i64, role
     `optimizer_state`) counts steps taken, `attempt` (role `rng`, i64) counts
     attempts, `lr` is an f32 scalar argument of role `schedule` with
-    `mpt.init` from `lr`. `grad_norm` becomes a result with `grad-norm`,
+    `mpt.init` from `lr`; the parameters of each of `lr-groups` have one of their own,
+    `lr.group0` and so on. `grad_norm` becomes a result with `grad-norm`,
     `clip-norm`, `clip-groups` or `skip-spikes`: the norm before clipping.
     Weight decay applies to parameters of rank 2 and higher with
     `decay=matrices`, to all with `decay=all`; `mpt.decay = false` on an
-    argument exempts it. Formulas are those of torch.optim.
+    argument exempts it, and `decay-groups` go before both. Formulas are those of torch.optim.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"loss\"",
@@ -78,6 +79,12 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
     Option<"gradNorm", "grad-norm", "bool", "false",
            "Return the global L2 norm of the gradients even if nothing else needs it; "
            "--mpt-loss-scale also returns it">,
+    ListOption<"lrGroups", "lr-groups", "std::string",
+               "REGEX=RATE: the parameters whose name matches have a learning rate of "
+               "their own, which is this at first">,
+    ListOption<"decayGroups", "decay-groups", "std::string",
+               "REGEX=DECAY: the weight decay of the parameters whose name matches, in "
+               "place of weight-decay">,
     ListOption<"clipGroups", "clip-groups", "std::string",
                "REGEX=NORM: clip the gradients of the parameters whose name matches to "
                "this joint L2 norm, before clip-norm">,

@@ -383,8 +383,8 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
       return fail(MPT_RT_UNSUPPORTED,
                   "programs share state on the CPU only, this one is for '" +
                       program.target + "'");
-    cuda = std::make_unique<cuda::CudaExecutable>(program, *desc->cuda, cudart, cublasLt, cudnn,
-                                            device);
+    cuda = std::make_unique<cuda::CudaExecutable>(program, *desc->cuda, cudart, cublasLt,
+                                                  cudnn, device);
     findInputs();
     placeState();
     return cuda->open(desc->num_kernels, error);
