@@ -11,6 +11,7 @@
 #include "mpt/Host/DataFiles.h"
 #include "mpt/Host/MetricsLog.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -140,9 +141,16 @@ FailureOr<StepSignature> mpt::readStepSignature(func::FuncOp function) {
 }
 
 std::string mpt::computeStepDigest(func::FuncOp function) {
+  func::FuncOp copy = function.clone();
+  llvm::scope_exit erase([&] { copy.erase(); });
+  copy->removeAttr(kBudgetAttr);
+  copy->removeAttr(kMemoryOrderAttr);
+  for (unsigned i = 0; i < copy.getNumArguments(); ++i)
+    if (StepView::getRole(copy, i) == Role::Schedule)
+      copy.removeArgAttr(i, kInitAttr);
   std::string text;
   llvm::raw_string_ostream os(text);
-  function.print(os);
+  copy.print(os);
   return llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
 }
 

@@ -45,7 +45,8 @@ struct StepSignature {
 llvm::FailureOr<StepSignature> readStepSignature(mlir::func::FuncOp function);
 
 /// A digest of what `function` computes, as checkpoints name the step that they are of:
-/// 16 hexadecimal digits that follow from its text without locations.
+/// 16 hexadecimal digits that follow from its text. Locations, the memory budget and
+/// order, and first values of schedules change nothing: a run may go on with others.
 std::string computeStepDigest(mlir::func::FuncOp function);
 
 /// Emits an error and fails if a scalar result of `function`, which becomes a column of
