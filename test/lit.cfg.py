@@ -1,4 +1,5 @@
 # lit configuration of MPT's tests.
+import glob
 import os
 import shutil
 
@@ -46,6 +47,11 @@ if have_module("material"):
     config.available_features.add("mkdocs-material")
 if config.have_runtime == "ON":
     config.available_features.add("runtime")
+# The Python package of the build folder.
+package = os.path.join(config.mpt_obj_root, "python")
+if glob.glob(os.path.join(package, "mpt", "_core*.so")):
+    config.available_features.add("mpt-python")
+config.substitutions.append(("%mpt_python", "env PYTHONPATH=" + package + " " + python))
 # In front of programs that load MPT's shared libraries but were built by others: with
 # sanitizers those need their runtime in the process.
 preload = ""

@@ -17,12 +17,12 @@ import math
 import operator
 import os
 import re
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Collection, Optional, Sequence
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
-__all__ = ["Exported", "ExportError", "export"]
+__all__ = ["Exported", "ExportError", "StepResult", "TrainStep", "export", "supports"]
 
 _ELEMENT_TYPES = {
     torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16",
@@ -59,12 +59,15 @@ class Exported:
     """A loss function as text, and the values of its parameters and buffers.
 
     `text` is an MLIR module. `weights` maps the `mpt.name` of each parameter and buffer,
-    which is its name in `model.state_dict()`, to its tensor.
+    which is its name in `model.state_dict()`, to its tensor; `names` are those of the
+    batch.
     """
 
-    def __init__(self, text: str, weights: "dict[str, torch.Tensor]"):
+    def __init__(self, text: str, weights: "dict[str, torch.Tensor]",
+                 names: "Sequence[str]" = ()):
         self.text = text
         self.weights = weights
+        self.names = list(names)
 
     def save(self, path: str, weights: Optional[str] = None) -> None:
         """Writes the text to `path` and the values to `weights`, a .safetensors file."""
@@ -103,7 +106,9 @@ class _LossModule(torch.nn.Module):
 
 def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[torch.Tensor],
            *, names: Optional[Sequence[str]] = None,
-           targets: Optional[Sequence[str]] = None, dynamic_batch: bool = False) -> Exported:
+           targets: Optional[Sequence[str]] = None, dynamic_batch: bool = False,
+           trainable: "Optional[Collection[int]]" = None,
+           is_loss: bool = True) -> Exported:
     """Exports `loss(model, *example)`, a scalar or a dictionary with the scalar "loss".
 
     model: the module, in training or evaluation mode as it is. Parameters with
@@ -114,6 +119,9 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
         the loss function's arguments.
     targets: those of `names` whose role is `target`; by default y, label(s), target(s).
     dynamic_batch: dimension 0 of each tensor in the batch stays open (`?`).
+    trainable: the `id`s of parameters that train; by default all with requires_grad.
+    is_loss: whether there must be a scalar "loss". Otherwise the function is one to
+        evaluate, with a tensor or a dictionary of any tensors.
     """
     example = tuple(example)
     for index, tensor in enumerate(example):
@@ -134,14 +142,16 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     if anchor is not None:
         anchor(loss)
     module = _LossModule(model, loss)
-    module.train(model.training)
+    module.training = model.training
     try:
         program = torch.export.export(module, example, strict=False, dynamic_shapes=shapes)
         _mark_stopped_gradients(program.graph_module)
         program = program.run_decompositions({})
     except Exception as error:  # torch raises many types; its message says what to change.
         raise ExportError(f"torch.export refuses the model: {error}") from error
-    return _Printer(program, module, names, targets).print()
+    if trainable is None:
+        trainable = {id(p) for p in model.parameters() if p.requires_grad}
+    return _Printer(program, module, names, targets, trainable, is_loss).print()
 
 
 def _mark_stopped_gradients(graph_module: torch.fx.GraphModule) -> None:
@@ -195,11 +205,13 @@ def _spell_float(value: float) -> str:
 class _Printer:
     """Prints one exported program."""
 
-    def __init__(self, program, module, names, targets):
+    def __init__(self, program, module, names, targets, trainable, is_loss):
         self.program = program
         self.module = module
         self.names = names
         self.targets = targets
+        self.trainable = trainable
+        self.is_loss = is_loss
         self.lines: "list[str]" = []
         self.constants: "dict[str, str]" = {}  # op -> name
         self.constant_lines: "list[str]" = []
@@ -424,7 +436,7 @@ class _Printer:
                 if id(tensor) in first:
                     env[node] = first[id(tensor)]
                     continue
-                trains = spec.kind == InputKind.PARAMETER and tensor.requires_grad
+                trains = spec.kind == InputKind.PARAMETER and id(tensor) in self.trainable
                 role = "parameter" if trains else "running_stat"
                 owner[spec.target] = name
                 self.weights[name] = tensor
@@ -458,7 +470,7 @@ class _Printer:
             value, _ = user[index]
             if not isinstance(value, torch.fx.Node):
                 raise ExportError(f"result {labels[index]}: expected a tensor")
-            if labels[index] == "loss":
+            if labels[index] == "loss" and self.is_loss:
                 found = value.meta["val"]
                 if found.dim() != 0 or not found.dtype.is_floating_point:
                     raise ExportError(
@@ -480,7 +492,7 @@ class _Printer:
             + self.constant_lines + self.lines
             + [f"  return {', '.join(v[0] for v, _ in results)} : "
                f"{', '.join(v[1] for v, _ in results)}", "}", ""])
-        return Exported(text, self.weights)
+        return Exported(text, self.weights, self.names)
 
     def output_names(self, count):
         """What the loss function's results are called."""
@@ -489,7 +501,7 @@ class _Printer:
             keys = [str(k) for k in spec.context]
             if len(keys) != count:
                 raise ExportError("the loss function's dictionary: expected tensors only")
-            if "loss" not in keys:
+            if self.is_loss and "loss" not in keys:
                 raise ExportError("the loss function's dictionary: expected the key \"loss\", "
                                   f"found {', '.join(keys)}")
             return keys
@@ -497,3 +509,11 @@ class _Printer:
             raise ExportError(f"the loss function: expected a scalar or a dictionary with "
                               f"\"loss\", found {count} results")
         return ["loss"]
+
+
+def __getattr__(name):
+    # On first use: exporting needs no library.
+    if name in ("StepResult", "TrainStep", "supports"):
+        from mpt import _train_step
+        return getattr(_train_step, name)
+    raise AttributeError(f"module 'mpt.torch' has no attribute '{name}'")

@@ -1,0 +1,132 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Optimizers of torch.optim as options of --mpt-train-step."""
+from __future__ import annotations
+
+import re
+from typing import Any, Mapping
+
+import torch
+
+from mpt._diagnostics import Error
+
+# What a group may hold that changes the update, by what MPT has.
+_REFUSED = {"amsgrad": False, "maximize": False, "dampening": 0}
+# One value for all groups.
+_SHARED = ("betas", "eps", "momentum", "nesterov", "decoupled_weight_decay")
+# State of one parameter: the name in torch.optim, which is that in MPT after a dot.
+_STATE = {torch.optim.SGD: ("momentum_buffer",), torch.optim.Adam: ("exp_avg", "exp_avg_sq"),
+          torch.optim.AdamW: ("exp_avg", "exp_avg_sq")}
+
+
+class OptimizerReader:
+    """What MPT does in place of `optimizer.step()`.
+
+    `groups` holds for each of `param_groups` the names of its parameters that train.
+    """
+
+    def __init__(self, optimizer: torch.optim.Optimizer, names: "Mapping[int, str]"):
+        if type(optimizer) not in _STATE:
+            raise Error("optimizer: expected SGD, Adam or AdamW of torch.optim, found "
+                        f"{type(optimizer).__module__}.{type(optimizer).__qualname__}")
+        self.optimizer = optimizer
+        self.groups: "list[list[str]]" = []
+        for index, group in enumerate(optimizer.param_groups):
+            for option, value in _REFUSED.items():
+                if group.get(option, value) != value:
+                    raise Error(f"optimizer.param_groups[{index}]: {option}={group[option]} "
+                                f"has no counterpart; MPT has {option}={value}")
+            for option in _SHARED:
+                first = optimizer.param_groups[0].get(option)
+                if group.get(option) != first:
+                    raise Error(
+                        f"optimizer.param_groups[{index}]: expected {option}={first} as in "
+                        f"the first group, found {group.get(option)}; groups may differ in "
+                        "lr and weight_decay")
+            members = []
+            for parameter in group["params"]:
+                if id(parameter) not in names:
+                    raise Error(
+                        f"optimizer.param_groups[{index}]: a parameter of shape "
+                        f"{list(parameter.shape)} is none of the model's; make the "
+                        "optimizer from model.parameters()")
+                if parameter.requires_grad:
+                    members.append(names[id(parameter)])
+            self.groups.append(members)
+        if not any(self.groups):
+            raise Error("optimizer: none of its parameters has requires_grad")
+        self.compiled = [self._constants(g) for g in optimizer.param_groups]
+
+    @staticmethod
+    def _constants(group: "Mapping[str, Any]") -> "tuple":
+        """What is compiled into a step."""
+        return (group["weight_decay"], group.get("momentum"), group.get("betas"),
+                group.get("eps"), group.get("nesterov"))
+
+    def check_constants(self) -> None:
+        """Raises if a scheduler has changed what is compiled in."""
+        for index, group in enumerate(self.optimizer.param_groups):
+            if self._constants(group) != self.compiled[index]:
+                raise Error(
+                    f"optimizer.param_groups[{index}]: weight_decay, momentum, betas, eps "
+                    "and nesterov are compiled into the step, and one of them has changed; "
+                    "only lr may (OneCycleLR and CyclicLR: cycle_momentum=False)")
+
+    @property
+    def state_names(self) -> "tuple[str, ...]":
+        if type(self.optimizer) is torch.optim.SGD \
+                and not self.optimizer.param_groups[0]["momentum"]:
+            return ()
+        return _STATE[type(self.optimizer)]
+
+    def rate_names(self) -> "list[str]":
+        """The state that holds each group's learning rate; empty for groups without
+        parameters."""
+        names, count = [], 0
+        first = next(i for i, members in enumerate(self.groups) if members)
+        for index, members in enumerate(self.groups):
+            if index == first:
+                names.append("lr")
+            elif members:
+                names.append(f"lr.group{count}")
+                count += 1
+            else:
+                names.append("")
+        return names
+
+    def pass_options(self) -> "list[str]":
+        """Options of --mpt-train-step."""
+        groups = self.optimizer.param_groups
+        used = [i for i, members in enumerate(self.groups) if members]
+        first = groups[used[0]]
+        kind = type(self.optimizer)
+        if kind is torch.optim.SGD:
+            options = ["optimizer=sgd"]
+            if first["momentum"]:
+                options.append(f"momentum={float(first['momentum'])!r}")
+            if first["nesterov"]:
+                options.append("nesterov=true")
+        else:
+            decoupled = kind is torch.optim.AdamW or first.get("decoupled_weight_decay")
+            beta1, beta2 = (float(b) for b in first["betas"])
+            options = [f"optimizer={'adamw' if decoupled else 'adam'}", f"beta1={beta1!r}",
+                       f"beta2={beta2!r}", f"eps={float(first['eps'])!r}"]
+        options.append(f"lr={float(first['lr'])!r}")
+        options += [f"weight-decay={float(first['weight_decay'])!r}", "decay=all"]
+        rates, decays = [], []
+        for index in used[1:]:
+            pattern = "^(" + "|".join(_escape(name) for name in self.groups[index]) + ")$"
+            rates.append(f"{pattern}={float(groups[index]['lr'])!r}")
+            if groups[index]["weight_decay"] != first["weight_decay"]:
+                decays.append(f"{pattern}={float(groups[index]['weight_decay'])!r}")
+        if rates:
+            options.append("lr-groups=" + ",".join(rates))
+        if decays:
+            options.append("decay-groups=" + ",".join(decays))
+        return options
+
+
+def _escape(name: str) -> str:
+    """`name` as a regular expression without backslashes, which options would eat."""
+    return re.sub(r"([.^$*+?(){}|\\\[\]])", r"[\1]", name)

@@ -1,0 +1,610 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A PyTorch model's training step, compiled by MPT. Names are public in mpt.torch."""
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import tempfile
+import warnings
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+import torch
+
+from mpt import Module, Program
+from mpt._diagnostics import Error, Explanation, MemoryReport
+from mpt._optimizers import OptimizerReader
+from mpt.torch import Exported, ExportError, _quote, export
+
+_TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
+          "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
+          "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "i1": torch.bool}
+_PRECISIONS = ("f32", "f16", "bf16")
+_CONVERT = "mpt-convert-torch,canonicalize,cse"
+
+
+class StepResult:
+    """What one step gave.
+
+    `loss` and `grad_norm` (the L2 norm of all gradients, before clipping) are floats.
+    `did_step` is false where a gradient was infinite or NaN, so that nothing was updated;
+    `loss_scale` is the factor that the next step's loss gets. What else the loss function's
+    dictionary holds is read by name: `r["accuracy"]`.
+    """
+
+    __slots__ = ("loss", "grad_norm", "did_step", "loss_scale", "outputs")
+
+    def __init__(self, loss, grad_norm, did_step, loss_scale, outputs):
+        self.loss: float = loss
+        self.grad_norm: float = grad_norm
+        self.did_step: bool = did_step
+        self.loss_scale: float = loss_scale
+        self.outputs: "dict[str, torch.Tensor]" = outputs
+
+    def __getitem__(self, name: str) -> torch.Tensor:
+        return self.outputs[name]
+
+    def __repr__(self) -> str:
+        return (f"StepResult(loss={self.loss:.6g}, grad_norm={self.grad_norm:.6g}, "
+                f"did_step={self.did_step}, loss_scale={self.loss_scale:g})")
+
+
+class _Batch:
+    """Names, types and ranks of a batch, given as tensors in order or by name."""
+
+    def __init__(self, loss, example):
+        self.keys = None
+        self.loss = loss
+        if isinstance(example, Mapping):
+            self.keys = keys = [str(k) for k in example]
+            self.loss = lambda model, *values: loss(model, **dict(zip(keys, values)))
+            example = tuple(example.values())
+        elif isinstance(example, torch.Tensor) or not isinstance(example, Sequence):
+            example = (example,)
+        self.example = tuple(_to_tensor(value, f"example[{index}]")
+                             for index, value in enumerate(example))
+        if not self.example:
+            raise Error("example: expected one batch, found no tensor")
+        self.names: "list[str]" = []
+        self.dtypes = [t.dtype for t in self.example]
+        self.ranks = [t.dim() for t in self.example]
+
+    def values(self, arguments, named):
+        """The tensors of a call in order."""
+        if self.keys is None:
+            if named:
+                raise Error(f"expected tensors in the order {', '.join(self.names)}, found "
+                            f"the names {', '.join(named)}; to pass them by name, give "
+                            "TrainStep a dictionary as example")
+            values = arguments
+        else:
+            given = dict(arguments[0]) if arguments else {}
+            given.update(named)
+            if set(given) != set(self.keys):
+                raise Error(f"expected a batch of {', '.join(self.keys)}, found "
+                            f"{', '.join(map(str, given)) or 'nothing'}")
+            values = [given[key] for key in self.keys]
+        if len(values) != len(self.dtypes):
+            raise Error(f"expected {len(self.dtypes)} tensors ({', '.join(self.names)}), "
+                        f"found {len(values)}")
+        return values
+
+
+def _to_tensor(value, what: str) -> torch.Tensor:
+    if isinstance(value, torch.Tensor):
+        return value
+    if hasattr(value, "__array_interface__"):
+        return torch.tensor(value)
+    if hasattr(value, "__dlpack__"):
+        return torch.from_dlpack(value)
+    raise Error(f"{what}: expected a tensor, or an array with __dlpack__, found "
+                f"{type(value).__name__}")
+
+
+class _Compiled:
+    """A program, its module before compilation, and where its results lie."""
+
+    def __init__(self, exported: Exported, module: Module, program: Program):
+        self.exported = exported
+        self.module = module
+        self.program = program
+        self.tensors = {t.name: t for t in reversed(program.tensors)}
+        self.inputs = [(name, self.tensors[name].bytes) for name in exported.names]
+        outputs = [t.name for t in program.tensors if t.role == "output"]
+        scalars = {"loss", "grad_norm", "did_step", "loss_scale", "found_inf"}
+        self.others = [n for n in outputs
+                       if n not in scalars and not n.startswith("grad_norm.")]
+        # Scalars are read where the program keeps them.
+        self.scalars = {}
+        if not program.target.startswith("cuda"):
+            for name in scalars & set(self.tensors):
+                self.scalars[name] = memoryview(program.view(name))
+
+    def read_scalar(self, name: str, otherwise):
+        view = self.scalars.get(name)
+        if view is not None:
+            return view[()]
+        if name not in self.tensors:
+            return otherwise
+        return memoryview(self.program.read(name))[()]
+
+
+class TrainStep:
+    """Trains a PyTorch model: `step(x, y)` does what forward, backward, clipping,
+    `optimizer.step()` and the gradient scaler do.
+
+    model: the module, in the mode and with the `requires_grad` flags that it has now. Its
+        parameters and buffers are copied; `sync_to` copies them back.
+    loss: `loss(model, *batch)`, or `loss(model, **batch)` where `example` is a dictionary.
+        Returns a scalar, or a dictionary of tensors with the scalar "loss".
+    optimizer: SGD, Adam or AdamW of torch.optim. Its options and groups are compiled in;
+        the learning rates are read at each step, so that torch's schedulers work. Its own
+        `step` is not called.
+    example: one batch, as it will be passed to the step. Other shapes are compiled when
+        they come; types and ranks stay.
+    precision: f32, f16 or bf16: the type of the heavy arithmetic. Parameters stay as they
+        are.
+    memory_budget: "512MB", "4GiB", "0.5x" or "min": what temporary values may take, by
+        computing some of them again (docs/Rematerialization.md).
+    device: "cpu", "cuda" or "cuda:N".
+    accumulate: cut each batch into so many parts, and update by the mean gradient.
+    clip_norm: clip gradients to this global L2 norm.
+    ema: keep averages of the parameters with this decay (`ema_state_dict`).
+    seed: of dropout.
+    loss_scale: "dynamic" (the default with f16), "none", a number, or options of
+        mpt-loss-scale after its mode, as "dynamic init-scale=1024".
+    threads: of the CPU; 0: as many as the machine has. Results do not depend on them.
+    max_programs: how many shapes of batches stay compiled.
+    """
+
+    def __init__(self, model: torch.nn.Module, loss: Callable[..., Any],
+                 optimizer: torch.optim.Optimizer, example: Any, *, precision: str = "f32",
+                 memory_budget: Optional[str] = None, device: str = "cpu",
+                 parallel: None = None, accumulate: int = 1,
+                 clip_norm: Optional[float] = None, ema: Optional[float] = None,
+                 seed: int = 0, loss_scale: "Union[None, str, float]" = None,
+                 threads: int = 0, max_programs: int = 8):
+        if precision not in _PRECISIONS:
+            raise Error(f"precision: expected {', '.join(_PRECISIONS)}, found {precision!r}")
+        if parallel is not None:
+            raise Error(f"parallel: expected None, found {parallel!r}; a step runs on one "
+                        "device")
+        if accumulate < 1:
+            raise Error(f"accumulate: expected at least 1, found {accumulate}")
+        if max_programs < 1:
+            raise Error(f"max_programs: expected at least 1, found {max_programs}")
+        self.model = model
+        self.optimizer = optimizer
+        self._batch = _Batch(loss, example)
+        self._precision = precision
+        self._memory_budget = memory_budget
+        self._device = device
+        self._accumulate = accumulate
+        self._clip_norm = clip_norm
+        self._ema = ema
+        self._loss_scale = _spell_loss_scale(loss_scale, precision)
+        self._threads = threads
+        self._max_programs = max_programs
+        self._modes = [(m, m.training) for m in model.modules()]
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            raise Error("optimizer: expected SGD, Adam or AdamW of torch.optim, found "
+                        f"{type(optimizer).__name__}")
+        in_groups = {id(p) for g in optimizer.param_groups for p in g["params"]}
+        self._trainable = {id(p) for p in model.parameters()
+                           if p.requires_grad and id(p) in in_groups}
+        exported = self._export(self._batch.example)
+        # Of tied parameters the program has one, under one of their names.
+        self._ids = {id(value): name for name, value in exported.weights.items()}
+        for name, parameter in model.named_parameters():
+            self._ids.setdefault(id(parameter), name)
+        # Each entry of state_dict() by the name of the state that has its value.
+        self._keys = {key: self._ids.get(id(value), key)
+                      for key, value in model.state_dict(keep_vars=True).items()
+                      if isinstance(value, torch.Tensor)}
+        self._reader = OptimizerReader(optimizer, self._ids)
+        self._rates = self._reader.rate_names()
+        self._written: "list[Optional[float]]" = [None] * len(self._rates)
+        self._skipped = 0
+        self._seed = seed
+        self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
+        self._first: Optional[_Compiled] = None
+        first = self._compile(exported, self._batch.example)
+        self._first = first
+        self._programs[tuple(t.shape for t in self._batch.example)] = first
+        self._state = {t.name: t for t in first.program.tensors
+                       if t.role not in ("input", "target", "output")}
+        for name, value in first.exported.weights.items():
+            if name in self._state:
+                self._write(name, value)
+        if "seed" in self._state:
+            self._write("seed", torch.tensor(seed))
+        if optimizer.state:
+            self._write_optimizer_state(optimizer.state_dict())
+        # The example has served its purpose.
+        self._batch.example = ()
+
+    # Compilation.
+
+    @contextlib.contextmanager
+    def _as_constructed(self):
+        """The model in the mode that it had."""
+        now = [(m, m.training) for m, _ in self._modes]
+        try:
+            for module, training in self._modes:
+                module.training = training
+            yield
+        finally:
+            for module, training in now:
+                module.training = training
+
+    def _pipeline(self, names, batch) -> "list[str]":
+        """Passes from the exported loss to a step in f32, with its loss scale."""
+        passes = [_CONVERT, "mpt-autodiff"]
+        if self._accumulate > 1:
+            rows = batch[0].shape[0]
+            shared = [n for n, t in zip(names, batch) if not t.dim() or t.shape[0] != rows]
+            passes.append(f"mpt-accumulate{{steps={self._accumulate}"
+                          + (f" shared={','.join(shared)}" if shared else "") + "}")
+        options = self._reader.pass_options() + ["grad-norm=true"]
+        if self._clip_norm is not None:
+            options.append(f"clip-norm={float(self._clip_norm)!r}")
+        if self._ema is not None:
+            options.append(f"ema-decay={float(self._ema)!r}")
+        passes += [f"mpt-train-step{{{' '.join(options)}}}", "mpt-master-weights"]
+        if self._loss_scale:
+            passes.append(f"mpt-loss-scale{{{self._loss_scale}}}")
+        return passes + ["mpt-validate-loss-scale"]
+
+    def _export(self, batch) -> Exported:
+        part = batch
+        if self._accumulate > 1:
+            rows = batch[0].shape[0] if batch[0].dim() else 0
+            if not rows or rows % self._accumulate:
+                raise Error(f"accumulate={self._accumulate}: expected a batch whose rows can "
+                            f"be cut into {self._accumulate} equal parts, found {rows} rows")
+            size = rows // self._accumulate
+            part = tuple(t[:size] if t.dim() and t.shape[0] == rows else t for t in batch)
+        with self._as_constructed():
+            exported = export(self.model, self._batch.loss, part, names=self._batch.keys,
+                              trainable=self._trainable)
+        return exported
+
+    def _compile(self, exported: Exported, batch) -> _Compiled:
+        self._batch.names = exported.names
+        text = exported.text
+        if self._memory_budget is not None:
+            budget = f"attributes {{mpt.memory_budget = {_quote(self._memory_budget)}}}"
+            text = text.replace(") {\n", f") {budget} {{\n", 1)
+        module = Module(text, "loss")
+        passes = self._pipeline(exported.names, batch)
+        if self._precision != "f32":
+            passes.append(f"mpt-autocast{{type={self._precision}}}")
+        module.run(",".join(passes))
+        program = module.program(
+            "loss", threads=self._threads, device=self._device,
+            share=self._first.program if self._first else None)
+        return _Compiled(exported, module, program)
+
+    def _find(self, values) -> _Compiled:
+        """The program for a batch of these shapes."""
+        try:
+            key = tuple([v.shape for v in values])
+        except AttributeError:
+            for name, value in zip(self._batch.names, values):
+                _to_tensor(value, f"'{name}'")
+            raise
+        compiled = self._programs.get(key)
+        if compiled is None:
+            if self._device != "cpu":
+                first = next(iter(self._programs))
+                raise Error(f"expected a batch of the shapes {[tuple(s) for s in first]}, found "
+                            f"{[tuple(s) for s in key]}; on a GPU a step is compiled for one "
+                            "shape: pad the batch, or drop_last=True")
+            batch = tuple(_to_tensor(v, n) for v, n in zip(values, self._batch.names))
+            for name, tensor, dtype, rank in zip(self._batch.names, batch,
+                                                 self._batch.dtypes, self._batch.ranks):
+                if tensor.dtype != dtype or tensor.dim() != rank:
+                    raise Error(f"'{name}': expected {rank} dimensions of {dtype} as in the "
+                                f"example, found {tensor.dim()} of {tensor.dtype}")
+            batch = tuple(t.detach().cpu() for t in batch)
+            compiled = self._compile(self._export(batch), batch)
+            if len(self._programs) >= self._max_programs:
+                old, _ = self._programs.popitem(last=False)
+                warnings.warn(
+                    f"a batch of another shape took the place of the program for "
+                    f"{[tuple(s) for s in old]}: more than max_programs="
+                    f"{self._max_programs} shapes occur, and each is compiled again when it "
+                    "comes back; give the batches fewer shapes, or raise max_programs",
+                    stacklevel=3)
+            self._programs[key] = compiled
+        elif len(self._programs) > 1:
+            self._programs.move_to_end(key)
+        return compiled
+
+    # Training.
+
+    def __call__(self, *batch, **named) -> StepResult:
+        """One step of training on a batch."""
+        values = self._batch.values(batch, named)
+        compiled = self._find(values)
+        program = compiled.program
+        for (name, size), value, dtype in zip(compiled.inputs, values, self._batch.dtypes):
+            if isinstance(value, torch.Tensor):
+                if value.dtype != dtype or not value.is_cpu or not value.is_contiguous():
+                    _refuse(name, value, dtype)
+                program.bind_address(name, value.data_ptr(), size, value)
+            else:
+                program.bind(name, value)
+        for index, group in enumerate(self.optimizer.param_groups):
+            rate = group["lr"]
+            if rate is not self._written[index]:
+                self._write_rate(index, rate)
+        self._reader.check_constants()
+        program.run()
+        # For torch's schedulers, which warn if they are stepped before an optimizer.
+        self.optimizer._opt_called = True
+        did_step = compiled.read_scalar("did_step", True)
+        self._skipped += not did_step
+        return StepResult(
+            compiled.read_scalar("loss", None), compiled.read_scalar("grad_norm", None),
+            did_step, compiled.read_scalar("loss_scale", 1.0),
+            {name: torch.from_dlpack(program.read(name)) for name in compiled.others}
+            if compiled.others else {})
+
+    def _write_rate(self, index, rate):
+        if self._rates[index]:
+            self._write(self._rates[index], torch.tensor(float(rate)))
+        # Tensors, which schedulers change in place, are written each time.
+        self._written[index] = None if isinstance(rate, torch.Tensor) else rate
+
+    @property
+    def lr(self) -> float:
+        """The learning rate, of the first group; setting it sets all groups'."""
+        return float(self.optimizer.param_groups[0]["lr"])
+
+    @lr.setter
+    def lr(self, value: float) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = float(value)
+
+    # State.
+
+    def _write(self, name: str, value: torch.Tensor) -> None:
+        tensor = self._state[name]
+        value = value.detach().to("cpu", _TYPES[tensor.type]).contiguous()
+        self._first.program.write(name, value)
+
+    def _read(self, name: str) -> torch.Tensor:
+        return torch.from_dlpack(self._first.program.read(name))
+
+    def state_dict(self) -> "dict[str, torch.Tensor]":
+        """Copies of what `model.state_dict()` holds, as training has left it."""
+        result = collections.OrderedDict()
+        for key, value in self.model.state_dict(keep_vars=True).items():
+            name = self._keys.get(key)
+            if name in self._state:
+                result[key] = self._read(name).to(value.dtype)
+            else:
+                result[key] = value.detach().clone() if isinstance(value, torch.Tensor) \
+                    else value
+        return result
+
+    def load_state_dict(self, state_dict: "Mapping[str, Any]", strict: bool = True) -> None:
+        """Takes parameters and buffers from a model's `state_dict()`."""
+        missing = [k for k in self._keys if k not in state_dict]
+        unexpected = [k for k in state_dict
+                      if k not in self._keys and not k.endswith("_extra_state")]
+        if strict and (missing or unexpected):
+            raise Error("load_state_dict: "
+                        + "; ".join(f"{what} {', '.join(keys)}" for what, keys in
+                                    (("missing", missing), ("unexpected", unexpected)) if keys))
+        for key, value in state_dict.items():
+            name = self._keys.get(key)
+            if name in self._state and list(value.shape) != list(self._state[name].shape):
+                raise Error(f"load_state_dict: {key}: expected the shape "
+                            f"{list(self._state[name].shape)}, found {list(value.shape)}")
+        for key, value in state_dict.items():
+            if self._keys.get(key) in self._state:
+                self._write(self._keys[key], value)
+
+    def ema_state_dict(self) -> "dict[str, torch.Tensor]":
+        """As `state_dict()`, with the averages of the parameters that `ema=` keeps."""
+        if self._ema is None:
+            raise Error("ema_state_dict: no averages are kept; give TrainStep ema=0.999")
+        result = self.state_dict()
+        for key, value in result.items():
+            average = f"{self._keys.get(key)}.ema"
+            if average in self._state:
+                result[key] = self._read(average).to(value.dtype)
+        return result
+
+    def optimizer_state_dict(self) -> "dict[str, Any]":
+        """The optimizer's state, in the form of its own `state_dict()`."""
+        result = self.optimizer.state_dict()
+        result["state"] = {}
+        steps = self._read("step").to(torch.float32)
+        index = 0
+        trains = {n for members in self._reader.groups for n in members}
+        for group in self.optimizer.param_groups:
+            for parameter in group["params"]:
+                name = self._ids[id(parameter)]
+                if name in trains:
+                    state = {s: self._read(f"{name}.{s}") for s in self._reader.state_names}
+                    if state and "exp_avg" in state:
+                        state["step"] = steps.clone()
+                    if state:
+                        result["state"][index] = state
+                index += 1
+        return result
+
+    def load_optimizer_state_dict(self, state_dict: "Mapping[str, Any]") -> None:
+        """Goes on from the `state_dict()` of an optimizer of the same kind and groups."""
+        self.optimizer.load_state_dict(state_dict)
+        self._write_optimizer_state(self.optimizer.state_dict())
+        self.optimizer.state.clear()
+
+    def _write_optimizer_state(self, state_dict) -> None:
+        order = [self._ids[id(p)] for g in self.optimizer.param_groups for p in g["params"]]
+        steps = set()
+        for index, state in state_dict["state"].items():
+            for key in self._reader.state_names:
+                if f"{order[index]}.{key}" in self._state and state.get(key) is not None:
+                    self._write(f"{order[index]}.{key}", state[key])
+            if "step" in state:
+                steps.add(int(state["step"]))
+        if len(steps) > 1:
+            raise Error("the optimizer's state: expected one count of steps for all "
+                        f"parameters, found {', '.join(map(str, sorted(steps)))}")
+        if steps:
+            self._write("step", torch.tensor(steps.pop()))
+
+    def sync_to(self, model: Optional[torch.nn.Module] = None) -> None:
+        """Copies parameters and buffers into `model`, by default that of the step."""
+        (self.model if model is None else model).load_state_dict(self.state_dict())
+
+    # Files.
+
+    def save(self, path: "Union[str, os.PathLike]") -> None:
+        """Writes all state, the optimizer's too, to a .safetensors file that `load`
+        and mpt-run read."""
+        self._first.program.save(os.fspath(path), attempt=int(self._read("attempt")),
+                                 skipped=self._skipped, seed=self._seed)
+
+    def load(self, path: "Union[str, os.PathLike]") -> None:
+        """Goes on from what `save` wrote: the same step, or an error."""
+        position = self._first.program.load(os.fspath(path))
+        self._skipped = position["skipped"]
+        # The checkpoint's rates are as old as it is; those of the optimizer count.
+        self._written = [None] * len(self._rates)
+
+    def export(self, path: "Union[str, os.PathLike]",
+               options: "Sequence[str]" = ()) -> "tuple[str, str]":
+        """Writes the step for batches of the example's shape as a program that runs
+        without Python: `path`, and the state beside it in a .safetensors file, for
+        mpt-run --init. `options` are mpt-compile's. Returns both names."""
+        path = os.fspath(path)
+        weights = os.path.splitext(path)[0] + ".safetensors"
+        self._first.module.compile(path, ["--function=loss", *options])
+        self.save(weights)
+        return path, weights
+
+    # Reports.
+
+    def evaluator(self, function: Callable[..., Any], weights: str = "parameters"):
+        """`function(model, *batch)` compiled in evaluation mode over the step's present
+        state. Returns what `function` does: a tensor, or a tuple or dictionary of some.
+        `weights="ema"` takes the averages in place of the parameters."""
+        from mpt._evaluator import Evaluator
+        return Evaluator(self, function, weights)
+
+    def explain(self, pattern: str = ".*") -> Explanation:
+        """Why ops have the precision that they have: remarks on those whose name or place
+        matches the regular expression."""
+        if self._precision == "f32":
+            raise Error("explain: everything is computed in f32; give TrainStep "
+                        "precision=\"f16\" or \"bf16\"")
+        module = Module(self._first.exported.text, "loss")
+        module.run(",".join(self._pipeline(self._batch.names, self._shapes_of_first())))
+        notes = module.run(f"mpt-explain{{match='{pattern}' type={self._precision}}}")
+        return Explanation([n for n in notes if n.severity == "remark"])
+
+    def memory_report(self) -> MemoryReport:
+        """What the step keeps in memory, when, and why."""
+        forms = []
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report")
+            for form in ("text", "json", "html"):
+                self._first.module.clone().run(
+                    f"mpt-memory-report{{function=loss format={form} output={path}}}")
+                with open(path, encoding="utf-8") as file:
+                    forms.append(file.read())
+        return MemoryReport(*forms)
+
+    def _shapes_of_first(self):
+        return tuple(torch.empty(t.shape, device="meta")
+                     for t in self._first.program.tensors if t.role in ("input", "target"))
+
+    def close(self) -> None:
+        """Frees the programs and their state."""
+        for compiled in [self._first, *self._programs.values()]:
+            compiled.scalars.clear()
+            compiled.program.close()
+        self._programs.clear()
+
+    @property
+    def arena_bytes(self) -> int:
+        """Memory of a run's temporary values, for batches of the example's shape."""
+        return self._first.program.arena_bytes
+
+    @property
+    def state_bytes(self) -> int:
+        """Memory of parameters, buffers and the optimizer's state."""
+        return self._first.program.state_bytes
+
+
+def _refuse(name, value, dtype):
+    if value.dtype != dtype:
+        raise Error(f"'{name}': expected {dtype} as in the example, found {value.dtype}; "
+                    f"convert it with .to({dtype})")
+    if not value.is_cpu:
+        raise Error(f"'{name}': expected a tensor on the CPU, found one on {value.device}; "
+                    "copy it with .cpu()")
+    raise Error(f"'{name}': expected a contiguous tensor, found strides "
+                f"{tuple(value.stride())}; pass .contiguous()")
+
+
+def _spell_loss_scale(value, precision) -> str:
+    """Options of --mpt-loss-scale; empty: none."""
+    if value is None:
+        return "mode=dynamic" if precision == "f16" else ""
+    if isinstance(value, (int, float)):
+        return f"mode=static init-scale={float(value)!r}"
+    mode, _, options = str(value).strip().partition(" ")
+    if mode not in ("dynamic", "static", "amax", "none"):
+        raise Error("loss_scale: expected dynamic, static, amax, none or a number, found "
+                    f"{value!r}")
+    if mode == "none":
+        return ""
+    return " ".join(filter(None, (f"mode={mode}", f"type={precision}" if mode == "amax" else "",
+                                  options)))
+
+
+class Support:
+    """Whether MPT has all ops of a model. True or false; as text, what is missing."""
+
+    def __init__(self, problem: str = ""):
+        self.problem = problem
+
+    def __bool__(self) -> bool:
+        return not self.problem
+
+    def __str__(self) -> str:
+        return self.problem or "supported"
+
+    __repr__ = __str__
+
+
+def supports(model: torch.nn.Module, example: Any,
+             loss: Optional[Callable[..., Any]] = None) -> Support:
+    """Whether a training step can be made of `model`: exports and converts it, and
+    compiles nothing. Without `loss`, the sum of all floating-point tensors that the model
+    returns is differentiated."""
+    def total(model, *batch):
+        leaves = torch.utils._pytree.tree_leaves(model(*batch))
+        return sum(t.sum() for t in leaves
+                   if isinstance(t, torch.Tensor) and t.is_floating_point())
+
+    def total_by_name(model, **batch):
+        return total(lambda: model(**batch))
+
+    if loss is None:
+        loss = total_by_name if isinstance(example, Mapping) else total
+    batch = _Batch(loss, example)
+    try:
+        exported = export(model, batch.loss, batch.example, names=batch.keys)
+        Module(exported.text, "loss").run(f"{_CONVERT},mpt-autodiff")
+    except (ExportError, Error) as error:
+        return Support(str(error))
+    return Support()

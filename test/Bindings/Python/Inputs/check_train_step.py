@@ -1,0 +1,292 @@
+"""What mpt.torch.TrainStep promises besides its numbers: check_train_step.py FOLDER BIN"""
+import copy
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import mpt
+import mpt.torch
+
+folder, tools = sys.argv[1:]
+
+
+class Net(nn.Module):
+    """Tied and frozen weights, batch normalization that stays in evaluation mode."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(12, 8)
+        self.norm = nn.BatchNorm1d(8)
+        self.fixed = nn.BatchNorm1d(8).eval()
+        self.frozen = nn.Linear(8, 8)
+        self.frozen.requires_grad_(False)
+        self.head = nn.Linear(8, 12, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, x):
+        h = self.norm(self.embed(x))
+        return self.head(torch.softmax(self.frozen(self.fixed(h)), -1))
+
+
+def loss(model, x, y):
+    z = model(x)
+    return {"loss": F.cross_entropy(z, y), "right": (z.argmax(-1) == y).sum()}
+
+
+def make(rows=16, seed=0):
+    torch.manual_seed(seed)
+    model = Net().train()
+    model.fixed.eval()
+    x = torch.randint(0, 12, (rows,))
+    return model, x, (x + 1) % 12
+
+
+def refused(tried, *arguments, **named):
+    try:
+        tried(*arguments, **named)
+    except (mpt.Error, mpt.torch.ExportError) as error:
+        print("refused:", str(error).splitlines()[0])
+        return
+    print("NOT REFUSED")
+
+
+def adam(model, **options):
+    return torch.optim.Adam(model.parameters(), 1e-2, **options)
+
+
+def equal(a, b):
+    return list(a) == list(b) and all(torch.equal(a[k], b[k]) for k in a)
+
+
+def reference(model, batches, optimizer):
+    for x, y in batches:
+        optimizer.zero_grad()
+        loss(model, x, y)["loss"].backward()
+        optimizer.step()
+    return model
+
+
+def main():
+    model, x, y = make()
+    mirror = copy.deepcopy(model)
+    optimizer = adam(model)
+    step = mpt.torch.TrainStep(model, loss, optimizer=optimizer, example=(x, y))
+    result = step(x, y)
+    print("outputs:", sorted(result.outputs), result["right"].dtype, result)
+
+    # Another shape trains the same state; numpy arrays are taken, too.
+    step(x[:6], y[:6])
+    step(x.numpy(), y.numpy())
+    other = adam(mirror)
+    reference(mirror, [(x, y), (x[:6], y[:6]), (x, y)], other)
+    state = step.state_dict()
+    print("state:", list(state) == list(mirror.state_dict()),
+          all(torch.allclose(state[k], v, atol=1e-5) for k, v in mirror.state_dict().items()),
+          int(state["norm.num_batches_tracked"]))
+    print("tied, fixed, frozen:", torch.equal(state["embed.weight"], state["head.weight"]),
+          torch.equal(state["fixed.running_mean"], model.fixed.running_mean),
+          torch.equal(state["frozen.weight"], model.frozen.weight))
+    names = {t.name for t in step._first.program.tensors}
+    print("no state of frozen ones:", "frozen.weight" in names,
+          "frozen.weight.exp_avg" in names, "grad.frozen.weight" in names)
+    print(model.load_state_dict(state))
+
+    # The optimizer's state goes to PyTorch's optimizer, and from it.
+    optimizer.load_state_dict(step.optimizer_state_dict())
+    reference(mirror, [(x, y)], other)
+    reference(model, [(x, y)], optimizer)
+    print("optimizer's state:", all(torch.allclose(a, b, atol=1e-5) for a, b in
+                                    zip(model.parameters(), mirror.parameters())))
+    resumed = mpt.torch.TrainStep(model, loss, optimizer=optimizer, example=(x, y))
+    resumed(x, y)
+    reference(mirror, [(x, y)], other)
+    print("taken over:", torch.allclose(resumed.state_dict()["embed.weight"],
+                                        mirror.embed.weight, atol=1e-5))
+
+    # A checkpoint goes on with the same bits.
+    path = os.path.join(folder, "run.safetensors")
+    step.save(path)
+    after = [step(x, y) and step.state_dict() for _ in range(2)][-1]
+    fresh, _, _ = make(seed=5)
+    again = mpt.torch.TrainStep(fresh, loss, optimizer=adam(fresh), example=(x, y))
+    again.load(path)
+    again(x, y), again(x, y)
+    print("resumed:", equal(again.state_dict(), after))
+    again.load_state_dict(mirror.state_dict())
+    print("loaded:", equal(again.state_dict(), dict(mirror.state_dict())))
+
+    # Evaluation is of the present state, in evaluation mode, at any batch size.
+    predict = step.evaluator(lambda model, x: (model(x), {"best": model(x).argmax(-1)}))
+    step.sync_to(mirror)
+    mirror.eval()
+    for rows in (16, 3):
+        scores, best = predict(x[:rows])
+        with torch.no_grad():
+            expected = mirror(x[:rows])
+        print("evaluated:", torch.allclose(scores, expected, atol=1e-5),
+              torch.equal(best["best"], expected.argmax(-1)))
+    step(x, y)
+    print("follows:", not torch.equal(predict(x)[0], scores), model.training)
+
+    # Averages of the parameters.
+    model, x, y = make()
+    step = mpt.torch.TrainStep(model, loss, optimizer=adam(model), example=(x, y), ema=0.9)
+    average = torch.optim.swa_utils.AveragedModel(
+        mirror, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9))
+    for _ in range(3):
+        step(x, y)
+        step.sync_to(mirror)
+        average.update_parameters(mirror)
+    averaged = step.ema_state_dict()
+    print("averages:", torch.allclose(averaged["embed.weight"], average.module.embed.weight,
+                                      atol=1e-6),
+          torch.equal(averaged["frozen.weight"], model.frozen.weight))
+    mirror.load_state_dict(averaged)
+    mirror.eval()
+    print("evaluated:", torch.allclose(
+        step.evaluator(lambda m, x: m(x), weights="ema")(x), mirror(x), atol=1e-5))
+
+    # Micro-batches: the mean of the parts' gradients.
+    model, x, y = make()
+    plain = nn.Sequential(nn.Linear(4, 3))
+    parts = copy.deepcopy(plain)
+    a, b = torch.randn(12, 4), torch.randn(12, 3)
+
+    def square(model, a, b):
+        return F.mse_loss(model(a), b)
+
+    whole, cut = (mpt.torch.TrainStep(m, square, optimizer=torch.optim.SGD(m.parameters(), 0.1),
+                                      example=(a, b), accumulate=k)
+                  for m, k in ((plain, 1), (parts, 3)))
+    r, s = whole(a, b), cut(a, b)
+    print("accumulated:", numpy.isclose(r.loss, s.loss, rtol=1e-5), all(
+        torch.allclose(p, q, atol=1e-6)
+        for p, q in zip(whole.state_dict().values(), cut.state_dict().values())))
+    refused(cut, a[:10], b[:10])
+
+    # By name, as transformers' collators give them.
+    named = mpt.torch.TrainStep(plain, lambda m, inputs, labels: F.mse_loss(m(inputs), labels),
+                                optimizer=torch.optim.SGD(plain.parameters(), 0.1),
+                                example={"inputs": a, "labels": b})
+    print("named:", named(labels=b, inputs=a).loss > named({"inputs": a, "labels": b}).loss)
+    refused(named, inputs=a)
+    refused(whole, a=a, b=b)
+
+    # Learning rates are PyTorch's, of each group.
+    optimizer = torch.optim.SGD([{"params": [plain[0].weight]},
+                                 {"params": [plain[0].bias], "lr": 0.0}], 0.5)
+    step = mpt.torch.TrainStep(plain, square, optimizer=optimizer, example=(a, b))
+    before = step.state_dict()
+    step(a, b)
+    print("rates:", step.lr, torch.equal(before["0.bias"], step.state_dict()["0.bias"]),
+          torch.equal(before["0.weight"], step.state_dict()["0.weight"]))
+    step.lr = 0.25
+    step(a, b)
+    print("set:", [g["lr"] for g in optimizer.param_groups],
+          torch.equal(before["0.bias"], step.state_dict()["0.bias"]))
+
+    # Programs are cached, the oldest gives way.
+    few = mpt.torch.TrainStep(plain, square, optimizer=torch.optim.SGD(plain.parameters(), 0.1),
+                              example=(a, b), max_programs=2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for rows in (12, 6, 12, 3, 12):
+            few(a[:rows], b[:rows])
+    print("programs:", len(few._programs), [str(w.message)[:60] for w in caught
+                                            if "max_programs" in str(w.message)])
+
+    # Files for mpt-run.
+    program, weights = whole.export(os.path.join(folder, "step.so"))
+    numpy.save(os.path.join(folder, "a.npy"), a.numpy())
+    numpy.save(os.path.join(folder, "b.npy"), b.numpy())
+    done = subprocess.run(
+        [os.path.join(tools, "mpt-run"), program, f"--init={weights}", "--steps=2",
+         f"--data=a={folder}/a.npy", f"--data=b={folder}/b.npy", "--lr=0.1",
+         f"--checkpoint={folder}/out.safetensors"], capture_output=True, text=True)
+    from_run = mpt.Program.open(program)
+    print("exported:", done.returncode, done.stderr[-300:] if done.returncode else "",
+          from_run.load(os.path.join(folder, "out.safetensors"))["attempt"])
+    whole(a, b), whole(a, b)
+    print("as mpt-run:", numpy.array_equal(numpy.asarray(from_run.read("0.weight")),
+                                           whole.state_dict()["0.weight"].numpy()))
+
+    # Reports.
+    model, x, y = make()
+    low = mpt.torch.TrainStep(model, loss, optimizer=adam(model), example=(x, y),
+                              precision="bf16", memory_budget="0.9x")
+    text = low.explain("softmax")
+    print("explained:", len(text) > 0, "check_train_step.py:" in str(text),
+          text._repr_html_().startswith("<table>"))
+    report = low.memory_report()
+    print("memory:", str(report).splitlines()[0][:60], sorted(report.data)[:2],
+          report._repr_html_()[:15])
+
+    # What there is not.
+    def build(optimizer=None, net=model, function=loss, example=(x, y), **options):
+        return mpt.torch.TrainStep(net, function, optimizer=optimizer or adam(net),
+                                   example=example, **options)
+
+    print("budget:", low.arena_bytes < build(precision="bf16").arena_bytes)
+    refused(build, torch.optim.RMSprop(model.parameters()))
+    refused(build, 0.1)
+    refused(build, adam(model, amsgrad=True))
+    refused(build, torch.optim.SGD(model.parameters(), 0.1, 0.9, dampening=0.1))
+    refused(build, adam(copy.deepcopy(model)))
+    refused(build, torch.optim.SGD(model.frozen.parameters(), 0.1))
+    refused(build, torch.optim.Adam([{"params": model.embed.parameters()},
+                                     {"params": model.norm.parameters(), "eps": 1e-3}]))
+    refused(build, precision="fp16")
+    refused(build, loss_scale="big")
+    refused(build, parallel="zero1")
+    refused(build, accumulate=0)
+    refused(build, max_programs=0)
+    refused(build, memory_budget="lots")
+    refused(build, device="tpu")
+    refused(build, example=("text", y))
+    refused(build, example=())
+    refused(build, function=lambda m, x, y: {"cost": m(x).sum()})
+    refused(build, function=lambda m, x, y: m(x))
+    refused(build, function=lambda m, x, y: m(x).sum() if m(x).sum() > 0 else m(x).mean())
+    refused(build, function=lambda m, x, y: torch.linalg.det(m(x).T @ m(x)))
+    refused(step, a.double(), b)
+    refused(step, a.to("meta"), b)
+    refused(step, torch.randn(4, 12).T, b)
+    refused(step, a.numpy()[:, ::-1], b)
+    refused(step, a[0], b)
+    refused(step, a)
+    refused(step, [1.0], b)
+    refused(step.explain, "add")
+    refused(step.ema_state_dict)
+    refused(step.evaluator, len, weights="ema")
+    refused(step.load_state_dict, {"0.weight": a})
+    refused(step.load_state_dict, {"0.weight": a, "0.bias": b})
+    refused(step.load, path)
+    cycle = torch.optim.SGD(plain.parameters(), 0.1, momentum=0.9)
+    cycling = build(cycle, plain, square, (a, b))
+    torch.optim.lr_scheduler.OneCycleLR(cycle, 0.1, total_steps=10)
+    refused(cycling, a, b)
+
+    cycling.close()
+    refused(cycling, a, b)
+    print("supports:", bool(mpt.torch.supports(model, (x,))),
+          mpt.torch.supports(plain, a))
+    print(mpt.torch.supports(Sorts(), (a,)))
+
+
+class Sorts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.inner(x).sort(-1)[0]
+
+
+if __name__ == "__main__":
+    main()

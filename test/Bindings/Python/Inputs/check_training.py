@@ -1,0 +1,91 @@
+"""Training in f16 and bf16 beside f32, and dropout: check_training.py IMPORT_INPUTS MODEL.."""
+import copy
+import sys
+
+import numpy
+import torch
+from torch import nn
+
+sys.path.insert(0, sys.argv[1])
+import models
+import mpt.torch
+
+STEPS = 100
+
+
+def train(model, loss, batches, precision):
+    model = copy.deepcopy(model)
+    step = mpt.torch.TrainStep(model, loss, optimizer=torch.optim.AdamW(model.parameters(), 3e-3),
+                               example=batches[0], precision=precision, clip_norm=1.0)
+    results = [step(*batches[i % len(batches)]) for i in range(STEPS)]
+    return numpy.array([r.loss for r in results]), sum(not r.did_step for r in results), \
+        results[-1].loss_scale
+
+
+def compare(name):
+    torch.manual_seed(0)
+    model, loss, _ = models.MODELS[name]()
+    model.train()
+    batches = []
+    for seed in range(4):
+        torch.manual_seed(seed)
+        batches.append(models.MODELS[name]()[2])
+    whole, _, _ = train(model, loss, batches, "f32")
+    fell = whole[:4].mean() - whole[-4:].mean()
+    for precision in ("bf16", "f16"):
+        low, skipped, scale = train(model, loss, batches, precision)
+        # The same course: nowhere further apart than a twentieth of what the loss falls by.
+        apart = numpy.abs(low - whole).max() / fell
+        end = abs(low[-4:].mean() - whole[-4:].mean()) / fell
+        fine = fell > 0.3 * whole[0] and apart < 0.05 and end < 0.01 and skipped <= 5 \
+            and (scale > 1) == (precision == "f16") and not numpy.array_equal(low, whole)
+        print(f"{name} {precision}: {'as f32' if fine else 'DIFFERS'}: from {whole[0]:.4f} to "
+              f"{whole[-1]:.4f}, {low[-1]:.4f}; apart {apart:.3f}, at the end {end:.4f} of the "
+              f"fall, {skipped} skipped", flush=True)
+
+
+class Dropped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4096))
+        self.drop = nn.Dropout(0.3)
+
+    def forward(self, x):
+        return self.drop(x * self.weight)
+
+
+def drop():
+    def masks(seed):
+        torch.manual_seed(0)
+        model = Dropped().train()
+        step = mpt.torch.TrainStep(
+            model, lambda m, x: (lambda y: {"loss": y.mean(), "y": y})(m(x)), seed=seed,
+            optimizer=torch.optim.SGD(model.parameters(), 0.0), example=torch.ones(4096))
+        return [step(torch.ones(4096))["y"] for _ in range(8)], step
+
+    first, step = masks(0)
+    kept = numpy.array([(y != 0).float().mean().item() for y in first])
+    # Binomial: 4096 elements, 8 steps; four standard deviations.
+    print("kept:", abs(kept.mean() - 0.7) < 4 * (0.21 / 4096 / 8) ** 0.5,
+          "scaled:", all(numpy.isclose(y[y != 0], 1 / 0.7).all() for y in first))
+    together = numpy.mean([((first[i] != 0) & (first[i + 1] != 0)).float().mean().item()
+                           for i in range(7)])
+    print("independent steps:", abs(together - 0.49) < 0.01)
+    print("same seed:", all(torch.equal(a, b) for a, b in zip(first, masks(0)[0])),
+          "other seed:", any(torch.equal(a, b) for a, b in zip(first, masks(1)[0])))
+    evaluate = step.evaluator(lambda m, x: m(x))
+    print("evaluated:", torch.equal(evaluate(torch.ones(4096)), torch.ones(4096)))
+
+
+def main():
+    torch.set_num_threads(2)
+    drop()
+    for name in sys.argv[2:]:
+        try:
+            compare(name)
+        except ImportError as error:
+            print(f"{name}: skipped, {error}")
+
+
+if __name__ == "__main__":
+    main()
