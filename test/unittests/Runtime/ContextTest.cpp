@@ -321,6 +321,31 @@ TEST(ContextTest, StateThatWasNotWrittenIsNamed) {
             "state without a value: 'a', 'c', 'd', 'e', 'f', 'g', 'h', 'i' and 2 more");
 }
 
+TEST(ContextTest, GivesTheBadIndex) {
+  ProgramBuilder b;
+  BufferRef table = b.input("table", F32, {5, 2}), indices = b.input("indices", I32, {3});
+  b.call(GatherCall(), {table, indices}, b.output("out", F32, {3, 2}));
+  Descriptor desc(writeProgram(b.program));
+  Context c;
+  ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
+  float values[10] = {};
+  int32_t rows[3] = {4, 0, -7};
+  int64_t index = 0, position = 0;
+  ASSERT_EQ(mpt_rt_bind(c.rt, "table", values, 40), 0);
+  ASSERT_EQ(mpt_rt_bind(c.rt, "indices", rows, 12), 0);
+  EXPECT_NE(mpt_rt_get_bad_index(c.rt, &index, &position), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_RUN_FAILED);
+  EXPECT_EQ(c.error(), "test.mlir:1:1: index -7 at position 2 is outside [0, 5)");
+  ASSERT_EQ(mpt_rt_get_bad_index(c.rt, &index, &position), MPT_RT_OK);
+  EXPECT_EQ(index, -7);
+  EXPECT_EQ(position, 2);
+  EXPECT_NE(mpt_rt_get_bad_index(c.rt, &index, nullptr), MPT_RT_OK);
+  // The next run forgets it.
+  rows[2] = 1;
+  EXPECT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
+  EXPECT_NE(mpt_rt_get_bad_index(c.rt, &index, &position), MPT_RT_OK);
+}
+
 TEST(ContextTest, WrongArguments) {
   Descriptor desc(writeProgram(makeSmall().program), {doubleAndAdd});
   Context c;
