@@ -69,12 +69,13 @@ func.func @attributes(%w: tensor<4xf32> {mpt.name = "w", mpt.role = "parameter",
   return %w : tensor<4xf32>
 }
 
-// CHECK-LABEL: mpt_kernel.func
-//  CHECK-SAME: sym_name = "ramp"
-"mpt_kernel.func"() <{sym_name = "ramp", function_type = () -> tensor<4xi64>, kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4>, chunk_rows = 1 : i64, operand_maps = [], result_maps = [affine_map<(d0) -> (d0)>]}> ({
+// CHECK-LABEL: mpt_kernel.func <pointwise> @ramp domain [4] chunk_rows 1
+//  CHECK-SAME: maps [] -> [#{{.*}}] : () -> tensor<4xi64> {
+mpt_kernel.func <pointwise> @ramp domain [4] chunk_rows 1
+    maps [] -> [affine_map<(d0) -> (d0)>] : () -> tensor<4xi64> {
   %i = mpt_kernel.index 0 : i64
   mpt_kernel.yield %i : i64
-}) : () -> ()
+}
 
 // CHECK-LABEL: mpt_program.program @p
 mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
