@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs, on a machine with a GPU, what `ninja -C build gpu-pack` packed: every network's
-# step against the oracle's recorded results, the examples' training, and times beside
-# PyTorch's where Python has it. Builds nothing. Writes one JSON report.
+# step against the oracle's recorded results, the examples' training, and its times next
+# to PyTorch's if Python has it. Builds nothing. Writes one JSON report.
 #
 #   tools/gpu-check.sh [FOLDER] [options of check.py: --report, --only, --no-time, ...]
 set -euo pipefail

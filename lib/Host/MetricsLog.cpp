@@ -98,7 +98,7 @@ void MetricsRecord::add(llvm::StringRef key, const HostTensor &tensor) {
     numbers.push_back({key.str(), tensor.getElement(0)});
     return addRaw(key, formatElement(tensor, 0));
   }
-  // A bracket opens or closes in front of and behind every element whose
+  // A bracket opens before and closes after every element whose
   // position is a multiple of a dimension's stride.
   std::string json;
   llvm::ArrayRef<int64_t> shape = tensor.getShape();

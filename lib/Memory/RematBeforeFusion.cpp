@@ -85,7 +85,8 @@ FailureOr<SmallVector<RepeatedOp>> mpt::detail::repeatBeforeFusion(func::FuncOp 
 
 SumOrders mpt::detail::getSumOrders(func::FuncOp function) {
   SumOrders orders;
-  // What is no kernel is a call, whose order depends on its shape.
+  // Ops that are not kernels are calls, and the order of a call's sum depends on its
+  // shape.
   for (auto reduce : function.getOps<ReduceOp>())
     if (auto number = reduce->getAttrOfType<IntegerAttr>(kSumAttr))
       orders[number.getInt()].insert("call");

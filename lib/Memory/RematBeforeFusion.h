@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Ops that are no products are repeated before a step is fused: their clones become
-/// part of the kernels that read them, so that nothing is stored for them. Fusion may
-/// then put a sum into another kernel; what adds in another order would change bits,
-/// and is found here.
+/// Ops other than matmuls and convolutions are repeated before a step is fused: their
+/// clones become part of the kernels that read them, so that nothing is stored for them.
+/// Fusion may then put a sum into another kernel; what adds in another order would change
+/// bits, and is found here.
 ///
 //===----------------------------------------------------------------------===//
 

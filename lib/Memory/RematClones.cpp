@@ -51,7 +51,7 @@ private:
   DenseMap<std::pair<Value, Value>, Value> renamed;
   /// What each new value stands for.
   DenseMap<Value, Value> origins;
-  /// The clones since the last op that is none.
+  /// The clones since the last op that is not a clone.
   SmallVector<Operation *> group;
 };
 
@@ -136,7 +136,7 @@ void Cloner::insertBarrier(Operation *next) {
 }
 
 void Cloner::run(ArrayRef<uint32_t> order) {
-  // The next op that runs for the first time, behind each position.
+  // For each position, the next op after it that runs for the first time.
   SmallVector<bool> ran(described.ops.size(), false), repeats;
   for (uint32_t node : order) {
     repeats.push_back(ran[node]);

@@ -16,7 +16,7 @@ namespace mpt::detail {
 
 /// Runs `function`, which `described` describes, in `order`: repeated nodes become
 /// clones in front of the next node that is not repeated. With `barrier`, an op of
-/// that name passes on what a group of clones reads, together with what the op behind
+/// that name passes on what a group of clones reads, together with what the op after
 /// them waits for, so that a compiler neither merges the clones with the originals nor
 /// runs them early. Results of kernels that nobody reads any more are removed.
 void cloneForRemat(mlir::func::FuncOp function, const RematFunction &described,

@@ -23,8 +23,8 @@ namespace {
 
 constexpr int64_t alignment = 64;
 
-/// Bytes of a value; nullopt for what countBytes does not count. What is no tensor takes
-/// none.
+/// Bytes of a value; nullopt if countBytes does not count it. A value that is not a
+/// tensor takes none.
 std::optional<int64_t> getBytes(Type type) {
   auto tensor = dyn_cast<ShapedType>(type);
   if (!tensor)

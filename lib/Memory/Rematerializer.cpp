@@ -64,7 +64,7 @@ LogicalResult Rematerializer::takeBestOrder() {
   Block &block = function.getBody().front();
   SmallVector<Operation *> order, stack;
   DenseSet<Operation *> placed;
-  // What is no instruction comes right before its first reader.
+  // Ops that are not instructions come right before their first reader.
   auto place = [&](Operation *last) {
     stack.assign(1, last);
     while (!stack.empty()) {

@@ -199,7 +199,7 @@ void Applier::setTypes() {
   }
 }
 
-/// Numbers beside the operands that must have their element type.
+/// Attributes that must have the element type of the operands.
 void Applier::convertAttributes(Operation *op) {
   const OpRule *rule = findRule(op->getName());
   if (!rule)
@@ -378,7 +378,7 @@ Value Applier::getAs(const Rewrite &rewrite) {
     return node.lowSource;
   Value &cast = casts[rewrite.wantsLow][rewrite.value];
   if (cast) {
-    // One that was there before may have stood behind this reader.
+    // A cast from before may have come after this reader.
     if (!graph.getOwnCasts().empty() && rewrite.operand->get() != cast) {
       Operation *op = cast.getDefiningOp();
       if (Operation *made = node.value.getDefiningOp())

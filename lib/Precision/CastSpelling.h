@@ -27,7 +27,7 @@ public:
                    bool widens, bool isOwn);
 
 private:
-  /// The operands behind the tensor of `torch.aten.to.dtype`: constants, made
+  /// The operands that follow the tensor of `torch.aten.to.dtype`: constants, made
   /// once at the start of each function.
   struct TorchConstants {
     /// By code of the type.

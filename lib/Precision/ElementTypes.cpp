@@ -32,7 +32,7 @@ static FloatType parseFloat(MLIRContext *context, StringRef word) {
 
 namespace {
 /// The parts of a tensor type that its dialect spells `vtensor<[2,3],f32>` or
-/// `tensor<[2,3],f32,...>`: what is before the element type and behind it.
+/// `tensor<[2,3],f32,...>`: the text before the element type and after it.
 struct SpelledTensor {
   StringRef before, element, after, dims;
 };

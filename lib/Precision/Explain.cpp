@@ -22,7 +22,7 @@ namespace {
 struct ExplainPass : PlanPass<mpt::impl::ExplainPassBase<ExplainPass>> {
   using PlanPass::PlanPass;
 
-  /// What has no `=` in it is no list of options but a pattern.
+  /// Text without `=` is a pattern, not a list of options.
   LogicalResult
   initializeOptions(StringRef options,
                     function_ref<LogicalResult(const Twine &)> errorHandler) override {

@@ -71,7 +71,7 @@ static std::string describeArgument(func::FuncOp function, BlockArgument argumen
          describeLocation(argument.getLoc()) + " @" + function.getName().str();
 }
 
-/// True if planning moves what reads `value` into the product that makes it, where
+/// True if planning moves the readers of `value` into the matmul that makes it, where
 /// gelu is computed in another way than alone; a record would prevent that.
 static bool becomesEpilogue(Value value) {
   for (unsigned step = 0; step < 2 && value.hasOneUse(); ++step) {

@@ -1,4 +1,4 @@
-//===- OpFlops.cpp - How much a product computes -*- C++ -*-===//
+//===- OpFlops.cpp - How much a contraction computes -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -227,7 +227,7 @@ std::optional<OpFlops> mpt::countFlops(Operation *op, const RuleTable &rules,
   auto round = [](double macs) {
     return uint64_t(std::llround(std::min(2 * macs, 0x1p62)));
   };
-  // A structured op is a product if its region multiplies what it reads.
+  // A structured op is a contraction if its region multiplies its inputs.
   if (isa<ElementRegionOpInterface>(op))
     if (auto interface = dyn_cast<PrecisionOpInterface>(op))
       if (interface.getPrecisionClass(BFloat16Type::get(op->getContext())) !=

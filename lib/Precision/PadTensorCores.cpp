@@ -1,4 +1,4 @@
-//===- PadTensorCores.cpp - Pad products to the sizes of tensor cores -*- C++ -*-===//
+//===- PadTensorCores.cpp - Pad matmuls to the sizes of tensor cores -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-pad-tensor-cores`. Zeros change no sum: a padded product has the same
+/// `--mpt-pad-tensor-cores`. Zeros change no sum: a padded matmul has the same
 /// elements, among others that are cut off again.
 ///
 //===----------------------------------------------------------------------===//
@@ -30,12 +30,12 @@ using namespace mpt;
 
 namespace {
 
-/// True for what units for products read.
+/// True for types that tensor cores read.
 bool isLow(Type type) {
   return isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 16;
 }
 
-/// The sizes of a product of MPT's dialect; nullopt for other ops, other types and
+/// The sizes of a matmul of MPT's dialect; nullopt for other ops, other types and
 /// dynamic sizes.
 std::optional<ProductShape> getProductShape(Operation *op) {
   if (!isa<MatmulOp, LinearOp>(op))
@@ -107,7 +107,7 @@ private:
     }
     if (llvm::all_of(high, [](int64_t size) { return size == 0; }))
       return value;
-    // Later products of the block read the same copy.
+    // Later matmuls of the block read the same copy.
     Value &copy = copies[{value, builder.getBlock(), rows, columns}];
     if (!copy)
       copy = PadOp::create(
@@ -154,7 +154,7 @@ struct PadTensorCoresPass
     : PolicyPass<mpt::impl::PadTensorCoresPassBase<PadTensorCoresPass>> {
   using PolicyPass::PolicyPass;
 
-  /// A product of another dialect, whose dimensions only its own ops can pad.
+  /// A matmul of another dialect, whose dimensions only its own ops can pad.
   void advise(Operation *op, const TargetDescription &target) {
     for (Type type : op->getOperandTypes()) {
       auto tensor = dyn_cast<RankedTensorType>(type);

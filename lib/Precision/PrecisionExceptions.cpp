@@ -19,8 +19,8 @@ using namespace mpt;
 namespace {
 
 constexpr uint32_t kNone = PrecisionGraph::kNone;
-/// More moves than stand between a parameter and the product that reads it, and more
-/// elementwise ops than between a softmax and the next product.
+/// More moves than there are between a parameter and the matmul that reads it, and more
+/// elementwise ops than between a softmax and the next matmul.
 constexpr unsigned kMostMoves = 16, kMostSteps = 64;
 
 bool isParameter(const PrecisionGraph &graph, uint32_t value) {
@@ -44,7 +44,7 @@ uint32_t getRoot(const PrecisionGraph &graph, uint32_t value) {
     const PrecisionGraph::Vertex &vertex = graph.getVertices()[node.vertex];
     if (vertex.precisionClass != PrecisionClass::Clear)
       return value;
-    // What a loop passes on unchanged reads itself beside its first value.
+    // A value that a loop passes on unchanged reads its first value and itself.
     uint32_t only = kNone;
     for (uint32_t read : graph.getConsumed(node.vertex)) {
       if (vertex.isJoin && llvm::is_contained(graph.getProduced(node.vertex), read))
@@ -83,7 +83,7 @@ void mpt::keepFirstAndLastLayers(const PrecisionGraph &graph, PrecisionException
   const uint32_t count = graph.getVertices().size();
   std::vector<uint32_t> products, layers;
   llvm::DenseSet<uint32_t> taken;
-  // In the program's order, so that the forward product is the first reader.
+  // In the program's order, so that the forward matmul is the first reader.
   for (uint32_t v = 0; v < count; ++v) {
     if (!graph.getVertices()[v].contraction || isInLoop(graph, v))
       continue;
@@ -146,7 +146,7 @@ bool walkBack(const PrecisionGraph &graph, ArrayRef<uint32_t> values,
   return true;
 }
 
-/// True if what `vertex` reads comes from a product of two computed values: scores of
+/// True if what `vertex` reads comes from a matmul of two computed values: scores of
 /// attention. A classifier's logits come from one with a parameter.
 bool readsScores(const PrecisionGraph &graph, uint32_t vertex) {
   bool found = false;

@@ -46,7 +46,8 @@ static bool fitsIn(float number, Type low) {
 }
 
 /// True if `number` rounds to 1 or -1 in `low` and is neither: a decay of 0.999 would be
-/// none, a bound below 1 would be 1. Half of the steps of `low` beside 1, itself even.
+/// lost, and a bound below 1 would be 1. The limits are half of a step of `low` from 1,
+/// and 1 is even.
 static bool roundsToOne(float number, Type low) {
   const bool half = low.isF16();
   const float below = half ? 0x1p-12f : 0x1p-9f, above = half ? 0x1p-11f : 0x1p-8f;
@@ -70,7 +71,7 @@ static bool fitsIn(ElementsAttr elements, Type low) {
   auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
   if (!dense || !dense.getElementType().isF32())
     return true;
-  // In a table, what is near 1 is a number among others.
+  // In a table, a number near 1 is one among others.
   if (dense.isSplat())
     return fitsIn(dense.getSplatValue<float>(), low) &&
            !roundsToOne(dense.getSplatValue<float>(), low);
@@ -85,7 +86,7 @@ static bool fitsIn(Value value, Type low) {
          fitsIn(number.getValue().convertToFloat(), low);
 }
 
-/// The constant that is `value`, which is no tensor, by the spelling that dialects of
+/// The constant `value`, which is not a tensor, by the spelling that dialects of
 /// numbers share (`torch.constant.float`): no operand, one attribute `value`.
 static std::optional<float> getScalarConstant(Value value) {
   if (isa<ShapedType>(value.getType()))
@@ -356,8 +357,9 @@ bool PrecisionGraphBuilder::isReturned(Operation *op) {
   return false;
 }
 
-/// True for what an op may hold beside f32 that no cast of ours fits: another narrow
-/// float type or a quantized one, or a tensor that does not say what it holds.
+/// True for types other than f32 that an op may hold and that none of our casts fits:
+/// another narrow float type or a quantized one, or a tensor that does not say what it
+/// holds.
 bool PrecisionGraphBuilder::isOfAnotherType(Type type) {
   if (ElementTypes::isUntypedTensor(type))
     return true;

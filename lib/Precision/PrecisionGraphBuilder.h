@@ -66,7 +66,7 @@ private:
            types.getFloat(op->getResult(0).getType()) == f32;
   }
   uint32_t indexOf(mlir::Value value);
-  /// The same for what an op makes that is no cast of MPT's.
+  /// The same for the results of an op that is not a cast of MPT's.
   uint32_t indexOfMade(mlir::OpResult value, mlir::Operation *op) {
     auto [entry, isNew] = valueIndex.try_emplace(value, kNone);
     if (entry->second == kNone)

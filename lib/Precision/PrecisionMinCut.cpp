@@ -119,8 +119,8 @@ std::vector<uint32_t> MinCutPlanner::findLow() {
   return low;
 }
 
-/// Products whose casts may cost more than they gain become a choice as well. What lies
-/// between them may be low all the same.
+/// Contractions whose casts may cost more than they gain become a choice as well. What
+/// lies between them may be low all the same.
 void MinCutPlanner::freeProducts() {
   if (gains.empty())
     return;
@@ -140,8 +140,8 @@ bool MinCutPlanner::mayBeLow(uint32_t v) const {
          rules.isClearOrInfer(v);
 }
 
-/// What leads to a product, nowhere, or out of the function by more than one number: the
-/// rest makes the loss alone.
+/// What leads to a contraction, nowhere, or out of the function by more than one number:
+/// the rest makes the loss alone.
 std::vector<bool> MinCutPlanner::findLeadingOn() {
   std::vector<uint32_t> roots;
   for (uint32_t v = 0; v < count; ++v) {
@@ -159,7 +159,8 @@ std::vector<bool> MinCutPlanner::findLeadingOn() {
   return rules.reach(roots, true, false, [](uint32_t, uint32_t) { return true; });
 }
 
-/// The infer ops that paint makes low behind what is low or between.
+/// The infer ops that paint makes low because they follow a low op or lie between low
+/// ops.
 std::vector<bool> MinCutPlanner::findFollowing(ArrayRef<uint32_t> low,
                                                const std::vector<bool> &between) {
   std::vector<uint32_t> roots(low.begin(), low.end());

@@ -162,8 +162,8 @@ void PrecisionRules::barOutOfRange(const llvm::DenseMap<Value, bool> &recorded) 
 }
 
 /// What reads a number that would be infinite may pass it on (a mask that is added or
-/// chosen, or made by a product of numbers and then added): whoever reads its result
-/// stays f32 as well, through clear ops and one infer op. Matrix products cannot be
+/// chosen, or made by a multiplication of scalars and then added): whoever reads its
+/// result stays f32 as well, through clear ops and one infer op. Matmuls cannot be
 /// helped.
 void PrecisionRules::barBehindOverflow() {
   // With whether an infer op may follow.
@@ -230,8 +230,8 @@ static void planNone(const PrecisionGraph &graph, PrecisionPlan &plan) {
       plan[v] = {true, PrecisionReason::AlreadyLow, PrecisionGraph::kNone};
 }
 
-/// The bytes of paint's casts, if they are for the same products. Paint keeps no state
-/// and no sums in loops.
+/// The bytes of paint's casts, if they are for the same contractions. Paint keeps no
+/// state and no sums in loops.
 static std::optional<uint64_t> getPaintedBytes(const PrecisionPlan &plan,
                                                const PrecisionRules &rules,
                                                PrecisionPlanOptions options) {
@@ -252,8 +252,8 @@ static std::optional<uint64_t> getPaintedBytes(const PrecisionPlan &plan,
   return painted.countCasts().bytes;
 }
 
-/// The distinct values that products read and make: as many casts as there are around
-/// products alone.
+/// The distinct values that contractions read and make: the number of casts if only
+/// contractions were low.
 static uint64_t countProductValues(const PrecisionGraph &graph) {
   llvm::BitVector seen(graph.getValues().size());
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
@@ -282,7 +282,7 @@ static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &ru
     return planWithinPaint(*overhead);
   planMinCut(graph, rules, options, plan);
   const PrecisionPlan::Casts casts = plan.countCasts();
-  // What an earlier run made low is no plan of paint's to compare with.
+  // Ops that an earlier run made low are not a plan of paint's to compare with.
   if (casts.bytes == 0 || !options.gains.empty() || !graph.getOwnCasts().empty())
     return;
   std::optional<uint64_t> painted = getPaintedBytes(plan, rules, options);

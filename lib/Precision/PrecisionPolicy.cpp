@@ -261,7 +261,7 @@ const PrecisionPolicy::NameFacts &PrecisionPolicy::getFacts(Operation *op) {
   return *(factsOf[op->getName()] = std::move(made));
 }
 
-/// What depends on the op beside its name.
+/// What depends on more of the op than its name.
 void PrecisionPolicy::refine(Operation *op, OpRecord &record) {
   if (const OpRule *rule = record.rule) {
     if (rules.hasWrittenIndices(rule)) {

@@ -29,7 +29,7 @@ struct RuleSets {
 };
 
 /// The tables of `yaml`, in order; what they consist of is put into `storage`. A
-/// table that extends one of `bases` comes behind that one's, for its own dialect.
+/// table that extends one of `bases` comes after it, for its own dialect.
 /// Fails after errors, at `loc` or in the text, that name `source`: also an op in
 /// two rows of one table is one.
 llvm::FailureOr<std::vector<RuleSet>>

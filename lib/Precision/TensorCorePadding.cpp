@@ -1,4 +1,4 @@
-//===- TensorCorePadding.cpp - Sizes that units for products want -*- C++ -*-===//
+//===- TensorCorePadding.cpp - Sizes that tensor cores want -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

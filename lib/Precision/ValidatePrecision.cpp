@@ -119,7 +119,7 @@ private:
         return success();
       if (!agreed)
         agreed = element;
-      // A product of low operands may return f32, not the other way round.
+      // A contraction of low operands may return f32, but not the other way round.
       if (element == agreed || (isResult && element.isF32() &&
                                 (port == Port::Wide || record.readsAny || mayMix ||
                                  record.results == ResultForm::F32)))

@@ -52,7 +52,7 @@ inline void emitYamlError(const llvm::SMDiagnostic &diagnostic, void *opaque) {
       mlir::FileLineColLoc::get(context.loc.getContext(), diagnostic.getFilename(),
                                 diagnostic.getLineNo(), diagnostic.getColumnNo() + 1));
   error << context.what << ": ";
-  // A key that is missing or unknown is no value that is wrong.
+  // A missing or unknown key is not an error of a value.
   if (!context.key.empty() && !message.contains(" key '"))
     error << context.key << ": ";
   error << message;

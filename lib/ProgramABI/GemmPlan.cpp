@@ -1,4 +1,4 @@
-//===- GemmPlan.cpp - A product as a call of cuBLASLt -*- C++ -*-===//
+//===- GemmPlan.cpp - A matmul as a call of cuBLASLt -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -1,4 +1,4 @@
-//===- Linalg.cpp - Matrix products -----------------------------*- C++ -*-===//
+//===- Linalg.cpp - Matmuls ------------------------------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -11,7 +11,7 @@
 /// and adds the gradients in f32. What depends on parameters alone (a low copy, the
 /// gradient's seed) is there once.
 ///
-/// Each sum is placed behind the gradient that it takes in, so that one set of
+/// Each sum is placed after the gradient that it adds, so that one set of
 /// gradients and one of sums is live, whatever the number of micro-batches.
 ///
 //===----------------------------------------------------------------------===//
@@ -59,7 +59,7 @@ private:
   /// (sum + value) / (steps, if this is the last part).
   Value addTo(Value sum, Value value, int64_t part);
   void addResults(int64_t part, const IRMapping &mapping);
-  /// Behind what defines `value`, at the latest before the terminator.
+  /// After the definition of `value`, at the latest before the terminator.
   void setInsertionPointBehind(Value value);
   Value inWide(Value value);
 
@@ -68,8 +68,8 @@ private:
   Operation *terminator;
   OpBuilder builder;
   int64_t steps;
-  /// One, or one for each of several losses; their gradients, one marker's behind the
-  /// other's.
+  /// One, or one for each of several losses; their gradients, marker by
+  /// marker.
   SmallVector<GradientsOp> markers;
   SmallVector<Value> gradients;
   struct Cut {

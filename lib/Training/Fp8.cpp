@@ -1,4 +1,4 @@
-//===- Fp8.cpp - Products of 8-bit floats with scales -*- C++ -*-===//
+//===- Fp8.cpp - Matmuls of 8-bit floats with scales -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-fp8`: products read f8E4M3FN and f8E5M2, each tensor with a scale that
-/// follows its largest magnitude. Which products, see Fp8Plan.h. The rule of the
+/// `--mpt-fp8`: matmuls read f8E4M3FN and f8E5M2, each tensor with a scale that
+/// follows its largest magnitude. Fp8Plan.h says which matmuls. The rule of the
 /// scales is that of NVIDIA's Transformer Engine (DelayedScaling and
 /// Float8CurrentScaling). Everything is made of ops that are there anyway.
 ///
@@ -160,8 +160,8 @@ Fp8Rewriter::Quantized Fp8Rewriter::quantize(unsigned number) {
   made.inverse = DivOp::create(builder, loc, typed({}),
                                makeConstant(builder, loc, {1.0f}, {}), made.scale);
   made.amax = amax;
-  // What is too large saturates; what is no number stays none, so that whoever looks
-  // for it behind the product finds it.
+  // Numbers that are too large saturate. NaN and infinity stay, so that a check after the
+  // matmul finds them.
   Value scaled = MulOp::create(builder, loc, wideType, wide, made.scale);
   scaled = MinimumOp::create(builder, loc, wideType, scaled,
                              makeConstant(builder, loc, {largest}, {}));

@@ -1,4 +1,4 @@
-//===- Fp8Plan.cpp - Which products of a step run in 8-bit floats -*- C++ -*-===//
+//===- Fp8Plan.cpp - Which matmuls of a step run in 8-bit floats -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -44,7 +44,7 @@ DenseSet<Value> findGradients(Block &block) {
   return gradients;
 }
 
-/// Why the product of `lhs` and `rhs` keeps its types; empty if it need not.
+/// Why the matmul of `lhs` and `rhs` keeps its types; empty if it need not.
 std::string findObstacle(Operation *op, Value lhs, Value rhs, int64_t alignment) {
   if (auto linear = dyn_cast<LinearOp>(op);
       linear && linear.getEpilogue() != Epilogue::None)

@@ -142,7 +142,7 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
       fail(name, " has no meaning with mode=amax, whose scale follows the largest "
                  "gradient; remove it, or use mode=dynamic");
   };
-  // The least integer and what is no number say that nothing was given.
+  // The least integer and NaN say that nothing was given.
   auto set = [&](auto &field, auto option, StringRef name, bool inAmax, bool isValid,
                  StringRef expected) {
     if (std::isnan(static_cast<double>(option)) ||
@@ -245,8 +245,8 @@ Value getNamedResult(func::FuncOp step, StringRef name) {
   return result ? step.getBody().front().getTerminator()->getOperand(*result) : Value();
 }
 
-/// What a step that is taken must have finite beside its gradients, as far as it is
-/// known at `place`: the losses, the norm of the gradients (whose squares overflow
+/// What must be finite in a step that is taken, in addition to its gradients, as far as
+/// it is known at `place`: the losses, the norm of the gradients (whose squares overflow
 /// first, and so do second moments), and running statistics.
 SmallVector<Value> getCheckedValues(func::FuncOp step, StepEditor &editor,
                                     ArrayRef<GradSeedOp> seeds, Value norm,

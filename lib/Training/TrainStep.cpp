@@ -231,7 +231,8 @@ FailureOr<Value> TrainStepPass::buildGradients(OpBuilder &builder, func::FuncOp 
 
   const double none = std::numeric_limits<double>::infinity();
   const bool isSkipping = skipSpikes > 0;
-  // With groups, the norm of all is taken beside the one that clip-norm limits.
+  // With groups, the norm of all gradients is taken in addition to the one that clip-norm
+  // limits.
   Value norm;
   if (gradNorm || isSkipping || !clipped->empty())
     norm = clipGradients(builder, loc, gradients,
@@ -342,7 +343,7 @@ LogicalResult TrainStepPass::run() {
   auto i64Scalar = RankedTensorType::get({}, builder.getI64Type());
   auto f32Scalar = RankedTensorType::get({}, builder.getF32Type());
 
-  // The gradients of several losses are added behind what unscales each.
+  // The gradients of several losses are added after each has been unscaled.
   llvm::MapVector<StringRef, Value> sums;
   for (GradientsOp marker : markers)
     for (auto [name, gradient] :

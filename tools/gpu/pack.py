@@ -41,7 +41,7 @@ NETWORKS = {
     "gpt": (8, "optimizer=adamw weight-decay=0.1 clip-norm=1", 0.003, {"x": "x.npy", "y": "y.npy"}),
 }
 
-# Steps that are timed beside PyTorch's, by the model of torch_models.py: how the text
+# Steps that are timed next to PyTorch's, by the model of torch_models.py: how the text
 # is made, rows of a batch, precisions.
 TIMED = {
     "sincos": (["docs/examples/sincos/sincos.mlir"], 512, ("f32", "f16", "bf16")),

@@ -103,7 +103,7 @@ private:
   bool useCudnn, allowTF32;
   /// The op of the program that is expanded, or what it is becoming.
   Operation *place = nullptr;
-  /// Behind the arena: filters for cuDNN that fit no call's workspace, one at a time.
+  /// After the arena: filters for cuDNN that fit no call's workspace, one at a time.
   int64_t scratchAt, scratchBytes = 0;
   llvm::DenseMap<int64_t, Value> constants;
 };
@@ -321,8 +321,8 @@ static rt::LibraryCall getCudnnCall(rt::LibraryCall call, bool allowTF32) {
   return call;
 }
 
-/// The call of cuDNN, a launch that transposes the filter for it, or the filter's
-/// gradient behind it, and one for bias and activation.
+/// The call of cuDNN, a launch that transposes the filter before it, or the
+/// filter's gradient after it, and one for bias and activation.
 void Expander::callCudnn(LibraryCallOpInterface call, const rt::CudaConv &c) {
   SmallVector<Value> inputs(call.getInputs().take_front(2));
   Value out = call.getOutputs().front(), workspace = call.getCallWorkspace();
@@ -334,7 +334,7 @@ void Expander::callCudnn(LibraryCallOpInterface call, const rt::CudaConv &c) {
   auto type = MemRefType::get(cast<MemRefType>(filter.getType()).getShape(),
                               elementOf(inputs[1]));
   int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
-  // The workspace is that of the products, which do not run then.
+  // The workspace is the one of the matmuls, which then do not run.
   Value transposed;
   if (workspace && cast<MemRefType>(workspace.getType()).getNumElements() >= bytes) {
     transposed = view(workspace, 0, type.getShape(), type.getElementType());

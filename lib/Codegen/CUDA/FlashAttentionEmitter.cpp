@@ -61,8 +61,8 @@ public:
   void keyGradients();
 
 private:
-  /// Takes the mask of a batch, if there is one, from behind the function's `inputs`
-  /// other ones, and returns the number of its first output.
+  /// Takes the mask of a batch, if there is one, which follows the function's `inputs`
+  /// other inputs, and returns the number of its first output.
   unsigned setMask(unsigned inputs, Index batch) {
     if (shape.maskStrides.empty())
       return inputs;
@@ -112,7 +112,7 @@ private:
   /// A of rows `row` + g and `row` + g + 8 (of the tensor, the last one if
   /// there are fewer) and columns [k, k + 16).
   Words loadA(const Tensor &tensor, Index row, int64_t k);
-  /// The sums of two neighbouring 16 x 8 products as an A.
+  /// The sums of two neighbouring 16 x 8 tiles as an A operand.
   Words makeA(ArrayRef<Words> sums, int64_t k) {
     const Words &x = sums[2 * k], &y = sums[2 * k + 1];
     return {pack(x[0], x[1]), pack(x[2], x[3]), pack(y[0], y[1]), pack(y[2], y[3])};
@@ -135,8 +135,8 @@ private:
   SmallVector<Words> zeros(int64_t tiles) {
     return SmallVector<Words>(tiles, Words(4, number(0)));
   }
-  /// Rows [first, first + count) of a tensor into shared memory, zeros behind
-  /// its last one.
+  /// Rows [first, first + count) of a tensor into shared memory, with zeros
+  /// after its last row.
   void loadTile(const Tensor &tensor, Index first, int64_t count, Value tile,
                 bool isScaled);
   /// Whether key `key` is seen by query `query`; null if every one is.

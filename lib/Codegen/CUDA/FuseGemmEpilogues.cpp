@@ -1,4 +1,4 @@
-//===- FuseGemmEpilogues.cpp - Gradients into products -*- C++ -*-===//
+//===- FuseGemmEpilogues.cpp - Gradients into matmuls -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -138,7 +138,7 @@ private:
   void fuseAccumulation(AccumulateOp accumulation);
   void reportWideBias(LinearOp linear);
 
-  /// The product that `dy` of the gradient `op` comes from, as rows and columns; says
+  /// The matmul that `dy` of the gradient `op` comes from, as rows and columns; says
   /// why if it is one that can have no epilogue.
   bool getProduct(Operation *op, Value dy, Wanted &wanted);
   /// The sum over rows that is the bias's gradient, if the epilogue can have it.
@@ -300,7 +300,7 @@ ReduceOp Fuser::findBiasGrad(Value gradient) {
   return ReduceOp();
 }
 
-/// Makes the gradient `op`, and the bias's if there is one, the product's epilogue.
+/// Makes the gradient `op`, and the bias's if there is one, the matmul's epilogue.
 void Fuser::finishGrad(Operation *op, Wanted wanted, Value dy) {
   ReduceOp sum = wanted.hasBiasGrad ? findBiasGrad(op->getResult(0)) : ReduceOp();
   builder.setInsertionPoint(op);
@@ -329,7 +329,7 @@ void Fuser::fuseReluGrad(ReluGradOp grad) {
     return;
   wanted.activation = Epilogue::Relu;
   wanted.hasBiasGrad = findBiasGrad(grad->getResult(0)) != nullptr;
-  // What the ReLU made, before or behind a cast, which keeps signs.
+  // The result of the ReLU, before or after a cast, which keeps signs.
   Value made = stripReshapes(grad.getY());
   if (auto cast = made.getDefiningOp<CastOp>())
     made = stripReshapes(cast.getX());
@@ -435,7 +435,8 @@ void Fuser::fuseGelu(GeluOp gelu) {
   erase(linear);
 }
 
-/// The sum over the rows of a gradient into the product that makes the weight's of it.
+/// Moves the sum over the rows of a gradient into the matmul that computes the weight's
+/// gradient from it.
 void Fuser::fuseSum(ReduceOp sum) {
   if (!isStatic(sum.getX()) || !isStatic(sum.getY()))
     return;
@@ -490,8 +491,8 @@ void Fuser::fuseSum(ReduceOp sum) {
     }
 }
 
-/// A micro-batch's gradient of a weight on top of the sum over those before: beta = 1.
-/// The last one's division stays behind.
+/// Adds a micro-batch's gradient of a weight to the sum of the earlier ones: beta = 1.
+/// The division of the last sum remains an op after it.
 void Fuser::fuseAccumulation(AccumulateOp accumulation) {
   Value part = accumulation.getGradient(), sum = accumulation.getSum();
   RankedTensorType type = typeOf(accumulation.getResult());
@@ -549,7 +550,7 @@ void Fuser::fuseAccumulation(AccumulateOp accumulation) {
   erase(maker);
 }
 
-/// A product that was widened for its bias.
+/// A matmul that was widened for its bias.
 void Fuser::reportWideBias(LinearOp linear) {
   if (!linear.getBias() || !linear->hasOneUse() || !isStatic(linear.getResult()) ||
       !isStatic(linear.getX()))

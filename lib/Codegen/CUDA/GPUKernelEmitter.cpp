@@ -204,7 +204,7 @@ KernelEmitter::Frame GPUKernelEmitter::makeFrame(OpBuilder &b, Frame *rowFrame,
       isCombining ? combineBlocks * combineThreads
                   : columnBlocks * groupThreads * std::max<int64_t>(framesPerThread, 1);
   bool isLoop = isCombining ? covered < count : framesPerThread == 0;
-  // Threads behind the last column read it too and store nothing.
+  // Threads after the last column read that column too, and store nothing.
   bool isWhole = isLoop ? count % (isCombining ? combineThreads : groupThreads) == 0
                         : covered == count;
   Value last = constant32(b, count - 1);

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Bodies of the functions that run behind a product whose epilogue cuBLASLt refuses:
+/// Bodies of the functions that run after a matmul whose epilogue cuBLASLt refuses:
 /// in place, on rows of `width`. Parameters of a function are its inputs and then its
 /// outputs.
 ///

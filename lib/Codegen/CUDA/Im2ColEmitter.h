@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The bodies of the functions that convolutions launch beside their products
-/// (CallsToGPU.cpp). Parameters of a function are its inputs and then its output.
+/// The bodies of the functions that convolutions launch in addition to their
+/// matmuls (CallsToGPU.cpp). Parameters of a function are its inputs and then its output.
 ///
 //===----------------------------------------------------------------------===//
 

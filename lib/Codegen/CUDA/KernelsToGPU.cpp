@@ -44,8 +44,8 @@ public:
   ProgramConverter(program::ProgramOp program, OpBuilder &device)
       : program(program), symbols(program->getParentOfType<ModuleOp>()), device(device) {}
 
-  /// Emits the functions of calls that no library does, and gives those that need it
-  /// scratch memory behind the arena, which all share.
+  /// Emits the functions of calls that no library does. Calls that need scratch memory
+  /// share one block after the arena.
   LogicalResult emitCalls(DeviceCallEmitter &emitter);
   /// Emits functions that do what several launches do.
   void emitShared();

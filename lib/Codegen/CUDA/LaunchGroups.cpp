@@ -119,7 +119,8 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) 
       entries.push_back(std::move(entry));
       continue;
     }
-    // Past everything behind the group's last member, and independent of the others.
+    // After everything that follows the group's last member, and independent of the
+    // others.
     size_t place = entries.size(), reach = 0;
     auto found = latest.find(key);
     bool joins = found != latest.end();

@@ -46,8 +46,8 @@ struct LaunchGroup {
   llvm::SmallVector<unsigned> bufferSpaces;
 };
 
-/// Moves launches of kernels that differ only in size behind the first of them that
-/// nothing in between prevents, and returns the groups of two and more.
+/// Moves launches of kernels that differ only in size next to the first of them, unless
+/// something in between prevents it, and returns the groups of two and more.
 llvm::SmallVector<LaunchGroup> groupLaunches(program::ProgramOp program);
 
 } // namespace mpt::detail

@@ -1,4 +1,4 @@
-//===- LegalizeForGPU.cpp - Products and attention as GPUs do them -*- C++ -*-===//
+//===- LegalizeForGPU.cpp - Matmuls and attention as GPUs compute them -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -75,7 +75,7 @@ static bool makesNumber(program::LaunchOp launch) {
   });
 }
 
-/// Gives each launch of `batches` partial sums of its own behind the arena.
+/// Gives each launch of `batches` partial sums of its own, after the arena.
 static void separatePartials(program::ProgramOp program,
                              ArrayRef<SmallVector<program::LaunchOp>> batches) {
   OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
@@ -110,7 +110,7 @@ mpt::detail::batchReductions(program::ProgramOp program) {
     return place->second;
   };
   // From the last to the first: entries are in reverse, and a launch that joins moves
-  // to just before (in `entries`: behind) the batch's earliest member.
+  // to just before (in `entries`: after) the batch's earliest member.
   std::vector<Entry> entries;
   SmallVector<Batch> batches;
   auto ops = llvm::to_vector(llvm::make_pointer_range(program.getBody().front()));

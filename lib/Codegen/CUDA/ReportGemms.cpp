@@ -1,4 +1,4 @@
-//===- ReportGemms.cpp - Products that tensor cores do not do -*- C++ -*-===//
+//===- ReportGemms.cpp - Matmuls that run without tensor cores -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-report-gemms`: a remark for each product of a program that cuBLASLt does
+/// `--mpt-report-gemms`: a remark for each matmul of a program that cuBLASLt does
 /// without tensor cores, or only with its slower kernels.
 ///
 //===----------------------------------------------------------------------===//
@@ -45,7 +45,7 @@ struct ReportGemmsPass : mpt::impl::ReportGemmsPassBase<ReportGemmsPass> {
     if (!getContext().getRemarkEngine())
       return;
     for (auto program : getOperation().getOps<program::ProgramOp>()) {
-      // Chunks of one convolution are products of one place.
+      // The chunks of one convolution are matmuls with the same location.
       llvm::StringSet<> reported;
       for (Operation &op : program.getBody().front()) {
         // Not what runs where a library refuses a call.

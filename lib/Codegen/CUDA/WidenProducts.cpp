@@ -1,4 +1,4 @@
-//===- WidenProducts.cpp - Products that cuBLASLt can do -*- C++ -*-===//
+//===- WidenProducts.cpp - Matmuls that cuBLASLt can do -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

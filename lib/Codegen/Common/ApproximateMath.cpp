@@ -71,8 +71,8 @@ struct ExpandSinCos : OpRewritePattern<Op> {
     Value x = arith::MinimumFOp::create(b, wide, number(largest));
     x = arith::MaximumFOp::create(b, x, number(-largest));
 
-    // Beside 1.5 * 2^52 the last place of a number is 1: adding it rounds to an
-    // integer, whose last bits are those of the sum.
+    // Near 1.5 * 2^52 the last place of a number is 1, so adding that rounds to an
+    // integer. The sum's last bits are the integer's.
     constexpr double anchor = 6755399441055744.0;
     Value beside = fma(x, number(0.63661977236758134308), number(anchor));
     Value quadrant = arith::BitcastOp::create(b, i64, beside);

@@ -126,7 +126,7 @@ Value mpt::detail::truncateToEightBitFloat(OpBuilder &b, Location loc, Value val
       b, loc, arith::ShRUIOp::create(b, loc, rounded, s.bits(dropped)),
       s.bits(static_cast<uint32_t>(127 - format.bias) << format.mantissaBits));
 
-  // Subnormals: beside a number whose last place is theirs, the adder rounds.
+  // Subnormals: adding a number with the same last place makes the adder round them.
   double anchor = std::ldexp(1.0, 23 + 1 - format.bias - format.mantissaBits);
   Value beside = arith::AddFOp::create(b, loc, s.asFloat(magnitude), s.number(anchor));
   Value subnormal =

@@ -1,4 +1,4 @@
-//===- Linalg.cpp - Torch's matrix products and attention -*- C++ -*-===//
+//===- Linalg.cpp - Torch's matmuls and attention -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -25,7 +25,7 @@ static Value product(Lowering &l, Value a, Value b) {
     a = l.reshape(a, {1, getShape(a)[0]});
   if (rankB == 1)
     b = l.reshape(b, {getShape(b)[0], 1});
-  // Batch dimensions of both are those of the longer, ones repeated.
+  // Both get the batch dimensions of the longer one; dimensions of size 1 are repeated.
   if (getRank(b) > 2) {
     ArrayRef<int64_t> batchA = getShape(a).drop_back(2),
                       batchB = getShape(b).drop_back(2);

@@ -116,14 +116,14 @@ public:
   double number(unsigned index, double whenNone = 0);
   bool flag(unsigned index, bool whenNone = false);
   llvm::StringRef text(unsigned index);
-  /// A list of integers, or one integer; empty where the operand is none. A size that the
+  /// A list of integers, or one integer; empty if the operand is None. A size that the
   /// graph computes is ShapedType::kDynamic.
   Shape integers(unsigned index);
   /// Exactly `count` integers; one stands for all.
   Shape integers(unsigned index, unsigned count, int64_t whenNone);
   /// A dimension in [0, rank).
   int64_t dimension(unsigned index, int64_t rank);
-  /// The dimensions of a list, sorted; all where the list is none or empty.
+  /// The dimensions of a list, sorted; all if the list is None or empty.
   Shape dimensions(unsigned index, int64_t rank);
   /// The element type in which the operands, tensors or numbers, are computed together.
   mlir::Type promote(llvm::ArrayRef<unsigned> operands);

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::torch;
 
-/// Scale or shift: an operand, or ones and zeros of `shape` where it is none.
+/// Scale or shift: an operand, or ones and zeros of `shape` if there is no operand.
 static Value affine(Lowering &l, unsigned index, double value, ArrayRef<int64_t> shape,
                     Type element) {
   return l.isNone(index) ? l.constant(value, element, shape) : l.get(index);

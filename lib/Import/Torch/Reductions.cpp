@@ -216,7 +216,7 @@ static void topk(Lowering &l) {
   l.set(l.moveFromLast(l.concat(indices, getRank(last) - 1), dim), 1);
 }
 
-/// Sums of the elements up to each: a product with a triangle of ones, or what a triangle
+/// Sums of the elements up to each: a matmul with a triangle of ones, or what a triangle
 /// leaves of the elements where no library multiplies matrices of the type.
 static void cumsum(Lowering &l) {
   Type element = l.resultElement();

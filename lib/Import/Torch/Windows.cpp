@@ -284,7 +284,7 @@ static std::function<void(Lowering &)> avgPool(bool oneD) {
         !l.require(result == floored || !include || w->low == Shape({0, 0}),
                    "ceil_mode that counts padding"))
       return;
-    // Without padding before, what ceil_mode adds is never counted.
+    // Without padding at the front, elements that ceil_mode adds are never counted.
     bool counted = include && result == floored;
     double factor = 1;
     if (!l.isNone(6)) {

@@ -148,8 +148,8 @@ private:
     walked += (last - first) / 4;
     changeInBlock(getFirst(last), to, by);
   }
-  /// The repetition of `node` in `stage`, or `none`; `after` is the slot behind which
-  /// it belongs.
+  /// The repetition of `node` in `stage`, or `none`; `after` is the slot that it
+  /// follows.
   uint32_t find(uint32_t stage, uint32_t node, uint32_t &after) const {
     uint32_t at = slots[stage].previous;
     while (at != none && slots[at].stage == stage && slots[at].node > node)

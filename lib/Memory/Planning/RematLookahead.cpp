@@ -190,7 +190,7 @@ bool Lookahead::makeRoom(int64_t bytes) {
       continue;
     }
     drop(value);
-    // What it is made of has got a use, what is made of it a higher cost; the
+    // Its operands have a new use, and its results a higher cost; the
     // latter is seen when they are popped.
     unsigned touched = 0;
     for (uint32_t input : graph.nodes[graph.values[value].node].inputs)

@@ -150,7 +150,7 @@ void Search::prepare() {
   for (uint32_t i = 0; i < count; ++i)
     prices[i + 1] = prices[i] + price[i];
   // Node by node backwards: what is exceeded there with all gaps kept, and the gaps
-  // that begin behind it.
+  // that begin after it.
   std::vector<double> need(count, 0), gapsFrom(count + 2, 0);
   for (uint32_t i = 0; i < count; ++i)
     need[i] = graph.getWorkingSet(i) - budget;

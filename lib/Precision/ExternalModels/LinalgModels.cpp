@@ -44,7 +44,7 @@ bool isProduct(linalg::LinalgOp op) {
   return linalg::isaContractionOpInterface(op) || linalg::isaConvolutionOpInterface(op);
 }
 
-/// A number beside the tensors (of linalg.fill) has the type of their elements.
+/// A scalar operand (of linalg.fill) has the type of the tensors' elements.
 void convertScalars(linalg::LinalgOp op, Type had, Type wanted) {
   if (had == wanted || !isa<FloatType>(had) || !isa<FloatType>(wanted))
     return;

@@ -1,4 +1,4 @@
-//===- Matmul.cpp - Products through oneDNN -*- C++ -*-===//
+//===- Matmul.cpp - Matmuls through oneDNN -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Matrix products: oneDNN's product on one thread a chunk, chunks as planMatmul
+/// Matmuls: oneDNN's matmul on one thread a chunk, chunks as planMatmul
 /// cuts them. Operands in half types are widened to f32 in panels that stay in
-/// the cache; parts of rows are copied there where the CPU's product wants them dense.
+/// the cache; parts of rows are copied there if the CPU's matmul wants them dense.
 /// Two of bf16 are multiplied as they are where the CPU does that faster, the right one
 /// repacked once a run into the layout that oneDNN likes.
 /// Two of f32 are multiplied as a convolution of 1x1 where the CPU does that
@@ -162,7 +162,7 @@ private:
   bool copiesLhs() const { return widens(s.lhs) || gathersLhs; }
   bool copiesRhsChunk() const { return widens(s.rhs) || gathersRhs; }
 
-  /// Products whose right side is in a layout of oneDNN's choice, if one fits
+  /// Matmuls whose right side is in a layout of oneDNN's choice, if one fits
   /// all chunks and the workspace, which has room for f32.
   bool preparePacking() {
     dnnl_memory_desc_t any, plain;
@@ -176,7 +176,7 @@ private:
            pack.setArguments({{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}}, threads);
   }
 
-  /// The products of all chunks, their right side plain or as `packedRhs`.
+  /// The matmuls of all chunks, their right side plain or as `packedRhs`.
   bool prepareProducts(const dnnl_memory_desc_t *packedRhs) {
     int64_t chunk = plan.sumChunk ? plan.sumChunk : plan.rowChunk;
     int64_t length = plan.sumChunk ? s.k : s.m;
@@ -196,7 +196,7 @@ private:
                     {s.transposeRhs ? 1 : lead, s.transposeRhs ? lead : 1}, operands);
   }
 
-  /// The product of `m` rows and a sum of length `k`.
+  /// The matmul of `m` rows with sums of length `k`.
   bool prepareProduct(int64_t m, int64_t k, const dnnl_memory_desc_t *packedRhs) {
     Product &product = products[{m, k}];
     if (product.isReady())
@@ -219,7 +219,7 @@ private:
            product.init(lhs, packedRhs ? *packedRhs : rhs, out, threads);
   }
 
-  /// Rows of a product over nothing: zeros, then bias and epilogue.
+  /// Rows of a matmul with empty sums: zeros, then bias and epilogue.
   void writeEmptySums(void *out, const float *biasData) {
     std::fill(emptyRow.begin(), emptyRow.end(), 0.0f);
     finishRow(emptyRow.data(), biasData, s.n, epilogue);

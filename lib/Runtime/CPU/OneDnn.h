@@ -31,18 +31,18 @@ namespace mpt::rt {
 /// The CPU engine, or null.
 dnnl_engine_t getEngine();
 
-/// Whether products of bf16 matrices run faster on a CPU of this instruction set
+/// Whether matmuls of bf16 run faster on a CPU of this instruction set
 /// than in f32: with AMX. AVX-512 without units for bf16 only emulates it, three
 /// times slower than f32.
 bool hasFastBF16(dnnl_cpu_isa_t isa);
 
-/// Whether products of f32 run faster as convolutions of 1x1 on a CPU of this
-/// instruction set: with AVX2 and no AVX-512. There oneDNN's product is up to 1.2 times
+/// Whether matmuls of f32 run faster as convolutions of 1x1 on a CPU of this
+/// instruction set: with AVX2 and no AVX-512. There oneDNN's matmul is up to 1.2 times
 /// as slow and takes a panel of 16 KiB from the heap whenever it runs, unless the left
 /// side is transposed.
 bool prefersConvolutions(dnnl_cpu_isa_t isa);
 
-/// Whether oneDNN's fast product takes only matrices whose rows lie one after another:
+/// Whether oneDNN's fast matmul takes only matrices whose rows lie one after another:
 /// with AVX-512 (2.6). For others it has one that copies panels to the heap.
 bool wantsDenseMatrices(dnnl_cpu_isa_t isa);
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Operands of products as f32 in layouts of which oneDNN multiplies a plain one
+/// Operands of matmuls as f32 in layouts that oneDNN multiplies with a plain one
 /// only slower, or with a panel of its own.
 ///
 //===----------------------------------------------------------------------===//

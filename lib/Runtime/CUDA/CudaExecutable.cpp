@@ -436,7 +436,7 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
     lt = std::make_unique<CublasLtContext>(api);
     MPT_TRY(attempt(lt->create(what)));
   }
-  // Behind the result, or the third operand.
+  // After the result, or the third operand.
   const void *written = call.numOutputs > 1 ? step.buffers[call.numInputs + 1] : nullptr;
   const void *bias = call.getCall<MatmulCall>()->hasBias ? step.buffers[2]
                      : writesBias(plan.epilogue)         ? written

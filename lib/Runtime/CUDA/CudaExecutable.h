@@ -77,7 +77,7 @@ private:
     const CudnnConvolution *convolution = nullptr;
     int pack = -1;
     size_t copyBytes = 0;
-    /// What is done otherwise: by the epilogue of the product before, by cuDNN, or
+    /// What is done otherwise: by the epilogue of the matmul before, by cuDNN, or
     /// without it.
     bool isSkipped = false;
   };

@@ -13,7 +13,7 @@
 
 namespace mpt::rt::cuda {
 
-/// The fastest algorithm of a product.
+/// The fastest algorithm of a matmul.
 struct TunedGemm {
   std::string key;
   CublasLtAlgo algo = {};

@@ -1,4 +1,4 @@
-//===- Autotune.cpp - Algorithms of products, kept in a file -*- C++ -*-===//
+//===- Autotune.cpp - Algorithms of matmuls, kept in a file -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -29,7 +29,7 @@ using namespace mpt;
 
 namespace {
 
-/// cuBLASLt is asked for so many algorithms of each product, as XLA does.
+/// cuBLASLt is asked for this many algorithms of each matmul, as XLA does.
 constexpr int kCandidates = 128;
 
 struct Entry {

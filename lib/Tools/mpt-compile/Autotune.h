@@ -1,4 +1,4 @@
-//===- Autotune.h - Algorithms of products, kept in a file -*- C++ -*-===//
+//===- Autotune.h - Algorithms of matmuls, kept in a file -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -14,7 +14,7 @@
 
 namespace mpt {
 
-/// What --autotune does: products that the file has not are measured on this
+/// What --autotune does: matmuls that are not in the file are measured on this
 /// machine's GPU, if it has one, and written to it; returns what the file holds
 /// for `plans`, of all devices and versions of cuBLASLt, in the keys' order.
 llvm::Expected<std::vector<TunedProduct>> autotune(llvm::ArrayRef<rt::GemmPlan> plans,

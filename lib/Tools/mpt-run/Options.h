@@ -75,13 +75,13 @@ struct RunOptions {
     return !ranges.empty() || !rangesHtml.empty() || (!tensorboard.empty() && instrument);
   }
 
-  /// Options of loss functions beside the optimizer.
+  /// Options that change a loss function's step, other than the optimizer.
   bool changesUpdates() const { return masterWeights || accumulate > 1; }
 
   bool help = false, version = false;
 };
 
-/// Parses the arguments behind the program's name. Each failure is one line
+/// Parses the arguments after the program's name. Each failure is one line
 /// that names the option.
 llvm::Expected<RunOptions> parseRunOptions(llvm::ArrayRef<const char *> args);
 

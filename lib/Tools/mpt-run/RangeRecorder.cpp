@@ -42,7 +42,7 @@ RangeRecorder::create(func::FuncOp function) {
   }
   const int64_t bounds =
       RangeThresholds(recorder.profile.formats, recorder.profile.edges).thresholds.size();
-  // Each value has three results, one behind the other.
+  // Each value has three results in a row.
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
     auto record = function.getResultAttrOfType<DictionaryAttr>(i, kRecordAttr);
     if (!record)

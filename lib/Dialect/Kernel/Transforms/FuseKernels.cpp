@@ -420,8 +420,8 @@ void fuse(func::FuncOp function) {
         op->dropAllUses();
         op->erase();
       }
-  // Constants first; renamings, those of the new kernels too, right behind what
-  // they rename.
+  // Constants first. Renamings, also of the new kernels, come right after what they
+  // rename.
   SmallVector<Operation *> renamings, constants;
   for (Operation &op : block) {
     if (isa<ReshapeOp, BarrierOp>(op))

@@ -39,7 +39,7 @@ bool isSplat(Value value) {
   return constant && isa<SplatElementsAttr>(constant.getValue());
 }
 
-/// True for the products and windows between which a step's memory peaks.
+/// True for the matmuls and windows between which a step's memory peaks.
 bool isHeavyCall(Operation *op) {
   return isa<GemmOp, MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp, Conv2DFilterGradOp,
              MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp>(op);
@@ -217,7 +217,7 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
         return extent == KernelExtent::Row && shapeOf(operand) == shape;
       }))
     return KernelExtent::Row;
-  // What reads nothing of the kernel's has no place behind its columns.
+  // An op that reads nothing of the kernel cannot follow its columns.
   if (llvm::any_of(op->getOperands(), isInside) &&
       allInside([&](Value operand, KernelExtent extent) {
         return extent == KernelExtent::AfterColumns && shapeOf(operand) == shape;

@@ -1,4 +1,4 @@
-//===- GemmOp.cpp - Products of GPU libraries -*- C++ -*-===//
+//===- GemmOp.cpp - Matmuls of GPU libraries -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -176,7 +176,7 @@ LogicalResult MatmulOp::buildGradients(OpBuilder &builder, ValueRange resultGrad
     return success();
   Value left = getLhs();
   if (shared && !tl) {
-    // The batch is only more rows of one product.
+    // The batch only adds rows to one matmul.
     left = b.flatten(left);
     dy = b.flatten(dy);
   }
@@ -287,7 +287,7 @@ LogicalResult ReduceOp::buildGradients(OpBuilder &builder, ValueRange resultGrad
   }
   case ReduceKind::Prod: {
     // The product of the others: without zeros, that of all over the element.
-    // A single zero alone has a slope; beside it, and with two, there is none.
+    // If there is one zero, only that element has a gradient; with two, none has.
     Value zero = b.scalar(getX(), 0.0), one = b.scalar(getX(), 1.0);
     Value isZero = b.compare(getX(), zero, ComparePredicate::EQ);
     Value nonZero = b.where(isZero, one, getX());

@@ -1,4 +1,4 @@
-//===- LinalgOps.cpp - Products, convolutions, attention -*- C++ -*-===//
+//===- LinalgOps.cpp - Matmuls, convolutions, attention -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// Attention and dropout. Scores are kept in f32; the scaled query, the
-/// probabilities and what the products return are rounded as the ops say.
+/// probabilities and results of matmuls are rounded as the ops say.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- DecomposeLSTM.cpp - LSTM cells as products and gates -----*- C++ -*-===//
+//===- DecomposeLSTM.cpp - LSTM cells as matmuls and gates ------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Both products in f32, then the gates, which fuse into one kernel.
+/// Both matmuls in f32, then the gates, which fuse into one kernel.
 ///
 //===----------------------------------------------------------------------===//
 

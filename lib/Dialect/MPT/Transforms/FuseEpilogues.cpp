@@ -1,4 +1,4 @@
-//===- FuseEpilogues.cpp - Bias and activation into products -*- C++ -*-===//
+//===- FuseEpilogues.cpp - Bias and activation into matmuls -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -40,7 +40,7 @@ bool isUnrounded(Product product) {
          getAccumulatorType(product.getAccType(), operand);
 }
 
-/// Moves the activation `op` of a product into the product.
+/// Moves the activation `op` of a matmul into the matmul.
 template <typename Product, typename Activation>
 LogicalResult fuseActivation(Activation op, Epilogue epilogue, bool commutes,
                              PatternRewriter &rewriter) {
@@ -80,7 +80,7 @@ struct FuseGelu : OpRewritePattern<GeluOp> {
   }
 };
 
-/// product + bias, the bias one number per column of the result.
+/// matmul + bias, with one number of the bias per column of the result.
 struct FuseBias : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
@@ -121,7 +121,7 @@ private:
       if (target.getBias() || target.getEpilogue() != Epilogue::None ||
           !isUnrounded(target))
         return failure();
-      // The bias may be defined after the product.
+      // The bias may be defined after the matmul.
       rewriter.setInsertionPoint(op);
       auto clone = cast<decltype(target)>(rewriter.clone(*target));
       clone.getBiasMutable().assign(bias);
