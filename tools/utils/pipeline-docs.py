@@ -11,14 +11,13 @@ import sys
 HEAD = """\
 # Pipelines
 
-A pipeline is a list of passes under one name, with options for all of them. It is used as a pass
-is:
+A pipeline is a list of passes under one name, with options for all of them. Use it like a pass:
 
 ```sh
 mpt-opt model.mlir --mpt-mixed-precision="type=f16 optimizer=adam"
 ```
 
-makes a training step of a forward function. [Autodiff](Autodiff.md), [Policies](Policies.md) and
+prints the training step of a forward function. [Autodiff](Autodiff.md), [Policies](Policies.md) and
 [Architecture](Architecture.md) tell what the pipelines are for. `--dump-pass-pipeline` prints
 the passes of a pipeline with the options that they get. This page is made from the program by
 `tools/utils/pipeline-docs.py`.
