@@ -31,8 +31,8 @@ namespace mpt {
 /// double quotes where JSON has no number.
 std::string formatElement(const HostTensor &tensor, int64_t index);
 
-/// The columns that a run writes for itself; scalar results and loss scales have
-/// columns of their names beside them.
+/// The columns that a run writes for itself; scalar results and loss scales
+/// have columns of their own, under their names.
 inline constexpr llvm::StringLiteral kMetricsColumns[] = {"step", "run", "epoch", "ms"};
 /// What the columns of an evaluation begin with.
 inline constexpr llvm::StringLiteral kEvaluationPrefix = "eval.";

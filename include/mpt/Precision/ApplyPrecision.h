@@ -35,7 +35,7 @@ struct ApplyPrecisionOptions {
 };
 
 /// Sets element types and inserts one shared cast per value and direction,
-/// behind the value's definition; converts constants at compile time. Ops that are
+/// after the value's definition; converts constants at compile time. Ops that are
 /// called otherwise in low precision are replaced, so that the plan's graph is of no
 /// use afterwards. Casts that autocast made before and nobody needs now go away;
 /// others are not touched. Fails, with an error and before any change, if a cast is

@@ -13,8 +13,7 @@
 ///   3              a number
 ///   o1, r0         the elements of operand 1, of result 0
 ///   o1[-1,-2]      these dimensions of operand 1, multiplied; -1 is the last
-///   o0[a:key]      those whose numbers stand behind `key = [` in the text of the
-///                  attribute `a`
+///   o0[a:key]      those listed after `key = [` in the text of the attribute `a`
 ///   o1[a@x]        those where the letter x stands in a bracketed list of the
 ///                  attribute's text that has it
 ///   all(a)         the integers of the attribute `a`, multiplied; 1 without it
@@ -51,7 +50,7 @@ struct MacFormula {
   using Term = llvm::SmallVector<Factor, 4>;
   llvm::SmallVector<Term, 1> terms;
 
-  /// Nullopt, and what is wrong in `error`, for what is no formula.
+  /// Nullopt if `text` is not a formula, with the reason in `error`.
   static std::optional<MacFormula> parse(llvm::StringRef text, std::string &error);
 };
 

@@ -8,8 +8,8 @@
 ///
 /// \file
 /// Custom node data for Google's Model Explorer
-/// (https://github.com/google-ai-edge/model-explorer, node_data_builder.py): what
-/// it shows beside the nodes of a graph that it has drawn from the same file.
+/// (https://github.com/google-ai-edge/model-explorer, node_data_builder.py): notes
+/// that it shows at the nodes of a graph that it has drawn from the same file.
 ///
 //===----------------------------------------------------------------------===//
 

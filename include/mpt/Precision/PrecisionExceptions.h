@@ -21,36 +21,38 @@
 
 namespace mpt {
 
-/// The products of the first and the last layers, forward and backward. A layer is a
-/// product that reads a parameter (an argument of the function, as it is or moved by
-/// clear ops) before any other product reads it; it is a first one if it computes from
-/// no other layer, a last one if no other layer computes from it. Products of its
-/// gradients read an operand of it again. What is in a loop stands for many layers and
-/// is none of them. (Keeping them in f32 is NVIDIA's advice for fp8 and Apex's habit
-/// for f16.)
+/// The contractions of the first and the last layers, forward and backward. A layer is a
+/// contraction that reads a parameter (an argument of the function, as it is or moved by
+/// clear ops) before any other contraction reads it. It is a first layer if it computes
+/// from no other layer, and a last layer if no other layer computes from it. Contractions
+/// of its gradients read one of its operands again. A contraction in a loop stands for
+/// many layers and is not kept. (Keeping them in f32 is NVIDIA's advice for fp8 and
+/// Apex's habit for f16.)
 void keepFirstAndLastLayers(const PrecisionGraph &graph, PrecisionExceptions &kept);
 
-/// Products that read attention's probabilities: what one of the ops `probabilities`
-/// (softmax, exponential) makes of scores, which are products of two computed values,
-/// through ops that are no products and read no product.
+/// Contractions that read attention's probabilities. Those are the results of the ops
+/// `probabilities` (softmax, exponential) on scores, which are contractions of two
+/// computed values, possibly through ops that are not contractions and read none.
 /// An op of `attention` does all of it and is kept as a whole.
 void keepAttentionValues(const PrecisionGraph &graph,
                          const llvm::StringSet<> &probabilities,
                          const llvm::StringSet<> &attention, PrecisionExceptions &kept);
 
-/// What a training step updates: the ops on a way from an argument to a result through
-/// values of one type and no product (parameters, moments, averages, also round a loop
-/// or over several steps in one function), and what only feeds them and is no larger (a
-/// gradient times its rate). Also without a product behind it half would lose what is
-/// added: a bf16 parameter keeps no change below its 256th. A function is a step if it
+/// What a training step updates: the ops on a path from an argument to a result through
+/// values of one type and no contraction (parameters, moments, averages, also around a
+/// loop or over several steps in one function), and ops that only feed them and are no
+/// larger (a gradient times its rate). Even without a contraction after it, a low type
+/// would lose updates: a bf16 parameter keeps no change below its 256th. A function is a
+/// step if it
 /// returns a number (the loss) or has `tf.aliasing_output`. Linear.
 void keepState(const PrecisionGraph &graph, PrecisionExceptions &kept);
 
-/// What adds to (or multiplies) itself round a loop without a product: running sums,
-/// averages, gradients summed over steps, linear recurrences. Each trip rounds what all
-/// trips before it have added: in bf16, sums stop at 256 times what is added, and a decay
-/// of 0.999 is none. A residual stream, which products read and add to in turn, is none
-/// of them. All of such a cycle, without what flows into it. Linear.
+/// Values that a loop adds to (or multiplies with) themselves without a contraction:
+/// running sums, averages, gradients summed over steps, linear recurrences. Each
+/// iteration rounds the sum of all iterations before it: in bf16, sums stop at 256 times
+/// the addend, and a decay of 0.999 becomes 1. A residual stream, which contractions read
+/// and add to in turn, is not kept. Keeps the whole cycle, but not what flows into it.
+/// Linear.
 void keepRecurrences(const PrecisionGraph &graph, PrecisionExceptions &kept);
 
 /// Infer and stable ops each of whose results is a sum (or mean, or norm) of more than

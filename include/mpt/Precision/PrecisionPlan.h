@@ -66,8 +66,8 @@ struct PrecisionDecision {
 
 /// What a cast costs, in bytes.
 struct CastCost {
-  /// For each, beside the bytes that it moves: what a core moves in the microsecond
-  /// that it takes to start one.
+  /// Added for each cast to the bytes that it moves: what a core moves in the
+  /// microsecond that it takes to start one.
   uint64_t overhead = 16384;
   /// A cast in a loop counts 2^loopShift times for each loop around it.
   unsigned loopShift = 3;

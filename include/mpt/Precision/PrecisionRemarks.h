@@ -36,7 +36,7 @@ llvm::SmallVector<std::pair<uint32_t, uint64_t>> findBlockers(const PrecisionPla
                                                               size_t limit = 10);
 
 /// The vertex at the end of the chain of reasons that starts at `vertex`: the
-/// denied op for one that is behind it, else `vertex` itself.
+/// denied op if it comes after one, else `vertex` itself.
 uint32_t findDecider(const PrecisionPlan &plan, uint32_t vertex);
 
 /// What allowing one denied op would change. Each answer is exact: everything is

@@ -1,4 +1,4 @@
-//===- CudaProgram.h - What a program for GPUs has beside its table -*- C++ -*-===//
+//===- CudaProgram.h - What a program for GPUs has besides its table -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

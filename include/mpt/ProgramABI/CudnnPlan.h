@@ -11,8 +11,8 @@
 /// it. Needs neither CUDA nor LLVM.
 ///
 /// Activations are NHWC, filters KRSC: what NVIDIA documents for tensor cores. MPT's
-/// filters are HWIO, so launches beside the call transpose them; the buffer that the
-/// call names has the dimensions of the HWIO one.
+/// filters are HWIO, so launches next to the call transpose them. The buffer that the
+/// call names has the dimensions of the HWIO filter.
 ///
 //===----------------------------------------------------------------------===//
 

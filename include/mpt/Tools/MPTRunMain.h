@@ -68,7 +68,7 @@ struct EngineFactory {
   std::string alias = {};
 };
 
-/// Runs mpt-run with the arguments behind the program's name; dialects of the
+/// Runs mpt-run with the arguments after the program's name; dialects of the
 /// model come from `registry`, passes from the global pass registry. Results go
 /// to stdout; progress and errors, one line each, to stderr. Returns the exit
 /// status: 0, 1 after an error, 128 plus the signal's number after SIGINT, SIGTERM or

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Decides which products of a step take operands of f8E4M3FN and f8E5M2, and which
+/// Decides which matmuls of a step take operands of f8E4M3FN and f8E5M2, and which
 /// tensors are quantized for them. Pure: the function is not changed.
 ///
 /// The choice of formats is that of Micikevicius et al., "FP8 Formats for Deep
@@ -26,19 +26,18 @@
 namespace mpt {
 
 enum class Fp8Format : uint8_t {
-  /// f8E4M3FN: 3 digits behind the point, up to 448, no infinity.
+  /// f8E4M3FN: 3 bits of mantissa, up to 448, no infinity.
   E4M3,
-  /// f8E5M2: 2 digits, up to 57344.
+  /// f8E5M2: 2 bits of mantissa, up to 57344.
   E5M2,
 };
 
 /// The largest finite number of `format`.
 double getLargest(Fp8Format format);
 
-/// A tensor that is quantized once for all products that read it so.
+/// A tensor that is quantized once for all matmuls that read it in this format.
 struct Fp8Tensor {
-  /// What makes the numbers: no reshape or transpose, which products may read it
-  /// through.
+  /// The value itself. Matmuls may read it through reshapes and transposes.
   mlir::Value source;
   Fp8Format format;
 };
@@ -53,9 +52,9 @@ struct Fp8Product {
 struct Fp8Plan {
   /// In program order.
   llvm::SmallVector<Fp8Product> products;
-  /// In the order in which products first read them; each once.
+  /// In the order in which matmuls first read them; each once.
   llvm::SmallVector<Fp8Tensor> tensors;
-  /// Products that keep their types, each with the reason.
+  /// Matmuls that keep their types, each with the reason.
   llvm::SmallVector<std::pair<mlir::Operation *, std::string>> kept;
 };
 

@@ -9,7 +9,7 @@
 /// \file
 /// A sparse forward dataflow analysis: what is multiplied by a loss scale
 /// (mpt.scale_loss), and what was divided by it again (mpt.unscale). Load
-/// DeadCodeAnalysis and SparseConstantPropagation beside it.
+/// DeadCodeAnalysis and SparseConstantPropagation into the same solver.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -13,10 +13,10 @@
 
 namespace mpt {
 
-/// Products that cuBLASLt can only do with an f32 result (a half result beside an
-/// f32 bias) get one, and a cast behind it: one rounding, in the place where it was.
-/// With `lowBiases` such a bias is rounded to the result's type instead, as
-/// PyTorch's autocast does: one rounding more, and half the bytes of the result.
+/// Matmuls that cuBLASLt can only do with an f32 result (because the result is f16 and
+/// the bias f32) get an f32 result and a cast after it. The number of roundings stays the
+/// same. With `lowBiases` such a bias is rounded to the result's type instead, as
+/// PyTorch's autocast does: one more rounding, and half the bytes of the result.
 /// `architectures` as in GemmPlan.h.
 void populateWidenProductsPatterns(mlir::RewritePatternSet &patterns,
                                    llvm::ArrayRef<int64_t> architectures, bool lowBiases);

@@ -44,15 +44,15 @@ struct RematNode {
   std::vector<uint32_t> outputs;
   /// Time, in any unit; at least 0.
   int64_t cost = 0;
-  /// Bytes needed while it runs, beside inputs and outputs.
+  /// Bytes needed while it runs, in addition to inputs and outputs.
   int64_t workspace = 0;
   /// Bytes of outputs that may take the place of inputs that die here: bounds count
   /// on it, plans do not.
   int64_t inPlace = 0;
   /// Running it again gives the same bits and has no other effect.
   bool mayRepeat = true;
-  /// So cheap beside what it saves that it is recomputed without asking (the
-  /// `mincut` strategy); products and what reads much more than it makes are not.
+  /// So cheap for what it saves that it is always recomputed (the `mincut` strategy).
+  /// Matmuls, and ops that read much more than they make, are not.
   bool isFree = false;
   /// A repeated run can leave out the outputs that nobody reads.
   bool prunesOutputs = false;

@@ -80,9 +80,9 @@ std::vector<RematPlan> planRematFrontier(const RematGraph &graph,
 /// `onlyMarked`, only what RematSave::Never asks for.
 std::vector<uint32_t> planFreeRemat(const RematGraph &graph, bool onlyMarked);
 
-/// `order`, but where a node behind the border of the passes reads an exact widening
-/// (RematNode::widens) that was made before it, the widening runs again there: so only
-/// its narrow side is kept from one pass to the other.
+/// `order`, with exact widenings (RematNode::widens) repeated: if the backward pass reads
+/// one that the forward pass made, it runs again there, so that only its narrow side is
+/// kept from one pass to the other.
 std::vector<uint32_t> keepNarrowSides(const RematGraph &graph,
                                       const std::vector<uint32_t> &order);
 

@@ -46,8 +46,8 @@ struct LossScaleRule {
   bool checkFinite;
   Hysteresis kind;
   int64_t hysteresis;
-  /// DeepSpeed since 0.18: behind a bad step, and at first, growth takes one good step
-  /// more.
+  /// DeepSpeed since 0.18: after a bad step, and at first, growth takes one more good
+  /// step.
   bool growsLate = false;
 };
 

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// Marks on ops of a step and how rewrites hand them on: what the user says of keeping
-/// an op's values, what makes a clone unique, and what must be found again behind
+/// an op's values, what makes a clone unique, and what must be found again after
 /// fusion.
 ///
 //===----------------------------------------------------------------------===//
