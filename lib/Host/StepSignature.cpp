@@ -90,7 +90,7 @@ static LogicalResult readTensor(Type type, StringAttr name,
   for (auto [dimension, size] : llvm::enumerate(tensor.getShape())) {
     bool isOpen = ShapedType::isDynamic(size);
     if (isOpen && dimension != 0)
-      return emitError() << "expected static sizes behind dimension 0, found " << type;
+      return emitError() << "expected static sizes after dimension 0, found " << type;
     info.shape.push_back(isOpen ? kDynamicSize : size);
   }
   info.name = name.getValue().str();

@@ -240,9 +240,9 @@ static bool checkEpilogue(const GemmPlan &plan, std::string &error) {
   bool isF8Into32 = isF8(plan.a.type) && d == DataType::F32;
   DataType bias = isF8Into32 ? DataType::BF16 : d;
   if (usesBias(plan.epilogue) && plan.bias != bias)
-    return fail(error, name + " needs a bias of " + nameOf(bias) +
-                           " beside a result of " + nameOf(d) + ", found " +
-                           nameOf(plan.bias) + "; cast it, or add it in a kernel");
+    return fail(error, name + " needs a bias of " + nameOf(bias) + " with a result of " +
+                           nameOf(d) + ", found " + nameOf(plan.bias) +
+                           "; cast it, or add it in a kernel");
   if (!usesAux(plan.epilogue))
     return true;
   int64_t multiple = hasBits(plan.epilogue) ? 128 : 8;

@@ -4,7 +4,7 @@
              [--no-train] [--stand-in LIBRARY] [--cudart FILE] [--cublaslt FILE] [--cudnn FILE]
 
 Each network's step is compared with the oracle's recorded results, then trained; the
-timed steps run beside PyTorch's, where Python has it. Needs nothing but Python. Ends
+timed steps run next to PyTorch's, where Python has it. Needs nothing but Python. Ends
 with 1 if a comparison failed.
 """
 

@@ -632,7 +632,7 @@ bool CudaExecutable::checkCudnnParts(std::string &error) const {
                 parts.behind < size - i && parts.instead >= 1 &&
                 parts.instead < size - i - parts.behind;
     if (!fits) {
-      error = call.location + ": what goes with a call of cuDNN is not beside it";
+      error = call.location + ": the launches of a call of cuDNN are not next to it";
       return false;
     }
     end = i + parts.behind + parts.instead + 1;

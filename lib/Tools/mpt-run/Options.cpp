@@ -127,7 +127,7 @@ static llvm::Error parsePrecisions(const ArgList &args, RunOptions &options) {
     if (type != "f32" && type != "f16" && type != "bf16")
       return createOptionError(*arg, "expected f32, f16 or bf16, found '" + type + "'");
     if (lossScale.empty() && name != type)
-      return createOptionError(*arg, "expected a loss scale behind '" + name + "'");
+      return createOptionError(*arg, "expected a loss scale after '" + name + "'");
     if (llvm::is_contained(options.precisions, name.str()))
       return createOptionError(*arg, "'" + name + "' is given twice");
     options.precisions.push_back(name.str());

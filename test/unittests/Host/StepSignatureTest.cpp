@@ -114,7 +114,7 @@ TEST_F(StepSignatureTest, SignatureErrors) {
             "argument 0 of @f: expected a ranked tensor of a type that the "
             "host can hold, found 'tensor<2xcomplex<f32>>'");
   EXPECT_EQ(with("tensor<2x?xf32>"),
-            "argument 0 of @f: expected static sizes behind dimension 0, found "
+            "argument 0 of @f: expected static sizes after dimension 0, found "
             "'tensor<2x?xf32>'");
   EXPECT_EQ(getError("(tensor<f32>)"), "argument 0 of @f: expected a name in mpt.name");
   EXPECT_EQ(getError("() -> tensor<f32>"), "result 0 of @f: expected a name in mpt.name");

@@ -325,7 +325,7 @@ TEST_F(CudaConvolutions, Parts) {
     Context context;
     EXPECT_EQ(mpt_rt_open_desc(context.rt, wrong.desc()), MPT_RT_INVALID_PROGRAM);
     EXPECT_EQ(context.error(),
-              "model.mlir:2:1: what goes with a call of cuDNN is not beside it");
+              "model.mlir:2:1: the launches of a call of cuDNN are not next to it");
   }
 }
 

@@ -215,7 +215,7 @@ TEST(GemmPlan, Epilogues) {
   product.bias = f32;
   product.epilogue = Epilogue::Gelu;
   EXPECT_EQ(refusal(product.plan()),
-            "the epilogue GELU_BIAS needs a bias of f16 beside a result of f16, found "
+            "the epilogue GELU_BIAS needs a bias of f16 with a result of f16, found "
             "f32; cast it, or add it in a kernel");
   product.bias = f16;
   EXPECT_EQ(refusal(product.plan()), "");

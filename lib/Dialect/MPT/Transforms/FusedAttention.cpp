@@ -47,7 +47,7 @@ std::string mpt::explainUnfusedAttention(Operation *op) {
       Type wanted =
           tensor == lse ? Float32Type::get(op->getContext()) : type.getElementType();
       if (other.getElementType() != wanted)
-        return say(other, " beside a query of ", type.getElementType());
+        return say(other, " with a query of ", type.getElementType());
     }
   if (value.getType() != key.getType())
     return say("the key is ", key.getType(), ", the value ", value.getType());
