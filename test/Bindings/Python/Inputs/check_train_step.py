@@ -109,12 +109,14 @@ def main():
     print("taken over:", torch.allclose(resumed.state_dict()["embed.weight"],
                                         mirror.embed.weight, atol=1e-5))
 
-    # A checkpoint goes on with the same bits.
+    # A checkpoint goes on with the same bits, whatever the rate at first and the budget.
     path = os.path.join(folder, "run.safetensors")
     step.save(path)
     after = [step(x, y) and step.state_dict() for _ in range(2)][-1]
     fresh, _, _ = make(seed=5)
-    again = mpt.torch.TrainStep(fresh, loss, optimizer=adam(fresh), example=(x, y))
+    again = mpt.torch.TrainStep(fresh, loss, example=(x, y), memory_budget="0.9x",
+                                optimizer=torch.optim.Adam(fresh.parameters(), 0.5))
+    again.lr = 1e-2
     again.load(path)
     again(x, y), again(x, y)
     print("resumed:", equal(again.state_dict(), after))
