@@ -7,7 +7,12 @@
 mpt-run, and needs no more than the sources. `Module` is a module of MLIR that passes run
 on, `Program` a compiled function with its state.
 """
+from typing import TYPE_CHECKING
+
 from mpt._diagnostics import Diagnostic, Error
+
+if TYPE_CHECKING:
+    from mpt._core import Module, Program, TensorInfo, version
 
 __all__ = ["Diagnostic", "Error", "Module", "Program", "TensorInfo", "version"]
 

@@ -17,10 +17,13 @@ import math
 import operator
 import os
 import re
-from typing import Any, Callable, Collection, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Collection, Optional, Sequence
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
+
+if TYPE_CHECKING:
+    from mpt._train_step import StepResult, TrainStep, supports
 
 __all__ = ["Exported", "ExportError", "StepResult", "TrainStep", "export", "supports"]
 
