@@ -149,8 +149,11 @@ std::optional<ConvCall> mpt::rt::getConv(const Instruction &instruction) {
 
 /// Most tasks of a convolution.
 static constexpr int64_t convTasks = 16;
-/// Fewest output channels of a slice of a filter gradient.
-static constexpr int64_t sliceChannels = 32;
+/// A filter at least this large does not stay in the cache from image to image.
+static constexpr double largeFilter = 1 << 20;
+/// Rows of a matmul that a chunk amounts to, from which on reading such a filter costs
+/// little.
+static constexpr double manyRows = 128;
 
 static int64_t roundTo16(int64_t size) { return (size + 15) / 16 * 16; }
 
@@ -165,25 +168,30 @@ static int64_t getPackedFilterBytes(int64_t area, int64_t in, int64_t out,
   return alignUp(area * groups * roundTo16(in) * roundTo16(out / groups) * 4);
 }
 
-/// Cuts a filter gradient so that little memory moves: each chunk of images writes and
-/// adds the whole filter, each slice of channels reads x again, and y is copied in
-/// slices. Compared are bytes, and twenty multiplications and additions as one byte, as
-/// on one thread, with a surcharge for fewer tasks than threads might take.
-static void cutFilterGrad(ConvPlan &plan, int64_t images, double macs, double xBytes,
-                          double filterBytes, double yBytes, int64_t out,
-                          int64_t groups) {
+/// What the cuts of a convolution cost. `shared` is read by every slice of `channels`,
+/// `sliced` is copied into slices or out of them.
+struct ConvTraffic {
+  double macs, chunkBytes, sharedBytes, slicedBytes;
+  int64_t channels, fewestChannels;
+};
+
+/// Cuts a convolution so that little memory moves. Compared are bytes, and twenty
+/// multiplications and additions as one byte, as on one thread, with a surcharge for
+/// fewer tasks than threads might take.
+static void cutConv(ConvPlan &plan, int64_t images, const ConvTraffic &traffic) {
   double least = -1;
-  for (int64_t parts = 1; parts <= convTasks; parts *= 2)
+  for (int64_t parts = convTasks; parts >= 1; parts /= 2)
     for (int64_t slices = 1; slices <= convTasks; slices *= 2) {
-      if (slices > 1 &&
-          (groups > 1 || out % (16 * slices) != 0 || out / slices < sliceChannels))
+      if (slices > 1 && (traffic.channels % (16 * slices) != 0 ||
+                         traffic.channels / slices < traffic.fewestChannels))
         continue;
       const int64_t chunk = ceilDiv(images, parts), chunks = ceilDiv(images, chunk);
       const auto tasks = static_cast<double>(std::min(chunks * slices, convTasks));
-      double bytes = macs / 10 + 3 * static_cast<double>(chunks) * filterBytes +
-                     static_cast<double>(slices) * xBytes;
+      double bytes = traffic.macs / 10 +
+                     static_cast<double>(chunks) * traffic.chunkBytes +
+                     static_cast<double>(slices) * traffic.sharedBytes;
       if (slices > 1)
-        bytes += 2 * yBytes;
+        bytes += 2 * traffic.slicedBytes;
       const double cost = bytes * (tasks + 2) / tasks;
       if (least >= 0 && cost >= least)
         continue;
@@ -206,19 +214,35 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
                   &y = call.refs[conv->y];
   if (x.count() <= 0 || filter.count() <= 0 || y.count() <= 0)
     return plan;
-  const int64_t images = x.dims[0], out = filter.dims[3];
-  const bool isFilterGrad = conv->kind == CallId::Conv2DFilterGrad;
+  const int64_t images = x.dims[0], in = filter.dims[2], out = filter.dims[3];
+  const bool isFilterGrad = conv->kind == CallId::Conv2DFilterGrad,
+             isInputGrad = conv->kind == CallId::Conv2DInputGrad;
   plan.chunk = ceilDiv(images, convTasks);
   plan.chunks = ceilDiv(images, plan.chunk);
-  if (isFilterGrad)
-    cutFilterGrad(plan, images,
-                  static_cast<double>(y.count()) / static_cast<double>(out) *
-                      static_cast<double>(filter.count()),
-                  4.0 * static_cast<double>(x.count()),
-                  4.0 * static_cast<double>(filter.count()),
-                  4.0 * static_cast<double>(y.count()), out, conv->groups);
-  plan.packedBytes = getPackedFilterBytes(filter.dims[0] * filter.dims[1], filter.dims[2],
-                                          out / plan.slices, conv->groups);
+  auto getTraffic = [](const BufferRef &ref) {
+    return 4.0 * static_cast<double>(ref.count());
+  };
+  const double rows = static_cast<double>(y.count()) / static_cast<double>(out),
+               filterBytes = getTraffic(filter);
+  ConvTraffic traffic{rows * static_cast<double>(filter.count()),
+                      filterBytes,
+                      getTraffic(isInputGrad ? y : x),
+                      getTraffic(isInputGrad ? x : y),
+                      isInputGrad ? in : out,
+                      64};
+  if (isFilterGrad) {
+    // A part of the gradient is written, read again and added. Its slices may be narrow.
+    traffic.chunkBytes *= 3;
+    traffic.fewestChannels = 32;
+  }
+  if (conv->groups > 1)
+    traffic.fewestChannels = traffic.channels;
+  if (isFilterGrad ||
+      (filterBytes >= largeFilter && rows < manyRows * static_cast<double>(plan.chunks)))
+    cutConv(plan, images, traffic);
+  plan.packedBytes = getPackedFilterBytes(
+      filter.dims[0] * filter.dims[1], isInputGrad ? in / plan.slices : in,
+      isInputGrad ? out : out / plan.slices, conv->groups);
   auto getBytes = [](const BufferRef &ref) { return alignUp(ref.count() * 4); };
   auto getChunkBytes = [&](const BufferRef &ref) {
     return ref.type == DataType::F32 ? 0 : alignUp(ref.count() / images * plan.chunk * 4);
@@ -228,13 +252,14 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   if (isFilterGrad)
     plan.sums = std::min(plan.chunks, std::max<int64_t>(maxThreads, 1) + 1);
   if (plan.slices > 1) {
-    plan.yBytes = getBytes(y);
-    if (x.type != DataType::F32)
+    // One is in slices; the other is widened, if at all, before there are any.
+    if (isInputGrad || x.type != DataType::F32)
       plan.xBytes = getBytes(x);
+    if (!isInputGrad || y.type != DataType::F32)
+      plan.yBytes = getBytes(y);
     return plan;
   }
   // The first operand, and the other one or the result.
-  const bool isInputGrad = conv->kind == CallId::Conv2DInputGrad;
   plan.threadInBytes = getChunkBytes(isInputGrad ? y : x);
   plan.threadBytes = plan.threadInBytes + getChunkBytes(isInputGrad ? x : y);
   return plan;

@@ -93,8 +93,9 @@ std::optional<ConvCall> getConv(const Instruction &instruction);
 /// together.
 bool getMatmulShape(const Instruction &instruction, MatmulShape &shape);
 
-/// How a convolution or one of its gradients is run: tasks are chunks of images, of a
-/// large filter gradient also slices of output channels.
+/// How a convolution or one of its gradients is run: tasks are chunks of images and,
+/// where filters are large, slices of the channels of the result (of a filter gradient:
+/// of output channels).
 struct ConvPlan {
   /// Images of a chunk, and how many chunks there are.
   int64_t chunk = 1, chunks = 1;
@@ -102,15 +103,15 @@ struct ConvPlan {
   /// Partial filter gradients that are there at a time: one a thread, and the sum of
   /// those before, to which they are added in order.
   int64_t sums = 0;
-  /// Bytes of operands and results as a whole in another type or, of y, in slices.
+  /// Bytes of operands and results as a whole in another type or in slices.
   int64_t xBytes = 0, filterBytes = 0, yBytes = 0;
-  /// Most bytes of a filter, or a slice of its gradient, in a layout of oneDNN's choice.
+  /// Most bytes of a slice of a filter in a layout of oneDNN's choice.
   int64_t packedBytes = 0;
   /// Bytes of a thread's images in another type, and those of the first such tensor.
   int64_t threadBytes = 0, threadInBytes = 0;
 
   int64_t workspaceBytes(int64_t maxThreads) const {
-    return xBytes + filterBytes + yBytes + packedBytes * (sums > 0 ? sums * slices : 1) +
+    return xBytes + filterBytes + yBytes + packedBytes * slices * (sums > 0 ? sums : 1) +
            threadBytes * maxThreads;
   }
 };

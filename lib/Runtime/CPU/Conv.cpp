@@ -10,9 +10,10 @@
 /// Convolutions, NHWC by HWIO: oneDNN's primitives on chunks of images, one thread each,
 /// as planConv cuts them, with filters in the layout that oneDNN likes. Operands are f32,
 /// widened chunk by chunk where necessary, or, where the CPU multiplies that faster,
-/// bf16. Sums are f32 and the result is rounded once. A large filter gradient is also cut
-/// into slices of output channels. The parts of each slice are added in order, in
-/// oneDNN's layout.
+/// bf16. Sums are f32 and the result is rounded once. Where filters are large, tasks are
+/// also slices of output channels (of input channels for input gradients), so that a
+/// slice of the filter stays in the cache. The parts of a filter gradient are added in
+/// order, in oneDNN's layout.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -35,14 +36,18 @@ int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 class ChunkConv {
 public:
   /// Both operands are of type `operands`, the result is f32. There are `slices` of
-  /// output channels, of which y is one. With `layout` the filter has that.
+  /// input channels of an input gradient, else of output channels, of which this is one.
+  /// With `layout` the filter has that.
   bool init(const ConvCall &attributes, DataType operands, const std::vector<int64_t> &x,
             const std::vector<int64_t> &filter, const std::vector<int64_t> &y,
             int64_t images, int64_t slices, const dnnl_memory_desc_t *layout,
             int64_t threads) {
     const CallId kind = attributes.kind;
-    const int64_t groups = attributes.groups, in = filter[2], allOut = filter[3];
-    const int64_t kh = filter[0], kw = filter[1], out = allOut / slices;
+    const int64_t inSlices = kind == CallId::Conv2DInputGrad ? slices : 1,
+                  outSlices = slices / inSlices;
+    const int64_t groups = attributes.groups, allIn = filter[2], allOut = filter[3];
+    const int64_t kh = filter[0], kw = filter[1];
+    const int64_t in = allIn / inSlices, out = allOut / outSlices;
     auto image = [&](dnnl_memory_desc_t &desc, const std::vector<int64_t> &d,
                      int64_t channels, bool isResult) {
       return makeDesc(desc, {images, channels, d[1], d[2]},
@@ -51,7 +56,7 @@ public:
     };
     // The filter as it is stored, and a slice of it without the others.
     std::vector<int64_t> dims = {out, in, kh, kw};
-    std::vector<int64_t> strides = {1, allOut, kw * in * allOut, in * allOut};
+    std::vector<int64_t> strides = {1, allOut, kw * allIn * allOut, allIn * allOut};
     std::vector<int64_t> denseStrides = {1, out, kw * in * out, in * out};
     if (groups > 1) {
       dims = {groups, out / groups, in, kh, kw};
@@ -60,9 +65,9 @@ public:
     }
     dnnl_memory_desc_t source, target, any, hintSource, hintAny;
     DataType filterType = kind == CallId::Conv2DFilterGrad ? DataType::F32 : operands;
-    if (!image(source, x, x[3], kind == CallId::Conv2DInputGrad) ||
-        !image(target, y, y[3] / slices, kind == CallId::Conv2D) ||
-        !image(hintSource, x, x[3], false) ||
+    if (!image(source, x, x[3] / inSlices, kind == CallId::Conv2DInputGrad) ||
+        !image(target, y, y[3] / outSlices, kind == CallId::Conv2D) ||
+        !image(hintSource, x, x[3] / inSlices, false) ||
         !makeDesc(plain, dims, strides, filterType) ||
         !makeDesc(dense, dims, denseStrides, filterType) ||
         !makeDesc(any, dims, {}, filterType) || !makeDesc(hintAny, dims, {}, operands))
@@ -239,49 +244,95 @@ public:
   }
 
 private:
-  /// The convolution and its input gradient: a task makes a chunk of images.
+  /// The convolution and its input gradient: a task makes a chunk of images, or a slice
+  /// of one.
   void runImages(void **buffers, char *scratch, ThreadTeam &team) {
-    const uint32_t inIndex = kind == CallId::Conv2D ? xIndex : yIndex,
-                   outIndex = call.numInputs;
+    const bool isForward = kind == CallId::Conv2D, isSliced = plan.slices > 1;
+    const uint32_t inIndex = isForward ? xIndex : yIndex, outIndex = call.numInputs;
     const BufferRef &in = call.refs[inIndex], &out = call.refs[outIndex];
-    char *filter = static_cast<char *>(buffers[filterIndex]);
-    char *packed = scratch + plan.filterBytes;
-    char *areas = packed + plan.packedBytes;
-    if (call.refs[filterIndex].type != operands) {
-      widenAll(call.refs[filterIndex], filter, reinterpret_cast<float *>(scratch), team);
-      filter = scratch;
-    }
-    parallelFor(conversion.countPieces(), team, [&](int64_t piece, int thread) {
-      if (!conversion.run(piece, filter, packed, thread))
-        failed = true;
-    });
+    char *sliced = scratch + (isForward ? plan.xBytes : 0);
+    char *wideFilter = scratch + plan.xBytes + plan.yBytes;
+    char *packed = wideFilter + plan.filterBytes;
+    char *areas = packed + plan.slices * plan.packedBytes;
+    const int64_t partBytes = alignUp(dnnl_memory_desc_get_size(&whole->packed));
+    packFilter(buffers[filterIndex], wideFilter, packed, partBytes, team);
     if (hasBias)
       widen(call.refs[2].type, buffers[2], 0, biasRow.data(), biasRow.size());
-    parallelFor(plan.chunks, team, [&](int64_t chunk, int thread) {
+    const float *bias = hasBias ? biasRow.data() : nullptr;
+    const int64_t channels = out.dims[3], width = channels / plan.slices;
+    char *wideIn = isForward ? scratch : scratch + plan.xBytes;
+    if (isSliced && in.type != operands)
+      widenAll(in, buffers[inIndex], reinterpret_cast<float *>(wideIn), team);
+    parallelFor(plan.chunks * plan.slices, team, [&](int64_t task, int thread) {
+      const int64_t chunk = task / plan.slices, slice = task % plan.slices;
       const int64_t first = chunk * plan.chunk, size = getChunkSize(chunk);
-      char *area = areas + thread * plan.threadBytes;
-      char *from = getImages(inIndex, buffers, first, size, area);
+      char *area = areas + thread * plan.threadBytes, *from;
+      if (isSliced && in.type != operands)
+        from = wideIn + first * countPerImage(inIndex) * 4;
+      else
+        from = getImages(inIndex, buffers, first, size, area);
       const int64_t outFirst = first * countPerImage(outIndex),
                     count = size * countPerImage(outIndex);
-      const int64_t inBytes = in.type == operands ? 0 : plan.threadInBytes;
-      auto *to = out.type == DataType::F32
-                     ? static_cast<float *>(buffers[outIndex]) + outFirst
-                     : reinterpret_cast<float *>(area + inBytes);
-      auto *toBytes = reinterpret_cast<char *>(to);
-      bool ok = kind == CallId::Conv2D
-                    ? getPrimitive(size).run({from, packed, toBytes}, thread)
-                    : getPrimitive(size).run({toBytes, packed, from}, thread);
-      if (!ok) {
+      float *to;
+      if (isSliced)
+        to = reinterpret_cast<float *>(sliced) + slice * (out.count() / plan.slices) +
+             outFirst / plan.slices;
+      else if (out.type == DataType::F32)
+        to = static_cast<float *>(buffers[outIndex]) + outFirst;
+      else
+        to = reinterpret_cast<float *>(area +
+                                       (in.type == operands ? 0 : plan.threadInBytes));
+      auto *result = reinterpret_cast<char *>(to);
+      char *filter = packed + slice * partBytes;
+      Primitive &conv = getPrimitive(size);
+      if (isForward ? !conv.run({from, filter, result}, thread)
+                    : !conv.run({result, filter, from}, thread)) {
         failed = true;
         return;
       }
-      const int64_t channels = out.dims[3];
-      if (hasBias || epilogue != Epilogue::None)
+      if (isSliced)
+        return;
+      if (bias || epilogue != Epilogue::None)
         for (int64_t i = 0; i < count; i += channels)
-          finishRow(to + i, hasBias ? biasRow.data() : nullptr, channels, epilogue);
+          finishRow(to + i, bias, channels, epilogue);
       if (out.type != DataType::F32)
         narrow(out.type, to, buffers[outIndex], outFirst, count);
     });
+    if (!isSliced)
+      return;
+    // Slices as rows of all channels.
+    const int64_t points = out.count() / channels;
+    forPoints(points, channels, team, [&](int64_t slice, int64_t point) {
+      float *row = reinterpret_cast<float *>(sliced) + (slice * points + point) * width;
+      if (bias || epilogue != Epilogue::None)
+        finishRow(row, bias ? bias + slice * width : nullptr, width, epilogue);
+      narrow(out.type, row, buffers[outIndex], point * channels + slice * width, width);
+    });
+  }
+
+  /// The filter in oneDNN's layout, slice by slice.
+  void packFilter(void *stored, char *wide, char *packed, int64_t partBytes,
+                  ThreadTeam &team) {
+    const BufferRef &filter = call.refs[filterIndex];
+    auto *from = static_cast<char *>(stored);
+    if (filter.type != operands) {
+      widenAll(filter, stored, reinterpret_cast<float *>(wide), team);
+      from = wide;
+    }
+    const int64_t pieces = conversion.countPieces(),
+                  step = getFilterStep(getSize(operands));
+    parallelFor(plan.slices * pieces, team, [&](int64_t task, int thread) {
+      const int64_t slice = task / pieces;
+      if (!conversion.run(task % pieces, from + slice * step, packed + slice * partBytes,
+                          thread))
+        failed = true;
+    });
+  }
+  /// Bytes from one slice of the filter to the next, of elements of `size` bytes.
+  int64_t getFilterStep(int64_t size) const {
+    const auto &dims = call.refs[filterIndex].dims;
+    return (kind == CallId::Conv2DInputGrad ? dims[2] * dims[3] : dims[3]) / plan.slices *
+           size;
   }
 
   /// A task makes the part of a chunk of images in a slice of the gradient. There are as
@@ -331,11 +382,11 @@ private:
     }
     char *result =
         out.type == DataType::F32 ? static_cast<char *>(buffers[filterIndex]) : plain;
-    const int64_t pieces = conversion.countPieces();
+    const int64_t pieces = conversion.countPieces(), step = getFilterStep(4);
     parallelFor(plan.slices * pieces, team, [&](int64_t task, int thread) {
       const int64_t slice = task / pieces;
-      if (!conversion.run(task % pieces, result + slice * (out.dims[3] / plan.slices) * 4,
-                          sums + slice * partBytes, thread))
+      if (!conversion.run(task % pieces, result + slice * step, sums + slice * partBytes,
+                          thread))
         failed = true;
     });
     if (out.type != DataType::F32)
@@ -360,19 +411,24 @@ private:
     const BufferRef &y = call.refs[yIndex];
     const int64_t channels = y.dims[3], width = channels / plan.slices;
     const int64_t points = y.count() / channels, size = getSize(operands);
+    forPoints(points, channels, team, [&](int64_t slice, int64_t point) {
+      const int64_t from = point * channels + slice * width;
+      char *to = target + (slice * points + point) * width * size;
+      if (y.type == operands)
+        std::memcpy(to, static_cast<const char *>(source) + from * size, width * size);
+      else
+        widen(y.type, source, from, reinterpret_cast<float *>(to), width);
+    });
+  }
+  /// Calls body(slice, point) for all slices of all points of an image tensor.
+  template <typename Body>
+  void forPoints(int64_t points, int64_t channels, ThreadTeam &team, Body &&body) const {
     const int64_t perTask = std::max<int64_t>(1, 65536 / channels);
     parallelFor((points + perTask - 1) / perTask, team, [&](int64_t task, int) {
       const int64_t begin = task * perTask, end = std::min(points, begin + perTask);
       for (int64_t slice = 0; slice < plan.slices; ++slice)
-        for (int64_t point = begin; point < end; ++point) {
-          const int64_t from = point * channels + slice * width;
-          char *to = target + (slice * points + point) * width * size;
-          if (y.type == operands)
-            std::memcpy(to, static_cast<const char *>(source) + from * size,
-                        width * size);
-          else
-            widen(y.type, source, from, reinterpret_cast<float *>(to), width);
-        }
+        for (int64_t point = begin; point < end; ++point)
+          body(slice, point);
     });
   }
 

@@ -36,9 +36,11 @@ dnnl_engine_t mpt::rt::getEngine() {
   return engine;
 }
 
-bool mpt::rt::hasFastBF16(dnnl_cpu_isa_t isa) {
+bool mpt::rt::hasFastBF16(dnnl_cpu_isa_t isa, bool isAMD) {
   // A set holds the bits of the sets that it contains.
-  return (isa & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx;
+  auto has = [&](dnnl_cpu_isa_t set) { return (isa & set) == set; };
+  return has(dnnl_cpu_isa_avx512_core_amx) ||
+         (isAMD && has(dnnl_cpu_isa_avx512_core_bf16));
 }
 
 bool mpt::rt::prefersConvolutions(dnnl_cpu_isa_t isa) {
@@ -51,7 +53,12 @@ bool mpt::rt::wantsDenseMatrices(dnnl_cpu_isa_t isa) {
 }
 
 bool mpt::rt::hasFastBF16() {
-  static const bool has = hasFastBF16(dnnl_get_effective_cpu_isa());
+#if defined(__x86_64__)
+  const bool isAMD = __builtin_cpu_is("amd");
+#else
+  const bool isAMD = false;
+#endif
+  static const bool has = hasFastBF16(dnnl_get_effective_cpu_isa(), isAMD);
   return has;
 }
 

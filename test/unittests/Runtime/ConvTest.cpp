@@ -116,14 +116,25 @@ TEST(ConvTest, Plain) {
   check({1, 3, 3, 1, 1, 3, 3});
 }
 
-ConvPlan planFilterGrad(const Problem &p, DataType type, int64_t threads) {
-  BufferRef x, dy, dfilter;
-  x.type = dy.type = type;
-  x.dims = p.xDims(), dy.dims = p.yDims(), dfilter.dims = p.filterDims();
-  Instruction call = makeInstruction(p.call(CallId::Conv2DFilterGrad), {x, dy}, dfilter);
+ConvPlan planOf(CallId id, const Problem &p, DataType type, int64_t threads) {
+  auto make = [&](std::vector<int64_t> dims, DataType type) {
+    BufferRef ref;
+    ref.type = type;
+    ref.dims = std::move(dims);
+    return ref;
+  };
+  BufferRef x = make(p.xDims(), type), y = make(p.yDims(), type),
+            filter = make(p.filterDims(), type);
+  Instruction call = id == CallId::Conv2D ? makeInstruction(p.call(id), {x, filter}, y)
+                     : id == CallId::Conv2DInputGrad
+                         ? makeInstruction(p.call(id), {y, filter}, x)
+                         : makeInstruction(p.call(id), {x, y}, make(p.filterDims(), F32));
   ConvPlan plan = planConv(call, threads);
   EXPECT_EQ(getCallWorkspace(call, threads), plan.workspaceBytes(threads));
   return plan;
+}
+ConvPlan planFilterGrad(const Problem &p, DataType type, int64_t threads) {
+  return planOf(CallId::Conv2DFilterGrad, p, type, threads);
 }
 
 TEST(ConvTest, MoreImagesThanRoomForTheirSums) {
@@ -172,6 +183,25 @@ TEST(ConvTest, SlicesOfChannels) {
   for (DataType type : {F32, F16, BF16})
     for (const Problem &p : {alone, strided, point, dilated, chunks})
       check(p, type, /*fastBF16=*/false);
+}
+
+/// Large filters that meet few rows: convolutions and input gradients in slices.
+TEST(ConvTest, SlicesOfResults) {
+  const Problem square{2, 2, 2, 128, 256, 3, 3, 1, 1, 1, 1, 1, 1},
+      strided{3, 3, 4, 256, 128, 3, 3, 2, 2, 1, 1, 1, 1}, point{5, 1, 1, 384, 1024, 1, 1};
+  for (const Problem &p : {square, strided, point}) {
+    EXPECT_GT(planOf(CallId::Conv2D, p, F32, 2).slices, 1);
+    EXPECT_GT(planOf(CallId::Conv2DInputGrad, p, F32, 2).slices, 1);
+    check(p, F32);
+  }
+  check(square, F16);
+  check(strided, BF16, /*fastBF16=*/false);
+  // Enough rows, a small filter, groups.
+  for (const Problem &p : {Problem{8, 28, 28, 256, 256, 3, 3, 1, 1, 1, 1, 1, 1},
+                           Problem{8, 4, 4, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1},
+                           Problem{2, 2, 2, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 2}})
+    for (CallId id : {CallId::Conv2D, CallId::Conv2DInputGrad})
+      EXPECT_EQ(planOf(id, p, F32, 2).slices, 1);
 }
 
 /// Many output channels are repacked in pieces.
@@ -229,6 +259,9 @@ TEST(ConvTest, BF16Operands) {
   check({5, 3, 2, 16, 96, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, true);
   check({3, 5, 5, 24, 128, 3, 3, 2, 2, 1, 1, 1, 1}, BF16, true);
   check({2, 4, 4, 40, 64, 1, 1}, BF16, true);
+  // Results in slices of channels.
+  check({2, 2, 2, 128, 256, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, true);
+  check({5, 1, 1, 384, 1024, 1, 1}, BF16, true);
   check({9, 6, 6, 32, 32, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 32}, BF16, true);
 }
 

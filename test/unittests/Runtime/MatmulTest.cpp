@@ -174,10 +174,11 @@ TEST(MatmulTest, SumsOfNothing) {
 TEST(MatmulTest, TypeOfProducts) {
   for (dnnl_cpu_isa_t slow :
        {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx2_vnni,
-        dnnl_cpu_isa_avx512_core, dnnl_cpu_isa_avx512_core_vnni,
-        dnnl_cpu_isa_avx512_core_bf16})
-    EXPECT_FALSE(hasFastBF16(slow)) << slow;
-  EXPECT_TRUE(hasFastBF16(dnnl_cpu_isa_avx512_core_amx));
+        dnnl_cpu_isa_avx512_core, dnnl_cpu_isa_avx512_core_vnni})
+    EXPECT_FALSE(hasFastBF16(slow, false) || hasFastBF16(slow, true)) << slow;
+  EXPECT_FALSE(hasFastBF16(dnnl_cpu_isa_avx512_core_bf16, /*isAMD=*/false));
+  EXPECT_TRUE(hasFastBF16(dnnl_cpu_isa_avx512_core_bf16, /*isAMD=*/true));
+  EXPECT_TRUE(hasFastBF16(dnnl_cpu_isa_avx512_core_amx, false));
   for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx2_vnni})
     EXPECT_TRUE(prefersConvolutions(isa) && !wantsDenseMatrices(isa)) << isa;
   for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx,
