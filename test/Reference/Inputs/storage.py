@@ -163,6 +163,13 @@ def replace(path, tensors):
         data = bytearray(file.read())
     (length,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8 : 8 + length])
+    # Without the checksums, as the checkpoints of format 1.
+    metadata = header.get("__metadata__", {})
+    for key in [key for key in metadata if key.startswith("mpt.xxh3")]:
+        del metadata[key]
+    if "mpt.checkpoint" in metadata:
+        metadata["mpt.checkpoint"] = "1"
+    data[8 : 8 + length] = json.dumps(header).encode().ljust(length)
     for name, (type, array) in tensors.items():
         begin, end = (8 + length + offset for offset in header[name]["data_offsets"])
         value = TYPES[type].encode(array)

@@ -41,5 +41,5 @@ def data_dependent():
 
 def unsupported():
     def loss(model, x, y):
-        return F.cross_entropy(torch.sort(model(x), 1)[0], y)
+        return F.cross_entropy(torch.i0(model(x)), y)
     return Net(), loss, make()[2]
