@@ -11,7 +11,7 @@ names = dict(re.findall(r'StringLiteral (k\w+Attr) =\s*"(mpt\.\w+)";', header))
 lists = {name: re.findall(r'"([\w.*]+)"', body)
          for name, body in re.findall(r"StringLiteral (\w+)\[\] = \{([^}]*)\};", table)}
 code = set()
-for attribute, place, ops in re.findall(r"\{(k\w+Attr), (\w+), (\{\}|\w+),", table):
+for attribute, place, ops in re.findall(r"\{(k\w+Attr),\s*(\w+),\s*(\{\}|\w+),", table):
     for where in [place] if ops == "{}" else lists[ops]:
         code.add((names[attribute], where.lower()))
 docs = set()
