@@ -46,7 +46,8 @@ class Evaluator:
         modes = [(m, m.training) for m in step.model.modules()]
         step.model.eval()
         try:
-            exported = export(step.model, flat, batch, names=names, is_loss=False)
+            exported = export(step.model, flat, batch, names=names, is_loss=False,
+                              trainable=step._trainable)
         finally:
             for module, training in modes:
                 module.training = training

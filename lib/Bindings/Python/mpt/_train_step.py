@@ -104,7 +104,7 @@ def _to_tensor(value, what: str) -> torch.Tensor:
 
 
 class _Compiled:
-    """A program, its module before compilation, and where its results lie."""
+    """A program, the module that it was compiled from, and where its results lie."""
 
     def __init__(self, exported: Exported, module: Module, program: Program):
         self.exported = exported
@@ -482,8 +482,8 @@ class TrainStep:
     def export(self, path: "Union[str, os.PathLike]",
                options: "Sequence[str]" = ()) -> "tuple[str, str]":
         """Writes the step for batches of the example's shape as a program that runs
-        without Python: `path`, and the state beside it in a .safetensors file, for
-        mpt-run --init. `options` are mpt-compile's. Returns both names."""
+        without Python, and the state as a .safetensors file of the same name for
+        mpt-run --init. `options` are mpt-compile's. Returns both paths."""
         path = os.fspath(path)
         weights = os.path.splitext(path)[0] + ".safetensors"
         self._first.module.compile(path, ["--function=loss", *options])

@@ -1,4 +1,4 @@
-"""Three steps of mpt.torch.TrainStep beside PyTorch's: check_steps.py IMPORT_INPUTS MODEL..
+"""Three steps of mpt.torch.TrainStep compared with PyTorch's: check_steps.py IMPORT_INPUTS MODEL..
 
 The optimizers are SGD with momentum, Adam, and AdamW with two groups and clipping.
 Parameters, buffers, losses and norms of gradients must be as near to PyTorch's in f64 as
@@ -95,7 +95,8 @@ def check(name, case):
 
 def main():
     torch.set_num_threads(2)
-    warnings.simplefilter("error", UserWarning)  # of schedulers, say
+    # Schedulers warn where they see no optimizer's step.
+    warnings.filterwarnings("error", message=".*optimizer.step")
     for name in sys.argv[2:]:
         for case in CASES:
             try:

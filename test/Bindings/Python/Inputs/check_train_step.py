@@ -1,8 +1,9 @@
-"""What mpt.torch.TrainStep promises besides its numbers: check_train_step.py FOLDER BIN"""
+"""mpt.torch.TrainStep apart from its numbers: check_train_step.py FOLDER BIN"""
 import copy
 import os
 import subprocess
 import sys
+import time
 import warnings
 
 import numpy
@@ -172,6 +173,18 @@ def main():
         for p, q in zip(whole.state_dict().values(), cut.state_dict().values())))
     refused(cut, a[:10], b[:10])
 
+    # A model in 16 bits trains with masters in f32.
+    half = copy.deepcopy(plain).bfloat16()
+    low, labels = a.bfloat16(), b.bfloat16()
+    narrow = mpt.torch.TrainStep(half, lambda m, a, b: F.mse_loss(m(a).float(), b.float()),
+                                 optimizer=torch.optim.SGD(half.parameters(), 0.1),
+                                 example=(low, labels))
+    narrow(low, labels)
+    narrow.sync_to(half)
+    kept = next(t.type for t in narrow._first.program.tensors if t.name == "0.weight")
+    print("bf16:", half[0].weight.dtype, kept,
+          torch.equal(narrow.evaluator(lambda m, a: m(a))(low), half(low)))
+
     # By name, as transformers' collators give them.
     named = mpt.torch.TrainStep(plain, lambda m, inputs, labels: F.mse_loss(m(inputs), labels),
                                 optimizer=torch.optim.SGD(plain.parameters(), 0.1),
@@ -192,6 +205,21 @@ def main():
     step(a, b)
     print("set:", [g["lr"] for g in optimizer.param_groups],
           torch.equal(before["0.bias"], step.state_dict()["0.bias"]))
+
+    # The Python part of a call, in time of this thread.
+    alone = mpt.torch.TrainStep(plain, square, optimizer=torch.optim.AdamW(plain.parameters()),
+                                example=(a, b), threads=1)
+
+    def cost(function):
+        start = time.thread_time()
+        for _ in range(200):
+            function()
+        return (time.thread_time() - start) / 200
+
+    overhead = min(cost(lambda: alone(a, b)) for _ in range(9)) \
+        - min(cost(alone._first.program.run) for _ in range(9))
+    print("less than 50 us a call:", overhead < 50e-6)
+    print(f"{overhead * 1e6:.1f} us a call", file=sys.stderr)
 
     # Programs are cached, the oldest gives way.
     few = mpt.torch.TrainStep(plain, square, optimizer=torch.optim.SGD(plain.parameters(), 0.1),
@@ -229,7 +257,7 @@ def main():
     print("memory:", str(report).splitlines()[0][:60], sorted(report.data)[:2],
           report._repr_html_()[:15])
 
-    # What there is not.
+    # Errors.
     def build(optimizer=None, net=model, function=loss, example=(x, y), **options):
         return mpt.torch.TrainStep(net, function, optimizer=optimizer or adam(net),
                                    example=example, **options)

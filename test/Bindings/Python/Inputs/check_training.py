@@ -1,4 +1,4 @@
-"""Training in f16 and bf16 beside f32, and dropout: check_training.py IMPORT_INPUTS MODEL.."""
+"""Training in f16 and bf16 compared with f32, and dropout: check_training.py IMPORT_INPUTS MODEL.."""
 import copy
 import sys
 
