@@ -149,6 +149,8 @@ std::optional<ConvCall> mpt::rt::getConv(const Instruction &instruction) {
 
 /// Most tasks of a convolution.
 static constexpr int64_t convTasks = 16;
+/// Fewer chunks than this are cut further if that moves few bytes.
+static constexpr int64_t fewTasks = 8;
 /// A filter at least this large does not stay in the cache from image to image.
 static constexpr double largeFilter = 1 << 20;
 /// Rows of a matmul that a chunk amounts to, from which on reading such a filter costs
@@ -237,8 +239,9 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   }
   if (conv->groups > 1)
     traffic.fewestChannels = traffic.channels;
-  if (isFilterGrad ||
-      (filterBytes >= largeFilter && rows < manyRows * static_cast<double>(plan.chunks)))
+  const bool isLarge =
+      filterBytes >= largeFilter && rows < manyRows * static_cast<double>(plan.chunks);
+  if (isFilterGrad || isLarge || plan.chunks < fewTasks)
     cutConv(plan, images, traffic);
   plan.packedBytes = getPackedFilterBytes(
       filter.dims[0] * filter.dims[1], isInputGrad ? in / plan.slices : in,

@@ -196,6 +196,11 @@ TEST(ConvTest, SlicesOfResults) {
   }
   check(square, F16);
   check(strided, BF16, /*fastBF16=*/false);
+  // Fewer images than threads might be.
+  const Problem one{1, 9, 8, 16, 128, 3, 3, 1, 1, 1, 1, 1, 1};
+  EXPECT_EQ(planOf(CallId::Conv2D, one, F32, 2).slices, 2);
+  EXPECT_EQ(planOf(CallId::Conv2DInputGrad, one, F32, 2).slices, 1);
+  check(one, F32);
   // Enough rows, a small filter, groups.
   for (const Problem &p : {Problem{8, 28, 28, 256, 256, 3, 3, 1, 1, 1, 1, 1, 1},
                            Problem{8, 4, 4, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1},
