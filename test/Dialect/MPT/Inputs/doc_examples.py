@@ -38,10 +38,13 @@ def split_types(text):
 def free_values(example):
     """Maps names that the example uses but does not define to their types."""
     types, defined = {}, set()
-    joined = re.sub(r"\(\{.*\}\)", "", example, flags=re.DOTALL)
-    for region in re.findall(r"\(\{.*\}\)", example, flags=re.DOTALL):
+    regions = re.compile(r"\(\{.*\}\)|\{\s*\^bb0.*\n\s*\}", flags=re.DOTALL)
+    joined = regions.sub("", example)
+    for region in regions.findall(example):
         defined.update(NAME.findall(region))
-    statements = joined.split("\n") if joined == example else [joined]
+    # A line that neither names results nor begins with an op goes on with the one before.
+    folded = re.sub(r"\n\s+(?!%[^\n]*=\s|\w+\.\w+ |[}\s])", " ", joined)
+    statements = folded.split("\n") if joined == example else [joined]
     for line in statements:
         results = re.match(r"\s*(%.*?)\s*=\s", line)
         if results:
@@ -65,7 +68,7 @@ def free_values(example):
 
 def wrap(example):
     """A module around the example."""
-    whole = r"^\s*(func\.func|mpt_program\.program|\"mpt_kernel\.func\")"
+    whole = r"^\s*(func\.func|mpt_program\.program|mpt_kernel\.func) "
     if re.search(whole, example, re.M):
         return example
     free = free_values(example)
