@@ -21,7 +21,7 @@
 // FOREIGN: %[[W:.*]] = "stablehlo.convert"(%[[N]]) {mpt.remat
 // FOREIGN: "stablehlo.multiply"(%{{.*}}, %[[W]])
 // FOREIGN-LABEL: func.func @kernel
-// FOREIGN: %[[N:.*]] = "mpt_kernel.kernel"
+// FOREIGN: %[[N:.*]] = mpt_kernel.kernel
 // FOREIGN: "mpt_kernel.kernel"(%[[N]])
 // FOREIGN: }) :
 // FOREIGN: mpt.matmul

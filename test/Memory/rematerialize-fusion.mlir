@@ -30,10 +30,9 @@
 // CHECK: mpt_kernel.kernel <
 // CHECK: math.sin
 // CHECK: mpt.matmul {{.*}} {transpose_rhs}
-// CHECK: mpt_kernel.kernel <
+// CHECK: mpt_kernel.kernel <{{.*}} {mpt.remat = {{[0-9]+}} : i64} :
 // CHECK: math.exp
 // CHECK: math.exp
-// CHECK: }) {mpt.remat = {{[0-9]+}} : i64}
 // CHECK: mpt.matmul {{.*}} {transpose_lhs}
 // CHECK-NOT: mpt.save
 // CHECK: return
@@ -49,7 +48,7 @@
 // CALLS-COUNT-6: mpt_program.matmul
 
 // The strategy finds this without marks.
-// MINCUT: }) {mpt.remat = {{[0-9]+}} : i64}
+// MINCUT: mpt_kernel.kernel <{{.*}} {mpt.remat = {{[0-9]+}} : i64} :
 
 func.func @loss(%x: tensor<256x64xf32> {mpt.name = "x", mpt.role = "input"},
                 %w: tensor<64x64xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "zeros"}},

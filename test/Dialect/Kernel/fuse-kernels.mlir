@@ -5,7 +5,7 @@
 
 // A rounded value in between stays rounded.
 // CHECK-LABEL: func.func @chain
-// CHECK: mpt_kernel.kernel <pointwise> (%arg0, %arg1) domain [4, 8] chunk_rows 4
+// CHECK: mpt_kernel.kernel <pointwise>(%arg0, %arg1) domain [4, 8] chunk_rows 4
 // CHECK: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32):
 // CHECK: %[[S:.*]] = arith.addf %[[A]], %[[B]] : f32
 // CHECK: %[[N:.*]] = arith.truncf %[[S]] : f32 to bf16
@@ -23,7 +23,7 @@ func.func @chain(%a: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xbf16> {
 // Splat constants are scalars inside; others are read.
 // CHECK-LABEL: func.func @constants
 // CHECK: %[[C:.*]] = mpt.constant dense<[1.000000e+00, 2.000000e+00]>
-// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%arg0, %[[C]])
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}}(%arg0, %[[C]])
 // CHECK: arith.constant 3.000000e+00 : f32
 // CHECK-NOT: mpt_kernel.kernel <
 func.func @constants(%a: tensor<2xf32>) -> tensor<2xf32> {
@@ -36,10 +36,10 @@ func.func @constants(%a: tensor<2xf32>) -> tensor<2xf32> {
 
 // Any number of reductions along a row, and a result with a number per row.
 // CHECK-LABEL: func.func @row
-// CHECK: mpt_kernel.kernel <row> (%arg0)
+// CHECK: mpt_kernel.kernel <row>(%arg0)
+// CHECK-SAME: (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>) {
 // CHECK: mpt_kernel.row_reduce <max>
 // CHECK: mpt_kernel.row_reduce <sum>
-// CHECK: (tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>)
 // CHECK-NOT: mpt_kernel.kernel <
 func.func @row(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x1xf32>) {
   %m = mpt.reduce %x {kind = #mpt.reduce_kind<max>, axes = array<i64: 1>, keep_dims} : (tensor<4x8xf32>) -> tensor<4x1xf32>
@@ -53,7 +53,7 @@ func.func @row(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x1xf32>) {
 // The bias gradient is summed where the activation's gradient is made, although
 // a product comes between, since it is small.
 // CHECK-LABEL: func.func @bias_gradient
-// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <column> (%arg0, %arg1)
+// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <column>(%arg0, %arg1)
 // CHECK: mpt_kernel.column_reduce <sum>
 // CHECK: mpt.matmul %[[K]]#0
 // CHECK-NOT: mpt_kernel.kernel <
@@ -75,7 +75,7 @@ func.func @column_keep_dims(%x: tensor<16x8xf32>) -> tensor<1x8xf32> {
 
 // All elements: along rows, then over them.
 // CHECK-LABEL: func.func @full
-// CHECK: mpt_kernel.kernel <column> (%arg0)
+// CHECK: mpt_kernel.kernel <column>(%arg0)
 // CHECK: %[[R:.*]] = mpt_kernel.row_reduce <sum>
 // CHECK: %[[C:.*]] = mpt_kernel.column_reduce <sum> %[[R]]
 // CHECK: arith.mulf %[[C]]
@@ -90,8 +90,8 @@ func.func @full(%x: tensor<16x8xf32>) -> tensor<f32> {
 // What depends on a column reduction needs another pass over the rows, also if
 // it meets a value of the first kernel later on.
 // CHECK-LABEL: func.func @after_columns
-// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <column> (%arg0)
-// CHECK: mpt_kernel.kernel <pointwise> (%[[K]]#0, %[[K]]#1)
+// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <column>(%arg0)
+// CHECK: mpt_kernel.kernel <pointwise>(%[[K]]#0, %[[K]]#1)
 // CHECK-NOT: mpt_kernel.kernel <
 func.func @after_columns(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
   %x = mpt.relu %a : (tensor<16x8xf32>) -> tensor<16x8xf32>
@@ -103,10 +103,10 @@ func.func @after_columns(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
 
 // A transposed reader needs other points of its operand: two kernels.
 // CHECK-LABEL: func.func @transposed_reader
-// CHECK: %[[K:.*]] = mpt_kernel.kernel {{<[a-z]+>}} (%{{.*}})
+// CHECK: %[[K:.*]] = mpt_kernel.kernel {{<[a-z]+>}}(%{{.*}})
 // CHECK: %[[R:.*]] = mpt.reshape %[[K]]
 // CHECK: %[[S:.*]] = mpt.reshape %[[K]]
-// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%[[R]], %[[S]]) domain [4, 4, 8]
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}}(%[[R]], %[[S]]) domain [4, 4, 8]
 // CHECK-SAME: maps [#{{.*}}, #{{.*}}] ->
 // CHECK-NOT: mpt_kernel.kernel <
 func.func @transposed_reader(%a: tensor<4x4x8xf32>) -> tensor<4x4x8xf32> {
@@ -118,8 +118,8 @@ func.func @transposed_reader(%a: tensor<4x4x8xf32>) -> tensor<4x4x8xf32> {
 
 // So does one that reads through another shape.
 // CHECK-LABEL: func.func @renamed
-// CHECK: %[[K:.*]] = mpt_kernel.kernel {{<[a-z]+>}} (%{{.*}})
-// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%[[K]], %[[K]]) domain [8, 8]
+// CHECK: %[[K:.*]] = mpt_kernel.kernel {{<[a-z]+>}}(%{{.*}})
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}}(%[[K]], %[[K]]) domain [8, 8]
 // CHECK-NOT: mpt_kernel.kernel <
 func.func @renamed(%a: tensor<8x1xf32>) -> tensor<8x8xf32> {
   %x = mpt.relu %a : (tensor<8x1xf32>) -> tensor<8x1xf32>
@@ -131,8 +131,8 @@ func.func @renamed(%a: tensor<8x1xf32>) -> tensor<8x8xf32> {
 // A sum of rows of a square tensor, without keep_dims, lies along the columns
 // when it broadcasts.
 // CHECK-LABEL: func.func @square
-// CHECK: %[[K:.*]] = mpt_kernel.kernel <row> (%arg0)
-// CHECK: mpt_kernel.kernel <pointwise> (%arg0, %[[K]])
+// CHECK: %[[K:.*]] = mpt_kernel.kernel <row>(%arg0)
+// CHECK: mpt_kernel.kernel <pointwise>(%arg0, %[[K]])
 func.func @square(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %s = mpt.reduce %x {kind = #mpt.reduce_kind<sum>, axes = array<i64: 1>} : (tensor<8x8xf32>) -> tensor<8xf32>
   %y = mpt.add %x, %s : (tensor<8x8xf32>, tensor<8xf32>) -> tensor<8x8xf32>
@@ -141,11 +141,11 @@ func.func @square(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // A kernel cannot wait for a product of its own result.
 // CHECK-LABEL: func.func @around_a_product
-// CHECK: %[[K:.*]] = mpt_kernel.kernel {{<[a-z]+>}} (%{{.*}})
+// CHECK: %[[K:.*]] = mpt_kernel.kernel {{<[a-z]+>}}(%{{.*}})
 // CHECK: %[[A:.*]] = mpt.reshape %[[K]]
 // CHECK: %[[M:.*]] = mpt.matmul %[[A]]
 // CHECK: %[[R:.*]] = mpt.reshape %[[M]]
-// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%[[K]], %[[R]])
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}}(%[[K]], %[[R]])
 func.func @around_a_product(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %a = mpt.relu %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %m = mpt.matmul %a, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
@@ -156,9 +156,9 @@ func.func @around_a_product(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<
 // Whole tensors are not computed ahead of a product: %e would be stored across
 // it, as would all that a backward pass recomputes.
 // CHECK-LABEL: func.func @no_hoisting
-// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <row> (%arg0)
+// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <row>(%arg0)
 // CHECK: mpt.matmul
-// CHECK: mpt_kernel.kernel <pointwise> (%[[K]]#0, %{{.*}}, %{{.*}})
+// CHECK: mpt_kernel.kernel <pointwise>(%[[K]]#0, %{{.*}}, %{{.*}})
 // CHECK: math.exp
 func.func @no_hoisting(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %a = mpt.neg %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
@@ -172,7 +172,7 @@ func.func @no_hoisting(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf
 
 // Moves whose elements stay adjacent are loads.
 // CHECK-LABEL: func.func @loads
-// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%arg0, %arg1) domain [4, 2, 8]
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}}(%arg0, %arg1) domain [4, 2, 8]
 // CHECK-NOT: mpt.transpose
 // CHECK-NOT: mpt.slice
 // CHECK-NOT: mpt_kernel.kernel <
@@ -197,7 +197,7 @@ func.func @copies(%a: tensor<8x4xf32>, %b: tensor<4x16xf32>) -> tensor<4x8xf32> 
 
 // Index tensors are never stored.
 // CHECK-LABEL: func.func @indices
-// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%{{.*}}, %arg0)
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}}(%{{.*}}, %arg0)
 // CHECK: %[[I:.*]] = mpt_kernel.index 1 : i32
 // CHECK: arith.cmpi eq, %[[I]]
 // CHECK: arith.select
@@ -214,7 +214,6 @@ func.func @indices(%x: tensor<4x8xf32>, %label: tensor<4x1xi32>) -> tensor<4x8xf
 // CHECK-LABEL: func.func @widened
 // CHECK-NOT: -> tensor<8x8xf32>
 // CHECK: mpt_kernel.kernel <
-// CHECK-SAME: ({
 // CHECK-NEXT: ^bb0(%{{.*}}: bf16):
 // CHECK: mpt.matmul
 // CHECK: mpt_kernel.kernel <
@@ -229,7 +228,7 @@ func.func @widened(%x: tensor<8x8xbf16>) -> tensor<8x8xbf16> {
 
 // Values of rows come in from kernels of their own shape.
 // CHECK-LABEL: func.func @row_values
-// CHECK: mpt_kernel.kernel <row> (%{{.*}}, %arg0)
+// CHECK: mpt_kernel.kernel <row>(%{{.*}}, %arg0)
 // CHECK-NOT: mpt_kernel.kernel <
 func.func @row_values(%x: tensor<4x8xf32>, %s: tensor<4x1xf32>) -> tensor<4x8xf32> {
   %r = mpt.reciprocal %s : (tensor<4x1xf32>) -> tensor<4x1xf32>
@@ -240,8 +239,8 @@ func.func @row_values(%x: tensor<4x8xf32>, %s: tensor<4x1xf32>) -> tensor<4x8xf3
 }
 
 // CHECK-LABEL: func.func @scalars
-// CHECK: mpt_kernel.kernel {{<[a-z]+>}} (%arg1, %arg0) domain [1]
-// CHECK: (tensor<i64>, tensor<f32>) -> tensor<f32>
+// CHECK: mpt_kernel.kernel {{<[a-z]+>}}(%arg1, %arg0) domain [1]
+// CHECK-SAME: (tensor<i64>, tensor<f32>) -> tensor<f32>
 // CHECK-NOT: mpt_kernel.kernel <
 func.func @scalars(%a: tensor<f32>, %t: tensor<i64>) -> tensor<f32> {
   %w = mpt.cast %t : (tensor<i64>) -> tensor<f32>
@@ -252,7 +251,7 @@ func.func @scalars(%a: tensor<f32>, %t: tensor<i64>) -> tensor<f32> {
 // Dimensions join and flat memory gets rows of a good length.
 // CHECK-LABEL: func.func @long_rows
 // CHECK: mpt.reshape %arg0 : (tensor<20000x1xf32>) -> tensor<5x4000xf32>
-// CHECK: domain = array<i64: 5, 4000>
+// CHECK: domain [5, 4000]
 // CHECK: mpt.reshape %{{.*}} : (tensor<5x4000xf32>) -> tensor<20000x1xf32>
 func.func @long_rows(%a: tensor<20000x1xf32>, %b: tensor<1xf32>) -> tensor<20000x1xf32> {
   %y = mpt.add %a, %b : (tensor<20000x1xf32>, tensor<1xf32>) -> tensor<20000x1xf32>
@@ -261,8 +260,8 @@ func.func @long_rows(%a: tensor<20000x1xf32>, %b: tensor<1xf32>) -> tensor<20000
 
 // Too large for a task: about 32 Ki points each; partial sums for at most 64.
 // CHECK-LABEL: func.func @tasks
-// CHECK: <row> {{.*}}domain [1048576, 32] chunk_rows 1024
-// CHECK: <column> {{.*}}domain [1048576, 32] chunk_rows 16384
+// CHECK: <row>({{.*}}domain [1048576, 32] chunk_rows 1024
+// CHECK: <column>({{.*}}domain [1048576, 32] chunk_rows 16384
 func.func @tasks(%a: tensor<1048576x32xf32>, %b: tensor<1048576x32xf32>) -> (tensor<1048576xf32>, tensor<32xf32>) {
   %r = mpt.reduce %a {kind = #mpt.reduce_kind<sum>, axes = array<i64: 1>} : (tensor<1048576x32xf32>) -> tensor<1048576xf32>
   %c = mpt.reduce %b {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<1048576x32xf32>) -> tensor<32xf32>
@@ -291,9 +290,9 @@ func.func @empty(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
 
 // What is broadcast from a scalar does not join the kernel of another that reads it.
 // CHECK-LABEL: func.func @scalar_and_tensor
-// CHECK: domain = array<i64: 1>
+// CHECK: domain [1]
 // CHECK-NOT: -> (tensor<f32>, tensor<32x64xf32>)
-// CHECK: domain = array<i64: {{32, 64|1, 2048|2048}}>
+// CHECK: domain [{{32, 64|1, 2048|2048}}]
 // CHECK: return
 func.func @scalar_and_tensor(%k: tensor<f32>, %a: tensor<32x64xf32>) -> (tensor<f32>, tensor<32x64xf32>) {
   %c = mpt.constant dense<3.7> : tensor<f32>

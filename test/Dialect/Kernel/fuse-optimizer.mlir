@@ -3,11 +3,11 @@
 // What follows the backward pass reads each gradient twice and stores none: once to
 // check and to measure it, once to update its parameter. Both unscale what they read.
 // CHECK: %[[G:.*]] = mpt.reshape %arg3
-// CHECK: mpt_kernel.kernel <column> (%[[G]], %[[INVERSE:.*]])
-// CHECK: }) : (tensor<18x4096xf32>, tensor<f32>) -> (tensor<i1>, tensor<f32>, tensor<f32>)
+// CHECK: mpt_kernel.kernel <column>(%[[G]], %[[INVERSE:.*]])
+// CHECK-SAME: : (tensor<18x4096xf32>, tensor<f32>) -> (tensor<i1>, tensor<f32>, tensor<f32>)
 // CHECK-NOT: <column>
-// CHECK: mpt_kernel.kernel <pointwise> (%[[G]], %[[INVERSE]], {{.*}}) domain [18, 4096]
-// CHECK: -> (tensor<18x4096xf32>, tensor<18x4096xf32>, tensor<18x4096xf32>)
+// CHECK: mpt_kernel.kernel <pointwise>(%[[G]], %[[INVERSE]], {{.*}}) domain [18, 4096]
+// CHECK-SAME: -> (tensor<18x4096xf32>, tensor<18x4096xf32>, tensor<18x4096xf32>)
 func.func @step(%w: tensor<768x96xf32> {mpt.name = "w", mpt.role = "parameter"}, %m: tensor<768x96xf32> {mpt.name = "m", mpt.role = "optimizer_state"}, %v: tensor<768x96xf32> {mpt.name = "v", mpt.role = "optimizer_state"},
   %g: tensor<768x96xf32> {mpt.name = "g", mpt.role = "input"}, %lr: tensor<f32> {mpt.name = "lr", mpt.role = "schedule"}, %s: tensor<f32> {mpt.name = "s", mpt.role = "loss_scale"}, %t: tensor<i64> {mpt.name = "t", mpt.role = "optimizer_state"})
   -> (tensor<768x96xf32> {mpt.name = "w", mpt.updates = "w"}, tensor<768x96xf32> {mpt.name = "m", mpt.updates = "m"}, tensor<768x96xf32> {mpt.name = "v", mpt.updates = "v"}, tensor<f32> {mpt.name = "norm"}) {
@@ -21,12 +21,12 @@ func.func @step(%w: tensor<768x96xf32> {mpt.name = "w", mpt.role = "parameter"},
 // RUN: mpt-opt %s --mpt-decompose --canonicalize --cse --mpt-fuse-kernels --canonicalize --cse | FileCheck %s --check-prefix=NORM
 // NORM-LABEL: @measured
 // NORM: %[[G:.*]] = mpt.reshape %arg1
-// NORM: mpt_kernel.kernel <column> (%[[G]], %{{.*}})
-// NORM: }) : (tensor<18x4096xf32>, tensor<f32>) -> (tensor<i1>, tensor<f32>)
+// NORM: mpt_kernel.kernel <column>(%[[G]], %{{.*}})
+// NORM-SAME: : (tensor<18x4096xf32>, tensor<f32>) -> (tensor<i1>, tensor<f32>)
 // NORM-NOT: <column>
-// NORM: domain = array<i64: 18, 4096>, kind = #mpt_kernel.kind<pointwise>
-// NORM: -> tensor<18x4096xf32>
-// NORM-NOT: domain = array<i64: 18, 4096>
+// NORM: mpt_kernel.kernel <pointwise>({{.*}}) domain [18, 4096]
+// NORM-SAME: -> tensor<18x4096xf32>
+// NORM-NOT: domain [18, 4096]
 func.func @measured(%w: tensor<768x96xf32> {mpt.name = "w", mpt.role = "parameter"},
   %g: tensor<768x96xf32> {mpt.name = "g", mpt.role = "input"}, %lr: tensor<f32> {mpt.name = "lr", mpt.role = "schedule"}, %s: tensor<f32> {mpt.name = "s", mpt.role = "loss_scale"})
   -> (tensor<768x96xf32> {mpt.name = "w", mpt.updates = "w"}, tensor<f32> {mpt.name = "grad_norm"}) {

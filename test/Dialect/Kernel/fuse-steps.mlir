@@ -9,7 +9,7 @@
 // RUN: mpt-opt %t/cnn.fused.mlir --mpt-assign-buffers | FileCheck %s --check-prefix=CNN
 
 // GPT-LABEL: func.func @loss
-// GPT: "mpt_kernel.kernel"
+// GPT: mpt_kernel.kernel <
 // GPT: return
 
 // CNN: mpt_program.program

@@ -124,16 +124,6 @@ func.func @generic(%x: tensor<4xf32>) {
 
 // -----
 
-// An op that is there, but has no custom form.
-
-func.func @kernel(%x: tensor<4xf32>) {
-  // expected-error @+1 {{custom op 'mpt_kernel.kernel' has no custom assembly form}}
-  %y = mpt_kernel.kernel %x : (tensor<4xf32>) -> tensor<4xf32>
-  return
-}
-
-// -----
-
 // Other dialects' ops are none of mpt's business.
 
 func.func @other(%x: tensor<4xf32>) {
