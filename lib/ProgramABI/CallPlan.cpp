@@ -159,6 +159,17 @@ static constexpr double manyRows = 128;
 
 static int64_t roundTo16(int64_t size) { return (size + 15) / 16 * 16; }
 
+/// Images of a chunk if there are to be about `parts`: equal chunks if at most half of
+/// the tasks are lost by that, since oneDNN's layout of the filter need not suit a
+/// shorter one.
+static int64_t getImageChunk(int64_t images, int64_t parts) {
+  const int64_t least = ceilDiv(images, parts);
+  for (int64_t chunk = least; chunk < 2 * least; ++chunk)
+    if (images % chunk == 0)
+      return chunk;
+  return least;
+}
+
 /// Bytes that oneDNN's layouts of a filter take at most: channels come in blocks of 16,
 /// and some layouts have a few more rows. What takes more is not used.
 static int64_t getPackedFilterBytes(int64_t area, int64_t in, int64_t out,
@@ -187,7 +198,8 @@ static void cutConv(ConvPlan &plan, int64_t images, const ConvTraffic &traffic) 
       if (slices > 1 && (traffic.channels % (16 * slices) != 0 ||
                          traffic.channels / slices < traffic.fewestChannels))
         continue;
-      const int64_t chunk = ceilDiv(images, parts), chunks = ceilDiv(images, chunk);
+      const int64_t chunk = getImageChunk(images, parts);
+      const int64_t chunks = ceilDiv(images, chunk);
       const auto tasks = static_cast<double>(std::min(chunks * slices, convTasks));
       double bytes = traffic.macs / 10 +
                      static_cast<double>(chunks) * traffic.chunkBytes +
@@ -219,7 +231,7 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   const int64_t images = x.dims[0], in = filter.dims[2], out = filter.dims[3];
   const bool isFilterGrad = conv->kind == CallId::Conv2DFilterGrad,
              isInputGrad = conv->kind == CallId::Conv2DInputGrad;
-  plan.chunk = ceilDiv(images, convTasks);
+  plan.chunk = getImageChunk(images, convTasks);
   plan.chunks = ceilDiv(images, plan.chunk);
   auto getTraffic = [](const BufferRef &ref) {
     return 4.0 * static_cast<double>(ref.count());

@@ -491,7 +491,10 @@ private:
                         plan.packedBytes;
       if (fits && lastSize != plan.chunk)
         last = make(lastSize, &whole->packed);
-      if (fits && (lastSize == plan.chunk || last))
+      // Plain loops are the last resort.
+      const bool suits =
+          !last || !last->conv.isReference() || whole->conv.isReference() || layout;
+      if (fits && suits && (lastSize == plan.chunk || last))
         return true;
       dense = whole->dense;
       layout = &dense;

@@ -185,6 +185,20 @@ TEST(ConvTest, SlicesOfChannels) {
       check(p, type, /*fastBF16=*/false);
 }
 
+/// Equal chunks where there are, also if that makes fewer of them.
+TEST(ConvTest, ChunksOfImages) {
+  auto expectChunk = [](int64_t images, int64_t chunk, int64_t chunks) {
+    ConvPlan plan = planOf(CallId::Conv2D, {images, 9, 9, 8, 8, 3, 3}, F32, 2);
+    EXPECT_EQ(plan.chunk, chunk) << images;
+    EXPECT_EQ(plan.chunks, chunks) << images;
+  };
+  expectChunk(64, 4, 16);
+  expectChunk(100, 10, 10);
+  expectChunk(37, 3, 13);
+  expectChunk(17, 2, 9);
+  expectChunk(1, 1, 1);
+}
+
 /// Large filters that meet few rows: convolutions and input gradients in slices.
 TEST(ConvTest, SlicesOfResults) {
   const Problem square{2, 2, 2, 128, 256, 3, 3, 1, 1, 1, 1, 1, 1},
