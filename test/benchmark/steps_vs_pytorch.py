@@ -3,12 +3,14 @@
     steps_vs_pytorch.py BUILD_DIR [--threads 2] [--rounds 5] [--steps 20]
                         [--only sincos,digits,gpt] [--no-compile]
 
-Both train the networks of docs/examples with the same batch and optimizer.
-Rounds are interleaved, so that noise of the machine meets all; the figure is
-the median over rounds of the round's median time of a step. Memory of PyTorch
-is the most that its allocator held at once during two steps, parameters and
-optimizer state included; that of MPT is arena plus state, also of an f32 step
-under a memory budget. Needs torch, numpy and scikit-learn from PyPI.
+Both train networks of docs/examples, or those of networks.py that --only names,
+with the same batch and optimizer; PyTorch has the images of the latter in
+channels_last. Rounds are interleaved, so that noise of the machine meets all;
+the figures are the median and the least over rounds of the round's median time
+of a step. Memory of PyTorch is the most that its allocator held at once during
+two steps, parameters and optimizer state included; that of MPT is arena plus
+state, also of an f32 step under a memory budget. Needs torch, numpy and
+scikit-learn from PyPI.
 """
 
 import argparse
@@ -22,6 +24,7 @@ import sys
 import tempfile
 import time
 
+import numpy as np
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -91,6 +94,62 @@ class GPT(nn.Module):
         return F.cross_entropy(logits.flatten(0, 1).float(), y.flatten())
 
 
+class Residual(nn.Module):
+    """Of torchvision's ResNets: two 3x3 convolutions, or a bottleneck of four times the width."""
+
+    def __init__(self, inputs, width, stride, bottleneck):
+        super().__init__()
+        outputs = 4 * width if bottleneck else width
+        shapes = ([(inputs, width, 1, 1), (width, width, 3, stride), (width, outputs, 1, 1)]
+                  if bottleneck else [(inputs, width, 3, stride), (width, width, 3, 1)])
+        layers = []
+        for i, (a, b, kernel, step) in enumerate(shapes):
+            layers += [nn.Conv2d(a, b, kernel, step, kernel // 2, bias=False), nn.BatchNorm2d(b)]
+            if i + 1 < len(shapes):
+                layers.append(nn.ReLU())
+        self.main = nn.Sequential(*layers)
+        self.short = nn.Identity() if inputs == outputs and stride == 1 else nn.Sequential(
+            nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        return F.relu(self.main(x) + self.short(x))
+
+
+class ResNet(nn.Module):
+    def __init__(self, blocks, bottleneck):
+        super().__init__()
+        layers = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(),
+                  nn.MaxPool2d(3, 2, 1)]
+        inputs = 64
+        for stage, count in enumerate(blocks):
+            for i in range(count):
+                layers.append(Residual(inputs, 64 << stage, 2 if stage and i == 0 else 1, bottleneck))
+                inputs = (64 << stage) * (4 if bottleneck else 1)
+        self.layers, self.head = nn.Sequential(*layers), nn.Linear(inputs, 1000)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.head(self.layers(x).mean((2, 3))).float(), y)
+
+
+class Mnist(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c0, self.c1 = nn.Conv2d(1, 32, 3, padding=1), nn.Conv2d(32, 64, 3, padding=1)
+        self.d0, self.d1 = nn.Linear(7 * 7 * 64, 128), nn.Linear(128, 10)
+
+    def forward(self, x, y):
+        x = F.max_pool2d(F.relu(self.c0(x)), 2)
+        x = F.max_pool2d(F.relu(self.c1(x)), 2)
+        return F.cross_entropy(self.d1(F.relu(self.d0(x.flatten(1)))).float(), y)
+
+
+class TiedGPT(GPT):
+    def __init__(self):
+        super().__init__(c=256, context=256, vocabulary=8192)
+        self.head = nn.Linear(256, 8192, bias=False)
+        self.head.weight = self.tokens.weight
+
+
 def adam(parameters):
     return torch.optim.Adam(parameters, lr=0.01, fused=True)
 
@@ -128,6 +187,56 @@ CASES = {
         data=lambda d: [f"x={d}/x.npy", f"y={d}/y.npy"],
     ),
 }
+
+
+def sgd(parameters):
+    return torch.optim.SGD(parameters, lr=0.01, momentum=0.9, fused=True)
+
+
+def add_image_case(name, model, batch, size, channels, classes):
+    """A network of networks.py on random images."""
+
+    def images():
+        x = torch.randn(batch, channels, size, size).to(memory_format=torch.channels_last)
+        return x, torch.randint(0, classes, (batch,))
+
+    CASES[name] = dict(
+        model=lambda: model().to(memory_format=torch.channels_last), batch=images,
+        optimizer=sgd, clip=None,
+        options=["--optimizer=sgd momentum=0.9", "--lr=0.01", f"--batch={batch}"],
+        arrays=lambda random: dict(
+            x=random.standard_normal((batch, size, size, channels), dtype=np.float32),
+            y=random.integers(0, classes, batch, dtype=np.int32)))
+
+
+add_image_case("mnist", Mnist, 64, 28, 1, 10)
+for size, batches in ((32, (64, 32)), (224, (8, 8))):
+    add_image_case(f"resnet18-{size}", lambda: ResNet((2, 2, 2, 2), False), batches[0], size, 3, 1000)
+    add_image_case(f"resnet50-{size}", lambda: ResNet((3, 4, 6, 3), True), batches[1], size, 3, 1000)
+CASES["gpt256"] = dict(
+    model=TiedGPT, optimizer=adamw, clip=None,
+    batch=lambda: (torch.randint(0, 8192, (4, 256)), torch.randint(0, 8192, (4, 256))),
+    options=["--optimizer=adamw weight-decay=0.1", "--lr=1e-3", "--batch=4"],
+    arrays=lambda random: {key: random.integers(0, 8192, (4, 256), dtype=np.int32)
+                           for key in "xy"})
+
+
+def prepare(name, build):
+    """Writes what mpt-run reads; returns the module's file and its data."""
+    data = os.path.join(build, "benchmark", name)
+    if "arrays" not in CASES[name]:
+        subprocess.run([sys.executable, os.path.join(EXAMPLES, name, "make_data.py"), data], check=True)
+        return os.path.join(EXAMPLES, name, name + ".mlir"), CASES[name]["data"](data)
+    os.makedirs(data, exist_ok=True)
+    module = os.path.join(data, name + ".mlir")
+    with open(module, "w") as file:
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "networks.py")
+        subprocess.run([sys.executable, script, name], check=True, stdout=file)
+    items = []
+    for key, array in CASES[name]["arrays"](np.random.default_rng(0)).items():
+        np.save(os.path.join(data, key + ".npy"), array)
+        items.append(f"{key}={data}/{key}.npy")
+    return module, items
 
 
 class TorchStep:
@@ -177,9 +286,10 @@ def torch_peak_bytes(name, precision):
     return max(e["args"]["Total Allocated"] for e in events if e.get("name") == "[memory]")
 
 
-def mpt_run(build, name, case, data, precision, threads, steps, budget=None):
-    command = [os.path.join(build, "bin", "mpt-run"), os.path.join(EXAMPLES, name, name + ".mlir")]
-    for item in case["data"](data):
+def mpt_run(build, case, files, precision, threads, steps, budget=None):
+    module, data = files
+    command = [os.path.join(build, "bin", "mpt-run"), module]
+    for item in data:
         command += ["--data", item]
     command += case["options"]
     command += [f"--precision={precision}", f"--threads={threads}", f"--steps={steps}",
@@ -197,17 +307,15 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--only", default=",".join(CASES))
+    parser.add_argument("--only", default="sincos,digits,gpt")
     parser.add_argument("--no-compile", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     print(f"torch {torch.__version__}, {options.threads} threads")
-    print("network  step                    ms   bytes      ")
+    print("network       step                 median ms  least ms       bytes")
     for name in options.only.split(","):
         case = CASES[name]
-        data = os.path.join(options.build, "benchmark", name)
-        subprocess.run([sys.executable, os.path.join(EXAMPLES, name, "make_data.py"), data],
-                       check=True)
+        files = prepare(name, options.build)
         contenders = {}
         for precision in ("f32", "bf16"):
             for compiled in (False,) if options.no_compile else (False, True):
@@ -222,15 +330,16 @@ def main():
         for _ in range(options.rounds):
             for label, step in contenders.items():
                 times.setdefault(label, []).append(step.time(options.steps))
-            for precision, budget in (("f32", None), ("f32", case["budget"]), ("f16", None),
-                                      ("bf16", None)):
+            budgets = [case["budget"]] if "budget" in case else []
+            for precision, budget in [("f32", None), *(("f32", one) for one in budgets),
+                                      ("f16", None), ("bf16", None)]:
                 label = f"mpt {precision}" + (f" in {budget}" if budget else "")
-                ms, peaks[label] = mpt_run(options.build, name, case, data, precision,
+                ms, peaks[label] = mpt_run(options.build, case, files, precision,
                                            options.threads, options.steps, budget)
                 times.setdefault(label, []).append(ms)
         for label, rounds in times.items():
-            print(f"{name:8} {label:20} {statistics.median(rounds):8.2f} {peaks.get(label, ''):>11}",
-                  flush=True)
+            print(f"{name:13} {label:19} {statistics.median(rounds):10.2f} {min(rounds):9.2f} "
+                  f"{peaks.get(label, ''):>11}", flush=True)
 
 
 if __name__ == "__main__":
