@@ -171,7 +171,15 @@ public:
   }
   Module(const Module &) = delete;
 
+  /// What a failed pass leaves is good for printing at best.
+  void checkWhole() const {
+    if (isBroken)
+      raise("a pipeline has failed on this module and left it half done; parse it again, "
+            "or run passes on a clone()");
+  }
+
   Module *clone() {
+    checkWhole();
     MlirOperation copy = mlirOperationClone(mlirModuleGetOperation(module));
     return new Module(context, mlirModuleFromOperation(copy));
   }
@@ -192,10 +200,7 @@ public:
   }
 
   nb::list runPipeline(std::string_view pipeline) {
-    if (isBroken)
-      raise("a pipeline has failed on this module and left it half done; parse it again, "
-            "or "
-            "run passes on a clone()");
+    checkWhole();
     MptError error = run([&] { return mptModuleRunPipeline(module, toRef(pipeline)); });
     isBroken = !mptErrorIsNull(error);
     check(error);
@@ -203,6 +208,7 @@ public:
   }
 
   nb::list compile(std::string_view path, const std::vector<std::string> &options) {
+    checkWhole();
     std::vector<MlirStringRef> refs;
     for (const std::string &option : options)
       refs.push_back(toRef(option));
@@ -551,6 +557,7 @@ public:
 Program *createProgram(Module &module, std::string_view function, int64_t threads,
                        std::string_view device, int64_t memoryLimit,
                        const Program *share) {
+  module.checkWhole();
   Options options(threads, device, memoryLimit, share);
   MptStep step;
   check(module.run([&] {

@@ -97,7 +97,9 @@ def main(folder):
     print(error.diagnostics[0])
     broken = module.clone()
     refused(broken.run, "mpt-autodiff{function=f}")
-    refused(broken.run, "canonicalize")
+    for use in (lambda: broken.run("canonicalize"), broken.clone, broken.program,
+                lambda: broken.compile(os.path.join(folder, "broken.so"))):
+        refused(use)
     low = module.clone()
     print("remarks:", {d.severity for d in low.run(
         "mpt-specialize{batch=8},mpt-explain{match='.*' type=bf16}")})
