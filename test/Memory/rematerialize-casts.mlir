@@ -22,14 +22,10 @@
 // FOREIGN: "stablehlo.multiply"(%{{.*}}, %[[W]])
 // FOREIGN-LABEL: func.func @kernel
 // FOREIGN: %[[N:.*]] = mpt_kernel.kernel
-// FOREIGN: "mpt_kernel.kernel"(%[[N]])
-// FOREIGN: }) :
-// FOREIGN: mpt.matmul
-// FOREIGN: mpt.matmul
-// FOREIGN: mpt.matmul
-// FOREIGN: mpt.matmul
-// FOREIGN: %[[W:.*]] = "mpt_kernel.kernel"(%[[N]])
-// FOREIGN: }) {mpt.remat
+// FOREIGN: mpt_kernel.kernel <pointwise>(%[[N]])
+// FOREIGN-NOT: mpt.remat
+// FOREIGN-COUNT-4: mpt.matmul
+// FOREIGN: %[[W:.*]] = mpt_kernel.kernel <pointwise>(%[[N]]) {{.*}} {mpt.remat
 // FOREIGN: mpt.matmul %{{.*}}, %[[W]]
 
 // CHECK-LABEL: func.func @widens
