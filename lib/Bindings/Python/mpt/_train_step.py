@@ -298,7 +298,7 @@ class TrainStep:
         compiled = self._programs.get(key)
         if compiled is None:
             if self._device != "cpu":
-                first = next(iter(self._programs))
+                first = next(iter(self._programs), ())
                 raise Error(f"expected a batch of the shapes {[tuple(s) for s in first]}, found "
                             f"{[tuple(s) for s in key]}; on a GPU a step is compiled for one "
                             "shape: pad the batch, or drop_last=True")
