@@ -198,6 +198,29 @@ TEST_F(PassThreadsTest, PlansAndChecks) {
                    "mpt-validate-precision{type=f16}");
 }
 
+/// What one thread keeps to itself, here the errors of a parser, it does not take from
+/// another one.
+TEST_F(PassThreadsTest, RemarksNextToHandlers) {
+  std::string lists = "func.func @lists() {\n",
+              sums = "func.func @sums(%x: tensor<4xf32>) {\n";
+  for (int i = 1; i <= 400; ++i) {
+    std::string type = "tensor<!tf_type.variant<tensor<" + std::to_string(i) + "xf32>>>";
+    lists += "\"tf.EmptyTensorList\"() : () -> " + type + "\n";
+    sums +=
+        "\"stablehlo.add\"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n";
+  }
+  std::vector<std::string> texts = {lists + "return\n}", sums + "return\n}"};
+  auto run = [&](unsigned threads) {
+    Runner runner(threads);
+    OwningOpRef<ModuleOp> module = runner.nest(texts, kThreads);
+    return runner.run("mpt-autocast{type=f16 explain=stablehlo}", *module);
+  };
+  std::string expected = run(1);
+  ASSERT_GE(StringRef(expected).count("'stablehlo.add' "), 400u * kThreads);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(run(kThreads), expected);
+}
+
 TEST(ThreadSanitizerTest, FindsARaceInAPass) {
   if (!hasThreadSanitizer)
     GTEST_SKIP() << "built without the thread sanitizer";
