@@ -21,11 +21,14 @@
 // FOREIGN: %[[W:.*]] = "stablehlo.convert"(%[[N]]) {mpt.remat
 // FOREIGN: "stablehlo.multiply"(%{{.*}}, %[[W]])
 // FOREIGN-LABEL: func.func @kernel
-// FOREIGN: %[[N:.*]] = mpt_kernel.kernel
+// FOREIGN: %[[N:.*]] = mpt_kernel.kernel <pointwise>(%arg0)
 // FOREIGN: mpt_kernel.kernel <pointwise>(%[[N]])
 // FOREIGN-NOT: mpt.remat
-// FOREIGN-COUNT-4: mpt.matmul
-// FOREIGN: %[[W:.*]] = mpt_kernel.kernel <pointwise>(%[[N]]) {{.*}} {mpt.remat
+// FOREIGN: mpt.matmul
+// FOREIGN: mpt.matmul
+// FOREIGN: mpt.matmul
+// FOREIGN: mpt.matmul
+// FOREIGN: %[[W:.*]] = mpt_kernel.kernel <pointwise>(%[[N]]){{.*}} {mpt.remat
 // FOREIGN: mpt.matmul %{{.*}}, %[[W]]
 
 // CHECK-LABEL: func.func @widens

@@ -19,6 +19,7 @@
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/DialectConversion.h"
 
 namespace mpt {
@@ -58,7 +59,8 @@ struct MathToLibdevicePass : mpt::impl::MathToLibdevicePassBase<MathToLibdeviceP
     WalkResult result = getOperation().walk([](Operation *op) {
       if (hasInstructions(op))
         return WalkResult::advance();
-      op->emitError("'") << op->getName() << "' of " << op->getResult(0).getType()
+      op->emitError("'") << op->getName() << "' of "
+                         << getElementTypeOrSelf(op->getResult(0).getType())
                          << " has no code for GPUs";
       return WalkResult::interrupt();
     });

@@ -35,22 +35,31 @@ def split_types(text):
     return types + [text[start:].strip()] if text.strip() else []
 
 
+# How a line begins that goes on with the statement of the line before.
+CONTINUED = (": ", "-> ", "{", "maps ", "ins(", "outs(", "workspace(")
+
+
+def join_statements(example):
+    """The example with each statement on one line, without the bodies of kernels."""
+    lines = []
+    for line in example.split("\n"):
+        if lines and (lines[-1].endswith(",") or line.strip().startswith(CONTINUED)):
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line)
+    return re.sub(r"(mpt_kernel\.kernel .*) \{\n(?:.*\n)*?\s*\}", r"\1", "\n".join(lines))
+
+
 def free_values(example):
     """Maps names that the example uses but does not define to their types."""
     types, defined = {}, set()
-    regions = re.compile(r"\(\{.*\}\)|\{\s*\^bb0.*\n\s*\}", flags=re.DOTALL)
-    joined = regions.sub("", example)
-    for region in regions.findall(example):
-        defined.update(NAME.findall(region))
-    # A line that neither names results nor begins with an op goes on with the one before.
-    folded = re.sub(r"\n\s+(?!%[^\n]*=\s|\w+\.\w+ |[}\s])", " ", joined)
-    statements = folded.split("\n") if joined == example else [joined]
+    statements = join_statements(example).split("\n")
     for line in statements:
         results = re.match(r"\s*(%.*?)\s*=\s", line)
         if results:
             defined.update(NAME.findall(results.group(1)))
             line = line[results.end() :]
-        functional = re.search(r" : \((.*)\) -> ", line, flags=re.DOTALL)
+        functional = re.search(r" : \((.*)\) -> ", line)
         if functional:
             names = NAME.findall(line[: functional.start()])
             pairs = [(names, split_types(functional.group(1)))]
@@ -68,7 +77,7 @@ def free_values(example):
 
 def wrap(example):
     """A module around the example."""
-    whole = r"^\s*(func\.func|mpt_program\.program|mpt_kernel\.func) "
+    whole = r"^\s*(func\.func|mpt_program\.program|mpt_kernel\.func)"
     if re.search(whole, example, re.M):
         return example
     free = free_values(example)
