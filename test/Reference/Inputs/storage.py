@@ -158,22 +158,20 @@ def finite(type, array):
 
 
 def replace(path, tensors):
-    """Writes {name: (type, array)} over what a file holds by these names."""
+    """Writes {name: (type, array)} over what a checkpoint holds by these names. It is
+    then one of format 1, which has no checksums."""
     with open(path, "rb") as file:
-        data = bytearray(file.read())
+        data = file.read()
     (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + length])
-    # Without the checksums, as the checkpoints of format 1.
-    metadata = header.get("__metadata__", {})
-    for key in [key for key in metadata if key.startswith("mpt.xxh3")]:
-        del metadata[key]
-    if "mpt.checkpoint" in metadata:
-        metadata["mpt.checkpoint"] = "1"
-    data[8 : 8 + length] = json.dumps(header).encode().ljust(length)
+    header, data = json.loads(data[8 : 8 + length]), bytearray(data[8 + length :])
     for name, (type, array) in tensors.items():
-        begin, end = (8 + length + offset for offset in header[name]["data_offsets"])
+        begin, end = header[name]["data_offsets"]
         value = TYPES[type].encode(array)
         assert len(value) == end - begin, name
         data[begin:end] = value
+    metadata = header["__metadata__"]
+    header["__metadata__"] = {key: value for key, value in metadata.items()
+                              if not key.startswith("mpt.xxh3")} | {"mpt.checkpoint": "1"}
+    text = json.dumps(header).encode()
     with open(path, "wb") as file:
-        file.write(data)
+        file.write(struct.pack("<Q", len(text)) + text + data)
