@@ -19,6 +19,8 @@ import mpt.torch
 import steps
 
 warnings.filterwarnings("ignore")
+# Random numbers, which check_random.py holds to their distributions.
+RANDOM = re.compile(r"rand(n|int)?_like|(feature_)?alpha_dropout|^(uniform|exponential|normal)$")
 
 
 class Sample:
@@ -70,6 +72,7 @@ def main():
     part, parts = map(int, options.part.split("/"))
     infos = [i for i in op_db if re.search(options.only, i.name)
              and torch.float32 in i.dtypes and "empty" not in i.name
+             and not RANDOM.search(i.name)
              and (i.name.split(".")[-1] in listed or i.aten_name in listed)]
     calls = [s for i in infos[part - 1::parts] for s in samples_of(i, options.samples)]
     outcome = collections.Counter()
