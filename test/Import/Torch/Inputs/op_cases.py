@@ -1375,7 +1375,7 @@ def _(d):
 def _(d):
     dim = d.choice([0, 1, -1])
     shape = [2, 3, 4] if d.bool() else [3, 3, 5]
-    return ([d.float([3, 3, 5]), d.ints(shape, 0, 3), d.float([3, 3, 5])],
+    return ([d.float([3, 3, 5]), d.ints(shape, 0, 3), d.float(shape)],
             lambda op, x, i, s: op(x, dim, i, s))
 
 
