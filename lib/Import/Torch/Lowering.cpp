@@ -651,7 +651,7 @@ Value Lowering::matmul(Value a, Value b, bool transposeA, bool transposeB) {
   shape.push_back(getShape(b)[rankB - (transposeB ? 2 : 1)]);
   int64_t inner = getShape(a)[rankA - (transposeA ? 2 : 1)];
   require(inner == getShape(b)[rankB - (transposeB ? 1 : 2)],
-          "a matrix product of matrices that do not fit");
+          "a matmul of matrices that do not fit");
   return MatmulOp::create(builder, loc, getType(a).clone(shape), a, b, transposeA,
                           transposeB, TypeAttr());
 }

@@ -257,8 +257,8 @@ static void prelu(Lowering &l) {
 // Inverse functions. Their values are computed by parts, their derivatives by formula.
 //===----------------------------------------------------------------------===//
 
-/// `value`, whose derivative for each operand is said beside it: value + sum of
-/// (x - x) slope, where the gradient reaches only the first x.
+/// `value` with the given derivative (slope) for each operand x: value + sum of
+/// (x - stop_gradient(x)) slope. The gradient reaches only the first x.
 static Value withSlopes(Lowering &l, Value value,
                         ArrayRef<std::pair<Value, Value>> operandsAndSlopes) {
   Value y = l.unary<StopGradientOp>(value);

@@ -265,12 +265,12 @@ static std::function<void(Lowering &)> scan(double neutral,
                                             Value (*combine)(Lowering &, Value, Value)) {
   return [=](Lowering &l) {
     Value x = l.get(0, l.resultElement());
-    if (getRank(x) == 0)
-      return l.set(x);
     if (!l.require(isa<FloatType>(getElement(x)), "integers") ||
         !l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
                    "indices"))
       return;
+    if (getRank(x) == 0)
+      return l.set(x);
     int64_t dim = l.dimension(1, getRank(x));
     Value y = scanLast(l, l.moveToLast(x, dim), neutral,
                        [&](Value a, Value b) { return combine(l, a, b); });

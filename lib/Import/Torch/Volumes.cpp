@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A window over [N, C, D, H, W] is what windows over [H, W] give at each of its places
-/// along D, taken together: KD convolutions of [N D, H, W, C] are added.
+/// A convolution over D, H and W is a sum of convolutions over H and W, one for each
+/// place of the filter along D. Pooling over D, H and W pools images, then along D.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -66,8 +66,8 @@ static bool check(Lowering &l, const Window3 &w, ArrayRef<int64_t> volume) {
   return true;
 }
 
-/// The slices of [D, N, H, W, C] that a window's place `k` along D sees, as images
-/// [OD N, H, W, C]. `value` pads.
+/// The slices of [D, N, H, W, C] that place `k` of the filter along D is applied to, as
+/// images [OD N, H, W, C].
 static Value slicesAt(Lowering &l, Value padded, const Window3 &w, int64_t k,
                       int64_t count) {
   Value part = l.slice(padded, 0, k * w.dilation[0], count, w.stride[0]);

@@ -484,7 +484,7 @@ static std::function<void(Lowering &)> upsample(Interpolation kind, unsigned dim
                        isa<FloatType>(getElement(x)),
                    "a tensor of other dimensions, open ones, or no floats"))
       return;
-    // [N, H, W, C]; each other dimension is H, with what comes before it in N.
+    // Images are resized as they are stored, [N, H, W, C], others as torch has them.
     bool image = dims == 2;
     if (image)
       x = l.getChannelsLast(0);

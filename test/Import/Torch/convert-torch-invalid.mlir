@@ -41,7 +41,7 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // Operands that are not what the op takes, and results that are not what it gives.
 // CHECK: error: mpt-convert-torch: 11 ops of @operands have no counterpart
-// CHECK-NEXT: aten.mm, 1 time: a matrix product of matrices that do not fit
+// CHECK-NEXT: aten.mm, 1 time: a matmul of matrices that do not fit
 // CHECK: aten.add.Tensor, 1 time: operands whose shapes do not broadcast
 // CHECK: aten.transpose.int, 1 time: dimension 5 of a tensor of rank 2
 // CHECK: aten.relu, 1 time: its result is tensor<2x3xf32> where the graph says tensor<3x2xf32>

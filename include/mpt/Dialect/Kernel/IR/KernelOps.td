@@ -51,7 +51,7 @@ def Kernel_KernelOp : Kernel_Op<"kernel", [Pure, IsolatedFromAbove,
     Example:
 
     ```mlir
-    %y = mpt_kernel.kernel <pointwise> (%x, %b) domain [4, 8] chunk_rows 4
+    %y = mpt_kernel.kernel <pointwise>(%x, %b) domain [4, 8] chunk_rows 4
         maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>]
             -> [affine_map<(d0, d1) -> (d0, d1)>]
         : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
@@ -146,7 +146,7 @@ def Kernel_RowReduceOp : Kernel_ReduceOp<"row_reduce"> {
     Example:
 
     ```mlir
-    %y = mpt_kernel.kernel <row> (%x) domain [4, 8] chunk_rows 4
+    %y = mpt_kernel.kernel <row>(%x) domain [4, 8] chunk_rows 4
         maps [affine_map<(d0, d1) -> (d0, d1)>] -> [affine_map<(d0, d1) -> (d0, d1)>]
         : (tensor<4x8xf32>) -> tensor<4x8xf32> {
     ^bb0(%e: f32):
@@ -167,7 +167,7 @@ def Kernel_ColumnReduceOp : Kernel_ReduceOp<"column_reduce"> {
     Example:
 
     ```mlir
-    %y = mpt_kernel.kernel <column> (%x) domain [4, 8] chunk_rows 4
+    %y = mpt_kernel.kernel <column>(%x) domain [4, 8] chunk_rows 4
         maps [affine_map<(d0, d1) -> (d0, d1)>] -> [affine_map<(d0, d1) -> (d1)>]
         : (tensor<4x8xf32>) -> tensor<8xf32> {
     ^bb0(%e: f32):
@@ -186,7 +186,7 @@ def Kernel_IndexOp : Kernel_Op<"index", [Pure,
     Example:
 
     ```mlir
-    %y = mpt_kernel.kernel <pointwise> () domain [4, 8] chunk_rows 4
+    %y = mpt_kernel.kernel <pointwise>() domain [4, 8] chunk_rows 4
         maps [] -> [affine_map<(d0, d1) -> (d0, d1)>] : () -> tensor<4x8xi32> {
       %i = mpt_kernel.index 1 : i32
       mpt_kernel.yield %i : i32
@@ -209,7 +209,7 @@ def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator,
     Example:
 
     ```mlir
-    %y = mpt_kernel.kernel <pointwise> (%x) domain [4] chunk_rows 1
+    %y = mpt_kernel.kernel <pointwise>(%x) domain [4] chunk_rows 1
         maps [affine_map<(d0) -> (d0)>] -> [affine_map<(d0) -> (d0)>]
         : (tensor<4xf32>) -> tensor<4xf32> {
     ^bb0(%e: f32):
