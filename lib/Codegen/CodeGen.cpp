@@ -136,17 +136,17 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
 }
 
 /// Leaves algorithms for the matmuls of `program` as its attribute.
-static llvm::Error tuneProducts(program::ProgramOp program, const TuneProducts &tune) {
+static llvm::Error tuneMatmuls(program::ProgramOp program, const TuneMatmuls &tune) {
   std::map<std::string, rt::GemmPlan> plans;
   program.walk([&](program::MatmulOp call) {
     // Only where cuBLASLt refuses the epilogue does the plain one run.
     if (auto around = dyn_cast<program::AlternativesOp>(call->getParentOp());
         around && around.getPlainMatmul() == call)
       return;
-    FailureOr<rt::Instruction> product = encodeCall(call);
+    FailureOr<rt::Instruction> matmul = encodeCall(call);
     rt::GemmPlan plan;
     std::string why;
-    if (succeeded(product) && rt::makeGemmPlan(*product, /*allowTF32=*/false, plan, why))
+    if (succeeded(matmul) && rt::makeGemmPlan(*matmul, /*allowTF32=*/false, plan, why))
       plans[rt::describeGemmPlan(plan)] = plan;
   });
   std::vector<rt::GemmPlan> list;
@@ -157,8 +157,8 @@ static llvm::Error tuneProducts(program::ProgramOp program, const TuneProducts &
     return tuned.takeError();
   Builder builder(program.getContext());
   NamedAttrList attributes;
-  for (const TunedProduct &product : *tuned)
-    attributes.set(product.key, builder.getDenseI64ArrayAttr(product.algo));
+  for (const TunedMatmul &matmul : *tuned)
+    attributes.set(matmul.key, builder.getDenseI64ArrayAttr(matmul.algo));
   program.setTunedMatmulsAttr(attributes.getDictionary(program.getContext()));
   return llvm::Error::success();
 }
@@ -187,7 +187,7 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   kernels.chips = llvm::ArrayRef<std::string>(options.chips);
   kernels.format = "llvm";
   ConvertCallsToGPUPassOptions calls;
-  calls.f32Products = options.f32Products;
+  calls.f32Matmuls = options.f32Matmuls;
   calls.cudnn = options.cudnn;
   plan.addPass(createConvertCallsToGPUPass(calls));
   plan.addPass(createReportGemmsPass());
@@ -196,7 +196,7 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
     return message.take("the step could not be compiled");
   if (options.tune)
     for (program::ProgramOp program : module.getOps<program::ProgramOp>())
-      if (llvm::Error error = tuneProducts(program, options.tune))
+      if (llvm::Error error = tuneMatmuls(program, options.tune))
         return std::move(error);
   std::unique_ptr<llvm::Module> emulated;
   if (options.emulatedKernels)

@@ -137,7 +137,7 @@ private:
 void Describer::setCost(Operation *op, RematNode &node, int64_t read, int64_t made) {
   double cost = double(read) + double(made) + node.workspace;
   rules.addBuiltin(op->getName().getDialectNamespace());
-  std::optional<OpFlops> flops = countFlops(op, rules, /*isProduct=*/false);
+  std::optional<OpFlops> flops = countFlops(op, rules, /*isContraction=*/false);
   if (flops)
     cost = std::max(cost, double(flops->flops) / options.flopsPerByte);
   // Inside a kernel nothing is moved, but everything is computed.

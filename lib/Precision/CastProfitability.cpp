@@ -1,5 +1,4 @@
-//===- CastProfitability.cpp - What a target gains by low-precision products -*- C++
-//-*-===//
+//===- CastProfitability.cpp - What low precision gains on a target -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -35,10 +34,10 @@ CastCost mpt::getCastCost(const TargetDescription &target) {
   return cost;
 }
 
-std::vector<uint64_t> mpt::getProductGains(const PrecisionGraph &graph,
-                                           const RuleTable &rules,
-                                           const TargetDescription &target, Type low,
-                                           const CastCost &cost) {
+std::vector<uint64_t> mpt::getContractionGains(const PrecisionGraph &graph,
+                                               const RuleTable &rules,
+                                               const TargetDescription &target, Type low,
+                                               const CastCost &cost) {
   const double bytesPerSecond = target.bandwidth * 1e9;
   std::vector<uint64_t> gains(graph.getVertices().size());
   for (uint32_t v = 0; v < gains.size(); ++v) {
@@ -51,7 +50,7 @@ std::vector<uint64_t> mpt::getProductGains(const PrecisionGraph &graph,
       gains[v] = kMostGain;
       continue;
     }
-    std::optional<OpFlops> flops = countFlops(vertex.op, rules, /*isProduct=*/true);
+    std::optional<OpFlops> flops = countFlops(vertex.op, rules, /*isContraction=*/true);
     if (!flops)
       continue;
     double elements = 0;

@@ -94,7 +94,7 @@ static TensorType getListElement(OpaqueType type) {
   StringRef data = type.getTypeData();
   if (!data.consume_front(kHandle) || !data.consume_front("<") || !data.consume_back(">"))
     return {};
-  // What is no type at all is none of ours to report.
+  // Text that is not a type is not an error here: it is not a list.
   ThreadDiagnosticHandler silent(type.getContext(), [](Diagnostic &) {});
   return dyn_cast_or_null<TensorType>(parseType(data, type.getContext()));
 }

@@ -222,7 +222,7 @@ private:
 } // namespace
 
 std::optional<OpFlops> mpt::countFlops(Operation *op, const RuleTable &rules,
-                                       bool isProduct) {
+                                       bool isContraction) {
   // What a float needs to be whole.
   auto round = [](double macs) {
     return uint64_t(std::llround(std::min(2 * macs, 0x1p62)));
@@ -239,7 +239,7 @@ std::optional<OpFlops> mpt::countFlops(Operation *op, const RuleTable &rules,
     if (std::optional<MacFormula> formula = MacFormula::parse(text, error))
       if (std::optional<double> macs = Evaluator(op).evaluate(*formula))
         return OpFlops{round(*macs), false};
-  if (!isProduct)
+  if (!isContraction)
     return std::nullopt;
   ElementTypes types;
   auto count = [&](Type type) {

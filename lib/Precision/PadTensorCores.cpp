@@ -37,7 +37,7 @@ bool isLow(Type type) {
 
 /// The sizes of a matmul of MPT's dialect; nullopt for other ops, other types and
 /// dynamic sizes.
-std::optional<ProductShape> getProductShape(Operation *op) {
+std::optional<MatmulSizes> getMatmulSizes(Operation *op) {
   if (!isa<MatmulOp, LinearOp>(op))
     return std::nullopt;
   auto lhs = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
@@ -47,7 +47,7 @@ std::optional<ProductShape> getProductShape(Operation *op) {
       lhs.getRank() < 2 || rhs.getRank() < 2 || !isLow(lhs.getElementType()) ||
       lhs.getElementType() != rhs.getElementType())
     return std::nullopt;
-  ProductShape shape;
+  MatmulSizes shape;
   auto getBatch = [](RankedTensorType type) {
     int64_t batch = 1;
     for (int64_t size : type.getShape().drop_back(2))
@@ -74,8 +74,8 @@ class Padder {
 public:
   explicit Padder(const TargetDescription &target) : target(target) {}
 
-  void run(Operation *op, const ProductShape &shape) {
-    std::optional<ProductPadding> padding = planPadding(shape, target);
+  void run(Operation *op, const MatmulSizes &shape) {
+    std::optional<MatmulPadding> padding = planPadding(shape, target);
     if (!padding)
       return;
     std::string text =
@@ -117,7 +117,7 @@ private:
     return copy;
   }
 
-  void rewrite(Operation *op, const ProductShape &shape, const ProductPadding &to) {
+  void rewrite(Operation *op, const MatmulSizes &shape, const MatmulPadding &to) {
     OpBuilder builder(op);
     Location loc = op->getLoc();
     auto map = [&](unsigned index, int64_t rows, int64_t columns) {
@@ -132,10 +132,10 @@ private:
     SmallVector<int64_t> sizes(result.getShape());
     sizes[sizes.size() - 2] = to.m;
     sizes[sizes.size() - 1] = to.n;
-    Operation *product = builder.clone(*op);
-    product->setOperands(operands);
-    product->getResult(0).setType(result.clone(sizes));
-    Value cut = product->getResult(0);
+    Operation *matmul = builder.clone(*op);
+    matmul->setOperands(operands);
+    matmul->getResult(0).setType(result.clone(sizes));
+    Value cut = matmul->getResult(0);
     if (cut.getType() != result) {
       SmallVector<int64_t> offsets(sizes.size(), 0), strides(sizes.size(), 1);
       cut =
@@ -187,18 +187,18 @@ struct PadTensorCoresPass
       return signalPassFailure();
     }
     Padder padder(*chosen->target);
-    SmallVector<Operation *> products;
+    SmallVector<Operation *> matmuls;
     module.walk([&](Operation *op) {
       if (chosen->policy.lookup(op).isContraction(op))
-        products.push_back(op);
+        matmuls.push_back(op);
     });
     if (chosen->policy.hadErrors())
       return signalPassFailure();
-    if (products.empty())
+    if (matmuls.empty())
       mpt::detail::warnOfNothingToDo(module, getArgument(),
                                      "no matmul and no convolution");
-    for (Operation *op : products) {
-      if (std::optional<ProductShape> shape = getProductShape(op))
+    for (Operation *op : matmuls) {
+      if (std::optional<MatmulSizes> shape = getMatmulSizes(op))
         padder.run(op, *shape);
       else
         advise(op, *chosen->target);

@@ -60,9 +60,9 @@ static void warnOfGate(ModuleOp module, StringRef pass, const PlannedModule &pla
   if (anyGated && !anyLow)
     mlir::emitWarning(module.getLoc())
         << pass << ": on " << planned.chosen.target->name
-        << " the casts of every product cost more than it gains, so nothing runs in "
+        << " the casts of every contraction cost more than it gains, so nothing runs in "
         << planned.chosen.policy.getLowType()
-        << "; without a target, or with cost-gate=false, products do";
+        << "; without a target, or with cost-gate=false, contractions do";
 }
 
 std::unique_ptr<PlannedModule> mpt::makePlan(ModuleOp module,

@@ -76,7 +76,7 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
     return std::nullopt;
   if (target && !target->hasUnits(low))
     mlir::emitWarning(module.getLoc())
-        << options.pass << ": " << target->name << " has no units for products of "
+        << options.pass << ": " << target->name << " has no units for contractions of "
         << type << ", which run as in f32; low precision saves memory alone";
   PrecisionPolicy policy(low, settings->names);
   settings->types = {type.str()};

@@ -81,13 +81,13 @@ std::vector<bool> reachFrom(const PrecisionGraph &graph, ArrayRef<uint32_t> root
 
 void mpt::keepFirstAndLastLayers(const PrecisionGraph &graph, PrecisionExceptions &kept) {
   const uint32_t count = graph.getVertices().size();
-  std::vector<uint32_t> products, layers;
+  std::vector<uint32_t> contractions, layers;
   llvm::DenseSet<uint32_t> taken;
   // In the program's order, so that the forward matmul is the first reader.
   for (uint32_t v = 0; v < count; ++v) {
     if (!graph.getVertices()[v].contraction || isInLoop(graph, v))
       continue;
-    products.push_back(v);
+    contractions.push_back(v);
     bool isLayer = false;
     for (uint32_t value : graph.getConsumed(v)) {
       const uint32_t root = getRoot(graph, value);
@@ -110,7 +110,7 @@ void mpt::keepFirstAndLastLayers(const PrecisionGraph &graph, PrecisionException
       for (uint32_t value : graph.getConsumed(v))
         operands.insert(getRoot(graph, value));
     }
-  for (uint32_t v : products)
+  for (uint32_t v : contractions)
     if (!isLayer[v] && behind[v] &&
         llvm::any_of(graph.getConsumed(v), [&](uint32_t value) {
           return operands.contains(getRoot(graph, value));
@@ -284,16 +284,16 @@ private:
   }
 
   Type typeOf(uint32_t value) const { return graph.getValues()[value].value.getType(); }
-  bool isProduct(uint32_t vertex) const {
+  bool isContraction(uint32_t vertex) const {
     return graph.getVertices()[vertex].contraction ||
            graph.getVertices()[vertex].precisionClass == PrecisionClass::Allow;
   }
 
-  /// Steps of one type, through no product.
+  /// Steps of one type, without a contraction in between.
   void spread() {
     for (size_t head = 0; head < arguments.size(); ++head)
       for (const PrecisionGraph::Use &use : graph.getUses(arguments[head])) {
-        if (use.vertex == kNone || isProduct(use.vertex))
+        if (use.vertex == kNone || isContraction(use.vertex))
           continue;
         for (uint32_t made : graph.getProduced(use.vertex))
           if (!fromArgument[made] && typeOf(made) == typeOf(arguments[head])) {
@@ -303,7 +303,7 @@ private:
       }
     for (size_t head = 0; head < results.size(); ++head) {
       const PrecisionGraph::ValueNode &node = graph.getValues()[results[head]];
-      if (node.producer != PrecisionGraph::Producer::Vertex || isProduct(node.vertex))
+      if (node.producer != PrecisionGraph::Producer::Vertex || isContraction(node.vertex))
         continue;
       for (uint32_t read : graph.getConsumed(node.vertex))
         if (!toResult[read] && typeOf(read) == typeOf(results[head])) {
@@ -315,7 +315,7 @@ private:
 
   /// True if the vertex is on a way from an argument to a result.
   bool updates(uint32_t vertex) const {
-    if (isProduct(vertex))
+    if (isContraction(vertex))
       return false;
     for (uint32_t made : graph.getProduced(vertex))
       if (toResult[made])
@@ -333,7 +333,7 @@ private:
       for (uint32_t read : graph.getConsumed(queue[head])) {
         const PrecisionGraph::ValueNode &node = graph.getValues()[read];
         if (node.producer != PrecisionGraph::Producer::Vertex || isState[node.vertex] ||
-            isProduct(node.vertex) || !feedsStateAlone(node.vertex))
+            isContraction(node.vertex) || !feedsStateAlone(node.vertex))
           continue;
         isState[node.vertex] = true;
         const PrecisionClass itsClass = graph.getVertices()[node.vertex].precisionClass;

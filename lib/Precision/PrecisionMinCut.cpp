@@ -40,7 +40,7 @@ private:
 
   std::vector<uint32_t> findLow();
   void findOwn();
-  void freeProducts();
+  void freeContractions();
   void findFree(ArrayRef<uint32_t> low);
   std::vector<bool> findFollowing(ArrayRef<uint32_t> low,
                                   const std::vector<bool> &between);
@@ -121,7 +121,7 @@ std::vector<uint32_t> MinCutPlanner::findLow() {
 
 /// Contractions whose casts may cost more than they gain become a choice as well. What
 /// lies between them may be low all the same.
-void MinCutPlanner::freeProducts() {
+void MinCutPlanner::freeContractions() {
   if (gains.empty())
     return;
   for (uint32_t v = 0; v < count; ++v) {
@@ -377,7 +377,7 @@ void MinCutPlanner::run() {
   rules.spreadDeny();
   rules.denyClusters();
   findFree(low);
-  freeProducts();
+  freeContractions();
   if (plan.getPaintedOverhead())
     weighFollowing();
   for (uint32_t value = 0; value < graph.getValues().size(); ++value)

@@ -254,7 +254,7 @@ static std::optional<uint64_t> getPaintedBytes(const PrecisionPlan &plan,
 
 /// The distinct values that contractions read and make: the number of casts if only
 /// contractions were low.
-static uint64_t countProductValues(const PrecisionGraph &graph) {
+static uint64_t countContractionValues(const PrecisionGraph &graph) {
   llvm::BitVector seen(graph.getValues().size());
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
     if (graph.getVertices()[v].contraction) {
@@ -288,7 +288,8 @@ static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &ru
   std::optional<uint64_t> painted = getPaintedBytes(plan, rules, options);
   if (!painted || *painted >= casts.bytes) {
     // Where bytes alone count, the number of casts does not.
-    if (options.cost.overhead == 0 || casts.down + casts.up < countProductValues(graph))
+    if (options.cost.overhead == 0 ||
+        casts.down + casts.up < countContractionValues(graph))
       return;
     PrecisionPlan first = plan;
     planWithinPaint(options.cost.overhead);

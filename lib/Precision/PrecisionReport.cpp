@@ -65,7 +65,7 @@ PrecisionSummary mpt::summarizePrecision(const PrecisionPlan &plan,
     options.cost = CastCost::getFlat(0);
     if (least.getPaintedOverhead())
       options.paintedOverhead = 0;
-    // Where products may stay f32 as well there is a plan without casts.
+    // Where contractions may stay f32 as well there is a plan without casts.
     if (options.gains.empty())
       summary.leastBytes = planPrecision(graph, options).getProvedMinimum();
   }
@@ -85,8 +85,8 @@ void mpt::printPrecisionSummary(const PrecisionSummary &summary, Type low,
                                 llvm::raw_ostream &os) {
   auto megabytes = [](uint64_t bytes) { return llvm::format("%.2f MB", bytes / 1e6); };
   os << "ops in " << low << ": " << summary.lowOps << ", in f32: " << summary.f32Ops
-     << "\nproducts in " << low << ": " << summary.lowContractions
-     << ", in f32: " << summary.f32Contractions << "\nFLOPs of products in " << low
+     << "\ncontractions in " << low << ": " << summary.lowContractions
+     << ", in f32: " << summary.f32Contractions << "\nFLOPs of contractions in " << low
      << ": " << summary.lowFlops << ", in f32: " << summary.f32Flops;
   if (summary.estimatedOps != 0)
     os << " (estimated for " << summary.estimatedOps << ")";

@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace mpt;
 
-std::optional<ProductPadding> mpt::planPadding(const ProductShape &shape,
-                                               const TargetDescription &target) {
+std::optional<MatmulPadding> mpt::planPadding(const MatmulSizes &shape,
+                                              const TargetDescription &target) {
   const unsigned bits = shape.lhsType.getIntOrFloatBitWidth();
   if (!target.hasUnits(shape.lhsType) || bits < 8)
     return std::nullopt;
@@ -23,7 +23,7 @@ std::optional<ProductPadding> mpt::planPadding(const ProductShape &shape,
     return static_cast<int64_t>(llvm::alignTo(size, multiple));
   };
   // Contiguous: K or M of lhs, N or K of rhs, N of the result.
-  ProductPadding padding{shape.m, align(shape.n), shape.k};
+  MatmulPadding padding{shape.m, align(shape.n), shape.k};
   if (shape.transposeLhs)
     padding.m = align(shape.m);
   if (!shape.transposeLhs || shape.transposeRhs)

@@ -80,7 +80,7 @@ private:
           element && element.getWidth() < 32)
         return op->emitError("mpt-validate-precision: '")
                << op->getName() << "' accumulates in " << element
-               << "; products accumulate in f32";
+               << "; contractions accumulate in f32";
     return success();
   }
 

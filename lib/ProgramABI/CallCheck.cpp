@@ -86,22 +86,22 @@ const char *Check::checkGpuEpilogue(const MatmulCall &matmul) const {
       matmul.hasBiasGrad != writesBias(epilogue))
     return "its epilogue does not read and write these buffers";
   if (out().dims.size() != 2 || dims(0).size() != 2 || dims(1).size() != 2)
-    return "an epilogue that saves or reads something is for one product, not for a "
+    return "an epilogue that saves or reads something is for one matmul, not for a "
            "batch";
   int64_t rows = out().dims[0], columns = out().dims[1];
   if (matmul.hasAddend &&
       (readsBias || readsAux || in(2).type != out().type || in(2).dims != out().dims))
-    return "what is added to a product is not like its result";
+    return "the addend of a matmul does not have the type and shape of its result";
   if (usesAux(epilogue)) {
     const BufferRef &aux = readsAux ? in(2) : call.refs[call.numInputs + 1];
     int64_t width = hasBits(epilogue) ? (columns + 127) / 128 * 16 : columns;
     if (aux.type != (hasBits(epilogue) ? DataType::I8 : out().type) ||
         aux.dims.size() != 2 || aux.dims[0] != rows || aux.dims[1] != width)
-      return "what an activation saves does not fit its product";
+      return "what an activation saves does not fit its matmul";
   }
   if (usesBias(epilogue) &&
       (readsBias ? in(2) : call.refs[call.numInputs + 1]).count() != columns)
-    return "a bias does not fit its product";
+    return "a bias does not fit its matmul";
   return nullptr;
 }
 
@@ -112,10 +112,10 @@ const char *Check::check(const MatmulCall &matmul) const {
   for (uint32_t i = 0; i <= call.numInputs; ++i)
     if (!(matmul.hasAux && i == 2) &&
         (!isFloat(call.refs[i]) || call.refs[i].type == DataType::F64))
-      return "products of this element type are not supported; use f32, bf16 or f16";
+      return "matmuls of this element type are not supported; use f32, bf16 or f16";
   MatmulShape shape;
   return getMatmulShape(call, shape) ? nullptr
-                                     : "the operands of a product do not fit together";
+                                     : "the operands of a matmul do not fit together";
 }
 
 const char *Check::checkConv() const {

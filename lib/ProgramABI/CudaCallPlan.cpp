@@ -58,7 +58,7 @@ CudaConv mpt::rt::planCudaConv(const Instruction &call) {
   bool hasPadding = attributes.padding != std::array<int64_t, 4>{};
   if (conv.filterHeight == 1 && conv.filterWidth == 1 && conv.strideH == 1 &&
       conv.strideW == 1 && !hasPadding) {
-    conv.kind = CudaConv::Kind::Product;
+    conv.kind = CudaConv::Kind::Matmul;
     return conv;
   }
   conv.kind = CudaConv::Kind::Columns;
@@ -79,8 +79,8 @@ CudaConv mpt::rt::planCudaConv(const Instruction &call) {
   return conv;
 }
 
-Instruction mpt::rt::getConvProduct(const Instruction &call, const CudaConv &conv,
-                                    int64_t chunk) {
+Instruction mpt::rt::getConvMatmul(const Instruction &call, const CudaConv &conv,
+                                   int64_t chunk) {
   int64_t rows = conv.chunkEnd(chunk) - conv.chunkBegin(chunk);
   int64_t depth = conv.depth();
   auto ref = [](DataType type, std::vector<int64_t> dims) {
@@ -90,35 +90,35 @@ Instruction mpt::rt::getConvProduct(const Instruction &call, const CudaConv &con
     return made;
   };
   bool isColumns = conv.kind == CudaConv::Kind::Columns;
-  Instruction product;
+  Instruction instruction;
   MatmulCall matmul;
-  product.location = call.location;
+  instruction.location = call.location;
   BufferRef filter = ref(conv.filter, {depth, conv.outChannels});
   BufferRef y = ref(conv.y, {rows, conv.outChannels});
   BufferRef x = ref(conv.x, {rows, depth});
   if (call.getCall<Conv2DInputGradCall>()) {
     if (isColumns)
       x.type = DataType::F32;
-    product.refs = {y, filter, x};
+    instruction.refs = {y, filter, x};
     matmul.transposeRhs = true;
   } else if (call.getCall<Conv2DFilterGradCall>()) {
     if (conv.chunks > 1)
       filter.type = DataType::F32;
-    product.refs = {x, y, filter};
+    instruction.refs = {x, y, filter};
     matmul.transposeLhs = true;
     matmul.accumulate = chunk > 0;
   } else {
-    product.refs = {x, filter};
+    instruction.refs = {x, filter};
     if (conv.hasBias)
-      product.refs.push_back(call.refs[2]);
-    product.refs.push_back(y);
+      instruction.refs.push_back(call.refs[2]);
+    instruction.refs.push_back(y);
     matmul.hasBias = conv.hasBias;
     matmul.epilogue = conv.epilogue;
   }
-  product.call = matmul;
-  product.numInputs = matmul.numInputs();
-  product.numOutputs = matmul.numOutputs();
-  return product;
+  instruction.call = matmul;
+  instruction.numInputs = matmul.numInputs();
+  instruction.numOutputs = matmul.numOutputs();
+  return instruction;
 }
 
 int64_t mpt::rt::getCudaWorkspace(const Instruction &call) {

@@ -138,7 +138,7 @@ bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &pl
   MatmulShape shape;
   const auto *matmul = call.getCall<MatmulCall>();
   if (!matmul || !getMatmulShape(call, shape)) {
-    error = "the operands of a product do not fit together";
+    error = "the operands of a matmul do not fit together";
     return false;
   }
   plan = GemmPlan();
@@ -166,9 +166,9 @@ bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &pl
   else if (allowTF32 && shape.lhs == DataType::F32 && shape.rhs == DataType::F32 &&
            shape.out == DataType::F32)
     plan.compute = GemmCompute::F32FastTF32;
-  if (matmul->f32Products == F32Products::TF32)
+  if (matmul->f32Matmuls == F32Matmuls::TF32)
     plan.compute = GemmCompute::F32FastTF32;
-  else if (matmul->f32Products == F32Products::BF16x9)
+  else if (matmul->f32Matmuls == F32Matmuls::BF16x9)
     plan.compute = GemmCompute::F32EmulatedBF16x9;
   plan.beta = matmul->accumulate || matmul->hasAddend ? 1 : 0;
   plan.epilogue = getGemmEpilogue(*matmul);
@@ -197,7 +197,7 @@ static bool fail(std::string &error, std::string message) {
 /// The table of types: what A, B and D may be together.
 static bool checkTypes(const GemmPlan &plan, int sm, std::string &error) {
   DataType a = plan.a.type, b = plan.b.type, d = plan.d.type;
-  std::string found = std::string("a product of ") + nameOf(b) + " and " + nameOf(a) +
+  std::string found = std::string("a matmul of ") + nameOf(b) + " and " + nameOf(a) +
                       " into " + nameOf(d);
   if (isF8(a) || isF8(b)) {
     if (!isF8(a) || !isF8(b))
@@ -260,14 +260,14 @@ bool mpt::rt::checkGemmPlan(const GemmPlan &plan, int sm, std::string &error) {
   constexpr int64_t most = 0x7fffffff;
   for (int64_t size : {plan.m, plan.n, plan.k, plan.batch})
     if (size < 1 || size > most)
-      return fail(error, "a dimension of a product is " + std::to_string(size) +
+      return fail(error, "a dimension of a matmul is " + std::to_string(size) +
                              "; cuBLASLt takes 1 to 2147483647");
   auto checkMatrix = [&](const GemmMatrix &matrix, const char *name, int64_t rows,
                          int64_t columns) {
     if (matrix.rows == rows && matrix.columns == columns && matrix.ld >= rows &&
         matrix.stride >= 0)
       return true;
-    return fail(error, std::string("matrix ") + name + " of a product is " +
+    return fail(error, std::string("matrix ") + name + " of a matmul is " +
                            std::to_string(matrix.rows) + " x " +
                            std::to_string(matrix.columns) +
                            " with a leading dimension of " + std::to_string(matrix.ld) +
@@ -298,12 +298,12 @@ bool mpt::rt::checkGemmPlan(const GemmPlan &plan, int sm, std::string &error) {
     break;
   case GemmCompute::F32EmulatedBF16x9:
     if (allF32 && sm < 100)
-      return fail(error, "summing as nine products of bf16 needs sm_100 or newer");
+      return fail(error, "summing as nine matmuls of bf16 needs sm_100 or newer");
     computes = allF32;
     break;
   }
   if (!computes)
-    return fail(error, std::string("products of ") + nameOf(plan.a.type) +
+    return fail(error, std::string("matmuls of ") + nameOf(plan.a.type) +
                            " are not computed as " + nameOf(plan.compute));
   return checkEpilogue(plan, error);
 }
@@ -320,7 +320,8 @@ static bool isPlainCopy(const Instruction &call, const CopyCall &copy) {
   return isPlain && count == call.refs[0].count() && count == call.refs[1].count();
 }
 
-/// The products of a convolution (that checkCall takes). One of no product only
+/// Checks the matmuls of a convolution that checkCall takes. One in groups has none and
+/// only
 /// reads and writes numbers.
 static bool checkConv(const Instruction &call, int sm, std::string &error) {
   CudaConv conv = planCudaConv(call);
@@ -333,7 +334,7 @@ static bool checkConv(const Instruction &call, int sm, std::string &error) {
   }
   for (int64_t chunk : {int64_t(0), conv.chunks - 1}) {
     GemmPlan plan;
-    if (!makeGemmPlan(getConvProduct(call, conv, chunk), /*allowTF32=*/false, plan,
+    if (!makeGemmPlan(getConvMatmul(call, conv, chunk), /*allowTF32=*/false, plan,
                       error) ||
         !checkGemmPlan(plan, sm, error))
       return false;

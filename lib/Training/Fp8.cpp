@@ -84,7 +84,7 @@ private:
                     Value old);
   Quantized quantize(unsigned number);
   Value getOperand(Value operand, const Quantized &tensor, OpBuilder &builder);
-  void rewrite(const Fp8Product &product);
+  void rewrite(const Fp8Matmul &planned);
   void updateState();
 
   func::FuncOp function;
@@ -200,11 +200,11 @@ Value Fp8Rewriter::getOperand(Value operand, const Quantized &tensor,
   return moved;
 }
 
-void Fp8Rewriter::rewrite(const Fp8Product &product) {
-  Operation *op = product.op;
+void Fp8Rewriter::rewrite(const Fp8Matmul &planned) {
+  Operation *op = planned.op;
   Location loc = op->getLoc();
   OpBuilder builder(op);
-  const Quantized &left = tensors[product.lhs], &right = tensors[product.rhs];
+  const Quantized &left = tensors[planned.lhs], &right = tensors[planned.rhs];
   Value lhs = getOperand(op->getOperand(0), left, builder);
   Value rhs = getOperand(op->getOperand(1), right, builder);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -275,8 +275,8 @@ LogicalResult Fp8Rewriter::run() {
   }
   for (unsigned number = 0; number < plan.tensors.size(); ++number)
     tensors.push_back(quantize(number));
-  for (const Fp8Product &product : plan.products)
-    rewrite(product);
+  for (const Fp8Matmul &planned : plan.matmuls)
+    rewrite(planned);
   if (rule.delayed)
     updateState();
   return editor.finish();
@@ -313,11 +313,11 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
     });
     for (auto &[op, reason] : plan.kept)
       emitRemark(RemarkId::Fp8Kept, op->getLoc(), "") << remark::reason("{0}", reason);
-    for (const Fp8Product &product : plan.products)
-      emitRemark(RemarkId::Fp8Product, product.op->getLoc(), "")
-          << remark::reason("{0} by {1}", getName(plan.tensors[product.lhs].format),
-                            getName(plan.tensors[product.rhs].format));
-    if (plan.products.empty())
+    for (const Fp8Matmul &planned : plan.matmuls)
+      emitRemark(RemarkId::Fp8Matmul, planned.op->getLoc(), "")
+          << remark::reason("{0} by {1}", getName(plan.tensors[planned.lhs].format),
+                            getName(plan.tensors[planned.rhs].format));
+    if (plan.matmuls.empty())
       return warnOfNothingToDo(module, getArgument(),
                                "no matmul that can take 8-bit floats in @" +
                                    step.getName());

@@ -102,7 +102,7 @@ Fp8Plan mpt::planFp8(func::FuncOp function, const Fp8Options &options,
       continue;
     }
     const unsigned left = getTensor(lhs);
-    plan.products.push_back({&op, left, getTensor(rhs)});
+    plan.matmuls.push_back({&op, left, getTensor(rhs)});
   }
   return plan;
 }

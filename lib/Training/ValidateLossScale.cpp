@@ -149,7 +149,7 @@ private:
         return failure();
       if (scaling.getKind() != LossScaling::Scaled)
         continue;
-      // The scales of 8-bit floats follow what products read, which is scaled, and
+      // The scales of 8-bit floats follow what matmuls read, which is scaled, and
       // saturate where it grows.
       // The next scale is no gradient.
       if (updated.role == Role::LossScale)

@@ -1,9 +1,9 @@
 // Convolutions and attention as matmuls and launches, and what runs where a library refuses.
 // RUN: mpt-opt %s --mpt-convert-calls-to-gpu | FileCheck %s --implicit-check-not=cudnn
 // RUN: mpt-opt %s --mpt-convert-calls-to-gpu=cudnn | FileCheck %s --check-prefixes=CHECK,CUDNN
-// RUN: mpt-opt %s --mpt-convert-calls-to-gpu=f32-products=tf32 | FileCheck %s --check-prefix=TF32
-// RUN: not mpt-opt %s --mpt-convert-calls-to-gpu=f32-products=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: unknown f32-products 'f8'; choose exact, tf32 or bf16x9
+// RUN: mpt-opt %s --mpt-convert-calls-to-gpu=f32-matmuls=tf32 | FileCheck %s --check-prefix=TF32
+// RUN: not mpt-opt %s --mpt-convert-calls-to-gpu=f32-matmuls=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: error: unknown f32-matmuls 'f8'; choose exact, tf32 or bf16x9
 
 mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64,
     arena_bytes = 65536 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
@@ -57,8 +57,8 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_attention_1 blocks [1, 1] threads 128
   mpt_program.attention ins(%s, %s, %s : memref<1x1x16x32xf16>, memref<1x1x16x32xf16>, memref<1x1x16x32xf16>) outs(%s, %l : memref<1x1x16x32xf16>, memref<1x1x16xf32>) {causal}
   // Only of f32.
-  // TF32-COUNT-1: f32_products = #mpt_program.f32_products<tf32>
-  // TF32-NOT: f32_products
+  // TF32-COUNT-1: f32_matmuls = #mpt_program.f32_matmuls<tf32>
+  // TF32-NOT: f32_matmuls
   %e = mpt_program.buffer <arena> 49152 : memref<8x8xf32>
   mpt_program.matmul ins(%e, %e : memref<8x8xf32>, memref<8x8xf32>) outs(%e : memref<8x8xf32>)
 }

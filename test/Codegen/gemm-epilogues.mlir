@@ -1,4 +1,4 @@
-// Gradients of activations and biases become epilogues of products, where cuBLASLt has
+// Gradients of activations and biases become epilogues of matmuls, where cuBLASLt has
 // them and nothing else needs what would be lost.
 // RUN: mpt-opt %s --mpt-fuse-gemm-epilogues="chip=sm_90" --remark-policy=all --remarks-filter='.*' --mlir-print-op-on-diagnostic=false -o %t.mlir 2> %t.txt
 // RUN: FileCheck %s --input-file=%t.mlir
@@ -30,9 +30,9 @@ func.func @relu(%x: tensor<16x24xf32>, %w: tensor<24x40xf32>, %b: tensor<40xf32>
   return %y, %dz, %db : tensor<16x40xf32>, tensor<16x40xf32>, tensor<40xf32>
 }
 
-// A ReLU behind a widened product keeps its signs through the cast; rows are those of
+// A ReLU behind a widened matmul keeps its signs through the cast; rows are those of
 // all batches. The bias's gradient is f32 and the result bf16, so it goes to the
-// product that makes the weight's.
+// matmul that makes the weight's.
 // CHECK-LABEL: func @batches
 // CHECK: %{{.*}}, %[[SAVED:.*]] = mpt.gemm {{.*}} -> (tensor<32x128xf32>, tensor<32x16xi8>)
 // CHECK: %[[DZ:.*]] = mpt.gemm {{.*}} aux(%[[SAVED]]) {{.*}} -> tensor<32x128xbf16>
@@ -131,7 +131,7 @@ func.func @odd(%z: tensor<16x41xf32>, %dy: tensor<16x8xf32>, %v: tensor<41x8xf32
 // CHECK-LABEL: func @batched
 // CHECK-NOT: mpt.gemm
 // CHECK: return
-// REMARK: remark: {{.*}}mpt.cuda.epilogue-refused{{.*}}its second matrix is for one product, not for a batch
+// REMARK: remark: {{.*}}mpt.cuda.epilogue-refused{{.*}}its second matrix is for one matmul, not for a batch
 func.func @batched(%z: tensor<2x16x40xf32>, %dy: tensor<2x16x8xf32>, %v: tensor<2x40x8xf32>) -> tensor<2x16x40xf32> {
   %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<2x16x8xf32>, tensor<2x40x8xf32>) -> tensor<2x16x40xf32>
   %dz = mpt.gelu_grad %p, %z {approximate = #mpt.gelu<tanh>} : (tensor<2x16x40xf32>, tensor<2x16x40xf32>) -> tensor<2x16x40xf32>
@@ -151,18 +151,18 @@ func.func @kernels(%x: tensor<16x24xbf16>, %g: tensor<16x40xbf16>, %h: tensor<16
   %y = mpt.gelu %z {approximate = #mpt.gelu<tanh>} : (tensor<16x40xbf16>) -> tensor<16x40xbf16>
   return %dw, %db, %y : tensor<24x40xf32>, tensor<40xf32>, tensor<16x40xbf16>
 }
-// The bias made the product f32.
+// The bias made the matmul f32.
 // CHECK-LABEL: func @wide
 // CHECK-NOT: mpt.gemm
 // CHECK: return
-// REMARK: remark: {{.*}}mpt.cuda.epilogue-bias{{.*}}--low-biases rounds it to the product's type
+// REMARK: remark: {{.*}}mpt.cuda.epilogue-bias{{.*}}--low-biases rounds it to the matmul's type
 func.func @wide(%x: tensor<16x24xbf16>, %w: tensor<24x40xbf16>, %b: tensor<40xf32>) -> tensor<16x40xbf16> {
   %z = mpt.linear %x, %w, %b : (tensor<16x24xbf16>, tensor<24x40xbf16>, tensor<40xf32>) -> tensor<16x40xf32>
   %y = mpt.cast %z : (tensor<16x40xf32>) -> tensor<16x40xbf16>
   return %y : tensor<16x40xbf16>
 }
 
-// Micro-batches: each product but the first adds to the sum before it, with the bias's
+// Micro-batches: each matmul but the first adds to the sum before it, with the bias's
 // gradient where that is an epilogue, too; the last divides.
 // CHECK-LABEL: func @micro_batches
 // CHECK-SAME: %[[X:[^:]*]]: tensor<16x24xbf16>, %[[DY:[^:]*]]: tensor<16x40xbf16>
@@ -185,7 +185,7 @@ func.func @micro_batches(%x: tensor<16x24xbf16>, %dy: tensor<16x40xbf16>, %dy2: 
   %abc = mpt.accumulate %ab, %c {divisor = 3 : i64} : (tensor<24x40xf32>, tensor<24x40xf32>) -> tensor<24x40xf32>
   return %abc, %db : tensor<24x40xf32>, tensor<40xf32>
 }
-// A product that somebody else reads, one that is not f32, one that comes before the sum.
+// A matmul that somebody else reads, one that is not f32, one that comes before the sum.
 // CHECK-LABEL: func @no_micro_batches
 // CHECK-NOT: mpt.gemm
 // CHECK: return

@@ -1,5 +1,5 @@
 // arith, math and tensor: registered dialects, by their rule tables. Nothing here
-// is a product, so that one op is put on the allow list.
+// is a contraction, so that one op is put on the allow list.
 //
 // RUN: mpt-opt %s --mpt-autocast="type=bf16 allow=math.fma" -o %t.once.mlir
 // RUN: FileCheck %s < %t.once.mlir
@@ -126,7 +126,7 @@ func.func @pad(%x: !t, %w: !t) -> tensor<4x6xf32> {
   return %m : tensor<4x6xf32>
 }
 
-// No product, no casts.
+// No contraction, no casts.
 // CHECK-LABEL: func.func @nothing_allowed(
 // CHECK-NOT: truncf
 func.func @nothing_allowed(%x: !t, %w: !t) -> !t {

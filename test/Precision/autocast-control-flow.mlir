@@ -7,7 +7,7 @@
 
 !x = tensor<4x4xf32>
 
-// The value carried is low: products read it. The sum carried stays f32.
+// The value carried is low: contractions read it. The sum carried stays f32.
 // CHECK-LABEL: func.func @for_loop(
 // CHECK: %[[X:.*]] = {{.*}} %arg0 {{.*}} tensor<4x4xbf16>
 // CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%[[C:.*]] = %[[X]], %[[S:.*]] = %arg0) -> (tensor<4x4xbf16>, tensor<4x4xf32>)
@@ -94,7 +94,7 @@ func.func @blocks(%x: !x, %w: !x, %n: i32) -> !x {
   return %y : !x
 }
 
-// A loop that carries what exp made is f32, with a cast in front of the product.
+// A loop that carries what exp made is f32, with a cast in front of the contraction.
 // CHECK-LABEL: func.func @denied_loop(
 // CHECK: scf.for {{.*}} iter_args(%[[C:.*]] = %arg0) -> (tensor<4x4xf32>)
 // CHECK: %[[L:.*]] = mpt.cast %[[C]] {autocast}

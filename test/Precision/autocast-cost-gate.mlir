@@ -1,4 +1,4 @@
-// With a target a product whose casts cost more than it gains stays f32.
+// With a target a contraction whose casts cost more than it gains stays f32.
 //
 // RUN: mpt-opt %s --mpt-autocast="type=bf16 target=sm_90" | FileCheck %s --check-prefixes=CHECK,GATE
 // RUN: mpt-opt %s --mpt-autocast="type=bf16 target=sm_90 cost-gate=false" | FileCheck %s --check-prefixes=CHECK,NONE
@@ -11,7 +11,7 @@
 // RUN: mpt-opt %s --mpt-autocast="type=bf16 target=sm_90 keep=@large,@behind,@dynamic" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: mpt-opt %s --mpt-autocast="type=bf16 target=sm_90" -o /dev/null 2>&1 | count 0
 
-// NOTHING: warning: mpt-autocast: on sm_90 the casts of every product cost more than it gains, so nothing runs in 'bf16'; without a target, or with cost-gate=false, products do
+// NOTHING: warning: mpt-autocast: on sm_90 the casts of every contraction cost more than it gains, so nothing runs in 'bf16'; without a target, or with cost-gate=false, contractions do
 // WHY: remark: {{.*}}its casts cost more than the target gains by it
 // SUMMARY: f32 because its casts cost more than the target gains by it: 1
 module {
@@ -48,7 +48,7 @@ func.func @behind(%a: tensor<4096x4096xf32>) -> tensor<16x16xf32> {
   return %2 : tensor<16x16xf32>
 }
 
-// A product of unknown size is not left out for that.
+// A contraction of unknown size is not left out for that.
 // CHECK-LABEL: func @dynamic
 // CHECK: mpt.matmul {{.*}}(tensor<?x64xbf16>, tensor<64x64xbf16>)
 func.func @dynamic(%a: tensor<?x64xf32>, %b: tensor<64x64xf32>) -> tensor<?x64xf32> {

@@ -1,4 +1,4 @@
-// Ops that stay f32 for where they stand: first and last layers, products of
+// Ops that stay f32 for where they stand: first and last layers, contractions of
 // attention's probabilities, long sums.
 //
 // RUN: mpt-opt --allow-unregistered-dialect %s --mpt-autocast="type=bf16 keep-first-last=true" | FileCheck %s --check-prefix=LAYERS
@@ -19,9 +19,9 @@
 // BADPV: error: mpt-autocast: unknown attention-pv 'f64'; expected low or f32
 // BADLIMIT: error: mpt-autocast: reduction-limit must be 0 (none) or more, got -2
 // BADTARGET: error: unknown target 'sm_1'; expected one of sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, cpu-amx, cpu-generic
-// UNITS: warning: mpt-autocast: sm_75 has no units for products of bf16, which run as in f32; low precision saves memory alone
+// UNITS: warning: mpt-autocast: sm_75 has no units for contractions of bf16, which run as in f32; low precision saves memory alone
 
-// Three layers and their gradients: the first and the last stay, with the products of
+// Three layers and their gradients: the first and the last stay, with the contractions of
 // their gradients; the second does not.
 // LAYERS-LABEL: func @mlp
 // LAYERS: mpt.matmul {{.*}}"forward 1"{{.*}} -> tensor<4x4xf32>
@@ -51,8 +51,8 @@ func.func @mlp(%x: tensor<4x4xf32>, %w1: tensor<4x4xf32>, %w2: tensor<4x4xf32>, 
   return %c, %d1, %d2, %d3 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
 
-// Probabilities reach the product through dropout. The gradient of the scores comes
-// from a product as well, and its products stay low.
+// Probabilities reach the contraction through dropout. The gradient of the scores comes
+// from a contraction as well, and its contractions stay low.
 // PV-LABEL: func @attention
 // PV: mpt.matmul {{.*}}"scores"{{.*}}(tensor<4x4xbf16>, tensor<4x4xbf16>)
 // PV: mpt.matmul {{.*}}"values"{{.*}}(tensor<4x4xf32>, tensor<4x4xf32>)
@@ -74,7 +74,7 @@ func.func @attention(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %v: tensor<4x4xf3
   return %o, %dq : tensor<4x4xf32>, tensor<4x4xf32>
 }
 
-// Logits are a product with a parameter: their softmax is no attention.
+// Logits are a contraction with a parameter: their softmax is no attention.
 // PV-LABEL: func @classifier
 // PV: mpt.matmul {{.*}}"gradient"{{.*}}(tensor<4x4xbf16>, tensor<4x4xbf16>)
 func.func @classifier(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
@@ -85,7 +85,7 @@ func.func @classifier(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %y: tensor<4x4xf
   return %g : tensor<4x4xf32>
 }
 
-// A sum over 65536 elements between two products.
+// A sum over 65536 elements between two contractions.
 // SUM-LABEL: func @bias
 // SUM: mpt.reduce {{.*}} -> tensor<4xf32>
 // NOLIMIT-LABEL: func @bias

@@ -16,7 +16,7 @@
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 
-// Products read low operands and add to f32. What lies between them computes in
+// Contractions read low operands and add to f32. What lies between them computes in
 // f32 inside, reads f32 and stores low: no cast is needed around it, unless
 // mixed forms are turned off.
 // CHECK-LABEL: func.func @mlp(
@@ -56,7 +56,7 @@ func.func @mlp(%x: !x, %w: !x, %b: tensor<4xf32>) -> !x {
   return %u : !x
 }
 
-// A weight's update is not between products: reading f32 is no reason to store low.
+// A weight's update is not between contractions: reading f32 is no reason to store low.
 // CHECK-LABEL: func.func @update(
 // CHECK: %[[G:.*]] = linalg.matmul {{.*}} outs(%arg3 : tensor<4x4xf32>)
 // CHECK-NOT: f16
@@ -160,7 +160,7 @@ func.func @named(%x: !x, %w: !x, %acc: !x) -> !x {
   return %q : !x
 }
 
-// A convolution is a product; a pooling moves or adds.
+// A convolution is a contraction; a pooling moves or adds.
 // CHECK-LABEL: func.func @windows(
 // CHECK: %[[C:.*]] = linalg.conv_2d_nhwc_hwcf {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x8x8x4xf16>, tensor<3x3x4x4xf16>) outs(%arg2 : tensor<1x6x6x4xf32>)
 // CHECK: %[[M:.*]] = linalg.pooling_nhwc_max {{.*}} ins(%[[C]], %{{.*}} : tensor<1x6x6x4xf32>, tensor<2x2xf16>) outs(%{{.*}} : tensor<1x3x3x4xf16>)

@@ -6,7 +6,7 @@
 // RUN: mpt-opt %t.once.mlir --allow-unregistered-dialect --mpt-autocast="type=f16" | diff %t.once.mlir -
 // RUN: mpt-opt %s --allow-unregistered-dialect --mpt-autocast="type=f16 explain=PushBack" 2>&1 | FileCheck %s --check-prefix=WHY
 
-// A list between two products is low.
+// A list between two contractions is low.
 // CHECK-LABEL: func.func @between(
 // CHECK: "tf.EmptyTensorList"{{.*}} -> tensor<!tf_type.variant<tensor<8x8xf16>>>
 // CHECK: "tf.TensorListPushBack"{{.*}} : (tensor<!tf_type.variant<tensor<8x8xf16>>>, tensor<8x8xf16>) -> tensor<!tf_type.variant<tensor<8x8xf16>>>

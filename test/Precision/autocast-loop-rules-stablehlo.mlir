@@ -58,7 +58,7 @@ func.func @rule_2(%x: tensor<32x32xf32>, %n: tensor<i32>) -> tensor<32x32xf32> {
   return %v3 : tensor<32x32xf32>
 }
 
-// W -> loop [G] -> W: G between two products, through the loop.
+// W -> loop [G] -> W: G between two contractions, through the loop.
 // CHECK-LABEL: func.func @rule_3(
 // CHECK: "stablehlo.dot"({{.*}} : (tensor<32x32xf16>, tensor<32x32xf16>) -> tensor<32x32xf16>
 // CHECK: "stablehlo.while"
@@ -141,7 +141,7 @@ func.func @rule_5(%x: tensor<32x32xf32>, %n: tensor<i32>) -> tensor<32x32xf32> {
   return %v5 : tensor<32x32xf32>
 }
 
-// b -> loop [CWCG] -> C: the carry is low after an entry in f32, since a product follows G the next time round.
+// b -> loop [CWCG] -> C: the carry is low after an entry in f32, since a contraction follows G the next time round.
 // CHECK-LABEL: func.func @rule_6(
 // CHECK: "stablehlo.exponential"({{.*}} : (tensor<32x32xf32>) -> tensor<32x32xf32>
 // CHECK: "stablehlo.while"
@@ -172,7 +172,7 @@ func.func @rule_6(%x: tensor<32x32xf32>, %n: tensor<i32>) -> tensor<32x32xf32> {
   return %v6 : tensor<32x32xf32>
 }
 
-// W -> loop [GWG] -> C: G follows a product, and a product follows it.
+// W -> loop [GWG] -> C: G follows a contraction, and a contraction follows it.
 // CHECK-LABEL: func.func @rule_7(
 // CHECK: "stablehlo.dot"({{.*}} : (tensor<32x32xf16>, tensor<32x32xf16>) -> tensor<32x32xf16>
 // CHECK: "stablehlo.while"

@@ -44,7 +44,7 @@ func.func @rule_2(%x: tensor<32x32xf32>, %lb: index, %ub: index, %st: index) -> 
   return %v3 : tensor<32x32xf32>
 }
 
-// W -> loop [G] -> W: G between two products, through the loop.
+// W -> loop [G] -> W: G between two contractions, through the loop.
 // CHECK-LABEL: func.func @rule_3(
 // CHECK: mpt.matmul {{.*}} : (tensor<32x32xf16>, tensor<32x32xf16>) -> tensor<32x32xf16>
 // CHECK: scf.for {{.*}} -> (tensor<32x32xf16>)
@@ -106,7 +106,7 @@ func.func @rule_5(%x: tensor<32x32xf32>, %lb: index, %ub: index, %st: index) -> 
   return %v5 : tensor<32x32xf32>
 }
 
-// b -> loop [CWCG] -> C: the carry is low after an entry in f32, since a product follows G the next time round.
+// b -> loop [CWCG] -> C: the carry is low after an entry in f32, since a contraction follows G the next time round.
 // CHECK-LABEL: func.func @rule_6(
 // CHECK: mpt.exp {{.*}} : (tensor<32x32xf32>) -> tensor<32x32xf32>
 // CHECK: scf.for {{.*}} -> (tensor<32x32xf16>)
@@ -130,7 +130,7 @@ func.func @rule_6(%x: tensor<32x32xf32>, %lb: index, %ub: index, %st: index) -> 
   return %v6 : tensor<32x32xf32>
 }
 
-// W -> loop [GWG] -> C: G follows a product, and a product follows it.
+// W -> loop [GWG] -> C: G follows a contraction, and a contraction follows it.
 // CHECK-LABEL: func.func @rule_7(
 // CHECK: mpt.matmul {{.*}} : (tensor<32x32xf16>, tensor<32x32xf16>) -> tensor<32x32xf16>
 // CHECK: scf.for {{.*}} -> (tensor<32x32xf16>)

@@ -20,7 +20,7 @@
 // INIT: error: mpt-loss-scale: init-scale must be a number above 0 that f32 holds, got 0{{$}}
 // KIND: error: mpt-master-weights: unknown kind 'f8'; expected f32
 
-// Only f32 readers: the product returns its accumulator.
+// Only f32 readers: the contraction returns its accumulator.
 // DEFAULT: mpt.matmul {{.*}} : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xf32>
 // DEFAULT-NEXT: mpt.exp
 // ROUNDED: mpt.matmul {{.*}} -> tensor<4x4xbf16>

@@ -3,7 +3,7 @@
 // RUN: mpt-opt %s --allow-unregistered-dialect --mpt-autocast="type=bf16 mixed-results=false" --split-input-file -o %t
 // RUN: mpt-opt %t --allow-unregistered-dialect --mpt-autocast="type=bf16 mixed-results=false" --split-input-file | diff %t -
 
-// The slice moves a thousandth of what the product returns.
+// The slice moves a thousandth of what the contraction returns.
 // CHECK: module attributes {mpt.autocast_painted_overhead = 16384 : i64}
 // CHECK-LABEL: @behind
 // CHECK: stablehlo.multiply{{.*}}xbf16
@@ -31,8 +31,8 @@ func.func @same(%a: tensor<1000x1000xf32>, %b: tensor<1000x1000xf32>) -> tensor<
 
 // -----
 
-// Where there would be as many casts as products have operands and results, what follows
-// two products may be low too, though paint's casts (of the large product below) move
+// Where there would be as many casts as contractions have operands and results, what follows
+// two contractions may be low too, though paint's casts (of the large contraction below) move
 // more bytes.
 // CHECK: module attributes {mpt.autocast_painted_overhead = 16384 : i64}
 // CHECK-LABEL: @count

@@ -9,12 +9,12 @@
 // RUN: mpt-opt %t/net.mlir --mpt-autocast="type=f16 explain=." -o %t/plain.mlir 2>&1 | FileCheck %s --check-prefix=PLAIN
 // RUN: mpt-opt %t/net.mlir --mpt-autocast="type=f16 profile=%t/profile.jsonl profile-margin=1 profile-underflow=0.5" | diff %t/plain.mlir -
 // RUN: mpt-opt %t/net.mlir --mpt-autocast="type=bf16 profile=%t/profile.jsonl explain=." -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAIN
-// A product that cannot return f32 from low operands stays f32.
+// A contraction that cannot return f32 from low operands stays f32.
 // RUN: mpt-opt %t/net.mlir --mpt-autocast="type=f16 mixed-results=false profile=%t/profile.jsonl explain=." -o /dev/null 2>&1 | FileCheck %s --check-prefixes=CHECK,UNMIXED
 // strategy=paint reads it too.
 // RUN: mpt-opt %t/net.mlir --mpt-autocast="type=f16 strategy=paint profile=%t/profile.jsonl explain=." -o /dev/null 2>&1 | FileCheck %s --check-prefixes=CHECK,MIXED
 
-// The second product overflows with the margin, so it returns f32 and what reads it
+// The second contraction overflows with the margin, so it returns f32 and what reads it
 // stays f32, through the reshape, which was not recorded.
 // CHECK: net.mlir:2:{{.*}} remark: 'mpt.matmul' runs low: on the allow list
 // MIXED: net.mlir:3:{{.*}} remark: 'mpt.matmul' runs low

@@ -1,4 +1,4 @@
-// PyTorch's autocast over a graph: products are low, denied ops f32, all else has the
+// PyTorch's autocast over a graph: contractions are low, denied ops f32, all else has the
 // widest type that it reads; and what Apex's levels make of it.
 //
 // RUN: mpt-opt %s --mpt-autocast="policy=torch-cuda" | FileCheck %s --check-prefixes=CHECK,CUDA
@@ -37,7 +37,7 @@ func.func @widest(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %b: tensor<4x4xf32>)
 }
 
 // CUDA has softmax in f32, the CPU has it in what arrives. What follows is of that
-// type, up to the next product.
+// type, up to the next contraction.
 // CHECK-LABEL: func @scores
 // CUDA: mpt.softmax {{.*}} -> tensor<4x4xf32>
 // CUDA: mpt.tanh {{.*}} -> tensor<4x4xf32>
@@ -54,7 +54,7 @@ func.func @scores(%q: tensor<4x4xf32>, %k: tensor<4x4xf32>, %v: tensor<4x4xf32>)
   return %o : tensor<4x4xf32>
 }
 
-// The model of O2 and O3 is cast: also what comes before the first product. An update
+// The model of O2 and O3 is cast: also what comes before the first contraction. An update
 // of a parameter is no part of it, though it reads low gradients.
 // CHECK-LABEL: func @model
 // CHECK: mpt.tanh {{.*}} -> tensor<4x4xf32>

@@ -1,4 +1,4 @@
-// What a loop adds to itself without a product stays f32; what products read and add to
+// What a loop adds to itself without a contraction stays f32; what contractions read and add to
 // in turn may be low, and so may what a loop only compares or moves.
 // RUN: mpt-opt %s --allow-unregistered-dialect --split-input-file --mpt-autocast="type=bf16" | FileCheck %s
 // RUN: mpt-opt %s --allow-unregistered-dialect --split-input-file --mpt-autocast="type=bf16" | mpt-opt --allow-unregistered-dialect --split-input-file --mpt-autocast="type=bf16" | FileCheck %s
@@ -6,7 +6,7 @@
 // RUN: mpt-opt %s --allow-unregistered-dialect --split-input-file --mpt-autocast="type=bf16 strategy=paint" | FileCheck %s --check-prefix=PAINT
 // RUN: mpt-opt %s --allow-unregistered-dialect --split-input-file --mpt-autocast="type=bf16 explain=mpt.add" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 
-// A leaky integrator between two products.
+// A leaky integrator between two contractions.
 // WHY: 'mpt.add' stays f32: adds to itself round a loop
 // CHECK-LABEL: @leaky
 // CHECK: iter_args(%[[S:.*]] = %{{.*}}) -> (tensor<4x8xf32>)
@@ -67,7 +67,7 @@ func.func @nested(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %zero: tensor<8x8xf3
 
 // -----
 
-// A residual stream through layers that a loop stands for: a product is in the cycle.
+// A residual stream through layers that a loop stands for: a contraction is in the cycle.
 // SAME-LABEL: @residual
 // SAME: iter_args(%{{.*}} = %{{.*}}) -> (tensor<4x8xf16>)
 // SAME: mpt.add {{.*}} -> tensor<4x8xf16>

@@ -21,8 +21,8 @@
 // CHECK: note: 'stablehlo.exponential': allowing it removes 2 casts, 384 bytes, and 1 more op runs low
 
 // SUMMARY: ops in f16: 2, in f32: 2
-// SUMMARY: products in f16: 2, in f32: 0
-// SUMMARY-NEXT: FLOPs of products in f16: 512, in f32: 0
+// SUMMARY: contractions in f16: 2, in f32: 0
+// SUMMARY-NEXT: FLOPs of contractions in f16: 512, in f32: 0
 // SUMMARY-NEXT: bytes of results in f16: 0.00 MB, in f32: 0.00 MB
 // SUMMARY-NEXT: casts to f16: 3, to f32: 2, bytes read and written: 0.00 MB, proved minimum: 0.00 MB
 // Four casts of 8x4 elements, one of 4x4: 6 bytes an element and 16384 for each.

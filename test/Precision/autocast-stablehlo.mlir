@@ -10,8 +10,8 @@
 !x = tensor<8x4xf32>
 !w = tensor<4x4xf32>
 
-// A product whose result only f32 readers have returns f32; the weight is cast
-// once for both products.
+// A contraction whose result only f32 readers have returns f32; the weight is cast
+// once for both contractions.
 // CHECK-LABEL: func.func @mixed_results
 // CHECK-SAME: (%[[X:.*]]: tensor<8x4xf32>, %[[W:.*]]: tensor<4x4xf32>)
 // CHECK-DAG: %[[XL:.*]] = "stablehlo.convert"(%[[X]]) {mpt.autocast} : (tensor<8x4xf32>) -> tensor<8x4xbf16>
@@ -80,7 +80,7 @@ func.func @constants(%x: !x, %w: !w, %p: tensor<8x4xi1>) -> !x {
   return %c : !x
 }
 
-// What a loop carries is one variable: low here, where products read it, with
+// What a loop carries is one variable: low here, where contractions read it, with
 // the cast in front of the loop; the counter is not touched.
 // CHECK-LABEL: func.func @loop
 // CHECK: %[[X:.*]] = "stablehlo.convert"(%arg0) {mpt.autocast}
@@ -107,7 +107,7 @@ func.func @loop(%x: !x, %w: !w, %n: tensor<i32>) -> !x {
   return %r#1 : !x
 }
 
-// A weight's update is not between products: it stays f32.
+// A weight's update is not between contractions: it stays f32.
 // CHECK-LABEL: func.func @update
 // CHECK: %[[G:.*]] = "stablehlo.dot"({{.*}}) : {{.*}} -> tensor<4x4xf32>
 // CHECK: %[[S:.*]] = "stablehlo.multiply"(%[[G]], %{{.*}}) : {{.*}} -> tensor<4x4xf32>

@@ -1,4 +1,4 @@
-// What a step updates stays f32 also where a product follows: two steps in one function,
+// What a step updates stays f32 also where a contraction follows: two steps in one function,
 // steps in a loop. A function without a loss is no step.
 // RUN: mpt-opt %s --allow-unregistered-dialect --split-input-file --mpt-autocast="type=bf16" | FileCheck %s
 // RUN: mpt-opt %s --allow-unregistered-dialect --split-input-file --mpt-autocast="type=bf16 mixed-results=false" | FileCheck %s --check-prefixes=CHECK,SAME
@@ -47,7 +47,7 @@ func.func @loop(%w: tensor<16x16xf32>, %x: tensor<16x16xf32>, %n: tensor<i32>, %
 
 // -----
 
-// A residual block: no loss, and the sum between products may be low.
+// A residual block: no loss, and the sum between contractions may be low.
 // SAME-LABEL: @block
 // SAME: stablehlo.add{{.*}} -> tensor<16x16xbf16>
 func.func @block(%x: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> tensor<16x16xf32> {

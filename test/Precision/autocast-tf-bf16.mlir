@@ -62,7 +62,7 @@ func.func @simple() -> tensor<32x32xf32> {
   return %fetch : tensor<32x32xf32>
 }
 
-// TensorListSetGet: the list that a product writes to is low, with all that was
+// TensorListSetGet: the list that a contraction writes to is low, with all that was
 // written; the other one is not. TensorListResize passes the list on.
 // CHECK-LABEL: func.func @tensor_list_set_get(
 // CHECK-NEXT: "tf.TensorListReserve"{{.*}}node = "tl1"{{.*}} : (tensor<2xi32>, tensor<i32>) -> tensor<!tf_type.variant<tensor<32x32xbf16>>>

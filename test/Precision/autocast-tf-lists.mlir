@@ -9,7 +9,7 @@
 // RUN: mpt-opt %s --allow-unregistered-dialect --mpt-autocast="policy=tf-fp16" -o %t.once.mlir
 // RUN: mpt-opt %t.once.mlir --allow-unregistered-dialect --mpt-autocast="policy=tf-fp16" | diff %t.once.mlir -
 
-// TensorListSetGet: the list that a product writes to is low, with all that was
+// TensorListSetGet: the list that a contraction writes to is low, with all that was
 // written; the other one is not. TensorListResize passes the list on.
 // CHECK-LABEL: func.func @tensor_list_set_get(
 // CHECK-NEXT: "tf.TensorListReserve"{{.*}}node = "tl1"{{.*}} : (tensor<2xi32>, tensor<i32>) -> tensor<!tf_type.variant<tensor<32x32xf16>>>
@@ -195,7 +195,7 @@ func.func @tensor_list_through_function(%shape: tensor<2xi32>, %n: tensor<i32>) 
   return %fetch1 : tensor<32x32xf32>
 }
 
-// Its own product does not reach the list either, which comes from outside.
+// Its own contraction does not reach the list either, which comes from outside.
 // CHECK-LABEL: func.func @Func1(
 // CHECK-NEXT: "tf.Cast"{{.*}}mpt.autocast{{.*}} : (tensor<32x32xf32>) -> tensor<32x32xf16>
 // CHECK-NEXT: "tf.Const"{{.*}}node = "shape"{{.*}} : () -> tensor<2xi32>
@@ -218,7 +218,7 @@ func.func @Func1(%ihandle: tensor<!tf_type.variant<tensor<32x32xf32>>>, %x: tens
   return %oh, %y : tensor<!tf_type.variant<tensor<32x32xf32>>>, tensor<32x32xf32>
 }
 
-// A list that a denied op writes to and a product reads from is in float as a whole.
+// A list that a denied op writes to and a contraction reads from is in float as a whole.
 // CHECK-LABEL: func.func @denied_list(
 // CHECK-NEXT: "tf.EmptyTensorList"{{.*}}node = "tl"{{.*}} : (tensor<2xi32>, tensor<i32>) -> tensor<!tf_type.variant<tensor<32x32xf32>>>
 // CHECK-NEXT: "tf.Exp"{{.*}}node = "d"{{.*}} : (tensor<32x32xf32>) -> tensor<32x32xf32>

@@ -1,6 +1,6 @@
 // TensorFlow's own suite for its automatic mixed precision
 // (tensorflow/core/grappler/optimizers/auto_mixed_precision_test.cc):
-// each op of the infer list with one operand between two products.
+// each op of the infer list with one operand between two contractions.
 // Each op has its node's name; operands and results have the type that the suite
 // expects, and each line is checked, so that the number of casts is, too. Running
 // the pass again changes nothing.

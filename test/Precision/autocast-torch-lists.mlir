@@ -42,7 +42,7 @@ func.func @stack(%x: !x, %w: !w, %b: !torch.vtensor<[2,4,4],f32>) -> !torch.vten
   return %d : !torch.vtensor<[2,8,4],f32>
 }
 
-// The three parts of what attention's one product makes.
+// The three parts of what attention's one contraction makes.
 // CHECK-LABEL: func.func @split(
 // CHECK: %[[S:.*]] = "torch.aten.split.Tensor"({{.*}}) : (!torch.vtensor<[8,12],f16>, !torch.int, !torch.int) -> !torch.list<vtensor<[8,4],f16>>
 // CHECK: %[[U:.*]]:3 = "torch.prim.ListUnpack"(%[[S]]) : (!torch.list<vtensor<[8,4],f16>>) -> (!torch.vtensor<[8,4],f16>, !torch.vtensor<[8,4],f16>, !torch.vtensor<[8,4],f16>)
@@ -61,7 +61,7 @@ func.func @split(%x: !x, %w: !torch.vtensor<[4,12],f32>) -> (!torch.vtensor<[8,8
   return %g : !torch.vtensor<[8,8],f32>
 }
 
-// A product that reads a list.
+// A contraction that reads a list.
 // CHECK-LABEL: func.func @einsum(
 // CHECK: "torch.prim.ListConstruct"({{.*}}) : (!torch.vtensor<[8,4],f16>, !torch.vtensor<[4,4],f16>) -> !torch.list<vtensor>
 // CHECK: "torch.aten.einsum"({{.*}}) : (!torch.str, !torch.list<vtensor>, !torch.none) -> !torch.vtensor<[8,4],f16>

@@ -10,7 +10,7 @@
 // RUN: mpt-opt %s --allow-unregistered-dialect --mpt-autocast="type=bf16 strategy=paint" -o %t.paint.mlir
 // RUN: mpt-opt %t.paint.mlir --allow-unregistered-dialect --mpt-autocast="type=bf16 strategy=paint" | diff %t.paint.mlir -
 
-// SUMMARY: products in f16: 9, in f32: 0
+// SUMMARY: contractions in f16: 9, in f32: 0
 // SUMMARY-NOT: on no list
 
 !hidden = !torch.vtensor<[2,16,64],f32>
@@ -26,7 +26,7 @@
 !vec = !torch.vtensor<[64],f32>
 !ints = !torch.list<int>
 
-// What makes the mask is not between two products.
+// What makes the mask is not between two contractions.
 // CHECK-LABEL: func.func @bert_layer(
 // CHECK: %[[QKV:.*]] = "torch.aten.linear"({{.*}}) : {{.*}} -> !torch.vtensor<[2,16,192],f16>
 // CHECK: "torch.aten.split.Tensor"(%[[QKV]], {{.*}}) : {{.*}} -> !torch.list<vtensor>

@@ -1,4 +1,4 @@
-// TOSA. bf16 products return f32, which is all that TOSA has; zero points and
+// TOSA. bf16 contractions return f32, which is all that TOSA has; zero points and
 // limits have the type of what they belong to.
 // tosa-validate knows the types that the specification permits.
 //
@@ -51,7 +51,7 @@ func.func @cnn(%x: tensor<1x8x8x4xf32>, %w: tensor<4x3x3x4xf32>, %b: tensor<4xf3
 }
 
 // What a loop carries is one variable. The weight is low, cast in front of the loop;
-// what the products make is f32. The regions stay isolated.
+// what the contractions make is f32. The regions stay isolated.
 // CHECK-LABEL: func.func @loop(
 // CHECK: %[[WL:.*]] = tosa.cast %arg1 {mpt.autocast} : (tensor<1x4x4xf32>) -> tensor<1x4x4xbf16>
 // CHECK: tosa.while_loop (%{{.*}} = %arg2, %{{.*}} = %arg0, %{{.*}} = %[[WL]]) : (tensor<i32>, tensor<1x4x4xf32>, tensor<1x4x4xbf16>) -> (tensor<i32>, tensor<1x4x4xf32>, tensor<1x4x4xbf16>)
@@ -75,7 +75,7 @@ func.func @loop(%x: !x, %w: !x, %n: tensor<i32>) -> !x {
   return %r#1 : !x
 }
 
-// A sum is f32, and what it reads and the products only need be cast once.
+// A sum is f32, and what it reads and the contractions only need be cast once.
 // CHECK-LABEL: func.func @others(
 // CHECK: tosa.mul {{.*}} : (tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1xi8>) -> tensor<1x4x4xf32>
 // CHECK: tosa.negate {{.*}} : (tensor<1x4x4xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x4x4xf32>

@@ -6,7 +6,7 @@
 // RUN: %python %S/Inputs/run-twice.py mpt-opt 400 | FileCheck %s --check-prefix=RANDOM
 // RANDOM: {{^}}0 functions changed
 
-// tanh reads what is low for the sake of a product, but comes after none.
+// tanh reads what is low for the sake of a contraction, but comes after none.
 // CHECK-LABEL: func @clear
 // CHECK: "stablehlo.tanh"{{.*}}(tensor<512x512xf32>) -> tensor<512x512xf32>
 func.func @clear(%a: tensor<512x512xf32>) -> tensor<512x512xf32> {

@@ -1,4 +1,4 @@
-// The vector dialect: products read low vectors and add to f32 ones; memory and
+// The vector dialect: contractions read low vectors and add to f32 ones; memory and
 // scalars keep their type.
 //
 // RUN: mpt-opt %s --mpt-autocast="type=bf16" -o %t.once.mlir
@@ -10,7 +10,7 @@
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 
-// A tile of a product, over memory of f32. The accumulator goes round the loop in
+// A tile of a contraction, over memory of f32. The accumulator goes round the loop in
 // f32.
 // CHECK-LABEL: func.func @tile(
 // CHECK: scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<8x8xf32>)
@@ -35,7 +35,7 @@ func.func @tile(%x: memref<8x64xf32>, %w: memref<64x8xf32>, %y: memref<8x8xf32>)
   return
 }
 
-// What lies between two products is low: pointwise arithmetic and moves.
+// What lies between two contractions is low: pointwise arithmetic and moves.
 // CHECK-LABEL: func.func @between(
 // CHECK: %[[P:.*]] = vector.contract
 // CHECK: %[[L:.*]] = arith.truncf %[[P]] {mpt.autocast} : vector<8x8xf32> to vector<8x8xbf16>

@@ -29,7 +29,7 @@ func.func @head(%x: tensor<8191x768xbf16>, %w: tensor<768x50257xbf16>, %b: tenso
   return %y, %d : tensor<8191x50257xf32>, tensor<8191x768xf32>
 }
 
-// A small product does not pay, an f32 one and one that fits are left alone.
+// A small contraction does not pay, an f32 one and one that fits are left alone.
 // CHECK-LABEL: func @small
 // CHECK-NOT: mpt.pad
 // CHECK-LABEL: func @foreign

@@ -1,6 +1,6 @@
 // RUN: mpt-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics --mpt-validate-precision="type=bf16"
 
-// What autocast makes is valid: low operands, an f32 result of a product, a sum
+// What autocast makes is valid: low operands, an f32 result of a contraction, a sum
 // in f32 of low numbers, a user's own casts.
 func.func @valid(%x: tensor<4x4xf32>, %i: tensor<f32>) -> tensor<4xf32> {
   %a = "stablehlo.convert"(%x) {mpt.autocast} : (tensor<4x4xf32>) -> tensor<4x4xbf16>
@@ -83,7 +83,7 @@ func.func @list_up(%x: !torch.vtensor<[4,4],f32>, %text: !torch.str, %path: !tor
 // -----
 
 func.func @accumulator(%x: tensor<4x4xbf16>) -> tensor<4x4xbf16> {
-  // expected-error@+1 {{mpt-validate-precision: 'stablehlo.dot' accumulates in 'bf16'; products accumulate in f32}}
+  // expected-error@+1 {{mpt-validate-precision: 'stablehlo.dot' accumulates in 'bf16'; contractions accumulate in f32}}
   %b = "stablehlo.dot"(%x, %x) {acc_type = bf16} : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
   return %b : tensor<4x4xbf16>
 }

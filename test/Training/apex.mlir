@@ -82,7 +82,7 @@
 // At O0 no value of the step is f16.
 // NO-HALF-NOT: f16
 
-// At O1 products are f16; the loss is f32; parameters are read
+// At O1 matmuls are f16; the loss is f32; parameters are read
 // by the optimizer as they are.
 // O1: mpt.linear {{.*}}f16>, {{.*}}f16>{{.*}} -> tensor<32x16x
 // O1: mpt.batch_norm {{.*}} -> (tensor<32x16x

@@ -1,4 +1,4 @@
-// Products of 8-bit floats: one scale a tensor, state where it is delayed.
+// Matmuls of 8-bit floats: one scale a tensor, state where it is delayed.
 // RUN: mpt-opt %s --mpt-autodiff="function=loss" --mpt-train-step="function=loss optimizer=sgd" --mpt-fp8="history=4 margin=1" --mpt-loss-scale --mpt-validate-loss-scale | FileCheck %s
 // RUN: mpt-opt %s --mpt-autodiff="function=loss" --mpt-train-step="function=loss optimizer=sgd" --mpt-fp8="recipe=current format=e4m3" | FileCheck %s --check-prefix=CURRENT
 // RUN: mpt-opt %s --mpt-fp8="function=attention" --remarks-filter="mpt\.fp8" 2>&1 | FileCheck %s --check-prefix=KEPT

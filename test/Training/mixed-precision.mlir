@@ -12,7 +12,7 @@
 // CHECK: mpt.linear %{{.*}}, %[[W]], %arg1 {{.*}}: (tensor<8x4x[[LOW]]>, tensor<4x4x[[LOW]]>, tensor<4xf32>) -> tensor<8x4x[[LOW]]>
 // CHECK: mpt.linear %{{.*}}, %[[W]] {{.*}} -> tensor<8x4x[[LOW]]>
 // CHECK: mpt.mse_loss {{.*}} -> tensor<f32>
-// The gradient of the shared weight: two products that return f32 or what
+// The gradient of the shared weight: two matmuls that return f32 or what
 // their sum reads.
 // CHECK: mpt.matmul {{.*}}transpose_lhs
 // SCALED: mpt.unscale

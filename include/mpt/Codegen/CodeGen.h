@@ -39,12 +39,12 @@ compileToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
 
 /// The eight words of a cuBLASLt algorithm, and what it is for
 /// (mpt/ProgramABI/CudaProgram.h).
-struct TunedProduct {
+struct TunedMatmul {
   std::string key;
   std::array<int64_t, 8> algo;
 };
-using TuneProducts = std::function<llvm::Expected<std::vector<TunedProduct>>(
-    llvm::ArrayRef<rt::GemmPlan>)>;
+using TuneMatmuls =
+    std::function<llvm::Expected<std::vector<TunedMatmul>>(llvm::ArrayRef<rt::GemmPlan>)>;
 
 struct CudaOptions {
   /// Architectures to compile for, as ptxas names them; at least one.
@@ -54,18 +54,18 @@ struct CudaOptions {
   std::string toolkit;
   /// Export the kernels as `mpt_simt_module`, too (see mpt/Runtime/Emulator/Emulation.h).
   bool emulatedKernels = false;
-  /// What products of f32 are summed as: exact, tf32 or bf16x9.
-  std::string f32Products = "exact";
-  /// Round biases of low products to their type (WidenProducts.h).
+  /// How f32 matmuls are summed: exact, tf32 or bf16x9.
+  std::string f32Matmuls = "exact";
+  /// Round biases of low matmuls to their type (WidenMatmuls.h).
   bool lowBiases = false;
   /// Attention as device functions, where there are some for it.
   bool fusedAttention = true;
   /// Epilogues that save and read what gradients need (mpt-fuse-gemm-epilogues).
   bool savingEpilogues = true;
-  /// Convolutions by cuDNN where there is one, and else, as without this, as products.
+  /// Convolutions by cuDNN where it is installed; otherwise, as without this, as matmuls.
   bool cudnn = false;
-  /// Gives algorithms for a step's products, by key, if it is set.
-  TuneProducts tune;
+  /// If set, returns algorithms for a step's matmuls, by key.
+  TuneMatmuls tune;
 };
 
 /// As compileToLLVM, for GPUs: machine code for each chip, and PTX for the newest

@@ -28,7 +28,7 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
                              llvm::cl::init("cpu")};
   Option<bool> lowBiases{
       *this, "low-biases",
-      llvm::cl::desc("On GPUs, round biases of f16 and bf16 products to their type"),
+      llvm::cl::desc("On GPUs, round biases of f16 and bf16 matmuls to their type"),
       llvm::cl::init(false)};
   Option<bool> fusedAttention{
       *this, "fused-attention",

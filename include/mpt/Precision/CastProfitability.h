@@ -1,5 +1,4 @@
-//===- CastProfitability.h - What a target gains by low-precision products -*- C++
-//-*-===//
+//===- CastProfitability.h - What low precision gains on a target -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -8,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Casts cost time as well; a small product may lose more by them than it gains. The
-/// time of a product is the longer of what its operations and its bytes take (the
-/// roofline model, Williams et al., CACM 2009).
+/// Casts cost time as well; a small contraction may lose more by them than it gains. Its
+/// time is the longer of what its operations and its bytes take (the roofline model,
+/// Williams et al., CACM 2009).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,12 +25,14 @@ namespace mpt {
 /// time.
 CastCost getCastCost(const TargetDescription &target);
 
-/// What each allowed product that is low instead of f32 saves on `target`, as the bytes
-/// that could be moved in that time; 0 for other vertices. What is in a loop counts as
-/// often as its casts do. A product of unknown size saves more than any cast costs.
-std::vector<uint64_t> getProductGains(const PrecisionGraph &graph, const RuleTable &rules,
-                                      const TargetDescription &target, mlir::Type low,
-                                      const CastCost &cost);
+/// For each vertex: the time that an allowed contraction saves on `target` if it is low
+/// instead of f32, as the bytes that could be moved in that time; 0 for other vertices.
+/// Ops in a loop count as often as their casts do. A contraction of unknown size saves
+/// more than any cast costs.
+std::vector<uint64_t> getContractionGains(const PrecisionGraph &graph,
+                                          const RuleTable &rules,
+                                          const TargetDescription &target, mlir::Type low,
+                                          const CastCost &cost);
 
 } // namespace mpt
 

@@ -1,4 +1,4 @@
-//===- OpFlops.h - How much a product computes -*- C++ -*-===//
+//===- OpFlops.h - Floating-point operations of an op -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -21,16 +21,16 @@ namespace mpt {
 struct OpFlops {
   uint64_t flops = 0;
   /// No formula of a table says how many: 2 sqrt(|A| |B| |C|) for the two largest
-  /// operands and the largest result, which is exact for the product of two matrices
+  /// operands and the largest result, which is exact for the matmul of two matrices
   /// and too much for a batch of them.
   bool isEstimate = false;
 };
 
 /// By the formula that the op's table has for it; an estimate where there is none and
-/// `isProduct`; nullopt otherwise. A dynamic dimension counts as 1. Windows count as
+/// `isContraction`; nullopt otherwise. A dynamic dimension counts as 1. Windows count as
 /// if nothing were padded, and what is in a loop counts once.
 std::optional<OpFlops> countFlops(mlir::Operation *op, const RuleTable &rules,
-                                  bool isProduct);
+                                  bool isContraction);
 
 } // namespace mpt
 

@@ -33,7 +33,7 @@ enum class OpTyping : uint8_t {
 enum class ResultForm : uint8_t {
   /// Low, as the operands.
   Same,
-  /// Low or f32, at no cost (a product returns its accumulator).
+  /// Low or f32, at no cost (a matmul returns its accumulator).
   Wide,
   /// f32.
   F32,
@@ -133,7 +133,7 @@ struct OpRule {
   /// (torch), which all that uses a list must agree on; an op that is on no other
   /// list is low if the rest is.
   bool list = false;
-  /// Its result goes round a loop, without a cast: what reads it agrees with it.
+  /// Its result is carried around a loop without a cast: its readers have its type.
   bool recurrent = false;
   VariableRole variable = VariableRole::None;
   /// What the op is called once it runs low, with the dialect; empty if that is

@@ -52,8 +52,8 @@ private:
     }
     if (chosen.target && chosen.settings.costGate) {
       options.cost = getCastCost(*chosen.target);
-      options.gains = getProductGains(graph, chosen.policy.getRules(), *chosen.target,
-                                      chosen.policy.getLowType(), options.cost);
+      options.gains = getContractionGains(graph, chosen.policy.getRules(), *chosen.target,
+                                          chosen.policy.getLowType(), options.cost);
     }
   }
   PrecisionPlan makePlan(const PrecisionGraph &graph, PrecisionPlanOptions &options) {

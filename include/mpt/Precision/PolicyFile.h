@@ -74,9 +74,9 @@ struct PolicySettings {
   bool mixedResults = true, checkConstants = true, foldConstants = true;
   /// What a function gets is low for strategy `promote`: the model was cast.
   bool castArguments = false;
-  /// Products of the first and last layers stay f32.
+  /// Contractions of the first and last layers stay f32.
   bool keepFirstLast = false;
-  /// "f32" keeps products of attention's probabilities and values; they come from
+  /// "f32" keeps contractions of attention's probabilities and values; they come from
   /// the ops called `probabilities`, or all is one op called `attention`.
   std::string attentionPV;
   std::vector<std::string> probabilities, attention;
@@ -87,7 +87,7 @@ struct PolicySettings {
   }
   /// Name of a target (TargetDescription.h), or empty.
   std::string target;
-  /// With a target, a product stays f32 if its casts cost more than it gains.
+  /// With a target, a contraction stays f32 if its casts cost more than it gains.
   bool costGate = true;
   std::vector<PolicyMove> moves;
   std::vector<KeepPattern> keep;

@@ -116,7 +116,7 @@ public:
     uint64_t down = 0, up = 0, bytes = 0;
   };
   Casts countCasts() const;
-  /// What the casts cost, and what products that stay f32 for their sake forgo.
+  /// What the casts cost, and what contractions forgo that stay f32 to avoid casts.
   uint64_t getCost(const CastCost &cost) const;
   void setForgone(uint64_t gains) { forgone = gains; }
   /// For a plan by mincut: no assignment that its rules permit costs less, proved by
@@ -124,7 +124,7 @@ public:
   std::optional<uint64_t> getProvedMinimum() const { return provedMinimum; }
   void setProvedMinimum(uint64_t cost) { provedMinimum = cost; }
   /// For a plan by mincut made among all that paint makes low, see planPrecision: what a
-  /// cast cost beside its bytes.
+  /// cast cost in addition to its bytes.
   std::optional<uint64_t> getPaintedOverhead() const { return paintedOverhead; }
   void setPaintedOverhead(uint64_t overhead) { paintedOverhead = overhead; }
 
@@ -149,7 +149,7 @@ struct PrecisionPlanOptions {
   /// What mincut makes as small as it can.
   CastCost cost;
   /// Mincut chooses among what paint makes low whatever paint's bytes are, and a cast
-  /// costs this beside its bytes.
+  /// costs this in addition to its bytes.
   std::optional<uint64_t> paintedOverhead;
   /// What an allowed vertex forgoes, in bytes, if it stays f32 (CastProfitability.h);
   /// empty: all allowed vertices are low. For mincut.
@@ -162,12 +162,13 @@ struct PrecisionPlanOptions {
 
 /// Plans by `options.strategy`. Mincut's rules leave some ops f32 that paint makes low,
 /// and count casts as well as bytes. Where paint's casts would read and write fewer bytes
-/// for the same products, mincut plans again: all that paint makes low is a choice, and a
-/// cast costs less and less beside its bytes until they are no more than paint's. So no
-/// plan by mincut has more bytes of casts than one by paint. Where there are as many
-/// casts as values that products read and make, it plans again too, and takes that plan
-/// if it has fewer casts and no more bytes. A module that was planned so is marked
-/// (kPaintedOverheadAttr) and planned so again.
+/// for the same contractions, mincut plans again: it may choose every op that paint makes
+/// low, and the cost of a cast that does not depend on its bytes is lowered until the
+/// plan has no more bytes than paint's. So no plan by mincut has more bytes of casts than
+/// one by paint. Mincut also plans again where there are as many casts as values that
+/// contractions read and make, and takes that plan if it has fewer casts and no more
+/// bytes. A module that was planned so is marked (kPaintedOverheadAttr), and later runs
+/// plan it in the same way.
 PrecisionPlan planPrecision(const PrecisionGraph &graph,
                             const PrecisionPlanOptions &options);
 

@@ -123,14 +123,14 @@ public:
   }
   const OpLists &getLists() const { return lists; }
   /// Keeps all ops in f32 whose location (file:line, name) or function matches
-  /// one of `patterns`. Emits an error at `loc` for what is no regular expression.
+  /// one of `patterns`. Emits an error at `loc` for an invalid regular expression.
   llvm::LogicalResult keep(mlir::Location loc, llvm::ArrayRef<KeepPattern> patterns);
   /// Warns of what cannot have been meant, once all ops of `module` were looked up:
   /// patterns of places (`keep`, `in`) that match no op, and operands and results
   /// that rows of the user's tables name and no op has. Messages begin with `pass`.
   void warnOfUnused(mlir::Operation *module, llvm::StringRef pass) const;
-  /// False takes mixed forms out of all records: products return the type that
-  /// they read, and nothing reads either type.
+  /// False takes mixed forms out of all records: contractions return the type that
+  /// they read, and no op reads either type.
   void setMixedResults(bool enable) { mixedResults = enable; }
 
   /// The record of `op`. Loads the built-in table of the op's dialect. Emits an

@@ -22,7 +22,7 @@ namespace mpt {
 struct PrecisionSummary {
   uint64_t lowOps = 0, f32Ops = 0;
   uint64_t lowContractions = 0, f32Contractions = 0;
-  /// Of products (OpFlops.h); of `estimated` ops no table says how many.
+  /// Of contractions (OpFlops.h). `estimatedOps` are ops without a formula in a table.
   uint64_t lowFlops = 0, f32Flops = 0, estimatedOps = 0;
   uint64_t lowBytes = 0, f32Bytes = 0;
   PrecisionPlan::Casts casts;
@@ -33,7 +33,7 @@ struct PrecisionSummary {
   /// by the flow of the plan itself if that is one by mincut.
   uint64_t cost = 0;
   /// The plan is one by mincut. Paint makes low what mincut's rules do not permit
-  /// (infer ops that no product follows), so that it may need fewer casts.
+  /// (infer ops that no contraction follows), so that it may need fewer casts.
   bool ofMinCut = false;
   std::optional<uint64_t> leastCost;
   /// f32 ops by reason, in the order of PrecisionReason.

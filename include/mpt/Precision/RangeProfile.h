@@ -84,7 +84,7 @@ struct RangeProfile {
   /// In program order.
   std::vector<RecordedRange> values;
 
-  /// Counts of one value. All but `getNaN` of what is no NaN.
+  /// Counts of one value. All but `getNaN` count elements that are not NaN.
   static double getNaN(const RecordedRange &value) {
     return value.elements - value.counts.front();
   }

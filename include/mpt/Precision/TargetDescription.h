@@ -23,17 +23,17 @@ namespace mpt {
 
 struct TargetDescription {
   llvm::StringRef name, machine;
-  /// Products in 10^12 floating-point operations per second, by the operands' type;
-  /// 0: the machine has no units for it and computes in f32.
+  /// Peak of contractions in 10^12 floating-point operations per second, by the operands'
+  /// type; 0: the machine has no units for it and computes in f32.
   double f32, f16, bf16, f8;
   /// Bytes per second, in 10^9, to and from memory.
   double bandwidth;
   /// What it takes to start one kernel, in microseconds.
   double launch;
-  /// Units for products want sizes that are multiples of this many bytes of elements.
+  /// Tensor cores (or AMX) want sizes that are multiples of this many bytes of elements.
   unsigned alignment;
 
-  /// Operations per second for products that read `low`.
+  /// Operations per second of contractions that read `low`.
   double getRate(mlir::Type low) const;
   /// True if it multiplies `low` faster than f32.
   bool hasUnits(mlir::Type low) const { return getRate(low) > f32 * 1e12; }

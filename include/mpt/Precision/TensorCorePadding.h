@@ -1,4 +1,4 @@
-//===- TensorCorePadding.h - Sizes that units for products want -*- C++ -*-===//
+//===- TensorCorePadding.h - Sizes that tensor cores want -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Whether a matrix product should be padded. Tensor cores want the contiguous
+/// Whether a matmul should be padded. Tensor cores want the contiguous
 /// dimensions of all three matrices in multiples of 16 bytes; cuBLAS before 11 does not
 /// use them otherwise, later ones use them less well (NVIDIA, Matrix Multiplication
 /// Background User's Guide). The estimate is for a library that does not: the gain is
@@ -25,25 +25,25 @@ namespace mpt {
 /// lhs is [lhsBatch, M, K], rhs [rhsBatch, K, N], the result [lhsBatch, M, N], all
 /// contiguous; with `transposeLhs` lhs is stored as [K, M], with `transposeRhs` rhs as
 /// [N, K].
-struct ProductShape {
+struct MatmulSizes {
   int64_t lhsBatch = 1, rhsBatch = 1, m = 0, n = 0, k = 0;
   bool transposeLhs = false, transposeRhs = false;
   mlir::Type lhsType, resultType;
 };
 
-struct ProductPadding {
-  /// The sizes to pad to; those of the product where they fit.
+struct MatmulPadding {
+  /// The sizes to pad to; the original size where it fits.
   int64_t m = 0, n = 0, k = 0;
-  /// In microseconds: what units for products save, and what copying into padded
-  /// matrices, and the result out of one, costs.
+  /// In microseconds: what tensor cores save, and what it costs to copy the operands into
+  /// padded matrices and the result out of one.
   double saved = 0, cost = 0;
   bool pays() const { return saved > cost; }
 };
 
 /// How `shape` would be padded for `target`; nullopt if it fits as it is or the target
 /// has no units for its type.
-std::optional<ProductPadding> planPadding(const ProductShape &shape,
-                                          const TargetDescription &target);
+std::optional<MatmulPadding> planPadding(const MatmulSizes &shape,
+                                         const TargetDescription &target);
 
 } // namespace mpt
 

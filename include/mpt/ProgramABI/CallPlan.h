@@ -21,7 +21,7 @@
 
 namespace mpt::rt {
 
-/// A product of `batch` matrices, M x K by K x N.
+/// A matmul of `batch` matrices, M x K by K x N.
 struct MatmulShape {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   /// rhs is one matrix for the whole batch.
@@ -30,7 +30,7 @@ struct MatmulShape {
   DataType lhs = DataType::F32, rhs = DataType::F32, out = DataType::F32;
 };
 
-/// How a product is run. Either rows are cut in chunks of `rowChunk`, or, for a
+/// How a matmul is run. Either rows are cut in chunks of `rowChunk`, or, for a
 /// long sum into a small result (weight gradients), the sum in chunks of
 /// `sumChunk` whose partial results are added in order.
 struct MatmulPlan {
@@ -65,14 +65,14 @@ MatmulPlan planMatmul(const MatmulShape &shape);
 /// fit together, so that running it stays inside them; if not, `error` says why.
 bool checkCall(const Instruction &call, std::string &error);
 
-/// Whether a matmul has buffers that only GPUs know, beside operands, bias and result.
+/// Whether a matmul has buffers that only GPUs support, in addition to operands, bias and
+/// result.
 inline bool usesMoreBuffers(const MatmulCall &call) {
   return call.hasAux || call.hasAddend || call.hasSaved || call.hasBiasGrad;
 }
 /// Whether only a GPU can do a matmul as it is asked for.
 inline bool isForGpu(const MatmulCall &call) {
-  return usesMoreBuffers(call) || call.accumulate ||
-         call.f32Products != F32Products::Exact;
+  return usesMoreBuffers(call) || call.accumulate || call.f32Matmuls != F32Matmuls::Exact;
 }
 
 /// A convolution or one of its gradients; which buffers of the instruction are the image,
@@ -86,7 +86,7 @@ struct ConvCall {
   bool hasBias = false, isForCudnn = false, allowTF32 = false;
   uint32_t x = 0, filter = 1, y = 2;
 };
-/// Nullopt for what is none.
+/// Nullopt for any other instruction.
 std::optional<ConvCall> getConv(const Instruction &instruction);
 
 /// The shape of a matmul; false if `instruction` is none or its buffers do not fit

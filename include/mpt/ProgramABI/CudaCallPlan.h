@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How a convolution becomes products on a GPU, and what workspace calls need
+/// How a convolution becomes matmuls on a GPU, and what workspace calls need
 /// there: functions of shapes and types alone. The planner reserves what they
 /// say and the code generator uses it. Needs neither CUDA nor LLVM.
 ///
@@ -23,11 +23,11 @@ namespace mpt::rt {
 /// A convolution, or one of its gradients, on a GPU.
 struct CudaConv {
   enum class Kind {
-    /// A 1x1 filter that moves by one: a product of what there is.
-    Product,
+    /// A 1x1 filter with stride 1: a matmul of the buffers as they are.
+    Matmul,
     /// What every output position sees, as the rows of a matrix (im2col), and a
-    /// product with it, for some positions at a time. For the gradient of the
-    /// input the product comes first, and its rows are added up where they
+    /// matmul with it, for some positions at a time. For the gradient of the
+    /// input the matmul comes first, and its rows are added up where they
     /// overlap (col2im).
     Columns,
     /// Groups: loops, one thread a result.
@@ -52,7 +52,7 @@ struct CudaConv {
   int64_t chunkRows = 0, chunks = 1;
   /// Bytes of the matrix of a chunk, and of sums in f32 that are rounded later.
   int64_t columnBytes = 0, sumBytes = 0;
-  /// The products of a chunk; the last one has fewer rows.
+  /// The rows of a chunk; the last chunk may have fewer.
   int64_t chunkBegin(int64_t chunk) const { return chunk * chunkRows; }
   int64_t chunkEnd(int64_t chunk) const {
     return chunkBegin(chunk) + chunkRows < rows() ? chunkBegin(chunk) + chunkRows
@@ -64,12 +64,12 @@ struct CudaConv {
 /// takes.
 CudaConv planCudaConv(const Instruction &call);
 
-/// The product of a chunk of a convolution, as the code generator emits it: to
-/// ask whether cuBLASLt can do it. Buffers have no places.
-Instruction getConvProduct(const Instruction &call, const CudaConv &conv, int64_t chunk);
+/// The matmul of one chunk of a convolution, as the code generator emits it, for asking
+/// whether cuBLASLt can do it. Its buffers have no places.
+Instruction getConvMatmul(const Instruction &call, const CudaConv &conv, int64_t chunk);
 
 /// Bytes of workspace that `call` (without its scratch) needs on a GPU. What
-/// cuBLASLt itself needs is one area for all products, kGemmWorkspaceBytes.
+/// cuBLASLt itself needs is one area for all matmuls, kGemmWorkspaceBytes.
 int64_t getCudaWorkspace(const Instruction &call);
 
 } // namespace mpt::rt

@@ -1,4 +1,5 @@
-//===- CudaProgram.h - What a program for GPUs has besides its table -*- C++ -*-===//
+//===- CudaProgram.h - What a program for GPUs has in addition to its table -*- C++
+//-*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -34,7 +35,7 @@ struct mpt_cuda_image {
   uint64_t size;
 };
 
-/// The algorithm that was measured to be the fastest for a product. The key names the
+/// The algorithm that was measured to be the fastest for a matmul. The key names the
 /// version of cuBLASLt, the device and the plan (lib/Runtime/CUDA/CublasLtMatmul.h).
 struct mpt_cuda_tuned {
   const char *key;

@@ -1,4 +1,4 @@
-//===- GemmPlan.h - A product as a call of cuBLASLt -*- C++ -*-===//
+//===- GemmPlan.h - A matmul as a call of cuBLASLt -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -12,7 +12,7 @@
 /// types and of epilogues, CUDA 13.0) and cublasLt.h of 13.1. Needs neither CUDA
 /// nor LLVM.
 ///
-/// cuBLASLt is column-major, MPT's buffers row-major: the product is asked for
+/// cuBLASLt is column-major, MPT's buffers row-major: the matmul is asked for
 /// transposed, with the operands swapped. Y[M, N] = X[M, K] W[K, N] becomes
 /// D = A B with A = W as an N x K, B = X as a K x M and D = Y as an N x M matrix;
 /// no data moves. (Epilogues with biases and activations do not exist for
@@ -27,13 +27,13 @@
 
 namespace mpt::rt {
 
-/// In what products are summed; the values are cublasComputeType_t's.
+/// The type in which matmuls are summed; the values are cublasComputeType_t's.
 enum class GemmCompute : int32_t {
   F32 = 68,
   F64 = 70,
   /// f32 operands, cut to TF32's 10 bits of mantissa.
   F32FastTF32 = 77,
-  /// f32 operands, each as three bf16, nine products: f32's accuracy.
+  /// f32 operands, each as three bf16, nine matmuls: f32's accuracy.
   F32EmulatedBF16x9 = 78,
 };
 
@@ -104,7 +104,7 @@ inline constexpr int64_t kGemmOperandAlignment = 16;
 
 /// The plan of a Matmul instruction for an architecture (90 for sm_90). A side
 /// that is one for the whole batch joins the batch to the rows where it can.
-/// f32 products are exact ones unless `allowTF32`. False, with `error` set, if
+/// f32 matmuls are exact unless `allowTF32`. False, with `error` set, if
 /// the operands do not fit together.
 bool makeGemmPlan(const Instruction &matmul, bool allowTF32, GemmPlan &plan,
                   std::string &error);
@@ -113,7 +113,7 @@ bool makeGemmPlan(const Instruction &matmul, bool allowTF32, GemmPlan &plan,
 /// what and what to do about it.
 bool checkGemmPlan(const GemmPlan &plan, int sm, std::string &error);
 
-/// Whether the runtime for GPUs can do the call on architecture `sm`: products
+/// Whether the runtime for GPUs can do the call on architecture `sm`: matmuls
 /// that checkGemmPlan takes, and copies that rearrange nothing. If not, `error`
 /// says why.
 bool checkCudaCall(const Instruction &call, int sm, std::string &error);

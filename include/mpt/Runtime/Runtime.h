@@ -170,7 +170,7 @@ MPT_RT_EXPORT void mpt_rt_keep_inputs(mpt_rt_context *context, int keep);
 /* On a GPU, after the first run: the cudaStream_t that runs are launched on; else
  * NULL. */
 MPT_RT_EXPORT void *mpt_rt_cuda_stream(const mpt_rt_context *context);
-/* Lines about what was decided when the program first ran: products whose epilogue
+/* Lines about what was decided when the program first ran: matmuls whose epilogue
  * cuBLASLt refused, algorithms that were measured, convolutions that cuDNN does not do.
  * Lives until the next call. */
 MPT_RT_EXPORT const char *mpt_rt_notes(const mpt_rt_context *context);

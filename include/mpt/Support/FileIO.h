@@ -111,7 +111,7 @@ llvm::Error checkDistinctFiles(llvm::ArrayRef<FileUse> uses);
 class FileLock {
 public:
   /// Fails with "in use by another run" and that run's process, if it is known.
-  /// What is no regular file is not locked.
+  /// Only regular files are locked.
   static llvm::Expected<FileLock> acquire(llvm::StringRef path);
   FileLock(FileLock &&other)
       : lockPath(std::move(other.lockPath)), descriptor(other.descriptor),

@@ -123,7 +123,7 @@ def LoopInF32 : Remark<"LoopInF32", 19, "loop-in-f32", "missed",
   "Something in the loop cannot be low, and no cast can be placed in between.">;
 
 //===----------------------------------------------------------------------===//
-// What is not about the precision of one op
+// Remarks that are not about the precision of one op
 //===----------------------------------------------------------------------===//
 
 def CastInserted : Remark<"CastInserted", 20, "cast-inserted", "analysis",
@@ -141,11 +141,11 @@ def UnlistedOp : Remark<"UnlistedOp", 21, "unlisted", "missed",
 //===----------------------------------------------------------------------===//
 
 def Padded : Remark<"Padded", 22, "padded", "passed",
-  "padding a product saves more than it costs", "",
+  "padding a matmul saves more than it costs", "",
   "`Reason` has the sizes before and after, what padding saves at most and what it "
   "costs.", "mpt.pad-tensor-cores">;
 def Unaligned : Remark<"Unaligned", 23, "unaligned", "missed",
-  "sizes that the units for products do not suit", "",
+  "sizes that do not suit the tensor cores", "",
   "A matmul that is not padded: `Reason` has the sizes that would suit, and why it is "
   "not padded.",
   "mpt.pad-tensor-cores">;
@@ -154,11 +154,11 @@ def Unaligned : Remark<"Unaligned", 23, "unaligned", "missed",
 // 8-bit floats
 //===----------------------------------------------------------------------===//
 
-def Fp8Product : Remark<"Fp8Product", 40, "product", "passed",
-  "the product reads 8-bit floats", "",
+def Fp8Matmul : Remark<"Fp8Matmul", 40, "product", "passed",
+  "the matmul reads 8-bit floats", "",
   "`Reason` has the formats of its operands.", "mpt.fp8">;
 def Fp8Kept : Remark<"Fp8Kept", 41, "kept", "missed",
-  "the product keeps its types", "",
+  "the matmul keeps its types", "",
   "`Reason` says why it cannot read 8-bit floats.", "mpt.fp8">;
 
 //===----------------------------------------------------------------------===//
@@ -194,7 +194,7 @@ def RematSummary : Remark<"RematSummary", 55, "summary", "analysis",
   "mpt.remat">;
 
 //===----------------------------------------------------------------------===//
-// Products on GPUs
+// Matmuls on GPUs
 //===----------------------------------------------------------------------===//
 
 class CudaRemark<string symbol, int value, string suffix, string kind, string text,
@@ -202,17 +202,17 @@ class CudaRemark<string symbol, int value, string suffix, string kind, string te
     : Remark<symbol, value, suffix, kind, text, hint, doc, "mpt.cuda">;
 
 def EpilogueFused : CudaRemark<"EpilogueFused", 60, "epilogue", "passed",
-  "part of a product", "",
+  "part of a matmul", "",
   "`Reason` has cuBLASLt's name of the epilogue; `beta = 1` if the matmul is added to a sum.">;
 def EpilogueRefused : CudaRemark<"EpilogueRefused", 61, "epilogue-refused", "missed",
   "cuBLASLt has no such epilogue", "",
   "`Reason` says what is missing and what to do about it.">;
 def EpilogueShared : CudaRemark<"EpilogueShared", 62, "epilogue-shared", "missed",
-  "the product is used without it, too",
-  "an epilogue would make its other readers compute the product again",
+  "the matmul is used without it, too",
+  "an epilogue would make its other readers compute the matmul again",
   "The activation, or its gradient, stays a kernel.">;
 def EpilogueCast : CudaRemark<"EpilogueCast", 63, "epilogue-cast", "missed",
-  "the product has another type",
+  "the matmul has another type",
   "autocast's option keep, or the attribute mpt.precision, can give both one type",
   "The value is rounded between the matmul and the op that would be its epilogue.">;
 def EpilogueErf : CudaRemark<"EpilogueErf", 64, "epilogue-erf", "missed",
@@ -220,12 +220,12 @@ def EpilogueErf : CudaRemark<"EpilogueErf", 64, "epilogue-erf", "missed",
   "approximate = #mpt.gelu<tanh>, where the model may change by 5e-4",
   "GELU by erf stays a kernel.">;
 def EpilogueBias : CudaRemark<"EpilogueBias", 65, "epilogue-bias", "missed",
-  "the bias has another type than the product",
-  "--low-biases rounds it to the product's type",
+  "the bias has another type than the matmul",
+  "--low-biases rounds it to the matmul's type",
   "The matmul is done in f32 and rounded by a kernel after it; a GELU after that "
   "stays a kernel, too.">;
 def EpilogueSource : CudaRemark<"EpilogueSource", 66, "epilogue-source", "missed",
-  "what the activation made is no product's",
+  "no matmul computed what the activation read",
   "",
   "A gradient of ReLU can be the epilogue of a matmul only if the ReLU is one, too, and "
   "then saves one bit per element for it.">;
@@ -235,11 +235,11 @@ def EpilogueSlow : CudaRemark<"EpilogueSlow", 67, "epilogue-slow", "missed",
   "Before sm_90 and on sm_120 cuBLASLt does GELU in a separate kernel after the "
   "matmul.">;
 def TensorCoresOff : CudaRemark<"TensorCoresOff", 68, "no-tensor-cores", "missed",
-  "the product has operands that tensor cores do not take as they are",
-  "--f32-products=tf32, or mixed precision",
+  "the matmul has operands that tensor cores do not take as they are",
+  "--f32-matmuls=tf32, or mixed precision",
   "An f32 matmul that is summed exactly.">;
 def TensorCoresShape : CudaRemark<"TensorCoresShape", 69, "tensor-core-shape", "missed",
-  "the rows of an operand are no multiples of 16 bytes",
+  "the rows of an operand are not multiples of 16 bytes",
   "--mpt-pad-tensor-cores pads where that pays",
   "cuBLASLt's fastest kernels need such multiples. It takes slower ones, which may not "
   "use tensor cores. `Reason` has the dimensions.">;
@@ -249,7 +249,7 @@ def AttentionDecomposed : CudaRemark<"AttentionDecomposed", 70, "attention-decom
   "It becomes matmuls and kernels, with the scores in memory. `Reason` says what is not "
   "supported, and what is.">;
 def GroupedConvolution : CudaRemark<"GroupedConvolution", 71, "grouped-convolution", "missed",
-  "the convolution is in groups, and no product of matrices",
+  "a convolution in groups is not a matmul",
   "",
   "It runs as loops on the device, without tensor cores. `Reason` has the number of groups.">;
 def RemarkId : IntEnum<"RemarkId", "remark", [
@@ -257,7 +257,7 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
     NotBetween, NoLowNeighbour, Promoted, FewerCasts, ListInF32, LoopInF32,
     CastInserted, UnlistedOp, Padded, Unaligned, CostGate,
-    ProfileRange, State, Recurrence, Fp8Product, Fp8Kept, Recomputed,
+    ProfileRange, State, Recurrence, Fp8Matmul, Fp8Kept, Recomputed,
     RecomputedInFusion, KeptForPrice, KeptAlways, KeptForBits, RematSummary,
     EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,
     EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape,

@@ -29,7 +29,7 @@ struct CompileOptions {
   std::string cpu = "native";
   bool isCuda = false, emulatedKernels = false;
   std::vector<std::string> chips;
-  std::string toolkit, f32Products = "exact";
+  std::string toolkit, f32Matmuls = "exact";
   bool lowBiases = false, fusedAttention = true, savingEpilogues = true, cudnn = false;
   /// Of --autotune: the cache's file, and a CUDA library of each kind.
   std::string autotune, cudart, cublasLt;

@@ -1,4 +1,4 @@
-//===- Fp8Plan.h - Which products of a step run in 8-bit floats -*- C++ -*-===//
+//===- Fp8Plan.h - Which matmuls of a step run in 8-bit floats -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -42,7 +42,7 @@ struct Fp8Tensor {
   Fp8Format format;
 };
 
-struct Fp8Product {
+struct Fp8Matmul {
   /// An mpt.matmul, or an mpt.linear without an epilogue.
   mlir::Operation *op;
   /// Numbers of the plan's tensors.
@@ -51,7 +51,7 @@ struct Fp8Product {
 
 struct Fp8Plan {
   /// In program order.
-  llvm::SmallVector<Fp8Product> products;
+  llvm::SmallVector<Fp8Matmul> matmuls;
   /// In the order in which matmuls first read them; each once.
   llvm::SmallVector<Fp8Tensor> tensors;
   /// Matmuls that keep their types, each with the reason.
@@ -61,14 +61,14 @@ struct Fp8Plan {
 struct Fp8Options {
   /// Gradients are f8E5M2; else everything is f8E4M3FN.
   bool hybrid = true;
-  /// All sizes of a product must be multiples of this (cuBLASLt: 16).
+  /// All sizes of a matmul must be multiples of this (cuBLASLt: 16).
   int64_t alignment = 16;
 };
 
-/// Plans the products of `function`, whose body is one block. A product takes part if
-/// its operands are f32, f16 or bf16, its sizes are known and aligned, one operand is a
-/// matrix (so the two products inside attention do not), it has no epilogue and
-/// `isKept` does not accept it. What depends on an mpt.grad_seed is a gradient.
+/// Plans the matmuls of `function`, whose body is one block. A matmul takes part if its
+/// operands are f32, f16 or bf16, its sizes are known and aligned, one operand is a
+/// matrix (so the two matmuls inside attention do not), it has no epilogue and `isKept`
+/// returns false for it. A value that depends on an mpt.grad_seed is a gradient.
 Fp8Plan planFp8(mlir::func::FuncOp function, const Fp8Options &options,
                 llvm::function_ref<bool(mlir::Operation *)> isKept);
 

@@ -62,12 +62,12 @@ public:
   LogicalResult expand(LibraryCallOpInterface call);
   /// Gives a matmul that has an epilogue an alternative, for devices on which cuBLASLt
   /// refuses that.
-  void addReplacement(program::MatmulOp product);
+  void addReplacement(program::MatmulOp matmul);
   /// Reserves what calls of cuDNN need.
   void finish();
 
 private:
-  void addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue epilogue);
+  void addGemmReplacement(program::MatmulOp matmul, rt::GemmEpilogue epilogue);
   void addEpilogue(LibraryCallOpInterface call, ValueRange inputs, int64_t rows,
                    int64_t width, rt::Epilogue kind, Type bias);
 
@@ -85,9 +85,9 @@ private:
   void launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
               int64_t total, ValueRange inputs, ValueRange outputs, Emit emit,
               bool isBlockEach = false);
-  void multiply(LibraryCallOpInterface call, const rt::Instruction &product,
+  void multiply(LibraryCallOpInterface call, const rt::Instruction &matmul,
                 ArrayRef<Value> buffers) {
-    program::createCall(builder, call.getLoc(), *product.call, buffers.drop_back(),
+    program::createCall(builder, call.getLoc(), *matmul.call, buffers.drop_back(),
                         buffers.take_back());
   }
   /// Alternatives in the place of `call`, with empty regions.
@@ -253,7 +253,7 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
                               : view(x, 0, {rows, c.depth()});
     if (!part || !columns || !target)
       return call->emitError("a convolution's result or its gradient is an input of the "
-                             "step, and too large for one product on a GPU");
+                             "step, and too large for one matmul on a GPU");
     Value start = isColumns ? constant(call.getLoc(), begin) : Value();
     if (isColumns && !isInputGrad) {
       int64_t total = c.chunkRows * c.depth() / convLanes(c.channels, bytesOf(element));
@@ -261,9 +261,9 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
       launch(call, "columns", keyOf(c, {}), total, {x, start}, columns,
              [&](GPUFunctionBuilder &code) { emitColumns(code, c, element); });
     }
-    rt::Instruction product = rt::getConvProduct(instruction, c, chunk);
+    rt::Instruction matmul = rt::getConvMatmul(instruction, c, chunk);
     if (isInputGrad) {
-      multiply(call, product, {part, target, columns});
+      multiply(call, matmul, {part, target, columns});
       if (isColumns) {
         int64_t images = c.chunkRows / (c.outHeight * c.outWidth);
         int64_t total =
@@ -272,13 +272,13 @@ LogicalResult Expander::expandColumns(LibraryCallOpInterface call,
                [&](GPUFunctionBuilder &code) { emitOverlap(code, c, elementOf(x)); });
       }
     } else if (isFilterGrad) {
-      multiply(call, product, {columns, part, target});
+      multiply(call, matmul, {columns, part, target});
     } else {
       SmallVector<Value> buffers = {columns, target};
       if (c.hasBias)
         buffers.push_back(in[2]);
       buffers.push_back(part);
-      multiply(call, product, buffers);
+      multiply(call, matmul, buffers);
     }
   }
   if (c.sumBytes) {
@@ -381,21 +381,21 @@ void Expander::addEpilogue(LibraryCallOpInterface call, ValueRange inputs, int64
 }
 
 /// For epilogues that save or read something, or sum.
-void Expander::addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue epilogue) {
-  Value out = product.getResult();
+void Expander::addGemmReplacement(program::MatmulOp matmul, rt::GemmEpilogue epilogue) {
+  Value out = matmul.getResult();
   auto type = cast<MemRefType>(out.getType());
   int64_t rows = type.getShape()[0], width = type.getShape()[1];
   bool hasBias = rt::usesBias(epilogue) && !rt::writesBias(epilogue);
-  Type bias = hasBias ? elementOf(product.getInputs()[2]) : Type();
+  Type bias = hasBias ? elementOf(matmul.getInputs()[2]) : Type();
   std::string key;
   llvm::raw_string_ostream(key) << rows << " " << width << " " << rt::getName(epilogue)
                                 << " " << elementOf(out) << " " << bias;
   if (rt::usesAux(epilogue)) {
     bool isForward = rt::writesAux(epilogue), isBits = rt::hasBits(epilogue);
-    ValueRange outputs = product.getOutputs();
+    ValueRange outputs = matmul.getOutputs();
     int64_t threads =
         isBits ? rows * ((width + 7) / 8) : rows * width / convLanes(width, 4);
-    launch(product, "epilogue", key, threads, product.getInputs().drop_front(2),
+    launch(matmul, "epilogue", key, threads, matmul.getInputs().drop_front(2),
            isForward ? outputs : outputs.take_front(1), [&](GPUFunctionBuilder &code) {
              if (isForward && isBits)
                emitReluSaving(code, rows, width, bias, elementOf(out));
@@ -410,36 +410,35 @@ void Expander::addGemmReplacement(program::MatmulOp product, rt::GemmEpilogue ep
   if (!rt::writesBias(epilogue))
     return;
   // The gradient is the result, or what a weight's gradient is made of.
-  Value gradient = rt::usesAux(epilogue) ? out : product.getInputs()[1];
+  Value gradient = rt::usesAux(epilogue) ? out : matmul.getInputs()[1];
   rt::ReduceCall sum;
   sum.axes = {0};
-  program::createCall(builder, product.getLoc(), sum, gradient, product.getBiasGrad());
+  program::createCall(builder, matmul.getLoc(), sum, gradient, matmul.getBiasGrad());
 }
 
-void Expander::addReplacement(program::MatmulOp product) {
-  auto call = std::get<rt::MatmulCall>(product.getCall());
+void Expander::addReplacement(program::MatmulOp matmul) {
+  auto call = std::get<rt::MatmulCall>(matmul.getCall());
   bool saves = call.hasSaved || call.hasAux || call.hasBiasGrad;
-  Value out = product.getResult();
+  Value out = matmul.getResult();
   auto type = cast<MemRefType>(out.getType());
   if (!saves &&
       (call.hasAddend || (call.epilogue == rt::Epilogue::None && !call.hasBias) ||
        type.getRank() == 0 || type.getNumElements() == 0 || elementOf(out).isF64()))
     return;
-  program::AlternativesOp alternatives = createAlternatives(product);
-  product->moveBefore(&alternatives.getPreferred().front(),
-                      alternatives.getPreferred().front().end());
+  program::AlternativesOp alternatives = createAlternatives(matmul);
+  matmul->moveBefore(&alternatives.getPreferred().front(),
+                     alternatives.getPreferred().front().end());
   builder.setInsertionPointToStart(&alternatives.getFallback().front());
-  SmallVector<Value> inputs = {product.getLhs(), product.getRhs()};
-  if (product.getAddend())
-    inputs.push_back(product.getAddend());
-  program::createCall(builder, product.getLoc(), program::withoutEpilogue(call), inputs,
+  SmallVector<Value> inputs = {matmul.getLhs(), matmul.getRhs()};
+  if (matmul.getAddend())
+    inputs.push_back(matmul.getAddend());
+  program::createCall(builder, matmul.getLoc(), program::withoutEpilogue(call), inputs,
                       out);
   if (saves)
-    return addGemmReplacement(product, rt::getGemmEpilogue(call));
+    return addGemmReplacement(matmul, rt::getGemmEpilogue(call));
   int64_t width = type.getShape().back(), rows = type.getNumElements() / width;
-  Type bias = call.hasBias ? elementOf(product.getBias()) : Type();
-  addEpilogue(product, product.getInputs().drop_front(2), rows, width, call.epilogue,
-              bias);
+  Type bias = call.hasBias ? elementOf(matmul.getBias()) : Type();
+  addEpilogue(matmul, matmul.getInputs().drop_front(2), rows, width, call.epilogue, bias);
 }
 
 LogicalResult Expander::expand(LibraryCallOpInterface call) {
@@ -453,7 +452,7 @@ LogicalResult Expander::expand(LibraryCallOpInterface call) {
   builder.setInsertionPoint(call);
   rt::CudnnPlan plan;
   std::string unused;
-  bool hasCall = useCudnn && conv.kind != rt::CudaConv::Kind::Product &&
+  bool hasCall = useCudnn && conv.kind != rt::CudaConv::Kind::Matmul &&
                  rt::makeCudnnPlan(*instruction, plan, unused);
   if (hasCall) {
     program::AlternativesOp alternatives = createAlternatives(call);
@@ -480,11 +479,10 @@ struct ConvertCallsToGPUPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<program::F32Products> products =
-        program::symbolizeF32Products(f32Products);
-    if (!products) {
-      module.emitError("unknown f32-products '")
-          << f32Products << "'; choose exact, tf32 or bf16x9";
+    std::optional<program::F32Matmuls> mode = program::symbolizeF32Matmuls(f32Matmuls);
+    if (!mode) {
+      module.emitError("unknown f32-matmuls '")
+          << f32Matmuls << "'; choose exact, tf32 or bf16x9";
       return signalPassFailure();
     }
     if (!mpt::detail::hasOpsOfMPT(module))
@@ -492,13 +490,13 @@ struct ConvertCallsToGPUPass
                                             "no kernel and no program");
     DeviceLauncher launcher(module);
     for (auto program : module.getOps<program::ProgramOp>())
-      if (failed(convert(program, launcher, *products)))
+      if (failed(convert(program, launcher, *mode)))
         return signalPassFailure();
   }
 
 private:
   LogicalResult convert(program::ProgramOp program, DeviceLauncher &launcher,
-                        program::F32Products products);
+                        program::F32Matmuls mode);
 
   /// Others are exact as they are.
   static bool areF32(program::MatmulOp matmul) {
@@ -510,8 +508,8 @@ private:
 
 LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
                                              DeviceLauncher &launcher,
-                                             program::F32Products products) {
-  Expander expander(program, launcher, cudnn, products == program::F32Products::TF32);
+                                             program::F32Matmuls mode) {
+  Expander expander(program, launcher, cudnn, mode == program::F32Matmuls::TF32);
   Block &body = program.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(body)) {
     LogicalResult result = success();
@@ -531,7 +529,7 @@ LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
   program.walk([&](program::MatmulOp matmul) { matmuls.push_back(matmul); });
   for (program::MatmulOp matmul : matmuls) {
     if (areF32(matmul))
-      matmul.setF32Products(products);
+      matmul.setF32Matmuls(mode);
     expander.addReplacement(matmul);
   }
   expander.finish();

@@ -7,14 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A block of four warps works on 64 rows, a warp on 16 of them. Products are
+/// A block of four warps works on 64 rows, a warp on 16 of them. Matmuls are
 /// mma.m16n8k16: of a 16 x 16 matrix A by rows, a 16 x 8 matrix B by columns,
 /// and f32 sums, of which a thread (g = lane / 4, t = lane % 4) has
 ///   A: rows g, g + 8, g, g + 8 of columns 2t, 2t, 2t + 8, 2t + 8, two each;
 ///   B: rows 2t and 2t + 8, two each, of column g;
 ///   sums: columns 2t and 2t + 1 of row g, then of row g + 8
 /// (PTX ISA, "Matrix Fragments for mma.m16n8k16"). So the sums of two
-/// neighbouring 16 x 8 products are, rounded in pairs, the A of a following
+/// neighbouring 16 x 8 results are, rounded in pairs, the A of a following
 /// one. B comes from shared memory by ldmatrix.
 ///
 //===----------------------------------------------------------------------===//
@@ -118,8 +118,8 @@ private:
     return {pack(x[0], x[1]), pack(x[2], x[3]), pack(y[0], y[1]), pack(y[2], y[3])};
   }
   /// Two Bs side by side, four words, from a tile in shared memory: of columns
-  /// [n, n + 16) of the product and rows [k, k + 16). `isTransposed`: the tile
-  /// has the product's rows as its rows.
+  /// [n, n + 16) of the matmul's result and rows [k, k + 16). `isTransposed`: the tile
+  /// has the result's rows as its rows.
   Words loadB(Value tile, int64_t k, int64_t n, bool isTransposed);
   Words multiply(const Words &a, Value b0, Value b1, const Words &sums);
   /// sums[n] += a B for all `tiles` of columns, B from `tile` at rows [k, k +
@@ -188,7 +188,7 @@ std::pair<Value, Value> FlashAttentionEmitter::unpack(Value word) {
           vector::ExtractOp::create(b, loc, pair, int64_t(1))};
 }
 
-/// As mpt.attention says: the query is scaled and rounded before the product.
+/// As mpt.attention says: the query is scaled and rounded before the matmul.
 Value FlashAttentionEmitter::scaled(Value word) {
   auto [low, high] = unpack(word);
   Value scale = number(shape.scale);

@@ -9,7 +9,7 @@
 /// \file
 /// `--mpt-fuse-gemm-epilogues`: activations that save what their gradient needs, the
 /// gradients of activations, and those of biases become epilogues of cuBLASLt's
-/// products (`mpt.gemm`), and weights' gradients are added to by their products. What
+/// matmuls (`mpt.gemm`), and weights' gradients are added to by their matmuls. What
 /// might have and did not gets a remark.
 ///
 //===----------------------------------------------------------------------===//
@@ -140,7 +140,7 @@ private:
 
   /// The matmul that `dy` of the gradient `op` comes from, as rows and columns; says
   /// why if it is one that can have no epilogue.
-  bool getProduct(Operation *op, Value dy, Wanted &wanted);
+  bool getMatmul(Operation *op, Value dy, Wanted &wanted);
   /// The sum over rows that is the bias's gradient, if the epilogue can have it.
   ReduceOp findBiasGrad(Value gradient);
   void finishGrad(Operation *op, Wanted wanted, Value dy);
@@ -221,23 +221,23 @@ GemmOp Fuser::create(const Wanted &wanted, Location loc) {
   return gemm;
 }
 
-bool Fuser::getProduct(Operation *op, Value dy, Wanted &wanted) {
+bool Fuser::getMatmul(Operation *op, Value dy, Wanted &wanted) {
   Value made = stripReshapes(dy);
   if (auto cast = made.getDefiningOp<CastOp>())
     if (stripReshapes(cast.getX()).getDefiningOp<MatmulOp>()) {
       remark(RemarkId::EpilogueCast, op);
       return false;
     }
-  auto product = made.getDefiningOp<MatmulOp>();
-  if (!product || !isSummedInF32(product.getAccType()) || !isStatic(made) ||
-      !isStatic(op->getResult(0)) || !isStatic(product.getLhs()) ||
-      !isStatic(product.getRhs()))
+  auto matmul = made.getDefiningOp<MatmulOp>();
+  if (!matmul || !isSummedInF32(matmul.getAccType()) || !isStatic(made) ||
+      !isStatic(op->getResult(0)) || !isStatic(matmul.getLhs()) ||
+      !isStatic(matmul.getRhs()))
     return false;
   Type element = typeOf(made).getElementType();
-  if (typeOf(product.getRhs()).getRank() != 2 ||
-      (product.getTransposeLhs() && typeOf(product.getLhs()).getRank() != 2)) {
+  if (typeOf(matmul.getRhs()).getRank() != 2 ||
+      (matmul.getTransposeLhs() && typeOf(matmul.getLhs()).getRank() != 2)) {
     remark(RemarkId::EpilogueRefused, op)
-        << remark::reason("its second matrix is for one product, not for a batch");
+        << remark::reason("its second matrix is for one matmul, not for a batch");
     return false;
   }
   if (element != typeOf(op->getResult(0)).getElementType()) {
@@ -258,10 +258,10 @@ bool Fuser::getProduct(Operation *op, Value dy, Wanted &wanted) {
   RankedTensorType type = typeOf(dy);
   if (type.getRank() == 0 || type.getShape().back() != typeOf(made).getShape().back())
     return false;
-  wanted.lhs = product.getLhs();
-  wanted.rhs = product.getRhs();
-  wanted.transposeLhs = product.getTransposeLhs();
-  wanted.transposeRhs = product.getTransposeRhs();
+  wanted.lhs = matmul.getLhs();
+  wanted.rhs = matmul.getRhs();
+  wanted.transposeLhs = matmul.getTransposeLhs();
+  wanted.transposeRhs = matmul.getTransposeRhs();
   wanted.result = flatten(type);
   return true;
 }
@@ -325,7 +325,7 @@ void Fuser::finishGrad(Operation *op, Wanted wanted, Value dy) {
 
 void Fuser::fuseReluGrad(ReluGradOp grad) {
   Wanted wanted;
-  if (!getProduct(grad, grad.getDy(), wanted))
+  if (!getMatmul(grad, grad.getDy(), wanted))
     return;
   wanted.activation = Epilogue::Relu;
   wanted.hasBiasGrad = findBiasGrad(grad->getResult(0)) != nullptr;
@@ -372,7 +372,7 @@ void Fuser::fuseReluGrad(ReluGradOp grad) {
 
 void Fuser::fuseGeluGrad(GeluGradOp grad) {
   Wanted wanted;
-  if (!getProduct(grad, grad.getDy(), wanted))
+  if (!getMatmul(grad, grad.getDy(), wanted))
     return;
   if (grad.getApproximate() != GeluApproximation::Tanh) {
     remark(RemarkId::EpilogueErf, grad);
@@ -448,29 +448,28 @@ void Fuser::fuseSum(ReduceOp sum) {
     return;
   for (Value view : getViews(gradient))
     for (Operation *user : view.getUsers()) {
-      auto product = dyn_cast<MatmulOp>(user);
-      if (!product || product.getRhs() != view || !product.getTransposeLhs() ||
-          product.getTransposeRhs() || product.getLhs() == view ||
-          !isSummedInF32(product.getAccType()) || !isStatic(product.getResult()) ||
-          !isStatic(product.getLhs()) || typeOf(product.getLhs()).getRank() != 2 ||
-          typeOf(product.getRhs()).getRank() != 2 ||
-          typeOf(product.getRhs()).getShape().back() !=
-              typeOf(gradient).getShape().back())
+      auto matmul = dyn_cast<MatmulOp>(user);
+      if (!matmul || matmul.getRhs() != view || !matmul.getTransposeLhs() ||
+          matmul.getTransposeRhs() || matmul.getLhs() == view ||
+          !isSummedInF32(matmul.getAccType()) || !isStatic(matmul.getResult()) ||
+          !isStatic(matmul.getLhs()) || typeOf(matmul.getLhs()).getRank() != 2 ||
+          typeOf(matmul.getRhs()).getRank() != 2 ||
+          typeOf(matmul.getRhs()).getShape().back() != typeOf(gradient).getShape().back())
         continue;
       Wanted wanted;
-      wanted.lhs = product.getLhs();
-      wanted.rhs = product.getRhs();
+      wanted.lhs = matmul.getLhs();
+      wanted.rhs = matmul.getRhs();
       wanted.transposeLhs = true;
       wanted.hasBiasGrad = true;
-      wanted.result = typeOf(product.getResult());
+      wanted.result = typeOf(matmul.getResult());
       bool isFirst =
-          sum->getBlock() == product->getBlock() && sum->isBeforeInBlock(product);
-      Operation *first = isFirst ? sum.getOperation() : product.getOperation();
+          sum->getBlock() == matmul->getBlock() && sum->isBeforeInBlock(matmul);
+      Operation *first = isFirst ? sum.getOperation() : matmul.getOperation();
       auto isReady = [&](Value value) {
         Operation *op = value.getDefiningOp();
         return !op || (op->getBlock() == first->getBlock() && op->isBeforeInBlock(first));
       };
-      if (sum->getBlock() != product->getBlock() || !isReady(wanted.lhs) ||
+      if (sum->getBlock() != matmul->getBlock() || !isReady(wanted.lhs) ||
           !isReady(wanted.rhs))
         continue;
       if (wanted.result.getElementType() != typeOf(sum.getY()).getElementType()) {
@@ -480,12 +479,12 @@ void Fuser::fuseSum(ReduceOp sum) {
       if (!canDo(sum, wanted))
         return;
       builder.setInsertionPoint(first);
-      GemmOp gemm = create(wanted, builder.getFusedLoc({product.getLoc(), sum.getLoc()}));
+      GemmOp gemm = create(wanted, builder.getFusedLoc({matmul.getLoc(), sum.getLoc()}));
       remark(RemarkId::EpilogueFused, sum)
           << remark::reason("{0}", rt::getName(wanted.epilogue()));
-      product.getResult().replaceAllUsesWith(gemm.getResult());
+      matmul.getResult().replaceAllUsesWith(gemm.getResult());
       sum.getY().replaceAllUsesWith(gemm.getBiasGrad());
-      erase(product);
+      erase(matmul);
       erase(sum);
       return;
     }
@@ -517,15 +516,15 @@ void Fuser::fuseAccumulation(AccumulateOp accumulation) {
     wanted.transposeRhs = gemm.getTransposeRhs();
     wanted.hasBiasGrad = gemm.getBiasGrad() != nullptr;
   } else {
-    auto product = dyn_cast<MatmulOp>(maker);
-    if (!product || !isSummedInF32(product.getAccType()) || !isStatic(product.getLhs()) ||
-        !isStatic(product.getRhs()) || typeOf(product.getLhs()).getRank() != 2 ||
-        typeOf(product.getRhs()).getRank() != 2)
+    auto matmul = dyn_cast<MatmulOp>(maker);
+    if (!matmul || !isSummedInF32(matmul.getAccType()) || !isStatic(matmul.getLhs()) ||
+        !isStatic(matmul.getRhs()) || typeOf(matmul.getLhs()).getRank() != 2 ||
+        typeOf(matmul.getRhs()).getRank() != 2)
       return;
-    wanted.lhs = product.getLhs();
-    wanted.rhs = product.getRhs();
-    wanted.transposeLhs = product.getTransposeLhs();
-    wanted.transposeRhs = product.getTransposeRhs();
+    wanted.lhs = matmul.getLhs();
+    wanted.rhs = matmul.getRhs();
+    wanted.transposeLhs = matmul.getTransposeLhs();
+    wanted.transposeRhs = matmul.getTransposeRhs();
   }
   if (!canDo(accumulation, wanted))
     return;

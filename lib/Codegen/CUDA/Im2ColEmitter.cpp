@@ -1,4 +1,4 @@
-//===- Im2ColEmitter.cpp - Device functions around products -*- C++ -*-===//
+//===- Im2ColEmitter.cpp - Device functions around matmuls -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -1,4 +1,4 @@
-//===- Im2ColEmitter.h - Device functions around products -*- C++ -*-===//
+//===- Im2ColEmitter.h - Device functions around matmuls -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -32,7 +32,7 @@ void emitColumns(GPUFunctionBuilder &code, const rt::CudaConv &c, mlir::Type ele
 /// over a position, taps in order.
 void emitOverlap(GPUFunctionBuilder &code, const rt::CudaConv &c, mlir::Type element);
 /// A matrix of `rows` as one of `columns` rows: a block 32 by 32 elements. Filters are
-/// HWIO for products, and KRSC, which is that transposed, for cuDNN.
+/// HWIO for matmuls, and KRSC, which is that transposed, for cuDNN.
 void emitTransposed(GPUFunctionBuilder &code, int64_t rows, int64_t columns,
                     mlir::Type from, mlir::Type to);
 /// Its blocks.

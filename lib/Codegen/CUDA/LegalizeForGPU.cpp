@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Codegen/CUDA/Passes.h"
-#include "mpt/Codegen/CUDA/WidenProducts.h"
+#include "mpt/Codegen/CUDA/WidenMatmuls.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
@@ -36,7 +36,7 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
     if (!mpt::detail::hasOpsOfMPT(getOperation()))
       return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
                                             "no op of the mpt dialect");
-    // What is no chip is refused where it is compiled for.
+    // Names that are not chips are refused when the code is compiled.
     SmallVector<int64_t> architectures;
     for (StringRef chip : *chips) {
       int64_t number = 0;
@@ -44,7 +44,7 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
         architectures.push_back(number);
     }
     RewritePatternSet patterns(&getContext());
-    populateWidenProductsPatterns(patterns, architectures, lowBiases);
+    populateWidenMatmulsPatterns(patterns, architectures, lowBiases);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     if (fusedAttention)

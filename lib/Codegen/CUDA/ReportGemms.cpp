@@ -61,12 +61,12 @@ struct ReportGemmsPass : mpt::impl::ReportGemmsPassBase<ReportGemmsPass> {
 private:
   LogicalResult report(program::ProgramOp program, program::MatmulOp call,
                        llvm::StringSet<> &reported) {
-    FailureOr<rt::Instruction> product = encodeCall(call);
-    if (failed(product))
+    FailureOr<rt::Instruction> matmul = encodeCall(call);
+    if (failed(matmul))
       return failure();
     rt::GemmPlan plan;
     std::string why;
-    if (!rt::makeGemmPlan(*product, /*allowTF32=*/false, plan, why))
+    if (!rt::makeGemmPlan(*matmul, /*allowTF32=*/false, plan, why))
       return call.emitError(why);
     auto say = [&](RemarkId id, const std::string &reason, StringRef hint) {
       std::string key;

@@ -16,9 +16,9 @@ using namespace mpt;
 using namespace mpt::torch;
 
 /// torch.matmul of any ranks.
-static Value product(Lowering &l, Value a, Value b) {
+static Value matmul(Lowering &l, Value a, Value b) {
   int64_t rankA = getRank(a), rankB = getRank(b);
-  if (!l.require(rankA >= 1 && rankB >= 1, "a product of scalars"))
+  if (!l.require(rankA >= 1 && rankB >= 1, "a matmul of scalars"))
     return a;
   Shape shape;
   if (rankA == 1)
@@ -61,14 +61,14 @@ static Value product(Lowering &l, Value a, Value b) {
 
 static void matmul(Lowering &l) {
   Type element = l.resultElement();
-  if (l.require(isa<FloatType>(element), "a product of integers"))
-    l.set(product(l, l.get(0, element), l.get(1, element)));
+  if (l.require(isa<FloatType>(element), "a matmul of integers"))
+    l.set(matmul(l, l.get(0, element), l.get(1, element)));
 }
 
 /// beta self + alpha a @ b.
-static void addProduct(Lowering &l) {
+static void addMatmul(Lowering &l) {
   Type element = l.resultElement();
-  if (!l.require(isa<FloatType>(element), "a product of integers"))
+  if (!l.require(isa<FloatType>(element), "a matmul of integers"))
     return;
   Value self = l.get(0, element), a = l.get(1, element), b = l.get(2, element);
   double beta = l.number(3, 1), alpha = l.number(4, 1);
@@ -78,7 +78,7 @@ static void addProduct(Lowering &l) {
     return l.set(LinearOp::create(l.builder, l.loc,
                                   getType(a).clone({getShape(a)[0], getShape(b)[1]}), a,
                                   b, self, Epilogue::None, TypeAttr()));
-  Value value = l.mul(product(l, a, b), alpha);
+  Value value = l.mul(matmul(l, a, b), alpha);
   l.set(beta == 0 ? value : l.add(l.mul(self, beta), value));
 }
 
@@ -88,7 +88,7 @@ static void linear(Lowering &l) {
                  l.isNone(2) ? Value() : l.get(2, element)));
 }
 
-/// Products of two tensors, or a rearranged one, by letters.
+/// einsum: a matmul of two tensors, or one tensor rearranged.
 static void einsum(Lowering &l) {
   std::string equation;
   for (char c : l.text(0))
@@ -272,7 +272,7 @@ static void attention(Lowering &l) {
 
 void mpt::torch::populateLinalg(Table &t) {
   t.add({"mm", "bmm", "matmul", "mv", "dot"}, matmul);
-  t.add({"addmm", "baddbmm", "addmv"}, addProduct);
+  t.add({"addmm", "baddbmm", "addmv"}, addMatmul);
   t.add({"linear"}, linear);
   t.add({"einsum"}, einsum);
   t.add({"outer"}, [](Lowering &l) {

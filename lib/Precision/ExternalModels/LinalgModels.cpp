@@ -35,7 +35,7 @@ namespace {
 
 /// A contraction, or a convolution that multiplies with its filter (a pooling is
 /// a convolution by shape, but does not read its window's elements).
-bool isProduct(linalg::LinalgOp op) {
+bool isContraction(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() < 2 || op.getNumDpsInits() != 1 || !op.getBlock())
     return false;
   for (OpOperand *input : op.getDpsInputOperands())
@@ -85,7 +85,7 @@ struct StructuredPrecision
     : PrecisionOpInterface::ExternalModel<StructuredPrecision<Op>, Op> {
   PrecisionClass getPrecisionClass(Operation *op, Type) const {
     auto structured = cast<linalg::LinalgOp>(op);
-    if (isProduct(structured))
+    if (isContraction(structured))
       return PrecisionClass::Allow;
     return structured.getNumReductionLoops() != 0 ? PrecisionClass::Deny
                                                   : PrecisionClass::Stable;

@@ -194,7 +194,7 @@ class Conv : public Call {
 public:
   void init(const Instruction &instruction, bool fastBF16) {
     call = instruction;
-    operands = getProductType(call.refs[0].type, call.refs[1].type, fastBF16);
+    operands = getMatmulType(call.refs[0].type, call.refs[1].type, fastBF16);
     attributes = *getConv(call);
     kind = attributes.kind;
     xIndex = attributes.x;
@@ -208,7 +208,7 @@ public:
 
   bool prepare(int64_t maxThreads, std::string &error) {
     threads = maxThreads;
-    if (hasNoProducts()) {
+    if (hasNoTerms()) {
       emptyRow.resize(call.refs[call.numInputs].dims.back());
       return true;
     }
@@ -228,7 +228,7 @@ public:
   }
 
   bool run(void **buffers, ThreadTeam &team, std::string &error) override {
-    if (hasNoProducts()) {
+    if (hasNoTerms()) {
       writeEmptySums(buffers);
       return true;
     }
@@ -453,7 +453,7 @@ private:
     return images == plan.chunk ? whole->conv : last->conv;
   }
 
-  bool hasNoProducts() const {
+  bool hasNoTerms() const {
     return call.refs[xIndex].count() == 0 || call.refs[filterIndex].count() == 0 ||
            call.refs[yIndex].count() == 0;
   }

@@ -20,9 +20,9 @@
 
 #include "Call.h"
 #include "Convert.h"
+#include "MatmulPanels.h"
 #include "OneDnn.h"
 #include "Parallel.h"
-#include "ProductPanels.h"
 #include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ namespace {
 int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// C = A B, C in f32, on one thread.
-class Product {
+class MatmulPrimitive {
 public:
   /// `m` x `k` by `k` x `n`, row-major but for the right side, which is in blocks.
   bool initConvolution(int64_t m, int64_t k, int64_t n, int64_t threads) {
@@ -87,7 +87,7 @@ public:
   void init(const Instruction &instruction, int64_t maxThreads, bool fastBF16) {
     getMatmulShape(instruction, s);
     plan = planMatmul(s);
-    operands = getProductType(s.lhs, s.rhs, fastBF16);
+    operands = getMatmulType(s.lhs, s.rhs, fastBF16);
     const auto &call = *instruction.getCall<MatmulCall>();
     hasBias = call.hasBias;
     epilogue = call.epilogue;
@@ -121,7 +121,7 @@ public:
     else
       runRows(buffers, scratch, biasData, team);
     if (failed)
-      error = "oneDNN could not run a product";
+      error = "oneDNN could not run a matmul";
     return !failed;
   }
 
@@ -135,25 +135,25 @@ public:
       packs = preparePacking();
       if (packs)
         return true;
-      products.clear();
-      if (prepareProducts(nullptr))
+      primitives.clear();
+      if (preparePrimitives(nullptr))
         return true;
-      products.clear();
+      primitives.clear();
       operands = DataType::F32;
     }
     static const bool prefers = prefersConvolutions(dnnl_get_effective_cpu_isa());
     turns = prefers && plan.turnsLhs;
     if (prefers && plan.blocksRhs) {
       blocks = true;
-      if (!prepareProducts(nullptr)) {
+      if (!preparePrimitives(nullptr)) {
         blocks = false;
-        products.clear();
+        primitives.clear();
       }
     }
     if ((blocks && widens(s.rhs)) || (turns && widens(s.lhs)))
       for (std::vector<float> &rows : wideRows)
         rows.resize(8 * (turns || s.transposeRhs ? s.k : s.n));
-    return blocks || prepareProducts(nullptr);
+    return blocks || preparePrimitives(nullptr);
   }
 
 private:
@@ -167,22 +167,23 @@ private:
   bool preparePacking() {
     dnnl_memory_desc_t any, plain;
     if (plan.sumChunk || !makeDesc(any, {s.k, s.n}, {}, operands) ||
-        !makeRhs(plain, s.k) || !prepareProduct(std::min(plan.rowChunk, s.m), s.k, &any))
+        !makeRhs(plain, s.k) ||
+        !preparePrimitive(std::min(plan.rowChunk, s.m), s.k, &any))
       return false;
-    dnnl_memory_desc_t packed = products.begin()->second.getRhs();
+    dnnl_memory_desc_t packed = primitives.begin()->second.getRhs();
     return !dnnl_memory_desc_equal(&packed, &plain) &&
            static_cast<int64_t>(dnnl_memory_desc_get_size(&packed)) <= plan.rhsBytes &&
-           prepareProducts(&packed) && pack.initReorder(plain, packed) &&
+           preparePrimitives(&packed) && pack.initReorder(plain, packed) &&
            pack.setArguments({{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}}, threads);
   }
 
   /// The matmuls of all chunks, their right side plain or as `packedRhs`.
-  bool prepareProducts(const dnnl_memory_desc_t *packedRhs) {
+  bool preparePrimitives(const dnnl_memory_desc_t *packedRhs) {
     int64_t chunk = plan.sumChunk ? plan.sumChunk : plan.rowChunk;
     int64_t length = plan.sumChunk ? s.k : s.m;
     for (int64_t size : {std::min(chunk, length), length - chunk * (plan.chunks - 1)})
-      if (!prepareProduct(plan.sumChunk ? s.m : size, plan.sumChunk ? size : s.k,
-                          packedRhs))
+      if (!preparePrimitive(plan.sumChunk ? s.m : size, plan.sumChunk ? size : s.k,
+                            packedRhs))
         return false;
     return true;
   }
@@ -197,12 +198,12 @@ private:
   }
 
   /// The matmul of `m` rows with sums of length `k`.
-  bool prepareProduct(int64_t m, int64_t k, const dnnl_memory_desc_t *packedRhs) {
-    Product &product = products[{m, k}];
-    if (product.isReady())
+  bool preparePrimitive(int64_t m, int64_t k, const dnnl_memory_desc_t *packedRhs) {
+    MatmulPrimitive &primitive = primitives[{m, k}];
+    if (primitive.isReady())
       return true;
     if (blocks)
-      return product.initConvolution(m, k, s.n, threads);
+      return primitive.initConvolution(m, k, s.n, threads);
     // Panels keep the layout of what they copy: rows of the stored matrix, cut to the
     // chunk.
     bool copies = copiesLhs();
@@ -216,7 +217,7 @@ private:
     return makeDesc(lhs, {m, k}, {isTransposed ? 1 : lhsLead, isTransposed ? lhsLead : 1},
                     operands) &&
            makeRhs(rhs, k) && makeDesc(out, {m, s.n}, {s.n, 1}) &&
-           product.init(lhs, packedRhs ? *packedRhs : rhs, out, threads);
+           primitive.init(lhs, packedRhs ? *packedRhs : rhs, out, threads);
   }
 
   /// Rows of a matmul with empty sums: zeros, then bias and epilogue.
@@ -338,7 +339,7 @@ private:
       float *out = s.out == DataType::F32
                        ? static_cast<float *>(buffers[outIndex]) + outFirst
                        : panel;
-      if (!products.at({rows, s.k}).run(lhs, rhs, out, thread)) {
+      if (!primitives.at({rows, s.k}).run(lhs, rhs, out, thread)) {
         failed = true;
         return;
       }
@@ -389,7 +390,8 @@ private:
       } else {
         rhs = side(s.rhs, buffers[1], !s.transposeRhs, s.n, copiesRhsChunk());
       }
-      if (!products.at({s.m, length}).run(lhs, rhs, sums + chunk * partialFloats, thread))
+      if (!primitives.at({s.m, length})
+               .run(lhs, rhs, sums + chunk * partialFloats, thread))
         failed = true;
     });
     if (failed)
@@ -431,7 +433,7 @@ private:
   /// Of each thread, for eight widened rows on their way into another layout.
   std::vector<std::vector<float>> wideRows;
   /// By (rows, summed length).
-  std::map<std::pair<int64_t, int64_t>, Product> products;
+  std::map<std::pair<int64_t, int64_t>, MatmulPrimitive> primitives;
   Primitive pack;
   std::atomic<bool> failed{false};
 };
@@ -459,7 +461,7 @@ std::unique_ptr<Call> mpt::rt::makeMatmul(const Instruction &instruction,
   auto call = std::make_unique<Matmul>();
   call->init(instruction, maxThreads, fastBF16);
   if (!call->prepare()) {
-    error = "oneDNN has no product for these shapes";
+    error = "oneDNN has no matmul for these shapes";
     return nullptr;
   }
   return call;

@@ -62,7 +62,7 @@ bool mpt::rt::hasFastBF16() {
   return has;
 }
 
-DataType mpt::rt::getProductType(DataType lhs, DataType rhs, bool fastBF16) {
+DataType mpt::rt::getMatmulType(DataType lhs, DataType rhs, bool fastBF16) {
   bool areBF16 = lhs == DataType::BF16 && rhs == DataType::BF16;
   return areBF16 && fastBF16 ? DataType::BF16 : DataType::F32;
 }

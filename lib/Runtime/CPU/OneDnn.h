@@ -49,7 +49,7 @@ bool wantsDenseMatrices(dnnl_cpu_isa_t isa);
 
 /// The type in which operands are multiplied, with sums in f32: bf16 if both are
 /// and the CPU has `fastBF16`, else f32. Operands of other types are converted.
-DataType getProductType(DataType lhs, DataType rhs, bool fastBF16);
+DataType getMatmulType(DataType lhs, DataType rhs, bool fastBF16);
 
 /// The f32 or bf16 tensor with these logical sizes and strides, or, without
 /// strides, in a layout that oneDNN chooses.

@@ -368,7 +368,7 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
   if (!checkCall(call, error))
     return nullptr;
   if (const auto *matmul = call.getCall<MatmulCall>(); matmul && isForGpu(*matmul)) {
-    error = "this product was planned for a GPU";
+    error = "this matmul was planned for a GPU";
     return nullptr;
   }
   int64_t needed = getCallWorkspace(call, maxThreads);

@@ -101,14 +101,14 @@ Status CublasLtMatmul::create(const GemmPlan &plan, const void *bias, const void
   alpha = plan.alpha;
   beta = plan.beta;
   int scaleType = cudaType(isDouble ? DataType::F64 : DataType::F32);
-  MPT_LT_TRY("a product", api->cublasLtMatmulDescCreate(
-                              &desc, static_cast<int>(plan.compute), scaleType));
+  MPT_LT_TRY("a matmul", api->cublasLtMatmulDescCreate(
+                             &desc, static_cast<int>(plan.compute), scaleType));
   auto set = [&](int attribute, const auto &value) {
     return api->cublasLtMatmulDescSetAttribute(desc, attribute, &value, sizeof(value));
   };
-  MPT_LT_TRY("a product's attribute", set(kDescTransA, int32_t(plan.transposeA)));
-  MPT_LT_TRY("a product's attribute", set(kDescTransB, int32_t(plan.transposeB)));
-  MPT_LT_TRY("a product's attribute",
+  MPT_LT_TRY("a matmul's attribute", set(kDescTransA, int32_t(plan.transposeA)));
+  MPT_LT_TRY("a matmul's attribute", set(kDescTransB, int32_t(plan.transposeB)));
+  MPT_LT_TRY("a matmul's attribute",
              set(kDescEpilogue, static_cast<uint32_t>(plan.epilogue)));
   if (usesBias(plan.epilogue)) {
     MPT_LT_TRY("a bias", set(kDescBiasPointer, bias));

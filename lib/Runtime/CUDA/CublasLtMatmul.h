@@ -16,7 +16,7 @@
 
 namespace mpt::rt::cuda {
 
-/// What products share: the library's handle and what is asked of algorithms.
+/// What matmuls share: the library's handle and what is asked of algorithms.
 struct CublasLtContext {
   const Api &api;
   CublasLtHandle handle = nullptr;
@@ -30,7 +30,7 @@ struct CublasLtContext {
   Status create(const char *&what);
 };
 
-/// One product: descriptors and the algorithm.
+/// One matmul: descriptors and the algorithm.
 class CublasLtMatmul {
 public:
   explicit CublasLtMatmul(const Api &api) : api(&api) {}

@@ -362,7 +362,7 @@ int CudaExecutable::allocate(std::string &error) {
   return check(api.cudaStreamSynchronize(stream), "copying state", error);
 }
 
-/// Bits that cuBLASLt writes are read by it alone: who has one such product without its
+/// Bits that cuBLASLt writes are read by it alone: who has one such matmul without its
 /// epilogue has all of them without.
 int CudaExecutable::findBits(std::string &error) {
   for (size_t i = 0; i < program.instructions.size() && !hasOwnBits; ++i) {
@@ -444,17 +444,17 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
   const void *aux = !usesAux(plan.epilogue)    ? nullptr
                     : writesAux(plan.epilogue) ? written
                                                : step.buffers[2];
-  CublasLtMatmul product(api);
-  MPT_TRY(attempt(product.create(plan, bias, aux, what)));
+  CublasLtMatmul matmul(api);
+  MPT_TRY(attempt(matmul.create(plan, bias, aux, what)));
   std::vector<CublasLtHeuristic> found;
-  Status code = product.propose(*lt, 1, found);
+  Status code = matmul.propose(*lt, 1, found);
   hasEpilogue = true;
   bool isOwn = hasOwnBits && hasBits(plan.epilogue);
   if ((found.empty() || isOwn) && next && next->replacesEpilogue) {
     notes += call.location + ": cuBLASLt refuses " +
              (found.empty()
                   ? "(" + describeCublasLtStatus(code) + ") " + describeGemmPlan(plan)
-                  : std::string("another product with such bits")) +
+                  : std::string("another matmul with such bits")) +
              "; it runs without the epilogue, and a kernel\n";
     plan.epilogue = GemmEpilogue::Default;
     hasEpilogue = false;
@@ -465,7 +465,7 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
     gemms.push_back(std::move(plain));
   } else {
     step.gemm = static_cast<int>(gemms.size());
-    gemms.push_back(std::move(product));
+    gemms.push_back(std::move(matmul));
   }
   if (found.empty())
     return fail(error, MPT_RT_UNSUPPORTED,
@@ -511,7 +511,7 @@ int CudaExecutable::launch(size_t index, std::string &error) {
       gemm.run(*lt, gemm.algo, step.buffers[1], step.buffers[0],
                hasAddend ? step.buffers[instruction.numInputs - 1] : result, result,
                memory + workspaceAt, stream),
-      instruction.location + ": a product", error);
+      instruction.location + ": a matmul", error);
 }
 
 int CudaExecutable::enqueue(std::string &error) {
@@ -537,7 +537,7 @@ int CudaExecutable::profile(std::string &error) {
   for (size_t i = 0; i < steps.size(); ++i) {
     const BoundInstruction &step = steps[i];
     Range range((step.launch                            ? std::string(step.launch->name)
-                 : step.gemm >= 0                       ? std::string("product")
+                 : step.gemm >= 0                       ? std::string("matmul")
                  : isCudnnCall(program.instructions[i]) ? std::string("convolution")
                                                         : std::string("copy")) +
                 " " + program.instructions[i].location);

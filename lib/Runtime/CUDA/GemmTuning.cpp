@@ -59,13 +59,13 @@ bool GemmTuner::open(const std::string &cudart, const std::string &cublasLt,
   return true;
 }
 
-bool GemmTuner::measure(const CublasLtMatmul &product, const CublasLtAlgo &algo,
+bool GemmTuner::measure(const CublasLtMatmul &matmul, const CublasLtAlgo &algo,
                         char *const buffers[], double &microseconds, std::string &error) {
   auto launch = [&](int times) {
     Status status = 0;
     for (int i = 0; i < times && status == 0; ++i)
-      status = product.run(context, algo, buffers[0], buffers[1], buffers[2], buffers[2],
-                           buffers[5], stream);
+      status = matmul.run(context, algo, buffers[0], buffers[1], buffers[2], buffers[2],
+                          buffers[5], stream);
     return status;
   };
   microseconds = -1;
@@ -171,14 +171,14 @@ bool GemmTuner::tune(const GemmPlan &plan, int most, TunedGemm &result,
     if (!check(api.cudaStreamSynchronize(stream), "copying", error))
       return false;
   }
-  CublasLtMatmul product(api);
+  CublasLtMatmul matmul(api);
   const char *what = nullptr;
-  if (Status status = product.create(plan, buffers[3], buffers[4], what)) {
+  if (Status status = matmul.create(plan, buffers[3], buffers[4], what)) {
     error = std::string(what) + ": cuBLASLt " + describeCublasLtStatus(status);
     return false;
   }
   std::vector<CublasLtHeuristic> found;
-  Status status = product.propose(context, most, found);
+  Status status = matmul.propose(context, most, found);
   if (found.empty()) {
     error = "cuBLASLt has no algorithm for " + describeGemmPlan(plan) + " (" +
             describeCublasLtStatus(status) + ")";
@@ -190,7 +190,7 @@ bool GemmTuner::tune(const GemmPlan &plan, int most, TunedGemm &result,
     double microseconds = -1;
     if (found[i].state != 0)
       continue;
-    if (!measure(product, found[i].algo, buffers, microseconds, error))
+    if (!measure(matmul, found[i].algo, buffers, microseconds, error))
       return false;
     if (microseconds < 0)
       continue;

@@ -38,7 +38,7 @@ public:
 
 private:
   bool check(Error code, const std::string &what, std::string &error);
-  bool measure(const CublasLtMatmul &product, const CublasLtAlgo &algo,
+  bool measure(const CublasLtMatmul &matmul, const CublasLtAlgo &algo,
                char *const buffers[], double &microseconds, std::string &error);
 
   Api api;

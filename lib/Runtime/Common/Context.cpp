@@ -105,7 +105,7 @@ struct mpt_rt_context {
   Program program;
   AlignedBlock arena, output;
   std::shared_ptr<StateBlock> state;
-  /// By the number of the tensor; empty for what is no state.
+  /// By the number of the tensor; empty for other tensors.
   std::vector<StatePlace> places;
   /// Numbers of state tensors by where they begin in the program's state.
   std::map<int64_t, size_t> stateAt;

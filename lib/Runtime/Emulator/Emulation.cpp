@@ -47,7 +47,7 @@ struct Thread {
   Fiber *fiber = nullptr;
   Wait waits = Wait::Beginning;
   int32_t word = 0, distance = 0;
-  /// Of matrices: a row, and the words of a fragment; or a product's operands.
+  /// Of matrices: a row, and the words of a fragment; or a matmul's operands.
   const void *row = nullptr;
   const int32_t *operands = nullptr;
   int32_t *words = nullptr;

@@ -137,8 +137,8 @@ llvm::Expected<bool> measure(llvm::ArrayRef<rt::GemmPlan> plans, Entries &entrie
 
 } // namespace
 
-llvm::Expected<std::vector<TunedProduct>>
-mpt::autotune(llvm::ArrayRef<rt::GemmPlan> plans, const CompileOptions &options) {
+llvm::Expected<std::vector<TunedMatmul>> mpt::autotune(llvm::ArrayRef<rt::GemmPlan> plans,
+                                                       const CompileOptions &options) {
   auto entries = readFile(options.autotune);
   if (!entries)
     return entries.takeError();
@@ -152,13 +152,13 @@ mpt::autotune(llvm::ArrayRef<rt::GemmPlan> plans, const CompileOptions &options)
   if (*hasNew)
     if (llvm::Error error = writeFile(options.autotune, *entries))
       return std::move(error);
-  std::vector<TunedProduct> found;
+  std::vector<TunedMatmul> found;
   for (const auto &[key, entry] : *entries)
     for (const rt::GemmPlan &plan : plans)
       if (llvm::StringRef(key).ends_with("; " + rt::describeGemmPlan(plan))) {
-        TunedProduct &product = found.emplace_back();
-        product.key = key;
-        std::copy(entry.algo.begin(), entry.algo.end(), product.algo.begin());
+        TunedMatmul &matmul = found.emplace_back();
+        matmul.key = key;
+        std::copy(entry.algo.begin(), entry.algo.end(), matmul.algo.begin());
       }
   return found;
 }

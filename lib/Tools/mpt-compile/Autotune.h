@@ -17,8 +17,8 @@ namespace mpt {
 /// What --autotune does: matmuls that are not in the file are measured on this
 /// machine's GPU, if it has one, and written to it; returns what the file holds
 /// for `plans`, of all devices and versions of cuBLASLt, in the keys' order.
-llvm::Expected<std::vector<TunedProduct>> autotune(llvm::ArrayRef<rt::GemmPlan> plans,
-                                                   const CompileOptions &options);
+llvm::Expected<std::vector<TunedMatmul>> autotune(llvm::ArrayRef<rt::GemmPlan> plans,
+                                                  const CompileOptions &options);
 
 } // namespace mpt
 

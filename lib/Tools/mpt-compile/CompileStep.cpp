@@ -116,8 +116,8 @@ llvm::Error mpt::compileStep(ModuleOp module, const CompileOptions &options,
     return machine.takeError();
   llvm::LLVMContext llvmContext;
   CudaOptions cuda{options.chips,           options.toolkit,   options.emulatedKernels,
-                   options.f32Products,     options.lowBiases, options.fusedAttention,
-                   options.savingEpilogues, options.cudnn,     TuneProducts()};
+                   options.f32Matmuls,      options.lowBiases, options.fusedAttention,
+                   options.savingEpilogues, options.cudnn,     TuneMatmuls()};
   if (!options.autotune.empty())
     cuda.tune = [&](llvm::ArrayRef<rt::GemmPlan> plans) {
       return autotune(plans, options);

@@ -90,16 +90,16 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
   options.cudart = args.getLastArgValue(OPT_cudart).str();
   options.cublasLt = args.getLastArgValue(OPT_cublaslt).str();
   options.lowBiases = args.hasArg(OPT_low_biases);
-  options.f32Products = args.getLastArgValue(OPT_f32_products, "exact").str();
-  if (options.f32Products != "exact" && options.f32Products != "tf32" &&
-      options.f32Products != "bf16x9")
-    return llvm::createStringError("--f32-products: expected exact, tf32 or bf16x9, "
+  options.f32Matmuls = args.getLastArgValue(OPT_f32_matmuls, "exact").str();
+  if (options.f32Matmuls != "exact" && options.f32Matmuls != "tf32" &&
+      options.f32Matmuls != "bf16x9")
+    return llvm::createStringError("--f32-matmuls: expected exact, tf32 or bf16x9, "
                                    "found '" +
-                                   options.f32Products + "'");
+                                   options.f32Matmuls + "'");
   if (options.isCuda && options.chips.empty())
     return llvm::createStringError(
         "missing option: --target=cuda needs --chip, as in --chip=sm_90");
-  for (unsigned id : {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels, OPT_f32_products,
+  for (unsigned id : {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels, OPT_f32_matmuls,
                       OPT_low_biases, OPT_autotune, OPT_attention, OPT_epilogues,
                       OPT_convolutions, OPT_cudart, OPT_cublaslt})
     if (const Arg *arg = args.getLastArg(id); arg && !options.isCuda)

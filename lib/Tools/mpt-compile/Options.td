@@ -27,7 +27,7 @@ defm cuda_toolkit : Eq<"cuda-toolkit", "DIR",
 def emulated_kernels : Flag<["--"], "emulated-kernels">,
   HelpText<"With --target=cuda: also compile the kernels for the CPU, to run on "
            "the stand-in for CUDA of MPT's tests">;
-defm f32_products : Eq<"f32-products", "KIND",
+defm f32_matmuls : Eq<"f32-matmuls", "KIND",
   "With --target=cuda: how f32 matmuls are summed: exact, tf32 or bf16x9 "
   "(default: exact)">;
 def low_biases : Flag<["--"], "low-biases">,

@@ -1,6 +1,6 @@
 // RUN: mpt-opt %s --mpt-fuse-epilogues | FileCheck %s
 
-// Bias and activation into the product, rounded where they were.
+// Bias and activation into the matmul, rounded where they were.
 // CHECK-LABEL: func.func @matmul_bias_relu
 //  CHECK-NEXT:   mpt.linear %arg0, %arg1, %arg2 {epilogue = #mpt.epilogue<relu>} : {{.*}} -> tensor<4x16xbf16>
 //  CHECK-NEXT:   return
@@ -37,7 +37,7 @@ func.func @rounded(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %b: tensor<16xbf
   return %0, %1, %2 : tensor<4x16xbf16>, tensor<4x16xbf16>, tensor<4x16xbf16>
 }
 
-// Not: a product that is read twice, GELU's other formula, a bias of another
+// Not: a matmul that is read twice, GELU's other formula, a bias of another
 // shape, a bias behind a bias, a transposed weight.
 // CHECK-LABEL: func.func @kept
 //       CHECK:   mpt.relu

@@ -23,8 +23,8 @@ func.func @defaults(%x: tensor<4xf32>, %m: tensor<2x3x3x2xf32>, %f: tensor<2x2x2
   return
 }
 
-// CHECK-LABEL: func.func @products
-func.func @products(%x: tensor<?x4xf8E4M3FN>, %w: tensor<4x8xf8E5M2>, %b: tensor<8xf32>) {
+// CHECK-LABEL: func.func @matmuls
+func.func @matmuls(%x: tensor<?x4xf8E4M3FN>, %w: tensor<4x8xf8E5M2>, %b: tensor<8xf32>) {
   // CHECK: mpt.linear %{{.*}}, %{{.*}} : (tensor<?x4xf8E4M3FN>, tensor<4x8xf8E5M2>) -> tensor<?x8xf16>
   %y = mpt.linear %x, %w : (tensor<?x4xf8E4M3FN>, tensor<4x8xf8E5M2>) -> tensor<?x8xf16>
   // CHECK: mpt.linear %{{.*}}, %{{.*}}, %{{.*}} {acc_type = f64, epilogue = #mpt.epilogue<gelu_tanh>}

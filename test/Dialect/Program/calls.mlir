@@ -15,9 +15,9 @@ mpt_program.program @calls attributes {target = #mpt.target<cpu>, max_threads = 
   %i = mpt_program.buffer <arena> 5120 : memref<i64>
   // Attributes with their defaults are not printed.
   // CHECK: mpt_program.matmul ins(%{{.*}}, %{{.*}} : memref<4x8xf32>, memref<8x16xf32>) outs(%{{.*}} : memref<4x16xf32>) workspace(%{{.*}} : memref<64xi8>){{$}}
-  mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) outs(%c : memref<4x16xf32>) workspace(%w : memref<64xi8>) {epilogue = #mpt.epilogue<none>, f32_products = #mpt_program.f32_products<exact>}
-  // CHECK: mpt_program.matmul ins({{.*}}) bias(%{{.*}} : memref<16xf32>) outs({{.*}}) saved(%{{.*}} : memref<4x16xi8>) {epilogue = #mpt.epilogue<relu>, f32_products = #mpt_program.f32_products<tf32>}
-  mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) bias(%bias : memref<16xf32>) outs(%c : memref<4x16xf32>) saved(%bits : memref<4x16xi8>) {epilogue = #mpt.epilogue<relu>, f32_products = #mpt_program.f32_products<tf32>}
+  mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) outs(%c : memref<4x16xf32>) workspace(%w : memref<64xi8>) {epilogue = #mpt.epilogue<none>, f32_matmuls = #mpt_program.f32_matmuls<exact>}
+  // CHECK: mpt_program.matmul ins({{.*}}) bias(%{{.*}} : memref<16xf32>) outs({{.*}}) saved(%{{.*}} : memref<4x16xi8>) {epilogue = #mpt.epilogue<relu>, f32_matmuls = #mpt_program.f32_matmuls<tf32>}
+  mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) bias(%bias : memref<16xf32>) outs(%c : memref<4x16xf32>) saved(%bits : memref<4x16xi8>) {epilogue = #mpt.epilogue<relu>, f32_matmuls = #mpt_program.f32_matmuls<tf32>}
   // CHECK: mpt_program.matmul ins({{.*}}) aux(%{{.*}} : memref<4x16xi8>) outs({{.*}}) bias_grad(%{{.*}} : memref<16xf32>) {accumulate, epilogue = #mpt.epilogue<relu>, transpose_rhs}
   mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) aux(%bits : memref<4x16xi8>) outs(%c : memref<4x16xf32>) bias_grad(%bias : memref<16xf32>) {accumulate, epilogue = #mpt.epilogue<relu>, transpose_rhs}
   // CHECK: mpt_program.conv2d ins({{.*}}) bias(%{{.*}} : memref<16xf32>) outs({{.*}}) {padding = array<i64: 1, 1, 1, 1>}

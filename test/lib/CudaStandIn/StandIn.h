@@ -8,7 +8,7 @@
 ///
 /// \file
 /// A library with the functions of cudart, cuBLASLt and cuDNN that MPT's runtime calls.
-/// Device memory is the host's, kernels run in the emulator, products and convolutions
+/// Device memory is the host's, kernels run in the emulator, matmuls and convolutions
 /// are plain loops. Every call is held to the real library's rules: pointers must lie
 /// inside live allocations and be aligned, descriptors must be complete and what the
 /// libraries can do, and while a stream is being captured nothing may allocate or wait. A

@@ -31,17 +31,17 @@ Status cublasLtMatmulDescCreate(CublasLtDesc *desc, int compute, int scale) {
   auto *made = new DescState;
   made->compute = compute;
   made->scale = scale;
-  *desc = make("product", made);
+  *desc = make("matmul", made);
   return 0;
 }
 Status cublasLtMatmulDescDestroy(CublasLtDesc desc) {
   MPT_BEGIN("cublasLtMatmulDescDestroy");
-  return destroy<DescState>(call, desc, "product");
+  return destroy<DescState>(call, desc, "matmul");
 }
 Status cublasLtMatmulDescSetAttribute(CublasLtDesc desc, int attribute, const void *value,
                                       size_t bytes) {
   MPT_BEGIN("cublasLtMatmulDescSetAttribute");
-  auto *target = get<DescState>(call, desc, "product");
+  auto *target = get<DescState>(call, desc, "matmul");
   if (!target)
     return kCublasLtInvalid;
   auto set = [&](auto &field) {
@@ -312,25 +312,25 @@ Status cublasLtMatmulAlgoGetHeuristic(CublasLtHandle handle, CublasLtDesc desc,
                                       CublasLtHeuristic *results, int *count) {
   MPT_BEGIN_OUTSIDE("cublasLtMatmulAlgoGetHeuristic");
   *count = 0;
-  auto *product = get<DescState>(call, desc, "product");
+  auto *matmul = get<DescState>(call, desc, "matmul");
   auto *x = get<LayoutState>(call, a, "layout"), *y = get<LayoutState>(call, b, "layout"),
        *z = get<LayoutState>(call, d, "layout");
   auto *wishes = get<PreferenceState>(call, preference, "preference");
-  if (!product || !x || !y || !z || !wishes || c != d || requested < 1 ||
+  if (!matmul || !x || !y || !z || !wishes || c != d || requested < 1 ||
       !get<int>(call, handle, "cuBLASLt handle"))
     return kCublasLtInvalid;
   std::string why;
-  GemmPlan plan = planOf(*product, *x, *y, *z);
+  GemmPlan plan = planOf(*matmul, *x, *y, *z);
   if (!checkGemmPlan(plan, state.major * 10 + state.minor, why)) {
     call.breach(why, 0);
     return kNotSupported;
   }
   bool isDouble = plan.d.type == DataType::F64;
-  if (product->scale != (isDouble ? 1 : 0))
-    return call.breach("the scales' type does not go with the product", kCublasLtInvalid);
+  if (matmul->scale != (isDouble ? 1 : 0))
+    return call.breach("the scales' type does not go with the matmul", kCublasLtInvalid);
   if (x->batch != y->batch || x->batch != z->batch)
     return call.breach("the batches differ", kCublasLtInvalid);
-  if (std::find(state.refused.begin(), state.refused.end(), product->epilogue) !=
+  if (std::find(state.refused.begin(), state.refused.end(), matmul->epilogue) !=
       state.refused.end())
     return kNotSupported;
   // Four algorithms, which know what they are for; the third is the fastest.
@@ -353,15 +353,15 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
                       const CublasLtAlgo *algo, void *workspace, size_t workspaceBytes,
                       Stream stream) {
   MPT_BEGIN("cublasLtMatmul");
-  auto *product = get<DescState>(call, desc, "product");
+  auto *matmul = get<DescState>(call, desc, "matmul");
   auto *x = get<LayoutState>(call, layoutA, "layout"),
        *y = get<LayoutState>(call, layoutB, "layout"),
        *z = get<LayoutState>(call, layoutD, "layout");
-  if (!product || !x || !y || !z || !get<int>(call, handle, "cuBLASLt handle"))
+  if (!matmul || !x || !y || !z || !get<int>(call, handle, "cuBLASLt handle"))
     return kCublasLtInvalid;
-  GemmPlan plan = planOf(*product, *x, *y, *z);
+  GemmPlan plan = planOf(*matmul, *x, *y, *z);
   if (!algo || algo->data[0] != shapeOf(plan) || workspaceBytes < algo->data[1])
-    return call.breach("the algorithm is another product's or lacks workspace",
+    return call.breach("the algorithm is another matmul's or lacks workspace",
                        kCublasLtInvalid);
   auto fits = [&](const void *data, const GemmMatrix &matrix) {
     int64_t elements =
@@ -384,8 +384,8 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
                        kCublasLtInvalid);
   int64_t biasLength = plan.epilogue == GemmEpilogue::BGradB ? plan.n : plan.m;
   if (usesBias(plan.epilogue) &&
-      (!isOnDevice(product->bias, biasLength * getSize(plan.bias)) ||
-       reinterpret_cast<uintptr_t>(product->bias) % kGemmOperandAlignment))
+      (!isOnDevice(matmul->bias, biasLength * getSize(plan.bias)) ||
+       reinterpret_cast<uintptr_t>(matmul->bias) % kGemmOperandAlignment))
     return call.breach("the bias lies outside the device's allocations",
                        kCublasLtInvalid);
   bool isBits = static_cast<int>(plan.epilogue) & static_cast<int>(GemmEpilogue::Relu);
@@ -394,8 +394,8 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
   int64_t auxBytes = plan.auxLd * plan.n;
   auxBytes = isBits ? auxBytes / 8 : auxBytes * getSize(plan.d.type);
   if (usesAux(plan.epilogue) &&
-      (!isOnDevice(product->aux, auxBytes) ||
-       reinterpret_cast<uintptr_t>(product->aux) % kGemmOperandAlignment))
+      (!isOnDevice(matmul->aux, auxBytes) ||
+       reinterpret_cast<uintptr_t>(matmul->aux) % kGemmOperandAlignment))
     return call.breach(
         "the second matrix lies outside the device's allocations or is not "
         "aligned",
@@ -410,8 +410,8 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
       isDouble ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
   double scaleD =
       isDouble ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
-  auto *bias = const_cast<void *>(product->bias);
-  void *aux = product->aux;
+  auto *bias = const_cast<void *>(matmul->bias);
+  void *aux = matmul->aux;
   double milliseconds = 0;
   std::memcpy(&milliseconds, &algo->data[2], sizeof(double));
   return submit(call, stream, [=]() -> Error {

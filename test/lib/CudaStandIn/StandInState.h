@@ -83,7 +83,7 @@ struct State {
   std::map<const char *, Block> blocks;
   /// Everything that has to be destroyed, by address.
   std::map<void *, std::string> objects;
-  /// A clock that only products move, by what their algorithm is said to take.
+  /// A clock that only matmuls move, by what their algorithm is said to take.
   double now = 0;
   /// Epilogues that cuBLASLt is to refuse.
   std::vector<uint32_t> refused;

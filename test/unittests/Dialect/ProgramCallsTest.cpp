@@ -74,7 +74,7 @@ void change(rt::LibraryCall &call) {
   auto changeField =
       rt::Overloaded{[](bool &field) { field = !field; },
                      [](rt::Epilogue &field) { field = rt::Epilogue::Gelu; },
-                     [](rt::F32Products &field) { field = rt::F32Products::BF16x9; },
+                     [](rt::F32Matmuls &field) { field = rt::F32Matmuls::BF16x9; },
                      [](rt::ReduceKind &field) { field = rt::ReduceKind::Prod; },
                      [&](std::optional<int64_t> &field) { field = ++number; },
                      [&](std::vector<int64_t> &field) { field = {++number, -7}; },

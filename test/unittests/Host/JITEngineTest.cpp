@@ -153,7 +153,7 @@ func.func @step(%x: tensor<4x4xf64> {mpt.name = "x", mpt.role = "input"})
   %y = mpt.matmul %x, %x : (tensor<4x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
   return %y : tensor<4x4xf64>
 })"),
-            "step.mlir:4:8: the library call cannot run: products of this element "
+            "step.mlir:4:8: the library call cannot run: matmuls of this element "
             "type are not supported; use f32, bf16 or f16");
 }
 

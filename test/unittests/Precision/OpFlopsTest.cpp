@@ -144,7 +144,7 @@ protected:
     context.loadDialect<func::FuncDialect, linalg::LinalgDialect, MPTDialect>();
     context.allowUnregisteredDialects();
   }
-  std::optional<OpFlops> count(StringRef op, bool isProduct = true) {
+  std::optional<OpFlops> count(StringRef op, bool isContraction = true) {
     OwningOpRef<ModuleOp> module = parse(op, &context);
     EXPECT_TRUE(module) << op.str();
     if (!module)
@@ -153,7 +153,7 @@ protected:
     Operation *found = &function.getBody().front().front();
     RuleTable rules;
     rules.addBuiltin(found->getName().getDialectNamespace());
-    return countFlops(found, rules, isProduct);
+    return countFlops(found, rules, isContraction);
   }
   MLIRContext context;
 };
@@ -174,7 +174,7 @@ TEST_F(OpFlopsTest, EstimatesWhatNoTableKnows) {
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->isEstimate);
   EXPECT_EQ(found->flops, 2u * 3 * 5 * 7);
-  EXPECT_FALSE(count(op, /*isProduct=*/false));
+  EXPECT_FALSE(count(op, /*isContraction=*/false));
   // A formula that reads what is not there.
   found = count(
       R"("tf.Einsum"(%0, %1) : (tensor<3x5xf32>, tensor<5x7xf32>) -> tensor<3x7xf32>)");

@@ -101,7 +101,7 @@ void addPointwise(Cases &c) {
         "rate = 0.4 : f64, stream = 2 : i64", "4x5xf64", {"4x5xi1"});
 }
 
-void addProducts(Cases &c) {
+void addMatmuls(Cases &c) {
   for (bool tl : {false, true})
     for (bool tr : {false, true}) {
       std::string flags = tl && tr ? "transpose_lhs, transpose_rhs"
@@ -286,7 +286,7 @@ void addLosses(Cases &c) {
 std::vector<GradientCase> mpt::test::getGradientCases() {
   Cases c;
   addPointwise(c);
-  addProducts(c);
+  addMatmuls(c);
   addCells(c);
   addShapes(c);
   addReductions(c);

@@ -543,7 +543,7 @@ TEST(ProgramTest, CallsRoundTrip) {
     auto change =
         Overloaded{[](bool &field) { field = !field; },
                    [](Epilogue &field) { field = Epilogue::Gelu; },
-                   [](F32Products &field) { field = F32Products::BF16x9; },
+                   [](F32Matmuls &field) { field = F32Matmuls::BF16x9; },
                    [](ReduceKind &field) { field = ReduceKind::Prod; },
                    [&](std::optional<int64_t> &field) { field = --number - 10; },
                    [&](std::vector<int64_t> &field) { field = {++number, -7}; },

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// One convolution by cuDNN, and a launch that stands for the products: what makes
+/// One convolution by cuDNN, and a launch that stands for the matmuls: what makes
 /// cuDNN's descriptors, when the launch runs, and what is said.
 ///
 //===----------------------------------------------------------------------===//

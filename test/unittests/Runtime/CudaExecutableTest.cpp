@@ -463,7 +463,7 @@ TEST_F(CudaExecutable, Ranges) {
   std::string before = mpt_standin_ranges();
   ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
   EXPECT_EQ(std::string(mpt_standin_ranges()).substr(before.size()),
-            "product test.mlir:1:1\ncopy test.mlir:2:1\nincrement test.mlir:1:1\n"
+            "matmul test.mlir:1:1\ncopy test.mlir:2:1\nincrement test.mlir:1:1\n"
             "sum test.mlir:1:1\n");
 }
 #endif
@@ -574,7 +574,7 @@ TEST_F(CudaExecutable, Refusals) {
       refusal([](Model &m) {
         m.builder.program.instructions[0].refs[1].type = DataType::F16;
       }),
-      "test.mlir:1:1: a product of f32 and f16 into f32: both operands must have one "
+      "test.mlir:1:1: a matmul of f32 and f16 into f32: both operands must have one "
       "type; cast one");
 }
 

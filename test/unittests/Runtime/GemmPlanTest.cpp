@@ -24,7 +24,7 @@ BufferRef buffer(DataType type, std::vector<int64_t> dims) {
   return ref;
 }
 
-struct Product {
+struct Matmul {
   BufferRef lhs, rhs, out;
   bool transposeLhs = false, transposeRhs = false;
   std::optional<DataType> bias;
@@ -65,9 +65,9 @@ double element(const std::vector<double> &data, const GemmMatrix &matrix, bool t
 }
 
 /// Runs the plan by cuBLASLt's column-major definition and compares with the
-/// row-major product: the swap, transposes, leading dimensions and strides.
-void checkAgainstRowMajor(const Product &product) {
-  GemmPlan plan = product.plan();
+/// row-major matmul: the swap, transposes, leading dimensions and strides.
+void checkAgainstRowMajor(const Matmul &matmul) {
+  GemmPlan plan = matmul.plan();
   std::string error;
   EXPECT_TRUE(checkGemmPlan(plan, 90, error)) << error;
   std::mt19937 random(3);
@@ -77,8 +77,8 @@ void checkAgainstRowMajor(const Product &product) {
       value = static_cast<int>(random() % 17) - 8;
     return data;
   };
-  std::vector<double> x = fill(product.lhs.count()), w = fill(product.rhs.count());
-  std::vector<double> y(product.out.count(), NAN), expected(product.out.count());
+  std::vector<double> x = fill(matmul.lhs.count()), w = fill(matmul.rhs.count());
+  std::vector<double> y(matmul.out.count(), NAN), expected(matmul.out.count());
   for (int64_t b = 0; b < plan.batch; ++b)
     for (int64_t i = 0; i < plan.m; ++i)
       for (int64_t j = 0; j < plan.n; ++j) {
@@ -88,61 +88,60 @@ void checkAgainstRowMajor(const Product &product) {
                  element(x, plan.b, plan.transposeB, k, j, b);
         y[b * plan.d.stride + j * plan.d.ld + i] = sum;
       }
-  size_t rank = product.lhs.dims.size();
-  int64_t m = product.out.dims[rank - 2], n = product.out.dims[rank - 1];
-  int64_t k = product.lhs.dims[rank - (product.transposeLhs ? 2 : 1)];
-  int64_t batch = product.out.count() / (m * n);
-  bool shared = product.rhs.dims.size() == 2;
+  size_t rank = matmul.lhs.dims.size();
+  int64_t m = matmul.out.dims[rank - 2], n = matmul.out.dims[rank - 1];
+  int64_t k = matmul.lhs.dims[rank - (matmul.transposeLhs ? 2 : 1)];
+  int64_t batch = matmul.out.count() / (m * n);
+  bool shared = matmul.rhs.dims.size() == 2;
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         double sum = 0;
         for (int64_t l = 0; l < k; ++l)
-          sum += x[b * m * k + (product.transposeLhs ? l * m + i : i * k + l)] *
-                 w[(shared ? 0 : b * k * n) +
-                   (product.transposeRhs ? j * k + l : l * n + j)];
+          sum +=
+              x[b * m * k + (matmul.transposeLhs ? l * m + i : i * k + l)] *
+              w[(shared ? 0 : b * k * n) + (matmul.transposeRhs ? j * k + l : l * n + j)];
         expected[(b * m + i) * n + j] = sum;
       }
   EXPECT_EQ(y, expected);
 }
 
-TEST(GemmPlan, RowMajorProducts) {
+TEST(GemmPlan, RowMajorMatmuls) {
   for (bool left : {false, true})
     for (bool right : {false, true}) {
       SCOPED_TRACE(std::to_string(left) + std::to_string(right));
-      Product one{
+      Matmul one{
           buffer(f32, left ? std::vector<int64_t>{7, 5} : std::vector<int64_t>{5, 7}),
           buffer(f32, right ? std::vector<int64_t>{3, 7} : std::vector<int64_t>{7, 3}),
           buffer(f32, {5, 3}), left, right};
       checkAgainstRowMajor(one);
-      Product batch = one;
+      Matmul batch = one;
       for (BufferRef *ref : {&batch.lhs, &batch.rhs, &batch.out})
         ref->dims.insert(ref->dims.begin(), {2, 4});
       checkAgainstRowMajor(batch);
       // One right side for the batch.
-      Product shared = batch;
+      Matmul shared = batch;
       shared.rhs = one.rhs;
       checkAgainstRowMajor(shared);
     }
 }
 
 TEST(GemmPlan, Description) {
-  Product forward{buffer(bf16, {20000, 150}), buffer(bf16, {150, 64}),
-                  buffer(bf16, {20000, 64})};
+  Matmul forward{buffer(bf16, {20000, 150}), buffer(bf16, {150, 64}),
+                 buffer(bf16, {20000, 64})};
   forward.bias = bf16;
   forward.epilogue = Epilogue::Relu;
   EXPECT_EQ(describeGemmPlan(forward.plan()),
             "m=64 n=20000 k=150 A=bf16[64x150 ld 64]N B=bf16[150x20000 ld 150]N "
             "D=bf16[64x20000 ld 64]N compute=32F epilogue=RELU_BIAS bias=bf16");
   // A weight gradient: f16 summed into f32.
-  Product gradient{buffer(f16, {20000, 150}), buffer(f16, {20000, 64}),
-                   buffer(f32, {150, 64}), true};
+  Matmul gradient{buffer(f16, {20000, 150}), buffer(f16, {20000, 64}),
+                  buffer(f32, {150, 64}), true};
   EXPECT_EQ(describeGemmPlan(gradient.plan()),
             "m=64 n=150 k=20000 A=f16[64x20000 ld 64]N B=f16[150x20000 ld 150]T "
             "D=f32[64x150 ld 64]N compute=32F epilogue=DEFAULT");
-  // The rows of a batch with one right side are one product's.
-  Product batch{buffer(f32, {8, 16, 32}), buffer(f32, {32, 48}),
-                buffer(f32, {8, 16, 48})};
+  // The rows of a batch with one right side are one matmul's.
+  Matmul batch{buffer(f32, {8, 16, 32}), buffer(f32, {32, 48}), buffer(f32, {8, 16, 48})};
   EXPECT_EQ(describeGemmPlan(batch.plan(true)),
             "m=48 n=128 k=32 A=f32[48x32 ld 48]N B=f32[32x128 ld 32]N "
             "D=f32[48x128 ld 48]N compute=32F_FAST_TF32 epilogue=DEFAULT");
@@ -153,7 +152,7 @@ std::string refusal(const GemmPlan &plan, int sm = 90) {
   return checkGemmPlan(plan, sm, error) ? "" : error;
 }
 
-Product square(DataType lhs, DataType rhs, DataType out) {
+Matmul square(DataType lhs, DataType rhs, DataType out) {
   return {buffer(lhs, {32, 32}), buffer(rhs, {32, 32}), buffer(out, {32, 32})};
 }
 
@@ -166,30 +165,30 @@ TEST(GemmPlan, Types) {
     EXPECT_EQ(refusal(square(lhs, rhs, out).plan()), "");
   EXPECT_EQ(
       refusal(square(f16, bf16, f32).plan()),
-      "a product of f16 and bf16 into f32: both operands must have one type; cast one");
+      "a matmul of f16 and bf16 into f32: both operands must have one type; cast one");
   EXPECT_EQ(
       refusal(square(f32, f32, bf16).plan()),
-      "a product of f32 and f32 into bf16 does not exist in cuBLASLt; the result may "
+      "a matmul of f32 and f32 into bf16 does not exist in cuBLASLt; the result may "
       "have the operands' type, or be f32 if they are f16 or bf16");
   EXPECT_NE(refusal(square(f16, f16, bf16).plan()), "");
   EXPECT_NE(refusal(square(f64, f64, f32).plan()), "");
   EXPECT_NE(refusal(square(DataType::I8, DataType::I8, DataType::I32).plan()), "");
   // 8-bit floats: from Ada on, rows against rows before Blackwell.
-  Product f8 = square(e4, e5, bf16);
+  Matmul f8 = square(e4, e5, bf16);
   f8.transposeRhs = true;
   EXPECT_EQ(refusal(f8.plan()), "");
   EXPECT_EQ(refusal(f8.plan(), 80),
-            "a product of f8E4M3FN and f8E5M2 into bf16 needs sm_89 or newer");
+            "a matmul of f8E4M3FN and f8E5M2 into bf16 needs sm_89 or newer");
   EXPECT_NE(refusal(square(e4, e4, bf16).plan()), "");
   EXPECT_EQ(refusal(square(e4, e4, bf16).plan(), 100), "");
   f8.lhs.type = e5;
   EXPECT_EQ(refusal(f8.plan()),
-            "a product of f8E5M2 and f8E5M2 into bf16: one operand must be f8E4M3FN");
+            "a matmul of f8E5M2 and f8E5M2 into bf16: one operand must be f8E4M3FN");
   f8 = square(e4, f16, bf16);
   EXPECT_NE(refusal(f8.plan()), "");
-  Product odd{buffer(e4, {32, 24}), buffer(e4, {32, 24}), buffer(f32, {32, 32}), false,
-              true};
-  EXPECT_EQ(refusal(odd.plan()), "a product of f8E4M3FN and f8E4M3FN into f32: all "
+  Matmul odd{buffer(e4, {32, 24}), buffer(e4, {32, 24}), buffer(f32, {32, 32}), false,
+             true};
+  EXPECT_EQ(refusal(odd.plan()), "a matmul of f8E4M3FN and f8E4M3FN into f32: all "
                                  "dimensions must be multiples of 16");
 }
 
@@ -201,28 +200,28 @@ TEST(GemmPlan, ComputeTypes) {
   }
   plan.compute = GemmCompute::F32EmulatedBF16x9;
   EXPECT_EQ(refusal(plan, 100), "");
-  EXPECT_EQ(refusal(plan), "summing as nine products of bf16 needs sm_100 or newer");
+  EXPECT_EQ(refusal(plan), "summing as nine matmuls of bf16 needs sm_100 or newer");
   plan.compute = GemmCompute::F64;
-  EXPECT_EQ(refusal(plan), "products of f32 are not computed as 64F");
+  EXPECT_EQ(refusal(plan), "matmuls of f32 are not computed as 64F");
   plan = square(bf16, bf16, f32).plan(/*allowTF32=*/true);
   EXPECT_EQ(plan.compute, GemmCompute::F32);
   plan.compute = GemmCompute::F32FastTF32;
-  EXPECT_EQ(refusal(plan), "products of bf16 are not computed as 32F_FAST_TF32");
+  EXPECT_EQ(refusal(plan), "matmuls of bf16 are not computed as 32F_FAST_TF32");
 }
 
 TEST(GemmPlan, Epilogues) {
-  Product product = square(f16, f16, f16);
-  product.bias = f32;
-  product.epilogue = Epilogue::Gelu;
-  EXPECT_EQ(refusal(product.plan()),
+  Matmul matmul = square(f16, f16, f16);
+  matmul.bias = f32;
+  matmul.epilogue = Epilogue::Gelu;
+  EXPECT_EQ(refusal(matmul.plan()),
             "the epilogue GELU_BIAS needs a bias of f16 with a result of f16, found "
             "f32; cast it, or add it in a kernel");
-  product.bias = f16;
-  EXPECT_EQ(refusal(product.plan()), "");
-  product.out.type = f32;
-  EXPECT_NE(refusal(product.plan()), "");
-  product.bias = f32;
-  EXPECT_EQ(refusal(product.plan()), "");
+  matmul.bias = f16;
+  EXPECT_EQ(refusal(matmul.plan()), "");
+  matmul.out.type = f32;
+  EXPECT_NE(refusal(matmul.plan()), "");
+  matmul.bias = f32;
+  EXPECT_EQ(refusal(matmul.plan()), "");
 
   GemmPlan plan = square(bf16, bf16, bf16).plan();
   plan.bias = bf16;
@@ -252,7 +251,7 @@ TEST(GemmPlan, Damage) {
   GemmPlan good = square(f32, f32, f32).plan();
   GemmPlan plan = good;
   plan.a.ld = 31;
-  EXPECT_EQ(refusal(plan), "matrix A of a product is 32 x 32 with a leading dimension of "
+  EXPECT_EQ(refusal(plan), "matrix A of a matmul is 32 x 32 with a leading dimension of "
                            "31, expected 32 x 32");
   plan = good;
   plan.transposeB = true;
@@ -261,15 +260,15 @@ TEST(GemmPlan, Damage) {
   plan = good;
   plan.k = 0;
   EXPECT_EQ(refusal(plan),
-            "a dimension of a product is 0; cuBLASLt takes 1 to 2147483647");
+            "a dimension of a matmul is 0; cuBLASLt takes 1 to 2147483647");
   plan = good;
   plan.batch = 2;
   EXPECT_EQ(refusal(plan), "the results of a batch overlap");
-  Product wrong = square(f32, f32, f32);
+  Matmul wrong = square(f32, f32, f32);
   wrong.rhs.dims = {31, 32};
   std::string error;
   EXPECT_FALSE(makeGemmPlan(wrong.instruction(), false, plan, error));
-  EXPECT_EQ(error, "the operands of a product do not fit together");
+  EXPECT_EQ(error, "the operands of a matmul do not fit together");
   // Something is saved, but there is no activation.
   Instruction saving = square(f32, f32, f32).instruction();
   std::get<MatmulCall>(*saving.call).hasSaved = true;

@@ -1,4 +1,4 @@
-//===- MatmulTest.cpp - Products against sums in double ---------*- C++ -*-===//
+//===- MatmulTest.cpp - Matmuls against sums in double ---------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -171,7 +171,7 @@ TEST(MatmulTest, SumsOfNothing) {
                  /*sharedRhs=*/false, epilogue, /*bias=*/true});
 }
 
-TEST(MatmulTest, TypeOfProducts) {
+TEST(MatmulTest, TypeOfMatmuls) {
   for (dnnl_cpu_isa_t slow :
        {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx2_vnni,
         dnnl_cpu_isa_avx512_core, dnnl_cpu_isa_avx512_core_vnni})
@@ -187,11 +187,11 @@ TEST(MatmulTest, TypeOfProducts) {
   for (dnnl_cpu_isa_t isa : {dnnl_cpu_isa_avx512_core, dnnl_cpu_isa_avx512_core_amx})
     EXPECT_TRUE(wantsDenseMatrices(isa)) << isa;
   for (DataType type : {F32, F16, BF16, E4M3, E5M2}) {
-    EXPECT_EQ(getProductType(type, type, false), F32);
-    EXPECT_EQ(getProductType(type, type, true), type == BF16 ? BF16 : F32);
+    EXPECT_EQ(getMatmulType(type, type, false), F32);
+    EXPECT_EQ(getMatmulType(type, type, true), type == BF16 ? BF16 : F32);
   }
-  EXPECT_EQ(getProductType(BF16, F32, true), F32);
-  EXPECT_EQ(getProductType(F16, BF16, true), F32);
+  EXPECT_EQ(getMatmulType(BF16, F32, true), F32);
+  EXPECT_EQ(getMatmulType(F16, BF16, true), F32);
 }
 
 /// Shapes around the tiles of AMX: 16 rows of 32 terms. oneDNN multiplies bf16
@@ -258,7 +258,7 @@ TEST(MatmulTest, Misfits) {
     Tensor a(type, lhs), b(type, rhs), c(type, out);
     return runCall(call, {&a, &b}, c);
   };
-  std::string misfit = "the operands of a product do not fit together";
+  std::string misfit = "the operands of a matmul do not fit together";
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}), "");
   EXPECT_EQ(error({2, 3}, {4, 4}, {2, 4}), misfit);
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 5}), misfit);
@@ -267,10 +267,10 @@ TEST(MatmulTest, Misfits) {
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F32, matmul(false, false, /*hasBias=*/true)),
             "'matmul' needs 3 inputs and 1 outputs, found 2 and 1");
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, DataType::I32),
-            "products of this element type are not supported; use f32, "
+            "matmuls of this element type are not supported; use f32, "
             "bf16 or f16");
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, DataType::F64),
-            "products of this element type are not supported; use f32, "
+            "matmuls of this element type are not supported; use f32, "
             "bf16 or f16");
 }
 

@@ -26,7 +26,7 @@ def ConvertCallsToGPUPass : Pass<"mpt-convert-calls-to-gpu", "::mlir::ModuleOp">
     To run before `mpt-convert-kernels-to-gpu`.
   }];
   let options = [
-    Option<"f32Products", "f32-products", "std::string", [{"exact"}],
+    Option<"f32Matmuls", "f32-matmuls", "std::string", [{"exact"}],
            "What matmuls of f32 are summed as: exact, tf32 (operands cut to 10 bits of "
            "mantissa) or bf16x9 (nine matmuls of bf16, f32's accuracy)">,
     Option<"cudnn", "cudnn", "bool", "false",
@@ -125,7 +125,7 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
   let summary = "Prepare matmuls and attention of a step for GPUs";
   let description = [{
     Matmuls that cuBLASLt can only do with an f32 result on one of `chip` get that and a
-    cast (mpt/Codegen/CUDA/WidenProducts.h). Attention that device functions support is
+    cast (mpt/Codegen/CUDA/WidenMatmuls.h). Attention that device functions support is
     marked, so that it is not decomposed; the remark mpt.cuda.attention-decomposed names
     the rest.
   }];

@@ -31,8 +31,8 @@ double getScale(std::optional<llvm::APFloat> scale, Value query) {
   return 1.0 / std::sqrt(static_cast<double>(std::max<int64_t>(width, 1)));
 }
 
-Value product(DecomposeBuilder &b, RankedTensorType type, Value lhs, Value rhs,
-              bool transposeLhs, bool transposeRhs, TypeAttr acc) {
+Value matmul(DecomposeBuilder &b, RankedTensorType type, Value lhs, Value rhs,
+             bool transposeLhs, bool transposeRhs, TypeAttr acc) {
   auto unit = [&](bool set) { return set ? b.builder.getUnitAttr() : UnitAttr(); };
   return MatmulOp::create(b.builder, b.loc, type, lhs, rhs, unit(transposeLhs),
                           unit(transposeRhs), acc);
@@ -43,8 +43,8 @@ Value buildScores(DecomposeBuilder &b, Value scaled, Value key, TypeAttr acc) {
   auto q = DecomposeBuilder::typeOf(scaled), k = DecomposeBuilder::typeOf(key);
   SmallVector<int64_t> shape(q.getShape());
   shape.back() = k.getDimSize(2);
-  return product(b, RankedTensorType::get(shape, b.element), scaled, key, false, true,
-                 acc);
+  return matmul(b, RankedTensorType::get(shape, b.element), scaled, key, false, true,
+                acc);
 }
 
 /// Which of the scores are seen; null if all are.
@@ -96,8 +96,8 @@ struct DecomposeAttentionOp : OpRewritePattern<AttentionOp> {
         DecomposeBuilder::typeOf(op.getValue()).getElementType());
     Value probabilities = b.round(b.div(powers, divisor), type);
     Value lse = b.add(b.log(sum), max);
-    Value result = product(b, DecomposeBuilder::typeOf(op.getResult()), probabilities,
-                           op.getValue(), false, false, acc);
+    Value result = matmul(b, DecomposeBuilder::typeOf(op.getResult()), probabilities,
+                          op.getValue(), false, false, acc);
     rewriter.replaceOp(op, {result, b.round(lse, op.getLogSumExp().getType())});
     return success();
   }
@@ -121,17 +121,17 @@ struct DecomposeAttentionGradOp : OpRewritePattern<AttentionGradOp> {
     if (Value visible = buildVisible(b, scores, op.getMask(), op.getCausal()))
       powers = b.where(visible, powers, b.scalar(0.0));
     Value probabilities = b.round(powers, storage);
-    Value dvalue = product(b, DecomposeBuilder::typeOf(op.getDvalue()), probabilities,
-                           op.getDy(), true, false, acc);
-    Value dprobabilities = product(b, wide, op.getDy(), op.getValue(), false, true, acc);
+    Value dvalue = matmul(b, DecomposeBuilder::typeOf(op.getDvalue()), probabilities,
+                          op.getDy(), true, false, acc);
+    Value dprobabilities = matmul(b, wide, op.getDy(), op.getValue(), false, true, acc);
     // sum(dp p) over a row is sum(dy y) over that row of the result.
     Value dot = b.reduceRow(ReduceKind::Sum, b.mul(op.getDy(), op.getResult()));
     Value dscores = b.round(b.mul(probabilities, b.sub(dprobabilities, dot)), storage);
-    Value dscaled = product(b, DecomposeBuilder::typeOf(op.getDquery()).clone(b.element),
-                            dscores, op.getKey(), false, false, acc);
+    Value dscaled = matmul(b, DecomposeBuilder::typeOf(op.getDquery()).clone(b.element),
+                           dscores, op.getKey(), false, false, acc);
     Value dquery = b.round(b.mul(dscaled, scale), op.getDquery().getType());
-    Value dkey = product(b, DecomposeBuilder::typeOf(op.getDkey()), dscores, scaled, true,
-                         false, acc);
+    Value dkey = matmul(b, DecomposeBuilder::typeOf(op.getDkey()), dscores, scaled, true,
+                        false, acc);
     rewriter.replaceOp(op, {dquery, dkey, dvalue});
     return success();
   }

@@ -31,32 +31,33 @@ using namespace mpt;
 
 namespace {
 
-/// True if `product` (a linear, conv2d or matmul) returns its accumulator as it
+/// True if `contraction` (a linear, conv2d or matmul) returns its accumulator as it
 /// is.
-template <typename Product>
-bool isUnrounded(Product product) {
-  Type operand = getElementTypeOrSelf(product->getOperand(0));
-  return getElementTypeOrSelf(product.getResult()) ==
-         getAccumulatorType(product.getAccType(), operand);
+template <typename Contraction>
+bool isUnrounded(Contraction contraction) {
+  Type operand = getElementTypeOrSelf(contraction->getOperand(0));
+  return getElementTypeOrSelf(contraction.getResult()) ==
+         getAccumulatorType(contraction.getAccType(), operand);
 }
 
 /// Moves the activation `op` of a matmul into the matmul.
-template <typename Product, typename Activation>
+template <typename Contraction, typename Activation>
 LogicalResult fuseActivation(Activation op, Epilogue epilogue, bool commutes,
                              PatternRewriter &rewriter) {
-  auto product = op.getX().template getDefiningOp<Product>();
-  if (!product || !product->hasOneUse() || product.getEpilogue() != Epilogue::None)
+  auto contraction = op.getX().template getDefiningOp<Contraction>();
+  if (!contraction || !contraction->hasOneUse() ||
+      contraction.getEpilogue() != Epilogue::None)
     return failure();
-  bool sameType = product.getResult().getType() == op.getType();
-  if (!isUnrounded(product) && !(commutes && sameType))
+  bool sameType = contraction.getResult().getType() == op.getType();
+  if (!isUnrounded(contraction) && !(commutes && sameType))
     return failure();
-  rewriter.modifyOpInPlace(product, [&] {
-    mpt::detail::joinMarks(product, op, product);
-    product.setEpilogue(epilogue);
-    product.getResult().setType(cast<RankedTensorType>(op.getType()));
-    product->setLoc(rewriter.getFusedLoc({product.getLoc(), op.getLoc()}));
+  rewriter.modifyOpInPlace(contraction, [&] {
+    mpt::detail::joinMarks(contraction, op, contraction);
+    contraction.setEpilogue(epilogue);
+    contraction.getResult().setType(cast<RankedTensorType>(op.getType()));
+    contraction->setLoc(rewriter.getFusedLoc({contraction.getLoc(), op.getLoc()}));
   });
-  rewriter.replaceOp(op, product.getResult());
+  rewriter.replaceOp(op, contraction.getResult());
   return success();
 }
 
@@ -93,8 +94,8 @@ struct FuseBias : OpRewritePattern<AddOp> {
 
 private:
   static LogicalResult fuse(AddOp op, Value sum, Value bias, PatternRewriter &rewriter) {
-    Operation *product = sum.getDefiningOp();
-    if (!product || !sum.hasOneUse() || sum == bias)
+    Operation *contraction = sum.getDefiningOp();
+    if (!contraction || !sum.hasOneUse() || sum == bias)
       return failure();
     auto type = cast<RankedTensorType>(op.getType());
     auto sumType = cast<RankedTensorType>(sum.getType());
@@ -104,8 +105,8 @@ private:
         biasType.getElementTypeBitWidth() > sumType.getElementTypeBitWidth() ||
         type.getElementTypeBitWidth() > sumType.getElementTypeBitWidth())
       return failure();
-    Location loc = rewriter.getFusedLoc({product->getLoc(), op.getLoc()});
-    if (auto matmul = dyn_cast<MatmulOp>(product)) {
+    Location loc = rewriter.getFusedLoc({contraction->getLoc(), op.getLoc()});
+    if (auto matmul = dyn_cast<MatmulOp>(contraction)) {
       auto weight = cast<RankedTensorType>(matmul.getRhs().getType());
       if (matmul.getTransposeLhs() || matmul.getTransposeRhs() || weight.getRank() != 2 ||
           !isUnrounded(matmul))
@@ -131,9 +132,9 @@ private:
       rewriter.replaceOp(op, clone.getResult());
       return success();
     };
-    if (auto linear = dyn_cast<LinearOp>(product))
+    if (auto linear = dyn_cast<LinearOp>(contraction))
       return addTo(linear);
-    if (auto conv = dyn_cast<Conv2DOp>(product))
+    if (auto conv = dyn_cast<Conv2DOp>(contraction))
       return addTo(conv);
     return failure();
   }

@@ -9,8 +9,8 @@ of all of its kind: some gradients, as of a bias of keys before a softmax, are n
 but rounding. Parameters, which Adam moves by the sign of a gradient, are allowed lr
 besides.
 After all steps the losses must agree within TOLERANCE of the first one. Prints the
-largest differences found. The stand-in refuses products with the EPILOGUEs (numbers
-of cuBLASLt's); how many products run without theirs is printed, too. With cudnn=none
+largest differences found. The stand-in refuses matmuls with the EPILOGUEs (numbers
+of cuBLASLt's); how many matmuls run without theirs is printed, too. With cudnn=none
 there is no cuDNN; with cudnn=KIND (a cudnnBackendDescriptorType_t) it refuses such
 operations. How many convolutions it did in a step, and how many not, is printed.
 """
@@ -88,7 +88,7 @@ for step in range(steps):
     print("loss %d %.7g %.7g" % (step, x, y))
 assert y < start, "the loss has not gone down"
 notes = standin_step.runtime.mpt_rt_notes(cuda.rt).decode()
-print("%d products without their epilogue" % notes.count("without the epilogue"))
+print("%d matmuls without their epilogue" % notes.count("without the epilogue"))
 executed = standin_step.standin.mpt_standin_calls(b"cudnnBackendExecute")
 # The first step goes call by call, the second is recorded.
 print("%d convolutions by cuDNN, %d without" % (executed // 2, notes.count("without cuDNN")))

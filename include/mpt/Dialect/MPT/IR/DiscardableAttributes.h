@@ -54,7 +54,8 @@ inline constexpr llvm::StringLiteral kPrecisionSourceAttr = "mpt.precision_sourc
 /// Marks a cast that autocast made; only those may be folded.
 inline constexpr llvm::StringLiteral kOwnCastAttr = "mpt.autocast";
 /// Marks a module whose casts come from a plan among all that paint makes low
-/// (PrecisionPlan.h), for a second run: what each cast cost beside its bytes, an i64.
+/// (PrecisionPlan.h), for a second run: what each cast cost in addition to its bytes, an
+/// i64.
 inline constexpr llvm::StringLiteral kPaintedOverheadAttr =
     "mpt.autocast_painted_overhead";
 /// On a module: the name of the target of all its functions.

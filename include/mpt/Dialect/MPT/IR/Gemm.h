@@ -1,4 +1,4 @@
-//===- Gemm.h - Products of GPU libraries -*- C++ -*-===//
+//===- Gemm.h - Matmuls with epilogues that save -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -105,8 +105,8 @@ def MPT_PredicateEnum : MPT_Enum<"ComparePredicate", "an ordered comparison "
   I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;
 def MPT_Predicate : MPT_EnumAttr<MPT_PredicateEnum, "predicate">;
 
-def MPT_EpilogueEnum : MPT_Enum<"Epilogue", "what is applied to a product "
-    "before its one rounding", [
+def MPT_EpilogueEnum : MPT_Enum<"Epilogue", "what is applied to the sums "
+    "before they are rounded once", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">,
   I32EnumAttrCase<"Gelu", 2, "gelu_tanh">]>;
 def MPT_Epilogue : MPT_EnumAttr<MPT_EpilogueEnum, "epilogue">;
@@ -222,7 +222,7 @@ class MPT_DocGroup<int order_, string summary_, string description_> : OpDocGrou
   let summary = summary_;
   let description = description_;
 }
-def MPT_LinalgDocs : MPT_DocGroup<0, "Matrix products, convolution, attention, LSTM",
+def MPT_LinalgDocs : MPT_DocGroup<0, "Matmul, convolution, attention, LSTM",
   "Autocast runs these in low precision (class `allow`).">;
 def MPT_NNDocs : MPT_DocGroup<1, "Reductions, normalization, pooling, losses",
   "Whatever types they read and write, they compute in f32 (f64 for f64) and round "
@@ -267,7 +267,7 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
   /// follow the op's precision.
   string fixedOperands = "false";
   string fixedResults = "false";
-  /// Whether a low product may return its f32 accumulator.
+  /// Whether the op with low operands may return its f32 accumulator.
   string wideResults = "false";
   string elementCast = "false";
   string moreDeclarations = "";

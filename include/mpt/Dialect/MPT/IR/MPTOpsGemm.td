@@ -1,4 +1,4 @@
-//===- MPTOpsGemm.td - Products of GPU libraries -*- tablegen -*-===//
+//===- MPTOpsGemm.td - Matmuls of GPU libraries -*- tablegen -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -14,17 +14,17 @@ let opDocGroup = MPT_ProgramDocs in {
 def MPT_GemmOp : MPT_TensorOp<"gemm", "Allow", "Allow",
                               [AttrSizedOperandSegments, AttrSizedResultSegments]> {
   let wideResults = "true";
-  let summary = "matrix product that saves, or uses, what its activation's gradient needs";
+  let summary = "matmul that saves, or uses, what its activation's gradient needs";
   let description = [{
     One call of cuBLASLt with an epilogue that no other op has. `--mpt-fuse-gemm-epilogues`
-    makes it in steps that are planned for GPUs; nobody writes it by hand. With s =
+    makes it in steps that are planned for GPUs. It is not meant to be written by hand. With s =
     lhs @ rhs + bias, summed in f32:
 
     - Forward (`saved` is a result): result = epilogue(s). For GELU, `saved` is s in
       the result's type. For ReLU, it has one bit for each element that says whether s
       is positive. Its rows are padded to 128 bits, in an order that is private to the
       library.
-    - Backward (`aux` is given, a `saved` of the forward product): result = s
+    - Backward (`aux` is given, the `saved` of the forward matmul): result = s
       epilogue'(aux). `bias_grad`, if present, is the result's sum over rows.
     - Without an activation: result = s + addend, rounded once (cuBLASLt's beta = 1: a
       weight's gradient is added to that of earlier micro-batches). `bias_grad`, if
@@ -44,7 +44,7 @@ def MPT_GemmOp : MPT_TensorOp<"gemm", "Allow", "Allow",
     Arg<MPT_FloatTensor, "[K, N], or [N, K] with `transpose_rhs`">:$rhs,
     Arg<Optional<MPT_FloatTensor>, "[N]; forward">:$bias,
     Arg<Optional<MPT_Tensor>,
-        "`saved` of the forward product; [M, N] for GELU, i8 [M, N padded to 128 / 8] "
+        "`saved` of the forward matmul; [M, N] for GELU, i8 [M, N padded to 128 / 8] "
         "for ReLU; backward">:$aux,
     Arg<Optional<MPT_FloatTensor>,
         "[M, N], of the result's type; without an activation">:$addend,

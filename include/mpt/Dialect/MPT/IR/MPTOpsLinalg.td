@@ -1,4 +1,4 @@
-//===- MPTOpsLinalg.td - Products, convolutions, attention -*- tablegen -*-===//
+//===- MPTOpsLinalg.td - Matmuls, convolutions, attention -*- tablegen -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -15,7 +15,7 @@ let opDocGroup = MPT_LinalgDocs in {
 
 def MPT_MatmulOp : MPT_InferredOp<"matmul", "Allow", "Allow", [MPT_Differentiable]> {
   let wideResults = "true";
-  let summary = "matrix product, with leading batch dimensions";
+  let summary = "matrix multiplication, with leading batch dimensions";
   let otherNames = [
     OtherName<"torch.matmul">, OtherName<"torch.mm">, OtherName<"torch.bmm">,
     OtherName<"batch_matmul">, OtherName<"torch.mv", "with the vector as [K, 1]">,
@@ -221,9 +221,9 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
              "between `mpt.linear`, `mpt.reshape` and `mpt.transpose` to [N, H, T, D]">];
   let description = [{
     result = softmax(scale query @ key^T) @ value, for each batch entry and
-    head. The query is scaled, and rounded to its type, before the product.
+    head. The query is scaled, and rounded to its type, before the matmul.
     Softmax statistics are f32; probabilities are rounded to value's type before
-    the second product. A row that sees no position is zeros, its log_sum_exp
+    the second matmul. A row that sees no position is zeros, its log_sum_exp
     -inf, and its gradients are zeros. The mask has no gradient.
 
     Example:

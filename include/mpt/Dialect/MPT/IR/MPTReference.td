@@ -1,4 +1,4 @@
-//===- MPTReference.td - What the reference has besides ops -*- tablegen -*-===//
+//===- MPTReference.td - What the reference has in addition to ops -*- tablegen -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -173,7 +173,7 @@ def : MPT_Recipe<["F.group_norm", "nn.GroupNorm", "F.instance_norm", "nn.Instanc
   "with x reshaped to [N, H, W, G, C / G], m = reduce(x, mean, keep_dims) and "
   "d = sub(x, m) over the axes of a group">;
 
-// Products.
+// Matmuls.
 def : MPT_Recipe<["torch.outer", "torch.ger"], "mul(reshape(x), reshape(y))",
   "with x as [M, 1] and y as [1, N]">;
 def : MPT_Recipe<["torch.baddbmm"], "add(matmul(x, y), z)">;
@@ -218,7 +218,7 @@ def : MPT_Recipe<["F.pixel_shuffle", "nn.PixelShuffle", "F.pixel_unshuffle",
                   "nn.PixelUnshuffle"],
   "reshape(transpose(reshape(x)))">;
 
-// What is not an op of mpt.
+// Names of ops outside mpt.
 def : MPT_Recipe<["return", "func", "module"], "",
   "MLIR's own `func.func`, `return` or `module`, without `mpt.`">;
 

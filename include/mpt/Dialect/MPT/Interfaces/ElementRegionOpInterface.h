@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The op interface of ops that compute on single elements in a region, beside
+/// The op interface of ops that compute on single elements in a region, in addition to
 /// PrecisionOpInterface: what autocast must know to change the types around it.
 ///
 //===----------------------------------------------------------------------===//

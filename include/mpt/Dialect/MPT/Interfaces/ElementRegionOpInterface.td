@@ -26,7 +26,7 @@ def ElementRegionOpInterface : OpInterface<"ElementRegionOpInterface"> {
     }], "::mlir::Region &", "getElementRegion", (ins)>,
     InterfaceMethod<[{
       True if several elements of the operands make one of a result (a sum, a
-      product of matrices). The results then are f32.
+      matmul). The results then are f32.
     }], "bool", "combinesElements", (ins)>,
     InterfaceMethod<[{
       True if the op with f32 results may read operand `index` in any type.

@@ -36,7 +36,7 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
     }], "bool", "isFixedPrecisionResult", (ins "unsigned":$index),
       /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
     InterfaceMethod<[{
-      True if the op with low operands can also return f32 at no cost (a product
+      True if the op with low operands can also return f32 at no cost (a matmul
       that sums in f32).
     }], "bool", "hasWideResults", (ins),
       /*methodBody=*/"", /*defaultImplementation=*/"return false;">,

@@ -16,7 +16,7 @@ namespace mpt {
 /// Softmax, norms, losses and their gradients as elementwise ops and
 /// reductions in f32 (f64).
 void populateDecomposeNNPatterns(mlir::RewritePatternSet &patterns);
-/// Attention and dropout and their gradients as products, masks and softmax.
+/// Attention and dropout and their gradients as matmuls, masks and softmax.
 void populateDecomposeAttentionPatterns(mlir::RewritePatternSet &patterns);
 /// LSTM cells.
 void populateDecomposeLSTMPatterns(mlir::RewritePatternSet &patterns);

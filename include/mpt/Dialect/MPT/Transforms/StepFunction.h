@@ -78,7 +78,7 @@ bool guardUpdates(mlir::func::FuncOp step, StepEditor &editor, mlir::Value predi
 /// The gradient that an optimizer reads, or null for any other op.
 mlir::Value getOptimizerGradient(mlir::Operation *op);
 
-/// Names of the state of 8-bit products (--mpt-fp8).
+/// Names of the state of 8-bit matmuls (--mpt-fp8).
 inline constexpr llvm::StringLiteral kFp8HistoryState = "fp8.amax_history";
 inline constexpr llvm::StringLiteral kFp8ScaleState = "fp8.scale";
 

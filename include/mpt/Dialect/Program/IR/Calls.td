@@ -100,15 +100,16 @@ class Program_PoolOp<string mnemonic, int id, dag buffers, dag more = (ins)>
 //===----------------------------------------------------------------------===//
 
 def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
-  let summary = "a matrix product with an epilogue";
+  let summary = "matmul with an epilogue";
   let description = [{
     result = epilogue(lhs rhs + bias), with lhs [batch.., M, K], rhs [batch.., K, N] or
     [K, N], bias [N]. Products are exact, sums f32, and the result is rounded once.
 
-    The rest is done on GPUs alone. `aux` is what an activation saved, and the result is
-    multiplied by its gradient; `saved` is what this one saves; `bias_grad` are the sums
-    of the gradient's columns; `addend` is added to the result; with `accumulate` what
-    the result held before is added to it. `f32_products` says how f32 is multiplied.
+    Only GPUs support the rest. `aux` is what the activation saved in the forward pass: the
+    result is multiplied by the activation's gradient. `saved` is what this activation
+    saves. `bias_grad` is the gradient summed over rows. `addend` is added to the result.
+    With `accumulate` the result is added to what its buffer held before. `f32_matmuls`
+    says how f32 operands are multiplied.
 
     Example:
 
@@ -122,8 +123,8 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
     Workspace:$workspace, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
     DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue,
     UnitAttr:$accumulate,
-    DefaultValuedAttr<Program_F32Products, "::mpt::program::F32Products::Exact">
-      :$f32_products);
+    DefaultValuedAttr<Program_F32Matmuls, "::mpt::program::F32Matmuls::Exact">
+      :$f32_matmuls);
   let inputs = TwoInputs<"lhs", "rhs">.format # Group<"bias">.format # Group<"aux">.format #
                Group<"addend">.format;
   let outputs = "`outs` `(` $result `:` type($result) `)`" # Group<"saved">.format #

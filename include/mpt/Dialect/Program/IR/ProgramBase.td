@@ -47,17 +47,17 @@ def Program_Space : EnumAttr<Program_Dialect, Program_SpaceEnum, "space"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Program_F32ProductsEnum : I32EnumAttr<"F32Products",
+def Program_F32MatmulsEnum : I32EnumAttr<"F32Matmuls",
     "what a matmul of f32 operands into f32 is summed as", [
   I32EnumAttrCase<"Exact", 0, "exact">,
   // Operands are cut to 10 bits of mantissa.
   I32EnumAttrCase<"TF32", 1, "tf32">,
-  // Nine products of bf16 parts, with f32's accuracy.
+  // Nine matmuls of bf16 parts, with f32's accuracy.
   I32EnumAttrCase<"BF16x9", 2, "bf16x9">]> {
   let cppNamespace = "::mpt::program";
   let genSpecializedAttr = 0;
 }
-def Program_F32Products : EnumAttr<Program_Dialect, Program_F32ProductsEnum, "f32_products"> {
+def Program_F32Matmuls : EnumAttr<Program_Dialect, Program_F32MatmulsEnum, "f32_matmuls"> {
   let assemblyFormat = "`<` $value `>`";
 }
 

@@ -281,6 +281,6 @@ def pool_cases(random):
     yield Case("max_pool_grad", [dy, x], [("f32", np.array([0.0, 5, 0, 0]).reshape(1, 2, 2, 1))], attributes)
 
 
-def product_cases(random):
+def matmul_cases(random):
     for maker in matmul_cases, linear_cases, gemm_cases, lstm_cases, conv_cases, attention_cases, pool_cases:
         yield from maker(random)

@@ -1,4 +1,4 @@
-//===- ProductPanels.h - Layouts that oneDNN multiplies best -*- C++ -*-===//
+//===- MatmulPanels.h - Layouts that oneDNN multiplies best -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_LIB_RUNTIME_CPU_PRODUCTPANELS_H
-#define MPT_LIB_RUNTIME_CPU_PRODUCTPANELS_H
+#ifndef MPT_LIB_RUNTIME_CPU_MATMULPANELS_H
+#define MPT_LIB_RUNTIME_CPU_MATMULPANELS_H
 
 #include "mpt/ProgramABI/ProgramFormat.h"
 
@@ -46,4 +46,4 @@ void transpose(const StoredRows &matrix, float *target, float *buffer);
 
 } // namespace mpt::rt
 
-#endif // MPT_LIB_RUNTIME_CPU_PRODUCTPANELS_H
+#endif // MPT_LIB_RUNTIME_CPU_MATMULPANELS_H

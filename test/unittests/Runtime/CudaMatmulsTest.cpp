@@ -1,4 +1,4 @@
-//===- CudaProductsTest.cpp - Products on the stand-in for CUDA -*- C++ -*-===//
+//===- CudaMatmulsTest.cpp - Matmuls on the stand-in for CUDA -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -77,7 +77,7 @@ struct Model {
                      b = {1, -2, 3, 0, -1, 2, -3, 1};
 };
 
-class CudaProducts : public testing::Test {
+class CudaMatmuls : public testing::Test {
 protected:
   void SetUp() override {
     mpt_standin_reset();
@@ -103,7 +103,7 @@ protected:
   Model model;
 };
 
-TEST_F(CudaProducts, EpilogueRefused) {
+TEST_F(CudaMatmuls, EpilogueRefused) {
   for (bool isRefused : {false, true}) {
     if (isRefused)
       mpt_standin_refuse_epilogue(static_cast<unsigned>(GemmEpilogue::ReluBias));
@@ -121,7 +121,7 @@ TEST_F(CudaProducts, EpilogueRefused) {
   EXPECT_EQ(mpt_standin_alive(), 0);
 }
 
-TEST_F(CudaProducts, NoReplacement) {
+TEST_F(CudaMatmuls, NoReplacement) {
   mpt_standin_refuse_epilogue(static_cast<unsigned>(GemmEpilogue::ReluBias));
   model.builder.program.instructions.pop_back();
   Context context;
@@ -132,7 +132,7 @@ TEST_F(CudaProducts, NoReplacement) {
       << context.error();
 }
 
-TEST_F(CudaProducts, Tuned) {
+TEST_F(CudaMatmuls, Tuned) {
   cuda::TunedGemm best;
   {
     cuda::GemmTuner tuner;
@@ -176,7 +176,7 @@ TEST_F(CudaProducts, Tuned) {
   EXPECT_EQ(mpt_standin_alive(), 0);
 }
 
-TEST_F(CudaProducts, KeptInputs) {
+TEST_F(CudaMatmuls, KeptInputs) {
   Context context;
   open(context);
   std::vector<float> before = run(context);
@@ -246,12 +246,12 @@ protected:
     GemmPlan wanted = plan(epilogue);
     std::string error;
     ASSERT_TRUE(checkGemmPlan(wanted, 90, error)) << error;
-    cuda::CublasLtMatmul product(api);
+    cuda::CublasLtMatmul matmul(api);
     const char *what = nullptr;
-    ASSERT_EQ(product.create(wanted, bias, aux, what), 0) << what;
+    ASSERT_EQ(matmul.create(wanted, bias, aux, what), 0) << what;
     std::vector<cuda::CublasLtHeuristic> found;
-    ASSERT_EQ(product.propose(context, 1, found), 0) << mpt_standin_breach();
-    ASSERT_EQ(product.run(context, found[0].algo, a, b, d, d, workspace, stream), 0)
+    ASSERT_EQ(matmul.propose(context, 1, found), 0) << mpt_standin_breach();
+    ASSERT_EQ(matmul.run(context, found[0].algo, a, b, d, d, workspace, stream), 0)
         << mpt_standin_breach();
     EXPECT_EQ(std::string(mpt_standin_breach()), "");
   }
@@ -333,25 +333,25 @@ TEST_F(Epilogues, Accumulates) {
   GemmPlan wanted = plan(GemmEpilogue::Default);
   wanted.beta = 1;
   std::fill(d, d + 32, 3.0f);
-  cuda::CublasLtMatmul product(api);
+  cuda::CublasLtMatmul matmul(api);
   const char *what = nullptr;
-  ASSERT_EQ(product.create(wanted, nullptr, nullptr, what), 0);
+  ASSERT_EQ(matmul.create(wanted, nullptr, nullptr, what), 0);
   std::vector<cuda::CublasLtHeuristic> found;
-  ASSERT_EQ(product.propose(context, 1, found), 0);
-  ASSERT_EQ(product.run(context, found[0].algo, a, b, d, d, workspace, stream), 0);
+  ASSERT_EQ(matmul.propose(context, 1, found), 0);
+  ASSERT_EQ(matmul.run(context, found[0].algo, a, b, d, d, workspace, stream), 0);
   for (int j = 0; j < 4; ++j)
     for (int i = 0; i < 8; ++i)
       EXPECT_NEAR(d[j * 8 + i], 3 + sum(i, j), 1e-5);
   // From another matrix, which stays as it is.
   std::fill(aux, aux + 32, -2.0f);
-  ASSERT_EQ(product.run(context, found[0].algo, a, b, aux, d, workspace, stream), 0);
+  ASSERT_EQ(matmul.run(context, found[0].algo, a, b, aux, d, workspace, stream), 0);
   for (int j = 0; j < 4; ++j)
     for (int i = 0; i < 8; ++i) {
       EXPECT_NEAR(d[j * 8 + i], sum(i, j) - 2, 1e-5);
       EXPECT_EQ(aux[j * 8 + i], -2);
     }
   // Not from one that overlaps the result.
-  EXPECT_NE(product.run(context, found[0].algo, a, b, d + 4, d, workspace, stream), 0);
+  EXPECT_NE(matmul.run(context, found[0].algo, a, b, d + 4, d, workspace, stream), 0);
   EXPECT_EQ(std::string(mpt_standin_breach()),
             "cublasLtMatmul: the matrix that is added does not fit the result");
 }

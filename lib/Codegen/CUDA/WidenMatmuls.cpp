@@ -1,4 +1,4 @@
-//===- WidenProducts.cpp - Matmuls that cuBLASLt can do -*- C++ -*-===//
+//===- WidenMatmuls.cpp - Matmuls that cuBLASLt can do -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mpt/Codegen/CUDA/WidenProducts.h"
+#include "mpt/Codegen/CUDA/WidenMatmuls.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 
@@ -15,13 +15,14 @@ using namespace mpt;
 
 namespace {
 
-template <typename Product>
-struct WidenProduct : OpRewritePattern<Product> {
-  WidenProduct(MLIRContext *context, ArrayRef<int64_t> architectures, bool lowBiases)
-      : OpRewritePattern<Product>(context), architectures(architectures),
+template <typename Contraction>
+struct WidenMatmul : OpRewritePattern<Contraction> {
+  WidenMatmul(MLIRContext *context, ArrayRef<int64_t> architectures, bool lowBiases)
+      : OpRewritePattern<Contraction>(context), architectures(architectures),
         lowBiases(lowBiases) {}
 
-  LogicalResult matchAndRewrite(Product op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(Contraction op,
+                                PatternRewriter &rewriter) const override {
     auto type = dyn_cast<RankedTensorType>(op.getResult().getType());
     if (!type || !(type.getElementType().isF16() || type.getElementType().isBF16()))
       return rewriter.notifyMatchFailure(op, "the result is not f16 or bf16");
@@ -47,9 +48,9 @@ struct WidenProduct : OpRewritePattern<Product> {
 
 private:
   /// Rounds a bias to the result's type, if there is one of another.
-  LogicalResult narrowBias(Product op, RankedTensorType type,
+  LogicalResult narrowBias(Contraction op, RankedTensorType type,
                            PatternRewriter &rewriter) const {
-    if constexpr (std::is_same_v<Product, MatmulOp>) {
+    if constexpr (std::is_same_v<Contraction, MatmulOp>) {
       return failure();
     } else {
       auto bias = op.getBias() ? dyn_cast<RankedTensorType>(op.getBias().getType())
@@ -63,7 +64,7 @@ private:
     }
   }
 
-  bool canDo(Product op, RankedTensorType result) const {
+  bool canDo(Contraction op, RankedTensorType result) const {
     FailureOr<rt::Instruction> call = encodeCall(
         op.getLoc(), *getLibraryCall(op), op->getOperandTypes(), TypeRange(result));
     std::string unused;
@@ -78,8 +79,8 @@ private:
 
 } // namespace
 
-void mpt::populateWidenProductsPatterns(RewritePatternSet &patterns,
-                                        ArrayRef<int64_t> architectures, bool lowBiases) {
-  patterns.add<WidenProduct<Conv2DOp>, WidenProduct<LinearOp>, WidenProduct<MatmulOp>>(
+void mpt::populateWidenMatmulsPatterns(RewritePatternSet &patterns,
+                                       ArrayRef<int64_t> architectures, bool lowBiases) {
+  patterns.add<WidenMatmul<Conv2DOp>, WidenMatmul<LinearOp>, WidenMatmul<MatmulOp>>(
       patterns.getContext(), architectures, lowBiases);
 }

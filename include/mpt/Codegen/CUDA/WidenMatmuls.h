@@ -1,4 +1,4 @@
-//===- WidenProducts.h - Products that cuBLASLt can do -*- C++ -*-===//
+//===- WidenMatmuls.h - Matmuls that cuBLASLt can do -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_CODEGEN_CUDA_WIDENPRODUCTS_H
-#define MPT_CODEGEN_CUDA_WIDENPRODUCTS_H
+#ifndef MPT_CODEGEN_CUDA_WIDENMATMULS_H
+#define MPT_CODEGEN_CUDA_WIDENMATMULS_H
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -18,9 +18,9 @@ namespace mpt {
 /// same. With `lowBiases` such a bias is rounded to the result's type instead, as
 /// PyTorch's autocast does: one more rounding, and half the bytes of the result.
 /// `architectures` as in GemmPlan.h.
-void populateWidenProductsPatterns(mlir::RewritePatternSet &patterns,
-                                   llvm::ArrayRef<int64_t> architectures, bool lowBiases);
+void populateWidenMatmulsPatterns(mlir::RewritePatternSet &patterns,
+                                  llvm::ArrayRef<int64_t> architectures, bool lowBiases);
 
 } // namespace mpt
 
-#endif // MPT_CODEGEN_CUDA_WIDENPRODUCTS_H
+#endif // MPT_CODEGEN_CUDA_WIDENMATMULS_H

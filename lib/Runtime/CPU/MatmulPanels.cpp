@@ -1,4 +1,4 @@
-//===- ProductPanels.cpp - Layouts that oneDNN multiplies best -*- C++ -*-===//
+//===- MatmulPanels.cpp - Layouts that oneDNN multiplies best -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProductPanels.h"
+#include "MatmulPanels.h"
 #include "Convert.h"
 
 #include <algorithm>
