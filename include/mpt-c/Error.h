@@ -1,4 +1,4 @@
-/*===- Error.h - What went wrong -----------------------------------*- C -*-===*\
+/*===- Error.h - Errors of the C API ------------------------------*- C -*-===*\
 |*                                                                            *|
 |* Part of the MPT project, under the Apache License v2.0 with LLVM           *|
 |* Exceptions.                                                                *|

@@ -1,4 +1,4 @@
-//===- Common.h - What the C API's functions share --------------*- C++ -*-===//
+//===- Common.h - Helpers of the C API --------------------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

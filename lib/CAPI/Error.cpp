@@ -1,4 +1,4 @@
-//===- Error.cpp - What went wrong ------------------------------*- C++ -*-===//
+//===- Error.cpp - Errors of the C API --------------------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

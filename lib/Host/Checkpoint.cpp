@@ -22,7 +22,7 @@ static constexpr llvm::StringLiteral kFormat("2"), kOldFormat("1");
 // Checksums
 //===----------------------------------------------------------------------===//
 
-/// In the metadata: the checksum of all that is no tensor's value. With a dot and a
+/// In the metadata: the checksum of all that is not a tensor's value. With a dot and a
 /// tensor's name: that of its value.
 static constexpr llvm::StringLiteral kChecksum("mpt.xxh3");
 
@@ -225,7 +225,7 @@ llvm::Error mpt::restoreState(StepEngine &engine, llvm::StringRef path,
             return argument.name == entry.first && isStateRole(argument.role);
           }))
         return createFileMessage(path, "found '" + entry.first +
-                                           "', which is no state of the step "
+                                           "', which is not state of the step "
                                            "function");
   for (const auto &entry : state)
     if (llvm::Error error = engine.writeState(entry.first, entry.second))

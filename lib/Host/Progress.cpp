@@ -1,4 +1,4 @@
-//===- Progress.cpp - How far a run has come --------------------*- C++ -*-===//
+//===- Progress.cpp - The progress of a run ---------------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

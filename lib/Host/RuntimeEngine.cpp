@@ -168,7 +168,7 @@ llvm::Error RuntimeEngine::readMetadata() {
     for (const llvm::json::Value &entry : *masters) {
       auto argument = find(entry.getAsString().value_or(""));
       if (argument == arguments.end())
-        return bad("'masters' names something that is no tensor of the program");
+        return bad("'masters' names something that is not a tensor of the program");
       argument->hasMaster = true;
     }
   if (const llvm::json::Object *lows = object->getObject("low_of"))

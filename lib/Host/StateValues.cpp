@@ -100,7 +100,7 @@ llvm::Error Initializer::checkNames() {
           return argument.name == entry.first && isStateRole(argument.role);
         }))
       return createFileMessage(source, "found '" + entry.first +
-                                           "', which is no state of the step "
+                                           "', which is not state of the step "
                                            "function");
   return llvm::Error::success();
 }

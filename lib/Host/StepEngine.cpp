@@ -1,4 +1,4 @@
-//===- StepEngine.cpp - Something that runs a function ----------*- C++ -*-===//
+//===- StepEngine.cpp - The interface of engines ----------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -1,4 +1,4 @@
-//===- MemoryReport.cpp - What a function keeps in memory, for people -*- C++ -*-===//
+//===- MemoryReport.cpp - Report of the memory of a function ----*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

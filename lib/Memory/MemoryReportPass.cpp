@@ -1,4 +1,4 @@
-//===- MemoryReport.cpp - Say what a function keeps in memory -*- C++ -*-===//
+//===- MemoryReportPass.cpp - The pass that reports memory ------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -105,7 +105,7 @@ FailureOr<std::vector<MemoryReport>> MemoryReportPass::readBefore(ModuleOp modul
     return error(module) << "compare: " << why;
   llvm::Expected<std::vector<MemoryReport>> reports = readMemoryJSON(file->getBuffer());
   if (!reports)
-    return error(module) << "compare: " << compare << " is no report of memory: "
+    return error(module) << "compare: " << compare << " is not a memory report: "
                          << llvm::toString(reports.takeError());
   return std::move(*reports);
 }

@@ -1,4 +1,4 @@
-//===- RematBeforeFusion.cpp - What fusion absorbs is repeated -*- C++ -*-===//
+//===- RematBeforeFusion.cpp - Repeats ops that fusion absorbs --*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

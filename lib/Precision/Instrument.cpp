@@ -163,7 +163,7 @@ LogicalResult Instrumenter::readOptions() {
     std::string error;
     if (!pattern.isValid(error))
       return mlir::emitError(module.getLoc(), "mpt-instrument: values: '")
-             << text << "' is no regular expression: " << error;
+             << text << "' is not a regular expression: " << error;
     patterns.push_back(std::move(pattern));
   }
   return success();

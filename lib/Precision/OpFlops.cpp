@@ -1,4 +1,4 @@
-//===- OpFlops.cpp - How much a contraction computes -*- C++ -*-===//
+//===- OpFlops.cpp - Floating-point operations of an op ---------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -85,7 +85,7 @@ LogicalResult OpLists::add(Location loc, const PolicyMove &move, RuleTable &rule
       std::string error;
       if (!pattern.isValid(error))
         return mlir::emitError(loc) << move.origin << ": in: '" << move.in
-                                    << "' is no regular expression: " << error;
+                                    << "' is not a regular expression: " << error;
       places.push_back({move.in, std::move(pattern), {}, move.place});
       place = std::prev(places.end());
     }

@@ -270,7 +270,7 @@ private:
           results.push_back(value);
         }
       }
-      // What an op makes is no argument; the others are few.
+      // What an op makes is not an argument; the others are few.
       if (node.producer == PrecisionGraph::Producer::Vertex &&
           !graph.getVertices()[node.vertex].isJoin)
         continue;

@@ -1,4 +1,4 @@
-//===- PrecisionGraph.cpp - What must agree on a precision -*- C++ -*-===//
+//===- PrecisionGraph.cpp - Values that must share a precision --*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -85,7 +85,7 @@ LogicalResult PrecisionPolicy::keep(Location loc, ArrayRef<KeepPattern> patterns
     std::string error;
     if (!pattern.isValid(error))
       return emitError(each.place.getLoc(loc))
-             << "keep: '" << each.text << "' is no regular expression: " << error;
+             << "keep: '" << each.text << "' is not a regular expression: " << error;
     keptScopes.push_back({each, std::move(pattern)});
   }
   return success();

@@ -102,7 +102,7 @@ static LogicalResult checkSpelling(Location loc, StringRef source,
     return success();
   return mlir::emitError(loc) << "rule table: " << source << ": cast: attributes '"
                               << spelling.castAttributes
-                              << "' are no dictionary such as {saturate = 1 : si64}"
+                              << "' are not a dictionary such as {saturate = 1 : si64}"
                               << why;
 }
 

@@ -85,7 +85,7 @@ static void mapClass(llvm::yaml::IO &io, ClassText &text) {
 static void checkOp(llvm::yaml::IO &io, llvm::StringRef op) {
   if (op.contains('*'))
     io.setError("'" + llvm::Twine(op) +
-                "' is no op; a row names each of its ops, "
+                "' is not an op; a row names each of its ops, "
                 "patterns are for the lists of a policy");
 }
 
@@ -186,7 +186,7 @@ struct llvm::yaml::MappingTraits<TableText> {
     mapRequiredKey(io, "dialect", text.dialect);
     if (llvm::StringRef(text.dialect).contains('*'))
       io.setError("'" + llvm::Twine(text.dialect) +
-                  "' is no dialect; a table is for one");
+                  "' is not a dialect; a table is for one");
     mapKey(io, "extends", text.extends);
     mapKey(io, "policy", text.policy);
     mapKey(io, "cast", text.cast);

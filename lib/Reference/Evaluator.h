@@ -1,4 +1,4 @@
-//===- Evaluator.h - What the evaluators of ops share -----------*- C++ -*-===//
+//===- Evaluator.h - Helpers of evaluators ----------------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -287,7 +287,7 @@ static LogicalResult evaluateBitcast(arith::BitcastOp op, Frame &frame) {
   return success();
 }
 
-/// result = f(lhs as unsigned, rhs), 0 where rhs is no position of a bit.
+/// result = f(lhs as unsigned, rhs), 0 where rhs is not a position of a bit.
 template <typename OpTy>
 static void addShift(OpTable &table, uint64_t (*f)(uint64_t, uint64_t)) {
   table.add<OpTy>([f](OpTy op, Frame &frame) {

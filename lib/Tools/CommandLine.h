@@ -1,4 +1,4 @@
-//===- CommandLine.h - What command lines of tools have in common -*- C++ -*-===//
+//===- CommandLine.h - Options that command lines share ---------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -354,7 +354,7 @@ private:
       std::string error;
       if (!pattern.isValid(error))
         return mlir::emitError(module.getLoc(), "mpt-fp8: keep: '")
-               << text << "' is no regular expression: " << error;
+               << text << "' is not a regular expression: " << error;
       patterns.push_back(std::move(pattern));
     }
     return success();

@@ -68,7 +68,7 @@ std::string findObstacle(Operation *op, Value lhs, Value rhs, int64_t alignment)
   for (RankedTensorType type : {left, right})
     if (type.getNumElements() == 0 || !isAligned(getRows(type)) ||
         !isAligned(type.getShape().back()))
-      return llvm::formatv("the sizes of {0} are no multiples of {1}", type, alignment)
+      return llvm::formatv("the sizes of {0} are not multiples of {1}", type, alignment)
           .str();
   return {};
 }

@@ -44,7 +44,8 @@ mpt::detail::matchParameters(Operation *op, StringRef option, ArrayRef<std::stri
     std::string problem;
     if (!regex.isValid(problem))
       return op->emitError("mpt-train-step: ")
-             << option << ": '" << pattern << "' is no regular expression: " << problem;
+             << option << ": '" << pattern
+             << "' is not a regular expression: " << problem;
     for (auto [i, name] : llvm::enumerate(names))
       if (!taken[i] && regex.match(name)) {
         taken[i] = true;

@@ -1,4 +1,4 @@
-//===- MasterWeights.cpp - What keeps parameters between steps -*- C++ -*-===//
+//===- MasterWeights.cpp - The state that keeps parameters between steps -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -92,7 +92,7 @@ LogicalResult TrainStepPass::checkOptions() {
   if (decay != "matrices" && decay != "all")
     return module.emitError("mpt-train-step: unknown decay '")
            << decay << "'; expected matrices or all";
-  // A value that is no number means that none was given.
+  // A value that is not a number means that none was given.
   for (auto [name, value] : {std::pair<StringRef, double>{"lr", lr},
                              {"momentum", std::isnan(momentum) ? 0.0 : momentum},
                              {"eps", eps},

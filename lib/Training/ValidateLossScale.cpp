@@ -151,7 +151,7 @@ private:
         continue;
       // The scales of 8-bit floats follow what matmuls read, which is scaled, and
       // saturate where it grows.
-      // The next scale is no gradient.
+      // The next scale is not a gradient.
       if (updated.role == Role::LossScale)
         continue;
       if (StringRef state = updated.name.getValue();

@@ -39,10 +39,10 @@
 // FUNCTION: error: mpt-memory-report: no function 'other' with a body
 // OUTPUT: error: mpt-memory-report: output: {{.*}}: cannot write: 
 // MISSING: error: mpt-memory-report: compare: cannot open input file
-// BAD: error: mpt-memory-report: compare: {{.*}}bad.json is no report of memory:
-// DEEP: error: mpt-memory-report: compare: {{.*}}deep.json is no report of memory: nested too deeply
-// NEWER: error: mpt-memory-report: compare: {{.*}}newer.json is no report of memory: the report has version 2, but this program reads version 1
-// PART: error: mpt-memory-report: compare: {{.*}}part.json is no report of memory: {{.*}}grain
+// BAD: error: mpt-memory-report: compare: {{.*}}bad.json is not a memory report:
+// DEEP: error: mpt-memory-report: compare: {{.*}}deep.json is not a memory report: nested too deeply
+// NEWER: error: mpt-memory-report: compare: {{.*}}newer.json is not a memory report: the report has version 2, but this program reads version 1
+// PART: error: mpt-memory-report: compare: {{.*}}part.json is not a memory report: {{.*}}grain
 // KERNELS: arith.mlir:1:1: error: mpt-memory-report: grain=kernels is for functions of the mpt dialect alone; use grain=ops
 // ELEMENT: element.mlir:1:33: error: planning needs tensors of f64, f32, f16, bf16, f8E4M3FN, f8E5M2, i64, i32, i16, i8 or i1, but argument 1 is 'tensor<4xindex>'; cast it to one of them first
 // WIDE: wide.mlir:1:14: error: a value of more than 2^50 elements or 2^53 bytes cannot be planned: 'tensor<562949953421312xi16777215>'

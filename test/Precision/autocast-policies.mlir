@@ -69,7 +69,7 @@
 // LIST: list.yaml:2:7: error: policy: keep: expected a list: [...]
 // SINGLE: single.yaml:3:12: error: policy: class: expected a single value
 // EMPTY: error: {{.*}}empty.yaml: expected one policy, found 0; it begins with 'policy: NAME'
-// KEEPREGEX: keep-regex.yaml:3:1: error: keep: '(' is no regular expression: {{.+}}
+// KEEPREGEX: keep-regex.yaml:3:1: error: keep: '(' is not a regular expression: {{.+}}
 //
 // Patterns of a file that match nothing, unless the file says that they may. A place
 // that holds none of the moved ops is one all the same.
@@ -133,7 +133,7 @@
 // NOCLASS: class.yaml:3:{{.*}}: error: policy: a move needs a 'class'
 // NOOPS: ops.yaml:3:{{.*}}: error: policy: missing required key 'ops'
 // NAME: name.yaml:3:1: error: there is no op 'mpt.tanhh' to put on the list 'deny' ({{.*}}name.yaml); did you mean 'mpt.tanh'?
-// PLACE: place.yaml:3:1: error: {{.*}}place.yaml: in: '(' is no regular expression
+// PLACE: place.yaml:3:1: error: {{.*}}place.yaml: in: '(' is not a regular expression
 // ROUND: error: policy '{{.*}}round.yaml' extends itself, or through more than 8 others
 // TYPE: type.yaml:1:1: error: policy: unknown type 'f17'; expected f16 or bf16
 // LATIN: latin.yaml:2:1: error: policy: the text is not UTF-8; save it in that encoding

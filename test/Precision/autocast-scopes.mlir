@@ -6,7 +6,7 @@
 // RUN: not mpt-opt %s --allow-unregistered-dialect --mpt-autocast="keep=[" 2>&1 | FileCheck %s --check-prefix=REGEX
 
 // NOMATCH: error: no op matches 'stablehlo.nothing*' for the list 'deny'
-// REGEX: error: keep: '[' is no regular expression: {{.+}}
+// REGEX: error: keep: '[' is not a regular expression: {{.+}}
 
 !x = tensor<4x4xf32>
 

@@ -29,11 +29,11 @@
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/directive.yaml" 2>&1 | FileCheck %s --check-prefix=DIRECTIVE
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/macs.yaml" 2>&1 | FileCheck %s --check-prefix=MACS
 // RUN: mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/policy.yaml" -o /dev/null 2>&1 | FileCheck %s --check-prefix=POLICY
-// ATTRIBUTES: error: rule table: {{.*}}attributes.yaml: cast: attributes '{to = [1}' are no dictionary such as {saturate = 1 : si64}: expected
+// ATTRIBUTES: error: rule table: {{.*}}attributes.yaml: cast: attributes '{to = [1}' are not a dictionary such as {saturate = 1 : si64}: expected
 // CASTOP: error: rule table: {{.*}}castop.yaml: cast: 'func.return' does not make one value of another
-// PATTERN: pattern.yaml:3:{{[0-9]+}}: error: rule table: 'add*' is no op; a row names each of its ops, patterns are for the lists of a policy
-// CASTPATTERN: castpattern.yaml:2:{{[0-9]+}}: error: rule table: 'to*' is no op; a row names each of its ops, patterns are for the lists of a policy
-// DIALECT: dialect.yaml:1:{{[0-9]+}}: error: rule table: 'ac*' is no dialect; a table is for one
+// PATTERN: pattern.yaml:3:{{[0-9]+}}: error: rule table: 'add*' is not an op; a row names each of its ops, patterns are for the lists of a policy
+// CASTPATTERN: castpattern.yaml:2:{{[0-9]+}}: error: rule table: 'to*' is not an op; a row names each of its ops, patterns are for the lists of a policy
+// DIALECT: dialect.yaml:1:{{[0-9]+}}: error: rule table: 'ac*' is not a dialect; a table is for one
 // DIRECTIVE: directive.yaml:1:1: error: rule table: the text is no YAML that MPT reads; expected lines of 'key: value'
 // MACS: macs.yaml:3:{{[0-9]+}}: error: rule table: macs 'r0 + q3': expected a number, o0, r0, all(..), einsum(..) or maps(..), found 'q3'
 // POLICY: warning: rule table: {{.*}}policy.yaml: the table for the policy 'tf-fp61' is not used: that is neither in use nor built in; did you mean 'tf-fp16'?

@@ -11,7 +11,7 @@
 // FORMAT: error: mpt-fp8: unknown format 'e3m4'; expected hybrid or e4m3
 // AMAX: error: mpt-fp8: unknown amax 'mean'; expected max or most_recent
 // HISTORY: error: mpt-fp8: expected a history of 1 to 65536 steps, a margin of 0 to 30 and an alignment of at least 1, found 0, 0 and 16
-// KEEP: error: mpt-fp8: keep: '(' is no regular expression: {{.+}}
+// KEEP: error: mpt-fp8: keep: '(' is not a regular expression: {{.+}}
 // FUNCTION: error: mpt-fp8: no function 'none' with a body; name one with function=
 // TWICE: error: mpt-fp8: @loss has scales of 8-bit floats already; run this pass once
 // LATE: error: mpt-fp8: the loss of @loss is scaled already, so a step that is skipped would not keep the scales of 8-bit floats; run --mpt-loss-scale after this pass

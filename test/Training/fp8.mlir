@@ -28,7 +28,7 @@
 // CURRENT: mpt.matmul {{.*}} : (tensor<32x16xf8E4M3FN>, tensor<32x16xf8E4M3FN>) -> tensor<16x16xf32>
 
 // KEPT-DAG: remark: [Missed] mpt.fp8.kept{{.*}}both operands are batches, as inside attention
-// KEPT-DAG: remark: [Missed] mpt.fp8.kept{{.*}}the sizes of tensor<2x5x16xf32> are no multiples of 16
+// KEPT-DAG: remark: [Missed] mpt.fp8.kept{{.*}}the sizes of tensor<2x5x16xf32> are not multiples of 16
 // KEPT-DAG: remark: [Passed] mpt.fp8.product{{.*}}f8E4M3FN by f8E4M3FN
 
 func.func @loss(

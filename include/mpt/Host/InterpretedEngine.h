@@ -26,7 +26,7 @@ public:
       mlir::func::FuncOp function, llvm::ArrayRef<const HostTensor *>)>;
 
   /// An engine for `@name` of `module`, whose shapes must be static. Emits an
-  /// error and fails if that is no function that `readStepSignature` takes.
+  /// error and fails if that is not a function that `readStepSignature` takes.
   static llvm::FailureOr<std::unique_ptr<StepEngine>>
   create(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef name,
          Evaluate evaluate);

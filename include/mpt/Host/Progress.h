@@ -1,4 +1,4 @@
-//===- Progress.h - How far a run has come ----------------------*- C++ -*-===//
+//===- Progress.h - The progress of a run -----------------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -55,7 +55,7 @@ private:
   unsigned drawnWidth = 0;
 };
 
-/// "0:07", "12:05" or "1:02:03"; "?" if `seconds` is no finite number.
+/// "0:07", "12:05" or "1:02:03"; "?" if `seconds` is not finite.
 std::string formatDuration(double seconds);
 
 } // namespace mpt

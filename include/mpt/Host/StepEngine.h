@@ -1,4 +1,4 @@
-//===- StepEngine.h - Something that runs a function ------------*- C++ -*-===//
+//===- StepEngine.h - The interface of engines ------------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -40,7 +40,7 @@ struct StepSignature {
 
 /// Reads the signature of `function`, which the dialect's verifier has accepted: names
 /// are unique, and updates fit their arguments. Emits a located error and fails if an
-/// argument or result is no tensor that the host can hold or lacks `mpt.name` or
+/// argument or result is not a tensor that the host can hold or lacks `mpt.name` or
 /// `mpt.role`, or if a size other than dimension 0 is dynamic.
 llvm::FailureOr<StepSignature> readStepSignature(mlir::func::FuncOp function);
 

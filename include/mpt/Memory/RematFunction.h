@@ -11,7 +11,7 @@
 /// dialects (by their side effects) and of others (by rule tables). Pure.
 ///
 /// Bytes are those that a step needs for itself: arguments, constants and what is
-/// returned count as nothing. Ops that only rename memory are no nodes. A cost is a
+/// returned count as nothing. Ops that only rename memory are not nodes. A cost is a
 /// time in units of what moving a byte takes: the greater of bytes moved and
 /// operations over `flopsPerByte`, and a fixed part for starting.
 ///

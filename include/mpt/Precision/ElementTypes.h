@@ -47,7 +47,7 @@ public:
   uint64_t getNumElements(mlir::Type type) { return lookup(type).elements; }
 
   /// The sizes of a ranked tensor of anything, a negative one for a dynamic
-  /// dimension; nullopt for what is none.
+  /// dimension; nullopt for other types.
   static std::optional<llvm::SmallVector<int64_t>> getShape(mlir::Type type);
 
   /// True for a list, or a tensor of handles to lists, of what getFloat returns.
@@ -62,7 +62,7 @@ public:
   static bool isUntypedTensor(mlir::Type type);
 
   /// `type` with elements of `element`, which an untyped list is already; null if
-  /// it is no tensor of floats.
+  /// it is not a tensor of floats.
   static mlir::Type clone(mlir::Type type, mlir::Type element);
 
 private:

@@ -1,4 +1,4 @@
-//===- Passes.h - Which values are low -*- C++ -*-===//
+//===- Passes.h - Passes of mixed precision ---------------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

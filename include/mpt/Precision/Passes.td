@@ -1,4 +1,4 @@
-//===- Passes.td - Which values are low -*- tablegen -*-===//
+//===- Passes.td - Passes of mixed precision -*- tablegen -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

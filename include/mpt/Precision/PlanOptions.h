@@ -78,7 +78,7 @@ llvm::LogicalResult writeReport(mlir::ModuleOp module, llvm::StringRef pass,
                                 llvm::StringRef option, llvm::StringRef path,
                                 llvm::function_ref<void(llvm::raw_ostream &)> write);
 
-/// Fails with an error of the option `option` if `text` is no regular expression.
+/// Fails with an error of the option `option` if `text` is not a regular expression.
 llvm::LogicalResult checkPattern(mlir::ModuleOp module, llvm::StringRef pass,
                                  llvm::StringRef option, llvm::StringRef text);
 

@@ -41,8 +41,8 @@ struct PolicyAndSettings {
 std::optional<PolicyAndSettings> makePolicy(mlir::ModuleOp module,
                                             const PolicyOptions &options);
 
-/// Adds the built-in tables of `dialects` to `table`; an error at `module` if there
-/// is none of a dialect that is not registered either.
+/// Adds the built-in tables of `dialects` to `table`. A dialect that has no table and is
+/// not registered is an error at `module`.
 llvm::LogicalResult loadTables(mlir::ModuleOp module,
                                llvm::ArrayRef<std::string> dialects, RuleTable &table);
 

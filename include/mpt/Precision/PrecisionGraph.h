@@ -1,4 +1,4 @@
-//===- PrecisionGraph.h - What must agree on a precision -*- C++ -*-===//
+//===- PrecisionGraph.h - Values that must share a precision ----*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -49,7 +49,7 @@ public:
     bool readsVariable = false;
     /// What reads it goes round a loop: no cast in between.
     bool recurrent = false;
-    /// Reads a constant that is no tensor and that the low type cannot hold.
+    /// Reads a constant that is not a tensor and that the low type cannot hold.
     bool unfitScalar = false;
     /// ... since it would be infinite.
     bool infiniteScalar = false;
@@ -145,7 +145,7 @@ public:
     return llvm::ArrayRef(produced).slice(
         producedBegin[vertex], producedBegin[vertex + 1] - producedBegin[vertex]);
   }
-  /// The vertex of `op` if it has one that is no join; kNone otherwise. Looks at all.
+  /// The vertex of `op` if it has one that is not a join; kNone otherwise. Looks at all.
   uint32_t getVertex(mlir::Operation *op) const {
     auto found = llvm::find_if(vertices, [&](const Vertex &vertex) {
       return vertex.op == op && !vertex.isJoin;

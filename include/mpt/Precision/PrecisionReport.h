@@ -1,4 +1,4 @@
-//===- PrecisionReport.h - What a plan comes to -*- C++ -*-===//
+//===- PrecisionReport.h - Summary of a precision plan ----------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -1,4 +1,4 @@
-//===- TargetDescription.h - What a machine does fast -*- C++ -*-===//
+//===- TargetDescription.h - The speeds of a machine ------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

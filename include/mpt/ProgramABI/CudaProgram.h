@@ -1,5 +1,4 @@
-//===- CudaProgram.h - What a program for GPUs has in addition to its table -*- C++
-//-*-===//
+//===- CudaProgram.h - What a program for GPUs exports ---------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

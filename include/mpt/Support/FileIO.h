@@ -78,7 +78,7 @@ llvm::Expected<std::string> resolveLinks(llvm::StringRef path);
 ///
 /// On failure the temporary file is removed. One that a killed process left is
 /// removed by the next call for the same path: writers hold a lock on theirs,
-/// which ends with the process. A `path` that exists and is no regular file (a
+/// which ends with the process. A `path` that exists and is not a regular file (a
 /// device, a pipe) is written in place.
 llvm::Error writeFileAtomically(llvm::StringRef path,
                                 llvm::function_ref<llvm::Error(ByteSink &)> write);

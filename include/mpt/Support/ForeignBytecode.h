@@ -31,7 +31,7 @@ llvm::LogicalResult checkForeignProperties(mlir::Operation *root);
 
 /// Call it on a module before it is written as bytecode. The properties of unregistered
 /// ops become discardable attributes, from which the compiler that has the op makes
-/// properties again. Fails at the first op whose properties are no dictionary.
+/// properties again. Fails at the first op whose properties are not a dictionary.
 llvm::LogicalResult moveForeignProperties(mlir::Operation *root);
 
 } // namespace mpt

@@ -22,7 +22,7 @@ struct RematBudget {
   double ratio = 1.0;
 };
 
-/// `4GiB`, `512MB`, `1000`, `0.5x`, `50%` or `min`; nullopt for what is none of them.
+/// `4GiB`, `512MB`, `1000`, `0.5x`, `50%` or `min`; nullopt for other text.
 std::optional<RematBudget> parseRematBudget(llvm::StringRef text);
 
 } // namespace mpt

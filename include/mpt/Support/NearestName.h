@@ -1,4 +1,4 @@
-//===- NearestName.h - What a misspelled name may have meant -*- C++ -*-===//
+//===- NearestName.h - Suggestions for misspelled names ---------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

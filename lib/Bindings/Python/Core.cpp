@@ -501,7 +501,7 @@ private:
     intptr_t index = find(name);
     MptTensorInfo found = mptStepGetTensor(handle->step, index);
     if (!isInput(found))
-      raise("'" + name + "' is no input of the program: its role is " +
+      raise("'" + name + "' is not an input of the program: its role is " +
             toString(found.role));
     return index;
   }

@@ -1,4 +1,4 @@
-//===- GemmEpilogueEmitter.cpp - What stands in for an epilogue -*- C++ -*-===//
+//===- GemmEpilogueEmitter.cpp - Kernels that replace an epilogue -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -30,7 +30,8 @@ namespace mpt {
 using namespace mlir;
 using namespace mpt;
 
-/// Whether `op` needs no function: it is no op of math, or NVPTX has instructions for it.
+/// Whether `op` needs no function: it is not an op of math, or NVPTX has instructions for
+/// it.
 static bool hasInstructions(Operation *op) {
   return !isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
          isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::ClampFOp, math::CopySignOp,

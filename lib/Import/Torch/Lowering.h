@@ -1,4 +1,4 @@
-//===- Lowering.h - What the conversions of torch ops are written with -*- C++ -*-===//
+//===- Lowering.h - Helpers for conversions of torch ops --------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

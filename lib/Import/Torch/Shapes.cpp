@@ -36,7 +36,7 @@ static void permute(Lowering &l, Shape permutation) {
   Shape sorted(permutation);
   llvm::sort(sorted);
   if (!l.require(llvm::equal(sorted, llvm::seq<int64_t>(0, rank)),
-                 "dimensions that are no permutation"))
+                 "dimensions that are not a permutation"))
     return;
   if (stored.channelsLast)
     for (int64_t &dim : permutation)
@@ -59,7 +59,7 @@ static void moveDims(Lowering &l) {
   Shape from = l.integers(1), to = l.integers(2);
   Shape permutation(rank, -1);
   SmallVector<bool> used(rank, false);
-  if (!l.require(from.size() == to.size(), "dimensions that are no permutation"))
+  if (!l.require(from.size() == to.size(), "dimensions that are not a permutation"))
     return;
   for (auto [f, t] : llvm::zip_equal(from, to)) {
     f += f < 0 ? rank : 0;

@@ -1,4 +1,4 @@
-//===- RematBound.cpp - What no rematerialization can beat -*- C++ -*-===//
+//===- RematBound.cpp - Lower bounds of rematerialization -------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

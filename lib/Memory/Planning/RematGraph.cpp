@@ -1,4 +1,4 @@
-//===- RematGraph.cpp - What a rematerialization planner works on -*- C++ -*-===//
+//===- RematGraph.cpp - The input of rematerialization planners -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -1,4 +1,4 @@
-//===- RematStrategies.h - Dropping with the future known -*- C++ -*-===//
+//===- RematStrategies.h - Strategies of rematerialization ------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

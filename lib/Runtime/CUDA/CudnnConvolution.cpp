@@ -320,7 +320,8 @@ Status CudnnConvolution::create(const CudnnPlan &plan, const char *&what) {
   refusal = "none of its " + std::to_string(proposed) +
             " engine configurations can be used (" + std::to_string(inexact) +
             " are not deterministic or not exact, " + std::to_string(tooLarge) +
-            " need more than 32 MiB, " + std::to_string(unfinished) + " are no plan" +
+            " need more than 32 MiB, " + std::to_string(unfinished) +
+            " could not be made into a plan" +
             (lastStatus ? ", the last one: " + last + ")" : ")");
   return 0;
 }

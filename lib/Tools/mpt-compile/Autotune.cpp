@@ -70,7 +70,7 @@ llvm::Expected<Entries> readFile(const std::string &path) {
       auto text = (*words)[i].getAsString();
       if (!text || text->getAsInteger(16, entry.algo[i]))
         return damaged(path,
-                       "'" + key.str() + "' has a word that is no hexadecimal number");
+                       "'" + key.str() + "' has a word that is not a hexadecimal number");
     }
     entry.microseconds = object->getNumber("microseconds").value_or(0);
     entry.firstMicroseconds = object->getNumber("first_microseconds").value_or(0);

@@ -84,7 +84,7 @@ static llvm::Expected<std::string> isolate(ModuleOp module, llvm::StringRef name
   auto programs = module.getOps<program::ProgramOp>();
   if (!programs.empty() &&
       (name.empty() || module.lookupSymbol<program::ProgramOp>(name))) {
-    // Functions that were not planned are no part of it.
+    // Functions that were not planned are not part of it.
     for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (!other.isDeclaration())
         other.erase();

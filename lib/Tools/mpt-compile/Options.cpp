@@ -113,7 +113,7 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
     options.remarksFilter = filter->getValue();
     if (std::string why; !llvm::Regex(options.remarksFilter).isValid(why))
       return llvm::createStringError("--remarks-filter: '" + options.remarksFilter +
-                                     "' is no regular expression: " + why);
+                                     "' is not a regular expression: " + why);
   }
   if (const Arg *threads = args.getLastArg(OPT_max_threads)) {
     llvm::StringRef text = threads->getValue();

@@ -212,7 +212,7 @@ static llvm::Error checkProgramOptions(const RunOptions &options) {
     if (isGiven)
       return llvm::createStringError(
           llvm::Twine(option) + ": " + options.model +
-          " is a compiled step; such options are for the model that it is made from");
+          " is a compiled step; give mpt-run the model that it was made from");
   if (!options.function.empty() || !options.evalFunction.empty())
     return llvm::createStringError(
         "--function and --eval-function choose functions of a model; " + options.model +

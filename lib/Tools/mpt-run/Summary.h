@@ -1,4 +1,4 @@
-//===- Summary.h - What a run ends with -------------------------*- C++ -*-===//
+//===- Summary.h - The summary at the end of a run --------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

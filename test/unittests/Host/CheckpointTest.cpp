@@ -158,7 +158,7 @@ TEST_F(CheckpointTest, RefusesOtherStateAndChangesNothing) {
   EXPECT_EQ(restore(state), "c: expected 'attempt' to be i64[], found i32[]");
   state["attempt"] = HostTensor::scalarI64(1);
   state["x"] = HostTensor::scalarI64(1);
-  EXPECT_EQ(restore(state), "c: found 'x', which is no state of the step function");
+  EXPECT_EQ(restore(state), "c: found 'x', which is not state of the step function");
 }
 
 } // namespace

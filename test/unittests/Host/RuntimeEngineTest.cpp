@@ -92,7 +92,8 @@ TEST_F(RuntimeEngineTest, Metadata) {
   EXPECT_EQ(error("[]"), begin + "expected an object" + end);
   EXPECT_EQ(error("{\"masters\": [1]}").rfind(begin, 0), 0u);
   EXPECT_EQ(error("{\"masters\": [\"v\"]}"),
-            begin + "'masters' names something that is no tensor of the program" + end);
+            begin + "'masters' names something that is not a tensor of the program" +
+                end);
   for (const char *halves :
        {"{\"low_of\": {\"low\": \"k\"}}", "{\"low_of\": {\"k\": \"w\"}}",
         "{\"low_of\": {\"low\": 3}}"})

@@ -169,7 +169,7 @@ TEST_F(TrainerTest, InitialState) {
   EXPECT_NE(first(1), first(2));
   EXPECT_EQ(first(1, {{"w", HostTensor::scalar(ElementType::F32, 0.25)}}), 0.25);
   EXPECT_EQ(message(initializeState(engine, 1, {{"v", HostTensor::scalarI64(1)}}, "f")),
-            "f: found 'v', which is no state of the step function");
+            "f: found 'v', which is not state of the step function");
   EXPECT_EQ(message(initializeState(engine, 1, {{"w", HostTensor::scalarI64(1)}}, "f")),
             "f: expected 'w' to be f32[], found i64[]");
   for (auto [value, text] : {std::pair(NAN, "NaN"), std::pair(-INFINITY, "infinity")})

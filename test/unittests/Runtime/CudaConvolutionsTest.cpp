@@ -235,7 +235,8 @@ TEST_F(CudaConvolutions, NoPlan) {
   expectWithout(
       std::string("cuDNN refuses ") + kPlan +
       ": none of its 5 engine configurations can be used (4 are not deterministic or "
-      "not exact, 0 need more than 32 MiB, 1 are no plan, the last one: "
+      "not exact, 0 need more than 32 MiB, 1 could not be made into a plan, the last "
+      "one: "
       "CUDNN_STATUS_INTERNAL_ERROR (4000))");
 }
 

@@ -1,4 +1,4 @@
-//===- DeviceKernels.h - How a kernel is spread over a GPU -*- C++ -*-===//
+//===- DeviceKernels.h - The launches of a kernel ----------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -1,4 +1,4 @@
-//===- Passes.h - What code for CPUs and GPUs has in common -*- C++ -*-===//
+//===- Passes.h - Code that CPUs and GPUs share -----------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -1,4 +1,4 @@
-//===- Passes.td - What code for CPUs and GPUs has in common -*- tablegen -*-===//
+//===- Passes.td - Code that CPUs and GPUs share -*- tablegen -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

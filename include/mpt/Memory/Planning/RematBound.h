@@ -1,4 +1,4 @@
-//===- RematBound.h - What no rematerialization can beat -*- C++ -*-===//
+//===- RematBound.h - Lower bounds of rematerialization ---------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -1,4 +1,4 @@
-//===- RematGraph.h - What a rematerialization planner works on -*- C++ -*-===//
+//===- RematGraph.h - The input of rematerialization planners ---*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -1,4 +1,4 @@
-//===- GradientBuilder.h - What gradient rules are written with -*- C++ -*-===//
+//===- GradientBuilder.h - Helpers for gradient rules -----------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -1,4 +1,4 @@
-//===- OpReference.cpp - What is said about the ops -------------*- C++ -*-===//
+//===- OpReference.cpp - The reference of the ops ---------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

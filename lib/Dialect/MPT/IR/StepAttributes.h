@@ -26,8 +26,8 @@ verifyDiscardableAttribute(mlir::NamedAttribute attribute, AttributePlace place,
                            llvm::StringRef op, llvm::StringRef described,
                            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The attribute of the list that is meant if `attribute` has a slip in the prefix, as in
-/// `mtp.precision`, and "" else. Prefixes of registered dialects are no slips.
+/// The attribute of the list that is meant if the prefix of `attribute` is misspelled, as
+/// in `mtp.precision`, and "" else. Prefixes of registered dialects are not misspelled.
 llvm::StringRef findMisspelledPrefix(mlir::NamedAttribute attribute,
                                      AttributePlace place);
 

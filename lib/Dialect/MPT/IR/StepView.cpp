@@ -110,7 +110,7 @@ StepView::Argument StepView::read(FunctionOpInterface function, unsigned index) 
   Argument argument;
   argument.name = getName(function, index);
   argument.role = getRole(function, index);
-  // What the verifier refuses is no first value.
+  // What the verifier refuses is not a first value.
   if (Attribute init = function.getArgAttr(index, kInitAttr))
     argument.init =
         readInit(init, [] { return InFlightDiagnostic(); }).value_or(InitAttr());

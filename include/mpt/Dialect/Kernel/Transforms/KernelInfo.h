@@ -1,4 +1,4 @@
-//===- KernelInfo.h - Facts about kernel bodies -*- C++ -*-===//
+//===- KernelInfo.h - Facts about kernel bodies -----------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

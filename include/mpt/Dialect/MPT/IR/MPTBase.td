@@ -105,8 +105,8 @@ def MPT_PredicateEnum : MPT_Enum<"ComparePredicate", "an ordered comparison "
   I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;
 def MPT_Predicate : MPT_EnumAttr<MPT_PredicateEnum, "predicate">;
 
-def MPT_EpilogueEnum : MPT_Enum<"Epilogue", "what is applied to the sums "
-    "before they are rounded once", [
+def MPT_EpilogueEnum : MPT_Enum<"Epilogue", "the epilogue of a matmul "
+    "or convolution", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">,
   I32EnumAttrCase<"Gelu", 2, "gelu_tanh">]>;
 def MPT_Epilogue : MPT_EnumAttr<MPT_EpilogueEnum, "epilogue">;

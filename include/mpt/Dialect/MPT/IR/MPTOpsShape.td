@@ -75,8 +75,8 @@ def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
   let description = [{
     Float to float rounds to nearest, ties to even; overflow gives an infinity
     (for f8E4M3FN, which has none, NaN). Integer to float rounds to nearest
-    even. Float to integer truncates; what is out of range becomes the nearest
-    integer, and NaN 0. i1 counts as 0 or 1; to i1, everything but zero becomes
+    even. Float to integer truncates; numbers out of range become the nearest
+    integer, and NaN becomes 0. i1 counts as 0 or 1; to i1, everything but zero becomes
     1.
 
     Example:

@@ -17,7 +17,7 @@ class MPT_StateOp<string mnemonic, list<Trait> traits = []>
     : MPT_InferredOp<mnemonic, "Deny", "Deny", traits>;
 
 def MPT_StopGradientOp : MPT_InferredOp<"stop_gradient", "Clear", "Clear", [MPT_Differentiable]> {
-  let summary = "identity that no gradient passes";
+  let summary = "identity that stops gradients";
   let opDocGroup = MPT_StructureDocs;
   let otherNames = [OtherName<"Tensor.detach">, OtherName<"torch.no_grad">];
   let description = [{
@@ -626,8 +626,8 @@ def MPT_CheckpointOp : MPT_Op<"checkpoint", [RecursiveMemoryEffects,
   let otherNames = [OtherName<"torch.utils.checkpoint.checkpoint">, OtherName<"remat">];
   let description = [{
     Gradient checkpointing as in torch.utils.checkpoint. `--mpt-autodiff`
-    inlines the region and marks its ops `mpt.save = "never"`. The body has one block without arguments, may use values from above, and
-    ends in `mpt.yield`.
+    inlines the region and marks its ops `mpt.save = "never"`. The body has one block
+    without arguments, may use values from above, and ends in `mpt.yield`.
 
     Example:
 

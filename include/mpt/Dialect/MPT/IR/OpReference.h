@@ -1,4 +1,4 @@
-//===- OpReference.h - What is said about the ops ---------------*- C++ -*-===//
+//===- OpReference.h - The reference of the ops -----------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

@@ -72,7 +72,7 @@ public:
   static mlir::StringAttr getResultName(mlir::FunctionOpInterface function,
                                         unsigned index);
   /// The argument at `value`'s place of its function; without a name or a role if `value`
-  /// is no argument of a function.
+  /// is not an argument of a function.
   static Argument get(mlir::Value value);
   /// The name, and what a result updates, among the attributes of one argument or result.
   static mlir::StringAttr getName(mlir::DictionaryAttr attributes);

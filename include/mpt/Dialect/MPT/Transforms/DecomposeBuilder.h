@@ -1,4 +1,4 @@
-//===- DecomposeBuilder.h - What decompositions are written with -*- C++ -*-===//
+//===- DecomposeBuilder.h - Helpers for decompositions ----------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

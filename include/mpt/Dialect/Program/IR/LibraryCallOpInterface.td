@@ -1,4 +1,4 @@
-//===- LibraryCallOpInterface.td - What library calls share -*- tablegen -*-===//
+//===- LibraryCallOpInterface.td - The interface of library calls -*- tablegen -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
