@@ -20,7 +20,8 @@ using llvm::ArrayRef;
 using llvm::StringRef;
 
 /// Pixels around the plot: numbers and labels of the axes.
-static constexpr double kLeft = 76, kRight = 20, kTop = 12, kBottom = 46, kBand = 14;
+static constexpr double kLeft = 76, kRight = 20, kTop = 12, kBottom = 46, kBand = 14,
+                        kBandGap = 8;
 
 std::string mpt::escapeHTML(StringRef text) {
   std::string escaped;
@@ -208,6 +209,9 @@ double Chart::printKeys(double top, llvm::raw_ostream *os) const {
   return keys.empty() ? top : top + 24;
 }
 
+/// The height of `count` bands below the axis, away from the label of its origin.
+static double bandHeight(size_t count) { return count ? kBandGap + kBand * count : 0; }
+
 void Chart::printTicks(llvm::raw_ostream &os) const {
   for (Tick tick : getTicks(y, height / 45)) {
     const std::string at = px(toY(tick.value));
@@ -218,7 +222,7 @@ void Chart::printTicks(llvm::raw_ostream &os) const {
          << y.format(tick.value) << "</text>";
     os << "\n";
   }
-  const double below = height + kBand * bands.size();
+  const double below = height + bandHeight(bands.size());
   for (Tick tick : getTicks(x, width / 60)) {
     const std::string at = px(toX(tick.value));
     os << "<path class='axis' d='M" << at << " " << px(below) << "v5'/>";
@@ -239,7 +243,7 @@ void Chart::printBody(double top, llvm::raw_ostream &os) const {
   printTicks(os);
   os << body << "<path class='axis' d='M0 0V" << px(height) << "H" << px(width)
      << "'/>\n";
-  double at = height;
+  double at = height + kBandGap;
   for (const Band &band : bands) {
     auto bar = [&](const char *style, double begin, double end) {
       os << "<rect class='area c0" << style << "' x='" << px(toX(begin)) << "' y='"
@@ -293,7 +297,7 @@ static void printOpening(double width, double height, const char *attributes,
 
 void Chart::print(llvm::raw_ostream &os) const {
   printOpening(kLeft + width + kRight,
-               printKeys(kTop, nullptr) + height + kBand * bands.size() + kBottom, "",
+               printKeys(kTop, nullptr) + height + bandHeight(bands.size()) + kBottom, "",
                os);
   printBody(kTop, os);
 }
@@ -301,7 +305,7 @@ void Chart::print(llvm::raw_ostream &os) const {
 void Chart::printFile(StringRef title, llvm::raw_ostream &os) const {
   const double top = kTop + 30;
   printOpening(kLeft + width + kRight,
-               printKeys(top, nullptr) + height + kBand * bands.size() + kBottom,
+               printKeys(top, nullptr) + height + bandHeight(bands.size()) + kBottom,
                "xmlns='http://www.w3.org/2000/svg' ", os);
   os << "<style>\n.paper{fill:#fff}svg .title{font-size:17px}\n";
   printChartStyle(os);
@@ -323,7 +327,8 @@ HtmlPage::HtmlPage(StringRef title, llvm::raw_ostream &os) : os(os) {
         ".card{border:1px solid #ddd;border-radius:6px;padding:.7em 1em;overflow:auto}"
         ".wide{grid-column:1/-1}h3{margin:0 0 .4em;font-size:14px}p{margin:.3em "
         "0}body>p{margin:1em 0}"
-        "small{font-weight:normal;color:#666}.card>svg{max-width:100%;height:auto}"
+        "small{font-weight:normal;color:#666}.card>svg{width:100%;max-width:48em;height:"
+        "auto}"
         "table{border-collapse:collapse}"
         "td,th{padding:2px 10px;text-align:left;border-bottom:1px solid #ddd}"
         ".n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}.bad{"

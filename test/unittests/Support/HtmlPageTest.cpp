@@ -95,11 +95,11 @@ TEST(HtmlPageTest, KeysAndBandsMakeTheChartHigher) {
   Chart chart(axis, axis);
   EXPECT_TRUE(contains(print(chart), "height='280.0'"));
   chart.addBand("f16", 0.1, 0.2, 0.8);
-  EXPECT_TRUE(contains(print(chart), "height='294.0'"));
+  EXPECT_TRUE(contains(print(chart), "height='302.0'"));
   chart.addKey("c0", "now");
-  EXPECT_TRUE(contains(print(chart), "height='318.0'"));
+  EXPECT_TRUE(contains(print(chart), "height='326.0'"));
   chart.addKey("c1", std::string(200, 'x')); // In a row of its own.
-  EXPECT_TRUE(contains(print(chart), "height='338.0'"));
+  EXPECT_TRUE(contains(print(chart), "height='346.0'"));
   EXPECT_TRUE(contains(print(chart), "<text class='small end' x='-8'"));
 }
 
