@@ -33,14 +33,18 @@ public:
 
 private:
   std::string makeName() { return "data" + std::to_string(next++); }
-  static std::string spell(PrecisionClass value) {
-    std::string word = stringifyPrecisionClass(value).str();
-    word[0] = llvm::toUpper(word[0]);
-    return "PrecisionClass::" + word;
+  std::string spell(bool value) { return value ? "true" : "false"; }
+  std::string spell(unsigned value) { return std::to_string(value); }
+  std::string spell(StringRef text) { return quoteCpp(text); }
+  std::string spell(const OpRule::Combiner &combiner);
+  template <typename T>
+  std::string spell(ArrayRef<T> values) {
+    return writeArray(llvm::getTypeName<T>(), values,
+                      [&](const T &value) { return spell(value); });
   }
   template <typename Enum>
-  static std::string spell(StringRef type, Enum value) {
-    return (type + "(" + llvm::Twine(unsigned(value)) + ")").str();
+  std::enable_if_t<std::is_enum_v<Enum>, std::string> spell(Enum value) {
+    return (llvm::getTypeName<Enum>() + "(" + llvm::Twine(unsigned(value)) + ")").str();
   }
   /// Writes an array of `type`; returns its name.
   template <typename T, typename Print>
@@ -51,18 +55,24 @@ private:
     os << "constexpr " << type << " " << name << "[] = {\n" << text << "};\n";
     return name;
   }
-  std::string writeStrings(ArrayRef<StringRef> words) {
-    return writeArray("StringRef", words, quoteCpp);
-  }
   /// Assignments of what differs from a default.
   template <typename T>
-  void set(std::string &text, StringRef field, const T &value, const T &initial,
-           const std::string &spelled) {
+  void set(std::string &text, StringRef field, const T &value, const T &initial) {
     if (value != initial)
-      text += "    made." + field.str() + " = " + spelled + ";\n";
+      text += "    made." + field.str() + " = " + spell(value) + ";\n";
+  }
+  /// What a row and a combiner say of precision.
+  template <typename Row>
+  std::string setClass(const Row &row) {
+    const Row none;
+    std::string text;
+    set(text, "f16", row.f16, none.f16);
+    set(text, "bf16", row.bf16, none.bf16);
+    set(text, "results", row.results, none.results);
+    set(text, "readsAny", row.readsAny, none.readsAny);
+    return text;
   }
   std::string makeRule(const OpRule &rule);
-  std::string makeCombiner(const OpRule::Combiner &combiner);
   std::string makeSet(const RuleSet &set);
   static std::string wrap(StringRef type, StringRef assignments) {
     return ("[] {\n    " + type + " made;\n" + assignments + "    return made;\n  }()")
@@ -73,67 +83,21 @@ private:
   unsigned next = 0;
 };
 
-std::string Generator::makeCombiner(const OpRule::Combiner &combiner) {
-  const OpRule::Combiner none;
-  std::string text;
-  if (!combiner.ops.empty())
-    text += "    made.ops = " + writeStrings(combiner.ops) + ";\n";
-  set(text, "f16", combiner.f16, none.f16, spell(combiner.f16));
-  set(text, "bf16", combiner.bf16, none.bf16, spell(combiner.bf16));
-  set(text, "results", combiner.results, none.results,
-      spell("ResultForm", combiner.results));
-  set(text, "readsAny", combiner.readsAny, none.readsAny, "true");
+std::string Generator::spell(const OpRule::Combiner &combiner) {
+  std::string text = setClass(combiner);
+  set(text, "ops", combiner.ops, {});
   return wrap("OpRule::Combiner", text);
 }
 
 std::string Generator::makeRule(const OpRule &rule) {
-  const OpRule none;
-  std::string text;
-  auto setFlag = [&](StringRef field, bool value, bool initial) {
-    set(text, field, value, initial, value ? "true" : "false");
-  };
-  auto setIndices = [&](StringRef field, ArrayRef<unsigned> indices) {
-    if (!indices.empty())
-      set(text, field, indices, {},
-          writeArray("unsigned", indices, [](unsigned i) { return std::to_string(i); }));
-  };
-  auto setStrings = [&](StringRef field, ArrayRef<StringRef> words) {
-    if (!words.empty())
-      set(text, field, words, {}, writeStrings(words));
-  };
-  set(text, "f16", rule.f16, none.f16, spell(rule.f16));
-  set(text, "bf16", rule.bf16, none.bf16, spell(rule.bf16));
-  set(text, "ifNonPositive", rule.ifNonPositive, none.ifNonPositive,
-      spell(rule.ifNonPositive));
-  set(text, "sign", rule.sign, none.sign, spell("ResultSign", rule.sign));
-  set(text, "typing", rule.typing, none.typing, spell("OpTyping", rule.typing));
-  set(text, "results", rule.results, none.results, spell("ResultForm", rule.results));
-  setFlag("readsAny", rule.readsAny, none.readsAny);
-  setIndices("f32Operands", rule.f32Operands);
-  setIndices("f32Results", rule.f32Results);
-  setIndices("absentOperands", rule.absentOperands);
-  setFlag("fixedScalars", rule.fixedScalars, none.fixedScalars);
-  setStrings("elementAttributes", rule.elementAttributes);
-  set(text, "region", rule.region, none.region, spell("RegionPolicy", rule.region));
-  setIndices("firstCarried", rule.firstCarried);
-  set(text, "scanInputs", rule.scanInputs, none.scanInputs, quoteCpp(rule.scanInputs));
-  if (!rule.combiners.empty())
-    text += "    made.combiners = " +
-            writeArray("OpRule::Combiner", rule.combiners,
-                       [&](const OpRule::Combiner &each) { return makeCombiner(each); }) +
-            ";\n";
-  setStrings("callees", rule.callees);
-  setFlag("pure", rule.pure, none.pure);
-  setFlag("clone", rule.clone, none.clone);
-  setFlag("list", rule.list, none.list);
-  setFlag("recurrent", rule.recurrent, none.recurrent);
-  setFlag("movable", rule.movable, none.movable);
-  set(text, "variable", rule.variable, none.variable,
-      spell("VariableRole", rule.variable));
-  set(text, "lowName", rule.lowName, none.lowName, quoteCpp(rule.lowName));
-  setFlag("cast", rule.cast, none.cast);
-  setFlag("contraction", rule.contraction, none.contraction);
-  set(text, "source", rule.source, none.source, quoteCpp(rule.source));
+  std::string text = setClass(rule);
+  forEachSetKey(rule, [&](StringRef key, const auto &value) {
+    std::string field = key.str();
+    llvm::replace(field, '-', '_');
+    text += "    made." + llvm::convertToCamelFromSnakeCase(field) + " = " +
+            spell(value) + ";\n";
+  });
+  set(text, "source", rule.source, {});
   return wrap("OpRule", text);
 }
 
@@ -141,7 +105,7 @@ std::string Generator::makeSet(const RuleSet &table) {
   const RuleSet none;
   std::string text;
   auto setString = [&](StringRef field, StringRef value) {
-    set(text, field, value, StringRef(), quoteCpp(value));
+    set(text, field, value, StringRef());
   };
   setString("dialect", table.dialect);
   setString("policy", table.policy);
@@ -151,7 +115,7 @@ std::string Generator::makeSet(const RuleSet &table) {
   setString("spelling.constantOp", table.spelling.constantOp);
   setString("spelling.constantValue", table.spelling.constantValue);
   setString("spelling.castForm", table.spelling.castForm);
-  set(text, "preserveReturned", table.preserveReturned, none.preserveReturned, "true");
+  set(text, "preserveReturned", table.preserveReturned, none.preserveReturned);
   if (!table.keepIf.empty())
     text += "    made.keepIf = " +
             writeArray("RuleSet::KeepIf", table.keepIf,
@@ -164,7 +128,7 @@ std::string Generator::makeSet(const RuleSet &table) {
     text += "    made.rows = " +
             writeArray("RuleRow", table.rows,
                        [&](const RuleRow &row) {
-                         std::string ops = writeStrings(row.ops);
+                         std::string ops = spell(row.ops);
                          return "{" + ops + ", " + makeRule(row.rule) + "}";
                        }) +
             ";\n";
@@ -172,7 +136,7 @@ std::string Generator::makeSet(const RuleSet &table) {
     text += "    made.products = " +
             writeArray("ProductRow", table.products,
                        [&](const ProductRow &row) {
-                         std::string ops = writeStrings(row.ops);
+                         std::string ops = spell(row.ops);
                          return "{" + ops + ", " + quoteCpp(row.macs) + "}";
                        }) +
             ";\n";
@@ -180,9 +144,8 @@ std::string Generator::makeSet(const RuleSet &table) {
     text += "    made.memory = " +
             writeArray("MemoryRow", table.memory,
                        [&](const MemoryRow &row) {
-                         return "{" + writeStrings(row.ops) + ", " +
-                                spell("ResultMemory", row.result) + ", " +
-                                (row.repeatable ? "true" : "false") + "}";
+                         return "{" + spell(row.ops) + ", " + spell(row.result) + ", " +
+                                spell(row.repeatable) + "}";
                        }) +
             ";\n";
   return wrap("RuleSet", text);

@@ -248,7 +248,7 @@ const PrecisionPolicy::NameFacts &PrecisionPolicy::getFacts(Operation *op) {
     record.results = rule->results;
     record.readsAny = rule->readsAny;
     made->varies = rules.hasWrittenIndices(rule) || !rule->absentOperands.empty() ||
-                   rule->ifNonPositive != PrecisionClass::Fixed ||
+                   rule->classIfNonpositive != PrecisionClass::Fixed ||
                    !rule->combiners.empty();
   } else if (isa<PrecisionOpInterface>(op)) {
     record.source = RuleSource::Interface;
@@ -276,9 +276,9 @@ void PrecisionPolicy::refine(Operation *op, OpRecord &record) {
                  !isNoneType(op->getOperand(index).getType());
         }))
       record.precisionClass = PrecisionClass::Fixed;
-    if (rule->ifNonPositive != PrecisionClass::Fixed && op->getNumOperands() != 0 &&
+    if (rule->classIfNonpositive != PrecisionClass::Fixed && op->getNumOperands() != 0 &&
         getSign(op->getOperand(0)) == -1)
-      record.precisionClass = rule->ifNonPositive;
+      record.precisionClass = rule->classIfNonpositive;
     if (const OpRule::Combiner *combiner =
             rule->combiners.empty() ? nullptr : findCombiner(*rule, op)) {
       record.precisionClass = low.isF16() ? combiner->f16 : combiner->bf16;
@@ -333,7 +333,7 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     }
   }
   auto isScalar = [](Type type) { return isa<FloatType>(type); };
-  if (record.rule && record.rule->fixedScalars &&
+  if (record.rule && record.rule->scalars == ScalarPolicy::Fixed &&
       (llvm::any_of(op->getOperandTypes(), isScalar) ||
        llvm::any_of(op->getResultTypes(), isScalar)))
     record.precisionClass = PrecisionClass::Fixed;

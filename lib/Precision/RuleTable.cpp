@@ -204,84 +204,48 @@ static void printRow(llvm::raw_ostream &os, PrecisionClass f16, PrecisionClass b
   else
     os << ", class-f16: " << stringifyPrecisionClass(f16)
        << ", class-bf16: " << stringifyPrecisionClass(bf16);
-  const StringRef forms[] = {"same", "wide", "f32"};
-  os << ", results: " << forms[size_t(results)]
+  os << ", results: " << getWords(results)[size_t(results)]
      << ", reads: " << (readsAny ? "any" : "same");
 }
 
+namespace {
+
+/// Prints the value of a key.
+struct ValuePrinter {
+  llvm::raw_ostream &os;
+
+  void print(bool value) { os << (value ? "true" : "false"); }
+  void print(StringRef text) { os << printYaml(text); }
+  void print(unsigned index) { os << index; }
+  void print(const OpRule::Combiner &combiner) {
+    os << "{ops: [";
+    llvm::interleaveComma(combiner.ops, os,
+                          [&](StringRef op) { os << quoteYaml(op.split('.').second); });
+    os << "]";
+    printRow(os, combiner.f16, combiner.bf16, combiner.results, combiner.readsAny);
+    os << "}";
+  }
+  template <typename T>
+  void print(ArrayRef<T> values) {
+    os << "[";
+    llvm::interleaveComma(values, os, [&](const T &value) { print(value); });
+    os << "]";
+  }
+  template <typename Enum>
+  std::enable_if_t<std::is_enum_v<Enum>> print(Enum value) {
+    os << getWords(value)[size_t(value)];
+  }
+};
+
+} // namespace
+
 static void printRule(llvm::raw_ostream &os, const OpRule &rule, StringRef name) {
-  auto printIndices = [&](StringRef key, ArrayRef<unsigned> indices) {
-    if (!indices.empty())
-      os << ", " << key << ": ["
-         << llvm::join(
-                llvm::map_range(indices, [](unsigned i) { return std::to_string(i); }),
-                ", ")
-         << "]";
-  };
-  auto printNames = [&](ArrayRef<StringRef> names) {
-    llvm::interleaveComma(names, os, [&](StringRef each) { os << printYaml(each); });
-  };
   os << "- {ops: [" << quoteYaml(name) << "]";
   printRow(os, rule.f16, rule.bf16, rule.results, rule.readsAny);
-  if (rule.ifNonPositive != PrecisionClass::Fixed)
-    os << ", class-if-nonpositive: " << stringifyPrecisionClass(rule.ifNonPositive);
-  const StringRef signs[] = {"", "nonnegative", "same", "opposite", "product"};
-  if (rule.sign != ResultSign::Any)
-    os << ", sign: " << signs[size_t(rule.sign)];
-  if (rule.typing == OpTyping::Positional)
-    os << ", typing: positional";
-  printIndices("f32-operands", rule.f32Operands);
-  printIndices("f32-results", rule.f32Results);
-  printIndices("absent-operands", rule.absentOperands);
-  if (rule.fixedScalars)
-    os << ", scalars: fixed";
-  if (!rule.elementAttributes.empty()) {
-    os << ", element-attributes: [";
-    printNames(rule.elementAttributes);
-    os << "]";
-  }
-  const StringRef regions[] = {"opaque", "combiner", "carry", "branches"};
-  if (rule.region != RegionPolicy::Opaque)
-    os << ", region: " << regions[size_t(rule.region)];
-  printIndices("first-carried", rule.firstCarried);
-  if (!rule.scanInputs.empty())
-    os << ", scan-inputs: " << printYaml(rule.scanInputs);
-  if (!rule.combiners.empty()) {
-    os << ", combiners: [";
-    llvm::interleaveComma(rule.combiners, os, [&](const OpRule::Combiner &combiner) {
-      os << "{ops: [";
-      llvm::interleaveComma(combiner.ops, os,
-                            [&](StringRef op) { os << quoteYaml(op.split('.').second); });
-      os << "]";
-      printRow(os, combiner.f16, combiner.bf16, combiner.results, combiner.readsAny);
-      os << "}";
-    });
-    os << "]";
-  }
-  if (!rule.callees.empty()) {
-    os << ", callees: [";
-    printNames(rule.callees);
-    os << "]";
-  }
-  if (!rule.pure)
-    os << ", pure: false";
-  if (rule.clone)
-    os << ", clone: true";
-  if (rule.cast)
-    os << ", cast: true";
-  if (rule.contraction)
-    os << ", contraction: true";
-  if (rule.list)
-    os << ", list: true";
-  if (rule.recurrent)
-    os << ", recurrent: true";
-  if (!rule.movable)
-    os << ", movable: false";
-  const StringRef roles[] = {"", "source", "read", "pass"};
-  if (rule.variable != VariableRole::None)
-    os << ", variable: " << roles[size_t(rule.variable)];
-  if (!rule.lowName.empty())
-    os << ", low-name: " << printYaml(rule.lowName);
+  forEachSetKey(rule, [&](StringRef key, const auto &value) {
+    os << ", " << key << ": ";
+    ValuePrinter{os}.print(value);
+  });
   os << "} # " << rule.source << "\n";
 }
 
@@ -331,13 +295,13 @@ void RuleTable::print(llvm::raw_ostream &os) const {
   SmallVector<std::pair<StringRef, const MemoryRow *>> rows(memory.begin(), memory.end());
   llvm::sort(rows, llvm::less_first());
   dialect = "";
-  const StringRef forms[] = {"own", "view", "elementwise", "update"};
   for (auto [op, row] : rows) {
     auto [prefix, name] = op.split('.');
     if (prefix != dialect)
       os << "---\ndialect: " << printYaml(prefix) << "\nmemory:\n";
     dialect = prefix;
-    os << "- {ops: [" << quoteYaml(name) << "], result: " << forms[size_t(row->result)];
+    os << "- {ops: [" << quoteYaml(name)
+       << "], result: " << getWords(row->result)[size_t(row->result)];
     if (!row->repeatable)
       os << ", repeatable: false";
     os << "}\n";

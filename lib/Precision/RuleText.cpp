@@ -24,21 +24,15 @@ namespace {
 
 /// What a row says of precision; as a row of its own or of a combiner.
 struct ClassText {
-  std::string all, f16, bf16, results, reads;
-};
-struct CombinerText : ClassText {
   std::vector<std::string> ops;
+  std::string all, f16, bf16, reads;
+  std::optional<ResultForm> results;
 };
+struct CombinerText : ClassText {};
 struct RowText : ClassText {
-  std::vector<std::string> ops;
-  std::string typing, region, scanInputs, ifNonPositive, sign, variable, lowName;
-  std::vector<unsigned> f32Operands, f32Results, absentOperands, firstCarried;
-  std::vector<std::string> elementAttributes;
   std::vector<CombinerText> combiners;
-  std::vector<std::string> callees;
-  bool pure = true, clone = false, cast = false, contraction = false, list = false,
-       recurrent = false, movable = true;
-  std::string scalars;
+  /// All other keys.
+  OpRule rule;
 };
 struct ProductText {
   std::vector<std::string> ops;
@@ -46,7 +40,7 @@ struct ProductText {
 };
 struct MemoryText {
   std::vector<std::string> ops;
-  std::string result;
+  std::optional<ResultMemory> result;
   bool repeatable = true;
 };
 struct OpText {
@@ -74,11 +68,23 @@ LLVM_YAML_IS_SEQUENCE_VECTOR(ProductText)
 LLVM_YAML_IS_SEQUENCE_VECTOR(MemoryText)
 LLVM_YAML_IS_DOCUMENT_LIST_VECTOR(TableText)
 
+/// One of the words for the values of `Enum`.
+template <typename Enum>
+static void mapWord(llvm::yaml::IO &io, const char *key, std::optional<Enum> &value) {
+  std::string word;
+  llvm::ArrayRef<llvm::StringRef> words = getWords(Enum());
+  mapChoice(io, key, word,
+            llvm::filter_to_vector(words, [](auto each) { return !each.empty(); }));
+  if (auto found = llvm::find(words, word); !word.empty() && found != words.end())
+    value = Enum(found - words.begin());
+}
+
 static void mapClass(llvm::yaml::IO &io, ClassText &text) {
+  mapRequiredKey(io, "ops", text.ops);
   mapChoice(io, "class", text.all, kClassNames);
   mapChoice(io, "class-f16", text.f16, kClassNames);
   mapChoice(io, "class-bf16", text.bf16, kClassNames);
-  mapChoice(io, "results", text.results, {"same", "wide", "f32"});
+  mapWord(io, "results", text.results);
   mapChoice(io, "reads", text.reads, {"same", "any"});
 }
 
@@ -93,45 +99,72 @@ template <>
 struct llvm::yaml::MappingTraits<CombinerText> {
   static void mapping(IO &io, CombinerText &text) {
     mpt::YamlKeyScope scope(io, "");
-    mapRequiredKey(io, "ops", text.ops);
     mapClass(io, text);
   }
 };
+
+namespace {
+
+/// Reads a key of a row into its field.
+class RowReader {
+public:
+  RowReader(llvm::yaml::IO &io, RowText &text)
+      : io(io), text(text), storage(*YamlContext::of(io).storage) {}
+
+  template <typename Field>
+  void operator()(const char *key, Field OpRule::*field) {
+    read(key, text.rule.*field);
+  }
+
+private:
+  void read(const char *key, bool &value) { mapFlag(io, key, value); }
+  void read(const char *key, llvm::StringRef &value) {
+    std::string word;
+    mapKey(io, key, word);
+    value = llvm::StringRef(word).copy(storage);
+  }
+  void read(const char *key, llvm::ArrayRef<unsigned> &value) {
+    std::vector<unsigned> indices;
+    mapIndices(io, key, indices);
+    value = llvm::ArrayRef(indices).copy(storage);
+  }
+  void read(const char *key, llvm::ArrayRef<llvm::StringRef> &value) {
+    std::vector<std::string> words;
+    mapKey(io, key, words);
+    llvm::SmallVector<llvm::StringRef> copies;
+    for (llvm::StringRef word : words)
+      copies.push_back(word.copy(storage));
+    value = llvm::ArrayRef(copies).copy(storage);
+  }
+  /// They get what they do not say from their row, once it is read.
+  void read(const char *key, llvm::ArrayRef<OpRule::Combiner> &) {
+    mapKey(io, key, text.combiners);
+  }
+  template <typename Enum>
+  void read(const char *key, Enum &value) {
+    std::optional<Enum> found;
+    mapWord(io, key, found);
+    value = found.value_or(value);
+  }
+
+  llvm::yaml::IO &io;
+  RowText &text;
+  llvm::BumpPtrAllocator &storage;
+};
+
+} // namespace
 
 template <>
 struct llvm::yaml::MappingTraits<RowText> {
   static void mapping(IO &io, RowText &text) {
     mpt::YamlKeyScope scope(io, "");
-    mapRequiredKey(io, "ops", text.ops);
+    mapClass(io, text);
     for (const std::string &op : text.ops)
       checkOp(io, op);
-    mapClass(io, text);
-    mapChoice(io, "class-if-nonpositive", text.ifNonPositive,
-              ArrayRef(kClassNames).drop_back());
-    mapChoice(io, "sign", text.sign, {"nonnegative", "same", "opposite", "product"});
-    mapChoice(io, "typing", text.typing, {"uniform", "positional"});
-    mapChoice(io, "region", text.region, {"opaque", "combiner", "carry", "branches"});
-    mapIndices(io, "first-carried", text.firstCarried);
-    if (!text.firstCarried.empty() && text.firstCarried.size() != 3)
+    OpRule::forEachKey(RowReader(io, text));
+    if (size_t count = text.rule.firstCarried.size(); count != 0 && count != 3)
       io.setError("expected three indices for first-carried: of an operand, a block "
                   "argument and an operand of the terminator");
-    mapKey(io, "scan-inputs", text.scanInputs);
-    mapIndices(io, "f32-operands", text.f32Operands);
-    mapIndices(io, "f32-results", text.f32Results);
-    mapIndices(io, "absent-operands", text.absentOperands);
-    mapChoice(io, "scalars", text.scalars, {"any", "fixed"});
-    mapKey(io, "element-attributes", text.elementAttributes);
-    mapKey(io, "combiners", text.combiners);
-    mapKey(io, "callees", text.callees);
-    mapFlag(io, "pure", text.pure);
-    mapFlag(io, "clone", text.clone);
-    mapFlag(io, "cast", text.cast);
-    mapFlag(io, "contraction", text.contraction);
-    mapFlag(io, "list", text.list);
-    mapFlag(io, "recurrent", text.recurrent);
-    mapFlag(io, "movable", text.movable);
-    mapChoice(io, "variable", text.variable, {"source", "read", "pass"});
-    mapKey(io, "low-name", text.lowName);
   }
 };
 
@@ -152,7 +185,7 @@ struct llvm::yaml::MappingTraits<MemoryText> {
   static void mapping(IO &io, MemoryText &text) {
     mpt::YamlKeyScope scope(io, "");
     mapRequiredKey(io, "ops", text.ops);
-    mapChoice(io, "result", text.result, {"own", "view", "elementwise", "update"});
+    mapWord(io, "result", text.result);
     mapFlag(io, "repeatable", text.repeatable);
   }
 };
@@ -211,14 +244,6 @@ PrecisionClass readClass(const ClassText &text, StringRef special,
   return symbolizePrecisionClass(word).value_or(inherited);
 }
 
-ResultForm readResults(StringRef word, ResultForm inherited) {
-  return llvm::StringSwitch<ResultForm>(word)
-      .Case("same", ResultForm::Same)
-      .Case("wide", ResultForm::Wide)
-      .Case("f32", ResultForm::F32)
-      .Default(inherited);
-}
-
 bool readReads(StringRef word, bool inherited) {
   return word.empty() ? inherited : word == "any";
 }
@@ -238,9 +263,6 @@ private:
     return items.copy(storage);
   }
   StringRef keep(StringRef text) { return text.copy(storage); }
-  ArrayRef<StringRef> keep(const std::vector<std::string> &words) {
-    return map<StringRef>(words, [&](StringRef word) { return keep(word); });
-  }
   template <typename To, typename From, typename Make>
   ArrayRef<To> map(const From &items, Make &&make) {
     SmallVector<To> made;
@@ -260,55 +282,21 @@ private:
 };
 
 OpRule RowMaker::makeRule(const RowText &text) {
-  OpRule rule;
+  OpRule rule = text.rule;
   rule.f16 = readClass(text, text.f16, PrecisionClass::Fixed);
   rule.bf16 = readClass(text, text.bf16, PrecisionClass::Fixed);
-  rule.ifNonPositive =
-      symbolizePrecisionClass(text.ifNonPositive).value_or(PrecisionClass::Fixed);
-  rule.sign = llvm::StringSwitch<ResultSign>(text.sign)
-                  .Case("nonnegative", ResultSign::NonNegative)
-                  .Case("same", ResultSign::Same)
-                  .Case("opposite", ResultSign::Opposite)
-                  .Case("product", ResultSign::Product)
-                  .Default(ResultSign::Any);
-  rule.results = readResults(text.results, ResultForm::Same);
+  rule.results = text.results.value_or(ResultForm::Same);
   rule.readsAny = readReads(text.reads, false);
-  rule.typing = text.typing == "positional" ? OpTyping::Positional : OpTyping::Uniform;
-  rule.f32Operands = keep(ArrayRef(text.f32Operands));
-  rule.f32Results = keep(ArrayRef(text.f32Results));
-  rule.absentOperands = keep(ArrayRef(text.absentOperands));
-  rule.fixedScalars = text.scalars == "fixed";
-  rule.elementAttributes = keep(text.elementAttributes);
-  rule.region = llvm::StringSwitch<RegionPolicy>(text.region)
-                    .Case("combiner", RegionPolicy::Combiner)
-                    .Case("carry", RegionPolicy::Carry)
-                    .Case("branches", RegionPolicy::Branches)
-                    .Default(RegionPolicy::Opaque);
-  rule.firstCarried = keep(ArrayRef(text.firstCarried));
-  rule.scanInputs = keep(text.scanInputs);
   rule.combiners = map<OpRule::Combiner>(text.combiners, [&](const CombinerText &each) {
     OpRule::Combiner combiner;
     combiner.ops = map<StringRef>(each.ops, [&](StringRef op) { return prefix(op); });
     combiner.f16 = readClass(each, each.f16, rule.f16);
     combiner.bf16 = readClass(each, each.bf16, rule.bf16);
-    combiner.results = readResults(each.results, rule.results);
+    combiner.results = each.results.value_or(rule.results);
     combiner.readsAny = readReads(each.reads, rule.readsAny);
     return combiner;
   });
-  rule.callees = keep(text.callees);
-  rule.pure = text.pure;
-  rule.clone = text.clone;
-  rule.cast = text.cast;
-  rule.contraction = text.contraction;
-  rule.list = text.list;
-  rule.recurrent = text.recurrent;
-  rule.movable = text.movable;
-  rule.variable = llvm::StringSwitch<VariableRole>(text.variable)
-                      .Case("source", VariableRole::Source)
-                      .Case("read", VariableRole::Read)
-                      .Case("pass", VariableRole::Pass)
-                      .Default(VariableRole::None);
-  rule.lowName = qualify(text.lowName);
+  rule.lowName = qualify(rule.lowName);
   rule.source = source;
   return rule;
 }
@@ -337,12 +325,7 @@ RuleSet RowMaker::makeSet(const TableText &table) {
   });
   set.memory = map<MemoryRow>(table.memory, [&](const MemoryText &row) {
     return MemoryRow{map<StringRef>(row.ops, [&](StringRef op) { return prefix(op); }),
-                     llvm::StringSwitch<ResultMemory>(row.result)
-                         .Case("view", ResultMemory::View)
-                         .Case("elementwise", ResultMemory::Elementwise)
-                         .Case("update", ResultMemory::Update)
-                         .Default(ResultMemory::Own),
-                     row.repeatable};
+                     row.result.value_or(ResultMemory::Own), row.repeatable};
   });
   return set;
 }
@@ -387,7 +370,7 @@ FailureOr<std::vector<RuleSet>> mpt::readRuleSets(Location loc, StringRef yaml,
                                                   ArrayRef<RuleSets> bases,
                                                   llvm::BumpPtrAllocator &storage) {
   FailureOr<std::vector<TableText>> tables =
-      readYaml<TableText>({loc, "rule table"}, yaml, source);
+      readYaml<TableText>({loc, "rule table", &storage}, yaml, source);
   if (failed(tables))
     return failure();
   source = source.copy(storage);

@@ -28,6 +28,25 @@ struct RuleSets {
   llvm::ArrayRef<RuleSet> sets;
 };
 
+/// Whether the value of a key is not its default. Lists are empty by default.
+template <typename T>
+bool isSet(const T &value, const T &initial) {
+  return value != initial;
+}
+template <typename T>
+bool isSet(llvm::ArrayRef<T> value, llvm::ArrayRef<T>) {
+  return !value.empty();
+}
+
+/// Calls `visit(key, value)` for each key of `rule` that does not have its default.
+template <typename Visit>
+void forEachSetKey(const OpRule &rule, Visit &&visit) {
+  OpRule::forEachKey([&](llvm::StringRef key, auto field) {
+    if (isSet(rule.*field, OpRule().*field))
+      visit(key, rule.*field);
+  });
+}
+
 /// The tables of `yaml`, in order; what they consist of is put into `storage`. A
 /// table that extends one of `bases` comes after it, for its own dialect.
 /// Fails after errors, at `loc` or in the text, that name `source`: also an op in

@@ -14,6 +14,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Allocator.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -27,6 +28,8 @@ namespace mpt {
 struct YamlContext {
   mlir::Location loc;
   llvm::StringRef what;
+  /// For what readers keep of the text.
+  llvm::BumpPtrAllocator *storage = nullptr;
   llvm::StringRef text = {}, key = {};
   /// Of the value that is wrong.
   std::string message = {};

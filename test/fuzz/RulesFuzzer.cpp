@@ -16,96 +16,72 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::fuzz;
 
-static const StringRef words[] = {"dialect",
-                                  "extends",
-                                  "policy",
-                                  "cast",
-                                  "constant",
-                                  "op",
-                                  "up",
-                                  "attributes",
-                                  "value",
-                                  "form",
-                                  "preserve-returned",
-                                  "keep-if",
-                                  "attribute",
-                                  "contains",
-                                  "rules",
-                                  "ops",
-                                  "class",
-                                  "class-f16",
-                                  "class-bf16",
-                                  "results",
-                                  "reads",
-                                  "class-if-nonpositive",
-                                  "sign",
-                                  "typing",
-                                  "region",
-                                  "first-carried",
-                                  "scan-inputs",
-                                  "f32-operands",
-                                  "f32-results",
-                                  "absent-operands",
-                                  "scalars",
-                                  "element-attributes",
-                                  "combiners",
-                                  "callees",
-                                  "pure",
-                                  "clone",
-                                  "list",
-                                  "recurrent",
-                                  "movable",
-                                  "variable",
-                                  "low-name",
-                                  "products",
-                                  "macs",
-                                  "memory",
-                                  "result",
-                                  "repeatable",
-                                  "allow",
-                                  "deny",
-                                  "infer",
-                                  "clear",
-                                  "stable",
-                                  "fixed",
-                                  "same",
-                                  "wide",
-                                  "f32",
-                                  "any",
-                                  "nonnegative",
-                                  "opposite",
-                                  "product",
-                                  "uniform",
-                                  "positional",
-                                  "opaque",
-                                  "combiner",
-                                  "carry",
-                                  "branches",
-                                  "source",
-                                  "read",
-                                  "pass",
-                                  "own",
-                                  "view",
-                                  "elementwise",
-                                  "update",
-                                  "true",
-                                  "false",
-                                  "0",
-                                  "1",
-                                  "-1",
-                                  "16777216",
-                                  "18446744073709551615",
-                                  "stablehlo",
-                                  "tf",
-                                  "onnx",
-                                  "torch",
-                                  "acme",
-                                  "r0*o0[1]",
-                                  "o0[a:b]",
-                                  "all(x)",
-                                  "einsum(e)",
-                                  "maps(m)",
-                                  "add"};
+/// Keys and values that OpRule.h does not list.
+static const StringRef otherWords[] = {"dialect",
+                                       "extends",
+                                       "policy",
+                                       "cast",
+                                       "constant",
+                                       "op",
+                                       "up",
+                                       "attributes",
+                                       "value",
+                                       "form",
+                                       "preserve-returned",
+                                       "keep-if",
+                                       "attribute",
+                                       "contains",
+                                       "rules",
+                                       "ops",
+                                       "class",
+                                       "class-f16",
+                                       "class-bf16",
+                                       "results",
+                                       "reads",
+                                       "products",
+                                       "macs",
+                                       "memory",
+                                       "result",
+                                       "repeatable",
+                                       "fixed",
+                                       "any",
+                                       "true",
+                                       "false",
+                                       "0",
+                                       "1",
+                                       "-1",
+                                       "16777216",
+                                       "18446744073709551615",
+                                       "stablehlo",
+                                       "tf",
+                                       "onnx",
+                                       "torch",
+                                       "acme",
+                                       "r0*o0[1]",
+                                       "o0[a:b]",
+                                       "all(x)",
+                                       "einsum(e)",
+                                       "maps(m)",
+                                       "add"};
+
+/// The keys of tables and their values.
+static ArrayRef<StringRef> getTableWords() {
+  static const SmallVector<StringRef> words = [] {
+    SmallVector<StringRef> words(std::begin(otherWords), std::end(otherWords));
+    for (ArrayRef<StringRef> values :
+         {getWords(PrecisionClass()), getWords(ResultForm()), getWords(ResultMemory())})
+      llvm::append_range(words, values);
+    OpRule::forEachKey([&](StringRef key, auto field) {
+      words.push_back(key);
+      using Value = std::decay_t<decltype(OpRule().*field)>;
+      if constexpr (std::is_enum_v<Value>)
+        llvm::append_range(words, getWords(Value()));
+    });
+    llvm::erase(words, "");
+    return words;
+  }();
+  return words;
+}
 static const StringRef lines[] = {
     "dialect: acme",
     "extends: stablehlo",
@@ -182,5 +158,6 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
   if (draw(random, 6) == 0)
     return LLVMFuzzerMutate(data, size, maxSize);
   StringRef text(reinterpret_cast<char *>(data), size);
-  return replaceInput(mutateWords(text, words, lines, random), data, size, maxSize);
+  return replaceInput(mutateWords(text, getTableWords(), lines, random), data, size,
+                      maxSize);
 }

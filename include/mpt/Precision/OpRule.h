@@ -79,8 +79,17 @@ enum class VariableRole : uint8_t {
   Pass,
 };
 
+/// Which ops a row is for, by their bare floats.
+enum class ScalarPolicy : uint8_t {
+  Any,
+  /// Ops without bare float operands or results. A bare float keeps its type and would
+  /// dictate the vector's element type (a scalar broadcast to a vector).
+  Fixed,
+};
+
 /// A row is plain data that points to what somebody else keeps: a RuleTable, or
-/// the program itself, which holds the built-in tables.
+/// the program itself, which holds the built-in tables. A key of the YAML is a field
+/// and its line in `forEachKey`; reading, printing and C++ for the build follow.
 struct OpRule {
   PrecisionClass f16 = PrecisionClass::Fixed;
   PrecisionClass bf16 = PrecisionClass::Fixed;
@@ -88,7 +97,7 @@ struct OpRule {
   /// exponential of such a number is at most 1, and an error of x * u in its
   /// operand x, u being the unit roundoff, is one of at most 0.37 u in it, since
   /// |x| exp(x) has its maximum 1/e there.
-  PrecisionClass ifNonPositive = PrecisionClass::Fixed;
+  PrecisionClass classIfNonpositive = PrecisionClass::Fixed;
   ResultSign sign = ResultSign::Any;
   OpTyping typing = OpTyping::Uniform;
   ResultForm results = ResultForm::Same;
@@ -101,9 +110,7 @@ struct OpRule {
   llvm::ArrayRef<unsigned> absentOperands;
   /// False: the op has no low form, so no list and no attribute can make it low.
   bool movable = true;
-  /// Applies only to ops without bare float operands or results. A bare float keeps its
-  /// type and would dictate the vector's element type (a scalar broadcast to a vector).
-  bool fixedScalars = false;
+  ScalarPolicy scalars = ScalarPolicy::Any;
   /// Float attributes that have the element type of the operands (tosa).
   llvm::ArrayRef<llvm::StringRef> elementAttributes;
   RegionPolicy region = RegionPolicy::Opaque;
@@ -147,6 +154,35 @@ struct OpRule {
   llvm::StringRef source;
 
   PrecisionClass getClass(mlir::Type low) const { return low.isF16() ? f16 : bf16; }
+
+  /// Calls `visit(key, &OpRule::field)` for each key but `ops`, `class`, `results` and
+  /// `reads` (which combiners have, too), in the order in which rows print. The field
+  /// has the key's name in camel case.
+  template <typename Visit>
+  static void forEachKey(Visit &&visit) {
+    visit("class-if-nonpositive", &OpRule::classIfNonpositive);
+    visit("sign", &OpRule::sign);
+    visit("typing", &OpRule::typing);
+    visit("f32-operands", &OpRule::f32Operands);
+    visit("f32-results", &OpRule::f32Results);
+    visit("absent-operands", &OpRule::absentOperands);
+    visit("scalars", &OpRule::scalars);
+    visit("element-attributes", &OpRule::elementAttributes);
+    visit("region", &OpRule::region);
+    visit("first-carried", &OpRule::firstCarried);
+    visit("scan-inputs", &OpRule::scanInputs);
+    visit("combiners", &OpRule::combiners);
+    visit("callees", &OpRule::callees);
+    visit("pure", &OpRule::pure);
+    visit("clone", &OpRule::clone);
+    visit("cast", &OpRule::cast);
+    visit("contraction", &OpRule::contraction);
+    visit("list", &OpRule::list);
+    visit("recurrent", &OpRule::recurrent);
+    visit("movable", &OpRule::movable);
+    visit("variable", &OpRule::variable);
+    visit("low-name", &OpRule::lowName);
+  }
 };
 
 /// How a dialect spells what autocast inserts.
@@ -191,6 +227,43 @@ enum class ResultMemory : uint8_t {
   /// dies (`dynamic_update_slice`, the variables of a loop).
   Update,
 };
+
+/// The words of the YAML for the values of an enum, in order; empty for a value that no
+/// word names.
+inline llvm::ArrayRef<llvm::StringRef> getWords(PrecisionClass) {
+  static constexpr llvm::StringRef words[] = {"allow", "deny",   "infer",
+                                              "clear", "stable", ""};
+  return words;
+}
+inline llvm::ArrayRef<llvm::StringRef> getWords(OpTyping) {
+  static constexpr llvm::StringRef words[] = {"uniform", "positional"};
+  return words;
+}
+inline llvm::ArrayRef<llvm::StringRef> getWords(ResultForm) {
+  static constexpr llvm::StringRef words[] = {"same", "wide", "f32"};
+  return words;
+}
+inline llvm::ArrayRef<llvm::StringRef> getWords(RegionPolicy) {
+  static constexpr llvm::StringRef words[] = {"opaque", "combiner", "carry", "branches"};
+  return words;
+}
+inline llvm::ArrayRef<llvm::StringRef> getWords(ResultSign) {
+  static constexpr llvm::StringRef words[] = {"", "nonnegative", "same", "opposite",
+                                              "product"};
+  return words;
+}
+inline llvm::ArrayRef<llvm::StringRef> getWords(VariableRole) {
+  static constexpr llvm::StringRef words[] = {"", "source", "read", "pass"};
+  return words;
+}
+inline llvm::ArrayRef<llvm::StringRef> getWords(ScalarPolicy) {
+  static constexpr llvm::StringRef words[] = {"any", "fixed"};
+  return words;
+}
+inline llvm::ArrayRef<llvm::StringRef> getWords(ResultMemory) {
+  static constexpr llvm::StringRef words[] = {"own", "view", "elementwise", "update"};
+  return words;
+}
 
 /// What planning memory must know of ops.
 struct MemoryRow {

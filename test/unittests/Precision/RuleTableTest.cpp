@@ -33,6 +33,25 @@ TEST(RuleTable, BuiltinTablesHaveRows) {
     }
 }
 
+/// docs/RuleTables.md has a row for each key, with the words for its values.
+TEST(RuleTable, EveryKeyIsDocumented) {
+  auto file = llvm::MemoryBuffer::getFile(MPT_RULE_DOC);
+  ASSERT_TRUE(file);
+  OpRule::forEachKey([&](StringRef key, auto field) {
+    StringRef row;
+    for (StringRef line : llvm::split((*file)->getBuffer(), '\n'))
+      if (line.starts_with("| `") &&
+          line.split(" | ").first.contains(("`" + key + "`").str()))
+        row = line;
+    EXPECT_FALSE(row.empty()) << key.str();
+    using Value = std::decay_t<decltype(OpRule().*field)>;
+    if constexpr (std::is_enum_v<Value> && !std::is_same_v<Value, PrecisionClass>)
+      for (StringRef word : getWords(Value()))
+        EXPECT_TRUE(word.empty() || row.contains(("`" + word + "`").str()))
+            << key.str() << " " << word.str();
+  });
+}
+
 struct Errors {
   MLIRContext context{MLIRContext::Threading::DISABLED};
   std::string text;
