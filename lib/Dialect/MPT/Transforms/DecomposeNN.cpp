@@ -25,199 +25,146 @@ namespace {
 // Softmax
 //===----------------------------------------------------------------------===//
 
-struct DecomposeSoftmaxOp : OpRewritePattern<SoftmaxOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SoftmaxOp op, PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getX()).getElementType());
-    Value max = b.reduceRow(ReduceKind::Max, op.getX());
-    Value powers = b.exp(b.sub(op.getX(), max));
-    Value y = b.div(powers, b.reduceRow(ReduceKind::Sum, powers));
-    rewriter.replaceOp(op, b.round(y, op.getType()));
-    return success();
-  }
-};
+LogicalResult decomposeSoftmax(SoftmaxOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getX());
+  Value max = b.reduceRow(ReduceKind::Max, op.getX());
+  Value powers = b.exp(b.sub(op.getX(), max));
+  Value y = b.div(powers, b.reduceRow(ReduceKind::Sum, powers));
+  rewriter.replaceOp(op, b.round(y, op.getType()));
+  return success();
+}
 
-struct DecomposeLogSoftmaxOp : OpRewritePattern<LogSoftmaxOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(LogSoftmaxOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getX()).getElementType());
-    Value shifted = b.sub(op.getX(), b.reduceRow(ReduceKind::Max, op.getX()));
-    Value sum = b.reduceRow(ReduceKind::Sum, b.exp(shifted));
-    rewriter.replaceOp(op, b.round(b.sub(shifted, b.log(sum)), op.getType()));
-    return success();
-  }
-};
+LogicalResult decomposeLogSoftmax(LogSoftmaxOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getX());
+  Value shifted = b.sub(op.getX(), b.reduceRow(ReduceKind::Max, op.getX()));
+  Value sum = b.reduceRow(ReduceKind::Sum, b.exp(shifted));
+  rewriter.replaceOp(op, b.round(b.sub(shifted, b.log(sum)), op.getType()));
+  return success();
+}
 
-struct DecomposeSoftmaxGradOp : OpRewritePattern<SoftmaxGradOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SoftmaxGradOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getDy()).getElementType());
-    Value dot = b.reduceRow(ReduceKind::Sum, b.mul(op.getDy(), op.getY()));
-    Value dx = b.mul(op.getY(), b.sub(op.getDy(), dot));
-    rewriter.replaceOp(op, b.round(dx, op.getType()));
-    return success();
-  }
-};
+LogicalResult decomposeSoftmaxGrad(SoftmaxGradOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getDy());
+  Value dot = b.reduceRow(ReduceKind::Sum, b.mul(op.getDy(), op.getY()));
+  Value dx = b.mul(op.getY(), b.sub(op.getDy(), dot));
+  rewriter.replaceOp(op, b.round(dx, op.getType()));
+  return success();
+}
 
-struct DecomposeLogSoftmaxGradOp : OpRewritePattern<LogSoftmaxGradOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(LogSoftmaxGradOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getDy()).getElementType());
-    Value sum = b.reduceRow(ReduceKind::Sum, op.getDy());
-    Value dx = b.sub(op.getDy(), b.mul(b.exp(op.getY()), sum));
-    rewriter.replaceOp(op, b.round(dx, op.getType()));
-    return success();
-  }
-};
+LogicalResult decomposeLogSoftmaxGrad(LogSoftmaxGradOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getDy());
+  Value sum = b.reduceRow(ReduceKind::Sum, op.getDy());
+  Value dx = b.sub(op.getDy(), b.mul(b.exp(op.getY()), sum));
+  rewriter.replaceOp(op, b.round(dx, op.getType()));
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // Norms
 //===----------------------------------------------------------------------===//
 
-struct DecomposeLayerNormOp : OpRewritePattern<LayerNormOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(LayerNormOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getX()).getElementType());
-    Value mean = b.reduceRow(ReduceKind::Mean, op.getX());
-    Value centered = b.sub(op.getX(), mean);
-    Value var = b.reduceRow(ReduceKind::Mean, b.mul(centered, centered));
-    Value rstd = b.rsqrt(b.add(var, op.getEps().convertToDouble()));
-    Value y = b.add(b.mul(b.mul(centered, rstd), op.getGamma()), op.getBeta());
-    rewriter.replaceOp(op, {b.round(y, op.getY().getType()),
-                            b.round(mean, op.getMean().getType()),
-                            b.round(rstd, op.getRstd().getType())});
-    return success();
-  }
-};
+LogicalResult decomposeLayerNorm(LayerNormOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getX());
+  Value mean = b.reduceRow(ReduceKind::Mean, op.getX());
+  Value centered = b.sub(op.getX(), mean);
+  Value var = b.reduceRow(ReduceKind::Mean, b.mul(centered, centered));
+  Value rstd = b.rsqrt(b.add(var, op.getEps().convertToDouble()));
+  Value y = b.add(b.mul(b.mul(centered, rstd), op.getGamma()), op.getBeta());
+  rewriter.replaceOp(op, {b.round(y, op.getY().getType()),
+                          b.round(mean, op.getMean().getType()),
+                          b.round(rstd, op.getRstd().getType())});
+  return success();
+}
 
-struct DecomposeLayerNormGradOp : OpRewritePattern<LayerNormGradOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(LayerNormGradOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getX()).getElementType());
-    Value rstd = b.asRow(op.getRstd());
-    Value normal = b.mul(b.sub(op.getX(), b.asRow(op.getMean())), rstd);
-    Value scaled = b.mul(op.getDy(), op.getGamma());
-    Value meanScaled = b.reduceRow(ReduceKind::Mean, scaled);
-    Value meanProduct = b.reduceRow(ReduceKind::Mean, b.mul(scaled, normal));
-    Value dx = b.mul(b.sub(b.sub(scaled, meanScaled), b.mul(normal, meanProduct)), rstd);
-    Value dgamma = b.reduceColumns(ReduceKind::Sum, b.mul(op.getDy(), normal));
-    Value dbeta = b.reduceColumns(ReduceKind::Sum, op.getDy());
-    rewriter.replaceOp(op, {b.round(dx, op.getDx().getType()),
-                            b.round(dgamma, op.getDgamma().getType()),
-                            b.round(dbeta, op.getDbeta().getType())});
-    return success();
-  }
-};
+LogicalResult decomposeLayerNormGrad(LayerNormGradOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getX());
+  Value rstd = b.asRow(op.getRstd());
+  Value normal = b.mul(b.sub(op.getX(), b.asRow(op.getMean())), rstd);
+  Value scaled = b.mul(op.getDy(), op.getGamma());
+  Value meanScaled = b.reduceRow(ReduceKind::Mean, scaled);
+  Value meanProduct = b.reduceRow(ReduceKind::Mean, b.mul(scaled, normal));
+  Value dx = b.mul(b.sub(b.sub(scaled, meanScaled), b.mul(normal, meanProduct)), rstd);
+  Value dgamma = b.reduceColumns(ReduceKind::Sum, b.mul(op.getDy(), normal));
+  Value dbeta = b.reduceColumns(ReduceKind::Sum, op.getDy());
+  rewriter.replaceOp(op, {b.round(dx, op.getDx().getType()),
+                          b.round(dgamma, op.getDgamma().getType()),
+                          b.round(dbeta, op.getDbeta().getType())});
+  return success();
+}
 
-struct DecomposeRMSNormOp : OpRewritePattern<RMSNormOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(RMSNormOp op, PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getX()).getElementType());
-    Value x = b.widen(op.getX());
-    Value square = b.reduceRow(ReduceKind::Mean, b.mul(x, x));
-    Value rstd = b.rsqrt(b.add(square, op.getEps().convertToDouble()));
-    Value y = b.mul(b.mul(x, rstd), op.getGamma());
-    rewriter.replaceOp(
-        op, {b.round(y, op.getY().getType()), b.round(rstd, op.getRstd().getType())});
-    return success();
-  }
-};
+LogicalResult decomposeRMSNorm(RMSNormOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getX());
+  Value x = b.widen(op.getX());
+  Value square = b.reduceRow(ReduceKind::Mean, b.mul(x, x));
+  Value rstd = b.rsqrt(b.add(square, op.getEps().convertToDouble()));
+  Value y = b.mul(b.mul(x, rstd), op.getGamma());
+  rewriter.replaceOp(
+      op, {b.round(y, op.getY().getType()), b.round(rstd, op.getRstd().getType())});
+  return success();
+}
 
-struct DecomposeRMSNormGradOp : OpRewritePattern<RMSNormGradOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(RMSNormGradOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getX()).getElementType());
-    Value rstd = b.asRow(op.getRstd());
-    Value normal = b.mul(op.getX(), rstd);
-    Value scaled = b.mul(op.getDy(), op.getGamma());
-    Value meanProduct = b.reduceRow(ReduceKind::Mean, b.mul(scaled, normal));
-    Value dx = b.mul(b.sub(scaled, b.mul(normal, meanProduct)), rstd);
-    Value dgamma = b.reduceColumns(ReduceKind::Sum, b.mul(op.getDy(), normal));
-    rewriter.replaceOp(op, {b.round(dx, op.getDx().getType()),
-                            b.round(dgamma, op.getDgamma().getType())});
-    return success();
-  }
-};
+LogicalResult decomposeRMSNormGrad(RMSNormGradOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getX());
+  Value rstd = b.asRow(op.getRstd());
+  Value normal = b.mul(op.getX(), rstd);
+  Value scaled = b.mul(op.getDy(), op.getGamma());
+  Value meanProduct = b.reduceRow(ReduceKind::Mean, b.mul(scaled, normal));
+  Value dx = b.mul(b.sub(scaled, b.mul(normal, meanProduct)), rstd);
+  Value dgamma = b.reduceColumns(ReduceKind::Sum, b.mul(op.getDy(), normal));
+  rewriter.replaceOp(
+      op, {b.round(dx, op.getDx().getType()), b.round(dgamma, op.getDgamma().getType())});
+  return success();
+}
 
-struct DecomposeBatchNormOp : OpRewritePattern<BatchNormOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(BatchNormOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getX()).getElementType());
-    // The mean of squared distances: E[x^2] - E[x]^2 cancels.
-    Value mean = b.reduceColumns(ReduceKind::Mean, op.getX());
-    Value centered = b.sub(op.getX(), mean);
-    Value var = b.reduceColumns(ReduceKind::Mean, b.mul(centered, centered));
-    Value rstd = b.rsqrt(b.add(var, op.getEps().convertToDouble()));
-    Value y = b.add(b.mul(b.mul(centered, rstd), op.getGamma()), op.getBeta());
-    auto type = DecomposeBuilder::typeOf(op.getX());
-    double count = static_cast<double>(type.getNumElements()) /
-                   std::max<int64_t>(type.getShape().back(), 1);
-    double momentum = op.getMomentum().convertToDouble();
-    double unbiased = count > 1 ? count / (count - 1) : 1.0;
-    Value newMean =
-        b.add(b.mul(op.getRunningMean(), 1.0 - momentum), b.mul(mean, momentum));
-    Value newVar =
-        b.add(b.mul(op.getRunningVar(), 1.0 - momentum), b.mul(var, momentum * unbiased));
-    rewriter.replaceOp(op, {b.round(y, op.getY().getType()),
-                            b.round(newMean, op.getNewMean().getType()),
-                            b.round(newVar, op.getNewVar().getType()),
-                            b.round(mean, op.getMean().getType()),
-                            b.round(rstd, op.getRstd().getType())});
-    return success();
-  }
-};
+LogicalResult decomposeBatchNorm(BatchNormOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getX());
+  // The mean of squared distances: E[x^2] - E[x]^2 cancels.
+  Value mean = b.reduceColumns(ReduceKind::Mean, op.getX());
+  Value centered = b.sub(op.getX(), mean);
+  Value var = b.reduceColumns(ReduceKind::Mean, b.mul(centered, centered));
+  Value rstd = b.rsqrt(b.add(var, op.getEps().convertToDouble()));
+  Value y = b.add(b.mul(b.mul(centered, rstd), op.getGamma()), op.getBeta());
+  auto type = DecomposeBuilder::typeOf(op.getX());
+  double count = static_cast<double>(type.getNumElements()) /
+                 std::max<int64_t>(type.getShape().back(), 1);
+  double momentum = op.getMomentum().convertToDouble();
+  double unbiased = count > 1 ? count / (count - 1) : 1.0;
+  Value newMean =
+      b.add(b.mul(op.getRunningMean(), 1.0 - momentum), b.mul(mean, momentum));
+  Value newVar =
+      b.add(b.mul(op.getRunningVar(), 1.0 - momentum), b.mul(var, momentum * unbiased));
+  rewriter.replaceOp(
+      op, {b.round(y, op.getY().getType()), b.round(newMean, op.getNewMean().getType()),
+           b.round(newVar, op.getNewVar().getType()),
+           b.round(mean, op.getMean().getType()), b.round(rstd, op.getRstd().getType())});
+  return success();
+}
 
-struct DecomposeBatchNormGradOp : OpRewritePattern<BatchNormGradOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(BatchNormGradOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getX()).getElementType());
-    Value normal = b.mul(b.sub(op.getX(), op.getMean()), op.getRstd());
-    Value dgamma = b.reduceColumns(ReduceKind::Sum, b.mul(op.getDy(), normal));
-    Value dbeta = b.reduceColumns(ReduceKind::Sum, op.getDy());
-    auto type = DecomposeBuilder::typeOf(op.getX());
-    double count = static_cast<double>(type.getNumElements()) /
-                   std::max<int64_t>(type.getShape().back(), 1);
-    Value factor = b.mul(op.getGamma(), op.getRstd());
-    Value rest = b.sub(b.sub(op.getDy(), b.mul(dbeta, 1.0 / count)),
-                       b.mul(normal, b.mul(dgamma, 1.0 / count)));
-    rewriter.replaceOp(op, {b.round(b.mul(rest, factor), op.getDx().getType()),
-                            b.round(dgamma, op.getDgamma().getType()),
-                            b.round(dbeta, op.getDbeta().getType())});
-    return success();
-  }
-};
+LogicalResult decomposeBatchNormGrad(BatchNormGradOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getX());
+  Value normal = b.mul(b.sub(op.getX(), op.getMean()), op.getRstd());
+  Value dgamma = b.reduceColumns(ReduceKind::Sum, b.mul(op.getDy(), normal));
+  Value dbeta = b.reduceColumns(ReduceKind::Sum, op.getDy());
+  auto type = DecomposeBuilder::typeOf(op.getX());
+  double count = static_cast<double>(type.getNumElements()) /
+                 std::max<int64_t>(type.getShape().back(), 1);
+  Value factor = b.mul(op.getGamma(), op.getRstd());
+  Value rest = b.sub(b.sub(op.getDy(), b.mul(dbeta, 1.0 / count)),
+                     b.mul(normal, b.mul(dgamma, 1.0 / count)));
+  rewriter.replaceOp(op, {b.round(b.mul(rest, factor), op.getDx().getType()),
+                          b.round(dgamma, op.getDgamma().getType()),
+                          b.round(dbeta, op.getDbeta().getType())});
+  return success();
+}
 
-struct DecomposeBatchNormInferenceOp : OpRewritePattern<BatchNormInferenceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(BatchNormInferenceOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getX()).getElementType());
-    Value rstd = b.rsqrt(b.add(op.getVar(), op.getEps().convertToDouble()));
-    Value centered = b.sub(op.getX(), op.getMean());
-    Value y = b.add(b.mul(b.mul(centered, rstd), op.getGamma()), op.getBeta());
-    rewriter.replaceOp(op, b.round(y, op.getType()));
-    return success();
-  }
-};
+LogicalResult decomposeBatchNormInference(BatchNormInferenceOp op,
+                                          PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getX());
+  Value rstd = b.rsqrt(b.add(op.getVar(), op.getEps().convertToDouble()));
+  Value centered = b.sub(op.getX(), op.getMean());
+  Value y = b.add(b.mul(b.mul(centered, rstd), op.getGamma()), op.getBeta());
+  rewriter.replaceOp(op, b.round(y, op.getType()));
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // Losses
@@ -260,101 +207,82 @@ struct CrossEntropyRows {
   }
 };
 
-struct DecomposeCrossEntropyOp : OpRewritePattern<CrossEntropyOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(CrossEntropyOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getLogits()).getElementType());
-    CrossEntropyRows rows(b, op.getLogits(), op.getLabels(), op.getLabelSmoothing(),
-                          op.getIgnoreIndex());
-    Value x = b.widen(op.getLogits());
-    Value max = b.reduceRow(ReduceKind::Max, x);
-    Value sum = b.reduceRow(ReduceKind::Sum, b.exp(b.sub(x, max)));
-    Value lse = b.add(b.log(sum), max);
-    Value hit = b.reduceRow(ReduceKind::Sum, b.where(rows.isLabel, x, b.scalar(0.0)));
-    Value loss = b.sub(lse, b.mul(hit, 1.0 - rows.smoothing));
-    if (rows.smoothing != 0.0)
-      loss = b.sub(loss, b.mul(b.reduceRow(ReduceKind::Mean, x), rows.smoothing));
-    if (rows.counts)
-      loss = b.where(rows.counts, loss, b.scalar(0.0));
-    Value total = b.reduceAll(ReduceKind::Sum, loss);
-    if (op.getReduction() == LossReduction::Mean)
-      total = rows.divideByRows(b, total);
-    rewriter.replaceOp(op, {b.round(total, op.getLoss().getType()),
-                            b.round(lse, op.getLogSumExp().getType())});
-    return success();
-  }
-};
+LogicalResult decomposeCrossEntropy(CrossEntropyOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getLogits());
+  CrossEntropyRows rows(b, op.getLogits(), op.getLabels(), op.getLabelSmoothing(),
+                        op.getIgnoreIndex());
+  Value x = b.widen(op.getLogits());
+  Value max = b.reduceRow(ReduceKind::Max, x);
+  Value sum = b.reduceRow(ReduceKind::Sum, b.exp(b.sub(x, max)));
+  Value lse = b.add(b.log(sum), max);
+  Value hit = b.reduceRow(ReduceKind::Sum, b.where(rows.isLabel, x, b.scalar(0.0)));
+  Value loss = b.sub(lse, b.mul(hit, 1.0 - rows.smoothing));
+  if (rows.smoothing != 0.0)
+    loss = b.sub(loss, b.mul(b.reduceRow(ReduceKind::Mean, x), rows.smoothing));
+  if (rows.counts)
+    loss = b.where(rows.counts, loss, b.scalar(0.0));
+  Value total = b.reduceAll(ReduceKind::Sum, loss);
+  if (op.getReduction() == LossReduction::Mean)
+    total = rows.divideByRows(b, total);
+  rewriter.replaceOp(op, {b.round(total, op.getLoss().getType()),
+                          b.round(lse, op.getLogSumExp().getType())});
+  return success();
+}
 
-struct DecomposeCrossEntropyGradOp : OpRewritePattern<CrossEntropyGradOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(CrossEntropyGradOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getLogits()).getElementType());
-    CrossEntropyRows rows(b, op.getLogits(), op.getLabels(), op.getLabelSmoothing(),
-                          op.getIgnoreIndex());
-    Value dloss = b.widen(op.getDloss());
-    if (op.getReduction() == LossReduction::Mean)
-      dloss = rows.divideByRows(b, dloss);
-    Value p = b.exp(b.sub(op.getLogits(), b.asRow(op.getLogSumExp())));
-    double off = rows.smoothing / static_cast<double>(rows.classes);
-    double on = 1.0 - rows.smoothing + off;
-    Value target = b.where(rows.isLabel, b.scalar(on), b.scalar(off));
-    Value dx = b.mul(b.sub(p, target), dloss);
-    if (rows.counts)
-      dx = b.where(rows.counts, dx, b.scalar(0.0));
-    rewriter.replaceOp(op, b.round(dx, op.getType()));
-    return success();
-  }
-};
+LogicalResult decomposeCrossEntropyGrad(CrossEntropyGradOp op,
+                                        PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getLogits());
+  CrossEntropyRows rows(b, op.getLogits(), op.getLabels(), op.getLabelSmoothing(),
+                        op.getIgnoreIndex());
+  Value dloss = b.widen(op.getDloss());
+  if (op.getReduction() == LossReduction::Mean)
+    dloss = rows.divideByRows(b, dloss);
+  Value p = b.exp(b.sub(op.getLogits(), b.asRow(op.getLogSumExp())));
+  double off = rows.smoothing / static_cast<double>(rows.classes);
+  double on = 1.0 - rows.smoothing + off;
+  Value target = b.where(rows.isLabel, b.scalar(on), b.scalar(off));
+  Value dx = b.mul(b.sub(p, target), dloss);
+  if (rows.counts)
+    dx = b.where(rows.counts, dx, b.scalar(0.0));
+  rewriter.replaceOp(op, b.round(dx, op.getType()));
+  return success();
+}
 
-struct DecomposeMSELossOp : OpRewritePattern<MSELossOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(MSELossOp op, PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getPrediction()).getElementType());
-    Value difference = b.sub(b.asRows(op.getPrediction()), b.asRows(op.getTarget()));
-    Value rows = b.reduceRow(ReduceKind::Sum, b.mul(difference, difference));
-    Value loss = b.reduceAll(ReduceKind::Sum, rows);
-    auto type = DecomposeBuilder::typeOf(op.getPrediction());
-    if (op.getReduction() == LossReduction::Mean)
-      loss = b.mul(loss, 1.0 / static_cast<double>(type.getNumElements()));
-    rewriter.replaceOp(op, b.round(loss, op.getType()));
-    return success();
-  }
-};
+LogicalResult decomposeMSELoss(MSELossOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getPrediction());
+  Value difference = b.sub(b.asRows(op.getPrediction()), b.asRows(op.getTarget()));
+  Value rows = b.reduceRow(ReduceKind::Sum, b.mul(difference, difference));
+  Value loss = b.reduceAll(ReduceKind::Sum, rows);
+  auto type = DecomposeBuilder::typeOf(op.getPrediction());
+  if (op.getReduction() == LossReduction::Mean)
+    loss = b.mul(loss, 1.0 / static_cast<double>(type.getNumElements()));
+  rewriter.replaceOp(op, b.round(loss, op.getType()));
+  return success();
+}
 
-struct DecomposeMSELossGradOp : OpRewritePattern<MSELossGradOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(MSELossGradOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getPrediction()).getElementType());
-    auto type = DecomposeBuilder::typeOf(op.getPrediction());
-    double factor = 2.0;
-    if (op.getReduction() == LossReduction::Mean)
-      factor /= static_cast<double>(type.getNumElements());
-    // Elementwise, so short rows ([N, 1]) can be joined.
-    Value prediction = op.getPrediction(), target = op.getTarget();
-    if (type.getRank() > 0 && type.getShape().back() < 32) {
-      prediction = b.asRows(prediction);
-      target = b.asRows(target);
-    }
-    Value dp = b.mul(b.sub(prediction, target), b.mul(op.getDloss(), factor));
-    rewriter.replaceOp(op, b.round(dp, op.getType()));
-    return success();
+LogicalResult decomposeMSELossGrad(MSELossGradOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getPrediction());
+  auto type = DecomposeBuilder::typeOf(op.getPrediction());
+  double factor = 2.0;
+  if (op.getReduction() == LossReduction::Mean)
+    factor /= static_cast<double>(type.getNumElements());
+  // Elementwise, so short rows ([N, 1]) can be joined.
+  Value prediction = op.getPrediction(), target = op.getTarget();
+  if (type.getRank() > 0 && type.getShape().back() < 32) {
+    prediction = b.asRows(prediction);
+    target = b.asRows(target);
   }
-};
+  Value dp = b.mul(b.sub(prediction, target), b.mul(op.getDloss(), factor));
+  rewriter.replaceOp(op, b.round(dp, op.getType()));
+  return success();
+}
 
 } // namespace
 
 void mpt::populateDecomposeNNPatterns(RewritePatternSet &patterns) {
-  patterns.add<DecomposeSoftmaxOp, DecomposeLogSoftmaxOp, DecomposeSoftmaxGradOp,
-               DecomposeLogSoftmaxGradOp, DecomposeLayerNormOp, DecomposeLayerNormGradOp,
-               DecomposeRMSNormOp, DecomposeRMSNormGradOp, DecomposeBatchNormOp,
-               DecomposeBatchNormGradOp, DecomposeBatchNormInferenceOp,
-               DecomposeCrossEntropyOp, DecomposeCrossEntropyGradOp, DecomposeMSELossOp,
-               DecomposeMSELossGradOp>(patterns.getContext());
+  addPatterns(patterns, decomposeSoftmax, decomposeLogSoftmax, decomposeSoftmaxGrad,
+              decomposeLogSoftmaxGrad, decomposeLayerNorm, decomposeLayerNormGrad,
+              decomposeRMSNorm, decomposeRMSNormGrad, decomposeBatchNorm,
+              decomposeBatchNormGrad, decomposeBatchNormInference, decomposeCrossEntropy,
+              decomposeCrossEntropyGrad, decomposeMSELoss, decomposeMSELossGrad);
 }

@@ -40,57 +40,47 @@ Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
 /// A move whose result has another float type than its operands: rounds the
 /// operands, so that what moves is already narrow.
 template <typename Op>
-struct RoundBeforeMove : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    bool changed = false;
-    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-      Value operand = op->getOperand(i);
-      // A barrier has a result for each operand.
-      Type to = elementOf(op->getResult(op->getNumResults() > 1 ? i : 0));
-      if (elementOf(operand) == to)
-        continue;
-      Value cast = CastOp::create(
-          rewriter, op.getLoc(),
-          mlir::cast<RankedTensorType>(operand.getType()).clone(to), operand);
-      rewriter.modifyOpInPlace(op, [&] { op->setOperand(i, cast); });
-      changed = true;
-    }
-    return success(changed);
+LogicalResult roundBeforeMove(Op op, PatternRewriter &rewriter) {
+  bool changed = false;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    Value operand = op->getOperand(i);
+    // A barrier has a result for each operand.
+    Type to = elementOf(op->getResult(op->getNumResults() > 1 ? i : 0));
+    if (elementOf(operand) == to)
+      continue;
+    Value cast = CastOp::create(rewriter, op.getLoc(),
+                                mlir::cast<RankedTensorType>(operand.getType()).clone(to),
+                                operand);
+    rewriter.modifyOpInPlace(op, [&] { op->setOperand(i, cast); });
+    changed = true;
   }
-};
+  return success(changed);
+}
 
 /// A gather that rounds: of the rows it takes, not of the whole table.
-struct RoundAfterGather : OpRewritePattern<GatherOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
-    Type from = elementOf(op.getTable());
-    auto type = DecomposeBuilder::typeOf(op.getY());
-    if (from == type.getElementType())
-      return failure();
-    Value rows = GatherOp::create(rewriter, op.getLoc(), type.clone(from), op.getTable(),
-                                  op.getIndices());
-    rewriter.replaceOpWithNewOp<CastOp>(op, type, rows);
-    return success();
-  }
-};
+LogicalResult roundAfterGather(GatherOp op, PatternRewriter &rewriter) {
+  Type from = elementOf(op.getTable());
+  auto type = DecomposeBuilder::typeOf(op.getY());
+  if (from == type.getElementType())
+    return failure();
+  Value rows = GatherOp::create(rewriter, op.getLoc(), type.clone(from), op.getTable(),
+                                op.getIndices());
+  rewriter.replaceOpWithNewOp<CastOp>(op, type, rows);
+  return success();
+}
 
 /// What autodiff left of `mpt.checkpoint`: the region runs in place.
-struct InlineCheckpoint : OpRewritePattern<CheckpointOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(CheckpointOp op,
-                                PatternRewriter &rewriter) const override {
-    Block &body = op.getBody().front();
-    auto yield = dyn_cast<YieldOp>(body.getTerminator());
-    if (!yield)
-      return failure();
-    SmallVector<Value> results(yield.getValues());
-    rewriter.eraseOp(yield);
-    rewriter.inlineBlockBefore(&body, op);
-    rewriter.replaceOp(op, results);
-    return success();
-  }
-};
+LogicalResult inlineCheckpoint(CheckpointOp op, PatternRewriter &rewriter) {
+  Block &body = op.getBody().front();
+  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  if (!yield)
+    return failure();
+  SmallVector<Value> results(yield.getValues());
+  rewriter.eraseOp(yield);
+  rewriter.inlineBlockBefore(&body, op);
+  rewriter.replaceOp(op, results);
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // Reductions
@@ -121,77 +111,74 @@ bool isRowStatistic(Value value) {
   return false;
 }
 
-struct DecomposeReduce : OpRewritePattern<ReduceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
-    auto type = DecomposeBuilder::typeOf(op.getX());
-    auto resultType = DecomposeBuilder::typeOf(op.getY());
-    if (!isa<FloatType>(type.getElementType()) || type.getNumElements() == 0)
+/// Over the last axis alone, or over all but the last.
+bool isKernelForm(ReduceOp op, int64_t rank) {
+  bool last = llvm::is_contained(op.getAxes(), rank - 1);
+  return op.getAxes().size() == static_cast<size_t>(last ? 1 : rank - 1);
+}
+
+LogicalResult decomposeReduce(ReduceOp op, PatternRewriter &rewriter) {
+  auto type = DecomposeBuilder::typeOf(op.getX());
+  auto resultType = DecomposeBuilder::typeOf(op.getY());
+  if (!isa<FloatType>(type.getElementType()) || type.getNumElements() == 0)
+    return failure();
+  // Sizes without ones, and which of them are reduced.
+  SmallVector<int64_t> sizes;
+  SmallVector<bool> reduced;
+  for (auto [i, size] : llvm::enumerate(type.getShape())) {
+    if (size == 1)
+      continue;
+    sizes.push_back(size);
+    reduced.push_back(llvm::is_contained(op.getAxes(), static_cast<int64_t>(i)));
+  }
+  Type storage = op.getAccType().value_or(type.getElementType());
+  if (resultType.getElementType().isF64())
+    storage = rewriter.getF64Type();
+  DecomposeBuilder b(rewriter, op.getLoc(), storage);
+  Value x = op.getX();
+  int64_t count = type.getNumElements();
+  bool hasReduced = llvm::is_contained(reduced, true);
+  bool hasKept = llvm::is_contained(reduced, false);
+  if (!hasReduced) {
+    rewriter.replaceOp(op, b.round(x, resultType));
+    return success();
+  }
+  if (!hasKept) {
+    int64_t columns = type.getShape().back();
+    bool isShort = columns < shortestRow && count >= longestRow;
+    if ((!isShort && columns <= longestRow) || isRowStatistic(x))
       return failure();
-    // Sizes without ones, and which of them are reduced.
-    SmallVector<int64_t> sizes;
-    SmallVector<bool> reduced;
-    for (auto [i, size] : llvm::enumerate(type.getShape())) {
-      if (size == 1)
-        continue;
-      sizes.push_back(size);
-      reduced.push_back(llvm::is_contained(op.getAxes(), static_cast<int64_t>(i)));
-    }
-    Type storage = op.getAccType().value_or(type.getElementType());
-    if (resultType.getElementType().isF64())
-      storage = rewriter.getF64Type();
-    DecomposeBuilder b(rewriter, op.getLoc(), storage);
-    Value x = op.getX();
-    int64_t count = type.getNumElements();
-    bool hasReduced = llvm::is_contained(reduced, true);
-    bool hasKept = llvm::is_contained(reduced, false);
-    if (!hasReduced) {
-      rewriter.replaceOp(op, b.round(x, resultType));
-      return success();
-    }
-    if (!hasKept) {
-      int64_t columns = type.getShape().back();
-      bool isShort = columns < shortestRow && count >= longestRow;
-      if ((!isShort && columns <= longestRow) || isRowStatistic(x))
-        return failure();
-      Value rows = b.asRows(x);
-      if (rows.getType() == x.getType())
-        return failure();
-      Value y = b.reduceAll(op.getKind(), b.reduceRow(op.getKind(), rows));
-      rewriter.replaceOp(op, b.round(y, resultType));
-      return success();
-    }
-    if (isKernelForm(op, type.getRank()))
+    Value rows = b.asRows(x);
+    if (rows.getType() == x.getType())
       return failure();
-    // Reduced and kept must each be adjacent: [P, Q] over one axis.
-    int64_t changes = 0, first = 1;
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      if (i > 0 && reduced[i] != reduced[i - 1])
-        ++changes;
-      if (changes == 0)
-        first *= sizes[i];
-    }
-    if (changes != 1)
-      return failure();
-    Value flat = b.reshape(x, {first, count / first});
-    Value y = reduced.front() ? b.reduceColumns(op.getKind(), flat)
-                              : b.reduceRow(op.getKind(), flat);
+    Value y = b.reduceAll(op.getKind(), b.reduceRow(op.getKind(), rows));
     rewriter.replaceOp(op, b.round(y, resultType));
     return success();
   }
-
-  /// Over the last axis alone, or over all but the last.
-  static bool isKernelForm(ReduceOp op, int64_t rank) {
-    bool last = llvm::is_contained(op.getAxes(), rank - 1);
-    return op.getAxes().size() == static_cast<size_t>(last ? 1 : rank - 1);
+  if (isKernelForm(op, type.getRank()))
+    return failure();
+  // Reduced and kept must each be adjacent: [P, Q] over one axis.
+  int64_t changes = 0, first = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (i > 0 && reduced[i] != reduced[i - 1])
+      ++changes;
+    if (changes == 0)
+      first *= sizes[i];
   }
-};
+  if (changes != 1)
+    return failure();
+  Value flat = b.reshape(x, {first, count / first});
+  Value y = reduced.front() ? b.reduceColumns(op.getKind(), flat)
+                            : b.reduceRow(op.getKind(), flat);
+  rewriter.replaceOp(op, b.round(y, resultType));
+  return success();
+}
 
 } // namespace
 
 void mpt::populateDecomposeShapePatterns(RewritePatternSet &patterns) {
-  patterns
-      .add<RoundBeforeMove<TransposeOp>, RoundBeforeMove<SliceOp>,
-           RoundBeforeMove<ConcatOp>, RoundBeforeMove<PadOp>, RoundBeforeMove<BarrierOp>,
-           RoundAfterGather, InlineCheckpoint, DecomposeReduce>(patterns.getContext());
+  addPatterns(patterns, roundBeforeMove<TransposeOp>, roundBeforeMove<SliceOp>,
+              roundBeforeMove<ConcatOp>, roundBeforeMove<PadOp>,
+              roundBeforeMove<BarrierOp>, roundAfterGather, inlineCheckpoint,
+              decomposeReduce);
 }

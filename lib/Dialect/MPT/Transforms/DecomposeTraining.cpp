@@ -33,76 +33,68 @@ Value guard(DecomposeBuilder &b, Value predicate, Value updated, Value old,
   return WhereOp::create(b.builder, b.loc, result.getType(), predicate, updated, old);
 }
 
-struct DecomposeSGDOp : OpRewritePattern<SGDOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SGDOp op, PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getParam()).getElementType());
-    Value p = op.getParam();
-    Value g = b.widen(op.getGradient());
-    double decay = op.getWeightDecay().convertToDouble();
-    if (decay != 0.0)
-      g = b.add(g, b.mul(p, decay));
-    SmallVector<Value> results;
-    Value buffer;
-    if (op.getMomentumBuffer()) {
-      double momentum = op.getMomentum().convertToDouble();
-      buffer = b.add(b.mul(op.getMomentumBuffer(), momentum),
-                     b.mul(g, 1.0 - op.getDampening().convertToDouble()));
-      g = op.getNesterov() ? b.add(g, b.mul(buffer, momentum)) : buffer;
-    }
-    Value updated = b.sub(p, b.mul(g, op.getLr()));
-    results.push_back(guard(b, op.getPredicate(), updated, p, op.getNewParam()));
-    if (buffer)
-      results.push_back(guard(b, op.getPredicate(), buffer, op.getMomentumBuffer(),
-                              op.getNewMomentumBuffer()));
-    rewriter.replaceOp(op, results);
-    return success();
+LogicalResult decomposeSGD(SGDOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getParam());
+  Value p = op.getParam();
+  Value g = b.widen(op.getGradient());
+  double decay = op.getWeightDecay().convertToDouble();
+  if (decay != 0.0)
+    g = b.add(g, b.mul(p, decay));
+  SmallVector<Value> results;
+  Value buffer;
+  if (op.getMomentumBuffer()) {
+    double momentum = op.getMomentum().convertToDouble();
+    buffer = b.add(b.mul(op.getMomentumBuffer(), momentum),
+                   b.mul(g, 1.0 - op.getDampening().convertToDouble()));
+    g = op.getNesterov() ? b.add(g, b.mul(buffer, momentum)) : buffer;
   }
-};
+  Value updated = b.sub(p, b.mul(g, op.getLr()));
+  results.push_back(guard(b, op.getPredicate(), updated, p, op.getNewParam()));
+  if (buffer)
+    results.push_back(guard(b, op.getPredicate(), buffer, op.getMomentumBuffer(),
+                            op.getNewMomentumBuffer()));
+  rewriter.replaceOp(op, results);
+  return success();
+}
 
 /// Adam and AdamW differ in where the weight decay goes.
 template <typename Adam>
-struct DecomposeAdam : OpRewritePattern<Adam> {
-  using OpRewritePattern<Adam>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Adam op, PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getParam()).getElementType());
-    DecomposeBuilder wide(rewriter, op.getLoc(), rewriter.getF64Type());
-    constexpr bool decoupled = std::is_same_v<Adam, AdamWOp>;
-    double beta1 = op.getBeta1().convertToDouble();
-    double beta2 = op.getBeta2().convertToDouble();
-    double decay = op.getWeightDecay().convertToDouble();
+LogicalResult decomposeAdam(Adam op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getParam());
+  DecomposeBuilder wide(rewriter, op.getLoc(), rewriter.getF64Type());
+  constexpr bool decoupled = std::is_same_v<Adam, AdamWOp>;
+  double beta1 = op.getBeta1().convertToDouble();
+  double beta2 = op.getBeta2().convertToDouble();
+  double decay = op.getWeightDecay().convertToDouble();
 
-    // Scalars: 1 - beta^t cancels for small t, so f64.
-    Value t = wide.widen(op.getStep());
-    auto correction = [&](double beta) {
-      Value power = PowOp::create(rewriter, op.getLoc(), wide.scalar(beta), t);
-      return wide.sub(wide.scalar(1.0), power);
-    };
-    auto scalarType = RankedTensorType::get({}, b.element);
-    Value stepSize = b.round(wide.div(op.getLr(), correction(beta1)), scalarType);
-    Value rootCorrection = b.round(wide.sqrt(correction(beta2)), scalarType);
+  // Scalars: 1 - beta^t cancels for small t, so f64.
+  Value t = wide.widen(op.getStep());
+  auto correction = [&](double beta) {
+    Value power = PowOp::create(rewriter, op.getLoc(), wide.scalar(beta), t);
+    return wide.sub(wide.scalar(1.0), power);
+  };
+  auto scalarType = RankedTensorType::get({}, b.element);
+  Value stepSize = b.round(wide.div(op.getLr(), correction(beta1)), scalarType);
+  Value rootCorrection = b.round(wide.sqrt(correction(beta2)), scalarType);
 
-    Value p = op.getParam();
-    Value g = b.widen(op.getGradient());
-    if (!decoupled && decay != 0.0)
-      g = b.add(g, b.mul(p, decay));
-    Value m = b.add(b.mul(op.getExpAvg(), beta1), b.mul(g, 1.0 - beta1));
-    Value v = b.add(b.mul(op.getExpAvgSq(), beta2), b.mul(b.mul(g, g), 1.0 - beta2));
-    Value denominator =
-        b.add(b.div(b.sqrt(v), rootCorrection), op.getEps().convertToDouble());
-    Value base = p;
-    if (decoupled && decay != 0.0)
-      base = b.mul(p, b.sub(b.scalar(1.0), b.mul(op.getLr(), decay)));
-    Value updated = b.sub(base, b.mul(b.div(m, denominator), stepSize));
-    Value taken = op.getPredicate();
-    rewriter.replaceOp(op, {guard(b, taken, updated, p, op.getNewParam()),
-                            guard(b, taken, m, op.getExpAvg(), op.getNewExpAvg()),
-                            guard(b, taken, v, op.getExpAvgSq(), op.getNewExpAvgSq())});
-    return success();
-  }
-};
+  Value p = op.getParam();
+  Value g = b.widen(op.getGradient());
+  if (!decoupled && decay != 0.0)
+    g = b.add(g, b.mul(p, decay));
+  Value m = b.add(b.mul(op.getExpAvg(), beta1), b.mul(g, 1.0 - beta1));
+  Value v = b.add(b.mul(op.getExpAvgSq(), beta2), b.mul(b.mul(g, g), 1.0 - beta2));
+  Value denominator =
+      b.add(b.div(b.sqrt(v), rootCorrection), op.getEps().convertToDouble());
+  Value base = p;
+  if (decoupled && decay != 0.0)
+    base = b.mul(p, b.sub(b.scalar(1.0), b.mul(op.getLr(), decay)));
+  Value updated = b.sub(base, b.mul(b.div(m, denominator), stepSize));
+  Value taken = op.getPredicate();
+  rewriter.replaceOp(op, {guard(b, taken, updated, p, op.getNewParam()),
+                          guard(b, taken, m, op.getExpAvg(), op.getNewExpAvg()),
+                          guard(b, taken, v, op.getExpAvgSq(), op.getNewExpAvgSq())});
+  return success();
+}
 
 /// 1 if an element of `value` is not finite, else 0.
 Value countNonFinite(DecomposeBuilder &b, Value value) {
@@ -119,142 +111,104 @@ Value noneOf(DecomposeBuilder &b, ArrayRef<Value> flags) {
   return b.compare(sum, b.scalar(0.0), ComparePredicate::EQ);
 }
 
-struct DecomposeUnscaleOp : OpRewritePattern<UnscaleOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(UnscaleOp op, PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getScale()).getElementType());
-    Value inverse = b.div(b.scalar(1.0), op.getScale());
-    SmallVector<Value> results, flags;
-    for (auto [gradient, result] : llvm::zip_equal(op.getGradients(), op.getUnscaled())) {
-      Value unscaled = b.mul(b.asRows(gradient), inverse);
-      flags.push_back(countNonFinite(b, unscaled));
-      results.push_back(b.round(unscaled, result.getType()));
-    }
-    results.push_back(noneOf(b, flags));
-    rewriter.replaceOp(op, results);
-    return success();
+LogicalResult decomposeUnscale(UnscaleOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getScale());
+  Value inverse = b.div(b.scalar(1.0), op.getScale());
+  SmallVector<Value> results, flags;
+  for (auto [gradient, result] : llvm::zip_equal(op.getGradients(), op.getUnscaled())) {
+    Value unscaled = b.mul(b.asRows(gradient), inverse);
+    flags.push_back(countNonFinite(b, unscaled));
+    results.push_back(b.round(unscaled, result.getType()));
   }
-};
+  results.push_back(noneOf(b, flags));
+  rewriter.replaceOp(op, results);
+  return success();
+}
 
-struct DecomposeAllFiniteOp : OpRewritePattern<AllFiniteOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(AllFiniteOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(), rewriter.getF32Type());
-    SmallVector<Value> flags;
-    for (Value input : op.getInputs()) {
-      // A number needs no reduction: whoever reads the flag asks for itself.
-      if (DecomposeBuilder::typeOf(input).getRank() == 0)
-        flags.push_back(b.where(IsFiniteOp::create(rewriter, op.getLoc(), input),
-                                b.scalar(0.0), b.scalar(1.0)));
-      else
-        flags.push_back(countNonFinite(b, b.asRows(input)));
-    }
-    rewriter.replaceOp(op, noneOf(b, flags));
-    return success();
+LogicalResult decomposeAllFinite(AllFiniteOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), rewriter.getF32Type());
+  SmallVector<Value> flags;
+  for (Value input : op.getInputs()) {
+    // A number needs no reduction: whoever reads the flag asks for itself.
+    if (DecomposeBuilder::typeOf(input).getRank() == 0)
+      flags.push_back(b.where(IsFiniteOp::create(rewriter, op.getLoc(), input),
+                              b.scalar(0.0), b.scalar(1.0)));
+    else
+      flags.push_back(countNonFinite(b, b.asRows(input)));
   }
-};
+  rewriter.replaceOp(op, noneOf(b, flags));
+  return success();
+}
 
-struct DecomposeUpdateLossScaleOp : OpRewritePattern<UpdateLossScaleOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(UpdateLossScaleOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getScale()).getElementType());
-    LossScaleRule rule = getLossScaleRules().front();
-    rule.growth = op.getGrowthFactor().convertToDouble();
-    rule.backoff = op.getBackoffFactor().convertToDouble();
-    rule.interval = op.getGrowthInterval();
-    LossScaleState after =
-        updateLossScale(rewriter, op.getLoc(), rule, {op.getScale(), op.getTracker(), {}},
-                        op.getAllFinite());
-    rewriter.replaceOp(op,
-                       {b.round(after.scale, op.getNewScale().getType()), after.good});
-    return success();
-  }
-};
+LogicalResult decomposeUpdateLossScale(UpdateLossScaleOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getScale());
+  LossScaleRule rule = getLossScaleRules().front();
+  rule.growth = op.getGrowthFactor().convertToDouble();
+  rule.backoff = op.getBackoffFactor().convertToDouble();
+  rule.interval = op.getGrowthInterval();
+  LossScaleState after =
+      updateLossScale(rewriter, op.getLoc(), rule, {op.getScale(), op.getTracker(), {}},
+                      op.getAllFinite());
+  rewriter.replaceOp(op, {b.round(after.scale, op.getNewScale().getType()), after.good});
+  return success();
+}
 
-struct DecomposeClipByGlobalNormOp : OpRewritePattern<ClipByGlobalNormOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ClipByGlobalNormOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(),
-                       DecomposeBuilder::typeOf(op.getNorm()).getElementType());
-    Value total = b.scalar(0.0);
-    for (auto [i, gradient] : llvm::enumerate(op.getGradients())) {
-      Value rows = b.widen(b.asRows(gradient));
-      Value sum =
-          b.reduceAll(ReduceKind::Sum, b.reduceRow(ReduceKind::Sum, b.mul(rows, rows)));
-      total = i == 0 ? sum : b.add(total, sum);
-    }
-    Value norm = b.sqrt(total);
-    Value ratio = b.div(b.scalar(op.getMaxNorm().convertToDouble()), b.add(norm, 1e-6));
-    Value factor = MinimumOp::create(rewriter, op.getLoc(), ratio, b.scalar(1.0));
-    SmallVector<Value> results;
-    for (auto [gradient, clipped] : llvm::zip_equal(op.getGradients(), op.getClipped()))
-      results.push_back(b.round(b.mul(gradient, factor), clipped.getType()));
-    results.push_back(b.round(norm, op.getNorm().getType()));
-    rewriter.replaceOp(op, results);
-    return success();
+LogicalResult decomposeClipByGlobalNorm(ClipByGlobalNormOp op,
+                                        PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getNorm());
+  Value total = b.scalar(0.0);
+  for (auto [i, gradient] : llvm::enumerate(op.getGradients())) {
+    Value rows = b.widen(b.asRows(gradient));
+    Value sum =
+        b.reduceAll(ReduceKind::Sum, b.reduceRow(ReduceKind::Sum, b.mul(rows, rows)));
+    total = i == 0 ? sum : b.add(total, sum);
   }
-};
+  Value norm = b.sqrt(total);
+  Value ratio = b.div(b.scalar(op.getMaxNorm().convertToDouble()), b.add(norm, 1e-6));
+  Value factor = MinimumOp::create(rewriter, op.getLoc(), ratio, b.scalar(1.0));
+  SmallVector<Value> results;
+  for (auto [gradient, clipped] : llvm::zip_equal(op.getGradients(), op.getClipped()))
+    results.push_back(b.round(b.mul(gradient, factor), clipped.getType()));
+  results.push_back(b.round(norm, op.getNorm().getType()));
+  rewriter.replaceOp(op, results);
+  return success();
+}
 
-struct DecomposeSelectStateOp : OpRewritePattern<SelectStateOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SelectStateOp op,
-                                PatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<WhereOp>(op, op.getType(), op.getPredicate(),
-                                         op.getUpdated(), op.getOld());
-    return success();
-  }
-};
+LogicalResult decomposeSelectState(SelectStateOp op, PatternRewriter &rewriter) {
+  rewriter.replaceOpWithNewOp<WhereOp>(op, op.getType(), op.getPredicate(),
+                                       op.getUpdated(), op.getOld());
+  return success();
+}
 
-struct DecomposeScaleLossOp : OpRewritePattern<ScaleLossOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ScaleLossOp op,
-                                PatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<MulOp>(op, op.getType(), op.getLoss(), op.getScale());
-    return success();
-  }
-};
+LogicalResult decomposeScaleLoss(ScaleLossOp op, PatternRewriter &rewriter) {
+  rewriter.replaceOpWithNewOp<MulOp>(op, op.getType(), op.getLoss(), op.getScale());
+  return success();
+}
 
-struct DecomposeGradSeedOp : OpRewritePattern<GradSeedOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(GradSeedOp op, PatternRewriter &rewriter) const override {
-    auto type = cast<RankedTensorType>(op.getType());
-    rewriter.replaceOpWithNewOp<ConstantOp>(
-        op, type,
-        DenseElementsAttr::get(type, rewriter.getFloatAttr(type.getElementType(), 1.0)));
-    return success();
-  }
-};
+LogicalResult decomposeGradSeed(GradSeedOp op, PatternRewriter &rewriter) {
+  auto type = cast<RankedTensorType>(op.getType());
+  rewriter.replaceOpWithNewOp<ConstantOp>(
+      op, type,
+      DenseElementsAttr::get(type, rewriter.getFloatAttr(type.getElementType(), 1.0)));
+  return success();
+}
 
-struct DecomposeGradientsOp : OpRewritePattern<GradientsOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(GradientsOp op,
-                                PatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, op.getInputs());
-    return success();
-  }
-};
+LogicalResult decomposeGradients(GradientsOp op, PatternRewriter &rewriter) {
+  rewriter.replaceOp(op, op.getInputs());
+  return success();
+}
 
-struct DecomposeStopGradientOp : OpRewritePattern<StopGradientOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(StopGradientOp op,
-                                PatternRewriter &rewriter) const override {
-    DecomposeBuilder b(rewriter, op.getLoc(), getElementTypeOrSelf(op.getX()));
-    rewriter.replaceOp(op, b.round(op.getX(), op.getType()));
-    return success();
-  }
-};
+LogicalResult decomposeStopGradient(StopGradientOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), getElementTypeOrSelf(op.getX()));
+  rewriter.replaceOp(op, b.round(op.getX(), op.getType()));
+  return success();
+}
 
 } // namespace
 
 void mpt::populateDecomposeTrainingPatterns(RewritePatternSet &patterns) {
-  patterns.add<DecomposeAdam<AdamOp>, DecomposeAdam<AdamWOp>, DecomposeSGDOp,
-               DecomposeUnscaleOp, DecomposeAllFiniteOp, DecomposeUpdateLossScaleOp,
-               DecomposeClipByGlobalNormOp, DecomposeSelectStateOp, DecomposeScaleLossOp,
-               DecomposeGradSeedOp, DecomposeGradientsOp, DecomposeStopGradientOp>(
-      patterns.getContext());
+  addPatterns(patterns, decomposeAdam<AdamOp>, decomposeAdam<AdamWOp>, decomposeSGD,
+              decomposeUnscale, decomposeAllFinite, decomposeUpdateLossScale,
+              decomposeClipByGlobalNorm, decomposeSelectState, decomposeScaleLoss,
+              decomposeGradSeed, decomposeGradients, decomposeStopGradient);
 }

@@ -61,84 +61,73 @@ LogicalResult fuseActivation(Activation op, Epilogue epilogue, bool commutes,
   return success();
 }
 
-struct FuseRelu : OpRewritePattern<ReluOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReluOp op, PatternRewriter &rewriter) const override {
-    if (succeeded(fuseActivation<LinearOp>(op, Epilogue::Relu, true, rewriter)))
-      return success();
-    return fuseActivation<Conv2DOp>(op, Epilogue::Relu, true, rewriter);
-  }
-};
+LogicalResult fuseRelu(ReluOp op, PatternRewriter &rewriter) {
+  if (succeeded(fuseActivation<LinearOp>(op, Epilogue::Relu, true, rewriter)))
+    return success();
+  return fuseActivation<Conv2DOp>(op, Epilogue::Relu, true, rewriter);
+}
 
-struct FuseGelu : OpRewritePattern<GeluOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(GeluOp op, PatternRewriter &rewriter) const override {
-    if (op.getApproximate() != GeluApproximation::Tanh)
-      return failure();
-    if (succeeded(fuseActivation<LinearOp>(op, Epilogue::Gelu, false, rewriter)))
-      return success();
-    return fuseActivation<Conv2DOp>(op, Epilogue::Gelu, false, rewriter);
-  }
-};
+LogicalResult fuseGelu(GeluOp op, PatternRewriter &rewriter) {
+  if (op.getApproximate() != GeluApproximation::Tanh)
+    return failure();
+  if (succeeded(fuseActivation<LinearOp>(op, Epilogue::Gelu, false, rewriter)))
+    return success();
+  return fuseActivation<Conv2DOp>(op, Epilogue::Gelu, false, rewriter);
+}
 
 /// matmul + bias, with one number of the bias per column of the result.
-struct FuseBias : OpRewritePattern<AddOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
-    for (auto [sum, bias] : {std::pair<Value, Value>{op.getLhs(), op.getRhs()},
-                             std::pair<Value, Value>{op.getRhs(), op.getLhs()}})
-      if (succeeded(fuse(op, sum, bias, rewriter)))
-        return success();
+LogicalResult fuseBias(AddOp op, Value sum, Value bias, PatternRewriter &rewriter) {
+  Operation *contraction = sum.getDefiningOp();
+  if (!contraction || !sum.hasOneUse() || sum == bias)
     return failure();
+  auto type = cast<RankedTensorType>(op.getType());
+  auto sumType = cast<RankedTensorType>(sum.getType());
+  auto biasType = cast<RankedTensorType>(bias.getType());
+  if (type.getShape() != sumType.getShape() || type.getRank() == 0 ||
+      biasType.getRank() != 1 || biasType.getDimSize(0) != type.getShape().back() ||
+      biasType.getElementTypeBitWidth() > sumType.getElementTypeBitWidth() ||
+      type.getElementTypeBitWidth() > sumType.getElementTypeBitWidth())
+    return failure();
+  Location loc = rewriter.getFusedLoc({contraction->getLoc(), op.getLoc()});
+  if (auto matmul = dyn_cast<MatmulOp>(contraction)) {
+    auto weight = cast<RankedTensorType>(matmul.getRhs().getType());
+    if (matmul.getTransposeLhs() || matmul.getTransposeRhs() || weight.getRank() != 2 ||
+        !isUnrounded(matmul))
+      return failure();
+    auto linear = LinearOp::create(rewriter, loc, type, matmul.getLhs(), matmul.getRhs(),
+                                   bias, Epilogue::None, matmul.getAccTypeAttr());
+    mpt::detail::joinMarks(matmul, op, linear);
+    rewriter.replaceOp(op, linear.getResult());
+    return success();
   }
+  auto addTo = [&](auto target) -> LogicalResult {
+    if (target.getBias() || target.getEpilogue() != Epilogue::None ||
+        !isUnrounded(target))
+      return failure();
+    // The bias may be defined after the matmul.
+    rewriter.setInsertionPoint(op);
+    auto clone = cast<decltype(target)>(rewriter.clone(*target));
+    clone.getBiasMutable().assign(bias);
+    clone.getResult().setType(type);
+    clone->setLoc(loc);
+    mpt::detail::joinMarks(target, op, clone);
+    rewriter.replaceOp(op, clone.getResult());
+    return success();
+  };
+  if (auto linear = dyn_cast<LinearOp>(contraction))
+    return addTo(linear);
+  if (auto conv = dyn_cast<Conv2DOp>(contraction))
+    return addTo(conv);
+  return failure();
+}
 
-private:
-  static LogicalResult fuse(AddOp op, Value sum, Value bias, PatternRewriter &rewriter) {
-    Operation *contraction = sum.getDefiningOp();
-    if (!contraction || !sum.hasOneUse() || sum == bias)
-      return failure();
-    auto type = cast<RankedTensorType>(op.getType());
-    auto sumType = cast<RankedTensorType>(sum.getType());
-    auto biasType = cast<RankedTensorType>(bias.getType());
-    if (type.getShape() != sumType.getShape() || type.getRank() == 0 ||
-        biasType.getRank() != 1 || biasType.getDimSize(0) != type.getShape().back() ||
-        biasType.getElementTypeBitWidth() > sumType.getElementTypeBitWidth() ||
-        type.getElementTypeBitWidth() > sumType.getElementTypeBitWidth())
-      return failure();
-    Location loc = rewriter.getFusedLoc({contraction->getLoc(), op.getLoc()});
-    if (auto matmul = dyn_cast<MatmulOp>(contraction)) {
-      auto weight = cast<RankedTensorType>(matmul.getRhs().getType());
-      if (matmul.getTransposeLhs() || matmul.getTransposeRhs() || weight.getRank() != 2 ||
-          !isUnrounded(matmul))
-        return failure();
-      auto linear =
-          LinearOp::create(rewriter, loc, type, matmul.getLhs(), matmul.getRhs(), bias,
-                           Epilogue::None, matmul.getAccTypeAttr());
-      mpt::detail::joinMarks(matmul, op, linear);
-      rewriter.replaceOp(op, linear.getResult());
+LogicalResult fuseEitherBias(AddOp op, PatternRewriter &rewriter) {
+  for (auto [sum, bias] : {std::pair<Value, Value>{op.getLhs(), op.getRhs()},
+                           std::pair<Value, Value>{op.getRhs(), op.getLhs()}})
+    if (succeeded(fuseBias(op, sum, bias, rewriter)))
       return success();
-    }
-    auto addTo = [&](auto target) -> LogicalResult {
-      if (target.getBias() || target.getEpilogue() != Epilogue::None ||
-          !isUnrounded(target))
-        return failure();
-      // The bias may be defined after the matmul.
-      rewriter.setInsertionPoint(op);
-      auto clone = cast<decltype(target)>(rewriter.clone(*target));
-      clone.getBiasMutable().assign(bias);
-      clone.getResult().setType(type);
-      clone->setLoc(loc);
-      mpt::detail::joinMarks(target, op, clone);
-      rewriter.replaceOp(op, clone.getResult());
-      return success();
-    };
-    if (auto linear = dyn_cast<LinearOp>(contraction))
-      return addTo(linear);
-    if (auto conv = dyn_cast<Conv2DOp>(contraction))
-      return addTo(conv);
-    return failure();
-  }
-};
+  return failure();
+}
 
 struct FuseEpiloguesPass : mpt::impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
   using Base::Base;
@@ -164,5 +153,5 @@ struct FuseEpiloguesPass : mpt::impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
 } // namespace
 
 void mpt::populateFuseEpiloguesPatterns(RewritePatternSet &patterns) {
-  patterns.add<FuseRelu, FuseGelu, FuseBias>(patterns.getContext());
+  addPatterns(patterns, fuseRelu, fuseGelu, fuseEitherBias);
 }

@@ -20,6 +20,9 @@ class DecomposeBuilder {
 public:
   DecomposeBuilder(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type storage)
       : builder(builder), loc(loc), element(getAccumulatorType(std::nullopt, storage)) {}
+  /// For the storage type of `value`.
+  DecomposeBuilder(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value)
+      : DecomposeBuilder(builder, loc, typeOf(value).getElementType()) {}
 
   static mlir::RankedTensorType typeOf(mlir::Value value) {
     return mlir::cast<mlir::RankedTensorType>(value.getType());

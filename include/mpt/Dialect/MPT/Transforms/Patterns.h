@@ -13,6 +13,13 @@
 
 namespace mpt {
 
+/// Adds a pattern for each function, which rewrites the op that it takes.
+template <typename... Ops>
+void addPatterns(mlir::RewritePatternSet &patterns,
+                 llvm::LogicalResult (*...rewrites)(Ops, mlir::PatternRewriter &)) {
+  (patterns.add(rewrites), ...);
+}
+
 /// Softmax, norms, losses and their gradients as elementwise ops and
 /// reductions in f32 (f64).
 void populateDecomposeNNPatterns(mlir::RewritePatternSet &patterns);
