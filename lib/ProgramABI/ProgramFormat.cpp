@@ -302,8 +302,8 @@ std::string mpt::rt::writeProgram(const Program &program) {
           },
           *instruction.call);
       if (isCudnnCall(instruction))
-        for (int64_t count : {instruction.parts.before, instruction.parts.behind,
-                              instruction.parts.instead})
+        for (int64_t count : {instruction.parts.before, instruction.parts.after,
+                              instruction.parts.fallback})
           w.number(count);
     } else {
       w.number(instruction.kernel);
@@ -378,8 +378,8 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
           },
           *instruction.call);
       if (isCudnnCall(instruction))
-        for (int64_t *count : {&instruction.parts.before, &instruction.parts.behind,
-                               &instruction.parts.instead})
+        for (int64_t *count : {&instruction.parts.before, &instruction.parts.after,
+                               &instruction.parts.fallback})
           *count = r.number<int64_t>();
     } else {
       instruction.kernel = r.number<uint32_t>();

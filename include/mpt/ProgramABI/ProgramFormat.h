@@ -138,10 +138,10 @@ struct NamedTensor {
   }
 };
 
-/// What of a program runs with a call of cuDNN, where cuDNN takes it, or instead of it:
-/// the instructions `before` it and `behind` it, and, after those, `instead` of it.
+/// The neighbours of a call of cuDNN: how many instructions `before` and `after` it run
+/// only if cuDNN takes the call, and how many after those, its `fallback`, only if not.
 struct CudnnParts {
-  int64_t before = 0, behind = 0, instead = 0;
+  int64_t before = 0, after = 0, fallback = 0;
 };
 
 /// A library call or the launch of a kernel. Buffers are the inputs, then the outputs,

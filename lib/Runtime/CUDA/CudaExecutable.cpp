@@ -628,14 +628,14 @@ bool CudaExecutable::checkCudnnParts(std::string &error) const {
       continue;
     const CudnnParts &parts = call.parts;
     // One after the other, so that no sum can overflow.
-    bool fits = parts.before >= 0 && parts.before <= i - end && parts.behind >= 0 &&
-                parts.behind < size - i && parts.instead >= 1 &&
-                parts.instead < size - i - parts.behind;
+    bool fits = parts.before >= 0 && parts.before <= i - end && parts.after >= 0 &&
+                parts.after < size - i && parts.fallback >= 1 &&
+                parts.fallback < size - i - parts.after;
     if (!fits) {
       error = call.location + ": the launches of a call of cuDNN are not next to it";
       return false;
     }
-    end = i + parts.behind + parts.instead + 1;
+    end = i + parts.after + parts.fallback + 1;
   }
   return true;
 }
@@ -716,14 +716,14 @@ int CudaExecutable::prepareConvolutions(std::vector<BoundInstruction> &prepared,
       if (int status = prepareConvolution(call, prepared[i], why, error))
         return status;
     const CudnnParts &parts = call.parts;
-    size_t instead = i + parts.behind + 1;
+    size_t fallback = i + parts.after + 1;
     if (prepared[i].convolution) {
-      for (int64_t j = 0; j < parts.instead; ++j)
-        prepared[instead + j].isSkipped = true;
+      for (int64_t j = 0; j < parts.fallback; ++j)
+        prepared[fallback + j].isSkipped = true;
       continue;
     }
     notes += call.location + ": " + why + "; it runs without cuDNN\n";
-    for (size_t j = i - parts.before; j < instead; ++j)
+    for (size_t j = i - parts.before; j < fallback; ++j)
       prepared[j].isSkipped = true;
   }
   return MPT_RT_OK;

@@ -319,8 +319,8 @@ TEST_F(CudaConvolutions, Parts) {
        {CudnnParts{2, 1, 1}, CudnnParts{-1, 1, 1}, CudnnParts{1, 2, 1},
         CudnnParts{1, -1, 1}, CudnnParts{1, 1, 0}, CudnnParts{1, 1, 2},
         CudnnParts{1, most, 1}, CudnnParts{1, 1, most}}) {
-    SCOPED_TRACE(std::to_string(parts.before) + " " + std::to_string(parts.behind) + " " +
-                 std::to_string(parts.instead));
+    SCOPED_TRACE(std::to_string(parts.before) + " " + std::to_string(parts.after) + " " +
+                 std::to_string(parts.fallback));
     Model wrong;
     wrong.call().parts = parts;
     Context context;
