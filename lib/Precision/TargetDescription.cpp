@@ -33,8 +33,6 @@ static const TargetDescription targets[] = {
 
 static_assert(std::size(targets) == std::size(kTargetNames));
 
-ArrayRef<TargetDescription> mpt::getTargets() { return targets; }
-
 double TargetDescription::getRate(Type low) const {
   double rate = low.isF16() ? f16 : low.isBF16() ? bf16 : low.isF32() ? f32 : f8;
   return std::max(rate, f32) * 1e12;

@@ -39,8 +39,6 @@ struct TargetDescription {
   bool hasUnits(mlir::Type low) const { return getRate(low) > f32 * 1e12; }
 };
 
-llvm::ArrayRef<TargetDescription> getTargets();
-
 /// The target called `name`, or if that is empty the one that the module's attribute
 /// names; null in `*target` if there is neither. An unknown name is an error that lists
 /// those there are, at `named` (where the name is from) or at the module.

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
-#include "mpt/Dialect/MPT/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -18,9 +17,4 @@ void mpt::addKernelPasses(OpPassManager &passes) {
   passes.addPass(createFuseKernelsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-}
-
-void mpt::addFusionPasses(OpPassManager &passes) {
-  addDecomposePasses(passes);
-  addKernelPasses(passes);
 }

@@ -26,10 +26,6 @@ namespace mpt {
 /// Adds the passes from the ops that kernels are made of to kernels.
 void addKernelPasses(mlir::OpPassManager &passes);
 
-/// Adds the passes that make a training step one of kernels and library calls: the
-/// part of mpt-plan-step before buffers are assigned.
-void addFusionPasses(mlir::OpPassManager &passes);
-
 } // namespace mpt
 
 #endif // MPT_DIALECT_KERNEL_TRANSFORMS_PASSES_H

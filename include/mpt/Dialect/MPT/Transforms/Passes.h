@@ -21,8 +21,7 @@ namespace mpt {
 #define GEN_PASS_REGISTRATION
 #include "mpt/Dialect/MPT/Transforms/Passes.h.inc"
 
-/// Adds the passes from a training step to the ops that kernels are made of: the first
-/// half of addFusionPasses (mpt/Dialect/Kernel/Transforms/Passes.h).
+/// Adds the passes from a training step to the ops that kernels are made of.
 void addDecomposePasses(mlir::OpPassManager &passes);
 
 } // namespace mpt
