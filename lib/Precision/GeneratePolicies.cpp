@@ -24,56 +24,44 @@
 using namespace mlir;
 using namespace mpt;
 
-static std::string quoteAll(ArrayRef<std::string> words) {
-  return "{" +
-         llvm::join(llvm::map_range(words, [](StringRef word) { return quoteCpp(word); }),
-                    ", ") +
-         "}";
+static std::string spell(bool value) { return value ? "true" : "false"; }
+static std::string spell(uint64_t value) { return std::to_string(value); }
+static std::string spell(const std::string &text) { return quoteCpp(text); }
+static std::string spell(const std::vector<std::string> &words) {
+  return "{" + llvm::join(llvm::map_range(words, quoteCpp), ", ") + "}";
 }
 
 /// The policy's name and a function that makes `text`, field by field.
 static void print(llvm::raw_ostream &os, const PolicyText &text) {
-  auto set = [&](StringRef field, StringRef value) {
-    if (!value.empty())
-      os << "     made." << field << " = " << quoteCpp(value) << ";\n";
-  };
-  auto setList = [&](StringRef field, ArrayRef<std::string> values) {
-    if (!values.empty())
-      os << "     made." << field << " = " << quoteAll(values) << ";\n";
-  };
-  auto setFlag = [&](StringRef field, std::optional<bool> value) {
-    if (value)
-      os << "     made." << field << " = " << (*value ? "true" : "false") << ";\n";
-  };
-  auto setCount = [&](StringRef field, std::optional<uint64_t> value) {
-    if (value)
-      os << "     made." << field << " = " << *value << ";\n";
+  auto write = [&](StringRef field, const auto &value) {
+    if constexpr (!std::is_arithmetic_v<std::decay_t<decltype(value)>>)
+      if (value.empty())
+        return;
+    os << "     made." << field << " = " << spell(value) << ";\n";
   };
   os << "    {" << quoteCpp(text.policy) << ", [] {\n     PolicyText made;\n";
-  set("policy", text.policy);
-  set("extends", text.extends);
-  set("strategy", text.strategy);
-  set("attentionPV", text.attentionPV);
-  set("target", text.target);
-  setList("types", text.types.value_or(std::vector<std::string>()));
+  write("policy", text.policy);
+  write("extends", text.extends);
+  write("unmatched", text.unmatched);
+  write("rules", text.rules);
+  if (text.types)
+    write("types", *text.types);
+  PolicyText::forEachKey([&](StringRef key, auto field, auto...) {
+    std::string name = toFieldName(key);
+    const auto &value = text.*field;
+    if constexpr (std::is_constructible_v<bool, decltype(value)>) {
+      if (value)
+        write(name, *value);
+    } else {
+      write(name, value);
+    }
+  });
   for (const PatternText &each : text.keep)
     os << "     made.keep.push_back({" << quoteCpp(each.text) << "});\n";
-  setList("rules", text.rules);
-  setList("probabilities", text.probabilities);
-  setList("attention", text.attention);
-  set("unmatched", text.unmatched);
-  setFlag("mixedResults", text.mixedResults);
-  setFlag("checkConstants", text.checkConstants);
-  setFlag("foldConstants", text.foldConstants);
-  setFlag("castArguments", text.castArguments);
-  setFlag("keepFirstLast", text.keepFirstLast);
-  setFlag("costGate", text.costGate);
-  setCount("f16ReductionLimit", text.f16ReductionLimit);
-  setCount("bf16ReductionLimit", text.bf16ReductionLimit);
   for (const MoveText &each : text.moves)
     os << "     made.moves.push_back({" << quoteCpp(each.precisionClass) << ", "
-       << quoteCpp(each.dialect) << ", " << quoteCpp(each.in) << ", "
-       << quoteAll(each.ops) << "});\n";
+       << quoteCpp(each.dialect) << ", " << quoteCpp(each.in) << ", " << spell(each.ops)
+       << "});\n";
   os << "     return made;\n    }},\n";
 }
 

@@ -92,10 +92,7 @@ std::string Generator::spell(const OpRule::Combiner &combiner) {
 std::string Generator::makeRule(const OpRule &rule) {
   std::string text = setClass(rule);
   forEachSetKey(rule, [&](StringRef key, const auto &value) {
-    std::string field = key.str();
-    llvm::replace(field, '-', '_');
-    text += "    made." + llvm::convertToCamelFromSnakeCase(field) + " = " +
-            spell(value) + ";\n";
+    text += "    made." + toFieldName(key) + " = " + spell(value) + ";\n";
   });
   set(text, "source", rule.source, {});
   return wrap("OpRule", text);

@@ -15,6 +15,7 @@
 #ifndef MPT_LIB_PRECISION_GENERATEDCODE_H
 #define MPT_LIB_PRECISION_GENERATEDCODE_H
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -30,6 +31,13 @@ inline std::string quoteCpp(llvm::StringRef text) {
   llvm::printEscapedString(text, stream);
   stream << '"';
   return quoted;
+}
+
+/// The field for the key of a YAML file: its name in camel case.
+inline std::string toFieldName(llvm::StringRef key) {
+  std::string name = key.str();
+  llvm::replace(name, '-', '_');
+  return llvm::convertToCamelFromSnakeCase(name);
 }
 
 /// The file's text, or null after an error.

@@ -77,6 +77,18 @@ FailureOr<Source> readPolicy(Location loc, StringRef name, StringRef directory) 
   return Source{found->make(), "", name.str()};
 }
 
+template <typename T>
+void set(T &setting, const std::optional<T> &value) {
+  setting = value.value_or(setting);
+}
+void set(std::string &setting, const std::string &value) {
+  if (!value.empty())
+    setting = value;
+}
+void set(std::vector<std::string> &setting, const std::vector<std::string> &value) {
+  llvm::append_range(setting, value);
+}
+
 void apply(const Source &source, unsigned layer, PolicySettings &settings) {
   const PolicyText &text = source.text;
   auto getPlace = [&](unsigned line) {
@@ -87,27 +99,9 @@ void apply(const Source &source, unsigned layer, PolicySettings &settings) {
   settings.names.insert(settings.names.begin(), text.policy);
   if (text.types)
     settings.types = *text.types;
-  if (!text.strategy.empty())
-    settings.strategy = text.strategy;
-  auto set = [](bool &setting, std::optional<bool> value) {
-    setting = value.value_or(setting);
-  };
-  set(settings.mixedResults, text.mixedResults);
-  set(settings.checkConstants, text.checkConstants);
-  set(settings.foldConstants, text.foldConstants);
-  set(settings.castArguments, text.castArguments);
-  set(settings.keepFirstLast, text.keepFirstLast);
-  set(settings.costGate, text.costGate);
-  if (!text.attentionPV.empty())
-    settings.attentionPV = text.attentionPV;
-  llvm::append_range(settings.probabilities, text.probabilities);
-  llvm::append_range(settings.attention, text.attention);
-  settings.f16ReductionLimit =
-      text.f16ReductionLimit.value_or(settings.f16ReductionLimit);
-  settings.bf16ReductionLimit =
-      text.bf16ReductionLimit.value_or(settings.bf16ReductionLimit);
-  if (!text.target.empty())
-    settings.target = text.target;
+  PolicyText::forEachKey([&](StringRef, auto field, auto setting, auto...) {
+    set(settings.*setting, text.*field);
+  });
   for (const MoveText &each : text.moves) {
     PolicyMove move;
     move.precisionClass = *symbolizePrecisionClass(each.precisionClass);
@@ -180,43 +174,45 @@ static std::string quote(StringRef text) {
   return quoted + "'";
 }
 
+static std::string spell(bool value) { return value ? "true" : "false"; }
+static std::string spell(uint64_t value) { return std::to_string(value); }
+static std::string spell(ArrayRef<std::string> items) {
+  return "[" + llvm::join(llvm::map_range(items, quote), ", ") + "]";
+}
+static std::string spell(const std::string &text) { return quote(text); }
+/// One of the words that a key has.
+template <typename... Words>
+static std::string spell(const std::string &word, Words...) {
+  return word;
+}
+
 void mpt::printPolicy(const PolicySettings &settings, llvm::raw_ostream &os) {
-  auto printList = [&](StringRef key, ArrayRef<std::string> items) {
-    if (items.empty())
-      return;
-    os << key << ": [";
-    llvm::interleaveComma(items, os, [&](StringRef item) { os << quote(item); });
-    os << "]\n";
-  };
-  const char *words[] = {"false", "true"};
   os << "policy: " << quote(settings.names.front()) << "\n";
   // Its tables may be for a policy that it extends; the moves are all below.
   os << "extends: " << settings.names.back() << "\n";
-  os << "types: [" << llvm::join(settings.types, ", ") << "]\n"
-     << "strategy: " << settings.strategy << "\n"
-     << "mixed-results: " << words[settings.mixedResults] << "\n"
-     << "check-constants: " << words[settings.checkConstants] << "\n"
-     << "fold-constants: " << words[settings.foldConstants] << "\n"
-     << "cast-arguments: " << words[settings.castArguments] << "\n"
-     << "keep-first-last: " << words[settings.keepFirstLast] << "\n"
-     << "f16-reduction-limit: " << settings.f16ReductionLimit << "\n"
-     << "bf16-reduction-limit: " << settings.bf16ReductionLimit << "\n";
-  if (!settings.attentionPV.empty())
-    os << "attention-pv: " << settings.attentionPV << "\n";
-  if (!settings.target.empty())
-    os << "target: " << quote(settings.target) << "\n"
-       << "cost-gate: " << words[settings.costGate] << "\n";
-  printList("probabilities", settings.probabilities);
-  printList("attention", settings.attention);
-  printList("keep", llvm::map_to_vector(settings.keep, [](const KeepPattern &each) {
-              return each.text;
-            }));
+  os << "types: [" << llvm::join(settings.types, ", ") << "]\n";
+  PolicyText::forEachKey([&](StringRef key, auto, auto setting, auto... words) {
+    const auto &value = settings.*setting;
+    // Without a target there are no rates to weigh casts with.
+    if (key == "cost-gate" && settings.target.empty())
+      return;
+    if constexpr (!std::is_arithmetic_v<std::decay_t<decltype(value)>>)
+      if (value.empty())
+        return;
+    os << key << ": " << spell(value, words...) << "\n";
+  });
+  std::vector<std::string> keep;
+  for (const KeepPattern &each : settings.keep)
+    keep.push_back(each.text);
+  if (!keep.empty())
+    os << "keep: " << spell(keep) << "\n";
   if (llvm::any_of(settings.keep,
                    [](const KeepPattern &each) { return each.place.mayMiss; }) ||
       llvm::any_of(settings.moves,
                    [](const PolicyMove &each) { return each.place.mayMiss; }))
     os << "unmatched: ignore\n";
-  printList("rules", settings.rules);
+  if (!settings.rules.empty())
+    os << "rules: " << spell(settings.rules) << "\n";
   // Of a name that several layers move, the last counts, also a pattern of a later one;
   // here all are one layer.
   std::map<std::pair<StringRef, StringRef>, const PolicyMove *> last;

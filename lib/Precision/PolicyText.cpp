@@ -62,19 +62,18 @@ struct llvm::yaml::MappingTraits<PolicyText> {
     for (const std::string &type : text.types.value_or(std::vector<std::string>()))
       if (type != "f16" && type != "bf16")
         io.setError("unknown type '" + Twine(type) + "'; expected f16 or bf16");
-    mapChoice(io, "strategy", text.strategy, {"mincut", "paint", "promote", "none"});
-    mapFlag(io, "mixed-results", text.mixedResults);
-    mapFlag(io, "check-constants", text.checkConstants);
-    mapFlag(io, "fold-constants", text.foldConstants);
-    mapFlag(io, "cast-arguments", text.castArguments);
-    mapFlag(io, "keep-first-last", text.keepFirstLast);
-    mapChoice(io, "attention-pv", text.attentionPV, {"low", "f32"});
-    mapKey(io, "probabilities", text.probabilities);
-    mapKey(io, "attention", text.attention);
-    mapCount(io, "f16-reduction-limit", text.f16ReductionLimit);
-    mapCount(io, "bf16-reduction-limit", text.bf16ReductionLimit);
-    mapKey(io, "target", text.target);
-    mapFlag(io, "cost-gate", text.costGate);
+    PolicyText::forEachKey([&](const char *key, auto field, auto, auto... words) {
+      auto &value = text.*field;
+      using Value = std::decay_t<decltype(value)>;
+      if constexpr (std::is_same_v<Value, std::optional<bool>>)
+        mapFlag(io, key, value);
+      else if constexpr (std::is_same_v<Value, std::optional<uint64_t>>)
+        mapCount(io, key, value);
+      else if constexpr (sizeof...(words) != 0)
+        mapChoice(io, key, value, {words...});
+      else
+        mapKey(io, key, value);
+    });
     mapKey(io, "moves", text.moves);
     mapKey(io, "keep", text.keep);
     mapChoice(io, "unmatched", text.unmatched, {"warn", "ignore"});
