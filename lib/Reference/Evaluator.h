@@ -56,6 +56,8 @@ public:
   /// Runs the ops of `block` but its terminator. Values without further uses
   /// are dropped on the way.
   mlir::LogicalResult runBlock(mlir::Block &block);
+  /// Keeps the values from above that ops in `block` use until it has run `times` times.
+  void keepForRuns(mlir::Block &block, int64_t times);
 
   /// Whether `index`, at `position` of its tensor, is in [0, size). Keeps one that is not
   /// for `interpret`.

@@ -242,6 +242,17 @@ LogicalResult Frame::runBlock(Block &block) {
   return success();
 }
 
+void Frame::keepForRuns(Block &block, int64_t times) {
+  block.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      // Below the block, a body that runs several times keeps its own.
+      if (auto it = usesLeft.find(operand);
+          it != usesLeft.end() &&
+          !block.getParent()->isAncestor(operand.getParentRegion()))
+        it->second += times - 1;
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
@@ -402,6 +413,8 @@ private:
   uint64_t runInside(Operation &op) {
     if (auto kernel = dyn_cast<kernel::KernelOp>(op))
       return runBlock(kernel.getBody().front(), kernel.getDomain());
+    if (isa<ScanOp, CheckpointOp>(op))
+      return runBlock(op.getRegion(0).front(), {});
     auto call = dyn_cast<func::CallOp>(op);
     auto callee = call ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
                              call, call.getCalleeAttr())

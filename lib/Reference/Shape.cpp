@@ -222,6 +222,51 @@ static LogicalResult evaluateCheckpoint(CheckpointOp op, Frame &frame) {
   return success();
 }
 
+static LogicalResult evaluateScan(ScanOp op, Frame &frame) {
+  Block &body = op.getBlock();
+  const int64_t count = op.getTripCount();
+  const unsigned carried = op.getNumCarried();
+  ValueRange yielded = op.getYield().getValues();
+  std::vector<Tensor> now;
+  for (Value init : op.getInits())
+    now.push_back(frame.get(init));
+  std::vector<Tensor> stacked(op.getNumResults() - carried);
+  for (auto [tensor, result] :
+       llvm::zip_equal(stacked, op.getResults().drop_front(carried))) {
+    tensor.elementType = cast<RankedTensorType>(result.getType()).getElementType();
+    if (tensor.isFloat())
+      tensor.floats.resize(frame.getSize(result));
+    else
+      tensor.ints.resize(frame.getSize(result));
+  }
+  frame.keepForRuns(body, count);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t index = op.getIndex(i);
+    for (unsigned k = 0; k < carried; ++k)
+      frame.set(body.getArgument(k), std::move(now[k]));
+    for (auto [argument, input] :
+         llvm::zip_equal(body.getArguments().drop_front(carried), op.getInputs())) {
+      const int64_t size = frame.getSize(argument);
+      auto elements = llvm::to_vector(llvm::seq(index * size, (index + 1) * size));
+      frame.set(argument, pick(frame.get(input), elements));
+    }
+    if (failed(frame.runBlock(body)))
+      return failure();
+    for (unsigned k = 0; k < carried; ++k)
+      now[k] = frame.get(yielded[k]);
+    for (auto [tensor, value] : llvm::zip_equal(stacked, yielded.drop_front(carried))) {
+      const Tensor &slice = frame.get(value);
+      const int64_t begin = index * frame.getSize(value);
+      llvm::copy(slice.floats, tensor.floats.begin() + (tensor.isFloat() ? begin : 0));
+      llvm::copy(slice.ints, tensor.ints.begin() + (tensor.isFloat() ? 0 : begin));
+    }
+  }
+  for (auto [result, tensor] :
+       llvm::zip_equal(op.getResults(), llvm::concat<Tensor>(now, stacked)))
+    frame.set(result, std::move(tensor));
+  return success();
+}
+
 void mpt::reference::addShape(OpTable &table) {
   table.add<ConstantOp>(evaluateConstant);
   table.add<IotaOp>(evaluateIota);
@@ -239,4 +284,5 @@ void mpt::reference::addShape(OpTable &table) {
   addIdentity<GradientsOp>(table);
   addIdentity<BarrierOp>(table);
   table.add<CheckpointOp>(evaluateCheckpoint);
+  table.add<ScanOp>(evaluateScan);
 }

@@ -28,3 +28,17 @@ func.func @f32(%q: tensor<1x2x16x32xf32> {mpt.name = "q", mpt.role = "input"}) -
   %y, %lse = mpt.attention %q, %q, %q {causal} : (tensor<1x2x16x32xf32>, tensor<1x2x16x32xf32>, tensor<1x2x16x32xf32>) -> (tensor<1x2x16x32xf32>, tensor<1x2x16xf32>)
   return %y : tensor<1x2x16x32xf32>
 }
+
+// The matmuls of a scan are those of its iterations.
+// CHECK-LABEL: func.func @scan(
+// CHECK-NOT: mpt.scan
+// CHECK-COUNT-3: mpt.matmul
+// CHECK-NOT: mpt.matmul
+func.func @scan(%c: tensor<16x16xf16> {mpt.name = "c", mpt.role = "input"}, %w: tensor<16x16xf16> {mpt.name = "w", mpt.role = "input"}) -> (tensor<16x16xf16> {mpt.name = "y"}) {
+  %y = mpt.scan 3 carry(%c : tensor<16x16xf16>) {
+  ^bb0(%h: tensor<16x16xf16>):
+    %n = mpt.matmul %h, %w : (tensor<16x16xf16>, tensor<16x16xf16>) -> tensor<16x16xf16>
+    mpt.yield %n : tensor<16x16xf16>
+  } : tensor<16x16xf16>
+  return %y : tensor<16x16xf16>
+}

@@ -16,6 +16,7 @@
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+#include "mpt/Dialect/MPT/Transforms/UnrollScans.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -36,6 +37,9 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
     if (!mpt::detail::hasOpsOfMPT(getOperation()))
       return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
                                             "no op of the mpt dialect");
+    // The passes on matmuls and attention that follow look at one block.
+    if (failed(mpt::detail::unrollScans(getOperation())))
+      return signalPassFailure();
     // Names that are not chips are refused when the code is compiled.
     SmallVector<int64_t> architectures;
     for (StringRef chip : *chips) {

@@ -315,7 +315,7 @@ func.func @checkpoint_empty() {
 // -----
 
 func.func @yield_parent(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'mpt.yield' op expects parent op 'mpt.checkpoint'}}
+  // expected-error @+1 {{'mpt.yield' op expects parent op to be one of 'mpt.checkpoint, mpt.scan'}}
   mpt.yield %x : tensor<4xf32>
 }
 

@@ -62,6 +62,30 @@ func.func @nothing() {
   return
 }
 
+// CHECK-LABEL: func.func @scans
+func.func @scans(%c: tensor<2xf32>, %x: tensor<6x2xf32>) {
+  // CHECK: mpt.scan 6 carry(%{{.*}} : tensor<2xf32>) over(%{{.*}} : tensor<6x2xf32>) {
+  // CHECK-NEXT: ^bb0(%{{.*}}: tensor<2xf32>, %{{.*}}: tensor<2xf32>):
+  // CHECK: mpt.yield %{{.*}}, %{{.*}} : tensor<2xf32>, tensor<2xf32>
+  // CHECK-NEXT: } : tensor<2xf32>, tensor<6x2xf32>
+  %a:2 = mpt.scan 6 carry(%c : tensor<2xf32>) over(%x : tensor<6x2xf32>) {
+  ^bb0(%h: tensor<2xf32>, %e: tensor<2xf32>):
+    %n = mpt.mul %h, %e : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    mpt.yield %n, %h : tensor<2xf32>, tensor<2xf32>
+  } : tensor<2xf32>, tensor<6x2xf32>
+  // CHECK: mpt.scan 6 reverse over(%{{.*}} : tensor<6x2xf32>) {
+  // CHECK: } {checkpoint_every = 3 : i64} : tensor<6x2xf32>
+  %b = mpt.scan 6 reverse over(%x : tensor<6x2xf32>) {
+  ^bb0(%e: tensor<2xf32>):
+    mpt.yield %e : tensor<2xf32>
+  } {checkpoint_every = 3 : i64} : tensor<6x2xf32>
+  // CHECK: mpt.scan 2 {
+  // CHECK-NEXT: }
+  mpt.scan 2 {
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @attributes
 //  CHECK-SAME: {mpt.init = {fan_in = 4 : i64, kind = "kaiming_uniform"}, mpt.name = "w", mpt.role = "parameter"}
 //  CHECK-SAME: -> (tensor<4xf32> {mpt.name = "w", mpt.updates = "w"})

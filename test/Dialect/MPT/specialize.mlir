@@ -30,6 +30,27 @@ func.func @net(%w: tensor<3x4xf32>, %x: tensor<?x3xf32>) -> (tensor<?x4xbf16>, t
   return %low, %loss : tensor<?x4xbf16>, tensor<f32>
 }
 
+// CHECK-LABEL: func.func @scan
+// CHECK: mpt.scan 3 carry(%{{.*}} : tensor<6x4xf32>) over(%{{.*}} : tensor<3x6x4xf32>) {
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<6x4xf32>, %{{.*}}: tensor<6x4xf32>):
+// CHECK: mpt.checkpoint
+// CHECK: mpt.add {{.*}} -> tensor<6x4xf32>
+// CHECK: } : tensor<6x4xf32>, tensor<3x6x4xf32>
+func.func @scan(%x: tensor<?x3x4xf32>) -> (tensor<?x4xf32>, tensor<3x?x4xf32>) {
+  %xs = mpt.transpose %x {permutation = array<i64: 1, 0, 2>} : (tensor<?x3x4xf32>) -> tensor<3x?x4xf32>
+  %one = mpt.constant dense<0.0> : tensor<1x4xf32>
+  %zeros = mpt.broadcast %one : (tensor<1x4xf32>) -> tensor<?x4xf32>
+  %h, %hs = mpt.scan 3 carry(%zeros : tensor<?x4xf32>) over(%xs : tensor<3x?x4xf32>) {
+  ^bb0(%c: tensor<?x4xf32>, %e: tensor<?x4xf32>):
+    %n = mpt.checkpoint {
+      %a = mpt.add %c, %e : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+      mpt.yield %a : tensor<?x4xf32>
+    } : tensor<?x4xf32>
+    mpt.yield %n, %n : tensor<?x4xf32>, tensor<?x4xf32>
+  } : tensor<?x4xf32>, tensor<3x?x4xf32>
+  return %h, %hs : tensor<?x4xf32>, tensor<3x?x4xf32>
+}
+
 // A slice's size of -1 is the whole dimension, before and after; so is its gradient's.
 // CHECK-LABEL: func.func @columns
 // CHECK: mpt.slice {{.*}} {offsets = array<i64: 0, 1>, sizes = array<i64: -1, 2>, strides = array<i64: 1, 1>} : (tensor<6x4xf32>) -> tensor<6x2xf32>

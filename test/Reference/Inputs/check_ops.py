@@ -17,7 +17,7 @@ from op_cases import all_cases
 from storage import TYPES, finite, load, replace, save, spell
 
 # Structure: bodies are tested in unit tests.
-STRUCTURE = {"checkpoint", "yield"}
+STRUCTURE = {"checkpoint", "scan", "yield"}
 
 
 def check_coverage(directory, cases):

@@ -124,6 +124,49 @@ TEST_F(InterpreterTest, CallsAndCheckpoints) {
             (Numbers{{2, 18}}));
 }
 
+TEST_F(InterpreterTest, Scans) {
+  // c = c w + x[i], and what c was before; from the first slice, then from the last. Both
+  // w and what is made of it above are read in each iteration.
+  llvm::StringRef text = R"(
+    func.func @f(%c: tensor<1xf32>, %x: tensor<3x1xf32>, %w: tensor<1xf32>)
+        -> (tensor<1xf32>, tensor<3x1xf32>) {
+      %v = mpt.add %w, %w : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+      %a:2 = mpt.scan 3 DIRECTION carry(%c : tensor<1xf32>) over(%x : tensor<3x1xf32>) {
+      ^bb0(%h: tensor<1xf32>, %e: tensor<1xf32>):
+        %s = mpt.sub %v, %w : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+        %p = mpt.mul %h, %s : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+        %n = mpt.add %p, %e : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+        mpt.yield %n, %h : tensor<1xf32>, tensor<1xf32>
+      } : tensor<1xf32>, tensor<3x1xf32>
+      return %a#0, %a#1 : tensor<1xf32>, tensor<3x1xf32>
+    })";
+  auto [before, after] = text.split("DIRECTION");
+  EXPECT_EQ(run((before + after).str(), {{1}, {3, 5, 7}, {2}}),
+            (Numbers{{37}, {1, 5, 15}}));
+  EXPECT_EQ(run((before + "reverse" + after).str(), {{1}, {3, 5, 7}, {2}}),
+            (Numbers{{49}, {23, 9, 1}}));
+}
+
+TEST_F(InterpreterTest, ScansInScans) {
+  // Three times two iterations, each with slices of its own; integers are carried too.
+  EXPECT_EQ(run(R"(
+    func.func @f(%c: tensor<i32>, %x: tensor<3x2xi32>) -> (tensor<i32>, tensor<3x2xi32>) {
+      %a:2 = mpt.scan 3 carry(%c : tensor<i32>) over(%x : tensor<3x2xi32>) {
+      ^bb0(%h: tensor<i32>, %row: tensor<2xi32>):
+        %b:2 = mpt.scan 2 carry(%h : tensor<i32>) over(%row : tensor<2xi32>) {
+        ^bb0(%g: tensor<i32>, %e: tensor<i32>):
+          %m = mpt.mul %c, %e : (tensor<i32>, tensor<i32>) -> tensor<i32>
+          %n = mpt.add %g, %m : (tensor<i32>, tensor<i32>) -> tensor<i32>
+          mpt.yield %n, %n : tensor<i32>, tensor<i32>
+        } : tensor<i32>, tensor<2xi32>
+        mpt.yield %b#0, %b#1 : tensor<i32>, tensor<2xi32>
+      } : tensor<i32>, tensor<3x2xi32>
+      return %a#0, %a#1 : tensor<i32>, tensor<3x2xi32>
+    })",
+                {{10}, {1, 2, 3, 4, 5, 6}}),
+            (Numbers{{220}, {20, 40, 70, 110, 160, 220}}));
+}
+
 TEST_F(InterpreterTest, KernelsRunOpByOp) {
   // Rows: y = x - mean(x), rounded to bf16 inside; columns: sums of squares.
   EXPECT_EQ(run(R"(

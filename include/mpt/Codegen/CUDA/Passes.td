@@ -127,7 +127,7 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
     Matmuls that cuBLASLt can only do with an f32 result on one of `chip` get that and a
     cast (mpt/Codegen/CUDA/WidenMatmuls.h). Attention that device functions support is
     marked, so that it is not decomposed; the remark mpt.cuda.attention-decomposed names
-    the rest.
+    the rest. `mpt.scan` is unrolled before.
   }];
   let options = [
     ListOption<"chips", "chip", "std::string", "Architectures (sm_80, sm_90, ...)">,

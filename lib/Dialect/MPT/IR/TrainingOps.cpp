@@ -180,3 +180,62 @@ LogicalResult CheckpointOp::verify() {
          << getOutputs().getTypes() << ", found values of "
          << (yield ? TypeRange(yield.getValues().getTypes()) : TypeRange());
 }
+
+YieldOp ScanOp::getYield() { return dyn_cast<YieldOp>(getBlock().getTerminator()); }
+
+/// `type` without dimension 0.
+static Type getSliceType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.clone(tensor.getShape().drop_front());
+}
+
+LogicalResult ScanOp::verify() {
+  const int64_t count = getTripCount();
+  auto checkStacked = [&](StringRef what, unsigned number, Type type) -> LogicalResult {
+    auto tensor = cast<RankedTensorType>(type);
+    if (tensor.getRank() > 0 && tensor.getDimSize(0) == count)
+      return success();
+    return emitOpError("expected ")
+           << count << " slices along dimension 0 of " << what << " " << number
+           << ", found " << type << "; its size there is the trip count";
+  };
+  for (auto [i, type] : llvm::enumerate(getInputs().getTypes()))
+    if (failed(checkStacked("input", i, type)))
+      return failure();
+  if (std::optional<uint64_t> every = getCheckpointEvery();
+      every && count % static_cast<int64_t>(*every) != 0)
+    return emitOpError("expected 'checkpoint_every' to divide the trip count ")
+           << count << ", found " << *every;
+
+  SmallVector<Type> arguments(getInits().getTypes());
+  for (Type type : getInputs().getTypes())
+    arguments.push_back(getSliceType(type));
+  if (getBlock().getArgumentTypes() != TypeRange(arguments))
+    return emitOpError("expected a body with arguments of the carried types, then of one "
+                       "slice of each input: ")
+           << arguments << "; found " << getBlock().getArgumentTypes();
+
+  const unsigned carried = getNumCarried();
+  YieldOp yield = getYield();
+  const unsigned yielded = yield ? yield.getValues().size() : 0;
+  if (yielded < carried || yielded != getNumResults())
+    return emitOpError("expected mpt.yield of ")
+           << carried << " carried values and one slice of each further result, "
+           << getNumResults() << " in all, found " << yielded;
+  for (unsigned i = 0; i < yielded; ++i) {
+    const Type value = yield.getValues()[i].getType(), result = getResult(i).getType();
+    if (i < carried) {
+      if (value != arguments[i] || result != arguments[i])
+        return emitOpError("expected carried value ")
+               << i << " to keep its type " << arguments[i] << ", found " << value
+               << " yielded and a result of " << result;
+      continue;
+    }
+    if (failed(checkStacked("result", i, result)))
+      return failure();
+    if (getSliceType(result) != value)
+      return emitOpError("expected mpt.yield of a slice of result ")
+             << i << ", " << getSliceType(result) << ", found " << value;
+  }
+  return success();
+}

@@ -18,6 +18,7 @@
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Dialect/MPT/Transforms/UnrollScans.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -55,7 +56,7 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
         return WalkResult::interrupt();
       return WalkResult::advance();
     });
-    if (dynamic.wasInterrupted())
+    if (dynamic.wasInterrupted() || failed(unrollScans(getOperation())))
       return signalPassFailure();
     // The terminator is revisited for every result that is replaced, and folding
     // looks at all of its operands each time.

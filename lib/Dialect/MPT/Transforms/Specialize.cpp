@@ -62,16 +62,39 @@ static FailureOr<SmallVector<int64_t>> solveReshape(ArrayRef<int64_t> wanted,
   return shape;
 }
 
+/// Gives the results of the op around `yield`, whose operands are static, static types.
+static void refineParent(Operation *yield) {
+  auto scan = dyn_cast<ScanOp>(yield->getParentOp());
+  for (auto [result, value] :
+       llvm::zip(yield->getParentOp()->getResults(), yield->getOperands())) {
+    SmallVector<int64_t> shape(cast<RankedTensorType>(value.getType()).getShape());
+    if (scan && result.getResultNumber() >= scan.getNumCarried())
+      shape.insert(shape.begin(), scan.getTripCount());
+    result.setType(withShape(value.getType(), shape));
+  }
+}
+
 /// Gives the results of `op`, whose operands are static, static types.
 LogicalResult SpecializePass::refine(Operation *op) {
-  if (llvm::none_of(op->getResultTypes(), isOpen))
+  if (auto scan = dyn_cast<ScanOp>(op)) {
+    auto arguments = scan.getBlock().getArguments();
+    for (auto [argument, init] : llvm::zip(arguments, scan.getInits()))
+      argument.setType(init.getType());
+    for (auto [argument, input] :
+         llvm::zip(arguments.drop_front(scan.getNumCarried()), scan.getInputs()))
+      argument.setType(
+          withShape(input.getType(),
+                    cast<RankedTensorType>(input.getType()).getShape().drop_front()));
+  }
+  // Results of what has a body follow from what it yields.
+  if (isa<CheckpointOp, ScanOp>(op))
     return success();
-  if (auto checkpoint = dyn_cast<CheckpointOp>(op)) {
-    Operation *yield = checkpoint.getBody().front().getTerminator();
-    for (auto [result, value] : llvm::zip_equal(op->getResults(), yield->getOperands()))
-      result.setType(value.getType());
+  if (isa<YieldOp>(op)) {
+    refineParent(op);
     return success();
   }
+  if (llvm::none_of(op->getResultTypes(), isOpen))
+    return success();
   if (auto inference = dyn_cast<InferTypeOpInterface>(op)) {
     SmallVector<Type> inferred;
     if (failed(inference.inferReturnTypes(
@@ -133,7 +156,7 @@ LogicalResult SpecializePass::specialize(func::FuncOp function) {
     return success();
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitError("expected a body of one block to specialize");
-  WalkResult walked = function.walk([&](Operation *op) {
+  WalkResult walked = function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op == function)
       return WalkResult::advance();
     return failed(refine(op)) ? WalkResult::interrupt() : WalkResult::advance();

@@ -55,6 +55,9 @@ def free_values(example):
     types, defined = {}, set()
     statements = join_statements(example).split("\n")
     for line in statements:
+        if line.strip().startswith("^"):  # arguments of a body
+            defined.update(NAME.findall(line))
+            continue
         results = re.match(r"\s*(%.*?)\s*=\s", line)
         if results:
             defined.update(NAME.findall(results.group(1)))

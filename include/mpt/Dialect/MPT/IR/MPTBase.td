@@ -231,12 +231,14 @@ def MPT_ElementwiseDocs : MPT_DocGroup<2, "Elementwise ops, random masks, dropou
 def MPT_ShapeDocs : MPT_DocGroup<3, "Constants, types, shapes and indices", "">;
 def MPT_StructureDocs : MPT_DocGroup<4, "What the backward pass may do",
   "These do not change what a forward function computes.">;
-def MPT_GradientDocs : MPT_DocGroup<5, "Gradients of ops",
+def MPT_LoopDocs : MPT_DocGroup<5, "Loops", "Autocast plans what is in a body as it plans "
+  "any other op.">;
+def MPT_GradientDocs : MPT_DocGroup<6, "Gradients of ops",
   "`--mpt-autodiff` makes them.">;
-def MPT_StepDocs : MPT_DocGroup<6, "The training step",
+def MPT_StepDocs : MPT_DocGroup<7, "The training step",
   "The passes that make a step and its loss scale write these; a step that is "
   "written by hand may have them, too.">;
-def MPT_ProgramDocs : MPT_DocGroup<7, "Matmuls of GPU libraries",
+def MPT_ProgramDocs : MPT_DocGroup<8, "Matmuls of GPU libraries",
   "Planning for a GPU makes these.">;
 
 /// Refuses discardable attributes without a dialect's prefix: no pass reads them,

@@ -315,7 +315,7 @@ def MPT_LSTMCellOp : MPT_InferredOp<"lstm_cell", "Allow", "Allow", [MPT_Differen
   let otherNames = [
     OtherName<"nn.LSTMCell",
              "with both weights transposed and one bias, the sum of PyTorch's two">,
-    OtherName<"nn.LSTM", "once for each time step and layer">];
+    OtherName<"nn.LSTM", "in an `mpt.scan` over time for each layer and direction">];
   let description = [{
     As torch.nn.LSTMCell (Hochreiter and Schmidhuber 1997, with a forget gate). The
     columns of z = x @ weight_ih + h @ weight_hh + bias are those of the gates i, f, g

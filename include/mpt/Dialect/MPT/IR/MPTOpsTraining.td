@@ -646,10 +646,11 @@ def MPT_CheckpointOp : MPT_Op<"checkpoint", [RecursiveMemoryEffects,
 }
 
 def MPT_YieldOp : MPT_Op<"yield", [Pure, Terminator,
-    HasParent<"CheckpointOp">]> {
-  let summary = "end of the body of `mpt.checkpoint`";
+    ParentOneOf<["CheckpointOp", "ScanOp"]>]> {
+  let summary = "end of the body of `mpt.checkpoint` or `mpt.scan`";
   let description = [{
-    Its operands are the results of the op around it.
+    What `mpt.checkpoint` yields are its results. What `mpt.scan` yields are the next
+    values of what it carries, then one slice of each stacked result.
 
     Example:
 
@@ -661,11 +662,94 @@ def MPT_YieldOp : MPT_Op<"yield", [Pure, Terminator,
     ```
   }];
   let arguments = (ins
-    Arg<Variadic<MPT_Tensor>, "what `mpt.checkpoint` gives">:$values);
+    Arg<Variadic<MPT_Tensor>, "what the body gives">:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins)>];
 }
 
 } // MPT_StructureDocs
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+let opDocGroup = MPT_LoopDocs in {
+
+def MPT_ScanOp : MPT_Op<"scan", [RecursiveMemoryEffects, AttrSizedOperandSegments,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "loop over dimension 0 of its inputs that carries values";
+  let otherNames = [
+    OtherName<"nn.RNN", "once for each layer and direction">,
+    OtherName<"for_loop">, OtherName<"fori_loop">, OtherName<"dynamic_rnn">];
+  let description = [{
+    Runs the body `trip_count` times, as `jax.lax.scan` does:
+
+        c = inits
+        for i in 0 .. trip_count - 1 (trip_count - 1 .. 0 with `reverse`):
+            c, ys[i] = body(c, inputs[i])
+
+    The arguments of the body are what is carried, with the types of `inits`, then a slice
+    of each input: its type without dimension 0, which is `trip_count`. The body ends in
+    `mpt.yield` of the next values of what is carried, of the same types, then one slice of
+    each stacked result. The results are the last carried values, then the slices, stacked
+    along a new dimension 0: slice i comes from the iteration that read slice i of the
+    inputs, also with `reverse`. The body may use values from above; they are the same in
+    each iteration. So is what `mpt.dropout` draws, unless `attempt` or the seed
+    depends on an input or a carried value.
+
+    `--mpt-autodiff` makes a second scan in the opposite direction. It reads what it needs
+    of the forward pass as stacked inputs, which the first scan returns in addition, and
+    adds up the gradients of values from above in what it carries. Inside, `mpt.checkpoint`
+    regions are computed again. With `checkpoint_every = n` only the carried values of every
+    n-th iteration are kept, and each group of n iterations is computed again before
+    its backward pass; n divides `trip_count`.
+
+    Mixed precision gives a carried value one type throughout, and a stacked result the type
+    of its slices. Casts of values from above stay outside.
+
+    Programs have no loops: planning unrolls scans (`--mpt-unroll-scan`).
+
+    Example:
+
+    ```mlir
+    %sum, %sums = mpt.scan 5 carry(%zero : tensor<4xf32>) over(%xs : tensor<5x4xf32>) {
+    ^bb0(%c: tensor<4xf32>, %x: tensor<4xf32>):
+      %next = mpt.add %c, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      mpt.yield %next, %next : tensor<4xf32>, tensor<4xf32>
+    } : tensor<4xf32>, tensor<5x4xf32>
+    ```
+  }];
+  let arguments = (ins
+    Arg<ConfinedAttr<I64Attr, [IntPositive]>, "how often the body runs">:$trip_count,
+    Arg<UnitAttr, "from the last slice to the first">:$reverse,
+    Arg<Variadic<MPT_Tensor>, "first values of what is carried">:$inits,
+    Arg<Variadic<MPT_Tensor>, "[`trip_count`, ..]; read slice by slice">:$inputs,
+    Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>,
+        "a divisor of `trip_count`: the backward pass keeps what is carried into every "
+        "n-th iteration and computes the others again; by default it keeps all that it "
+        "reads">:$checkpoint_every);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs
+    Res<Variadic<MPT_Tensor>,
+        "the last carried values, then [`trip_count`, ..] for each further value that the "
+        "body yields">:$outputs);
+  let assemblyFormat = [{
+    $trip_count (`reverse` $reverse^)? (`carry` `(` $inits^ `:` type($inits) `)`)?
+    (`over` `(` $inputs^ `:` type($inputs) `)`)? $body attr-dict (`:` type($outputs)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// How many of the body's arguments, of what it yields and of the results are
+    /// carried; they come first.
+    unsigned getNumCarried() { return getInits().size(); }
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    /// The body's terminator; null in a body that is not verified.
+    ::mpt::YieldOp getYield();
+    /// Iteration `i`'s slice of inputs and stacked results, for i from 0.
+    int64_t getIndex(int64_t i) { return getReverse() ? getTripCount() - 1 - i : i; }
+  }];
+}
+
+} // MPT_LoopDocs
 
 #endif // MPT_DIALECT_MPT_IR_MPTOPSTRAINING_TD

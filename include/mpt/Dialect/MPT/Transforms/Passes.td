@@ -35,7 +35,19 @@ def DecomposePass : Pass<"mpt-decompose", "::mlir::ModuleOp"> {
     Softmax, norms, losses, attention, optimizers, unscaling, clipping and
     their gradients become primitive ops whose intermediates are f32 (f64),
     so that each result is still rounded exactly once. Removes the markers
-    `mpt.grad_seed`, `mpt.gradients`, `mpt.stop_gradient`.
+    `mpt.grad_seed`, `mpt.gradients`, `mpt.stop_gradient`. Unrolls `mpt.scan` first, as
+    `--mpt-unroll-scan` does.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def UnrollScanPass : Pass<"mpt-unroll-scan", "::mlir::ModuleOp"> {
+  let summary = "Replace `mpt.scan` by its iterations, one after the other";
+  let description = [{
+    A slice of a stacked result that another scan reads is the value itself, so that the
+    forward and the backward pass of a recurrent layer become what they are without a
+    scan. Other inputs are sliced and other stacked results concatenated. An error if
+    2^20 ops or more would be made.
   }];
   let dependentDialects = ["::mpt::MPTDialect"];
 }

@@ -1,0 +1,22 @@
+//===- UnrollScans.h - Loops as their iterations -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_DIALECT_MPT_TRANSFORMS_UNROLLSCANS_H
+#define MPT_DIALECT_MPT_TRANSFORMS_UNROLLSCANS_H
+
+#include "mpt/Dialect/MPT/IR/MPT.h"
+
+namespace mpt::detail {
+
+/// Replaces each `mpt.scan` in the regions of `root` by its iterations, one after the
+/// other. Shapes are static. Fails, after an error, if they would be too many ops.
+mlir::LogicalResult unrollScans(mlir::Operation *root);
+
+} // namespace mpt::detail
+
+#endif // MPT_DIALECT_MPT_TRANSFORMS_UNROLLSCANS_H
