@@ -17,6 +17,7 @@
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Training/Passes.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace mpt {
@@ -30,17 +31,95 @@ using namespace mpt::detail;
 
 namespace {
 
+void markNever(Operation *op) {
+  if (op->getNumResults() != 0)
+    op->setAttr(kSaveAttr, StringAttr::get(op->getContext(), "never"));
+}
+
+bool isNever(Operation *op) {
+  auto save = op->getAttrOfType<StringAttr>(kSaveAttr);
+  return save && save.getValue() == "never";
+}
+
+Value reshape(OpBuilder &builder, Value value, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType()).clone(shape);
+  return ReshapeOp::create(builder, value.getLoc(), type, value);
+}
+
+/// Makes a scan with `checkpoint_every = n` one over groups of n iterations, whose body
+/// is a scan of n iterations that is marked to be recomputed.
+LogicalResult groupIterations(ScanOp scan) {
+  const int64_t each = *scan.getCheckpointEvery(), count = scan.getTripCount() / each;
+  for (Value value : llvm::concat<Value>(SmallVector<Value>(scan.getInputs()),
+                                         SmallVector<Value>(scan.getResults())))
+    if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
+      return checkStaticShapes(scan, "mpt-autodiff");
+  scan.removeCheckpointEveryAttr();
+  if (each == 1) {
+    for (Operation &op : scan.getBlock().without_terminator())
+      markNever(&op);
+    return success();
+  }
+  OpBuilder builder(scan);
+  const unsigned carried = scan.getNumCarried();
+  // [count * each, ..] as [count, each, ..].
+  auto group = [&](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    SmallVector<int64_t> shape = {count, each};
+    llvm::append_range(shape, tensor.getShape().drop_front());
+    return tensor.clone(shape);
+  };
+  SmallVector<Type> types(scan.getInits().getTypes());
+  for (Type type : llvm::drop_begin(scan.getResultTypes(), carried))
+    types.push_back(group(type));
+  auto inputs = llvm::map_to_vector(scan.getInputs(), [&](Value input) {
+    return reshape(builder, input, group(input.getType()).getShape());
+  });
+  auto groups = ScanOp::create(builder, scan.getLoc(), types, uint64_t(count),
+                               scan.getReverse(), scan.getInits(), inputs, IntegerAttr());
+  Block &block = groups.getBody().emplaceBlock();
+  for (Type type : scan.getInits().getTypes())
+    block.addArgument(type, scan.getLoc());
+  for (Value input : inputs) {
+    auto type = cast<RankedTensorType>(input.getType());
+    block.addArgument(type.clone(type.getShape().drop_front()), scan.getLoc());
+  }
+  for (unsigned i = 0; i < types.size(); ++i) {
+    Value result = groups.getResult(i);
+    Value whole =
+        i < carried
+            ? result
+            : reshape(builder, result,
+                      cast<RankedTensorType>(scan.getResult(i).getType()).getShape());
+    scan.getResult(i).replaceAllUsesWith(whole);
+  }
+  // The scan itself goes inside.
+  auto arguments = block.getArguments();
+  scan->moveBefore(&block, block.end());
+  scan.getInitsMutable().assign(arguments.take_front(carried));
+  scan.getInputsMutable().assign(arguments.drop_front(carried));
+  scan.setTripCount(each);
+  for (auto [i, type] : llvm::enumerate(types))
+    if (i >= carried) {
+      auto tensor = cast<RankedTensorType>(type);
+      scan.getResult(i).setType(tensor.clone(tensor.getShape().drop_front()));
+    }
+  markNever(scan);
+  builder.setInsertionPointToEnd(&block);
+  YieldOp::create(builder, scan.getLoc(), scan.getResults());
+  return success();
+}
+
 /// Replaces each `mpt.checkpoint` by its body, whose ops are marked to be recomputed
 /// rather than saved.
 void inlineCheckpoints(func::FuncOp function) {
   SmallVector<CheckpointOp> checkpoints;
   function.walk([&](CheckpointOp op) { checkpoints.push_back(op); });
-  Builder builder(function.getContext());
   for (CheckpointOp checkpoint : checkpoints) {
     Block &body = checkpoint.getBody().front();
     auto yield = cast<YieldOp>(body.getTerminator());
     for (Operation &op : body.without_terminator())
-      op.setAttr(kSaveAttr, builder.getStringAttr("never"));
+      markNever(&op);
     // What leaves the region is saved.
     for (Value value : yield.getValues())
       if (Operation *op = value.getDefiningOp())
@@ -64,16 +143,30 @@ public:
   LogicalResult run();
 
 private:
-  /// Marks every value that depends on a parameter and can carry a gradient.
-  void findActive();
+  /// Marks every value in `block` that depends on a parameter and can carry a gradient.
+  void findActive(Block &block);
+  void findActive(ScanOp scan);
+  /// Marks `to` if `from` is marked; true if it was not.
+  bool passActive(Value from, Value to);
   /// The results that are losses, by number: those with `mpt.loss`, else the first.
   FailureOr<SmallVector<unsigned>> findLosses();
   /// Appends the backward pass of `loss`.
-  LogicalResult differentiateLoss(Value loss, ArrayRef<Operation *> forward);
+  LogicalResult differentiateLoss(Value loss);
   /// Appends the markers of all gradients, and returns these from the function.
   LogicalResult addMarkers(ArrayRef<unsigned> losses);
   FailureOr<Value> makeZeros(BlockArgument parameter, StringRef name);
   LogicalResult differentiate(Operation *op);
+  LogicalResult differentiate(ScanOp scan);
+  /// Gives ops of the backward pass in `backward`, which read what the body of `scan`
+  /// computes, slices of stacked inputs or what they compute again. Adds these inputs to
+  /// `inputs` and returns `scan`, or what now takes its place to return them.
+  ScanOp passResiduals(ScanOp scan, Block &backward, SmallVectorImpl<Value> &inputs);
+  /// `scan`, or what takes its place, such that it yields `yielded`, which begins with
+  /// what it yields now. A scan that is to be recomputed runs again instead.
+  ScanOp returnFrom(ScanOp scan, ArrayRef<Value> yielded);
+  void markClones(Operation *root);
+  /// A constant of zeros that sums leave out.
+  FailureOr<Value> makeZeros(Operation *op, Type type);
   void accumulate(Value value, Value gradient);
   bool isActive(Value value) const { return active.contains(value); }
   /// True if a region of `op` uses an active value from above.
@@ -84,15 +177,42 @@ private:
   OpBuilder builder;
   SmallVector<BlockArgument> parameters;
   DenseSet<Value> active;
+  /// Makes clones unique (`mpt.remat`).
+  int64_t nextClone = 0;
   DenseMap<Value, Value> gradients;
   /// Of each loss: its seed, and its gradients of `parameters`, null where there is none.
   SmallVector<GradSeedOp> seeds;
   SmallVector<SmallVector<Value>> parameterGradients;
 };
 
-void Differentiator::findActive() {
-  active.insert(parameters.begin(), parameters.end());
+bool Differentiator::passActive(Value from, Value to) {
+  return isActive(from) && isa<FloatType>(getElementTypeOrSelf(to.getType())) &&
+         active.insert(to).second;
+}
+
+void Differentiator::findActive(ScanOp scan) {
+  Block &body = scan.getBlock();
+  ValueRange yielded = scan.getYield().getValues();
+  for (auto [operand, argument] :
+       llvm::zip_equal(scan->getOperands(), body.getArguments()))
+    passActive(operand, argument);
+  // What one iteration makes of a parameter the next one carries.
+  for (bool changed = true; changed;) {
+    findActive(body);
+    changed = false;
+    for (unsigned i = 0; i < scan.getNumCarried(); ++i)
+      changed |= passActive(yielded[i], body.getArgument(i));
+  }
+  for (auto [value, result] : llvm::zip_equal(yielded, scan.getResults()))
+    passActive(value, result);
+}
+
+void Differentiator::findActive(Block &block) {
   for (Operation &op : block.without_terminator()) {
+    if (auto scan = dyn_cast<ScanOp>(op)) {
+      findActive(scan);
+      continue;
+    }
     bool dependsOnParameter =
         llvm::any_of(op.getOperands(), [&](Value v) { return isActive(v); }) ||
         capturesActive(&op);
@@ -130,6 +250,8 @@ LogicalResult Differentiator::differentiate(Operation *op) {
     needed.push_back(isActive(operand));
   if (llvm::none_of(needed, [](bool need) { return need; }) && !capturesActive(op))
     return success();
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return differentiate(scan);
   auto rule = dyn_cast<DifferentiableOpInterface>(op);
   if (!rule) {
     InFlightDiagnostic diagnostic = op->emitError("'")
@@ -164,6 +286,239 @@ LogicalResult Differentiator::differentiate(Operation *op) {
     accumulate(operand, gradient);
   }
   return success();
+}
+
+FailureOr<Value> Differentiator::makeZeros(Operation *op, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (!tensor.hasStaticShape())
+    return op->emitError("mpt-autodiff: expected static shapes, found ")
+           << type << "; run --mpt-specialize first";
+  // x + -0 is x, also where x is -0.
+  return ConstantOp::create(
+             builder, op->getLoc(), type,
+             DenseElementsAttr::get(tensor,
+                                    builder.getFloatAttr(tensor.getElementType(), -0.0)))
+      .getResult();
+}
+
+LogicalResult Differentiator::differentiate(ScanOp scan) {
+  const Location loc = scan.getLoc();
+  Block &body = scan.getBlock();
+  const unsigned carried = scan.getNumCarried();
+  SetVector<Value> captured;
+  visitUsedValuesDefinedAbove(scan.getBody(), scan.getBody(), [&](OpOperand *use) {
+    if (isActive(use->get()))
+      captured.insert(use->get());
+  });
+  // What the backward pass carries are the gradients of what the forward pass carries,
+  // and the sums for values from above, which go on: the order of a sum is that of the
+  // same iterations one after the other.
+  SmallVector<Value> inits, inputs;
+  SmallVector<BlockArgument> carriedArguments;
+  for (BlockArgument argument : body.getArguments().take_front(carried)) {
+    if (!isActive(argument))
+      continue;
+    carriedArguments.push_back(argument);
+    Value gradient = gradients.lookup(scan.getResult(argument.getArgNumber()));
+    FailureOr<Value> first = gradient ? gradient : makeZeros(scan, argument.getType());
+    if (failed(first))
+      return failure();
+    inits.push_back(*first);
+  }
+  for (Value value : captured) {
+    Value sum = gradients.lookup(value);
+    FailureOr<Value> first = sum ? sum : makeZeros(scan, value.getType());
+    if (failed(first))
+      return failure();
+    inits.push_back(*first);
+  }
+  Region region;
+  Block &backward = region.emplaceBlock();
+  for (Value init : inits)
+    backward.addArgument(init.getType(), loc);
+  DenseMap<Value, Value> outside = std::move(gradients);
+  gradients.clear();
+  OpBuilder::InsertPoint place = builder.saveInsertionPoint();
+  builder.setInsertionPointToEnd(&backward);
+  ValueRange yielded = scan.getYield().getValues();
+  for (auto [k, value] : llvm::enumerate(captured))
+    gradients[value] = backward.getArgument(carriedArguments.size() + k);
+  for (auto [k, argument] : llvm::enumerate(carriedArguments))
+    if (Value next = yielded[argument.getArgNumber()]; isActive(next))
+      accumulate(next, backward.getArgument(k));
+  for (unsigned i = carried; i < scan.getNumResults(); ++i)
+    if (Value gradient = outside.lookup(scan.getResult(i))) {
+      inputs.push_back(gradient);
+      accumulate(yielded[i], backward.addArgument(yielded[i].getType(), loc));
+    }
+  SmallVector<Operation *> forward;
+  for (Operation &op : body.without_terminator())
+    forward.push_back(&op);
+  for (Operation *op : llvm::reverse(forward))
+    if (failed(differentiate(op)))
+      return failure();
+
+  SmallVector<Value> results;
+  for (BlockArgument argument : carriedArguments) {
+    Value gradient = gradients.lookup(argument);
+    FailureOr<Value> next = gradient ? gradient : makeZeros(scan, argument.getType());
+    if (failed(next))
+      return failure();
+    results.push_back(*next);
+  }
+  for (Value value : captured)
+    results.push_back(gradients.lookup(value));
+  SmallVector<unsigned> inputNumbers;
+  for (auto [k, input] : llvm::enumerate(scan.getInputs()))
+    if (Value gradient = gradients.lookup(body.getArgument(carried + k));
+        gradient && isActive(input)) {
+      results.push_back(gradient);
+      inputNumbers.push_back(k);
+    }
+  YieldOp::create(builder, loc, results);
+  gradients = std::move(outside);
+  builder.restoreInsertionPoint(place);
+
+  scan = passResiduals(scan, backward, inputs);
+  SmallVector<Type> types;
+  for (auto [i, result] : llvm::enumerate(results)) {
+    auto type = cast<RankedTensorType>(result.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    if (i >= inits.size())
+      shape.insert(shape.begin(), scan.getTripCount());
+    types.push_back(type.clone(shape));
+  }
+  auto made = ScanOp::create(builder, loc, types, scan.getTripCount(), !scan.getReverse(),
+                             inits, inputs, IntegerAttr());
+  made.getBody().takeBody(region);
+  for (auto [k, value] : llvm::enumerate(captured))
+    gradients[value] = made.getResult(carriedArguments.size() + k);
+  for (auto [k, argument] : llvm::enumerate(carriedArguments))
+    if (Value init = scan.getInits()[argument.getArgNumber()]; isActive(init))
+      accumulate(init, made.getResult(k));
+  for (auto [k, number] : llvm::enumerate(inputNumbers))
+    accumulate(scan.getInputs()[number], made.getResult(inits.size() + k));
+  return success();
+}
+
+ScanOp Differentiator::passResiduals(ScanOp scan, Block &backward,
+                                     SmallVectorImpl<Value> &inputs) {
+  // The block stays where a scan takes the place of another.
+  Block *forward = &scan.getBlock();
+  auto isForward = [&](Value value) { return value.getParentBlock() == forward; };
+  SetVector<Value> read;
+  auto addOperands = [&](Operation *root) {
+    root->walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (isForward(operand))
+          read.insert(operand);
+    });
+  };
+  for (Operation &op : backward)
+    addOperands(&op);
+  const unsigned carried = scan.getNumCarried();
+  SmallVector<Value> yielded(scan.getYield().getValues());
+  auto isYielded = [&](Value value) {
+    return llvm::is_contained(ArrayRef(yielded).drop_front(carried), value);
+  };
+  // What is computed again is marked, or takes no time.
+  SetVector<Operation *> repeated;
+  for (Operation &op : llvm::reverse(scan.getBlock().without_terminator())) {
+    if (!llvm::any_of(op.getResults(), [&](Value v) { return read.contains(v); }) ||
+        llvm::all_of(op.getResults(),
+                     [&](Value v) { return !read.contains(v) || isYielded(v); }))
+      continue;
+    if (!isNever(&op) && !op.hasTrait<OpTrait::ConstantLike>() &&
+        !isa<ReshapeOp, BroadcastOp>(op))
+      continue;
+    repeated.insert(&op);
+    addOperands(&op);
+  }
+
+  IRMapping mapping;
+  // The numbers of an input and of the result that it is.
+  SmallVector<std::pair<unsigned, unsigned>> residuals;
+  for (Value value : read) {
+    Operation *op = value.getDefiningOp();
+    if (op && repeated.contains(op) && !isYielded(value))
+      continue;
+    BlockArgument slice = backward.addArgument(value.getType(), scan.getLoc());
+    mapping.map(value, slice);
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument && argument.getArgNumber() >= carried) {
+      inputs.push_back(scan.getInputs()[argument.getArgNumber() - carried]);
+      continue;
+    }
+    auto *found = std::find(yielded.begin() + carried, yielded.end(), value);
+    residuals.push_back({static_cast<unsigned>(inputs.size()),
+                         static_cast<unsigned>(found - yielded.begin())});
+    if (found == yielded.end())
+      yielded.push_back(value);
+    inputs.push_back(Value());
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  ScanOp whole = residuals.empty() ? scan : returnFrom(scan, yielded);
+  for (auto [input, result] : residuals)
+    inputs[input] = whole.getResult(result);
+  builder.setInsertionPointToStart(&backward);
+  for (Operation *op : llvm::reverse(repeated)) {
+    Operation *clone = builder.clone(*op, mapping);
+    if (isNever(op))
+      markClones(clone);
+  }
+  for (Operation &op :
+       llvm::make_range(std::next(backward.begin(), repeated.size()), backward.end()))
+    op.walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands())
+        if (isForward(operand.get()))
+          operand.set(mapping.lookup(operand.get()));
+    });
+  return whole;
+}
+
+void Differentiator::markClones(Operation *root) {
+  root->walk([&](Operation *op) {
+    op->removeAttr(kSaveAttr);
+    if (!op->hasTrait<OpTrait::ConstantLike>() && op->getNumResults() != 0)
+      op->setAttr(kRematAttr, builder.getI64IntegerAttr(nextClone++));
+  });
+}
+
+ScanOp Differentiator::returnFrom(ScanOp scan, ArrayRef<Value> yielded) {
+  const bool isRepeated = isNever(scan);
+  if (!isRepeated && yielded.size() == scan.getNumResults())
+    return scan;
+  SmallVector<Type> types(scan.getResultTypes());
+  for (Value value : yielded.drop_front(types.size())) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape = {static_cast<int64_t>(scan.getTripCount())};
+    llvm::append_range(shape, type.getShape());
+    types.push_back(type.clone(shape));
+  }
+  if (!isRepeated)
+    builder.setInsertionPoint(scan);
+  auto whole =
+      ScanOp::create(builder, scan.getLoc(), types, scan.getTripCount(),
+                     scan.getReverse(), scan.getInits(), scan.getInputs(), IntegerAttr());
+  if (isRepeated) {
+    IRMapping mapping;
+    scan.getBody().cloneInto(&whole.getBody(), mapping);
+    whole.getYield().getValuesMutable().assign(llvm::map_to_vector(
+        yielded, [&](Value value) { return mapping.lookupOrDefault(value); }));
+    markClones(whole);
+    return whole;
+  }
+  whole->setDiscardableAttrs(scan->getDiscardableAttrDictionary());
+  whole.getBody().takeBody(scan.getBody());
+  whole.getYield().getValuesMutable().assign(yielded);
+  for (auto [before, after] : llvm::zip(scan.getResults(), whole.getResults())) {
+    if (active.erase(before))
+      active.insert(after);
+    gradients.erase(before);
+    before.replaceAllUsesWith(after);
+  }
+  scan.erase();
+  return whole;
 }
 
 FailureOr<SmallVector<unsigned>> Differentiator::findLosses() {
@@ -201,8 +556,13 @@ FailureOr<SmallVector<unsigned>> Differentiator::findLosses() {
   return losses;
 }
 
-LogicalResult Differentiator::differentiateLoss(Value loss,
-                                                ArrayRef<Operation *> forward) {
+LogicalResult Differentiator::differentiateLoss(Value loss) {
+  SmallVector<Operation *> forward;
+  for (Operation &op : block.without_terminator()) {
+    if (isa<GradSeedOp>(op))
+      break;
+    forward.push_back(&op);
+  }
   gradients.clear();
   GradSeedOp seed = GradSeedOp::create(builder, loss.getLoc(), loss.getType());
   gradients[loss] = seed;
@@ -304,17 +664,31 @@ LogicalResult Differentiator::run() {
   // Here, where the results are the user's own, and not where a tool needs the name.
   warnOfUnnamedResults(function, "mpt-autodiff");
 
+  SmallVector<ScanOp> grouped;
+  function.walk([&](Operation *op) {
+    if (auto scan = dyn_cast<ScanOp>(op); scan && scan.getCheckpointEvery())
+      grouped.push_back(scan);
+    if (auto clone = op->getAttrOfType<IntegerAttr>(kRematAttr))
+      nextClone = std::max(nextClone, clone.getInt() + 1);
+  });
+  for (ScanOp scan : grouped)
+    if (failed(groupIterations(scan)))
+      return failure();
   inlineCheckpoints(function);
   Operation *terminator = block.getTerminator();
-  findActive();
-  SmallVector<Operation *> forward;
-  for (Operation &op : block.without_terminator())
-    forward.push_back(&op);
+  active.insert(parameters.begin(), parameters.end());
+  findActive(block);
 
   builder.setInsertionPoint(terminator);
   for (unsigned result : *losses)
-    if (failed(differentiateLoss(terminator->getOperand(result), forward)))
+    if (failed(differentiateLoss(terminator->getOperand(result))))
       return failure();
+  // The backward passes of scans recompute what is marked by themselves.
+  function.walk([](ScanOp scan) {
+    for (Operation &op : scan.getBlock())
+      if (isNever(&op))
+        op.removeAttr(kSaveAttr);
+  });
   return addMarkers(*losses);
 }
 

@@ -271,3 +271,29 @@ func.func @loss(%w: tensor<2xf32> {mpt.name = "w", mpt.role = "parameter"}, %x: 
   %l = mpt.reduce %z {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0, 1>} : (tensor<?x2xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+func.func @loss(%w: tensor<?xf32> {mpt.name = "w", mpt.role = "parameter"}) -> (tensor<f32> {mpt.name = "loss"}) {
+  // expected-error @+1 {{mpt-autodiff: expected static shapes, found 'tensor<?xf32>'; run --mpt-specialize first}}
+  %h, %s = mpt.scan 3 carry(%w, %w : tensor<?xf32>, tensor<?xf32>) {
+  ^bb0(%c: tensor<?xf32>, %d: tensor<?xf32>):
+    %n = mpt.tanh %c : (tensor<?xf32>) -> tensor<?xf32>
+    mpt.yield %n, %d : tensor<?xf32>, tensor<?xf32>
+  } : tensor<?xf32>, tensor<?xf32>
+  %l = mpt.reduce %h {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @loss(%w: tensor<?xf32> {mpt.name = "w", mpt.role = "parameter"}) -> (tensor<f32> {mpt.name = "loss"}) {
+  // expected-error @+1 {{mpt-autodiff: expected static shapes, found 'tensor<?xf32>'; run --mpt-specialize first}}
+  %h = mpt.scan 4 carry(%w : tensor<?xf32>) {
+  ^bb0(%c: tensor<?xf32>):
+    %n = mpt.tanh %c : (tensor<?xf32>) -> tensor<?xf32>
+    mpt.yield %n : tensor<?xf32>
+  } {checkpoint_every = 2 : i64} : tensor<?xf32>
+  %l = mpt.reduce %h {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}

@@ -281,6 +281,109 @@ void addLosses(Cases &c) {
   }
 }
 
+/// A recurrence of a carried value, a carried sum, a stacked input and a matrix from
+/// above; what follows reads `results` of: the last values and the stacked ones.
+void addScans(Cases &c) {
+  const Arguments arguments = {{"c", "2xf64"}, {"x", "6x2xf64"}, {"w", "2x2xf64"}};
+  auto scan = [](const std::string &direction, const std::string &attributes) {
+    return "%v = mpt.tanh %w : (tensor<2x2xf64>) -> tensor<2x2xf64>\n"
+           "%s0 = mpt.constant dense<0.0> : tensor<2xf64>\n"
+           "%h, %s, %hs, %ps = mpt.scan 6 " +
+           direction +
+           " carry(%c, %s0 : tensor<2xf64>, tensor<2xf64>) over(%x : tensor<6x2xf64>) {\n"
+           "^bb0(%g: tensor<2xf64>, %t: tensor<2xf64>, %e: tensor<2xf64>):\n"
+           "%r = mpt.reshape %g : (tensor<2xf64>) -> tensor<1x2xf64>\n"
+           "%m = mpt.matmul %r, %v : (tensor<1x2xf64>, tensor<2x2xf64>) -> "
+           "tensor<1x2xf64>\n"
+           "%q = mpt.reshape %m : (tensor<1x2xf64>) -> tensor<2xf64>\n"
+           "%half = mpt.constant dense<0.5> : tensor<2xf64>\n"
+           "%d = mpt.mul %q, %half : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>\n"
+           "%n = mpt.checkpoint {\n"
+           "%a = mpt.add %d, %e : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>\n"
+           "%b = mpt.sin %a : (tensor<2xf64>) -> tensor<2xf64>\n"
+           "mpt.yield %b : tensor<2xf64>\n"
+           "} : tensor<2xf64>\n"
+           "%p = mpt.mul %n, %e : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>\n"
+           "%u = mpt.add %t, %p : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>\n"
+           "mpt.yield %n, %u, %n, %p : tensor<2xf64>, tensor<2xf64>, tensor<2xf64>, "
+           "tensor<2xf64>\n"
+           "}" +
+           attributes +
+           " : tensor<2xf64>, tensor<2xf64>, tensor<6x2xf64>, tensor<6x2xf64>\n";
+  };
+  const std::string vector = "(tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>",
+                    matrix = "(tensor<6x2xf64>, tensor<6x2xf64>) -> tensor<6x2xf64>";
+  for (const char *direction : {"", "reverse"})
+    for (const char *attributes :
+         {"", " {checkpoint_every = 1 : i64}", " {checkpoint_every = 2 : i64}",
+          " {checkpoint_every = 6 : i64}"}) {
+      // All results, some twice; the last values alone; one stacked result alone.
+      c.text("scan", arguments,
+             scan(direction, attributes) + "%k = mpt.mul %hs, %ps : " + matrix +
+                 "\n%l = mpt.mul %h, %s : " + vector +
+                 "\n%y = mpt.add %k, %l : (tensor<6x2xf64>, tensor<2xf64>) -> "
+                 "tensor<6x2xf64>",
+             "6x2xf64");
+      c.text("scan", arguments,
+             scan(direction, attributes) + "%y = mpt.mul %s, %s : " + vector, "2xf64");
+      c.text("scan", arguments,
+             scan(direction, attributes) + "%y = mpt.mul %hs, %hs : " + matrix,
+             "6x2xf64");
+    }
+  // A scan in a scan, whose body reads values of both bodies and of the function.
+  for (const char *attributes : {"", " {checkpoint_every = 2 : i64}"})
+    c.text("scan", {{"c", "2xf64"}, {"x", "4x3x2xf64"}, {"w", "2xf64"}},
+           "%h, %hs = mpt.scan 4 carry(%c : tensor<2xf64>) over(%x : tensor<4x3x2xf64>) "
+           "{\n"
+           "^bb0(%g: tensor<2xf64>, %rows: tensor<3x2xf64>):\n"
+           "%f = mpt.sin %g : (tensor<2xf64>) -> tensor<2xf64>\n"
+           "%i, %is = mpt.scan 3 reverse carry(%g : tensor<2xf64>) over(%rows : "
+           "tensor<3x2xf64>) {\n"
+           "^bb0(%j: tensor<2xf64>, %e: tensor<2xf64>):\n"
+           "%p = mpt.mul %j, %w : " +
+               vector + "\n%q = mpt.mul %e, %f : " + vector +
+               "\n%r = mpt.add %p, %q : " + vector +
+               "\n%n = mpt.sin %r : (tensor<2xf64>) -> tensor<2xf64>\n"
+               "mpt.yield %n, %r : tensor<2xf64>, tensor<2xf64>\n"
+               "} : tensor<2xf64>, tensor<3x2xf64>\n"
+               "%o = mpt.mul %i, %w : " +
+               vector +
+               "\nmpt.yield %o, %is : tensor<2xf64>, tensor<3x2xf64>\n"
+               "}" +
+               attributes +
+               " : tensor<2xf64>, tensor<4x3x2xf64>\n"
+               "%y = mpt.mul %hs, %h : (tensor<4x3x2xf64>, tensor<2xf64>) -> "
+               "tensor<4x3x2xf64>",
+           "4x3x2xf64");
+  // A scan that is computed again as a whole.
+  c.text("scan", {{"c", "2xf64"}, {"x", "3x2xf64"}},
+         "%y = mpt.checkpoint {\n"
+         "%h, %hs = mpt.scan 3 carry(%c : tensor<2xf64>) over(%x : tensor<3x2xf64>) {\n"
+         "^bb0(%g: tensor<2xf64>, %e: tensor<2xf64>):\n"
+         "%p = mpt.mul %g, %e : " +
+             vector +
+             "\n%n = mpt.sin %p : (tensor<2xf64>) -> tensor<2xf64>\n"
+             "mpt.yield %n, %p : tensor<2xf64>, tensor<2xf64>\n"
+             "} : tensor<2xf64>, tensor<3x2xf64>\n"
+             "%k = mpt.mul %hs, %h : (tensor<3x2xf64>, tensor<2xf64>) -> "
+             "tensor<3x2xf64>\n"
+             "mpt.yield %k : tensor<3x2xf64>\n"
+             "} : tensor<3x2xf64>",
+         "3x2xf64");
+  // What is carried is passed on, exchanged, or replaced by a value from above.
+  c.text("scan", {{"a", "2xf64"}, {"b", "2xf64"}, {"w", "2xf64"}},
+         "%p, %q, %r = mpt.scan 3 carry(%a, %b, %a : tensor<2xf64>, tensor<2xf64>, "
+         "tensor<2xf64>) {\n"
+         "^bb0(%d: tensor<2xf64>, %e: tensor<2xf64>, %f: tensor<2xf64>):\n"
+         "%g = mpt.mul %d, %f : " +
+             vector +
+             "\nmpt.yield %e, %g, %w : tensor<2xf64>, tensor<2xf64>, tensor<2xf64>\n"
+             "} : tensor<2xf64>, tensor<2xf64>, tensor<2xf64>\n"
+             "%s = mpt.mul %p, %q : " +
+             vector + "\n%y = mpt.mul %s, %r : " + vector,
+         "2xf64");
+}
+
 } // namespace
 
 std::vector<GradientCase> mpt::test::getGradientCases() {
@@ -293,5 +396,6 @@ std::vector<GradientCase> mpt::test::getGradientCases() {
   addNorms(c);
   addPooling(c);
   addLosses(c);
+  addScans(c);
   return std::move(c.cases);
 }
