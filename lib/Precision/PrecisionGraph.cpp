@@ -641,6 +641,9 @@ void PrecisionGraphBuilder::joinRegions(Operation *op, const OpRecord &record) {
       return;
     carried -= scanned.getValue().getSExtValue();
   }
+  // Slices of its inputs are block arguments, but no results.
+  if (auto scan = dyn_cast<ScanOp>(op))
+    carried = scan.getNumCarried();
   if (carries && (carried < 0 || carried > op->getNumOperands()))
     return;
   MutableArrayRef<OpOperand> operands;
