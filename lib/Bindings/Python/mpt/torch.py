@@ -11,15 +11,20 @@ decided by the conversion. In-place ops and views are made functional by
 """
 from __future__ import annotations
 
+import contextlib
 import inspect
+import itertools
 import json
 import math
 import operator
 import os
 import re
+import warnings
 from typing import TYPE_CHECKING, Any, Callable, Collection, Optional, Sequence
 
 import torch
+import torch.fx.traceback
+import torch.utils.checkpoint
 from torch.export.graph_signature import InputKind, OutputKind
 
 if TYPE_CHECKING:
@@ -44,6 +49,8 @@ _MEMORY_FORMATS = {
 _SIZE_OPS = {
     operator.add: "torch.aten.add.int", operator.sub: "torch.aten.sub.int",
     operator.mul: "torch.aten.mul.int", operator.floordiv: "torch.aten.floordiv.int"}
+# Of a node: the call of torch.utils.checkpoint that it belongs to.
+_CHECKPOINT = "mpt_checkpoint"
 _TARGET_NAMES = {"target", "targets", "label", "labels", "y"}
 
 
@@ -147,14 +154,70 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     module = _LossModule(model, loss)
     module.training = model.training
     try:
-        program = torch.export.export(module, example, strict=False, dynamic_shapes=shapes)
-        _mark_stopped_gradients(program.graph_module)
-        program = program.run_decompositions({})
+        with _mark_checkpoints():
+            program = torch.export.export(module, example, strict=False,
+                                          dynamic_shapes=shapes)
+            _mark_stopped_gradients(program.graph_module)
+            program = program.run_decompositions({})
     except Exception as error:  # torch raises many types; its message says what to change.
         raise ExportError(f"torch.export refuses the model: {error}") from error
     if trainable is None:
         trainable = {id(p) for p in model.parameters() if p.requires_grad}
     return _Printer(program, module, names, targets, trainable, is_loss).print()
+
+
+@contextlib.contextmanager
+def _mark_checkpoints():
+    """While it lasts, `torch.utils.checkpoint` calls its function, and nodes that are
+    traced meanwhile have the number of the call in their metadata. PyTorch's own way of
+    recomputing is for autograd, and would be traced without what it means."""
+    module, traceback = torch.utils.checkpoint, torch.fx.traceback
+    numbers, depth = itertools.count(), 0
+
+    @contextlib.contextmanager
+    def mark():
+        nonlocal depth
+        depth += 1
+        try:
+            if depth > 1:  # Of nested calls the outermost counts.
+                yield
+                return
+            if not hasattr(traceback, "annotate"):
+                warnings.warn("torch.utils.checkpoint is exported as if it was not there: it "
+                              "needs PyTorch 2.9 or newer", stacklevel=2)
+                yield
+                return
+            with traceback.annotate({_CHECKPOINT: next(numbers)}):
+                yield
+        finally:
+            depth -= 1
+
+    class Reentrant:
+        @staticmethod
+        def apply(function, preserve_rng_state, *arguments):
+            with mark():
+                return function(*arguments)
+
+    def without_reentrant(*arguments, **named):
+        # Advanced before and after the function is called.
+        with mark():
+            yield
+
+    # What checkpoint() looks up when it is called, however it was imported.
+    patches = {name: patch for name, patch in
+               (("CheckpointFunction", Reentrant),
+                ("_checkpoint_without_reentrant_generator_impl", without_reentrant),
+                ("_checkpoint_without_reentrant_generator", without_reentrant))
+               if hasattr(module, name)}
+    originals = {name: getattr(module, name) for name in patches}
+    try:
+        for name, patch in patches.items():
+            setattr(module, name, patch)
+        with traceback.preserve_node_meta():
+            yield
+    finally:
+        for name, original in originals.items():
+            setattr(module, name, original)
 
 
 def _mark_stopped_gradients(graph_module: torch.fx.GraphModule) -> None:
@@ -371,31 +434,65 @@ class _Printer:
             return [self.emit("torch.aten.detach", [r], [r[1]], location)[0] for r in results]
         if name == "tag_activation_checkpoint":
             body, *inputs = arguments
-            outer, self.lines = self.lines, []
-            self.indent += "  "
-            results = self.print_body(body, inputs, env, module)
-            self.emit("torch.checkpoint.yield", results, [], location)
-            self.indent = self.indent[:-2]
-            lines, self.lines = self.lines, outer
-            region = " ({\n" + "\n".join(lines) + "\n" + self.indent + "})"
-            return self.emit("torch.checkpoint", [], [t for _, t in results], location,
-                             region=region)
+            return self.print_checkpoint(
+                lambda: self.print_body(body, inputs, env, module), location)
         remedy = ("; remove the autocast region, MPT chooses precision itself"
                   if "autocast" in name else "")
         raise ExportError(f"{location}: the higher-order op {name} has no counterpart{remedy}")
 
+    def print_checkpoint(self, body, location):
+        """Prints what `body` prints as a region, which gives what `body` returns."""
+        outer, self.lines = self.lines, []
+        self.indent += "  "
+        results = body()
+        self.emit("torch.checkpoint.yield", results, [], location)
+        self.indent = self.indent[:-2]
+        lines, self.lines = self.lines, outer
+        region = " ({\n" + "\n".join(lines) + "\n" + self.indent + "})"
+        return self.emit("torch.checkpoint", [], [t for _, t in results], location,
+                         region=region)
+
+    def print_nodes(self, nodes, env, module):
+        """Prints calls; those of one torch.utils.checkpoint as a region."""
+        calls = [n for n in nodes if n.op == "call_function"]
+        for number, group in itertools.groupby(
+                calls, key=lambda n: (n.meta.get("custom") or {}).get(_CHECKPOINT)):
+            group = list(group)
+            if number is None:
+                for node in group:
+                    self.print_node(node, env, module)
+            else:
+                self.print_marked(group, env, module)
+
+    def print_marked(self, group, env, module):
+        members, used = set(group), []
+
+        def body():
+            for node in group:
+                self.print_node(node, env, module)
+            used.extend(n for n in group if any(u not in members for u in n.users))
+            results = [r for n in used
+                       for r in (env[n] if isinstance(env[n], list) else [env[n]])]
+            if any("vtensor" not in type for _, type in results):
+                raise ExportError(
+                    f"{self.location(group[-1])}: torch.utils.checkpoint: a size that is "
+                    "computed inside is used outside; compute it before the call")
+            return results
+
+        results = iter(self.print_checkpoint(body, self.location(group[-1])))
+        for node in used:
+            env[node] = [next(results) for _ in env[node]] \
+                if isinstance(env[node], list) else next(results)
+
     def print_body(self, body, inputs, env, module):
         graph_module = getattr(module, body.target)
-        inner, results = {}, []
+        nodes = list(graph_module.graph.nodes)
         values = iter(inputs)
-        for node in graph_module.graph.nodes:
-            if node.op == "placeholder":
-                inner[node] = self.operand(next(values), "", env, "")
-            elif node.op == "output":
-                results = [inner[v] for v in node.args[0]]
-            elif node.op == "call_function":
-                self.print_node(node, inner, graph_module)
-        return results
+        inner = {n: self.operand(next(values), "", env, "")
+                 for n in nodes if n.op == "placeholder"}
+        self.print_nodes(nodes, inner, graph_module)
+        output = next(n for n in nodes if n.op == "output")
+        return [inner[v] for v in output.args[0]]
 
     def literal(self, tensor: torch.Tensor, location: str) -> "tuple[str, str]":
         """A tensor that is part of the text."""
@@ -453,12 +550,9 @@ class _Printer:
                 first[id(tensor)] = env[node]
             arguments.append(f"    {argument}: {env[node][1]} {{mpt.name = {_quote(name)}, "
                              f"mpt.role = {_quote(role)}}} loc({_quote(name)})")
-        output = None
-        for node in program.graph.nodes:
-            if node.op == "call_function":
-                self.print_node(node, env, program.graph_module)
-            elif node.op == "output":
-                output = node
+        nodes = list(program.graph.nodes)
+        self.print_nodes(nodes, env, program.graph_module)
+        output = next(n for n in nodes if n.op == "output")
         values = list(zip(output.args[0], program.graph_signature.output_specs))
         user = [(v, s) for v, s in values if s.kind == OutputKind.USER_OUTPUT]
         state = [(v, s) for v, s in values if s.kind == OutputKind.BUFFER_MUTATION]
