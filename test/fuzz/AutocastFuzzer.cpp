@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FuzzTarget.h"
+#include "SharedContext.h"
 #include "TextMutator.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -111,8 +112,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string text(reinterpret_cast<const char *>(data) + 1, size - 1);
   if (mpt::crashesMLIR(text))
     return -1;
-  MLIRContext context(getRegistry(), MLIRContext::Threading::DISABLED);
-  context.allowUnregisteredDialects();
+  static mpt::fuzz::SharedContext shared(getRegistry());
+  MLIRContext &context = shared.get();
   unsigned errors = 0;
   std::string last;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
@@ -170,8 +171,11 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
     return LLVMFuzzerMutate(data, size, maxSize);
   if (random() % 4 == 0)
     data[0] = random() & 0xff;
-  mpt::TextMutator mutator(StringRef(reinterpret_cast<char *>(data) + 1, size - 1),
-                           random);
+  std::string module(reinterpret_cast<char *>(data) + 1, size - 1);
+  static mpt::fuzz::SharedContext shared(getRegistry());
+  if (random() % 8 == 0)
+    module = shared.toGenericForm(module);
+  mpt::TextMutator mutator(module, random);
   for (unsigned steps = 1 + random() % 3; steps != 0; --steps)
     mutator.mutate();
   std::string text = mutator.getText();

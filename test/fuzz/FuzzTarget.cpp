@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
+#include <bitset>
 #include <cstring>
 #include <filesystem>
 #include <sys/mman.h>
@@ -40,12 +41,14 @@ void mpt::fuzz::checkPlantedBug(bool isReached) {
 
 __attribute__((section("__libfuzzer_extra_counters"))) static uint8_t seen[1 << 15];
 
-void mpt::fuzz::recordFeature(llvm::StringRef what) {
-  // The same number in every process.
-  seen[llvm::xxh3_64bits(what) % sizeof(seen)] = 1;
+/// The same number in every process.
+static size_t getFeature(llvm::StringRef what) {
+  return llvm::xxh3_64bits(what) % sizeof(seen);
 }
 
-void mpt::fuzz::recordMessage(llvm::StringRef message) {
+void mpt::fuzz::recordFeature(llvm::StringRef what) { seen[getFeature(what)] = 1; }
+
+bool mpt::fuzz::recordMessage(llvm::StringRef message) {
   std::string kind;
   bool isQuoted = false;
   for (char c : message) {
@@ -54,6 +57,10 @@ void mpt::fuzz::recordMessage(llvm::StringRef message) {
       kind += c;
   }
   recordFeature(kind);
+  static std::bitset<sizeof(seen)> known; // libFuzzer clears its counters before a run
+  const bool isNew = !known[getFeature(kind)];
+  known.set(getFeature(kind));
+  return isNew;
 }
 
 MemoryFile::MemoryFile(const uint8_t *data, size_t size)

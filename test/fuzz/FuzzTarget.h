@@ -44,8 +44,11 @@ void checkPlantedBug(bool isReached);
 
 /// Counts `what` as something new for libFuzzer, in addition to covered code.
 void recordFeature(llvm::StringRef what);
-/// The same for a message, of which digits and quoted words do not count.
-void recordMessage(llvm::StringRef message);
+/// The same for a message, of which digits and quoted words do not count. Returns whether
+/// it is the first of its kind in this process. A target returns -1 for a refused input
+/// whose message is not: libFuzzer does not keep such an input then, and spends its time
+/// on changes to what was accepted.
+bool recordMessage(llvm::StringRef message);
 
 /// A file with these bytes that lives in memory and has a path while it is open.
 class MemoryFile {

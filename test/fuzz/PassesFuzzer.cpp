@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FuzzTarget.h"
+#include "SharedContext.h"
 #include "TextMutator.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -105,14 +106,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Paths of files are not for a fuzzer to make up.
   if (pipeline.empty() || pipeline.contains('/') || crashesMLIR(text))
     return -1;
-  MLIRContext context(getRegistry(), MLIRContext::Threading::DISABLED);
-  context.allowUnregisteredDialects();
+  static SharedContext shared(getRegistry());
+  MLIRContext &context = shared.get();
   unsigned errors = 0;
   std::string last;
-  bool isParsed = false;
+  bool isParsed = false, isNew = false;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (isParsed)
-      recordMessage(diagnostic.str());
+      isNew |= recordMessage(diagnostic.str());
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return;
     ++errors;
@@ -144,7 +145,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (StringRef(last).contains("failed to verify") ||
         StringRef(last).contains("does not dominate"))
       fail("makes what does not verify: " + last);
-    return 0;
+    return isNew ? 0 : -1;
   }
   recordFeature(pipeline);
   recordOps(*module);
@@ -166,23 +167,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 //===----------------------------------------------------------------------===//
 // Mutations
 //===----------------------------------------------------------------------===//
-
-/// The module in generic form, in which every op has its name, attributes and types
-/// in one place; "" if it does not parse.
-static std::string toGenericForm(StringRef text) {
-  if (crashesMLIR(text))
-    return "";
-  MLIRContext context(getRegistry(), MLIRContext::Threading::DISABLED);
-  context.allowUnregisteredDialects();
-  ScopedDiagnosticHandler handler(&context, [](Diagnostic &) {});
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  if (!module)
-    return "";
-  std::string printed;
-  llvm::raw_string_ostream os(printed);
-  module->print(os, OpPrintingFlags().printGenericOpForm());
-  return printed;
-}
 
 /// Ops of MPT, in generic form's quotes.
 static ArrayRef<std::string> getOpNames() {
@@ -206,9 +190,9 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
   std::string passes = pipeline.str(), text = module.str();
   if (draw(random, 50) == 0)
     return LLVMFuzzerMutate(data, size, maxSize);
+  static SharedContext shared(getRegistry());
   if (draw(random, 8) == 0)
-    if (std::string generic = toGenericForm(text); !generic.empty())
-      text = generic;
+    text = shared.toGenericForm(text);
   mpt::TextMutator mutator(text, random, getOpNames());
   for (size_t steps = 1 + draw(random, 3); steps > 0; --steps)
     mutator.mutate();

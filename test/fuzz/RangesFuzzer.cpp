@@ -28,10 +28,8 @@ static const llvm::StringRef words[] = {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   MemoryFile file(data, size);
   llvm::Expected<RangeProfile> profile = readRangeProfile(file.getPath());
-  if (!profile) {
-    recordMessage(llvm::toString(profile.takeError()));
-    return 0;
-  }
+  if (!profile)
+    return recordMessage(llvm::toString(profile.takeError())) ? 0 : -1;
   recordFeature(llvm::join(profile->formats, ",") +
                 std::to_string(profile->edges.size()) + "/" +
                 std::to_string(std::min<size_t>(profile->values.size(), 5)));
