@@ -59,6 +59,8 @@ std::optional<MatmulSizes> getMatmulSizes(Operation *op) {
   if (auto matmul = dyn_cast<MatmulOp>(op)) {
     shape.transposeLhs = matmul.getTransposeLhs();
     shape.transposeRhs = matmul.getTransposeRhs();
+  } else {
+    shape.transposeRhs = cast<LinearOp>(op).getTransposeWeight();
   }
   ArrayRef<int64_t> left = lhs.getShape().take_back(2),
                     right = rhs.getShape().take_back(2);

@@ -136,6 +136,9 @@ std::vector<int64_t> mapIndices(llvm::ArrayRef<int64_t> shape,
 /// broadcasting repeats there.
 std::vector<int64_t> broadcastIndices(llvm::ArrayRef<int64_t> from,
                                       llvm::ArrayRef<int64_t> to);
+/// Bits of `mpt.random_mask`.
+std::vector<int64_t> drawMask(int64_t size, int64_t seed, int64_t attempt, int64_t stream,
+                              double rate);
 /// The elements of `x` at `indices`.
 Tensor pick(const Tensor &x, llvm::ArrayRef<int64_t> indices);
 

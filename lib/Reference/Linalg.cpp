@@ -58,10 +58,13 @@ static LogicalResult evaluateMatmul(MatmulOp op, Frame &frame) {
 static LogicalResult evaluateLinear(LinearOp op, Frame &frame) {
   const Tensor &x = frame.get(op.getX()), &weight = frame.get(op.getWeight());
   int64_t in = weight.shape[0], out = weight.shape[1];
+  if (op.getTransposeWeight())
+    std::swap(in, out);
   int64_t rows = product(ArrayRef<int64_t>(x.shape).drop_back());
   std::vector<double> result = frame.zeros(op.getResult());
-  multiply(result.data(), x.floats.data(), weight.floats.data(), rows, out, in, {in, 1},
-           {out, 1});
+  multiply(result.data(), x.floats.data(), weight.floats.data(), rows, out, in,
+           matrixStrides(rows, in, false),
+           matrixStrides(in, out, op.getTransposeWeight()));
   for (size_t i = 0; i < result.size(); ++i) {
     if (op.getBias())
       result[i] += frame.floats(op.getBias())[i % out];

@@ -117,8 +117,8 @@ static LogicalResult evaluateNot(NotOp op, Frame &frame) {
 // Randomness
 //===----------------------------------------------------------------------===//
 
-static std::vector<int64_t> drawMask(int64_t size, int64_t seed, int64_t attempt,
-                                     int64_t stream, double rate) {
+std::vector<int64_t> mpt::reference::drawMask(int64_t size, int64_t seed, int64_t attempt,
+                                              int64_t stream, double rate) {
   std::vector<int64_t> mask(size);
   uint32_t threshold = dropoutThreshold(rate);
   for (int64_t i = 0; i < size; ++i)

@@ -18,12 +18,15 @@ static LogicalResult evaluateLSTMCell(LSTMCellOp op, Frame &frame) {
   const std::vector<double> &inputWeight = frame.floats(op.getWeightIh()),
                             &stateWeight = frame.floats(op.getWeightHh());
   int64_t rows = x.shape[0], in = x.shape[1], size = h.shape[1];
+  auto at = [&](int64_t inputs, int64_t k, int64_t column) {
+    return op.getTransposeWeights() ? column * inputs + k : k * 4 * size + column;
+  };
   auto sum = [&](int64_t row, int64_t column) {
     double z = op.getBias() ? frame.floats(op.getBias())[column] : 0.0;
     for (int64_t k = 0; k < in; ++k)
-      z += x.floats[row * in + k] * inputWeight[k * 4 * size + column];
+      z += x.floats[row * in + k] * inputWeight[at(in, k, column)];
     for (int64_t k = 0; k < size; ++k)
-      z += h.floats[row * size + k] * stateWeight[k * 4 * size + column];
+      z += h.floats[row * size + k] * stateWeight[at(size, k, column)];
     return z;
   };
   std::vector<double> newH, newC, gates = frame.zeros(op.getGates());

@@ -216,8 +216,9 @@ void Fp8Rewriter::rewrite(const Fp8Matmul &planned) {
   } else {
     auto linear = cast<LinearOp>(op);
     bias = linear.getBias();
-    result = LinearOp::create(builder, loc, wide, lhs, rhs, /*bias=*/Value(),
-                              Epilogue::None, /*acc_type=*/TypeAttr());
+    result =
+        LinearOp::create(builder, loc, wide, lhs, rhs, /*bias=*/Value(), Epilogue::None,
+                         /*acc_type=*/TypeAttr(), linear.getTransposeWeight());
   }
   Value inverse = MulOp::create(builder, loc, typed({}), left.inverse, right.inverse);
   result = MulOp::create(builder, loc, wide, result, inverse);

@@ -5,8 +5,16 @@
     resnet50-32    the same with bottlenecks, strided in their 3x3 convolution; also -224
     gpt256         GPT-2 with 4 layers of width 256, 4 heads, 256 tokens of 8192, the head tied
                    to the table of tokens
+    gpt2           GPT-2 124M: 12 layers of width 768, 512 tokens of 50257
+    bert-base      Devlin et al. 2019 as in transformers, without dropout: 128 tokens of 30522,
+                   a pooler, two classes
+    vit-b16        Dosovitskiy et al. 2021 as in torchvision, on 224x224 images
+    lstm512        two layers of 512, over 64 steps of 512 numbers, unrolled
+    unet64         the U-Net of docs/examples/unet, 32 wide and 3 levels deep, on 64x64
+    mlp            784 to 1024 to 1024 to 10, ReLU
 
-Images have 1 (mnist) or 3 channels; all but the GPT end in 10 (mnist) or 1000 classes.
+Images have 1 (mnist, unet64) or 3 channels; there are 10 (mnist, lstm512, mlp), 4 (unet64) or
+1000 classes. Dimension 0 of the batch is open: mpt-run --batch=N, or mpt-specialize.
 """
 
 import math
@@ -75,16 +83,18 @@ def mnist(net):
     return {"loss": net.cross_entropy(net.linear(x, "d1", 10), labels)}
 
 
-def gpt(net, layers=4, width=256, heads=4, context=256, vocabulary=8192):
+def gpt(net, layers=4, width=256, heads=4, context=256, vocabulary=8192, positions=256):
     tokens, labels = net.input("x", (None, context), "i32"), net.target("y", (None, context))
     table = net.parameter("tokens", (vocabulary, width), network.normal(0.02))
-    positions = net.parameter("positions", (context, width), network.normal(0.02))
+    places = net.parameter("positions", (positions, width), network.normal(0.02))
+    if positions != context:
+        places = net.slice(places, 0, 0, context)
 
     def linear(x, name, outputs, deviation=0.02):
         return net.linear(x, name, outputs, network.normal(deviation), network.ZEROS)
 
     residual = 0.02 / math.sqrt(2 * layers)
-    x = net.pointwise("add", net.gather(table, tokens), positions)
+    x = net.pointwise("add", net.gather(table, tokens), places)
     for layer in range(layers):
         name = f"l{layer}"
         y = linear(net.layer_norm(x, name + "_n0"), name + "_qkv", 3 * width)
@@ -100,7 +110,94 @@ def gpt(net, layers=4, width=256, heads=4, context=256, vocabulary=8192):
     return {"loss": net.cross_entropy(logits, labels)}
 
 
-NETWORKS = {"mnist": mnist, "gpt256": gpt}
+def dense(net, x, name, outputs):
+    return net.linear(x, name, outputs, network.normal(0.02), network.ZEROS)
+
+
+def first(net, x):
+    """The first of each sequence's vectors."""
+    return net.reshape(net.slice(x, 1, 0, 1), None, x.shape[-1])
+
+
+def bert(net, layers=12, width=768, heads=12, context=128, vocabulary=30522, positions=512):
+    tokens, labels = net.input("x", (None, context), "i32"), net.target("y", (None,))
+    words, places, kinds = (net.parameter(name, (size, width), network.normal(0.02))
+                            for name, size in (("words", vocabulary), ("positions", positions),
+                                               ("kinds", 2)))
+    # All tokens are of the first kind.
+    x = net.pointwise("add", net.gather(words, tokens), net.slice(kinds, 0, 0, 1))
+    x = net.pointwise("add", x, net.slice(places, 0, 0, context))
+    x = net.layer_norm(x, "first")
+    for layer in range(layers):
+        name = f"l{layer}"
+        parts = [dense(net, x, f"{name}_{part}", width) for part in "qkv"]
+        y = dense(net, net.attention(*parts, heads), name + "_out", width)
+        x = net.layer_norm(net.pointwise("add", x, y), name + "_n0")
+        y = net.pointwise("gelu", dense(net, x, name + "_up", 4 * width))
+        y = dense(net, y, name + "_down", width)
+        x = net.layer_norm(net.pointwise("add", x, y), name + "_n1")
+    x = net.pointwise("tanh", dense(net, first(net, x), "pooler", width))
+    return {"loss": net.cross_entropy(dense(net, x, "head", 2), labels)}
+
+
+def vit(net, layers=12, width=768, heads=12, size=224, patch=16):
+    images, labels = net.input("x", (None, size, size, 3)), net.target("y", (None,))
+    side = size // patch
+    filters = net.parameter("patch_w", (patch, patch, 3, width), network.normal(0.02))
+    x = net.op("conv2d", [images, filters, net.parameter("patch_b", (width,), network.ZEROS)],
+               ((None, side, side, width), "f32"),
+               attributes=f"strides = {network.array([patch] * 2)}")
+    x = net.reshape(x, None, side * side, width)
+    token = net.op("broadcast", [net.parameter("token", (1, 1, width), network.ZEROS)],
+                   ((None, 1, width), "f32"))
+    x = net.concat([token, x], 1)
+    x = net.pointwise("add", x, net.parameter("positions", (side * side + 1, width),
+                                              network.normal(0.02)))
+    for layer in range(layers):
+        name = f"l{layer}"
+        y = dense(net, net.layer_norm(x, name + "_n0"), name + "_qkv", 3 * width)
+        y = net.attention(*[net.slice(y, 2, i * width, width) for i in range(3)], heads)
+        x = net.pointwise("add", x, dense(net, y, name + "_out", width))
+        y = dense(net, net.layer_norm(x, name + "_n1"), name + "_up", 4 * width)
+        x = net.pointwise("add", x, dense(net, net.pointwise("gelu", y), name + "_down", width))
+    x = first(net, net.layer_norm(x, "last"))
+    return {"loss": net.cross_entropy(dense(net, x, "head", 1000), labels)}
+
+
+def lstm(net, layers=2, width=512, steps=64):
+    x, labels = net.input("x", (None, steps, width)), net.target("y", (None,))
+    start = network.kaiming_uniform(width)
+    inputs = [net.reshape(net.slice(x, 1, t, 1), None, width) for t in range(steps)]
+    for layer in range(layers):
+        w, u = (net.parameter(f"l{layer}_{part}", (width, 4 * width), start) for part in "wu")
+        b = net.parameter(f"l{layer}_b", (4 * width,), start)
+        h = c = net.op("broadcast", [net.constant(0.0, (1, width))], ((None, width), "f32"))
+        for t, xt in enumerate(inputs):
+            h, c, _ = net.op("lstm_cell", [xt, h, c, w, u, b], (h.shape, "f32"), (c.shape, "f32"),
+                             ((None, 4 * width), "f32"))
+            inputs[t] = h
+    return {"loss": net.cross_entropy(net.linear(inputs[-1], "head", 10), labels)}
+
+
+def unet(net, width=32, levels=3, size=64):
+    sys.path.insert(0, os.path.join(ROOT, "docs", "examples", "unet"))
+    import make_model
+    make_model.SIZE = size
+    return make_model.forward(net, width, levels)
+
+
+def mlp(net):
+    x, labels = net.input("x", (None, 784)), net.target("y", (None,))
+    for i in range(2):
+        x = net.pointwise("relu", net.linear(x, f"d{i}", 1024))
+    return {"loss": net.cross_entropy(net.linear(x, "head", 10), labels)}
+
+
+NETWORKS = {
+    "mnist": mnist, "gpt256": gpt, "bert-base": bert, "vit-b16": vit, "lstm512": lstm,
+    "unet64": unet, "mlp": mlp,
+    "gpt2": lambda net: gpt(net, 12, 768, 12, 512, 50257, 1024),
+}
 for size in (32, 224):
     NETWORKS[f"resnet18-{size}"] = lambda net, size=size: resnet(net, basic, (2, 2, 2, 2), size)
     NETWORKS[f"resnet50-{size}"] = lambda net, size=size: resnet(net, bottleneck, (3, 4, 6, 3), size)

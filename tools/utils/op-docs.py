@@ -314,8 +314,8 @@ op. An unknown op, such as `mpt.mean`, gets an error that says what this page sa
 Four things differ from PyTorch everywhere:
 
 - **Layouts.** Images are [N, H, W, C] and filters [KH, KW, C, O]. Weights of linear layers
-  are [in, out], PyTorch's transposed. To take weights from PyTorch, use
-  `weight.permute(2, 3, 1, 0)` of a convolution and `weight.T` of a linear layer.
+  are [in, out], or PyTorch's [out, in] with `transpose_weight`. To take filters from
+  PyTorch, use `weight.permute(2, 3, 1, 0)`.
 - **Axes** are attributes that count from 0: `axes = array<i64: 1>`. There are no negative
   ones. Softmax, normalization and cross-entropy work on the last axis.
 - **Parameters** are arguments of the function with `mpt.role = "parameter"`, not objects.

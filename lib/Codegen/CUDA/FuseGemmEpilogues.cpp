@@ -350,6 +350,7 @@ void Fuser::fuseReluGrad(ReluGradOp grad) {
     Wanted forward;
     forward.lhs = linear.getX();
     forward.rhs = linear.getWeight();
+    forward.transposeRhs = linear.getTransposeWeight();
     forward.bias = linear.getBias();
     forward.activation = Epilogue::Relu;
     forward.isForward = true;
@@ -417,6 +418,7 @@ void Fuser::fuseGelu(GeluOp gelu) {
   Wanted wanted;
   wanted.lhs = linear.getX();
   wanted.rhs = linear.getWeight();
+  wanted.transposeRhs = linear.getTransposeWeight();
   wanted.bias = linear.getBias();
   wanted.activation = Epilogue::Gelu;
   wanted.isForward = true;

@@ -12,9 +12,11 @@
 
 #include "Lowering.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/Dialect/MPT/Transforms/Patterns.h"
 #include "mpt/Import/Torch/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -369,6 +371,13 @@ LogicalResult Converter::run() {
     return source.emitError("mpt-convert-torch: expected a return");
   if (failed(convertReturn(terminator, builder)))
     return failure();
+  // Activations that the model spells as formulas. Constants stay as they are.
+  RewritePatternSet patterns(source.getContext());
+  populateRaiseActivationsPatterns(patterns);
+  GreedyRewriteConfig config;
+  config.enableFolding(false).enableConstantCSE(false).setRegionSimplificationLevel(
+      GreedySimplifyRegionLevel::Disabled);
+  (void)applyPatternsGreedily(graph.function, std::move(patterns), config);
   // Values of the other layout, masks and the like that nothing reads.
   IRRewriter rewriter(source.getContext());
   (void)runRegionDCE(rewriter, graph.function.getBody());

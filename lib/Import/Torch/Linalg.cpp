@@ -16,7 +16,7 @@ using namespace mpt;
 using namespace mpt::torch;
 
 /// torch.matmul of any ranks.
-static Value matmul(Lowering &l, Value a, Value b) {
+static Value multiply(Lowering &l, Value a, Value b) {
   int64_t rankA = getRank(a), rankB = getRank(b);
   if (!l.require(rankA >= 1 && rankB >= 1, "a matmul of scalars"))
     return a;
@@ -62,7 +62,7 @@ static Value matmul(Lowering &l, Value a, Value b) {
 static void matmul(Lowering &l) {
   Type element = l.resultElement();
   if (l.require(isa<FloatType>(element), "a matmul of integers"))
-    l.set(matmul(l, l.get(0, element), l.get(1, element)));
+    l.set(multiply(l, l.get(0, element), l.get(1, element)));
 }
 
 /// beta self + alpha a @ b.
@@ -78,7 +78,7 @@ static void addMatmul(Lowering &l) {
     return l.set(LinearOp::create(l.builder, l.loc,
                                   getType(a).clone({getShape(a)[0], getShape(b)[1]}), a,
                                   b, self, Epilogue::None, TypeAttr()));
-  Value value = l.mul(matmul(l, a, b), alpha);
+  Value value = l.mul(multiply(l, a, b), alpha);
   l.set(beta == 0 ? value : l.add(l.mul(self, beta), value));
 }
 
@@ -207,20 +207,11 @@ static void attention(Lowering &l) {
     return shape[0] == b ? x : l.broadcast(x, {b, shape[1], shape[2], shape[3]});
   };
   k = repeatBatch(k), v = repeatBatch(v);
-  if (kvHeads != heads) {
-    if (!l.require(
-            kvHeads == getShape(v)[1] &&
-                (kvHeads == 1 || (l.flag(7) && heads % std::max(kvHeads, 1l) == 0)),
-            "key and value of another number of heads"))
-      return;
-    auto repeat = [&](Value x) {
-      int64_t e = getShape(x)[3], times = heads / kvHeads;
-      Value wide =
-          l.broadcast(l.reshape(x, {b, kvHeads, 1, s, e}), {b, kvHeads, times, s, e});
-      return l.reshape(wide, {b, heads, s, e});
-    };
-    k = repeat(k), v = repeat(v);
-  }
+  if (kvHeads != heads && !l.require(kvHeads == getShape(v)[1] &&
+                                         (kvHeads == 1 || (l.flag(7) && kvHeads != 0 &&
+                                                           heads % kvHeads == 0)),
+                                     "key and value of another number of heads"))
+    return;
   double scale = l.number(6, 1 / std::sqrt(static_cast<double>(d)));
   Value mask;
   if (!l.isNone(3)) {
@@ -239,34 +230,28 @@ static void attention(Lowering &l) {
     mask = seen;
     causal = false;
   }
-  bool additive = mask && !getElement(mask).isInteger(1);
-  Value y;
-  if (!additive && p == 0) {
-    auto type = getType(q).clone({b, heads, t, getShape(v)[3]});
-    Type sums = getElement(q).isF64() ? getElement(q) : l.builder.getF32Type();
-    y = AttentionOp::create(l.builder, l.loc, type,
-                            RankedTensorType::get({b, heads, t}, sums), q, k, v, mask,
-                            causal, l.f64(scale), TypeAttr())
-            .getResult();
-  } else {
-    Value scores = l.matmul(l.mul(q, scale), k, false, true);
-    if (causal) {
-      Type i64 = l.builder.getI64Type();
-      Value seen =
-          l.compare(ComparePredicate::LE, l.iota({t, s}, 1, i64), l.iota({t, s}, 0, i64));
-      scores = l.where(seen, scores,
-                       l.number(scores, -std::numeric_limits<double>::infinity()));
-    }
-    if (additive)
-      scores = l.add(scores, l.cast(mask, getElement(scores)));
-    else if (mask)
-      scores = l.where(mask, scores,
-                       l.number(scores, -std::numeric_limits<double>::infinity()));
-    Value weights = l.unary<SoftmaxOp>(scores);
-    if (p > 0)
-      weights = l.dropout(weights, p);
-    y = l.matmul(weights, v);
+  Value bias;
+  if (mask && !getElement(mask).isInteger(1))
+    std::swap(mask, bias);
+  if (p == 1)
+    return l.set(l.constant(0, getElement(q), l.resultType().getShape()));
+  if (!l.require(p >= 0 && p < 1, "a probability of dropout outside of [0, 1]"))
+    return;
+  Value seed, attempt;
+  FloatAttr rate;
+  IntegerAttr stream;
+  if (p > 0) {
+    std::tie(seed, attempt) = l.getRandomState();
+    rate = l.f64(p);
+    stream = l.builder.getI64IntegerAttr(l.graph.nextStream++);
   }
+  auto type = getType(q).clone({b, heads, t, getShape(v)[3]});
+  Type sums = getElement(q).isF64() ? getElement(q) : l.builder.getF32Type();
+  Value y =
+      AttentionOp::create(l.builder, l.loc, type,
+                          RankedTensorType::get({b, heads, t}, sums), q, k, v, mask, bias,
+                          seed, attempt, causal, l.f64(scale), rate, stream, TypeAttr())
+          .getResult();
   l.set(l.reshape(y, l.resultType().getShape()));
 }
 

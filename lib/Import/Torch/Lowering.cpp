@@ -670,8 +670,8 @@ Value Lowering::linear(Value x, Value weight, Value bias) {
   if (bias) {
     Shape rowsShape(getShape(rows));
     rowsShape.back() = shape.back();
-    y = LinearOp::create(builder, loc, getType(x).clone(rowsShape), rows,
-                         transpose(weight, {1, 0}), bias, Epilogue::None, TypeAttr());
+    y = LinearOp::create(builder, loc, getType(x).clone(rowsShape), rows, weight, bias,
+                         Epilogue::None, TypeAttr(), /*transpose_weight=*/true);
   } else {
     y = matmul(rows, weight, false, true);
   }

@@ -236,7 +236,7 @@ public:
   /// For elementwise ops: all operands [N, H, W, C] if one of them is.
   void alignLayouts();
 
-private:
+  /// The seed and the number of steps tried, arguments of the function.
   std::pair<mlir::Value, mlir::Value> getRandomState();
 };
 

@@ -27,11 +27,10 @@ static void lstmCell(Lowering &l, const Layer &layer, Value x,
                      SmallVectorImpl<Value> &states) {
   Value h = states[0], c = states[1];
   Value bias = layer.biasIh ? l.add(layer.biasIh, layer.biasHh) : Value();
-  Value ih = l.transpose(layer.weightIh, {1, 0}),
-        hh = l.transpose(layer.weightHh, {1, 0});
-  auto gates = getType(h).clone({getShape(h)[0], getShape(hh)[1]});
+  auto gates = getType(h).clone({getShape(h)[0], getShape(layer.weightHh)[0]});
   auto cell = LSTMCellOp::create(l.builder, l.loc, h.getType(), c.getType(), gates, x, h,
-                                 c, ih, hh, bias, TypeAttr());
+                                 c, layer.weightIh, layer.weightHh, bias, TypeAttr(),
+                                 /*transpose_weights=*/true);
   states[0] = cell.getNewH();
   states[1] = cell.getNewC();
 }

@@ -67,3 +67,53 @@ func.func @open_size(%p: tensor<?x3xf32>, %t: tensor<?x3xf32>) -> tensor<f32> {
   %l = mpt.mse_loss %p, %t : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+// Queries of the heads that share a head of keys follow each other; nothing is repeated.
+// CHECK-LABEL: func.func @attention_groups
+//   CHECK-NOT:   mpt.broadcast
+//       CHECK:   mpt.reshape %{{.*}} : (tensor<2x4x3x8xf32>) -> tensor<2x2x6x8xf32>
+//       CHECK:   mpt.matmul %{{.*}}, %arg1 {transpose_rhs} : (tensor<2x2x6x8xf32>, tensor<2x2x5x8xf32>) -> tensor<2x2x6x5xf32>
+//       CHECK:   mpt.reshape %{{.*}} : (tensor<2x2x6x5xf32>) -> tensor<2x4x3x5xf32>
+//       CHECK:   mpt.matmul %{{.*}}, %arg2 : (tensor<2x2x6x5xf32>, tensor<2x2x5x6xf32>) -> tensor<2x2x6x6xf32>
+//       CHECK:   mpt.reshape %{{.*}} : (tensor<2x2x6x6xf32>) -> tensor<2x4x3x6xf32>
+func.func @attention_groups(%q: tensor<2x4x3x8xf32>, %k: tensor<2x2x5x8xf32>, %v: tensor<2x2x5x6xf32>) -> tensor<2x4x3x6xf32> {
+  %y, %lse = mpt.attention %q, %k, %v : (tensor<2x4x3x8xf32>, tensor<2x2x5x8xf32>, tensor<2x2x5x6xf32>) -> (tensor<2x4x3x6xf32>, tensor<2x4x3xf32>)
+  return %y : tensor<2x4x3x6xf32>
+}
+
+// -----
+
+// As many heads of keys as of queries: no reshape, no draws, no guard of rows that see
+// nothing.
+// CHECK-LABEL: func.func @attention_plain
+//   CHECK-NOT:   mpt.reshape
+//   CHECK-NOT:   mpt.random_mask
+//   CHECK-NOT:   mpt.where
+//       CHECK:   return
+func.func @attention_plain(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x5x8xf32>) -> tensor<2x4x3x8xf32> {
+  %y, %lse = mpt.attention %q, %k, %k : (tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>) -> (tensor<2x4x3x8xf32>, tensor<2x4x3xf32>)
+  return %y : tensor<2x4x3x8xf32>
+}
+
+// -----
+
+// The bias is added in f32; its gradient is summed over what it was broadcast over. Both
+// passes draw the same mask, which CSE makes one.
+// CHECK-LABEL: func.func @attention_bias
+//       CHECK:   %[[B:.*]] = mpt.cast %arg2 : (tensor<1x4x1x5xf16>) -> tensor<1x4x1x5xf32>
+//       CHECK:   mpt.add %{{.*}}, %[[B]] : (tensor<2x4x3x5xf32>, tensor<1x4x1x5xf32>) -> tensor<2x4x3x5xf32>
+//       CHECK:   mpt.random_mask %arg4, %arg4 {rate = 2.500000e-01 : f64, shape = array<i64: 2, 4, 3, 5>, stream = 1 : i64}
+//       CHECK:   mpt.random_mask
+//       CHECK:   %[[D:.*]] = mpt.reduce %{{.*}} {axes = array<i64: 0, 2>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<2x4x3x5xf32>) -> tensor<1x4x1x5xf32>
+//       CHECK:   mpt.cast %[[D]] : (tensor<1x4x1x5xf32>) -> tensor<1x4x1x5xf16>
+// CSE-LABEL: func.func @attention_bias
+//       CSE:   mpt.random_mask
+//   CSE-NOT:   mpt.random_mask
+//       CSE:   return
+func.func @attention_bias(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x5x8xf32>, %b: tensor<1x4x1x5xf16>, %dy: tensor<2x4x3x8xf32>, %s: tensor<i64>) -> tensor<1x4x1x5xf16> {
+  %y, %lse = mpt.attention %q, %k, %k bias(%b) rng(%s, %s) {dropout = 0.25 : f64, stream = 1 : i64} : (tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>, tensor<1x4x1x5xf16>, tensor<i64>, tensor<i64>) -> (tensor<2x4x3x8xf32>, tensor<2x4x3xf32>)
+  %dq, %dk, %dv, %db = mpt.attention_grad %dy, %q, %k, %k, %y, %lse bias(%b) rng(%s, %s) {dropout = 0.25 : f64, stream = 1 : i64} : (tensor<2x4x3x8xf32>, tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x3x8xf32>, tensor<2x4x3xf32>, tensor<1x4x1x5xf16>, tensor<i64>, tensor<i64>) -> (tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>, tensor<1x4x1x5xf16>)
+  return %db : tensor<1x4x1x5xf16>
+}

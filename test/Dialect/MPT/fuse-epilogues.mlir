@@ -38,14 +38,14 @@ func.func @rounded(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %b: tensor<16xbf
 }
 
 // Not: a matmul that is read twice, GELU's other formula, a bias of another
-// shape, a bias behind a bias, a transposed weight.
+// shape, a bias after a bias, a transposed left matrix.
 // CHECK-LABEL: func.func @kept
 //       CHECK:   mpt.relu
 //       CHECK:   mpt.gelu
 //       CHECK:   mpt.add
 //       CHECK:   mpt.add
 //       CHECK:   mpt.add
-func.func @kept(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %t: tensor<16x8xf32>, %b: tensor<16xf32>, %m: tensor<4x16xf32>)
+func.func @kept(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %t: tensor<8x4xf32>, %b: tensor<16xf32>, %m: tensor<4x16xf32>)
     -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>) {
   %p = mpt.linear %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   %0 = mpt.relu %p : (tensor<4x16xf32>) -> tensor<4x16xf32>
@@ -55,7 +55,18 @@ func.func @kept(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %t: tensor<16x8xf32>,
   %2 = mpt.add %r, %m : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
   %s = mpt.linear %x, %w, %b : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
   %3 = mpt.add %s, %b : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
-  %u = mpt.matmul %x, %t {transpose_rhs} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+  %u = mpt.matmul %t, %w {transpose_lhs} : (tensor<8x4xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   %4 = mpt.add %u, %b : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
   return %p, %0, %1, %2, %3, %4 : tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>
+}
+
+// A weight that is stored as in PyTorch.
+// CHECK-LABEL: func.func @transposed_weight
+//       CHECK:   mpt.linear %arg0, %arg1, %arg2 {epilogue = #mpt.epilogue<relu>, transpose_weight}
+//  CHECK-NEXT:   return
+func.func @transposed_weight(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>, %b: tensor<16xf32>) -> tensor<4x16xf32> {
+  %p = mpt.matmul %x, %w {transpose_rhs} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+  %s = mpt.add %p, %b : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
+  %y = mpt.relu %s : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
 }

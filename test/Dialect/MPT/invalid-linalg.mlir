@@ -396,16 +396,58 @@ func.func @attention_rank(%q: tensor<4x16x8xf32>, %k: tensor<2x4x16x8xf32>) {
 // -----
 
 func.func @attention_key(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x16x6xf32>) {
-  // expected-error @+1 {{'mpt.attention' op expected key of the shape of [B, H, S, D], 2x4x16x8, found 2x4x16x6}}
+  // expected-error @+1 {{'mpt.attention' op expected key of the shape of [B, G, S, D], 2x4x16x8, found 2x4x16x6}}
   %y, %lse = mpt.attention %q, %k, %q : (tensor<2x4x16x8xf32>, tensor<2x4x16x6xf32>, tensor<2x4x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
   return
 }
 
 // -----
 
-func.func @attention_value(%q: tensor<2x4x16x8xf32>, %v: tensor<2x2x16x8xf32>) {
-  // expected-error @+1 {{'mpt.attention' op expected value of the shape of [B, H, S, E], 2x4x16x8, found 2x2x16x8}}
-  %y, %lse = mpt.attention %q, %q, %v : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x2x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+func.func @attention_value(%q: tensor<2x4x16x8xf32>, %v: tensor<3x4x16x8xf32>) {
+  // expected-error @+1 {{'mpt.attention' op expected value of the shape of [B, G, S, E], 2x4x16x8, found 3x4x16x8}}
+  %y, %lse = mpt.attention %q, %q, %v : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<3x4x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_groups(%q: tensor<2x4x16x8xf32>, %two: tensor<2x2x16x8xf32>, %three: tensor<2x3x16x8xf32>) {
+  %y, %lse = mpt.attention %q, %two, %two : (tensor<2x4x16x8xf32>, tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+  // expected-error @+1 {{'mpt.attention' op expected a number of heads of keys and values that divides the query's 4, found 3}}
+  %z, %lse2 = mpt.attention %q, %three, %three : (tensor<2x4x16x8xf32>, tensor<2x3x16x8xf32>, tensor<2x3x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_key_heads(%q: tensor<2x4x16x8xf32>, %two: tensor<2x2x16x8xf32>) {
+  // expected-error @+1 {{'mpt.attention' op expected key of the shape of [B, G, S, D], 2x2x16x8, found 2x4x16x8}}
+  %y, %lse = mpt.attention %q, %q, %two : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x2x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_bias(%q: tensor<2x4x16x8xf32>, %row: tensor<1x1x1x16xf32>, %b: tensor<16x16xf32>) {
+  %y, %lse = mpt.attention %q, %q, %q bias(%row) : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<1x1x1x16xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+  // expected-error @+1 {{'mpt.attention' op expected bias [B, H, T, S] of sizes 1 or those of 2x4x16x16, found 'tensor<16x16xf32>'}}
+  %z, %lse2 = mpt.attention %q, %q, %q bias(%b) : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<16x16xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_dropout_without_rng(%q: tensor<2x4x16x8xf32>) {
+  // expected-error @+1 {{'mpt.attention' op expected rng(seed, attempt), 'dropout' and 'stream' together, found some of them alone}}
+  %y, %lse = mpt.attention %q, %q, %q {dropout = 0.1 : f64} : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_dropout_rate(%q: tensor<2x4x16x8xf32>, %s: tensor<i64>) {
+  // expected-error @+1 {{'mpt.attention' op expected 'dropout' in [0, 1), found 1}}
+  %y, %lse = mpt.attention %q, %q, %q rng(%s, %s) {dropout = 1.0 : f64, stream = 0 : i64} : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<i64>, tensor<i64>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
   return
 }
 

@@ -58,8 +58,8 @@ func.func @image(%x: !torch.vtensor<[2,3,8,8],f32> {mpt.name = "x", mpt.role = "
 // CHECK-SAME: %[[SEED:[^:]*]]: tensor<i64> {mpt.init = {kind = "zeros"}, mpt.name = "seed", mpt.role = "rng"}
 // CHECK-SAME: %[[ATTEMPT:[^:]*]]: tensor<i64> {mpt.init = {kind = "zeros"}, mpt.name = "attempt", mpt.role = "rng"}
 // CHECK: %[[D:.*]], %{{.*}} = mpt.dropout %[[X]], %[[SEED]], %[[ATTEMPT]] {rate = 1.000000e-01 : f64, stream = 0 : i64}
-// CHECK: %[[T:.*]] = mpt.transpose %[[W]] {permutation = array<i64: 1, 0>}
-// CHECK: %[[L:.*]] = mpt.linear %[[D]], %[[T]], %[[B]]
+// CHECK-NOT: mpt.transpose
+// CHECK: %[[L:.*]] = mpt.linear %[[D]], %[[W]], %[[B]] {transpose_weight}
 // CHECK: %[[I:.*]] = mpt.cast %[[Y]] : (tensor<2xi64>) -> tensor<2xf32>
 // CHECK: %[[LOSS:.*]], %{{.*}} = mpt.cross_entropy %[[L]], %[[Y]] {ignore_index = -100 : i64, label_smoothing = 1.000000e-01 : f64}
 // CHECK: return %[[LOSS]]

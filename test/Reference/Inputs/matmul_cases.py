@@ -1,4 +1,4 @@
-"""Cases of products, convolutions, attention and pooling."""
+"""Cases of matmuls, convolutions, attention and pooling."""
 
 import math
 
@@ -52,6 +52,9 @@ def linear_cases(random):
                 terms = abs(x[1]) @ abs(w[1])
                 yield Case("linear", [x, w], [(type, f(x[1] @ w[1]))], attribute, error=16 * terms)
                 yield Case("linear", [x, w, b], [(type, f(x[1] @ w[1] + b[1]))], attribute, error=16 * (terms + abs(b[1])))
+                transposed = (type, w[1].T)
+                yield Case("linear", [x, transposed, b], [(type, f(x[1] @ w[1] + b[1]))],
+                           attribute + ", transpose_weight", error=16 * (terms + abs(b[1])))
 
 
 def gemm_cases(random):
@@ -106,9 +109,10 @@ def lstm_cases(random):
             terms = 9 * (abs(x[1]) @ abs(w[1]) + abs(h[1]) @ abs(u[1]) + abs(b[1])) + 16
             ti, tf, tg, to = np.split(terms, 4, axis=1)
             c_error = tf * abs(c[1]) + ti + tg + 4 * (1 + abs(c[1]))
-            yield Case("lstm_cell", [x, h, c, w, u] + [b] * bias,
-                       [(type, o * np.tanh(new_c)), (s, new_c), (type, gates)],
-                       error=[to + c_error + 16, c_error, terms])
+            for weights, attribute in ((w, u), ""), (((type, w[1].T), (type, u[1].T)), "transpose_weights"):
+                yield Case("lstm_cell", [x, h, c, *weights] + [b] * bias,
+                           [(type, o * np.tanh(new_c)), (s, new_c), (type, gates)], attribute,
+                           error=[to + c_error + 16, c_error, terms])
 
 
 def convolve(x, f, strides, padding, dilations, groups):
@@ -186,20 +190,35 @@ def attention_cases(random):
     # Masks of padding (one sequence is nothing else) and of all pairs, with a query
     # that sees nothing.
     padding = np.array([[1, 1, 0, 1, 0], [0] * 5]).reshape(2, 1, 1, 5)
-    pairs = np.ones((1, 3, 4, 4), int)
+    pairs = np.ones((1, 6, 4, 4), int)
     pairs[0, :, 1, :2] = 0
     pairs[0, 0, 3, 1:] = 0
-    for causal, scale, (t, s), mask in (
-        (False, None, (3, 5), None),
-        (True, 0.4, (3, 5), None),
-        (True, None, (4, 4), None),
-        (False, 0.4, (3, 5), padding),
-        (True, None, (4, 4), pairs),
+    for causal, scale, (t, s), mask, groups, biased in (
+        (False, None, (3, 5), None, 6, None),
+        (True, 0.4, (3, 5), None, 6, None),
+        (True, None, (4, 4), None, 6, None),
+        (False, 0.4, (3, 5), padding, 6, None),
+        (True, None, (4, 4), pairs, 6, None),
+        # Heads of keys that two or all of the queries' share, and biases.
+        (False, None, (3, 5), None, 3, None),
+        (True, None, (4, 4), None, 1, (1, 6, 4, 4)),
+        (False, 0.4, (3, 5), padding, 2, (2, 1, 3, 1)),
+        (False, None, (3, 5), None, 6, (1, 1, 3, 5)),
     ):
         for type, wide in ("f64", "f64"), ("f32", "f32"):
-            q, k, v = random(type, (2, 3, t, 4)), random(type, (2, 3, s, 4)), random(type, (2, 3, s, 2))
+            heads = 6
+            q, k, v = random(type, (2, heads, t, 4)), random(type, (2, groups, s, 4)), random(type, (2, groups, s, 2))
+            keys, values = (np.repeat(array[1], heads // groups, 1) for array in (k, v))
             factor = scale if scale is not None else 0.5
-            scores = factor * np.einsum("bhtd,bhsd->bhts", q[1], k[1])
+            scores = factor * np.einsum("bhtd,bhsd->bhts", q[1], keys)
+            bias = []
+            if biased:
+                bias = [random(wide, biased)]
+                if biased == (1, 1, 3, 5):
+                    # It hides positions, and all of them from a query.
+                    bias[0][1][..., 0, 1:3] = -np.inf
+                    bias[0][1][..., 1, :] = -np.inf
+                scores = scores + bias[0][1]
             if causal:
                 hidden = np.arange(s)[None, :] > np.arange(t)[:, None] + s - t
                 scores = np.where(hidden, -np.inf, scores)
@@ -207,27 +226,35 @@ def attention_cases(random):
                 scores = np.where(mask, scores, -np.inf)
             blind = np.isneginf(scores).all(-1, keepdims=True)
             p = np.where(blind, 0, softmax(np.where(blind, 0, scores)))
-            y = p @ v[1]
+            y = p @ values
             with np.errstate(divide="ignore"):
                 lse = np.log(np.exp(scores).sum(-1))
             seen = [] if mask is None else [("i1", mask)]
+            syntax = ", ".join(["{}"] * (3 + len(seen))) + (" bias({})" if bias else "") + " {attributes}"
             attributes = ", ".join((["causal"] if causal else []) + ([f"scale = {f64(scale)}"] if scale else []))
             # A score is 4 terms of at most 2 * 2 * scale < 2, each off by u of the
             # rounded query and 5 u of the sum: 48 u, and so is its exponential,
             # relatively. Probabilities sum to 1 and |v| <= 2.
-            case = Case("attention", [q, k, v] + seen, [(type, y), (wide, lse)], attributes,
+            case = Case("attention", [q, k, v] + seen + bias, [(type, y), (wide, lse)], attributes, syntax,
                         error=[128 * np.ones_like(y), 64 * np.ones_like(lse)])
             yield relaxed(case, type)
             dy = random(type, y.shape)
             # Through softmax by its Jacobian diag(p) - p p^T.
-            dp = np.einsum("bhte,bhse->bhts", dy[1], v[1])
+            dp = np.einsum("bhte,bhse->bhts", dy[1], values)
             jacobian = np.einsum("bhts,su->bhtsu", p, np.eye(s)) - np.einsum("bhts,bhtu->bhtsu", p, p)
             ds = np.einsum("bhtsu,bhts->bhtu", jacobian, dp)
-            dq, dk = factor * (ds @ k[1]), factor * np.einsum("bhts,bhtd->bhsd", ds, q[1])
+            dq, dk = factor * (ds @ keys), factor * np.einsum("bhts,bhtd->bhsd", ds, q[1])
             dv = np.einsum("bhts,bhte->bhse", p, dy[1])
-            saved = [dy, q, k, v, (type, y), (wide, lse)] + seen
-            case = Case("attention_grad", saved, [(type, dq), (type, dk), (type, dv)], attributes,
-                        error=[1024 * np.ones_like(a) for a in (dq, dk, dv)])
+            dk, dv = (a.reshape(2, groups, heads // groups, s, -1).sum(2) for a in (dk, dv))
+            gradients = [(type, dq), (type, dk), (type, dv)]
+            if bias:
+                axes = tuple(i for i, size in enumerate(biased) if size == 1)
+                gradients.append((wide, ds.sum(axes, keepdims=True)))
+            saved = [dy, q, k, v, (type, y), (wide, lse)] + seen + bias
+            # Heads that share one of keys add up.
+            case = Case("attention_grad", saved, gradients, attributes, "{}, {}, {}, " + syntax,
+                        error=[1024 * heads // groups * np.ones_like(a[1]) for a in gradients[:3]]
+                        + [1024 * 2 * heads * t * np.ones_like(a[1]) for a in gradients[3:]])
             yield relaxed(case, type)
 
 
@@ -281,6 +308,6 @@ def pool_cases(random):
     yield Case("max_pool_grad", [dy, x], [("f32", np.array([0.0, 5, 0, 0]).reshape(1, 2, 2, 1))], attributes)
 
 
-def matmul_cases(random):
+def contraction_cases(random):
     for maker in matmul_cases, linear_cases, gemm_cases, lstm_cases, conv_cases, attention_cases, pool_cases:
         yield from maker(random)

@@ -6,7 +6,7 @@ import numpy as np
 
 from case import INF, NAN, Case, Random, f64, i64s
 from nn_cases import nn_cases
-from matmul_cases import matmul_cases
+from matmul_cases import contraction_cases
 from storage import TYPES
 from training_cases import training_cases
 
@@ -302,6 +302,6 @@ def all_cases():
     makers = [unary_cases, activation_grad_cases, binary_cases, cast_cases, shape_cases, random_cases]
     cases = []
     with np.errstate(all="ignore"):
-        for maker in makers + [matmul_cases, nn_cases, training_cases]:
+        for maker in makers + [contraction_cases, nn_cases, training_cases]:
             cases += list(maker(random))
     return cases

@@ -73,12 +73,16 @@ TEST_F(InferenceTest, Conv2D) {
 }
 
 TEST_F(InferenceTest, Attention) {
+  AttentionOp::Properties properties;
+  properties.operandSegmentSizes = {1, 1, 1, 0, 0, 0, 0};
   EXPECT_EQ(infer<AttentionOp>(
-                {"tensor<2x4x8xf32>", "tensor<1x2x4x8xf32>", "tensor<1x2x4x8xf32>"}),
+                {"tensor<2x4x8xf32>", "tensor<1x2x4x8xf32>", "tensor<1x2x4x8xf32>"},
+                properties),
             "expected query, key and value of rank 4 [B, H, T, D], found "
             "'tensor<2x4x8xf32>', 'tensor<1x2x4x8xf32>' and 'tensor<1x2x4x8xf32>'");
   EXPECT_EQ(infer<AttentionOp>(
-                {"tensor<1x2x4x8xbf16>", "tensor<1x2x6x8xbf16>", "tensor<1x2x6x3xbf16>"}),
+                {"tensor<1x2x4x8xbf16>", "tensor<1x2x6x8xbf16>", "tensor<1x2x6x3xbf16>"},
+                properties),
             "tensor<1x2x4x3xbf16>, tensor<1x2x4xf32>");
 }
 

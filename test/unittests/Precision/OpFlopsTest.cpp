@@ -90,9 +90,9 @@ const Case cases[] = {
     {R"(mpt.conv2d_filter_grad %0, %1 {padding = array<i64: 1, 1, 1, 1>} : (tensor<2x8x8x3xf32>, tensor<2x8x8x5xf32>) -> tensor<3x3x3x5xf32>)",
      2 * 8 * 8 * 5 * 3 * 3 * 3},
     // Attention: scores (T x S x D) and their product with the values (T x S x E).
-    {R"("mpt.attention"(%0, %1, %2) : (tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x6xf32>) -> (tensor<2x4x3x6xf32>, tensor<2x4x3xf32>))",
+    {R"(mpt.attention %0, %1, %2 : (tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x6xf32>) -> (tensor<2x4x3x6xf32>, tensor<2x4x3xf32>))",
      2 * 4 * 3 * 5 * (8 + 6)},
-    {R"("mpt.attention_grad"(%0, %1, %2, %3, %4, %5) : (tensor<2x4x3x6xf32>, tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x6xf32>, tensor<2x4x3x6xf32>, tensor<2x4x3xf32>) -> (tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x6xf32>))",
+    {R"(mpt.attention_grad %0, %1, %2, %3, %4, %5 : (tensor<2x4x3x6xf32>, tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x6xf32>, tensor<2x4x3x6xf32>, tensor<2x4x3xf32>) -> (tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x6xf32>))",
      2 * 4 * 3 * 5 * (3 * 8 + 2 * 6)},
     {R"("mpt.lstm_cell"(%0, %1, %2, %3, %4) : (tensor<2x3xf32>, tensor<2x5xf32>, tensor<2x5xf32>, tensor<3x20xf32>, tensor<5x20xf32>) -> (tensor<2x5xf32>, tensor<2x5xf32>, tensor<2x20xf32>))",
      2 * 20 * (3 + 5)},

@@ -119,6 +119,8 @@ void addMatmuls(Cases &c) {
     c.add("linear", {{"x", "4x3xf64"}, {"w", "3x2xf64"}, {"b", "2xf64"}}, attribute,
           "4x2xf64");
     c.add("linear", {{"x", "2x2x3xf64"}, {"w", "3x2xf64"}}, attribute, "2x2x2xf64");
+    c.add("linear", {{"x", "2x2x3xf64"}, {"w", "4x3xf64"}, {"b", "4xf64"}},
+          attribute + ", transpose_weight", "2x2x4xf64");
     c.add("conv2d", {{"x", "1x4x4x2xf64"}, {"f", "3x3x2x3xf64"}, {"b", "3xf64"}},
           attribute + ", padding = array<i64: 1, 1, 1, 1>", "1x4x4x3xf64");
   }
@@ -143,6 +145,36 @@ void addMatmuls(Cases &c) {
   c.add("attention",
         {{"q", "1x2x3x4xf64"}, {"k", "1x2x4x4xf64"}, {"v", "1x2x4x2xf64"}, mask},
         "causal", "1x2x3x2xf64", {"1x2x3xf64"});
+  // Two heads of keys and values for four of queries, a bias of each shape that
+  // broadcasts, and dropout.
+  GradientArgument seed = {"seed", "i64", 0, 0, {7}};
+  GradientArgument attempt = {"attempt", "i64", 0, 0, {3}};
+  c.add("attention", {{"q", "2x4x3x2xf64"}, {"k", "2x2x3x2xf64"}, {"v", "2x2x3x3xf64"}},
+        "causal", "2x4x3x3xf64", {"2x4x3xf64"});
+  for (std::string bias : {"2x2x3x4", "1x2x3x4", "2x1x1x4", "1x1x1x1"})
+    c.text("attention",
+           {{"q", "2x2x3x2xf64"},
+            {"k", "2x1x4x2xf64"},
+            {"v", "2x1x4x2xf64"},
+            {"b", bias + "xf64"}},
+           "%y, %l = mpt.attention %q, %k, %v bias(%b) : (tensor<2x2x3x2xf64>, "
+           "tensor<2x1x4x2xf64>, tensor<2x1x4x2xf64>, tensor<" +
+               bias + "xf64>) -> (tensor<2x2x3x2xf64>, tensor<2x2x3xf64>)",
+           "2x2x3x2xf64");
+  c.text("attention",
+         {{"q", "1x2x3x2xf64"},
+          {"k", "1x2x4x2xf64"},
+          {"v", "1x2x4x2xf64"},
+          mask,
+          {"b", "1x2x3x4xf64"},
+          seed,
+          attempt},
+         "%y, %l = mpt.attention %q, %k, %v, %m bias(%b) rng(%seed, %attempt) {causal, "
+         "dropout = 0.4 : f64, stream = 2 : i64} : (tensor<1x2x3x2xf64>, "
+         "tensor<1x2x4x2xf64>, tensor<1x2x4x2xf64>, tensor<1x1x3x4xi1>, "
+         "tensor<1x2x3x4xf64>, tensor<i64>, tensor<i64>) -> (tensor<1x2x3x2xf64>, "
+         "tensor<1x2x3xf64>)",
+         "1x2x3x2xf64");
   c.text("attention", {{"x", "1x1x4x3xf64"}},
          "%y, %l = mpt.attention %x, %x, %x {causal} : (tensor<1x1x4x3xf64>, "
          "tensor<1x1x4x3xf64>, tensor<1x1x4x3xf64>) -> (tensor<1x1x4x3xf64>, "
@@ -159,6 +191,15 @@ void addCells(Cases &c) {
   c.add("lstm_cell", cell, "", "3x2xf64", {"3x2xf64", "3x8xf64"});
   cell.push_back({"b", "8xf64"});
   c.add("lstm_cell", cell, "", "3x2xf64", {"3x2xf64", "3x8xf64"});
+  // As PyTorch stores the weights, of an input of another width.
+  c.add("lstm_cell",
+        {{"x", "3x5xf64"},
+         {"h", "3x2xf64"},
+         {"c", "3x2xf64"},
+         {"w", "8x5xf64"},
+         {"u", "8x2xf64"},
+         {"b", "8xf64"}},
+        "transpose_weights", "3x2xf64", {"3x2xf64", "3x8xf64"});
   // Two steps, whose states are used twice, and the last cell state alone.
   std::string types = "(tensor<3x2xf64>, tensor<3x2xf64>, tensor<3x2xf64>, "
                       "tensor<2x8xf64>, tensor<2x8xf64>, tensor<8xf64>) -> "

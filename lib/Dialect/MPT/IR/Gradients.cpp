@@ -232,14 +232,20 @@ LogicalResult LSTMCellOp::buildGradients(OpBuilder &builder, ValueRange resultGr
                                   b.binary<SigmoidGradOp>(wide, dOutput, o)};
   Value dz = b.cast(b.make<ConcatOp>(dGates, int64_t(1)), gatesType);
   TypeAttr acc = getAccTypeAttr();
+  bool isTransposed = getTransposeWeights();
   if (needed[0])
-    operandGrads[0] = b.matmul(getX().getType(), dz, getWeightIh(), false, true, acc);
+    operandGrads[0] =
+        b.matmul(getX().getType(), dz, getWeightIh(), false, !isTransposed, acc);
   if (needed[1])
-    operandGrads[1] = b.matmul(stateType, dz, getWeightHh(), false, true, acc);
+    operandGrads[1] = b.matmul(stateType, dz, getWeightHh(), false, !isTransposed, acc);
+  auto weightGrad = [&](Value weight, Value x) {
+    return isTransposed ? b.matmul(weight.getType(), dz, x, true, false, acc)
+                        : b.matmul(weight.getType(), x, dz, true, false, acc);
+  };
   if (needed[3])
-    operandGrads[3] = b.matmul(getWeightIh().getType(), getX(), dz, true, false, acc);
+    operandGrads[3] = weightGrad(getWeightIh(), getX());
   if (needed[4])
-    operandGrads[4] = b.matmul(getWeightHh().getType(), getH(), dz, true, false, acc);
+    operandGrads[4] = weightGrad(getWeightHh(), getH());
   if (getBias() && needed[5])
     operandGrads[5] = b.sumTo(dz, getTensor(getBias()));
   return success();

@@ -61,13 +61,14 @@ LogicalResult LinearOp::inferReturnTypes(MLIRContext *context,
                              "expected x of rank 1 or more and weight "
                              "[in, out], found ",
                              x, " and ", weight);
-  if (!sizesAgree(x.getShape().back(), weight.getDimSize(0)))
+  bool isTransposed = adaptor.getTransposeWeight();
+  int64_t in = weight.getDimSize(isTransposed ? 1 : 0);
+  if (!sizesAgree(x.getShape().back(), in))
     return emitOptionalError(location, "expected weight with ", x.getShape().back(),
-                             " rows, as x has columns, "
-                             "found ",
-                             weight.getDimSize(0));
+                             isTransposed ? " columns" : " rows",
+                             ", as x has columns, found ", in);
   Shape shape(x.getShape());
-  shape.back() = weight.getDimSize(1);
+  shape.back() = weight.getDimSize(isTransposed ? 0 : 1);
   types.push_back(RankedTensorType::get(shape, x.getElementType()));
   return success();
 }
@@ -138,9 +139,11 @@ LogicalResult MatmulOp::verify() { return checkAccType(*this, getAccType(), getL
 LogicalResult LinearOp::verify() {
   if (failed(checkRank(*this, getWeight(), "weight", 2)))
     return failure();
-  if (getBias() && failed(checkSameShape(*this, getBias(), "bias",
-                                         getTensor(getWeight()).getShape().drop_front(),
-                                         "the weight's columns")))
+  bool isTransposed = getTransposeWeight();
+  int64_t out = getTensor(getWeight()).getDimSize(isTransposed ? 0 : 1);
+  if (getBias() &&
+      failed(checkSameShape(*this, getBias(), "bias", {out},
+                            isTransposed ? "the weight's rows" : "the weight's columns")))
     return failure();
   return checkAccType(*this, getAccType(), getX());
 }
@@ -224,46 +227,64 @@ LogicalResult Conv2DFilterGradOp::verify() {
                     getStrides(), getPadding(), getDilations(), getGroups());
 }
 
-/// Shapes of query, key, value and mask, which may be null.
-static LogicalResult verifyAttention(Operation *op, Value query, Value key, Value value,
-                                     Value mask, bool causal,
-                                     std::optional<Type> accType) {
-  ArrayRef<int64_t> q = getTensor(query).getShape();
-  ArrayRef<int64_t> v = getTensor(value).getShape();
-  if (failed(checkRank(op, query, "query", 4)) || failed(checkRank(op, key, "key", 4)) ||
-      failed(checkRank(op, value, "value", 4)))
+/// What `mpt.attention` and its gradient have in common.
+template <typename OpTy>
+static LogicalResult verifyAttention(OpTy op) {
+  if (failed(checkRank(op, op.getQuery(), "query", 4)) ||
+      failed(checkRank(op, op.getKey(), "key", 4)) ||
+      failed(checkRank(op, op.getValue(), "value", 4)))
     return failure();
-  if (failed(checkSameShape(op, key, "key", {q[0], q[1], v[2], q[3]}, "[B, H, S, D]")) ||
-      failed(
-          checkSameShape(op, value, "value", {q[0], q[1], v[2], v[3]}, "[B, H, S, E]")))
+  ArrayRef<int64_t> q = getTensor(op.getQuery()).getShape();
+  ArrayRef<int64_t> v = getTensor(op.getValue()).getShape();
+  // The heads of keys and values are those of the values, if these divide the query's.
+  int64_t heads = q[1], groups = v[1];
+  if (!sizesAgree(heads, groups) && (groups == 0 || heads % groups != 0))
+    return op.emitOpError("expected a number of heads of keys and values that divides "
+                          "the query's ")
+           << heads << ", found " << groups;
+  if (failed(checkSameShape(op, op.getKey(), "key", {q[0], groups, v[2], q[3]},
+                            "[B, G, S, D]")) ||
+      failed(checkSameShape(op, op.getValue(), "value", {q[0], groups, v[2], v[3]},
+                            "[B, G, S, E]")))
     return failure();
-  if (causal && !ShapedType::isDynamic(q[2]) && !ShapedType::isDynamic(v[2]) &&
+  if (op.getCausal() && !ShapedType::isDynamic(q[2]) && !ShapedType::isDynamic(v[2]) &&
       v[2] < q[2])
-    return op->emitOpError("expected at least as many keys as queries with "
-                           "'causal', found ")
+    return op.emitOpError("expected at least as many keys as queries with "
+                          "'causal', found ")
            << v[2] << " and " << q[2];
-  if (mask) {
+  auto checkScores = [&](Value tensor, StringRef name) -> LogicalResult {
+    if (!tensor)
+      return success();
     Shape scores = {q[0], q[1], q[2], v[2]};
-    ArrayRef<int64_t> sizes = getTensor(mask).getShape();
+    ArrayRef<int64_t> sizes = getTensor(tensor).getShape();
     auto isRepeated = [](auto pair) {
       auto [size, wanted] = pair;
       return size == 1 || sizesAgree(size, wanted);
     };
     if (sizes.size() != 4 || !llvm::all_of(llvm::zip(sizes, scores), isRepeated))
-      return op->emitOpError("expected mask [B, H, T, S] of sizes 1 or those of ")
-             << shapeToString(scores) << ", found " << mask.getType();
-  }
-  return checkAccType(op, accType, query);
+      return op.emitOpError("expected ")
+             << name << " [B, H, T, S] of sizes 1 or those of " << shapeToString(scores)
+             << ", found " << tensor.getType();
+    return success();
+  };
+  if (failed(checkScores(op.getMask(), "mask")) ||
+      failed(checkScores(op.getBias(), "bias")))
+    return failure();
+  bool isRandom = op.getDropout().has_value();
+  if (isRandom != static_cast<bool>(op.getSeed()) ||
+      isRandom != static_cast<bool>(op.getAttempt()) ||
+      isRandom != op.getStream().has_value())
+    return op.emitOpError("expected rng(seed, attempt), 'dropout' and 'stream' "
+                          "together, found some of them alone");
+  if (isRandom && failed(checkInRange(op, *op.getDropout(), "dropout", 0.0, 1.0)))
+    return failure();
+  return checkAccType(op, op.getAccType(), op.getQuery());
 }
 
-LogicalResult AttentionOp::verify() {
-  return verifyAttention(*this, getQuery(), getKey(), getValue(), getMask(), getCausal(),
-                         getAccType());
-}
+LogicalResult AttentionOp::verify() { return verifyAttention(*this); }
 
 LogicalResult AttentionGradOp::verify() {
-  if (failed(verifyAttention(*this, getQuery(), getKey(), getValue(), getMask(),
-                             getCausal(), getAccType())))
+  if (failed(verifyAttention(*this)))
     return failure();
   Shape shape(getTensor(getQuery()).getShape());
   Shape rows(shape.begin(), shape.end() - 1);
@@ -289,7 +310,8 @@ LogicalResult LSTMCellOp::inferReturnTypes(MLIRContext *context,
       ShapedType::isDynamic(h.getDimSize(0)) ? x.getDimSize(0) : h.getDimSize(0);
   types.push_back(x.clone({rows, h.getDimSize(1)}));
   types.push_back(getTensor(adaptor.getC()).clone({rows, h.getDimSize(1)}));
-  types.push_back(x.clone({rows, weight.getDimSize(1)}));
+  types.push_back(
+      x.clone({rows, weight.getDimSize(adaptor.getTransposeWeights() ? 0 : 1)}));
   return success();
 }
 
@@ -305,12 +327,16 @@ LogicalResult LSTMCellOp::verify() {
   if (!columns)
     return emitOpError("expected four times h's columns to be below 2^63, found ")
            << getH().getType();
+  auto checkWeight = [&](Value weight, StringRef name, int64_t inputs, StringRef plain,
+                         StringRef transposed) {
+    return getTransposeWeights()
+               ? checkSameShape(*this, weight, name, {*columns, inputs}, transposed)
+               : checkSameShape(*this, weight, name, {inputs, *columns}, plain);
+  };
   if (failed(checkSameShape(*this, getH(), "h", {rows, size}, "[B, H]")) ||
       failed(checkSameShape(*this, getC(), "c", {rows, size}, "[B, H]")) ||
-      failed(
-          checkSameShape(*this, getWeightIh(), "weight_ih", {in, *columns}, "[I, 4H]")) ||
-      failed(
-          checkSameShape(*this, getWeightHh(), "weight_hh", {size, *columns}, "[H, 4H]")))
+      failed(checkWeight(getWeightIh(), "weight_ih", in, "[I, 4H]", "[4H, I]")) ||
+      failed(checkWeight(getWeightHh(), "weight_hh", size, "[H, 4H]", "[4H, H]")))
     return failure();
   if (getBias() && failed(checkSameShape(*this, getBias(), "bias", {*columns}, "[4H]")))
     return failure();

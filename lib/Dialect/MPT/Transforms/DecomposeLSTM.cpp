@@ -25,10 +25,12 @@ LogicalResult decomposeLSTMCell(LSTMCellOp op, PatternRewriter &rewriter) {
   auto state = DecomposeBuilder::typeOf(op.getNewH());
   auto wide = DecomposeBuilder::typeOf(op.getGates()).clone(b.element);
   TypeAttr acc = op.getAccTypeAttr();
-  Value input = LinearOp::create(rewriter, op.getLoc(), wide, op.getX(), op.getWeightIh(),
-                                 op.getBias(), Epilogue::None, acc);
-  Value recurrent = MatmulOp::create(rewriter, op.getLoc(), wide, op.getH(),
-                                     op.getWeightHh(), UnitAttr(), UnitAttr(), acc);
+  Value input =
+      LinearOp::create(rewriter, op.getLoc(), wide, op.getX(), op.getWeightIh(),
+                       op.getBias(), Epilogue::None, acc, op.getTransposeWeights());
+  Value recurrent =
+      MatmulOp::create(rewriter, op.getLoc(), wide, op.getH(), op.getWeightHh(),
+                       /*transpose_lhs=*/false, op.getTransposeWeights(), acc);
   Value z = b.add(input, recurrent);
   auto gate = [&](int64_t number) -> Value {
     return SliceOp::create(rewriter, op.getLoc(), z,

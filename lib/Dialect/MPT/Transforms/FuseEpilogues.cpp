@@ -91,11 +91,11 @@ LogicalResult fuseBias(AddOp op, Value sum, Value bias, PatternRewriter &rewrite
   Location loc = rewriter.getFusedLoc({contraction->getLoc(), op.getLoc()});
   if (auto matmul = dyn_cast<MatmulOp>(contraction)) {
     auto weight = cast<RankedTensorType>(matmul.getRhs().getType());
-    if (matmul.getTransposeLhs() || matmul.getTransposeRhs() || weight.getRank() != 2 ||
-        !isUnrounded(matmul))
+    if (matmul.getTransposeLhs() || weight.getRank() != 2 || !isUnrounded(matmul))
       return failure();
     auto linear = LinearOp::create(rewriter, loc, type, matmul.getLhs(), matmul.getRhs(),
-                                   bias, Epilogue::None, matmul.getAccTypeAttr());
+                                   bias, Epilogue::None, matmul.getAccTypeAttr(),
+                                   matmul.getTransposeRhs());
     mpt::detail::joinMarks(matmul, op, linear);
     rewriter.replaceOp(op, linear.getResult());
     return success();

@@ -27,6 +27,10 @@ std::string mpt::explainUnfusedAttention(Operation *op) {
   Value value = grad ? grad.getValue() : attention.getValue();
   Value lse = grad ? grad.getLogSumExp() : attention.getLogSumExp();
   Value mask = grad ? grad.getMask() : attention.getMask();
+  if (grad ? grad.getBias() : attention.getBias())
+    return "it has a bias";
+  if (grad ? grad.getDropout() : attention.getDropout())
+    return "it has dropout";
   auto say = [](const auto &...parts) {
     std::string text;
     llvm::raw_string_ostream stream(text);
@@ -51,6 +55,9 @@ std::string mpt::explainUnfusedAttention(Operation *op) {
     }
   if (value.getType() != key.getType())
     return say("the key is ", key.getType(), ", the value ", value.getType());
+  if (int64_t groups = cast<RankedTensorType>(key.getType()).getDimSize(1);
+      groups != type.getDimSize(1))
+    return say("keys and values have ", groups, " heads, queries ", type.getDimSize(1));
   int64_t width = type.getShape().back();
   if (width < 32 || width > 128 || width % 16 != 0)
     return say("the head size is ", width, "; it takes multiples of 16 from 32 to 128");

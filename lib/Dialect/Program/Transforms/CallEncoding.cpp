@@ -68,6 +68,7 @@ rt::LibraryCall getCall(MatmulOp op) {
 }
 rt::LibraryCall getCall(LinearOp op) {
   rt::MatmulCall call;
+  call.transposeRhs = op.getTransposeWeight();
   call.epilogue = convert(op.getEpilogue());
   call.hasBias = op.getBias() != nullptr;
   return call;

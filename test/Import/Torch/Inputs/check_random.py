@@ -33,6 +33,10 @@ def draw(x):
         "randint": (torch.randint(2, 12, (N,)).float(), 6.5, 99 / 12, 6.5, 2, 11),
         "randint_like": (torch.randint_like(x, 10), 4.5, 99 / 12, 4.5, 0, 9),
         "dropout": (torch.dropout(x, 0.4, True), 1, 0.4 / 0.6, None, 0, 1 / 0.6 + 1e-6),
+        # One key, whose probability is 1.
+        "attention": (torch.nn.functional.scaled_dot_product_attention(
+            x.reshape(1, 1, N, 1), *[x[:1].reshape(1, 1, 1, 1)] * 2, dropout_p=0.4).flatten(),
+            1, 0.4 / 0.6, None, 0, 1 / 0.6 + 1e-6),
         # Mean 0 and variance 1 of the input stay.
         "alpha_dropout": (torch.alpha_dropout(torch.randn(N), 0.2, True), 0, 1, None, -inf, inf),
     }

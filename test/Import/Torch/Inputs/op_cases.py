@@ -858,10 +858,10 @@ def _(d):
     return [d.float(a), d.float(b)], lambda op, a, b: op(equation, [a, b])
 
 
-@case(*["scaled_dot_product_attention"] * 4)
+@case(*["scaled_dot_product_attention"] * 6)
 def _(d):
     heads, kv, t, s = 4, d.choice([4, 2]), 3, d.choice([3, 5])
-    form = d.choice(["none", "bool", "float", "causal"])
+    form = d.choice(["none", "bool", "float", "infinite", "causal"])
     q, k, v = d.float([2, heads, t, 6]), d.float([2, kv, s, 6]), d.float([2, kv, s, 6])
     options = {"enable_gqa": True} if kv != heads else {}
     if d.bool():
@@ -873,6 +873,11 @@ def _(d):
     if form == "float":
         return ([q, k, v, d.float([1, heads, t, s])],
                 lambda op, q, k, v, m: op(q, k, v, m, **options))
+    if form == "infinite":
+        hidden = d.bools([1, 1, t, s])
+        hidden[..., 0] = False
+        return ([q, k, v, d.float([1, heads, t, s]), hidden],
+                lambda op, q, k, v, m, h: op(q, k, v, torch.where(h, -torch.inf, m), **options))
     causal = form == "causal"
     return [q, k, v], lambda op, q, k, v: op(q, k, v, is_causal=causal, **options)
 

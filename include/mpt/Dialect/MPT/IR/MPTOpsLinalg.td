@@ -55,40 +55,52 @@ def MPT_LinearOp : MPT_InferredOp<"linear", "Allow", "Allow", [MPT_Differentiabl
   let wideResults = "true";
   let summary = "dense layer: x @ weight + bias, then an activation";
   let otherNames = [
-    OtherName<"F.linear", "with the weight transposed to [in, out]">,
-    OtherName<"nn.Linear", "with the weight transposed to [in, out]">,
+    OtherName<"F.linear", "with `transpose_weight`">,
+    OtherName<"nn.Linear", "with `transpose_weight`">,
     OtherName<"torch.addmm", "of mat1, mat2 and a bias [out]">, OtherName<"dense">,
     OtherName<"fully_connected">, OtherName<"fc">, OtherName<"affine">];
   let description = [{
     result = epilogue(x @ weight + bias). The sum, the bias and the epilogue are
     computed in `acc_type` and rounded once to the result's type, whatever
     executes them: this op defines what a fused GEMM epilogue means. The weight
-    is [in, out], which is PyTorch's [out, in] transposed.
+    is [in, out], or with `transpose_weight` [out, in] as in PyTorch.
 
     Example:
 
     ```mlir
     %y = mpt.linear %x, %w, %b {epilogue = #mpt.epilogue<relu>}
         : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
+    // As PyTorch stores the weight.
+    %z = mpt.linear %y, %v, %c {transpose_weight}
+        : (tensor<4x16xf32>, tensor<2x16xf32>, tensor<2xf32>) -> tensor<4x2xf32>
     ```
   }];
   let arguments = (ins
     Arg<MPT_FloatTensor, "[.., in]">:$x,
-    Arg<MPT_FloatTensor, "[in, out]">:$weight,
+    Arg<MPT_FloatTensor, "[in, out], or [out, in] with `transpose_weight`">:$weight,
     Arg<Optional<MPT_FloatTensor>, "[out]">:$bias,
     Arg<DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">,
         "activation that is applied to the sum">:$epilogue,
     Arg<OptionalAttr<TypeAttr>,
         "type in which sums are computed, f32 or f64; by default f32 for narrower "
-        "operands, else the operands' type">:$acc_type);
+        "operands, else the operands' type">:$acc_type,
+    Arg<UnitAttr, "the weight is transposed">:$transpose_weight);
   let results = (outs
     Res<MPT_FloatTensor, "[.., out]">:$result);
   let fixedOperands = "index == 2";
-  let gradient = [{ dy = b.throughEpilogue(*this, getEpilogue(), dy); }];
+  let gradient = [{
+    dy = b.throughEpilogue(*this, getEpilogue(), dy);
+    auto weightGrad = [&] {
+      Value x = b.flatten(getX()), rows = b.flatten(dy);
+      if (getTransposeWeight())
+        std::swap(x, rows);
+      return b.matmul(getWeight().getType(), x, rows, true, false, getAccTypeAttr());
+    };
+  }];
   let gradients = [
-    "b.matmul(getX().getType(), dy, getWeight(), false, true, getAccTypeAttr())",
-    "b.matmul(getWeight().getType(), b.flatten(getX()), b.flatten(dy), true, false, "
+    "b.matmul(getX().getType(), dy, getWeight(), false, !getTransposeWeight(), "
     "getAccTypeAttr())",
+    "weightGrad()",
     "dy"];
   let hasVerifier = 1;
 }
@@ -210,7 +222,8 @@ def MPT_Conv2DFilterGradOp : MPT_ConvGradOp<"conv2d_filter_grad"> {
     Res<MPT_FloatTensor, "[KH, KW, C / groups, O]">:$result);
 }
 
-def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differentiable]> {
+def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow",
+                                     [MPT_Differentiable, AttrSizedOperandSegments]> {
   let summary = "scaled dot-product attention";
   let otherNames = [
     OtherName<"F.scaled_dot_product_attention">,
@@ -218,13 +231,25 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
              "between `mpt.linear`, `mpt.reshape` and `mpt.transpose` to [N, H, T, D]">,
     OtherName<"sdpa">, OtherName<"flash_attention">,
     OtherName<"multi_head_attention",
-             "between `mpt.linear`, `mpt.reshape` and `mpt.transpose` to [N, H, T, D]">];
+             "between `mpt.linear`, `mpt.reshape` and `mpt.transpose` to [N, H, T, D]">,
+    OtherName<"grouped_query_attention", "keys and values with fewer heads than queries">,
+    OtherName<"multi_query_attention", "keys and values with one head">,
+    OtherName<"alibi", "its slopes times distances as `bias`">];
   let description = [{
-    result = softmax(scale query @ key^T) @ value, for each batch entry and
-    head. The query is scaled, and rounded to its type, before the matmul.
-    Softmax statistics are f32; probabilities are rounded to value's type before
-    the second matmul. A row that sees no position is zeros, its log_sum_exp
-    -inf, and its gradients are zeros. The mask has no gradient.
+    result = dropout(softmax(scale query @ key^T + bias)) @ value, for each batch
+    entry and head. The query is scaled, and rounded to its type, before the matmul.
+    The bias is added in f32, and softmax statistics are f32; probabilities are rounded
+    to value's type before the second matmul. A row that sees no position is zeros, its
+    log_sum_exp -inf, and its gradients are zeros. The mask has no gradient; the bias
+    has one.
+
+    Keys and values may have G heads, where G divides H: query head h reads head
+    h / (H / G) of them (grouped-query attention, Ainslie et al. 2023, and PyTorch's
+    `enable_gqa`; with G = 1 multi-query attention, Shazeer 2019).
+
+    With `dropout`, a probability becomes 0 with that rate and is divided by
+    1 - `dropout` otherwise. The mask is that of `mpt.random_mask` with the shape
+    [B, H, T, S]; the gradient draws it again.
 
     Example:
 
@@ -236,18 +261,38 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
     %z, %lse2 = mpt.attention %q, %k, %v, %isWord
         : (tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>,
         tensor<2x1x1x16xi1>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
+    // Two heads of keys and values for four of queries, learned distances, dropout.
+    %w, %lse3 = mpt.attention %q, %k2, %v2 bias(%distances) rng(%seed, %attempt)
+        {dropout = 0.1 : f64, stream = 3 : i64}
+        : (tensor<2x4x16x8xf32>, tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>,
+        tensor<1x4x16x16xf32>, tensor<i64>, tensor<i64>)
+        -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>)
     ```
   }];
   let arguments = (ins
     Arg<MPT_FloatTensor, "[B, H, T, D]">:$query,
-    Arg<MPT_FloatTensor, "[B, H, S, D]">:$key,
-    Arg<MPT_FloatTensor, "[B, H, S, E]">:$value,
+    Arg<MPT_FloatTensor, "[B, G, S, D]; G divides H">:$key,
+    Arg<MPT_FloatTensor, "[B, G, S, E]">:$value,
     Arg<Optional<MPT_BoolTensor>,
         "[B, H, T, S], any size 1 where it is the same for all; false hides a "
         "position (PyTorch's boolean `attn_mask`)">:$mask,
+    Arg<Optional<MPT_FloatTensor>,
+        "[B, H, T, S], any size 1 where it is the same for all; is added to the scaled "
+        "scores (PyTorch's float `attn_mask`) and keeps its type in mixed "
+        "precision">:$bias,
+    Arg<Optional<0DTensorOf<[I64]>>,
+        "scalar; the run's seed, an argument with the role `rng`; with `dropout`">:$seed,
+    Arg<Optional<0DTensorOf<[I64]>>,
+        "scalar; the number of steps tried, an argument with the role `rng`; with "
+        "`dropout`">:$attempt,
     Arg<UnitAttr,
         "query t sees no position s > t + S - T; needs S >= T (PyTorch's `is_causal`)">:$causal,
     Arg<OptionalAttr<F64Attr>, "factor of the scores; by default 1 / sqrt(D)">:$scale,
+    Arg<OptionalAttr<F64Attr>,
+        "probability that a probability becomes 0, in [0, 1); PyTorch's "
+        "`dropout_p`">:$dropout,
+    Arg<OptionalAttr<I64Attr>,
+        "number that no other random op of the function has; with `dropout`">:$stream,
     Arg<OptionalAttr<TypeAttr>,
         "type in which sums are computed, f32 or f64; by default f32 for narrower "
         "operands, else the operands' type">:$acc_type,
@@ -256,6 +301,12 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
   let results = (outs
     Res<MPT_FloatTensor, "[B, H, T, E]">:$result,
     Res<MPT_FloatTensor, "[B, H, T]; f32 (f64 for f64), saved for the gradient">:$log_sum_exp);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`,` $mask^)? (`bias` `(` $bias^ `)`)?
+    (`rng` `(` $seed^ `,` $attempt `)`)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let fixedOperands = "index >= 3";
   let fixedResults = "index == 1";
   let gradient = [{
     if (resultGrads[1])
@@ -264,21 +315,26 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow", [MPT_Differe
       return success();
     auto grad = AttentionGradOp::create(
         builder, getLoc(), dy, getQuery(), getKey(), getValue(), getResult(),
-        getLogSumExp(), getMask(), getCausalAttr(), getScaleAttr(), getAccTypeAttr(),
+        getLogSumExp(), getMask(), getBias(), getSeed(), getAttempt(), getCausalAttr(),
+        getScaleAttr(), getDropoutAttr(), getStreamAttr(), getAccTypeAttr(),
         /*fused=*/UnitAttr());
-    llvm::copy(grad->getResults(), operandGrads.begin());
+    llvm::copy(grad->getResults().take_front(3), operandGrads.begin());
+    if (getBias())
+      operandGrads[getODSOperandIndexAndLength(4).first] = grad.getDbias();
     return success();
   }];
   let hasVerifier = 1;
 }
 
-def MPT_AttentionGradOp : MPT_InferredOp<"attention_grad", "Allow", "Allow"> {
+def MPT_AttentionGradOp : MPT_InferredOp<"attention_grad", "Allow", "Allow",
+                                         [AttrSizedOperandSegments]> {
   let summary = "gradient of `mpt.attention`";
   let opDocGroup = MPT_GradientDocs;
   let description = [{
     Recomputes the probabilities from query, key and log_sum_exp
     (FlashAttention, Dao et al. 2022), rounded as in `mpt.attention`. The
-    gradient of the scores is rounded to value's type, too.
+    gradient of the scores is rounded to value's type, too; that of the bias is its
+    sum before it is rounded.
 
     Example:
 
@@ -292,21 +348,39 @@ def MPT_AttentionGradOp : MPT_InferredOp<"attention_grad", "Allow", "Allow"> {
   let arguments = (ins
     Arg<MPT_FloatTensor, "[B, H, T, E]; gradient of the result">:$dy,
     Arg<MPT_FloatTensor, "[B, H, T, D]">:$query,
-    Arg<MPT_FloatTensor, "[B, H, S, D]">:$key,
-    Arg<MPT_FloatTensor, "[B, H, S, E]">:$value,
+    Arg<MPT_FloatTensor, "[B, G, S, D]">:$key,
+    Arg<MPT_FloatTensor, "[B, G, S, E]">:$value,
     Arg<MPT_FloatTensor, "[B, H, T, E]; from `mpt.attention`">:$result,
     Arg<MPT_FloatTensor, "[B, H, T]; from `mpt.attention`">:$log_sum_exp,
     Arg<Optional<MPT_BoolTensor>, "as in `mpt.attention`">:$mask,
+    Arg<Optional<MPT_FloatTensor>, "as in `mpt.attention`">:$bias,
+    Arg<Optional<0DTensorOf<[I64]>>, "as in `mpt.attention`">:$seed,
+    Arg<Optional<0DTensorOf<[I64]>>, "as in `mpt.attention`">:$attempt,
     Arg<UnitAttr, "as in `mpt.attention`">:$causal,
     Arg<OptionalAttr<F64Attr>, "as in `mpt.attention`">:$scale,
+    Arg<OptionalAttr<F64Attr>, "as in `mpt.attention`">:$dropout,
+    Arg<OptionalAttr<I64Attr>, "as in `mpt.attention`">:$stream,
     Arg<OptionalAttr<TypeAttr>, "as in `mpt.attention`">:$acc_type,
     Arg<UnitAttr, "as in `mpt.attention`">:$fused);
   let results = (outs
     Res<MPT_FloatTensor, "query's shape">:$dquery,
     Res<MPT_FloatTensor, "key's shape">:$dkey,
-    Res<MPT_FloatTensor, "value's shape">:$dvalue);
-  let fixedOperands = "index == 5";
-  let inferTypes = MPT_TypesOf<["Query", "Key", "Value"]>.body;
+    Res<MPT_FloatTensor, "value's shape">:$dvalue,
+    Res<Optional<MPT_FloatTensor>, "bias's shape; if there is a bias">:$dbias);
+  let assemblyFormat = [{
+    $dy `,` $query `,` $key `,` $value `,` $result `,` $log_sum_exp (`,` $mask^)?
+    (`bias` `(` $bias^ `)`)? (`rng` `(` $seed^ `,` $attempt `)`)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let fixedOperands = "index >= 5";
+  let fixedResults = "index == 3";
+  let inferTypes = [{
+    for (Value operand : {adaptor.getQuery(), adaptor.getKey(), adaptor.getValue()})
+      types.push_back(operand.getType());
+    if (adaptor.getBias())
+      types.push_back(adaptor.getBias().getType());
+    return success();
+  }];
   let hasVerifier = 1;
 }
 
@@ -314,7 +388,7 @@ def MPT_LSTMCellOp : MPT_InferredOp<"lstm_cell", "Allow", "Allow", [MPT_Differen
   let summary = "one time step of a long short-term memory cell";
   let otherNames = [
     OtherName<"nn.LSTMCell",
-             "with both weights transposed and one bias, the sum of PyTorch's two">,
+             "with `transpose_weights` and one bias, the sum of PyTorch's two">,
     OtherName<"nn.LSTM", "in an `mpt.scan` over time for each layer and direction">];
   let description = [{
     As torch.nn.LSTMCell (Hochreiter and Schmidhuber 1997, with a forget gate). The
@@ -341,12 +415,13 @@ def MPT_LSTMCellOp : MPT_InferredOp<"lstm_cell", "Allow", "Allow", [MPT_Differen
     Arg<MPT_FloatTensor, "[B, I]; the step's input">:$x,
     Arg<MPT_FloatTensor, "[B, H]; the hidden state">:$h,
     Arg<MPT_FloatTensor, "[B, H]; the cell state">:$c,
-    Arg<MPT_FloatTensor, "[I, 4H]; PyTorch's transposed">:$weight_ih,
-    Arg<MPT_FloatTensor, "[H, 4H]; PyTorch's transposed">:$weight_hh,
+    Arg<MPT_FloatTensor, "[I, 4H], or [4H, I] with `transpose_weights`">:$weight_ih,
+    Arg<MPT_FloatTensor, "[H, 4H], or [4H, H] with `transpose_weights`">:$weight_hh,
     Arg<Optional<MPT_FloatTensor>, "[4H]; the sum of PyTorch's two">:$bias,
     Arg<OptionalAttr<TypeAttr>,
         "type in which sums are computed, f32 or f64; by default f32 for narrower "
-        "operands, else the operands' type">:$acc_type);
+        "operands, else the operands' type">:$acc_type,
+    Arg<UnitAttr, "both weights are transposed, as PyTorch's are">:$transpose_weights);
   let results = (outs
     Res<MPT_FloatTensor, "[B, H]">:$new_h,
     Res<MPT_FloatTensor, "[B, H]">:$new_c,

@@ -54,6 +54,8 @@ public:
   mlir::Value round(mlir::Value value, mlir::Type type);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
 
+  mlir::Value reduce(ReduceKind kind, mlir::Value value, llvm::ArrayRef<int64_t> axes,
+                     bool keepDims);
   /// Over the last axis, which stays with size 1.
   mlir::Value reduceRow(ReduceKind kind, mlir::Value value);
   /// Over all axes but the last; the result is [columns].
@@ -80,8 +82,6 @@ private:
     return Op::create(builder, loc, broadcastType(a, b), a, b);
   }
   mlir::RankedTensorType broadcastType(mlir::Value a, mlir::Value b);
-  mlir::Value reduce(ReduceKind kind, mlir::Value value, llvm::ArrayRef<int64_t> axes,
-                     bool keepDims);
 };
 
 } // namespace mpt::detail

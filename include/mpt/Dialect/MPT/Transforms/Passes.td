@@ -29,6 +29,19 @@ def FuseEpiloguesPass : Pass<"mpt-fuse-epilogues", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def RaiseActivationsPass : Pass<"mpt-raise-activations", "::mlir::ModuleOp"> {
+  let summary = "Find GELU and SiLU in their formulas";
+  let description = [{
+    x 1/2 (1 + erf(x / sqrt(2))) and x 1/2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+    become `mpt.gelu`, x sigmoid(x) becomes `mpt.silu`, whatever the order and grouping of
+    the products. An op keeps x alone for its gradient where the formula keeps each value
+    in between. Numbers must be those of the formula to the precision of the element type
+    (2^-20 for f32 and f64). The result is rounded once instead of after each op of the
+    formula.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 def DecomposePass : Pass<"mpt-decompose", "::mlir::ModuleOp"> {
   let summary = "Decompose ops into matmuls, elementwise ops and reductions";
   let description = [{

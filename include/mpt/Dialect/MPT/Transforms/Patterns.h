@@ -36,6 +36,8 @@ void populateDecomposeTrainingPatterns(mlir::RewritePatternSet &patterns);
 /// that changes no bit of the result (gelu: but for how the back end computes
 /// the tangent).
 void populateFuseEpiloguesPatterns(mlir::RewritePatternSet &patterns);
+/// `mpt.gelu` and `mpt.silu` from their formulas, in any spelling.
+void populateRaiseActivationsPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace mpt
 
