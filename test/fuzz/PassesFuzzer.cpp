@@ -153,12 +153,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fail("fails on what it did");
   if (print(*copy) != print(*module))
     fail("makes another module of it the second time");
-  // A change, which shows that passes ran, and types that no seed has.
+  // A change, which shows that passes ran, and f64 where no seed has it: in a kernel that
+  // a pass made, or of rank three.
   bool hasPlanted = false;
   module->walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type))
-        hasPlanted |= tensor.getElementType().isF64() && tensor.getRank() >= 3;
+        hasPlanted |= tensor.getElementType().isF64() &&
+                      (tensor.getRank() >= 3 ||
+                       isa_and_nonnull<kernel::KernelDialect>(op->getDialect()));
   });
   checkPlantedBug(hasPlanted && print(*module) != before);
   return 0;
@@ -199,7 +202,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
   return replaceInput("// " + passes + "\n" + mutator.getText(), data, size, maxSize);
 }
 
-/// The pipeline of one, or of both, and the module of the other.
+/// The pipeline of one, or of both, and the module of the other, often changed.
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
                                             const uint8_t *data2, size_t size2,
                                             uint8_t *out, size_t maxSize, unsigned seed) {
@@ -208,6 +211,8 @@ extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
   StringRef second = splitInput({reinterpret_cast<const char *>(data2), size2}).first;
   std::string passes =
       draw(random, 2) && first.size() < 200 ? (first + "," + second).str() : second.str();
-  std::string made = "// " + passes + "\n" + module.str();
-  return replaceInput(made, out, 0, maxSize);
+  mpt::TextMutator mutator(module, random, getOpNames());
+  if (draw(random, 4) != 0)
+    mutator.mutate();
+  return replaceInput("// " + passes + "\n" + mutator.getText(), out, 0, maxSize);
 }

@@ -135,9 +135,15 @@ std::vector<TextMutator::Word> TextMutator::find(StringRef prefix, bool types) c
 }
 
 void TextMutator::changeElement() {
-  StringRef from = pick(elements), to = pick(elements);
-  // All of a line or of the module, so that its types still agree, or one.
-  const bool all = draw(3) != 0, everywhere = all && draw(2) == 0;
+  std::vector<StringRef> present;
+  for (StringRef element : elements)
+    if (llvm::any_of(lines, [&](StringRef line) { return line.contains(element); }))
+      present.push_back(element);
+  if (present.empty())
+    return;
+  StringRef from = pick(present), to = pick(elements);
+  // All of the module or of a line, so that its types still agree, or one.
+  const bool everywhere = draw(2) == 0, all = everywhere || draw(2) == 0;
   size_t start = draw(lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string &line = lines[(start + i) % lines.size()];
