@@ -143,9 +143,9 @@ void Cloner::run(ArrayRef<uint32_t> order) {
     ran[node] = true;
   }
   Operation *next = block.getTerminator();
-  SmallVector<Operation *> behind(order.size());
+  SmallVector<Operation *> following(order.size());
   for (size_t i = order.size(); i-- > 0;) {
-    behind[i] = next;
+    following[i] = next;
     if (!repeats[i])
       next = described.ops[order[i]];
   }
@@ -158,7 +158,7 @@ void Cloner::run(ArrayRef<uint32_t> order) {
       group.clear();
       continue;
     }
-    builder.setInsertionPoint(behind[i]);
+    builder.setInsertionPoint(following[i]);
     Operation *clone = builder.clone(*op);
     builder.setInsertionPoint(clone);
     update(clone);

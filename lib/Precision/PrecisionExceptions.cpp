@@ -101,17 +101,17 @@ void mpt::keepFirstAndLastLayers(const PrecisionGraph &graph, PrecisionException
   std::vector<bool> isLayer(count);
   for (uint32_t v : layers)
     isLayer[v] = true;
-  std::vector<bool> behind = reachFrom(graph, layers, true),
+  std::vector<bool> after = reachFrom(graph, layers, true),
                     before = reachFrom(graph, layers, false);
   llvm::DenseSet<uint32_t> operands;
   for (uint32_t v : layers)
-    if (!behind[v] || !before[v]) {
+    if (!after[v] || !before[v]) {
       kept.push_back({v, PrecisionReason::FirstOrLast});
       for (uint32_t value : graph.getConsumed(v))
         operands.insert(getRoot(graph, value));
     }
   for (uint32_t v : contractions)
-    if (!isLayer[v] && behind[v] &&
+    if (!isLayer[v] && after[v] &&
         llvm::any_of(graph.getConsumed(v), [&](uint32_t value) {
           return operands.contains(getRoot(graph, value));
         }))

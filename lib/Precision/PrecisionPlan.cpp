@@ -120,7 +120,7 @@ PrecisionRules::PrecisionRules(const PrecisionGraph &graph, PrecisionPlan &plan,
       bar(v, PrecisionReason::ConstantRange);
   }
   if (options.checkConstants)
-    barBehindOverflow();
+    barAfterOverflow();
   for (auto [vertex, reason] : options.exceptions)
     if (!barred[vertex] && !graph.getVertices()[vertex].pinned)
       bar(vertex, reason);
@@ -165,7 +165,7 @@ void PrecisionRules::barOutOfRange(const llvm::DenseMap<Value, bool> &recorded) 
 /// chosen, or made by a multiplication of scalars and then added): whoever reads its
 /// result stays f32 as well, through clear ops and one infer op. Matmuls cannot be
 /// helped.
-void PrecisionRules::barBehindOverflow() {
+void PrecisionRules::barAfterOverflow() {
   // With whether an infer op may follow.
   std::vector<std::pair<uint32_t, bool>> queue;
   for (uint32_t v = 0; v < barred.size(); ++v)

@@ -59,7 +59,7 @@ private:
     plan[vertex].reason = reason;
   }
   bool readsUnfit(uint32_t vertex) const;
-  void barBehindOverflow();
+  void barAfterOverflow();
   void barOutOfRange(const llvm::DenseMap<mlir::Value, bool> &recorded);
 
   const PrecisionGraph &graph;

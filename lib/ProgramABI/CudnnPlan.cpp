@@ -51,7 +51,7 @@ bool mpt::rt::makeCudnnPlan(const Instruction &call, CudnnPlan &plan,
   for (int i : {0, 1}) {
     plan.strides[i] = conv->strides[i];
     plan.padBefore[i] = conv->padding[2 * i];
-    plan.padBehind[i] = conv->padding[2 * i + 1];
+    plan.padAfter[i] = conv->padding[2 * i + 1];
     plan.dilations[i] = conv->dilations[i];
   }
   plan.allowTF32 = conv->allowTF32;
@@ -76,6 +76,6 @@ std::string mpt::rt::describeCudnnPlan(const CudnnPlan &plan) {
                                     : "convolution ") +
          tensor("x", plan.x) + " " + tensor("w", plan.w) + " " + tensor("y", plan.y) +
          pair("strides", plan.strides) + pair("pad", plan.padBefore) + " to " +
-         std::to_string(plan.padBehind[0]) + "x" + std::to_string(plan.padBehind[1]) +
+         std::to_string(plan.padAfter[0]) + "x" + std::to_string(plan.padAfter[1]) +
          pair("dilations", plan.dilations) + (plan.allowTF32 ? " tf32" : "");
 }

@@ -60,7 +60,7 @@ private:
   Value addTo(Value sum, Value value, int64_t part);
   void addResults(int64_t part, const IRMapping &mapping);
   /// After the definition of `value`, at the latest before the terminator.
-  void setInsertionPointBehind(Value value);
+  void setInsertionPointAfter(Value value);
   Value inWide(Value value);
 
   func::FuncOp function;
@@ -219,7 +219,7 @@ void Accumulator::mapInputs(int64_t part, IRMapping &mapping) {
   }
 }
 
-void Accumulator::setInsertionPointBehind(Value value) {
+void Accumulator::setInsertionPointAfter(Value value) {
   if (Operation *op = value.getDefiningOp())
     builder.setInsertionPointAfter(op);
   else
@@ -250,7 +250,7 @@ void Accumulator::repeat(int64_t part, IRMapping &mapping) {
     if (mine == gradient)
       builder.setInsertionPoint(terminator);
     else
-      setInsertionPointBehind(mine);
+      setInsertionPointAfter(mine);
     sum = addTo(sum, mine, part);
   }
 }
@@ -294,7 +294,7 @@ LogicalResult Accumulator::run(ArrayRef<std::string> shared) {
       pieces[i].push_back(total);
 
   for (Value gradient : gradients) {
-    setInsertionPointBehind(gradient);
+    setInsertionPointAfter(gradient);
     sums.push_back(inWide(gradient));
   }
   IRMapping previous;

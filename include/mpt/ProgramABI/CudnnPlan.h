@@ -37,8 +37,7 @@ struct CudnnPlan {
   CallId kind = CallId::Conv2D;
   CudnnTensor x, w, y;
   /// Along the height and the width.
-  int64_t strides[2] = {1, 1}, padBefore[2] = {}, padBehind[2] = {},
-          dilations[2] = {1, 1};
+  int64_t strides[2] = {1, 1}, padBefore[2] = {}, padAfter[2] = {}, dilations[2] = {1, 1};
   bool allowTF32 = false;
 };
 

@@ -74,9 +74,9 @@ struct ExpandSinCos : OpRewritePattern<Op> {
     // Near 1.5 * 2^52 the last place of a number is 1, so adding that rounds to an
     // integer. The sum's last bits are the integer's.
     constexpr double anchor = 6755399441055744.0;
-    Value beside = fma(x, number(0.63661977236758134308), number(anchor));
-    Value quadrant = arith::BitcastOp::create(b, i64, beside);
-    Value q = arith::SubFOp::create(b, beside, number(anchor));
+    Value shifted = fma(x, number(0.63661977236758134308), number(anchor));
+    Value quadrant = arith::BitcastOp::create(b, i64, shifted);
+    Value q = arith::SubFOp::create(b, shifted, number(anchor));
     // pi/2 = 0x1.921fb54442d18p+0 + 0x1.1a62633145c07p-54.
     Value negative = arith::NegFOp::create(b, q);
     Value r = fma(negative, number(0x1.921fb54442d18p+0), x);

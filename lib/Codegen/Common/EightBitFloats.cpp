@@ -128,9 +128,9 @@ Value mpt::detail::truncateToEightBitFloat(OpBuilder &b, Location loc, Value val
 
   // Subnormals: adding a number with the same last place makes the adder round them.
   double anchor = std::ldexp(1.0, 23 + 1 - format.bias - format.mantissaBits);
-  Value beside = arith::AddFOp::create(b, loc, s.asFloat(magnitude), s.number(anchor));
+  Value shifted = arith::AddFOp::create(b, loc, s.asFloat(magnitude), s.number(anchor));
   Value subnormal =
-      arith::SubIOp::create(b, loc, s.asBits(beside), s.asBits(s.number(anchor)));
+      arith::SubIOp::create(b, loc, s.asBits(shifted), s.asBits(s.number(anchor)));
 
   uint32_t smallestNormal = static_cast<uint32_t>(127 + 1 - format.bias) << 23;
   Value result = s.select(s.compare(arith::CmpIPredicate::ult, magnitude, smallestNormal),

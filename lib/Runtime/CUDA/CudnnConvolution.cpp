@@ -158,7 +158,7 @@ Status CudnnConvolution::makeOperation(const CudnnPlan &plan, const char *&what)
                 kDnnCrossCorrelation)
           .numbers(CudnnAttribute::ConvolutionStrides, plan.strides)
           .numbers(CudnnAttribute::ConvolutionPrePaddings, plan.padBefore)
-          .numbers(CudnnAttribute::ConvolutionPostPaddings, plan.padBehind)
+          .numbers(CudnnAttribute::ConvolutionPostPaddings, plan.padAfter)
           .numbers(CudnnAttribute::ConvolutionDilations, plan.dilations)
           .finalize());
   bool isInputGrad = plan.kind == CallId::Conv2DInputGrad;

@@ -130,7 +130,7 @@ bool fits(const CudnnOperation &op) {
                 w[0] == y[1] && w[1] > 0 && x[1] % w[1] == 0 && y[1] % (x[1] / w[1]) == 0;
   for (int i = 0; isGood && i < 2; ++i) {
     int64_t reach = (w[2 + i] - 1) * op.dilations[i] + 1;
-    int64_t room = x[2 + i] + op.padBefore[i] + op.padBehind[i] - reach;
+    int64_t room = x[2 + i] + op.padBefore[i] + op.padAfter[i] - reach;
     isGood = op.strides[i] > 0 && room >= 0 && y[2 + i] == room / op.strides[i] + 1;
   }
   return isGood;
@@ -184,7 +184,7 @@ CudnnOperation mpt::standin::operationOf(const CudnnState &graph) {
   made.y = tensorOf(*at(op, isData ? A::DataDy : isFilter ? A::FilterDy : A::ForwardY));
   made.strides = convolution.get<int64_t>(A::ConvolutionStrides);
   made.padBefore = convolution.get<int64_t>(A::ConvolutionPrePaddings);
-  made.padBehind = convolution.get<int64_t>(A::ConvolutionPostPaddings);
+  made.padAfter = convolution.get<int64_t>(A::ConvolutionPostPaddings);
   made.dilations = convolution.get<int64_t>(A::ConvolutionDilations);
   return made;
 }

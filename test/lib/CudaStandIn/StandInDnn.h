@@ -49,7 +49,7 @@ struct CudnnTensorState {
 struct CudnnOperation {
   CudnnKind kind = CudnnKind::ConvolutionForward;
   CudnnTensorState x, w, y;
-  std::vector<int64_t> strides, padBefore, padBehind, dilations;
+  std::vector<int64_t> strides, padBefore, padAfter, dilations;
 };
 
 CudnnTensorState tensorOf(const CudnnState &desc);
