@@ -18,6 +18,7 @@
 #include "mpt/Dialect/MPT/Transforms/LossScaleRule.h"
 #include "mpt/Training/Passes.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -239,10 +240,28 @@ bool updatesParameters(func::FuncOp step) {
   });
 }
 
-/// What `step` returns as `name`, or null.
+/// What `step` returns as `name`, or null. New state of that name is not meant: a
+/// parameter may be called `grad_norm`.
 Value getNamedResult(func::FuncOp step, StringRef name) {
-  std::optional<unsigned> result = StepView(step).findResult(name);
-  return result ? step.getBody().front().getTerminator()->getOperand(*result) : Value();
+  StepView view(step);
+  std::optional<unsigned> result = view.findResult(name);
+  return result && !view.getResults()[*result].updates
+             ? step.getBody().front().getTerminator()->getOperand(*result)
+             : Value();
+}
+
+/// The norm of the gradients, if `step` returns it. A result of the user's may have the
+/// name, too; only the norm is computed from gradients, which `mpt.unscale` gives.
+Value getReturnedNorm(func::FuncOp step) {
+  Value norm = getNamedResult(step, "grad_norm");
+  if (!norm)
+    return {};
+  SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  if (failed(getBackwardSlice(norm, &slice, options)))
+    return {};
+  return llvm::any_of(slice, llvm::IsaPred<UnscaleOp>) ? norm : Value();
 }
 
 /// What must be finite in a step that is taken, in addition to its gradients, as far as
@@ -311,7 +330,7 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
   for (auto &[unscale, suffix] : unscales)
     if (last->isBeforeInBlock(unscale))
       last = unscale;
-  Value norm = getNamedResult(step, "grad_norm");
+  Value norm = getReturnedNorm(step);
   const bool hasNorm = static_cast<bool>(norm);
   if (!hasNorm)
     norm = makeNorm(step, builder);

@@ -254,7 +254,7 @@ bool mpt::detail::guardUpdates(func::FuncOp step, StepEditor &editor, Value pred
     unsigned index = operand.getOperandNumber();
     Value value = operand.get();
     const StepView::Result &result = view.getResults()[index];
-    if (result.name && result.name.getValue() == "did_step" &&
+    if (result.name && result.name.getValue() == "did_step" && !result.updates &&
         value.getType() == predicate.getType()) {
       operand.set(predicates.with(value));
       hasDidStep = true;
