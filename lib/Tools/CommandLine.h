@@ -30,6 +30,21 @@ inline llvm::Error checkKnown(const llvm::opt::OptTable &table,
       (distance <= 3 ? "; did you mean '" + nearest + "'?" : "; --help lists them all"));
 }
 
+/// Sets `value` to the last value of the option `id`, if it is there. An empty one is an
+/// error: with `--checkpoint=$FILE` and no FILE, nothing would be saved.
+inline llvm::Error parseText(const llvm::opt::ArgList &args, llvm::opt::OptSpecifier id,
+                             std::string &value) {
+  const llvm::opt::Arg *arg = args.getLastArg(id);
+  if (!arg)
+    return llvm::Error::success();
+  value = arg->getValue();
+  if (!value.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(arg->getSpelling().rtrim('=') +
+                                 ": expected a value, found an empty one; give one, or "
+                                 "leave the option out");
+}
+
 } // namespace mpt
 
 #endif // MPT_LIB_TOOLS_COMMANDLINE_H

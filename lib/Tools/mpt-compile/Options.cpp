@@ -52,8 +52,14 @@ void mpt::printCompileHelp(llvm::raw_ostream &os) {
 
 /// Reads what says how to compile.
 static llvm::Error readOptions(const InputArgList &args, CompileOptions &options) {
-  options.function = args.getLastArgValue(OPT_function).str();
-  options.cpu = args.getLastArgValue(OPT_mcpu, options.cpu).str();
+  for (auto [id, value] :
+       {std::pair(OPT_function, &options.function), std::pair(OPT_mcpu, &options.cpu),
+        std::pair(OPT_cuda_toolkit, &options.toolkit),
+        std::pair(OPT_autotune, &options.autotune),
+        std::pair(OPT_cudart, &options.cudart),
+        std::pair(OPT_cublaslt, &options.cublasLt)})
+    if (llvm::Error error = parseText(args, id, *value))
+      return error;
   llvm::StringRef target = args.getLastArgValue(OPT_target, "cpu");
   if (target != "cpu" && target != "cuda")
     return llvm::createStringError("unknown target '" + target + "'; choose cpu or cuda");
@@ -69,7 +75,6 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
     if (!llvm::is_contained(options.chips, chip))
       options.chips.push_back(chip);
   }
-  options.toolkit = args.getLastArgValue(OPT_cuda_toolkit).str();
   options.emulatedKernels = args.hasArg(OPT_emulated_kernels);
   llvm::StringRef attention = args.getLastArgValue(OPT_attention, "fused");
   if (attention != "fused" && attention != "decomposed")
@@ -86,9 +91,6 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
     return llvm::createStringError("--convolutions: expected gemm or cudnn, found '" +
                                    convolutions + "'");
   options.cudnn = convolutions == "cudnn";
-  options.autotune = args.getLastArgValue(OPT_autotune).str();
-  options.cudart = args.getLastArgValue(OPT_cudart).str();
-  options.cublasLt = args.getLastArgValue(OPT_cublaslt).str();
   options.lowBiases = args.hasArg(OPT_low_biases);
   options.f32Matmuls = args.getLastArgValue(OPT_f32_matmuls, "exact").str();
   if (options.f32Matmuls != "exact" && options.f32Matmuls != "tf32" &&
@@ -162,7 +164,8 @@ mpt::parseCompileCommand(llvm::ArrayRef<const char *> arguments) {
     return llvm::createStringError("missing option: give -o FILE");
   if (llvm::Error error = readOptions(*args, command))
     return std::move(error);
-  command.remarksFile = args->getLastArgValue(OPT_remarks_output_file).str();
+  if (llvm::Error error = parseText(*args, OPT_remarks_output_file, command.remarksFile))
+    return std::move(error);
   if (!command.remarksFile.empty() && !command.missedRemarks &&
       command.remarksFilter.empty())
     return llvm::createStringError(

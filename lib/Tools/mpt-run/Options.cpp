@@ -232,25 +232,27 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
                        : "expected one model, found " + llvm::join(inputs, " and "));
   options.model = inputs.front();
 
-  auto text = [&](ID id, std::string &value) { value = args.getLastArgValue(id).str(); };
+  for (auto [id, value] :
+       {std::pair(OPT_function, &options.function),
+        std::pair(OPT_engine, &options.engine), std::pair(OPT_init, &options.init),
+        std::pair(OPT_eval_function, &options.evalFunction),
+        std::pair(OPT_checkpoint, &options.checkpoint),
+        std::pair(OPT_resume_from, &options.resumeFrom),
+        std::pair(OPT_metrics, &options.metrics),
+        std::pair(OPT_tensorboard, &options.tensorboard),
+        std::pair(OPT_plot, &options.plot),
+        std::pair(OPT_eval_program, &options.evalProgram),
+        std::pair(OPT_cudart, &options.cudart),
+        std::pair(OPT_cublaslt, &options.cublasLt), std::pair(OPT_cudnn, &options.cudnn),
+        std::pair(OPT_cuda_toolkit, &options.toolkit),
+        std::pair(OPT_ranges, &options.ranges),
+        std::pair(OPT_ranges_html, &options.rangesHtml)})
+    if (llvm::Error error = parseText(args, id, *value))
+      return std::move(error);
   auto optionalText = [&](ID id, std::optional<std::string> &value) {
     if (const Arg *arg = args.getLastArg(id))
       value = arg->getValue();
   };
-  text(OPT_function, options.function);
-  text(OPT_engine, options.engine);
-  text(OPT_init, options.init);
-  text(OPT_eval_function, options.evalFunction);
-  text(OPT_checkpoint, options.checkpoint);
-  text(OPT_resume_from, options.resumeFrom);
-  text(OPT_metrics, options.metrics);
-  text(OPT_tensorboard, options.tensorboard);
-  text(OPT_plot, options.plot);
-  text(OPT_eval_program, options.evalProgram);
-  text(OPT_cudart, options.cudart);
-  text(OPT_cublaslt, options.cublasLt);
-  text(OPT_cudnn, options.cudnn);
-  text(OPT_cuda_toolkit, options.toolkit);
   options.emulatedKernels = args.hasArg(OPT_emulated_kernels);
   optionalText(OPT_optimizer, options.optimizer);
   optionalText(OPT_loss_scale, options.lossScale);
@@ -261,8 +263,6 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
   optionalText(OPT_pipeline, options.pipeline);
   optionalText(OPT_master_weights, options.masterWeights);
   optionalText(OPT_instrument, options.instrument);
-  text(OPT_ranges, options.ranges);
-  text(OPT_ranges_html, options.rangesHtml);
   options.whole = args.getAllArgValues(OPT_whole);
   options.compare = args.hasArg(OPT_compare);
   options.profile = args.hasArg(OPT_profile);
