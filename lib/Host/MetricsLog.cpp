@@ -8,6 +8,7 @@
 
 #include "mpt/Host/MetricsLog.h"
 #include "mpt/Support/FileIO.h"
+#include "mpt/Support/Interrupts.h"
 #include "mpt/Support/ParseJSON.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Errno.h"
@@ -152,13 +153,12 @@ llvm::Expected<MetricsLog> MetricsLog::open(llvm::StringRef path, bool resume,
   auto fail = [&] {
     return createFileMessage(path, "cannot write: " + llvm::sys::StrError(errno));
   };
-  int descriptor = llvm::sys::RetryAfterSignal(-1, ::open, path.str().c_str(),
-                                               O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0)
-    return fail();
-  MetricsLog log(path.str(), descriptor, true, 0);
+  llvm::Expected<int> descriptor = openForWriting(path, O_CREAT);
+  if (!descriptor)
+    return descriptor.takeError();
+  MetricsLog log(path.str(), *descriptor, true, 0);
   struct stat status;
-  if (::fstat(descriptor, &status) != 0)
+  if (::fstat(*descriptor, &status) != 0)
     return fail();
   log.isRegular = S_ISREG(status.st_mode);
   if (!log.isRegular)
@@ -170,8 +170,8 @@ llvm::Expected<MetricsLog> MetricsLog::open(llvm::StringRef path, bool resume,
       return createFileMessage(path, "cannot read: " + buffer.getError().message());
     log.size = getKeptBytes((*buffer)->getBuffer(), keepThrough);
   }
-  if (::ftruncate(descriptor, log.size) != 0 ||
-      ::lseek(descriptor, log.size, SEEK_SET) < 0)
+  if (::ftruncate(*descriptor, log.size) != 0 ||
+      ::lseek(*descriptor, log.size, SEEK_SET) < 0)
     return fail();
   return std::move(log);
 }

@@ -42,7 +42,9 @@ static llvm::Error createErrnoMessage(llvm::StringRef path, llvm::StringRef acti
 llvm::Expected<InputFile> InputFile::open(llvm::StringRef path) {
   std::string name = path.str();
   int descriptor =
-      llvm::sys::RetryAfterSignal(-1, ::open, name.c_str(), O_RDONLY | O_CLOEXEC);
+      // Without waiting for the writer of a pipe, which is an error below.
+      llvm::sys::RetryAfterSignal(-1, ::open, name.c_str(),
+                                  O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0)
     return createErrnoMessage(path, "open");
   InputFile file(std::move(name), descriptor, 0);
@@ -216,13 +218,12 @@ static int createTemporary(const std::string &target, std::string &name) {
 
 static llvm::Error writeInPlace(llvm::StringRef path,
                                 llvm::function_ref<llvm::Error(ByteSink &)> write) {
-  int descriptor =
-      llvm::sys::RetryAfterSignal(-1, ::open, path.str().c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0)
-    return createErrnoMessage(path, "write");
-  DescriptorSink sink(path, descriptor);
+  llvm::Expected<int> descriptor = openForWriting(path);
+  if (!descriptor)
+    return descriptor.takeError();
+  DescriptorSink sink(path, *descriptor);
   llvm::Error error = write(sink);
-  if (::close(descriptor) != 0 && !error)
+  if (::close(*descriptor) != 0 && !error)
     return createErrnoMessage(path, "write");
   return error;
 }

@@ -8,6 +8,7 @@
 
 #include "mpt/Support/Interrupts.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/Signals.h"
 #include <atomic>
 #include <cerrno>
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fcntl.h>
 #include <mutex>
 #include <unistd.h>
 
@@ -85,6 +87,18 @@ DeferInterrupts::DeferInterrupts() { ++deferrals; }
 DeferInterrupts::~DeferInterrupts() { --deferrals; }
 
 int mpt::getDeferredInterrupt() { return deferred; }
+
+llvm::Expected<int> mpt::openForWriting(llvm::StringRef path, int flags) {
+  int descriptor = llvm::sys::RetryAfterSignal(
+      -1, ::open, path.str().c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | flags, 0666);
+  if (descriptor < 0)
+    return llvm::createStringError(path + ": cannot write: " +
+                                   (errno == ENXIO
+                                        ? "nobody reads this pipe; start its reader first"
+                                        : llvm::sys::StrError(errno)));
+  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  return descriptor;
+}
 
 void mpt::removeOnInterrupt(llvm::StringRef path) {
   std::lock_guard<std::mutex> lock(filesMutex);

@@ -17,6 +17,7 @@
 #define MPT_SUPPORT_INTERRUPTS_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 
 namespace mpt {
 
@@ -42,6 +43,11 @@ public:
 
 /// The first signal that came while signals were deferred, or 0.
 int getDeferredInterrupt();
+
+/// Opens `path` for writing, with `flags` of open(2) in addition. A pipe that nobody
+/// reads is an error: open(2) would wait for its reader, and deferred signals do not
+/// end that. Writes to the descriptor wait as usual.
+llvm::Expected<int> openForWriting(llvm::StringRef path, int flags = 0);
 
 /// Has `path` removed if a signal ends the process as above, until
 /// `keepOnInterrupt`. Holds 16 paths at a time; more are not removed.

@@ -444,6 +444,14 @@ llvm::Error Run::claimOutputs() {
       if (use.isOutput)
         return llvm::createStringError("--compare trains several networks: " + use.what +
                                        " would keep the last one's alone; leave it out");
+  // Into a pipe it would go, and never come back.
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(options.checkpoint, status) &&
+      llvm::is_contained(
+          {llvm::sys::fs::file_type::fifo_file, llvm::sys::fs::file_type::socket_file},
+          status.type()))
+    return createFileMessage(options.checkpoint,
+                             "cannot write: expected a file, found a pipe or a socket");
   const size_t inputs = uses.size();
   for (auto [option, path] :
        {std::pair("--checkpoint", &options.checkpoint),
