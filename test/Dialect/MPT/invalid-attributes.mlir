@@ -446,3 +446,11 @@ func.func @no_name_after_the_prefix(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = mpt.tanh %x {axis. = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+func.func @of_another_dialect_of_ours(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{'mpt.tanh' op has an attribute 'mpt_kernel.save', which no pass reads; notes for MPT begin with 'mpt.'}}
+  %y = mpt.tanh %x {mpt_kernel.save = "must"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

@@ -307,6 +307,11 @@ LogicalResult mpt::detail::verifyNoUnownedAttributes(Operation *op) {
         !meant.empty())
       return op->emitOpError() << "has an attribute '" << name << "'; did you mean '"
                                << meant << "'?";
+    // MPT's other dialects own no attributes of ops.
+    if (prefix == "mpt_kernel" || prefix == "mpt_program")
+      return op->emitOpError()
+             << "has an attribute '" << name
+             << "', which no pass reads; notes for MPT begin with 'mpt.'";
     if (!attribute.getNameDialect() && !isRegistered(op->getContext(), prefix) &&
         !op->getContext()->allowsUnregisteredDialects())
       return op->emitOpError()
