@@ -146,6 +146,10 @@ llvm::Expected<BoundData> mpt::bindData(llvm::ArrayRef<TensorInfo> arguments,
   for (const TensorInfo &argument : arguments)
     if (!isStateRole(argument.role))
       names.push_back(argument.name);
+  for (const std::string &name : names)
+    if (llvm::is_contained(name, '='))
+      return llvm::createStringError("input '" + name + "': " + option +
+                                     " NAME=FILE ends NAME at the first '='; rename it");
   for (size_t i = 0; i < specs.size(); ++i) {
     if (!llvm::is_contained(names, specs[i].name)) {
       std::string nearest = findNearest(specs[i].name, names);
