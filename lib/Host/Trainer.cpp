@@ -299,15 +299,18 @@ llvm::Error Loop::evaluate() {
   if (!options.evaluator || evaluatedAt == summary.attempt)
     return llvm::Error::success();
   evaluatedAt = summary.attempt;
+  // Until there are results: a run that goes on from a checkpoint begins with it.
+  evaluationDue = true;
   auto results = options.evaluator->evaluate(engine, /*hasUpdates=*/summary.attempt >
                                                          summary.skipped,
                                              [&] { return isStopped(); });
   if (!results)
     return results.takeError();
   if (results->empty() && stopped) {
-    evaluationDue = summary.interrupted = true;
+    summary.interrupted = true;
     return llvm::Error::success();
   }
+  evaluationDue = false;
   summary.evaluation = *results;
   MetricsRecord line;
   line.add("step", summary.attempt);
@@ -387,7 +390,8 @@ llvm::Error Loop::runSteps() {
       return error;
     if (options.progress)
       options.progress->update(summary.attempt, summary.finalLoss, getSeconds());
-    if (isDue(options.evalEvery))
+    // Before the checkpoint of this step, which does not ask for it again.
+    if (isDue(options.evalEvery) || summary.attempt == options.steps)
       if (llvm::Error error = evaluate())
         return error;
     if (isDue(options.checkpointEvery))
@@ -395,9 +399,6 @@ llvm::Error Loop::runSteps() {
         return error;
     summary.interrupted |= isStopped() && summary.attempt < options.steps;
   }
-  if (!times.empty() && !summary.interrupted)
-    if (llvm::Error error = evaluate())
-      return error;
   return options.metrics ? options.metrics->sync() : llvm::Error::success();
 }
 

@@ -325,6 +325,47 @@ TEST_F(TrainerTest, StoppedInAnEvaluation) {
   }
 }
 
+// Whenever a run with evaluations is killed, what its files held then goes on to the same
+// files, with each evaluation once.
+TEST_F(TrainerTest, KilledAroundEvaluations) {
+  Evaluator evaluator(makeEvaluationData(), [](int64_t batch) {
+    return std::make_unique<FakeEvaluation>(batch);
+  });
+  auto run = [&](bool resume, std::function<bool()> observe) {
+    test::FakeEngine engine(4);
+    llvm::cantFail(initializeState(engine, 5, {}, ""));
+    DataLoader data = makeData();
+    std::optional<Checkpoint> from;
+    if (resume)
+      from = llvm::cantFail(loadCheckpoint(checkpoint));
+    MetricsLog log =
+        llvm::cantFail(MetricsLog::open(metrics, resume, from ? from->attempt : 0));
+    TrainerOptions options = makeOptions(7);
+    options.checkpointPath = checkpoint;
+    options.checkpointEvery = 1;
+    options.evaluator = &evaluator;
+    options.evalEvery = 3;
+    options.metrics = &log;
+    options.shouldStop = observe;
+    llvm::cantFail(train(engine, data, options, from, checkpoint));
+  };
+  std::vector<std::pair<std::string, std::string>> moments;
+  run(false, [&] {
+    if (llvm::sys::fs::exists(checkpoint))
+      moments.push_back({test::readBytes(checkpoint), test::readBytes(metrics)});
+    return false;
+  });
+  ASSERT_EQ(moments.size(), 13u);
+  std::string state = test::readBytes(checkpoint), lines = readMetrics(metrics);
+  for (const auto &[checkpointThen, metricsThen] : moments) {
+    test::writeBytes(checkpoint, checkpointThen);
+    test::writeBytes(metrics, metricsThen);
+    run(true, nullptr);
+    EXPECT_EQ(test::readBytes(checkpoint), state);
+    EXPECT_EQ(readMetrics(metrics), lines);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Full disks
 //===----------------------------------------------------------------------===//
