@@ -50,10 +50,8 @@ Value reshape(OpBuilder &builder, Value value, ArrayRef<int64_t> shape) {
 /// is a scan of n iterations that is marked to be recomputed.
 LogicalResult groupIterations(ScanOp scan) {
   const int64_t each = *scan.getCheckpointEvery(), count = scan.getTripCount() / each;
-  for (Value value : llvm::concat<Value>(SmallVector<Value>(scan.getInputs()),
-                                         SmallVector<Value>(scan.getResults())))
-    if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
-      return checkStaticShapes(scan, "mpt-autodiff");
+  if (failed(checkStaticShapes(scan, "mpt-autodiff")))
+    return failure();
   scan.removeCheckpointEveryAttr();
   if (each == 1) {
     for (Operation &op : scan.getBlock().without_terminator())

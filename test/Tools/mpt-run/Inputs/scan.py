@@ -1,0 +1,114 @@
+"""Trains networks with mpt.scan and compares losses and state.
+
+  scan.py WORK_DIRECTORY PRECISION
+
+The same network with its iterations one after the other, and with iterations computed
+again in the backward pass, has the same bits; the oracle's losses are the same but for
+rounding.
+"""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+work, precision = Path(sys.argv[1]), sys.argv[2]
+work.mkdir(parents=True, exist_ok=True)
+os.chdir(work)
+STEPS, BATCH, HIDDEN = 8, 16, 8
+
+rng = np.random.default_rng(3)
+x = rng.standard_normal((BATCH, STEPS), np.float32)
+np.save("x.npy", x)
+# The sum of the rest of the row, which a scan from its end can know.
+np.save("y.npy", np.cumsum(x[:, ::-1], axis=1)[:, ::-1].copy())
+
+MODEL = """
+func.func @loss(
+    %w: tensor<1x{H4}xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "kaiming_uniform", fan_in = 8 : i64}},
+    %u: tensor<{H}x{H4}xf32> {mpt.name = "u", mpt.role = "parameter", mpt.init = {kind = "kaiming_uniform", fan_in = 8 : i64}},
+    %b: tensor<{H4}xf32> {mpt.name = "b", mpt.role = "parameter", mpt.init = {kind = "kaiming_uniform", fan_in = 8 : i64}},
+    %h0: tensor<{H}xf32> {mpt.name = "h0", mpt.role = "parameter", mpt.init = {kind = "normal", mean = 0.0, std = 0.5}},
+    %v: tensor<{H}x1xf32> {mpt.name = "v", mpt.role = "parameter", mpt.init = {kind = "kaiming_uniform", fan_in = 8 : i64}},
+    %x: tensor<{B}x{T}xf32> {mpt.name = "x", mpt.role = "input"},
+    %y: tensor<{B}x{T}xf32> {mpt.name = "y", mpt.role = "target"})
+    -> (tensor<f32> {mpt.name = "loss"}) {
+  %zero = mpt.constant dense<0.0> : tensor<{B}x{H}xf32>
+  %first = mpt.broadcast %h0 : (tensor<{H}xf32>) -> tensor<{B}x{H}xf32>
+  %turned = mpt.transpose %x {permutation = array<i64: 1, 0>} : (tensor<{B}x{T}xf32>) -> tensor<{T}x{B}xf32>
+  %xs = mpt.reshape %turned : (tensor<{T}x{B}xf32>) -> tensor<{T}x{B}x1xf32>
+  %h, %c, %hs = mpt.scan {T} reverse carry(%first, %zero : tensor<{B}x{H}xf32>, tensor<{B}x{H}xf32>) over(%xs : tensor<{T}x{B}x1xf32>) {
+  ^bb0(%hi: tensor<{B}x{H}xf32>, %ci: tensor<{B}x{H}xf32>, %e: tensor<{B}x1xf32>):
+    BEGIN
+    %s = mpt.sin %e : (tensor<{B}x1xf32>) -> tensor<{B}x1xf32>
+    %hn, %cn, %g = mpt.lstm_cell %s, %hi, %ci, %w, %u, %b : (tensor<{B}x1xf32>, tensor<{B}x{H}xf32>, tensor<{B}x{H}xf32>, tensor<1x{H4}xf32>, tensor<{H}x{H4}xf32>, tensor<{H4}xf32>) -> (tensor<{B}x{H}xf32>, tensor<{B}x{H}xf32>, tensor<{B}x{H4}xf32>)
+    END
+  } ATTRIBUTES : tensor<{B}x{H}xf32>, tensor<{B}x{H}xf32>, tensor<{T}x{B}x{H}xf32>
+  %p = mpt.matmul %hs, %v : (tensor<{T}x{B}x{H}xf32>, tensor<{H}x1xf32>) -> tensor<{T}x{B}x1xf32>
+  %q = mpt.reshape %p : (tensor<{T}x{B}x1xf32>) -> tensor<{T}x{B}xf32>
+  %r = mpt.transpose %q {permutation = array<i64: 1, 0>} : (tensor<{T}x{B}xf32>) -> tensor<{B}x{T}xf32>
+  %mean = mpt.mse_loss %r, %y : (tensor<{B}x{T}xf32>, tensor<{B}x{T}xf32>) -> tensor<f32>
+  %last = mpt.reduce %h {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0, 1>} : (tensor<{B}x{H}xf32>) -> tensor<f32>
+  %small = mpt.constant dense<0.01> : tensor<f32>
+  %extra = mpt.mul %last, %small : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %loss = mpt.add %mean, %extra : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
+"""
+PLAIN = ("", "mpt.yield %hn, %cn, %hn : tensor<{B}x{H}xf32>, tensor<{B}x{H}xf32>, tensor<{B}x{H}xf32>")
+AGAIN = ("%o:2 = mpt.checkpoint {",
+         "mpt.yield %hn, %cn : tensor<{B}x{H}xf32>, tensor<{B}x{H}xf32>\n    } : tensor<{B}x{H}xf32>, tensor<{B}x{H}xf32>\n"
+         "    mpt.yield %o#0, %o#1, %o#0 : tensor<{B}x{H}xf32>, tensor<{B}x{H}xf32>, tensor<{B}x{H}xf32>")
+
+
+def write(name, body=PLAIN, attributes=""):
+    text = MODEL.replace("BEGIN", body[0]).replace("END", body[1]).replace("ATTRIBUTES", attributes)
+    for key, value in {"T": STEPS, "B": BATCH, "H4": 4 * HIDDEN, "H": HIDDEN}.items():
+        text = text.replace("{%s}" % key, str(value))
+    Path(f"{name}.mlir").write_text(text)
+
+
+def read(path):
+    """Tensors as bytes."""
+    data = Path(path).read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + length])
+    begin = 8 + length
+    return {name: data[begin + entry["data_offsets"][0]:begin + entry["data_offsets"][1]]
+            for name, entry in header.items() if name != "__metadata__"}
+
+
+def train(name, *options):
+    """The state after 20 steps, and all losses."""
+    label = name + "".join(options)
+    subprocess.run(["mpt-run", f"{name}.mlir", "--data", "x=x.npy", "--data", "y=y.npy", "--optimizer=adam",
+                    "--lr=0.05", "--steps=20", f"--precision={precision}", f"--checkpoint={label}.safetensors",
+                    f"--metrics={label}.jsonl", "--progress=none", *options], check=True)
+    losses = [json.loads(line)["loss"] for line in open(f"{label}.jsonl") if '"loss"' in line]
+    return read(f"{label}.safetensors"), losses
+
+
+write("plain")
+plain, losses = train("plain")
+assert losses[-1] < losses[0] / 1.5, losses
+write("again", AGAIN)
+for every in (1, 2, 4, 8):
+    write(f"every{every}", PLAIN, "{checkpoint_every = %d : i64}" % every)
+runs = {name: train(name) for name in ("again", "every1", "every2", "every4", "every8")}
+runs["budget"] = train("plain", "--memory-budget=0.8x")
+if precision == "f32":
+    # Autocast decides for each iteration by itself once they are apart.
+    subprocess.run(["mpt-opt", "plain.mlir", "--mpt-unroll-scan", "-o", "unrolled.mlir"], check=True)
+    assert "mpt.scan" not in Path("unrolled.mlir").read_text()
+    runs["unrolled"] = train("unrolled")
+for name, (state, others) in runs.items():
+    assert others == losses, (name, others, losses)
+    assert state == plain, (name, [key for key in plain if plain[key] != state.get(key)])
+_, oracle = train("plain", "--engine=reference")
+bound = {"f32": 1e-5, "bf16": 5e-2, "f16": 1e-2}[precision]
+assert np.allclose(losses, oracle, rtol=bound), (losses, oracle)
+print(f"{precision}: {len(runs)} networks have the same bits")
