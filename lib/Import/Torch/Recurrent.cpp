@@ -1,4 +1,4 @@
-//===- Recurrent.cpp - Torch's recurrent layers, unrolled -*- C++ -*-===//
+//===- Recurrent.cpp - Torch's recurrent layers as scans over time -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -18,28 +18,48 @@ struct Layer {
   Value weightIh, weightHh, biasIh, biasHh;
 };
 
-/// One time step: reads x and the states, replaces the states.
-using Cell =
-    function_ref<void(Lowering &, const Layer &, Value x, SmallVectorImpl<Value> &)>;
+/// How a layer runs: what is done for all time steps at once, and one step.
+struct Cell {
+  Layer (*prepare)(Lowering &, const Layer &);
+  /// Of one x, or of all.
+  Value (*project)(Lowering &, const Layer &prepared, Value x);
+  /// Reads a projected x and the states, replaces the states.
+  void (*run)(Lowering &, const Layer &prepared, Value x, SmallVectorImpl<Value> &states);
+};
 } // namespace
 
-static void lstmCell(Lowering &l, const Layer &layer, Value x,
-                     SmallVectorImpl<Value> &states) {
+static Layer keepLayer(Lowering &, const Layer &layer) { return layer; }
+
+/// The sum of the biases as the first.
+static Layer sumBiases(Lowering &l, const Layer &layer) {
+  Layer prepared = layer;
+  if (layer.biasIh)
+    prepared.biasIh = l.add(layer.biasIh, layer.biasHh);
+  return prepared;
+}
+
+static Value projectInput(Lowering &l, const Layer &layer, Value x) {
+  return l.linear(x, layer.weightIh, layer.biasIh);
+}
+
+/// `mpt.lstm_cell` has the input's matmul inside.
+static Value keepInput(Lowering &, const Layer &, Value x) { return x; }
+
+static void runLSTM(Lowering &l, const Layer &layer, Value x,
+                    SmallVectorImpl<Value> &states) {
   Value h = states[0], c = states[1];
-  Value bias = layer.biasIh ? l.add(layer.biasIh, layer.biasHh) : Value();
   auto gates = getType(h).clone({getShape(h)[0], getShape(layer.weightHh)[0]});
   auto cell = LSTMCellOp::create(l.builder, l.loc, h.getType(), c.getType(), gates, x, h,
-                                 c, layer.weightIh, layer.weightHh, bias, TypeAttr(),
-                                 /*transpose_weights=*/true);
+                                 c, layer.weightIh, layer.weightHh, layer.biasIh,
+                                 TypeAttr(), /*transpose_weights=*/true);
   states[0] = cell.getNewH();
   states[1] = cell.getNewC();
 }
 
-static void gruCell(Lowering &l, const Layer &layer, Value x,
-                    SmallVectorImpl<Value> &states) {
+static void runGRU(Lowering &l, const Layer &layer, Value fromX,
+                   SmallVectorImpl<Value> &states) {
   Value h = states[0];
   int64_t hidden = getShape(h)[1];
-  Value fromX = l.linear(x, layer.weightIh, layer.biasIh);
   Value fromH = l.linear(h, layer.weightHh, layer.biasHh);
   auto gate = [&](Value value, int64_t index) {
     return l.slice(value, 1, index * hidden, hidden);
@@ -51,17 +71,64 @@ static void gruCell(Lowering &l, const Layer &layer, Value x,
 }
 
 template <typename Activation>
-static void simpleCell(Lowering &l, const Layer &layer, Value x,
-                       SmallVectorImpl<Value> &states) {
-  states[0] =
-      l.unary<Activation>(l.add(l.linear(x, layer.weightIh, layer.biasIh),
-                                l.linear(states[0], layer.weightHh, layer.biasHh)));
+static void runSimple(Lowering &l, const Layer &layer, Value fromX,
+                      SmallVectorImpl<Value> &states) {
+  states[0] = l.unary<Activation>(
+      l.add(fromX, l.linear(states[0], layer.weightHh, layer.biasHh)));
+}
+
+static constexpr Cell lstm = {sumBiases, keepInput, runLSTM};
+static constexpr Cell gru = {keepLayer, projectInput, runGRU};
+static constexpr Cell tanhCell = {keepLayer, projectInput, runSimple<TanhOp>};
+static constexpr Cell reluCell = {keepLayer, projectInput, runSimple<ReluOp>};
+
+/// Runs `cell` over `sequence` [T, B, I], from the last step to the first with
+/// `reverse`. Replaces the states and returns the hidden states [T, B, H].
+static Value runOverTime(Lowering &l, const Cell &cell, const Layer &given,
+                         Value sequence, bool reverse, SmallVectorImpl<Value> &states) {
+  const Layer layer = cell.prepare(l, given);
+  sequence = cell.project(l, layer, sequence);
+  SmallVector<Type> types;
+  for (Value state : states)
+    types.push_back(state.getType());
+  auto type = getType(sequence);
+  const int64_t steps = type.getDimSize(0);
+  Shape hidden(getShape(states[0]));
+  hidden.insert(hidden.begin(), steps);
+  types.push_back(getType(states[0]).clone(hidden));
+  auto scan = ScanOp::create(l.builder, l.loc, types, uint64_t(steps), reverse, states,
+                             sequence, IntegerAttr());
+  Block &body = scan.getBody().emplaceBlock();
+  for (Value state : states)
+    body.addArgument(state.getType(), l.loc);
+  Value x = body.addArgument(type.clone(type.getShape().drop_front()), l.loc);
+  {
+    OpBuilder::InsertionGuard guard(l.builder);
+    l.builder.setInsertionPointToStart(&body);
+    SmallVector<Value> now(body.getArguments().drop_back());
+    cell.run(l, layer, x, now);
+    now.push_back(now[0]);
+    YieldOp::create(l.builder, l.loc, now);
+  }
+  for (auto [state, result] : llvm::zip_first(states, scan.getResults()))
+    state = result;
+  return scan.getResults().back();
+}
+
+/// Refuses weights that are no matrices of as many columns as x and the state.
+static bool requireFit(Lowering &l, const Layer &layer, Value x, Value state) {
+  auto fits = [](Value weight, Value input) {
+    return getRank(weight) == 2 && getRank(input) >= 1 &&
+           getShape(weight)[1] == getShape(input).back();
+  };
+  return l.require(fits(layer.weightIh, x) && fits(layer.weightHh, state),
+                   "weights that do not fit");
 }
 
 /// Layers of a recurrent network, forward and backward in time. Operands: input,
 /// state(s), parameters, has_biases, num_layers, dropout, train, bidirectional,
 /// batch_first.
-static void recurrent(Lowering &l, bool isLSTM, Cell cell) {
+static void recurrent(Lowering &l, bool isLSTM, const Cell &cell) {
   Value input = l.get(0);
   SmallVector<Value> states = isLSTM ? l.getPlainList(1) : SmallVector<Value>{l.get(1)};
   SmallVector<Value> parameters = l.getPlainList(2);
@@ -94,22 +161,12 @@ static void recurrent(Lowering &l, bool isLSTM, Cell cell) {
       ArrayRef<Value> mine = ArrayRef(parameters).slice(index * each, each);
       Layer weights{mine[0], mine[1], biases ? mine[2] : Value(),
                     biases ? mine[3] : Value()};
-      if (!l.require(getRank(weights.weightIh) == 2 && getRank(weights.weightHh) == 2 &&
-                         getShape(weights.weightIh)[1] == getShape(sequence)[2],
-                     "weights that do not fit"))
+      if (!requireFit(l, weights, sequence, states[0]))
         return;
       SmallVector<Value> now;
       for (Value state : states)
         now.push_back(take(state, index));
-      SmallVector<Value> hidden(steps);
-      for (int64_t i = 0; i < steps; ++i) {
-        int64_t step = direction ? steps - 1 - i : i;
-        cell(l, weights, take(sequence, step), now);
-        Shape shape(getShape(now[0]));
-        shape.insert(shape.begin(), 1);
-        hidden[step] = l.reshape(now[0], shape);
-      }
-      outputs.push_back(l.concat(hidden, 0));
+      outputs.push_back(runOverTime(l, cell, weights, sequence, direction == 1, now));
       for (auto [list, state] : llvm::zip_equal(last, now)) {
         Shape shape(getShape(state));
         shape.insert(shape.begin(), 1);
@@ -126,7 +183,7 @@ static void recurrent(Lowering &l, bool isLSTM, Cell cell) {
 }
 
 /// One step without a sequence. Operands: input, state(s), weights, biases.
-static void oneCell(Lowering &l, bool isLSTM, Cell cell) {
+static void oneCell(Lowering &l, bool isLSTM, const Cell &cell) {
   Value x = l.get(0);
   SmallVector<Value> states = isLSTM ? l.getPlainList(1) : SmallVector<Value>{l.get(1)};
   if (!l.refusal.empty() ||
@@ -135,20 +192,22 @@ static void oneCell(Lowering &l, bool isLSTM, Cell cell) {
     return;
   Layer layer{l.get(2), l.get(3), l.isNone(4) ? Value() : l.get(4),
               l.isNone(5) ? Value() : l.get(5)};
-  if (!l.require(!layer.biasIh == !layer.biasHh, "one of two biases"))
+  if (!l.require(!layer.biasIh == !layer.biasHh, "one of two biases") ||
+      !requireFit(l, layer, x, states[0]))
     return;
-  cell(l, layer, x, states);
+  const Layer prepared = cell.prepare(l, layer);
+  cell.run(l, prepared, cell.project(l, prepared, x), states);
   for (auto [i, state] : llvm::enumerate(states))
     l.set(state, i);
 }
 
 void mpt::torch::populateRecurrent(Table &t) {
-  t.add({"lstm_cell"}, [](Lowering &l) { oneCell(l, true, lstmCell); });
-  t.add({"gru_cell"}, [](Lowering &l) { oneCell(l, false, gruCell); });
-  t.add({"rnn_tanh_cell"}, [](Lowering &l) { oneCell(l, false, simpleCell<TanhOp>); });
-  t.add({"rnn_relu_cell"}, [](Lowering &l) { oneCell(l, false, simpleCell<ReluOp>); });
-  t.add({"lstm.input"}, [](Lowering &l) { recurrent(l, true, lstmCell); });
-  t.add({"gru.input"}, [](Lowering &l) { recurrent(l, false, gruCell); });
-  t.add({"rnn_tanh.input"}, [](Lowering &l) { recurrent(l, false, simpleCell<TanhOp>); });
-  t.add({"rnn_relu.input"}, [](Lowering &l) { recurrent(l, false, simpleCell<ReluOp>); });
+  t.add({"lstm_cell"}, [](Lowering &l) { oneCell(l, true, lstm); });
+  t.add({"gru_cell"}, [](Lowering &l) { oneCell(l, false, gru); });
+  t.add({"rnn_tanh_cell"}, [](Lowering &l) { oneCell(l, false, tanhCell); });
+  t.add({"rnn_relu_cell"}, [](Lowering &l) { oneCell(l, false, reluCell); });
+  t.add({"lstm.input"}, [](Lowering &l) { recurrent(l, true, lstm); });
+  t.add({"gru.input"}, [](Lowering &l) { recurrent(l, false, gru); });
+  t.add({"rnn_tanh.input"}, [](Lowering &l) { recurrent(l, false, tanhCell); });
+  t.add({"rnn_relu.input"}, [](Lowering &l) { recurrent(l, false, reluCell); });
 }
