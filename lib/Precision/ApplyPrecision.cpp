@@ -27,6 +27,11 @@ using Producer = PrecisionGraph::Producer;
 /// The spelling of one dialect's casts; null: `mpt.cast`.
 struct CastMaker {
   const DialectSpelling *spelling = nullptr;
+
+  /// Casts of arith and of MPT want a rank.
+  bool takesUnranked() const {
+    return spelling && !spelling->castOp.starts_with("arith.");
+  }
 };
 
 class Applier {
@@ -50,7 +55,9 @@ private:
   }
   /// The maker of casts of `value` for `reader`, or nullopt if there is none.
   std::optional<CastMaker> findMaker(Value value, Operation *reader);
-  void findFallback();
+  /// The maker of casts in the dialect of `op`.
+  std::optional<CastMaker> lookupMaker(Operation *op);
+  void findFallbacks();
   LogicalResult checkMakers();
   void findRewrites();
   void setTypes();
@@ -96,7 +103,8 @@ private:
   DenseMap<uint32_t, Value> casts[2];
   DenseMap<Value, Value> lowConstants;
   llvm::SetVector<Operation *> maybeDead;
-  std::optional<CastMaker> fallback;
+  /// For values between ops without a spelling: of any type, and without a rank.
+  std::optional<CastMaker> fallback, unrankedFallback;
   CastBuilder castBuilder;
   /// Ops that compute on elements whose types have changed.
   llvm::SetVector<Operation *> elementOps;
@@ -106,30 +114,39 @@ private:
   DenseMap<Type, Type> clones[2];
 };
 
-std::optional<CastMaker> Applier::findMaker(Value value, Operation *reader) {
-  Operation *made = value ? value.getDefiningOp() : nullptr;
-  for (Operation *op : {made, reader}) {
-    if (!op)
-      continue;
-    auto [entry, isNew] = makers.try_emplace(op->getName(), std::nullopt);
-    if (isNew) {
-      StringRef dialect = op->getName().getDialectNamespace();
-      if (dialect == MPTDialect::getDialectNamespace())
-        entry->second = CastMaker{};
-      else if (const DialectSpelling *spelling = policy.getRules().getSpelling(dialect))
-        entry->second = CastMaker{spelling};
-    }
-    if (entry->second)
-      return entry->second;
+std::optional<CastMaker> Applier::lookupMaker(Operation *op) {
+  auto [entry, isNew] = makers.try_emplace(op->getName(), std::nullopt);
+  if (isNew) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (dialect == MPTDialect::getDialectNamespace())
+      entry->second = CastMaker{};
+    else if (const DialectSpelling *spelling = policy.getRules().getSpelling(dialect))
+      entry->second = CastMaker{spelling};
   }
-  // A loop or a return has none; another op of the module does.
-  return fallback;
+  return entry->second;
 }
 
-void Applier::findFallback() {
+std::optional<CastMaker> Applier::findMaker(Value value, Operation *reader) {
+  const bool isUnranked = isa<UnrankedTensorType>(value.getType());
+  for (Operation *op : {value.getDefiningOp(), reader})
+    if (op)
+      if (std::optional<CastMaker> maker = lookupMaker(op);
+          maker && (!isUnranked || maker->takesUnranked()))
+        return maker;
+  // A loop or a return has none; another op of the module does.
+  return isUnranked ? unrankedFallback : fallback;
+}
+
+void Applier::findFallbacks() {
   for (const PrecisionGraph::Vertex &vertex : graph.getVertices())
-    if ((fallback = findMaker(Value(), vertex.op)))
+    if (std::optional<CastMaker> maker = lookupMaker(vertex.op)) {
+      if (!fallback)
+        fallback = maker;
+      if (!maker->takesUnranked())
+        continue;
+      unrankedFallback = maker;
       return;
+    }
 }
 
 void Applier::findRewrites() {
@@ -163,12 +180,20 @@ LogicalResult Applier::checkMakers() {
         (rewrite.wantsLow && folds(rewrite.value)))
       continue;
     Operation *reader = rewrite.operand->getOwner();
-    if (!findMaker(graph.getValues()[rewrite.value].value, reader))
+    Value value = graph.getValues()[rewrite.value].value;
+    if (findMaker(value, reader))
+      continue;
+    if (isa<UnrankedTensorType>(value.getType()) && fallback)
       return reader->emitError()
-             << "no rule table says how '" << reader->getName().getDialectNamespace()
-             << "' casts element types; add a table with 'dialect: "
-             << reader->getName().getDialectNamespace()
-             << "' and 'cast: {op: ...}' by the option 'rules'";
+             << "expected a ranked tensor where '" << reader->getName()
+             << "' needs a cast, found " << value.getType()
+             << "; infer shapes before autocast, or keep the ops around it in f32 by "
+                "'mpt.precision'";
+    return reader->emitError() << "no rule table says how '"
+                               << reader->getName().getDialectNamespace()
+                               << "' casts element types; add a table with 'dialect: "
+                               << reader->getName().getDialectNamespace()
+                               << "' and 'cast: {op: ...}' by the option 'rules'";
   }
   return success();
 }
@@ -492,7 +517,7 @@ FailureOr<AppliedPrecision> Applier::run() {
   for (uint32_t value = 0; value < isLow.size(); ++value)
     isLow[value] = plan.isValueLow(value);
   findRewrites();
-  findFallback();
+  findFallbacks();
   if (failed(checkMakers()))
     return failure();
   // Casts that are there serve again.
