@@ -184,7 +184,9 @@ void mpt_rt_context::placeState() {
     const NamedTensor &tensor = program.tensors[i];
     if (tensor.buffer.space != SpaceId::State)
       continue;
-    places[i] = {state, state->memory.get() + tensor.buffer.offset, i};
+    // On a GPU the host has no memory for it.
+    char *memory = state->memory.get();
+    places[i] = {state, memory ? memory + tensor.buffer.offset : nullptr, i};
     for (const SharedState &other : shared)
       if (other.name == tensor.name && other.type == tensor.buffer.type &&
           other.dims == tensor.buffer.dims)
