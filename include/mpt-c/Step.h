@@ -129,6 +129,9 @@ MLIR_CAPI_EXPORTED MptError mptStepInitialize(MptStep step, uint64_t seed,
  * between runs, until it is bound again. `bytes` must be the tensor's size. */
 MLIR_CAPI_EXPORTED MptError mptStepBind(MptStep step, MlirStringRef name,
                                         const void *data, size_t bytes);
+/* As mptStepBind, to memory of the GPU that the step runs on, as mpt_rt_bind_device. */
+MLIR_CAPI_EXPORTED MptError mptStepBindDevice(MptStep step, MlirStringRef name,
+                                              const void *data, size_t bytes);
 /* Runs the step once: updates the state and makes the outputs. If that fails, the state
  * may be partly updated. */
 MLIR_CAPI_EXPORTED MptError mptStepRun(MptStep step);

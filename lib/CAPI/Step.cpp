@@ -208,6 +208,13 @@ MptError mptStepBind(MptStep step, MlirStringRef name, const void *data, size_t 
   return toC(unwrap(step)->engine->bind(unwrapText(name), data, bytes));
 }
 
+MptError mptStepBindDevice(MptStep step, MlirStringRef name, const void *data,
+                           size_t bytes) {
+  if (!step.ptr || !data)
+    return fail("mptStepBindDevice: expected a step and data");
+  return toC(unwrap(step)->engine->bindDevice(unwrapText(name), data, bytes));
+}
+
 MptError mptStepRun(MptStep step) {
   if (!step.ptr)
     return fail("mptStepRun: expected a step");
@@ -279,12 +286,8 @@ MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,
   auto checkpoint = loadCheckpoint(file);
   if (!checkpoint)
     return fail(checkpoint.takeError());
-  if (checkpoint->program != unwrap(step)->digest)
-    return fail(createFileMessage(
-        file, "expected a checkpoint of this step function (" + unwrap(step)->digest +
-                  "), found one of " + checkpoint->program +
-                  ": the model, the optimizer, the precision or the version of MPT "
-                  "differ"));
+  if (llvm::Error error = checkStep(*checkpoint, file, unwrap(step)->digest))
+    return fail(std::move(error));
   if (llvm::Error error = restoreState(*unwrap(step)->engine, file, checkpoint->state))
     return fail(std::move(error));
   *position = {checkpoint->attempt,       checkpoint->skipped, checkpoint->seed,

@@ -46,27 +46,48 @@ using namespace mlir;
 using namespace mpt;
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-mpt::createTargetMachine(llvm::StringRef cpu) {
+mpt::createTargetMachine(llvm::StringRef cpu, llvm::StringRef triple) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
-  if (builder->getTargetTriple().getArch() != llvm::Triple::x86_64)
-    return llvm::createStringError("code is generated for x86-64 only, this is " +
-                                   builder->getTargetTriple().str());
-  if (cpu != "native") {
+  const llvm::Triple host = builder->getTargetTriple();
+  bool isHost = true;
+  if (!triple.empty()) {
+    const llvm::Triple wanted(llvm::Triple::normalize(triple));
+    isHost = wanted.getArch() == host.getArch() && wanted.getOS() == host.getOS();
+    if (!isHost) {
+      llvm::InitializeAllTargetInfos();
+      llvm::InitializeAllTargets();
+      llvm::InitializeAllTargetMCs();
+      llvm::InitializeAllAsmPrinters();
+      *builder = llvm::orc::JITTargetMachineBuilder(wanted);
+    }
+  }
+  const llvm::Triple &target = builder->getTargetTriple();
+  if ((target.getArch() != llvm::Triple::x86_64 &&
+       target.getArch() != llvm::Triple::aarch64) ||
+      !target.isOSBinFormatELF() || (!isHost && !target.isOSLinux()))
+    return llvm::createStringError(
+        "code is generated for x86-64 and AArch64 with Linux, as x86_64-linux-gnu and "
+        "aarch64-linux-gnu; found '" +
+        target.str() + "'");
+  if (cpu != "native" || !isHost) {
     // A machine of an unknown CPU would print to standard error.
     auto any = builder->createTargetMachine();
     if (!any)
       return any.takeError();
-    if (!(*any)->getMCSubtargetInfo()->isCPUStringValid(cpu))
-      return llvm::createStringError("unknown CPU '" + cpu +
+    const llvm::StringRef name = cpu == "native" ? "generic" : cpu;
+    if (!(*any)->getMCSubtargetInfo()->isCPUStringValid(name))
+      return llvm::createStringError("unknown CPU '" + name +
                                      "'; use native or a name that clang's -mcpu takes");
-    builder->setCPU(cpu.str());
+    builder->setCPU(name.str());
     builder->getFeatures() = llvm::SubtargetFeatures();
   }
   builder->setRelocationModel(llvm::Reloc::PIC_);
+  // The default of a JIT is large, which cannot be linked statically with glibc.
+  builder->setCodeModel(llvm::CodeModel::Small);
   builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   return builder->createTargetMachine();
 }
@@ -124,7 +145,10 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
   PassManager passes(mlirContext, ModuleOp::getOperationName());
   if (module.getOps<program::ProgramOp>().empty()) {
     PlanStepOptions plan;
-    plan.target = "x86_64 " + machine.getTargetCPU().str();
+    // The dialect has a name for x86-64 alone.
+    plan.target = machine.getTargetTriple().isX86()
+                      ? "x86_64 " + machine.getTargetCPU().str()
+                      : "cpu";
     plan.maxThreads = maxThreads;
     plan.memoryLimit = memoryLimit;
     buildPlanStepPipeline(passes, plan);
@@ -217,15 +241,68 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   return finish(module, context, machine, message, std::move(emulated));
 }
 
-static llvm::Expected<std::pair<std::string, std::vector<std::string>>> findLinker() {
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+llvm::Error mpt::addStateValues(llvm::Module &module, llvm::StringRef block) {
+  llvm::GlobalVariable *desc = module.getNamedGlobal("mpt_program");
+  auto *fields = desc && desc->hasInitializer()
+                     ? dyn_cast<llvm::ConstantStruct>(desc->getInitializer())
+                     : nullptr;
+  constexpr unsigned kFirst = 7, kFields = 9;
+  if (!fields || fields->getNumOperands() != kFields)
+    return llvm::createStringError("expected a compiled program, found a module without "
+                                   "the descriptor mpt_program");
+  llvm::LLVMContext &context = module.getContext();
+  auto *bytes = llvm::ConstantDataArray::getString(context, block, /*AddNull=*/false);
+  auto *values = new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true,
+                                          llvm::GlobalValue::InternalLinkage, bytes,
+                                          "mpt_program_state");
+  values->setAlignment(llvm::Align(64));
+  // Away from what code refers to, which has to be near it.
+  if (module.getTargetTriple().isX86())
+    values->setCodeModel(llvm::CodeModel::Large);
+  llvm::SmallVector<llvm::Constant *> operands;
+  for (unsigned i = 0; i < kFields; ++i)
+    operands.push_back(fields->getOperand(i));
+  operands[kFirst] = values;
+  operands[kFirst + 1] =
+      llvm::ConstantInt::get(operands[kFirst + 1]->getType(), block.size());
+  desc->setInitializer(llvm::ConstantStruct::get(fields->getType(), operands));
+  return llvm::Error::success();
+}
+
+namespace {
+struct Linker {
+  std::string path;
+  /// What a shared library takes.
+  std::vector<std::string> arguments;
+};
+} // namespace
+
+static llvm::Expected<Linker> findLinker(const llvm::Triple &target) {
+  const bool isHost =
+      target.getArch() == llvm::Triple(llvm::sys::getDefaultTargetTriple()).getArch();
   llvm::StringRef llvmTools[] = {"/usr/lib/llvm-22/bin"};
   for (auto found : {llvm::sys::findProgramByName("ld.lld", llvmTools),
                      llvm::sys::findProgramByName("ld.lld")})
-    if (found)
-      return std::pair(*found, std::vector<std::string>{"-shared", "--build-id"});
+    if (found) {
+      Linker linker{*found, {"-shared", "--build-id"}};
+      // For another machine there may be no libc here; the program that loads the
+      // library has one.
+      if (isHost)
+        for (const char *argument :
+             {"-lm", "-L/lib/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu",
+              "-L/lib/aarch64-linux-gnu", "-L/usr/lib/aarch64-linux-gnu", "-lc"})
+          linker.arguments.push_back(argument);
+      return linker;
+    }
+  if (!isHost)
+    return llvm::createStringError("no linker for " + target.str() +
+                                   ": ld.lld is not on the path; install lld-22");
   if (auto cc = llvm::sys::findProgramByName("cc"))
-    return std::pair(*cc,
-                     std::vector<std::string>{"-shared", "-nostdlib", "-Wl,--build-id"});
+    return Linker{*cc, {"-shared", "-nostdlib", "-Wl,--build-id", "-lm"}};
   return llvm::createStringError(
       "no linker: neither ld.lld nor cc is on the path; install lld-22 or gcc");
 }
@@ -242,55 +319,85 @@ static void addProgramNote(llvm::Module &module) {
   llvm::appendToCompilerUsed(module, note);
 }
 
-llvm::Error mpt::writeSharedLibrary(llvm::Module &module, llvm::TargetMachine &machine,
-                                    llvm::StringRef path) {
+/// Writes machine code to a temporary file, whose name is in `object` even if this fails.
+static llvm::Error emitObject(llvm::Module &module, llvm::TargetMachine &machine,
+                              llvm::SmallString<128> &object) {
+  int descriptor;
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("mpt-program", "o", descriptor, object))
+    return llvm::createStringError("cannot make a temporary file: " + code.message());
+  removeOnInterrupt(object);
+  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return llvm::createStringError("this target has no object files");
+  passes.run(module);
+  os.flush();
+  if (os.has_error()) {
+    std::string why = os.error().message();
+    os.clear_error();
+    return createFileMessage(object, "cannot write: " + why);
+  }
+  return llvm::Error::success();
+}
+
+static void removeTemporaryFile(llvm::StringRef name) {
+  if (name.empty())
+    return;
+  llvm::sys::fs::remove(name);
+  keepOnInterrupt(name);
+}
+
+llvm::Error mpt::writeObject(llvm::Module &module, llvm::TargetMachine &machine,
+                             llvm::StringRef symbol, llvm::StringRef path) {
   if (llvm::Error error = checkWritable(path))
     return error;
-  auto linker = findLinker();
+  if (llvm::GlobalVariable *desc = module.getNamedGlobal("mpt_program"))
+    desc->setName(symbol);
+  llvm::SmallString<128> object;
+  llvm::scope_exit remove([&] { removeTemporaryFile(object); });
+  if (llvm::Error error = emitObject(module, machine, object))
+    return error;
+  auto written = llvm::MemoryBuffer::getFile(object);
+  if (!written)
+    return createFileMessage(object, "cannot read: " + written.getError().message());
+  return writeFileAtomically(path, (*written)->getBuffer());
+}
+
+llvm::Error mpt::writeSharedLibrary(llvm::Module &module, llvm::TargetMachine &machine,
+                                    llvm::StringRef path, uint64_t pageSize) {
+  if (llvm::Error error = checkWritable(path))
+    return error;
+  auto linker = findLinker(machine.getTargetTriple());
   if (!linker)
     return linker.takeError();
   llvm::SmallString<128> object, library;
   llvm::scope_exit remove([&] {
-    for (const llvm::SmallString<128> &name : {object, library}) {
-      llvm::sys::fs::remove(name);
-      keepOnInterrupt(name);
-    }
+    removeTemporaryFile(object);
+    removeTemporaryFile(library);
   });
-  int descriptor;
-  std::error_code code = llvm::sys::fs::createTemporaryFile("mpt-program", "so", library);
-  if (!code)
-    code = llvm::sys::fs::createTemporaryFile("mpt-program", "o", descriptor, object);
-  if (code)
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("mpt-program", "so", library))
     return llvm::createStringError("cannot make a temporary file: " + code.message());
-  removeOnInterrupt(object);
   removeOnInterrupt(library);
   addProgramNote(module);
-  {
-    llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-    llvm::legacy::PassManager passes;
-    if (machine.addPassesToEmitFile(passes, os, nullptr,
-                                    llvm::CodeGenFileType::ObjectFile))
-      return llvm::createStringError("this target has no object files");
-    passes.run(module);
-    os.flush();
-    if (os.has_error()) {
-      std::string why = os.error().message();
-      os.clear_error();
-      return createFileMessage(object, "cannot write: " + why);
-    }
+  if (llvm::Error error = emitObject(module, machine, object))
+    return error;
+  std::vector<std::string> arguments = {linker->path, "-o", library.str().str(),
+                                        object.str().str()};
+  llvm::append_range(arguments, linker->arguments);
+  if (pageSize) {
+    const std::string option = "max-page-size=" + std::to_string(pageSize);
+    if (llvm::StringRef(linker->path).ends_with("cc"))
+      arguments.push_back("-Wl,-z," + option);
+    else
+      arguments.insert(arguments.end(), {"-z", option});
   }
-  std::vector<std::string> arguments = {linker->first};
-  llvm::append_range(arguments, linker->second);
-  arguments.insert(arguments.end(),
-                   {"-o", library.str().str(), object.str().str(), "-lm"});
-  if (!llvm::StringRef(linker->first).ends_with("cc"))
-    arguments.insert(arguments.end(),
-                     {"-L/lib/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu", "-lc"});
   std::vector<llvm::StringRef> refs(arguments.begin(), arguments.end());
   std::string why;
   bool failed = false;
   llvm::sys::ProcessInfo child = llvm::sys::ExecuteNoWait(
-      linker->first, refs, std::nullopt, {}, /*MemoryLimit=*/0, &why, &failed);
+      linker->path, refs, std::nullopt, {}, /*MemoryLimit=*/0, &why, &failed);
   if (!failed) {
     // Else it would make its file after a signal has ended this process.
     endOnInterrupt(child.Pid);
@@ -298,7 +405,7 @@ llvm::Error mpt::writeSharedLibrary(llvm::Module &module, llvm::TargetMachine &m
     endOnInterrupt(0);
   }
   if (failed || child.ReturnCode != 0)
-    return llvm::createStringError(linker->first + " could not link the program" +
+    return llvm::createStringError(linker->path + " could not link the program" +
                                    (why.empty() ? std::string() : ": " + why));
   auto linked = llvm::MemoryBuffer::getFile(library);
   if (!linked)

@@ -8,6 +8,7 @@
 
 #include "mpt/Host/Checkpoint.h"
 #include "mpt/Host/SafetensorsIO.h"
+#include "mpt/Host/StateValues.h"
 #include "mpt/Support/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -259,4 +260,32 @@ mpt::readFirstValues(llvm::StringRef path, const StepEngine &engine) {
     values[entry.first] = std::move(*tensor);
   }
   return std::move(values);
+}
+
+llvm::Error mpt::checkStep(const Checkpoint &checkpoint, llvm::StringRef path,
+                           llvm::StringRef step) {
+  if (checkpoint.program == step)
+    return llvm::Error::success();
+  return createFileMessage(
+      path, "expected a checkpoint of this step function (" + step + "), found one of " +
+                checkpoint.program +
+                ": the model, the optimizer, the precision or the version of MPT "
+                "differ");
+}
+
+llvm::Error mpt::readStateFile(llvm::StringRef path, llvm::StringRef step,
+                               StepEngine &engine) {
+  auto file = SafetensorsFile::open(path);
+  if (!file)
+    return file.takeError();
+  if (!file->getMetadata().count("mpt.checkpoint")) {
+    auto values = readFirstValues(path, engine);
+    return values ? writeStateValues(engine, *values, path) : values.takeError();
+  }
+  auto checkpoint = loadCheckpoint(path);
+  if (!checkpoint)
+    return checkpoint.takeError();
+  if (llvm::Error error = checkStep(*checkpoint, path, step))
+    return error;
+  return restoreState(engine, path, checkpoint->state);
 }

@@ -249,6 +249,12 @@ llvm::Error RuntimeEngine::bind(StringRef name, const void *data, size_t bytes) 
   return llvm::Error::success();
 }
 
+llvm::Error RuntimeEngine::bindDevice(StringRef name, const void *data, size_t bytes) {
+  if (mpt_rt_bind_device(context, name.str().c_str(), data, bytes))
+    return lastError("cannot bind an input");
+  return llvm::Error::success();
+}
+
 llvm::Error RuntimeEngine::runBound() {
   if (!mpt_rt_run(context))
     return llvm::Error::success();

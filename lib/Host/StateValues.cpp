@@ -75,6 +75,8 @@ public:
       : engine(engine), seed(seed), values(values), source(source) {}
 
   llvm::Error run();
+  /// Sets the values that the user gave, and no others.
+  llvm::Error runGiven();
 
 private:
   llvm::Error checkNames();
@@ -187,6 +189,25 @@ llvm::Error Initializer::run() {
         return error;
     }
   return llvm::Error::success();
+}
+
+llvm::Error Initializer::runGiven() {
+  if (llvm::Error error = checkNames())
+    return error;
+  // Lower halves first: their parameter may set them again.
+  for (bool isLow : {true, false})
+    for (const TensorInfo &argument : engine.getArguments())
+      if (auto given = values.find(argument.name);
+          given != values.end() && argument.lowOf.empty() != isLow)
+        if (llvm::Error error = writeGiven(argument, given->second))
+          return error;
+  return llvm::Error::success();
+}
+
+llvm::Error mpt::writeStateValues(StepEngine &engine,
+                                  const std::map<std::string, HostTensor> &values,
+                                  llvm::StringRef source) {
+  return Initializer(engine, 0, values, source).runGiven();
 }
 
 llvm::Error mpt::initializeState(StepEngine &engine, uint64_t seed,

@@ -124,12 +124,8 @@ static llvm::Error checkResume(const Checkpoint &checkpoint, llvm::StringRef pat
                                        llvm::Twine(expected) + ", found " +
                                        llvm::Twine(found));
   };
-  if (checkpoint.program != options.program)
-    return createFileMessage(
-        path, "expected a checkpoint of this step function (" + options.program +
-                  "), found one of " + checkpoint.program +
-                  ": the model, the optimizer, the precision or the version of "
-                  "MPT differ");
+  if (llvm::Error error = checkStep(checkpoint, path, options.program))
+    return error;
   if (checkpoint.seed != options.seed)
     return mismatch("seed", options.seed, checkpoint.seed);
   if (checkpoint.batch != data.getBatch())

@@ -74,10 +74,11 @@ std::string describeCutOff(uint64_t expected, uint64_t found) {
          "mpt-compile wrote it; copy or compile it again";
 }
 
-/// Where the ProgramNote lies in a file of `fileSize` bytes that begins with `head`.
-/// Returns false and says why if there is none.
+/// Where the ProgramNote lies in a file of `fileSize` bytes that begins with `head`,
+/// which may be for another machine only if `anyMachine`. Returns false and says why if
+/// there is none.
 bool findNote(const char *head, size_t size, uint64_t fileSize, uint64_t &found,
-              std::string &error) {
+              std::string &error, bool anyMachine = false) {
   auto fail = [&](std::string what) {
     error = std::move(what);
     return false;
@@ -92,7 +93,7 @@ bool findNote(const char *head, size_t size, uint64_t fileSize, uint64_t &found,
   std::string here = "; this machine is " + describeMachine(kMachine);
   if (elf.e_ident[EI_DATA] != ELFDATA2LSB)
     return fail("built for a big-endian machine" + here);
-  if (elf.e_machine != kMachine)
+  if (elf.e_machine != kMachine && !anyMachine)
     return fail("built for " + describeMachine(elf.e_machine) + here +
                 "; compile the step for it");
   if (elf.e_ident[EI_CLASS] != ELFCLASS64)
@@ -189,7 +190,8 @@ std::string mpt::rt::makeProgramNote() {
 
 bool mpt::rt::sealProgramFile(std::string &file, std::string &error) {
   uint64_t at = 0;
-  if (!findNote(file.data(), std::min(file.size(), kHeadBytes), file.size(), at, error))
+  if (!findNote(file.data(), std::min(file.size(), kHeadBytes), file.size(), at, error,
+                /*anyMachine=*/true))
     return false;
   ProgramNote note;
   std::memcpy(&note, &file[at], sizeof(note));

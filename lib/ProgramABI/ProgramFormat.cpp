@@ -474,3 +474,93 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
     return fail("the program needs more than 2^46 bytes");
   return true;
 }
+
+//===----------------------------------------------------------------------===//
+// Values of state
+//===----------------------------------------------------------------------===//
+
+/// Where values begin: at multiples of a cache line.
+static constexpr uint64_t kValueAlignment = 64;
+
+bool mpt::rt::writeStateValues(std::vector<StateValue> values,
+                               const std::vector<int64_t> &elementSizes,
+                               uint64_t maxBytes, std::string &block,
+                               std::string &error) {
+  auto align = [](uint64_t bytes) {
+    return (bytes + kValueAlignment - 1) / kValueAlignment * kValueAlignment;
+  };
+  uint64_t begin = sizeof(uint32_t);
+  for (const StateValue &value : values)
+    begin += sizeof(uint32_t) + value.name.size() + 2 * sizeof(uint64_t);
+  begin = align(begin);
+  uint64_t end = begin;
+  Writer w;
+  w.number<uint32_t>(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    StateValue &value = values[i];
+    // Equal to itself, moved by one element.
+    const uint64_t element = elementSizes[i];
+    if (value.size > element &&
+        std::memcmp(value.data, value.data + element, value.size - element) == 0)
+      value.size = element;
+    w.text(value.name);
+    w.number<uint64_t>(end);
+    w.number<uint64_t>(value.size);
+    end = align(end + value.size);
+  }
+  if (end > maxBytes) {
+    error = "the values of state take " + std::to_string(end) +
+            " bytes, expected at most " + std::to_string(maxBytes) +
+            "; compile the step without them, and give them to who runs it as a file";
+    return false;
+  }
+  block = std::move(w.out);
+  block.reserve(end);
+  block.resize(begin);
+  for (const StateValue &value : values) {
+    block.append(reinterpret_cast<const char *>(value.data), value.size);
+    block.resize(align(block.size()));
+  }
+  return true;
+}
+
+bool mpt::rt::readStateValues(const uint8_t *block, uint64_t size, const Program &program,
+                              std::vector<StateValue> &values, std::string &error) {
+  values.assign(program.tensors.size(), {});
+  if (!block)
+    return true;
+  auto fail = [&](const std::string &what) {
+    error = "the program's values of state " + what;
+    return false;
+  };
+  Reader r(block, size);
+  const uint32_t count = r.length(sizeof(uint32_t) + 2 * sizeof(uint64_t));
+  for (uint32_t i = 0; i < count && r.ok; ++i) {
+    StateValue value;
+    value.name = r.text();
+    const uint64_t offset = r.number<uint64_t>();
+    value.size = r.number<uint64_t>();
+    if (!r.ok)
+      break;
+    auto tensor = std::find_if(program.tensors.begin(), program.tensors.end(),
+                               [&](const NamedTensor &candidate) {
+                                 return candidate.buffer.space == SpaceId::State &&
+                                        candidate.name == value.name;
+                               });
+    if (tensor == program.tensors.end())
+      return fail("have one for '" + value.name + "', which is no state of it");
+    const uint64_t bytes = tensor->buffer.bytes();
+    if (value.size != bytes &&
+        (bytes == 0 || value.size != uint64_t(getSize(tensor->buffer.type))))
+      return fail("have " + std::to_string(value.size) + " bytes for '" + value.name +
+                  "', expected " + std::to_string(bytes));
+    if (offset > size || value.size > size - offset)
+      return fail("lie outside their block ('" + value.name + "')");
+    value.data = block + offset;
+    StateValue &place = values[tensor - program.tensors.begin()];
+    if (place.data)
+      return fail("have two for '" + value.name + "'");
+    place = std::move(value);
+  }
+  return r.ok || fail("are cut short");
+}

@@ -53,6 +53,6 @@ mpt_program.program @step attributes {target = #mpt.target<x86_64, [znver4]>, ma
 // TABLE: llvm.mlir.addressof @double
 // TABLE: llvm.mlir.addressof @sum :
 // TABLE: llvm.mlir.addressof @sum_combine
-// TABLE: llvm.mlir.global external @mpt_program() {{.*}}: !llvm.struct<(i64, i64, ptr, i64, ptr, i64, ptr)>
+// TABLE: llvm.mlir.global external @mpt_program() {{.*}}: !llvm.struct<(i64, i64, ptr, i64, ptr, i64, ptr, ptr, i64)>
 // TABLE: llvm.mlir.addressof @mpt_program_table
 // TABLE: llvm.mlir.addressof @mpt_program_kernels

@@ -24,10 +24,11 @@
 
 namespace mpt {
 
-/// The machine that code is generated for: `cpu` as for -mcpu ("native": this
-/// one, with its features). x86-64 only.
+/// The machine that code is generated for: `triple` as clang has it ("": this machine),
+/// of x86-64 or little-endian AArch64, and `cpu` as for -mcpu ("native": this one, with
+/// its features, or for another triple any that there is).
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createTargetMachine(llvm::StringRef cpu);
+createTargetMachine(llvm::StringRef cpu, llvm::StringRef triple = "");
 
 /// Makes `module` (with one `mpt_program.program`, or one step function, which is
 /// planned first) LLVM IR, optimized for `machine`. Fails if the step needs more than
@@ -76,12 +77,22 @@ llvm::Expected<std::unique_ptr<llvm::Module>> compileToCuda(mlir::ModuleOp modul
                                                             llvm::TargetMachine &machine,
                                                             const CudaOptions &options);
 
+/// Adds values that the state of the compiled program `module` begins with
+/// (mpt/ProgramABI/ProgramFormat.h, writeStateValues).
+llvm::Error addStateValues(llvm::Module &module, llvm::StringRef block);
+
 /// Writes `module` as a shared library at `path`, complete or not at all (as
 /// writeFileAtomically), with the note that the runtime checks it by
 /// (mpt/ProgramABI/ProgramFile.h), which is added to `module`. The linker is ld.lld in
-/// LLVM's folder or on the path, else cc; its absence is an error that names both.
+/// LLVM's folder or on the path, else, for this machine, cc; its absence is an error that
+/// names both. Segments begin at multiples of `pageSize` bytes; 0: of the linker's.
 llvm::Error writeSharedLibrary(llvm::Module &module, llvm::TargetMachine &machine,
-                               llvm::StringRef path);
+                               llvm::StringRef path, uint64_t pageSize = 0);
+
+/// Writes `module` as an object file at `path`, complete or not at all, for a program
+/// that is linked statically. The descriptor (`mpt_program`) is called `symbol` there.
+llvm::Error writeObject(llvm::Module &module, llvm::TargetMachine &machine,
+                        llvm::StringRef symbol, llvm::StringRef path);
 
 } // namespace mpt
 

@@ -63,6 +63,16 @@ llvm::Expected<std::map<std::string, HostTensor>> captureState(const StepEngine 
 llvm::Error restoreState(StepEngine &engine, llvm::StringRef path,
                          const std::map<std::string, HostTensor> &state);
 
+/// Fails, with `path` in the message, if `checkpoint` is not of the step whose digest is
+/// `step`.
+llvm::Error checkStep(const Checkpoint &checkpoint, llvm::StringRef path,
+                      llvm::StringRef step);
+
+/// Writes what the .safetensors file `path` holds into `engine`: all state of a
+/// checkpoint, which must be of the step whose digest is `step`, or of another file the
+/// tensors that there are, by the rules of `initializeState`.
+llvm::Error readStateFile(llvm::StringRef path, llvm::StringRef step, StepEngine &engine);
+
 /// First values for `engine` from the .safetensors file `path`: all tensors, but of a
 /// checkpoint what training has learned and no more (parameters and running statistics).
 llvm::Expected<std::map<std::string, HostTensor>>

@@ -75,6 +75,8 @@ public:
   /// Binds an input or target to memory that stays valid for the runs that follow. Fails
   /// unless `bytes` is the input's size.
   llvm::Error bind(llvm::StringRef name, const void *data, size_t bytes);
+  /// As `bind`, to memory of the GPU that the program runs on.
+  llvm::Error bindDevice(llvm::StringRef name, const void *data, size_t bytes);
   /// Runs once on what is bound.
   llvm::Error runBound();
   /// Copies an output of the last run to `data`. Fails unless `bytes` is its size.

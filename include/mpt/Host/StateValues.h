@@ -33,6 +33,11 @@ llvm::Error initializeState(StepEngine &engine, uint64_t seed,
                             const std::map<std::string, HostTensor> &values,
                             llvm::StringRef source);
 
+/// Writes `values` alone, by the rules of `initializeState`.
+llvm::Error writeStateValues(StepEngine &engine,
+                             const std::map<std::string, HostTensor> &values,
+                             llvm::StringRef source);
+
 /// State `wanted.name` of `engine`. A parameter with `mpt.master` comes as
 /// `wanted.type`: joined, if the state has its lower halves, and rounded to nearest.
 llvm::Expected<HostTensor> readParameter(const StepEngine &engine,

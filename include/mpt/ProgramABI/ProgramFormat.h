@@ -22,6 +22,12 @@
 /// of init (u8: 0 for none, else the kind's number and 1), two numbers (f64) and key
 /// (u64).
 ///
+/// A program may also hold values that its state begins with, such as a trained model's
+/// weights. They are in a block of their own, which is not copied when it is read: a
+/// list of names (string), offsets in the block (u64, a multiple of 64) and sizes (u64),
+/// then the bytes. A value is the bytes of the tensor, or one element if all elements are
+/// equal.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef MPT_PROGRAMABI_PROGRAMFORMAT_H
@@ -43,7 +49,8 @@ typedef void (*mpt_kernel_fn)(void **buffers, int64_t begin, int64_t end);
 struct mpt_cuda_desc;
 
 /// What a program exports as `mpt_program`. One for GPUs has `cuda` (see
-/// CudaProgram.h) and no `kernels`.
+/// CudaProgram.h) and no `kernels`. `state` are values that its state begins with
+/// (readStateValues), or null.
 struct mpt_program_desc {
   uint64_t magic;
   uint64_t format_version;
@@ -52,13 +59,15 @@ struct mpt_program_desc {
   const mpt_kernel_fn *kernels;
   uint64_t num_kernels;
   const struct mpt_cuda_desc *cuda;
+  const uint8_t *state;
+  uint64_t state_size;
 };
 }
 
 namespace mpt::rt {
 
 inline constexpr uint64_t kProgramMagic = 0x3130474f52505f4d; // "M_PROG01"
-inline constexpr uint64_t kFormatVersion = 5;
+inline constexpr uint64_t kFormatVersion = 6;
 
 /// Most bytes of a program's arena, state, outputs and constants together. A process on
 /// x86-64 addresses 2^47 bytes.
@@ -194,6 +203,29 @@ std::string writeProgram(const Program &program);
 /// buffer against its space; on failure `error` says what is wrong.
 bool readProgram(const uint8_t *data, uint64_t size, uint64_t numKernels,
                  Program &program, std::string &error);
+
+/// What a tensor of state begins with: its bytes, or those of one element for all.
+struct StateValue {
+  std::string name;
+  const uint8_t *data = nullptr;
+  uint64_t size = 0;
+};
+
+/// Most bytes of the values of state that a program holds: what loaders and linkers take
+/// in one piece on all machines.
+inline constexpr uint64_t kMaxStateValueBytes = uint64_t(1) << 31;
+
+/// Writes the block of these values to `block`. Where all elements are equal it holds one
+/// of them, whose size is in `elementSizes`. Fails if it would have more than `maxBytes`.
+bool writeStateValues(std::vector<StateValue> values,
+                      const std::vector<int64_t> &elementSizes, uint64_t maxBytes,
+                      std::string &block, std::string &error);
+
+/// Reads a block of values of `program`'s state. `values` has one for each tensor of the
+/// program, whose data is null if the block has none and otherwise lies in the block. On
+/// failure `error` says what is wrong.
+bool readStateValues(const uint8_t *block, uint64_t size, const Program &program,
+                     std::vector<StateValue> &values, std::string &error);
 
 } // namespace mpt::rt
 

@@ -151,6 +151,12 @@ MPT_RT_EXPORT int mpt_rt_get_data(mpt_rt_context *context, int32_t index, void *
 MPT_RT_EXPORT int mpt_rt_bind(mpt_rt_context *context, const char *name, const void *data,
                               size_t bytes);
 
+/* As mpt_rt_bind, to memory of the GPU that the program runs on. Each run copies it
+ * there, after waiting for what was begun on the default stream, and returns when that
+ * copy is made. MPT_RT_UNSUPPORTED for a program for the CPU. */
+MPT_RT_EXPORT int mpt_rt_bind_device(mpt_rt_context *context, const char *name,
+                                     const void *data, size_t bytes);
+
 /* Runs the program once. If state that needs a value was never written, or an input is
  * not bound, that is an error, and nothing has run. If a run fails, the state may be
  * partly updated. On a GPU the

@@ -27,6 +27,15 @@ struct CompileOptions {
   /// Empty: the only function, else the one called loss.
   std::string function;
   std::string cpu = "native";
+  /// As clang's --target; empty: this machine.
+  std::string triple;
+  /// A .safetensors file with values that the state begins with; empty: none.
+  std::string state;
+  /// Write an object file for static linking, whose descriptor is called `symbol`.
+  bool emitsObject = false;
+  std::string symbol = "mpt_program";
+  /// Of the shared library's segments; 0: the linker's.
+  uint64_t pageSize = 0;
   bool isCuda = false, emulatedKernels = false;
   std::vector<std::string> chips;
   std::string toolkit, f32Matmuls = "exact";
@@ -55,9 +64,9 @@ llvm::Error emitRemarks(mlir::MLIRContext &context, const CompileOptions &option
                         llvm::StringRef file);
 
 /// Compiles a training step, another function of the step ABI or a planned program of
-/// `module` into the shared library `output`, complete or not at all. `module` is
-/// changed. What is wrong is in the error, with its place; other diagnostics go to the
-/// context's handlers.
+/// `module` into the shared library or object file `output`, complete or not at all.
+/// `module` is changed. What is wrong is in the error, with its place; other diagnostics
+/// go to the context's handlers.
 llvm::Error compileStep(mlir::ModuleOp module, const CompileOptions &options,
                         llvm::StringRef output);
 

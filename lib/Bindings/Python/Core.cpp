@@ -291,7 +291,8 @@ using Array = nb::ndarray<nb::array_api>;
 
 /// `object` as an array of `info`'s type and shape in packed rows in this machine's
 /// memory; no copy.
-AnyArray importArray(nb::handle object, const MptTensorInfo &info) {
+/// With `gpu` at least 0, an array may also lie in the memory of that GPU.
+AnyArray importArray(nb::handle object, const MptTensorInfo &info, int gpu = -1) {
   auto fail = [&](const std::string &found, const std::string &remedy) {
     raise("'" + toString(info.name) + "': expected " + describe(info) + ", found " +
           found + remedy);
@@ -304,8 +305,12 @@ AnyArray importArray(nb::handle object, const MptTensorInfo &info) {
   }
   std::string found = describe(
       describe(array.dtype()), [&](size_t i) { return array.shape(i); }, array.ndim());
-  if (int device = array.device_type();
-      device != nb::device::cpu::value && device != nb::device::cuda_host::value)
+  const int device = array.device_type();
+  if (device == nb::device::cuda::value && gpu >= 0 && array.device_id() != gpu)
+    fail(found + " on cuda:" + std::to_string(array.device_id()),
+         "; the program runs on cuda:" + std::to_string(gpu) + ": copy it there");
+  if (device != nb::device::cpu::value && device != nb::device::cuda_host::value &&
+      (device != nb::device::cuda::value || gpu < 0))
     fail(found + " on another device than the CPU", "; copy it to the CPU first");
   bool fits =
       array.dtype() == getType(info) && array.ndim() == static_cast<size_t>(info.rank);
@@ -351,7 +356,10 @@ struct TensorInfo {
 
 class Program {
 public:
-  explicit Program(MptStep step) : handle(std::make_shared<StepHandle>(step)) {
+  /// `device`: the number of the GPU that it runs on if it is for GPUs.
+  Program(MptStep step, int device)
+      : handle(std::make_shared<StepHandle>(step)),
+        gpu(toString(mptStepGetTarget(step)).rfind("cuda", 0) == 0 ? device : -1) {
     for (intptr_t i = 0, e = mptStepGetNumTensors(step); i < e; ++i)
       byName.emplace(toString(mptStepGetTensor(step, i).name), i);
   }
@@ -378,8 +386,8 @@ public:
   void bind(const std::string &name, nb::object object) {
     intptr_t index = findInput(name);
     MptTensorInfo wanted = mptStepGetTensor(handle->step, index);
-    AnyArray array = importArray(object, wanted);
-    bindTo(wanted, array.data());
+    AnyArray array = importArray(object, wanted, gpu);
+    bindTo(wanted, array.data(), array.device_type() == nb::device::cuda::value);
     handle->bound[index] = {std::move(object), std::move(array)};
   }
   /// Of memory that the caller has checked.
@@ -505,11 +513,11 @@ private:
             toString(found.role));
     return index;
   }
-  void bindTo(const MptTensorInfo &wanted, const void *data) {
+  void bindTo(const MptTensorInfo &wanted, const void *data, bool isOnDevice = false) {
     // An empty tensor may have no address.
     call([&](MptStep step) {
-      return mptStepBind(step, wanted.name, data || wanted.bytes ? data : this,
-                         wanted.bytes);
+      return (isOnDevice ? mptStepBindDevice : mptStepBind)(
+          step, wanted.name, data || wanted.bytes ? data : this, wanted.bytes);
     });
   }
   void copyOut(const MptTensorInfo &found, void *data) {
@@ -527,6 +535,8 @@ private:
   }
 
   std::shared_ptr<StepHandle> handle;
+  /// The number of the GPU that the program runs on, or -1.
+  int gpu;
   /// Where an output has the name of other state, the state.
   std::unordered_map<std::string, intptr_t> byName;
   std::mutex mutex;
@@ -536,8 +546,9 @@ private:
 class Options {
 public:
   Options(int64_t threads, std::string_view device, int64_t memoryLimit,
-          const Program *share) {
+          const Program *share, const nb::dict &cuda) {
     try {
+      setCuda(cuda);
       check(mptStepOptionsSetThreads(options, threads));
       check(mptStepOptionsSetDevice(options, toRef(device)));
       check(mptStepOptionsSetMemoryLimit(options, memoryLimit));
@@ -552,23 +563,57 @@ public:
   Options(const Options &) = delete;
 
   MptStepOptions options = mptStepOptionsCreate();
+
+private:
+  /// Takes what is said of CUDA by the names of mpt-run's options.
+  void setCuda(const nb::dict &cuda) {
+    std::unordered_map<std::string, std::string> texts = {
+        {"cudart", ""}, {"cublaslt", ""}, {"cudnn", ""}, {"toolkit", ""}};
+    bool emulatedKernels = false;
+    for (auto [key, value] : cuda) {
+      const std::string name = nb::cast<std::string>(nb::str(key));
+      if (auto found = texts.find(name);
+          found != texts.end() && nb::isinstance<nb::str>(value))
+        found->second = nb::cast<std::string>(value);
+      else if (name == "emulated_kernels" && nb::isinstance<nb::bool_>(value))
+        emulatedKernels = nb::cast<bool>(value);
+      else
+        raise("cuda: expected cudart, cublaslt, cudnn and toolkit as text and "
+              "emulated_kernels as a bool, found " +
+              nb::cast<std::string>(nb::repr(key)) + ": " +
+              nb::cast<std::string>(nb::repr(value)));
+    }
+    check(mptStepOptionsSetCudaLibraries(options, toRef(texts["cudart"]),
+                                         toRef(texts["cublaslt"]),
+                                         toRef(texts["cudnn"])));
+    check(
+        mptStepOptionsSetCudaCompiler(options, toRef(texts["toolkit"]), emulatedKernels));
+  }
 };
 
+/// The number in "cuda:N", else 0.
+int getDeviceNumber(std::string_view device) {
+  const size_t colon = device.find(':');
+  return colon == std::string_view::npos
+             ? 0
+             : std::atoi(std::string(device.substr(colon + 1)).c_str());
+}
+
 Program *createProgram(Module &module, std::string_view function, int64_t threads,
-                       std::string_view device, int64_t memoryLimit,
-                       const Program *share) {
+                       std::string_view device, int64_t memoryLimit, const Program *share,
+                       const nb::dict &cuda) {
   module.checkWhole();
-  Options options(threads, device, memoryLimit, share);
+  Options options(threads, device, memoryLimit, share, cuda);
   MptStep step;
   check(module.run([&] {
     return mptStepCreate(module.module, toRef(function), options.options, &step);
   }));
-  return new Program(step);
+  return new Program(step, getDeviceNumber(device));
 }
 
 Program *openProgram(std::string_view path, int64_t threads, std::string_view device,
-                     int64_t memoryLimit, const Program *share) {
-  Options options(threads, device, memoryLimit, share);
+                     int64_t memoryLimit, const Program *share, const nb::dict &cuda) {
+  Options options(threads, device, memoryLimit, share, cuda);
   MptStep step;
   MptError error;
   {
@@ -576,7 +621,7 @@ Program *openProgram(std::string_view path, int64_t threads, std::string_view de
     error = mptStepOpen(toRef(path), options.options, &step);
   }
   check(error);
-  return new Program(step);
+  return new Program(step, getDeviceNumber(device));
 }
 
 } // namespace
@@ -602,8 +647,12 @@ NB_MODULE(_core, m) {
            "with `options`. Returns the warnings and remarks.")
       .def("program", createProgram, "function"_a = "", "threads"_a = 0,
            "device"_a = "cpu", "memory_limit"_a = 0, "share"_a = nb::none(),
+           "cuda"_a = nb::dict(),
            "Compiles a function (the only one, else `loss`) in this process. State that "
-           "the program `share` has too, by name, type and shape, is the same memory.");
+           "the program `share` has too, by name, type and shape, is the same memory. "
+           "`cuda` may name CUDA's libraries by path (\"cudart\", \"cublaslt\", "
+           "\"cudnn\"), the folder of its compiler (\"toolkit\"), and ask for kernels "
+           "that run on the stand-in for CUDA of MPT's tests (\"emulated_kernels\").");
 
   nb::class_<TensorInfo>(m, "TensorInfo", "What a program knows of a tensor.")
       .def_ro("name", &TensorInfo::name)
@@ -622,14 +671,16 @@ NB_MODULE(_core, m) {
                       "A compiled function with its state. Not for two threads at once: "
                       "a lock makes the second one wait.")
       .def_static("open", openProgram, "path"_a, "threads"_a = 0, "device"_a = "cpu",
-                  "memory_limit"_a = 0, "share"_a = nb::none(),
+                  "memory_limit"_a = 0, "share"_a = nb::none(), "cuda"_a = nb::dict(),
                   "Opens a file that mpt-compile or Module.compile wrote. This runs code "
-                  "of the file.")
+                  "of the file. `cuda` is as in Module.program.")
       .def_prop_ro("tensors", &Program::tensors,
                    "State and inputs in the order of the function's arguments, then "
                    "outputs: a list of TensorInfo.")
-      .def("bind", &Program::bind, "name"_a, "array"_a,
-           "Binds an input to an array without a copy. It may change between runs.")
+      .def(
+          "bind", &Program::bind, "name"_a, "array"_a,
+          "Binds an input to an array without a copy. It may change between runs. If the "
+          "program runs on a GPU, the array may be there.")
       .def("bind_address", &Program::bindAddress, "name"_a, "address"_a, "bytes"_a,
            "owner"_a = nb::none(),
            "Binds an input to memory that `owner` keeps alive, and checks no more than "

@@ -389,7 +389,7 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module, const std::string &t
           b, loc, value, LLVM::ZeroOp::create(b, loc, pointer), int64_t(0));
   });
   auto descType = LLVM::LLVMStructType::getLiteral(
-      context, {i64, i64, pointer, i64, pointer, i64, pointer});
+      context, {i64, i64, pointer, i64, pointer, i64, pointer, pointer, i64});
   auto desc = LLVM::GlobalOp::create(builder, loc, descType, /*isConstant=*/false,
                                      LLVM::Linkage::External, "mpt_program", Attribute());
   initialize(desc, descType, [&](OpBuilder &b, Value &value) {
@@ -398,8 +398,7 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module, const std::string &t
                                       b.getI64IntegerAttr(static_cast<int64_t>(n)));
     };
     Value fields[] = {
-        number(rt::kProgramMagic),
-        number(rt::kFormatVersion),
+        number(rt::kProgramMagic), number(rt::kFormatVersion),
         LLVM::AddressOfOp::create(b, loc, pointer, "mpt_program_table"),
         number(table.size()),
         cuda ? LLVM::ZeroOp::create(b, loc, pointer).getResult()
@@ -407,7 +406,9 @@ void ConvertProgramToLLVMPass::emitGlobals(ModuleOp module, const std::string &t
                    .getResult(),
         number(kernels.size()),
         cuda ? LLVM::AddressOfOp::create(b, loc, pointer, cuda.getSymName()).getResult()
-             : LLVM::ZeroOp::create(b, loc, pointer).getResult()};
+             : LLVM::ZeroOp::create(b, loc, pointer).getResult(),
+        // Values of state, which the compiler's caller adds.
+        LLVM::ZeroOp::create(b, loc, pointer), number(0)};
     for (auto [i, field] : llvm::enumerate(fields))
       value = LLVM::InsertValueOp::create(b, loc, value, field, static_cast<int64_t>(i));
   });

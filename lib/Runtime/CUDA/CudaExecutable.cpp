@@ -586,8 +586,20 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
     char *place = staging + half * stagingBytes;
     if (copies >= 2)
       status = check(api.cudaEventSynchronize(copied[half]), "copying inputs", error);
+    isOnDevice.resize(inputs.size());
+    const bool hasDeviceInputs =
+        std::find(isOnDevice.begin(), isOnDevice.end(), true) != isOnDevice.end();
+    // Their makers are done, or are ordered before the default stream.
+    if (status == MPT_RT_OK && hasDeviceInputs)
+      status = check(api.cudaStreamSynchronize(nullptr), "waiting for inputs", error);
     for (size_t i = 0; status == MPT_RT_OK && i < inputs.size(); ++i) {
       const Input &input = inputs[i];
+      if (isOnDevice[i]) {
+        status = check(api.cudaMemcpyAsync(input.device, data[i], input.bytes,
+                                           DeviceToDevice, stream),
+                       "copying inputs", error);
+        continue;
+      }
       std::memcpy(place + input.staging, data[i], input.bytes);
       status = check(api.cudaMemcpyAsync(input.device, place + input.staging, input.bytes,
                                          HostToDevice, stream),
@@ -596,6 +608,9 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
     if (status == MPT_RT_OK)
       status = check(api.cudaEventRecord(copied[half], stream), "copying inputs", error);
     copies += status == MPT_RT_OK;
+    // The caller may write them when this returns.
+    if (status == MPT_RT_OK && hasDeviceInputs)
+      status = check(api.cudaEventSynchronize(copied[half]), "copying inputs", error);
   }
   if (status == MPT_RT_OK && runs >= 1 && !graph && !profiling)
     status = capture(error);

@@ -61,6 +61,8 @@ public:
   }
   /// Inputs on the device stay as they are.
   bool keepInputs = false;
+  /// By the number of an input: whether it is bound to memory of the GPU.
+  std::vector<bool> isOnDevice;
   /// Instructions are launched one by one and measured.
   bool profiling = false;
   /// What was decided at the first run, a line each.

@@ -120,6 +120,8 @@ struct mpt_rt_context {
   std::unique_ptr<cuda::CudaExecutable> cuda;
   std::string cudart, cublasLt, cudnn;
   int device = 0;
+  /// What state begins with that the program holds values of, by the tensor's number.
+  std::vector<StateValue> stateValues;
   /// Of the library that is open; null: none.
   const char *metadata = nullptr;
 
@@ -164,6 +166,8 @@ private:
   /// Says where each state tensor lies, once there is memory for those of the program.
   void placeState();
   int initialize(const NamedTensor &tensor, const NamedTensor *low, uint64_t seed);
+  int initialize(const NamedTensor &tensor, const StateValue &value);
+  int store(const BufferRef &tensor, int64_t first, int64_t count, const void *data);
 };
 
 void mpt_rt_context::findInputs() {
@@ -199,6 +203,38 @@ void mpt_rt_context::placeState() {
 /// Elements that are initialized at a time, on the stack.
 constexpr int64_t kInitialized = 2048;
 
+/// Whether the seed that training starts with is written there.
+static bool isSeedTensor(const NamedTensor &tensor) {
+  return tensor.role == stringifyRole(mpt::Role::Rng) && tensor.name == "seed" &&
+         tensor.buffer.type == DataType::I64 && tensor.buffer.dims.empty();
+}
+
+/// Writes elements [first, first + count) of a tensor of state.
+int mpt_rt_context::store(const BufferRef &tensor, int64_t first, int64_t count,
+                          const void *data) {
+  BufferRef part = tensor;
+  part.offset += first * getSize(part.type);
+  part.dims = {count};
+  if (cuda)
+    return cuda->write(part, data, error);
+  std::memcpy(addressOf(part), data, part.bytes());
+  return MPT_RT_OK;
+}
+
+int mpt_rt_context::initialize(const NamedTensor &tensor, const StateValue &value) {
+  const BufferRef &buffer = tensor.buffer;
+  const int64_t end = buffer.count();
+  if (static_cast<int64_t>(value.size) == buffer.bytes())
+    return end ? store(buffer, 0, end, value.data) : int(MPT_RT_OK);
+  char elements[kInitialized * sizeof(double)];
+  fillConstant(std::string(reinterpret_cast<const char *>(value.data), value.size),
+               std::min(end, kInitialized) * value.size, elements);
+  for (int64_t at = 0; at < end; at += kInitialized)
+    if (int status = store(buffer, at, std::min(end - at, kInitialized), elements))
+      return status;
+  return MPT_RT_OK;
+}
+
 /// The f32 numbers of a parameter with a low half in `low` are split in two.
 int mpt_rt_context::initialize(const NamedTensor &tensor, const NamedTensor *low,
                                uint64_t seed) {
@@ -206,18 +242,8 @@ int mpt_rt_context::initialize(const NamedTensor &tensor, const NamedTensor *low
   float wide[kInitialized];
   uint16_t high[kInitialized], rest[kInitialized];
   char stored[kInitialized * sizeof(double)];
-  auto store = [&](BufferRef part, int64_t first, int64_t count, const void *data) {
-    part.offset += first * getSize(part.type);
-    part.dims = {count};
-    if (cuda)
-      return cuda->write(part, data, error);
-    std::memcpy(addressOf(part), data, part.bytes());
-    return int(MPT_RT_OK);
-  };
   const mpt::InitSpec init = tensor.init.value_or(mpt::InitSpec());
-  const bool isSeed = tensor.role == stringifyRole(mpt::Role::Rng) &&
-                      tensor.name == "seed" && tensor.buffer.type == DataType::I64 &&
-                      tensor.buffer.dims.empty();
+  const bool isSeed = isSeedTensor(tensor);
   for (int64_t at = 0, end = tensor.buffer.count(); at < end; at += kInitialized) {
     const int64_t count = std::min(end - at, kInitialized);
     const void *data = stored;
@@ -245,9 +271,15 @@ int mpt_rt_context::initialize(uint64_t seed, bool onlyConstant) {
     for (size_t i = 0; i < program.tensors.size(); ++i) {
       const NamedTensor &tensor = program.tensors[i];
       if (tensor.buffer.space != SpaceId::State || tensor.lowOf.empty() == isLow ||
-          tensor.needsWrite() ||
-          (onlyConstant &&
-           ((tensor.init && tensor.init->isRandom()) || places[i].block != state)))
+          (onlyConstant && places[i].block != state))
+        continue;
+      if (stateValues[i].data && (onlyConstant || !isSeedTensor(tensor))) {
+        if (int status = initialize(tensor, stateValues[i]))
+          return status;
+        places[i].setWritten();
+        continue;
+      }
+      if (tensor.needsWrite() || (onlyConstant && tensor.init && tensor.init->isRandom()))
         continue;
       const NamedTensor *low = nullptr;
       for (const NamedTensor &other : program.tensors)
@@ -296,6 +328,7 @@ int mpt_rt_context::open(const mpt_program_desc *desc) {
     state.reset();
     places.clear();
     stateAt.clear();
+    stateValues.clear();
     constants.clear();
     inputs.clear();
     inputTensors.clear();
@@ -355,6 +388,8 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
     return fail(MPT_RT_INVALID_PROGRAM, "the program's descriptor is incomplete");
   std::string why;
   if (!readProgram(desc->table, desc->table_size, desc->num_kernels, program, why))
+    return fail(MPT_RT_INVALID_PROGRAM, why);
+  if (!readStateValues(desc->state, desc->state_size, program, stateValues, why))
     return fail(MPT_RT_INVALID_PROGRAM, why);
   if (program.version != mpt::kVersion)
     return fail(MPT_RT_INVALID_PROGRAM, "the program was compiled by MPT " +
@@ -675,17 +710,35 @@ int mpt_rt_get_data(mpt_rt_context *context, int32_t index, void **data) {
   return MPT_RT_OK;
 }
 
-int mpt_rt_bind(mpt_rt_context *context, const char *name, const void *data,
-                size_t bytes) {
+static int bindInput(mpt_rt_context *context, const char *name, const void *data,
+                     size_t bytes, bool isOnDevice) {
   if (!context)
     return MPT_RT_INVALID_ARGUMENT;
+  if (isOnDevice && context->isOpen && !context->cuda)
+    return context->fail(MPT_RT_UNSUPPORTED, "the program is for the CPU; bind '" +
+                                                 std::string(name ? name : "") +
+                                                 "' to memory of the host");
   const NamedTensor *tensor = findChecked(
       context, name, data, bytes, [](SpaceId space) { return space == SpaceId::Input; },
       "input");
   if (!tensor)
     return MPT_RT_INVALID_ARGUMENT;
   context->inputs[tensor->buffer.offset] = data;
+  if (context->cuda) {
+    context->cuda->isOnDevice.resize(context->inputs.size());
+    context->cuda->isOnDevice[tensor->buffer.offset] = isOnDevice;
+  }
   return MPT_RT_OK;
+}
+
+int mpt_rt_bind(mpt_rt_context *context, const char *name, const void *data,
+                size_t bytes) {
+  return bindInput(context, name, data, bytes, /*isOnDevice=*/false);
+}
+
+int mpt_rt_bind_device(mpt_rt_context *context, const char *name, const void *data,
+                       size_t bytes) {
+  return bindInput(context, name, data, bytes, /*isOnDevice=*/true);
 }
 
 int mpt_rt_run(mpt_rt_context *context) {

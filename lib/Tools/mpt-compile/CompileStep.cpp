@@ -10,8 +10,11 @@
 #include "Autotune.h"
 #include "mpt/Codegen/CodeGen.h"
 #include "mpt/Dialect/Program/IR/Program.h"
+#include "mpt/Host/Checkpoint.h"
+#include "mpt/Host/StateValues.h"
 #include "mpt/Host/StepSignature.h"
 #include "mpt/ProgramABI/ProgramFile.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/Support/DiagnosticCapture.h"
 #include "mpt/Support/FileIO.h"
 
@@ -78,12 +81,79 @@ static std::string writeMetadata(llvm::StringRef digest, const StepSignature *si
   return text;
 }
 
+namespace {
+/// Takes values of a step's state, of which nothing runs.
+class StateCollector : public StepEngine {
+public:
+  explicit StateCollector(const StepSignature &signature) : signature(signature) {}
+
+  llvm::ArrayRef<TensorInfo> getArguments() const override { return signature.arguments; }
+  llvm::ArrayRef<ResultInfo> getResults() const override { return signature.results; }
+  llvm::Expected<HostTensor> readState(llvm::StringRef name) const override {
+    auto found = values.find(name.str());
+    if (found == values.end())
+      return llvm::createStringError("state '" + name + "' has no value");
+    return found->second;
+  }
+  llvm::Error writeState(llvm::StringRef name, const HostTensor &value) override {
+    values.insert_or_assign(name.str(), value);
+    return llvm::Error::success();
+  }
+  llvm::Expected<llvm::StringMap<HostTensor>>
+  run(const llvm::StringMap<const HostTensor *> &) override {
+    return llvm::createStringError("the step is not compiled yet");
+  }
+  size_t arenaBytes() const override { return 0; }
+  size_t stateBytes() const override { return 0; }
+
+  std::map<std::string, HostTensor> values;
+
+private:
+  const StepSignature &signature;
+};
+
+/// What `compileStep` knows of the step apart from its code.
+struct StepData {
+  std::string metadata;
+  /// Values that the state begins with (mpt/ProgramABI/ProgramFormat.h); empty: none.
+  std::string state;
+};
+} // namespace
+
+/// The block of values in the file `path` for the step's state.
+static llvm::Expected<std::string> readStateBlock(const StepSignature &signature,
+                                                  llvm::StringRef digest,
+                                                  llvm::StringRef path) {
+  StateCollector collector(signature);
+  if (llvm::Error error = readStateFile(path, digest, collector))
+    return std::move(error);
+  std::vector<rt::StateValue> values;
+  std::vector<int64_t> elementSizes;
+  for (const auto &[name, tensor] : collector.values) {
+    if (tensor.getByteSize() == 0)
+      continue;
+    values.push_back(
+        {name, static_cast<const uint8_t *>(tensor.getData()), tensor.getByteSize()});
+    elementSizes.push_back(getElementSize(tensor.getElementType()));
+  }
+  std::string block, why;
+  if (!rt::writeStateValues(std::move(values), elementSizes, rt::kMaxStateValueBytes,
+                            block, why))
+    return createFileMessage(path, why);
+  return block;
+}
+
 /// Leaves the function to compile, or the planned program, alone in `module`, and returns
-/// what hosts are told of it.
-static llvm::Expected<std::string> isolate(ModuleOp module, llvm::StringRef name) {
+/// what goes into the file with it.
+static llvm::Expected<StepData> isolate(ModuleOp module, const CompileOptions &options) {
+  llvm::StringRef name = options.function;
   auto programs = module.getOps<program::ProgramOp>();
   if (!programs.empty() &&
       (name.empty() || module.lookupSymbol<program::ProgramOp>(name))) {
+    if (!options.state.empty())
+      return llvm::createStringError(
+          "--state: expected a step function, found a program that is planned already; "
+          "compile the step that it was planned from");
     // Functions that were not planned are not part of it.
     for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (!other.isDeclaration())
@@ -91,7 +161,8 @@ static llvm::Expected<std::string> isolate(ModuleOp module, llvm::StringRef name
     std::string text;
     llvm::raw_string_ostream os(text);
     (*programs.begin()).print(os);
-    return writeMetadata(llvm::utohexstr(llvm::xxh3_64bits(text), true, 16), nullptr);
+    return StepData{
+        writeMetadata(llvm::utohexstr(llvm::xxh3_64bits(text), true, 16), nullptr), ""};
   }
   auto function = findFunction(module, "--function", name);
   if (!function)
@@ -103,15 +174,23 @@ static llvm::Expected<std::string> isolate(ModuleOp module, llvm::StringRef name
   for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (other != *function)
       other.erase();
-  return writeMetadata(computeStepDigest(*function), &*signature);
+  const std::string digest = computeStepDigest(*function);
+  StepData data{writeMetadata(digest, &*signature), ""};
+  if (!options.state.empty()) {
+    auto block = readStateBlock(*signature, digest, options.state);
+    if (!block)
+      return block.takeError();
+    data.state = std::move(*block);
+  }
+  return data;
 }
 
 llvm::Error mpt::compileStep(ModuleOp module, const CompileOptions &options,
                              llvm::StringRef output) {
-  auto metadata = isolate(module, options.function);
-  if (!metadata)
-    return metadata.takeError();
-  auto machine = createTargetMachine(options.cpu);
+  auto data = isolate(module, options);
+  if (!data)
+    return data.takeError();
+  auto machine = createTargetMachine(options.cpu, options.triple);
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext llvmContext;
@@ -127,9 +206,14 @@ llvm::Error mpt::compileStep(ModuleOp module, const CompileOptions &options,
                       : compileToLLVM(module, llvmContext, **machine, options.threads);
   if (!compiled)
     return compiled.takeError();
-  auto *text = llvm::ConstantDataArray::getString(llvmContext, *metadata);
+  if (!data->state.empty())
+    if (llvm::Error error = addStateValues(**compiled, data->state))
+      return error;
+  if (options.emitsObject)
+    return writeObject(**compiled, **machine, options.symbol, output);
+  auto *text = llvm::ConstantDataArray::getString(llvmContext, data->metadata);
   new llvm::GlobalVariable(**compiled, text->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, text,
                            rt::kProgramMetadata);
-  return writeSharedLibrary(**compiled, **machine, output);
+  return writeSharedLibrary(**compiled, **machine, output, options.pageSize);
 }

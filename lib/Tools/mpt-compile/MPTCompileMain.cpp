@@ -64,6 +64,7 @@ static llvm::Error checkFiles(const CompileCommand &options) {
   return checkDistinctFiles({{"the step", options.input},
                              {"--cudart", options.cudart},
                              {"--cublaslt", options.cublasLt},
+                             {"--state", options.state},
                              {"--autotune", options.autotune, /*isOutput=*/true},
                              {"--remarks-output-file", options.remarksFile, true},
                              {"-o", options.output, true}});

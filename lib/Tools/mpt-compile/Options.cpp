@@ -54,12 +54,38 @@ void mpt::printCompileHelp(llvm::raw_ostream &os) {
 static llvm::Error readOptions(const InputArgList &args, CompileOptions &options) {
   for (auto [id, value] :
        {std::pair(OPT_function, &options.function), std::pair(OPT_mcpu, &options.cpu),
+        std::pair(OPT_mtriple, &options.triple), std::pair(OPT_state, &options.state),
         std::pair(OPT_cuda_toolkit, &options.toolkit),
         std::pair(OPT_autotune, &options.autotune),
         std::pair(OPT_cudart, &options.cudart),
         std::pair(OPT_cublaslt, &options.cublasLt)})
     if (llvm::Error error = parseText(args, id, *value))
       return error;
+  llvm::StringRef emit = args.getLastArgValue(OPT_emit, "library");
+  if (emit != "library" && emit != "object")
+    return llvm::createStringError("--emit: expected library or object, found '" + emit +
+                                   "'");
+  options.emitsObject = emit == "object";
+  if (const Arg *symbol = args.getLastArg(OPT_symbol)) {
+    options.symbol = symbol->getValue();
+    if (!options.emitsObject)
+      return llvm::createStringError("--symbol goes with --emit=object");
+    if (!llvm::Regex("^[A-Za-z_][A-Za-z0-9_]*$").match(options.symbol))
+      return llvm::createStringError("--symbol: expected a name of C, found '" +
+                                     options.symbol + "'");
+  }
+  if (const Arg *pages = args.getLastArg(OPT_max_page_size)) {
+    llvm::StringRef text = pages->getValue();
+    if (text.getAsInteger(10, options.pageSize) ||
+        !llvm::isPowerOf2_64(options.pageSize) || options.pageSize < 4096 ||
+        options.pageSize > 65536)
+      return llvm::createStringError("--max-page-size: expected a power of two from 4096 "
+                                     "to 65536, found '" +
+                                     text + "'");
+    if (options.emitsObject)
+      return llvm::createStringError(
+          "--max-page-size goes with --emit=library; give it to the linker");
+  }
   llvm::StringRef target = args.getLastArgValue(OPT_target, "cpu");
   if (target != "cpu" && target != "cuda")
     return llvm::createStringError("unknown target '" + target + "'; choose cpu or cuda");
@@ -108,6 +134,8 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
       return llvm::createStringError(
           "--" + arg->getOption().getUnaliasedOption().getName().rtrim('=') +
           " goes with --target=cuda");
+  if (options.isCuda && (options.emitsObject || !options.triple.empty()))
+    return llvm::createStringError("--emit=object and --mtriple go with --target=cpu");
   if (options.autotune.empty() && !(options.cudart + options.cublasLt).empty())
     return llvm::createStringError("--cudart and --cublaslt go with --autotune");
   options.missedRemarks = args.hasArg(OPT_remarks);

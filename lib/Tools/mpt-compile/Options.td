@@ -15,7 +15,17 @@ multiclass Eq<string name, string meta, string help> {
 }
 
 def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"FILE">,
-  HelpText<"The shared library to write">;
+  HelpText<"The shared library or object file to write">;
+defm emit : Eq<"emit", "KIND",
+  "What to write: library (a shared library) or object (an object file, to be linked "
+  "into a program with libMPTRuntimeStatic.a; default: library)">;
+defm symbol : Eq<"symbol", "NAME",
+  "With --emit=object: the program's name in C (default: mpt_program)">;
+defm state : Eq<"state", "FILE",
+  "Values that the step's state begins with, which become part of the program: a "
+  "checkpoint of this step, or tensors by name in another .safetensors file">;
+defm max_page_size : Eq<"max-page-size", "BYTES",
+  "Align the library's segments for memory pages of up to this size, such as 16384">;
 defm function : Eq<"function", "NAME",
   "The function to compile (default: the only one, or loss)">;
 defm target : Eq<"target", "NAME", "What to compile for: cpu or cuda (default: cpu)">;
@@ -59,6 +69,8 @@ defm remarks_output_file : Eq<"remarks-output-file", "FILE",
   "With one of these: write the remarks to this file, as LLVM's YAML">;
 defm mcpu : Eq<"mcpu", "CPU",
   "The CPU to generate code for, as clang's -mcpu (default: native)">;
+defm mtriple : Eq<"mtriple", "TRIPLE",
+  "The machine to generate code for, such as aarch64-linux-gnu (default: this one)">;
 defm max_threads : Eq<"max-threads", "N",
   "Most threads that workspaces are planned for (default: 8)">;
 def help : Flag<["--", "-"], "help">, HelpText<"Print this text">;

@@ -196,6 +196,9 @@ Error cudaStreamDestroy(Stream stream) {
 }
 Error cudaStreamSynchronize(Stream stream) {
   MPT_BEGIN_OUTSIDE("cudaStreamSynchronize");
+  // The default stream, on which nothing waits here.
+  if (!stream)
+    return kSuccess;
   return getStream(call, stream) ? kSuccess : kInvalidValue;
 }
 Error cudaStreamBeginCapture(Stream stream, int) {

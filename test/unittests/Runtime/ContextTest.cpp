@@ -605,6 +605,65 @@ TEST(ProgramTest, FieldsAreChecked) {
   EXPECT_EQ(error(product), "instruction 0 (matmul) has no valid value of 'epilogue'");
 }
 
+/// Opens the small program with this block of values of state; "" or the error.
+std::string openWithState(Context &c, const std::string &block) {
+  Descriptor desc(writeProgram(makeSmall().program), {doubleAndAdd});
+  desc.desc.state = reinterpret_cast<const uint8_t *>(block.data());
+  desc.desc.state_size = block.size();
+  return mpt_rt_open_desc(c.rt, &desc.desc) == MPT_RT_OK ? "" : c.error();
+}
+
+TEST(ProgramTest, StateValues) {
+  auto write = [](std::vector<StateValue> values, uint64_t limit = kMaxStateValueBytes) {
+    std::string block, error;
+    std::vector<int64_t> sizes(values.size(), sizeof(float));
+    return writeStateValues(std::move(values), sizes, limit, block, error) ? block
+                                                                           : error;
+  };
+  auto value = [](const char *name, const float *data, uint64_t count) {
+    return StateValue{name, reinterpret_cast<const uint8_t *>(data),
+                      count * sizeof(float)};
+  };
+  const float different[4] = {1, 2, 3, 4}, equal[4] = {5, 5, 5, 5};
+  const std::string whole = write({value("w", different, 4)}),
+                    one = write({value("w", equal, 4)});
+  EXPECT_EQ(whole.size(), 128u);
+  EXPECT_EQ(write({value("w", different, 4)}, 127),
+            "the values of state take 128 bytes, expected at most 127; compile the step "
+            "without them, and give them to who runs it as a file");
+  float found[4];
+  for (const auto &[block, wanted] : {std::pair(whole, different), {one, equal}}) {
+    Context c;
+    ASSERT_EQ(openWithState(c, block), "");
+    for (bool isAgain : {false, true}) {
+      ASSERT_EQ(mpt_rt_read(c.rt, "w", found, 16), MPT_RT_OK);
+      EXPECT_TRUE(std::equal(found, found + 4, wanted));
+      // Training starts over from them.
+      std::fill_n(found, 4, 0.0f);
+      ASSERT_EQ(mpt_rt_write(c.rt, "w", found, 16), MPT_RT_OK);
+      if (!isAgain)
+        ASSERT_EQ(mpt_rt_initialize(c.rt, 3), MPT_RT_OK);
+    }
+  }
+  auto error = [](const std::string &block) {
+    Context c;
+    return openWithState(c, block);
+  };
+  const std::string begin = "the program's values of state ";
+  EXPECT_EQ(error(write({value("x", different, 4)})),
+            begin + "have one for 'x', which is no state of it");
+  EXPECT_EQ(error(write({value("w", different, 3)})),
+            begin + "have 12 bytes for 'w', expected 16");
+  EXPECT_EQ(error(write({value("w", different, 4), value("w", equal, 4)})),
+            begin + "have two for 'w'");
+  EXPECT_EQ(error(whole.substr(0, 70)), begin + "lie outside their block ('w')");
+  EXPECT_EQ(error(whole.substr(0, 9)), begin + "are cut short");
+  std::string far = whole;
+  // The offset, after the count, the name's length and the name.
+  far[16] = '\x7f';
+  EXPECT_EQ(error(far), begin + "lie outside their block ('w')");
+}
+
 TEST(ProgramTest, Descriptors) {
   Context c;
   Descriptor desc(writeProgram(makeSmall().program), {doubleAndAdd});
@@ -618,7 +677,7 @@ TEST(ProgramTest, Descriptors) {
   other.format_version = 7;
   EXPECT_EQ(mpt_rt_open_desc(c.rt, &other), MPT_RT_INVALID_PROGRAM);
   EXPECT_EQ(c.error(),
-            "the program has format 7 but this runtime reads format 5; compile it again");
+            "the program has format 7 but this runtime reads format 6; compile it again");
   for (bool table : {true, false}) {
     other = desc.desc;
     if (table)

@@ -64,6 +64,7 @@ class Evaluator:
         # On a GPU state is copied to the evaluator before each run.
         shares = step._device == "cpu"
         program = module.program("loss", threads=step._threads, device=step._device,
+                                 cuda=step._cuda,
                                  share=step._first.program if shares else None)
         copied = []
         for tensor in program.tensors:
@@ -97,8 +98,9 @@ class Evaluator:
             name = f"input{index}"
             if isinstance(value, torch.Tensor):
                 if not value.is_cpu or not value.is_contiguous():
-                    _refuse(f"argument {index}", value, value.dtype)
-                program.bind_address(name, value.data_ptr(), size, value)
+                    self._step._bind_device(program, name, value, value.dtype)
+                else:
+                    program.bind_address(name, value.data_ptr(), size, value)
             else:
                 program.bind(name, value)
         program.run()

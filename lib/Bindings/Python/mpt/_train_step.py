@@ -157,6 +157,8 @@ class TrainStep:
         mpt-loss-scale after its mode, as "dynamic init-scale=1024".
     threads: of the CPU; 0: as many as the machine has. Results do not depend on them.
     max_programs: how many shapes of batches stay compiled.
+    cuda: where CUDA's libraries and compiler are, if not where they are looked for: as in
+        Module.program.
     """
 
     def __init__(self, model: torch.nn.Module, loss: Callable[..., Any],
@@ -165,7 +167,8 @@ class TrainStep:
                  parallel: None = None, accumulate: int = 1,
                  clip_norm: Optional[float] = None, ema: Optional[float] = None,
                  seed: int = 0, loss_scale: "Union[None, str, float]" = None,
-                 threads: int = 0, max_programs: int = 8):
+                 threads: int = 0, max_programs: int = 8,
+                 cuda: "Optional[Mapping[str, Any]]" = None):
         if precision not in _PRECISIONS:
             raise Error(f"precision: expected {', '.join(_PRECISIONS)}, found {precision!r}")
         if parallel is not None:
@@ -181,6 +184,7 @@ class TrainStep:
         self._precision = precision
         self._memory_budget = memory_budget
         self._device = device
+        self._cuda = dict(cuda or {})
         self._accumulate = accumulate
         self._clip_norm = clip_norm
         self._ema = ema
@@ -283,7 +287,7 @@ class TrainStep:
             passes.append(f"mpt-autocast{{type={self._precision}}}")
         module.run(",".join(passes))
         program = module.program(
-            "loss", threads=self._threads, device=self._device,
+            "loss", threads=self._threads, device=self._device, cuda=self._cuda,
             share=self._first.program if self._first else None)
         return _Compiled(exported, module, program)
 
@@ -333,8 +337,9 @@ class TrainStep:
         for (name, size), value, dtype in zip(compiled.inputs, values, self._batch.dtypes):
             if isinstance(value, torch.Tensor):
                 if value.dtype != dtype or not value.is_cpu or not value.is_contiguous():
-                    _refuse(name, value, dtype)
-                program.bind_address(name, value.data_ptr(), size, value)
+                    self._bind_device(program, name, value, dtype)
+                else:
+                    program.bind_address(name, value.data_ptr(), size, value)
             else:
                 program.bind(name, value)
         for index, group in enumerate(self.optimizer.param_groups):
@@ -352,6 +357,12 @@ class TrainStep:
             did_step, compiled.read_scalar("loss_scale", 1.0),
             {name: torch.from_dlpack(program.read(name)) for name in compiled.others}
             if compiled.others else {})
+
+    def _bind_device(self, program, name, value, dtype):
+        """Binds a tensor on the step's GPU; refuses others."""
+        if not value.is_cuda or self._device == "cpu" or value.dtype != dtype:
+            _refuse(name, value, dtype)
+        program.bind(name, value.detach())
 
     def _write_rate(self, index, rate):
         if self._rates[index]:
@@ -479,16 +490,36 @@ class TrainStep:
         # The checkpoint's rates are as old as it is; those of the optimizer count.
         self._written = [None] * len(self._rates)
 
-    def export(self, path: "Union[str, os.PathLike]",
-               options: "Sequence[str]" = ()) -> "tuple[str, str]":
-        """Writes the step for batches of the example's shape as a program that runs
-        without Python, and the state as a .safetensors file of the same name for
-        mpt-run --init. `options` are mpt-compile's. Returns both paths."""
+    def export(self, path: "Union[str, os.PathLike]", options: "Sequence[str]" = (),
+               state: bool = True) -> str:
+        """Writes the step for batches of the example's shape as one file that runs
+        without Python: by mpt-run, from C, or as mpt.Program. It holds the present state,
+        and its first run is the step that would be next here. `options` are
+        mpt-compile's. Without `state` the file has none; `save` writes it. Returns the
+        path."""
         path = os.fspath(path)
-        weights = os.path.splitext(path)[0] + ".safetensors"
-        self._first.module.compile(path, ["--function=loss", *options])
-        self.save(weights)
-        return path, weights
+        options = ["--function=loss", *self._target_options(options), *options]
+        with tempfile.TemporaryDirectory() as folder:
+            if state:
+                for index, group in enumerate(self.optimizer.param_groups):
+                    self._write_rate(index, group["lr"])
+                values = os.path.join(folder, "state.safetensors")
+                self.save(values)
+                options.append(f"--state={values}")
+            self._first.module.compile(path, options)
+        return path
+
+    def _target_options(self, given) -> "list[str]":
+        """Of mpt-compile: the step's GPU, unless a target is given."""
+        machine, *chips = self._first.program.target.split()
+        if machine != "cuda" or any(o.lstrip("-").startswith("target") for o in given):
+            return []
+        options = ["--target=cuda", *(f"--chip={chip}" for chip in chips)]
+        if self._cuda.get("toolkit"):
+            options.append(f"--cuda-toolkit={self._cuda['toolkit']}")
+        if self._cuda.get("emulated_kernels"):
+            options.append("--emulated-kernels")
+        return options
 
     # Reports.
 
@@ -586,11 +617,12 @@ class Support:
     __repr__ = __str__
 
 
-def supports(model: torch.nn.Module, example: Any,
+def supports(model: torch.nn.Module, example: Any = None,
              loss: Optional[Callable[..., Any]] = None) -> Support:
     """Whether a training step can be made of `model`: exports and converts it, and
-    compiles nothing. Without `loss`, the sum of all floating-point tensors that the model
-    returns is differentiated."""
+    compiles nothing. Without `example` that of the model is taken: `dummy_inputs`, as
+    models of transformers have it, or Lightning's `example_input_array`. Without `loss`,
+    the sum of all floating-point tensors that the model returns is differentiated."""
     def total(model, *batch):
         leaves = torch.utils._pytree.tree_leaves(model(*batch))
         return sum(t.sum() for t in leaves
@@ -599,6 +631,12 @@ def supports(model: torch.nn.Module, example: Any,
     def total_by_name(model, **batch):
         return total(lambda: model(**batch))
 
+    for name in ("dummy_inputs", "example_input_array"):
+        if example is None:
+            example = getattr(model, name, None)
+    if example is None:
+        raise Error("supports: expected an example, one batch of tensors: the model has "
+                    "neither dummy_inputs nor example_input_array")
     if loss is None:
         loss = total_by_name if isinstance(example, Mapping) else total
     batch = _Batch(loss, example)

@@ -232,11 +232,11 @@ def main():
                                             if "max_programs" in str(w.message)])
 
     # Files for mpt-run.
-    program, weights = whole.export(os.path.join(folder, "step.so"))
+    program = whole.export(os.path.join(folder, "step.so"))
     numpy.save(os.path.join(folder, "a.npy"), a.numpy())
     numpy.save(os.path.join(folder, "b.npy"), b.numpy())
     done = subprocess.run(
-        [os.path.join(tools, "mpt-run"), program, f"--init={weights}", "--steps=2",
+        [os.path.join(tools, "mpt-run"), program, "--steps=2",
          f"--data=a={folder}/a.npy", f"--data=b={folder}/b.npy", "--lr=0.1",
          f"--checkpoint={folder}/out.safetensors"], capture_output=True, text=True)
     from_run = mpt.Program.open(program)
@@ -307,6 +307,9 @@ def main():
     print("supports:", bool(mpt.torch.supports(model, (x,))),
           mpt.torch.supports(plain, a))
     print(mpt.torch.supports(Bessel(), (a,)))
+    refused(mpt.torch.supports, plain)
+    plain.example_input_array = a
+    print("supports:", mpt.torch.supports(plain))
 
 
 class Bessel(nn.Module):

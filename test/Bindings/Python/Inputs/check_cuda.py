@@ -1,0 +1,132 @@
+"""TrainStep on a GPU, here MPT's stand-in for CUDA: check_cuda.py FOLDER LIBRARY"""
+import ctypes
+import os
+import sys
+
+import numpy
+import torch
+from torch.nn import functional as F
+
+import mpt
+import mpt.torch
+
+folder, library = sys.argv[1:]
+CUDA = {"cudart": library, "cublaslt": library, "emulated_kernels": True}
+
+
+class Device(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
+
+
+class DataType(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", Device), ("ndim", ctypes.c_int32),
+                ("dtype", DataType), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
+
+
+class Managed(ctypes.Structure):
+    _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p)]
+
+
+class DeviceArray:
+    """An array in the memory of the stand-in, as another library would hand it on."""
+
+    def __init__(self, values, device=0):
+        self.cuda, self.device = ctypes.CDLL(library), device
+        self.shape, self.kind = values.shape, values.dtype.kind
+        self.bits, self.bytes = 8 * values.dtype.itemsize, values.nbytes
+        self.kept, self.dtype = [], torch.from_numpy(values).dtype
+        self.memory, self.stream = ctypes.c_void_p(), ctypes.c_void_p()
+        assert self.cuda.cudaMalloc(ctypes.byref(self.memory), ctypes.c_size_t(self.bytes)) == 0
+        assert self.cuda.cudaStreamCreateWithFlags(ctypes.byref(self.stream), 1) == 0
+        self.fill(values)
+
+    def fill(self, values):
+        assert self.cuda.cudaMemcpyAsync(self.memory, ctypes.c_void_p(values.ctypes.data),
+                                         ctypes.c_size_t(self.bytes), 1, self.stream) == 0
+
+    def __dlpack_device__(self):
+        return 2, self.device  # kDLCUDA
+
+    def __dlpack__(self, **_):
+        shape = (ctypes.c_int64 * len(self.shape))(*self.shape)
+        code = {"f": 2, "i": 0}[self.kind]
+        managed = Managed(Tensor(self.memory, Device(2, self.device), len(self.shape),
+                                 DataType(code, self.bits, 1), shape, None, 0), None, None)
+        # Who imports it may keep it for long.
+        self.kept.append((managed, shape))
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p,
+                                                       ctypes.c_void_p]
+        return new(ctypes.addressof(managed), b"dltensor", None)
+
+
+def make(device, **options):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(),
+                                torch.nn.Linear(32, 4))
+    optimizer = torch.optim.AdamW(model.parameters(), 0.01)
+    return mpt.torch.TrainStep(model, lambda model, x, y: F.cross_entropy(model(x), y),
+                               optimizer=optimizer, example=(x, y), precision="bf16",
+                               device=device, **options)
+
+
+def refused(tried, *arguments, **named):
+    try:
+        tried(*arguments, **named)
+    except mpt.Error as error:
+        print("refused:", str(error).splitlines()[0])
+    else:
+        print("NOT REFUSED")
+
+
+torch.manual_seed(1)
+x, y = torch.randn(8, 16), torch.randint(0, 4, (8,))
+cpu, gpu = make("cpu"), make("cuda", cuda=CUDA)
+print("target:", gpu._first.program.target)
+on_cpu = [cpu(x, y).loss for _ in range(5)]
+on_gpu = [gpu(x, y).loss for _ in range(5)]
+print("close:", all(abs(a - b) < 0.02 * abs(a) for a, b in zip(on_cpu, on_gpu)))
+print("learns:", on_gpu[-1] < on_gpu[0])
+
+# Batches that lie on the GPU are copied there before the call returns.
+other = make("cuda:0", cuda=CUDA)
+arrays = DeviceArray(x.numpy()), DeviceArray(y.numpy())
+from_gpu = []
+for _ in range(5):
+    from_gpu.append(other(*arrays).loss)
+    arrays[0].fill(numpy.zeros((8, 16), "f"))
+    arrays[0].fill(x.numpy())
+print("from the GPU:", from_gpu == on_gpu)
+print("mixed:", other(x, arrays[1]).loss == gpu(x, y).loss)
+
+# State, evaluation, files.
+same = [torch.equal(a, b) for a, b in zip(gpu.state_dict().values(),
+                                          other.state_dict().values())]
+print("state:", all(same))
+predict = gpu.evaluator(lambda model, x: model(x).argmax(-1))
+print("evaluated:", predict(x).shape, torch.equal(predict(x), predict(arrays[0])))
+path = gpu.export(os.path.join(folder, "step.so"))
+opened = mpt.Program.open(path, device="cuda", cuda=CUDA)
+opened.bind("x", x)
+opened.bind("y", arrays[1])
+opened.run()
+print("exported:", opened.target, float(numpy.asarray(opened.read("loss"))) == gpu(x, y).loss)
+gpu.save(os.path.join(folder, "gpu.safetensors"))
+print("saved:", os.path.exists(os.path.join(folder, "gpu.safetensors")))
+
+refused(gpu, x[:4], y[:4])
+refused(other, DeviceArray(x.numpy(), device=1), y)
+refused(cpu, arrays[0], y)
+refused(gpu, DeviceArray(x.double().numpy()), y)
+refused(gpu, x.to("meta"), y)
+refused(opened.view, "loss")
+refused(make, "cuda:7", cuda=CUDA)
+refused(make, "cuda", cuda={"cudart": "/none.so"})
+refused(make, "cuda", cuda={"cuda": "12"})
