@@ -440,21 +440,6 @@ private:
 
 } // namespace
 
-void mpt::rt::finishRow(float *row, const float *bias, int64_t count, Epilogue epilogue) {
-  if (bias)
-    for (int64_t i = 0; i < count; ++i)
-      row[i] += bias[i];
-  if (epilogue == Epilogue::Relu)
-    for (int64_t i = 0; i < count; ++i)
-      row[i] = row[i] > 0.0f || row[i] != row[i] ? row[i] : 0.0f;
-  if (epilogue == Epilogue::Gelu)
-    for (int64_t i = 0; i < count; ++i) {
-      float x = row[i];
-      row[i] = 0.5f * x *
-               (1.0f + std::tanh(0.7978845608028654f * (x + 0.044715f * x * x * x)));
-    }
-}
-
 std::unique_ptr<Call> mpt::rt::makeMatmul(const Instruction &instruction,
                                           int64_t maxThreads, bool fastBF16,
                                           std::string &error) {

@@ -363,6 +363,21 @@ private:
 
 } // namespace
 
+void mpt::rt::finishRow(float *row, const float *bias, int64_t count, Epilogue epilogue) {
+  if (bias)
+    for (int64_t i = 0; i < count; ++i)
+      row[i] += bias[i];
+  if (epilogue == Epilogue::Relu)
+    for (int64_t i = 0; i < count; ++i)
+      row[i] = row[i] > 0.0f || row[i] != row[i] ? row[i] : 0.0f;
+  if (epilogue == Epilogue::Gelu)
+    for (int64_t i = 0; i < count; ++i) {
+      float x = row[i];
+      row[i] = 0.5f * x *
+               (1.0f + std::tanh(0.7978845608028654f * (x + 0.044715f * x * x * x)));
+    }
+}
+
 std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThreads,
                                         std::string &error, bool fastBF16) {
   if (!checkCall(call, error))

@@ -1,0 +1,48 @@
+//===- NoCuda.cpp - A runtime without CUDA ----------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What takes the place of this folder's other files in the runtime for small devices.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaExecutable.h"
+#include "mpt/Runtime/Runtime.h"
+
+using namespace mpt::rt;
+using namespace mpt::rt::cuda;
+
+static int refuse(std::string &error) {
+  error = "this runtime is without CUDA; use libMPTRuntime.so or libMPTRuntimeCuda.so";
+  return MPT_RT_UNSUPPORTED;
+}
+
+bool Api::load(const std::string &, const std::string &, std::string &error) {
+  refuse(error);
+  return false;
+}
+int mpt::rt::cuda::selectDevice(const Api &, int, int &, std::string &error) {
+  return refuse(error);
+}
+// Of what a CudaExecutable would hold.
+CublasLtContext::~CublasLtContext() = default;
+CublasLtMatmul::~CublasLtMatmul() = default;
+CudnnContext::~CudnnContext() = default;
+CudnnConvolution::~CudnnConvolution() = default;
+CudnnDescriptors::~CudnnDescriptors() = default;
+CudaExecutable::~CudaExecutable() = default;
+int CudaExecutable::open(uint64_t, std::string &error) { return refuse(error); }
+int CudaExecutable::write(const BufferRef &, const void *, std::string &error) {
+  return refuse(error);
+}
+int CudaExecutable::read(const BufferRef &, void *, std::string &error) {
+  return refuse(error);
+}
+int CudaExecutable::run(const std::vector<const void *> &, std::string &error) {
+  return refuse(error);
+}
