@@ -444,7 +444,7 @@ llvm::Error Run::claimOutputs() {
       if (use.isOutput)
         return llvm::createStringError("--compare trains several networks: " + use.what +
                                        " would keep the last one's alone; leave it out");
-  // Into a pipe it would go, and never come back.
+  // --resume could not read it from a pipe.
   llvm::sys::fs::file_status status;
   if (!llvm::sys::fs::status(options.checkpoint, status) &&
       llvm::is_contained(
