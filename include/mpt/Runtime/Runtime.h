@@ -101,9 +101,10 @@ MPT_RT_EXPORT int mpt_rt_share_state(mpt_rt_context *context,
  * memory, so the file may be rebuilt, overwritten or removed while the context lives, and
  * each call opens what the path names at that time.
  *
- * State starts with the value of its `mpt.init` if that is the same for all elements,
- * and optimizer and random state without one as zeros. Other state must be written or
- * initialized before the first run. */
+ * State starts with the value that the program holds for it (mpt-compile --state), else
+ * with the value of its `mpt.init` if that is the same for all elements, and optimizer
+ * and random state without either as zeros. Other state must be written or initialized
+ * before the first run. */
 MPT_RT_EXPORT int mpt_rt_open(mpt_rt_context *context, const char *path);
 MPT_RT_EXPORT int mpt_rt_open_desc(mpt_rt_context *context,
                                    const struct mpt_program_desc *desc);
@@ -121,7 +122,8 @@ MPT_RT_EXPORT int32_t mpt_rt_num_tensors(const mpt_rt_context *context);
 MPT_RT_EXPORT int mpt_rt_get_tensor(const mpt_rt_context *context, int32_t index,
                                     mpt_rt_tensor *tensor);
 
-/* Gives all state the first value that its `mpt.init` describes, with the random numbers
+/* Gives all state the value that the program holds for it, as mpt_rt_open does, and other
+ * state the first value that its `mpt.init` describes, with the random numbers
  * that mpt-run draws for --seed=SEED: bit for bit what mpt-run trains from. State of role
  * "rng" named "seed" becomes `seed`; optimizer and random state without a first value
  * becomes zeros, and other state without one stays as it is. After runs, this starts
