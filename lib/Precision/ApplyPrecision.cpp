@@ -543,6 +543,11 @@ FailureOr<AppliedPrecision> Applier::run() {
   if (options.emulate)
     emulate();
   setFunctionTypes();
+  // Readers that have no part in the plan, too. A cast may read itself in a graph region.
+  for (Operation *cast : graph.getEmptyCasts())
+    if (Value from = cast->getOperand(0), to = cast->getResult(0);
+        from != to && from.getType() == to.getType())
+      to.replaceAllUsesWith(from);
   eraseDead();
   rename();
   return applied;

@@ -43,3 +43,16 @@ func.func @widens(%x: tensor<4x4xf16>) -> tensor<4x4xf32> {
   %q = "stablehlo.convert"(%x) : (tensor<4x4xf16>) -> tensor<4x4xf32>
   return %q : tensor<4x4xf32>
 }
+
+// A reader that has no part in the plan, as this op without regions, loses the cast at
+// once, not when autocast runs again.
+// CHECK-LABEL: func.func @outsider
+//       CHECK:   %[[C:.*]] = "tf.Const"
+//  CHECK-NEXT:   "stablehlo.case"(%[[C]], %[[C]])
+func.func @outsider() -> tensor<32x32xf32> {
+  %0 = "tf.Const"() {value = dense<1.0> : tensor<32x32xf64>} : () -> tensor<32x32xf32>
+  %1 = "tf.Cast"(%0) : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %2 = "stablehlo.case"(%1, %1) {callee = @f} : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %3 = "tf.MatMul"(%2) : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  return %3 : tensor<32x32xf32>
+}
