@@ -66,7 +66,7 @@ config.substitutions.append(("%preload", preload))
 config.substitutions.append(("%cc", config.c_compiler))
 if os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
-# Packages qemu-user and g++-aarch64-linux-gnu, or that one's libraries.
+# tools/utils/install-packages --aarch64.
 if (shutil.which("qemu-aarch64") and os.path.exists("/usr/aarch64-linux-gnu/lib/libc.a")
         and glob.glob("/usr/lib/gcc-cross/aarch64-linux-gnu/*/libstdc++.a")):
     config.available_features.add("aarch64")
