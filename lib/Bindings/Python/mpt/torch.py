@@ -126,7 +126,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     loss: called as loss(model, *batch). Any PyTorch expression.
     example: one batch. Its tensors give shapes and types.
     names: what the tensors of a batch are called (`mpt.name`); by default the names of
-        the loss function's arguments.
+        the loss function's arguments. One that a parameter or buffer has gets a `_`.
     targets: those of `names` whose role is `target`; by default y, label(s), target(s).
     dynamic_batch: dimension 0 of each tensor in the batch stays open (`?`).
     trainable: the `id`s of parameters that train; by default all with requires_grad.
@@ -143,6 +143,14 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
         raise ExportError(f"names: expected {len(example)}, one for each tensor of the "
                           f"example, found {len(names)}")
     targets = set(_TARGET_NAMES if targets is None else targets)
+    # Names of the state are those of the checkpoint: those of the batch give way.
+    taken = set(model.state_dict())
+    for index, name in enumerate(names):
+        while names[index] in taken:
+            names[index] += "_"
+        if name in targets:
+            targets.add(names[index])
+        taken.add(names[index])
     shapes = None
     if dynamic_batch:
         batch = torch.export.Dim("batch", min=2)

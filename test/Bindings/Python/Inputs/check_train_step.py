@@ -311,6 +311,32 @@ def main():
     plain.example_input_array = a
     print("supports:", mpt.torch.supports(plain))
 
+    # State that is called as the arguments of the loss are.
+    scaled = Scaled()
+    mirror = copy.deepcopy(scaled)
+    optimizer = torch.optim.SGD(scaled.parameters(), 0.1)
+
+    def far(model, x, y):
+        return (model(x) - y).square().mean()
+    batch = torch.randn(3, 4), torch.randn(3, 4)
+    step = mpt.torch.TrainStep(scaled, far, optimizer=optimizer, example=batch)
+    step(*batch)
+    other = torch.optim.SGD(mirror.parameters(), 0.1)
+    far(mirror, *batch).backward()
+    other.step()
+    print("names that meet:", torch.allclose(step.state_dict()["x"], mirror.x),
+          list(step.state_dict()))
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.ones(4))
+        self.register_buffer("y", torch.full((4,), 0.5))
+
+    def forward(self, values):
+        return values * self.x + self.y
+
 
 class Bessel(nn.Module):
     def __init__(self):
