@@ -34,7 +34,7 @@ struct ConvertKernelsToVectorPass
   using Base::Base;
 
   void runOnOperation() override {
-    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+    if (!mpt::detail::hasKernelsOrProgram(getOperation()))
       return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
                                             "no kernel and no program");
     auto kernels = llvm::to_vector(getOperation().getOps<kernel::FuncOp>());

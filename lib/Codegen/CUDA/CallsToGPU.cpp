@@ -485,7 +485,7 @@ struct ConvertCallsToGPUPass
           << f32Matmuls << "'; choose exact, tf32 or bf16x9";
       return signalPassFailure();
     }
-    if (!mpt::detail::hasOpsOfMPT(module))
+    if (!mpt::detail::hasKernelsOrProgram(module))
       return mpt::detail::warnOfNothingToDo(module, getArgument(),
                                             "no kernel and no program");
     DeviceLauncher launcher(module);

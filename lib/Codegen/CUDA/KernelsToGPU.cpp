@@ -202,7 +202,7 @@ struct ConvertKernelsToGPUPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (!mpt::detail::hasOpsOfMPT(module))
+    if (!mpt::detail::hasKernelsOrProgram(module))
       return mpt::detail::warnOfNothingToDo(module, getArgument(),
                                             "no kernel and no program");
     auto kernels = llvm::to_vector(module.getOps<kernel::FuncOp>());

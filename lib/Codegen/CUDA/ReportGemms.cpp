@@ -39,7 +39,7 @@ struct ReportGemmsPass : mpt::impl::ReportGemmsPassBase<ReportGemmsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+    if (!mpt::detail::hasKernelsOrProgram(getOperation()))
       return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
                                             "no kernel and no program");
     if (!getContext().getRemarkEngine())

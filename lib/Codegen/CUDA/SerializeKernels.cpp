@@ -98,7 +98,7 @@ struct SerializeKernelsPass : mpt::impl::SerializeKernelsPassBase<SerializeKerne
 
   void runOnOperation() override {
     auto devices = llvm::to_vector(getOperation().getOps<gpu::GPUModuleOp>());
-    if (devices.empty() && !mpt::detail::hasOpsOfMPT(getOperation()))
+    if (devices.empty() && !mpt::detail::hasKernelsOrProgram(getOperation()))
       return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
                                             "no gpu.module and no program");
     for (gpu::GPUModuleOp device : devices)

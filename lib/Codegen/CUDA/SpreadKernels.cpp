@@ -52,7 +52,7 @@ struct SpreadKernelsPass : mpt::impl::SpreadKernelsPassBase<SpreadKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+    if (!mpt::detail::hasKernelsOrProgram(getOperation()))
       return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
                                             "no kernel and no program");
     getOperation().walk([](kernel::KernelOp kernel) {

@@ -20,15 +20,24 @@
 using namespace mlir;
 using namespace mpt;
 
-bool mpt::detail::hasOpsOfMPT(ModuleOp module) {
+/// Whether `module` holds an op of a dialect whose name `isMeant`.
+static bool hasOpsOf(ModuleOp module, llvm::function_ref<bool(StringRef)> isMeant) {
   return module
-      .walk([](Operation *op) {
-        // Kernels and programs, too.
-        StringRef dialect = op->getName().getDialectNamespace();
-        return dialect == "mpt" || dialect.starts_with("mpt_") ? WalkResult::interrupt()
-                                                               : WalkResult::advance();
+      .walk([&](Operation *op) {
+        return isMeant(op->getName().getDialectNamespace()) ? WalkResult::interrupt()
+                                                            : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+bool mpt::detail::hasOpsOfMPT(ModuleOp module) {
+  return hasOpsOf(module, [](StringRef dialect) {
+    return dialect == "mpt" || dialect.starts_with("mpt_");
+  });
+}
+
+bool mpt::detail::hasKernelsOrProgram(ModuleOp module) {
+  return hasOpsOf(module, [](StringRef dialect) { return dialect.starts_with("mpt_"); });
 }
 
 void mpt::detail::warnOfNothingToDo(ModuleOp module, StringRef pass,
@@ -39,13 +48,16 @@ void mpt::detail::warnOfNothingToDo(ModuleOp module, StringRef pass,
       dialects.insert("'" + op->getName().getDialectNamespace().str() + "'");
   });
   auto functions = module.getOps<FunctionOpInterface>();
-  if (dialects.empty() && !functions.empty())
+  if (dialects.empty() && llvm::any_of(functions, [](FunctionOpInterface each) {
+        return !each.isExternal();
+      }))
     return;
   InFlightDiagnostic warning = mlir::emitWarning(
       functions.empty() ? getModuleLocation(module) : (*functions.begin()).getLoc());
   warning << pass << ": found nothing to do: ";
   if (dialects.empty())
-    warning << "this module is empty";
+    warning << (functions.empty() ? "this module is empty"
+                                  : "this module holds declarations alone");
   else
     warning << "there is " << missing << " in this module, which holds ops of "
             << llvm::join(dialects, ", ");

@@ -13,13 +13,16 @@
 
 namespace mpt::detail {
 
-/// Whether a function in `module` holds an op of the mpt dialect.
+/// Whether `module` holds an op of the mpt dialect, a kernel or a program.
 bool hasOpsOfMPT(mlir::ModuleOp module);
+
+/// Whether `module` holds a kernel or a program, which planning makes of a step.
+bool hasKernelsOrProgram(mlir::ModuleOp module);
 
 /// Warns that `pass` found nothing to work on, naming what is missing (`missing`, such as
 /// "no parameter") and the dialects of the ops that there are. For passes that look at a
 /// whole module: those that work on one function fail instead if it is not what they
-/// expect. Silent where all functions are without ops but returns.
+/// expect. Silent where functions have bodies without ops but returns.
 void warnOfNothingToDo(mlir::ModuleOp module, llvm::StringRef pass,
                        const llvm::Twine &missing);
 
