@@ -1,7 +1,7 @@
 """Steps of imported PyTorch models beside the same networks written in the mpt dialect.
 
     PYTHONPATH=BUILD_DIR/python imported_vs_written.py [--only mlp,lstm512] [--precision f32]
-                                                       [--threads 2] [--rounds 5] [--no-time]
+        [--threads 2] [--rounds 5] [--no-time]
 
 For networks of networks.py: the bytes of the arena, of the state, and the median and least ms
 of a step, in turns, with AdamW. --no-time plans and compiles alone. Needs torch,
@@ -24,8 +24,8 @@ from torch.nn import functional as F
 
 import mpt
 import mpt.torch
-import network
 import networks
+from networks import network
 
 STEP = ("mpt-autodiff,mpt-train-step{optimizer=adamw grad-norm=true},mpt-master-weights,"
         "mpt-validate-loss-scale")
