@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/Passes.h"
 #include "mpt/Host/JITEngine.h"
 #include "mpt/InitAll.h"
@@ -57,7 +59,9 @@ createInterpreter(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef func
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect>();
+  // Bodies of kernels, in steps that are fused already, have arith and math.
+  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                  mlir::math::MathDialect>();
   mpt::registerAllDialects(registry);
   mpt::registerAllPasses();
   mlir::registerTransformsPasses(); // for --pipeline
