@@ -47,10 +47,9 @@ struct AttentionBuilder {
 
   Value group(Value value) {
     SmallVector<int64_t> shape(DecomposeBuilder::typeOf(value).getShape());
-    if (groups != heads && !ShapedType::isDynamic(groups)) {
-      shape[1] = groups;
-      shape[2] = heads / groups * queries;
-    }
+    // `--mpt-decompose` expects static shapes.
+    shape[1] = groups;
+    shape[2] = groups == 0 ? queries : heads / groups * queries;
     return b.reshape(value, shape);
   }
   /// The inverse of `group`.
