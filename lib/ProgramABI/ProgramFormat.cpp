@@ -548,7 +548,7 @@ bool mpt::rt::readStateValues(const uint8_t *block, uint64_t size, const Program
                                         candidate.name == value.name;
                                });
     if (tensor == program.tensors.end())
-      return fail("have one for '" + value.name + "', which is no state of it");
+      return fail("have one for '" + value.name + "', which is not part of its state");
     const uint64_t bytes = tensor->buffer.bytes();
     if (value.size != bytes &&
         (bytes == 0 || value.size != uint64_t(getSize(tensor->buffer.type))))

@@ -30,7 +30,7 @@ func.func @relu(%x: tensor<16x24xf32>, %w: tensor<24x40xf32>, %b: tensor<40xf32>
   return %y, %dz, %db : tensor<16x40xf32>, tensor<16x40xf32>, tensor<40xf32>
 }
 
-// A ReLU behind a widened matmul keeps its signs through the cast; rows are those of
+// A ReLU after a widened matmul keeps its signs through the cast; rows are those of
 // all batches. The bias's gradient is f32 and the result bf16, so it goes to the
 // matmul that makes the weight's.
 // CHECK-LABEL: func @batches

@@ -25,7 +25,7 @@
 // CHECK-NEXT: cast down: argument 0, for scf.for (5), 192 bytes
 // CHECK-NOT: {{.}}
 
-// Paint goes on behind the last contraction.
+// Paint goes on after the last contraction.
 // PAINT: 3: stablehlo.tanh low follows via 2
 
 // DENY: 1: stablehlo.tanh f32 denied, deny by list

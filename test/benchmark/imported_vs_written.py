@@ -1,4 +1,4 @@
-"""Steps of imported PyTorch models beside the same networks written in the mpt dialect.
+"""Steps of imported PyTorch models compared with the same networks in the mpt dialect.
 
     PYTHONPATH=BUILD_DIR/python imported_vs_written.py [--only mlp,lstm512] [--precision f32]
         [--threads 2] [--rounds 5] [--no-time]

@@ -115,7 +115,7 @@ static Value runOverTime(Lowering &l, const Cell &cell, const Layer &given,
   return scan.getResults().back();
 }
 
-/// Refuses weights that are no matrices of as many columns as x and the state.
+/// Refuses weights that are not matrices with as many columns as x and the state.
 static bool requireFit(Lowering &l, const Layer &layer, Value x, Value state) {
   auto fits = [](Value weight, Value input) {
     return getRank(weight) == 2 && getRank(input) >= 1 &&

@@ -651,7 +651,7 @@ TEST(ProgramTest, StateValues) {
   };
   const std::string begin = "the program's values of state ";
   EXPECT_EQ(error(write({value("x", different, 4)})),
-            begin + "have one for 'x', which is no state of it");
+            begin + "have one for 'x', which is not part of its state");
   EXPECT_EQ(error(write({value("w", different, 3)})),
             begin + "have 12 bytes for 'w', expected 16");
   EXPECT_EQ(error(write({value("w", different, 4), value("w", equal, 4)})),
