@@ -9,7 +9,7 @@ import contextlib
 import os
 import tempfile
 import warnings
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 import torch
 
@@ -211,6 +211,7 @@ class TrainStep:
         self._rates = self._reader.rate_names()
         self._written: "list[Optional[float]]" = [None] * len(self._rates)
         self._skipped = 0
+        self._last: Optional[StepResult] = None
         self._seed = seed
         self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
         self._first: Optional[_Compiled] = None
@@ -352,11 +353,12 @@ class TrainStep:
         self.optimizer._opt_called = True
         did_step = compiled.read_scalar("did_step", True)
         self._skipped += not did_step
-        return StepResult(
+        self._last = StepResult(
             compiled.read_scalar("loss", None), compiled.read_scalar("grad_norm", None),
             did_step, compiled.read_scalar("loss_scale", 1.0),
             {name: torch.from_dlpack(program.read(name)) for name in compiled.others}
             if compiled.others else {})
+        return self._last
 
     def _bind_device(self, program, name, value, dtype):
         """Binds a tensor on the step's GPU; refuses others."""
@@ -379,6 +381,28 @@ class TrainStep:
     def lr(self, value: float) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = float(value)
+
+    def progress(self, batches: "Iterable[Any]", **options) -> "Iterator[Any]":
+        """What `batches` yields, under a bar of tqdm that shows the last step's loss, the
+        loss scale if there is one, and how many steps were skipped. `options` are tqdm's."""
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as error:
+            raise Error("progress: expected the package tqdm; run `pip install tqdm`") from error
+        return self._show_progress(tqdm(batches, **options))
+
+    def _show_progress(self, bar):
+        with bar:
+            for batch in bar:
+                yield batch
+                if self._last is None:
+                    continue
+                shown = {"loss": f"{self._last.loss:.4g}"}
+                if self._last.loss_scale != 1.0:
+                    shown["loss_scale"] = f"{self._last.loss_scale:g}"
+                if self._skipped:
+                    shown["skipped"] = self._skipped
+                bar.set_postfix(shown, refresh=False)
 
     # State.
 

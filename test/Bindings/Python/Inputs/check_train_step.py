@@ -1,5 +1,6 @@
 """mpt.torch.TrainStep apart from its numbers: check_train_step.py FOLDER BIN"""
 import copy
+import io
 import os
 import subprocess
 import sys
@@ -205,6 +206,14 @@ def main():
     step(a, b)
     print("set:", [g["lr"] for g in optimizer.param_groups],
           torch.equal(before["0.bias"], step.state_dict()["0.bias"]))
+
+    # A bar with the last loss. Batches come through as they are.
+    bar = io.StringIO()
+    for i, batch in enumerate(step.progress([(a, b)] * 3, file=bar, mininterval=0, desc="epoch 1")):
+        assert batch[0] is a
+        if i < 2:
+            result = step(*batch)
+    print("progress:", "epoch 1: 100%" in bar.getvalue(), f"loss={result.loss:.4g}" in bar.getvalue())
 
     # The Python part of a call, in time of this thread.
     alone = mpt.torch.TrainStep(plain, square, optimizer=torch.optim.AdamW(plain.parameters()),
