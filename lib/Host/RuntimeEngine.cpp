@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/RuntimeEngine.h"
+#include "mpt/Host/MachineRates.h"
 #include "mpt/Runtime/Runtime.h"
 #include "mpt/Support/FileIO.h"
 #include "mpt/Support/ParseJSON.h"
@@ -42,6 +43,7 @@ llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
   if (!context)
     return llvm::createStringError("no memory for a runtime context");
   profiling = options.profile;
+  threads = options.threads;
   if (mpt_rt_set_cuda_libraries(context, orNull(options.cudart),
                                 orNull(options.cublasLt)) ||
       mpt_rt_set_cudnn_library(context, orNull(options.cudnn)) ||
@@ -256,8 +258,11 @@ llvm::Error RuntimeEngine::bindDevice(StringRef name, const void *data, size_t b
 }
 
 llvm::Error RuntimeEngine::runBound() {
-  if (!mpt_rt_run(context))
+  if (!mpt_rt_run(context)) {
+    if (profiling)
+      addToProfile();
     return llvm::Error::success();
+  }
   llvm::Error error = lastError("the step failed");
   int64_t index, position;
   if (mpt_rt_get_bad_index(context, &index, &position))
@@ -318,14 +323,34 @@ size_t RuntimeEngine::stateBytes() const { return mpt_rt_state_bytes(context); }
 
 std::string RuntimeEngine::notes() const { return mpt_rt_notes(context); }
 
-std::vector<ProfileEntry> RuntimeEngine::profile() const {
-  std::vector<ProfileEntry> entries;
-  if (!profiling)
-    return entries;
+void RuntimeEngine::addToProfile() {
+  if (runs++ == 1) {
+    profiled.clear();
+    profiledSteps = 0;
+  }
+  ++profiledSteps;
   const char *what, *location;
   double milliseconds;
   for (int32_t i = 0;
-       mpt_rt_get_profile(context, i, &what, &location, &milliseconds) == 0; ++i)
-    entries.push_back({std::string(what) + " " + location, milliseconds});
-  return entries;
+       mpt_rt_get_profile(context, i, &what, &location, &milliseconds) == 0; ++i) {
+    if (profiled.size() <= static_cast<size_t>(i))
+      profiled.push_back(0);
+    profiled[i] += milliseconds;
+  }
+}
+
+StepProfile RuntimeEngine::profile() const {
+  StepProfile result;
+  result.steps = profiledSteps;
+  const char *what, *location, *type;
+  double milliseconds, flops, bytes;
+  for (auto [index, sum] : llvm::enumerate(profiled)) {
+    if (mpt_rt_get_profile(context, index, &what, &location, &milliseconds) ||
+        mpt_rt_get_cost(context, index, &flops, &type, &bytes))
+      break;
+    result.entries.push_back({what, location, sum / profiledSteps, flops, bytes, type});
+  }
+  if (!result.empty() && !isCuda())
+    result.rates = measureMachineRates(threads);
+  return result;
 }

@@ -67,7 +67,7 @@ public:
   run(const llvm::StringMap<const HostTensor *> &inputs) override;
   size_t arenaBytes() const override;
   size_t stateBytes() const override;
-  std::vector<ProfileEntry> profile() const override;
+  StepProfile profile() const override;
   std::string notes() const override;
 
   // Without copies: `run` is these.
@@ -103,6 +103,7 @@ private:
   llvm::Error readSignature();
   llvm::Error readMetadata();
   llvm::Error lastError(llvm::StringRef what) const;
+  void addToProfile();
   const TensorInfo *findState(llvm::StringRef name) const;
 
   std::vector<TensorInfo> arguments;
@@ -112,6 +113,11 @@ private:
   /// Nothing but the program knows first values of state.
   bool holdsFirstValues = false;
   bool profiling = false;
+  /// Sums of each instruction's milliseconds over `profiledSteps` steps: the first, or
+  /// all after it. It is slower than the rest: memory is touched for the first time.
+  std::vector<double> profiled;
+  int64_t profiledSteps = 0, runs = 0;
+  int threads = 0;
   /// The code must outlive the context.
   std::shared_ptr<void> code;
   mpt_rt_context *context = nullptr;

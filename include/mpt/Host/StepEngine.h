@@ -19,6 +19,7 @@
 
 #include "mpt/Host/HostTensor.h"
 #include "mpt/Host/Initializers.h"
+#include "mpt/Host/StepProfile.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -54,13 +55,6 @@ struct ResultInfo {
   /// The argument whose next value this is (`mpt.updates`), else empty: a
   /// metric or another output.
   std::string updates;
-};
-
-/// One line of an engine's profile of the last run.
-struct ProfileEntry {
-  /// What ran: a kernel's or call's name and source location.
-  std::string what;
-  double milliseconds = 0;
 };
 
 /// Why a run fails that reads an index outside its table.
@@ -125,7 +119,7 @@ public:
 
   /// Where the last run spent its time, in order of execution; empty if the
   /// engine does not measure.
-  virtual std::vector<ProfileEntry> profile() const { return {}; }
+  virtual StepProfile profile() const { return {}; }
   /// What was decided when the function first ran, a line each: what a GPU's libraries
   /// refused, say.
   virtual std::string notes() const { return ""; }

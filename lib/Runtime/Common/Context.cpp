@@ -10,6 +10,7 @@
 #include "../CPU/Parallel.h"
 #include "../CUDA/CudaExecutable.h"
 #include "mpt/ProgramABI/InitialValues.h"
+#include "mpt/ProgramABI/InstructionCost.h"
 #include "mpt/ProgramABI/ProgramFile.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/ProgramABI/SystemMemory.h"
@@ -844,5 +845,16 @@ int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index, const char 
   *location = instruction.location.c_str();
   *milliseconds = context->cuda ? context->cuda->getMilliseconds(index)
                                 : context->steps[index].milliseconds;
+  return MPT_RT_OK;
+}
+int mpt_rt_get_cost(const mpt_rt_context *context, int32_t index, double *flops,
+                    const char **type, double *bytes) {
+  if (!context || !flops || !type || !bytes || index < 0 ||
+      index >= static_cast<int32_t>(context->program.instructions.size()))
+    return MPT_RT_INVALID_ARGUMENT;
+  const InstructionCost cost = getCost(context->program.instructions[index]);
+  *flops = cost.flops;
+  *type = typeNames[static_cast<size_t>(cost.type)];
+  *bytes = cost.bytes;
   return MPT_RT_OK;
 }

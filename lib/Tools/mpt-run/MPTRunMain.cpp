@@ -75,6 +75,7 @@ private:
   llvm::Error applyLearningRate(StepEngine &engine);
   Progress::Options getProgressOptions(llvm::StringRef precision) const;
   llvm::Error reportRanges(const RangeRecorder &recorder);
+  llvm::Error writeProfile(const StepProfile &profile) const;
   llvm::Error report();
   /// A line for each network whose loss ends as no finite number.
   void warnOfDivergence() const;
@@ -124,6 +125,9 @@ llvm::Error Run::chooseEngine() {
   if (options.device == "cuda" && !engine->open)
     return llvm::createStringError("--engine=" + engine->name +
                                    " runs on the CPU; leave --device=cuda out");
+  if (options.recordsProfile() && !engine->open)
+    return llvm::createStringError("--engine=" + engine->name +
+                                   " measures no times; leave --profile out");
   return llvm::Error::success();
 }
 
@@ -131,7 +135,7 @@ EngineOptions Run::getEngineOptions() const {
   EngineOptions result;
   result.threads = options.threads;
   result.memoryLimit = options.memoryLimit;
-  result.profile = options.profile;
+  result.profile = options.recordsProfile();
   result.isCuda = options.device == "cuda";
   result.device = options.deviceNumber;
   result.cudart = options.cudart;
@@ -456,6 +460,8 @@ llvm::Error Run::claimOutputs() {
   for (auto [option, path] :
        {std::pair("--checkpoint", &options.checkpoint),
         std::pair("--metrics", &options.metrics), std::pair("--plot", &options.plot),
+        std::pair("--profile-json", &options.profileJson),
+        std::pair("--profile-html", &options.profileHtml),
         std::pair("--ranges", &options.ranges),
         std::pair("--ranges-html", &options.rangesHtml)}) {
     if (path->empty())
@@ -651,9 +657,23 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
   interrupted |= summary->interrupted;
   summary->curve.label = precision.str();
   summaries.push_back({precision.str(), std::move(*summary),
-                       engine.arenaBytes() + engine.stateBytes(),
-                       options.profile ? engine.profile() : std::vector<ProfileEntry>()});
-  return llvm::Error::success();
+                       engine.arenaBytes() + engine.stateBytes(), engine.profile(),
+                       options.profile});
+  return writeProfile(summaries.back().profile);
+}
+
+llvm::Error Run::writeProfile(const StepProfile &profile) const {
+  if (!options.profileJson.empty())
+    if (llvm::Error error =
+            writeFileAtomically(options.profileJson, printProfileJSON(profile)))
+      return error;
+  if (options.profileHtml.empty())
+    return llvm::Error::success();
+  return writeFileAtomically(
+      options.profileHtml,
+      renderProfilePage(
+          profile,
+          (llvm::sys::path::filename(options.model) + ": profile of " + name).str()));
 }
 
 llvm::Error Run::reportRanges(const RangeRecorder &recorder) {

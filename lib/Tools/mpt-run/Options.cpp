@@ -181,6 +181,9 @@ static llvm::Error checkCombination(const RunOptions &options) {
   if (options.compare && options.recordsRanges())
     return fail("--compare trains several networks: --ranges and --ranges-html are "
                 "for one");
+  if (options.compare && !(options.profileJson + options.profileHtml).empty())
+    return fail("--compare trains several networks: --profile-json and --profile-html "
+                "are for one");
   if (options.instrument && !options.recordsRanges())
     return fail("--instrument needs --ranges=FILE, --ranges-html=FILE or "
                 "--tensorboard=DIR");
@@ -245,6 +248,8 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
         std::pair(OPT_cudart, &options.cudart),
         std::pair(OPT_cublaslt, &options.cublasLt), std::pair(OPT_cudnn, &options.cudnn),
         std::pair(OPT_cuda_toolkit, &options.toolkit),
+        std::pair(OPT_profile_json, &options.profileJson),
+        std::pair(OPT_profile_html, &options.profileHtml),
         std::pair(OPT_ranges, &options.ranges),
         std::pair(OPT_ranges_html, &options.rangesHtml)})
     if (llvm::Error error = parseText(args, id, *value))

@@ -69,6 +69,10 @@ struct RunOptions {
   std::string progress;
   int64_t logEvery = 0;
   bool profile = false, dumpPipeline = false;
+  std::string profileJson, profileHtml;
+  bool recordsProfile() const {
+    return profile || !profileJson.empty() || !profileHtml.empty();
+  }
   std::string ranges, rangesHtml;
   std::optional<std::string> instrument;
   bool recordsRanges() const {

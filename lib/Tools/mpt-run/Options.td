@@ -144,7 +144,9 @@ defm ranges_html : Eq<"ranges-html", g_output, "FILE",
 defm instrument : Eq<"instrument", g_output, "TEXT",
   "Options of mpt-instrument such as 'type=f16,bf16 values=linear' for these two">;
 def profile : F<"profile", g_output,
-  "Print where the last step spent its time">;
+  "Print where steps spend their time, by call and by source">;
+defm profile_json : Eq<"profile-json", g_output, "FILE", "Write that as JSON">;
+defm profile_html : Eq<"profile-html", g_output, "FILE", "... as a page">;
 
 def dump_pass_pipeline : F<"dump-pass-pipeline", g_output,
   "Print the passes that make the step, as mpt-opt's --pass-pipeline takes them">;

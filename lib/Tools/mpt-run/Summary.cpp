@@ -49,16 +49,7 @@ void mpt::printSummaries(llvm::raw_ostream &os, llvm::ArrayRef<RunSummary> summa
         os << "  " << name << ' ' << print("%.6g", value);
       os << '\n';
     }
-    if (!summary.profile.empty()) {
-      double total = 0;
-      for (const ProfileEntry &entry : summary.profile)
-        total += entry.milliseconds;
-      os << "profile of " << summary.precision << ", last step (" << print("%.3f", total)
-         << " ms):\n";
-      for (const ProfileEntry &entry : summary.profile)
-        os << print("%10.3f ms", entry.milliseconds)
-           << print(" %5.1f%%  ", total > 0 ? 100 * entry.milliseconds / total : 0)
-           << entry.what << '\n';
-    }
+    if (summary.printsProfile)
+      printProfile(os, "profile of " + summary.precision, summary.profile);
   }
 }

@@ -19,7 +19,8 @@ struct RunSummary {
   TrainingSummary training;
   /// Arena and state.
   size_t peakBytes = 0;
-  std::vector<ProfileEntry> profile;
+  StepProfile profile;
+  bool printsProfile = false;
 };
 
 /// A table with a row per run, its evaluation and its profile.

@@ -1,0 +1,38 @@
+//===- InstructionCost.h - Work that an instruction does --------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The arithmetic and the memory traffic of library calls and kernels, from their
+/// shapes alone: what a profile divides by the time that was measured.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_PROGRAMABI_INSTRUCTIONCOST_H
+#define MPT_PROGRAMABI_INSTRUCTIONCOST_H
+
+#include "mpt/ProgramABI/ProgramFormat.h"
+
+namespace mpt::rt {
+
+/// What one run of an instruction costs at least.
+struct InstructionCost {
+  /// Multiplications and additions of a matmul or convolution, two for each pair of
+  /// elements that are multiplied; taps in the padding count too. 0 for all else.
+  double flops = 0;
+  /// The narrower type of the two operands that are multiplied.
+  DataType type = DataType::F32;
+  /// Bytes of all operands and results, each once: what a machine with large enough
+  /// caches reads and writes. Of a table only the rows that are gathered count. Scratch
+  /// memory does not count.
+  double bytes = 0;
+};
+InstructionCost getCost(const Instruction &instruction);
+
+} // namespace mpt::rt
+
+#endif // MPT_PROGRAMABI_INSTRUCTIONCOST_H

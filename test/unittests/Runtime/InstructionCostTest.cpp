@@ -1,0 +1,71 @@
+//===- InstructionCostTest.cpp - Work that an instruction does --*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/ProgramABI/InstructionCost.h"
+#include "TestHelpers.h"
+
+using namespace mpt::rt;
+
+namespace {
+
+BufferRef makeBuffer(DataType type, std::vector<int64_t> dims) {
+  BufferRef buffer;
+  buffer.type = type;
+  buffer.dims = std::move(dims);
+  return buffer;
+}
+
+TEST(InstructionCost, Matmul) {
+  const BufferRef lhs = makeBuffer(DataType::BF16, {2, 3, 4}),
+                  rhs = makeBuffer(DataType::F32, {2, 4, 5}),
+                  out = makeBuffer(DataType::F32, {2, 3, 5});
+  InstructionCost cost = getCost(makeInstruction(matmul(), {lhs, rhs}, out));
+  EXPECT_EQ(cost.flops, 2 * 2 * 3 * 4 * 5);
+  EXPECT_EQ(cost.type, DataType::BF16);
+  EXPECT_EQ(cost.bytes, 24 * 2 + 40 * 4 + 30 * 4);
+}
+
+TEST(InstructionCost, ConvolutionsInAllThreeDirections) {
+  // 4 groups of 2 channels into 3.
+  const BufferRef x = makeBuffer(DataType::F16, {2, 5, 5, 8}),
+                  filter = makeBuffer(DataType::F16, {3, 3, 2, 12}),
+                  y = makeBuffer(DataType::F32, {2, 3, 3, 12});
+  auto setUp = [](auto call) {
+    call.strides = call.dilations = {1, 1};
+    call.groups = 4;
+    return call;
+  };
+  const double flops = 2.0 * (2 * 3 * 3 * 12) * (3 * 3 * 2);
+  InstructionCost forward = getCost(makeInstruction(setUp(Conv2DCall()), {x, filter}, y));
+  EXPECT_EQ(forward.flops, flops);
+  EXPECT_EQ(forward.type, DataType::F16);
+  EXPECT_EQ(forward.bytes, 400 * 2 + 216 * 2 + 216 * 4);
+  EXPECT_EQ(getCost(makeInstruction(setUp(Conv2DInputGradCall()), {y, filter}, x)).flops,
+            flops);
+  InstructionCost gradient =
+      getCost(makeInstruction(setUp(Conv2DFilterGradCall()), {y, y}, filter));
+  EXPECT_EQ(gradient.type, DataType::F32);
+  EXPECT_EQ(gradient.flops, flops);
+}
+
+TEST(InstructionCost, BytesOfWhatIsRead) {
+  const BufferRef table = makeBuffer(DataType::F32, {1000, 4}),
+                  indices = makeBuffer(DataType::I32, {3}),
+                  rows = makeBuffer(DataType::F32, {3, 4});
+  // Of the table three rows.
+  EXPECT_EQ(getCost(makeInstruction(GatherCall(), {table, indices}, rows)).bytes,
+            48 + 12 + 48);
+  EXPECT_EQ(getCost(makeInstruction(GatherCall(), {table, indices}, rows)).flops, 0);
+  // Scratch memory does not count.
+  Instruction kernel = makeInstruction(std::nullopt, {rows, rows}, rows);
+  kernel.hasScratch = true;
+  kernel.refs.push_back(table);
+  EXPECT_EQ(getCost(kernel).bytes, 3 * 48);
+}
+
+} // namespace
