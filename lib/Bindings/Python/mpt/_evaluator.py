@@ -77,9 +77,11 @@ class Evaluator:
                 program.write(name, value.detach().to(_TYPES[tensor.type]).contiguous())
             elif not shares or (known.type, known.shape) != (tensor.type, tensor.shape):
                 copied.append((name, _TYPES[tensor.type]))
-        inputs = [(int(t.name[len("input"):]), t.bytes) for t in program.tensors
-                  if t.role in ("input", "target")]
-        outputs = [f"output{i}" for i in range(spec[0].num_leaves)]
+        bytes_of = {t.name: t.bytes for t in program.tensors if t.role in ("input", "target")}
+        inputs = [(name, index, bytes_of[name]) for index, name in enumerate(exported.names)
+                  if name in bytes_of]
+        by_label = {label: name for name, label in exported.results.items()}
+        outputs = [by_label[f"output{i}"] for i in range(spec[0].num_leaves)]
         return program, inputs, outputs, copied, spec[0]
 
     def __call__(self, *batch):
@@ -94,8 +96,8 @@ class Evaluator:
         program, inputs, outputs, copied, spec = found
         for name, type in copied:
             program.write(name, self._step._read(name).to(type).contiguous())
-        for (index, size), value in zip(inputs, batch):
-            name = f"input{index}"
+        for name, index, size in inputs:
+            value = batch[index]
             if isinstance(value, torch.Tensor):
                 if not value.is_cpu or not value.is_contiguous():
                     self._step._bind_device(program, name, value, value.dtype)

@@ -114,8 +114,11 @@ class _Compiled:
         self.inputs = [(name, self.tensors[name].bytes) for name in exported.names]
         outputs = [t.name for t in program.tensors if t.role == "output"]
         scalars = {"loss", "grad_norm", "did_step", "loss_scale", "found_inf"}
-        self.others = [n for n in outputs
-                       if n not in scalars and not n.startswith("grad_norm.")]
+        # What users call their results comes last: it wins.
+        self.others = {n: n for n in outputs if n not in exported.results
+                       and n not in scalars and not n.startswith("grad_norm.")}
+        self.others.update((n, key) for n, key in exported.results.items()
+                           if n in outputs and n not in scalars)
         # Scalars are read where the program keeps them.
         self.scalars = {}
         if not program.target.startswith("cuda"):
@@ -356,7 +359,8 @@ class TrainStep:
         self._last = StepResult(
             compiled.read_scalar("loss", None), compiled.read_scalar("grad_norm", None),
             did_step, compiled.read_scalar("loss_scale", 1.0),
-            {name: torch.from_dlpack(program.read(name)) for name in compiled.others}
+            {key: torch.from_dlpack(program.read(name))
+             for name, key in compiled.others.items()}
             if compiled.others else {})
         return self._last
 

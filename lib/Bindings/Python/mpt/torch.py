@@ -52,6 +52,14 @@ _SIZE_OPS = {
 # Of a node: the call of torch.utils.checkpoint that it belongs to.
 _CHECKPOINT = "mpt_checkpoint"
 _TARGET_NAMES = {"target", "targets", "label", "labels", "y"}
+# What the passes that make a training step call their own state and results, and what no
+# step may use (docs/PyTorch.md).
+_STEP_NAMES = re.compile(
+    r"mpt\..*|__metadata__|loss|lr(\.step|\.group\d+)?|learning_rate|step|attempt|seed"
+    r"|grad_norm(\.mean|\.variance|\.count|\.spikes|\.group\d+)?|is_spike|did_step"
+    r"|(loss_scale|found_inf)(\..*)?|fp8\.(amax_history|scale)")
+# Results become columns of metrics, which have some of their own.
+_RESULT_NAMES = re.compile(_STEP_NAMES.pattern + r"|grad\..*|run|epoch|ms")
 
 
 # The identity that no gradient passes. Making a graph functional forgets `detach` and
@@ -68,16 +76,19 @@ class ExportError(RuntimeError):
 class Exported:
     """A loss function as text, and the values of its parameters and buffers.
 
-    `text` is an MLIR module. `weights` maps the `mpt.name` of each parameter and buffer,
-    which is its name in `model.state_dict()`, to its tensor; `names` are those of the
-    batch.
+    `text` is an MLIR module. `weights` maps the `mpt.name` of each parameter and buffer
+    to its tensor. That is its name in `model.state_dict()`, with a `_` if MPT keeps that
+    name for itself (`lr_`, `mpt_.weight`). `names` are the `mpt.name`s of the batch,
+    in order. `results` maps the `mpt.name` of each result of the loss function to its key
+    there.
     """
 
     def __init__(self, text: str, weights: "dict[str, torch.Tensor]",
-                 names: "Sequence[str]" = ()):
+                 names: "Sequence[str]" = (), results: "Optional[dict[str, str]]" = None):
         self.text = text
         self.weights = weights
         self.names = list(names)
+        self.results = dict(results or {})
 
     def save(self, path: str, weights: Optional[str] = None) -> None:
         """Writes the text to `path` and the values to `weights`, a .safetensors file."""
@@ -104,6 +115,14 @@ def _write(path: str, write: Callable[[str], Any]) -> None:
             os.remove(temporary)
 
 
+def _rename(name: str, taken: "Collection[str]", reserved: "re.Pattern" = _STEP_NAMES) -> str:
+    """`name`, or one like it that is neither taken nor reserved."""
+    first, dot, rest = name.partition(".")
+    while first + dot + rest in taken or reserved.fullmatch(first + dot + rest):
+        first += "_"
+    return first + dot + rest
+
+
 class _LossModule(torch.nn.Module):
     def __init__(self, model, loss):
         super().__init__()
@@ -126,7 +145,8 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     loss: called as loss(model, *batch). Any PyTorch expression.
     example: one batch. Its tensors give shapes and types.
     names: what the tensors of a batch are called (`mpt.name`); by default the names of
-        the loss function's arguments. One that a parameter or buffer has gets a `_`.
+        the loss function's arguments. One that a parameter or buffer has, or that MPT
+        keeps for itself, gets a `_`.
     targets: those of `names` whose role is `target`; by default y, label(s), target(s).
     dynamic_batch: dimension 0 of each tensor in the batch stays open (`?`).
     trainable: the `id`s of parameters that train; by default all with requires_grad.
@@ -144,10 +164,16 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
                           f"example, found {len(names)}")
     targets = set(_TARGET_NAMES if targets is None else targets)
     # Names of the state are those of the checkpoint: those of the batch give way.
-    taken = set(model.state_dict())
+    keys = dict.fromkeys([*model.state_dict(), *(n for n, _ in model.named_parameters()),
+                          *(n for n, _ in model.named_buffers())])
+    taken = set(keys)
+    renamed = {}
+    for key in keys:
+        if _STEP_NAMES.fullmatch(key):
+            renamed[key] = _rename(key, taken)
+            taken.add(renamed[key])
     for index, name in enumerate(names):
-        while names[index] in taken:
-            names[index] += "_"
+        names[index] = _rename(name, taken)
         if name in targets:
             targets.add(names[index])
         taken.add(names[index])
@@ -171,7 +197,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
         raise ExportError(f"torch.export refuses the model: {error}") from error
     if trainable is None:
         trainable = {id(p) for p in model.parameters() if p.requires_grad}
-    return _Printer(program, module, names, targets, trainable, is_loss).print()
+    return _Printer(program, module, names, targets, trainable, is_loss, renamed).print()
 
 
 @contextlib.contextmanager
@@ -279,13 +305,14 @@ def _spell_float(value: float) -> str:
 class _Printer:
     """Prints one exported program."""
 
-    def __init__(self, program, module, names, targets, trainable, is_loss):
+    def __init__(self, program, module, names, targets, trainable, is_loss, renamed):
         self.program = program
         self.module = module
         self.names = names
         self.targets = targets
         self.trainable = trainable
         self.is_loss = is_loss
+        self.renamed = renamed  # keys of state_dict() that are not the mpt.name
         self.lines: "list[str]" = []
         self.constants: "dict[str, str]" = {}  # op -> name
         self.constant_lines: "list[str]" = []
@@ -538,6 +565,7 @@ class _Printer:
                     spec.kind == InputKind.BUFFER and spec.persistent):
                 name = spec.target[len("model."):] if spec.target.startswith("model.") \
                     else spec.target
+                name = self.renamed.get(name, name)
                 tensor = tensors.get(spec.target)
                 if tensor is None:
                     tensor = program.state_dict[spec.target]
@@ -570,6 +598,13 @@ class _Printer:
             raise ExportError(f"the function changes one of its inputs ({', '.join(other)}); "
                               "return the new value instead")
         labels = self.output_names(len(user))
+        taken = {*self.names, *owner.values(), *(f"{name}.next" for name in owner.values())}
+        result_names: "dict[str, str]" = {}  # mpt.name -> label
+        for label in labels:
+            name = label if label == "loss" else _rename(label, taken, _RESULT_NAMES)
+            taken.add(name)
+            result_names[name] = label
+        spelled = list(result_names)
         order = sorted(range(len(user)), key=lambda i: labels[i] != "loss")
         for index in order:
             value, _ = user[index]
@@ -582,7 +617,7 @@ class _Printer:
                         "the loss: expected a floating-point scalar, found a tensor of "
                         f"shape {list(found.shape)} and {found.dtype}; reduce it, for "
                         "instance by .mean()")
-            results.append((env[value], f"{{mpt.name = {_quote(labels[index])}}}"))
+            results.append((env[value], f"{{mpt.name = {_quote(spelled[index])}}}"))
         for value, spec in state:
             if spec.target not in owner:
                 raise ExportError(f"the function changes the buffer {spec.target}, which is "
@@ -593,11 +628,13 @@ class _Printer:
         types = ", ".join(f"{v[1]} {a}" for v, a in results)
         text = "\n".join(
             ["// PyTorch " + torch.__version__ + ", exported by mpt.torch.",
+             *(f"// {_quote(key)} is called {_quote(name)} here: MPT keeps the name for itself."
+               for key, name in self.renamed.items() if name in self.weights),
              "func.func @loss(", ",\n".join(arguments) + ")", f"    -> ({types}) {{"]
             + self.constant_lines + self.lines
             + [f"  return {', '.join(v[0] for v, _ in results)} : "
                f"{', '.join(v[1] for v, _ in results)}", "}", ""])
-        return Exported(text, self.weights, self.names)
+        return Exported(text, self.weights, self.names, result_names)
 
     def output_names(self, count):
         """What the loss function's results are called."""
