@@ -28,9 +28,14 @@ using Producer = PrecisionGraph::Producer;
 struct CastMaker {
   const DialectSpelling *spelling = nullptr;
 
-  /// Casts of arith and of MPT want a rank.
-  bool takesUnranked() const {
-    return spelling && !spelling->castOp.starts_with("arith.");
+  /// Whether a cast may have operands of `type`. MLIR's and MPT's own are verified;
+  /// others are of dialects that MLIR does not know.
+  bool takes(Type type) const {
+    if (!spelling)
+      return isa<RankedTensorType>(type);
+    if (spelling->castOp.starts_with("arith."))
+      return isa<RankedTensorType, VectorType>(type);
+    return !spelling->castOp.starts_with("tosa.") || isa<TensorType>(type);
   }
 };
 
@@ -103,8 +108,9 @@ private:
   DenseMap<uint32_t, Value> casts[2];
   DenseMap<Value, Value> lowConstants;
   llvm::SetVector<Operation *> maybeDead;
-  /// For values between ops without a spelling: of any type, and without a rank.
-  std::optional<CastMaker> fallback, unrankedFallback;
+  /// For values between ops without a spelling: those of the module's other ops, in
+  /// order.
+  SmallVector<CastMaker> fallbacks;
   CastBuilder castBuilder;
   /// Ops that compute on elements whose types have changed.
   llvm::SetVector<Operation *> elementOps;
@@ -127,26 +133,23 @@ std::optional<CastMaker> Applier::lookupMaker(Operation *op) {
 }
 
 std::optional<CastMaker> Applier::findMaker(Value value, Operation *reader) {
-  const bool isUnranked = isa<UnrankedTensorType>(value.getType());
   for (Operation *op : {value.getDefiningOp(), reader})
     if (op)
       if (std::optional<CastMaker> maker = lookupMaker(op);
-          maker && (!isUnranked || maker->takesUnranked()))
+          maker && maker->takes(value.getType()))
         return maker;
   // A loop or a return has none; another op of the module does.
-  return isUnranked ? unrankedFallback : fallback;
+  auto found = llvm::find_if(
+      fallbacks, [&](const CastMaker &maker) { return maker.takes(value.getType()); });
+  return found == fallbacks.end() ? std::nullopt : std::optional<CastMaker>(*found);
 }
 
 void Applier::findFallbacks() {
+  llvm::SmallDenseSet<const DialectSpelling *> seen;
   for (const PrecisionGraph::Vertex &vertex : graph.getVertices())
-    if (std::optional<CastMaker> maker = lookupMaker(vertex.op)) {
-      if (!fallback)
-        fallback = maker;
-      if (!maker->takesUnranked())
-        continue;
-      unrankedFallback = maker;
-      return;
-    }
+    if (std::optional<CastMaker> maker = lookupMaker(vertex.op);
+        maker && seen.insert(maker->spelling).second)
+      fallbacks.push_back(*maker);
 }
 
 void Applier::findRewrites() {
@@ -183,7 +186,7 @@ LogicalResult Applier::checkMakers() {
     Value value = graph.getValues()[rewrite.value].value;
     if (findMaker(value, reader))
       continue;
-    if (isa<UnrankedTensorType>(value.getType()) && fallback)
+    if (!fallbacks.empty())
       return reader->emitError()
              << "expected a ranked tensor where '" << reader->getName()
              << "' needs a cast, found " << value.getType()
