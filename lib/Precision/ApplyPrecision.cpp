@@ -437,7 +437,8 @@ void Applier::eraseDead() {
   maybeDead.insert(graph.getEmptyCasts().begin(), graph.getEmptyCasts().end());
   while (!maybeDead.empty()) {
     Operation *op = maybeDead.pop_back_val();
-    if (!op->use_empty())
+    // What ends a block, of a dialect that MLIR does not know, may be its terminator.
+    if (!op->use_empty() || op == &op->getBlock()->back())
       continue;
     for (Value operand : op->getOperands())
       if (Operation *made = operand.getDefiningOp())

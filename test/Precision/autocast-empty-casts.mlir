@@ -56,3 +56,14 @@ func.func @outsider() -> tensor<32x32xf32> {
   %3 = "tf.MatMul"(%2) : (tensor<32x32xf32>) -> tensor<32x32xf32>
   return %3 : tensor<32x32xf32>
 }
+
+// An op of a dialect that MLIR does not know may be a terminator: a cast that nobody reads
+// stays where it ends its block.
+// CHECK-LABEL: func @ends
+// CHECK-NEXT: "stablehlo.convert"({{.*}}) {mpt.autocast} : (tensor<4xf32>) -> tensor<4xbf16>
+// CHECK-NEXT: "stablehlo.convert"({{.*}}) {mpt.autocast} : (tensor<4xbf16>) -> tensor<4xf32>
+// CHECK-NEXT: }
+func.func @ends(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = "stablehlo.convert"(%x) {mpt.autocast} : (tensor<4xf32>) -> tensor<4xbf16>
+  %b = "stablehlo.convert"(%a) {mpt.autocast} : (tensor<4xbf16>) -> tensor<4xf32>
+}
