@@ -164,23 +164,46 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
+//===----------------------------------------------------------------------===//
+// Mutations
+//===----------------------------------------------------------------------===//
+
+static mpt::fuzz::SharedContext &getSharedContext() {
+  static mpt::fuzz::SharedContext shared(getRegistry());
+  return shared;
+}
+
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
                                           unsigned seed) {
   std::minstd_rand random(seed + 1);
   if (size < 2 || random() % 50 == 0)
     return LLVMFuzzerMutate(data, size, maxSize);
+  std::string input(reinterpret_cast<char *>(data), size);
   if (random() % 4 == 0)
-    data[0] = random() & 0xff;
-  std::string module(reinterpret_cast<char *>(data) + 1, size - 1);
-  static mpt::fuzz::SharedContext shared(getRegistry());
+    input[0] = random() & 0xff;
+  std::string module = input.substr(1);
   if (random() % 8 == 0)
-    module = shared.toGenericForm(module);
+    module = getSharedContext().toGenericForm(module);
   mpt::TextMutator mutator(module, random);
   for (unsigned steps = 1 + random() % 3; steps != 0; --steps)
     mutator.mutate();
-  std::string text = mutator.getText();
-  if (text.size() + 1 > maxSize)
-    return size;
-  std::memcpy(data + 1, text.data(), text.size());
-  return text.size() + 1;
+  return mpt::fuzz::replaceInput(input[0] + mutator.getText(), data, size, maxSize);
+}
+
+/// The functions of both, often changed: dialects meet in one module, and words of each
+/// in the other's functions.
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
+                                            const uint8_t *data2, size_t size2,
+                                            uint8_t *out, size_t maxSize, unsigned seed) {
+  std::minstd_rand random(seed + 1);
+  if (size1 < 2 || size2 < 2 || size1 + size2 > 8000 || random() % 4 != 0)
+    return 0;
+  StringRef first(reinterpret_cast<const char *>(data1), size1);
+  StringRef second(reinterpret_cast<const char *>(data2), size2);
+  mpt::TextMutator mutator(
+      getSharedContext().join(first.drop_front(), second.drop_front()), random);
+  for (unsigned steps = random() % 3; steps != 0; --steps)
+    mutator.mutate();
+  return mpt::fuzz::replaceInput(first.take_front().str() + mutator.getText(), out, 0,
+                                 maxSize);
 }

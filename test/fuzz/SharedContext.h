@@ -22,6 +22,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Parser/Parser.h"
 #include <memory>
 
@@ -52,6 +53,32 @@ public:
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     if (!module)
       return text.str();
+    std::string printed;
+    llvm::raw_string_ostream os(printed);
+    module->print(os, mlir::OpPrintingFlags().printGenericOpForm());
+    return printed;
+  }
+
+  /// Both modules as one, in generic form: symbols of `second` get other names where
+  /// `text` has them. `text` itself if one of the two does not parse.
+  std::string join(llvm::StringRef text, llvm::StringRef second) {
+    if (crashesMLIR(text) || crashesMLIR(second))
+      return text.str();
+    mlir::MLIRContext &context = get();
+    mlir::ScopedDiagnosticHandler handler(&context, [](mlir::Diagnostic &) {});
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    auto other = module ? mlir::parseSourceString<mlir::ModuleOp>(second, &context)
+                        : mlir::OwningOpRef<mlir::ModuleOp>();
+    if (!other)
+      return text.str();
+    mlir::SymbolTable symbols(*module), others(*other);
+    for (auto op : llvm::make_early_inc_range(other->getOps<mlir::SymbolOpInterface>()))
+      if (mlir::StringAttr name = op.getNameAttr();
+          name && symbols.lookup(name) &&
+          mlir::failed(others.renameToUnique(op, {&symbols})))
+        return text.str();
+    mlir::Block *body = module->getBody();
+    body->getOperations().splice(body->end(), other->getBody()->getOperations());
     std::string printed;
     llvm::raw_string_ostream os(printed);
     module->print(os, mlir::OpPrintingFlags().printGenericOpForm());

@@ -1,4 +1,4 @@
-"""fuzz-seeds.py --out DIR [--mpt-opt FILE] [--mpt-compile FILE] [--extra DIR]...
+"""fuzz-seeds.py --out DIR [--mpt-opt FILE] [--mpt-compile FILE] [--extra DIR]... [--most N]
 
 Writes what the fuzzers of test/fuzz start from, one folder per fuzzer:
   autocast, passes   the modules of all tests with the pipelines of their RUN lines, the
@@ -9,13 +9,15 @@ Writes what the fuzzers of test/fuzz start from, one folder per fuzzer:
   policy, rules      lib/Precision/Presets, lib/Precision/Rules, the YAML of all tests
   program, program-file   programs that mpt-compile makes of the tests' modules
 Without --mpt-opt the passes are those that RUN lines name; without --mpt-compile there
-are no programs.
+are no programs. --most N leaves so many for each fuzzer, of as many dialects as there are.
 """
 
 import argparse
+import collections
 import ctypes
 import hashlib
 import io
+import itertools
 import json
 import pathlib
 import re
@@ -373,6 +375,18 @@ def write_programs(out, mpt_opt, mpt_compile):
     step.unlink(missing_ok=True)
 
 
+def thin(folder, most):
+    """Leaves `most` files, in turn of each set of dialects that one of them has."""
+    groups = collections.defaultdict(list)
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        dialects = re.findall(rb"\b([a-z]\w*)\.[a-z]", path.read_bytes())
+        groups[tuple(sorted(set(dialects)))].append(path)
+    turns = itertools.zip_longest(*(groups[dialects] for dialects in sorted(groups)))
+    in_turn = [path for turn in turns for path in turn if path]
+    for path in in_turn[most:]:
+        path.unlink()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -380,11 +394,15 @@ def main():
     parser.add_argument("--mpt-opt")
     parser.add_argument("--mpt-compile")
     parser.add_argument("--extra", type=pathlib.Path, action="append", default=[])
+    parser.add_argument("--most", type=int)
     arguments = parser.parse_args()
     write_modules(arguments.out, arguments)
     write_files(arguments.out)
     write_yaml(arguments.out)
     write_programs(arguments.out, arguments.mpt_opt, arguments.mpt_compile)
+    if arguments.most is not None:
+        for folder in sorted(path for path in arguments.out.iterdir() if path.is_dir()):
+            thin(folder, arguments.most)
 
 
 if __name__ == "__main__":
