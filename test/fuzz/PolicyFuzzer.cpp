@@ -99,6 +99,7 @@ static const StringRef lines[] = {"policy: mine",
                                   "  in: 'net.mlir:1'",
                                   "  dialect: mpt",
                                   "- {class: allow, ops: ['mpt.*']}",
+                                  "- {class: deny, in: 'net.mlir:1', ops: [mpt.exp]}",
                                   "---",
                                   "# x"};
 
@@ -171,4 +172,13 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
     return LLVMFuzzerMutate(data, size, maxSize);
   StringRef text(reinterpret_cast<char *>(data), size);
   return replaceInput(mutateWords(text, words, lines, random), data, size, maxSize);
+}
+
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
+                                            const uint8_t *data2, size_t size2,
+                                            uint8_t *out, size_t maxSize, unsigned seed) {
+  Random random(seed + 1);
+  StringRef text(reinterpret_cast<const char *>(data1), size1);
+  StringRef other(reinterpret_cast<const char *>(data2), size2);
+  return replaceInput(crossWords(text, other, random), out, 0, maxSize);
 }

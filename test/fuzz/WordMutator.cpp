@@ -39,6 +39,30 @@ static llvm::SmallVector<StringRef> splitMapping(StringRef line) {
   return parts;
 }
 
+/// Puts `whole` in the place of the line with its key, if there is one: keys are there
+/// once. Most often; else anywhere.
+static void putLine(std::vector<std::string> &made, StringRef whole, Random &random) {
+  StringRef key = whole.split(':').first;
+  auto same = llvm::find_if(made, [&](StringRef each) {
+    return each.starts_with(key) && each.drop_front(key.size()).starts_with(":");
+  });
+  if (same != made.end() && draw(random, 4) != 0)
+    *same = whole.str();
+  else
+    made.insert(made.begin() + draw(random, made.size() + 1), whole.str());
+}
+
+std::string mpt::fuzz::crossWords(StringRef text, StringRef other, Random &random) {
+  llvm::SmallVector<StringRef> split, lines;
+  text.split(split, '\n', -1, /*KeepEmpty=*/false);
+  other.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  std::vector<std::string> made(split.begin(), split.end());
+  if (!lines.empty())
+    for (size_t count = 1 + draw(random, 4); count > 0; --count)
+      putLine(made, pick(random, lines), random);
+  return llvm::join(made, "\n") + "\n";
+}
+
 std::string mpt::fuzz::mutateWords(StringRef text, llvm::ArrayRef<StringRef> words,
                                    llvm::ArrayRef<StringRef> lines, Random &random) {
   llvm::SmallVector<StringRef> split;
@@ -80,17 +104,8 @@ std::string mpt::fuzz::mutateWords(StringRef text, llvm::ArrayRef<StringRef> wor
       std::swap(made[line], made[draw(random, made.size())]);
       continue;
     case 3:
-    case 4: {
-      // Instead of the line with this key, if there is one: keys are there once.
-      StringRef whole = pick(random, lines), key = whole.split(':').first;
-      auto same = llvm::find_if(made, [&](StringRef each) {
-        return each.starts_with(key) && each.drop_front(key.size()).starts_with(":");
-      });
-      if (same != made.end() && draw(random, 4) != 0)
-        *same = whole.str();
-      else
-        made.insert(made.begin() + draw(random, made.size() + 1), whole.str());
-    }
+    case 4:
+      putLine(made, pick(random, lines), random);
       continue;
     default:
       break;

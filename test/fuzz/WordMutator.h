@@ -20,6 +20,9 @@ namespace mpt::fuzz {
 std::string mutateWords(llvm::StringRef text, llvm::ArrayRef<llvm::StringRef> words,
                         llvm::ArrayRef<llvm::StringRef> lines, Random &random);
 
+/// `text` with some lines of `other`, often in the place of the line with the same key.
+std::string crossWords(llvm::StringRef text, llvm::StringRef other, Random &random);
+
 } // namespace mpt::fuzz
 
 #endif // MPT_TEST_FUZZ_WORDMUTATOR_H

@@ -376,15 +376,22 @@ def write_programs(out, mpt_opt, mpt_compile):
 
 
 def thin(folder, most):
-    """Leaves `most` files, in turn of each set of dialects that one of them has."""
+    """Leaves `most` files: a third in turn of each set of dialects that one of them has, small
+    ones first, and of the others evenly."""
     groups = collections.defaultdict(list)
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+    for path in sorted((path for path in folder.iterdir() if path.is_file()),
+                       key=lambda path: (path.stat().st_size, path.name)):
         dialects = re.findall(rb"\b([a-z]\w*)\.[a-z]", path.read_bytes())
         groups[tuple(sorted(set(dialects)))].append(path)
     turns = itertools.zip_longest(*(groups[dialects] for dialects in sorted(groups)))
     in_turn = [path for turn in turns for path in turn if path]
-    for path in in_turn[most:]:
-        path.unlink()
+    if len(in_turn) > most:
+        others = sorted(in_turn[most // 3:])
+        kept = {others[len(others) * i // (most - most // 3)]
+                for i in range(most - most // 3)}
+        for path in others:
+            if path not in kept:
+                path.unlink()
 
 
 def main():
