@@ -9,6 +9,7 @@
 #include "RuleText.h"
 
 #include "YamlText.h"
+#include "mlir/IR/Dialect.h"
 #include "mpt/Precision/MacFormula.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -217,7 +218,7 @@ template <>
 struct llvm::yaml::MappingTraits<TableText> {
   static void mapping(IO &io, TableText &text) {
     mapRequiredKey(io, "dialect", text.dialect);
-    if (llvm::StringRef(text.dialect).contains('*'))
+    if (!mlir::Dialect::isValidNamespace(text.dialect))
       io.setError("'" + llvm::Twine(text.dialect) +
                   "' is not a dialect; a table is for one");
     mapKey(io, "extends", text.extends);
