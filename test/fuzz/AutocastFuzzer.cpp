@@ -30,6 +30,7 @@
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "mpt/Precision/Passes.h"
+#include <map>
 
 using namespace mlir;
 
@@ -103,6 +104,20 @@ static void recordOps(ModuleOp module, uint8_t choice) {
   });
 }
 
+/// Of each dialect, the first small module that had it.
+static std::map<std::string, std::string> &getExamples() {
+  static std::map<std::string, std::string> examples;
+  return examples;
+}
+
+static void rememberExample(ModuleOp module, StringRef text) {
+  if (text.size() <= 4000)
+    module.walk([&](Operation *op) {
+      if (getExamples().size() < 64)
+        getExamples().try_emplace(op->getName().getDialectNamespace().str(), text.str());
+    });
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < 2 || size > 1 << 16)
     return -1;
@@ -125,6 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return -1;
+  rememberExample(*module, text);
   std::string interfaces = describeInterfaces(*module, specialize);
   // Of modules, so that autocast runs on this one and not on modules in it.
   PassManager pm(&context, ModuleOp::getOperationName());
@@ -182,28 +198,16 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
   if (random() % 4 == 0)
     input[0] = random() & 0xff;
   std::string module = input.substr(1);
-  if (random() % 8 == 0)
+  // With the functions of another module: dialects meet in one, and words of each in the
+  // other's functions.
+  if (size_t choice = random() % 8; choice == 0) {
     module = getSharedContext().toGenericForm(module);
+  } else if (choice <= 2 && size <= 4000 && !getExamples().empty()) {
+    auto example = std::next(getExamples().begin(), random() % getExamples().size());
+    module = getSharedContext().join(module, example->second);
+  }
   mpt::TextMutator mutator(module, random);
   for (unsigned steps = 1 + random() % 3; steps != 0; --steps)
     mutator.mutate();
   return mpt::fuzz::replaceInput(input[0] + mutator.getText(), data, size, maxSize);
-}
-
-/// The functions of both, often changed: dialects meet in one module, and words of each
-/// in the other's functions.
-extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
-                                            const uint8_t *data2, size_t size2,
-                                            uint8_t *out, size_t maxSize, unsigned seed) {
-  std::minstd_rand random(seed + 1);
-  if (size1 < 2 || size2 < 2 || size1 + size2 > 8000 || random() % 4 != 0)
-    return 0;
-  StringRef first(reinterpret_cast<const char *>(data1), size1);
-  StringRef second(reinterpret_cast<const char *>(data2), size2);
-  mpt::TextMutator mutator(
-      getSharedContext().join(first.drop_front(), second.drop_front()), random);
-  for (unsigned steps = random() % 3; steps != 0; --steps)
-    mutator.mutate();
-  return mpt::fuzz::replaceInput(first.take_front().str() + mutator.getText(), out, 0,
-                                 maxSize);
 }
