@@ -218,7 +218,8 @@ template <>
 struct llvm::yaml::MappingTraits<TableText> {
   static void mapping(IO &io, TableText &text) {
     mapRequiredKey(io, "dialect", text.dialect);
-    if (!mlir::Dialect::isValidNamespace(text.dialect))
+    // Empty where the key was not read, which is an error already.
+    if (!text.dialect.empty() && !mlir::Dialect::isValidNamespace(text.dialect))
       io.setError("'" + llvm::Twine(text.dialect) +
                   "' is not a dialect; a table is for one");
     mapKey(io, "extends", text.extends);

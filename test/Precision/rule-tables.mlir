@@ -27,6 +27,7 @@
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/castpattern.yaml" 2>&1 | FileCheck %s --check-prefix=CASTPATTERN
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/dialect.yaml" 2>&1 | FileCheck %s --check-prefix=DIALECT
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/prefix.yaml" 2>&1 | FileCheck %s --check-prefix=PREFIX
+// RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/alias.yaml" 2>&1 | FileCheck %s --check-prefix=ALIAS
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/directive.yaml" 2>&1 | FileCheck %s --check-prefix=DIRECTIVE
 // RUN: not mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/macs.yaml" 2>&1 | FileCheck %s --check-prefix=MACS
 // RUN: mpt-opt %t/in.mlir --allow-unregistered-dialect --mpt-autocast="rules=%t/policy.yaml" -o /dev/null 2>&1 | FileCheck %s --check-prefix=POLICY
@@ -36,6 +37,7 @@
 // CASTPATTERN: castpattern.yaml:2:{{[0-9]+}}: error: rule table: 'to*' is not an op; a row names each of its ops, patterns are for the lists of a policy
 // DIALECT: dialect.yaml:1:{{[0-9]+}}: error: rule table: 'ac*' is not a dialect; a table is for one
 // PREFIX: prefix.yaml:1:{{[0-9]+}}: error: rule table: 'acme.math[' is not a dialect; a table is for one
+// ALIAS: alias.yaml:{{[0-9]+}}:{{[0-9]+}}: error: rule table: unknown node kind
 // DIRECTIVE: directive.yaml:1:1: error: rule table: the text is no YAML that MPT reads; expected lines of 'key: value'
 // MACS: macs.yaml:3:{{[0-9]+}}: error: rule table: macs 'r0 + q3': expected a number, o0, r0, all(..), einsum(..) or maps(..), found 'q3'
 // POLICY: warning: rule table: {{.*}}policy.yaml: the table for the policy 'tf-fp61' is not used: that is neither in use nor built in; did you mean 'tf-fp16'?
@@ -176,6 +178,8 @@ cast: {op: to}
 //--- prefix.yaml
 dialect: acme.math[
 cast: {op: to}
+//--- alias.yaml
+**
 //--- directive.yaml
 %dialect: acme
 //--- macs.yaml
