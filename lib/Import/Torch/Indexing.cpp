@@ -15,6 +15,9 @@
 
 #include "Lowering.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::torch;
@@ -330,13 +333,222 @@ static void scatterAlong(Lowering &l, Value source, bool add) {
   l.set(l.reshape(table, getShape(x)));
 }
 
-static void scatterReduce(Lowering &l) {
-  StringRef kind = l.text(4);
-  if (!l.require(kind == "sum" && l.flag(5, true),
-                 "a reduction other than the sum with what "
-                 "is there"))
+/// How the values that a scatter brings to one place become one: torch's names.
+static Value reduceScattered(Lowering &l, StringRef kind, Value x, Value indices,
+                             Value source, int64_t dim, bool includeSelf) {
+  Type element = getElement(x);
+  int64_t rank = getRank(x), count = getType(x).getNumElements();
+  if (kind == "sum" || kind == "mean") {
+    Value position = elementPosition(l, x, indices, dim);
+    Value ones = l.constant(1, l.builder.getF32Type(), getShape(indices));
+    Value counts = l.reshape(scatterRows(l, position, ones, count), getShape(x));
+    Value own = includeSelf ? x
+                            : l.where(l.compare(ComparePredicate::GT, counts, 0.0),
+                                      l.number(x, 0), x);
+    Value sum =
+        l.add(own, l.reshape(scatterRows(l, position, source, count), getShape(x)));
+    if (kind == "sum")
+      return sum;
+    l.require(isa<FloatType>(element), "a mean of integers");
+    counts = includeSelf ? l.add(counts, 1.0)
+                         : l.binary<MaximumOp>(counts, l.number(counts, 1));
+    return l.div(sum, l.cast(counts, element));
+  }
+  // Each place looks at all indices along `dim`.
+  double most = isa<FloatType>(element)
+                    ? std::numeric_limits<double>::infinity()
+                    : std::ldexp(1.0, element.getIntOrFloatBitWidth() - 2);
+  double nothing = kind == "prod" ? 1 : kind == "amax" ? -most : most;
+  constexpr int64_t limit = int64_t(1) << 26;
+  int64_t length = getShape(indices)[dim];
+  if (!l.require(!element.isInteger(1), "a reduction of bools") ||
+      !l.require(length < limit / std::max<int64_t>(count, 1),
+                 "a reduction other than sum and mean, of more than 2^26 pairs of an "
+                 "index and a place"))
+    return x;
+  indices = l.wrap(l.cast(indices, l.builder.getI64Type()), getShape(x)[dim]);
+  indices = CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
+                                   l.builder.getI64IntegerAttr(getShape(x)[dim]),
+                                   IntegerAttr());
+  // Where there are fewer indices than places in another dimension: none.
+  Shape low(rank, 0), high(rank, 0);
+  for (int64_t i = 0; i < rank; ++i)
+    high[i] = i == dim ? 0 : getShape(x)[i] - getShape(indices)[i];
+  indices = l.moveToLast(l.pad(indices, low, high, -1), dim);
+  source = l.moveToLast(l.pad(source, low, high, 0), dim);
+  Value own = l.moveToLast(x, dim);
+  Value hit = l.oneHot(indices, getShape(x)[dim]); // [.., indices, places]
+  Shape column(getShape(source)), row(getShape(own));
+  column.push_back(1);
+  row.insert(row.end() - 1, 1);
+  Value values = l.where(hit, l.reshape(source, column), l.constant(nothing, element));
+  if (!includeSelf) {
+    Value named =
+        l.reduce(ReduceKind::Sum, l.cast(hit, l.builder.getI64Type()), {rank - 1});
+    own = l.where(l.compare(ComparePredicate::GT, named, 0.0),
+                  l.constant(nothing, element), own);
+  }
+  values = l.concat({l.reshape(own, row), values}, rank - 1);
+  ReduceKind reduce = kind == "prod"   ? ReduceKind::Prod
+                      : kind == "amax" ? ReduceKind::Max
+                                       : ReduceKind::Min;
+  return l.moveFromLast(l.reduce(reduce, values, {rank - 1}), dim);
+}
+
+static void scatterReduce(Lowering &l, StringRef kind, bool includeSelf) {
+  Value source = l.get(3, getElement(l.get(0)));
+  if (kind == "sum" && includeSelf)
+    return scatterAlong(l, source, /*add=*/true);
+  Value x = l.get(0), indices = l.get(2);
+  Shape shape(getShape(x));
+  if (shape.empty()) {
+    x = l.reshape(x, {1});
+    indices = l.reshape(indices, {1});
+    source = l.reshape(source, {1});
+  }
+  int64_t rank = getRank(x), dim = l.dimension(1, rank);
+  if (!l.require(kind == "sum" || kind == "mean" || kind == "prod" || kind == "amax" ||
+                     kind == "amin",
+                 "the reduction " + kind) ||
+      !l.require(getType(x).hasStaticShape() && getType(indices).hasStaticShape() &&
+                     getRank(indices) == rank &&
+                     (getRank(source) == rank || getRank(source) == 0),
+                 "operands of these ranks, or an open dimension"))
     return;
-  scatterAlong(l, l.get(3, getElement(l.get(0))), /*add=*/true);
+  source = l.broadcast(source, getRank(source) ? getShape(source) : getShape(indices));
+  for (int64_t i = 0; i < rank; ++i)
+    source = l.slice(source, i, 0, getShape(indices)[i]);
+  Value result = reduceScattered(l, kind, x, indices, source, dim, includeSelf);
+  if (l.refusal.empty())
+    l.set(l.reshape(result, shape));
+}
+
+//===----------------------------------------------------------------------===//
+// Views by strides
+//===----------------------------------------------------------------------===//
+
+/// The position of each element of a view of a contiguous tensor of `count` elements:
+/// sizes, strides and offset are operands from `first` on. Null where it leaves it.
+static Value stridedPositions(Lowering &l, unsigned first, int64_t count, bool distinct) {
+  Shape sizes = l.integers(first), strides = l.integers(first + 1);
+  int64_t offset = l.integer(first + 2), last = offset;
+  bool known = sizes.size() == strides.size() &&
+               !llvm::is_contained(sizes, ShapedType::kDynamic) &&
+               !llvm::is_contained(strides, ShapedType::kDynamic);
+  if (!l.require(known && !ShapedType::isDynamic(count), "open sizes or strides"))
+    return {};
+  SmallVector<std::pair<int64_t, int64_t>> dims; // (stride, size)
+  for (auto [size, stride] : llvm::zip_equal(sizes, strides)) {
+    last += (std::max<int64_t>(size, 1) - 1) * stride;
+    if (size > 1)
+      dims.push_back({stride, size});
+  }
+  llvm::sort(dims);
+  int64_t span = 0; // of the dimensions of smaller strides
+  for (auto [stride, size] : dims) {
+    if (!l.require(!distinct || stride > span, "places that overlap"))
+      return {};
+    span += stride * (size - 1);
+  }
+  if (!l.require(offset >= 0 && last < count, "places outside of the tensor"))
+    return {};
+  Type i64 = l.builder.getI64Type();
+  Value position = l.constant(static_cast<double>(offset), i64, sizes);
+  for (auto [i, stride] : llvm::enumerate(strides))
+    position = l.add(position, l.mul(l.iota(sizes, i, i64), static_cast<double>(stride)));
+  return position;
+}
+
+/// Shapes that torch's strides would spell are views of their own in functional graphs:
+/// what is left reads elements by their positions, as diagonals.
+static void asStrided(Lowering &l) {
+  Value x = l.get(0);
+  int64_t count =
+      getType(x).hasStaticShape() ? getType(x).getNumElements() : ShapedType::kDynamic;
+  if (Value position = stridedPositions(l, 1, count, /*distinct=*/false))
+    l.set(l.gather(l.reshape(x, {count}), position));
+}
+
+static void asStridedScatter(Lowering &l) {
+  Value x = l.get(0), source = l.get(1, getElement(l.get(0)));
+  int64_t count =
+      getType(x).hasStaticShape() ? getType(x).getNumElements() : ShapedType::kDynamic;
+  if (Value position = stridedPositions(l, 2, count, /*distinct=*/true))
+    l.set(l.reshape(putRows(l, l.reshape(x, {count}), position, source, false),
+                    getShape(x)));
+}
+
+//===----------------------------------------------------------------------===//
+// Bags of embeddings
+//===----------------------------------------------------------------------===//
+
+/// The length of each bag, if the graph says that all have one: offsets that are
+/// arange(0, count, length).
+static std::optional<int64_t> bagLength(Lowering &l, int64_t count) {
+  Operation *op = l.op->getOperand(2).getDefiningOp();
+  if (!op || op->getName().getStringRef() != "torch.aten.arange.start_step")
+    return std::nullopt;
+  Lowering arange(l.graph, l.builder, op);
+  int64_t begin = arange.integer(0), end = arange.integer(1), step = arange.integer(2, 1);
+  if (!arange.refusal.empty() || begin != 0 || end != count || step <= 0 || count % step)
+    return std::nullopt;
+  return step;
+}
+
+/// Operands: weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+/// per_sample_weights, include_last_offset, padding_idx. Of the results there is the
+/// first.
+static void embeddingBag(Lowering &l) {
+  Value table = l.get(0), indices = l.get(1), offsets = l.get(2);
+  enum { Sum, Mean, Max };
+  int64_t mode = l.integer(4), padding = l.integer(8);
+  bool padded = !l.isNone(8);
+  if (!l.require(getRank(table) == 2 && getRank(indices) == 1 && getRank(offsets) == 1 &&
+                     getType(indices).hasStaticShape() &&
+                     getType(offsets).hasStaticShape(),
+                 "operands of these ranks, or an open dimension") ||
+      !l.require(!l.flag(3) && !l.flag(5), "scale_grad_by_freq, or sparse gradients"))
+    return;
+  int64_t count = getShape(indices)[0], bags = l.resultType().getDimSize(0);
+  int64_t width = getShape(table)[1];
+  if (!l.refusal.empty())
+    return;
+  Type element = getElement(table), i64 = l.builder.getI64Type();
+  Value rows = l.gather(table, indices);
+  if (!l.isNone(6))
+    rows = l.mul(rows, l.reshape(l.get(6, element), {count, 1}));
+  Value counted = l.constant(1, element, {count, 1});
+  if (padded) {
+    padding += padding < 0 ? getShape(table)[0] : 0;
+    Value real =
+        l.reshape(l.compare(ComparePredicate::NE, indices, static_cast<double>(padding)),
+                  {count, 1});
+    rows = l.where(
+        real, rows,
+        l.number(rows, mode == Max ? -std::numeric_limits<double>::infinity() : 0));
+    counted = l.cast(real, element);
+  }
+  Value result, counts;
+  std::optional<int64_t> length = bagLength(l, count);
+  if (length) {
+    rows = l.reshape(rows, {bags, *length, width});
+    counts = l.reduce(ReduceKind::Sum, l.reshape(counted, {bags, *length, 1}), {1});
+    result = l.reduce(mode == Max ? ReduceKind::Max : ReduceKind::Sum, rows, {1});
+  } else {
+    if (!l.require(mode != Max, "the mode max, of bags by offsets"))
+      return;
+    offsets = l.reshape(l.slice(l.cast(offsets, i64), 0, 0, bags), {1, bags});
+    Value begun = l.compare(ComparePredicate::LE, offsets, l.iota({count, 1}, 0, i64));
+    Value bag = l.add(l.reduceLast(ReduceKind::Sum, l.cast(begun, i64)), -1.0);
+    result = scatterRows(l, bag, rows, bags);
+    counts = scatterRows(l, bag, counted, bags);
+  }
+  if (mode == Mean)
+    result = l.div(result, l.binary<MaximumOp>(counts, l.number(counts, 1)));
+  else if (mode == Max) // Bags of nothing but padding are 0.
+    result = l.where(l.compare(ComparePredicate::GT, counts, 0.0), result,
+                     l.number(result, 0));
+  l.set(result);
 }
 
 /// x[indices] = values, or += values.
@@ -535,7 +747,14 @@ void mpt::torch::populateIndexing(Table &t) {
     scatterAlong(l, l.get(3, getElement(l.get(0))), /*add=*/false);
   });
   t.add({"scatter_add"}, [](Lowering &l) { scatterAlong(l, l.get(3), /*add=*/true); });
-  t.add({"scatter_reduce.two"}, scatterReduce);
+  t.add({"scatter_reduce.two"},
+        [](Lowering &l) { scatterReduce(l, l.text(4), l.flag(5, true)); });
+  t.add({"scatter.reduce", "scatter.value_reduce"}, [](Lowering &l) {
+    StringRef kind = l.text(4);
+    scatterReduce(l, kind == "add" ? "sum" : kind == "multiply" ? "prod" : kind, true);
+  });
+  t.add({"as_strided"}, asStrided);
+  t.add({"as_strided_scatter"}, asStridedScatter);
   t.add({"sort"}, sortBy(1, 2, true, true));
   t.add({"sort.stable"}, sortBy(2, 3, true, true));
   t.add({"argsort"}, sortBy(1, 2, false, true));
@@ -554,4 +773,5 @@ void mpt::torch::populateIndexing(Table &t) {
   t.add({"bucketize.Tensor"},
         [](Lowering &l) { countBelow(l, l.get(1), l.get(0), l.flag(3)); });
   t.add({"embedding"}, embedding);
+  t.add({"embedding_bag", "embedding_bag.padding_idx"}, embeddingBag);
 }

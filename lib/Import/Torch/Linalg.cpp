@@ -15,6 +15,18 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::torch;
 
+/// a @ b; mpt.matmul has floats only.
+static Value matmulOfAny(Lowering &l, Value a, Value b) {
+  if (isa<FloatType>(getElement(a)))
+    return l.matmul(a, b);
+  Shape left(getShape(a)), right(getShape(b));
+  left.push_back(1);
+  if (right.size() > 2)
+    right.insert(right.end() - 2, 1);
+  return l.reduce(ReduceKind::Sum, l.mul(l.reshape(a, left), l.reshape(b, right)),
+                  {getRank(a) - 1});
+}
+
 /// torch.matmul of any ranks.
 static Value multiply(Lowering &l, Value a, Value b) {
   int64_t rankA = getRank(a), rankB = getRank(b);
@@ -50,7 +62,7 @@ static Value multiply(Lowering &l, Value a, Value b) {
       b = widen(b);
     }
   }
-  Value result = l.matmul(a, b);
+  Value result = matmulOfAny(l, a, b);
   shape = Shape(getShape(result));
   if (rankB == 1)
     shape.pop_back();
@@ -61,8 +73,7 @@ static Value multiply(Lowering &l, Value a, Value b) {
 
 static void matmul(Lowering &l) {
   Type element = l.resultElement();
-  if (l.require(isa<FloatType>(element), "a matmul of integers"))
-    l.set(multiply(l, l.get(0, element), l.get(1, element)));
+  l.set(multiply(l, l.get(0, element), l.get(1, element)));
 }
 
 /// beta self + alpha a @ b.
@@ -88,87 +99,132 @@ static void linear(Lowering &l) {
                  l.isNone(2) ? Value() : l.get(2, element)));
 }
 
-/// einsum: a matmul of two tensors, or one tensor rearranged.
+namespace {
+/// A tensor of an einsum, with a letter for each dimension.
+struct Labeled {
+  Value value;
+  std::string word;
+};
+} // namespace
+
+static Labeled arrange(Lowering &l, const Labeled &x, StringRef word) {
+  Shape permutation;
+  for (char letter : word)
+    permutation.push_back(x.word.find(letter));
+  return {l.transpose(x.value, permutation), word.str()};
+}
+
+/// The sum over the letters that `keep` lacks.
+static Labeled sumOthers(Lowering &l, const Labeled &x, StringRef keep) {
+  Shape axes;
+  std::string word;
+  for (auto [dim, letter] : llvm::enumerate(x.word))
+    if (keep.contains(letter))
+      word += letter;
+    else
+      axes.push_back(dim);
+  return {l.reduce(ReduceKind::Sum, x.value, axes), word};
+}
+
+/// The matmul of two tensors over the letters that both have and `keep` lacks.
+static Labeled contract(Lowering &l, Labeled a, Labeled b, StringRef keep) {
+  a = sumOthers(l, a, keep.str() + b.word);
+  b = sumOthers(l, b, keep.str() + a.word);
+  std::string batch, rows, columns, inner;
+  for (char letter : a.word)
+    (b.word.find(letter) == std::string::npos ? rows
+     : keep.contains(letter)                  ? batch
+                                              : inner) += letter;
+  for (char letter : b.word)
+    if (a.word.find(letter) == std::string::npos)
+      columns += letter;
+  Shape shape;
+  auto flatten = [&](const Labeled &x, StringRef letters) {
+    int64_t product = 1;
+    for (char letter : letters)
+      product *= getShape(x.value)[x.word.find(letter)];
+    return product;
+  };
+  for (char letter : batch + rows)
+    shape.push_back(getShape(a.value)[a.word.find(letter)]);
+  for (char letter : columns)
+    shape.push_back(getShape(b.value)[b.word.find(letter)]);
+  Value left = l.reshape(arrange(l, a, batch + rows + inner).value,
+                         {flatten(a, batch), flatten(a, rows), flatten(a, inner)});
+  Value right = l.reshape(arrange(l, b, batch + inner + columns).value,
+                          {flatten(b, batch), flatten(b, inner), flatten(b, columns)});
+  return {l.reshape(matmulOfAny(l, left, right), shape), batch + rows + columns};
+}
+
+/// einsum: matmuls from left to right.
 static void einsum(Lowering &l) {
   std::string equation;
   for (char c : l.text(0))
     if (c != ' ')
       equation += c;
   SmallVector<Value> operands = l.getPlainList(1);
-  if (!l.refusal.empty())
-    return;
   auto [left, right] = StringRef(equation).split("->");
   SmallVector<StringRef> terms;
   left.split(terms, ',');
-  if (!l.require(StringRef(equation).contains("->") && !StringRef(equation).contains("."),
-                 "an equation without `->`, or with `...`") ||
-      !l.require(terms.size() == operands.size() &&
-                     (terms.size() == 1 || terms.size() == 2),
-                 "an equation of more than two tensors"))
+  if (!l.refusal.empty() ||
+      !l.require(terms.size() == operands.size(), "an equation of other tensors"))
     return;
-  auto hasRepeats = [](StringRef term) {
-    return llvm::any_of(term, [&](char c) { return term.count(c) > 1; });
+  // The dimensions of `...` are letters, too: '0' is the last one.
+  auto spellOut = [](StringRef term, int64_t count) {
+    std::string dots;
+    for (int64_t i = count; i-- > 0;)
+      dots += static_cast<char>('0' + i);
+    auto [before, after] = term.split("...");
+    return term.contains("...") ? before.str() + dots + after.str() : term.str();
   };
-  llvm::StringMap<int64_t> sizes;
+  int64_t most = 0;
+  SmallVector<Labeled> tensors;
   for (auto [term, operand] : llvm::zip_equal(terms, operands)) {
-    if (!l.require(!hasRepeats(term) &&
-                       static_cast<int64_t>(term.size()) == getRank(operand),
-                   "a letter that stands twice in one tensor"))
+    int64_t letters = term.size() - (term.contains("...") ? 3 : 0);
+    int64_t count = getRank(operand) - letters;
+    std::string word = spellOut(term, count);
+    if (!l.require(count >= 0 && count < 10 &&
+                       static_cast<int64_t>(word.size()) == getRank(operand) &&
+                       llvm::none_of(
+                           word, [&](char c) { return StringRef(word).count(c) > 1; }),
+                   "a letter that stands twice in one tensor") ||
+        !l.require(getType(operand).hasStaticShape(), "an open dimension"))
       return;
-    for (auto [letter, size] : llvm::zip_equal(term, getShape(operand)))
-      sizes[StringRef(&letter, 1)] = size;
+    most = std::max(most, term.contains("...") ? count : 0);
+    tensors.push_back({operand, word});
   }
-  for (char letter : right)
-    if (!l.require(sizes.contains(StringRef(&letter, 1)), "a letter that no tensor has"))
-      return;
-  // Sums over letters that one tensor alone has.
-  std::string words[2];
-  for (size_t i = 0; i < terms.size(); ++i) {
-    Shape axes;
-    for (auto [dim, letter] : llvm::enumerate(terms[i])) {
-      bool elsewhere =
-          right.contains(letter) || (terms.size() == 2 && terms[1 - i].contains(letter));
-      if (elsewhere)
-        words[i] += letter;
-      else
-        axes.push_back(dim);
-    }
-    operands[i] = l.reduce(ReduceKind::Sum, operands[i], axes);
+  std::string result = spellOut(right, most);
+  if (!StringRef(equation).contains("->")) {
+    // `...`, then the letters that stand once in the equation.
+    result = spellOut("...", most);
+    std::string sorted = left.str();
+    llvm::sort(sorted);
+    for (char letter : sorted)
+      if (llvm::isAlpha(letter) && left.count(letter) == 1)
+        result += letter;
   }
-  auto arrange = [&](Value value, StringRef from, StringRef to) {
-    Shape permutation;
-    for (char letter : to)
-      permutation.push_back(from.find(letter));
-    return l.transpose(value, permutation);
-  };
-  if (terms.size() == 1)
-    return l.set(arrange(operands[0], words[0], right));
-  std::string batch, rows, columns, inner;
-  for (char letter : words[0])
-    (words[1].find(letter) == std::string::npos ? rows
-     : right.contains(letter)                   ? batch
-                                                : inner) += letter;
-  for (char letter : words[1])
-    if (words[0].find(letter) == std::string::npos)
-      columns += letter;
-  auto count = [&](StringRef letters) {
-    int64_t product = 1;
-    for (char letter : letters)
-      product *= sizes.lookup(StringRef(&letter, 1));
-    return product;
-  };
-  for (auto &entry : sizes)
-    if (!l.require(!ShapedType::isDynamic(entry.second), "an open dimension"))
-      return;
-  Value a = l.reshape(arrange(operands[0], words[0], batch + rows + inner),
-                      {count(batch), count(rows), count(inner)});
-  Value b = l.reshape(arrange(operands[1], words[1], batch + inner + columns),
-                      {count(batch), count(inner), count(columns)});
-  Shape shape;
-  std::string result = batch + rows + columns;
+  // Dimensions of size 1 are repeated.
+  llvm::DenseMap<char, int64_t> sizes;
+  for (const Labeled &tensor : tensors)
+    for (auto [letter, size] : llvm::zip_equal(tensor.word, getShape(tensor.value)))
+      sizes[letter] = std::max(sizes.lookup(letter), size);
   for (char letter : result)
-    shape.push_back(sizes.lookup(StringRef(&letter, 1)));
-  l.set(arrange(l.reshape(l.matmul(a, b), shape), result, right));
+    if (!l.require(sizes.contains(letter), "a letter that no tensor has"))
+      return;
+  for (Labeled &tensor : tensors) {
+    Shape shape;
+    for (char letter : tensor.word)
+      shape.push_back(sizes.lookup(letter));
+    tensor.value = l.broadcast(tensor.value, shape);
+  }
+  Labeled product = tensors[0];
+  for (size_t i = 1; i < tensors.size(); ++i) {
+    std::string keep = result;
+    for (size_t later = i + 1; later < tensors.size(); ++later)
+      keep += tensors[later].word;
+    product = contract(l, product, tensors[i], keep);
+  }
+  l.set(arrange(l, sumOthers(l, product, result), result).value);
 }
 
 static void attention(Lowering &l) {
@@ -255,8 +311,30 @@ static void attention(Lowering &l) {
   l.set(l.reshape(y, l.resultType().getShape()));
 }
 
+/// Rows of x [S, I] times the matrix of their group, of w [E, I, O]: offsets[e] is where
+/// group e ends, rows past the last one give zeros. One matmul: row s becomes [E, I] with
+/// zeros outside of its group, so that the arithmetic is that of E groups of S rows.
+static void groupedMatmul(Lowering &l) {
+  Value x = l.get(0), w = l.get(1);
+  if (!l.require(!l.isNone(2) && getRank(x) == 2 && getRank(w) == 3 &&
+                     getType(x).hasStaticShape() && getType(w).hasStaticShape(),
+                 "other than rows in groups times a matrix for each group") ||
+      !l.require(l.isNone(3), "a bias"))
+    return;
+  Type i64 = l.builder.getI64Type();
+  int64_t rows = getShape(x)[0], groups = getShape(w)[0], inner = getShape(w)[1];
+  Value ends = l.reshape(l.cast(l.get(2), i64), {1, groups});
+  Value past = l.compare(ComparePredicate::LE, ends, l.iota({rows, 1}, 0, i64));
+  Value group = l.reduceLast(ReduceKind::Sum, l.cast(past, i64));
+  Value mine = l.reshape(l.oneHot(group, groups), {rows, groups, 1});
+  Value spread = l.where(mine, l.reshape(x, {rows, 1, inner}), l.number(x, 0));
+  l.set(l.matmul(l.reshape(spread, {rows, groups * inner}),
+                 l.reshape(w, {groups * inner, getShape(w)[2]})));
+}
+
 void mpt::torch::populateLinalg(Table &t) {
-  t.add({"mm", "bmm", "matmul", "mv", "dot"}, matmul);
+  t.add({"mm", "bmm", "matmul", "mv", "dot", "vdot"}, matmul);
+  t.add({"_grouped_mm"}, groupedMatmul);
   t.add({"addmm", "baddbmm", "addmv"}, addMatmul);
   t.add({"linear"}, linear);
   t.add({"einsum"}, einsum);

@@ -298,7 +298,30 @@ static std::function<void(Lowering &)> softmaxOf(bool log) {
   };
 }
 
+/// How many elements lie in each of `bins` equal parts of [min, max].
+static void histogram(Lowering &l) {
+  int64_t bins = l.integer(1, 100);
+  double low = l.number(2), high = l.number(3);
+  Value x = l.get(0);
+  if (!l.require(low < high, "bounds that the data gives; pass min and max") ||
+      !l.require(bins > 0 && getType(x).hasStaticShape(), "an open dimension"))
+    return;
+  if (!isa<FloatType>(getElement(x)))
+    x = l.cast(x, l.builder.getF32Type());
+  x = l.unary<StopGradientOp>(l.reshape(x, {getType(x).getNumElements()}));
+  Value inside = l.binary<AndOp>(l.compare(ComparePredicate::GE, x, low),
+                                 l.compare(ComparePredicate::LE, x, high));
+  Value bin =
+      l.div(l.mul(l.add(x, -low), static_cast<double>(bins)), l.number(x, high - low));
+  bin = l.unary<FloorOp>(l.where(inside, bin, l.number(bin, -1)));
+  double last = static_cast<double>(bins - 1); // has its upper bound, too
+  bin = l.where(l.compare(ComparePredicate::GT, bin, last), l.number(bin, last), bin);
+  Value hit = l.oneHot(l.cast(bin, l.builder.getI64Type()), bins);
+  l.set(l.reduce(ReduceKind::Sum, l.cast(hit, l.resultElement()), {0}));
+}
+
 void mpt::torch::populateReductions(Table &t) {
+  t.add({"histc"}, histogram);
   t.add({"sum"}, reduction(ReduceKind::Sum, absent, absent));
   t.add({"sum.dim_IntList"}, reduction(ReduceKind::Sum, 1, 2));
   t.add({"mean"}, reduction(ReduceKind::Mean, absent, absent));
@@ -335,7 +358,7 @@ void mpt::torch::populateReductions(Table &t) {
   t.add({"logsumexp"}, logSumExp);
   t.add({"any"}, logicalReduction(false, absent, absent));
   t.add({"any.dim", "any.dims"}, logicalReduction(false, 1, 2));
-  t.add({"all"}, logicalReduction(true, absent, absent));
+  t.add({"all", "_is_all_true"}, logicalReduction(true, absent, absent));
   t.add({"all.dim", "all.dims"}, logicalReduction(true, 1, 2));
   t.add({"count_nonzero", "count_nonzero.dim_IntList"}, [](Lowering &l) {
     Reduced r = readReduction(l, getElement(l.getStored(0).value), 1, absent);

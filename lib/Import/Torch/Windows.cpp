@@ -691,6 +691,50 @@ static void gridSample(Lowering &l) {
   l.setChannelsLast(sum);
 }
 
+/// The points [N, (D,) H, W, 2 or 3] to which the matrices theta [N, 2, 3] or [N, 3, 4]
+/// take those of a regular grid over [-1, 1].
+static void affineGrid(Lowering &l) {
+  Value theta = l.get(0);
+  Shape size = l.integers(1);
+  bool corners = l.flag(2);
+  int64_t rank = static_cast<int64_t>(size.size()) - 2;
+  if (!l.require((rank == 2 || rank == 3) && getType(theta).hasStaticShape() &&
+                     !llvm::is_contained(size, ShapedType::kDynamic) &&
+                     getShape(theta) == ArrayRef<int64_t>({size[0], rank, rank + 1}),
+                 "matrices of 2 x 3 or 3 x 4 for images of known shape"))
+    return;
+  Shape one(rank + 1, 1);
+  auto entry = [&](int64_t row, int64_t column) {
+    Shape shape(one);
+    shape[0] = size[0];
+    return l.reshape(l.slice(l.slice(theta, 1, row, 1), 2, column, 1), shape);
+  };
+  SmallVector<Value> points; // x, y(, z): the last dimension of the image comes first
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    int64_t dim = rank - axis, count = size[dim + 1];
+    SmallVector<double> places;
+    for (int64_t i = 0; i < count; ++i) {
+      double place = count > 1 ? 2.0 * i / (count - 1) - 1 : 0;
+      places.push_back(corners ? place : place * (count - 1) / count);
+    }
+    Shape shape(one);
+    shape[dim] = count;
+    points.push_back(l.floats(places, getElement(theta), shape));
+  }
+  Shape column(size);
+  column.erase(column.begin() + 1);
+  Shape full(column);
+  column.push_back(1);
+  SmallVector<Value> results;
+  for (int64_t row = 0; row < rank; ++row) {
+    Value sum = entry(row, rank);
+    for (int64_t axis = 0; axis < rank; ++axis)
+      sum = l.add(sum, l.mul(entry(row, axis), points[axis]));
+    results.push_back(l.reshape(l.broadcast(sum, full), column));
+  }
+  l.set(l.concat(results, rank + 1));
+}
+
 void mpt::torch::populateWindows(Table &t) {
   t.add({"conv1d"}, convolution(true, false));
   t.add({"conv1d.padding"}, convolution(true, true));
@@ -727,4 +771,5 @@ void mpt::torch::populateWindows(Table &t) {
   t.add({"im2col"}, imageToColumns);
   t.add({"col2im"}, columnsToImage);
   t.add({"grid_sampler", "grid_sampler_2d"}, gridSample);
+  t.add({"affine_grid_generator"}, affineGrid);
 }

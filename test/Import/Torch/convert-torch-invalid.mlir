@@ -80,3 +80,40 @@ func.func @operands(%x: !torch.vtensor<[2,3],f32>, %i: !torch.vtensor<[2],si64>,
   %l = "torch.aten.softmax.int"(%x, %x, %none) : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !torch.none) -> !torch.vtensor<[2,3],f32>
   return %l : !torch.vtensor<[2,3],f32>
 }
+
+// -----
+
+// Groups, bags, strides and histograms.
+// CHECK: error: mpt-convert-torch: 8 ops of @groups have no counterpart
+// CHECK-NEXT: aten.scatter_reduce.two, 1 time: the reduction most
+// CHECK: aten.as_strided, 1 time: places outside of the tensor
+// CHECK: aten.as_strided_scatter, 1 time: places that overlap
+// CHECK: aten.embedding_bag.padding_idx, 1 time: the mode max, of bags by offsets
+// CHECK: aten._grouped_mm, 1 time: other than rows in groups times a matrix for each group
+// CHECK: aten.histc, 1 time: bounds that the data gives; pass min and max
+// CHECK: aten.affine_grid_generator, 1 time: matrices of 2 x 3 or 3 x 4 for images of known shape
+// CHECK: aten.einsum, 1 time: a letter that stands twice in one tensor
+func.func @groups(%x: !torch.vtensor<[2,3],f32>, %i: !torch.vtensor<[2,3],si64>,
+    %o: !torch.vtensor<[2],si64>, %bag: !torch.vtensor<[4],si64>) -> !torch.vtensor<[2,3],f32> {
+  %none = "torch.constant.none"() : () -> !torch.none
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %2 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %4 = "torch.constant.int"() {value = 4 : i64} : () -> !torch.int
+  %no = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %most = "torch.constant.str"() {value = "most"} : () -> !torch.str
+  %ii = "torch.constant.str"() {value = "ii->i"} : () -> !torch.str
+  %r = "torch.aten.scatter_reduce.two"(%x, %0, %i, %x, %most, %no) : (!torch.vtensor<[2,3],f32>, !torch.int, !torch.vtensor<[2,3],si64>, !torch.vtensor<[2,3],f32>, !torch.str, !torch.bool) -> !torch.vtensor<[2,3],f32>
+  %size = "torch.prim.ListConstruct"(%4) : (!torch.int) -> !torch.list<int>
+  %stride = "torch.prim.ListConstruct"(%2) : (!torch.int) -> !torch.list<int>
+  %s = "torch.aten.as_strided"(%x, %size, %stride, %0) : (!torch.vtensor<[2,3],f32>, !torch.list<int>, !torch.list<int>, !torch.int) -> !torch.vtensor<[4],f32>
+  %same = "torch.prim.ListConstruct"(%0) : (!torch.int) -> !torch.list<int>
+  %a = "torch.aten.as_strided_scatter"(%x, %s, %size, %same, %0) : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[4],f32>, !torch.list<int>, !torch.list<int>, !torch.int) -> !torch.vtensor<[2,3],f32>
+  %e:4 = "torch.aten.embedding_bag.padding_idx"(%x, %bag, %o, %no, %2, %no, %none, %no, %none) : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[2],si64>, !torch.bool, !torch.int, !torch.bool, !torch.none, !torch.bool, !torch.none) -> (!torch.vtensor<[2,3],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[2],si64>, !torch.vtensor<[2],si64>)
+  %g = "torch.aten._grouped_mm"(%x, %x, %o) : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !torch.vtensor<[2],si64>) -> !torch.vtensor<[2,3],f32>
+  %h = "torch.aten.histc"(%x, %4, %0, %0) : (!torch.vtensor<[2,3],f32>, !torch.int, !torch.int, !torch.int) -> !torch.vtensor<[4],f32>
+  %grid = "torch.aten.affine_grid_generator"(%x, %size, %no) : (!torch.vtensor<[2,3],f32>, !torch.list<int>, !torch.bool) -> !torch.vtensor<[2,3],f32>
+  %list = "torch.prim.ListConstruct"(%x) : (!torch.vtensor<[2,3],f32>) -> !torch.list<vtensor>
+  %d = "torch.aten.einsum"(%ii, %list, %none) : (!torch.str, !torch.list<vtensor>, !torch.none) -> !torch.vtensor<[2],f32>
+  return %r : !torch.vtensor<[2,3],f32>
+}

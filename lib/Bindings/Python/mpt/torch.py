@@ -49,6 +49,14 @@ _MEMORY_FORMATS = {
 _SIZE_OPS = {
     operator.add: "torch.aten.add.int", operator.sub: "torch.aten.sub.int",
     operator.mul: "torch.aten.mul.int", operator.floordiv: "torch.aten.floordiv.int"}
+# What a graph says about its sizes and values.
+_ASSERTIONS = {
+    torch.ops.aten._assert_scalar.default, torch.ops.aten._assert_async.msg,
+    torch.ops.aten._assert_async.default, torch.ops.aten._assert_tensor_metadata.default,
+    torch.ops.aten.sym_constrain_range.default,
+    torch.ops.aten.sym_constrain_range_for_size.default}
+# Their strides mean the memory of their operand.
+_STRIDED = {torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_scatter.default}
 # Of a node: the call of torch.utils.checkpoint that it belongs to.
 _CHECKPOINT = "mpt_checkpoint"
 _TARGET_NAMES = {"target", "targets", "label", "labels", "y"}
@@ -188,13 +196,17 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     module = _LossModule(model, loss)
     module.training = model.training
     try:
-        with _mark_checkpoints():
+        with _mark_checkpoints(), _refuse_what_tracing_loses():
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
             _mark_stopped_gradients(program.graph_module)
             program = program.run_decompositions({})
-    except Exception as error:  # torch raises many types; its message says what to change.
-        raise ExportError(f"torch.export refuses the model: {error}") from error
+            _drop_assertions(program.graph_module)
+    except ExportError:
+        raise
+    except Exception as error:  # torch raises many types.
+        raise ExportError(
+            f"torch.export refuses the model: {error}{_remedy(error)}") from error
     if trainable is None:
         trainable = {id(p) for p in model.parameters() if p.requires_grad}
     return _Printer(program, module, names, targets, trainable, is_loss, renamed).print()
@@ -254,6 +266,43 @@ def _mark_checkpoints():
             setattr(module, name, original)
 
 
+def _remedy(error: BaseException) -> str:
+    """What to change in the model, where PyTorch's message does not say it."""
+    text, kind = str(error), type(error).__name__
+    if "data-dependent" in text or kind.startswith(("DataDependent", "DynamicOutputShape")):
+        return ("\nThe graph of a step is the same for all batches: where Python decides by "
+                "the values of tensors (if, .item(), x[mask], nonzero), use torch.where, or "
+                "decide outside of the loss function")
+    if kind == "UnsupportedOperatorException":
+        return ": PyTorch cannot trace this op; write the loss without it"
+    return ""
+
+
+@contextlib.contextmanager
+def _refuse_what_tracing_loses():
+    """While it lasts, calls that a traced graph does not show are errors."""
+    def refuse(what, remedy):
+        def call(*arguments, **named):
+            raise ExportError(f"the loss function calls {what}, which cannot be exported: "
+                              f"{remedy}")
+        return call
+
+    own = "MPT differentiates the loss itself, once; write other gradients as formulas"
+    patches = [(torch.autograd, "grad", refuse("torch.autograd.grad", own)),
+               (torch.Tensor, "backward", refuse("backward()", own)),
+               (torch._VF, "_pack_padded_sequence",
+                refuse("pack_padded_sequence", "run the layer over the padded tensor, and mask "
+                       "what comes after each sequence's end"))]
+    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
+    try:
+        for owner, name, patch in patches:
+            setattr(owner, name, patch)
+        yield
+    finally:
+        for owner, name, original in originals:
+            setattr(owner, name, original)
+
+
 def _mark_stopped_gradients(graph_module: torch.fx.GraphModule) -> None:
     """Puts `mpt::stop_gradient` where autograd would stop."""
     stop = torch.ops.mpt.stop_gradient.default
@@ -277,6 +326,20 @@ def _mark_stopped_gradients(graph_module: torch.fx.GraphModule) -> None:
                     results.append(value)
             output.args = (type(output.args[0])(results),)
             body.recompile()
+        module.recompile()
+
+
+def _drop_assertions(graph_module: torch.fx.GraphModule) -> None:
+    """Removes what the graph asserts about its values, and what is computed for that."""
+    for module in graph_module.modules():
+        if not isinstance(module, torch.fx.GraphModule):
+            continue
+        for node in reversed(list(module.graph.nodes)):
+            value = node.meta.get("val")
+            if node.op == "call_function" and not node.users and (
+                    node.target in _ASSERTIONS
+                    or isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))):
+                module.graph.erase_node(node)
         module.recompile()
 
 
@@ -425,7 +488,13 @@ class _Printer:
             name = "torch." + target.name().replace("::", ".")
             name = name[:-len(".default")] if name.endswith(".default") else name
             name = {"torch.aten.sym_size.int": "torch.aten.size.int",
-                    "torch.mpt.stop_gradient": "torch.aten.detach"}.get(name, name)
+                    "torch.mpt.stop_gradient": "torch.aten.detach",
+                    # What transformers calls where PyTorch's op lacks a kernel.
+                    "torch.transformers.grouped_mm_fallback": "torch.aten._grouped_mm",
+                    }.get(name, name)
+            if target in _STRIDED and not node.args[0].meta["val"].is_contiguous():
+                raise ExportError(f"{location}: {target} of a tensor that is not contiguous: "
+                                  "call .contiguous() before it")
             operands = []
             for index, argument in enumerate(target._schema.arguments):
                 if index < len(node.args):

@@ -18,7 +18,8 @@ import steps
 
 warnings.filterwarnings("ignore")
 GROUP = 24
-NO_GRADIENT = {"floor_divide", "floor_divide.Scalar", "copy", "native_channel_shuffle"}  # none in PyTorch
+NO_GRADIENT = {"floor_divide", "floor_divide.Scalar", "copy", "native_channel_shuffle",
+               "scatter.reduce", "scatter.value_reduce"}  # none in PyTorch
 
 
 def find(name):

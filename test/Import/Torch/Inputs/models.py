@@ -95,6 +95,7 @@ class Graph(nn.Module):
         self.head = nn.Linear(16, 4)
 
     def forward(self, x, source, target):
+        assert source.max().item() < x.size(0)
         h = torch.relu(self.inner(x))
         return self.head(h + torch.zeros_like(h).index_add(0, target, h[source]))
 
@@ -125,6 +126,17 @@ class Experts(nn.Module):
 
 def experts():
     return Experts(), classify, (torch.randn(6, 8), torch.randint(0, 3, (6,)))
+
+
+def contrast():
+    """A contrastive loss, which fills the diagonal of a matrix in place."""
+    def loss(model, x):
+        z = F.normalize(model(x))
+        scores = torch.einsum("...d,nd->...n", z, z) / 0.5
+        scores.fill_diagonal_(-1e9)
+        return F.cross_entropy(scores, torch.arange(6).roll(3))
+    return nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 8)), loss, (
+        torch.randn(6, 8),)
 
 
 class Odd(nn.Module):
@@ -210,6 +222,20 @@ def llama():
     return model, lambda model, x: model(input_ids=x, labels=x).loss, (words(),)
 
 
+def mixtral():
+    import transformers
+    model = transformers.MixtralForCausalLM(transformers.MixtralConfig(
+        vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, intermediate_size=64, max_position_embeddings=32,
+        num_local_experts=4, use_cache=False, bos_token_id=1, eos_token_id=2))
+
+    def loss(model, x):
+        if next(model.parameters()).dtype == torch.float64:  # no grouped matmul of f64
+            model.config._experts_implementation = "eager"
+        return model(input_ids=x, labels=x).loss
+    return model, loss, (words(),)
+
+
 def t5():
     import transformers
     model = transformers.T5ForConditionalGeneration(transformers.T5Config(
@@ -222,8 +248,8 @@ def t5():
 MODELS = {
     "mlp": mlp, "cnn": cnn, "unet": unet, "encoder": encoder,
     "lstm": lambda: recurrent(nn.LSTM), "gru": lambda: recurrent(nn.GRU),
-    "graph": graph, "experts": experts, "odd": odd,
-    "gpt2": gpt2, "bert": bert, "llama": llama, "t5": t5, "vit": vit,
+    "graph": graph, "experts": experts, "contrast": contrast, "odd": odd,
+    "gpt2": gpt2, "bert": bert, "llama": llama, "mixtral": mixtral, "t5": t5, "vit": vit,
     "resnet18": lambda: vision("resnet18"),
     "mobilenet_v3_small": lambda: vision("mobilenet_v3_small", dropout=0.0),
     "resnet50": lambda: vision("resnet50"), "vgg11": lambda: vision("vgg11", dropout=0.0),

@@ -43,3 +43,23 @@ def unsupported():
     def loss(model, x, y):
         return F.cross_entropy(torch.i0(model(x)), y)
     return Net(), loss, make()[2]
+
+
+def inner_gradient():
+    def loss(model, x, y):
+        x = x.requires_grad_()
+        return torch.autograd.grad(model(x).sum(), x, create_graph=True)[0].norm()
+    return Net(), loss, make()[2]
+
+
+def packed():
+    def loss(model, x, y):
+        lengths = torch.tensor([8] * 8)
+        return nn.utils.rnn.pack_padded_sequence(x[:, 0], lengths, batch_first=True).data.sum()
+    return Net(), loss, make()[2]
+
+
+def strided():
+    def loss(model, x, y):
+        return torch.as_strided(x.transpose(2, 3), [8], [9]).sum() + model(x).sum()
+    return Net(), loss, make()[2]

@@ -361,7 +361,7 @@ def _(d):
     return [d.distinct(shape)], lambda op, x: op(x, dims, keep)
 
 
-@case("any", "all", "count_nonzero")
+@case("any", "all", "count_nonzero", "_is_all_true")
 def _(d):
     return [d.bools(d.shape(1, 3))], lambda op, x: op(x)
 
@@ -812,7 +812,7 @@ def _(d):
     return [d.float([3, 4]), d.float([4])], lambda op, a, b: op(a, b)
 
 
-@case("dot")
+@case("dot", "vdot")
 def _(d):
     return [d.float([4]), d.float([4])], lambda op, a, b: op(a, b)
 
@@ -856,6 +856,24 @@ def _(d):
         ("ij,kj->ik", [3, 4], [5, 4]), ("i,j->ij", [3], [4]), ("ijk,k->ij", [2, 3, 4], [4]),
         ("nctw,cd->ndtw", [2, 3, 2, 2], [3, 4])])
     return [d.float(a), d.float(b)], lambda op, a, b: op(equation, [a, b])
+
+
+@case(*["einsum"] * 3)
+def _(d):
+    equation, *shapes = d.choice([
+        ("ij,jk", [3, 4], [4, 2]), ("bi,bi", [2, 3], [2, 3]), ("cb,ba", [2, 3], [3, 4]),
+        ("...ij,...jk->...ik", [2, 5, 3, 4], [5, 4, 2]), ("...i,i", [2, 3, 4], [4]),
+        ("i...,...j->j...i", [3, 2, 1], [2, 4, 2]), ("b...->...", [3, 2, 4]),
+        ("bij,bjk,bkl->bil", [2, 3, 4], [2, 4, 2], [2, 2, 3]),
+        ("bi,bj,ijk,k->bk", [2, 3], [2, 4], [3, 4, 5], [5]),
+        ("ij,ij->j", [3, 1], [3, 4])])
+    return [d.float(s) for s in shapes], lambda op, *x: op(equation, list(x))
+
+
+@case("einsum", "mm")
+def _(d):  # of integers
+    a, b = d.ints([3, 4], -9, 9), d.ints([4, 2], -9, 9)
+    return [a, b], lambda op, a, b: op("ij,jk->ik", [a, b]) if "einsum" in str(op) else op(a, b)
 
 
 @case(*["scaled_dot_product_attention"] * 6)
@@ -1413,10 +1431,85 @@ def _(d):
     return [d.float([4, 5]), d.ints([4, 3], 0, 5)], lambda op, x, i: op(x, -1, i, 0.5)
 
 
-@case("scatter_reduce.two")
+@case(*["scatter_reduce.two"] * 5)
 def _(d):
-    return ([d.float([4, 5]), d.ints([4, 5], 0, 4), d.float([4, 5])],
-            lambda op, x, i, s: op(x, 0, i, s, "sum"))
+    kind = d.choice(["sum", "mean", "prod", "amax", "amin"])
+    include, rank = d.bool(), d.int(0, 3)
+    shape = [d.choice([2, 4, 5]) for _ in range(rank)]
+    dim = d.dim(rank)
+    index = [d.int(1, s) for s in shape]  # of fewer elements
+    if rank:
+        index[dim] = d.int(1, 6)
+    return ([d.float(shape), d.ints(index, 0, shape[dim] if rank else 1), d.float(index)],
+            lambda op, x, i, s: op(x, dim, i, s, kind, include_self=include))
+
+
+@case("scatter.reduce", "scatter.value_reduce")
+def _(d):
+    kind, dim = d.choice(["add", "multiply"]), d.dim(2)
+    x, index = d.float([4, 5]), d.ints([3, 5], 0, 4)
+    return ([x, index, d.float([3, 5])],
+            lambda op, x, i, s: op(x, dim, i, 1.5 if "value" in str(op) else s, reduce=kind))
+
+
+@case("as_strided", "as_strided")
+def _(d):
+    size, stride = d.choice([([4], [6]), ([3, 2], [5, 5]), ([2, 3, 2], [1, 5, 2])])
+    return [d.float([4, 5])], lambda op, x: op(x, size, stride, d.int(0, 1))
+
+
+@case("as_strided_scatter")
+def _(d):
+    size, stride = d.choice([([4], [6]), ([3, 2], [6, 5]), ([2, 3], [2, 5])])
+    # PyTorch's gradient of x is wrong: it is that of the places that y takes.
+    return ([d.float([4, 5]), d.float(size)],
+            lambda op, x, y: op(x.detach(), y, size, stride, d.int(0, 1)))
+
+
+@case(*["embedding_bag", "embedding_bag.padding_idx"] * 3)
+def _(d):
+    mode = d.choice([0, 1, 2])
+    table, padded = d.float([7, 3]), d.choice([None, -1, 2])
+
+    def options(op, weights, last):
+        return [False, mode, False, weights, last,
+                *([padded] if "padding" in str(op) else [])]
+
+    if mode == 2 or d.bool():  # bags of one length
+        return ([table, d.ints([8], 0, 7)],
+                lambda op, w, i: op(w, i, torch.arange(0, 8, 2), *options(op, None, False))[0])
+    offsets = torch.tensor([0, 3, 3, 5] + [8] * (last := d.bool()))
+    if mode == 0 and d.bool():
+        return ([table, d.ints([8], 0, 7), offsets, d.float([8])],
+                lambda op, w, i, o, s: op(w, i, o, *options(op, s, last))[0])
+    return ([table, d.ints([8], 0, 7), offsets],
+            lambda op, w, i, o: op(w, i, o, *options(op, None, last))[0])
+
+
+@case("_grouped_mm", "_grouped_mm")
+def _(d):
+    ends = torch.tensor(d.choice([[2, 5, 8], [0, 8, 8], [3, 3, 8]]), dtype=torch.int32)
+
+    def call(op, x, w, ends):
+        if x.dtype != torch.float64:
+            return op(x, w, ends)
+        rows = torch.arange(8)[:, None]  # PyTorch's has no f64.
+        return sum((x * ((rows >= (ends[i - 1] if i else 0)) & (rows < ends[i]))) @ w[i]
+                   for i in range(3))
+    return [d.float([8, 16]), d.float([3, 16, 8]), ends], call
+
+
+@case("histc", "histc")
+def _(d):
+    bins = d.choice([3, 8])
+    return [d.float([5, 6])], lambda op, x: op(x.detach(), bins, -1.0, 1.5)
+
+
+@case("affine_grid_generator", "affine_grid_generator")
+def _(d):
+    rank, corners = d.choice([2, 3]), d.bool()
+    size = [2, 3, d.choice([1, 4]), 5, 3][:rank + 2]
+    return ([d.float([2, rank, rank + 1])], lambda op, theta: op(theta, size, corners))
 
 
 @case("index_put", "_unsafe_index_put")
