@@ -37,7 +37,7 @@ def have_module(name):
     return code == 0
 
 
-for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "sklearn", "jax", "optax", "jmp", "keras",
+for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "sklearn", "jax", "optax", "flax", "jmp", "keras",
                "tensorflow", "deepspeed", "tensorboard", "torch_mlir", "iree.compiler", "iree.runtime"):
     if have_module(module):
         config.available_features.add(module)

@@ -25,6 +25,7 @@
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/Dialect/Program/Transforms/Passes.h"
+#include "mpt/Import/StableHLO/Passes.h"
 #include "mpt/Import/Torch/Passes.h"
 #include "mpt/Memory/Passes.h"
 #include "mpt/Pipelines/Pipelines.h"
@@ -50,6 +51,7 @@ inline void registerAllPasses() {
   registerMPTKernelTransformsPasses();
   registerMPTDialectTransformsPasses();
   registerMPTProgramTransformsPasses();
+  registerMPTImportStableHLOPasses();
   registerMPTImportTorchPasses();
   registerMPTMemoryPasses();
   registerMPTPrecisionPasses();

@@ -111,6 +111,9 @@ int main(int argc, char **argv) {
   llvm::cl::opt<bool> torchOps(
       "mpt-torch-ops",
       llvm::cl::desc("List PyTorch's ops that --mpt-convert-torch converts"));
+  llvm::cl::opt<bool> stablehloOps(
+      "mpt-stablehlo-ops",
+      llvm::cl::desc("List StableHLO's ops that --mpt-convert-stablehlo converts"));
   llvm::cl::opt<bool> filterVersion(
       "mpt-filter-version",
       llvm::cl::desc("Print the version of the contract for mpt-opt as a filter"));
@@ -130,8 +133,8 @@ int main(int argc, char **argv) {
   // `--mpt-ops NAME` gives the name as the input file.
   if (ops.getNumOccurrences())
     return printOps(ops.empty() && input != "-" ? input : ops);
-  if (torchOps) {
-    for (llvm::StringRef name : mpt::getTorchOps())
+  if (torchOps || stablehloOps) {
+    for (llvm::StringRef name : torchOps ? mpt::getTorchOps() : mpt::getStableHLOOps())
       llvm::outs() << name << "\n";
     return 0;
   }

@@ -13,14 +13,12 @@
 #include "Lowering.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
+#include "mpt/Import/Common/Refusals.h"
 #include "mpt/Import/Torch/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/MapVector.h"
-
-#include <map>
 
 namespace mpt {
 #define GEN_PASS_DEF_CONVERTTORCHPASS
@@ -92,14 +90,10 @@ private:
   /// Remembers that `op` has no counterpart, and gives its results values of the right
   /// types, so that what reads them is checked, too.
   void refuse(Operation *op, StringRef reason, OpBuilder &builder);
-  LogicalResult reportRefusals();
 
   func::FuncOp source;
   Graph graph;
-  /// By name and reason.
-  llvm::MapVector<std::pair<StringRef, std::string>, SmallVector<Location>,
-                  std::map<std::pair<StringRef, std::string>, unsigned>>
-      refusals;
+  importer::Refusals refusals;
 };
 
 } // namespace
@@ -154,7 +148,7 @@ void Converter::refuse(Operation *op, StringRef reason, OpBuilder &builder) {
     if (auto inner = op->getAttrOfType<StringAttr>("name"))
       name = inner.getValue();
   name.consume_front("torch.");
-  refusals[{name, reason.str()}].push_back(op->getLoc());
+  refusals.add(name, reason, op->getLoc());
   auto makeUp = [&](RankedTensorType type) -> Value {
     return UnrealizedConversionCastOp::create(builder, op->getLoc(), TypeRange(type),
                                               ValueRange())
@@ -316,46 +310,6 @@ LogicalResult Converter::convertReturn(func::ReturnOp op, OpBuilder &builder) {
   return success();
 }
 
-/// FILE:LINE, or what there is.
-static std::string spellPlace(Location loc) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    os << file.getFilename().getValue() << ":" << file.getLine();
-  else
-    os << loc;
-  return text;
-}
-
-LogicalResult Converter::reportRefusals() {
-  if (refusals.empty())
-    return success();
-  constexpr size_t shownPlaces = 5;
-  size_t count = 0;
-  for (auto &[key, places] : refusals)
-    count += places.size();
-  InFlightDiagnostic error = emitError(source.getLoc());
-  error << "mpt-convert-torch: " << count << (count == 1 ? " op" : " ops") << " of @"
-        << source.getSymName() << (count == 1 ? " has" : " have")
-        << " no counterpart in the mpt dialect:";
-  for (auto &[key, places] : refusals) {
-    error << "\n  " << key.first << ", " << places.size()
-          << (places.size() == 1 ? " time" : " times");
-    if (!key.second.empty())
-      error << ": " << key.second;
-    SmallVector<std::string> spelled;
-    for (Location place : places)
-      if (std::string text = spellPlace(place); !llvm::is_contained(spelled, text))
-        spelled.push_back(text);
-    for (const std::string &place : llvm::ArrayRef(spelled).take_front(shownPlaces))
-      error << "\n    at " << place;
-    if (spelled.size() > shownPlaces)
-      error << "\n    and " << spelled.size() - shownPlaces << " more places";
-  }
-  error << "\n  `mpt-opt --mpt-torch-ops` lists the ops that have one";
-  return failure();
-}
-
 LogicalResult Converter::run() {
   if (!source.getBody().hasOneBlock())
     return source.emitError("mpt-convert-torch: expected one block, found ")
@@ -364,7 +318,8 @@ LogicalResult Converter::run() {
     return failure();
   OpBuilder builder = OpBuilder::atBlockEnd(&graph.function.front());
   convertBlock(source.front(), builder);
-  if (failed(reportRefusals()))
+  if (failed(refusals.report(source, "mpt-convert-torch",
+                             "`mpt-opt --mpt-torch-ops` lists the ops that have one")))
     return failure();
   auto terminator = dyn_cast<func::ReturnOp>(source.front().getTerminator());
   if (!terminator)

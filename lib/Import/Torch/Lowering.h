@@ -15,7 +15,7 @@
 #ifndef MPT_LIB_IMPORT_TORCH_LOWERING_H
 #define MPT_LIB_IMPORT_TORCH_LOWERING_H
 
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Import/Common/ImportBuilder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -60,38 +60,20 @@ bool isTensorList(mlir::Type type);
 /// The attribute `value` of a `torch.constant.*` or `torch.vtensor.literal`.
 mlir::Attribute getConstantValue(mlir::Operation *op);
 
-inline mlir::RankedTensorType getType(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
-  return getType(value).getShape();
-}
-inline mlir::Type getElement(mlir::Value value) {
-  return getType(value).getElementType();
-}
-inline int64_t getRank(mlir::Value value) { return getType(value).getRank(); }
-
-using Shape = llvm::SmallVector<int64_t>;
+using importer::getElement;
+using importer::getRank;
+using importer::getShape;
+using importer::getType;
+using importer::Shape;
 
 /// One op of the torch graph that is being converted. Shapes and types of operands are
 /// what the graph says; every accessor refuses the op where the operand is not what it
 /// expects, and returns something harmless.
-class Lowering {
+class Lowering : public importer::ImportBuilder {
 public:
   Lowering(Graph &graph, mlir::OpBuilder &builder, mlir::Operation *op)
-      : graph(graph), builder(builder), op(op), loc(op->getLoc()) {}
-
-  /// Says why this op cannot be converted; the first reason counts.
-  void refuse(const llvm::Twine &reason) {
-    if (refusal.empty())
-      refusal = reason.str();
-  }
-  /// Refuses unless `condition`. Returns it.
-  bool require(bool condition, const llvm::Twine &reason) {
-    if (!condition)
-      refuse(reason);
-    return condition;
-  }
+      : ImportBuilder(builder, op->getLoc()), graph(graph), op(op) {}
+  using ImportBuilder::number;
 
   //===--------------------------------------------------------------------===//
   // Operands
@@ -144,78 +126,9 @@ public:
   void update(unsigned operand, mlir::Value value);
 
   //===--------------------------------------------------------------------===//
-  // Building. Operands of binary ops broadcast and have one element type.
+  // Random numbers
   //===--------------------------------------------------------------------===//
 
-  mlir::Value constant(double value, mlir::Type element,
-                       llvm::ArrayRef<int64_t> shape = {});
-  mlir::Value floats(llvm::ArrayRef<double> values, mlir::Type element,
-                     llvm::ArrayRef<int64_t> shape);
-  /// A number in the element type of `like`.
-  mlir::Value number(mlir::Value like, double value) {
-    return constant(value, getElement(like));
-  }
-  mlir::Value cast(mlir::Value x, mlir::Type element);
-  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
-  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
-  /// Dimension `from` becomes the last; the others keep their order.
-  mlir::Value moveToLast(mlir::Value x, int64_t from);
-  /// The inverse of `moveToLast`.
-  mlir::Value moveFromLast(mlir::Value x, int64_t to);
-  mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape);
-  mlir::Value slice(mlir::Value x, int64_t dim, int64_t begin, int64_t size,
-                    int64_t stride = 1);
-  mlir::Value concat(llvm::ArrayRef<mlir::Value> inputs, int64_t dim);
-  mlir::Value pad(mlir::Value x, llvm::ArrayRef<int64_t> low,
-                  llvm::ArrayRef<int64_t> high, double value,
-                  llvm::ArrayRef<int64_t> interior = {});
-  mlir::Value iota(llvm::ArrayRef<int64_t> shape, int64_t axis, mlir::Type element);
-  /// The elements of dimension `dim` in reverse order.
-  mlir::Value reverse(mlir::Value x, int64_t dim);
-  template <typename Op>
-  mlir::Value unary(mlir::Value x) {
-    return Op::create(builder, loc, x.getType(), x);
-  }
-  template <typename Op>
-  mlir::Value binary(mlir::Value a, mlir::Value b) {
-    return Op::create(builder, loc, broadcastType({a, b}, getElement(a)), a, b);
-  }
-  mlir::Value add(mlir::Value a, mlir::Value b) { return binary<AddOp>(a, b); }
-  mlir::Value sub(mlir::Value a, mlir::Value b) { return binary<SubOp>(a, b); }
-  mlir::Value mul(mlir::Value a, mlir::Value b) { return binary<MulOp>(a, b); }
-  mlir::Value div(mlir::Value a, mlir::Value b) { return binary<DivOp>(a, b); }
-  mlir::Value add(mlir::Value a, double b) { return b == 0 ? a : add(a, number(a, b)); }
-  mlir::Value mul(mlir::Value a, double b) { return b == 1 ? a : mul(a, number(a, b)); }
-  mlir::Value neg(mlir::Value x) {
-    return mlir::isa<mlir::FloatType>(getElement(x)) ? unary<NegOp>(x)
-                                                     : sub(number(x, 0), x);
-  }
-  mlir::Value abs(mlir::Value x);
-  mlir::Value compare(ComparePredicate predicate, mlir::Value a, mlir::Value b);
-  mlir::Value compare(ComparePredicate predicate, mlir::Value a, double b) {
-    return compare(predicate, a, number(a, b));
-  }
-  mlir::Value where(mlir::Value condition, mlir::Value a, mlir::Value b);
-  /// e^x - 1 without the loss of digits near 0.
-  mlir::Value expm1(mlir::Value x);
-  mlir::Value square(mlir::Value x) { return mul(x, x); }
-  mlir::Value reduce(ReduceKind kind, mlir::Value x, llvm::ArrayRef<int64_t> axes,
-                     bool keepDims = false);
-  /// Over the last dimension.
-  mlir::Value reduceLast(ReduceKind kind, mlir::Value x, bool keepDims = false) {
-    return reduce(kind, x, {getRank(x) - 1}, keepDims);
-  }
-  mlir::Value matmul(mlir::Value a, mlir::Value b, bool transposeA = false,
-                     bool transposeB = false);
-  /// x @ weight^T + bias, where the bias may be null and x has any rank above 0.
-  mlir::Value linear(mlir::Value x, mlir::Value weight, mlir::Value bias);
-  mlir::Value softmax(mlir::Value x, int64_t dim, bool log);
-  /// True where `x`, with one more dimension, equals its index along that dimension of
-  /// `size` elements.
-  mlir::Value oneHot(mlir::Value x, int64_t size);
-  mlir::Value gather(mlir::Value table, mlir::Value indices);
-  /// Indices from the end, which are negative, as indices from the beginning.
-  mlir::Value wrap(mlir::Value indices, int64_t size);
   /// Zero with the probability `p`, else x / (1 - p). `mask`, if given, is the shape of
   /// what is drawn and broadcasts to x.
   mlir::Value dropout(mlir::Value x, double p, mlir::Value *mask = nullptr);
@@ -223,14 +136,9 @@ public:
   mlir::Value randomBits(llvm::ArrayRef<int64_t> shape);
   /// True with probability 1 - `rate`.
   mlir::Value randomMask(llvm::ArrayRef<int64_t> shape, double rate);
-  mlir::FloatAttr f64(double value) { return builder.getF64FloatAttr(value); }
-  mlir::RankedTensorType broadcastType(mlir::ValueRange values, mlir::Type element);
 
   Graph &graph;
-  mlir::OpBuilder &builder;
   mlir::Operation *op;
-  mlir::Location loc;
-  std::string refusal;
   /// Operands and results are stored as [N, H, W, C]; see `alignLayouts`.
   bool channelsLast = false;
   /// For elementwise ops: all operands [N, H, W, C] if one of them is.

@@ -1,0 +1,57 @@
+//===- Passes.td - From StableHLO to mpt -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_IMPORT_STABLEHLO_PASSES_TD
+#define MPT_IMPORT_STABLEHLO_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertStableHLOPass : Pass<"mpt-convert-stablehlo", "::mlir::ModuleOp"> {
+  let summary = "Convert StableHLO and CHLO to the mpt dialect";
+  let description = [{
+    Converts public functions whose ops are StableHLO's and CHLO's, in MLIR's generic form, as
+    JAX and TensorFlow print them (`--allow-unregistered-dialect` reads them). Shapes must
+    be known. Calls of other functions are inlined, and composites are replaced by their
+    decomposition. `mpt-opt --mpt-stablehlo-ops` lists the ops.
+
+    **Types.** Tensors keep their shapes and element types; unsigned integers become
+    signless ones of the same width. Complex numbers, 2- and 4-bit integers and 8-bit
+    floats that mpt does not have are refused.
+
+    **Loops.** A `stablehlo.while` runs a constant number of times or is refused. It
+    becomes `mpt.scan`: what the body reads slice by slice is its input, what it writes
+    slice by slice is stacked, what it does not change is used from above.
+
+    **Interface.** Arguments and results keep their order, shapes and attributes. An
+    argument without `mpt.name` gets the name of its location (`params['w']` becomes
+    `params.w`), or that of the result that updates it (from `jax.result_info`), or `argN`.
+    An argument without `mpt.role` becomes a `parameter` if `parameters` says so, else
+    `optimizer_state` if a result updates it, else an `input`. A result updates the argument
+    that says so by `tf.aliasing_output`, that has the same type and `jax.buffer_donor`, or
+    that `state` pairs it with. The first other result that is a floating-point scalar is
+    named `loss`; a function @main that has it and updates nothing becomes @loss, which
+    `--mpt-autodiff` differentiates.
+
+    What has no counterpart is one error that lists all such ops, with their number,
+    places, and the reason.
+  }];
+  let options = [
+    Option<"parameters", "parameters", "std::string", "\"params\"",
+           "The parameters: how many of the first arguments, or the first part of their "
+           "names">,
+    Option<"state", "state", "unsigned", "0",
+           "Of a whole training step: how many of the first arguments are state, whose "
+           "next values are the first results">
+  ];
+  let statistics = [
+    Statistic<"numOps", "ops-converted", "Number of ops converted">
+  ];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
+#endif // MPT_IMPORT_STABLEHLO_PASSES_TD

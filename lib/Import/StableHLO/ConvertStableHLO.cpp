@@ -1,0 +1,313 @@
+//===- ConvertStableHLO.cpp - StableHLO in the mpt dialect ------ -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-convert-stablehlo`: one walk over each function. Ops are converted in order by
+/// the table of `populate*`.
+///
+//===----------------------------------------------------------------------===//
+
+#include "InlineCalls.h"
+#include "Lowering.h"
+#include "StepInterface.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/Dialect/MPT/Transforms/Patterns.h"
+#include "mpt/Import/StableHLO/Passes.h"
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_CONVERTSTABLEHLOPASS
+#include "mpt/Import/StableHLO/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::stablehlo;
+
+static const Table &getTable() {
+  static const Table table = [] {
+    Table table;
+    populatePointwise(table);
+    populateShapes(table);
+    populateReductions(table);
+    populateWindows(table);
+    populateConvolution(table);
+    populateLinalg(table);
+    populateIndexing(table);
+    populateSorting(table);
+    populateLoops(table);
+    return table;
+  }();
+  return table;
+}
+
+SmallVector<StringRef> mpt::getStableHLOOps() {
+  SmallVector<StringRef> names = llvm::to_vector(getTable().get().keys());
+  llvm::sort(names);
+  return names;
+}
+
+static bool isStableHLO(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  return dialect == "stablehlo" || dialect == "chlo";
+}
+
+/// Remembers that `op` has no counterpart, and gives its results values of the right
+/// types, so that what reads them is checked, too.
+static void refuse(Graph &graph, Operation *op, StringRef reason, OpBuilder &builder) {
+  StringRef name = op->getName().getStringRef();
+  if (isOp(op, "custom_call"))
+    if (auto target = dyn_cast_or_null<StringAttr>(getAttribute(op, "call_target_name")))
+      name =
+          StringAttr::get(op->getContext(), name + " @" + target.getValue()).getValue();
+  graph.refusals.add(name, reason, op->getLoc());
+  for (Value result : op->getResults())
+    if (RankedTensorType type = convertTensorType(result.getType()))
+      graph.values[result] = UnrealizedConversionCastOp::create(
+                                 builder, op->getLoc(), TypeRange(type), ValueRange())
+                                 .getResult(0);
+}
+
+/// Why an op that StableHLO has is not in the table.
+static StringRef getReason(Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"stablehlo.fft", "stablehlo.complex", "stablehlo.real", "stablehlo.imag"},
+             "complex numbers")
+      .Cases({"stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter",
+              "stablehlo.all_to_all", "stablehlo.collective_permute",
+              "stablehlo.partition_id", "stablehlo.replica_id"},
+             "a step of several devices; lower it for one")
+      .Cases({"stablehlo.shift_left", "stablehlo.shift_right_logical",
+              "stablehlo.shift_right_arithmetic", "stablehlo.popcnt",
+              "stablehlo.count_leading_zeros"},
+             "bits of integers")
+      .Cases({"stablehlo.rng_bit_generator", "stablehlo.rng"},
+             "random numbers of a generator that XLA chooses")
+      .Default("");
+}
+
+/// Ops that say where values lie, and leave them as they are.
+static bool isAnnotation(Operation *op) {
+  if (op->getNumOperands() != 1 || op->getNumResults() != 1)
+    return false;
+  if (op->getName().getStringRef() == "sdy.sharding_constraint")
+    return true;
+  auto target = dyn_cast_or_null<StringAttr>(getAttribute(op, "call_target_name"));
+  return isOp(op, "custom_call") && target &&
+         llvm::is_contained({"Sharding", "annotate_device_placement"}, target.getValue());
+}
+
+void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder) {
+  for (Operation &op : llvm::drop_end(block)) {
+    if (graph.skipped.contains(&op))
+      continue;
+    ++graph.numOps;
+    if (isAnnotation(&op)) {
+      if (Value value = graph.values.lookup(op.getOperand(0)))
+        graph.values[op.getResult(0)] = value;
+      continue;
+    }
+    const Table::Conversion *conversion = getTable().find(op.getName().getStringRef());
+    if (!conversion) {
+      refuse(graph, &op, getReason(&op), builder);
+      continue;
+    }
+    Lowering lowering(graph, builder, &op);
+    (*conversion)(lowering);
+    if (!lowering.refusal.empty())
+      refuse(graph, &op, lowering.refusal, builder);
+  }
+}
+
+/// The function in the mpt dialect, without its body; null after an error.
+static func::FuncOp convertSignature(func::FuncOp source) {
+  SmallVector<Type> inputs, results;
+  auto convert = [&](Type type, Location loc, const Twine &what,
+                     SmallVectorImpl<Type> &types) -> LogicalResult {
+    RankedTensorType tensor = convertTensorType(type);
+    if (!tensor)
+      return emitError(loc)
+             << "mpt-convert-stablehlo: " << what << " of @" << source.getSymName()
+             << ": expected a tensor of known shape with elements of f64, "
+                "f32, f16, bf16, f8E4M3FN, f8E5M2, or integers of 1, 8, 16, "
+                "32 or 64 bits, found "
+             << type;
+    types.push_back(tensor);
+    return success();
+  };
+  for (auto [index, argument] : llvm::enumerate(source.getArguments()))
+    if (failed(convert(argument.getType(), argument.getLoc(), "argument " + Twine(index),
+                       inputs)))
+      return {};
+  for (auto [index, type] : llvm::enumerate(source.getResultTypes()))
+    if (failed(convert(type, source.getLoc(), "result " + Twine(index), results)))
+      return {};
+  OpBuilder builder(source);
+  auto function =
+      func::FuncOp::create(builder, source.getLoc(), source.getSymName(),
+                           FunctionType::get(source.getContext(), inputs, results));
+  function->setDiscardableAttrs(source->getDiscardableAttrDictionary());
+  function.setVisibility(source.getVisibility());
+  function.setAllArgAttrs(source.getAllArgAttrs());
+  function.setAllResultAttrs(source.getAllResultAttrs());
+  Block *entry = function.addEntryBlock();
+  for (auto [from, to] : llvm::zip_equal(source.getArguments(), entry->getArguments()))
+    to.setLoc(from.getLoc());
+  return function;
+}
+
+/// Erases ops whose results nothing reads. No op of StableHLO that is converted has
+/// another effect; calls of foreign functions may.
+static void eraseDeadOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (isStableHLO(&op) && op.getNumResults() && op.use_empty() &&
+        !isOp(&op, "custom_call")) {
+      op.erase();
+      continue;
+    }
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        eraseDeadOps(inner);
+  }
+}
+
+/// Counters of loops that are only counted.
+static void dropUnusedInputs(func::FuncOp function) {
+  function.walk([](ScanOp scan) {
+    unsigned first = scan.getNumCarried();
+    for (unsigned i = scan.getInputs().size(); i-- > 0;)
+      if (scan.getBlock().getArgument(first + i).use_empty()) {
+        scan.getBlock().eraseArgument(first + i);
+        scan.getInputsMutable().erase(i);
+      }
+  });
+}
+
+static LogicalResult convertFunction(func::FuncOp source, StringRef parameters,
+                                     unsigned state, int64_t &numOps) {
+  if (!source.getBody().hasOneBlock())
+    return source.emitError("mpt-convert-stablehlo: expected one block, found ")
+           << llvm::range_size(source.getBody()) << " in @" << source.getSymName();
+  auto terminator = dyn_cast<func::ReturnOp>(source.front().getTerminator());
+  if (!terminator)
+    return source.emitError("mpt-convert-stablehlo: expected a return");
+  if (failed(inlineCalls(source)))
+    return failure();
+  eraseDeadOps(source.front());
+  func::FuncOp function = convertSignature(source);
+  if (!function)
+    return failure();
+  Graph graph;
+  for (auto [from, to] : llvm::zip_equal(source.getArguments(), function.getArguments()))
+    graph.values[from] = to;
+  OpBuilder builder = OpBuilder::atBlockEnd(&function.front());
+  convertBlock(graph, source.front(), builder);
+  numOps += graph.numOps;
+  if (failed(graph.refusals.report(
+          source, "mpt-convert-stablehlo",
+          "`mpt-opt --mpt-stablehlo-ops` lists the ops that have one")))
+    return failure();
+  SmallVector<Value> values;
+  for (auto [index, operand] : llvm::enumerate(terminator.getOperands())) {
+    Value value = graph.values.lookup(operand);
+    if (!value || value.getType() != function.getResultTypes()[index])
+      return terminator.emitError("mpt-convert-stablehlo: result ")
+             << index << ": expected a tensor of known shape and type, found "
+             << operand.getType();
+    values.push_back(value);
+  }
+  func::ReturnOp::create(builder, terminator.getLoc(), values);
+  if (failed(addStepInterface(function, parameters, state)))
+    return failure();
+  // Activations that the model spells as formulas. Constants stay as they are.
+  RewritePatternSet patterns(source.getContext());
+  populateRaiseActivationsPatterns(patterns);
+  GreedyRewriteConfig config;
+  config.enableFolding(false).enableConstantCSE(false).setRegionSimplificationLevel(
+      GreedySimplifyRegionLevel::Disabled);
+  (void)applyPatternsGreedily(function, std::move(patterns), config);
+  // Broadcasts that ops do by themselves, and filters that were reversed.
+  IRRewriter rewriter(source.getContext());
+  (void)runRegionDCE(rewriter, function.getBody());
+  dropUnusedInputs(function);
+  (void)runRegionDCE(rewriter, function.getBody());
+  source.erase();
+  // Whole steps have updates, which a loss to differentiate has not.
+  auto isLoss = [&](unsigned result) {
+    StringAttr name = StepView::getResultName(function, result);
+    return name && name.getValue() == "loss";
+  };
+  auto isUpdate = [&](unsigned result) {
+    DictionaryAttr attributes = function.getResultAttrDict(result);
+    return attributes && StepView::getUpdates(attributes);
+  };
+  auto results = llvm::seq(0u, function.getNumResults());
+  if (function.getSymName() == "main" && llvm::any_of(results, isLoss) &&
+      llvm::none_of(results, isUpdate) &&
+      !SymbolTable::lookupNearestSymbolFrom(
+          function, StringAttr::get(function.getContext(), "loss")))
+    function.setSymName("loss");
+  return success();
+}
+
+namespace {
+struct ConvertStableHLOPass : mpt::impl::ConvertStableHLOPassBase<ConvertStableHLOPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    bool portable = false;
+    SmallVector<func::FuncOp> functions;
+    module.walk([&](Operation *op) {
+      portable = portable || op->getName().getDialectNamespace() == "vhlo";
+    });
+    if (portable) {
+      module.emitError(
+          "mpt-convert-stablehlo: expected StableHLO, found a portable "
+          "artifact (vhlo); print it in generic form, in Python: "
+          "jaxlib.mlir.dialects.stablehlo.deserialize_portable_artifact(context, "
+          "bytes).operation.get_asm(print_generic_op_form=True)");
+      return signalPassFailure();
+    }
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function.isPublic() && !function.isExternal() &&
+          function
+              .walk([](Operation *op) {
+                return isStableHLO(op) || isa<func::CallOp>(op) ? WalkResult::interrupt()
+                                                                : WalkResult::advance();
+              })
+              .wasInterrupted())
+        functions.push_back(function);
+    if (functions.empty()) {
+      module.emitError("mpt-convert-stablehlo: expected a public function of StableHLO's "
+                       "ops, found none; print the graph in MLIR's generic form");
+      return signalPassFailure();
+    }
+    int64_t numConverted = 0;
+    for (func::FuncOp function : functions)
+      if (failed(convertFunction(function, parameters, state, numConverted)))
+        return signalPassFailure();
+    numOps += numConverted;
+    // What was called is part of its callers now.
+    for (func::FuncOp function :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (function.isPrivate() && function
+                                      .walk([](Operation *op) {
+                                        return isStableHLO(op) || isa<func::CallOp>(op)
+                                                   ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+                                      })
+                                      .wasInterrupted())
+        function.erase();
+  }
+};
+} // namespace

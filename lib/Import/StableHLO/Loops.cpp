@@ -1,0 +1,385 @@
+//===- Loops.cpp - while, if and case of StableHLO -------------- -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A `while` whose condition depends on counters alone runs a number of times that is
+/// found by running the counters. It becomes `mpt.scan`:
+///
+/// - what the body leaves as it is, is used from above;
+/// - a counter is a constant tensor with one number for each iteration;
+/// - a tensor of which iteration i reads slice i (or the i-th from the end) is an input;
+/// - a tensor of which each iteration writes such a slice, and does nothing else with it,
+///   is a stacked result;
+/// - everything else is carried.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "ScalarRegion.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::stablehlo;
+
+static constexpr int64_t maxTrips = 1 << 20;
+
+namespace {
+enum class Use { Carried, Invariant, Counter, Stacked };
+
+/// In which iteration a slice is read or written: the i-th, or the i-th from the end.
+enum class Order { Forward, Backward, Other };
+
+class WhileConverter {
+public:
+  explicit WhileConverter(Lowering &l)
+      : l(l), condition(l.op->getRegion(0).front()), body(l.op->getRegion(1).front()),
+        uses(body.getNumArguments(), Use::Carried) {}
+
+  void run();
+
+private:
+  bool runCounters();
+  void classify();
+  Order orderOf(Value index) const;
+  /// The order in which `op` slices dimension 0, of size `trips`, one slice at a time;
+  /// indices are operands `from`, ...
+  Order orderOf(Operation *op, unsigned from, ArrayRef<int64_t> shape,
+                ArrayRef<int64_t> sizes) const;
+  Value yielded(unsigned i) { return body.back().getOperand(i); }
+  Value reverseRows(Value x);
+
+  Lowering &l;
+  Block &condition, &body;
+  SmallVector<Use> uses;
+  int64_t trips = 0;
+  /// For each counter its numbers, one for each iteration and the last.
+  llvm::MapVector<unsigned, SmallVector<int64_t>> counters;
+  /// Values of the body that depend on counters alone are found through these.
+  mutable SmallVector<IntegerEvaluator> iterations;
+  mutable llvm::DenseMap<Value, Order> orders;
+};
+} // namespace
+
+/// Finds the counters and how often the loop runs.
+bool WhileConverter::runCounters() {
+  // First values that are constants; then those whose next values are known, too.
+  IntegerEvaluator outside;
+  SmallVector<unsigned> candidates;
+  IntegerEvaluator first;
+  for (unsigned i : llvm::seq(0u, body.getNumArguments()))
+    if (std::optional<int64_t> number = outside.evaluate(l.op->getOperand(i))) {
+      candidates.push_back(i);
+      first.set(body.getArgument(i), *number);
+    }
+  for (bool changed = true; changed;) {
+    changed = false;
+    IntegerEvaluator all;
+    for (unsigned i : candidates)
+      all.set(body.getArgument(i), *outside.evaluate(l.op->getOperand(i)));
+    SmallVector<unsigned> kept = llvm::filter_to_vector(
+        candidates, [&](unsigned i) { return all.evaluate(yielded(i)).has_value(); });
+    changed = kept.size() != candidates.size();
+    candidates = std::move(kept);
+  }
+  SmallVector<int64_t> numbers;
+  for (unsigned i : candidates)
+    numbers.push_back(*outside.evaluate(l.op->getOperand(i)));
+  for (;; ++trips) {
+    IntegerEvaluator test, iteration;
+    for (auto [i, number] : llvm::zip_equal(candidates, numbers)) {
+      test.set(condition.getArgument(i), number);
+      iteration.set(body.getArgument(i), number);
+      counters[i].push_back(number);
+    }
+    // What is not a counter may still bound the loop, if it does not change.
+    for (unsigned i : llvm::seq(0u, body.getNumArguments()))
+      if (yielded(i) == body.getArgument(i))
+        if (std::optional<int64_t> number = outside.evaluate(l.op->getOperand(i)))
+          test.set(condition.getArgument(i), *number);
+    std::optional<int64_t> goesOn = test.evaluate(condition.back().getOperand(0));
+    if (!l.require(goesOn.has_value(),
+                   "a condition that depends on more than constants and "
+                   "counters: the trip count is not constant") ||
+        !l.require(trips < maxTrips, "more than 1048576 iterations"))
+      return false;
+    if (!*goesOn)
+      return true;
+    SmallVector<int64_t> next;
+    for (unsigned i : candidates) {
+      std::optional<int64_t> number = iteration.evaluate(yielded(i));
+      if (!l.require(number.has_value(), "a counter whose next value is not known"))
+        return false;
+      next.push_back(*number);
+    }
+    numbers = std::move(next);
+    iterations.push_back(std::move(iteration));
+  }
+}
+
+Order WhileConverter::orderOf(Value index) const {
+  auto [found, isNew] = orders.try_emplace(index, Order::Other);
+  if (!isNew)
+    return found->second;
+  bool forward = true, backward = true;
+  for (int64_t i = 0; i < trips && (forward || backward); ++i) {
+    std::optional<int64_t> number = iterations[i].evaluate(index);
+    forward = forward && number == i;
+    backward = backward && number == trips - 1 - i;
+  }
+  Order order = forward ? Order::Forward : backward ? Order::Backward : Order::Other;
+  return orders[index] = order;
+}
+
+Order WhileConverter::orderOf(Operation *op, unsigned from, ArrayRef<int64_t> shape,
+                              ArrayRef<int64_t> sizes) const {
+  if (shape.empty() || shape[0] != trips || sizes.size() != shape.size() ||
+      sizes[0] != 1 || shape.drop_front() != sizes.drop_front() ||
+      op->getNumOperands() != from + shape.size())
+    return Order::Other;
+  return orderOf(op->getOperand(from));
+}
+
+void WhileConverter::classify() {
+  for (unsigned i : llvm::seq(0u, body.getNumArguments())) {
+    Value argument = body.getArgument(i), next = yielded(i);
+    if (next == argument) {
+      uses[i] = Use::Invariant;
+    } else if (counters.contains(i)) {
+      uses[i] = Use::Counter;
+    } else if (Operation *update = next.getDefiningOp();
+               isOp(update, "dynamic_update_slice") && update->getNumOperands() >= 3 &&
+               update->getOperand(0) == argument && argument.hasOneUse() &&
+               next.hasOneUse()) {
+      RankedTensorType type = convertTensorType(argument.getType()),
+                       slice = convertTensorType(update->getOperand(1).getType());
+      if (type && slice &&
+          orderOf(update, 2, type.getShape(), slice.getShape()) != Order::Other)
+        uses[i] = Use::Stacked;
+    }
+  }
+}
+
+Value WhileConverter::reverseRows(Value x) { return l.reverseDimension(x, 0); }
+
+void WhileConverter::run() {
+  unsigned count = body.getNumArguments();
+  if (!runCounters())
+    return;
+  SmallVector<Value> operands = l.getAll();
+  if (!l.refusal.empty())
+    return;
+  if (trips == 0) {
+    for (auto [i, value] : llvm::enumerate(operands))
+      l.set(value, i);
+    return;
+  }
+  classify();
+  // Slices that are read: of what does not change, or comes from above the loop.
+  auto sourceOf = [&](Value tensor) -> Value {
+    if (auto argument = dyn_cast<BlockArgument>(tensor);
+        argument && argument.getOwner() == &body)
+      return uses[argument.getArgNumber()] == Use::Invariant
+                 ? operands[argument.getArgNumber()]
+                 : Value();
+    if (Operation *op = tensor.getDefiningOp(); op && op->getBlock() == &body)
+      return {};
+    return l.graph.values.lookup(tensor);
+  };
+  SmallVector<std::pair<Operation *, Order>> reads;
+  for (Operation &op : body)
+    if (isOp(&op, "dynamic_slice") && op.getNumOperands() > 1)
+      if (sourceOf(op.getOperand(0))) {
+        RankedTensorType type = convertTensorType(op.getOperand(0).getType()),
+                         slice = convertTensorType(op.getResult(0).getType());
+        if (!type || !slice)
+          continue;
+        Order order = orderOf(&op, 1, type.getShape(), slice.getShape());
+        if (order != Order::Other)
+          reads.push_back({&op, order});
+      }
+  // The loop goes the way that most slices go.
+  int64_t balance = 0;
+  for (auto [op, order] : reads)
+    balance += order == Order::Forward ? 1 : -1;
+  for (unsigned i : llvm::seq(0u, count))
+    if (uses[i] == Use::Stacked)
+      balance +=
+          orderOf(yielded(i).getDefiningOp()->getOperand(2)) == Order::Forward ? 1 : -1;
+  bool reverse = balance < 0 && trips > 1;
+  Order natural = reverse ? Order::Backward : Order::Forward;
+  auto aligned = [&](Value x, Order order) {
+    return order == natural || trips == 1 ? x : reverseRows(x);
+  };
+  SmallVector<Value> inits, inputs;
+  SmallVector<unsigned> carried, stacked;
+  for (unsigned i : llvm::seq(0u, count)) {
+    if (uses[i] == Use::Carried) {
+      carried.push_back(i);
+      inits.push_back(operands[i]);
+    } else if (uses[i] == Use::Stacked) {
+      stacked.push_back(i);
+    }
+  }
+  llvm::DenseMap<std::pair<Value, int>, unsigned> inputOf;
+  SmallVector<unsigned> readInputs;
+  for (auto [op, order] : reads) {
+    Value source = sourceOf(op->getOperand(0));
+    auto [found, isNew] = inputOf.try_emplace({source, order == natural}, inputs.size());
+    if (isNew)
+      inputs.push_back(aligned(source, order));
+    readInputs.push_back(found->second);
+  }
+  SmallVector<std::pair<unsigned, unsigned>> counterInputs; // argument, input
+  for (auto &[i, numbers] : counters) {
+    if (uses[i] != Use::Counter)
+      continue;
+    counterInputs.push_back({i, inputs.size()});
+    SmallVector<int64_t> ordered(ArrayRef(numbers).take_front(trips));
+    if (reverse)
+      std::reverse(ordered.begin(), ordered.end());
+    Shape shape{trips};
+    llvm::append_range(shape, getShape(operands[i]));
+    inputs.push_back(l.constants(ordered, getElement(operands[i]), shape));
+  }
+  SmallVector<Type> types;
+  for (Value init : inits)
+    types.push_back(init.getType());
+  for (unsigned i : stacked)
+    types.push_back(operands[i].getType());
+  if (!l.refusal.empty())
+    return;
+
+  auto scan =
+      ScanOp::create(l.builder, l.loc, types, l.builder.getI64IntegerAttr(trips),
+                     reverse ? l.builder.getUnitAttr() : UnitAttr(), inits, inputs,
+                     /*checkpoint_every=*/IntegerAttr());
+  OpBuilder::InsertionGuard guard(l.builder);
+  SmallVector<Type> blockTypes;
+  for (Value init : inits)
+    blockTypes.push_back(init.getType());
+  for (Value input : inputs)
+    blockTypes.push_back(getType(input).clone(getShape(input).drop_front()));
+  Block *block = l.builder.createBlock(&scan.getBody(), {}, blockTypes,
+                                       SmallVector<Location>(blockTypes.size(), l.loc));
+  auto slice = [&](unsigned input) { return block->getArgument(inits.size() + input); };
+  for (auto [position, i] : llvm::enumerate(carried))
+    l.graph.values[body.getArgument(i)] = block->getArgument(position);
+  for (unsigned i : llvm::seq(0u, count)) {
+    if (uses[i] == Use::Invariant)
+      l.graph.values[body.getArgument(i)] = operands[i];
+    // Read by the update alone, which is left out.
+    if (uses[i] == Use::Stacked)
+      l.graph.skipped.insert(yielded(i).getDefiningOp());
+  }
+  for (auto [i, input] : counterInputs)
+    l.graph.values[body.getArgument(i)] = slice(input);
+  for (auto [read, input] : llvm::zip_equal(reads, readInputs)) {
+    Operation *op = read.first;
+    l.graph.skipped.insert(op);
+    l.graph.values[op->getResult(0)] =
+        l.reshape(slice(input), convertTensorType(op->getResult(0).getType()).getShape());
+  }
+  convertBlock(l.graph, body, l.builder);
+  SmallVector<Value> values;
+  auto give = [&](Value value, Type type) {
+    Value found = l.graph.values.lookup(value);
+    if (l.require(found && found.getType() == type, "a body whose values do not fit"))
+      values.push_back(found);
+  };
+  for (unsigned i : carried)
+    give(yielded(i), operands[i].getType());
+  for (unsigned i : stacked) {
+    Value update = yielded(i).getDefiningOp()->getOperand(1);
+    Value found = l.graph.values.lookup(update);
+    if (l.require(bool(found), "a body whose values do not fit"))
+      values.push_back(l.reshape(found, getShape(operands[i]).drop_front()));
+  }
+  YieldOp::create(l.builder, l.loc, values);
+  l.builder.setInsertionPointAfter(scan);
+  if (!l.refusal.empty())
+    return;
+  for (auto [position, i] : llvm::enumerate(carried))
+    l.set(scan.getResult(position), i);
+  for (auto [position, i] : llvm::enumerate(stacked))
+    if (!l.op->getResult(i).use_empty())
+      l.set(aligned(scan.getResult(carried.size() + position),
+                    orderOf(yielded(i).getDefiningOp()->getOperand(2))),
+            i);
+  for (unsigned i : llvm::seq(0u, count)) {
+    if (uses[i] == Use::Invariant)
+      l.set(operands[i], i);
+    else if (uses[i] == Use::Counter)
+      l.set(l.constants({counters[i].back()}, getElement(operands[i]),
+                        getShape(operands[i])),
+            i);
+  }
+}
+
+static bool checkRegions(Lowering &l, unsigned arguments, unsigned results) {
+  for (Region &region : l.op->getRegions())
+    if (!l.require(region.hasOneBlock() && region.getNumArguments() == arguments &&
+                       !region.front().empty() &&
+                       region.front().back().getNumOperands() == results,
+                   "a region that does not fit the operands"))
+      return false;
+  return true;
+}
+
+static void whileLoop(Lowering &l) {
+  unsigned count = l.size();
+  if (!l.require(l.op->getNumRegions() == 2 && l.op->getNumResults() == count,
+                 "expected two regions and as many results as operands"))
+    return;
+  for (Region &region : l.op->getRegions())
+    if (!l.require(region.hasOneBlock() && region.getNumArguments() == count &&
+                       !region.front().empty(),
+                   "a region that does not fit the operands"))
+      return;
+  if (!l.require(l.op->getRegion(0).front().back().getNumOperands() == 1 &&
+                     l.op->getRegion(1).front().back().getNumOperands() == count,
+                 "a region that does not fit the operands"))
+    return;
+  WhileConverter(l).run();
+}
+
+/// All branches are computed; the index chooses among their results.
+static void branches(Lowering &l) {
+  unsigned count = l.op->getNumRegions(), results = l.op->getNumResults();
+  Value index = l.get(0);
+  if (!l.require(count >= 1 && getRank(index) == 0, "expected a scalar and branches") ||
+      !checkRegions(l, 0, results))
+    return;
+  bool isIf = getElement(index).isInteger(1);
+  SmallVector<SmallVector<Value>> values;
+  for (Region &region : l.op->getRegions()) {
+    convertBlock(l.graph, region.front(), l.builder);
+    values.emplace_back();
+    for (Value value : region.front().back().getOperands())
+      values.back().push_back(l.graph.values.lookup(value));
+  }
+  for (unsigned result : llvm::seq(0u, results)) {
+    // An index out of range means the last branch.
+    Value chosen = values.back()[result];
+    for (unsigned branch = count - 1; branch-- > 0;) {
+      Value other = values[branch][result];
+      if (!l.require(chosen && other && chosen.getType() == other.getType(),
+                     "branches whose results do not fit"))
+        return;
+      Value here =
+          isIf ? index
+               : l.compare(ComparePredicate::EQ, index, static_cast<double>(branch));
+      chosen = l.where(here, other, chosen);
+    }
+    l.set(chosen, result);
+  }
+}
+
+void mpt::stablehlo::populateLoops(Table &t) {
+  t.add({"stablehlo.while"}, whileLoop);
+  t.add({"stablehlo.if", "stablehlo.case"}, branches);
+}

@@ -1,0 +1,378 @@
+//===- Pointwise.cpp - Elementwise ops of StableHLO and CHLO ---- -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::stablehlo;
+
+using Lower = std::function<void(Lowering &)>;
+
+/// The result of an elementwise op, which may lack leading dimensions or be narrower
+/// because its operands do.
+static void setElementwise(Lowering &l, Value value) {
+  if (l.refusal.empty())
+    l.set(l.broadcast(value, l.resultShape()));
+}
+
+/// Operands as the op of mpt takes them: broadcasts are left to it where another operand
+/// has the result's shape.
+static SmallVector<Value> getOperands(Lowering &l) {
+  SmallVector<Value> wide = l.getAll(), narrow;
+  for (unsigned index : llvm::seq(0u, l.size()))
+    narrow.push_back(l.getNarrow(index));
+  bool full = llvm::any_of(
+      narrow, [&](Value value) { return getShape(value) == l.resultShape(); });
+  return full ? narrow : wide;
+}
+
+static Lower map(Value (*function)(Lowering &, Value)) {
+  return [=](Lowering &l) { setElementwise(l, function(l, l.get(0))); };
+}
+static Lower combine(Value (*function)(Lowering &, Value, Value)) {
+  return [=](Lowering &l) {
+    if (l.size() != 2)
+      return l.refuse("expected 2 operands");
+    SmallVector<Value> operands = getOperands(l);
+    setElementwise(l, function(l, operands[0], operands[1]));
+  };
+}
+template <typename Op>
+static Value apply(Lowering &l, Value x) {
+  if (!l.require(isa<FloatType>(getElement(x)), "elements that are not floats"))
+    return x;
+  return l.unary<Op>(x);
+}
+
+static bool isTruth(Value x) { return getElement(x).isInteger(1); }
+static bool isFloat(Value x) { return isa<FloatType>(getElement(x)); }
+static Value select(Lowering &l, Value condition, Value a, Value b) {
+  if (!isTruth(a))
+    return l.where(condition, a, b);
+  return l.binary<OrOp>(l.binary<AndOp>(condition, a),
+                        l.binary<AndOp>(l.logicalNot(condition), b));
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+static Value addition(Lowering &l, Value a, Value b) { return l.combine("add", a, b); }
+static Value product(Lowering &l, Value a, Value b) {
+  return l.combine("multiply", a, b);
+}
+static Value difference(Lowering &l, Value a, Value b) {
+  if (!l.require(!isTruth(a), "a difference of truth values"))
+    return a;
+  return l.sub(a, b);
+}
+
+static Value larger(Lowering &l, Value a, Value b) {
+  if (l.isUnsigned(0))
+    return select(l, l.compare(ComparePredicate::GT, l.flipSign(a), l.flipSign(b)), a, b);
+  return l.combine("maximum", a, b);
+}
+static Value smaller(Lowering &l, Value a, Value b) {
+  if (l.isUnsigned(0))
+    return select(l, l.compare(ComparePredicate::LT, l.flipSign(a), l.flipSign(b)), a, b);
+  return l.combine("minimum", a, b);
+}
+
+static Value quotient(Lowering &l, Value a, Value b) {
+  if (!l.require(!isTruth(a), "a quotient of truth values"))
+    return a;
+  if (!l.isUnsigned(0))
+    return l.div(a, b);
+  return l.cast(l.div(l.zeroExtend(a), l.zeroExtend(b)), getElement(a));
+}
+
+static Value truncate(Lowering &l, Value x) {
+  Value down = l.unary<FloorOp>(l.abs(x));
+  return l.where(l.compare(ComparePredicate::LT, x, 0.0), l.neg(down), down);
+}
+
+static Value remainder(Lowering &l, Value a, Value b) {
+  if (!l.require(!isTruth(a), "a remainder of truth values"))
+    return a;
+  if (isFloat(a))
+    return l.sub(a, l.mul(truncate(l, l.div(a, b)), b));
+  Type element = getElement(a);
+  if (l.isUnsigned(0)) {
+    a = l.zeroExtend(a);
+    b = l.zeroExtend(b);
+  }
+  return l.cast(l.sub(a, l.mul(l.div(a, b), b)), element);
+}
+
+static Value power(Lowering &l, Value a, Value b) {
+  if (!l.require(isFloat(a), "a power of integers"))
+    return a;
+  std::optional<double> exponent = l.getConstant(1);
+  if (exponent == 1.0)
+    return a;
+  if (exponent == 2.0)
+    return l.square(a);
+  if (exponent == 3.0)
+    return l.mul(l.square(a), a);
+  if (exponent == 0.5)
+    return l.unary<SqrtOp>(a);
+  if (exponent == -0.5)
+    return l.unary<RsqrtOp>(a);
+  if (exponent == -1.0)
+    return l.unary<ReciprocalOp>(a);
+  return l.binary<PowOp>(a, b);
+}
+
+static Value negate(Lowering &l, Value x) {
+  if (!l.require(!isTruth(x), "a negative truth value"))
+    return x;
+  return l.neg(x);
+}
+static Value absolute(Lowering &l, Value x) {
+  return l.isUnsigned(0) || isTruth(x) ? x : l.abs(x);
+}
+static Value sign(Lowering &l, Value x) {
+  if (isFloat(x))
+    return l.unary<SignOp>(x);
+  if (!l.require(!l.isUnsigned(0) && !isTruth(x), "the sign of unsigned integers"))
+    return x;
+  Value one = l.number(x, 1), zero = l.number(x, 0);
+  Value positive = l.compare(ComparePredicate::GT, x, zero);
+  Value negative = l.compare(ComparePredicate::LT, x, zero);
+  return l.where(positive, one, l.where(negative, l.number(x, -1), zero));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of floats
+//===----------------------------------------------------------------------===//
+
+static Value ceil(Lowering &l, Value x) { return l.neg(l.unary<FloorOp>(l.neg(x))); }
+
+/// To the nearest integer; halves go to the even one, or away from zero.
+static Value round(Lowering &l, Value x, bool toEven) {
+  Value down = l.unary<FloorOp>(l.abs(x));
+  Value rest = l.sub(l.abs(x), down);
+  Value up = l.compare(ComparePredicate::GT, rest, 0.5);
+  Value half = l.compare(ComparePredicate::EQ, rest, 0.5);
+  if (toEven) {
+    Value pairs = l.mul(l.unary<FloorOp>(l.mul(down, 0.5)), 2.0);
+    half = l.binary<AndOp>(half, l.compare(ComparePredicate::NE, pairs, down));
+  }
+  Value size = l.add(down, l.cast(l.binary<OrOp>(up, half), getElement(x)));
+  return l.where(l.compare(ComparePredicate::LT, x, 0.0), l.neg(size), size);
+}
+static Value roundEven(Lowering &l, Value x) { return round(l, x, true); }
+static Value roundAway(Lowering &l, Value x) { return round(l, x, false); }
+
+static Value cubeRoot(Lowering &l, Value x) {
+  return l.mul(l.unary<SignOp>(x), l.binary<PowOp>(l.abs(x), l.number(x, 1.0 / 3.0)));
+}
+static Value tangent(Lowering &l, Value x) {
+  return l.div(l.unary<SinOp>(x), l.unary<CosOp>(x));
+}
+
+/// erfc x = 1 - erf x; for x above 0.5 by the continued fraction's fit of Numerical
+/// Recipes (erfccheb's shorter form, relative error 1.2e-7), so that small values keep
+/// their digits.
+static Value erfc(Lowering &l, Value x) {
+  Value size = l.abs(x);
+  Value t = l.unary<ReciprocalOp>(l.add(l.mul(size, 0.5), 1.0));
+  constexpr double coefficients[] = {0.17087277, -0.82215223, 1.48851587, -1.13520398,
+                                     0.27886807, -0.18628806, 0.09678418, 0.37409196,
+                                     1.00002368, -1.26551223};
+  Value sum = l.number(x, coefficients[0]);
+  for (double next : ArrayRef(coefficients).drop_front())
+    sum = l.add(l.mul(sum, t), next);
+  Value tail = l.mul(t, l.unary<ExpOp>(l.sub(sum, l.square(size))));
+  Value one = l.number(x, 1);
+  Value near = l.sub(one, l.unary<ErfOp>(x));
+  // The other branch's gradient must not see what overflows here.
+  return l.where(l.compare(ComparePredicate::GT, x, 0.5), tail, near);
+}
+
+/// Giles, Approximating the erfinv function (2010), single precision, as XLA.
+static Value erfInv(Lowering &l, Value x) {
+  Value w = l.neg(l.unary<LogOp>(l.mul(l.sub(l.number(x, 1), x), l.add(x, 1.0))));
+  auto polynomial = [&](Value v, ArrayRef<double> coefficients) {
+    Value sum = l.number(x, coefficients[0]);
+    for (double next : coefficients.drop_front())
+      sum = l.add(l.mul(sum, v), next);
+    return sum;
+  };
+  Value small = l.compare(ComparePredicate::LT, w, 5.0);
+  Value near = polynomial(l.add(w, -2.5), {2.81022636e-08, 3.43273939e-07, -3.5233877e-06,
+                                           -4.39150654e-06, 0.00021858087, -0.00125372503,
+                                           -0.00417768164, 0.246640727, 1.50140941});
+  Value far =
+      polynomial(l.add(l.unary<SqrtOp>(l.where(small, l.number(x, 5), w)), -3.0),
+                 {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844,
+                  0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682});
+  Value y = l.mul(l.where(small, near, far), x);
+  // At -1 and 1 it is infinite.
+  Value edge = l.compare(ComparePredicate::EQ, l.abs(x), 1.0);
+  return l.where(edge, l.mul(x, l.number(x, std::numeric_limits<double>::infinity())), y);
+}
+
+//===----------------------------------------------------------------------===//
+// Logic, choice, types
+//===----------------------------------------------------------------------===//
+
+static Value logicalAnd(Lowering &l, Value a, Value b) {
+  if (!l.require(isTruth(a), "bits of integers"))
+    return a;
+  return l.binary<AndOp>(a, b);
+}
+static Value logicalOr(Lowering &l, Value a, Value b) {
+  if (!l.require(isTruth(a), "bits of integers"))
+    return a;
+  return l.binary<OrOp>(a, b);
+}
+static Value exclusiveOr(Lowering &l, Value a, Value b) {
+  if (!l.require(isTruth(a), "bits of integers"))
+    return a;
+  return l.compare(ComparePredicate::NE, a, b);
+}
+static Value complement(Lowering &l, Value x) {
+  return isTruth(x) ? l.logicalNot(x) : l.sub(l.number(x, -1), x);
+}
+
+static void comparison(Lowering &l) {
+  if (l.size() != 2)
+    return l.refuse("expected 2 operands");
+  auto word = [&](StringRef name) {
+    return getText(l.attribute(name)).rsplit(' ').second;
+  };
+  StringRef direction = word("comparison_direction");
+  if (!l.require(word("compare_type") != "TOTALORDER", "the total order of floats"))
+    return;
+  std::optional<ComparePredicate> predicate =
+      llvm::StringSwitch<std::optional<ComparePredicate>>(direction)
+          .Case("EQ", ComparePredicate::EQ)
+          .Case("NE", ComparePredicate::NE)
+          .Case("LT", ComparePredicate::LT)
+          .Case("LE", ComparePredicate::LE)
+          .Case("GT", ComparePredicate::GT)
+          .Case("GE", ComparePredicate::GE)
+          .Default(std::nullopt);
+  if (!predicate)
+    return l.refuse("attribute comparison_direction: expected EQ, NE, LT, LE, GT or GE");
+  SmallVector<Value> operands = getOperands(l);
+  if (l.isUnsigned(0) && *predicate != ComparePredicate::EQ &&
+      *predicate != ComparePredicate::NE)
+    for (Value &operand : operands)
+      operand = l.flipSign(operand);
+  setElementwise(l, l.compare(*predicate, operands[0], operands[1]));
+}
+
+static void choice(Lowering &l) {
+  if (l.size() != 3)
+    return l.refuse("expected 3 operands");
+  SmallVector<Value> operands = getOperands(l);
+  setElementwise(l, select(l, operands[0], operands[1], operands[2]));
+}
+
+/// Operands: lower bound, x, upper bound.
+static void clamp(Lowering &l) {
+  if (l.size() != 3)
+    return l.refuse("expected 3 operands");
+  if (!l.require(!l.isUnsigned(1), "clamped unsigned integers"))
+    return;
+  Value low = l.combine("maximum", l.get(1), l.getNarrow(0));
+  setElementwise(l, l.combine("minimum", low, l.getNarrow(2)));
+}
+
+static void convert(Lowering &l) {
+  Value x = l.get(0);
+  Type element = l.resultElement();
+  unsigned from = getElement(x).getIntOrFloatBitWidth();
+  if (l.isUnsigned(0) && from > 1 && element != getElement(x) &&
+      (isa<FloatType>(element) || element.getIntOrFloatBitWidth() > from)) {
+    if (from < 64) {
+      x = l.zeroExtend(x);
+    } else {
+      Value number = l.cast(x, element);
+      Value negative = l.compare(ComparePredicate::LT, x, 0.0);
+      return l.set(l.where(negative, l.add(number, 18446744073709551616.0), number));
+    }
+  }
+  auto type = dyn_cast<RankedTensorType>(l.op->getResult(0).getType());
+  bool toUnsigned = type && type.getElementType().isUnsignedInteger();
+  if (toUnsigned && isFloat(x) && element.getIntOrFloatBitWidth() < 64)
+    x = l.cast(x, l.builder.getI64Type());
+  l.set(l.cast(x, element));
+}
+
+/// A float between `lowest` and `highest` mantissa bits: to its own precision nothing,
+/// else through the type that has these numbers of bits.
+static void reducePrecision(Lowering &l) {
+  Value x = l.get(0);
+  int64_t exponent = l.integer("exponent_bits", 0),
+          mantissa = l.integer("mantissa_bits", 0);
+  Type low;
+  if (exponent == 8 && mantissa == 23)
+    low = l.builder.getF32Type();
+  else if (exponent == 8 && mantissa == 7)
+    low = l.builder.getBF16Type();
+  else if (exponent == 5 && mantissa == 10)
+    low = l.builder.getF16Type();
+  else
+    return l.refuse("a precision other than f32's, bf16's and f16's");
+  l.set(l.cast(l.cast(x, low), getElement(x)));
+}
+
+void mpt::stablehlo::populatePointwise(Table &t) {
+  t.add({"stablehlo.add"}, combine(addition));
+  t.add({"stablehlo.subtract"}, combine(difference));
+  t.add({"stablehlo.multiply"}, combine(product));
+  t.add({"stablehlo.divide"}, combine(quotient));
+  t.add({"stablehlo.remainder"}, combine(remainder));
+  t.add({"stablehlo.maximum"}, combine(larger));
+  t.add({"stablehlo.minimum"}, combine(smaller));
+  t.add({"stablehlo.power"}, combine(power));
+  t.add({"stablehlo.negate"}, map(negate));
+  t.add({"stablehlo.abs"}, map(absolute));
+  t.add({"stablehlo.sign"}, map(sign));
+
+  t.add({"stablehlo.exponential"}, map(apply<ExpOp>));
+  t.add({"stablehlo.exponential_minus_one"},
+        map([](Lowering &l, Value x) { return l.expm1(x); }));
+  t.add({"stablehlo.log"}, map(apply<LogOp>));
+  t.add({"stablehlo.log_plus_one"}, map(apply<Log1pOp>));
+  t.add({"stablehlo.logistic"}, map(apply<SigmoidOp>));
+  t.add({"stablehlo.tanh"}, map(apply<TanhOp>));
+  t.add({"stablehlo.sine"}, map(apply<SinOp>));
+  t.add({"stablehlo.cosine"}, map(apply<CosOp>));
+  t.add({"stablehlo.tan", "chlo.tan"}, map(tangent));
+  t.add({"stablehlo.sqrt"}, map(apply<SqrtOp>));
+  t.add({"stablehlo.rsqrt"}, map(apply<RsqrtOp>));
+  t.add({"stablehlo.cbrt"}, map(cubeRoot));
+  t.add({"stablehlo.floor"}, map(apply<FloorOp>));
+  t.add({"stablehlo.ceil"}, map(ceil));
+  t.add({"stablehlo.round_nearest_even"}, map(roundEven));
+  t.add({"stablehlo.round_nearest_afz"}, map(roundAway));
+  t.add({"stablehlo.is_finite"}, [](Lowering &l) {
+    Value x = l.get(0);
+    if (l.require(isFloat(x), "elements that are not floats"))
+      l.set(IsFiniteOp::create(l.builder, l.loc, l.resultType(), x));
+  });
+  t.add({"chlo.erf"}, map(apply<ErfOp>));
+  t.add({"chlo.erfc"}, map(erfc));
+  t.add({"chlo.erf_inv"}, map(erfInv));
+  t.add({"chlo.square"}, map([](Lowering &l, Value x) { return l.square(x); }));
+
+  t.add({"stablehlo.and"}, combine(logicalAnd));
+  t.add({"stablehlo.or"}, combine(logicalOr));
+  t.add({"stablehlo.xor"}, combine(exclusiveOr));
+  t.add({"stablehlo.not"}, map(complement));
+  t.add({"stablehlo.compare"}, comparison);
+  t.add({"stablehlo.select"}, choice);
+  t.add({"stablehlo.clamp"}, clamp);
+  t.add({"stablehlo.convert"}, convert);
+  t.add({"stablehlo.reduce_precision"}, reducePrecision);
+}

@@ -1,0 +1,282 @@
+"""Functions of JAX, whose lowering has the ops of StableHLO that MPT converts.
+
+A case is (function, arguments). Numbers are drawn from a seed.
+"""
+import jax
+import jax.numpy as jnp
+import numpy
+from jax import lax
+
+
+class Draw:
+    def __init__(self, seed):
+        self.rng = numpy.random.default_rng(seed)
+
+    def f(self, *shape):
+        return self.rng.normal(size=shape).astype(numpy.float32)
+
+    def i(self, high, *shape, low=0, dtype=numpy.int32):
+        return self.rng.integers(low, high, size=shape).astype(dtype)
+
+    def b(self, *shape):
+        return self.rng.random(shape) < 0.5
+
+
+def conv(spec, **options):
+    return lambda x, w: lax.conv_general_dilated(
+        x, w, dimension_numbers=spec, **{"window_strides": (1,) * (x.ndim - 2),
+                                         "padding": "SAME", **options})
+
+
+def gradients(function):
+    """The gradients of a sum of squares for all arguments."""
+    return lambda *xs: jax.grad(lambda ys: (function(*ys) ** 2).sum())(xs)
+
+
+def window(operation, start, sizes, strides, padding, **options):
+    return lambda x: lax.reduce_window(x, numpy.array(start, x.dtype), operation, sizes,
+                                       strides, padding, **options)
+
+
+def cases(d):
+    """name -> (function, arguments)"""
+    found = {}
+
+    def add(name, function, *arguments):
+        found[name] = (function, arguments)
+
+    x, y = d.f(3, 5), d.f(3, 5)
+    positive = numpy.abs(x) + 0.1
+    # Elementwise.
+    for name in ("exp", "tanh", "sin", "cos", "floor", "ceil", "sign", "abs", "negative",
+                 "square", "expm1", "cbrt", "round", "isfinite", "tan"):
+        add(name, getattr(jnp, name), x * 2)
+    for name in ("log", "log1p", "sqrt", "reciprocal"):
+        add(name, getattr(jnp, name), positive)
+    add("rsqrt", lax.rsqrt, positive)
+    add("logistic", jax.nn.sigmoid, x * 4)
+    add("erf", lax.erf, x)
+    add("erfc", lax.erfc, numpy.linspace(-5, 5, 41, dtype="f"))
+    add("erf_inv", lax.erf_inv, numpy.linspace(-1, 1, 41, dtype="f"))
+    add("round_away", lambda a: lax.round(a), numpy.array([-2.5, -1.5, -.5, .5, 1.5, 2.4], "f"))
+    add("round_even", jnp.round, numpy.array([-2.5, -1.5, -.5, .5, 1.5, 2.4], "f"))
+    for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum"):
+        add(name, getattr(jnp, name), x, y)
+    add("power", jnp.power, positive, y)
+    for exponent in (2, 3, 0.5, -1.0, -2, 1.5):
+        add(f"power {exponent}", lambda a, e=exponent: a ** e, positive)
+    add("fmod", lax.rem, x * 5, y)
+    add("remainder", jnp.remainder, x * 5, y)
+    add("clip", lambda a: jnp.clip(a, -0.5, 0.5), x)
+    add("clamp", lax.clamp, numpy.float32(-.5), x, numpy.float32(.5))
+    for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
+        add(name, getattr(jnp, name), numpy.round(x), numpy.round(y))
+    add("where", jnp.where, d.b(3, 5), x, y)
+    add("where bool", jnp.where, d.b(3, 5), d.b(3, 5), d.b(3, 5))
+    add("where scalar", lambda c, a, b: lax.select(c, a, b), numpy.bool_(True), x, y)
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        add(name, getattr(jnp, name), d.b(3, 5), d.b(3, 5))
+    add("logical_not", jnp.logical_not, d.b(3, 5))
+    # Integers.
+    i, j = d.i(50, 3, 5, low=-50), d.i(9, 3, 5, low=1) * numpy.where(d.b(3, 5), 1, -1).astype("i")
+    for name in ("add", "subtract", "multiply", "maximum", "minimum", "floor_divide",
+                 "remainder", "less", "abs", "negative", "sign"):
+        function = getattr(jnp, name)
+        add(f"int {name}", function, *((i,) if name in ("abs", "negative", "sign") else (i, j)))
+    add("int div", lax.div, i, j)
+    add("int rem", lax.rem, i, j)
+    u = d.rng.integers(0, 2 ** 32, size=(3, 5), dtype=numpy.uint32)
+    v = d.rng.integers(1, 2 ** 32, size=(3, 5), dtype=numpy.uint32)
+    for name in ("add", "multiply", "maximum", "minimum", "less", "greater_equal"):
+        add(f"uint {name}", getattr(jnp, name), u, v)
+    add("uint div", lax.div, u, v >> 20)
+    add("uint rem", lax.rem, u, v)
+    add("uint to float", lambda a: a.astype(jnp.float32), u)
+    add("float to uint", lambda a: a.astype(jnp.uint32), numpy.abs(x) * 1e9)
+    add("float to int", lambda a: a.astype(jnp.int32), x * 100)
+    add("int to float", lambda a: a.astype(jnp.float32), i)
+    add("int to bool", lambda a: a.astype(jnp.bool_), i // 30)
+    add("bool to float", lambda a: a.astype(jnp.float32), d.b(4))
+    add("int8", lambda a: (a.astype(jnp.int8) * 5).astype(jnp.int32), i)
+    add("bf16", lambda a: (a.astype(jnp.bfloat16) * 3).astype(jnp.float32), x)
+    add("reduce_precision", lambda a: lax.reduce_precision(a, 8, 7), x)
+    # Shapes.
+    add("broadcast", lambda a: jnp.broadcast_to(a[:, None, :], (3, 4, 5)) * 1, x)
+    add("broadcast_in_dim", lambda a: lax.broadcast_in_dim(a, (2, 3, 5, 1), (1, 2)), x)
+    add("outer", lambda a, b: a[:, None] * b[None, :], d.f(3), d.f(4))
+    add("reshape", lambda a: a.reshape(5, 3), x)
+    add("transpose", lambda a: a.transpose(2, 0, 1), d.f(2, 3, 4))
+    add("slice", lambda a: a[1:, ::2], x)
+    add("concatenate", lambda a, b: jnp.concatenate([a, b, a[:1]]), x, y)
+    add("stack", lambda a, b: jnp.stack([a, b], 1), x, y)
+    add("flip", lambda a: jnp.flip(a, (0, 2)), d.f(3, 2, 12))
+    add("iota", lambda a: a + jnp.arange(5, dtype=jnp.float32), x)
+    add("tril", lambda a: jnp.tril(a), x)
+    for low, high, interior in ((1, 2, 0), (-1, 2, 0), (0, -2, 2), (2, -1, 1), (-2, -1, 0)):
+        add(f"pad {low} {high} {interior}", lambda a, n=numpy.float32(.5), c=(low, high, interior):
+            lax.pad(a, n, [(0, 0, 0), c]), x)
+    add("pad by a value", lambda a, n: lax.pad(a, n, [(1, 0, 0), (0, 1, 1)]), x, d.f())
+    add("pad integers", lambda a: jnp.pad(a, 1, constant_values=7), i)
+    add("roll", lambda a: jnp.roll(a, 2, 1), x)
+    # Matmuls.
+    for spec in ("ij,jk->ik", "ij,kj->ik", "ji,jk->ki", "bij,bjk->bik", "bij,bkj->bki",
+                 "bhqd,bhkd->bhqk", "bqhd,bkhd->bhqk", "bhqk,bkhd->bqhd", "btd,dhk->bthk",
+                 "bthk,hkd->btd", "btd,bte->de", "i,i->", "i,j->ij", "ij,j->i", "abc,cab->",
+                 "abcd,acde->abe", "ij,ij->ij", "ij,ik->ijk"):
+        sizes = dict(zip("abcdehijkqt", (2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 7)))
+        left, right = spec.split("->")[0].split(",")
+        add(f"einsum {spec}", lambda a, b, s=spec: jnp.einsum(s, a, b),
+            d.f(*[sizes[c] for c in left]), d.f(*[sizes[c] for c in right]))
+    add("int matmul", jnp.matmul, i, d.i(9, 5, 4))
+    add("bf16 matmul to f32", lambda a, b: jnp.matmul(
+        a.astype(jnp.bfloat16), b.astype(jnp.bfloat16), preferred_element_type=jnp.float32),
+        x, d.f(5, 4))
+    # Reductions.
+    t = d.f(3, 4, 5)
+    for name in ("sum", "max", "min", "prod", "mean", "var", "argmax", "argmin"):
+        for axis in (0, 1, 2):
+            add(f"{name} {axis}", lambda a, f=getattr(jnp, name), n=axis: f(a, n), t)
+    add("sum all", jnp.sum, t)
+    add("sum 0 2", lambda a: a.sum((0, 2)), t)
+    add("any", lambda a: jnp.any(a, 1), d.b(3, 5))
+    add("all", lambda a: jnp.all(a, 0), d.b(3, 5))
+    add("int sum", lambda a: a.sum(1), i)
+    add("int max", lambda a: a.max(1), i)
+    add("int argmax", lambda a: jnp.argmax(a, 1), i)
+    add("argmax of ties", lambda a: jnp.argmax(jnp.round(a), 1), t)
+    add("sum from a number", lambda a, n: lax.reduce(a, n, lax.add, (0,)), x, d.f())
+    add("logsumexp", lambda a: jax.nn.logsumexp(a, 1), x)
+    # Windows.
+    image = d.f(2, 9, 8, 3)
+    for sizes, strides, padding in (((2, 2), (2, 2), "VALID"), ((3, 3), (2, 2), "SAME"),
+                                    ((3, 2), (1, 2), "SAME"), ((3, 3), (1, 1), "VALID")):
+        full = (1,) + sizes + (1,), (1,) + strides + (1,), padding
+        add(f"max_pool {sizes} {strides} {padding}", window(lax.max, -numpy.inf, *full), image)
+        add(f"sum_pool {sizes} {strides} {padding}", window(lax.add, 0, *full), image)
+        add(f"max_pool gradient {sizes} {strides} {padding}",
+            gradients(window(lax.max, -numpy.inf, *full)), image)
+        add(f"sum_pool gradient {sizes} {strides} {padding}",
+            gradients(window(lax.add, 0, *full)), image)
+    add("max_pool of channels first", window(lax.max, -numpy.inf, (1, 1, 2, 3), (1, 1, 2, 1),
+                                             "SAME"), d.f(2, 3, 8, 7))
+    add("max_pool over 3", window(lax.max, -numpy.inf, (1, 2, 2, 3, 1), (1, 2, 1, 1, 1),
+                                  "SAME"), d.f(1, 4, 5, 6, 2))
+    add("min_pool", window(lax.min, numpy.inf, (2, 3), (1, 2), "SAME"), x)
+    add("product window", window(lax.mul, 1, (2, 3), (1, 1), "VALID"), x)
+    add("dilated window", window(lax.max, -numpy.inf, (1, 3), (1, 1), "VALID",
+                                 window_dilation=(1, 2), base_dilation=(2, 1)), x)
+    for name in ("cumsum", "cumprod", "cummax", "cummin"):
+        add(name, lambda a, f=getattr(lax, name): f(a, axis=1), d.f(3, 13))
+    add("reverse cumsum", lambda a: lax.cumsum(a, axis=0, reverse=True), d.f(11, 2))
+    add("int cumsum", lambda a: jnp.cumsum(a, 1), i)
+    # Convolutions, their gradients and transposes.
+    nhwc = ("NHWC", "HWIO", "NHWC")
+    for name, spec, shape, filter, options in (
+            ("plain", nhwc, (2, 7, 6, 3), (3, 3, 3, 4), {}),
+            ("valid", nhwc, (2, 7, 6, 3), (3, 2, 3, 4), {"padding": "VALID"}),
+            ("strided", nhwc, (2, 7, 6, 3), (3, 3, 3, 4), {"window_strides": (2, 2)}),
+            ("strided even", nhwc, (2, 8, 8, 3), (2, 2, 3, 4), {"window_strides": (2, 2)}),
+            ("strided 1x1", nhwc, (2, 8, 7, 3), (1, 1, 3, 4), {"window_strides": (2, 2)}),
+            ("patches", nhwc, (2, 8, 8, 3), (4, 4, 3, 6),
+             {"window_strides": (4, 4), "padding": "VALID"}),
+            ("dilated", nhwc, (2, 9, 9, 3), (3, 3, 3, 4), {"rhs_dilation": (2, 2)}),
+            ("dilated strided", nhwc, (2, 9, 9, 3), (3, 2, 3, 4),
+             {"rhs_dilation": (2, 1), "window_strides": (2, 1)}),
+            ("grouped", nhwc, (2, 7, 6, 4), (3, 3, 2, 6), {"feature_group_count": 2}),
+            ("depthwise", nhwc, (2, 7, 6, 4), (3, 3, 1, 8),
+             {"feature_group_count": 4, "window_strides": (2, 1)}),
+            ("channels first", ("NCHW", "OIHW", "NCHW"), (2, 3, 7, 6), (4, 3, 3, 3), {}),
+            ("odd layouts", ("CNWH", "WIOH", "HCNW"), (3, 2, 7, 6), (3, 3, 4, 2), {}),
+            ("padded", nhwc, (2, 5, 5, 2), (3, 3, 2, 3), {"padding": ((3, 0), (1, 4))}),
+            ("cropped", nhwc, (2, 9, 9, 2), (3, 3, 2, 3), {"padding": ((-1, 0), (1, -2))}),
+            ("spread", nhwc, (2, 4, 4, 2), (3, 3, 2, 3),
+             {"lhs_dilation": (2, 2), "padding": ((1, 2), (2, 1))}),
+            ("1d", ("NWC", "WIO", "NWC"), (2, 9, 3), (3, 3, 4), {}),
+            ("1d strided dilated", ("NWC", "WIO", "NWC"), (2, 9, 3), (3, 3, 4),
+             {"window_strides": (2,), "rhs_dilation": (2,)}),
+            ("3d", ("NDHWC", "DHWIO", "NDHWC"), (1, 4, 5, 4, 2), (2, 3, 3, 2, 3), {}),
+            ("3d strided", ("NCDHW", "OIDHW", "NCDHW"), (1, 2, 5, 5, 4), (3, 2, 3, 2, 3),
+             {"window_strides": (2, 1, 2)})):
+        function = conv(spec, **options)
+        add(f"conv {name}", function, d.f(*shape), d.f(*filter))
+        add(f"conv {name} gradients", gradients(function), d.f(*shape), d.f(*filter))
+    add("conv_transpose", lambda a, w: lax.conv_transpose(a, w, (2, 2), "SAME"),
+        d.f(2, 4, 4, 3), d.f(3, 3, 3, 4))
+    add("conv of groups of the batch", conv(nhwc, batch_group_count=2), d.f(4, 5, 5, 3),
+        d.f(3, 3, 3, 4))
+    # Indices.
+    table, ids = d.f(7, 4), d.i(7, 2, 3)
+    add("take rows", lambda a, n: a[n], table, ids)
+    add("take clipped", lambda a, n: jnp.take(a, n, 0, mode="clip"), table, d.i(12, 5, low=-3))
+    add("take filled", lambda a, n: jnp.take(a, n, 0, mode="fill"), table, d.i(12, 5, low=-3))
+    add("take columns", lambda a, n: a[:, n], table, d.i(4, 3))
+    add("take pairs", lambda a, n, m: a[n, m], table, d.i(7, 5), d.i(4, 5))
+    add("take_along_axis", lambda a, n: jnp.take_along_axis(a, n, 1), table, d.i(4, 7, 2))
+    add("take negative", lambda a, n: a[n], table, d.i(7, 5, low=-7))
+    add("gather windows", lambda a, n: jax.vmap(
+        lambda k: lax.dynamic_slice(a, (k, 1), (2, 3)))(n), table, d.i(7, 4))
+    add("vmapped slices", jax.vmap(lambda a, k: lax.dynamic_slice(a, (k,), (3,))),
+        d.f(4, 8), d.i(8, 4))
+    add("take gradient", lambda a, n: jax.grad(lambda b: (b[n] ** 2).sum())(a), table, ids)
+    add("take_along_axis gradient", lambda a, n: jax.grad(
+        lambda b: (jnp.take_along_axis(b, n, 1) ** 2).sum())(a), table, d.i(4, 7, 2))
+    add("columns gradient", lambda a, n: jax.grad(lambda b: (b[:, n] ** 3).sum())(a), table,
+        d.i(4, 3))
+    add("scatter add", lambda a, n, b: a.at[n].add(b), table, d.i(7, 5), d.f(5, 4))
+    add("scatter add out of range", lambda a, n, b: a.at[n].add(b, mode="drop"), table,
+        d.i(12, 5, low=-3), d.f(5, 4))
+    add("scatter set", lambda a, n, b: a.at[n].set(b, unique_indices=True), table,
+        d.rng.permutation(7)[:5].astype("i"), d.f(5, 4))
+    add("scatter set pairs", lambda a, n, m, b: a.at[n, m].set(b), table,
+        numpy.arange(5, dtype="i"), d.i(4, 5), d.f(5))
+    add("scatter max", lambda a, n, b: a.at[n].max(b), table, d.i(7, 9), d.f(9, 4))
+    add("scatter multiply", lambda a, n, b: a.at[n].multiply(b), table, d.i(7, 9), d.f(9, 4))
+    add("scatter int add", lambda a, n: a.at[n].add(3), d.i(9, 7), d.i(7, 9))
+    add("scatter bool", lambda a, n: a.at[n].set(True), d.b(7), d.i(7, 3))
+    add("scatter window", lambda a, b: a.at[2:4, 1:3].set(b), table, d.f(2, 2))
+    add("bincount", lambda n: jnp.bincount(n, length=7), d.i(7, 20))
+    add("one_hot", lambda n: jax.nn.one_hot(n, 7), ids)
+    add("dynamic_slice", lambda a, n: lax.dynamic_slice(a, (n, 1), (3, 2)), table, d.i(9, low=-2))
+    add("dynamic_update_slice", lambda a, b, n: lax.dynamic_update_slice(a, b, (n, n - 1)),
+        table, d.f(3, 2), d.i(5))
+    add("dynamic_update_slice of a row", lambda a, b, n: lax.dynamic_update_slice(
+        a, b, (n, 0)), table, d.f(1, 4), d.i(5))
+    # Sorting.
+    add("sort", lambda a: jnp.sort(a, 1), t)
+    add("sort descending", lambda a: jnp.sort(a, 0, descending=True), t)
+    add("argsort", lambda a: jnp.argsort(jnp.round(a * 2), 2), t)
+    add("int sort", lambda a: jnp.sort(a, 1), i)
+    add("top_k", lambda a: lax.top_k(a, 3), t)
+    add("median", lambda a: jnp.median(a, 1), t)
+    # Loops and branches.
+    add("scan", lambda a, w: lax.scan(
+        lambda c, v: (jnp.tanh(c @ w + v), c.sum()), jnp.zeros((2, 4)), a), d.f(6, 2, 4), d.f(4, 4))
+    add("reverse scan", lambda a: lax.scan(
+        lambda c, v: (c * 0.5 + v, c + v), jnp.zeros(4), a, reverse=True), d.f(6, 4))
+    add("scan gradients", lambda a, w: jax.grad(lambda b, u: (lax.scan(
+        lambda c, v: (jnp.tanh(c @ u + v), c.sum()), jnp.zeros((2, 4)), b)[1] ** 2).sum(),
+        (0, 1))(a, w), d.f(6, 2, 4), d.f(4, 4))
+    add("fori_loop", lambda a: lax.fori_loop(0, 5, lambda n, c: c * 0.9 + n, a), x)
+    add("fori_loop that slices", lambda a: lax.fori_loop(
+        1, 4, lambda n, c: c.at[n].set(c[n - 1] * 2), a), table)
+    add("nested scans", lambda a: lax.scan(lambda c, r: (
+        lax.scan(lambda e, s: (e + s, e * s), c, r)), jnp.zeros(()), a), d.f(3, 4))
+    add("while of a constant", lambda a: lax.while_loop(
+        lambda s: s[0] < 7, lambda s: (s[0] + 2, s[1] * 1.5), (0, a)), x)
+    add("scan of one", lambda a: lax.scan(lambda c, v: (c + v, c), jnp.zeros(4), a), d.f(1, 4))
+    add("cond", lambda c, a: lax.cond(c, jnp.sin, jnp.cos, a), numpy.bool_(False), x)
+    add("switch", lambda n, a: lax.switch(n, [jnp.sin, jnp.cos, jnp.tanh], a), d.i(5), x)
+    add("map", lambda a: lax.map(lambda v: jnp.sort(v), a), x)
+    add("remat", lambda a: jax.grad(lambda b: jax.checkpoint(
+        lambda c: jnp.sin(jnp.sin(c)))(b).sum())(a), x)
+    add("associative_scan", lambda a: lax.associative_scan(jnp.multiply, a, axis=1), d.f(3, 8))
+    # Layers.
+    add("softmax", jax.nn.softmax, x)
+    add("log_softmax", jax.nn.log_softmax, x)
+    for name in ("gelu", "silu", "relu", "elu", "softplus", "leaky_relu", "relu6", "selu",
+                 "hard_swish", "mish"):
+        add(name, getattr(jax.nn, name), x * 3)
+    add("gelu exact", lambda a: jax.nn.gelu(a, approximate=False), x * 3)
+    add("attention", lambda q, k, v: jax.nn.dot_product_attention(q, k, v, is_causal=True),
+        d.f(2, 6, 2, 4), d.f(2, 6, 2, 4), d.f(2, 6, 2, 4))
+    return found

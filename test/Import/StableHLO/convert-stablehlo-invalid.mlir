@@ -1,0 +1,108 @@
+// What has no counterpart is one error with all ops, their number and their places.
+//
+// RUN: not mpt-opt %s --allow-unregistered-dialect --mpt-convert-stablehlo --split-input-file 2>&1 | FileCheck %s
+
+// CHECK: error: mpt-convert-stablehlo: 6 ops of @all have no counterpart in the mpt dialect:
+// CHECK-NEXT: stablehlo.shift_left, 1 time: bits of integers
+// CHECK-NEXT: at {{.*}}.mlir:[[#@LINE+13]]
+// CHECK-NEXT: stablehlo.custom_call @my_kernel, 2 times
+// CHECK-NEXT: at net.py:3
+// CHECK-NEXT: at net.py:4
+// CHECK-NEXT: stablehlo.all_reduce, 1 time: a step of several devices; lower it for one
+// CHECK-NEXT: at {{.*}}
+// CHECK-NEXT: stablehlo.xor, 1 time: bits of integers
+// CHECK-NEXT: at {{.*}}
+// CHECK-NEXT: stablehlo.while, 1 time: a condition that depends on more than constants and counters: the trip count is not constant
+// CHECK-NEXT: at {{.*}}
+// CHECK-NEXT: `mpt-opt --mpt-stablehlo-ops` lists the ops that have one
+"func.func"() <{function_type = (tensor<4xi32>, tensor<4xf32>) -> (tensor<4xi32>, tensor<4xf32>), sym_name = "all"}> ({
+^bb0(%i: tensor<4xi32>, %x: tensor<4xf32>):
+  %0 = "stablehlo.shift_left"(%i, %i) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  // What follows is checked, too.
+  %1 = "stablehlo.custom_call"(%x) <{call_target_name = "my_kernel"}> : (tensor<4xf32>) -> tensor<4xf32> loc("net.py":3:1)
+  %2 = "stablehlo.custom_call"(%1) <{call_target_name = "my_kernel"}> : (tensor<4xf32>) -> tensor<4xf32> loc("net.py":4:1)
+  %3 = "stablehlo.all_reduce"(%2) : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = "stablehlo.xor"(%0, %i) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %5 = "stablehlo.while"(%3) ({
+  ^bb0(%a: tensor<4xf32>):
+    %p = "stablehlo.is_finite"(%a) : (tensor<4xf32>) -> tensor<4xi1>
+    %q = "stablehlo.reshape"(%p) : (tensor<4xi1>) -> tensor<i1>
+    "stablehlo.return"(%q) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<4xf32>):
+    %b = "stablehlo.tanh"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    "stablehlo.return"(%b) : (tensor<4xf32>) -> ()
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  "func.return"(%4, %5) : (tensor<4xi32>, tensor<4xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// CHECK: error: mpt-convert-stablehlo: argument 0 of @type: expected a tensor of known shape with elements of f64, f32, f16, bf16, f8E4M3FN, f8E5M2, or integers of 1, 8, 16, 32 or 64 bits, found 'tensor<4xcomplex<f32>>'
+"func.func"() <{function_type = (tensor<4xcomplex<f32>>) -> tensor<4xf32>, sym_name = "type"}> ({
+^bb0(%x: tensor<4xcomplex<f32>>):
+  %0 = "stablehlo.real"(%x) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  "func.return"(%0) : (tensor<4xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// CHECK: error: mpt-convert-stablehlo: expected a public function of StableHLO's ops, found none; print the graph in MLIR's generic form
+func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: error: mpt-convert-stablehlo: expected StableHLO, found a portable artifact (vhlo); print it in generic form, in Python:
+"vhlo.func_v1"() ({}) : () -> ()
+
+// -----
+
+// Operands and attributes that are not what the op takes.
+// CHECK: error: mpt-convert-stablehlo: 9 ops of @operands have no counterpart
+// CHECK-NEXT: stablehlo.dot_general, 1 time: dimensions that do not fit
+// CHECK: stablehlo.add, 1 time: operands whose shapes do not broadcast
+// CHECK: stablehlo.transpose, 1 time: a permutation that leaves out a dimension
+// CHECK: stablehlo.slice, 1 time: attribute limit_indices: expected 2 integers, found 1
+// CHECK: stablehlo.tanh, 1 time: a broadcast to a shape that does not fit
+// CHECK: stablehlo.reduce, 1 time: a body other than add, multiply, maximum, minimum, and, or, or the position of the largest or smallest
+// CHECK: stablehlo.convolution, 1 time: attribute dimension_numbers: expected #stablehlo.conv<[..]x[..]->[..]>
+// CHECK: stablehlo.compare, 1 time: the total order of floats
+// CHECK: test.use, 1 time
+"func.func"() <{function_type = (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>, sym_name = "operands"}> ({
+^bb0(%x: tensor<2x3xf32>, %y: tensor<4x3xf32>):
+  %0 = "stablehlo.dot_general"(%x, %y) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+  %1 = "stablehlo.add"(%x, %y) : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+  %2 = "stablehlo.transpose"(%x) <{permutation = array<i64: 1, 1>}> : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %3 = "stablehlo.slice"(%x) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0, 0>, strides = array<i64: 1, 1>}> : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  %4 = "stablehlo.tanh"(%x) : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %5 = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  %6 = "stablehlo.reduce"(%x, %5) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = "stablehlo.power"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<2x3xf32>, tensor<f32>) -> tensor<3xf32>
+  %7 = "stablehlo.convolution"(%x, %y) <{dimension_numbers = 3 : i64}> : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+  %8 = "stablehlo.compare"(%x, %x) <{compare_type = #stablehlo<comparison_type TOTALORDER>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>
+  "test.use"(%0, %1, %2, %3, %4, %6, %7, %8) : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<3x2xf32>, tensor<1x3xf32>, tensor<3x2xf32>, tensor<3xf32>, tensor<2x4xf32>, tensor<2x3xi1>) -> ()
+  "func.return"(%x) : (tensor<2x3xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// CHECK: error: mpt-convert-stablehlo: tf.aliasing_output: argument 0 is 'tensor<4xf32>' and result 0, its next value, is 'tensor<2xf32>'; expected equal types
+"func.func"() <{arg_attrs = [{tf.aliasing_output = 0 : i32}], function_type = (tensor<4xf32>) -> tensor<2xf32>, sym_name = "state"}> ({
+^bb0(%x: tensor<4xf32>):
+  %0 = "stablehlo.slice"(%x) <{limit_indices = array<i64: 2>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<4xf32>) -> tensor<2xf32>
+  "func.return"(%0) : (tensor<2xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// CHECK: error: mpt-convert-stablehlo: @again is called recursively; expected calls that end
+"func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "again"}> ({
+^bb0(%x: tensor<4xf32>):
+  %0 = "func.call"(%x) <{callee = @again}> : (tensor<4xf32>) -> tensor<4xf32>
+  "func.return"(%0) : (tensor<4xf32>) -> ()
+}) : () -> ()

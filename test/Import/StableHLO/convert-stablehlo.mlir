@@ -1,0 +1,132 @@
+// Each family of ops, the function's interface, loops, calls.
+//
+// RUN: mpt-opt %s --allow-unregistered-dialect --mpt-convert-stablehlo --split-input-file | FileCheck %s
+
+// A forward loss: names and roles come from locations and types, @main becomes @loss.
+// CHECK-LABEL: func.func @loss(
+// CHECK-SAME: %[[W:.*]]: tensor<4x3xf32> {mpt.name = "params.dense.kernel", mpt.role = "parameter"}
+// CHECK-SAME: %[[B:.*]]: tensor<3xf32> {mpt.name = "params.dense.bias.0", mpt.role = "parameter"}
+// CHECK-SAME: %[[X:.*]]: tensor<2x4xf32> {mpt.name = "x", mpt.role = "input"}
+// CHECK-SAME: %{{.*}}: tensor<2xi32> {mpt.name = "arg3", mpt.role = "input"}
+// CHECK-SAME: -> (tensor<f32> {jax.result_info = "result", mpt.name = "loss"})
+// CHECK: %[[Y:.*]] = mpt.matmul %[[X]], %[[W]] : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+// The addition broadcasts by itself.
+// CHECK: %[[ROW:.*]] = mpt.reshape %[[B]]
+// CHECK: %[[Z:.*]] = mpt.add %[[Y]], %[[ROW]] : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32>
+// CHECK: mpt.reduce %[[Z]] {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>}
+"func.func"() <{function_type = (tensor<4x3xf32>, tensor<3xf32>, tensor<2x4xf32>, tensor<2xui32>) -> tensor<f32>, res_attrs = [{jax.result_info = "result"}], sym_name = "main"}> ({
+^bb0(%w: tensor<4x3xf32> loc("params['dense'].kernel"), %b: tensor<3xf32> loc("params['dense'].bias[0]"), %x: tensor<2x4xf32> loc("x"), %unused: tensor<2xui32>):
+  %0 = "stablehlo.dot_general"(%x, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+  %1 = "stablehlo.broadcast_in_dim"(%b) <{broadcast_dimensions = array<i64: 1>}> : (tensor<3xf32>) -> tensor<1x3xf32>
+  %2 = "stablehlo.broadcast_in_dim"(%1) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<1x3xf32>) -> tensor<2x3xf32>
+  %3 = "stablehlo.add"(%0, %2) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  %4 = "stablehlo.reduce"(%3, %zero) <{dimensions = array<i64: 0, 1>}> ({
+  ^bb0(%a: tensor<f32>, %c: tensor<f32>):
+    %5 = "stablehlo.add"(%a, %c) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%5) : (tensor<f32>) -> ()
+  }) : (tensor<2x3xf32>, tensor<f32>) -> tensor<f32>
+  "func.return"(%4) : (tensor<f32>) -> ()
+}) : () -> ()
+
+// -----
+
+// A whole step whose state is donated. What has one type with its argument is its next
+// value, in order; the rest is a result of its own.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %{{.*}}: tensor<3xf32> {mpt.name = "params.w", mpt.role = "parameter"}
+// CHECK-SAME: %{{.*}}: tensor<3xf32> {mpt.name = "1.trace.w", mpt.role = "optimizer_state"}
+// CHECK-SAME: %{{.*}}: tensor<i32> {mpt.name = "arg2", mpt.role = "optimizer_state"}
+// CHECK-SAME: -> (tensor<f32> {mpt.name = "loss"}
+// CHECK-SAME: tensor<3xf32> {mpt.name = "params.w.next", mpt.updates = "params.w"}
+// CHECK-SAME: tensor<3xf32> {{{.*}}mpt.name = "1.trace.w.next", mpt.updates = "1.trace.w"}
+// CHECK-SAME: tensor<i32> {mpt.name = "arg2.next", mpt.updates = "arg2"}
+// The call is inlined.
+// CHECK: mpt.add
+// CHECK-NOT: func.func
+"func.func"() <{arg_attrs = [{tf.aliasing_output = 1 : i32}, {jax.buffer_donor = true}, {jax.buffer_donor = true}], function_type = (tensor<3xf32>, tensor<3xf32>, tensor<i32>) -> (tensor<f32>, tensor<3xf32>, tensor<3xf32>, tensor<i32>), res_attrs = [{}, {}, {jax.result_info = "result[1].trace['w']"}, {}], sym_name = "main"}> ({
+^bb0(%w: tensor<3xf32> loc("params['w']"), %m: tensor<3xf32>, %n: tensor<i32>):
+  %loss = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  %0 = "func.call"(%w, %m) <{callee = @update}> : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  "func.return"(%loss, %0, %m, %n) : (tensor<f32>, tensor<3xf32>, tensor<3xf32>, tensor<i32>) -> ()
+}) : () -> ()
+"func.func"() <{function_type = (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>, sym_name = "update", sym_visibility = "private"}> ({
+^bb0(%a: tensor<3xf32>, %b: tensor<3xf32>):
+  %0 = "stablehlo.add"(%a, %b) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  "func.return"(%0) : (tensor<3xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// A loop that counts to 4. %xs is read slice by slice, %ys written from the end, %w does not
+// change, %c is carried, and the counter is needed for the slices alone.
+// CHECK-LABEL: func.func @loop(
+// CHECK-SAME: %[[XS:[^:]*]]: tensor<4x3xf32>
+// CHECK-SAME: %[[W:[^:]*]]: tensor<3xf32>
+// CHECK-SAME: %[[C:[^:]*]]: tensor<3xf32>
+// CHECK: %[[SCAN:.*]]:2 = mpt.scan 4 carry(%[[C]] : tensor<3xf32>) over(%[[XS]] : tensor<4x3xf32>) {
+// CHECK: ^bb0(%[[CARRY:.*]]: tensor<3xf32>, %[[SLICE:.*]]: tensor<3xf32>):
+// CHECK: mpt.mul %[[SLICE]], %[[W]]
+// CHECK: mpt.yield %[[NEXT:.*]], %{{.*}} : tensor<3xf32>, tensor<3xf32>
+// CHECK: return %[[SCAN]]#0
+"func.func"() <{function_type = (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<4x3xf32>), sym_name = "loop"}> ({
+^bb0(%xs: tensor<4x3xf32>, %w: tensor<3xf32>, %c: tensor<3xf32>):
+  %zero = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+  %empty = "stablehlo.constant"() <{value = dense<0.0> : tensor<4x3xf32>}> : () -> tensor<4x3xf32>
+  %r:5 = "stablehlo.while"(%zero, %xs, %w, %c, %empty) ({
+  ^bb0(%i: tensor<i32>, %a1: tensor<4x3xf32>, %a2: tensor<3xf32>, %a3: tensor<3xf32>, %a4: tensor<4x3xf32>):
+    %four = "stablehlo.constant"() <{value = dense<4> : tensor<i32>}> : () -> tensor<i32>
+    %t = "stablehlo.compare"(%i, %four) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "stablehlo.return"(%t) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%i: tensor<i32>, %a1: tensor<4x3xf32>, %a2: tensor<3xf32>, %a3: tensor<3xf32>, %a4: tensor<4x3xf32>):
+    %0 = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+    %s = "stablehlo.dynamic_slice"(%a1, %i, %0) <{slice_sizes = array<i64: 1, 3>}> : (tensor<4x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+    %v = "stablehlo.reshape"(%s) : (tensor<1x3xf32>) -> tensor<3xf32>
+    %p = "stablehlo.multiply"(%v, %a2) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    %n = "stablehlo.add"(%a3, %p) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    %row = "stablehlo.reshape"(%n) : (tensor<3xf32>) -> tensor<1x3xf32>
+    %u = "stablehlo.dynamic_update_slice"(%a4, %row, %i, %0) : (tensor<4x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<4x3xf32>
+    %1 = "stablehlo.constant"() <{value = dense<1> : tensor<i32>}> : () -> tensor<i32>
+    %j = "stablehlo.add"(%i, %1) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%j, %a1, %a2, %n, %u) : (tensor<i32>, tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<4x3xf32>) -> ()
+  }) : (tensor<i32>, tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<4x3xf32>) -> (tensor<i32>, tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<4x3xf32>)
+  "func.return"(%r#3, %r#4) : (tensor<3xf32>, tensor<4x3xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// JAX's gradients of a convolution, for its input and its filter. Neither reverses the
+// filter nor moves more than the layouts ask for.
+// CHECK-LABEL: func.func @gradients(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2x8x8x3xf32>
+// CHECK-SAME: %[[F:[^:]*]]: tensor<3x3x3x4xf32>
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<2x4x4x4xf32>
+// CHECK: mpt.conv2d_input_grad %[[DY]], %[[F]] {padding = array<i64: 0, 1, 0, 1>, strides = array<i64: 2, 2>}
+// CHECK: mpt.conv2d_filter_grad %[[X]], %[[DY]] {padding = array<i64: 0, 1, 0, 1>, strides = array<i64: 2, 2>}
+"func.func"() <{function_type = (tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>, tensor<2x4x4x4xf32>) -> (tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>), sym_name = "gradients"}> ({
+^bb0(%x: tensor<2x8x8x3xf32>, %f: tensor<3x3x3x4xf32>, %dy: tensor<2x4x4x4xf32>):
+  %r = "stablehlo.reverse"(%f) <{dimensions = array<i64: 0, 1>}> : (tensor<3x3x3x4xf32>) -> tensor<3x3x3x4xf32>
+  %dx = "stablehlo.convolution"(%dy, %r) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f]>, feature_group_count = 1 : i64, lhs_dilation = array<i64: 2, 2>, padding = dense<[[2, 1], [2, 1]]> : tensor<2x2xi64>, rhs_dilation = array<i64: 1, 1>, window_strides = array<i64: 1, 1>}> : (tensor<2x4x4x4xf32>, tensor<3x3x3x4xf32>) -> tensor<2x8x8x3xf32>
+  %df = "stablehlo.convolution"(%x, %dy) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]>, feature_group_count = 1 : i64, lhs_dilation = array<i64: 1, 1>, padding = dense<[[0, 1], [0, 1]]> : tensor<2x2xi64>, rhs_dilation = array<i64: 2, 2>, window_strides = array<i64: 1, 1>}> : (tensor<2x8x8x3xf32>, tensor<2x4x4x4xf32>) -> tensor<3x3x3x4xf32>
+  "func.return"(%dx, %df) : (tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// A composite is what its decomposition computes. What nothing reads is left out, even if it
+// has no counterpart.
+// CHECK-LABEL: func.func @composite(
+// CHECK-NEXT: mpt.tanh
+// CHECK-NEXT: return
+"func.func"() <{function_type = (tensor<3xf32>, tensor<3xui32>) -> tensor<3xf32>, sym_name = "composite"}> ({
+^bb0(%x: tensor<3xf32>, %key: tensor<3xui32>):
+  %bits = "stablehlo.shift_left"(%key, %key) : (tensor<3xui32>, tensor<3xui32>) -> tensor<3xui32>
+  %0 = "stablehlo.composite"(%x) <{composite_attributes = {}, decomposition = @inner, name = "my.op"}> : (tensor<3xf32>) -> tensor<3xf32>
+  "func.return"(%0) : (tensor<3xf32>) -> ()
+}) : () -> ()
+"func.func"() <{function_type = (tensor<3xf32>) -> tensor<3xf32>, sym_name = "inner", sym_visibility = "private"}> ({
+^bb0(%x: tensor<3xf32>):
+  %0 = "stablehlo.tanh"(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  "func.return"(%0) : (tensor<3xf32>) -> ()
+}) : () -> ()
