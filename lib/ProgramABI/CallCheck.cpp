@@ -124,15 +124,16 @@ const char *Check::checkConv() const {
       return "convolutions of this element type are not supported; use f32, bf16 or f16";
   const char *misfit = "the operands of a convolution do not fit together";
   ConvCall conv = *getConv(call);
-  const auto &x = dims(conv.x), &filter = dims(conv.filter), &y = dims(conv.y);
-  if (x.size() != 4 || filter.size() != 4 || y.size() != 4)
+  const auto &x = dims(conv.x), &stored = dims(conv.filter), &y = dims(conv.y);
+  if (x.size() != 4 || stored.size() != 4 || y.size() != 4)
     return misfit;
   if (!areSmall(conv.strides, 1) || !areSmall(conv.padding, 0) ||
       !areSmall(conv.dilations, 1) || !isSmall(conv.groups) || conv.groups < 1)
     return "a stride, a padding, a dilation or the groups are out of range";
-  for (const auto *shape : {&x, &filter, &y})
+  for (const auto *shape : {&x, &stored, &y})
     if (!std::all_of(shape->begin(), shape->end(), isSmall))
       return misfit;
+  const std::array<int64_t, 4> filter = conv.getFilterSizes(stored);
   bool fits = x[0] == y[0] && x[3] == filter[2] * conv.groups && y[3] == filter[3] &&
               filter[3] % conv.groups == 0;
   for (int i : {0, 1}) {

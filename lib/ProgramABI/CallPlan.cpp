@@ -117,6 +117,7 @@ static ConvCall makeConvCall(const Call &call) {
   conv.dilations = call.dilations;
   conv.padding = call.padding;
   conv.groups = call.groups;
+  conv.isOIHW = call.oihw;
   conv.isForCudnn = call.cudnn;
   conv.allowTF32 = call.allowTf32;
   return conv;
@@ -228,7 +229,8 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
                   &y = call.refs[conv->y];
   if (x.count() <= 0 || filter.count() <= 0 || y.count() <= 0)
     return plan;
-  const int64_t images = x.dims[0], in = filter.dims[2], out = filter.dims[3];
+  const auto [kernelHeight, kernelWidth, in, out] = conv->getFilterSizes(filter.dims);
+  const int64_t images = x.dims[0];
   const bool isFilterGrad = conv->kind == CallId::Conv2DFilterGrad,
              isInputGrad = conv->kind == CallId::Conv2DInputGrad;
   plan.chunk = getImageChunk(images, convTasks);
@@ -256,7 +258,7 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   if (isFilterGrad || isLarge || plan.chunks < fewTasks)
     cutConv(plan, images, traffic);
   plan.packedBytes = getPackedFilterBytes(
-      filter.dims[0] * filter.dims[1], isInputGrad ? in / plan.slices : in,
+      kernelHeight * kernelWidth, isInputGrad ? in / plan.slices : in,
       isInputGrad ? out : out / plan.slices, conv->groups);
   auto getBytes = [](const BufferRef &ref) { return alignUp(ref.count() * 4); };
   auto getChunkBytes = [&](const BufferRef &ref) {

@@ -30,13 +30,14 @@ CudaConv mpt::rt::planCudaConv(const Instruction &call) {
   bool isFilterGrad = attributes.kind == CallId::Conv2DFilterGrad;
   const BufferRef &out = call.refs[call.numInputs], &x = call.refs[attributes.x],
                   &filter = call.refs[attributes.filter], &y = call.refs[attributes.y];
+  const std::array<int64_t, 4> sizes = attributes.getFilterSizes(filter.dims);
   CudaConv conv;
   conv.images = x.dims[0];
   conv.height = x.dims[1];
   conv.width = x.dims[2];
   conv.channels = x.dims[3];
-  conv.filterHeight = filter.dims[0];
-  conv.filterWidth = filter.dims[1];
+  conv.filterHeight = sizes[0];
+  conv.filterWidth = sizes[1];
   conv.outHeight = y.dims[1];
   conv.outWidth = y.dims[2];
   conv.outChannels = y.dims[3];

@@ -350,11 +350,15 @@ bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error)
   }
   if (!checkCall(call, error))
     return false;
+  const std::optional<ConvCall> conv = getConv(call);
+  if (conv && conv->isOIHW)
+    return fail(error, "GPUs read filters [KH, KW, C / groups, O], found 'oihw'; "
+                       "--mpt-legalize-for-gpu transposes them");
   if (isCudnnCall(call)) {
     CudnnPlan plan;
     return makeCudnnPlan(call, plan, error);
   }
-  if (getConv(call))
+  if (conv)
     return checkConv(call, sm, error);
   if (const auto *copy = call.getCall<CopyCall>())
     return isPlainCopy(call, *copy) ||

@@ -52,7 +52,8 @@ struct Window {
 //===----------------------------------------------------------------------===//
 
 /// Calls visit(x's element, the filter's, y's) for every product of the
-/// convolution x [N, H, W, C] * filter [KH, KW, C / groups, O] = y.
+/// convolution x [N, H, W, C] * filter [KH, KW, C / groups, O] = y, or, with `oihw`,
+/// filter [O, C / groups, KH, KW].
 template <typename OpTy>
 static void walkProducts(OpTy op, ArrayRef<int64_t> x, ArrayRef<int64_t> filter,
                          ArrayRef<int64_t> y,
@@ -60,16 +61,20 @@ static void walkProducts(OpTy op, ArrayRef<int64_t> x, ArrayRef<int64_t> filter,
   Window window;
   window.in = x;
   window.out = y;
-  window.size = filter;
+  const bool isOIHW = op.getOihw();
+  window.size = isOIHW ? filter.take_back(2) : filter.take_front(2);
   window.strides = op.getStrides();
   window.padding = op.getPadding();
   window.dilations.assign(op.getDilations().begin(), op.getDilations().end());
-  int64_t channels = filter[2], outputs = filter[3];
+  int64_t channels = filter[isOIHW ? 1 : 2], outputs = filter[isOIHW ? 0 : 3];
+  int64_t taps = window.size[0] * window.size[1];
   int64_t perGroup = outputs / static_cast<int64_t>(op.getGroups());
   window.walk([&](int64_t in, int64_t out, int64_t tap) {
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t o = 0; o < outputs; ++o)
-        visit(in * x[3] + o / perGroup * channels + c, (tap * channels + c) * outputs + o,
+        visit(in * x[3] + o / perGroup * channels + c,
+              isOIHW ? (o * channels + c) * taps + tap
+                     : (tap * channels + c) * outputs + o,
               out * outputs + o);
   });
 }

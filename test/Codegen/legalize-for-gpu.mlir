@@ -42,3 +42,33 @@ func.func @scan(%c: tensor<16x16xf16> {mpt.name = "c", mpt.role = "input"}, %w: 
   } : tensor<16x16xf16>
   return %y : tensor<16x16xf16>
 }
+
+// Device code reads filters as [KH, KW, C / groups, O] alone.
+// CHECK-LABEL: func.func @filters(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2x8x8x4xf32> {{.*}}, %[[F:[^:]*]]: tensor<16x2x3x5xf32>
+// CHECK: %[[T:.*]] = mpt.transpose %[[F]] {permutation = array<i64: 2, 3, 1, 0>} : (tensor<16x2x3x5xf32>) -> tensor<3x5x2x16xf32>
+// CHECK: %[[Y:.*]] = mpt.conv2d %[[X]], %[[T]] {groups = 2 : i64} :
+// CHECK: %[[T2:.*]] = mpt.transpose %[[F]] {permutation = array<i64: 2, 3, 1, 0>}
+// CHECK: %[[DX:.*]] = mpt.conv2d_input_grad %[[Y]], %[[T2]] {groups = 2 : i64} :
+// CHECK: %[[DF:.*]] = mpt.conv2d_filter_grad %[[X]], %[[Y]] {groups = 2 : i64} : {{.*}} -> tensor<3x5x2x16xf32>
+// CHECK: %[[DT:.*]] = mpt.transpose %[[DF]] {permutation = array<i64: 3, 2, 0, 1>} : {{.*}} -> tensor<16x2x3x5xf32>
+// CHECK: return %[[DX]], %[[DT]]
+func.func @filters(%x: tensor<2x8x8x4xf32> {mpt.name = "x", mpt.role = "input"}, %f: tensor<16x2x3x5xf32> {mpt.name = "f", mpt.role = "input"})
+    -> (tensor<2x8x8x4xf32> {mpt.name = "dx"}, tensor<16x2x3x5xf32> {mpt.name = "df"}) {
+  %y = mpt.conv2d %x, %f {groups = 2 : i64, oihw} : (tensor<2x8x8x4xf32>, tensor<16x2x3x5xf32>) -> tensor<2x6x4x16xf32>
+  %dx = mpt.conv2d_input_grad %y, %f {groups = 2 : i64, oihw} : (tensor<2x6x4x16xf32>, tensor<16x2x3x5xf32>) -> tensor<2x8x8x4xf32>
+  %df = mpt.conv2d_filter_grad %x, %y {groups = 2 : i64, oihw} : (tensor<2x8x8x4xf32>, tensor<2x6x4x16xf32>) -> tensor<16x2x3x5xf32>
+  return %dx, %df : tensor<2x8x8x4xf32>, tensor<16x2x3x5xf32>
+}
+
+// These are as device code reads them.
+// CHECK-LABEL: func.func @plain_filters(
+// CHECK-NOT: mpt.transpose
+// CHECK: return
+func.func @plain_filters(%x: tensor<2x8x8x4xf32> {mpt.name = "x", mpt.role = "input"}, %f: tensor<3x5x4x16xf32> {mpt.name = "f", mpt.role = "input"})
+    -> (tensor<2x8x8x4xf32> {mpt.name = "dx"}, tensor<3x5x4x16xf32> {mpt.name = "df"}) {
+  %y = mpt.conv2d %x, %f : (tensor<2x8x8x4xf32>, tensor<3x5x4x16xf32>) -> tensor<2x6x4x16xf32>
+  %dx = mpt.conv2d_input_grad %y, %f : (tensor<2x6x4x16xf32>, tensor<3x5x4x16xf32>) -> tensor<2x8x8x4xf32>
+  %df = mpt.conv2d_filter_grad %x, %y : (tensor<2x8x8x4xf32>, tensor<2x6x4x16xf32>) -> tensor<3x5x4x16xf32>
+  return %dx, %df : tensor<2x8x8x4xf32>, tensor<3x5x4x16xf32>
+}

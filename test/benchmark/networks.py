@@ -3,6 +3,9 @@
     mnist          two convolutions of 32 and 64 filters on 28x28, max pooling, two dense layers
     resnet18-32    He et al. 2016 as in torchvision, on 32x32 images; also -224
     resnet50-32    the same with bottlenecks, strided in their 3x3 convolution; also -224
+    densenet121-32 Huang et al. 2017 as in torchvision: each layer reads all before it
+    mobilenet-v3   Howard et al. 2019, small, as in torchvision, on 224x224 images: depthwise
+                   convolutions, squeeze and excitation, hardswish; without dropout
     gpt256         GPT-2 with 4 layers of width 256, 4 heads, 256 tokens of 8192, the head tied
                    to the table of tokens
     gpt2           GPT-2 124M: 12 layers of width 768, 512 tokens of 50257
@@ -67,6 +70,86 @@ def resnet(net, block, blocks, size):
             x = block(net, x, f"s{stage}b{i}", 64 << stage, 2 if stage and i == 0 else 1)
     logits = net.linear(net.reduce(x, "mean", 1, 2), "head", 1000)
     return {"loss": net.cross_entropy(logits, labels)}
+
+
+def densenet(net, size, growth=32, blocks=(6, 12, 24, 16)):
+    images, labels = net.input("x", (None, size, size, 3)), net.target("y", (None,))
+    x = norm_relu(net, net.conv(images, "stem", 64, kernel=7, stride=2), "stem_norm")
+    x = max_pool(net, x, 3, 2, 1)
+    for stage, count in enumerate(blocks):
+        if stage:
+            x = net.conv(norm_relu(net, x, f"t{stage}_norm"), f"t{stage}", x.shape[-1] // 2, kernel=1)
+            n, height, width, c = x.shape
+            x = net.op("avg_pool", [x], ((n, height // 2, width // 2, c), "f32"),
+                       attributes=f"window = {network.array([2] * 2)}, "
+                                  f"strides = {network.array([2] * 2)}")
+        parts = [x]
+        for i in range(count):
+            name = f"s{stage}l{i}"
+            y = net.concat(parts, 3) if i else x
+            y = net.conv(norm_relu(net, y, name + "_norm0"), name + "_conv0", 4 * growth, kernel=1)
+            parts.append(net.conv(norm_relu(net, y, name + "_norm1"), name + "_conv1", growth))
+        x = net.concat(parts, 3)
+    x = net.reduce(norm_relu(net, x, "last_norm"), "mean", 1, 2)
+    return {"loss": net.cross_entropy(net.linear(x, "head", 1000), labels)}
+
+
+def hardsigmoid(net, x):
+    x = net.pointwise("add", x, net.constant(3.0))
+    x = net.pointwise("minimum", net.pointwise("maximum", x, net.constant(0.0)), net.constant(6.0))
+    return net.pointwise("div", x, net.constant(6.0))
+
+
+def hardswish(net, x):
+    return net.pointwise("mul", x, hardsigmoid(net, x))
+
+
+def depthwise(net, x, name, kernel, stride):
+    n, height, width, c = x.shape
+    filters = net.parameter(name + "_w", (kernel, kernel, 1, c), network.kaiming_normal(kernel**2))
+    pad = kernel // 2
+    size = [(length + 2 * pad - kernel) // stride + 1 for length in (height, width)]
+    return net.op("conv2d", [x, filters], ((n, *size, c), "f32"),
+                  attributes=f"strides = {network.array([stride] * 2)}, "
+                             f"padding = {network.array([pad] * 4)}, groups = {c} : i64")
+
+
+def squeeze_excite(net, x, name):
+    c = x.shape[-1]
+    # To a multiple of 8, and at least 0.9 of a quarter.
+    squeezed = max(8, (c // 4 + 4) // 8 * 8)
+    squeezed += 8 if squeezed < 0.9 * (c // 4) else 0
+    y = net.linear(net.reduce(x, "mean", 1, 2), name + "_squeeze", squeezed)
+    y = hardsigmoid(net, net.linear(net.pointwise("relu", y), name + "_excite", c))
+    return net.pointwise("mul", x, net.reshape(y, None, 1, 1, c))
+
+
+def mobilenet(net, size):
+    images, labels = net.input("x", (None, size, size, 3)), net.target("y", (None,))
+    x = hardswish(net, net.batch_norm(net.conv(images, "stem", 16, stride=2), "stem_norm"))
+
+    def relu(net, x):
+        return net.pointwise("relu", x)
+
+    blocks = ((3, 16, 16, True, relu, 2), (3, 72, 24, False, relu, 2), (3, 88, 24, False, relu, 1),
+              (5, 96, 40, True, hardswish, 2), (5, 240, 40, True, hardswish, 1),
+              (5, 240, 40, True, hardswish, 1), (5, 120, 48, True, hardswish, 1),
+              (5, 144, 48, True, hardswish, 1), (5, 288, 96, True, hardswish, 2),
+              (5, 576, 96, True, hardswish, 1), (5, 576, 96, True, hardswish, 1))
+    for i, (kernel, expanded, width, excites, activate, stride) in enumerate(blocks):
+        name, y = f"b{i}", x
+        if expanded != x.shape[-1]:
+            y = net.batch_norm(net.conv(y, name + "_up", expanded, kernel=1), name + "_up_norm")
+            y = activate(net, y)
+        y = net.batch_norm(depthwise(net, y, name + "_deep", kernel, stride), name + "_deep_norm")
+        y = activate(net, y)
+        if excites:
+            y = squeeze_excite(net, y, name)
+        y = net.batch_norm(net.conv(y, name + "_down", width, kernel=1), name + "_down_norm")
+        x = net.pointwise("add", y, x) if stride == 1 and x.shape[-1] == width else y
+    x = hardswish(net, net.batch_norm(net.conv(x, "last", 576, kernel=1), "last_norm"))
+    x = hardswish(net, net.linear(net.reduce(x, "mean", 1, 2), "wide", 1024))
+    return {"loss": net.cross_entropy(net.linear(x, "head", 1000), labels)}
 
 
 def mnist(net):
@@ -196,6 +279,8 @@ def mlp(net):
 NETWORKS = {
     "mnist": mnist, "gpt256": gpt, "bert-base": bert, "vit-b16": vit, "lstm512": lstm,
     "unet64": unet, "mlp": mlp,
+    "densenet121-32": lambda net: densenet(net, 32),
+    "mobilenet-v3": lambda net: mobilenet(net, 224),
     "gpt2": lambda net: gpt(net, 12, 768, 12, 512, 50257, 1024),
 }
 for size in (32, 224):

@@ -313,9 +313,9 @@ op. An unknown op, such as `mpt.mean`, gets an error that says what this page sa
 
 Four things differ from PyTorch everywhere:
 
-- **Layouts.** Images are [N, H, W, C] and filters [KH, KW, C, O]. Weights of linear layers
-  are [in, out], or PyTorch's [out, in] with `transpose_weight`. To take filters from
-  PyTorch, use `weight.permute(2, 3, 1, 0)`.
+- **Layouts.** Images are [N, H, W, C]. Filters are [KH, KW, C, O], or PyTorch's
+  [O, C, KH, KW] with `oihw`; weights of linear layers are [in, out], or PyTorch's
+  [out, in] with `transpose_weight`.
 - **Axes** are attributes that count from 0: `axes = array<i64: 1>`. There are no negative
   ones. Softmax, normalization and cross-entropy work on the last axis.
 - **Parameters** are arguments of the function with `mpt.role = "parameter"`, not objects.

@@ -84,7 +84,16 @@ struct ConvCall {
   int64_t groups = 1;
   Epilogue epilogue = Epilogue::None;
   bool hasBias = false, isForCudnn = false, allowTF32 = false;
+  /// Whether the filter is [O, C / groups, KH, KW].
+  bool isOIHW = false;
   uint32_t x = 0, filter = 1, y = 2;
+
+  /// The sizes [KH, KW, C / groups, O] of a filter with four dimensions `dims`.
+  std::array<int64_t, 4> getFilterSizes(const std::vector<int64_t> &dims) const {
+    if (isOIHW)
+      return {dims[2], dims[3], dims[1], dims[0]};
+    return {dims[0], dims[1], dims[2], dims[3]};
+  }
 };
 /// Nullopt for any other instruction.
 std::optional<ConvCall> getConv(const Instruction &instruction);

@@ -18,6 +18,7 @@
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/UnrollScans.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mpt {
@@ -27,6 +28,46 @@ namespace mpt {
 
 using namespace mlir;
 using namespace mpt;
+
+/// [O, C / groups, KH, KW] as [KH, KW, C / groups, O].
+static constexpr int64_t kToHWIO[] = {2, 3, 1, 0};
+/// The opposite.
+static constexpr int64_t kToOIHW[] = {3, 2, 0, 1};
+
+static RankedTensorType getHWIOType(Value filter) {
+  auto type = cast<RankedTensorType>(filter.getType());
+  return type.clone(applyPermutation(type.getShape(), kToHWIO));
+}
+
+/// Device code reads filters as [KH, KW, C / groups, O] alone.
+template <typename ConvOp>
+static LogicalResult transposeFilter(ConvOp op, PatternRewriter &rewriter) {
+  if (!op.getOihw())
+    return failure();
+  auto filter = TransposeOp::create(rewriter, op.getLoc(), getHWIOType(op.getFilter()),
+                                    op.getFilter(), kToHWIO);
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getFilterMutable().assign(filter.getResult());
+    op.setOihw(false);
+  });
+  return success();
+}
+
+static LogicalResult transposeFilterGrad(Conv2DFilterGradOp op,
+                                         PatternRewriter &rewriter) {
+  if (!op.getOihw())
+    return failure();
+  const Type type = op.getType();
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getResult().setType(getHWIOType(op.getResult()));
+    op.setOihw(false);
+  });
+  rewriter.setInsertionPointAfter(op);
+  auto gradient =
+      TransposeOp::create(rewriter, op.getLoc(), type, op.getResult(), kToOIHW);
+  rewriter.replaceAllUsesExcept(op.getResult(), gradient.getResult(), gradient);
+  return success();
+}
 
 namespace {
 
@@ -48,6 +89,9 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
         architectures.push_back(number);
     }
     RewritePatternSet patterns(&getContext());
+    patterns.add(transposeFilter<Conv2DOp>);
+    patterns.add(transposeFilter<Conv2DInputGradOp>);
+    patterns.add(transposeFilterGrad);
     populateWidenMatmulsPatterns(patterns, architectures, lowBiases);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();

@@ -82,11 +82,10 @@ static Value padDepth(Lowering &l, Value x, int64_t low, int64_t high, double va
   return l.pad(x, {low, 0, 0, 0, 0}, {high, 0, 0, 0, 0}, value, {between, 0, 0, 0, 0});
 }
 
-/// The filter [O, I, KD, KH, KW] at place `k` as [KH, KW, I, O].
+/// The filter [O, I, KD, KH, KW] at place `k` as [O, I, KH, KW].
 static Value filterAt(Lowering &l, Value filter, int64_t k) {
   ArrayRef<int64_t> s = getShape(filter);
-  Value one = l.reshape(l.slice(filter, 2, k, 1), {s[0], s[1], s[3], s[4]});
-  return l.transpose(one, {2, 3, 1, 0});
+  return l.reshape(l.slice(filter, 2, k, 1), {s[0], s[1], s[3], s[4]});
 }
 
 static void convolve(Lowering &l, Value x, Value filter, Value bias, Window3 w) {
@@ -105,7 +104,8 @@ static void convolve(Lowering &l, Value x, Value filter, Value bias, Window3 w) 
     auto type = getType(images).clone({depth * xs[1], height, width, fs[0]});
     Value y = Conv2DOp::create(l.builder, l.loc, type, images, filterAt(l, filter, k),
                                sum ? Value() : bias, w.flat(w.stride), w.flatPadding(),
-                               w.flat(w.dilation), w.groups, Epilogue::None, TypeAttr());
+                               w.flat(w.dilation), w.groups, Epilogue::None, TypeAttr(),
+                               /*oihw=*/true);
     sum = sum ? l.add(sum, y) : y;
   }
   setVolume(l, l.reshape(sum, {depth, xs[1], height, width, fs[0]}));

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::torch;
 
-/// A convolution of any of torch's forms, x [N, H, W, C] and the filter [KH, KW, I, O].
+/// A convolution of any of torch's forms, x [N, H, W, C] and the filter [O, I, KH, KW].
 namespace {
 struct Window {
   Shape stride{1, 1}, low{0, 0}, high{0, 0}, dilation{1, 1};
@@ -32,21 +32,21 @@ static int64_t windowCount(int64_t size, int64_t low, int64_t high, int64_t kern
 static Value convolve(Lowering &l, Value x, Value filter, Value bias, const Window &w) {
   ArrayRef<int64_t> xs = getShape(x), fs = getShape(filter);
   if (!l.require(!ShapedType::isDynamic(xs[1]) && !ShapedType::isDynamic(xs[2]) &&
-                     xs[3] == fs[2] * w.groups,
+                     xs[3] == fs[1] * w.groups,
                  "an image of open size, or a filter that does not fit"))
     return x;
-  Shape shape{xs[0], 0, 0, fs[3]};
+  Shape shape{xs[0], 0, 0, fs[0]};
   for (int i = 0; i < 2; ++i) {
     if (!l.require(w.stride[i] >= 1 && w.dilation[i] >= 1 && w.low[i] >= 0 &&
                        w.high[i] >= 0,
                    "a stride, dilation or padding out of range"))
       return x;
-    shape[1 + i] =
-        windowCount(xs[1 + i], w.low[i], w.high[i], fs[i], w.stride[i], w.dilation[i]);
+    shape[1 + i] = windowCount(xs[1 + i], w.low[i], w.high[i], fs[2 + i], w.stride[i],
+                               w.dilation[i]);
   }
   return Conv2DOp::create(l.builder, l.loc, getType(x).clone(shape), x, filter, bias,
                           w.stride, w.getPadding(), w.dilation, w.groups, Epilogue::None,
-                          TypeAttr());
+                          TypeAttr(), /*oihw=*/true);
 }
 
 /// Operand 0 as [N, H, W, C]; [N, C, L] has H = 1, and without a batch N is 1.
@@ -88,13 +88,12 @@ static Shape readPair(Lowering &l, unsigned operand, bool oneD, int64_t whenNone
   return {whenNone, l.integers(operand, 1, whenNone)[0]};
 }
 
-/// The filter [O, I, KH, KW] as [KH, KW, I, O].
+/// The filter [O, I, KH, KW]; one of [O, I, KW] has KH = 1.
 static Value getFilter(Lowering &l, Value filter, bool oneD) {
-  if (oneD) {
-    ArrayRef<int64_t> s = getShape(filter);
-    filter = l.reshape(filter, {s[0], s[1], 1, s[2]});
-  }
-  return l.transpose(filter, {2, 3, 1, 0});
+  if (!oneD)
+    return filter;
+  ArrayRef<int64_t> s = getShape(filter);
+  return l.reshape(filter, {s[0], s[1], 1, s[2]});
 }
 
 static void transposedConvolution(Lowering &l, bool oneD, Value bias, Window w,
@@ -102,19 +101,16 @@ static void transposedConvolution(Lowering &l, bool oneD, Value bias, Window w,
   Value x = getImage(l, oneD), filter = l.get(1);
   if (!l.refusal.empty())
     return;
-  if (oneD) {
-    ArrayRef<int64_t> s = getShape(filter);
-    filter = l.reshape(filter, {s[0], s[1], 1, s[2]});
-  }
-  // [I, O / groups, KH, KW], flipped, as [KH, KW, I / groups, O].
+  filter = getFilter(l, filter, oneD);
+  // [I, O / groups, KH, KW], flipped, as [O, I / groups, KH, KW].
   ArrayRef<int64_t> fs = getShape(filter);
   int64_t inputs = fs[0], outputs = fs[1], kh = fs[2], kw = fs[3], g = w.groups;
   if (!l.require(g >= 1 && inputs % g == 0, "groups that do not divide the channels"))
     return;
   filter = l.reverse(l.reverse(filter, 2), 3);
   filter =
-      l.transpose(l.reshape(filter, {g, inputs / g, outputs, kh, kw}), {3, 4, 1, 0, 2});
-  filter = l.reshape(filter, {kh, kw, inputs / g, g * outputs});
+      l.transpose(l.reshape(filter, {g, inputs / g, outputs, kh, kw}), {0, 2, 1, 3, 4});
+  filter = l.reshape(filter, {g * outputs, inputs / g, kh, kw});
   Shape interior{0, 0, 0, 0}, none{0, 0, 0, 0};
   for (int i = 0; i < 2; ++i) {
     int64_t reach = w.dilation[i] * ((i ? kw : kh) - 1);
@@ -148,7 +144,7 @@ static std::function<void(Lowering &)> convolution(bool oneD, bool named) {
       w.low = w.high = readPair(l, 4, oneD, 0);
     } else if (l.text(4) == "same") {
       for (int i = 0; i < 2; ++i) {
-        int64_t total = w.dilation[i] * (getShape(filter)[i] - 1);
+        int64_t total = w.dilation[i] * (getShape(filter)[2 + i] - 1);
         w.low[i] = total / 2;
         w.high[i] = total - total / 2;
       }

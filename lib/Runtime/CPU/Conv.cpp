@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Convolutions, NHWC by HWIO: oneDNN's primitives on chunks of images, one thread each,
-/// as planConv cuts them, with filters in the layout that oneDNN likes. Operands are f32,
-/// widened chunk by chunk where necessary, or, where the CPU multiplies that faster,
-/// bf16. Sums are f32 and the result is rounded once. Where filters are large, tasks are
-/// also slices of output channels (of input channels for input gradients), so that a
-/// slice of the filter stays in the cache. The parts of a filter gradient are added in
-/// order, in oneDNN's layout.
+/// Convolutions, NHWC by HWIO or OIHW: oneDNN's primitives on chunks of images, one
+/// thread each, as planConv cuts them, with filters in the layout that oneDNN likes.
+/// Operands are f32, widened chunk by chunk where necessary, or, where the CPU multiplies
+/// that faster, bf16. Sums are f32 and the result is rounded once. Where filters are
+/// large, tasks are also slices of output channels (of input channels for input
+/// gradients), so that a slice of the filter stays in the cache. The parts of a filter
+/// gradient are added in order, in oneDNN's layout.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +45,9 @@ public:
     const CallId kind = attributes.kind;
     const int64_t inSlices = kind == CallId::Conv2DInputGrad ? slices : 1,
                   outSlices = slices / inSlices;
-    const int64_t groups = attributes.groups, allIn = filter[2], allOut = filter[3];
-    const int64_t kh = filter[0], kw = filter[1];
+    const std::array<int64_t, 4> sizes = attributes.getFilterSizes(filter);
+    const int64_t kh = sizes[0], kw = sizes[1], allIn = sizes[2], allOut = sizes[3];
+    const int64_t groups = attributes.groups, area = kh * kw;
     const int64_t in = allIn / inSlices, out = allOut / outSlices;
     auto image = [&](dnnl_memory_desc_t &desc, const std::vector<int64_t> &d,
                      int64_t channels, bool isResult) {
@@ -56,11 +57,16 @@ public:
     };
     // The filter as it is stored, and a slice of it without the others.
     std::vector<int64_t> dims = {out, in, kh, kw};
-    std::vector<int64_t> strides = {1, allOut, kw * allIn * allOut, allIn * allOut};
-    std::vector<int64_t> denseStrides = {1, out, kw * in * out, in * out};
+    auto getStrides = [&](int64_t in, int64_t out) -> std::vector<int64_t> {
+      if (attributes.isOIHW)
+        return {in * area, area, kw, 1};
+      return {1, out, kw * in * out, in * out};
+    };
+    std::vector<int64_t> strides = getStrides(allIn, allOut);
+    std::vector<int64_t> denseStrides = getStrides(in, out);
     if (groups > 1) {
       dims = {groups, out / groups, in, kh, kw};
-      strides = {out / groups, 1, out, kw * in * out, in * out};
+      strides.insert(strides.begin(), out / groups * strides[0]);
       denseStrides = strides;
     }
     dnnl_memory_desc_t source, target, any, hintSource, hintAny;
@@ -330,9 +336,13 @@ private:
   }
   /// Bytes from one slice of the filter to the next, of elements of `size` bytes.
   int64_t getFilterStep(int64_t size) const {
-    const auto &dims = call.refs[filterIndex].dims;
-    return (kind == CallId::Conv2DInputGrad ? dims[2] * dims[3] : dims[3]) / plan.slices *
-           size;
+    const auto [height, width, in, out] =
+        attributes.getFilterSizes(call.refs[filterIndex].dims);
+    const bool isOfInputs = kind == CallId::Conv2DInputGrad;
+    int64_t channel = isOfInputs ? out : 1;
+    if (attributes.isOIHW)
+      channel = height * width * (isOfInputs ? 1 : in);
+    return (isOfInputs ? in : out) / plan.slices * channel * size;
   }
 
   /// A task makes the part of a chunk of images in a slice of the gradient. There are as

@@ -137,17 +137,17 @@ private:
   Panels panels;
 };
 
-/// A convolution or one of its gradients, NHWC by HWIO.
+/// A convolution or one of its gradients, NHWC by HWIO or OIHW.
 class PlainConv : public Call {
 public:
   bool init(const Instruction &instruction, int64_t threads) {
     call = instruction;
     conv = *getConv(instruction);
-    const auto &xDims = ref(conv.x).dims, &filterDims = ref(conv.filter).dims,
-               &yDims = ref(conv.y).dims;
+    const auto &xDims = ref(conv.x).dims, &yDims = ref(conv.y).dims;
+    const std::array<int64_t, 4> sizes = conv.getFilterSizes(ref(conv.filter).dims);
     width = xDims[2], in = xDims[3], outWidth = yDims[2], out = yDims[3];
-    kernel[0] = filterDims[0], kernel[1] = filterDims[1];
-    groupIn = filterDims[2], groupOut = out / conv.groups;
+    kernel[0] = sizes[0], kernel[1] = sizes[1];
+    groupIn = sizes[2], groupOut = out / conv.groups;
     if (conv.hasBias)
       biasRow.resize(out);
     if (conv.kind != CallId::Conv2DFilterGrad)
@@ -190,19 +190,25 @@ private:
 
   const BufferRef &ref(uint32_t index) const { return call.refs[index]; }
 
-  /// The filter in f32; transposed: output channels before input channels.
+  /// Where an element of the filter is stored.
+  int64_t getFilterIndex(int64_t point, int64_t i, int64_t o) const {
+    if (conv.isOIHW)
+      return (o * groupIn + i) * kernel[0] * kernel[1] + point;
+    return (point * groupIn + i) * out + o;
+  }
+  /// The filter in f32, [KH, KW, C / groups, O]; transposed: output channels before input
+  /// channels.
   void readFilter(const void *source, bool isTransposed) {
-    widen(ref(conv.filter).type, source, 0, filter.data(), filter.size());
-    if (!isTransposed)
-      return;
-    std::vector<float> &point = transposed;
-    point.resize(groupIn * out);
-    for (int64_t at = 0; at < kernel[0] * kernel[1]; ++at) {
-      float *begin = filter.data() + at * groupIn * out;
+    if (!isTransposed && !conv.isOIHW)
+      return widen(ref(conv.filter).type, source, 0, filter.data(), filter.size());
+    stored.resize(filter.size());
+    widen(ref(conv.filter).type, source, 0, stored.data(), stored.size());
+    for (int64_t point = 0; point < kernel[0] * kernel[1]; ++point) {
+      float *begin = filter.data() + point * groupIn * out;
       for (int64_t i = 0; i < groupIn; ++i)
         for (int64_t o = 0; o < out; ++o)
-          point[o * groupIn + i] = begin[i * out + o];
-      std::copy(point.begin(), point.end(), begin);
+          begin[isTransposed ? o * groupIn + i : i * out + o] =
+              stored[getFilterIndex(point, i, o)];
     }
   }
   /// The row or column of the image that a result and a point of the filter read.
@@ -298,10 +304,11 @@ private:
           addRows(sums + i * groupOut, points + first + i, conv.strides[1] * in,
                   end - begin, gradient + begin * out + group * groupOut, out, groupOut);
       }
+    const int64_t run = conv.isOIHW ? 1 : groupOut;
     for (int64_t i = 0; i < rows; ++i)
-      narrow(ref(conv.filter).type, sums + i * groupOut, buffers[conv.filter],
-             ((ky * kernel[1] + kx) * groupIn + first + i) * out + group * groupOut,
-             groupOut);
+      for (int64_t o = 0; o < groupOut; o += run)
+        narrow(ref(conv.filter).type, sums + i * groupOut + o, buffers[conv.filter],
+               getFilterIndex(ky * kernel[1] + kx, first + i, group * groupOut + o), run);
   }
 
   Instruction call;
@@ -309,7 +316,7 @@ private:
   /// Sizes of the image's and the result's rows, of the filter, and of a group.
   int64_t width = 0, in = 0, outWidth = 0, out = 0, kernel[2] = {0, 0}, groupIn = 0,
           groupOut = 0;
-  std::vector<float> filter, transposed, biasRow;
+  std::vector<float> filter, stored, biasRow;
   Panels panels;
 };
 

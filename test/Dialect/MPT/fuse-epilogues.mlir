@@ -20,6 +20,17 @@ func.func @conv_gelu(%x: tensor<1x4x4x2xf32>, %f: tensor<3x3x2x3xf32>) -> tensor
   return %y : tensor<1x2x2x3xf32>
 }
 
+// The filter's layout stays.
+// CHECK-LABEL: func.func @conv_oihw
+//  CHECK-NEXT:   mpt.conv2d %{{.*}}, %{{.*}}, %{{.*}} {epilogue = #mpt.epilogue<relu>, oihw} : (tensor<1x4x4x2xf32>, tensor<5x2x3x3xf32>, tensor<5xf32>) -> tensor<1x2x2x5xf32>
+//  CHECK-NEXT:   return
+func.func @conv_oihw(%x: tensor<1x4x4x2xf32>, %f: tensor<5x2x3x3xf32>, %b: tensor<5xf32>) -> tensor<1x2x2x5xf32> {
+  %p = mpt.conv2d %x, %f {oihw} : (tensor<1x4x4x2xf32>, tensor<5x2x3x3xf32>) -> tensor<1x2x2x5xf32>
+  %s = mpt.add %p, %b : (tensor<1x2x2x5xf32>, tensor<5xf32>) -> tensor<1x2x2x5xf32>
+  %y = mpt.relu %s : (tensor<1x2x2x5xf32>) -> tensor<1x2x2x5xf32>
+  return %y : tensor<1x2x2x5xf32>
+}
+
 // Rounded relu commutes with rounding; nothing else does.
 // CHECK-LABEL: func.func @rounded
 //       CHECK:   mpt.linear %arg0, %arg1 {epilogue = #mpt.epilogue<relu>}

@@ -251,6 +251,38 @@ func.func @conv_channels(%x: tensor<1x8x8x4xf32>, %f: tensor<3x3x3x16xf32>) {
 
 // -----
 
+func.func @conv_oihw_channels(%x: tensor<1x8x8x3xf32>, %f: tensor<3x3x3x16xf32>) {
+  // expected-error @+1 {{'mpt.conv2d' op expected an output of the shape 1x6x6x3, found 1x6x6x16}}
+  %y = mpt.conv2d %x, %f {padding = array<i64: 0, 0, 4, 4>, oihw} : (tensor<1x8x8x3xf32>, tensor<3x3x3x16xf32>) -> tensor<1x6x6x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_hwio_of_oihw(%x: tensor<1x8x8x3xf32>, %f: tensor<16x3x3x3xf32>) {
+  // expected-error @+1 {{'mpt.conv2d' op expected an output of the shape 1x6x6x3, found 1x6x6x16}}
+  %y = mpt.conv2d %x, %f : (tensor<1x8x8x3xf32>, tensor<16x3x3x3xf32>) -> tensor<1x6x6x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_oihw_bias(%x: tensor<1x8x8x3xf32>, %f: tensor<16x3x3x3xf32>, %b: tensor<3xf32>) {
+  // expected-error @+1 {{'mpt.conv2d' op expected bias of the shape of the filter's output channels}}
+  %y = mpt.conv2d %x, %f, %b {oihw} : (tensor<1x8x8x3xf32>, tensor<16x3x3x3xf32>, tensor<3xf32>) -> tensor<1x6x6x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_oihw_grad(%x: tensor<1x8x8x3xf32>, %dy: tensor<1x6x6x16xf32>) {
+  // expected-error @+1 {{'mpt.conv2d_filter_grad' op expected a filter over 3 channels in 1 groups, found 4 channels a group}}
+  %df = mpt.conv2d_filter_grad %x, %dy {oihw} : (tensor<1x8x8x3xf32>, tensor<1x6x6x16xf32>) -> tensor<16x4x3x3xf32>
+  return
+}
+
+// -----
+
 func.func @conv_group_outputs(%x: tensor<1x8x8x6xf32>, %f: tensor<3x3x2x16xf32>) {
   // expected-error @+1 {{'mpt.conv2d' op expected output channels divisible by the 3 groups, found 16}}
   %y = mpt.conv2d %x, %f {groups = 3 : i64} : (tensor<1x8x8x6xf32>, tensor<3x3x2x16xf32>) -> tensor<1x6x6x16xf32>

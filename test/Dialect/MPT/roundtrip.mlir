@@ -18,6 +18,8 @@ func.func @defaults(%x: tensor<4xf32>, %m: tensor<2x3x3x2xf32>, %f: tensor<2x2x2
   %a = mpt.gelu %x {approximate = #mpt.gelu<none>} : (tensor<4xf32>) -> tensor<4xf32>
   // CHECK: mpt.conv2d %{{.*}}, %{{.*}} : (tensor<2x3x3x2xf32>, tensor<2x2x2x4xf32>) -> tensor<2x2x2x4xf32>
   %b = mpt.conv2d %m, %f {strides = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, groups = 1 : i64, epilogue = #mpt.epilogue<none>} : (tensor<2x3x3x2xf32>, tensor<2x2x2x4xf32>) -> tensor<2x2x2x4xf32>
+  // CHECK: mpt.conv2d %{{.*}}, %{{.*}} {oihw, padding = array<i64: 0, 1, 0, 1>} : (tensor<2x3x3x2xf32>, tensor<2x2x2x4xf32>) -> tensor<2x3x1x2xf32>
+  %o = mpt.conv2d %m, %f {padding = array<i64: 0, 1, 0, 1>, oihw} : (tensor<2x3x3x2xf32>, tensor<2x2x2x4xf32>) -> tensor<2x3x1x2xf32>
   // CHECK: mpt.mse_loss %{{.*}}, %{{.*}} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
   %c = mpt.mse_loss %x, %x {reduction = #mpt.loss_reduction<mean>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
   return

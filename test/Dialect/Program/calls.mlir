@@ -12,6 +12,7 @@ mpt_program.program @calls attributes {target = #mpt.target<cpu>, max_threads = 
   %x = mpt_program.buffer <arena> 8192 : memref<2x8x8x3xf32>
   %f = mpt_program.buffer <arena> 16384 : memref<3x3x3x16xf32>
   %y = mpt_program.buffer <arena> 32768 : memref<2x8x8x16xf32>
+  %z = mpt_program.buffer <arena> 49152 : memref<2x6x7x3xf32>
   %i = mpt_program.buffer <arena> 5120 : memref<i64>
   // Attributes with their defaults are not printed.
   // CHECK: mpt_program.matmul ins(%{{.*}}, %{{.*}} : memref<4x8xf32>, memref<8x16xf32>) outs(%{{.*}} : memref<4x16xf32>) workspace(%{{.*}} : memref<64xi8>){{$}}
@@ -22,6 +23,8 @@ mpt_program.program @calls attributes {target = #mpt.target<cpu>, max_threads = 
   mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) aux(%bits : memref<4x16xi8>) outs(%c : memref<4x16xf32>) bias_grad(%bias : memref<16xf32>) {accumulate, epilogue = #mpt.epilogue<relu>, transpose_rhs}
   // CHECK: mpt_program.conv2d ins({{.*}}) bias(%{{.*}} : memref<16xf32>) outs({{.*}}) {padding = array<i64: 1, 1, 1, 1>}
   mpt_program.conv2d ins(%x, %f : memref<2x8x8x3xf32>, memref<3x3x3x16xf32>) bias(%bias : memref<16xf32>) outs(%y : memref<2x8x8x16xf32>) {padding = array<i64: 1, 1, 1, 1>}
+  // CHECK: mpt_program.conv2d ins({{.*}}) outs({{.*}}) {oihw, padding = array<i64: 0, 0, 7, 7>}
+  mpt_program.conv2d ins(%x, %f : memref<2x8x8x3xf32>, memref<3x3x3x16xf32>) outs(%z : memref<2x6x7x3xf32>) {padding = array<i64: 0, 0, 7, 7>, oihw}
   // CHECK: mpt_program.fill outs(%{{.*}} : memref<16xf32>) {value = 2.500000e+00 : f64}
   mpt_program.fill outs(%bias : memref<16xf32>) {value = 2.5 : f64}
   // CHECK: mpt_program.random_mask ins(%{{.*}}, %{{.*}} : memref<i64>, memref<i64>) outs(%{{.*}} : memref<4x16xi8>) {rate = 1.000000e-01 : f64, stream = 3 : i64}

@@ -10,8 +10,7 @@
 // CHECK-SAME: %[[B:[^:]*]]: tensor<4xf32>
 // CHECK-SAME: -> (tensor<2x4xf32> {mpt.name = "y"}, tensor<4xf32> {mpt.name = "mean.next", mpt.updates = "mean"}, tensor<4xf32> {mpt.name = "var.next", mpt.updates = "var"})
 // CHECK-NEXT: %[[NHWC:.*]] = mpt.transpose %[[X]] {permutation = array<i64: 0, 2, 3, 1>}
-// CHECK-NEXT: %[[HWIO:.*]] = mpt.transpose %[[W]] {permutation = array<i64: 2, 3, 1, 0>}
-// CHECK-NEXT: %[[C:.*]] = mpt.conv2d %[[NHWC]], %[[HWIO]], %[[B]] {padding = array<i64: 1, 1, 1, 1>} : {{.*}} -> tensor<2x8x8x4xf32>
+// CHECK-NEXT: %[[C:.*]] = mpt.conv2d %[[NHWC]], %[[W]], %[[B]] {oihw, padding = array<i64: 1, 1, 1, 1>} : {{.*}} -> tensor<2x8x8x4xf32>
 // CHECK-NEXT: %[[Y:.*]], %[[MEAN:.*]], %[[VAR:.*]], %{{.*}}, %{{.*}} = mpt.batch_norm %[[C]],
 // CHECK-NEXT: %[[R:.*]] = mpt.relu %[[Y]]
 // CHECK-NEXT: %[[A:.*]] = mpt.add %[[R]], %[[C]]
@@ -109,8 +108,7 @@ func.func @region(%x: !torch.vtensor<[2,4],f32>) -> (!torch.vtensor<[2,1],f32>, 
 // An open batch, and a permutation to [N, C, H, W] that costs nothing.
 // CHECK-LABEL: func.func @open(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x4x4x3xf32>, %[[W:[^:]*]]: tensor<2x3x1x1xf32>
-// CHECK-NEXT: %[[F:.*]] = mpt.transpose %[[W]] {permutation = array<i64: 2, 3, 1, 0>}
-// CHECK-NEXT: %[[C:.*]] = mpt.conv2d %[[X]], %[[F]] : (tensor<?x4x4x3xf32>, tensor<1x1x3x2xf32>) -> tensor<?x4x4x2xf32>
+// CHECK-NEXT: %[[C:.*]] = mpt.conv2d %[[X]], %[[W]] {oihw} : (tensor<?x4x4x3xf32>, tensor<2x3x1x1xf32>) -> tensor<?x4x4x2xf32>
 // CHECK-NEXT: return %[[C]]
 func.func @open(%x: !torch.vtensor<[?,4,4,3],f32>, %w: !torch.vtensor<[2,3,1,1],f32>) -> !torch.vtensor<[?,4,4,2],f32> {
   %none = "torch.constant.none"() : () -> !torch.none

@@ -165,14 +165,19 @@ def conv_cases(random):
             terms = conv(abs(x[1]), abs(f[1]))
             k = math.prod(fs[:3]) + 8
             yield Case("conv2d", [x, f], [(type, y)], attributes, error=k * terms)
+            oihw, stored = attributes + ", oihw", (type, f[1].transpose(3, 2, 0, 1))
+            yield Case("conv2d", [x, stored], [(type, y)], oihw, error=k * terms)
             dy = random(type, y.shape)
             g = dy[1]
             want = adjoint(lambda a: conv(a, f[1]), xs, g)
             error = math.prod(fs[:2]) * fs[3] * adjoint(lambda a: conv(a, abs(f[1])), xs, abs(g))
             yield Case("conv2d_input_grad", [dy, f], [(type, want)], attributes, error=error)
+            yield Case("conv2d_input_grad", [dy, stored], [(type, want)], oihw, error=error)
             want = adjoint(lambda b: conv(x[1], b), fs, g)
             error = math.prod(y.shape[:3]) * adjoint(lambda b: conv(abs(x[1]), b), fs, abs(g))
             yield Case("conv2d_filter_grad", [x, dy], [(type, want)], attributes, error=error)
+            yield Case("conv2d_filter_grad", [x, dy], [(type, want.transpose(3, 2, 0, 1))], oihw,
+                       error=error.transpose(3, 2, 0, 1))
         for name, f in EPILOGUES.items():
             x, w, b = random(type, (1, 4, 4, 2)), random(type, (3, 3, 2, 3)), random("f64" if type == "f64" else "f32", (3,))
             y = convolve(x[1], w[1], (1, 1), (1, 1, 1, 1), (1, 1), 1) + b[1]

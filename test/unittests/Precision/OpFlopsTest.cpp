@@ -89,6 +89,13 @@ const Case cases[] = {
      2 * 4 * 4 * 5 * 3 * 3 * 3},
     {R"(mpt.conv2d_filter_grad %0, %1 {padding = array<i64: 1, 1, 1, 1>} : (tensor<2x8x8x3xf32>, tensor<2x8x8x5xf32>) -> tensor<3x3x3x5xf32>)",
      2 * 8 * 8 * 5 * 3 * 3 * 3},
+    // The same with filters [O, C, KH, KW], and in groups.
+    {R"(mpt.conv2d_filter_grad %0, %1 {padding = array<i64: 1, 1, 1, 1>, oihw} : (tensor<2x8x8x3xf32>, tensor<2x8x8x5xf32>) -> tensor<5x3x3x3xf32>)",
+     2 * 8 * 8 * 5 * 3 * 3 * 3},
+    {R"(mpt.conv2d %0, %1 {padding = array<i64: 1, 1, 1, 1>, oihw} : (tensor<2x8x8x3xf32>, tensor<5x3x3x3xf32>) -> tensor<2x8x8x5xf32>)",
+     2 * 8 * 8 * 5 * 3 * 3 * 3},
+    {R"(mpt.conv2d_input_grad %0, %1 {padding = array<i64: 1, 1, 1, 1>, groups = 2 : i64, oihw} : (tensor<2x8x8x6xf32>, tensor<6x2x3x3xf32>) -> tensor<2x8x8x4xf32>)",
+     2 * 8 * 8 * 6 * 3 * 3 * 2},
     // Attention: scores (T x S x D) and their product with the values (T x S x E).
     {R"(mpt.attention %0, %1, %2 : (tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x6xf32>) -> (tensor<2x4x3x6xf32>, tensor<2x4x3xf32>))",
      2 * 4 * 3 * 5 * (8 + 6)},

@@ -128,6 +128,10 @@ void addMatmuls(Cases &c) {
         "strides = array<i64: 2, 1>, padding = array<i64: 1, 0, 0, 2>, "
         "dilations = array<i64: 2, 2>, groups = 2 : i64",
         "2x3x4x4xf64");
+  c.add("conv2d", {{"x", "2x7x6x4xf64"}, {"f", "4x2x2x3xf64"}, {"b", "4xf64"}},
+        "strides = array<i64: 2, 1>, padding = array<i64: 1, 0, 0, 2>, "
+        "dilations = array<i64: 2, 2>, groups = 2 : i64, oihw",
+        "2x3x4x4xf64");
   // A stride that leaves pixels out.
   c.add("conv2d", {{"x", "1x6x6x1xf64"}, {"f", "2x2x1x2xf64"}},
         "strides = array<i64: 3, 3>", "1x2x2x2xf64");

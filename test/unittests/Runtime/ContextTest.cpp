@@ -674,10 +674,11 @@ TEST(ProgramTest, Descriptors) {
   EXPECT_EQ(mpt_rt_open_desc(c.rt, &other), MPT_RT_INVALID_PROGRAM);
   EXPECT_EQ(c.error(), "this is not a program of MPT");
   other = desc.desc;
-  other.format_version = 7;
+  other.format_version = kFormatVersion + 1;
   EXPECT_EQ(mpt_rt_open_desc(c.rt, &other), MPT_RT_INVALID_PROGRAM);
-  EXPECT_EQ(c.error(),
-            "the program has format 7 but this runtime reads format 6; compile it again");
+  EXPECT_EQ(c.error(), "the program has format " + std::to_string(kFormatVersion + 1) +
+                           " but this runtime reads format " +
+                           std::to_string(kFormatVersion) + "; compile it again");
   for (bool table : {true, false}) {
     other = desc.desc;
     if (table)

@@ -20,6 +20,7 @@ struct Problem {
   int64_t strideH = 1, strideW = 1;
   int64_t top = 0, bottom = 0, left = 0, right = 0;
   int64_t dilationH = 1, dilationW = 1, groups = 1;
+  bool isOIHW = false;
 
   int64_t outHeight() const {
     return (height + top + bottom - (kh - 1) * dilationH - 1) / strideH + 1;
@@ -28,11 +29,15 @@ struct Problem {
     return (width + left + right - (kw - 1) * dilationW - 1) / strideW + 1;
   }
   std::vector<int64_t> xDims() const { return {images, height, width, in}; }
-  std::vector<int64_t> filterDims() const { return {kh, kw, in / groups, out}; }
+  std::vector<int64_t> filterDims() const {
+    if (isOIHW)
+      return {out, in / groups, kh, kw};
+    return {kh, kw, in / groups, out};
+  }
   std::vector<int64_t> yDims() const { return {images, outHeight(), outWidth(), out}; }
   LibraryCall call(CallId id) const {
     return convolution(id, {strideH, strideW}, {top, bottom, left, right},
-                       {dilationH, dilationW}, groups);
+                       {dilationH, dilationW}, groups, isOIHW);
   }
 
   /// Calls body(x index, filter index, y index) for every product there is.
@@ -52,7 +57,8 @@ struct Problem {
                 for (int64_t c = 0; c < perGroupIn; ++c)
                   body(((n * height + row) * width + column) * in +
                            o / perGroupOut * perGroupIn + c,
-                       ((p * kw + q) * perGroupIn + c) * out + o,
+                       isOIHW ? ((o * perGroupIn + c) * kh + p) * kw + q
+                              : ((p * kw + q) * perGroupIn + c) * out + o,
                        ((n * outHeight() + i) * outWidth() + j) * out + o);
             }
   }
@@ -78,7 +84,7 @@ struct Sums {
   std::vector<int64_t> terms;
 };
 
-void check(const Problem &p, DataType type = F32, bool fastBF16 = hasFastBF16()) {
+void checkLayout(const Problem &p, DataType type, bool fastBF16) {
   Tensor x = randomTensor(type, p.xDims(), 1);
   Tensor filter = randomTensor(type, p.filterDims(), 2);
   Tensor bias = randomTensor(type, {p.out}, 3);
@@ -107,6 +113,14 @@ void check(const Problem &p, DataType type = F32, bool fastBF16 = hasFastBF16())
   input.compare(dx);
   ASSERT_EQ(runCall(p.call(CallId::Conv2DFilterGrad), {&x, &dy}, dfilter, fastBF16), "");
   weights.compare(dfilter);
+}
+
+/// Checks both layouts of the filter.
+void check(Problem p, DataType type = F32, bool fastBF16 = hasFastBF16()) {
+  for (bool isOIHW : {false, true}) {
+    p.isOIHW = isOIHW;
+    checkLayout(p, type, fastBF16);
+  }
 }
 
 TEST(ConvTest, Plain) {
@@ -185,6 +199,49 @@ TEST(ConvTest, SlicesOfChannels) {
       check(p, type, /*fastBF16=*/false);
 }
 
+/// The layout of the filter changes neither the plan nor a bit of the result.
+TEST(ConvTest, LayoutsOfFilters) {
+  for (Problem p : {Problem{4, 6, 6, 16, 64, 3, 3, 1, 1, 1, 1, 1, 1},
+                    Problem{3, 3, 4, 256, 128, 3, 2, 2, 2, 1, 1, 1, 1},
+                    Problem{2, 6, 5, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 4}}) {
+    Problem q = p;
+    q.isOIHW = true;
+    auto swap = [&](const Tensor &from, Tensor &to, bool isToOIHW) {
+      const int64_t area = p.kh * p.kw, in = p.in / p.groups;
+      for (int64_t at = 0; at < area; ++at)
+        for (int64_t i = 0; i < in; ++i)
+          for (int64_t o = 0; o < p.out; ++o) {
+            const int64_t hwio = (at * in + i) * p.out + o,
+                          oihw = (o * in + i) * area + at;
+            to.set(isToOIHW ? oihw : hwio, from[isToOIHW ? hwio : oihw]);
+          }
+    };
+    Tensor x = randomTensor(F32, p.xDims(), 1), dy = randomTensor(F32, p.yDims(), 2),
+           hwio = randomTensor(F32, p.filterDims(), 3), oihw(F32, q.filterDims());
+    swap(hwio, oihw, /*isToOIHW=*/true);
+    for (CallId id :
+         {CallId::Conv2D, CallId::Conv2DInputGrad, CallId::Conv2DFilterGrad}) {
+      const ConvPlan one = planOf(id, p, F32, 2), other = planOf(id, q, F32, 2);
+      EXPECT_EQ(one.chunks, other.chunks);
+      EXPECT_EQ(one.slices, other.slices);
+      EXPECT_EQ(one.workspaceBytes(2), other.workspaceBytes(2));
+    }
+    Tensor y(F32, p.yDims()), sameY(F32, p.yDims()), dx(F32, p.xDims()),
+        sameDx(F32, p.xDims()), df(F32, p.filterDims()), stored(F32, q.filterDims()),
+        sameDf(F32, p.filterDims());
+    ASSERT_EQ(runCall(p.call(CallId::Conv2D), {&x, &hwio}, y), "");
+    ASSERT_EQ(runCall(q.call(CallId::Conv2D), {&x, &oihw}, sameY), "");
+    EXPECT_EQ(y.bytes(), sameY.bytes());
+    ASSERT_EQ(runCall(p.call(CallId::Conv2DInputGrad), {&dy, &hwio}, dx), "");
+    ASSERT_EQ(runCall(q.call(CallId::Conv2DInputGrad), {&dy, &oihw}, sameDx), "");
+    EXPECT_EQ(dx.bytes(), sameDx.bytes());
+    ASSERT_EQ(runCall(p.call(CallId::Conv2DFilterGrad), {&x, &dy}, df), "");
+    ASSERT_EQ(runCall(q.call(CallId::Conv2DFilterGrad), {&x, &dy}, stored), "");
+    swap(stored, sameDf, /*isToOIHW=*/false);
+    EXPECT_EQ(df.bytes(), sameDf.bytes());
+  }
+}
+
 /// Equal chunks where there are, also if that makes fewer of them.
 TEST(ConvTest, ChunksOfImages) {
   auto expectChunk = [](int64_t images, int64_t chunk, int64_t chunks) {
@@ -232,8 +289,10 @@ TEST(ConvTest, PiecesOfFilters) {
 
 TEST(ConvTest, FilterGradientsOfHalves) {
   // The result of f32 or narrower operands, rounded once.
-  for (const Problem &p : {Problem{3, 4, 4, 8, 64, 3, 3, 1, 1, 1, 1, 1, 1},
-                           Problem{20, 4, 4, 3, 5, 3, 3, 1, 1, 1, 1, 1, 1}})
+  for (const Problem &p :
+       {Problem{3, 4, 4, 8, 64, 3, 3, 1, 1, 1, 1, 1, 1},
+        Problem{20, 4, 4, 3, 5, 3, 3, 1, 1, 1, 1, 1, 1},
+        Problem{3, 4, 4, 8, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, true}})
     for (DataType type : {F32, BF16}) {
       Tensor x = randomTensor(type, p.xDims(), 1), dy = randomTensor(type, p.yDims(), 2),
              dfilter(BF16, p.filterDims());
@@ -335,6 +394,10 @@ TEST(ConvTest, Misfits) {
   EXPECT_EQ(with(&Problem::groups, 0), range);
   EXPECT_EQ(with(&Problem::groups, 4), misfit);
   EXPECT_EQ(with(&Problem::strideH, 2), misfit);
+  // A filter of the other layout.
+  Problem other = good;
+  other.isOIHW = true;
+  EXPECT_EQ(error(other), misfit);
   Tensor x(DataType::I32, good.xDims()), filter(F32, good.filterDims()),
       y(F32, good.yDims());
   EXPECT_EQ(runCall(good.call(CallId::Conv2D), {&x, &filter}, y),

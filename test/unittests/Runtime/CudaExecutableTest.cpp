@@ -570,6 +570,16 @@ TEST_F(CudaExecutable, Refusals) {
               m.builder.call(CopyCall{{3, 2}, 0, {1, 3}, 0, {2, 1}}, {a}, b);
             }),
             "test.mlir:5:1: copies that rearrange elements are not done on GPUs yet");
+  EXPECT_EQ(refusal([](Model &m) {
+              Conv2DCall conv;
+              conv.oihw = true;
+              BufferRef x = m.builder.arena(DataType::F32, {1, 4, 4, 3});
+              BufferRef filter = m.builder.arena(DataType::F32, {2, 3, 1, 1});
+              BufferRef y = m.builder.arena(DataType::F32, {1, 4, 4, 2});
+              m.builder.call(conv, {x, filter}, y);
+            }),
+            "test.mlir:5:1: GPUs read filters [KH, KW, C / groups, O], found 'oihw'; "
+            "--mpt-legalize-for-gpu transposes them");
   EXPECT_EQ(
       refusal([](Model &m) {
         m.builder.program.instructions[0].refs[1].type = DataType::F16;

@@ -161,13 +161,14 @@ inline MatmulCall matmul(bool transposeLhs = false, bool transposeRhs = false,
 inline LibraryCall convolution(CallId id, std::array<int64_t, 2> strides,
                                std::array<int64_t, 4> padding,
                                std::array<int64_t, 2> dilations = {1, 1},
-                               int64_t groups = 1) {
+                               int64_t groups = 1, bool isOIHW = false) {
   LibraryCall call = *createCall(static_cast<uint32_t>(id));
   auto set = [&](auto &conv) {
     conv.strides = strides;
     conv.padding = padding;
     conv.dilations = dilations;
     conv.groups = groups;
+    conv.oihw = isOIHW;
   };
   std::visit(Overloaded{[&](Conv2DCall &conv) { set(conv); },
                         [&](Conv2DInputGradCall &conv) { set(conv); },

@@ -127,7 +127,8 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
     Matmuls that cuBLASLt can only do with an f32 result on one of `chip` get that and a
     cast (mpt/Codegen/CUDA/WidenMatmuls.h). Attention that device functions support is
     marked, so that it is not decomposed; the remark mpt.cuda.attention-decomposed names
-    the rest. `mpt.scan` is unrolled before.
+    the rest. Filters [O, C / groups, KH, KW] (`oihw`) are transposed, and so are their
+    gradients. `mpt.scan` is unrolled before.
   }];
   let options = [
     ListOption<"chips", "chip", "std::string", "Architectures (sm_80, sm_90, ...)">,

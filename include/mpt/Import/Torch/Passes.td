@@ -22,7 +22,7 @@ def ConvertTorchPass : Pass<"mpt-convert-torch", "::mlir::ModuleOp"> {
     Arguments and results keep their order, shapes and `mpt.*` attributes. Convolutions,
     pooling and batch normalization of images become ops over [N, H, W, C]: the layout
     stays with the values between them, and transposes remain where the graph looks at
-    dimensions, at the function's edge and around filters.
+    dimensions and at the function's edge. Filters keep PyTorch's layout (`oihw`).
     Ops that draw random numbers add two arguments of role `rng`, `seed` and `attempt`. A
     batch normalization that changes its running statistics in place adds results with
     `mpt.updates`.

@@ -82,15 +82,24 @@ static std::string describeMisfit(int64_t size, int64_t window, int64_t stride,
                        size, low, high, window, dilation, stride);
 }
 
+/// The sizes [KH, KW, C / groups, O] of a filter [KH, KW, C / groups, O] or, with `oihw`,
+/// [O, C / groups, KH, KW].
+static Shape getFilterSizes(ArrayRef<int64_t> filter, bool isOIHW) {
+  if (isOIHW)
+    return {filter[2], filter[3], filter[1], filter[0]};
+  return Shape(filter);
+}
+
 LogicalResult Conv2DOp::inferReturnTypes(MLIRContext *context,
                                          std::optional<Location> location,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto x = getTensor(adaptor.getX()), filter = getTensor(adaptor.getFilter());
   if (x.getRank() != 4 || filter.getRank() != 4)
-    return emitOptionalError(location,
-                             "expected x [N, H, W, C] and filter [KH, "
-                             "KW, C / groups, O], found ",
-                             x, " and ", filter);
+    return emitOptionalError(location, "expected x [N, H, W, C] and filter ",
+                             adaptor.getOihw() ? "[O, C / groups, KH, KW]"
+                                               : "[KH, KW, C / groups, O]",
+                             ", found ", x, " and ", filter);
+  const Shape sizes = getFilterSizes(filter.getShape(), adaptor.getOihw());
   ArrayRef<int64_t> strides = adaptor.getStrides(), padding = adaptor.getPadding(),
                     dilations = adaptor.getDilations();
   if (strides.size() != 2 || padding.size() != 4 || dilations.size() != 2)
@@ -102,15 +111,15 @@ LogicalResult Conv2DOp::inferReturnTypes(MLIRContext *context,
   Shape shape = {x.getDimSize(0)};
   for (int i = 0; i < 2; ++i) {
     FailureOr<int64_t> size =
-        getWindowedSize(x.getDimSize(1 + i), filter.getDimSize(i), strides[i],
-                        padding[2 * i], padding[2 * i + 1], dilations[i]);
+        getWindowedSize(x.getDimSize(1 + i), sizes[i], strides[i], padding[2 * i],
+                        padding[2 * i + 1], dilations[i]);
     if (failed(size))
       return emitOptionalError(
-          location, describeMisfit(x.getDimSize(1 + i), filter.getDimSize(i), strides[i],
+          location, describeMisfit(x.getDimSize(1 + i), sizes[i], strides[i],
                                    padding[2 * i], padding[2 * i + 1], dilations[i]));
     shape.push_back(*size);
   }
-  shape.push_back(filter.getDimSize(3));
+  shape.push_back(sizes[3]);
   types.push_back(RankedTensorType::get(shape, x.getElementType()));
   return success();
 }
@@ -149,10 +158,15 @@ LogicalResult LinearOp::verify() {
 }
 
 /// Checks what the convolution and its gradients have in common.
-static LogicalResult verifyConv(Operation *op, ArrayRef<int64_t> input,
-                                ArrayRef<int64_t> filter, ArrayRef<int64_t> output,
-                                ArrayRef<int64_t> strides, ArrayRef<int64_t> padding,
-                                ArrayRef<int64_t> dilations, int64_t groups) {
+template <typename OpTy>
+static LogicalResult verifyConv(OpTy op, Value inputTensor, Value filterTensor,
+                                Value outputTensor) {
+  ArrayRef<int64_t> input = getTensor(inputTensor).getShape(),
+                    output = getTensor(outputTensor).getShape(),
+                    strides = op.getStrides(), padding = op.getPadding(),
+                    dilations = op.getDilations();
+  const Shape filter = getFilterSizes(getTensor(filterTensor).getShape(), op.getOihw());
+  const auto groups = static_cast<int64_t>(op.getGroups());
   if (failed(checkCount(op, strides, "strides", 2)) ||
       failed(checkCount(op, padding, "padding", 4)) ||
       failed(checkCount(op, dilations, "dilations", 2)) ||
@@ -193,13 +207,10 @@ LogicalResult Conv2DOp::verify() {
   if (failed(checkRank(*this, getX(), "x", 4)) ||
       failed(checkRank(*this, getFilter(), "filter", 4)) ||
       failed(checkRank(*this, getResult(), "result", 4)) ||
-      failed(verifyConv(*this, getTensor(getX()).getShape(),
-                        getTensor(getFilter()).getShape(),
-                        getTensor(getResult()).getShape(), getStrides(), getPadding(),
-                        getDilations(), getGroups())))
+      failed(verifyConv(*this, getX(), getFilter(), getResult())))
     return failure();
-  if (getBias() && failed(checkSameShape(*this, getBias(), "bias",
-                                         getTensor(getFilter()).getShape().take_back(1),
+  const int64_t outputs = getTensor(getFilter()).getDimSize(getOihw() ? 0 : 3);
+  if (getBias() && failed(checkSameShape(*this, getBias(), "bias", {outputs},
                                          "the filter's output channels")))
     return failure();
   return checkAccType(*this, getAccType(), getX());
@@ -211,9 +222,7 @@ LogicalResult Conv2DInputGradOp::verify() {
       failed(checkRank(*this, getResult(), "result", 4)) ||
       failed(checkAccType(*this, getAccType(), getDy())))
     return failure();
-  return verifyConv(*this, getTensor(getResult()).getShape(),
-                    getTensor(getFilter()).getShape(), getTensor(getDy()).getShape(),
-                    getStrides(), getPadding(), getDilations(), getGroups());
+  return verifyConv(*this, getResult(), getFilter(), getDy());
 }
 
 LogicalResult Conv2DFilterGradOp::verify() {
@@ -222,9 +231,7 @@ LogicalResult Conv2DFilterGradOp::verify() {
       failed(checkRank(*this, getResult(), "result", 4)) ||
       failed(checkAccType(*this, getAccType(), getX())))
     return failure();
-  return verifyConv(*this, getTensor(getX()).getShape(),
-                    getTensor(getResult()).getShape(), getTensor(getDy()).getShape(),
-                    getStrides(), getPadding(), getDilations(), getGroups());
+  return verifyConv(*this, getX(), getResult(), getDy());
 }
 
 /// What `mpt.attention` and its gradient have in common.

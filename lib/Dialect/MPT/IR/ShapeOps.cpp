@@ -8,7 +8,9 @@
 
 #include "TypeInference.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -244,6 +246,71 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   if (getX().getType() == getY().getType() && getTensor(getX()).hasStaticShape())
     return getX();
   return foldSplat(adaptor.getX(), getTensor(getY()));
+}
+
+/// Whether a reshape to `type` says which sizes the result has.
+static bool hasOneOpenSize(RankedTensorType type) {
+  return type.getNumDynamicDims() <= 1;
+}
+
+/// A slice of a transpose reads what is transposed, if the transpose of the slice only
+/// moves dimensions of size 1.
+static LogicalResult sliceTransposed(SliceOp op, PatternRewriter &rewriter) {
+  auto transpose = op.getX().getDefiningOp<TransposeOp>();
+  if (!transpose)
+    return failure();
+  auto type = getTensor(op.getY()), source = getTensor(transpose.getX());
+  if (!hasOneOpenSize(type) || type.getElementType() != source.getElementType())
+    return failure();
+  ArrayRef<int64_t> permutation = transpose.getPermutation();
+  SmallVector<int64_t> inverse(permutation.size());
+  int64_t last = -1;
+  for (auto [i, dim, size] : llvm::enumerate(permutation, type.getShape())) {
+    inverse[dim] = i;
+    if (size == 1)
+      continue;
+    if (dim < last)
+      return failure();
+    last = dim;
+  }
+  auto slice = SliceOp::create(
+      rewriter, op.getLoc(), type.clone(applyPermutation(type.getShape(), inverse)),
+      transpose.getX(), applyPermutation(op.getOffsets(), inverse),
+      applyPermutation(op.getSizes(), inverse),
+      applyPermutation(op.getStrides(), inverse));
+  rewriter.replaceOpWithNewOp<ReshapeOp>(op, type, slice);
+  return success();
+}
+
+/// The last slice of what a scan stacks is carried out of it, if each iteration carries
+/// what it stacks.
+static LogicalResult sliceLastOfScan(SliceOp op, PatternRewriter &rewriter) {
+  auto scan = op.getX().getDefiningOp<ScanOp>();
+  YieldOp yield = scan ? scan.getYield() : YieldOp();
+  if (!yield)
+    return failure();
+  const unsigned number = cast<OpResult>(op.getX()).getResultNumber();
+  auto type = getTensor(op.getY());
+  if (number < scan.getNumCarried() || !hasOneOpenSize(type) ||
+      op.getOffsets().front() != scan.getIndex(scan.getTripCount() - 1) ||
+      op.getSizes().front() != 1 ||
+      type.getShape().drop_front() != getTensor(op.getX()).getShape().drop_front())
+    return failure();
+  ValueRange carried = yield.getOperands().take_front(scan.getNumCarried());
+  auto found = llvm::find(carried, yield.getOperand(number));
+  if (found == carried.end())
+    return failure();
+  Value result = scan.getResult(found - carried.begin());
+  if (getTensor(result).getElementType() != type.getElementType())
+    return failure();
+  rewriter.replaceOpWithNewOp<ReshapeOp>(op, type, result);
+  return success();
+}
+
+void SliceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                          MLIRContext *context) {
+  patterns.add(sliceTransposed);
+  patterns.add(sliceLastOfScan);
 }
 
 LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context,

@@ -92,6 +92,7 @@ Call getConvCall(Op op) {
   call.padding = toArray<4>(op.getPadding());
   call.dilations = toArray<2>(op.getDilations());
   call.groups = op.getGroups();
+  call.oihw = op.getOihw();
   return call;
 }
 rt::LibraryCall getCall(Conv2DOp op) {

@@ -109,8 +109,8 @@ def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiabl
   let wideResults = "true";
   let summary = "2-d convolution, NHWC by HWIO";
   let otherNames = [
-    OtherName<"F.conv2d", "in the layouts NHWC and HWIO">,
-    OtherName<"nn.Conv2d", "in the layouts NHWC and HWIO">,
+    OtherName<"F.conv2d", "in the layout NHWC, with `oihw`">,
+    OtherName<"nn.Conv2d", "in the layout NHWC, with `oihw`">,
     OtherName<"F.conv1d", "with H = 1">, OtherName<"nn.Conv1d", "with H = 1">,
     OtherName<"convolution">, OtherName<"conv">,
     OtherName<"depthwise_conv2d", "with `groups` = C">,
@@ -123,8 +123,8 @@ def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiabl
     OH = (H + low + high - dilation (KH - 1) - 1) / stride + 1, rounded down,
     and OW likewise. As in PyTorch, the filter is not flipped (a
     cross-correlation). The sum, the bias and the epilogue are computed in
-    `acc_type` and rounded once. PyTorch's x [N, C, H, W] and filter [O, C /
-    groups, KH, KW] are transposed to these layouts.
+    `acc_type` and rounded once. PyTorch's x [N, C, H, W] is transposed to this
+    layout; its filter [O, C / groups, KH, KW] is read as it is with `oihw`.
 
     Example:
 
@@ -132,11 +132,15 @@ def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiabl
     %y = mpt.conv2d %x, %f {strides = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>,
         dilations = array<i64: 1, 1>} : (tensor<2x8x8x3xf32>, tensor<3x3x3x16xf32>)
         -> tensor<2x8x8x16xf32>
+    // The same with PyTorch's filter.
+    %z = mpt.conv2d %x, %g {padding = array<i64: 1, 1, 1, 1>, oihw}
+        : (tensor<2x8x8x3xf32>, tensor<16x3x3x3xf32>) -> tensor<2x8x8x16xf32>
     ```
   }];
   let arguments = (ins
     Arg<MPT_FloatTensor, "[N, H, W, C]">:$x,
-    Arg<MPT_FloatTensor, "[KH, KW, C / groups, O]">:$filter,
+    Arg<MPT_FloatTensor,
+        "[KH, KW, C / groups, O], or [O, C / groups, KH, KW] with `oihw`">:$filter,
     Arg<Optional<MPT_FloatTensor>, "[O]">:$bias,
     Arg<DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">, "[h, w]">:$strides,
     Arg<DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0, 0, 0}">,
@@ -148,16 +152,19 @@ def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiabl
         "activation that is applied to the sum">:$epilogue,
     Arg<OptionalAttr<TypeAttr>,
         "type in which sums are computed, f32 or f64; by default f32 for narrower "
-        "operands, else the operands' type">:$acc_type);
+        "operands, else the operands' type">:$acc_type,
+    Arg<UnitAttr, "the filter is [O, C / groups, KH, KW], as PyTorch's are">:$oihw);
   let results = (outs
     Res<MPT_FloatTensor, "[N, OH, OW, O]">:$result);
   let fixedOperands = "index == 2";
   let gradient = [{ dy = b.throughEpilogue(*this, getEpilogue(), dy); }];
   let gradients = [
     "b.make<Conv2DInputGradOp>(getX().getType(), dy, getFilter(), getStridesAttr(), "
-    "getPaddingAttr(), getDilationsAttr(), getGroupsAttr(), getAccTypeAttr())",
+    "getPaddingAttr(), getDilationsAttr(), getGroupsAttr(), getAccTypeAttr(), "
+    "getOihwAttr())",
     "b.make<Conv2DFilterGradOp>(getFilter().getType(), getX(), dy, getStridesAttr(), "
-    "getPaddingAttr(), getDilationsAttr(), getGroupsAttr(), getAccTypeAttr())",
+    "getPaddingAttr(), getDilationsAttr(), getGroupsAttr(), getAccTypeAttr(), "
+    "getOihwAttr())",
     "dy"];
   let hasVerifier = 1;
 }
@@ -172,14 +179,15 @@ class MPT_ConvGradOp<string mnemonic> : MPT_TensorOp<mnemonic, "Allow", "Allow">
     Arg<DefaultValuedAttr<I64Attr, "1">, "as in `mpt.conv2d`">:$groups,
     Arg<OptionalAttr<TypeAttr>,
         "type in which sums are computed, f32 or f64; by default f32 for narrower "
-        "operands, else the operands' type">:$acc_type);
+        "operands, else the operands' type">:$acc_type,
+    Arg<UnitAttr, "the filter is [O, C / groups, KH, KW], as PyTorch's are">:$oihw);
   let hasVerifier = 1;
 }
 
 def MPT_Conv2DInputGradOp : MPT_ConvGradOp<"conv2d_input_grad"> {
   let summary = "gradient of `mpt.conv2d` for its input";
   let otherNames = [
-    OtherName<"torch.nn.grad.conv2d_input", "in the layouts NHWC and HWIO">];
+    OtherName<"torch.nn.grad.conv2d_input", "in the layout NHWC, with `oihw`">];
   let opDocGroup = MPT_GradientDocs;
   let description = [{
     The result is dx [N, H, W, C]. Its type gives H and W, which dy does not
@@ -194,7 +202,9 @@ def MPT_Conv2DInputGradOp : MPT_ConvGradOp<"conv2d_input_grad"> {
   }];
   let arguments = !con((ins
     Arg<MPT_FloatTensor, "[N, OH, OW, O]">:$dy,
-    Arg<MPT_FloatTensor, "[KH, KW, C / groups, O]">:$filter), windowArgs);
+    Arg<MPT_FloatTensor,
+        "[KH, KW, C / groups, O], or [O, C / groups, KH, KW] with `oihw`">:$filter),
+    windowArgs);
   let results = (outs
     Res<MPT_FloatTensor, "[N, H, W, C]">:$result);
 }
@@ -202,10 +212,10 @@ def MPT_Conv2DInputGradOp : MPT_ConvGradOp<"conv2d_input_grad"> {
 def MPT_Conv2DFilterGradOp : MPT_ConvGradOp<"conv2d_filter_grad"> {
   let summary = "gradient of `mpt.conv2d` for its filter";
   let otherNames = [
-    OtherName<"torch.nn.grad.conv2d_weight", "in the layouts NHWC and HWIO">];
+    OtherName<"torch.nn.grad.conv2d_weight", "in the layout NHWC, with `oihw`">];
   let opDocGroup = MPT_GradientDocs;
   let description = [{
-    The result is the filter's gradient [KH, KW, C / groups, O]. Its type gives
+    The result is the filter's gradient, in the filter's layout. Its type gives
     KH and KW.
 
     Example:
@@ -219,7 +229,8 @@ def MPT_Conv2DFilterGradOp : MPT_ConvGradOp<"conv2d_filter_grad"> {
     Arg<MPT_FloatTensor, "[N, H, W, C]">:$x,
     Arg<MPT_FloatTensor, "[N, OH, OW, O]">:$dy), windowArgs);
   let results = (outs
-    Res<MPT_FloatTensor, "[KH, KW, C / groups, O]">:$result);
+    Res<MPT_FloatTensor,
+        "[KH, KW, C / groups, O], or [O, C / groups, KH, KW] with `oihw`">:$result);
 }
 
 def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow",

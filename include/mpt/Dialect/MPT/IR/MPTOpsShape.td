@@ -239,6 +239,7 @@ def MPT_SliceOp : MPT_InferredOp<"slice", "Clear", "Clear", [MPT_Differentiable]
     "dense ? DenseI64ArrayAttr() : array(interior), builder.getF64FloatAttr(0.0))"];
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def MPT_ConcatOp : MPT_InferredOp<"concat", "Clear", "Clear", [MPT_Differentiable]> {

@@ -74,7 +74,8 @@ class TwoInputs<string x, string y> {
 }
 
 /// A convolution or one of its gradients. `strides` and `dilations` are [h, w], `padding`
-/// is [h low, h high, w low, w high]. x is NHWC, the filter HWIO.
+/// is [h low, h high, w low, w high]. x is NHWC, the filter HWIO, or OIHW with `oihw`,
+/// which only CPUs support.
 /// With `cudnn` the call is one of cuDNN, stands in `mpt_program.alternatives`, and the
 /// filter's bytes are in cuDNN's layout, KRSC; with `allow_tf32` cuDNN may cut operands
 /// of f32 to TF32.
@@ -84,7 +85,7 @@ class Program_ConvOp<string mnemonic, int id, dag buffers, dag more = (ins),
     DefaultValuedAttr<Int64s<2>, "{1, 1}">:$strides,
     DefaultValuedAttr<Int64s<4>, "{0, 0, 0, 0}">:$padding,
     DefaultValuedAttr<Int64s<2>, "{1, 1}">:$dilations,
-    DefaultValuedAttr<I64Attr, "1">:$groups), more, (ins
+    DefaultValuedAttr<I64Attr, "1">:$groups, UnitAttr:$oihw), more, (ins
     UnitAttr:$cudnn, UnitAttr:$allow_tf32));
 }
 
