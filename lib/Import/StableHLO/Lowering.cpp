@@ -9,6 +9,7 @@
 #include "Lowering.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <limits>
 

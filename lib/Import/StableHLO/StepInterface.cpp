@@ -9,6 +9,7 @@
 #include "StepInterface.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;

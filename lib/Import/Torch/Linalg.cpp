@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
 #include <limits>

@@ -15,6 +15,7 @@
 #include "mpt/Dialect/MPT/IR/TargetNames.h"
 #include "mpt/Support/MemoryBudget.h"
 #include "mpt/Support/NearestName.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mpt;

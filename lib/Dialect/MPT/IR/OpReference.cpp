@@ -9,6 +9,7 @@
 #include "mpt/Dialect/MPT/IR/OpReference.h"
 
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mpt;
