@@ -47,7 +47,7 @@ public:
                   outSlices = slices / inSlices;
     const std::array<int64_t, 4> sizes = attributes.getFilterSizes(filter);
     const int64_t kh = sizes[0], kw = sizes[1], allIn = sizes[2], allOut = sizes[3];
-    const int64_t groups = attributes.groups, area = kh * kw;
+    const int64_t groups = attributes.groups;
     const int64_t in = allIn / inSlices, out = allOut / outSlices;
     auto image = [&](dnnl_memory_desc_t &desc, const std::vector<int64_t> &d,
                      int64_t channels, bool isResult) {
@@ -57,17 +57,15 @@ public:
     };
     // The filter as it is stored, and a slice of it without the others.
     std::vector<int64_t> dims = {out, in, kh, kw};
-    auto getStrides = [&](int64_t in, int64_t out) -> std::vector<int64_t> {
-      if (attributes.isOIHW)
-        return {in * area, area, kw, 1};
-      return {1, out, kw * in * out, in * out};
-    };
-    std::vector<int64_t> strides = getStrides(allIn, allOut);
-    std::vector<int64_t> denseStrides = getStrides(in, out);
+    std::vector<int64_t> strides = {1, allOut, kw * allIn * allOut, allIn * allOut};
+    if (attributes.isOIHW)
+      strides = {allIn * kh * kw, kh * kw, kw, 1};
+    // oneDNN multiplies filters of HWIO fast, those of OIHW by plain loops.
+    std::vector<int64_t> denseStrides = {1, out, kw * in * out, in * out};
     if (groups > 1) {
       dims = {groups, out / groups, in, kh, kw};
       strides.insert(strides.begin(), out / groups * strides[0]);
-      denseStrides = strides;
+      denseStrides.insert(denseStrides.begin(), out / groups);
     }
     dnnl_memory_desc_t source, target, any, hintSource, hintAny;
     DataType filterType = kind == CallId::Conv2DFilterGrad ? DataType::F32 : operands;
