@@ -16,6 +16,7 @@
 #include "RematBeforeFusion.h"
 #include "RematSession.h"
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
+#include "mpt/Dialect/MPT/Transforms/IsolateScans.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Memory/Passes.h"
 #include "mpt/Support/Remarks.h"
@@ -46,8 +47,8 @@ struct Variant {
 /// Fuses the steps of a module.
 class KernelPlanner {
 public:
-  KernelPlanner(RematSession &session, RunPasses runPipeline)
-      : session(session), runPipeline(runPipeline) {}
+  KernelPlanner(RematSession &session, int64_t maxUnrolled, RunPasses runPipeline)
+      : session(session), maxUnrolled(maxUnrolled), runPipeline(runPipeline) {}
 
   LogicalResult fuseAll(ModuleOp module, MutableArrayRef<RematTarget> targets);
 
@@ -59,6 +60,7 @@ private:
                            Variant free);
 
   RematSession &session;
+  int64_t maxUnrolled;
   RunPasses runPipeline;
 };
 
@@ -85,6 +87,7 @@ LogicalResult KernelPlanner::fuse(ModuleOp module, Variant &variant) {
   OpPassManager passes(ModuleOp::getOperationName());
   addKernelPasses(passes);
   const bool fused = succeeded(runPipeline(passes, nested));
+  isolateScans(nested);
   nested->remove();
   variant.module = nested;
   variant.function = nested.lookupSymbol<func::FuncOp>(variant.function.getName());
@@ -227,9 +230,12 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
   for (RematTarget *target : decided)
     names.push_back(target->function.getName());
   OpPassManager decompose(ModuleOp::getOperationName());
-  addDecomposePasses(decompose);
+  DecomposePassOptions decomposeOptions;
+  decomposeOptions.maxUnrolled = maxUnrolled;
+  addDecomposePasses(decompose, decomposeOptions);
   if (failed(runPipeline(decompose, module)))
     return failure();
+  isolateScans(module);
   SmallVector<std::pair<Variant, Variant>> variants;
   for (auto [target, name] : llvm::zip_equal(decided, names)) {
     // Passes may have put another in its place.
@@ -257,6 +263,8 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
   addKernelPasses(kernels);
   if (failed(runPipeline(kernels, module)))
     return failure();
+  // Equal ops became one, also in bodies of scans.
+  isolateScans(module);
   for (auto [target, name, pair] : llvm::zip_equal(decided, names, variants)) {
     auto &[marked, free] = pair;
     target->function = module.lookupSymbol<func::FuncOp>(name);
@@ -294,7 +302,7 @@ struct PlanKernelsPass : mpt::impl::PlanKernelsPassBase<PlanKernelsPass> {
       return runPipeline(passes, nested);
     };
     if (failed(targets) ||
-        failed(KernelPlanner(session, runPasses).fuseAll(module, *targets)))
+        failed(KernelPlanner(session, maxUnrolled, runPasses).fuseAll(module, *targets)))
       signalPassFailure();
   }
 

@@ -126,6 +126,8 @@ public:
 private:
   LogicalResult visit(Operation *op);
   void setCost(Operation *op, RematNode &node, int64_t read, int64_t made);
+  /// What one iteration costs.
+  double getIterationCost(ScanOp scan);
 
   func::FuncOp function;
   const RematFunctionOptions &options;
@@ -133,6 +135,23 @@ private:
   RematFunction result;
   std::optional<uint32_t> backward;
 };
+
+double Describer::getIterationCost(ScanOp scan) {
+  double cost = 0;
+  for (Operation &op : scan.getBlock().without_terminator()) {
+    if (isConstant(&op))
+      continue;
+    RematNode node;
+    int64_t read = 0, made = 0;
+    for (Type type : op.getOperandTypes())
+      read += getBytes(type).value_or(0);
+    for (Type type : op.getResultTypes())
+      made += getBytes(type).value_or(0);
+    setCost(&op, node, read, made);
+    cost += double(node.cost);
+  }
+  return cost;
+}
 
 void Describer::setCost(Operation *op, RematNode &node, int64_t read, int64_t made) {
   double cost = double(read) + double(made) + node.workspace;
@@ -149,8 +168,11 @@ void Describer::setCost(Operation *op, RematNode &node, int64_t read, int64_t ma
       weight += inner.getName().getDialectNamespace() == "math" ? 8 : 0.5;
     cost = std::max(cost, points * weight / options.flopsPerByte);
   }
+  // All iterations.
+  if (auto scan = dyn_cast<ScanOp>(op))
+    cost = std::max(cost, getIterationCost(scan) * double(scan.getTripCount()));
   node.cost = int64_t(std::min(cost, 1e15)) + options.startCost;
-  node.isFree = !flops && 4 * made >= read;
+  node.isFree = !flops && !isa<ScanOp>(op) && 4 * made >= read;
 }
 
 LogicalResult Describer::visit(Operation *op) {

@@ -212,6 +212,8 @@ LogicalResult Rematerializer::explainFailure(const RematBound &bound) {
                                << outcome.budget << " bytes: while '" << op->getName()
                                << "' runs, " << bound.infeasible->bytes
                                << " bytes must be there, whatever is computed again";
+    if (isa<ScanOp>(op))
+      error << "; give it 'checkpoint_every', or unroll it with --mpt-unroll-scan";
     error.attachNote() << "its operands, results and workspace take "
                        << described.graph.getWorkingSet(bound.infeasible->node)
                        << " bytes; the rest is of ops that cannot be repeated";

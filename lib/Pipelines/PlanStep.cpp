@@ -24,6 +24,7 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
     LegalizeForGPUPassOptions legalize;
     legalize.lowBiases = options.lowBiases;
     legalize.fusedAttention = options.fusedAttention;
+    legalize.maxUnrolled = options.maxUnrolled;
     FuseGemmEpiloguesPassOptions epilogues;
     for (StringRef chip : chips) {
       legalize.chips.push_back(chip.str());
@@ -42,6 +43,7 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
   kernels.maxThreads = options.maxThreads;
   kernels.order = options.order;
   kernels.target = options.target;
+  kernels.maxUnrolled = options.maxUnrolled;
   passes.addPass(createPlanKernelsPass(kernels));
   if (isForGPU)
     passes.addPass(createSpreadKernelsPass());

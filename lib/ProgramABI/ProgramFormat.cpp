@@ -32,6 +32,8 @@ public:
     number<uint8_t>(static_cast<uint8_t>(buffer.type));
     number<int64_t>(buffer.offset);
     numbers(buffer.dims);
+    number<int64_t>(buffer.start);
+    numbers(buffer.strides);
   }
   template <typename T>
   void numbers(const std::vector<T> &values) {
@@ -116,6 +118,8 @@ public:
     buffer.type = static_cast<DataType>(number<uint8_t>());
     buffer.offset = number<int64_t>();
     buffer.dims = numbers<int64_t>();
+    buffer.start = number<int64_t>();
+    buffer.strides = numbers<int64_t>();
     return buffer;
   }
 
@@ -156,19 +160,51 @@ public:
   const char *invalid = nullptr;
 };
 
-/// Whether the buffer lies in its space; `inputs` are the bytes of the inputs.
-bool isInside(const BufferRef &buffer, const Program &program,
-              const std::vector<int64_t> &inputs) {
-  if (buffer.type > DataType::I1 || buffer.space > SpaceId::Constant || buffer.offset < 0)
-    return false;
-  int64_t count = 1;
+/// The bytes that a buffer takes in all iterations of the loops around it, from the start
+/// of its space or, of an input or constant, from its own.
+struct Extent {
+  int64_t begin = 0, end = 0;
+};
+
+/// The extent of `buffer` in loops that run `counts` times, the outermost first; nullopt
+/// if it is not valid.
+std::optional<Extent> getExtent(const BufferRef &buffer,
+                                const std::vector<int64_t> &counts) {
+  if (buffer.type > DataType::I1 || buffer.space > SpaceId::Constant ||
+      buffer.offset < 0 || buffer.start < 0 || buffer.strides.size() > counts.size())
+    return std::nullopt;
+  int64_t bytes = getSize(buffer.type);
   for (int64_t dim : buffer.dims)
-    if (dim < 0 || __builtin_mul_overflow(count, dim, &count))
-      return false;
-  int64_t bytes, end;
-  if (__builtin_mul_overflow(count, getSize(buffer.type), &bytes) ||
-      __builtin_add_overflow(buffer.offset, bytes, &end))
+    if (dim < 0 || __builtin_mul_overflow(bytes, dim, &bytes))
+      return std::nullopt;
+  const bool isNumbered =
+      buffer.space == SpaceId::Input || buffer.space == SpaceId::Constant;
+  if (!isNumbered && buffer.start != 0)
+    return std::nullopt;
+  Extent extent;
+  extent.begin = isNumbered ? buffer.start : buffer.offset;
+  if (__builtin_add_overflow(extent.begin, bytes, &extent.end))
+    return std::nullopt;
+  for (size_t i = 0; i < buffer.strides.size(); ++i) {
+    int64_t way, &side = buffer.strides[i] < 0 ? extent.begin : extent.end;
+    if (__builtin_mul_overflow(buffer.strides[i], counts[i] - 1, &way) ||
+        __builtin_add_overflow(side, way, &side))
+      return std::nullopt;
+  }
+  if (extent.begin < 0)
+    return std::nullopt;
+  return extent;
+}
+
+/// Whether the buffer lies in its space in each iteration of loops that run `counts`
+/// times; `inputs` are the bytes of the inputs.
+bool isInside(const BufferRef &buffer, const Program &program,
+              const std::vector<int64_t> &inputs,
+              const std::vector<int64_t> &counts = {}) {
+  std::optional<Extent> extent = getExtent(buffer, counts);
+  if (!extent)
     return false;
+  const int64_t end = extent->end;
   switch (buffer.space) {
   case SpaceId::Arena:
     return end <= program.arenaBytes;
@@ -178,10 +214,10 @@ bool isInside(const BufferRef &buffer, const Program &program,
     return end <= program.outputBytes;
   case SpaceId::Input:
     return buffer.offset < static_cast<int64_t>(inputs.size()) &&
-           bytes <= inputs[buffer.offset];
+           end <= inputs[buffer.offset];
   case SpaceId::Constant:
     return buffer.offset < static_cast<int64_t>(program.constants.size()) &&
-           (bytes <= static_cast<int64_t>(program.constants[buffer.offset].size()) ||
+           (end <= static_cast<int64_t>(program.constants[buffer.offset].size()) ||
             // All elements are that one.
             static_cast<int64_t>(program.constants[buffer.offset].size()) ==
                 getSize(buffer.type));
@@ -192,19 +228,86 @@ bool isInside(const BufferRef &buffer, const Program &program,
 /// Whether the elements lie at multiples of their size and a workspace, which
 /// holds floats and lines of the cache, at one of 64.
 bool isAligned(const BufferRef &buffer, bool isScratch) {
-  if (buffer.space == SpaceId::Input || buffer.space == SpaceId::Constant)
-    return true;
-  return buffer.offset % (isScratch ? 64 : getSize(buffer.type)) == 0;
+  const int64_t alignment = isScratch ? 64 : getSize(buffer.type);
+  if (buffer.start % alignment != 0)
+    return false;
+  for (int64_t stride : buffer.strides)
+    if (stride % alignment != 0)
+      return false;
+  return buffer.space == SpaceId::Input || buffer.space == SpaceId::Constant ||
+         buffer.offset % alignment == 0;
 }
 
-/// Whether two buffers that are inside their space have a byte in common.
-bool overlap(const BufferRef &a, const BufferRef &b) {
+/// Whether two buffers that are inside their space may have a byte in common in one
+/// iteration of loops that run `counts` times. Those that move in different ways do if
+/// all of their places together do.
+bool overlap(const BufferRef &a, const BufferRef &b,
+             const std::vector<int64_t> &counts = {}) {
   if (a.space != b.space || a.space == SpaceId::Input)
     return false;
   if (a.space == SpaceId::Constant)
     return a.offset == b.offset;
-  return a.offset < b.offset + b.bytes() && b.offset < a.offset + a.bytes();
+  if (a.strides == b.strides)
+    return a.offset < b.offset + b.bytes() && b.offset < a.offset + a.bytes();
+  const std::optional<Extent> first = getExtent(a, counts), second = getExtent(b, counts);
+  return !first || !second || (first->begin < second->end && second->begin < first->end);
 }
+
+/// What is wrong with the loops of `program`; empty if nothing is.
+std::string findBadLoop(const Program &program) {
+  std::vector<const Loop *> around;
+  std::vector<int64_t> iterations;
+  uint32_t begin = 0;
+  for (size_t i = 0; i < program.loops.size(); ++i) {
+    const Loop &loop = program.loops[i];
+    const std::string what = "loop " + std::to_string(i);
+    if (loop.begin >= loop.end || loop.end > program.instructions.size())
+      return what + " runs instructions that are not in the program";
+    if (loop.count < 1 || loop.count > kMaxIterations)
+      return what + " runs " + std::to_string(loop.count) + " times; expected 1 to 2^32";
+    if (loop.begin < begin)
+      return what + " comes after one that begins later";
+    begin = loop.begin;
+    while (!around.empty() && around.back()->end <= loop.begin) {
+      around.pop_back();
+      iterations.pop_back();
+    }
+    if (!around.empty() && loop.end > around.back()->end)
+      return what + " ends after the loop that it is in";
+    // Both factors are below 2^33.
+    const int64_t all = (iterations.empty() ? 1 : iterations.back()) * loop.count;
+    if (all > kMaxIterations)
+      return what + " and those around it run more than 2^32 times";
+    around.push_back(&loop);
+    iterations.push_back(all);
+  }
+  return "";
+}
+
+/// The counts of the loops around each instruction in turn, of a program whose loops are
+/// valid.
+class LoopCounts {
+public:
+  explicit LoopCounts(const Program &program) : program(program) {}
+  /// Of instruction `i`, which is not below that of the call before.
+  const std::vector<int64_t> &get(size_t i) {
+    while (!ends.empty() && ends.back() <= i) {
+      ends.pop_back();
+      counts.pop_back();
+    }
+    for (; next < program.loops.size() && program.loops[next].begin == i; ++next) {
+      ends.push_back(program.loops[next].end);
+      counts.push_back(program.loops[next].count);
+    }
+    return counts;
+  }
+
+private:
+  const Program &program;
+  size_t next = 0;
+  std::vector<size_t> ends;
+  std::vector<int64_t> counts;
+};
 
 /// What is wrong with how `tensor` begins; empty if nothing is.
 std::string findBadFirstValue(const NamedTensor &tensor, const Program &program) {
@@ -233,10 +336,14 @@ std::string findBadFirstValue(const NamedTensor &tensor, const Program &program)
 
 std::vector<int64_t> mpt::rt::getConstantBytes(const Program &program) {
   std::vector<int64_t> bytes(program.constants.size(), 0);
-  for (const Instruction &instruction : program.instructions)
-    for (const BufferRef &ref : instruction.refs)
+  LoopCounts loops(program);
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const std::vector<int64_t> &counts = loops.get(i);
+    for (const BufferRef &ref : program.instructions[i].refs)
       if (ref.space == SpaceId::Constant)
-        bytes[ref.offset] = std::max(bytes[ref.offset], ref.bytes());
+        if (std::optional<Extent> extent = getExtent(ref, counts))
+          bytes[ref.offset] = std::max(bytes[ref.offset], extent->end);
+  }
   return bytes;
 }
 
@@ -318,6 +425,12 @@ std::string mpt::rt::writeProgram(const Program &program) {
       w.ref(buffer);
     w.text(instruction.location);
   }
+  w.number<uint32_t>(program.loops.size());
+  for (const Loop &loop : program.loops) {
+    w.number(loop.begin);
+    w.number<uint32_t>(loop.end - loop.begin);
+    w.number(loop.count);
+  }
   return w.out;
 }
 
@@ -345,7 +458,7 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
   program.constants.resize(r.length(4));
   for (std::string &constant : program.constants)
     constant = r.text();
-  program.tensors.resize(r.length(51));
+  program.tensors.resize(r.length(63));
   for (NamedTensor &tensor : program.tensors) {
     tensor.name = r.name();
     tensor.role = r.name();
@@ -393,10 +506,18 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
     instruction.numInputs = r.number<uint32_t>();
     instruction.numOutputs = r.number<uint32_t>();
     instruction.hasScratch = r.number<uint8_t>();
-    instruction.refs.resize(r.length(14));
+    instruction.refs.resize(r.length(26));
     for (BufferRef &buffer : instruction.refs)
       buffer = r.ref();
     instruction.location = r.name();
+  }
+  program.loops.resize(r.length(16));
+  for (Loop &loop : program.loops) {
+    loop.begin = r.number<uint32_t>();
+    const uint32_t length = r.number<uint32_t>();
+    // One that is too long is found below.
+    loop.end = loop.begin + std::min(length, UINT32_MAX - loop.begin);
+    loop.count = r.number<int64_t>();
   }
   if (!r.ok || r.left != 0)
     return fail("the program's table is cut short or has extra bytes");
@@ -408,7 +529,7 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
     numInputs += tensor.buffer.space == SpaceId::Input;
   std::vector<int64_t> inputs(numInputs, INT64_MAX);
   for (const NamedTensor &tensor : program.tensors) {
-    if (!isInside(tensor.buffer, program, inputs))
+    if (tensor.buffer.start != 0 || !isInside(tensor.buffer, program, inputs))
       return fail("tensor '" + tensor.name + "' lies outside its space");
     if (!isAligned(tensor.buffer, false))
       return fail("tensor '" + tensor.name + "' is misaligned");
@@ -431,8 +552,12 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
     if (overlap(state[i - 1]->buffer, state[i]->buffer))
       return fail("the tensors '" + state[i - 1]->name + "' and '" + state[i]->name +
                   "' overlap in the state");
+  if (std::string why = findBadLoop(program); !why.empty())
+    return fail(why);
+  LoopCounts loops(program);
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
+    const std::vector<int64_t> &counts = loops.get(i);
     std::string where = "instruction " + std::to_string(i);
     if (instruction.refs.size() !=
         uint64_t(instruction.numInputs) + instruction.numOutputs + instruction.hasScratch)
@@ -442,7 +567,7 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
     if (instruction.tasks < 0)
       return fail(where + " has a negative number of tasks");
     for (const BufferRef &buffer : instruction.refs) {
-      if (!isInside(buffer, program, inputs))
+      if (!isInside(buffer, program, inputs, counts))
         return fail(where + " uses a buffer outside its space");
       bool isScratch = instruction.hasScratch && &buffer == &instruction.refs.back();
       if (!isAligned(buffer, isScratch))
@@ -458,12 +583,13 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
     auto isInPlace = [&](size_t output, size_t input) {
       const BufferRef &to = instruction.refs[output], &from = instruction.refs[input];
       return isSum && output == instruction.numInputs && input + 1 == output &&
-             to.offset == from.offset && to.bytes() == from.bytes();
+             to.offset == from.offset && to.bytes() == from.bytes() &&
+             to.strides == from.strides;
     };
     for (size_t at = instruction.numInputs;
          instruction.isCall() && at < instruction.refs.size(); ++at)
       for (size_t other = 0; other < at; ++other)
-        if (overlap(instruction.refs[at], instruction.refs[other]) &&
+        if (overlap(instruction.refs[at], instruction.refs[other], counts) &&
             !isInPlace(at, other))
           return fail(where + " writes over a buffer that it reads");
   }

@@ -116,7 +116,9 @@ def PlanKernelsPass : BudgetPass<"mpt-plan-kernels"> {
 
     A function that is fused already is only fitted into its budget.
   }];
-  let options = common;
+  let options = !listconcat(common, [
+    Option<"maxUnrolled", "max-unrolled", "int64_t", "16",
+           "Most iterations of an mpt.scan that is unrolled; others stay loops">]);
 }
 
 #endif // MPT_MEMORY_PASSES_TD

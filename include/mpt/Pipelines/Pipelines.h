@@ -52,6 +52,11 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       *this, "order",
       llvm::cl::desc("best, keep, early-update, least-peak or depth-first"),
       llvm::cl::init("best")};
+  Option<int64_t> maxUnrolled{
+      *this, "max-unrolled",
+      llvm::cl::desc(
+          "Most iterations of an mpt.scan that is unrolled; others stay loops"),
+      llvm::cl::init(16)};
   Option<int64_t> memoryLimit{
       *this, "memory-limit",
       llvm::cl::desc("Most bytes of a program; 2^46, the default, is what a program can "

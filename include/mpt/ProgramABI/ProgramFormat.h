@@ -15,7 +15,11 @@
 /// list its length (u32) and its entries. The table holds, in this order:
 ///   name, target (strings), version of MPT (string),
 ///   max_threads, arena, state, output bytes (i64 each),
-///   constants (list of byte strings), tensors (list), instructions (list).
+///   constants (list of byte strings), tensors (list), instructions (list),
+///   loops (list).
+/// A loop is the number of its first instruction, how many there are (u32 each) and how
+/// often they run (i64). Loops are in the order of their first instructions, and of two
+/// that begin together the outer one comes first.
 /// A constant's string is its bytes, or one element if all elements are equal: who opens
 /// the program fills the rest.
 /// A tensor is its name, role, buffer, the parameter that it is the low half of, its kind
@@ -39,6 +43,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 extern "C" {
@@ -67,7 +72,7 @@ struct mpt_program_desc {
 namespace mpt::rt {
 
 inline constexpr uint64_t kProgramMagic = 0x3130474f52505f4d; // "M_PROG01"
-inline constexpr uint64_t kFormatVersion = 7;
+inline constexpr uint64_t kFormatVersion = 8;
 
 /// Most bytes of a program's arena, state, outputs and constants together. A process on
 /// x86-64 addresses 2^47 bytes.
@@ -110,12 +115,16 @@ inline int64_t getSize(DataType type) {
 enum class SpaceId : uint8_t { Arena, State, Input, Output, Constant };
 
 /// A packed row-major buffer. `offset` is bytes, or the number of the input or
-/// constant.
+/// constant. `start` is bytes from there: of an input or constant where the buffer
+/// begins. `strides` are the bytes by which it moves with each iteration of the loops
+/// around the instruction, the outermost first; there may be fewer than loops.
 struct BufferRef {
   SpaceId space = SpaceId::Arena;
   DataType type = DataType::F32;
   int64_t offset = 0;
   std::vector<int64_t> dims;
+  int64_t start = 0;
+  std::vector<int64_t> strides;
 
   int64_t count() const {
     int64_t n = 1;
@@ -181,6 +190,15 @@ struct Instruction {
   }
 };
 
+/// Instructions [begin, end) run `count` times.
+struct Loop {
+  uint32_t begin = 0, end = 0;
+  int64_t count = 1;
+};
+
+/// Most iterations of a loop, those of the loops around it counted in.
+inline constexpr int64_t kMaxIterations = int64_t(1) << 32;
+
 struct Program {
   std::string name, target, version;
   int64_t maxThreads = 1, arenaBytes = 0, stateBytes = 0, outputBytes = 0;
@@ -188,7 +206,60 @@ struct Program {
   std::vector<std::string> constants;
   std::vector<NamedTensor> tensors;
   std::vector<Instruction> instructions;
+  /// Ascending, outer ones before those inside; none of them overlap.
+  std::vector<Loop> loops;
 };
+
+/// Calls `body` with the number of each instruction and the iterations of the loops
+/// around it, the outermost first, in the order in which they run, until it returns
+/// something other than 0. Returns that, or 0.
+template <typename Body>
+int forEachIteration(const Program &program, Body &&body) {
+  struct Active {
+    const Loop *loop;
+    size_t next;
+  };
+  std::vector<Active> active;
+  std::vector<int64_t> iterations;
+  size_t next = 0;
+  for (size_t i = 0; i < program.instructions.size();) {
+    for (; next < program.loops.size() && program.loops[next].begin == i; ++next) {
+      active.push_back({&program.loops[next], next + 1});
+      iterations.push_back(0);
+    }
+    if (int status = body(i, std::as_const(iterations)))
+      return status;
+    ++i;
+    while (!active.empty() && active.back().loop->end == i) {
+      if (++iterations.back() < active.back().loop->count) {
+        i = active.back().loop->begin;
+        next = active.back().next;
+        break;
+      }
+      active.pop_back();
+      iterations.pop_back();
+    }
+  }
+  return 0;
+}
+
+/// How often an instruction runs in one run of the program.
+inline int64_t countIterations(const Program &program, size_t instruction) {
+  int64_t count = 1;
+  for (const Loop &loop : program.loops)
+    if (loop.begin <= instruction && instruction < loop.end)
+      count *= loop.count;
+  return count;
+}
+
+/// How far a buffer has moved in these iterations, in bytes.
+inline int64_t getDistance(const std::vector<int64_t> &strides,
+                           const std::vector<int64_t> &iterations) {
+  int64_t distance = 0;
+  for (size_t i = 0; i < strides.size(); ++i)
+    distance += strides[i] * iterations[i];
+  return distance;
+}
 
 /// Bytes of each constant's memory: of the largest buffer that is seen in it.
 std::vector<int64_t> getConstantBytes(const Program &program);

@@ -195,10 +195,10 @@ MPT_RT_EXPORT void mpt_rt_set_profiling(mpt_rt_context *context, int on);
 MPT_RT_EXPORT int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index,
                                      const char **what, const char **location,
                                      double *milliseconds);
-/* What instruction `index` of the open program costs: multiplications and additions of a
- * matmul or convolution (0 for all else), the type that they are done in as in
- * mpt_rt_tensor, and the bytes of its operands and results. Nonzero if there is no such
- * number. */
+/* What instruction `index` costs in one run of the open program, in all iterations of the
+ * loops around it: multiplications and additions of a matmul or convolution (0 for all
+ * else), the type that they are done in as in mpt_rt_tensor, and the bytes of its operands
+ * and results. Nonzero if there is no such number. */
 MPT_RT_EXPORT int mpt_rt_get_cost(const mpt_rt_context *context, int32_t index,
                                   double *flops, const char **type, double *bytes);
 

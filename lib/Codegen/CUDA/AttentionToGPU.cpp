@@ -112,10 +112,11 @@ LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
                                    : program::BufferOp();
   if (!scratch || typeOf(scratch).getNumElements() < rows * 4)
     return op.emitError("needs ") << rows * 4 << " bytes of workspace";
-  Value dots =
-      program::BufferOp::create(launcher.builder, op.getLoc(),
-                                MemRefType::get({rows}, launcher.builder.getF32Type()),
-                                scratch.getSpace(), scratch.getOffset());
+  OpBuilder outside(scratch);
+  outside.setInsertionPointAfter(scratch);
+  Value dots = program::BufferOp::create(
+      outside, op.getLoc(), MemRefType::get({rows}, launcher.builder.getF32Type()),
+      scratch.getSpace(), scratch.getOffset());
   expander.launch("attention_dots", shape.dotBlocks(), {op.getDy(), op.getResult()}, dots,
                   emitDots);
   SmallVector<Value> inputs = {op.getDy(),    op.getQuery(),     op.getKey(),

@@ -101,8 +101,12 @@ private:
   DeviceLauncher &launcher;
   OpBuilder &builder;
   bool useCudnn, allowTF32;
-  /// The op of the program that is expanded, or what it is becoming.
+  /// The op of the program that is expanded or is in the loop that is, or what it is
+  /// becoming.
   Operation *place = nullptr;
+  Operation *getPlace(Operation *op) {
+    return program.getBody().front().findAncestorOpInBlock(*op);
+  }
   /// After the arena: filters for cuDNN that fit no call's workspace, one at a time.
   int64_t scratchAt, scratchBytes = 0;
   llvm::DenseMap<int64_t, Value> constants;
@@ -139,9 +143,9 @@ Value Expander::view(Value buffer, int64_t at, ArrayRef<int64_t> shape, Type ele
   if (!declared)
     return Value();
   OpBuilder outside(place);
-  return program::BufferOp::create(outside, buffer.getLoc(),
-                                   MemRefType::get(shape, element), declared.getSpace(),
-                                   offset, declared.getValueAttr());
+  return program::BufferOp::create(
+      outside, buffer.getLoc(), MemRefType::get(shape, element), declared.getSpace(),
+      offset, declared.getValueAttr(), declared.getStart(), declared.getStrides());
 }
 
 void Expander::launch(LibraryCallOpInterface call, StringRef name, const std::string &key,
@@ -448,7 +452,7 @@ LogicalResult Expander::expand(LibraryCallOpInterface call) {
   rt::CudaConv conv = rt::planCudaConv(*instruction);
   if (instruction->refs[instruction->numInputs].count() == 0 || conv.rows() == 0)
     return call->emitError("a convolution over nothing is not done on GPUs");
-  place = call;
+  place = getPlace(call);
   builder.setInsertionPoint(call);
   rt::CudnnPlan plan;
   std::string unused;
@@ -456,7 +460,7 @@ LogicalResult Expander::expand(LibraryCallOpInterface call) {
                  rt::makeCudnnPlan(*instruction, plan, unused);
   if (hasCall) {
     program::AlternativesOp alternatives = createAlternatives(call);
-    place = alternatives;
+    place = getPlace(alternatives);
     builder.setInsertionPointToStart(&alternatives.getPreferred().front());
     callCudnn(call, conv);
     builder.setInsertionPointToStart(&alternatives.getFallback().front());
@@ -510,20 +514,24 @@ LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
                                              DeviceLauncher &launcher,
                                              program::F32Matmuls mode) {
   Expander expander(program, launcher, cudnn, mode == program::F32Matmuls::TF32);
-  Block &body = program.getBody().front();
-  for (Operation &op : llvm::make_early_inc_range(body)) {
-    LogicalResult result = success();
-    if (auto attention = dyn_cast<program::AttentionOp>(op))
-      result = expandAttention(attention, launcher);
-    else if (auto grad = dyn_cast<program::AttentionGradOp>(op))
-      result = expandAttention(grad, launcher);
-    if (failed(result))
+  SmallVector<Operation *> attentions;
+  SmallVector<LibraryCallOpInterface> convolutions;
+  program.walk([&](Operation *op) {
+    if (isa<program::AttentionOp, program::AttentionGradOp>(op))
+      attentions.push_back(op);
+    else if (isa<program::Conv2DOp, program::Conv2DInputGradOp,
+                 program::Conv2DFilterGradOp>(op) &&
+             !isa<program::AlternativesOp>(op->getParentOp()))
+      convolutions.push_back(cast<LibraryCallOpInterface>(op));
+  });
+  for (Operation *op : attentions) {
+    auto attention = dyn_cast<program::AttentionOp>(op);
+    if (failed(attention ? expandAttention(attention, launcher)
+                         : expandAttention(cast<program::AttentionGradOp>(op), launcher)))
       return failure();
   }
-  for (auto call : llvm::to_vector(body.getOps<LibraryCallOpInterface>()))
-    if (isa<program::Conv2DOp, program::Conv2DInputGradOp, program::Conv2DFilterGradOp>(
-            call) &&
-        failed(expander.expand(call)))
+  for (LibraryCallOpInterface call : convolutions)
+    if (failed(expander.expand(call)))
       return failure();
   SmallVector<program::MatmulOp> matmuls;
   program.walk([&](program::MatmulOp matmul) { matmuls.push_back(matmul); });

@@ -105,6 +105,9 @@ public:
   void run() {
     SmallVector<Operation *> gradients, forward, sums, microBatches;
     function.walk([&](Operation *op) {
+      // A matmul from above must not move into a loop.
+      if (op->getParentOfType<ScanOp>())
+        return;
       if (isa<ReluGradOp, GeluGradOp>(op))
         gradients.push_back(op);
       else if (isa<GeluOp>(op))

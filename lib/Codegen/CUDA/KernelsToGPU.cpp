@@ -132,16 +132,17 @@ DeviceLaunch ProgramConverter::emitGroup(const LaunchGroup &group, size_t number
 
 LogicalResult
 ProgramConverter::addKernels(llvm::StringMap<SmallVector<DeviceLaunch>> &kernels) {
-  for (auto launch : program.getBody().getOps<program::LaunchOp>()) {
+  WalkResult result = program.walk([&](program::LaunchOp launch) -> WalkResult {
     if (members.contains(launch))
-      continue;
+      return WalkResult::advance();
     if (!symbols.lookup<kernel::FuncOp>(launch.getKernel()))
       return launch.emitOpError("expected ")
              << launch.getKernelAttr() << " to be an mpt_kernel.func, found a function; "
              << "run --mpt-convert-kernels-to-gpu before kernels are lowered for the CPU";
     kernels.try_emplace(launch.getKernel());
-  }
-  return success();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 Value ProgramConverter::getWhole(program::Space space) {
@@ -187,13 +188,13 @@ void ProgramConverter::replace(
     for (program::LaunchOp member : launch.members)
       member.erase();
   }
-  for (auto launch : llvm::to_vector(program.getBody().getOps<program::LaunchOp>())) {
+  program.walk([&](program::LaunchOp launch) {
     OpBuilder builder(launch);
     for (const DeviceLaunch &stage : kernels.find(launch.getKernel())->second)
       createDeviceLaunch(builder, launch.getLoc(), stage, launch.getInputs(),
                          launch.getOutputs(), launch.getPartials());
     launch.erase();
-  }
+  });
 }
 
 struct ConvertKernelsToGPUPass

@@ -44,16 +44,27 @@ SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
         declared.getSpace() == program::Space::Constant ||
         (launch && !withPartials && buffer == launch.getPartials()))
       continue;
+    const bool isWritten = isa<MemoryEffects::Write>(effect.getEffect());
+    if (!declared.getStrides().empty()) {
+      // In a loop, where it may be anywhere.
+      ranges.push_back({declared.getSpace(), 0, INT64_MAX, isWritten});
+      continue;
+    }
     auto type = cast<MemRefType>(buffer.getType());
     auto begin = static_cast<int64_t>(declared.getOffset());
     int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
-    ranges.push_back({declared.getSpace(), begin, begin + bytes,
-                      isa<MemoryEffects::Write>(effect.getEffect())});
+    ranges.push_back({declared.getSpace(), begin, begin + bytes, isWritten});
   }
   return ranges;
 }
 
 size_t mpt::detail::countInstructions(Operation *op) {
+  if (auto loop = dyn_cast<program::LoopOp>(op)) {
+    size_t count = 0;
+    for (Operation &inner : loop.getBody().front())
+      count += countInstructions(&inner);
+    return count;
+  }
   auto alternatives = dyn_cast<program::AlternativesOp>(op);
   if (!alternatives)
     return 1;

@@ -24,7 +24,8 @@ llvm::SmallVector<ByteRange> rangesOf(mlir::Operation *op, bool withPartials = t
 /// True if the accesses conflict: two ranges overlap and at least one is a write.
 bool conflict(llvm::ArrayRef<ByteRange> first, llvm::ArrayRef<ByteRange> second);
 
-/// How many launches and calls `op` is in a program's table: alternatives are several.
+/// How many launches and calls `op` is in a program's table: alternatives and loops are
+/// several.
 size_t countInstructions(mlir::Operation *op);
 
 /// What takes the place of launches that follow each other: launches of functions whose

@@ -78,8 +78,8 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
     if (!mpt::detail::hasOpsOfMPT(getOperation()))
       return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
                                             "no op of the mpt dialect");
-    // The passes on matmuls and attention that follow look at one block.
-    if (failed(mpt::detail::unrollScans(getOperation())))
+    // As planning does, but before matmuls get epilogues.
+    if (failed(mpt::detail::unrollScans(getOperation(), maxUnrolled)))
       return signalPassFailure();
     // Names that are not chips are refused when the code is compiled.
     SmallVector<int64_t> architectures;

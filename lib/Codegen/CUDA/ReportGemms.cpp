@@ -47,14 +47,17 @@ struct ReportGemmsPass : mpt::impl::ReportGemmsPassBase<ReportGemmsPass> {
     for (auto program : getOperation().getOps<program::ProgramOp>()) {
       // The chunks of one convolution are matmuls with the same location.
       llvm::StringSet<> reported;
-      for (Operation &op : program.getBody().front()) {
+      WalkResult result = program.walk<WalkOrder::PreOrder>([&](Operation *op) {
         // Not what runs where a library refuses a call.
         auto alternatives = dyn_cast<program::AlternativesOp>(op);
         auto call = dyn_cast<program::MatmulOp>(
-            alternatives ? alternatives.getPreferredCall().getOperation() : &op);
+            alternatives ? alternatives.getPreferredCall().getOperation() : op);
         if (call && failed(report(program, call, reported)))
-          return signalPassFailure();
-      }
+          return WalkResult::interrupt();
+        return alternatives ? WalkResult::skip() : WalkResult::advance();
+      });
+      if (result.wasInterrupted())
+        return signalPassFailure();
     }
   }
 

@@ -52,6 +52,7 @@ private:
   LogicalResult addDeviceLaunch(program::DeviceLaunchOp launch);
   LogicalResult addCall(program::LibraryCallOpInterface call);
   LogicalResult addAlternatives(program::AlternativesOp alternatives);
+  LogicalResult addLoop(program::LoopOp loop);
   uint32_t kernelNumber(StringRef name) {
     auto [known, isNew] = numbers.try_emplace(name, kernels.size());
     if (isNew)
@@ -96,6 +97,8 @@ FailureOr<rt::BufferRef> ProgramEncoder::refOf(Value buffer) {
   ref.type = *element;
   ref.offset = declared.getOffset();
   ref.dims.assign(type.getShape().begin(), type.getShape().end());
+  ref.start = declared.getStart();
+  ref.strides = declared.getStrides().vec();
   return ref;
 }
 
@@ -108,8 +111,10 @@ LogicalResult ProgramEncoder::addBuffer(program::BufferOp buffer) {
     if (!elements)
       return buffer.emitError("only dense constants can be compiled");
     auto type = cast<MemRefType>(buffer.getBuffer().getType());
+    // A slice carries the whole.
+    const bool isSlice = buffer.getStart() != 0 || !buffer.getStrides().empty();
     if (elements.getElementType() != type.getElementType() ||
-        elements.getNumElements() != type.getNumElements())
+        (!isSlice && elements.getNumElements() != type.getNumElements()))
       return buffer.emitError("expected a 'value' of ")
              << type.getNumElements() << " elements of " << type.getElementType()
              << ", found " << elements.getType();
@@ -272,7 +277,21 @@ LogicalResult ProgramEncoder::addAlternatives(program::AlternativesOp alternativ
   return success();
 }
 
+LogicalResult ProgramEncoder::addLoop(program::LoopOp loop) {
+  const size_t number = program.loops.size();
+  program.loops.emplace_back();
+  const auto begin = static_cast<uint32_t>(program.instructions.size());
+  for (Operation &inner : loop.getBody().front())
+    if (failed(addOp(inner)))
+      return failure();
+  program.loops[number] = {begin, static_cast<uint32_t>(program.instructions.size()),
+                           static_cast<int64_t>(loop.getCount())};
+  return success();
+}
+
 LogicalResult ProgramEncoder::addOp(Operation &inner) {
+  if (auto loop = dyn_cast<program::LoopOp>(inner))
+    return addLoop(loop);
   if (auto launch = dyn_cast<program::LaunchOp>(inner))
     return addLaunch(launch);
   if (auto launch = dyn_cast<program::DeviceLaunchOp>(inner))

@@ -145,9 +145,7 @@ static void recurrent(Lowering &l, bool isLSTM, const Cell &cell) {
   int64_t steps = getShape(sequence)[0], batch = getShape(sequence)[1];
   if (!l.require(!ShapedType::isDynamic(steps) && !ShapedType::isDynamic(batch) &&
                      steps >= 1,
-                 "a sequence or batch of open length") ||
-      !l.require(steps * layers * directions <= 4096,
-                 "more than 4096 time steps in all layers, which would be unrolled"))
+                 "a sequence or batch of open length"))
     return;
   auto take = [&](Value x, int64_t index) {
     Shape shape(getShape(x).drop_front());

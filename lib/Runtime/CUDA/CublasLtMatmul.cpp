@@ -95,6 +95,18 @@ int mpt::rt::cuda::cudaType(DataType type) {
   }
 }
 
+Status CublasLtMatmul::move(const void *bias, const void *aux, const char *&what) {
+  auto set = [&](int attribute, const void *pointer) {
+    return api->cublasLtMatmulDescSetAttribute(desc, attribute, &pointer,
+                                               sizeof(pointer));
+  };
+  if (bias)
+    MPT_LT_TRY("a bias", set(kDescBiasPointer, bias));
+  if (aux)
+    MPT_LT_TRY("a second matrix", set(kDescAuxPointer, aux));
+  return 0;
+}
+
 Status CublasLtMatmul::create(const GemmPlan &plan, const void *bias, const void *aux,
                               const char *&what) {
   isDouble = plan.compute == GemmCompute::F64;

@@ -42,6 +42,8 @@ public:
   /// `what` says of what.
   Status create(const GemmPlan &plan, const void *bias, const void *aux,
                 const char *&what);
+  /// Other places of what the epilogue uses.
+  Status move(const void *bias, const void *aux, const char *&what);
   /// Up to `most` algorithms, the best first by cuBLASLt's guess.
   Status propose(const CublasLtContext &context, int most,
                  std::vector<CublasLtHeuristic> &found) const;

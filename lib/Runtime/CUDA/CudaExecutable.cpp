@@ -20,6 +20,13 @@ using namespace mpt::rt::cuda;
 /// has to.
 static int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
+/// A step of more launches is not recorded as a graph: its nodes would take more memory
+/// than launching them takes time.
+static constexpr int64_t kMostRecorded = 1 << 18;
+
+/// Events that are used in turn while a step is measured.
+static constexpr size_t kMarks = 4096;
+
 /// Between records of bad indices: device code takes addresses at multiples of it.
 static constexpr int64_t kCheckBytes = 16;
 
@@ -148,11 +155,11 @@ char *CudaExecutable::addressOf(const BufferRef &ref) const {
   case SpaceId::Output:
     return memory + outputAt + ref.offset;
   case SpaceId::Constant:
-    return memory + constantAt[ref.offset];
+    return memory + constantAt[ref.offset] + ref.start;
   case SpaceId::Input:
     break;
   }
-  return inputs[ref.offset].device;
+  return inputs[ref.offset].device + ref.start;
 }
 
 int CudaExecutable::write(const BufferRef &ref, const void *data, std::string &error) {
@@ -393,8 +400,11 @@ int CudaExecutable::prepare(std::string &error) {
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
     BoundInstruction step = std::move(prepared[i]);
-    for (const BufferRef &ref : instruction.refs)
+    for (const BufferRef &ref : instruction.refs) {
+      if (!ref.strides.empty())
+        step.moving.push_back({step.buffers.size(), addressOf(ref)});
       step.buffers.push_back(addressOf(ref));
+    }
     if (!instruction.isCall()) {
       step.launch = &desc.kernels[instruction.kernel];
       MPT_TRY(check(api.cudaLibraryGetKernel(&step.kernel, library, step.launch->name),
@@ -417,6 +427,9 @@ int CudaExecutable::prepare(std::string &error) {
   for (BoundInstruction &step : steps)
     for (void *&buffer : step.buffers)
       step.arguments.push_back(&buffer);
+  forEachIteration(program, [&](size_t, const std::vector<int64_t> &) {
+    return ++numLaunches > kMostRecorded;
+  });
   return MPT_RT_OK;
 }
 
@@ -437,13 +450,13 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
     MPT_TRY(attempt(lt->create(what)));
   }
   // After the result, or the third operand.
-  const void *written = call.numOutputs > 1 ? step.buffers[call.numInputs + 1] : nullptr;
-  const void *bias = call.getCall<MatmulCall>()->hasBias ? step.buffers[2]
-                     : writesBias(plan.epilogue)         ? written
-                                                         : nullptr;
-  const void *aux = !usesAux(plan.epilogue)    ? nullptr
-                    : writesAux(plan.epilogue) ? written
-                                               : step.buffers[2];
+  const int written = call.numOutputs > 1 ? static_cast<int>(call.numInputs) + 1 : -1;
+  step.bias = call.getCall<MatmulCall>()->hasBias ? 2
+              : writesBias(plan.epilogue)         ? written
+                                                  : -1;
+  step.aux = !usesAux(plan.epilogue) ? -1 : writesAux(plan.epilogue) ? written : 2;
+  const void *bias = step.bias < 0 ? nullptr : step.buffers[step.bias];
+  const void *aux = step.aux < 0 ? nullptr : step.buffers[step.aux];
   CublasLtMatmul matmul(api);
   MPT_TRY(attempt(matmul.create(plan, bias, aux, what)));
   std::vector<CublasLtHeuristic> found;
@@ -458,6 +471,7 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
              "; it runs without the epilogue, and a kernel\n";
     plan.epilogue = GemmEpilogue::Default;
     hasEpilogue = false;
+    step.bias = step.aux = -1;
     CublasLtMatmul plain(api);
     MPT_TRY(attempt(plain.create(plan, nullptr, nullptr, what)));
     code = plain.propose(*lt, 1, found);
@@ -485,11 +499,15 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
   return MPT_RT_OK;
 }
 
-int CudaExecutable::launch(size_t index, std::string &error) {
+int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
+                           std::string &error) {
   BoundInstruction &step = steps[index];
   const Instruction &instruction = program.instructions[index];
   if (step.isSkipped)
     return MPT_RT_OK;
+  for (auto [position, base] : step.moving)
+    step.buffers[position] =
+        base + getDistance(instruction.refs[position].strides, iterations);
   if (step.launch) {
     Dim3 grid = {static_cast<unsigned>(step.launch->blocks[0]),
                  static_cast<unsigned>(step.launch->blocks[1]), 1};
@@ -504,7 +522,14 @@ int CudaExecutable::launch(size_t index, std::string &error) {
     return check(api.cudaMemcpyAsync(step.buffers[1], step.buffers[0], step.copyBytes,
                                      DeviceToDevice, stream),
                  instruction.location + ": copying", error);
-  const CublasLtMatmul &gemm = gemms[step.gemm];
+  CublasLtMatmul &gemm = gemms[step.gemm];
+  if (!step.moving.empty()) {
+    const char *what = nullptr;
+    Status code = gemm.move(step.bias < 0 ? nullptr : step.buffers[step.bias],
+                            step.aux < 0 ? nullptr : step.buffers[step.aux], what);
+    if (code)
+      return checkCublasLt(code, instruction.location + ": " + what, error);
+  }
   void *result = step.buffers[instruction.numInputs];
   bool hasAddend = instruction.getCall<MatmulCall>()->hasAddend;
   return checkCublasLt(
@@ -515,8 +540,10 @@ int CudaExecutable::launch(size_t index, std::string &error) {
 }
 
 int CudaExecutable::enqueue(std::string &error) {
-  for (size_t i = 0; i < steps.size(); ++i)
-    MPT_TRY(launch(i, error));
+  MPT_TRY(
+      forEachIteration(program, [&](size_t i, const std::vector<int64_t> &iterations) {
+        return launch(i, iterations, error);
+      }));
   return copyChecks(error);
 }
 
@@ -529,31 +556,45 @@ int CudaExecutable::copyChecks(std::string &error) {
 }
 
 int CudaExecutable::profile(std::string &error) {
-  marks.resize(steps.size() + 1, nullptr);
+  marks.resize(std::min<size_t>(numLaunches, kMarks) + 1, nullptr);
   for (Event &mark : marks)
     if (!mark)
       MPT_TRY(check(api.cudaEventCreateWithFlags(&mark, 0), "an event", error));
-  MPT_TRY(check(api.cudaEventRecord(marks[0], stream), "measuring", error));
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const BoundInstruction &step = steps[i];
-    Range range((step.launch                            ? std::string(step.launch->name)
-                 : step.gemm >= 0                       ? std::string("matmul")
-                 : isCudnnCall(program.instructions[i]) ? std::string("convolution")
-                                                        : std::string("copy")) +
-                " " + program.instructions[i].location);
-    MPT_TRY(launch(i, error));
-    MPT_TRY(check(api.cudaEventRecord(marks[i + 1], stream), "measuring", error));
-  }
-  MPT_TRY(copyChecks(error));
-  MPT_TRY(check(api.cudaEventSynchronize(marks.back()), "the step failed", error));
   milliseconds.assign(steps.size(), 0);
-  for (size_t i = 0; i < steps.size(); ++i) {
-    float found = 0;
-    MPT_TRY(check(api.cudaEventElapsedTime(&found, marks[i], marks[i + 1]), "measuring",
+  // The instructions between the marks so far.
+  std::vector<size_t> measured;
+  auto read = [&]() -> int {
+    MPT_TRY(check(api.cudaEventSynchronize(marks[measured.size()]), "the step failed",
                   error));
-    milliseconds[i] = found;
-  }
-  return MPT_RT_OK;
+    for (size_t i = 0; i < measured.size(); ++i) {
+      float found = 0;
+      MPT_TRY(check(api.cudaEventElapsedTime(&found, marks[i], marks[i + 1]), "measuring",
+                    error));
+      milliseconds[measured[i]] += found;
+    }
+    measured.clear();
+    return MPT_RT_OK;
+  };
+  MPT_TRY(check(api.cudaEventRecord(marks[0], stream), "measuring", error));
+  MPT_TRY(forEachIteration(
+      program, [&](size_t i, const std::vector<int64_t> &iterations) -> int {
+        const BoundInstruction &step = steps[i];
+        Range range((step.launch      ? std::string(step.launch->name)
+                     : step.gemm >= 0 ? std::string("matmul")
+                     : isCudnnCall(program.instructions[i]) ? std::string("convolution")
+                                                            : std::string("copy")) +
+                    " " + program.instructions[i].location);
+        if (measured.size() + 1 == marks.size()) {
+          MPT_TRY(read());
+          MPT_TRY(check(api.cudaEventRecord(marks[0], stream), "measuring", error));
+        }
+        MPT_TRY(launch(i, iterations, error));
+        measured.push_back(i);
+        return check(api.cudaEventRecord(marks[measured.size()], stream), "measuring",
+                     error);
+      }));
+  MPT_TRY(copyChecks(error));
+  return read();
 }
 
 int CudaExecutable::capture(std::string &error) {
@@ -612,7 +653,8 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
     if (status == MPT_RT_OK && hasDeviceInputs)
       status = check(api.cudaEventSynchronize(copied[half]), "copying inputs", error);
   }
-  if (status == MPT_RT_OK && runs >= 1 && !graph && !profiling)
+  if (status == MPT_RT_OK && runs >= 1 && !graph && !profiling &&
+      numLaunches <= kMostRecorded)
     status = capture(error);
   if (status == MPT_RT_OK && profiling)
     status = profile(error);
@@ -696,16 +738,11 @@ int CudaExecutable::prepareConvolution(const Instruction &call, BoundInstruction
     why = "cuDNN refuses " + description + ": " + found->refusal;
     return MPT_RT_OK;
   }
-  void *first = addressOf(call.refs[0]), *second = addressOf(call.refs[1]),
-       *result = addressOf(call.refs[call.numInputs]);
+  std::vector<void *> buffers;
+  for (const BufferRef &ref : call.refs)
+    buffers.push_back(addressOf(ref));
   CudnnVariantPack pack(dnn->api);
-  bool isInputGrad = plan.kind == CallId::Conv2DInputGrad;
-  bool isFilterGrad = plan.kind == CallId::Conv2DFilterGrad;
-  if (fails(pack.create(isInputGrad ? result : first, isFilterGrad ? result : second,
-                        isInputGrad    ? first
-                        : isFilterGrad ? second
-                                       : result,
-                        memory + workspaceAt, what)))
+  if (fails(makePack(call, buffers, pack, what)))
     return MPT_RT_RUN_FAILED;
   step.convolution = found.get();
   step.pack = static_cast<int>(packs.size());
@@ -744,9 +781,32 @@ int CudaExecutable::prepareConvolutions(std::vector<BoundInstruction> &prepared,
   return MPT_RT_OK;
 }
 
+Status CudaExecutable::makePack(const Instruction &call,
+                                const std::vector<void *> &buffers,
+                                CudnnVariantPack &pack, const char *&what) {
+  void *first = buffers[0], *second = buffers[1], *result = buffers[call.numInputs];
+  const CallId kind = getId(*call.call);
+  const bool isInputGrad = kind == CallId::Conv2DInputGrad;
+  const bool isFilterGrad = kind == CallId::Conv2DFilterGrad;
+  return pack.create(isInputGrad ? result : first, isFilterGrad ? result : second,
+                     isInputGrad    ? first
+                     : isFilterGrad ? second
+                                    : result,
+                     memory + workspaceAt, what);
+}
+
 int CudaExecutable::launchConvolution(const BoundInstruction &step,
                                       const Instruction &call, std::string &error) {
-  Status status = packs[step.pack].run(*dnn, *step.convolution);
+  Status status;
+  if (step.moving.empty()) {
+    status = packs[step.pack].run(*dnn, *step.convolution);
+  } else {
+    CudnnVariantPack pack(dnn->api);
+    const char *what = nullptr;
+    status = makePack(call, step.buffers, pack, what);
+    if (!status)
+      status = pack.run(*dnn, *step.convolution);
+  }
   if (!status)
     return MPT_RT_OK;
   error = call.location + ": a convolution: " + dnn->api.nameOf(status);

@@ -82,6 +82,10 @@ private:
     /// What is done otherwise: by the epilogue of the matmul before, by cuDNN, or
     /// without it.
     bool isSkipped = false;
+    /// The buffers that move in loops: which, and where they are in the first iteration.
+    std::vector<std::pair<size_t, char *>> moving;
+    /// Which buffers the epilogue of a matmul uses, or -1.
+    int bias = -1, aux = -1;
   };
   struct Input {
     char *device = nullptr;
@@ -104,11 +108,15 @@ private:
                          std::string &why, std::string &error);
   /// Of all of the program; also says which other instructions are skipped.
   int prepareConvolutions(std::vector<BoundInstruction> &prepared, std::string &error);
+  /// What a convolution works on, at the places where its buffers are now.
+  Status makePack(const Instruction &call, const std::vector<void *> &buffers,
+                  CudnnVariantPack &pack, const char *&what);
   int launchConvolution(const BoundInstruction &step, const Instruction &call,
                         std::string &error);
   int enqueue(std::string &error);
   int copyChecks(std::string &error);
-  int launch(size_t index, std::string &error);
+  /// In the given iterations of the loops around the instruction.
+  int launch(size_t index, const std::vector<int64_t> &iterations, std::string &error);
   int profile(std::string &error);
   int capture(std::string &error);
   char *addressOf(const BufferRef &ref) const;
@@ -157,6 +165,8 @@ private:
   int multiprocessors = 0;
   /// Between instructions, when they are measured.
   std::vector<Event> marks;
+  /// How many launches and calls a step is, at most kMostRecorded + 1.
+  int64_t numLaunches = 0;
   std::vector<double> milliseconds;
   GraphExec graph = nullptr;
   /// Runs, and those that copied inputs.

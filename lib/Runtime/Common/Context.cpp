@@ -77,14 +77,27 @@ struct SharedState {
   StatePlace place;
 };
 
+/// A buffer whose address changes.
+struct MovingBuffer {
+  /// Which of the instruction's.
+  uint32_t position;
+  /// The number of the input that it lies in, or -1.
+  int64_t input;
+  /// Where it lies in the first iteration: in the input, or in memory.
+  int64_t start;
+  char *base;
+  std::vector<int64_t> strides;
+};
+
 /// An instruction with the addresses it works on.
 struct BoundInstruction {
   mpt_kernel_fn kernel = nullptr;
   std::unique_ptr<Call> call;
   int64_t tasks = 0;
   std::vector<void *> buffers;
-  /// Buffers that are inputs: (position, number of the input).
-  std::vector<std::pair<uint32_t, int64_t>> inputs;
+  /// The buffers that are not at one place in all runs: inputs, and those that move in
+  /// loops.
+  std::vector<MovingBuffer> moving;
   double milliseconds = 0;
 };
 
@@ -145,7 +158,7 @@ struct mpt_rt_context {
     case SpaceId::Output:
       return output.get() + ref.offset;
     case SpaceId::Constant:
-      return constants[ref.offset].get();
+      return constants[ref.offset].get() + ref.start;
     case SpaceId::Input:
       break;
     }
@@ -454,9 +467,13 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
   for (const Instruction &instruction : program.instructions) {
     BoundInstruction step;
     for (const BufferRef &ref : instruction.refs) {
-      if (ref.space == SpaceId::Input)
-        step.inputs.push_back({static_cast<uint32_t>(step.buffers.size()), ref.offset});
-      step.buffers.push_back(addressOf(ref));
+      const bool isInput = ref.space == SpaceId::Input;
+      void *address = addressOf(ref);
+      if (isInput || !ref.strides.empty())
+        step.moving.push_back({static_cast<uint32_t>(step.buffers.size()),
+                               isInput ? ref.offset : -1, ref.start,
+                               static_cast<char *>(address), ref.strides});
+      step.buffers.push_back(address);
     }
     if (instruction.isCall()) {
       step.buffers.push_back(nullptr); // a missing workspace
@@ -765,29 +782,41 @@ int mpt_rt_run(mpt_rt_context *context) {
   // depend on how many there are.
   OneThread one;
   using Clock = std::chrono::steady_clock;
-  for (size_t i = 0; i < context->steps.size(); ++i) {
-    BoundInstruction &step = context->steps[i];
-    for (auto [position, input] : step.inputs)
-      step.buffers[position] = const_cast<void *>(context->inputs[input]);
-    Clock::time_point start;
-    if (context->profiling)
-      start = Clock::now();
-    if (step.kernel) {
-      parallelFor(step.tasks, *context->team, [&](int64_t task, int) {
-        step.kernel(step.buffers.data(), task, task + 1);
+  if (context->profiling)
+    for (BoundInstruction &step : context->steps)
+      step.milliseconds = 0;
+  int status = forEachIteration(
+      context->program, [&](size_t i, const std::vector<int64_t> &iterations) -> int {
+        BoundInstruction &step = context->steps[i];
+        for (const MovingBuffer &buffer : step.moving) {
+          auto *base = buffer.input < 0 ? buffer.base
+                                        : static_cast<char *>(const_cast<void *>(
+                                              context->inputs[buffer.input])) +
+                                              buffer.start;
+          step.buffers[buffer.position] = base + getDistance(buffer.strides, iterations);
+        }
+        Clock::time_point start;
+        if (context->profiling)
+          start = Clock::now();
+        if (step.kernel) {
+          parallelFor(step.tasks, *context->team, [&](int64_t task, int) {
+            step.kernel(step.buffers.data(), task, task + 1);
+          });
+        } else {
+          std::string why;
+          if (!step.call->run(step.buffers.data(), *context->team, why)) {
+            context->badIndex = step.call->badIndex;
+            return context->fail(MPT_RT_RUN_FAILED,
+                                 context->program.instructions[i].location + ": " + why);
+          }
+        }
+        if (context->profiling)
+          step.milliseconds +=
+              std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+        return MPT_RT_OK;
       });
-    } else {
-      std::string why;
-      if (!step.call->run(step.buffers.data(), *context->team, why)) {
-        context->badIndex = step.call->badIndex;
-        return context->fail(MPT_RT_RUN_FAILED,
-                             context->program.instructions[i].location + ": " + why);
-      }
-    }
-    if (context->profiling)
-      step.milliseconds =
-          std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  }
+  if (status != MPT_RT_OK)
+    return status;
   context->hasRun = true;
   return MPT_RT_OK;
 }
@@ -847,14 +876,16 @@ int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index, const char 
                                 : context->steps[index].milliseconds;
   return MPT_RT_OK;
 }
+
 int mpt_rt_get_cost(const mpt_rt_context *context, int32_t index, double *flops,
                     const char **type, double *bytes) {
   if (!context || !flops || !type || !bytes || index < 0 ||
       index >= static_cast<int32_t>(context->program.instructions.size()))
     return MPT_RT_INVALID_ARGUMENT;
   const InstructionCost cost = getCost(context->program.instructions[index]);
-  *flops = cost.flops;
+  const auto count = static_cast<double>(countIterations(context->program, index));
+  *flops = count * cost.flops;
   *type = typeNames[static_cast<size_t>(cost.type)];
-  *bytes = cost.bytes;
+  *bytes = count * cost.bytes;
   return MPT_RT_OK;
 }

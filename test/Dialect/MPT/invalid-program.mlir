@@ -310,7 +310,7 @@ mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = -2 :
 // -----
 
 mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : i64, arena_bytes = 0 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'arith.constant' op found in a mpt_program.program: expected only buffers, launches and calls}}
+  // expected-error @+1 {{'arith.constant' op found in a mpt_program.program: expected only buffers, launches, calls and loops}}
   %c = arith.constant 1 : i64
 }
 

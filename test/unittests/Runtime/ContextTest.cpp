@@ -533,6 +533,111 @@ TEST(ProgramTest, WhatIsWrongIsSaid) {
       Result(MPT_RT_UNSUPPORTED, "test.mlir:2:1: a copy reaches outside its buffers"));
 }
 
+/// y[i][2 - j] = x[j] for i below 2 and j below 3: rows of 4, in a loop in a loop.
+ProgramBuilder makeLoops() {
+  ProgramBuilder b;
+  BufferRef from = b.input("x", F32, {3, 4}), to = b.output("y", F32, {2, 3, 4});
+  from.dims = to.dims = {4};
+  from.strides = {0, 16};
+  to.offset += 2 * 16;
+  to.strides = {48, -16};
+  b.call(plainCopy(4), {from}, to);
+  b.program.loops = {{0, 1, 2}, {0, 1, 3}};
+  return b;
+}
+
+TEST(ProgramTest, LoopsMoveBuffers) {
+  Descriptor desc(writeProgram(makeLoops().program));
+  Context c;
+  ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
+  float x[12], y[24];
+  for (int i = 0; i < 12; ++i)
+    x[i] = i;
+  ASSERT_EQ(mpt_rt_bind(c.rt, "x", x, sizeof(x)), MPT_RT_OK);
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
+    ASSERT_EQ(mpt_rt_read_output(c.rt, "y", y, sizeof(y)), MPT_RT_OK);
+    for (int i = 0; i < 2; ++i)
+      for (int j = 0; j < 3; ++j)
+        EXPECT_EQ(y[(i * 3 + 2 - j) * 4 + 3], x[j * 4 + 3]) << i << ' ' << j;
+  }
+}
+
+/// The order of instructions 0 to 4 in loops.
+std::string runInOrder(std::vector<Loop> loops) {
+  Program program;
+  program.instructions.resize(5);
+  program.loops = std::move(loops);
+  std::string order;
+  forEachIteration(program, [&](size_t i, const std::vector<int64_t> &iterations) {
+    order += std::to_string(i);
+    for (int64_t iteration : iterations)
+      order += static_cast<char>('a' + iteration);
+    order += ' ';
+    return 0;
+  });
+  return order;
+}
+
+TEST(ProgramTest, LoopsRunInOrder) {
+  EXPECT_EQ(runInOrder({}), "0 1 2 3 4 ");
+  EXPECT_EQ(runInOrder({{1, 3, 2}}), "0 1a 2a 1b 2b 3 4 ");
+  EXPECT_EQ(runInOrder({{0, 5, 1}}), "0a 1a 2a 3a 4a ");
+  EXPECT_EQ(runInOrder({{0, 3, 2}, {0, 1, 2}, {1, 3, 1}, {4, 5, 2}}),
+            "0aa 0ab 1aa 2aa 0ba 0bb 1ba 2ba 3 4a 4b ");
+}
+
+TEST(ProgramTest, WhatIsWrongWithLoopsIsSaid) {
+  auto open = [](auto &&change) {
+    ProgramBuilder b = makeLoops();
+    change(b.program);
+    Descriptor desc(writeProgram(b.program));
+    Context c;
+    return mpt_rt_open_desc(c.rt, &desc.desc) == MPT_RT_OK ? "" : c.error();
+  };
+  auto openLoops = [&](std::vector<Loop> loops) {
+    return open([&](Program &p) { p.loops = loops; });
+  };
+  auto openTo = [&](auto &&change) {
+    return open([&](Program &p) { change(p.instructions[0].refs[1]); });
+  };
+  EXPECT_EQ(open([](Program &) {}), "");
+  const std::string outside = "instruction 0 uses a buffer outside its space";
+  // Strides without loops.
+  EXPECT_EQ(openLoops({}), outside);
+  EXPECT_EQ(openLoops({{0, 1, 2}}), outside);
+  // One iteration too many, outside and inside.
+  EXPECT_EQ(openLoops({{0, 1, 3}, {0, 1, 3}}), outside);
+  EXPECT_EQ(openLoops({{0, 1, 2}, {0, 1, 4}}), outside);
+  EXPECT_EQ(openTo([](BufferRef &ref) { ref.offset = 16; }), outside);
+  EXPECT_EQ(openTo([](BufferRef &ref) { ref.offset += 64; }), outside);
+  for (int64_t stride : {INT64_MAX / 16 * 16, INT64_MIN, int64_t(1) << 62})
+    EXPECT_EQ(openTo([&](BufferRef &ref) { ref.strides[0] = stride; }), outside);
+  EXPECT_EQ(open([](Program &p) { p.instructions[0].refs[0].start = 4 * 4; }), outside);
+  EXPECT_EQ(open([](Program &p) { p.instructions[0].refs[0].start = -16; }), outside);
+  EXPECT_EQ(openTo([](BufferRef &ref) { ref.start = 16; }), outside);
+  EXPECT_EQ(openTo([](BufferRef &ref) { ref.strides[0] = 46; }),
+            "instruction 0 uses a misaligned buffer");
+  EXPECT_EQ(open([](Program &p) { p.tensors[1].buffer.strides = {16}; }),
+            "tensor 'y' lies outside its space");
+  for (std::vector<Loop> loops : {std::vector<Loop>{{0, 0, 2}}, {{0, 2, 2}}, {{1, 2, 2}}})
+    EXPECT_EQ(openLoops(loops), "loop 0 runs instructions that are not in the program");
+  EXPECT_EQ(openLoops({{0, 1, 0}}), "loop 0 runs 0 times; expected 1 to 2^32");
+  EXPECT_EQ(openLoops({{0, 1, -1}}), "loop 0 runs -1 times; expected 1 to 2^32");
+  EXPECT_EQ(openLoops({{0, 1, 1 << 20}, {0, 1, 1 << 20}}),
+            "loop 1 and those around it run more than 2^32 times");
+  auto openThree = [&](std::vector<Loop> loops) {
+    return open([&](Program &p) {
+      p.instructions.resize(3, p.instructions[0]);
+      p.loops = loops;
+    });
+  };
+  EXPECT_EQ(openThree({{1, 2, 2}, {0, 1, 2}}),
+            "loop 1 comes after one that begins later");
+  EXPECT_EQ(openThree({{0, 2, 2}, {1, 3, 2}}),
+            "loop 1 ends after the loop that it is in");
+}
+
 /// Every call reads as it was written, whatever its attributes.
 TEST(ProgramTest, CallsRoundTrip) {
   ProgramBuilder b = makeLarge();

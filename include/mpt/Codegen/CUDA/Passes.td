@@ -115,6 +115,7 @@ def FuseGemmEpiloguesPass : Pass<"mpt-fuse-gemm-epilogues", "::mlir::ModuleOp"> 
     Does only what cuBLASLt supports on all of `chip`. GELU is fused only if all are sm_90
     or sm_100: elsewhere cuBLASLt runs a separate kernel for it after the matmul. The
     result of a matmul is not rounded before its GELU or GELU's gradient: one rounding less.
+    Bodies of `mpt.scan` stay as they are.
   }];
   let options = [
     ListOption<"chips", "chip", "std::string", "Architectures (sm_80, sm_90, ...)">,
@@ -128,7 +129,7 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
     cast (mpt/Codegen/CUDA/WidenMatmuls.h). Attention that device functions support is
     marked, so that it is not decomposed; the remark mpt.cuda.attention-decomposed names
     the rest. Filters [O, C / groups, KH, KW] (`oihw`) are transposed, and so are their
-    gradients. `mpt.scan` is unrolled before.
+    gradients. `mpt.scan` of few iterations is unrolled before.
   }];
   let options = [
     ListOption<"chips", "chip", "std::string", "Architectures (sm_80, sm_90, ...)">,
@@ -136,6 +137,8 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
            "Round biases of f16 and bf16 matmuls to their type instead">,
     Option<"fusedAttention", "fused-attention", "bool", "true",
            "Mark attention; without it all attention is decomposed">,
+    Option<"maxUnrolled", "max-unrolled", "int64_t", "16",
+           "Most iterations of an mpt.scan that is unrolled; others stay loops">,
   ];
   let dependentDialects = ["::mpt::MPTDialect"];
 }

@@ -15,6 +15,7 @@
 #include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
+#include "mpt/Dialect/MPT/Transforms/IsolateScans.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
@@ -400,9 +401,10 @@ void eraseDead(Block &block) {
       op.erase();
 }
 
-void fuse(func::FuncOp function) {
-  Block &block = function.getBody().front();
+void fuse(Block &block) {
   eraseDead(block);
+  for (auto scan : block.getOps<ScanOp>())
+    fuse(scan.getBlock());
   renameBeforeScaling(block);
   duplicateCheapOps(block);
   FusionPlan plan = planFusion(block);
@@ -456,14 +458,19 @@ bool isOfDialect(Operation &op) {
 
 /// Planning reorders ops by their operands alone and takes these for tensors.
 LogicalResult check(Operation *op) {
-  if (!isOfDialect(*op) || (op->getNumRegions() > 0 && !isa<kernel::KernelOp>(op)))
+  if (!isOfDialect(*op) ||
+      (op->getNumRegions() > 0 && !isa<kernel::KernelOp, ScanOp>(op)))
     return op->emitError("mpt-fuse-kernels: expected a step of mpt ops without "
-                         "regions, found '")
+                         "regions other than of mpt.scan, found '")
            << op->getName() << "'; "
            << (isa<CheckpointOp>(op) ? "run --mpt-decompose first"
                                      : "lower or unroll it first");
   if (failed(checkStaticShapes(op, "mpt-fuse-kernels")))
     return failure();
+  if (auto scan = dyn_cast<ScanOp>(op))
+    for (Operation &inner : scan.getBlock().without_terminator())
+      if (failed(check(&inner)))
+        return failure();
   if (isa<BarrierOp>(op))
     for (auto [from, to] : llvm::zip_equal(op->getOperandTypes(), op->getResultTypes()))
       if (getElementTypeOrSelf(from) != getElementTypeOrSelf(to))
@@ -488,7 +495,8 @@ struct FuseKernelsPass : mpt::impl::FuseKernelsPassBase<FuseKernelsPass> {
       for (Operation &op : block.without_terminator())
         if (failed(check(&op)))
           return signalPassFailure();
-      fuse(function);
+      mpt::detail::isolateScans(function);
+      fuse(block);
     }
   }
 };

@@ -39,10 +39,10 @@ bool isSplat(Value value) {
   return constant && isa<SplatElementsAttr>(constant.getValue());
 }
 
-/// True for the matmuls and windows between which a step's memory peaks.
+/// True for the matmuls, windows and loops between which a step's memory peaks.
 bool isHeavyCall(Operation *op) {
   return isa<GemmOp, MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp, Conv2DFilterGradOp,
-             MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp>(op);
+             MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp, ScanOp>(op);
 }
 
 /// How an op could be part of a kernel.

@@ -56,7 +56,7 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
         return WalkResult::interrupt();
       return WalkResult::advance();
     });
-    if (dynamic.wasInterrupted() || failed(unrollScans(getOperation())))
+    if (dynamic.wasInterrupted() || failed(unrollScans(getOperation(), maxUnrolled)))
       return signalPassFailure();
     // The terminator is revisited for every result that is replaced, and folding
     // looks at all of its operands each time.

@@ -13,9 +13,9 @@
 
 using namespace mlir;
 
-void mpt::addDecomposePasses(OpPassManager &passes) {
+void mpt::addDecomposePasses(OpPassManager &passes, const DecomposePassOptions &options) {
   passes.addPass(createFuseEpiloguesPass());
-  passes.addPass(createDecomposePass());
+  passes.addPass(createDecomposePass(options));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 }

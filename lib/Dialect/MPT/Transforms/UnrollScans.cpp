@@ -40,6 +40,7 @@ namespace {
 
 class Unroller {
 public:
+  explicit Unroller(int64_t maxIterations) : maxIterations(maxIterations) {}
   LogicalResult run(Block &block);
   /// Erases the stacked results that nobody reads.
   void finish();
@@ -54,6 +55,7 @@ private:
   /// they read may be results of scans that are still to be unrolled.
   DenseMap<Value, SmallVector<ReshapeOp>> slices;
   SmallVector<Operation *> stacks;
+  int64_t maxIterations;
   int64_t numOps = 0;
 };
 
@@ -163,7 +165,7 @@ LogicalResult Unroller::run(Block &block) {
   for (auto it = block.begin(); it != block.end();) {
     Operation *op = &*it;
     auto scan = dyn_cast<ScanOp>(op);
-    if (!scan) {
+    if (!scan || static_cast<int64_t>(scan.getTripCount()) > maxIterations) {
       for (Region &region : op->getRegions())
         for (Block &inner : region)
           if (failed(run(inner)))
@@ -187,8 +189,8 @@ void Unroller::finish() {
       op->erase();
 }
 
-LogicalResult mpt::detail::unrollScans(Operation *root) {
-  Unroller unroller;
+LogicalResult mpt::detail::unrollScans(Operation *root, int64_t maxIterations) {
+  Unroller unroller(maxIterations);
   for (Region &region : root->getRegions())
     for (Block &block : region)
       if (failed(unroller.run(block)))

@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/Support/ElementCount.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -49,7 +50,113 @@ LogicalResult program::ProgramOp::verify() {
     if (!isa_and_present<program::ProgramDialect>(op.getDialect()) ||
         isa<program::ProgramOp>(op))
       return op.emitOpError("found in a mpt_program.program: expected only buffers, "
-                            "launches and calls");
+                            "launches, calls and loops");
+  return success();
+}
+
+/// Bytes of the space that `buffer` lies in; nullopt if the program does not say.
+static std::optional<int64_t> getSpaceBytes(program::ProgramOp program,
+                                            program::BufferOp buffer) {
+  switch (buffer.getSpace()) {
+  case program::Space::Arena:
+    return program.getArenaBytes();
+  case program::Space::State:
+    return program.getStateBytes();
+  case program::Space::Output:
+    return program.getOutputBytes();
+  case program::Space::Constant:
+    if (ElementsAttr value = buffer.getValueAttr())
+      return value.getNumElements() *
+             llvm::divideCeil(value.getElementType().getIntOrFloatBitWidth(), 8);
+    return std::nullopt;
+  case program::Space::Input:
+    // As many as those of the buffer that has its name.
+    for (auto input : program.getBody().getOps<program::BufferOp>())
+      if (input.getSpace() == program::Space::Input && input.getName() &&
+          input.getOffset() == buffer.getOffset()) {
+        auto type = cast<MemRefType>(input.getBuffer().getType());
+        return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+      }
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Checks the places that `buffer` moves to where `user` reads or writes it.
+static LogicalResult verifyMoves(program::ProgramOp program, program::BufferOp buffer,
+                                 Operation *user) {
+  SmallVector<int64_t> counts;
+  for (Operation *op = user->getParentOp(); op != program; op = op->getParentOp())
+    if (auto loop = dyn_cast<program::LoopOp>(op))
+      counts.insert(counts.begin(), loop.getCount());
+  ArrayRef<int64_t> strides = buffer.getStrides();
+  if (strides.size() > counts.size())
+    return user->emitOpError("expected to be in as many loops as its buffers have "
+                             "strides, found ")
+           << counts.size() << " loops and " << strides.size() << " strides";
+  auto type = cast<MemRefType>(buffer.getBuffer().getType());
+  const bool isNumbered = buffer.getSpace() == program::Space::Input ||
+                          buffer.getSpace() == program::Space::Constant;
+  // Offsets and sizes are known to add up.
+  std::optional<int64_t> least = isNumbered ? 0 : buffer.getOffset();
+  least = llvm::checkedAdd<int64_t>(*least, buffer.getStart());
+  std::optional<int64_t> most = countElements(type.getShape());
+  if (least && most)
+    most = llvm::checkedMulAdd<int64_t>(
+        *most, llvm::divideCeil(type.getElementTypeBitWidth(), 8), *least);
+  for (auto [stride, count] : llvm::zip(strides, counts)) {
+    std::optional<int64_t> way = llvm::checkedMul<int64_t>(stride, count - 1);
+    std::optional<int64_t> &end = stride < 0 ? least : most;
+    if (end)
+      end = way ? llvm::checkedAdd<int64_t>(*end, *way) : std::nullopt;
+  }
+  if (!least || !most)
+    return user->emitOpError("expected a buffer that moves within 2^63 bytes, found ")
+           << type;
+  std::optional<int64_t> bytes = getSpaceBytes(program, buffer);
+  if (*least < 0 || (bytes && *most > *bytes)) {
+    InFlightDiagnostic error =
+        user->emitOpError("expected its buffers to stay within their space");
+    if (bytes)
+      error << " of " << *bytes << " bytes";
+    return error << ", found one that moves from byte " << *least << " to " << *most;
+  }
+  return success();
+}
+
+LogicalResult program::ProgramOp::verifyRegions() {
+  WalkResult result = walk([&](Operation *op) {
+    if (isa<BufferOp, LoopOp, ProgramOp, AlternativesOp>(op))
+      return WalkResult::advance();
+    for (Value operand : op->getOperands())
+      if (auto buffer = operand.getDefiningOp<BufferOp>();
+          buffer && (!buffer.getStrides().empty() || buffer.getStart() != 0) &&
+          failed(verifyMoves(*this, buffer, op)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult program::LoopOp::verify() {
+  if (getBody().front().empty())
+    return emitOpError("expected launches, calls or loops in its body, found none");
+  for (Operation &op : getBody().front())
+    if (!isa<LaunchOp, DeviceLaunchOp, AlternativesOp, LoopOp, AttentionOp,
+             AttentionGradOp, LibraryCallOpInterface>(op))
+      return op.emitOpError("found in a mpt_program.loop: expected launches, calls and "
+                            "loops; buffers are declared outside");
+  int64_t iterations = getCount();
+  for (Operation *op = (*this)->getParentOp(); op; op = op->getParentOp())
+    if (auto outer = dyn_cast<LoopOp>(op)) {
+      std::optional<int64_t> all =
+          llvm::checkedMul<int64_t>(iterations, outer.getCount());
+      iterations = all.value_or(INT64_MAX);
+    }
+  if (iterations > rt::kMaxIterations)
+    return emitOpError(
+               "expected at most 2^32 iterations with the loops around it, found ")
+           << iterations;
   return success();
 }
 
@@ -59,11 +166,30 @@ LogicalResult program::BufferOp::verify() {
     return emitOpError("expected a packed buffer of static shape, found ") << type;
   if (getSpace() == program::Space::Constant && !getValue())
     return emitOpError("expected 'value' in the constant space, found none");
-  int64_t offset = getOffset();
+  int64_t offset = getOffset(), start = getStart();
   if (offset < 0)
     return emitOpError("expected an offset of at least 0, found ") << offset;
-  if (getSpace() != program::Space::Input && getSpace() != program::Space::Constant &&
-      offset % 64 != 0)
+  const bool isNumbered =
+      getSpace() == program::Space::Input || getSpace() == program::Space::Constant;
+  if (start < 0 || (start != 0 && !isNumbered))
+    return emitOpError(
+               "expected a start of at least 0 for inputs and constants, and of 0 "
+               "for other buffers, found ")
+           << start;
+  const bool moves = start != 0 || !getStrides().empty();
+  if (moves && getName())
+    return emitOpError(
+        "expected a named buffer to begin its space and not to move, found "
+        "a start or strides");
+  SmallVector<int64_t> places(getStrides());
+  places.push_back(isNumbered ? start : offset);
+  for (int64_t bytes : places)
+    if (int64_t element = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+        moves && bytes % element != 0)
+      return emitOpError(
+                 "expected places and strides that are multiples of the element's ")
+             << element << " bytes, found " << bytes;
+  if (!isNumbered && !moves && offset % 64 != 0)
     return emitOpError("expected an offset that is a multiple of 64, found ") << offset;
   auto program = cast<program::ProgramOp>((*this)->getParentOp());
   int64_t width = llvm::divideCeil(type.getElementTypeBitWidth(), 8);

@@ -27,6 +27,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 namespace mpt {
 #define GEN_PASS_DEF_ASSIGNBUFFERSPASS
@@ -55,23 +56,34 @@ public:
     Block &block = program.getBody().emplaceBlock();
     builder.setInsertionPointToStart(&block);
     declareNamedBuffers();
-    for (auto [i, instruction] : llvm::enumerate(schedule.instructions)) {
-      builder.setInsertionPointToEnd(&block);
-      if (instruction.kernel)
-        buildLaunch(instruction, plan.scratchOffsets[i]);
-      else
-        buildCall(instruction, plan.scratchOffsets[i]);
-    }
-    builder.setInsertionPointToEnd(&block);
-    buildFinalCopies();
+    nextConstant = llvm::count_if(plan.graph.buffers, [](const MemoryBuffer &buffer) {
+      return buffer.kind == MemoryKind::Constant;
+    });
+    buildInstructions(schedule);
+    Location loc = function.getBody().front().getTerminator()->getLoc();
+    buildFinalCopies(loc);
     return program;
   }
 
 private:
+  /// An iteration of a loop that is being built.
+  struct Frame {
+    const LoopBody &body;
+    /// Where its arena begins in that of the step or iteration around it.
+    int64_t arena;
+    /// Of the step or iteration around it.
+    const BufferAssignment &plan;
+  };
+
   void declareNamedBuffers();
+  void buildInstructions(const InstructionList &list);
+  void buildLoop(const StepInstruction &instruction, int64_t arena);
+  /// Where `place` of the iteration of `frames[depth - 1]` lies in the program. `owner`
+  /// is the value there, and becomes that of the step or iteration which it comes from.
+  BufferPlace resolve(BufferPlace place, size_t depth, Value &owner);
   void buildLaunch(StepInstruction instruction, int64_t scratchOffset);
   void buildCall(const StepInstruction &instruction, int64_t scratchOffset);
-  void buildFinalCopies();
+  void buildFinalCopies(Location loc);
   void buildCopy(Location loc, Value from, Value to);
   StringAttr getKernel(kernel::KernelOp kernel);
 
@@ -79,11 +91,15 @@ private:
     return MemRefType::get(type.getShape(), type.getElementType());
   }
 
-  /// The buffer at `place` seen as `type`; one op for each distinct view.
+  /// The plan of the step or iteration that is being built.
+  const BufferAssignment &getPlan() {
+    return frames.empty() ? plan : frames.back().body.plan;
+  }
+  /// The buffer at `place` of the plan, seen as `type`; one op for each distinct view.
   Value getBuffer(Location loc, BufferPlace place, MemRefType type,
                   Value constant = Value());
   Value getBuffer(Location loc, const BufferView &view) {
-    return getBuffer(loc, plan.places.lookup(view.value), bufferType(view.type),
+    return getBuffer(loc, getPlan().places.lookup(view.value), bufferType(view.type),
                      view.value);
   }
   Value getScratch(Location loc, int64_t offset, int64_t bytes) {
@@ -101,16 +117,131 @@ private:
   /// Where kernels go: before the function.
   OpBuilder kernels;
   llvm::StringMap<StringAttr> kernelNames;
-  DenseMap<std::tuple<unsigned, int64_t, Type>, Value> made;
+  using View = std::tuple<program::Space, int64_t, int64_t, std::vector<int64_t>, Type>;
+  static View getKey(const BufferPlace &place, Type type) {
+    return {place.space,
+            place.offset,
+            place.start,
+            {place.strides.begin(), place.strides.end()},
+            type};
+  }
+  struct CompareViews {
+    bool operator()(const View &a, const View &b) const {
+      auto key = [](const View &view) {
+        const auto &[space, offset, start, strides, type] = view;
+        return std::make_tuple(space, offset, start, strides, type.getAsOpaquePointer());
+      };
+      return key(a) < key(b);
+    }
+  };
+  /// Looked up only, so the order of types does not matter.
+  std::map<View, Value, CompareViews> made;
+  /// The loops around what is being built, the outermost first, and its op.
+  SmallVector<Frame> frames;
+  Operation *outermost = nullptr;
+  /// Numbers of constants of iterations.
+  DenseMap<Value, int64_t> constants;
+  int64_t nextConstant = 0;
 };
+
+void ProgramBuilder::buildInstructions(const InstructionList &list) {
+  for (auto [i, instruction] : llvm::enumerate(list.instructions)) {
+    const int64_t scratch = getPlan().scratchOffsets[i];
+    if (instruction.loop)
+      buildLoop(instruction, scratch);
+    else if (instruction.kernel)
+      buildLaunch(instruction, scratch);
+    else
+      buildCall(instruction, scratch);
+  }
+}
+
+void ProgramBuilder::buildLoop(const StepInstruction &instruction, int64_t arena) {
+  const LoopBody &body = *instruction.loop;
+  const Location loc = instruction.loc;
+  // What is carried begins where it stays.
+  for (auto [init, output] : llvm::zip(body.inits, instruction.outputs)) {
+    auto from = getPlan().places.find(init), to = getPlan().places.find(output.value);
+    if (from != getPlan().places.end() && from->second.space == to->second.space &&
+        from->second.offset == to->second.offset)
+      continue;
+    Value target = getBuffer(loc, output);
+    if (std::optional<double> value = LoopBody::getFill(init)) {
+      program::createCall(builder, loc, rt::FillCall{*value}, {}, target);
+      continue;
+    }
+    buildCopy(loc, getBuffer(loc, from->second, cast<MemRefType>(target.getType()), init),
+              target);
+  }
+  auto loop =
+      program::LoopOp::create(builder, loc, builder.getI64IntegerAttr(body.count));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&loop.getBody().emplaceBlock());
+  if (frames.empty())
+    outermost = loop;
+  frames.push_back({body, std::max<int64_t>(arena, 0), getPlan()});
+  buildInstructions(body.schedule);
+  buildFinalCopies(loc);
+  frames.pop_back();
+  if (loop.getBody().front().empty())
+    loop.erase();
+}
+
+BufferPlace ProgramBuilder::resolve(BufferPlace place, size_t depth, Value &owner) {
+  if (depth == 0)
+    return place;
+  const Frame &frame = frames[depth - 1];
+  const LoopBody &body = frame.body;
+  // Of the step or iteration around this one; a slice of it moves.
+  auto getOuter = [&](Value outside, RankedTensorType slice) {
+    owner = outside;
+    BufferPlace outer = resolve(frame.plan.places.lookup(owner), depth - 1, owner);
+    if (!slice)
+      return outer;
+    const bool isNumbered =
+        outer.space == program::Space::Input || outer.space == program::Space::Constant;
+    (isNumbered ? outer.start : outer.offset) += body.getFirst(slice);
+    outer.strides.resize(depth - 1, 0);
+    outer.strides.push_back(body.getStride(slice));
+    return outer;
+  };
+  func::FuncOp function = *body.function;
+  switch (place.space) {
+  case program::Space::Arena:
+    return resolve({program::Space::Arena, frame.arena + place.offset}, depth - 1, owner);
+  case program::Space::Constant: {
+    auto [known, isNew] = constants.try_emplace(owner, nextConstant);
+    nextConstant += isNew;
+    return {program::Space::Constant, known->second};
+  }
+  case program::Space::State:
+  case program::Space::Input:
+    // Of several that begin there, all but the last have no bytes.
+    for (size_t i = body.plan.arguments.size(); i-- > 0;)
+      if (body.plan.arguments[i].space == place.space &&
+          body.plan.arguments[i].offset == place.offset)
+        return getOuter(body.arguments[i],
+                        body.isSlice[i]
+                            ? cast<RankedTensorType>(function.getArgumentTypes()[i])
+                            : RankedTensorType());
+    break;
+  case program::Space::Output:
+    for (size_t i = body.plan.outputs.size(); i-- > 0;)
+      if (body.plan.outputs[i] && body.plan.outputs[i]->offset == place.offset)
+        return getOuter(body.stacked[i],
+                        cast<RankedTensorType>(function.getResultTypes()[i]));
+    break;
+  }
+  llvm_unreachable("places of a plan are those of arguments and results");
+}
 
 void ProgramBuilder::declareNamedBuffers() {
   auto declare = [&](BufferPlace place, Type type, StringAttr name, RoleAttr role,
                      InitAttr init, StringAttr lowOf) {
     auto buffer = bufferType(cast<RankedTensorType>(type));
-    made[{static_cast<unsigned>(place.space), place.offset, buffer}] =
-        program::BufferOp::create(builder, function.getLoc(), buffer, place.space,
-                                  place.offset, name, role, init, lowOf, ElementsAttr());
+    made[getKey(place, buffer)] = program::BufferOp::create(
+        builder, function.getLoc(), buffer, place.space, place.offset, /*start=*/0,
+        /*strides=*/ArrayRef<int64_t>(), name, role, init, lowOf, ElementsAttr());
   };
   StepView step(function);
   for (auto [i, argument] : llvm::enumerate(step.getArguments()))
@@ -125,15 +256,21 @@ void ProgramBuilder::declareNamedBuffers() {
 
 Value ProgramBuilder::getBuffer(Location loc, BufferPlace place, MemRefType type,
                                 Value constant) {
-  Value &known = made[{static_cast<unsigned>(place.space), place.offset, type}];
+  place = resolve(std::move(place), frames.size(), constant);
+  while (!place.strides.empty() && place.strides.back() == 0)
+    place.strides.pop_back();
+  Value &known = made[getKey(place, type)];
   if (known)
     return known;
+  OpBuilder::InsertionGuard guard(builder);
+  if (!frames.empty())
+    builder.setInsertionPoint(outermost);
   ElementsAttr value;
   if (place.space == program::Space::Constant)
     if (auto op = constant.getDefiningOp<ConstantOp>())
       value = op.getValue();
   return known = program::BufferOp::create(builder, loc, type, place.space, place.offset,
-                                           value);
+                                           value, place.start, place.strides);
 }
 
 StringAttr ProgramBuilder::getKernel(kernel::KernelOp kernel) {
@@ -218,8 +355,8 @@ void ProgramBuilder::buildCopy(Location loc, Value from, Value to) {
   program::createCall(builder, loc, copy, from, to);
 }
 
-void ProgramBuilder::buildFinalCopies() {
-  Location loc = function.getBody().front().getTerminator()->getLoc();
+void ProgramBuilder::buildFinalCopies(Location loc) {
+  const BufferAssignment &plan = getPlan();
   auto typeOf = [&](const FinalCopy &copy) {
     return bufferType(cast<RankedTensorType>(copy.source.getType()));
   };
@@ -260,7 +397,12 @@ std::string describe(func::FuncOp step, const MemoryBuffer &buffer) {
 
 /// Fails if a constant does not fit in a program's file, which counts bytes in 32 bits.
 /// Of a splat it holds one element.
-LogicalResult checkConstants(const BufferAssignment &plan) {
+LogicalResult checkConstants(const InstructionList &schedule,
+                             const BufferAssignment &plan) {
+  for (const StepInstruction &instruction : schedule.instructions)
+    if (instruction.loop &&
+        failed(checkConstants(instruction.loop->schedule, instruction.loop->plan)))
+      return failure();
   for (const MemoryBuffer &buffer : plan.graph.buffers)
     if (auto op = buffer.value.getDefiningOp<ConstantOp>();
         op && !op.getValue().isSplat() && buffer.bytes > int64_t(UINT32_MAX))
@@ -338,7 +480,8 @@ struct AssignBuffersPass : mpt::impl::AssignBuffersPassBase<AssignBuffersPass> {
       return signalPassFailure();
     }
     BufferAssignment plan = scheduleForMemory(step, *schedule, *wanted).plan;
-    if (failed(checkConstants(plan)) || failed(checkMemory(step, plan, memoryLimit)))
+    if (failed(checkConstants(*schedule, plan)) ||
+        failed(checkMemory(step, plan, memoryLimit)))
       return signalPassFailure();
     SymbolTable symbols(module);
     // The program takes the function's name.

@@ -128,6 +128,8 @@ void Planner::buildGraph() {
       add(op.outputs, getBuffer(output.value));
       writers.insert({output.value, {unsigned(i), unsigned(number)}});
     }
+    if (instruction.loop)
+      plan.constantBytes += instruction.loop->plan.constantBytes;
     op.workspace = std::max<int64_t>(
         op.workspace, llvm::alignTo(instruction.scratchBytes, bufferAlignment));
     for (auto [number, output] : llvm::enumerate(instruction.outputs))
@@ -148,6 +150,13 @@ void Planner::buildGraph() {
 }
 
 bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value old) {
+  // A loop works on what it carries in place.
+  if (instruction.loop)
+    return index < instruction.loop->inits.size() &&
+           instruction.loop->inits[index] == old &&
+           llvm::count_if(
+               instruction.inputs,
+               [&](const BufferView &input) { return input.value == old; }) == 1;
   // cuBLASLt adds in place, too.
   if (auto gemm = dyn_cast<GemmOp>(instruction.op))
     return index == 0 && gemm.getAddend() && instruction.inputs.back().value == old &&
@@ -272,6 +281,26 @@ void Planner::placeTemporaries() {
 }
 
 } // namespace
+
+std::optional<double> LoopBody::getFill(Value init) {
+  auto constant = init.getDefiningOp<ConstantOp>();
+  auto splat =
+      constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+  if (!splat || !isa<FloatType>(splat.getElementType()))
+    return std::nullopt;
+  auto value = splat.getSplatValue<APFloat>();
+  bool losesInfo;
+  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return value.convertToDouble();
+}
+
+int64_t LoopBody::getStride(RankedTensorType slice) const {
+  return reverse ? -getTensorBytes(slice) : getTensorBytes(slice);
+}
+
+int64_t LoopBody::getFirst(RankedTensorType slice) const {
+  return reverse ? (count - 1) * getTensorBytes(slice) : 0;
+}
 
 int64_t mpt::getTensorBytes(RankedTensorType type) {
   return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);

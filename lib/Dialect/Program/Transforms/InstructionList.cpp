@@ -13,9 +13,13 @@
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/CudaCallPlan.h"
 #include "mpt/Support/ElementCount.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -51,7 +55,8 @@ std::string toText(Type type) {
 class Scheduler {
 public:
   Scheduler(func::FuncOp function, int64_t maxThreads, TargetAttr target)
-      : function(function), maxThreads(maxThreads), isForGPU(target.isCuda()) {}
+      : function(function), maxThreads(maxThreads), target(target),
+        isForGPU(target.isCuda()) {}
 
   FailureOr<InstructionList> run() {
     if (!function.getBody().hasOneBlock()) {
@@ -177,9 +182,11 @@ private:
   LogicalResult visitCopyLike(Operation *op);
   LogicalResult visitKernel(kernel::KernelOp op);
   LogicalResult visitAttention(Operation *op);
+  LogicalResult visitScan(ScanOp op);
 
   func::FuncOp function;
   int64_t maxThreads;
+  TargetAttr target;
   bool isForGPU;
   int64_t totalBytes = 0;
   InstructionList schedule;
@@ -343,10 +350,142 @@ LogicalResult Scheduler::visitAttention(Operation *op) {
   return success();
 }
 
+/// One iteration of `scan` as a function. `above` are the values that the scan uses from
+/// above, and `changes` says which of the carried ones do. Where the target wants slices
+/// to begin at multiples of `alignment` bytes, those that do not are copied.
+static OwningOpRef<func::FuncOp> makeBody(ScanOp scan, ValueRange above,
+                                          const llvm::BitVector &changes,
+                                          int64_t alignment) {
+  Block &body = scan.getBlock();
+  Builder attributes(scan.getContext());
+  const Location loc = scan.getLoc();
+  const unsigned carried = scan.getNumCarried();
+  SmallVector<Type> types(body.getArgumentTypes());
+  llvm::append_range(types, above.getTypes());
+  auto function =
+      func::FuncOp::create(loc, "body", FunctionType::get(scan.getContext(), types, {}));
+  Block *block = function.addEntryBlock();
+  auto builder = OpBuilder::atBlockEnd(block);
+  auto align = [&](Value slice) -> Value {
+    auto type = cast<RankedTensorType>(slice.getType());
+    if (getTensorBytes(type) % alignment == 0)
+      return slice;
+    auto same = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    return TransposeOp::create(builder, slice.getLoc(), type, slice, same);
+  };
+  IRMapping mapping;
+  for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
+    Value here = block->getArgument(i);
+    mapping.map(argument, i < carried ? here : align(here));
+  }
+  for (auto [i, value] : llvm::enumerate(above))
+    mapping.map(value, block->getArgument(body.getNumArguments() + i));
+  auto cloneConstant = [&](Value value) {
+    if (auto constant = value.getDefiningOp<ConstantOp>();
+        constant && !mapping.contains(value))
+      builder.clone(*constant, mapping);
+  };
+  // Constants are above, wherever they are used.
+  scan.getBlock().walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (!scan.getBody().isAncestor(operand.getParentRegion()))
+        cloneConstant(operand);
+  });
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping);
+  SmallVector<Value> returned;
+  SmallVector<NamedAttrList> notes;
+  for (auto [i, value] : llvm::enumerate(scan.getYield().getValues())) {
+    Value here = mapping.lookupOrDefault(value);
+    if (i < carried && !changes[i])
+      continue;
+    returned.push_back(i < carried ? here : align(here));
+    NamedAttrList &note = notes.emplace_back();
+    if (i >= carried)
+      continue;
+    StringAttr name = attributes.getStringAttr("carried" + Twine(i));
+    note.set(kUpdatesAttr, name);
+    function.setArgAttr(i, kNameAttr, name);
+    function.setArgAttr(i, kRoleAttr,
+                        RoleAttr::get(scan.getContext(), Role::RunningStat));
+  }
+  func::ReturnOp::create(builder, loc, returned);
+  function.setFunctionType(
+      FunctionType::get(scan.getContext(), types, ValueRange(returned).getTypes()));
+  for (auto [i, note] : llvm::enumerate(notes))
+    function.setResultAttrs(i, note.getDictionary(scan.getContext()));
+  return function;
+}
+
+/// A loop over a body that is planned as a step of its own. What it keeps lies in the
+/// loop's workspace.
+LogicalResult Scheduler::visitScan(ScanOp op) {
+  const unsigned carried = op.getNumCarried();
+  Block &body = op.getBlock();
+  YieldOp yield = op.getYield();
+  if (!yield)
+    return op.emitOpError("expected a body that ends in mpt.yield");
+  llvm::SetVector<Value> above;
+  getUsedValuesDefinedAbove(op.getBody(), above);
+  above.remove_if([](Value value) { return value.getDefiningOp<ConstantOp>(); });
+  llvm::BitVector changes(carried);
+  for (unsigned i = 0; i < carried; ++i)
+    changes[i] = yield.getValues()[i] != body.getArgument(i);
+
+  auto loop = std::make_shared<LoopBody>();
+  loop->count = op.getTripCount();
+  loop->reverse = op.getReverse();
+  StepInstruction instruction{op, op.getLoc(), kernel::KernelOp(), std::nullopt, {}, {}};
+  for (unsigned i = 0; i < carried; ++i) {
+    Value init = op.getInits()[i], result = op.getResult(i);
+    if (!changes[i] || !LoopBody::getFill(schedule.getOwner(init)))
+      instruction.inputs.push_back(view(init));
+    loop->isSlice.push_back(false);
+    loop->arguments.push_back(changes[i] ? result : schedule.getOwner(init));
+    if (changes[i]) {
+      instruction.outputs.push_back(view(result));
+      loop->inits.push_back(schedule.getOwner(init));
+    } else {
+      schedule.owners[result] = schedule.getOwner(init);
+    }
+  }
+  for (Value input : op.getInputs()) {
+    instruction.inputs.push_back(view(input));
+    loop->arguments.push_back(schedule.getOwner(input));
+    loop->isSlice.push_back(true);
+  }
+  for (Value value : above) {
+    instruction.inputs.push_back(view(value));
+    loop->arguments.push_back(schedule.getOwner(value));
+    loop->isSlice.push_back(false);
+  }
+  for (unsigned i = 0; i < carried; ++i)
+    if (changes[i])
+      loop->stacked.push_back(Value());
+  for (Value result : op.getResults().drop_front(carried)) {
+    instruction.outputs.push_back(view(result));
+    loop->stacked.push_back(result);
+  }
+  if (instruction.outputs.empty())
+    return success();
+  // As device code and cuBLASLt have buffers of the arena.
+  loop->function = makeBody(op, above.getArrayRef(), changes, isForGPU ? 64 : 1);
+  FailureOr<InstructionList> inner = Scheduler(*loop->function, maxThreads, target).run();
+  if (failed(inner))
+    return failure();
+  loop->schedule = std::move(*inner);
+  loop->plan = scheduleForMemory(*loop->function, loop->schedule).plan;
+  instruction.scratchBytes = loop->plan.arenaBytes;
+  instruction.loop = std::move(loop);
+  schedule.instructions.push_back(std::move(instruction));
+  return success();
+}
+
 LogicalResult Scheduler::visit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<kernel::KernelOp>(
           [&](kernel::KernelOp kernel) { return visitKernel(kernel); })
+      .Case<ScanOp>([&](ScanOp scan) { return visitScan(scan); })
       .Case<ConstantOp>([](auto) { return success(); })
       .Case<ReshapeOp>([&](ReshapeOp reshape) {
         schedule.owners[reshape.getY()] = schedule.getOwner(reshape.getX());

@@ -22,7 +22,8 @@ namespace mpt {
 #include "mpt/Dialect/MPT/Transforms/Passes.h.inc"
 
 /// Adds the passes from a training step to the ops that kernels are made of.
-void addDecomposePasses(mlir::OpPassManager &passes);
+void addDecomposePasses(mlir::OpPassManager &passes,
+                        const DecomposePassOptions &options = {});
 
 } // namespace mpt
 

@@ -48,9 +48,12 @@ def DecomposePass : Pass<"mpt-decompose", "::mlir::ModuleOp"> {
     Softmax, norms, losses, attention, optimizers, unscaling, clipping and
     their gradients become primitive ops whose intermediates are f32 (f64),
     so that each result is still rounded exactly once. Removes the markers
-    `mpt.grad_seed`, `mpt.gradients`, `mpt.stop_gradient`. Unrolls `mpt.scan` first, as
-    `--mpt-unroll-scan` does.
+    `mpt.grad_seed`, `mpt.gradients`, `mpt.stop_gradient`. Unrolls `mpt.scan` of few
+    iterations first, as `--mpt-unroll-scan` does.
   }];
+  let options = [
+    Option<"maxUnrolled", "max-unrolled", "int64_t", "16",
+           "Most iterations of an mpt.scan that is unrolled; others stay loops">];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 

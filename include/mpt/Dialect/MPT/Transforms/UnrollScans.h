@@ -13,9 +13,10 @@
 
 namespace mpt::detail {
 
-/// Replaces each `mpt.scan` in the regions of `root` by its iterations, one after the
-/// other. Shapes are static. Fails, after an error, if they would be too many ops.
-mlir::LogicalResult unrollScans(mlir::Operation *root);
+/// Replaces each `mpt.scan` of at most `maxIterations` in the regions of `root` by its
+/// iterations, one after the other. Shapes are static. Fails, after an error, if they
+/// would be too many ops.
+mlir::LogicalResult unrollScans(mlir::Operation *root, int64_t maxIterations = INT64_MAX);
 
 } // namespace mpt::detail
 

@@ -53,7 +53,7 @@ class Group<string name> {
 /// A library call. `id` is its number in the table of a program and never changes.
 class Program_CallOp<string mnemonic, int id, list<Trait> traits = []>
     : Op<Program_Dialect, mnemonic, !listconcat([MPT_NoUnownedAttributes], traits, [
-        ParentOneOf<["ProgramOp", "AlternativesOp"]>, DestinationStyleOpInterface,
+        ParentOneOf<["ProgramOp", "LoopOp", "AlternativesOp"]>, DestinationStyleOpInterface,
         DeclareOpInterfaceMethods<LibraryCallOpInterface>])> {
   int wireId = id;
   /// Buffers of the assembly format.

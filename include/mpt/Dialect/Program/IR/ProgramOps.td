@@ -19,7 +19,7 @@ include "mlir/IR/SymbolInterfaces.td"
 
 def Program_ProgramOp : Op<Program_Dialect, "program", [MPT_NoUnownedAttributes,
     IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
-  let summary = "one planned step: buffers, launches and calls in order";
+  let summary = "one planned step: buffers, launches, calls and loops in order";
   let description = [{
     What back ends consume. `arena_bytes`, `state_bytes` and `output_bytes` are
     the sizes of the blocks that the runtime allocates once; no launch or call
@@ -50,6 +50,7 @@ def Program_ProgramOp : Op<Program_Dialect, "program", [MPT_NoUnownedAttributes,
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
@@ -63,13 +64,23 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
     parameter whose low 16 bits a state buffer holds. A `constant` buffer carries
     `value`.
 
+    A buffer that is used in loops may move: in iteration i of the loops around its use,
+    the outermost first, it lies `strides` * i bytes further on. A stride may be negative.
+    `start` is where a buffer begins within an input or a constant, in bytes. All places
+    that it moves to lie within its space. A buffer with strides or a start has no name
+    and need not be 64-byte aligned, only aligned to its elements.
+
     Example:
 
     ```mlir
     %0 = mpt_program.buffer <arena> 64 : memref<4x8xf32>
+    // One row after the other, from the last of 100 to the first.
+    %1 = mpt_program.buffer <input> 0 start 3168 strides [-32] : memref<8xf32>
     ```
   }];
   let arguments = (ins Program_Space:$space, I64Attr:$offset,
+                       DefaultValuedAttr<I64Attr, "0">:$start,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$strides,
                        OptionalAttr<StrAttr>:$name, OptionalAttr<MPT_Role>:$role,
                        OptionalAttr<MPT_Init>:$init, OptionalAttr<StrAttr>:$low_of,
                        OptionalAttr<ElementsAttr>:$value);
@@ -77,17 +88,20 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
   let builders = [
     /// A buffer that the host does not know by name.
     OpBuilder<(ins "::mlir::MemRefType":$type, "::mpt::program::Space":$space, "int64_t":$offset,
-                   CArg<"::mlir::ElementsAttr", "{}">:$value), [{
-      build($_builder, $_state, type, space, offset, ::mlir::StringAttr(),
+                   CArg<"::mlir::ElementsAttr", "{}">:$value, CArg<"int64_t", "0">:$start,
+                   CArg<"::llvm::ArrayRef<int64_t>", "{}">:$strides), [{
+      build($_builder, $_state, type, space, offset, start, strides, ::mlir::StringAttr(),
             ::mpt::RoleAttr(), ::mpt::InitAttr(), ::mlir::StringAttr(), value);
     }]>
   ];
-  let assemblyFormat = "$space $offset attr-dict `:` type($buffer)";
+  let assemblyFormat = [{
+    $space $offset (`start` $start^)? (`strides` $strides^)? attr-dict `:` type($buffer)
+  }];
   let hasVerifier = 1;
 }
 
 def Program_LaunchOp : Op<Program_Dialect, "launch", [MPT_NoUnownedAttributes,
-    AttrSizedOperandSegments, HasParent<"ProgramOp">,
+    AttrSizedOperandSegments, ParentOneOf<["ProgramOp", "LoopOp"]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel over its tasks";
   let description = [{
@@ -125,7 +139,7 @@ def Program_LaunchOp : Op<Program_Dialect, "launch", [MPT_NoUnownedAttributes,
 }
 
 def Program_DeviceLaunchOp : Op<Program_Dialect, "device_launch", [MPT_NoUnownedAttributes,
-    AttrSizedOperandSegments, ParentOneOf<["ProgramOp", "AlternativesOp"]>,
+    AttrSizedOperandSegments, ParentOneOf<["ProgramOp", "LoopOp", "AlternativesOp"]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a function of a GPU over a grid";
   let description = [{
@@ -170,11 +184,57 @@ def Program_DeviceLaunchOp : Op<Program_Dialect, "device_launch", [MPT_NoUnowned
 }
 
 //===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+def Program_LoopOp : Op<Program_Dialect, "loop", [MPT_NoUnownedAttributes,
+    ParentOneOf<["ProgramOp", "LoopOp"]>, RecursiveMemoryEffects, NoTerminator,
+    NoRegionArguments, SingleBlock]> {
+  let summary = "runs launches and calls several times";
+  let description = [{
+    Runs its body `count` times. Buffers are declared outside, and those with `strides`
+    move from one iteration to the next; all others are the same memory in each. Loops may
+    be nested.
+
+    Example: the sums of the first rows of a matrix.
+
+    ```mlir
+    mpt_kernel.func <pointwise> @add domain [8] chunk_rows 1
+        maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>]
+          -> [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>]
+        : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+    ^bb0(%x: f32, %y: f32):
+      %s = arith.addf %x, %y : f32
+      mpt_kernel.yield %s, %s : f32, f32
+    }
+    mpt_program.program @step attributes {
+        target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 64 : i64,
+        state_bytes = 0 : i64, output_bytes = 3200 : i64} {
+      %x = mpt_program.buffer <input> 0 {name = "x", role = #mpt.role<input>} : memref<100x8xf32>
+      %y = mpt_program.buffer <output> 0 {name = "y"} : memref<100x8xf32>
+      %sum = mpt_program.buffer <arena> 0 : memref<8xf32>
+      %row = mpt_program.buffer <input> 0 strides [32] : memref<8xf32>
+      %result = mpt_program.buffer <output> 0 strides [32] : memref<8xf32>
+      mpt_program.fill outs(%sum : memref<8xf32>) {value = 0.0 : f64}
+      mpt_program.loop 100 {
+        mpt_program.launch @add ins(%row, %sum : memref<8xf32>, memref<8xf32>)
+            outs(%sum, %result : memref<8xf32>, memref<8xf32>) tasks 1
+      }
+    }
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$count $body attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // What depends on the libraries of the machine
 //===----------------------------------------------------------------------===//
 
 def Program_AlternativesOp : Op<Program_Dialect, "alternatives", [MPT_NoUnownedAttributes,
-    ParentOneOf<["ProgramOp", "AlternativesOp"]>, RecursiveMemoryEffects, NoTerminator,
+    ParentOneOf<["ProgramOp", "LoopOp", "AlternativesOp"]>, RecursiveMemoryEffects, NoTerminator,
     NoRegionArguments, SingleBlock]> {
   let summary = "a library call, and what runs where the library refuses it";
   let description = [{
@@ -234,7 +294,7 @@ def Program_AlternativesOp : Op<Program_Dialect, "alternatives", [MPT_NoUnownedA
 /// Device functions replace the ops; the program's table does not know them.
 class Program_AttentionBase<string mnemonic, list<Trait> traits = []>
     : Op<Program_Dialect, mnemonic, !listconcat([MPT_NoUnownedAttributes], traits, [
-        HasParent<"ProgramOp">, DestinationStyleOpInterface])> {
+        ParentOneOf<["ProgramOp", "LoopOp"]>, DestinationStyleOpInterface])> {
   dag attributes = (ins UnitAttr:$causal, OptionalAttr<F64Attr>:$scale);
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable();

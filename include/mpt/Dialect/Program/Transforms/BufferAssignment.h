@@ -33,6 +33,11 @@ struct BufferPlace {
   /// Bytes from the start of the space; the input's number for `input`; the
   /// constant's number for `constant`.
   int64_t offset = 0;
+  /// Bytes from the start of the input or constant.
+  int64_t start = 0;
+  /// Bytes by which it moves with each iteration of the loops around its use, the
+  /// outermost first.
+  llvm::SmallVector<int64_t, 2> strides = {};
 };
 
 /// A copy that ends the step: `source`'s bytes to `destination`.
@@ -65,6 +70,34 @@ struct BufferAssignment {
   MemoryGraph graph;
   MemoryProfile profile;
   llvm::SmallVector<int64_t> blockOffsets;
+};
+
+/// One iteration of a loop (mpt.scan) as a step of its own, planned once. Its function
+/// has the arguments of the scan's body and then what that uses from above. What is
+/// carried and changes is state, which results update; what is stacked are the other
+/// results.
+struct LoopBody {
+  mlir::OwningOpRef<mlir::func::FuncOp> function;
+  int64_t count = 1;
+  bool reverse = false;
+  /// By argument: the owner in the step around it of the memory that the argument is, or,
+  /// of a slice, that it moves over. Of state it is the scan's result.
+  llvm::SmallVector<mlir::Value> arguments;
+  llvm::SmallVector<bool> isSlice;
+  /// The owners of the state's first values, in the order of the instruction's outputs.
+  llvm::SmallVector<mlir::Value> inits;
+  /// By result: the scan's result that it is a slice of, or null for an update.
+  llvm::SmallVector<mlir::Value> stacked;
+  InstructionList schedule;
+  BufferAssignment plan;
+
+  /// The number that `init` is all of, if it is a constant of equal floats: memory is
+  /// filled with it.
+  static std::optional<double> getFill(mlir::Value init);
+
+  /// Bytes by which `slice` moves with each iteration, and where it lies in the first.
+  int64_t getStride(mlir::RankedTensorType slice) const;
+  int64_t getFirst(mlir::RankedTensorType slice) const;
 };
 
 /// Bytes of a packed tensor; i1 takes one byte an element.

@@ -20,6 +20,7 @@
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/ProgramABI/Calls.h"
 #include "llvm/ADT/DenseMap.h"
+#include <memory>
 #include <vector>
 
 namespace mpt {
@@ -32,8 +33,13 @@ struct BufferView {
   mlir::RankedTensorType type;
 };
 
-/// One entry of a step: the launch of `kernel`, a library call, or an attention that
-/// device functions do (`op`, if there is neither).
+struct LoopBody;
+
+/// One entry of a step: the launch of `kernel`, a library call, a loop, or an attention
+/// that device functions do (`op`, if there is none of these).
+///
+/// Of a loop, the inputs are all that it reads and the outputs what it carries and
+/// changes, then what it stacks.
 struct StepInstruction {
   /// Where it comes from. The instructions of one op follow each other.
   mlir::Operation *op;
@@ -42,8 +48,11 @@ struct StepInstruction {
   std::optional<rt::LibraryCall> call;
   llvm::SmallVector<BufferView> inputs;
   llvm::SmallVector<BufferView> outputs;
-  /// Bytes of workspace (calls) or partial sums (column kernels).
+  /// Bytes of workspace (calls), partial sums (column kernels) or what one iteration
+  /// keeps (loops).
   int64_t scratchBytes = 0;
+  /// Of a loop: one iteration. Not changed once it is made.
+  std::shared_ptr<const LoopBody> loop;
 };
 
 /// The schedule of one function.
@@ -63,7 +72,8 @@ struct InstructionList {
 };
 
 /// Schedules `function`, which must have one block with static shapes and hold
-/// nothing but kernels, ops that are library calls, constants and reshapes.
+/// nothing but kernels, ops that are library calls, constants, reshapes, and loops of
+/// these (mpt.scan), whose iterations are planned here.
 /// Fails with a diagnostic that names the op and the pass to run first.
 /// Workspaces are sized for `target`, which also says what may be a call, and for at
 /// most `maxThreads` threads.
