@@ -707,7 +707,8 @@ def MPT_ScanOp : MPT_Op<"scan", [RecursiveMemoryEffects, AttrSizedOperandSegment
     Mixed precision gives a carried value one type throughout, and a stacked result the type
     of its slices. Casts of values from above stay outside.
 
-    Programs have no loops: planning unrolls scans (`--mpt-unroll-scan`).
+    Planning unrolls scans of few iterations (`--mpt-unroll-scan`). Others are loops in the
+    program.
 
     Example:
 
