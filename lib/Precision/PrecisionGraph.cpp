@@ -630,6 +630,16 @@ void PrecisionGraphBuilder::joinRegions(Operation *op, const OpRecord &record) {
           joinOperands(&block.back());
     return;
   }
+  // A body that ends in an op that computes passes nothing on that we know.
+  for (Region &each : op->getRegions())
+    for (Block &block : each) {
+      if (block.empty())
+        continue;
+      const OpRecord last = policy.lookup(&block.back());
+      if (last.source != RuleSource::Unlisted &&
+          last.precisionClass != PrecisionClass::Fixed)
+        return;
+    }
   const bool carries = record.getRegionPolicy() == RegionPolicy::Carry;
   // Where what belongs to result 0 begins: in operands, arguments, and yields.
   unsigned first[3] = {0, 0, 0};

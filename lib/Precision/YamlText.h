@@ -64,7 +64,8 @@ inline void emitYamlError(const llvm::SMDiagnostic &diagnostic, void *opaque) {
 /// How deep lists and mappings may nest in a file: LLVM's reader is recursive.
 inline constexpr unsigned kMaxYamlDepth = 64;
 
-/// Whether neither the brackets of `yaml` nor its indented lines nest deeper.
+/// Whether neither the brackets of `yaml` nor its indented lines nest deeper. Brackets
+/// within quotes count too: what is a quote is the reader's decision.
 inline bool isShallowYaml(llvm::StringRef yaml) {
   unsigned depth = 0;
   for (char letter : yaml) {

@@ -36,11 +36,14 @@ static bool isSmall(const Program &program) {
   for (const NamedTensor &tensor : program.tensors)
     if (tensor.buffer.bytes() > kMostBytes)
       return false;
-  for (const Instruction &instruction : program.instructions) {
-    if (instruction.tasks > 4096)
+  int64_t runs = 0;
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction &instruction = program.instructions[i];
+    const int64_t iterations = countIterations(program, i);
+    if (instruction.tasks > 4096 || (runs += iterations) > 4096)
       return false;
     // Calls multiply the sizes of what they read.
-    int64_t work = 1;
+    int64_t work = iterations;
     for (const BufferRef &ref : instruction.refs)
       if (__builtin_mul_overflow(work, std::max<int64_t>(ref.count(), 1), &work))
         return false;
@@ -138,7 +141,18 @@ static void mutateProgram(Program &program, Random &random) {
     }
   };
   auto changeRef = [&](BufferRef &ref) {
-    switch (draw(random, 6)) {
+    switch (draw(random, 8)) {
+    case 6:
+      ref.start = draw(random, 2) ? number(ref.start) : 4 * int64_t(draw(random, 64));
+      break;
+    case 7:
+      if (ref.strides.empty() || draw(random, 3) == 0)
+        ref.strides.push_back((int64_t(draw(random, 9)) - 4) * 4);
+      else if (draw(random, 4) == 0)
+        ref.strides.pop_back();
+      else
+        pick(random, ref.strides) = number(pick(random, ref.strides));
+      break;
     case 0:
       ref.space = static_cast<SpaceId>(draw(random, 6));
       break;
@@ -159,7 +173,7 @@ static void mutateProgram(Program &program, Random &random) {
         pick(random, ref.dims) = number(pick(random, ref.dims));
     }
   };
-  switch (draw(random, 8)) {
+  switch (draw(random, 10)) {
   case 0:
     if (!program.tensors.empty())
       changeRef(pick(random, program.tensors).buffer);
@@ -178,6 +192,32 @@ static void mutateProgram(Program &program, Random &random) {
         program.instructions.erase(program.instructions.begin() + at);
       else
         program.instructions.push_back(program.instructions[at]);
+    }
+    return;
+  case 3:
+    if (program.loops.empty() || draw(random, 4) == 0) {
+      const auto begin =
+          static_cast<uint32_t>(draw(random, program.instructions.size() + 1));
+      const auto length = static_cast<uint32_t>(draw(random, 4));
+      program.loops.insert(
+          program.loops.begin() + draw(random, program.loops.size() + 1),
+          {begin, begin + length, static_cast<int64_t>(draw(random, 9))});
+    } else {
+      size_t at = draw(random, program.loops.size());
+      Loop &loop = program.loops[at];
+      switch (draw(random, 4)) {
+      case 0:
+        program.loops.erase(program.loops.begin() + at);
+        break;
+      case 1:
+        loop.count = number(loop.count);
+        break;
+      case 2:
+        loop.begin = static_cast<uint32_t>(number(loop.begin));
+        break;
+      default:
+        loop.end = static_cast<uint32_t>(number(loop.end));
+      }
     }
     return;
   default:

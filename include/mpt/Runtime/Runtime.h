@@ -197,8 +197,8 @@ MPT_RT_EXPORT int mpt_rt_get_profile(const mpt_rt_context *context, int32_t inde
                                      double *milliseconds);
 /* What instruction `index` costs in one run of the open program, in all iterations of the
  * loops around it: multiplications and additions of a matmul or convolution (0 for all
- * else), the type that they are done in as in mpt_rt_tensor, and the bytes of its operands
- * and results. Nonzero if there is no such number. */
+ * else), the type that they are done in as in mpt_rt_tensor, and the bytes of its
+ * operands and results. Nonzero if there is no such number. */
 MPT_RT_EXPORT int mpt_rt_get_cost(const mpt_rt_context *context, int32_t index,
                                   double *flops, const char **type, double *bytes);
 
