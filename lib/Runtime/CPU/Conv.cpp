@@ -19,6 +19,7 @@
 
 #include "Call.h"
 #include "Convert.h"
+#include "FilterTranspose.h"
 #include "OneDnn.h"
 #include "Parallel.h"
 #include "mpt/ProgramABI/CallPlan.h"
@@ -139,10 +140,24 @@ public:
   bool init(const dnnl_memory_desc_t &plain, const dnnl_memory_desc_t &packed,
             bool isToPacked, int64_t threads) {
     toPacked = isToPacked;
+    isTransposed = transpose.init(plain, packed);
+    if (isTransposed) {
+      pieces = transpose.countPieces();
+      return true;
+    }
     return initPieces(plain, packed, threads) || initWhole(plain, packed, threads);
   }
   int64_t countPieces() const { return pieces; }
   bool run(int64_t piece, char *plain, char *packed, int thread) {
+    if (isTransposed) {
+      auto *inPlain = reinterpret_cast<float *>(plain);
+      auto *inPacked = reinterpret_cast<float *>(packed);
+      if (toPacked)
+        transpose.pack(piece, inPlain, inPacked);
+      else
+        transpose.unpack(piece, inPacked, inPlain);
+      return true;
+    }
     plain += piece * plainStep;
     packed += piece * packedStep;
     return toPacked ? reorder.run({plain, packed}, thread)
@@ -190,7 +205,8 @@ private:
   }
 
   Primitive reorder;
-  bool toPacked = true;
+  FilterTranspose transpose;
+  bool toPacked = true, isTransposed = false;
   int64_t pieces = 1, plainStep = 0, packedStep = 0;
 };
 

@@ -201,12 +201,14 @@ TEST(ConvTest, SlicesOfChannels) {
 
 /// The layout of the filter changes neither the plan nor a bit of the result.
 TEST(ConvTest, LayoutsOfFilters) {
-  for (Problem p : {Problem{4, 6, 6, 16, 64, 3, 3, 1, 1, 1, 1, 1, 1},
-                    Problem{3, 3, 4, 256, 128, 3, 2, 2, 2, 1, 1, 1, 1},
-                    Problem{2, 6, 5, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 4},
-                    // There may be no room for oneDNN's layouts of these.
-                    Problem{8, 14, 14, 240, 40, 1, 1},
-                    Problem{8, 14, 14, 240, 240, 5, 5, 1, 1, 2, 2, 2, 2, 1, 1, 240}}) {
+  for (Problem p :
+       {Problem{4, 6, 6, 16, 64, 3, 3, 1, 1, 1, 1, 1, 1},
+        Problem{3, 3, 4, 256, 128, 3, 2, 2, 2, 1, 1, 1, 1},
+        Problem{2, 6, 5, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 4},
+        Problem{2, 5, 5, 20, 64, 3, 3, 1, 1, 1, 1, 1, 1}, Problem{2, 5, 5, 64, 20, 1, 1},
+        // There may be no room for oneDNN's layouts of these.
+        Problem{8, 14, 14, 240, 40, 1, 1},
+        Problem{8, 14, 14, 240, 240, 5, 5, 1, 1, 2, 2, 2, 2, 1, 1, 240}}) {
     Problem q = p;
     q.isOIHW = true;
     auto swap = [&](const Tensor &from, Tensor &to, bool isToOIHW) {
