@@ -128,6 +128,33 @@ class Network:
     def cast(self, x, element="f32"):
         return self.op("cast", [x], (x.shape, element))
 
+    def scan(self, carried, stacked, body):
+        """Runs `body` for each slice of dimension 0 of `stacked`. It takes the carried values
+        and the slices, and returns the next carried values and what is stacked. Returns the
+        last carried values and the stacks."""
+        self.count += 1
+        number, outer, self.body = self.count, self.body, []
+        length = stacked[0].shape[0]
+        arguments = [Value(f"a{number}_{i}", value.shape[i >= len(carried):], value.element)
+                     for i, value in enumerate([*carried, *stacked])]
+        next_carried, made = body(arguments[:len(carried)], arguments[len(carried):])
+        results = [Value(f"v{number}_{i}", value.shape, value.element)
+                   for i, value in enumerate(next_carried)]
+        results += [Value(f"v{number}_{i + len(results)}", (length, *value.shape), value.element)
+                    for i, value in enumerate(made)]
+
+        def typed(values):
+            return (", ".join("%" + value.name for value in values) + " : "
+                    + ", ".join(value.type for value in values))
+        lines, self.body = self.body, outer
+        self.body += [
+            f"{', '.join('%' + value.name for value in results)} = mpt.scan {length} "
+            f"carry({typed(carried)}) over({typed(stacked)}) {{",
+            "^bb0(" + ", ".join(f"%{value.name}: {value.type}" for value in arguments) + "):",
+            *("  " + line for line in lines), "  mpt.yield " + typed([*next_carried, *made]),
+            "} : " + ", ".join(value.type for value in results)]
+        return results[:len(carried)], results[len(carried):]
+
     # Layers ------------------------------------------------------------------
 
     def linear(self, x, name, outputs, weight=None, bias=None, epilogue=None):
