@@ -123,10 +123,18 @@ def _write(path: str, write: Callable[[str], Any]) -> None:
             os.remove(temporary)
 
 
-def _rename(name: str, taken: "Collection[str]", reserved: "re.Pattern" = _STEP_NAMES) -> str:
-    """`name`, or one like it that is neither taken nor reserved."""
+def _rename(name: str, taken: "Collection[str]", reserved: "re.Pattern" = _STEP_NAMES,
+            state: "Collection[str]" = ()) -> str:
+    """`name`, or one like it that is neither taken nor reserved, nor begins with the name
+    of `state` and a dot: the step has `w.exp_avg` and more for a parameter `w`."""
     first, dot, rest = name.partition(".")
-    while first + dot + rest in taken or reserved.fullmatch(first + dot + rest):
+
+    def is_free():
+        candidate = first + dot + rest
+        return not (candidate in taken or reserved.fullmatch(candidate) or any(
+            candidate[:at.start()] in state for at in re.finditer(r"\.", candidate)))
+
+    while not is_free():
         first += "_"
     return first + dot + rest
 
@@ -181,7 +189,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
             renamed[key] = _rename(key, taken)
             taken.add(renamed[key])
     for index, name in enumerate(names):
-        names[index] = _rename(name, taken)
+        names[index] = _rename(name, taken, state={*keys, *renamed.values()})
         if name in targets:
             targets.add(names[index])
         taken.add(names[index])
@@ -667,10 +675,13 @@ class _Printer:
             raise ExportError(f"the function changes one of its inputs ({', '.join(other)}); "
                               "return the new value instead")
         labels = self.output_names(len(user))
-        taken = {*self.names, *owner.values(), *(f"{name}.next" for name in owner.values())}
+        stateful = set(owner.values())
+        taken = {*self.names, *stateful}
         result_names: "dict[str, str]" = {}  # mpt.name -> label
         for label in labels:
-            name = label if label == "loss" else _rename(label, taken, _RESULT_NAMES)
+            name = label
+            if label != "loss":
+                name = _rename(label, taken, _RESULT_NAMES, stateful)
             taken.add(name)
             result_names[name] = label
         spelled = list(result_names)

@@ -97,8 +97,13 @@ print("unknown names:", sorted(
 
 # What a result may be called.
 for key in ("lr", "step", "did_step", "ms", "epoch", "mpt.x", "p0", "count.next", "grad.p0",
-            "inputs", "__metadata__"):
+            "inputs", "__metadata__", "p0.exp_avg"):
     print(key, list(train(plain[:6], key, "inputs")[1].outputs))
+
+# Nor does a tensor of the batch.
+step, result, _ = train(plain[:6], "worst", "p0.exp_avg")
+print("batch:", step._first.exported.names,
+      repr(result) == repr(train(plain[:6], "worst", "inputs")[1]))
 
 # As files.
 os.chdir(folder)
