@@ -207,10 +207,9 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
     }
     return offset;
   };
-  bool isFloat = x.type <= DataType::F8E5M2;
-  parallelFor(y.count(), team, [&](int64_t out, int) {
-    int64_t base = offsetOf(out, kept);
-    if (!isFloat) {
+  if (x.type > DataType::F8E5M2) {
+    parallelFor(y.count(), team, [&](int64_t out, int) {
+      int64_t base = offsetOf(out, kept);
       int64_t total = kind == ReduceKind::Prod  ? 1
                       : kind == ReduceKind::Max ? std::numeric_limits<int64_t>::min()
                       : kind == ReduceKind::Min ? std::numeric_limits<int64_t>::max()
@@ -230,33 +229,58 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
       }
       std::memcpy(static_cast<char *>(buffers[1]) + out * getSize(y.type), &total,
                   getSize(y.type));
-      return;
-    }
-    bool isWide = x.type == DataType::F64;
-    double total = kind == ReduceKind::Prod  ? 1.0
-                   : kind == ReduceKind::Max ? -std::numeric_limits<double>::infinity()
-                   : kind == ReduceKind::Min ? std::numeric_limits<double>::infinity()
-                                             : 0.0;
-    for (int64_t i = 0; i < length; ++i) {
-      int64_t at = base + offsetOf(i, reduced);
-      double value =
-          isWide ? static_cast<double *>(buffers[0])[at] : toF32(x.type, buffers[0], at);
-      if (kind == ReduceKind::Max || kind == ReduceKind::Min)
-        total = value != value || total != total ? NAN
-                : kind == ReduceKind::Max        ? std::max(total, value)
-                                                 : std::min(total, value);
-      else
-        total = kind == ReduceKind::Prod ? total * value : total + value;
-      if (!isWide)
-        total = static_cast<float>(total);
-    }
-    if (kind == ReduceKind::Mean)
-      total /= static_cast<double>(length);
-    if (y.type == DataType::F64)
-      static_cast<double *>(buffers[1])[out] = total;
-    else
-      fromF32(y.type, buffers[1], out, static_cast<float>(total));
-  });
+    });
+    return;
+  }
+  // Neighboring results of a task are computed together, in f64: it costs nothing, and
+  // long sums keep their digits.
+  const int64_t columns = kept.empty() || kept.back() != rank - 1 ? 1 : x.dims.back();
+  constexpr int64_t mostTogether = 256;
+  const int64_t perRow = (columns + mostTogether - 1) / mostTogether;
+  const double start = kind == ReduceKind::Prod ? 1.0
+                       : kind == ReduceKind::Max
+                           ? -std::numeric_limits<double>::infinity()
+                       : kind == ReduceKind::Min ? std::numeric_limits<double>::infinity()
+                                                 : 0.0;
+  parallelFor(columns > 0 ? y.count() / columns * perRow : 0, team,
+              [&](int64_t task, int) {
+                int64_t first = task % perRow * mostTogether;
+                int64_t count = std::min(columns - first, mostTogether);
+                int64_t out = task / perRow * columns + first;
+                int64_t base = offsetOf(out, kept);
+                double totals[mostTogether];
+                float row[mostTogether];
+                std::fill_n(totals, count, start);
+                auto add = [&](const auto *values) {
+                  for (int64_t c = 0; c < count; ++c) {
+                    double value = values[c], &total = totals[c];
+                    if (kind == ReduceKind::Max || kind == ReduceKind::Min)
+                      total = value != value || total != total ? NAN
+                              : kind == ReduceKind::Max        ? std::max(total, value)
+                                                               : std::min(total, value);
+                    else
+                      total = kind == ReduceKind::Prod ? total * value : total + value;
+                  }
+                };
+                for (int64_t i = 0; i < length; ++i) {
+                  int64_t at = base + offsetOf(i, reduced);
+                  if (x.type == DataType::F64) {
+                    add(static_cast<const double *>(buffers[0]) + at);
+                    continue;
+                  }
+                  widen(x.type, buffers[0], at, row, count);
+                  add(row);
+                }
+                for (int64_t c = 0; c < count; ++c) {
+                  double total = totals[c];
+                  if (kind == ReduceKind::Mean)
+                    total /= static_cast<double>(length);
+                  if (y.type == DataType::F64)
+                    static_cast<double *>(buffers[1])[out + c] = total;
+                  else
+                    fromF32(y.type, buffers[1], out + c, static_cast<float>(total));
+                }
+              });
 }
 
 void runCall(const ArgmaxCall &, const Instruction &call, void **buffers,

@@ -117,3 +117,28 @@ func.func @attention_bias(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x5x8xf32>, %b: 
   %dq, %dk, %dv, %db = mpt.attention_grad %dy, %q, %k, %k, %y, %lse bias(%b) rng(%s, %s) {dropout = 0.25 : f64, stream = 1 : i64} : (tensor<2x4x3x8xf32>, tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x3x8xf32>, tensor<2x4x3xf32>, tensor<1x4x1x5xf16>, tensor<i64>, tensor<i64>) -> (tensor<2x4x3x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>, tensor<1x4x1x5xf16>)
   return %db : tensor<1x4x1x5xf16>
 }
+
+// -----
+
+// Over the last dimension and others: rows first, in f32, then what is left of each.
+// CHECK-LABEL: func.func @reduce_rows_first
+//       CHECK:   %[[X:.*]] = mpt.reshape %arg0 : (tensor<2x3x4x5xf16>) -> tensor<6x20xf16>
+//       CHECK:   %[[R:.*]] = mpt.reduce %[[X]] {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<mean>} : (tensor<6x20xf16>) -> tensor<6x1xf32>
+//       CHECK:   %[[M:.*]] = mpt.reshape %[[R]] : (tensor<6x1xf32>) -> tensor<2x3xf32>
+//       CHECK:   %[[Y:.*]] = mpt.reduce %[[M]] {axes = array<i64: 0>, kind = #mpt.reduce_kind<mean>} : (tensor<2x3xf32>) -> tensor<3xf32>
+//       CHECK:   mpt.cast %[[Y]] : (tensor<3xf32>) -> tensor<3xf16>
+func.func @reduce_rows_first(%x: tensor<2x3x4x5xf16>) -> tensor<3xf16> {
+  %y = mpt.reduce %x {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 2, 3>, acc_type = f32} : (tensor<2x3x4x5xf16>) -> tensor<3xf16>
+  return %y : tensor<3xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @reduce_rows_then_call
+//       CHECK:   mpt.reduce %{{.*}} {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<max>} : (tensor<120x6xf32>) -> tensor<120x1xf32>
+//       CHECK:   mpt.reduce %{{.*}} {axes = array<i64: 0, 2>, kind = #mpt.reduce_kind<max>} : (tensor<2x3x4x5xf32>) -> tensor<3x5xf32>
+//       CHECK:   mpt.reshape %{{.*}} : (tensor<3x5xf32>) -> tensor<1x3x1x5x1xf32>
+func.func @reduce_rows_then_call(%x: tensor<2x3x4x5x6xf32>) -> tensor<1x3x1x5x1xf32> {
+  %y = mpt.reduce %x {kind = #mpt.reduce_kind<max>, axes = array<i64: 0, 2, 4>, keep_dims} : (tensor<2x3x4x5x6xf32>) -> tensor<1x3x1x5x1xf32>
+  return %y : tensor<1x3x1x5x1xf32>
+}

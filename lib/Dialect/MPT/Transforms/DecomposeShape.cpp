@@ -157,19 +157,27 @@ LogicalResult decomposeReduce(ReduceOp op, PatternRewriter &rewriter) {
   }
   if (isKernelForm(op, type.getRank()))
     return failure();
-  // Reduced and kept must each be adjacent: [P, Q] over one axis.
-  int64_t changes = 0, first = 1;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (i > 0 && reduced[i] != reduced[i - 1])
-      ++changes;
-    if (changes == 0)
-      first *= sizes[i];
-  }
-  if (changes != 1)
+  // Neighbors that are both reduced, or both kept, are one dimension.
+  SmallVector<int64_t> groups;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (i > 0 && reduced[i] == reduced[i - 1])
+      groups.back() *= sizes[i];
+    else
+      groups.push_back(sizes[i]);
+  // What is left is a call.
+  if (!reduced.back() && groups.size() > 2)
     return failure();
-  Value flat = b.reshape(x, {first, count / first});
-  Value y = reduced.front() ? b.reduceColumns(op.getKind(), flat)
-                            : b.reduceRow(op.getKind(), flat);
+  // Rows first, then what is left of each: [P, Q, R] over P and R is [P, Q] over P.
+  Value y = x;
+  if (reduced.back()) {
+    int64_t row = groups.pop_back_val();
+    y = b.reduceRow(op.getKind(), b.reshape(y, {count / row, row}));
+  }
+  SmallVector<int64_t> axes;
+  for (int64_t i = static_cast<int64_t>(groups.size()) - 2; i >= 0; i -= 2)
+    axes.insert(axes.begin(), i);
+  if (!axes.empty())
+    y = b.reduce(op.getKind(), b.reshape(y, groups), axes, /*keepDims=*/false);
   rewriter.replaceOp(op, b.round(y, resultType));
   return success();
 }
