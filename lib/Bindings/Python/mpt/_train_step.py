@@ -16,39 +16,14 @@ import torch
 from mpt import Module, Program
 from mpt._diagnostics import Error, Explanation, MemoryReport
 from mpt._optimizers import OptimizerReader
+from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, make_memory_report,
+                       spell_loss_scale)
 from mpt.torch import Exported, ExportError, _quote, export
 
 _TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
           "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
           "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "i1": torch.bool}
-_PRECISIONS = ("f32", "f16", "bf16")
 _CONVERT = "mpt-convert-torch,canonicalize,cse"
-
-
-class StepResult:
-    """What one step gave.
-
-    `loss` and `grad_norm` (the L2 norm of all gradients, before clipping) are floats.
-    `did_step` is false where a gradient was infinite or NaN, so that nothing was updated;
-    `loss_scale` is the factor that the next step's loss gets. What else the loss function's
-    dictionary holds is read by name: `r["accuracy"]`.
-    """
-
-    __slots__ = ("loss", "grad_norm", "did_step", "loss_scale", "outputs")
-
-    def __init__(self, loss, grad_norm, did_step, loss_scale, outputs):
-        self.loss: float = loss
-        self.grad_norm: float = grad_norm
-        self.did_step: bool = did_step
-        self.loss_scale: float = loss_scale
-        self.outputs: "dict[str, torch.Tensor]" = outputs
-
-    def __getitem__(self, name: str) -> torch.Tensor:
-        return self.outputs[name]
-
-    def __repr__(self) -> str:
-        return (f"StepResult(loss={self.loss:.6g}, grad_norm={self.grad_norm:.6g}, "
-                f"did_step={self.did_step}, loss_scale={self.loss_scale:g})")
 
 
 class _Batch:
@@ -113,25 +88,12 @@ class _Compiled:
         self.tensors = {t.name: t for t in reversed(program.tensors)}
         self.inputs = [(name, self.tensors[name].bytes) for name in exported.names]
         outputs = [t.name for t in program.tensors if t.role == "output"]
-        scalars = {"loss", "grad_norm", "did_step", "loss_scale", "found_inf"}
         # What users call their results comes last: it wins.
         self.others = {n: n for n in outputs if n not in exported.results
-                       and n not in scalars and not n.startswith("grad_norm.")}
+                       and n not in SCALARS and not n.startswith("grad_norm.")}
         self.others.update((n, key) for n, key in exported.results.items()
-                           if n in outputs and n not in scalars)
-        # Scalars are read where the program keeps them.
-        self.scalars = {}
-        if not program.target.startswith("cuda"):
-            for name in scalars & set(self.tensors):
-                self.scalars[name] = memoryview(program.view(name))
-
-    def read_scalar(self, name: str, otherwise):
-        view = self.scalars.get(name)
-        if view is not None:
-            return view[()]
-        if name not in self.tensors:
-            return otherwise
-        return memoryview(self.program.read(name))[()]
+                           if n in outputs and n not in SCALARS)
+        self.scalars = ScalarReader(program)
 
 
 class TrainStep:
@@ -172,8 +134,8 @@ class TrainStep:
                  seed: int = 0, loss_scale: "Union[None, str, float]" = None,
                  threads: int = 0, max_programs: int = 8,
                  cuda: "Optional[Mapping[str, Any]]" = None):
-        if precision not in _PRECISIONS:
-            raise Error(f"precision: expected {', '.join(_PRECISIONS)}, found {precision!r}")
+        if precision not in PRECISIONS:
+            raise Error(f"precision: expected {', '.join(PRECISIONS)}, found {precision!r}")
         if parallel is not None:
             raise Error(f"parallel: expected None, found {parallel!r}; a step runs on one "
                         "device")
@@ -191,7 +153,7 @@ class TrainStep:
         self._accumulate = accumulate
         self._clip_norm = clip_norm
         self._ema = ema
-        self._loss_scale = _spell_loss_scale(loss_scale, precision)
+        self._loss_scale = spell_loss_scale(loss_scale, precision)
         self._threads = threads
         self._max_programs = max_programs
         self._modes = [(m, m.training) for m in model.modules()]
@@ -354,11 +316,11 @@ class TrainStep:
         program.run()
         # For torch's schedulers, which warn if they are stepped before an optimizer.
         self.optimizer._opt_called = True
-        did_step = compiled.read_scalar("did_step", True)
+        did_step = compiled.scalars.read("did_step", True)
         self._skipped += not did_step
         self._last = StepResult(
-            compiled.read_scalar("loss", None), compiled.read_scalar("grad_norm", None),
-            did_step, compiled.read_scalar("loss_scale", 1.0),
+            compiled.scalars.read("loss", None), compiled.scalars.read("grad_norm", None),
+            did_step, compiled.scalars.read("loss_scale", 1.0),
             {key: torch.from_dlpack(program.read(name))
              for name, key in compiled.others.items()}
             if compiled.others else {})
@@ -571,15 +533,7 @@ class TrainStep:
 
     def memory_report(self) -> MemoryReport:
         """What the step keeps in memory, when, and why."""
-        forms = []
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "report")
-            for form in ("text", "json", "html"):
-                self._first.module.clone().run(
-                    f"mpt-memory-report{{function=loss format={form} output={path}}}")
-                with open(path, encoding="utf-8") as file:
-                    forms.append(file.read())
-        return MemoryReport(*forms)
+        return make_memory_report(self._first.module)
 
     def _shapes_of_first(self):
         return tuple(torch.empty(t.shape, device="meta")
@@ -612,22 +566,6 @@ def _refuse(name, value, dtype):
                     "copy it with .cpu()")
     raise Error(f"'{name}': expected a contiguous tensor, found strides "
                 f"{tuple(value.stride())}; pass .contiguous()")
-
-
-def _spell_loss_scale(value, precision) -> str:
-    """Options of --mpt-loss-scale; empty: none."""
-    if value is None:
-        return "mode=dynamic" if precision == "f16" else ""
-    if isinstance(value, (int, float)):
-        return f"mode=static init-scale={float(value)!r}"
-    mode, _, options = str(value).strip().partition(" ")
-    if mode not in ("dynamic", "static", "amax", "none"):
-        raise Error("loss_scale: expected dynamic, static, amax, none or a number, found "
-                    f"{value!r}")
-    if mode == "none":
-        return ""
-    return " ".join(filter(None, (f"mode={mode}", f"type={precision}" if mode == "amax" else "",
-                                  options)))
 
 
 class Support:

@@ -27,6 +27,8 @@ import torch.fx.traceback
 import torch.utils.checkpoint
 from torch.export.graph_signature import InputKind, OutputKind
 
+from mpt._names import RESULT_NAMES, STEP_NAMES, rename
+
 if TYPE_CHECKING:
     from mpt._train_step import StepResult, TrainStep, supports
 
@@ -60,14 +62,6 @@ _STRIDED = {torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_scatter
 # Of a node: the call of torch.utils.checkpoint that it belongs to.
 _CHECKPOINT = "mpt_checkpoint"
 _TARGET_NAMES = {"target", "targets", "label", "labels", "y"}
-# What the passes that make a training step call their own state and results, and what no
-# step may use (docs/PyTorch.md).
-_STEP_NAMES = re.compile(
-    r"mpt\..*|__metadata__|loss|lr(\.step|\.group\d+)?|learning_rate|step|attempt|seed"
-    r"|grad_norm(\.mean|\.variance|\.count|\.spikes|\.group\d+)?|is_spike|did_step"
-    r"|(loss_scale|found_inf)(\..*)?|fp8\.(amax_history|scale)")
-# Results become columns of metrics, which have some of their own.
-_RESULT_NAMES = re.compile(_STEP_NAMES.pattern + r"|grad\..*|run|epoch|ms")
 
 
 # The identity that no gradient passes. Making a graph functional forgets `detach` and
@@ -123,22 +117,6 @@ def _write(path: str, write: Callable[[str], Any]) -> None:
             os.remove(temporary)
 
 
-def _rename(name: str, taken: "Collection[str]", reserved: "re.Pattern" = _STEP_NAMES,
-            state: "Collection[str]" = ()) -> str:
-    """`name`, or one like it that is neither taken nor reserved, nor begins with the name
-    of `state` and a dot: the step has `w.exp_avg` and more for a parameter `w`."""
-    first, dot, rest = name.partition(".")
-
-    def is_free():
-        candidate = first + dot + rest
-        return not (candidate in taken or reserved.fullmatch(candidate) or any(
-            candidate[:at.start()] in state for at in re.finditer(r"\.", candidate)))
-
-    while not is_free():
-        first += "_"
-    return first + dot + rest
-
-
 class _LossModule(torch.nn.Module):
     def __init__(self, model, loss):
         super().__init__()
@@ -185,11 +163,11 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     taken = set(keys)
     renamed = {}
     for key in keys:
-        if _STEP_NAMES.fullmatch(key):
-            renamed[key] = _rename(key, taken)
+        if STEP_NAMES.fullmatch(key):
+            renamed[key] = rename(key, taken)
             taken.add(renamed[key])
     for index, name in enumerate(names):
-        names[index] = _rename(name, taken, state={*keys, *renamed.values()})
+        names[index] = rename(name, taken, state={*keys, *renamed.values()})
         if name in targets:
             targets.add(names[index])
         taken.add(names[index])
@@ -681,7 +659,7 @@ class _Printer:
         for label in labels:
             name = label
             if label != "loss":
-                name = _rename(label, taken, _RESULT_NAMES, stateful)
+                name = rename(label, taken, RESULT_NAMES, stateful)
             taken.add(name)
             result_names[name] = label
         spelled = list(result_names)

@@ -10,7 +10,7 @@ import sys
 import mpt.torch
 import numpy as np
 import torch
-from mpt.torch import _STEP_NAMES
+from mpt._names import STEP_NAMES
 from torch import nn
 
 folder, bin_dir = sys.argv[1:]
@@ -92,7 +92,7 @@ users = {tensor.name for tensor in step._first.program.tensors
          or tensor.name in [*step._first.exported.names, *step._first.exported.results]}
 added = {tensor.name for tensor in step._first.program.tensors} - users
 print("unknown names:", sorted(
-    name for name in added if not _STEP_NAMES.fullmatch(name)
+    name for name in added if not STEP_NAMES.fullmatch(name)
     and not any(name.startswith(user + ".") for user in users)))
 
 # What a result may be called.

@@ -1,0 +1,92 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the training steps of PyTorch and of JAX share."""
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+from mpt._diagnostics import Error, MemoryReport
+
+PRECISIONS = ("f32", "f16", "bf16")
+# Results that a step has of itself.
+SCALARS = {"loss", "grad_norm", "did_step", "loss_scale", "found_inf"}
+
+
+class StepResult:
+    """What one step gave.
+
+    `loss` and `grad_norm` (the L2 norm of all gradients, before clipping) are floats.
+    `did_step` is false where a gradient was infinite or NaN, so that nothing was updated;
+    `loss_scale` is the factor that the next step's loss gets. What else the loss function's
+    dictionary holds is read by name: `r["accuracy"]`.
+    """
+
+    __slots__ = ("loss", "grad_norm", "did_step", "loss_scale", "outputs")
+
+    def __init__(self, loss, grad_norm, did_step, loss_scale, outputs):
+        self.loss: float = loss
+        self.grad_norm: float = grad_norm
+        self.did_step: bool = did_step
+        self.loss_scale: float = loss_scale
+        self.outputs: "dict[str, Any]" = outputs
+
+    def __getitem__(self, name: str) -> Any:
+        return self.outputs[name]
+
+    def __repr__(self) -> str:
+        return (f"StepResult(loss={self.loss:.6g}, grad_norm={self.grad_norm:.6g}, "
+                f"did_step={self.did_step}, loss_scale={self.loss_scale:g})")
+
+
+class ScalarReader:
+    """Reads the scalars of a program where it keeps them."""
+
+    def __init__(self, program):
+        self.program = program
+        self.names = {t.name for t in program.tensors} & SCALARS
+        # Those of a GPU are copied.
+        self.views = {} if program.target.startswith("cuda") else {
+            name: memoryview(program.view(name)) for name in self.names}
+
+    def read(self, name: str, otherwise):
+        view = self.views.get(name)
+        if view is not None:
+            return view[()]
+        if name not in self.names:
+            return otherwise
+        return memoryview(self.program.read(name))[()]
+
+    def clear(self):
+        self.views.clear()
+
+
+def spell_loss_scale(value, precision) -> str:
+    """Options of --mpt-loss-scale; empty: none."""
+    if value is None:
+        return "mode=dynamic" if precision == "f16" else ""
+    if isinstance(value, (int, float)):
+        return f"mode=static init-scale={float(value)!r}"
+    mode, _, options = str(value).strip().partition(" ")
+    if mode not in ("dynamic", "static", "amax", "none"):
+        raise Error("loss_scale: expected dynamic, static, amax, none or a number, found "
+                    f"{value!r}")
+    if mode == "none":
+        return ""
+    return " ".join(filter(None, (f"mode={mode}", f"type={precision}" if mode == "amax" else "",
+                                  options)))
+
+
+def make_memory_report(module) -> MemoryReport:
+    """What the step @loss of `module` keeps in memory."""
+    forms = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "report")
+        for form in ("text", "json", "html"):
+            module.clone().run(
+                f"mpt-memory-report{{function=loss format={form} output={path}}}")
+            with open(path, encoding="utf-8") as file:
+                forms.append(file.read())
+    return MemoryReport(*forms)

@@ -1,0 +1,570 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""JAX and MPT.
+
+`train_step` trains a loss written in JAX on MPT. `autocast` gives a JAX function back in
+mixed precision, for XLA.
+"""
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import inspect
+import os
+import tempfile
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+import jax
+import jax.export
+import numpy
+
+from mpt import Module
+from mpt._diagnostics import Error, Explanation, MemoryReport
+from mpt._names import STEP_NAMES, rename
+from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, make_memory_report,
+                       spell_loss_scale)
+
+__all__ = ["StepResult", "TrainStep", "autocast", "train_step"]
+
+_OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
+
+
+def _import_mlir():
+    """jaxlib's MLIR, in which JAX's programs are."""
+    try:
+        from jaxlib.mlir import ir
+        from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+        stablehlo.serialize_portable_artifact
+        stablehlo.deserialize_portable_artifact
+    except (ImportError, AttributeError) as error:
+        raise Error(f"jax {jax.__version__}: its jaxlib has no MLIR in Python as MPT expects it "
+                    f"({error}); MPT knows jax 0.10") from error
+    return ir, (chlo, sdy, stablehlo)
+
+
+def _walk(operation):
+    for region in operation.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                yield op.operation
+                yield from _walk(op.operation)
+
+
+def _spell_path(path) -> str:
+    """A leaf's place in a tree as a name: ("dense", 0, "kernel") is dense.0.kernel."""
+    parts = []
+    for entry in path:
+        for attribute in ("key", "idx", "name"):
+            if hasattr(entry, attribute):
+                parts.append(str(getattr(entry, attribute)))
+                break
+        else:
+            parts.append(str(entry))
+    return ".".join(parts)
+
+
+def _name_leaves(tree, prefix: str, taken) -> "list[str]":
+    names = []
+    for path, _ in jax.tree_util.tree_flatten_with_path(tree)[0]:
+        name = rename(".".join(filter(None, (prefix, _spell_path(path)))), taken)
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _spell_array(value, dtype) -> numpy.ndarray:
+    """In C order, unsigned integers as the signless ones that MPT has."""
+    array = numpy.asarray(value)
+    if array.dtype != dtype:
+        raise Error(f"expected elements of {dtype} as in the example, found {array.dtype}; "
+                    f"convert them with .astype({dtype.name!r})")
+    shape, array = array.shape, numpy.ascontiguousarray(array)
+    if dtype.kind == "u":
+        array = array.view(f"i{dtype.itemsize}")
+    return array.reshape(shape)
+
+
+def _strip_keys(tree):
+    """Typed random keys as the integers that they hold."""
+    return jax.tree.map(
+        lambda x: jax.random.key_data(x)
+        if isinstance(x, jax.Array) and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
+        else x, tree)
+
+
+class _Compiled:
+    def __init__(self, module, program):
+        self.module = module
+        self.program = program
+        self.scalars = ScalarReader(program)
+        self.known = {t.name for t in program.tensors}
+
+
+class TrainStep:
+    """A training step of a JAX loss, compiled by MPT. Made by `train_step`.
+
+    `step(x, y)` does what `jax.value_and_grad`, clipping and the optimizer's update do, and
+    returns a StepResult. The step holds the parameters: `params` are copies.
+    """
+
+    def __init__(self, loss, params, batch, optimizer, *, state, lr, precision,
+                 memory_budget, clip_norm, ema, seed, loss_scale, threads, max_programs):
+        if precision not in PRECISIONS:
+            raise Error(f"precision: expected {', '.join(PRECISIONS)}, found {precision!r}")
+        if max_programs < 1:
+            raise Error(f"max_programs: expected at least 1, found {max_programs}")
+        if not isinstance(optimizer, str) or optimizer.split()[:1] == [] \
+                or optimizer.split()[0] not in _OPTIMIZERS:
+            raise Error(f"optimizer: expected {', '.join(_OPTIMIZERS)}, with options of "
+                        "mpt-train-step such as \"adamw weight-decay=0.01\", found "
+                        f"{optimizer!r}; a step with an optimizer of optax runs by autocast "
+                        "or mpt-opt --mpt-convert-stablehlo")
+        self._loss, self._precision, self._has_state = loss, precision, state is not None
+        self._optimizer = optimizer.split()
+        self._memory_budget, self._clip_norm, self._ema = memory_budget, clip_norm, ema
+        self._loss_scale = spell_loss_scale(loss_scale, precision)
+        self._threads, self._max_programs, self._seed = threads, max_programs, seed
+        self._lr, self._count, self._skipped = lr, 0, 0
+        self._named = list(batch) if isinstance(batch, Mapping) else None
+        batch = self._order(batch if isinstance(batch, Mapping) else None,
+                            () if isinstance(batch, Mapping) else batch)
+        held = _strip_keys((params, state if self._has_state else ()))
+        leaves, self._tree = jax.tree.flatten(held)
+        if not jax.tree.leaves(params):
+            raise Error("params: expected a tree of arrays, found none")
+        self._num_params = len(jax.tree.leaves(params))
+        taken: "set[str]" = set()
+        self._names = _name_leaves(params, "", taken) + _name_leaves(
+            state if self._has_state else (), "state", taken)
+        self._values = [numpy.asarray(value) for value in leaves]
+        for name, value in zip(self._names[:self._num_params], self._values):
+            if value.dtype.kind != "f" and value.dtype.name != "bfloat16":
+                raise Error(f"params: {name}: expected floating-point numbers, found "
+                            f"{value.dtype}; leave out of `params` what does not train")
+        labels = self._named
+        if labels is None:
+            skipped = 2 if self._has_state else 1
+            try:
+                labels = [p.name for p in inspect.signature(loss).parameters.values()
+                          if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][skipped:]
+            except (TypeError, ValueError):
+                labels = []
+            labels += [f"batch{i}" for i in range(len(labels), len(batch))]
+        self._inputs = [name for label, value in zip(labels, batch)
+                        for name in _name_leaves(_strip_keys(value), label, taken)]
+        parts = self._flatten(batch)
+        self._dtypes = [part.dtype for part in parts]
+        self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
+        self._first: Optional[_Compiled] = None
+        self._first = self._find(parts, batch)
+        for name, value in zip(self._names, self._values):
+            if name in self._first.known:
+                self._first.program.write(name, _spell_array(value, value.dtype))
+        if "seed" in self._first.known:
+            self._first.program.write("seed", numpy.array(
+                seed, dtype=numpy.asarray(self._read("seed")).dtype))
+
+    # Batches.
+
+    def _order(self, named, values):
+        if self._named is None:
+            if named:
+                raise Error("expected the batch in order, as in the example, found the names "
+                            f"{', '.join(map(str, named))}")
+            return tuple(values) if isinstance(values, (tuple, list)) else (values,)
+        given = dict(values[0]) if values else {}
+        given.update(named or {})
+        if set(given) != set(self._named):
+            raise Error(f"expected a batch of {', '.join(self._named)}, found "
+                        f"{', '.join(map(str, given)) or 'nothing'}")
+        return tuple(given[name] for name in self._named)
+
+    @staticmethod
+    def _flatten(batch):
+        parts = []
+        for value in jax.tree.leaves(_strip_keys(batch)):
+            # Python's numbers have the types that JAX gives them.
+            parts.append(value if hasattr(value, "dtype") else numpy.asarray(
+                value, jax.dtypes.canonicalize_dtype(numpy.asarray(value).dtype)))
+        return [numpy.asarray(part) for part in parts]
+
+    # Compilation.
+
+    def _lower(self, batch) -> str:
+        """The loss as MLIR, with the names and roles that MPT reads."""
+        ir, _ = _import_mlir()
+        held = jax.tree.unflatten(self._tree, self._values)
+        labels = self._named
+
+        def flat(held, *batch):
+            first = held if self._has_state else held[:1]
+            found = self._loss(*first, **dict(zip(labels, batch))) if labels is not None \
+                else self._loss(*first, *batch)
+            new, outputs = (), {}
+            if self._has_state:
+                if not isinstance(found, tuple) or len(found) != 2:
+                    raise Error("the loss: expected (loss, new state), as there is `state`, "
+                                f"found {type(found).__name__}")
+                found, new = found
+                if jax.tree.structure(new) != jax.tree.structure(first[1]):
+                    raise Error("the loss: expected a new state of the structure "
+                                f"{jax.tree.structure(first[1])}, found {jax.tree.structure(new)}")
+            elif isinstance(found, tuple):
+                if len(found) != 2 or not isinstance(found[1], Mapping):
+                    raise Error("the loss: expected a scalar, or (scalar, dictionary)")
+                found, outputs = found[0], dict(found[1])
+            if jax.numpy.ndim(found) != 0 or not jax.numpy.issubdtype(
+                    jax.numpy.result_type(found), jax.numpy.floating):
+                raise Error("the loss: expected a floating-point scalar, found "
+                            f"{jax.numpy.result_type(found)} of shape {jax.numpy.shape(found)}; "
+                            "reduce it, for instance by .mean()")
+            return found, new, outputs
+
+        lowered = jax.jit(flat, keep_unused=True).lower(held, *batch)
+        shapes = lowered.out_info
+        outputs = _name_leaves(shapes[2], "outputs", set())
+        module = lowered.compiler_ir("stablehlo")
+        with module.context as context, ir.Location.unknown():
+            context.allow_unregistered_dialects = True
+            main = next(op for op in module.body.operations
+                        if ir.StringAttr(op.attributes["sym_name"]).value == "main")
+
+            def attributes(**values):
+                return ir.DictAttr.get({f"mpt.{key}": ir.StringAttr.get(value)
+                                        for key, value in values.items()})
+
+            roles = ["parameter"] * self._num_params
+            roles += ["running_stat"] * (len(self._names) - len(roles))
+            main.attributes["arg_attrs"] = ir.ArrayAttr.get(
+                [attributes(name=name, role=role) for name, role in zip(self._names, roles)]
+                + [attributes(name=name, role="input") for name in self._inputs])
+            updated = self._names[self._num_params:]
+            main.attributes["res_attrs"] = ir.ArrayAttr.get(
+                [attributes(name="loss")]
+                + [attributes(name=f"{name}.next", updates=name) for name in updated]
+                + [attributes(name=name) for name in outputs])
+            main.attributes["sym_name"] = ir.StringAttr.get("loss")
+            return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
+
+    def _passes(self) -> "list[str]":
+        rate = float(self._lr(0) if callable(self._lr) else self._lr)
+        options = [f"optimizer={self._optimizer[0]}", *self._optimizer[1:], f"lr={rate!r}",
+                   "grad-norm=true"]
+        if self._clip_norm is not None:
+            options.append(f"clip-norm={float(self._clip_norm)!r}")
+        if self._ema is not None:
+            options.append(f"ema-decay={float(self._ema)!r}")
+        passes = ["mpt-convert-stablehlo", "canonicalize", "cse", "mpt-autodiff",
+                  f"mpt-train-step{{{' '.join(options)}}}", "mpt-master-weights"]
+        if self._loss_scale:
+            passes.append(f"mpt-loss-scale{{{self._loss_scale}}}")
+        return passes + ["mpt-validate-loss-scale"]
+
+    def _find(self, parts, batch) -> _Compiled:
+        key = tuple(part.shape for part in parts)
+        compiled = self._programs.get(key)
+        if compiled is not None:
+            self._programs.move_to_end(key)
+            return compiled
+        text = self._lower(batch)
+        if self._first is None:
+            self._text = text
+        module = Module(text, "loss")
+        passes = self._passes()
+        if self._precision != "f32":
+            passes.append(f"mpt-autocast{{type={self._precision}}}")
+        module.run(",".join(passes))
+        compiled = _Compiled(module, module.program(
+            "loss", threads=self._threads,
+            share=self._first.program if self._first else None))
+        if len(self._programs) >= self._max_programs:
+            self._programs.popitem(last=False)
+        self._programs[key] = compiled
+        return compiled
+
+    # Training.
+
+    def __call__(self, *batch, **named) -> StepResult:
+        """One step of training on a batch."""
+        batch = self._order(named, batch)
+        parts = self._flatten(batch)
+        if len(parts) != len(self._inputs):
+            raise Error(f"expected {len(self._inputs)} arrays ({', '.join(self._inputs)}), found "
+                        f"{len(parts)}")
+        compiled = self._find(parts, batch)
+        program = compiled.program
+        for name, part, dtype in zip(self._inputs, parts, self._dtypes):
+            if name in compiled.known:
+                try:
+                    program.bind(name, _spell_array(part, dtype))
+                except Error as error:
+                    raise Error(f"'{name}': {error}") from None
+        if callable(self._lr):
+            self._write_rate(self._lr(self._count))
+        elif self._count == 0:
+            self._write_rate(self._lr)
+        program.run()
+        self._count += 1
+        did_step = bool(compiled.scalars.read("did_step", True))
+        self._skipped += not did_step
+        outputs = {t.name[len("outputs."):]: jax.numpy.asarray(numpy.from_dlpack(
+            program.read(t.name))) for t in program.tensors
+            if t.role == "output" and t.name.startswith("outputs.")}
+        return StepResult(compiled.scalars.read("loss", None),
+                          compiled.scalars.read("grad_norm", None), did_step,
+                          compiled.scalars.read("loss_scale", 1.0), outputs)
+
+    def _write_rate(self, rate) -> None:
+        if "lr" in self._first.known:
+            self._first.program.write("lr", numpy.asarray(float(rate), "float32"))
+
+    @property
+    def lr(self) -> float:
+        """The learning rate. If it is a function of the number of the step, its value for
+        the next one."""
+        return float(self._lr(self._count) if callable(self._lr) else self._lr)
+
+    @lr.setter
+    def lr(self, value: "Union[float, Callable[[int], float]]") -> None:
+        self._lr = value
+        if not callable(value):
+            self._write_rate(value)
+
+    # State.
+
+    def _read(self, name):
+        return jax.dlpack.from_dlpack(self._first.program.read(name))
+
+    def _held(self, suffix=""):
+        leaves = []
+        for name, value in zip(self._names, self._values):
+            present = name + suffix if name + suffix in self._first.known else name
+            if present not in self._first.known:
+                leaves.append(jax.numpy.asarray(value))
+                continue
+            array = self._read(present)
+            leaves.append(array.view(value.dtype) if value.dtype.kind == "u"
+                          else array.astype(value.dtype))
+        return jax.tree.unflatten(self._tree, leaves)
+
+    @property
+    def params(self) -> Any:
+        """Copies of the parameters, as training has left them, in the tree that they came
+        in."""
+        return self._held()[0]
+
+    @property
+    def state(self) -> Any:
+        """As `params`, what the loss carries besides, such as statistics of batch norm."""
+        return self._held()[1] if self._has_state else None
+
+    @property
+    def ema_params(self) -> Any:
+        """The averages of the parameters that `ema=` keeps."""
+        if self._ema is None:
+            raise Error("ema_params: no averages are kept; give train_step ema=0.999")
+        return self._held(".ema")[0]
+
+    # Files.
+
+    def save(self, path: "Union[str, os.PathLike]") -> None:
+        """Writes all state, the optimizer's too, to a .safetensors file that `load`
+        and mpt-run read."""
+        self._first.program.save(os.fspath(path), attempt=self._count, skipped=self._skipped,
+                                 seed=self._seed)
+
+    def load(self, path: "Union[str, os.PathLike]") -> None:
+        """Goes on from what `save` wrote: the same step, or an error."""
+        position = self._first.program.load(os.fspath(path))
+        self._skipped, self._count = position["skipped"], position["attempt"]
+        if not callable(self._lr):
+            self._write_rate(self._lr)
+
+    def export(self, path: "Union[str, os.PathLike]", options: "Sequence[str]" = ()) -> str:
+        """Writes the step with its present state as one file that runs without Python: by
+        mpt-run, from C, or as mpt.Program. `options` are mpt-compile's."""
+        path = os.fspath(path)
+        with tempfile.TemporaryDirectory() as folder:
+            self._write_rate(self.lr)
+            values = os.path.join(folder, "state.safetensors")
+            self.save(values)
+            self._first.module.compile(
+                path, ["--function=loss", f"--state={values}", *options])
+        return path
+
+    # Reports.
+
+    def explain(self, pattern: str = ".*") -> Explanation:
+        """Why ops have the precision that they have: remarks on those whose name or place
+        matches the regular expression."""
+        if self._precision == "f32":
+            raise Error("explain: everything is computed in f32; give train_step "
+                        "precision=\"f16\" or \"bf16\"")
+        module = Module(self._text, "loss")
+        module.run(",".join(self._passes()))
+        notes = module.run(f"mpt-explain{{match='{pattern}' type={self._precision}}}")
+        return Explanation([n for n in notes if n.severity == "remark"])
+
+    def memory_report(self) -> MemoryReport:
+        """What the step keeps in memory, when, and why."""
+        return make_memory_report(self._first.module)
+
+    @property
+    def arena_bytes(self) -> int:
+        """Memory of a run's temporary values, for batches of the example's shape."""
+        return self._first.program.arena_bytes
+
+    @property
+    def state_bytes(self) -> int:
+        """Memory of parameters and of the optimizer's state."""
+        return self._first.program.state_bytes
+
+    def close(self) -> None:
+        """Frees the programs and their state."""
+        for compiled in [self._first, *self._programs.values()]:
+            compiled.scalars.clear()
+            compiled.program.close()
+        self._programs.clear()
+
+
+def train_step(loss: Callable[..., Any], params: Any, batch: Any,
+               optimizer: str = "adamw", precision: str = "f32", *, state: Any = None,
+               lr: "Union[float, Callable[[int], float]]" = 1e-3,
+               memory_budget: Optional[str] = None, clip_norm: Optional[float] = None,
+               ema: Optional[float] = None, seed: int = 0,
+               loss_scale: "Union[None, str, float]" = None, threads: int = 0,
+               max_programs: int = 8) -> TrainStep:
+    """A training step of a JAX loss that runs on MPT, on the CPU.
+
+    loss: `loss(params, *batch)`. Returns a scalar, or (scalar, dictionary of arrays), whose
+        arrays the step's result has by name. With `state`, `loss(params, state, *batch)`
+        returns (scalar, new state).
+    params: any tree of floating-point arrays (flax's, haiku's, your own). They are copied;
+        `step.params` gives them back.
+    batch: one batch, as it will be passed to the step: a tuple of trees of arrays, or a
+        dictionary, which is passed by name. Other shapes are compiled when they come.
+    optimizer: sgd, momentum, adam or adamw, then options of mpt-train-step such as
+        "adamw weight-decay=0.01 beta2=0.95".
+    precision: f32, f16 or bf16: the type of the heavy arithmetic. Parameters stay as they
+        are.
+    state: a tree of arrays that the loss changes, such as flax's batch_stats.
+    lr: the learning rate, or a function of the number of the step, such as optax's schedules.
+    memory_budget, clip_norm, ema, seed, loss_scale, threads, max_programs: as in
+        mpt.torch.TrainStep.
+    """
+    return TrainStep(loss, params, batch, optimizer, state=state, lr=lr, precision=precision,
+                     memory_budget=memory_budget, clip_norm=clip_norm, ema=ema, seed=seed,
+                     loss_scale=loss_scale, threads=threads, max_programs=max_programs)
+
+
+def _inline_calls(module, ir) -> None:
+    """Replaces each call by the body of its function: MLIR verifies no call in an op that it
+    does not know."""
+    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op.operation
+                 for op in module.body.operations if op.operation.name == "func.func"}
+    main = functions["main"]
+    while calls := [op for op in _walk(main) if op.name == "func.call"]:
+        for call in calls:
+            callee = functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+            clone = callee.clone(ip=ir.InsertionPoint.at_block_begin(module.body))
+            block = clone.regions[0].blocks[0]
+            for argument, operand in zip(block.arguments, call.operands):
+                argument.replace_all_uses_with(operand)
+            body = [op.operation for op in block.operations]
+            for op in body[:-1]:
+                op.move_before(call)
+            for result, value in zip(call.results, body[-1].operands):
+                result.replace_all_uses_with(value)
+            call.erase()
+            clone.erase()
+    for name, function in functions.items():
+        if name != "main":
+            function.erase()
+
+
+def _cast(exported: "jax.export.Exported", passes: str) -> "jax.export.Exported":
+    """The same function, after `passes`."""
+    ir, dialects = _import_mlir()
+    stablehlo = dialects[-1]
+    context = ir.Context()
+    for dialect in dialects:
+        dialect.register_dialect(context)
+    with context, ir.Location.unknown():
+        module = stablehlo.deserialize_portable_artifact(
+            context, exported.mlir_module_serialized)
+        _inline_calls(module, ir)
+        low = Module(module.operation.get_asm(print_generic_op_form=True), exported.fun_name)
+        low.run(passes)
+        module = ir.Module.parse(str(low), context)
+        # The pass's notes for a second run.
+        for op in [module.operation, *_walk(module.operation)]:
+            for name in list(op.attributes):
+                if name.startswith("mpt."):
+                    del op.attributes[name]
+        module.operation.verify()
+        artifact = stablehlo.serialize_portable_artifact(
+            module, stablehlo.get_current_version(), allow_other_dialects=True)
+    changes = {"mlir_module_serialized": artifact}
+    # Its gradient would be that of the function as it was.
+    if any(field.name == "_get_vjp" for field in dataclasses.fields(exported)):
+        changes["_get_vjp"] = None
+    return dataclasses.replace(exported, **changes)
+
+
+def autocast(function: Callable[..., Any], type: str = "bf16", *,
+             options: str = "") -> Callable[..., Any]:
+    """`function` with its heavy arithmetic in `type` (f16 or bf16), for XLA.
+
+    function: a whole training step, or another function of JAX, jitted or not. It is traced
+        once for each shape of its arguments. What it donates is donated, and arguments keep
+        their shardings. All arguments are arrays, or trees of them. The result is not
+        differentiable: have jax.grad inside.
+    options: more options of mpt-autocast, as "policy=apex-O1".
+
+    Parameters, moments and losses stay f32, as docs/Precision.md says. Set
+    `XLA_FLAGS=--xla_allow_excess_precision=false`; otherwise XLA may leave out the rounding.
+    """
+    if type not in PRECISIONS[1:]:
+        raise Error(f"type: expected {' or '.join(PRECISIONS[1:])}, found {type!r}")
+    jitted = function if hasattr(function, "lower") else jax.jit(function)
+    compiled: "dict[Any, Any]" = {}
+
+    def describe(leaf):
+        aval = jax.typeof(leaf)
+        return jax.ShapeDtypeStruct(aval.shape, aval.dtype) \
+            if isinstance(leaf, jax.core.Tracer) else leaf
+
+    def get_key(leaf):
+        aval = jax.typeof(leaf)
+        return aval.shape, aval.dtype, aval.weak_type, getattr(leaf, "sharding", None)
+
+    def compile(args, kwargs, tree):
+        exported = jax.export.export(jitted)(*args, **kwargs)
+        if exported.in_tree != tree:
+            raise Error("autocast: expected arrays as arguments, found static ones; bind them "
+                        "with functools.partial before jax.jit")
+        # XLA's CPU client has no matmul of two bf16 tensors into f32.
+        mixed = "" if any(p != "cpu" for p in exported.platforms) else "mixed-results=false "
+        cast = _cast(exported, f"mpt-autocast{{type={type} {mixed}{options}}}")
+        infos = jax.tree.leaves(jitted.lower(*args, **kwargs).args_info,
+                                is_leaf=lambda info: hasattr(info, "donated"))
+        donated = [i for i, info in enumerate(infos) if info.donated]
+
+        def call(*leaves):
+            args, kwargs = jax.tree.unflatten(tree, leaves)
+            return cast.call(*args, **kwargs)
+
+        return jax.jit(call, donate_argnums=donated)
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        key = tree, tuple(get_key(leaf) for leaf in leaves)
+        if key not in compiled:
+            given = jax.tree.unflatten(tree, [describe(leaf) for leaf in leaves])
+            compiled[key] = compile(*given, tree)
+        return compiled[key](*leaves)
+
+    return wrapper

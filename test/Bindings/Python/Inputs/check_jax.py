@@ -1,0 +1,188 @@
+"""mpt.jax: losses of flax networks trained by MPT, and JAX's own steps in mixed precision."""
+import os
+import sys
+import tempfile
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+# Two devices; each convert rounds.
+os.environ["XLA_FLAGS"] = ("--xla_allow_excess_precision=false "
+                           "--xla_force_host_platform_device_count=2")
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy
+import optax
+
+import mpt.jax
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        x = nn.relu(nn.Conv(8, (3, 3))(x))
+        x = nn.BatchNorm(use_running_average=False)(x)
+        return nn.Dense(10)(x.reshape(x.shape[0], -1))
+
+
+rng = numpy.random.default_rng(0)
+x = rng.normal(size=(16, 8, 8, 1)).astype("f")
+y = rng.integers(10, size=16).astype("i")
+net = Net()
+variables = net.init(jax.random.key(0), x)
+params, state = variables["params"], {"batch_stats": variables["batch_stats"]}
+
+
+def loss(params, state, x, y):
+    logits, new = net.apply({"params": params, **state}, x, mutable=["batch_stats"])
+    return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean(), dict(new)
+
+
+rate = optax.cosine_decay_schedule(1e-2, 10)
+optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rate, weight_decay=0.01))
+
+
+def whole(params, moments, state, x, y):
+    (value, state), gradients = jax.value_and_grad(loss, has_aux=True)(params, state, x, y)
+    updates, moments = optimizer.update(gradients, moments, params)
+    return optax.apply_updates(params, updates), moments, state, value
+
+
+def train(step, steps=5):
+    """Losses and the last state of a step of JAX."""
+    held = jax.tree.map(jnp.array, (params, optimizer.init(params), state))
+    losses = []
+    for _ in range(steps):
+        before = held
+        *held, value = step(*held, x, y)
+        losses.append(float(value))
+    return losses, held, before
+
+
+def distance(a, b):
+    """The largest difference of two trees' leaves, each divided by that leaf's size."""
+    assert jax.tree.structure(a) == jax.tree.structure(b)
+    return max(float(jnp.linalg.norm(p - q) / (jnp.linalg.norm(q) + 1e-3))
+               for p, q in zip(jax.tree.leaves(a), jax.tree.leaves(b)))
+
+
+def verdict(value, bound):
+    return "equal" if value < bound else f"DIFFER {value:.1e}"
+
+
+def train_step():
+    expected, (theirs, _, their_state), _ = train(jax.jit(whole))
+    for precision, bound in ("f32", 1e-3), ("bf16", 0.05), ("f16", 0.02):
+        step = mpt.jax.train_step(loss, params, (x, y), "adamw weight-decay=0.01", precision,
+                                  state=state, lr=rate, clip_norm=1.0)
+        results = [step(x, y) for _ in range(5)]
+        gap = numpy.max(numpy.abs(numpy.subtract([r.loss for r in results], expected)))
+        print(f"{precision}: losses {verdict(gap, bound)}, parameters "
+              f"{verdict(distance(step.params, theirs), 20 * bound)}, statistics "
+              f"{verdict(distance(step.state, their_state), bound)}")
+        assert all(r.did_step for r in results) and abs(step.lr - float(rate(5))) < 1e-9
+        gradient = jax.grad(loss, has_aux=True)(params, state, x, y)[0]
+        norm = float(optax.global_norm(gradient))
+        assert abs(results[0].grad_norm - norm) < bound * norm, (results[0].grad_norm, norm)
+    # Another shape, the files, and the reports.
+    assert step(x[:8], y[:8]).loss > 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.safetensors")
+        step.save(path)
+        file = step.export(os.path.join(folder, "step.so"))
+        later = step(x, y).loss
+        step.load(path)
+        print("saved and loaded:", step(x, y).loss == later)
+        program = mpt.Program.open(file)
+        program.initialize()
+        program.bind("x", x), program.bind("y", y)
+        # The file has the rate of the step that came next.
+        program.run()
+        print("as a file:", memoryview(program.read("loss"))[()] == later)
+    print("explains:", len(step.explain("convolution|conv2d|dot|matmul")) > 0,
+          "reports:", "arena" in str(step.memory_report()))
+
+    # A dictionary of results, names for the batch, what no parameter is.
+    def named(params, image, label):
+        logits = image.reshape(len(image), -1) @ params["w"]
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, label)
+        return losses.mean(), {"accuracy": (logits.argmax(1) == label).mean(), "losses": losses}
+
+    weights = {"w": numpy.zeros((64, 10), "f"), "unused": numpy.ones(3, "f")}
+    step = mpt.jax.train_step(named, weights, {"image": x, "label": y}, "sgd", lr=0.5)
+    result = step(label=y, image=x)
+    expected, outputs = named(weights, x, y)
+    print("by name:", abs(result.loss - expected) < 1e-5, result["losses"].shape,
+          abs(float(result["accuracy"]) - float(outputs["accuracy"])) < 1e-6,
+          numpy.array_equal(step.params["unused"], weights["unused"]))
+    step.lr = 0.0
+    before = step.params["w"]
+    step({"image": x, "label": y})
+    print("lr:", step.lr, numpy.array_equal(before, step.params["w"]))
+
+
+def autocast():
+    expected, theirs, _ = train(jax.jit(whole))
+    for type, bound in ("bf16", 0.05), ("f16", 0.02):
+        low = mpt.jax.autocast(jax.jit(whole, donate_argnums=(0, 1, 2)), type)
+        losses, held, before = train(low)
+        gap = numpy.max(numpy.abs(numpy.subtract(losses, expected)))
+        kinds = {leaf.dtype.name for leaf in jax.tree.leaves(held)}
+        given = (params, optimizer.init(params), state, x, y)
+        text = jax.jit(lambda *leaves: low(*leaves)).lower(*given).as_text()
+        contractions = [line for line in text.splitlines()
+                        if "stablehlo.dot_general" in line or "stablehlo.convolution" in line]
+        name = {"bf16": "xbf16>", "f16": "xf16>"}[type]
+        donated = all(leaf.is_deleted() for leaf in jax.tree.leaves(before))
+        print(f"{type}: losses {verdict(gap, bound)}, differ in bits {losses != expected}, types "
+              f"{sorted(kinds)}, low {all(name in line for line in contractions)}, donated {donated}")
+    mesh = jax.make_mesh((2,), ("d",))
+    spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d"))
+    result = mpt.jax.autocast(lambda x: jnp.tanh(x @ jnp.ones((4, 6))))(
+        jax.device_put(jnp.ones((8, 4)), spread))
+    print("sharded:", result.sharding.is_equivalent_to(spread, 2))
+    key = jax.random.key(0)
+
+    def dropout(key, x):
+        return jnp.where(jax.random.bernoulli(key, 0.5, x.shape), x, 0) @ jnp.ones((8, 2))
+
+    ones = jnp.ones((4, 8))
+    print("random numbers:", numpy.array_equal(mpt.jax.autocast(dropout)(key, ones),
+                                               dropout(key, ones)))
+
+
+def errors():
+    def fails(what):
+        try:
+            what()
+            print("NO ERROR")
+        except (mpt.Error, ValueError) as error:
+            print(str(error).splitlines()[0])
+
+    batch = (x, y)
+    fails(lambda: mpt.jax.train_step(loss, params, batch, optimizer, state=state))
+    fails(lambda: mpt.jax.train_step(loss, params, batch, "lion", state=state))
+    fails(lambda: mpt.jax.train_step(loss, params, batch, precision="f8", state=state))
+    fails(lambda: mpt.jax.train_step(loss, params, batch, max_programs=0, state=state))
+    fails(lambda: mpt.jax.train_step(loss, {}, batch, state=state))
+    fails(lambda: mpt.jax.train_step(loss, {"w": numpy.ones(3, "i")}, batch, state=state))
+    fails(lambda: mpt.jax.train_step(lambda p, x, y: x, params, batch))
+    fails(lambda: mpt.jax.train_step(lambda p, x, y: (x.sum(), 3), params, batch))
+    fails(lambda: mpt.jax.train_step(lambda p, s, x, y: x.sum(), params, batch, state=state))
+    fails(lambda: mpt.jax.train_step(lambda p, s, x, y: (x.sum(), {}), params, batch, state=state))
+    fails(lambda: mpt.jax.train_step(
+        lambda p, x, y: jnp.fft.fft(x + p["w"]).real.sum(), {"w": numpy.ones(1, "f")}, batch))
+    step = mpt.jax.train_step(loss, params, batch, state=state)
+    fails(lambda: step(x))
+    fails(lambda: step(x, y, y=y))
+    fails(lambda: step(x, y.astype("f")))
+    fails(lambda: step.explain())
+    fails(lambda: step.ema_params)
+    named = mpt.jax.train_step(loss, params, {"x": x, "y": y}, state=state)
+    fails(lambda: named(x=x))
+    fails(lambda: mpt.jax.autocast(whole, "f8"))
+    fails(lambda: mpt.jax.autocast(jax.jit(lambda x, n: x * n, static_argnums=1))(x, 3))
+    fails(lambda: jax.grad(mpt.jax.autocast(lambda x: (x @ x.T).sum()))(jnp.ones((4, 4))))
+
+
+{"train_step": train_step, "autocast": autocast, "errors": errors}[sys.argv[1]]()
