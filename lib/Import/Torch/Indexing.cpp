@@ -259,6 +259,37 @@ static Value putRows(Lowering &l, Value table, Value indices, Value updates, boo
                  scatterRows(l, indices, updates, rows), table);
 }
 
+/// The elements of the source, in order, where the mask is true.
+static void maskedScatter(Lowering &l) {
+  Value x = l.get(0), mask = l.get(1), source = l.get(2);
+  if (!l.require(getType(x).hasStaticShape() && getType(mask).hasStaticShape() &&
+                     getType(source).hasStaticShape(),
+                 "an open dimension"))
+    return;
+  Shape shape(l.broadcastType({x, mask}, getElement(x)).getShape());
+  // A mask that is repeated along the last dimensions, as one of tokens is, takes rows.
+  if (auto repeat = mask.getDefiningOp<BroadcastOp>())
+    mask = repeat.getX();
+  Shape own(shape.size() - getRank(mask), 1), rows(shape);
+  llvm::append_range(own, getShape(mask));
+  int64_t count = getType(source).getNumElements(), row = 1;
+  while (!rows.empty() && own.back() == 1 && count % (row * rows.back()) == 0) {
+    row *= rows.pop_back_val();
+    own.pop_back();
+  }
+  if (!l.require(count > 0 && getElement(source) == getElement(x),
+                 "a source of another type, or without elements"))
+    return;
+  int64_t places = ShapedType::getNumElements(rows);
+  mask = l.reshape(l.broadcast(l.reshape(mask, own), rows), {places});
+  Value before = scanLast(l, l.cast(mask, l.builder.getI32Type()), 0,
+                          [&](Value a, Value b) { return l.add(a, b); });
+  Value index = l.where(mask, l.add(before, -1.0), l.number(before, 0));
+  Value taken = l.gather(l.reshape(source, {count / row, row}), index);
+  Value kept = l.reshape(l.broadcast(x, shape), {places, row});
+  l.set(l.reshape(l.where(l.reshape(mask, {places, 1}), taken, kept), shape));
+}
+
 static Shape frontPermutation(int64_t rank, int64_t dim) {
   Shape permutation{dim};
   for (int64_t i = 0; i < rank; ++i)
@@ -729,6 +760,7 @@ static void countBelow(Lowering &l, Value boundaries, Value values, bool right) 
 void mpt::torch::populateIndexing(Table &t) {
   t.add({"index.Tensor", "_unsafe_index.Tensor"}, indexBy);
   t.add({"index_select"}, indexSelect);
+  t.add({"masked_scatter"}, maskedScatter);
   t.add({"gather"}, [](Lowering &l) {
     Value x = l.get(0);
     gatherAlong(l, x, l.get(2), l.dimension(1, getRank(x)));

@@ -148,6 +148,11 @@ public:
   std::pair<mlir::Value, mlir::Value> getRandomState();
 };
 
+/// What `combine` makes of the elements up to each, along the last dimension, in log2(n)
+/// steps that take in elements 1, 2, 4, .. before (Hillis and Steele 1986).
+mlir::Value scanLast(Lowering &l, mlir::Value last, double neutral,
+                     llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+
 /// How an op is converted.
 struct Conversion {
   std::function<void(Lowering &)> lower;

@@ -245,10 +245,8 @@ static void cumsum(Lowering &l) {
   l.set(l.moveFromLast(l.reshape(sums, shape), dim));
 }
 
-/// What `combine` makes of the elements up to each, in log2(n) steps that take in
-/// elements 1, 2, 4, .. before (Hillis and Steele 1986).
-static Value scanLast(Lowering &l, Value last, double neutral,
-                      function_ref<Value(Value, Value)> combine) {
+Value mpt::torch::scanLast(Lowering &l, Value last, double neutral,
+                           function_ref<Value(Value, Value)> combine) {
   int64_t rank = getRank(last), size = getShape(last).back();
   if (!l.require(!ShapedType::isDynamic(size), "a scan of an open dimension"))
     return last;

@@ -110,6 +110,9 @@ unary("relu6 hardtanh hardsigmoid hardswish hardshrink softshrink leaky_relu elu
       -8, 8, (-3, -1, -0.5, 0, 0.5, 1, 3, 6))
 unary("floor ceil trunc fix round frac", -3, 3, (-3, -2, -1, 0, 1, 2, 3, -2.5, -1.5, -.5, .5, 1.5, 2.5))
 unary("tan", -1, 1)
+unary("lgamma special_gammaln digamma special_digamma special_psi", -4, 9,
+      (-4, -3, -2, -1, 0))
+unary("lgamma", 0.5, 3e4)
 unary("isnan isinf isfinite logical_not nan_to_num detach clone alias contiguous ravel")
 unary("zeros_like ones_like")
 
@@ -324,6 +327,24 @@ def _(d):
 @case("where.Scalar")
 def _(d):
     return [d.bools([2, 3])], lambda op, c: op(c, 0.5, 2.0)
+
+
+@case("masked_scatter")
+def _(d):
+    shape = d.shape(1, 4)
+    mask = d.bools(d.like(shape))
+    count = max(int(mask.expand(shape).sum()), 1) + d.int(0, 5)
+    return [d.float(shape), mask, d.float([count])], lambda op, x, m, y: op(x, m, y)
+
+
+@case("masked_scatter")
+def _(d):
+    # Whole rows, as for the tokens of an image.
+    rows, columns = [d.int(1, 4), d.int(1, 5)], d.int(1, 6)
+    mask = d.bools(rows)
+    count = int(mask.sum()) + d.int(1, 2)
+    return ([d.float([*rows, columns]), mask, d.float([count, columns])],
+            lambda op, x, m, y: op(x, m.unsqueeze(-1).expand_as(x), y))
 
 
 @case("masked_fill.Scalar")
