@@ -289,24 +289,79 @@ def _refuse_what_tracing_loses():
             setattr(owner, name, original)
 
 
+def _line_of(node: torch.fx.Node) -> "Optional[tuple[str, str]]":
+    """File and number of the innermost line that is neither PyTorch's nor MPT's own."""
+    frames = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
+    if not frames:
+        return None
+    own = (os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__)))
+    return next((f for f in reversed(frames) if not f[0].startswith((*own, "<"))), frames[-1])
+
+
+def _writes(node: torch.fx.Node, value: torch.fx.Node) -> bool:
+    """Whether `node` changes `value` in place."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and schema.is_mutable and any(
+        argument.alias_info is not None and argument.alias_info.is_write and operand is value
+        for argument, operand in
+        [*zip(schema.arguments, node.args),
+         *((a, node.kwargs.get(a.name)) for a in schema.arguments)])
+
+
 def _mark_stopped_gradients(graph_module: torch.fx.GraphModule) -> None:
     """Puts `mpt::stop_gradient` where autograd would stop."""
     stop = torch.ops.mpt.stop_gradient.default
     for module in graph_module.modules():
         if not isinstance(module, torch.fx.GraphModule):
             continue
+
+        def body_of(node):
+            """The body of a region without gradients."""
+            if node.target is torch.ops.higher_order.wrap_with_set_grad_enabled \
+                    and not node.args[0]:
+                return getattr(module, node.args[1].target)
+            return None
+
+        def is_changed_by(value, node):
+            body = body_of(node)
+            return body is not None and any(
+                operand is value and any(_writes(user, inner) for user in inner.users)
+                for operand, inner in
+                zip(node.args[2:], body.graph.find_nodes(op="placeholder")))
+
         for node in list(module.graph.nodes):
             if node.target in (torch.ops.aten.detach.default, torch.ops.aten.detach_.default):
                 node.target = stop
-            if node.target is not torch.ops.higher_order.wrap_with_set_grad_enabled \
-                    or node.args[0]:
+            body = body_of(node)
+            if body is None:
                 continue
-            body = getattr(module, node.args[1].target)
             output = next(n for n in body.graph.nodes if n.op == "output")
+            # What a later region changes in place, as spectral_norm does when its module is
+            # called again, may be a buffer: the others that read it get a copy instead.
+            shared = set()
+            for result in list(node.users):
+                value = output.args[0][result.args[1]]
+                is_state = isinstance(value, torch.fx.Node) and any(
+                    _writes(value, inner) for inner in value.all_input_nodes
+                    if inner.op == "placeholder")
+                is_changed = any(is_changed_by(result, user) for user in result.users)
+                for user in list(result.users):
+                    if (is_state or is_changed) and _writes(user, result):
+                        raise ExportError(
+                            "%s:%s: what torch.no_grad() has changed in place is changed in "
+                            "place again outside of it; write `y = y + z` for `y += z`"
+                            % (_line_of(user) or (user.name, 0)))
+                    if is_changed and body_of(user) is None:
+                        with module.graph.inserting_before(user):
+                            copy = module.graph.call_function(stop, (result,))
+                        copy.meta = dict(result.meta)
+                        user.replace_input_with(result, copy)
+                if is_changed:
+                    shared.add(result.args[1])
             with body.graph.inserting_before(output):
                 results = []
-                for value in output.args[0]:
-                    if isinstance(value, torch.fx.Node):
+                for index, value in enumerate(output.args[0]):
+                    if isinstance(value, torch.fx.Node) and index not in shared:
                         source, value = value, body.graph.call_function(stop, (value,))
                         value.meta = dict(source.meta)
                     results.append(value)
@@ -450,14 +505,10 @@ class _Printer:
         return results
 
     def location(self, node) -> str:
-        """The innermost line that is neither PyTorch's nor MPT's own."""
-        frames = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
-        if not frames:
+        found = _line_of(node)
+        if found is None:
             return f"loc({_quote(node.name)})"
-        own = (os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__)))
-        file, line = next((f for f in reversed(frames) if not f[0].startswith((*own, "<"))),
-                          frames[-1])
-        return f"loc({_quote(file)}:{line}:1)"
+        return f"loc({_quote(found[0])}:{found[1]}:1)"
 
     # The graph.
 

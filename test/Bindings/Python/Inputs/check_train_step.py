@@ -74,6 +74,13 @@ def reference(model, batches, optimizer):
     return model
 
 
+def changes_twice(model, x, y):
+    with torch.no_grad():
+        mean = model.running_mean.mul_(0.5)
+    mean += x.mean(0)
+    return (model(x) * mean).mean()
+
+
 def main():
     model, x, y = make()
     mirror = copy.deepcopy(model)
@@ -293,6 +300,7 @@ def main():
     refused(build, function=lambda m, x, y: m(x))
     refused(build, function=lambda m, x, y: m(x).sum() if m(x).sum() > 0 else m(x).mean())
     refused(build, function=lambda m, x, y: torch.linalg.det(m(x).T @ m(x)))
+    refused(build, net=torch.nn.BatchNorm1d(4), function=changes_twice, example=(a, b))
     refused(step, a.double(), b)
     refused(step, a.to("meta"), b)
     refused(step, torch.randn(4, 12).T, b)

@@ -173,6 +173,15 @@ def odd():
     return Odd(), loss, (torch.randn(4, 8), torch.randn(4, 8))
 
 
+def critic():
+    """Buffers that each call of the model changes without gradients, called twice."""
+    norm = nn.utils.parametrizations.spectral_norm
+    model = nn.Sequential(norm(nn.Conv2d(3, 8, 3, 2, 1)), nn.LeakyReLU(0.2), nn.Flatten(),
+                          norm(nn.Linear(8 * 4 * 4, 3)))
+    return model, lambda model, x, y: (model(x).tanh() - model(y)).mean(), (
+        torch.randn(4, 3, 8, 8), torch.randn(4, 3, 8, 8))
+
+
 def vision(name, size=64, **options):
     import torchvision
     model = getattr(torchvision.models, name)(num_classes=10, **options)
@@ -248,7 +257,7 @@ def t5():
 MODELS = {
     "mlp": mlp, "cnn": cnn, "unet": unet, "encoder": encoder,
     "lstm": lambda: recurrent(nn.LSTM), "gru": lambda: recurrent(nn.GRU),
-    "graph": graph, "experts": experts, "contrast": contrast, "odd": odd,
+    "graph": graph, "experts": experts, "contrast": contrast, "odd": odd, "critic": critic,
     "gpt2": gpt2, "bert": bert, "llama": llama, "mixtral": mixtral, "t5": t5, "vit": vit,
     "resnet18": lambda: vision("resnet18"),
     "mobilenet_v3_small": lambda: vision("mobilenet_v3_small", dropout=0.0),
