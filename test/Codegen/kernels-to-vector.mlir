@@ -98,3 +98,30 @@
   %s = mpt_kernel.column_reduce <sum> %w : f32
   mpt_kernel.yield %s : f32
 }) : () -> ()
+
+// Sums over many rows grow by blocks of 32 rows, whose sums are then added to the task's.
+// Maxima need none.
+// CHECK-LABEL: func.func @column_blocks(
+// CHECK: %[[BLOCK:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
+// CHECK-NOT: llvm.alloca
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %[[LAST:.*]] step %c32_
+// CHECK: llvm.store %{{.*}} : vector<16xf32>
+// CHECK: %[[END:.*]] = arith.addi %[[ROW]], %{{.*}} : i64
+// CHECK: %[[TO:.*]] = arith.minsi %[[END]], %[[LAST]]
+// CHECK: scf.for %{{.*}} = %[[ROW]] to %[[TO]] step
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[BLOCK]][
+// CHECK: arith.addf
+// CHECK: arith.maximumf
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK-NEXT: llvm.store %[[SUM]]
+// CHECK-LABEL: func.func @column_blocks_combine(
+"mpt_kernel.func"() <{sym_name = "column_blocks", kind = #mpt_kernel.kind<column>,
+    domain = array<i64: 128, 16>, chunk_rows = 64 : i64,
+    function_type = (tensor<128x16xf32>) -> (tensor<16xf32>, tensor<16xf32>),
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (j)>]}> ({
+^bb0(%a: f32):
+  %s = mpt_kernel.column_reduce <sum> %a : f32
+  %m = mpt_kernel.column_reduce <max> %a : f32
+  mpt_kernel.yield %s, %m : f32, f32
+}) : () -> ()

@@ -237,7 +237,8 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
 void KernelEmitter::accumulate(const ColumnPartials &part, Value task, Frame &frame) {
   OpBuilder &b = *frame.builder;
   kernel::ColumnReduceOp reduce = part.op;
-  Value pointer = partialPointer(b, part, task, frame.column);
+  Value pointer = blockSums.count(reduce) ? blockPointer(b, part, frame.column)
+                                          : partialPointer(b, part, task, frame.column);
   Value old = loadFrom(pointer, reduce.getType(), frame);
   Value sum = combine(b, reduce.getKind(), old, evaluate(reduce.getValue(), frame));
   storeTo(pointer, sum, reduce.getType(), frame);
@@ -330,6 +331,10 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
     }
 }
 
+/// Rows whose sums over columns grow on their own, and the most bytes of such sums.
+static constexpr int64_t rowsPerBlock = 32;
+static constexpr int64_t mostBlockBytes = 32768;
+
 void KernelEmitter::emitTask(OpBuilder &b, Value task) {
   for (const ColumnPartials &part : info.getColumnPartials()) {
     kernel::ColumnReduceOp reduce = part.op;
@@ -344,10 +349,83 @@ void KernelEmitter::emitTask(OpBuilder &b, Value task) {
   Value first = arith::MulIOp::create(b, loc, task, chunk);
   Value last = arith::MinSIOp::create(b, loc, arith::AddIOp::create(b, loc, first, chunk),
                                       constant(b, rows));
+  // A sum over many rows grows by blocks, whose own sums have the digits that the whole
+  // would round away.
+  int64_t bytes = 0;
+  for (const ColumnPartials &part : info.getColumnPartials())
+    bytes += llvm::alignTo(part.columns * 8, 64);
+  bool isBlocked = rowsPerTask >= 2 * rowsPerBlock && bytes <= mostBlockBytes;
+  blockSums.clear();
+  for (const ColumnPartials &part : info.getColumnPartials()) {
+    kernel::ColumnReduceOp reduce = part.op;
+    bool isSum =
+        reduce.getKind() == ReduceKind::Sum || reduce.getKind() == ReduceKind::Mean;
+    if (!isBlocked || !isSum || !isa<FloatType>(reduce.getType()))
+      continue;
+    Block &entry = b.getBlock()->getParentOp()->getParentOfType<func::FuncOp>().front();
+    OpBuilder top = OpBuilder::atBlockBegin(&entry);
+    blockSums[reduce] =
+        LLVM::AllocaOp::create(top, loc, partials.getType(), reduce.getType(),
+                               constant(top, part.columns), /*alignment=*/64);
+  }
   // Larger rows may leave the last tasks without any: no iteration then.
+  if (blockSums.empty())
+    return emitRows(b, first, last, task);
+  auto blocks = scf::ForOp::create(b, loc, first, last, constant(b, rowsPerBlock));
+  OpBuilder inner = OpBuilder::atBlockBegin(blocks.getBody());
+  auto forBlockSums = [&](function_ref<void(const ColumnPartials &, Frame &)> emitSum) {
+    for (const ColumnPartials &part : info.getColumnPartials())
+      if (blockSums.count(part.op))
+        forSums(inner, part, [&](Frame &frame) { emitSum(part, frame); });
+  };
+  forBlockSums([&](const ColumnPartials &part, Frame &frame) {
+    kernel::ColumnReduceOp reduce = part.op;
+    OpBuilder &builder = *frame.builder;
+    storeTo(blockPointer(builder, part, frame.column),
+            identity(builder, reduce.getKind(), vectorOf(reduce.getType(), frame.lanes)),
+            reduce.getType(), frame);
+  });
+  Value begin = blocks.getInductionVar();
+  Value end = arith::MinSIOp::create(
+      inner, loc, arith::AddIOp::create(inner, loc, begin, constant(inner, rowsPerBlock)),
+      last);
+  emitRows(inner, begin, end, task);
+  forBlockSums([&](const ColumnPartials &part, Frame &frame) {
+    kernel::ColumnReduceOp reduce = part.op;
+    OpBuilder &builder = *frame.builder;
+    Value total = partialPointer(builder, part, task, frame.column);
+    Value sum = combine(
+        builder, reduce.getKind(), loadFrom(total, reduce.getType(), frame),
+        loadFrom(blockPointer(builder, part, frame.column), reduce.getType(), frame));
+    storeTo(total, sum, reduce.getType(), frame);
+  });
+}
+
+void KernelEmitter::emitRows(OpBuilder &b, Value first, Value last, Value task) {
   auto loop = scf::ForOp::create(b, loc, first, last, constant(b, 1));
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   emitRow(inner, loop.getInductionVar(), task);
+}
+
+void KernelEmitter::forSums(OpBuilder &b, const ColumnPartials &part,
+                            function_ref<void(Frame &)> emitSum) {
+  Frame scalarFrame;
+  scalarFrame.builder = &b;
+  if (!isFull(kernel::ColumnReduceOp(part.op).getValue()))
+    return emitSum(scalarFrame);
+  forColumns(b, scalarFrame, {}, [&](Frame &frame, ValueRange) {
+    emitSum(frame);
+    return SmallVector<Value>();
+  });
+}
+
+Value KernelEmitter::blockPointer(OpBuilder &b, const ColumnPartials &part,
+                                  Value column) {
+  kernel::ColumnReduceOp reduce = part.op;
+  if (!column)
+    return blockSums.lookup(reduce);
+  return LLVM::GEPOp::create(b, loc, partials.getType(), reduce.getType(),
+                             blockSums.lookup(reduce), ArrayRef<LLVM::GEPArg>{column});
 }
 
 void KernelEmitter::emitFlat(OpBuilder &b, Value begin, Value end) {

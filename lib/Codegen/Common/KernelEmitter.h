@@ -88,6 +88,7 @@ protected:
     return kernel.getKind() == kernel::KernelKind::Pointwise && domain.size() == 1;
   }
   virtual void emitTask(mlir::OpBuilder &builder, Value task);
+  void emitRows(mlir::OpBuilder &builder, Value first, Value last, Value task);
   void emitFlat(mlir::OpBuilder &builder, Value begin, Value end);
   void emitRow(mlir::OpBuilder &builder, Value row, Value task);
   /// Runs `body` for all columns: whole vectors, then a masked tail. `init` are
@@ -114,6 +115,10 @@ protected:
   Value scale(mlir::OpBuilder &builder, Value value, int64_t count);
   Value partialPointer(mlir::OpBuilder &builder, const ColumnPartials &partials,
                        Value task, Value column);
+  /// Calls `body` for all of a task's sums of `part`.
+  void forSums(mlir::OpBuilder &builder, const ColumnPartials &part,
+               llvm::function_ref<void(Frame &)> body);
+  Value blockPointer(mlir::OpBuilder &builder, const ColumnPartials &part, Value column);
   Value constant(mlir::OpBuilder &builder, int64_t value);
   mlir::Type vectorOf(mlir::Type element, int64_t lanes);
   bool isRowUniform(Value value) const { return rowUniform.contains(value); }
@@ -140,6 +145,8 @@ protected:
   // Of the function being emitted.
   llvm::SmallVector<Value> pointers;
   Value partials;
+  /// Where sums over some rows of a task grow before they are added to the task's.
+  llvm::DenseMap<mlir::Operation *, Value> blockSums;
   /// Index of the current row along each leading dimension.
   llvm::SmallVector<Value> rowIndices;
   /// In a flat kernel: the columns to run, and whether the tail is among them.
