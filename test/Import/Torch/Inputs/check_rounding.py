@@ -1,0 +1,91 @@
+"""How much of a network's first gradient is a matter of rounding.
+
+    check_rounding.py TORCHVISION_MODEL [--size=64] [--batch=2] [--seed=0]
+
+Prints how far loss and gradient norm are from those of PyTorch in f64: of MPT, of PyTorch, of
+PyTorch with images stored as channels_last (both f32), and of PyTorch in f64 where one number
+before a ReLU has the other sign, for the numbers nearest to 0, in parts of the root mean
+square of its layer. A gradient norm that changes with the sign of such a number is not
+determined by f32.
+"""
+import argparse
+import copy
+
+import torch
+import torchvision
+from torch.nn import functional
+
+import mpt.torch
+
+
+def loss(model, x, y):
+    return functional.cross_entropy(model(x), y)
+
+
+def run(model, x, y):
+    value = loss(model, x, y)
+    value.backward()
+    square = sum(p.grad.double().square().sum() for p in model.parameters())
+    return value.item(), square.sqrt().item()
+
+
+def flip(model, x, y, show):
+    """Shows what one ReLU of the other sign makes of the gradient, for eight of them."""
+    relus = {name: m for name, m in model.named_modules() if isinstance(m, torch.nn.ReLU)}
+    nearest = []
+
+    def record(name, value):
+        size = value.detach().abs() / value.detach().square().mean().sqrt()
+        nearest.append((size.min().item(), name, size.argmin().item()))
+
+    def negate(value, place):
+        change = torch.zeros_like(value)
+        change.view(-1)[place] = -2 * value.detach().reshape(-1)[place]
+        return value + change
+
+    hooks = [relu.register_forward_pre_hook(lambda _, values, name=name: record(name, values[0]))
+             for name, relu in relus.items()]
+    loss(copy.deepcopy(model), x, y)
+    for hook in hooks:
+        hook.remove()
+    for size, name, place in sorted(nearest)[:8]:
+        other = copy.deepcopy(model)
+        dict(other.named_modules())[name].register_forward_pre_hook(
+            lambda _, values, place=place: (negate(values[0], place),))
+        show(f"f64, {size:.0e} at {name} negated:", run(other, x, y))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    for name, value in (("size", 64), ("batch", 2), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(options.seed)
+    model = getattr(torchvision.models, options.model)(weights=None, num_classes=10)
+    for module in model.modules():
+        if isinstance(module, (torch.nn.Dropout, torchvision.ops.StochasticDepth)):
+            module.p = 0.0
+    x = torch.randn(options.batch, 3, options.size, options.size)
+    y = torch.randint(0, 10, (options.batch,))
+    step = mpt.torch.TrainStep(model, loss, torch.optim.SGD(model.parameters(), 0.1), (x, y))
+    exact = run(copy.deepcopy(model).double(), x.double(), y)
+    print("f64: loss %.7g, gradient norm %.7g" % exact)
+
+    def show(what, value):
+        print(what, *("%.7g (%.0e)" % (a, abs(a / b - 1)) for a, b in zip(value, exact)),
+              flush=True)
+
+    result = step(x, y)
+    show("MPT:", (result.loss, result.grad_norm))
+    show("PyTorch:", run(copy.deepcopy(model), x, y))
+    last = torch.channels_last
+    show("PyTorch, channels_last:", run(copy.deepcopy(model).to(memory_format=last),
+                                        x.contiguous(memory_format=last), y))
+    flip(copy.deepcopy(model).double(), x.double(), y, show)
+
+
+if __name__ == "__main__":
+    main()
