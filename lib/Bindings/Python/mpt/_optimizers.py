@@ -65,7 +65,12 @@ class OptimizerReader:
                 group.get("eps"), group.get("nesterov"))
 
     def check_constants(self) -> None:
-        """Raises if a scheduler has changed what is compiled in."""
+        """Raises if what is compiled in has changed since."""
+        if len(self.optimizer.param_groups) != len(self.compiled):
+            raise Error(
+                f"optimizer.param_groups: expected the {len(self.compiled)} that the step was "
+                f"made with, found {len(self.optimizer.param_groups)}; make a new TrainStep, "
+                "after step.sync_to(model)")
         for index, group in enumerate(self.optimizer.param_groups):
             if self._constants(group) != self.compiled[index]:
                 raise Error(

@@ -42,14 +42,18 @@ class StepResult:
 
 
 class ScalarReader:
-    """Reads the scalars of a program where it keeps them."""
+    """Reads the scalars of a program where it keeps them. `from_dlpack` makes an array
+    with `item()` of those that Python's buffers have no format for."""
 
-    def __init__(self, program):
+    def __init__(self, program, from_dlpack):
         self.program = program
-        self.names = {t.name for t in program.tensors} & SCALARS
-        # Those of a GPU are copied.
+        self.from_dlpack = from_dlpack
+        types = {t.name: t.type for t in program.tensors if t.name in SCALARS}
+        self.names = set(types)
+        # Those of a GPU, and of 16 bits, are copied.
         self.views = {} if program.target.startswith("cuda") else {
-            name: memoryview(program.view(name)) for name in self.names}
+            name: memoryview(program.view(name)) for name, type in types.items()
+            if type not in ("f16", "bf16")}
 
     def read(self, name: str, otherwise):
         view = self.views.get(name)
@@ -57,7 +61,7 @@ class ScalarReader:
             return view[()]
         if name not in self.names:
             return otherwise
-        return memoryview(self.program.read(name))[()]
+        return self.from_dlpack(self.program.read(name)).item()
 
     def clear(self):
         self.views.clear()

@@ -93,7 +93,7 @@ class _Compiled:
                        and n not in SCALARS and not n.startswith("grad_norm.")}
         self.others.update((n, key) for n, key in exported.results.items()
                            if n in outputs and n not in SCALARS)
-        self.scalars = ScalarReader(program)
+        self.scalars = ScalarReader(program, torch.from_dlpack)
 
 
 class TrainStep:
@@ -113,7 +113,7 @@ class TrainStep:
         are.
     memory_budget: "512MB", "4GiB", "0.5x" or "min": what temporary values may take, by
         computing some of them again (docs/Rematerialization.md).
-    device: "cpu", "cuda" or "cuda:N".
+    device: "cpu", "cuda" or "cuda:N", or a torch.device.
     accumulate: cut each batch into so many parts, and update by the mean gradient.
     clip_norm: clip gradients to this global L2 norm.
     ema: keep averages of the parameters with this decay (`ema_state_dict`).
@@ -128,8 +128,8 @@ class TrainStep:
 
     def __init__(self, model: torch.nn.Module, loss: Callable[..., Any],
                  optimizer: torch.optim.Optimizer, example: Any, *, precision: str = "f32",
-                 memory_budget: Optional[str] = None, device: str = "cpu",
-                 parallel: None = None, accumulate: int = 1,
+                 memory_budget: Optional[str] = None,
+                 device: "Union[str, torch.device]" = "cpu", parallel: None = None, accumulate: int = 1,
                  clip_norm: Optional[float] = None, ema: Optional[float] = None,
                  seed: int = 0, loss_scale: "Union[None, str, float]" = None,
                  threads: int = 0, max_programs: int = 8,
@@ -143,12 +143,21 @@ class TrainStep:
             raise Error(f"accumulate: expected at least 1, found {accumulate}")
         if max_programs < 1:
             raise Error(f"max_programs: expected at least 1, found {max_programs}")
+        if not isinstance(model, torch.nn.Module):
+            raise Error(f"model: expected a torch.nn.Module, found {type(model).__name__}")
+        if isinstance(loss, torch.nn.Module):
+            raise Error(f"loss: expected a function loss(model, *batch), found the module "
+                        f"{type(loss).__name__}; pass lambda model, x, y: "
+                        "criterion(model(x), y)")
+        if not isinstance(memory_budget, (str, type(None))):
+            raise Error("memory_budget: expected a string such as \"512MB\", \"0.5x\" or "
+                        f"\"min\", found {memory_budget!r}")
         self.model = model
         self.optimizer = optimizer
         self._batch = _Batch(loss, example)
         self._precision = precision
         self._memory_budget = memory_budget
-        self._device = device
+        self._device = str(device)
         self._cuda = dict(cuda or {})
         self._accumulate = accumulate
         self._clip_norm = clip_norm
@@ -308,11 +317,11 @@ class TrainStep:
                     program.bind_address(name, value.data_ptr(), size, value)
             else:
                 program.bind(name, value)
+        self._reader.check_constants()
         for index, group in enumerate(self.optimizer.param_groups):
             rate = group["lr"]
             if rate is not self._written[index]:
                 self._write_rate(index, rate)
-        self._reader.check_constants()
         program.run()
         # For torch's schedulers, which warn if they are stepped before an optimizer.
         self.optimizer._opt_called = True
@@ -561,6 +570,9 @@ def _refuse(name, value, dtype):
     if value.dtype != dtype:
         raise Error(f"'{name}': expected {dtype} as in the example, found {value.dtype}; "
                     f"convert it with .to({dtype})")
+    if value.layout is not torch.strided:
+        raise Error(f"'{name}': expected a dense tensor, found {value.layout}; pass "
+                    ".to_dense()")
     if not value.is_cpu:
         raise Error(f"'{name}': expected a tensor on the CPU, found one on {value.device}; "
                     "copy it with .cpu()")

@@ -98,7 +98,7 @@ class _Compiled:
     def __init__(self, module, program):
         self.module = module
         self.program = program
-        self.scalars = ScalarReader(program)
+        self.scalars = ScalarReader(program, jax.dlpack.from_dlpack)
         self.known = {t.name for t in program.tensors}
 
 
@@ -309,9 +309,9 @@ class TrainStep:
         self._count += 1
         did_step = bool(compiled.scalars.read("did_step", True))
         self._skipped += not did_step
-        outputs = {t.name[len("outputs."):]: jax.numpy.asarray(numpy.from_dlpack(
-            program.read(t.name))) for t in program.tensors
-            if t.role == "output" and t.name.startswith("outputs.")}
+        outputs = {t.name[len("outputs."):]: jax.dlpack.from_dlpack(program.read(t.name))
+                   for t in program.tensors
+                   if t.role == "output" and t.name.startswith("outputs.")}
         return StepResult(compiled.scalars.read("loss", None),
                           compiled.scalars.read("grad_norm", None), did_step,
                           compiled.scalars.read("loss_scale", 1.0), outputs)

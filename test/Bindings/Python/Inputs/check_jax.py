@@ -120,6 +120,20 @@ def train_step():
     step({"image": x, "label": y})
     print("lr:", step.lr, numpy.array_equal(before, step.params["w"]))
 
+    # Losses and results of 16 bits.
+    rows = numpy.arange(12, dtype="f").reshape(4, 3) - 4
+    for dtype in jnp.bfloat16, jnp.float16:
+        def low(params, x):
+            z = (x @ params["w"]).astype(dtype)
+            return (z * z).mean(), {"z": z, "positive": z > 0}
+
+        weights = {"w": numpy.full((3, 2), 0.5, "f")}
+        step = mpt.jax.train_step(low, weights, {"x": rows}, "sgd", lr=0.1)
+        expected, outputs = low(weights, rows)
+        result = step(x=rows)
+        print("half:", result.loss == float(expected), result["z"].dtype,
+              all(numpy.array_equal(result[n], outputs[n]) for n in outputs))
+
 
 def autocast():
     expected, theirs, _ = train(jax.jit(whole))

@@ -281,6 +281,9 @@ def main():
     print("budget:", low.arena_bytes < build(precision="bf16").arena_bytes)
     refused(build, torch.optim.RMSprop(model.parameters()))
     refused(build, 0.1)
+    refused(build, net=model.forward, optimizer=adam(model))
+    refused(build, function=nn.CrossEntropyLoss())
+    refused(build, memory_budget=1000)
     refused(build, adam(model, amsgrad=True))
     refused(build, torch.optim.SGD(model.parameters(), 0.1, 0.9, dampening=0.1))
     refused(build, adam(copy.deepcopy(model)))
@@ -303,6 +306,7 @@ def main():
     refused(build, net=torch.nn.BatchNorm1d(4), function=changes_twice, example=(a, b))
     refused(step, a.double(), b)
     refused(step, a.to("meta"), b)
+    refused(step, a.to_sparse(), b)
     refused(step, torch.randn(4, 12).T, b)
     refused(step, a.numpy()[:, ::-1], b)
     refused(step, a[0], b)
@@ -318,6 +322,8 @@ def main():
     cycling = build(cycle, plain, square, (a, b))
     torch.optim.lr_scheduler.OneCycleLR(cycle, 0.1, total_steps=10)
     refused(cycling, a, b)
+    cycle.add_param_group({"params": [nn.Parameter(a)]})
+    refused(cycling, a, b)
 
     cycling.close()
     refused(cycling, a, b)
@@ -327,6 +333,16 @@ def main():
     refused(mpt.torch.supports, plain)
     plain.example_input_array = a
     print("supports:", mpt.torch.supports(plain))
+
+    # Losses of 16 bits, and a device as PyTorch has them.
+    for dtype in torch.bfloat16, torch.float16:
+        half = nn.Linear(4, 3).to(dtype)
+        with torch.no_grad():
+            expected = square(half, a.to(dtype), b.to(dtype)).item()
+        seen = build(torch.optim.SGD(half.parameters(), 0.1), half, square,
+                     (a.to(dtype), b.to(dtype)), device=torch.device("cpu"))(
+                         a.to(dtype), b.to(dtype)).loss
+        print("half:", abs(seen / expected - 1) < 0.02)
 
     # State that is called as the arguments of the loss are.
     scaled = Scaled()
