@@ -359,9 +359,40 @@ void renameBeforeScaling(Block &block) {
   }
 }
 
+/// True if `op` widens a tensor of narrow floats that lies in memory in any case, the
+/// result of a library call or an argument, and adds or multiplies something small, such
+/// as a mean or a factor per column; or if it does that to the result of one such op, as
+/// batch norm does. The narrow tensor has fewer bytes to keep and to read.
+bool isShiftedWidening(Operation *op, int depth = 0) {
+  if (!isa<AddOp, SubOp, MulOp>(op) || depth > 1)
+    return false;
+  auto type = typeOf(op->getResult(0));
+  Value full;
+  for (Value operand : op->getOperands()) {
+    if (typeOf(operand).getShape() == type.getShape()) {
+      if (full)
+        return false;
+      full = operand;
+    } else if (8 * typeOf(operand).getNumElements() > type.getNumElements()) {
+      return false;
+    }
+  }
+  if (!full || !isa<FloatType>(typeOf(full).getElementType()))
+    return false;
+  const unsigned from = typeOf(full).getElementTypeBitWidth(),
+                 to = type.getElementTypeBitWidth();
+  if (from == to) {
+    Operation *producer = full.getDefiningOp();
+    return producer && isShiftedWidening(producer, depth + 1);
+  }
+  Operation *producer = getRenamed(full).getDefiningOp();
+  return from < to && !(producer && (isFusibleElementwise(producer) ||
+                                     isa<ReduceOp, ConstantOp>(producer)));
+}
+
 /// Gives each user its own copy, next to it, of what is cheaper to compute again
-/// than to store: index tensors, masks made of them, widened narrow floats, f32
-/// numbers kept in two halves, and what lies in memory times a number.
+/// than to store: index tensors, masks made of them, widened narrow floats (also shifted
+/// or scaled), f32 numbers kept in two halves, and what lies in memory times a number.
 void duplicateCheapOps(Block &block) {
   auto isCheap = [](Operation &op) {
     // Made of what the step keeps anyway.
@@ -378,7 +409,8 @@ void duplicateCheapOps(Block &block) {
              from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
     }
     Value base;
-    return getScaled(&op) && !getScalings(op.getResult(0), base).empty();
+    return isShiftedWidening(&op) ||
+           (getScaled(&op) && !getScalings(op.getResult(0), base).empty());
   };
   // Backwards, so that a copy's operands are copied in turn.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
