@@ -47,8 +47,10 @@ struct Variant {
 /// Fuses the steps of a module.
 class KernelPlanner {
 public:
-  KernelPlanner(RematSession &session, int64_t maxUnrolled, RunPasses runPipeline)
-      : session(session), maxUnrolled(maxUnrolled), runPipeline(runPipeline) {}
+  KernelPlanner(RematSession &session, int64_t maxUnrolled, bool roundOnRead,
+                RunPasses runPipeline)
+      : session(session), maxUnrolled(maxUnrolled), roundOnRead(roundOnRead),
+        runPipeline(runPipeline) {}
 
   LogicalResult fuseAll(ModuleOp module, MutableArrayRef<RematTarget> targets);
 
@@ -61,6 +63,7 @@ private:
 
   RematSession &session;
   int64_t maxUnrolled;
+  bool roundOnRead;
   RunPasses runPipeline;
 };
 
@@ -85,7 +88,7 @@ LogicalResult KernelPlanner::fuse(ModuleOp module, Variant &variant) {
   ModuleOp nested = variant.module.release();
   module.push_back(nested);
   OpPassManager passes(ModuleOp::getOperationName());
-  addKernelPasses(passes);
+  addKernelPasses(passes, roundOnRead);
   const bool fused = succeeded(runPipeline(passes, nested));
   isolateScans(nested);
   nested->remove();
@@ -260,7 +263,7 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
     eraseNeverMarks(target->function);
   }
   OpPassManager kernels(ModuleOp::getOperationName());
-  addKernelPasses(kernels);
+  addKernelPasses(kernels, roundOnRead);
   if (failed(runPipeline(kernels, module)))
     return failure();
   // Equal ops became one, also in bodies of scans.
@@ -298,11 +301,13 @@ struct PlanKernelsPass : mpt::impl::PlanKernelsPassBase<PlanKernelsPass> {
     if (failed(session.readOptions()))
       return signalPassFailure();
     FailureOr<SmallVector<RematTarget>> targets = session.findTargets();
+    const bool isForGPU = StringRef(target).starts_with("cuda");
     auto runPasses = [&](OpPassManager &passes, ModuleOp nested) {
       return runPipeline(passes, nested);
     };
     if (failed(targets) ||
-        failed(KernelPlanner(session, maxUnrolled, runPasses).fuseAll(module, *targets)))
+        failed(KernelPlanner(session, maxUnrolled, /*roundOnRead=*/!isForGPU, runPasses)
+                   .fuseAll(module, *targets)))
       signalPassFailure();
   }
 

@@ -12,6 +12,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
 #include "mpt/Precision/OpFlops.h"
 #include "mpt/Support/ElementCount.h"
 #include "llvm/Support/MathExtras.h"
@@ -105,6 +106,7 @@ public:
 
   FailureOr<RematFunction> run() {
     Block &block = function.getBody().front();
+    isFused = llvm::any_of(block, llvm::IsaPred<kernel::KernelOp>);
     for (Operation &op : block.without_terminator())
       if (failed(visit(&op)))
         return failure();
@@ -132,6 +134,8 @@ private:
   func::FuncOp function;
   const RematFunctionOptions &options;
   RuleTable &rules;
+  /// Whether casts that are not in kernels are rounded on read.
+  bool isFused = false;
   RematFunction result;
   std::optional<uint32_t> backward;
 };
@@ -178,7 +182,7 @@ void Describer::setCost(Operation *op, RematNode &node, int64_t read, int64_t ma
 LogicalResult Describer::visit(Operation *op) {
   if (isConstant(op))
     return success();
-  if (isa<ReshapeOp, BarrierOp>(op) ||
+  if (isa<ReshapeOp, BarrierOp>(op) || (isFused && isRoundedOnRead(op)) ||
       (!options.barrier.empty() && op->getName().getStringRef() == options.barrier &&
        op->getOperandTypes() == op->getResultTypes())) {
     for (auto [from, to] : llvm::zip_equal(op->getOperands(), op->getResults()))

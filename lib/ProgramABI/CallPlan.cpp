@@ -17,8 +17,35 @@ static int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 static int64_t roundToBlocks(int64_t size) { return (size + 7) / 8 * 8; }
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+Rounding mpt::rt::getRounding(const LibraryCall &call) {
+  if (const auto *matmul = std::get_if<MatmulCall>(&call))
+    return matmul->rounding;
+  if (const auto *conv = std::get_if<Conv2DCall>(&call))
+    return conv->rounding;
+  const auto *grad = std::get_if<Conv2DInputGradCall>(&call);
+  return grad ? grad->rounding : Rounding::None;
+}
+
+bool mpt::rt::setRounding(LibraryCall &call, Rounding rounding) {
+  if (auto *matmul = std::get_if<MatmulCall>(&call))
+    matmul->rounding = rounding;
+  else if (auto *conv = std::get_if<Conv2DCall>(&call))
+    conv->rounding = rounding;
+  else if (auto *grad = std::get_if<Conv2DInputGradCall>(&call))
+    grad->rounding = rounding;
+  else
+    return false;
+  return true;
+}
+
 /// Floats of a thread's panels: half of a 512 KiB second-level cache.
 static constexpr int64_t panelFloats = 65536;
+/// Floats of a panel of columns.
+static constexpr int64_t columnFloats = 131072;
+/// Columns that a matmul wants at least and at most at a time.
+static constexpr int64_t fewestColumns = 64, mostColumns = 256;
+/// Tasks that a matmul wants at least.
+static constexpr int64_t matmulTasks = 16;
 /// Sums at least this long, and four times longer than the result is wide, are
 /// cut.
 static constexpr int64_t longSum = 2048;
@@ -57,10 +84,33 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     plan.partialBytes = alignUp(s.m * s.n * 4) * plan.chunks;
     return plan;
   }
-  int64_t rows = panelFloats / std::max<int64_t>(s.k + s.n, 1);
-  plan.rowChunk =
-      std::min(std::clamp<int64_t>(rows / 16 * 16, 48, 512), std::max<int64_t>(s.m, 1));
-  plan.chunks = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowChunk);
+  auto chooseRows = [&](int64_t columns) {
+    int64_t rows = panelFloats / std::max<int64_t>(s.k + columns, 1);
+    plan.rowChunk =
+        std::min(std::clamp<int64_t>(rows / 16 * 16, 48, 512), std::max<int64_t>(s.m, 1));
+    plan.chunks = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowChunk);
+  };
+  // A copy of the right side would take more memory than halves save.
+  if (s.batch == 1 && widenRhs) {
+    const int64_t n = std::max<int64_t>(s.n, 1);
+    int64_t columns = columnFloats / std::max<int64_t>(s.k, 1) / 16 * 16;
+    columns = std::min(columns, ceilDiv(ceilDiv(n, matmulTasks), 16) * 16);
+    plan.columnChunk = std::min(std::clamp(columns, fewestColumns, mostColumns), n);
+    plan.columnChunks = ceilDiv(n, plan.columnChunk);
+    chooseRows(plan.columnChunk);
+    const int64_t groups = std::min(ceilDiv(matmulTasks, plan.columnChunks), plan.chunks);
+    plan.rowGroup = ceilDiv(plan.chunks, groups) * plan.rowChunk;
+    plan.rowGroups = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowGroup);
+    plan.blocksRhs = !s.transposeLhs && s.n > 1;
+    plan.gathersLhs = plan.chunks > 1 && s.transposeLhs;
+    plan.columnBytes = alignUp(roundToBlocks(s.k) * roundToBlocks(plan.columnChunk) * 4);
+    plan.threadBytes =
+        plan.columnBytes +
+        alignUp(widenLhs || plan.gathersLhs ? plan.rowChunk * s.k * 4 : 0) +
+        alignUp(plan.rowChunk * plan.columnChunk * 4);
+    return plan;
+  }
+  chooseRows(s.n);
   chooseLayout(s.sharedRhs ? s.batch * s.m : s.m, s.k);
   plan.gathersLhs = plan.chunks > 1 && s.transposeLhs;
   plan.rhsBytes = getRhsBytes(s.k);
@@ -94,7 +144,8 @@ bool mpt::rt::getMatmulShape(const Instruction &call, MatmulShape &s) {
       return false;
   s.sharedRhs = rhsRank == 2;
   s.lhs = lhs.type;
-  s.rhs = rhs.type;
+  s.rounding = matmul->rounding;
+  s.rhs = getRounded(rhs.type, s.rounding);
   s.out = out.type;
   int64_t rhsK = rhs.dims[rhsRank - (s.transposeRhs ? 1 : 2)];
   bool biasFits =
@@ -127,6 +178,7 @@ std::optional<ConvCall> mpt::rt::getConv(const Instruction &instruction) {
   if (const auto *forward = instruction.getCall<Conv2DCall>()) {
     ConvCall conv = makeConvCall(*forward);
     conv.epilogue = forward->epilogue;
+    conv.rounding = forward->rounding;
     conv.hasBias = forward->hasBias;
     conv.y = forward->numInputs();
     return conv;
@@ -134,6 +186,7 @@ std::optional<ConvCall> mpt::rt::getConv(const Instruction &instruction) {
   // (dy, filter) -> dx.
   if (const auto *grad = instruction.getCall<Conv2DInputGradCall>()) {
     ConvCall conv = makeConvCall(*grad);
+    conv.rounding = grad->rounding;
     conv.y = 0;
     conv.x = 2;
     return conv;

@@ -343,6 +343,8 @@ static bool checkConv(const Instruction &call, int sm, std::string &error) {
 }
 
 bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error) {
+  if (call.call && getRounding(*call.call) != Rounding::None)
+    return fail(error, "GPUs do not round an operand while they read it; cast it first");
   if (call.getCall<MatmulCall>()) {
     GemmPlan plan;
     return makeGemmPlan(call, /*allowTF32=*/false, plan, error) &&

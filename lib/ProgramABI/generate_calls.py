@@ -193,7 +193,8 @@ def write_ops(records, out):
                 arguments.append(name + "Buffer")
         arguments.append("workspace")
         for field in call.attributes:
-            ods = "::mpt::" if field.enum and field.enum[0] != "F32Matmuls" else ""
+            own = ("F32Matmuls", "Rounding")
+            ods = "::mpt::" if field.enum and field.enum[0] not in own else ""
             arguments.append("static_cast<%s%s>(call.%s)" % (ods, field.enum[0], field.name)
                              if field.enum else "attribute(b, call.%s)" % field.name)
         out("  return cast<LibraryCallOpInterface>(%s::create(b, loc, %s).getOperation());\n}\n"

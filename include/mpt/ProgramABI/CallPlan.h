@@ -27,8 +27,18 @@ struct MatmulShape {
   /// rhs is one matrix for the whole batch.
   bool sharedRhs = false;
   bool transposeLhs = false, transposeRhs = false;
+  /// As they are multiplied.
   DataType lhs = DataType::F32, rhs = DataType::F32, out = DataType::F32;
+  /// Of a right side of f32 that is rounded to `rhs` while it is read.
+  Rounding rounding = Rounding::None;
 };
+
+/// The type in which an operand stored as `type` is multiplied.
+inline DataType getRounded(DataType type, Rounding rounding) {
+  return rounding == Rounding::None  ? type
+         : rounding == Rounding::F16 ? DataType::F16
+                                     : DataType::BF16;
+}
 
 /// How a matmul is run. Either rows are cut in chunks of `rowChunk`, or, for a
 /// long sum into a small result (weight gradients), the sum in chunks of
@@ -36,6 +46,11 @@ struct MatmulShape {
 struct MatmulPlan {
   int64_t rowChunk = 0;
   int64_t sumChunk = 0;
+  /// Where not 0, columns are cut, too: a task brings this many columns of the right side
+  /// into its thread's panel and multiplies `rowGroup` rows by it, chunk by chunk.
+  int64_t columnChunk = 0, columnChunks = 1, rowGroup = 0, rowGroups = 1;
+  /// Bytes of the columns in a thread's panels.
+  int64_t columnBytes = 0;
   /// Row chunks (per matrix of the batch) or sum chunks.
   int64_t chunks = 1;
   /// What there is room for where the left side is not transposed, and some CPUs take:
@@ -84,6 +99,8 @@ struct ConvCall {
   int64_t groups = 1;
   Epilogue epilogue = Epilogue::None;
   bool hasBias = false, isForCudnn = false, allowTF32 = false;
+  /// Of a filter of f32, while it is read.
+  Rounding rounding = Rounding::None;
   /// Whether the filter is [O, C / groups, KH, KW].
   bool isOIHW = false;
   uint32_t x = 0, filter = 1, y = 2;
@@ -137,6 +154,11 @@ struct PoolPlan {
   int64_t threadBytes = 0;
 };
 PoolPlan planPool(const Instruction &instruction);
+
+/// How a call rounds the right side of its matmul or its filter.
+Rounding getRounding(const LibraryCall &call);
+/// Lets `call` round its right side or filter; false if it cannot.
+bool setRounding(LibraryCall &call, Rounding rounding);
 
 /// Bytes that `instruction` (a call without its scratch) may use at most.
 int64_t getCallWorkspace(const Instruction &instruction, int64_t maxThreads);

@@ -10,7 +10,8 @@
 /// Convolutions, NHWC by HWIO or OIHW: oneDNN's primitives on chunks of images, one
 /// thread each, as planConv cuts them, with filters in the layout that oneDNN likes.
 /// Operands are f32, widened chunk by chunk where necessary, or, where the CPU multiplies
-/// that faster, bf16. Sums are f32 and the result is rounded once. Where filters are
+/// that faster, bf16. A filter of f32 that is to be rounded is rounded when it is brought
+/// into oneDNN's layout. Sums are f32 and the result is rounded once. Where filters are
 /// large, tasks are also slices of output channels (of input channels for input
 /// gradients), so that a slice of the filter stays in the cache. The parts of a filter
 /// gradient are added in order, in oneDNN's layout.
@@ -214,8 +215,9 @@ class Conv : public Call {
 public:
   void init(const Instruction &instruction, bool fastBF16) {
     call = instruction;
-    operands = getMatmulType(call.refs[0].type, call.refs[1].type, fastBF16);
     attributes = *getConv(call);
+    operands = getMatmulType(
+        call.refs[0].type, getRounded(call.refs[1].type, attributes.rounding), fastBF16);
     kind = attributes.kind;
     xIndex = attributes.x;
     filterIndex = attributes.filter;
@@ -335,7 +337,13 @@ private:
                   ThreadTeam &team) {
     const BufferRef &filter = call.refs[filterIndex];
     auto *from = static_cast<char *>(stored);
-    if (filter.type != operands) {
+    const bool rounds = attributes.rounding != Rounding::None;
+    if (rounds && operands == DataType::BF16) {
+      from = packed + getRoundedOffset();
+      forBlocks(filter.count(), team, [&](int64_t first, int64_t count) {
+        narrow(operands, static_cast<const float *>(stored) + first, from, first, count);
+      });
+    } else if (filter.type != operands) {
       widenAll(filter, stored, reinterpret_cast<float *>(wide), team);
       from = wide;
     }
@@ -347,6 +355,27 @@ private:
                           thread))
         failed = true;
     });
+    if (!rounds || operands != DataType::F32)
+      return;
+    const int64_t elements = dnnl_memory_desc_get_size(&whole->packed) / 4;
+    for (int64_t slice = 0; slice < plan.slices; ++slice) {
+      auto *part = reinterpret_cast<float *>(packed + slice * partBytes);
+      forBlocks(elements, team, [&](int64_t first, int64_t count) {
+        round(attributes.rounding, part + first, part + first, count);
+      });
+    }
+  }
+  /// Where, in the bytes for the packed slices, a filter that is rounded to bf16 waits to
+  /// be packed: at the end. Planned are 4 bytes for an element.
+  int64_t getRoundedOffset() const {
+    return plan.slices * plan.packedBytes - alignUp(2 * call.refs[filterIndex].count());
+  }
+  /// Whether there is room for all slices in a layout.
+  bool fits(const dnnl_memory_desc_t &packed) const {
+    const auto size = static_cast<int64_t>(dnnl_memory_desc_get_size(&packed));
+    if (attributes.rounding != Rounding::None && operands == DataType::BF16)
+      return plan.slices * alignUp(size) <= getRoundedOffset();
+    return size <= plan.packedBytes;
   }
   /// Bytes from one slice of the filter to the next, of elements of `size` bytes.
   int64_t getFilterStep(int64_t size) const {
@@ -511,14 +540,13 @@ private:
       whole = make(plan.chunk, layout);
       if (!whole)
         return false;
-      const bool fits = static_cast<int64_t>(dnnl_memory_desc_get_size(&whole->packed)) <=
-                        plan.packedBytes;
-      if (fits && lastSize != plan.chunk)
+      const bool hasRoom = fits(whole->packed);
+      if (hasRoom && lastSize != plan.chunk)
         last = make(lastSize, &whole->packed);
       // Plain loops are the last resort.
       const bool suits =
           !last || !last->conv.isReference() || whole->conv.isReference() || layout;
-      if (fits && suits && (lastSize == plan.chunk || last))
+      if (hasRoom && suits && (lastSize == plan.chunk || last))
         return true;
       dense = whole->dense;
       layout = &dense;

@@ -8,6 +8,7 @@
 
 #include "Convert.h"
 
+#include <algorithm>
 #include <cmath>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -221,6 +222,23 @@ void mpt::rt::widen(DataType type, const void *source, int64_t index, float *tar
 #endif
   for (; i < count; ++i)
     target[i] = toF32(type, source, index + i);
+}
+
+void mpt::rt::round(Rounding rounding, const float *source, float *target,
+                    int64_t count) {
+  if (rounding == Rounding::None) {
+    std::memmove(target, source, count * 4);
+    return;
+  }
+  const DataType type = rounding == Rounding::F16 ? DataType::F16 : DataType::BF16;
+  // In the first-level cache.
+  constexpr int64_t block = 1024;
+  uint16_t halves[block];
+  for (int64_t first = 0; first < count; first += block) {
+    const int64_t size = std::min(block, count - first);
+    narrow(type, source + first, halves, 0, size);
+    widen(type, halves, 0, target + first, size);
+  }
 }
 
 void mpt::rt::narrow(DataType type, const float *source, void *target, int64_t index,

@@ -27,6 +27,16 @@ void fromF32(DataType type, void *data, int64_t index, float value);
 /// `count` elements of `source`, starting at element `index`.
 void widen(DataType type, const void *source, int64_t index, float *target,
            int64_t count);
+/// Rounds `count` floats to values of f16 or bf16. `target` may be `source`.
+void round(Rounding rounding, const float *source, float *target, int64_t count);
+/// Widens, and rounds f32.
+inline void widen(DataType type, Rounding rounding, const void *source, int64_t index,
+                  float *target, int64_t count) {
+  if (rounding == Rounding::None)
+    widen(type, source, index, target, count);
+  else
+    round(rounding, static_cast<const float *>(source) + index, target, count);
+}
 /// `count` elements into `target`, starting at element `index`.
 void narrow(DataType type, const float *source, void *target, int64_t index,
             int64_t count);

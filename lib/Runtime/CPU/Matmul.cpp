@@ -11,7 +11,8 @@
 /// cuts them. Operands in half types are widened to f32 in panels that stay in
 /// the cache; parts of rows are copied there if the CPU's matmul wants them dense.
 /// Two of bf16 are multiplied as they are where the CPU does that faster, the right one
-/// repacked once a run into the layout that oneDNN likes.
+/// repacked into the layout that oneDNN likes. A right side of f32 that is to be rounded
+/// is rounded on its way into a panel.
 /// Two of f32 are multiplied as a convolution of 1x1 where the CPU does that
 /// faster, the right one, its filter, in blocks; or, where that takes too much room,
 /// with the left one transposed. Sums are f32 in any case; results are rounded once.
@@ -87,6 +88,7 @@ public:
   void init(const Instruction &instruction, int64_t maxThreads, bool fastBF16) {
     getMatmulShape(instruction, s);
     plan = planMatmul(s);
+    storedRhs = instruction.refs[1].type;
     operands = getMatmulType(s.lhs, s.rhs, fastBF16);
     const auto &call = *instruction.getCall<MatmulCall>();
     hasBias = call.hasBias;
@@ -118,6 +120,8 @@ public:
     char *scratch = static_cast<char *>(buffers[outIndex + 1]);
     if (plan.sumChunk)
       runSums(buffers, scratch, biasData, team);
+    else if (plan.columnChunk)
+      runColumns(buffers, scratch, biasData, team);
     else
       runRows(buffers, scratch, biasData, team);
     if (failed)
@@ -131,6 +135,8 @@ public:
     static const bool wantsDense = wantsDenseMatrices(dnnl_get_effective_cpu_isa());
     gathersLhs = wantsDense && plan.gathersLhs;
     gathersRhs = wantsDense && plan.gathersRhs;
+    if (plan.columnChunk)
+      return prepareColumns();
     if (operands != DataType::F32) {
       packs = preparePacking();
       if (packs)
@@ -150,17 +156,97 @@ public:
         primitives.clear();
       }
     }
-    if ((blocks && widens(s.rhs)) || (turns && widens(s.lhs)))
+    if ((blocks && convertsRhs()) || (turns && convertsLhs()))
       for (std::vector<float> &rows : wideRows)
         rows.resize(8 * (turns || s.transposeRhs ? s.k : s.n));
     return blocks || preparePrimitives(nullptr);
   }
 
 private:
-  bool widens(DataType type) const { return type != operands; }
+  /// Whether a side is not stored as it is multiplied.
+  bool convertsLhs() const { return s.lhs != operands; }
+  bool convertsRhs() const {
+    return storedRhs != operands || s.rounding != Rounding::None;
+  }
   /// Whether a chunk of a side is copied to a panel of the multiplied type.
-  bool copiesLhs() const { return widens(s.lhs) || gathersLhs; }
-  bool copiesRhsChunk() const { return widens(s.rhs) || gathersRhs; }
+  bool copiesLhs() const { return convertsLhs() || gathersLhs; }
+  bool copiesRhsChunk() const { return convertsRhs() || gathersRhs; }
+
+  /// Where, in `bytes` that get a packed right side, the `count` elements of one that is
+  /// rounded to bf16 wait for that: at the end.
+  static int64_t getRoundedOffset(int64_t bytes, int64_t count) {
+    return bytes - alignUp(2 * count);
+  }
+  /// Whether a right side of `count` elements can be packed in `bytes`.
+  bool fits(const dnnl_memory_desc_t &packed, int64_t bytes, int64_t count) const {
+    const int64_t room = convertsRhs() ? getRoundedOffset(bytes, count) : bytes;
+    return static_cast<int64_t>(dnnl_memory_desc_get_size(&packed)) <= room;
+  }
+
+  /// The matmuls of a chunk of rows by a chunk of columns: packed, in blocks or plain.
+  bool prepareColumns() {
+    if (operands != DataType::F32) {
+      packs = true;
+      if (prepareColumnPanels())
+        return true;
+      packs = false;
+      if (prepareColumnPanels())
+        return true;
+      operands = DataType::F32;
+    }
+    static const bool prefers = prefersConvolutions(dnnl_get_effective_cpu_isa());
+    if (prefers && plan.blocksRhs) {
+      blocks = true;
+      for (std::vector<float> &rows : wideRows)
+        rows.resize(8 * (s.transposeRhs ? s.k : plan.columnChunk));
+      if (prepareColumnPanels())
+        return true;
+      blocks = false;
+    }
+    return prepareColumnPanels();
+  }
+
+  bool prepareColumnPanels() {
+    primitives.clear();
+    columnPacks.clear();
+    for (int64_t columns : {plan.columnChunk, getColumns(plan.columnChunks - 1)}) {
+      const dnnl_memory_desc_t *layout = nullptr;
+      dnnl_memory_desc_t packed;
+      if (packs) {
+        dnnl_memory_desc_t any, plain, dense;
+        const int64_t lead = s.transposeRhs ? s.k : convertsRhs() ? columns : s.n;
+        if (!makeDesc(any, {s.k, columns}, {}, operands) ||
+            !makeDesc(plain, {s.k, columns},
+                      {s.transposeRhs ? 1 : lead, s.transposeRhs ? lead : 1}, operands) ||
+            !makeColumns(dense, columns) ||
+            !preparePrimitive(plan.rowChunk, s.k, &any, columns))
+          return false;
+        packed = primitives.at({plan.rowChunk, columns}).getRhs();
+        layout = &packed;
+        Primitive &pack = columnPacks[columns];
+        if (dnnl_memory_desc_equal(&packed, &dense) ||
+            !fits(packed, plan.columnBytes, s.k * columns))
+          return false;
+        if (!pack.isReady() &&
+            (!pack.initReorder(plain, packed) ||
+             !pack.setArguments({{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}},
+                                threads)))
+          return false;
+      }
+      for (int64_t rows : {plan.rowChunk, s.m - plan.rowChunk * (plan.chunks - 1)})
+        if (!preparePrimitive(rows, s.k, layout, columns))
+          return false;
+    }
+    return true;
+  }
+  int64_t getColumns(int64_t chunk) const {
+    return std::min(plan.columnChunk, s.n - chunk * plan.columnChunk);
+  }
+  /// A panel of columns that is not packed.
+  bool makeColumns(dnnl_memory_desc_t &desc, int64_t columns) const {
+    return makeDesc(desc, {s.k, columns},
+                    {s.transposeRhs ? 1 : columns, s.transposeRhs ? s.k : 1}, operands);
+  }
 
   /// Matmuls whose right side is in a layout of oneDNN's choice, if one fits
   /// all chunks and the workspace, which has room for f32.
@@ -172,8 +258,8 @@ private:
       return false;
     dnnl_memory_desc_t packed = primitives.begin()->second.getRhs();
     return !dnnl_memory_desc_equal(&packed, &plain) &&
-           static_cast<int64_t>(dnnl_memory_desc_get_size(&packed)) <= plan.rhsBytes &&
-           preparePrimitives(&packed) && pack.initReorder(plain, packed) &&
+           fits(packed, plan.rhsBytes, s.k * s.n) && preparePrimitives(&packed) &&
+           pack.initReorder(plain, packed) &&
            pack.setArguments({{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}}, threads);
   }
 
@@ -197,13 +283,16 @@ private:
                     {s.transposeRhs ? 1 : lead, s.transposeRhs ? lead : 1}, operands);
   }
 
-  /// The matmul of `m` rows with sums of length `k`.
-  bool preparePrimitive(int64_t m, int64_t k, const dnnl_memory_desc_t *packedRhs) {
-    MatmulPrimitive &primitive = primitives[{m, k}];
+  /// The matmul of `m` rows with sums of length `k`, or, with `columns`, by so many
+  /// columns.
+  bool preparePrimitive(int64_t m, int64_t k, const dnnl_memory_desc_t *packedRhs,
+                        int64_t columns = 0) {
+    MatmulPrimitive &primitive = primitives[{m, columns ? columns : k}];
     if (primitive.isReady())
       return true;
+    const int64_t n = columns ? columns : s.n;
     if (blocks)
-      return primitive.initConvolution(m, k, s.n, threads);
+      return primitive.initConvolution(m, k, n, threads);
     // Panels keep the layout of what they copy: rows of the stored matrix, cut to the
     // chunk.
     bool copies = copiesLhs();
@@ -216,7 +305,8 @@ private:
     dnnl_memory_desc_t lhs, rhs, out;
     return makeDesc(lhs, {m, k}, {isTransposed ? 1 : lhsLead, isTransposed ? lhsLead : 1},
                     operands) &&
-           makeRhs(rhs, k) && makeDesc(out, {m, s.n}, {s.n, 1}) &&
+           (columns ? makeColumns(rhs, columns) : makeRhs(rhs, k)) &&
+           makeDesc(out, {m, n}, {n, 1}) &&
            primitive.init(lhs, packedRhs ? *packedRhs : rhs, out, threads);
   }
 
@@ -232,27 +322,43 @@ private:
     return static_cast<char *>(base) + index * getSize(type);
   }
 
-  /// Copies rows [firstRow, firstRow + rows) and columns [firstColumn, + columns) of a
-  /// matrix with `lead` columns to a panel of the multiplied type.
-  void copyBlock(DataType type, const void *source, int64_t lead, int64_t firstRow,
-                 int64_t rows, int64_t firstColumn, int64_t columns, float *target) {
-    if (!widens(type)) {
-      const int64_t size = getSize(type);
-      auto *from =
-          static_cast<const char *>(source) + (firstRow * lead + firstColumn) * size;
-      for (int64_t row = 0; row < rows; ++row)
-        std::memcpy(reinterpret_cast<char *>(target) + row * columns * size,
-                    from + row * lead * size, columns * size);
-      return;
+  /// How a side is stored.
+  struct Stored {
+    DataType type;
+    Rounding rounding = Rounding::None;
+  };
+  Stored getStoredLhs() const { return {s.lhs}; }
+  Stored getStoredRhs() const { return {storedRhs, s.rounding}; }
+
+  /// Copies `count` elements from element `index` on to elements of the multiplied type,
+  /// from element `at` on.
+  void copyElements(Stored stored, const void *source, int64_t index, void *target,
+                    int64_t at, int64_t count) const {
+    if (stored.type == operands && stored.rounding == Rounding::None) {
+      const int64_t size = getSize(operands);
+      std::memcpy(static_cast<char *>(target) + at * size,
+                  static_cast<const char *>(source) + index * size, count * size);
+    } else if (operands == DataType::BF16) {
+      narrow(DataType::BF16, static_cast<const float *>(source) + index, target, at,
+             count);
+    } else {
+      widen(stored.type, stored.rounding, source, index,
+            static_cast<float *>(target) + at, count);
     }
-    if (firstColumn == 0 && columns == lead)
-      return widen(type, source, firstRow * lead, target, rows * lead);
-    for (int64_t row = 0; row < rows; ++row)
-      widen(type, source, (firstRow + row) * lead + firstColumn, target + row * columns,
-            columns);
   }
 
-  bool copiesRhs() const { return packs || blocks || widens(s.rhs); }
+  /// Copies rows [firstRow, firstRow + rows) and columns [firstColumn, + columns) of a
+  /// matrix with `lead` columns to a panel of the multiplied type.
+  void copyBlock(Stored stored, const void *source, int64_t lead, int64_t firstRow,
+                 int64_t rows, int64_t firstColumn, int64_t columns, void *target) const {
+    if (firstColumn == 0 && columns == lead)
+      return copyElements(stored, source, firstRow * lead, target, 0, rows * lead);
+    for (int64_t row = 0; row < rows; ++row)
+      copyElements(stored, source, (firstRow + row) * lead + firstColumn, target,
+                   row * columns, columns);
+  }
+
+  bool copiesRhs() const { return packs || blocks || convertsRhs(); }
 
   /// Tasks that copying one right side is cut into: repacking is one; else so many
   /// stored rows, or so many elements.
@@ -266,19 +372,26 @@ private:
   int64_t storedRhsRows() const { return s.transposeRhs ? s.n : s.k; }
   /// The right side, or `k` rows of it, from element `first` on.
   StoredRows getRhs(const void *source, int64_t first, int64_t k) const {
-    return {s.rhs,
+    return {storedRhs,
             source,
             first,
             s.transposeRhs ? s.k : s.n,
             s.transposeRhs ? s.n : k,
-            s.transposeRhs ? k : s.n};
+            s.transposeRhs ? k : s.n,
+            s.rounding};
   }
 
   /// Brings a piece of a right side into the workspace.
   void copyRhs(void *source, int64_t matrix, int64_t piece, char *target, int thread) {
     int64_t size = s.k * s.n;
     if (packs) {
-      if (!pack.run({elements(source, s.rhs, matrix * size), target}, thread))
+      char *from = elements(source, storedRhs, matrix * size);
+      if (convertsRhs()) {
+        char *rounded = target + getRoundedOffset(plan.rhsBytes, size);
+        copyElements(getStoredRhs(), from, 0, rounded, 0, size);
+        from = rounded;
+      }
+      if (!pack.run({from, target}, thread))
         failed = true;
     } else if (blocks) {
       StoredRows rhs = getRhs(source, matrix * size, s.k);
@@ -287,9 +400,8 @@ private:
                  reinterpret_cast<float *>(target), wideRows[thread].data());
     } else {
       int64_t first = piece * pieceElements;
-      widen(s.rhs, source, matrix * size + first,
-            reinterpret_cast<float *>(target) + first,
-            std::min<int64_t>(pieceElements, size - first));
+      copyElements(getStoredRhs(), source, matrix * size + first, target, first,
+                   std::min<int64_t>(pieceElements, size - first));
     }
   }
 
@@ -320,15 +432,12 @@ private:
         lhs = elements(buffers[0], s.lhs, base + (s.transposeLhs ? first : first * s.k));
       } else {
         const void *source = elements(buffers[0], s.lhs, base);
-        if (s.transposeLhs)
-          copyBlock(s.lhs, source, s.m, 0, s.k, first, rows, panel);
-        else
-          copyBlock(s.lhs, source, s.k, first, rows, 0, s.k, panel);
+        copyLhsRows(source, first, rows, panel);
         lhs = panel;
         panel += alignUp(plan.rowChunk * s.k * 4) / 4;
       }
       int64_t rhsMatrix = s.sharedRhs ? 0 : matrix;
-      const void *rhs = elements(buffers[1], s.rhs, rhsMatrix * s.k * s.n);
+      const void *rhs = elements(buffers[1], storedRhs, rhsMatrix * s.k * s.n);
       if (copiesRhs()) {
         char *copy = scratch + (plan.rhsCopies ? rhsMatrix : thread) * plan.rhsBytes;
         for (int64_t piece = 0; !plan.rhsCopies && piece < pieces; ++piece)
@@ -351,6 +460,90 @@ private:
     });
   }
 
+  void copyLhsRows(const void *source, int64_t first, int64_t rows, float *panel) const {
+    if (s.transposeLhs)
+      copyBlock(getStoredLhs(), source, s.m, 0, s.k, first, rows, panel);
+    else
+      copyBlock(getStoredLhs(), source, s.k, first, rows, 0, s.k, panel);
+  }
+
+  /// Columns [first, first + columns) of the right side as they are multiplied.
+  const void *getColumnPanel(void *source, int64_t first, int64_t columns, char *panel,
+                             int thread) {
+    const int64_t begin = s.transposeRhs ? first * s.k : first;
+    if (blocks) {
+      StoredRows rhs{storedRhs,
+                     source,
+                     begin,
+                     s.transposeRhs ? s.k : s.n,
+                     s.transposeRhs ? columns : s.k,
+                     s.transposeRhs ? s.k : columns,
+                     s.rounding};
+      packBlocks(rhs, s.transposeRhs, 0, rhs.rows, reinterpret_cast<float *>(panel),
+                 wideRows[thread].data());
+      return panel;
+    }
+    char *from = elements(source, storedRhs, begin);
+    if (convertsRhs() || (!packs && !s.transposeRhs)) {
+      char *copy = panel;
+      if (packs)
+        copy += getRoundedOffset(plan.columnBytes, s.k * columns);
+      if (s.transposeRhs)
+        copyElements(getStoredRhs(), source, begin, copy, 0, columns * s.k);
+      else
+        copyBlock(getStoredRhs(), source, s.n, 0, s.k, first, columns, copy);
+      from = copy;
+    }
+    if (!packs)
+      return from;
+    if (!columnPacks.at(columns).run({from, panel}, thread))
+      failed = true;
+    return panel;
+  }
+
+  void runColumns(void **buffers, char *scratch, const float *biasData,
+                  ThreadTeam &team) {
+    parallelFor(plan.columnChunks * plan.rowGroups, team, [&](int64_t task, int thread) {
+      const int64_t firstColumn = task / plan.rowGroups * plan.columnChunk,
+                    columns = getColumns(task / plan.rowGroups),
+                    begin = task % plan.rowGroups * plan.rowGroup,
+                    end = std::min(begin + plan.rowGroup, s.m);
+      char *panel = scratch + plan.threadBytes * thread;
+      const void *rhs = getColumnPanel(buffers[1], firstColumn, columns, panel, thread);
+      auto *result = reinterpret_cast<float *>(panel + plan.columnBytes);
+      float *rowPanel = result + alignUp(plan.rowChunk * plan.columnChunk * 4) / 4;
+      for (int64_t first = begin; first < end; first += plan.rowChunk) {
+        const int64_t rows = std::min(plan.rowChunk, end - first);
+        const void *lhs =
+            elements(buffers[0], s.lhs, s.transposeLhs ? first : first * s.k);
+        if (copiesLhs()) {
+          copyLhsRows(buffers[0], first, rows, rowPanel);
+          lhs = rowPanel;
+        }
+        const bool isWhole = columns == s.n;
+        float *out = isWhole && s.out == DataType::F32
+                         ? static_cast<float *>(buffers[outIndex]) + first * s.n
+                         : result;
+        if (!primitives.at({rows, columns}).run(lhs, rhs, out, thread)) {
+          failed = true;
+          return;
+        }
+        if (biasData || epilogue != Epilogue::None)
+          for (int64_t row = 0; row < rows; ++row)
+            finishRow(out + row * columns, biasData ? biasData + firstColumn : nullptr,
+                      columns, epilogue);
+        if (out != result)
+          continue;
+        if (isWhole)
+          narrow(s.out, out, buffers[outIndex], first * s.n, rows * s.n);
+        else
+          for (int64_t row = 0; row < rows; ++row)
+            narrow(s.out, out + row * columns, buffers[outIndex],
+                   (first + row) * s.n + firstColumn, columns);
+      }
+    });
+  }
+
   void runSums(void **buffers, char *scratch, const float *biasData, ThreadTeam &team) {
     char *threadArea = scratch;
     char *partials = scratch + plan.threadBytes * threads;
@@ -360,16 +553,16 @@ private:
       int64_t first = chunk * plan.sumChunk;
       int64_t length = std::min(plan.sumChunk, s.k - first);
       auto *panel = reinterpret_cast<float *>(threadArea + plan.threadBytes * thread);
-      auto side = [&](DataType type, void *buffer, bool sumIsRows, int64_t other,
+      auto side = [&](Stored stored, void *buffer, bool sumIsRows, int64_t other,
                       bool copies) -> const void * {
         // The stored matrix has the summed dimension as rows or as columns.
         if (!copies && !blocks)
-          return elements(buffer, type, sumIsRows ? first * other : first);
+          return elements(buffer, stored.type, sumIsRows ? first * other : first);
         float *target = panel;
         if (sumIsRows)
-          copyBlock(type, buffer, other, first, length, 0, other, target);
+          copyBlock(stored, buffer, other, first, length, 0, other, target);
         else
-          copyBlock(type, buffer, s.k, 0, other, first, length, target);
+          copyBlock(stored, buffer, s.k, 0, other, first, length, target);
         panel += alignUp(plan.sumChunk * other * 4) / 4;
         return target;
       };
@@ -379,7 +572,7 @@ private:
                   wideRows[thread].data());
         panel += alignUp(plan.sumChunk * s.m * 4) / 4;
       } else {
-        lhs = side(s.lhs, buffers[0], s.transposeLhs, s.m, copiesLhs());
+        lhs = side(getStoredLhs(), buffers[0], s.transposeLhs, s.m, copiesLhs());
       }
       const void *rhs = panel;
       if (blocks) {
@@ -388,7 +581,7 @@ private:
         packBlocks(stored, s.transposeRhs, 0, stored.rows, panel,
                    wideRows[thread].data());
       } else {
-        rhs = side(s.rhs, buffers[1], !s.transposeRhs, s.n, copiesRhsChunk());
+        rhs = side(getStoredRhs(), buffers[1], !s.transposeRhs, s.n, copiesRhsChunk());
       }
       if (!primitives.at({s.m, length})
                .run(lhs, rhs, sums + chunk * partialFloats, thread))
@@ -416,6 +609,7 @@ private:
 
   MatmulShape s;
   MatmulPlan plan;
+  DataType storedRhs = DataType::F32;
   /// What both sides are multiplied in, and whether `pack` repacks the right one.
   DataType operands = DataType::F32;
   bool packs = false;
@@ -432,9 +626,11 @@ private:
   std::vector<float> biasRow, emptyRow;
   /// Of each thread, for eight widened rows on their way into another layout.
   std::vector<std::vector<float>> wideRows;
-  /// By (rows, summed length).
+  /// By (rows, summed length), or by (rows, columns) where columns are cut.
   std::map<std::pair<int64_t, int64_t>, MatmulPrimitive> primitives;
   Primitive pack;
+  /// By columns.
+  std::map<int64_t, Primitive> columnPacks;
   std::atomic<bool> failed{false};
 };
 

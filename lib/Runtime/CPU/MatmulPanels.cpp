@@ -36,10 +36,10 @@ static const float *getRow(const StoredRows &stored, int64_t index, float *buffe
   if (index >= stored.rows)
     return nullptr;
   int64_t first = stored.first + index * stored.lead;
-  if (stored.type == DataType::F32)
+  if (stored.type == DataType::F32 && stored.rounding == Rounding::None)
     return static_cast<const float *>(stored.data) + first;
   buffer += slot * stored.length;
-  widen(stored.type, stored.data, first, buffer, stored.length);
+  widen(stored.type, stored.rounding, stored.data, first, buffer, stored.length);
   return buffer;
 }
 

@@ -22,11 +22,13 @@
 namespace mpt::rt {
 
 /// `rows` rows of `length` elements each, `lead` elements from one to the next, from
-/// element `first` on.
+/// element `first` on. With `rounding` they are floats that are rounded when they are
+/// read.
 struct StoredRows {
   DataType type;
   const void *data;
   int64_t first, lead, rows, length;
+  Rounding rounding = Rounding::None;
 };
 
 /// Whether `desc`, a filter of n outputs, k inputs and 1 x 1 points, has the layout of
@@ -37,7 +39,7 @@ bool isBlockedRhs(const dnnl_memory_desc_t &desc, int64_t k, int64_t n);
 
 /// Writes the blocks that the stored rows from `begin` (a multiple of 8) to before `end`
 /// are in. The rows are those of the right side, or, if `isTransposed`, its columns.
-/// `buffer` has room for eight rows; f32 needs none.
+/// `buffer` has room for eight rows; f32 that is not rounded needs none.
 void packBlocks(const StoredRows &rhs, bool isTransposed, int64_t begin, int64_t end,
                 float *target, float *buffer);
 

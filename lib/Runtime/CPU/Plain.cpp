@@ -65,6 +65,7 @@ class PlainMatmul : public Call {
 public:
   bool init(const Instruction &instruction, int64_t threads) {
     getMatmulShape(instruction, s);
+    storedRhs = instruction.refs[1].type;
     const auto &call = *instruction.getCall<MatmulCall>();
     epilogue = call.epilogue;
     outIndex = instruction.numInputs;
@@ -93,10 +94,11 @@ private:
   static constexpr int64_t kRows = 64, kDepth = 64;
 
   /// Elements [row, + rows) x [column, + columns) of a stored matrix, row-major.
-  static void copyBlock(DataType type, const void *source, int64_t begin, int64_t lead,
-                        int64_t rows, int64_t columns, float *target) {
+  static void copyBlock(DataType type, Rounding rounding, const void *source,
+                        int64_t begin, int64_t lead, int64_t rows, int64_t columns,
+                        float *target) {
     for (int64_t row = 0; row < rows; ++row)
-      widen(type, source, begin + row * lead, target + row * columns, columns);
+      widen(type, rounding, source, begin + row * lead, target + row * columns, columns);
   }
 
   void runRows(void **buffers, int64_t matrix, int64_t first, int64_t rows, float *sums) {
@@ -109,16 +111,19 @@ private:
       if (s.transposeRhs)
         for (int64_t column = 0; column < s.n; ++column) {
           // Through the left panel, which is not in use yet.
-          widen(s.rhs, buffers[1], rhsAt + column * s.k + k, left, depth);
+          widen(storedRhs, s.rounding, buffers[1], rhsAt + column * s.k + k, left, depth);
           for (int64_t i = 0; i < depth; ++i)
             right[i * s.n + column] = left[i];
         }
       else
-        copyBlock(s.rhs, buffers[1], rhsAt + k * s.n, s.n, depth, s.n, right);
+        copyBlock(storedRhs, s.rounding, buffers[1], rhsAt + k * s.n, s.n, depth, s.n,
+                  right);
       if (s.transposeLhs)
-        copyBlock(s.lhs, buffers[0], lhsAt + k * s.m + first, s.m, depth, rows, left);
+        copyBlock(s.lhs, Rounding::None, buffers[0], lhsAt + k * s.m + first, s.m, depth,
+                  rows, left);
       else
-        copyBlock(s.lhs, buffers[0], lhsAt + first * s.k + k, s.k, rows, depth, left);
+        copyBlock(s.lhs, Rounding::None, buffers[0], lhsAt + first * s.k + k, s.k, rows,
+                  depth, left);
       for (int64_t row = 0; row < rows; ++row)
         addRows(sums + row * s.n, left + (s.transposeLhs ? row : row * depth),
                 s.transposeLhs ? rows : 1, depth, right, s.n, s.n);
@@ -129,6 +134,7 @@ private:
   }
 
   MatmulShape s;
+  DataType storedRhs = DataType::F32;
   Epilogue epilogue = Epilogue::None;
   bool hasBias = false;
   BufferRef bias;
@@ -200,9 +206,10 @@ private:
   /// channels.
   void readFilter(const void *source, bool isTransposed) {
     if (!isTransposed && !conv.isOIHW)
-      return widen(ref(conv.filter).type, source, 0, filter.data(), filter.size());
+      return widen(ref(conv.filter).type, conv.rounding, source, 0, filter.data(),
+                   filter.size());
     stored.resize(filter.size());
-    widen(ref(conv.filter).type, source, 0, stored.data(), stored.size());
+    widen(ref(conv.filter).type, conv.rounding, source, 0, stored.data(), stored.size());
     for (int64_t point = 0; point < kernel[0] * kernel[1]; ++point) {
       float *begin = filter.data() + point * groupIn * out;
       for (int64_t i = 0; i < groupIn; ++i)

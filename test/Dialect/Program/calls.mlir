@@ -25,6 +25,10 @@ mpt_program.program @calls attributes {target = #mpt.target<cpu>, max_threads = 
   mpt_program.conv2d ins(%x, %f : memref<2x8x8x3xf32>, memref<3x3x3x16xf32>) bias(%bias : memref<16xf32>) outs(%y : memref<2x8x8x16xf32>) {padding = array<i64: 1, 1, 1, 1>}
   // CHECK: mpt_program.conv2d ins({{.*}}) outs({{.*}}) {oihw, padding = array<i64: 0, 0, 7, 7>}
   mpt_program.conv2d ins(%x, %f : memref<2x8x8x3xf32>, memref<3x3x3x16xf32>) outs(%z : memref<2x6x7x3xf32>) {padding = array<i64: 0, 0, 7, 7>, oihw}
+  // CHECK: mpt_program.matmul ins({{.*}}) outs({{.*}}) {rounding = #mpt_program.rounding<bf16>}
+  mpt_program.matmul ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) outs(%c : memref<4x16xf32>) {rounding = #mpt_program.rounding<bf16>}
+  // CHECK: mpt_program.conv2d ins({{.*}}) outs({{.*}}) {padding = array<i64: 1, 1, 1, 1>, rounding = #mpt_program.rounding<f16>}
+  mpt_program.conv2d ins(%x, %f : memref<2x8x8x3xf32>, memref<3x3x3x16xf32>) outs(%y : memref<2x8x8x16xf32>) {padding = array<i64: 1, 1, 1, 1>, rounding = #mpt_program.rounding<f16>}
   // CHECK: mpt_program.fill outs(%{{.*}} : memref<16xf32>) {value = 2.500000e+00 : f64}
   mpt_program.fill outs(%bias : memref<16xf32>) {value = 2.5 : f64}
   // CHECK: mpt_program.random_mask ins(%{{.*}}, %{{.*}} : memref<i64>, memref<i64>) outs(%{{.*}} : memref<4x16xi8>) {rate = 1.000000e-01 : f64, stream = 3 : i64}

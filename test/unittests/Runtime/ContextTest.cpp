@@ -649,6 +649,7 @@ TEST(ProgramTest, CallsRoundTrip) {
         Overloaded{[](bool &field) { field = !field; },
                    [](Epilogue &field) { field = Epilogue::Gelu; },
                    [](F32Matmuls &field) { field = F32Matmuls::BF16x9; },
+                   [](Rounding &field) { field = Rounding::BF16; },
                    [](ReduceKind &field) { field = ReduceKind::Prod; },
                    [&](std::optional<int64_t> &field) { field = --number - 10; },
                    [&](std::vector<int64_t> &field) { field = {++number, -7}; },

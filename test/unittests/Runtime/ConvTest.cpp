@@ -199,6 +199,40 @@ TEST(ConvTest, SlicesOfChannels) {
       check(p, type, /*fastBF16=*/false);
 }
 
+/// A filter of f32 that is rounded while it is read gives the bits of one that was cast
+/// before, and takes no more memory than one that is not rounded.
+TEST(ConvTest, RoundsWhileReading) {
+  for (Problem p : {Problem{4, 6, 6, 16, 64, 3, 3, 1, 1, 1, 1, 1, 1},
+                    Problem{2, 3, 3, 256, 256, 3, 3, 1, 1, 1, 1, 1, 1},
+                    Problem{3, 5, 5, 24, 130, 3, 3, 2, 2, 1, 1, 1, 1},
+                    Problem{2, 6, 5, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 4},
+                    Problem{2, 6, 6, 48, 48, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 48}})
+    for (bool isOIHW : {false, true}) {
+      p.isOIHW = isOIHW;
+      for (CallId id : {CallId::Conv2D, CallId::Conv2DInputGrad}) {
+        const bool isForward = id == CallId::Conv2D;
+        Tensor filter = randomTensor(F32, p.filterDims(), 2);
+        setRoundedNumbers(filter);
+        for (Rounding rounding : {Rounding::F16, Rounding::BF16})
+          for (bool fastBF16 : {false, true}) {
+            const DataType type = getRounded(F32, rounding);
+            Tensor in = randomTensor(type, isForward ? p.xDims() : p.yDims(), 1),
+                   low = castTensor(filter, type);
+            Tensor expected(type, isForward ? p.yDims() : p.xDims()),
+                found(type, expected.ref.dims);
+            LibraryCall call = p.call(id);
+            ASSERT_EQ(runCall(call, {&in, &low}, expected, fastBF16), "");
+            ASSERT_TRUE(setRounding(call, rounding));
+            ASSERT_EQ(runCall(call, {&in, &filter}, found, fastBF16), "");
+            EXPECT_TRUE(expected.bytes() == found.bytes())
+                << p.in << " " << p.out << " " << isForward << isOIHW << fastBF16;
+            Instruction rounded = makeInstruction(call, {in.ref, filter.ref}, found.ref);
+            EXPECT_EQ(planConv(rounded, 2).filterBytes, 0);
+          }
+      }
+    }
+}
+
 /// The layout of the filter changes neither the plan nor a bit of the result.
 TEST(ConvTest, LayoutsOfFilters) {
   for (Problem p :
@@ -403,6 +437,14 @@ TEST(ConvTest, Misfits) {
   Problem other = good;
   other.isOIHW = true;
   EXPECT_EQ(error(other), misfit);
+  LibraryCall rounds = good.call(CallId::Conv2D);
+  ASSERT_TRUE(setRounding(rounds, Rounding::F16));
+  Tensor lowX(F16, good.xDims()), lowFilter(F16, good.filterDims()),
+      lowY(F16, good.yDims());
+  EXPECT_EQ(runCall(rounds, {&lowX, &lowFilter}, lowY),
+            "only a filter of f32 is rounded");
+  LibraryCall gradient = good.call(CallId::Conv2DFilterGrad);
+  EXPECT_FALSE(setRounding(gradient, Rounding::F16));
   Tensor x(DataType::I32, good.xDims()), filter(F32, good.filterDims()),
       y(F32, good.yDims());
   EXPECT_EQ(runCall(good.call(CallId::Conv2D), {&x, &filter}, y),

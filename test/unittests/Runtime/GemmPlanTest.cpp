@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/ProgramABI/GemmPlan.h"
+#include "mpt/ProgramABI/CallPlan.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -245,6 +246,15 @@ TEST(GemmPlan, Epilogues) {
   plan = square(DataType::F64, DataType::F64, DataType::F64).plan();
   plan.epilogue = GemmEpilogue::Relu;
   EXPECT_EQ(refusal(plan), "the epilogue RELU does not exist for f64");
+}
+
+TEST(GemmPlan, Rounding) {
+  Instruction call = square(f32, f32, f32).instruction();
+  std::string error;
+  EXPECT_TRUE(checkCudaCall(call, 90, error)) << error;
+  ASSERT_TRUE(setRounding(*call.call, Rounding::BF16));
+  EXPECT_FALSE(checkCudaCall(call, 90, error));
+  EXPECT_EQ(error, "GPUs do not round an operand while they read it; cast it first");
 }
 
 TEST(GemmPlan, Damage) {

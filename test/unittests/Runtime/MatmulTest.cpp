@@ -155,6 +155,75 @@ TEST(MatmulTest, LongSums) {
   check({1, 12, 10, 9001, F16, F16, F16, true, false, false, 1, true});
 }
 
+/// A right side of f32 that is rounded while it is read gives the bits of one that was
+/// cast before.
+TEST(MatmulTest, RoundsWhileReading) {
+  struct Case {
+    int64_t batch, m, n, k;
+    bool transposeLhs, transposeRhs, sharedRhs;
+  };
+  std::vector<Case> cases;
+  for (bool transposeLhs : {false, true})
+    for (bool transposeRhs : {false, true}) {
+      for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                             {5, 7, 3},
+                             {3, 1, 40},
+                             {70, 150, 65},
+                             {130, 1100, 33},
+                             {600, 10, 9},
+                             // Cut sums.
+                             {5, 30, 9001}})
+        cases.push_back({1, m, n, k, transposeLhs, transposeRhs, false});
+      for (bool shared : {false, true})
+        cases.push_back({3, 9, 20, 40, transposeLhs, transposeRhs, shared});
+    }
+  for (const Case &c : cases)
+    for (Rounding rounding : {Rounding::F16, Rounding::BF16})
+      for (bool fastBF16 : {false, true}) {
+        const DataType type = getRounded(F32, rounding);
+        for (DataType other : {type, F32}) {
+          std::vector<int64_t> lhsDims = {c.m, c.k}, rhsDims = {c.k, c.n},
+                               outDims = {c.m, c.n};
+          if (c.transposeLhs)
+            std::swap(lhsDims[0], lhsDims[1]);
+          if (c.transposeRhs)
+            std::swap(rhsDims[0], rhsDims[1]);
+          if (c.batch > 1) {
+            lhsDims.insert(lhsDims.begin(), c.batch);
+            outDims.insert(outDims.begin(), c.batch);
+            if (!c.sharedRhs)
+              rhsDims.insert(rhsDims.begin(), c.batch);
+          }
+          Tensor lhs = randomTensor(other, lhsDims, 1),
+                 rhs = randomTensor(F32, rhsDims, 2);
+          setRoundedNumbers(rhs);
+          Tensor low = castTensor(rhs, type), bias = randomTensor(F32, {c.n}, 3);
+          Tensor expected(other, outDims), found(other, outDims);
+          MatmulCall call =
+              matmul(c.transposeLhs, c.transposeRhs, /*hasBias=*/true, Epilogue::Relu);
+          ASSERT_EQ(runCall(call, {&lhs, &low, &bias}, expected, fastBF16), "");
+          call.rounding = rounding;
+          ASSERT_EQ(runCall(call, {&lhs, &rhs, &bias}, found, fastBF16), "");
+          EXPECT_TRUE(expected.bytes() == found.bytes())
+              << c.batch << " " << c.m << " " << c.n << " " << c.k << " "
+              << c.transposeLhs << c.transposeRhs << fastBF16;
+        }
+      }
+}
+
+/// Right sides of halves are widened a few columns at a time, so that they take no copy.
+TEST(MatmulTest, WorkspaceOfHalves) {
+  for (auto [m, n, k] : {std::array<int64_t, 3>{512, 50257, 768},
+                         {512, 3072, 768},
+                         {4096, 1024, 1024},
+                         {65536, 64, 64}}) {
+    MatmulShape shape;
+    shape.m = m, shape.n = n, shape.k = k;
+    shape.lhs = shape.rhs = shape.out = BF16;
+    EXPECT_LE(planMatmul(shape).workspaceBytes(1), 3 << 19);
+  }
+}
+
 TEST(MatmulTest, NothingToDo) {
   for (auto [m, n] : {std::pair<int64_t, int64_t>{0, 3}, {3, 0}}) {
     Tensor lhs(F32, {m, 4}), rhs(F32, {4, n}), out(F32, {m, n});
@@ -261,6 +330,11 @@ TEST(MatmulTest, Misfits) {
   std::string misfit = "the operands of a matmul do not fit together";
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}), "");
   EXPECT_EQ(error({2, 3}, {4, 4}, {2, 4}), misfit);
+  MatmulCall rounds;
+  rounds.rounding = Rounding::BF16;
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F32, rounds), "");
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, BF16, rounds),
+            "only a right side of f32 is rounded");
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 5}), misfit);
   EXPECT_EQ(error({6}, {3, 4}, {2, 4}), misfit);
   EXPECT_EQ(error({3, 2, 3}, {2, 3, 4}, {3, 2, 4}), misfit);

@@ -135,6 +135,27 @@ inline Tensor randomTensor(DataType type, std::vector<int64_t> dims, unsigned se
   return tensor;
 }
 
+/// `tensor` rounded to `type`.
+inline Tensor castTensor(const Tensor &tensor, DataType type) {
+  Tensor result(type, tensor.ref.dims);
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    result.set(i, tensor[i]);
+  return result;
+}
+
+/// Numbers of f32 that f16 or bf16 rounds up, down, to even, to a subnormal number, to
+/// zero or to an infinity, in the first of `tensor`'s elements.
+inline void setRoundedNumbers(Tensor &tensor) {
+  const double numbers[] = {
+      1.00390625, 1.01171875, 1.00048828125, 1.00146484375,         -0.3,
+      6.0e-8,     2.9e-8,     1.0e-5,        std::ldexp(1.0, -130), std::ldexp(1.0, -140),
+      65519.0,    70000.0};
+  int64_t i = 0;
+  for (double number : numbers)
+    if (i < tensor.count())
+      tensor.set(i++, number);
+}
+
 inline Instruction makeInstruction(const std::optional<LibraryCall> &call,
                                    const std::vector<BufferRef> &inputs,
                                    const BufferRef &output) {

@@ -13,8 +13,10 @@
 
 using namespace mlir;
 
-void mpt::addKernelPasses(OpPassManager &passes) {
-  passes.addPass(createFuseKernelsPass());
+void mpt::addKernelPasses(OpPassManager &passes, bool roundOnRead) {
+  FuseKernelsPassOptions options;
+  options.roundOnRead = roundOnRead;
+  passes.addPass(createFuseKernelsPass(options));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 }

@@ -29,8 +29,6 @@ ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-bool isAlias(Operation *op) { return isa<ReshapeOp, BarrierOp, ConstantOp>(op); }
-
 bool isEmpty(Value value) { return llvm::is_contained(shapeOf(value), 0); }
 
 /// True if `value` costs no load: a kernel holds it as a scalar constant.
@@ -89,7 +87,7 @@ struct Node {
 
 class Planner {
 public:
-  explicit Planner(Block &block) : block(block) {}
+  Planner(Block &block, bool roundOnRead) : block(block), roundOnRead(roundOnRead) {}
 
   FusionPlan run() {
     // What records magnitudes comes last, so that it changes no decision on
@@ -108,6 +106,11 @@ public:
   }
 
 private:
+  /// True for what is in no node.
+  bool isAlias(Operation *op) const {
+    return isa<ReshapeOp, BarrierOp, ConstantOp>(op) ||
+           (roundOnRead && isRoundedOnRead(op));
+  }
   void place(Operation *op, Role role);
   /// How `op` would vary over the domain of `merged.front()` if all of `merged`
   /// were one kernel; nothing if it cannot be part of it.
@@ -157,6 +160,7 @@ private:
   }
 
   Block &block;
+  bool roundOnRead;
   DenseMap<Operation *, unsigned> order;
   SmallVector<Node, 0> nodes;
   SmallVector<unsigned> parent;
@@ -446,4 +450,37 @@ bool mpt::isFusibleElementwise(Operation *op) {
   return isa<ElementwiseOpInterface, IotaOp>(op);
 }
 
-FusionPlan mpt::planFusion(Block &block) { return Planner(block).run(); }
+/// Whether a library call can round `use` while it reads it.
+static bool canRound(OpOperand &use) {
+  Operation *reader = use.getOwner();
+  const unsigned number = use.getOperandNumber();
+  if (auto matmul = dyn_cast<MatmulOp>(reader))
+    return number == matmul.getRhsMutable().getOperandNumber();
+  if (auto linear = dyn_cast<LinearOp>(reader))
+    return number == linear.getWeightMutable().getOperandNumber();
+  if (auto conv = dyn_cast<Conv2DOp>(reader))
+    return number == conv.getFilterMutable().getOperandNumber();
+  if (auto conv = dyn_cast<Conv2DInputGradOp>(reader))
+    return number == conv.getFilterMutable().getOperandNumber();
+  return false;
+}
+
+bool mpt::isRoundedOnRead(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  if (!cast || cast.use_empty() || isEmpty(cast.getY()))
+    return false;
+  auto from = getElementTypeOrSelf(cast.getX()), to = getElementTypeOrSelf(cast.getY());
+  if (!from.isF32() || !(to.isF16() || to.isBF16()))
+    return false;
+  // What the step computes may die where it is rounded.
+  Value source = cast.getX();
+  while (auto reshape = source.getDefiningOp<ReshapeOp>())
+    source = reshape.getX();
+  return isa<BlockArgument>(source) && llvm::all_of(op->getUses(), [&](OpOperand &use) {
+           return use.getOwner()->getBlock() == op->getBlock() && canRound(use);
+         });
+}
+
+FusionPlan mpt::planFusion(Block &block, bool roundOnRead) {
+  return Planner(block, roundOnRead).run();
+}

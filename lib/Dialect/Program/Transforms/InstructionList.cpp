@@ -8,6 +8,7 @@
 
 #include "mpt/Dialect/Program/Transforms/InstructionList.h"
 
+#include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
@@ -111,6 +112,9 @@ private:
   }
 
   BufferView view(Value value) {
+    // What is rounded on read lies there as it was.
+    if (auto cast = value.getDefiningOp<CastOp>())
+      value = cast.getX();
     return {schedule.getOwner(value), dyn_cast<RankedTensorType>(value.getType())};
   }
   BufferView view(Value value, RankedTensorType type) {
@@ -129,8 +133,13 @@ private:
       return llvm::map_to_vector(
           views, [](const BufferView &view) -> Type { return view.type; });
     };
+    for (Value operand : op->getOperands())
+      if (auto cast = operand.getDefiningOp<CastOp>())
+        rt::setRounding(*instruction.call, getElementTypeOrSelf(cast.getY()).isBF16()
+                                               ? rt::Rounding::BF16
+                                               : rt::Rounding::F16);
     FailureOr<rt::Instruction> encoded =
-        encodeCall(op->getLoc(), libraryCall, typesOf(inputs), typesOf(outputs));
+        encodeCall(op->getLoc(), *instruction.call, typesOf(inputs), typesOf(outputs));
     if (failed(encoded))
       return failure();
     instruction.scratchBytes = isForGPU ? rt::getCudaWorkspace(*encoded)
@@ -489,6 +498,15 @@ LogicalResult Scheduler::visit(Operation *op) {
       .Case<ConstantOp>([](auto) { return success(); })
       .Case<ReshapeOp>([&](ReshapeOp reshape) {
         schedule.owners[reshape.getY()] = schedule.getOwner(reshape.getX());
+        return success();
+      })
+      .Case<CastOp>([&](CastOp cast) -> LogicalResult {
+        if (isForGPU || !isRoundedOnRead(cast))
+          return cast.emitError(
+              "'mpt.cast' is neither in a kernel nor of a parameter that "
+              "all its readers, library calls of a CPU, can round; run "
+              "--mpt-decompose and --mpt-fuse-kernels before planning");
+        schedule.owners[cast.getY()] = schedule.getOwner(cast.getX());
         return success();
       })
       .Case<BarrierOp>([&](BarrierOp barrier) {

@@ -56,7 +56,8 @@ struct FusionNode {
 
 struct FusionPlan {
   /// In an order in which every node comes after what it reads. Constants and
-  /// ops that only rename memory (reshape, barrier) are in no node.
+  /// ops that only rename memory (reshape, barrier, casts that are rounded on read) are
+  /// in no node.
   llvm::SmallVector<FusionNode> nodes;
   /// Extent of each value that a kernel computes.
   llvm::DenseMap<mlir::Value, KernelExtent> extents;
@@ -70,8 +71,16 @@ bool isFusibleElementwise(mlir::Operation *op);
 /// so the operand cannot be computed in the same kernel.
 bool isFusibleLoad(mlir::Operation *op);
 
-/// Plans the kernels of `block`.
-FusionPlan planFusion(mlir::Block &block);
+/// True if `op` is a cast of an f32 parameter (or another argument of the function or
+/// loop) to f16 or bf16 that the library calls which read it can do while they read: all
+/// readers have it as the right side of a matmul or as the filter of a convolution or
+/// of its input gradient. Its result then needs no memory. It lies in no kernel, and is
+/// planned as a renaming of its operand.
+bool isRoundedOnRead(mlir::Operation *op);
+
+/// Plans the kernels of `block`. With `roundOnRead` casts that are isRoundedOnRead stay
+/// as they are.
+FusionPlan planFusion(mlir::Block &block, bool roundOnRead = false);
 
 } // namespace mpt
 

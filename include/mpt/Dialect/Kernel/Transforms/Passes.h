@@ -23,8 +23,9 @@ namespace mpt {
 #define GEN_PASS_REGISTRATION
 #include "mpt/Dialect/Kernel/Transforms/Passes.h.inc"
 
-/// Adds the passes from the ops that kernels are made of to kernels.
-void addKernelPasses(mlir::OpPassManager &passes);
+/// Adds the passes from the ops that kernels are made of to kernels. With `roundOnRead`
+/// casts of parameters are left to the calls that read them (isRoundedOnRead).
+void addKernelPasses(mlir::OpPassManager &passes, bool roundOnRead = false);
 
 } // namespace mpt
 

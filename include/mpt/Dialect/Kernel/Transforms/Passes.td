@@ -15,6 +15,9 @@ def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
   let summary = "Fuse elementwise ops and reductions into `mpt_kernel.kernel`s";
   let dependentDialects = ["::mpt::kernel::KernelDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
+  let options = [Option<"roundOnRead", "round-on-read", "bool", "false",
+    "Leave casts of f32 parameters to f16 or bf16 to the library calls that read them "
+    "(isRoundedOnRead); the CPU's calls round so">];
 }
 
 #endif // MPT_DIALECT_KERNEL_TRANSFORMS_PASSES_TD

@@ -105,6 +105,8 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
   let description = [{
     result = epilogue(lhs rhs + bias), with lhs [batch.., M, K], rhs [batch.., K, N] or
     [K, N], bias [N]. Products are exact, sums f32, and the result is rounded once.
+    With `rounding` rhs is f32, and its elements are rounded to f16 or bf16 (to nearest
+    even) before they are multiplied, as `mpt.cast` would. Only CPUs support that.
 
     Only GPUs support the rest. `aux` is what the activation saved in the forward pass: the
     result is multiplied by the activation's gradient. `saved` is what this activation
@@ -125,7 +127,8 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
     DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue,
     UnitAttr:$accumulate,
     DefaultValuedAttr<Program_F32Matmuls, "::mpt::program::F32Matmuls::Exact">
-      :$f32_matmuls);
+      :$f32_matmuls,
+    DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding);
   let inputs = TwoInputs<"lhs", "rhs">.format # Group<"bias">.format # Group<"aux">.format #
                Group<"addend">.format;
   let outputs = "`outs` `(` $result `:` type($result) `)`" # Group<"saved">.format #
@@ -134,11 +137,13 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
 
 def Program_Conv2DOp : Program_ConvOp<"conv2d", 1,
     (ins In:$x, In:$filter, OptionalIn:$bias, Out:$result, Workspace:$workspace),
-    (ins DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue),
+    (ins DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue,
+      DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding),
     [AttrSizedOperandSegments]> {
   let summary = "a convolution with an epilogue";
   let description = [{
-    result = epilogue(conv(x, filter) + bias), rounded once.
+    result = epilogue(conv(x, filter) + bias), rounded once. With `rounding` the filter is
+    f32 and rounded before it is multiplied, as the right side of `mpt_program.matmul`.
 
     Example:
 
@@ -151,9 +156,12 @@ def Program_Conv2DOp : Program_ConvOp<"conv2d", 1,
 }
 
 def Program_Conv2DInputGradOp : Program_ConvOp<"conv2d_input_grad", 2,
-    (ins In:$dy, In:$filter, Out:$result, Workspace:$workspace)> {
+    (ins In:$dy, In:$filter, Out:$result, Workspace:$workspace),
+    (ins DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding)> {
   let summary = "the gradient of a convolution's input";
   let description = [{
+    `rounding` is that of `mpt_program.conv2d`.
+
     Example:
 
     ```mlir

@@ -61,4 +61,15 @@ def Program_F32Matmuls : EnumAttr<Program_Dialect, Program_F32MatmulsEnum, "f32_
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Program_RoundingEnum : I32EnumAttr<"Rounding",
+    "what a call rounds an operand of f32 to while it reads it", [
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"F16", 1, "f16">,
+  I32EnumAttrCase<"BF16", 2, "bf16">]> {
+  let cppNamespace = "::mpt::program";
+  let genSpecializedAttr = 0;
+}
+def Program_Rounding : EnumAttr<Program_Dialect, Program_RoundingEnum, "rounding"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 #endif // MPT_DIALECT_PROGRAM_IR_PROGRAMBASE_TD

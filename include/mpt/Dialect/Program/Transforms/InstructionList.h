@@ -58,8 +58,8 @@ struct StepInstruction {
 /// The schedule of one function.
 struct InstructionList {
   std::vector<StepInstruction> instructions;
-  /// Values that only rename other values' memory (results of mpt.reshape and
-  /// mpt.barrier), and the owner.
+  /// Values that only rename other values' memory (results of mpt.reshape, mpt.barrier
+  /// and casts that are rounded on read), and the owner.
   llvm::DenseMap<mlir::Value, mlir::Value> owners;
   /// What the function returns, as owners.
   llvm::SmallVector<mlir::Value> returned;
@@ -72,8 +72,9 @@ struct InstructionList {
 };
 
 /// Schedules `function`, which must have one block with static shapes and hold
-/// nothing but kernels, ops that are library calls, constants, reshapes, and loops of
-/// these (mpt.scan), whose iterations are planned here.
+/// nothing but kernels, ops that are library calls, constants, reshapes, casts that are
+/// rounded on read (isRoundedOnRead), and loops of these (mpt.scan), whose iterations are
+/// planned here.
 /// Fails with a diagnostic that names the op and the pass to run first.
 /// Workspaces are sized for `target`, which also says what may be a call, and for at
 /// most `maxThreads` threads.

@@ -1,0 +1,76 @@
+// Casts of parameters are left to the library calls that read them, and no buffer holds
+// their results.
+// RUN: mpt-opt %s --split-input-file --mpt-fuse-kernels=round-on-read | FileCheck %s
+// RUN: mpt-opt %s --split-input-file --mpt-fuse-kernels=round-on-read --mpt-assign-buffers | FileCheck %s --check-prefix=PLAN
+// RUN: mpt-opt %s --split-input-file --mpt-fuse-kernels | FileCheck %s --check-prefix=PLAIN --implicit-check-not=mpt.cast
+// RUN: not mpt-opt %s --split-input-file --mpt-assign-buffers 2>&1 | FileCheck %s --check-prefix=UNFUSED
+// RUN: not mpt-opt %s --split-input-file --mpt-fuse-kernels=round-on-read --mpt-assign-buffers="target='cuda sm_90'" 2>&1 | FileCheck %s --check-prefix=GPU
+// GPU: error: 'mpt.cast' is neither in a kernel nor of a parameter that all its readers, library calls of a CPU, can round; run --mpt-decompose and --mpt-fuse-kernels before planning
+// UNFUSED: error: 'mpt.cast' is neither in a kernel nor of a parameter that all its readers
+
+// CHECK-LABEL: func @matmuls
+// PLAIN-LABEL: func @matmuls
+// PLAN-LABEL: program @matmuls
+func.func @matmuls(%x: tensor<4x8xbf16>, %dy: tensor<4x6xbf16>, %w: tensor<8x6xf32>, %b: tensor<6xf32>) -> (tensor<4x6xbf16>, tensor<4x8xf32>) {
+  // CHECK: %[[LOW:.*]] = mpt.cast %{{.*}} : (tensor<8x6xf32>) -> tensor<8x6xbf16>
+  // CHECK-NOT: kernel
+  // CHECK: mpt.linear %{{.*}}, %[[LOW]], %{{.*}}
+  // CHECK: mpt.matmul %{{.*}}, %[[LOW]]
+  // PLAIN: mpt_kernel.kernel <pointwise>(%{{.*}}) domain {{.*}}
+  // PLAIN: arith.truncf
+  // PLAN-NOT: mpt_program.launch
+  // PLAN: mpt_program.matmul ins({{.*}} : memref<4x8xbf16>, memref<8x6xf32>) bias({{.*}}) outs({{.*}}) {rounding = #mpt_program.rounding<bf16>}
+  // PLAN: mpt_program.matmul ins({{.*}} : memref<4x6xbf16>, memref<8x6xf32>) outs({{.*}}) {rounding = #mpt_program.rounding<bf16>, transpose_rhs}
+  %low = mpt.cast %w : (tensor<8x6xf32>) -> tensor<8x6xbf16>
+  %y = mpt.linear %x, %low, %b : (tensor<4x8xbf16>, tensor<8x6xbf16>, tensor<6xf32>) -> tensor<4x6xbf16>
+  %dx = mpt.matmul %dy, %low {transpose_rhs} : (tensor<4x6xbf16>, tensor<8x6xbf16>) -> tensor<4x8xf32>
+  return %y, %dx : tensor<4x6xbf16>, tensor<4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @convolutions
+// PLAN-LABEL: program @convolutions
+func.func @convolutions(%x: tensor<2x6x6x3xf16>, %dy: tensor<2x4x4x5xf16>, %w: tensor<135xf32>) -> (tensor<2x4x4x5xf16>, tensor<2x6x6x3xf16>) {
+  // The parameter may have another shape.
+  // CHECK: mpt.reshape
+  // CHECK: mpt.cast %{{.*}} : (tensor<3x3x3x5xf32>) -> tensor<3x3x3x5xf16>
+  // CHECK-NOT: kernel
+  // PLAN: mpt_program.conv2d ins({{.*}} memref<3x3x3x5xf32>) outs({{.*}}) {{.*}}{rounding = #mpt_program.rounding<f16>}
+  // PLAN: mpt_program.conv2d_input_grad ins({{.*}} memref<3x3x3x5xf32>) outs({{.*}}) {{.*}}{rounding = #mpt_program.rounding<f16>}
+  %f = mpt.reshape %w : (tensor<135xf32>) -> tensor<3x3x3x5xf32>
+  %low = mpt.cast %f : (tensor<3x3x3x5xf32>) -> tensor<3x3x3x5xf16>
+  %y = mpt.conv2d %x, %low : (tensor<2x6x6x3xf16>, tensor<3x3x3x5xf16>) -> tensor<2x4x4x5xf16>
+  %dx = mpt.conv2d_input_grad %dy, %low : (tensor<2x4x4x5xf16>, tensor<3x3x3x5xf16>) -> tensor<2x6x6x3xf16>
+  return %y, %dx : tensor<2x4x4x5xf16>, tensor<2x6x6x3xf16>
+}
+
+// -----
+
+// These stay in kernels: readers that cannot round, values that the step computes, and
+// other types.
+// CHECK-LABEL: func @kept
+// CHECK-NOT: mpt.cast
+// CHECK: return
+func.func @kept(%x: tensor<8x8xbf16>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>, %u: tensor<8x8xf32>, %t: tensor<8x8xf32>, %s: tensor<8x8xf16>, %r: tensor<8x8xf32>) -> (tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  // Also read by an addition.
+  %0 = mpt.cast %w : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+  %1 = mpt.matmul %x, %0 : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  %2 = mpt.add %x, %0 : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  // A left side.
+  %3 = mpt.cast %v : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+  %4 = mpt.matmul %3, %x : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  // Returned.
+  %5 = mpt.cast %u : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+  %6 = mpt.matmul %x, %5 : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  // Computed.
+  %7 = mpt.exp %t : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %8 = mpt.cast %7 : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+  %9 = mpt.matmul %x, %8 : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  // Widened, and rounded to 8 bits.
+  %10 = mpt.cast %s : (tensor<8x8xf16>) -> tensor<8x8xf32>
+  %11 = mpt.matmul %x, %10 : (tensor<8x8xbf16>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %12 = mpt.cast %r : (tensor<8x8xf32>) -> tensor<8x8xf8E4M3FN>
+  %13 = mpt.matmul %x, %12 : (tensor<8x8xbf16>, tensor<8x8xf8E4M3FN>) -> tensor<8x8xf32>
+  return %1, %2, %4, %5, %6, %9, %11, %13 : tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xf32>, tensor<8x8xf32>
+}
