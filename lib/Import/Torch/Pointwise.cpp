@@ -314,7 +314,12 @@ static Value withSlopes(Lowering &l, Value value,
     // An infinity minus itself is NaN.
     Value finite = l.compare(ComparePredicate::LT, l.abs(x), infinity);
     Value zero = l.where(finite, l.sub(x, l.unary<StopGradientOp>(x)), l.number(x, 0));
-    y = l.add(y, l.mul(zero, l.unary<StopGradientOp>(slope)));
+    // So is 0 times an infinite slope: the root of 0 has that slope instead.
+    slope = l.unary<StopGradientOp>(slope);
+    Value steep = l.compare(ComparePredicate::EQ, l.abs(slope), infinity);
+    y = l.add(y, l.mul(zero, l.where(steep, l.number(x, 0), slope)));
+    Value root = l.unary<SqrtOp>(l.where(steep, zero, l.number(x, 1)));
+    y = l.add(y, l.where(steep, l.mul(root, l.unary<SignOp>(slope)), l.number(x, 0)));
   }
   return y;
 }

@@ -1879,3 +1879,14 @@ def _(d):
     size = [1, 1, 1]
     size[dim] = [4, 3, 2][dim]
     return [d.float([4, 3, 2]), d.float(size, 0.5, 2)], lambda op, v, g: op(v, g, dim)
+
+
+# At the ends, where derivatives are infinite.
+@case("asin", "acos", "atanh")
+def _(d):
+    return [torch.tensor([1.0, -1.0, 0.5, 0.0])], lambda op, x: op(x)
+
+
+@case("acosh")
+def _(d):
+    return [torch.tensor([1.0, 2.0])], lambda op, x: op(x)
