@@ -267,6 +267,8 @@ static void maskedScatter(Lowering &l) {
                  "an open dimension"))
     return;
   Shape shape(l.broadcastType({x, mask}, getElement(x)).getShape());
+  if (ShapedType::getNumElements(shape) == 0)
+    return l.set(l.broadcast(x, shape));
   // A mask that is repeated along the last dimensions, as one of tokens is, takes rows.
   if (auto repeat = mask.getDefiningOp<BroadcastOp>())
     mask = repeat.getX();

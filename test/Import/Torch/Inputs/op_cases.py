@@ -339,6 +339,12 @@ def _(d):
 
 @case("masked_scatter")
 def _(d):
+    return ([d.float([2, 0]), d.bools([2, 1]), d.float([3])],
+            lambda op, x, m, y: op(x, m, y))
+
+
+@case("masked_scatter")
+def _(d):
     # Whole rows, as for the tokens of an image.
     rows, columns = [d.int(1, 4), d.int(1, 5)], d.int(1, 6)
     mask = d.bools(rows)
