@@ -70,6 +70,30 @@ _library = torch.library.Library("mpt", "DEF")
 _library.define("stop_gradient(Tensor x) -> Tensor")
 _library.impl("stop_gradient", lambda x: x.clone(), "CompositeExplicitAutograd")
 
+# Recurrent layers that are traced as one op. PyTorch traces its own step by step to find the
+# shapes, which takes minutes for long sequences.
+_LAYER = ("Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
+          "bool bidirectional, bool batch_first")
+_RECURRENT = {"lstm": 2, "gru": 1, "rnn_tanh": 1, "rnn_relu": 1}  # and how many states each has
+
+
+def _recurrent_shapes(input, states, *options):
+    """Tensors like the results of a recurrent layer."""
+    bidirectional = options[-2]
+    width = states[0].shape[-1] * (2 if bidirectional else 1)
+    return (input.new_empty((*input.shape[:-1], width)), *(torch.empty_like(s) for s in states))
+
+
+for _name, _count in _RECURRENT.items():
+    if _count == 1:
+        _library.define(f"{_name}(Tensor input, Tensor hx, {_LAYER}) -> (Tensor, Tensor)")
+        _library.impl(_name, lambda input, hx, *options: _recurrent_shapes(
+            input, [hx], *options), "CompositeExplicitAutograd")
+    else:
+        _library.define(
+            f"{_name}(Tensor input, Tensor[] hx, {_LAYER}) -> (Tensor, Tensor, Tensor)")
+        _library.impl(_name, _recurrent_shapes, "CompositeExplicitAutograd")
+
 
 class ExportError(RuntimeError):
     """A model that cannot be exported. The message says why, and what to change."""
@@ -182,7 +206,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     module = _LossModule(model, loss)
     module.training = model.training
     try:
-        with _mark_checkpoints(), _refuse_what_tracing_loses():
+        with _mark_checkpoints(), _refuse_what_tracing_loses(), _keep_recurrent_layers():
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
             _mark_stopped_gradients(program.graph_module)
@@ -262,6 +286,33 @@ def _remedy(error: BaseException) -> str:
     if kind == "UnsupportedOperatorException":
         return ": PyTorch cannot trace this op; write the loss without it"
     return ""
+
+
+@contextlib.contextmanager
+def _keep_recurrent_layers():
+    """While it lasts, recurrent layers over padded sequences are traced as one op."""
+    def keep(name):
+        original, op = getattr(torch._VF, name), getattr(torch.ops.mpt, name).default
+
+        def call(*arguments):
+            # Packed sequences have other arguments.
+            is_packed = not isinstance(arguments[3], bool)
+            return original(*arguments) if is_packed else op(*arguments)
+        return name, original, call
+
+    calls = [keep(name) for name in _RECURRENT]
+    try:
+        for name, _, call in calls:
+            setattr(torch._VF, name, call)
+        with warnings.catch_warnings():
+            # PyTorch's own modules put their parameters there.
+            warnings.filterwarnings(
+                "ignore", r"The tensor attributes? (self\.[\w.]+\._flat_weights\[\d+\](, )?)+ "
+                "(was|were) assigned during export")
+            yield
+    finally:
+        for name, original, _ in calls:
+            setattr(torch._VF, name, original)
 
 
 @contextlib.contextmanager
@@ -526,6 +577,7 @@ class _Printer:
             name = name[:-len(".default")] if name.endswith(".default") else name
             name = {"torch.aten.sym_size.int": "torch.aten.size.int",
                     "torch.mpt.stop_gradient": "torch.aten.detach",
+                    **{f"torch.mpt.{n}": f"torch.aten.{n}.input" for n in _RECURRENT},
                     # What transformers calls where PyTorch's op lacks a kernel.
                     "torch.transformers.grouped_mm_fallback": "torch.aten._grouped_mm",
                     }.get(name, name)
