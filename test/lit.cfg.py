@@ -37,7 +37,7 @@ def have_module(name):
     return code == 0
 
 
-for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "sklearn", "jax", "optax", "flax", "jmp", "keras",
+for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "peft", "sklearn", "jax", "optax", "flax", "jmp", "keras",
                "tensorflow", "deepspeed", "tensorboard", "torch_mlir", "iree.compiler", "iree.runtime"):
     if have_module(module):
         config.available_features.add(module)
@@ -66,6 +66,9 @@ config.substitutions.append(("%preload", preload))
 config.substitutions.append(("%cc", config.c_compiler))
 if os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
+# What `apt-get update` writes.
+if glob.glob("/var/lib/apt/lists/*_Packages*"):
+    config.available_features.add("apt-package-lists")
 # tools/utils/install-packages --aarch64.
 if (shutil.which("qemu-aarch64") and os.path.exists("/usr/aarch64-linux-gnu/lib/libc.a")
         and glob.glob("/usr/lib/gcc-cross/aarch64-linux-gnu/*/libstdc++.a")):
