@@ -67,6 +67,24 @@ struct BytecodePass : PassWrapper<BytecodePass, OperationPass<>> {
 };
 } // namespace
 
+/// What to do about input that only StableHLO's own tools can read; "" for other input.
+static const char *explainStableHLO(llvm::MemoryBufferRef input) {
+  llvm::StringRef text = input.getBuffer();
+  // After the magic number and the version, bytecode names what wrote it.
+  if (isBytecode(input))
+    return text.drop_front(5).starts_with("StableHLO_")
+               ? "expected MLIR's generic form, found a portable artifact of StableHLO; "
+                 "print it in Python: jaxlib.mlir.dialects.stablehlo."
+                 "deserialize_portable_artifact(context, bytes).operation.get_asm("
+                 "print_generic_op_form=True)"
+               : "";
+  return text.contains("= stablehlo.") || text.contains("= vhlo.")
+             ? "expected MLIR's generic form, found StableHLO's own syntax; print it in "
+               "Python: jax.jit(f).lower(..).compiler_ir(\"stablehlo\").operation."
+               "get_asm(print_generic_op_form=True)"
+             : "";
+}
+
 /// As MlirOptMain, with ops of other compilers in bytecode.
 static LogicalResult optimize(int argc, char **argv, const std::string &input,
                               const std::string &output, DialectRegistry &registry) {
@@ -86,6 +104,7 @@ static LogicalResult optimize(int argc, char **argv, const std::string &input,
     return failure();
   }
   const bool reads = isBytecode(read->getMemBufferRef());
+  const llvm::StringRef remedy = explainStableHLO(read->getMemBufferRef());
   if (reads || config.shouldEmitBytecode())
     config.setPassPipelineSetupFn([user = config, reads](PassManager &passes) {
       PassManager asked(passes.getContext(), passes.getOpAnchorName(),
@@ -96,8 +115,11 @@ static LogicalResult optimize(int argc, char **argv, const std::string &input,
           std::make_unique<BytecodePass>(asked, reads, user.shouldEmitBytecode()));
       return success();
     });
-  if (failed(MlirOptMain(written->os(), std::move(read), registry, config)))
+  if (failed(MlirOptMain(written->os(), std::move(read), registry, config))) {
+    if (!remedy.empty())
+      llvm::errs() << (input == "-" ? "<stdin>" : input) << ": error: " << remedy << "\n";
     return failure();
+  }
   written->keep();
   return success();
 }
