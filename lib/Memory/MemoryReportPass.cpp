@@ -8,6 +8,7 @@
 
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+#include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
 #include "mpt/Memory/MemoryGraphBuilder.h"
 #include "mpt/Memory/MemoryReport.h"
@@ -183,6 +184,7 @@ FailureOr<MemoryReport> MemoryReportPass::reportStep(ModuleOp module,
     step = function.clone();
     copy.push_back(step);
     OpPassManager passes(ModuleOp::getOperationName());
+    passes.addPass(createFuseAttentionPass());
     PlanKernelsPassOptions fusion;
     fusion.maxThreads = maxThreads;
     fusion.order = order;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/Program/Transforms/Passes.h"
 #include "mpt/Memory/Passes.h"
 #include "mpt/Pipelines/Pipelines.h"
@@ -34,6 +35,8 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
     if (options.savingEpilogues)
       passes.addPass(createFuseGemmEpiloguesPass(epilogues));
   }
+  if (!isForGPU && options.fusedAttention)
+    passes.addPass(createFuseAttentionPass());
   // Nothing may merge the clones of a step with a budget after this.
   PlanKernelsPassOptions kernels;
   // Planning is part of each start of a run.

@@ -51,6 +51,12 @@ public:
   const char *check(const RandomMaskCall &mask) const;
   const char *check(const CheckIndicesCall &) const;
   const char *check(const RandomBitsCall &) const;
+  const char *check(const AttentionCall &attention) const {
+    return checkAttention(attention);
+  }
+  const char *check(const AttentionGradCall &attention) const {
+    return checkAttention(attention);
+  }
 
 private:
   const BufferRef &in(size_t index) const { return call.refs[index]; }
@@ -68,10 +74,12 @@ private:
   const char *checkConv() const;
   template <typename Pool>
   const char *checkPool(const Pool &pool) const;
+  template <typename Attention>
+  const char *checkAttention(const Attention &attention) const;
   /// A seed and an attempt come first.
-  bool hasRandomState() const {
-    return in(0).type == DataType::I64 && in(1).type == DataType::I64 &&
-           in(0).count() == 1 && in(1).count() == 1;
+  bool hasRandomState(size_t first = 0) const {
+    return in(first).type == DataType::I64 && in(first + 1).type == DataType::I64 &&
+           in(first).count() == 1 && in(first + 1).count() == 1;
   }
 
   const Instruction &call;
@@ -245,6 +253,81 @@ const char *Check::check(const RandomBitsCall &) const {
   return hasRandomState() && out().type == DataType::I16
              ? nullptr
              : "random bits need an i64 seed, an i64 attempt and an i16 result";
+}
+
+template <typename Attention>
+const char *Check::checkAttention(const Attention &attention) const {
+  const char *misfit = "the operands of an attention do not fit together";
+  AttentionPlan plan;
+  if (!planAttention(call, plan))
+    return misfit;
+  using Shape = std::vector<int64_t>;
+  const Shape query = {plan.batch, plan.heads, plan.queries, plan.width},
+              key = {plan.batch, plan.groups, plan.keys, plan.width},
+              value = {plan.batch, plan.groups, plan.keys, plan.valueWidth},
+              result = {plan.batch, plan.heads, plan.queries, plan.valueWidth},
+              rows = {plan.batch, plan.heads, plan.queries},
+              scores = {plan.batch, plan.heads, plan.queries, plan.keys};
+  bool fits = true, isSupported = true;
+  auto expect = [&](size_t i, const Shape &shape) {
+    const BufferRef &ref = call.refs[i];
+    fits = fits && ref.dims == shape;
+    isSupported =
+        isSupported && (ref.type == DataType::F32 || ref.type == DataType::F16 ||
+                        ref.type == DataType::BF16);
+  };
+  // A size of 1 stands for any.
+  auto fitsScores = [&](const BufferRef &ref) {
+    bool fits = ref.dims.size() == scores.size();
+    for (size_t d = 0; fits && d < scores.size(); ++d)
+      fits = ref.dims[d] == scores[d] || ref.dims[d] == 1;
+    return fits;
+  };
+  size_t next = 0;
+  if (plan.isGrad)
+    expect(next++, result);
+  expect(next++, query);
+  expect(next++, key);
+  expect(next++, value);
+  size_t lse = next + 1;
+  if (plan.isGrad)
+    expect(next++, result);
+  else
+    lse = call.numInputs + 1;
+  expect(lse, rows);
+  if (call.refs[lse].type != DataType::F32)
+    return "the log_sum_exp of an attention is not f32";
+  next += plan.isGrad;
+  if (plan.hasMask) {
+    fits = fits && fitsScores(in(next)) && getSize(in(next).type) == 1;
+    ++next;
+  }
+  const size_t bias = next;
+  if (plan.hasBias) {
+    expect(bias, in(bias).dims);
+    fits = fits && fitsScores(in(bias));
+    ++next;
+  }
+  const bool isRate = attention.dropout >= 0 && attention.dropout < 1;
+  if (!isRate || (plan.hasDropout ? !hasRandomState(next) : attention.dropout != 0))
+    return "the dropout of an attention needs an i64 seed, an i64 attempt and a rate in "
+           "[0, 1)";
+  next = call.numInputs;
+  if (plan.isGrad) {
+    expect(next, query);
+    expect(next + 1, key);
+    expect(next + 2, value);
+    if (plan.hasBiasGrad) {
+      fits = fits && plan.hasBias;
+      if (plan.hasBias)
+        expect(next + 3, in(bias).dims);
+    }
+  } else {
+    expect(next, result);
+  }
+  if (!isSupported)
+    return "attention of this element type is not supported; use f32, bf16 or f16";
+  return fits ? nullptr : misfit;
 }
 
 const char *Check::check(const CheckIndicesCall &) const {

@@ -387,6 +387,92 @@ PoolPlan mpt::rt::planPool(const Instruction &instruction) {
   return PoolPlan();
 }
 
+/// Tasks of a gradient, about: where there are fewer heads, they are cut into parts.
+static constexpr int64_t attentionTasks = 8;
+
+template <typename Attention>
+static bool makeAttentionPlan(const Attention &call, const Instruction &instruction,
+                              AttentionPlan &plan) {
+  plan = AttentionPlan();
+  plan.isGrad = Attention::id == CallId::AttentionGrad;
+  if (instruction.numInputs != call.numInputs() ||
+      instruction.numOutputs != call.numOutputs() ||
+      instruction.refs.size() < size_t(call.numInputs()) + call.numOutputs())
+    return false;
+  auto dims = [&](size_t i) -> const std::vector<int64_t> & {
+    return instruction.refs[i].dims;
+  };
+  const size_t query = plan.isGrad ? 1 : 0;
+  for (size_t i = query; i < query + 3; ++i)
+    if (dims(i).size() != 4)
+      return false;
+  const auto &q = dims(query), &k = dims(query + 1), &v = dims(query + 2);
+  plan.causal = call.causal;
+  plan.hasMask = call.hasMask;
+  plan.hasBias = call.hasBias;
+  plan.hasDropout = call.hasSeed;
+  plan.scale = call.scale;
+  plan.dropout = call.dropout;
+  plan.stream = call.stream;
+  plan.batch = q[0];
+  plan.heads = q[1];
+  plan.queries = q[2];
+  plan.width = q[3];
+  plan.groups = k[1];
+  plan.keys = k[2];
+  plan.valueWidth = v[3];
+  // All of this is far from overflow.
+  const int64_t most = int64_t(1) << 31;
+  for (const auto *shape : {&q, &k, &v})
+    for (int64_t size : *shape)
+      if (size < 0 || size >= most)
+        return false;
+  if (k[0] != q[0] || v[0] != q[0] || v[1] != k[1] || v[2] != k[2] || k[3] != q[3] ||
+      (plan.groups == 0 ? plan.heads != 0 : plan.heads % plan.groups != 0) ||
+      (plan.causal && plan.keys < plan.queries) || call.hasSeed != call.hasAttempt)
+    return false;
+
+  // A block of scores and what is added to them or multiplied by them; numbers of rows.
+  constexpr int64_t block = AttentionPlan::queryBlock, keys = AttentionPlan::keyBlock;
+  const bool hasTile = call.hasMask || call.hasBias;
+  const int64_t tiles = 1 + hasTile + plan.hasDropout + (hasTile || plan.hasDropout);
+  int64_t floats = tiles * block * keys + 3 * block;
+  // The queries, and keys and values in another type.
+  floats += block * plan.width + keys * (plan.width + plan.valueWidth);
+  if (!plan.isGrad) {
+    floats += block * plan.valueWidth;
+    plan.threadBytes = alignUp(floats * 4);
+    return true;
+  }
+  if constexpr (Attention::id == CallId::AttentionGrad)
+    plan.hasBiasGrad = call.hasDbias;
+  // The gradients of scores and queries, dy, and rows of queries and dy in whole vectors.
+  const int64_t width = roundTo16(plan.width), valueWidth = roundTo16(plan.valueWidth);
+  floats += block * (keys + plan.width + plan.valueWidth + width + valueWidth);
+  if (plan.hasBiasGrad)
+    floats += block * keys + block;
+  plan.threadBytes = alignUp(floats * 4);
+  const int64_t tasks = std::max<int64_t>(plan.batch * plan.groups, 1);
+  const int64_t blocks =
+      plan.queryBlocks() * (plan.groups == 0 ? 0 : plan.heads / plan.groups);
+  plan.parts = std::clamp<int64_t>(ceilDiv(attentionTasks, tasks), 1,
+                                   std::max<int64_t>(blocks, 1));
+  const bool isWide = instruction.refs[instruction.numInputs + 1].type == DataType::F32 &&
+                      instruction.refs[instruction.numInputs + 2].type == DataType::F32 &&
+                      width == plan.width && valueWidth == plan.valueWidth;
+  plan.copiesSums = !isWide || plan.parts > 1;
+  plan.sumFloats = plan.keys * (width + valueWidth);
+  return true;
+}
+
+bool mpt::rt::planAttention(const Instruction &instruction, AttentionPlan &plan) {
+  if (const auto *attention = instruction.getCall<AttentionCall>())
+    return makeAttentionPlan(*attention, instruction, plan);
+  if (const auto *attention = instruction.getCall<AttentionGradCall>())
+    return makeAttentionPlan(*attention, instruction, plan);
+  return false;
+}
+
 int64_t mpt::rt::getCallWorkspace(const Instruction &call, int64_t maxThreads) {
   MatmulShape shape;
   if (getMatmulShape(call, shape))
@@ -395,6 +481,8 @@ int64_t mpt::rt::getCallWorkspace(const Instruction &call, int64_t maxThreads) {
     return planConv(call, maxThreads).workspaceBytes(std::max<int64_t>(maxThreads, 1));
   if (call.getCall<MaxPoolGradCall>())
     return planPool(call).threadBytes * std::max<int64_t>(maxThreads, 1);
+  if (AttentionPlan attention; planAttention(call, attention))
+    return attention.workspaceBytes(std::max<int64_t>(maxThreads, 1));
   // f32 sums of a narrow table.
   if (call.getCall<ScatterAddCall>() && call.refs[call.numInputs].type != DataType::F32)
     return alignUp(call.refs[call.numInputs].count() * 4);

@@ -39,6 +39,17 @@ InstructionCost mpt::rt::getCost(const Instruction &instruction) {
     cost.type = conv->kind == CallId::Conv2D ? getNarrower(image.type, filter.type)
                 : conv->kind == CallId::Conv2DInputGrad ? getNarrower(y.type, filter.type)
                                                         : getNarrower(image.type, y.type);
+  } else if (AttentionPlan attention; planAttention(instruction, attention)) {
+    // Two matmuls, and five for the gradient: scores, dy by values, and three gradients.
+    double scores = double(attention.batch) * attention.heads * attention.queries;
+    // A causal query sees the keys up to its own, counted from the last.
+    scores *= attention.causal ? attention.keys - (attention.queries - 1) / 2.0
+                               : double(attention.keys);
+    cost.flops = 2 * scores *
+                 (attention.isGrad ? 3.0 * attention.width + 2.0 * attention.valueWidth
+                                   : double(attention.width) + attention.valueWidth);
+    const size_t query = attention.isGrad ? 1 : 0;
+    cost.type = getNarrower(refs[query].type, refs[query + 1].type);
   }
   return cost;
 }

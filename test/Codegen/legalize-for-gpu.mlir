@@ -4,8 +4,8 @@
 // RUN: mpt-opt %s --mpt-legalize-for-gpu="chip=sm_90 fused-attention=false" | FileCheck %s --check-prefix=NONE
 // RUN: mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90 --mpt-decompose | FileCheck %s --check-prefix=STAYS
 // RUN: mpt-opt %s --mpt-plan-step="target='cuda sm_90' function=f16" | FileCheck %s --check-prefix=PROGRAM
-// A CPU does not do it.
-// RUN: not mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90 --mpt-assign-buffers=function=f16 2>&1 | FileCheck %s --check-prefix=CPU
+// What is not marked has to be decomposed.
+// RUN: not mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90 --mpt-assign-buffers=function=f32 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: error: 'mpt.attention' is not decomposed; run --mpt-decompose before planning
 // NONE-NOT: fused
 
@@ -14,7 +14,7 @@
 // STAYS-LABEL: func.func @f16(
 // STAYS: mpt.attention
 // PROGRAM: mpt_program.program @f16 attributes {{.*}}target = #mpt.target<cuda, [sm_90]>
-// PROGRAM: mpt_program.attention ins({{.*}}) outs({{.*}}) {causal}
+// PROGRAM: mpt_program.attention ins({{.*}}) outs({{.*}}) {causal, scale = 0.17677669529663687 : f64}
 func.func @f16(%q: tensor<1x2x16x32xf16> {mpt.name = "q", mpt.role = "input"}) -> (tensor<1x2x16x32xf16> {mpt.name = "y"}) {
   %y, %lse = mpt.attention %q, %q, %q {causal} : (tensor<1x2x16x32xf16>, tensor<1x2x16x32xf16>, tensor<1x2x16x32xf16>) -> (tensor<1x2x16x32xf16>, tensor<1x2x16xf32>)
   return %y : tensor<1x2x16x32xf16>

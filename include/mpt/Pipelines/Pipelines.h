@@ -33,7 +33,7 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
   Option<bool> fusedAttention{
       *this, "fused-attention",
       llvm::cl::desc(
-          "On GPUs, attention as device functions, where there are some for it"),
+          "Attention as one call of the program, where the target has one for it"),
       llvm::cl::init(true)};
   Option<bool> savingEpilogues{
       *this, "saving-epilogues",

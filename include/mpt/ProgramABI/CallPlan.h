@@ -160,6 +160,40 @@ Rounding getRounding(const LibraryCall &call);
 /// Lets `call` round its right side or filter; false if it cannot.
 bool setRounding(LibraryCall &call, Rounding rounding);
 
+/// Attention or its gradient: its sizes, and how it is run. A task of the forward pass is
+/// a block of queries of a head; one of the gradient is a head of keys, or, where there
+/// are few of them, a part of the blocks of queries that read it.
+struct AttentionPlan {
+  /// Queries of a block, and keys that they meet at a time.
+  static constexpr int64_t queryBlock = 64, keyBlock = 64;
+
+  bool isGrad = false, causal = false, hasMask = false, hasBias = false;
+  bool hasDropout = false, hasBiasGrad = false;
+  double scale = 1, dropout = 0;
+  int64_t stream = 0;
+  /// Sizes; `groups` are the heads of the keys, `width` is that of queries and keys.
+  int64_t batch = 0, heads = 0, groups = 0, queries = 0, keys = 0, width = 0,
+          valueWidth = 0;
+  /// Tasks of a head of keys in the gradient.
+  int64_t parts = 1;
+  /// Whether the gradients of keys and values are added in f32 in the workspace, and not
+  /// where they belong.
+  bool copiesSums = false;
+  /// Floats of those gradients of one head of keys, and bytes of a thread's blocks.
+  int64_t sumFloats = 0, threadBytes = 0;
+
+  int64_t queryBlocks() const { return (queries + queryBlock - 1) / queryBlock; }
+  /// Places for sums: one a part, or, where that is enough, one a thread.
+  int64_t sumPlaces(int64_t maxThreads) const {
+    return !copiesSums ? 0 : parts > 1 ? batch * groups * parts : maxThreads;
+  }
+  int64_t workspaceBytes(int64_t maxThreads) const {
+    return maxThreads * threadBytes + sumPlaces(maxThreads) * sumFloats * 4;
+  }
+};
+/// False if `instruction` is no attention or its buffers do not fit together.
+bool planAttention(const Instruction &instruction, AttentionPlan &plan);
+
 /// Bytes that `instruction` (a call without its scratch) may use at most.
 int64_t getCallWorkspace(const Instruction &instruction, int64_t maxThreads);
 

@@ -55,42 +55,50 @@ inline std::array<uint32_t, 4> philoxBlock(uint64_t seed, uint32_t stream,
       {static_cast<uint32_t>(seed), stream ^ static_cast<uint32_t>(seed >> 32)});
 }
 
-/// Elements that `philoxHalves` makes at once.
-constexpr int64_t kPhiloxHalves = 64;
-
-/// 16 random bits for each of `kPhiloxHalves` elements from block `block` on, eight
-/// a block: element i has half i mod 2 (the lower first) of word (i mod 8) / 2 of
-/// block i / 8. Equal to `philoxBlock`, eight blocks side by side, as compilers like
-/// it.
-inline void philoxHalves(uint64_t seed, uint32_t stream, uint64_t attempt, uint64_t block,
-                         uint16_t *halves) {
-  constexpr int lanes = kPhiloxHalves / 8;
-  uint32_t counter[4][lanes];
+/// What `philoxBlock` gives for `lanes` blocks from `block` on, side by side as compilers
+/// like it: word w of block `block` + i is words[w][i].
+template <int lanes>
+inline __attribute__((always_inline)) void philoxBlocks(uint64_t seed, uint32_t stream,
+                                                        uint64_t attempt, uint64_t block,
+                                                        uint32_t (&words)[4][lanes]) {
   for (int lane = 0; lane < lanes; ++lane) {
-    counter[0][lane] = static_cast<uint32_t>(block + lane);
-    counter[1][lane] = static_cast<uint32_t>((block + lane) >> 32);
-    counter[2][lane] = static_cast<uint32_t>(attempt);
-    counter[3][lane] = static_cast<uint32_t>(attempt >> 32);
+    words[0][lane] = static_cast<uint32_t>(block + lane);
+    words[1][lane] = static_cast<uint32_t>((block + lane) >> 32);
+    words[2][lane] = static_cast<uint32_t>(attempt);
+    words[3][lane] = static_cast<uint32_t>(attempt >> 32);
   }
   uint32_t key[2] = {static_cast<uint32_t>(seed),
                      stream ^ static_cast<uint32_t>(seed >> 32)};
   for (int round = 0; round < 10; ++round) {
     for (int lane = 0; lane < lanes; ++lane) {
-      uint64_t product0 = static_cast<uint64_t>(0xD2511F53u) * counter[0][lane];
-      uint64_t product1 = static_cast<uint64_t>(0xCD9E8D57u) * counter[2][lane];
-      uint32_t word1 = counter[1][lane], word3 = counter[3][lane];
-      counter[0][lane] = static_cast<uint32_t>(product1 >> 32) ^ word1 ^ key[0];
-      counter[1][lane] = static_cast<uint32_t>(product1);
-      counter[2][lane] = static_cast<uint32_t>(product0 >> 32) ^ word3 ^ key[1];
-      counter[3][lane] = static_cast<uint32_t>(product0);
+      uint64_t product0 = static_cast<uint64_t>(0xD2511F53u) * words[0][lane];
+      uint64_t product1 = static_cast<uint64_t>(0xCD9E8D57u) * words[2][lane];
+      uint32_t word1 = words[1][lane], word3 = words[3][lane];
+      words[0][lane] = static_cast<uint32_t>(product1 >> 32) ^ word1 ^ key[0];
+      words[1][lane] = static_cast<uint32_t>(product1);
+      words[2][lane] = static_cast<uint32_t>(product0 >> 32) ^ word3 ^ key[1];
+      words[3][lane] = static_cast<uint32_t>(product0);
     }
     key[0] += 0x9E3779B9u;
     key[1] += 0xBB67AE85u;
   }
+}
+
+/// Elements that `philoxHalves` makes at once.
+constexpr int64_t kPhiloxHalves = 64;
+
+/// 16 random bits for each of `kPhiloxHalves` elements from block `block` on, eight
+/// a block: element i has half i mod 2 (the lower first) of word (i mod 8) / 2 of
+/// block i / 8.
+inline void philoxHalves(uint64_t seed, uint32_t stream, uint64_t attempt, uint64_t block,
+                         uint16_t *halves) {
+  constexpr int lanes = kPhiloxHalves / 8;
+  uint32_t words[4][lanes];
+  philoxBlocks(seed, stream, attempt, block, words);
   for (int lane = 0; lane < lanes; ++lane)
     for (int word = 0; word < 4; ++word) {
-      halves[lane * 8 + word * 2] = static_cast<uint16_t>(counter[word][lane]);
-      halves[lane * 8 + word * 2 + 1] = static_cast<uint16_t>(counter[word][lane] >> 16);
+      halves[lane * 8 + word * 2] = static_cast<uint16_t>(words[word][lane]);
+      halves[lane * 8 + word * 2 + 1] = static_cast<uint16_t>(words[word][lane] >> 16);
     }
 }
 

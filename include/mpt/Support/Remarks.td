@@ -252,6 +252,11 @@ def GroupedConvolution : CudaRemark<"GroupedConvolution", 71, "grouped-convoluti
   "a convolution in groups is not a matmul",
   "",
   "It runs as loops on the device, without tensor cores. `Reason` has the number of groups.">;
+def AttentionOnCPU : Remark<"AttentionOnCPU", 72, "attention-decomposed", "missed",
+  "no call of the CPU's runtime takes it, or kernels are faster",
+  "",
+  "It becomes matmuls and kernels, with the scores in memory. `Reason` says what is not "
+  "supported, and what is.", "mpt.cpu">;
 def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
@@ -261,7 +266,8 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     RecomputedInFusion, KeptForPrice, KeptAlways, KeptForBits, RematSummary,
     EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,
     EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape,
-    AttentionDecomposed, GroupedConvolution], 8> {
+    AttentionDecomposed, GroupedConvolution,
+    AttentionOnCPU], 8> {
   let cppNamespace = "::mpt";
 }
 

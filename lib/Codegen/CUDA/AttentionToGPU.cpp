@@ -18,7 +18,6 @@
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace mpt;
@@ -34,7 +33,8 @@ public:
   Expander(Operation *op, DeviceLauncher &launcher) : op(op), launcher(launcher) {}
 
   /// Fails with a diagnostic if there are no functions for these shapes.
-  LogicalResult init(Value query, Value key, Value mask, bool isCausal, FloatAttr scale);
+  template <typename OpTy>
+  LogicalResult init(OpTy attention);
   void launch(StringRef function, int64_t blocks, ValueRange inputs, ValueRange outputs,
               void (*emit)(GPUFunctionBuilder &, const AttentionShape &)) {
     launcher.launch(op->getLoc(), function, name, blocks, kAttentionThreads,
@@ -53,9 +53,13 @@ private:
 
 } // namespace
 
-LogicalResult Expander::init(Value query, Value key, Value mask, bool isCausal,
-                             FloatAttr scale) {
-  MemRefType queryType = typeOf(query), keyType = typeOf(key);
+template <typename OpTy>
+LogicalResult Expander::init(OpTy attention) {
+  MemRefType queryType = typeOf(attention.getQuery()),
+             keyType = typeOf(attention.getKey());
+  Value mask = attention.getMask();
+  if (attention.getBias() || attention.getSeed())
+    return op->emitError("there is no fused attention with a bias or with dropout");
   if (queryType.getRank() != 4 || keyType.getRank() != 4)
     return op->emitError("expected an attention of tensors of rank 4");
   shape.batch = queryType.getDimSize(0) * queryType.getDimSize(1);
@@ -63,10 +67,9 @@ LogicalResult Expander::init(Value query, Value key, Value mask, bool isCausal,
   shape.queries = queryType.getDimSize(2);
   shape.keys = keyType.getDimSize(2);
   shape.width = queryType.getDimSize(3);
-  shape.isCausal = isCausal;
+  shape.isCausal = attention.getCausal();
   shape.type = queryType.getElementType();
-  shape.scale =
-      scale ? scale.getValueAsDouble() : 1 / std::sqrt(static_cast<double>(shape.width));
+  shape.scale = attention.getScale().convertToDouble();
   if (mask) {
     ArrayRef<int64_t> sizes = typeOf(mask).getShape();
     if (sizes.size() != 4)
@@ -77,8 +80,8 @@ LogicalResult Expander::init(Value query, Value key, Value mask, bool isCausal,
   }
   if (!shape.isSupported())
     return op->emitError("there is no fused attention for ") << queryType;
-  llvm::raw_string_ostream(name)
-      << queryType << " " << keyType << " " << shape.isCausal << " " << scale;
+  llvm::raw_string_ostream(name) << queryType << " " << keyType << " " << shape.isCausal
+                                 << " " << attention.getScaleAttr();
   if (mask)
     llvm::raw_string_ostream(name) << " " << typeOf(mask);
   launcher.builder.setInsertionPoint(op);
@@ -88,8 +91,7 @@ LogicalResult Expander::init(Value query, Value key, Value mask, bool isCausal,
 LogicalResult mpt::detail::expandAttention(program::AttentionOp op,
                                            DeviceLauncher &launcher) {
   Expander expander(op, launcher);
-  if (failed(expander.init(op.getQuery(), op.getKey(), op.getMask(), op.getCausal(),
-                           op.getScaleAttr())))
+  if (failed(expander.init(op)))
     return failure();
   SmallVector<Value> inputs = {op.getQuery(), op.getKey(), op.getValue()};
   if (op.getMask())
@@ -103,8 +105,7 @@ LogicalResult mpt::detail::expandAttention(program::AttentionOp op,
 LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
                                            DeviceLauncher &launcher) {
   Expander expander(op, launcher);
-  if (failed(expander.init(op.getQuery(), op.getKey(), op.getMask(), op.getCausal(),
-                           op.getScaleAttr())))
+  if (failed(expander.init(op)))
     return failure();
   const AttentionShape &shape = expander.shape;
   int64_t rows = shape.batch * shape.queries;

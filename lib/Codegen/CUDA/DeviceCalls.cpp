@@ -358,6 +358,9 @@ FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op
   library.isForLibrary = true;
   if (call->getCall<rt::MatmulCall>() || rt::getConv(*call))
     return library;
+  if (call->getCall<rt::AttentionCall>() || call->getCall<rt::AttentionGradCall>())
+    return op->emitError("GPUs have no such call; expected the launches that "
+                         "--mpt-convert-calls-to-gpu makes of it");
   auto [place, isNew] = emitted.try_emplace(keyOf(*call));
   if (!isNew)
     return place->second;
@@ -375,6 +378,8 @@ FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op
                      [&](const rt::Conv2DCall &one) { return isDone(one); },
                      [&](const rt::Conv2DInputGradCall &one) { return isDone(one); },
                      [&](const rt::Conv2DFilterGradCall &one) { return isDone(one); },
+                     [&](const rt::AttentionCall &one) { return isDone(one); },
+                     [&](const rt::AttentionGradCall &one) { return isDone(one); },
                      // A call without an emitCall does not compile.
                      [&](const auto &one) { return emitCall(one, site); }},
       *call->call);

@@ -96,7 +96,8 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     if (fusedAttention)
-      markFusedAttention(getOperation());
+      markFusedAttention(getOperation(), RemarkId::AttentionDecomposed,
+                         explainUnfusedOnGPU);
   }
 };
 

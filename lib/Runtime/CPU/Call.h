@@ -63,6 +63,10 @@ void runPool(const AvgPoolCall &pool, const Instruction &instruction, void **buf
 void runPool(const AvgPoolGradCall &pool, const Instruction &instruction, void **buffers,
              ThreadTeam &team, VectorSet set = getVectorSet());
 
+/// Attention and its gradient.
+void runAttention(const Instruction &instruction, void **buffers, ThreadTeam &team,
+                  VectorSet set = getVectorSet());
+
 /// bias and epilogue on a row of sums.
 void finishRow(float *row, const float *bias, int64_t count, Epilogue epilogue);
 

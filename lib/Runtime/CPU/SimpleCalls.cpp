@@ -361,6 +361,15 @@ void runCall(const AvgPoolGradCall &pool, const Instruction &call, void **buffer
   runPool(pool, call, buffers, team);
 }
 
+void runCall(const AttentionCall &, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
+  runAttention(call, buffers, team);
+}
+void runCall(const AttentionGradCall &, const Instruction &call, void **buffers,
+             ThreadTeam &team) {
+  runAttention(call, buffers, team);
+}
+
 /// A call that is a function of its attributes and buffers.
 template <typename Attributes>
 class SimpleCall : public Call {

@@ -33,4 +33,12 @@ mpt_program.program @calls attributes {target = #mpt.target<cpu>, max_threads = 
   mpt_program.fill outs(%bias : memref<16xf32>) {value = 2.5 : f64}
   // CHECK: mpt_program.random_mask ins(%{{.*}}, %{{.*}} : memref<i64>, memref<i64>) outs(%{{.*}} : memref<4x16xi8>) {rate = 1.000000e-01 : f64, stream = 3 : i64}
   mpt_program.random_mask ins(%i, %i : memref<i64>, memref<i64>) outs(%bits : memref<4x16xi8>) {rate = 0.1 : f64, stream = 3 : i64}
+  %q = mpt_program.buffer <arena> 0 : memref<1x2x4x8xf32>
+  %l = mpt_program.buffer <arena> 6144 : memref<1x2x4xf32>
+  %m = mpt_program.buffer <arena> 6400 : memref<1x1x4x4xi1>
+  // CHECK: mpt_program.attention ins(%{{.*}}, %{{.*}}, %{{.*}} : memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>) outs(%{{.*}}, %{{.*}} : memref<1x2x4x8xf32>, memref<1x2x4xf32>) {causal, scale = 5.000000e-01 : f64}
+  mpt_program.attention ins(%q, %q, %q : memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>) outs(%q, %l : memref<1x2x4x8xf32>, memref<1x2x4xf32>) {causal, dropout = 0.0 : f64, scale = 0.5 : f64, stream = 0 : i64}
+  %p = mpt_program.buffer <arena> 6656 : memref<1x2x4x4xf32>
+  // CHECK: mpt_program.attention_grad ins({{.*}}) mask(%{{.*}} : memref<1x1x4x4xi1>) bias(%{{.*}} : memref<1x2x4x4xf32>) seed(%{{.*}} : memref<i64>) attempt(%{{.*}} : memref<i64>) outs(%{{.*}}, %{{.*}}, %{{.*}} : memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>) dbias(%{{.*}} : memref<1x2x4x4xf32>) workspace(%{{.*}} : memref<64xi8>) {dropout = 1.000000e-01 : f64, scale = 5.000000e-01 : f64, stream = 2 : i64}
+  mpt_program.attention_grad ins(%q, %q, %q, %q, %q, %l : memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4xf32>) mask(%m : memref<1x1x4x4xi1>) bias(%p : memref<1x2x4x4xf32>) seed(%i : memref<i64>) attempt(%i : memref<i64>) outs(%q, %q, %q : memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>) dbias(%p : memref<1x2x4x4xf32>) workspace(%w : memref<64xi8>) {dropout = 0.1 : f64, scale = 0.5 : f64, stream = 2 : i64}
 }

@@ -300,6 +300,37 @@ TEST(AllocationTest, PlainCalls) {
       DataType::I16, {9000});
 }
 
+TEST(AllocationTest, Attention) {
+  for (DataType type : {F32, F16})
+    for (bool isGrad : {false, true}) {
+      ProgramBuilder b;
+      auto input = [&](const char *name) { return b.input(name, type, {2, 4, 80, 32}); };
+      Instruction call;
+      AttentionCall forward;
+      AttentionGradCall gradient;
+      forward.scale = gradient.scale = 0.5;
+      call.call = isGrad ? LibraryCall(gradient) : LibraryCall(forward);
+      call.refs = {input("q"), input("k"), input("v")};
+      BufferRef rows = b.input("rows", F32, {2, 4, 80});
+      if (isGrad)
+        call.refs.insert(call.refs.end(), {input("dy"), input("y"), rows});
+      call.numInputs = call.refs.size();
+      call.refs.push_back(b.output("a", type, {2, 4, 80, 32}));
+      if (isGrad) {
+        call.refs.push_back(b.output("b", type, {2, 4, 80, 32}));
+        call.refs.push_back(b.output("c", type, {2, 4, 80, 32}));
+      } else {
+        call.refs.push_back(b.output("l", F32, {2, 4, 80}));
+      }
+      call.numOutputs = call.refs.size() - call.numInputs;
+      call.hasScratch = true;
+      call.refs.push_back(
+          b.arena(DataType::I8, {getCallWorkspace(call, b.program.maxThreads)}));
+      b.program.instructions.push_back(call);
+      expectNoTensorMemory(b, 0);
+    }
+}
+
 TEST(AllocationTest, Launches) {
   ProgramBuilder b;
   BufferRef x = b.input("x", F32, {5000}), h = b.arena(F32, {5000});

@@ -1,4 +1,4 @@
-//===- FusedAttention.cpp - Attention that a GPU does as a whole -*- C++ -*-===//
+//===- FusedAttention.cpp - Attention as one call -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,17 +7,31 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
-
-#include "mpt/Support/Remarks.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+#include "mpt/Dialect/MPT/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+namespace mpt {
+#define GEN_PASS_DEF_FUSEATTENTIONPASS
+#include "mpt/Dialect/MPT/Transforms/Passes.h.inc"
+} // namespace mpt
+
 using namespace mlir;
 using namespace mpt;
 
-std::string mpt::explainUnfusedAttention(Operation *op) {
+/// The parts of a text, one after another.
+template <typename... Parts>
+static std::string say(const Parts &...parts) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  (stream << ... << parts);
+  return text;
+}
+
+std::string mpt::explainUnfusedOnGPU(Operation *op) {
   auto grad = dyn_cast<AttentionGradOp>(op);
   auto attention = dyn_cast<AttentionOp>(op);
   if (!grad && !attention)
@@ -31,12 +45,6 @@ std::string mpt::explainUnfusedAttention(Operation *op) {
     return "it has a bias";
   if (grad ? grad.getDropout() : attention.getDropout())
     return "it has dropout";
-  auto say = [](const auto &...parts) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    (stream << ... << parts);
-    return text;
-  };
   auto type = dyn_cast<RankedTensorType>(query.getType());
   if (!type || !(type.getElementType().isF16() || type.getElementType().isBF16()))
     return say("the query is ", query.getType(),
@@ -64,19 +72,72 @@ std::string mpt::explainUnfusedAttention(Operation *op) {
   return "";
 }
 
-void mpt::markFusedAttention(Operation *root) {
-  auto mark = [](auto op) {
-    std::string why = explainUnfusedAttention(op);
+/// Fewest scores of a head, T x S, for which the CPU's call is faster than matmuls and
+/// kernels (docs/benchmarks.md).
+static constexpr int64_t kFewestScores = 256 * 256;
+
+std::string mpt::explainUnfusedOnCPU(Operation *op) {
+  if (!isa<AttentionOp, AttentionGradOp>(op))
+    return "not an attention";
+  for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+    for (Value tensor : values) {
+      auto type = dyn_cast<RankedTensorType>(tensor.getType());
+      if (!type || !type.hasStaticShape() || type.getNumElements() == 0)
+        return say(tensor.getType(), " has no static shape, or no elements");
+      Type element = type.getElementType();
+      if (!(element.isF32() || element.isF16() || element.isBF16() ||
+            isa<IntegerType>(element)))
+        return say("it reads or makes ", type, "; it takes f32, f16 and bf16");
+    }
+  auto explain = [](auto attention) -> std::string {
+    if (std::optional<Type> sums = attention.getAccType(); sums && !sums->isF32())
+      return say("its sums are ", *sums, ", not f32");
+    if (!cast<RankedTensorType>(attention.getLogSumExp().getType())
+             .getElementType()
+             .isF32())
+      return say("its log_sum_exp is ", attention.getLogSumExp().getType());
+    const int64_t queries =
+        cast<RankedTensorType>(attention.getQuery().getType()).getDimSize(2);
+    const int64_t keys =
+        cast<RankedTensorType>(attention.getKey().getType()).getDimSize(2);
+    if (queries * keys < kFewestScores)
+      return say("a head has ", queries, " x ", keys,
+                 " scores; kernels are faster below ", kFewestScores, " scores");
+    return "";
+  };
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return explain(attention);
+  return explain(cast<AttentionGradOp>(op));
+}
+
+void mpt::markFusedAttention(Operation *root, RemarkId id,
+                             function_ref<std::string(Operation *)> explain) {
+  auto mark = [&](auto op) {
+    std::string why = explain(op);
     if (why.empty()) {
       op.setFused(true);
       return;
     }
     auto function = op->template getParentOfType<FunctionOpInterface>();
-    emitRemark(RemarkId::AttentionDecomposed, op->getLoc(),
-               function ? function.getName() : StringRef())
+    emitRemark(id, op->getLoc(), function ? function.getName() : StringRef())
         << remark::reason("{0}", why);
   };
   root->walk([&](Operation *op) {
     llvm::TypeSwitch<Operation *>(op).Case<AttentionOp, AttentionGradOp>(mark);
   });
 }
+
+namespace {
+
+struct FuseAttentionPass : mpt::impl::FuseAttentionPassBase<FuseAttentionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+      return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                            "no op of the mpt dialect");
+    markFusedAttention(getOperation(), RemarkId::AttentionOnCPU, explainUnfusedOnCPU);
+  }
+};
+
+} // namespace

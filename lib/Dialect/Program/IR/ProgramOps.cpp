@@ -142,8 +142,8 @@ LogicalResult program::LoopOp::verify() {
   if (getBody().front().empty())
     return emitOpError("expected launches, calls or loops in its body, found none");
   for (Operation &op : getBody().front())
-    if (!isa<LaunchOp, DeviceLaunchOp, AlternativesOp, LoopOp, AttentionOp,
-             AttentionGradOp, LibraryCallOpInterface>(op))
+    if (!isa<LaunchOp, DeviceLaunchOp, AlternativesOp, LoopOp, LibraryCallOpInterface>(
+            op))
       return op.emitOpError("found in a mpt_program.loop: expected launches, calls and "
                             "loops; buffers are declared outside");
   int64_t iterations = getCount();
@@ -378,23 +378,4 @@ LogicalResult program::AlternativesOp::verify() {
   if (areEqual(asked, withoutEpilogue(asked)))
     return emitOpError("expected a matmul with an epilogue, found one without");
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-/// The outputs `first`, .., `last`, which follow each other.
-static MutableOperandRange getInits(OpOperand &first, OpOperand &last) {
-  unsigned begin = first.getOperandNumber();
-  return MutableOperandRange(first.getOwner(), begin,
-                             last.getOperandNumber() + 1 - begin);
-}
-
-MutableOperandRange program::AttentionOp::getDpsInitsMutable() {
-  return getInits(getResultMutable(), getLogSumExpMutable());
-}
-
-MutableOperandRange program::AttentionGradOp::getDpsInitsMutable() {
-  return getInits(getDqueryMutable(), getDvalueMutable());
 }

@@ -322,24 +322,8 @@ void ProgramBuilder::buildCall(const StepInstruction &instruction,
   for (const BufferView &output : instruction.outputs)
     outputs.push_back(getBuffer(instruction.loc, output));
   Value workspace = getScratch(instruction.loc, scratchOffset, instruction.scratchBytes);
-  if (instruction.call) {
-    program::createCall(builder, instruction.loc, *instruction.call, inputs, outputs,
-                        workspace);
-    return;
-  }
-  if (auto op = dyn_cast<AttentionOp>(instruction.op)) {
-    Value mask = op.getMask() ? inputs[3] : Value();
-    program::AttentionOp::create(builder, instruction.loc, inputs[0], inputs[1],
-                                 inputs[2], mask, outputs[0], outputs[1], op.getCausal(),
-                                 op.getScaleAttr());
-    return;
-  }
-  auto op = cast<AttentionGradOp>(instruction.op);
-  Value mask = op.getMask() ? inputs[6] : Value();
-  program::AttentionGradOp::create(builder, instruction.loc, inputs[0], inputs[1],
-                                   inputs[2], inputs[3], inputs[4], inputs[5], mask,
-                                   outputs[0], outputs[1], outputs[2], workspace,
-                                   op.getCausal(), op.getScaleAttr());
+  program::createCall(builder, instruction.loc, *instruction.call, inputs, outputs,
+                      workspace);
 }
 
 void ProgramBuilder::buildCopy(Location loc, Value from, Value to) {

@@ -11,6 +11,7 @@
 #include "mpt/ProgramABI/CallPlan.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpt;
@@ -154,6 +155,33 @@ rt::LibraryCall getCall(CheckIndicesOp op) {
     call.ignoreIndex = *ignored;
   return call;
 }
+/// What attention and its gradient have in common.
+template <typename Call, typename Op>
+Call getAttentionCall(Op op) {
+  Call call;
+  const auto width = cast<RankedTensorType>(op.getQuery().getType()).getShape().back();
+  call.scale = op.getScale()
+                   ? op.getScale()->convertToDouble()
+                   : 1 / std::sqrt(static_cast<double>(std::max<int64_t>(width, 1)));
+  call.causal = op.getCausal();
+  call.hasMask = op.getMask() != nullptr;
+  call.hasBias = op.getBias() != nullptr;
+  call.hasSeed = op.getSeed() != nullptr;
+  call.hasAttempt = op.getAttempt() != nullptr;
+  if (op.getDropout())
+    call.dropout = op.getDropout()->convertToDouble();
+  if (op.getStream())
+    call.stream = *op.getStream();
+  return call;
+}
+rt::LibraryCall getCall(AttentionOp op) {
+  return getAttentionCall<rt::AttentionCall>(op);
+}
+rt::LibraryCall getCall(AttentionGradOp op) {
+  auto call = getAttentionCall<rt::AttentionGradCall>(op);
+  call.hasDbias = op.getDbias() && !op.getDbias().use_empty();
+  return call;
+}
 
 } // namespace
 
@@ -161,8 +189,8 @@ std::optional<rt::LibraryCall> mpt::getLibraryCall(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<rt::LibraryCall>>(op)
       .Case<MatmulOp, LinearOp, GemmOp, Conv2DOp, Conv2DInputGradOp, Conv2DFilterGradOp,
             MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp, GatherOp, ScatterAddOp,
-            ReduceOp, ArgmaxOp, RandomMaskOp, RandomBitsOp, CheckIndicesOp>(
-          [](auto op) { return getCall(op); })
+            ReduceOp, ArgmaxOp, RandomMaskOp, RandomBitsOp, CheckIndicesOp, AttentionOp,
+            AttentionGradOp>([](auto op) { return getCall(op); })
       .Default([](auto) { return std::nullopt; });
 }
 

@@ -12,7 +12,6 @@
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
-#include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
 #include "mpt/ProgramABI/CallPlan.h"
@@ -345,18 +344,16 @@ LogicalResult Scheduler::visitKernel(kernel::KernelOp op) {
   return success();
 }
 
-/// Device functions carry it out; that for the gradient keeps a number per row.
+/// A gradient of the bias that nothing reads is not computed.
 LogicalResult Scheduler::visitAttention(Operation *op) {
-  StepInstruction instruction{op, op->getLoc(), kernel::KernelOp(), std::nullopt, {}, {}};
+  SmallVector<BufferView> inputs, outputs;
   for (Value operand : op->getOperands())
-    instruction.inputs.push_back(view(operand));
+    inputs.push_back(view(operand));
   for (Value result : op->getResults())
-    instruction.outputs.push_back(view(result));
-  if (auto grad = dyn_cast<AttentionGradOp>(op))
-    instruction.scratchBytes = llvm::alignTo(
-        4 * cast<RankedTensorType>(grad.getLogSumExp().getType()).getNumElements(), 64);
-  schedule.instructions.push_back(std::move(instruction));
-  return success();
+    if (auto grad = dyn_cast<AttentionGradOp>(op);
+        !grad || result != grad.getDbias() || !result.use_empty())
+      outputs.push_back(view(result));
+  return call(op, *getLibraryCall(op), inputs, outputs);
 }
 
 /// One iteration of `scan` as a function. `above` are the values that the scan uses from
@@ -521,7 +518,7 @@ LogicalResult Scheduler::visit(Operation *op) {
       .Case<TransposeOp, SliceOp, BroadcastOp, ConcatOp, PadOp>(
           [&](Operation *copyLike) { return visitCopyLike(copyLike); })
       .Case<AttentionOp, AttentionGradOp>([&](auto attention) -> LogicalResult {
-        if (attention.getFused() && isForGPU)
+        if (attention.getFused())
           return visitAttention(attention);
         return attention->emitError("'")
                << attention->getName() << "' is not decomposed; run --mpt-decompose "

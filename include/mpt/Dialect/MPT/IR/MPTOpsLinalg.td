@@ -307,8 +307,8 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow",
     Arg<OptionalAttr<TypeAttr>,
         "type in which sums are computed, f32 or f64; by default f32 for narrower "
         "operands, else the operands' type">:$acc_type,
-    Arg<UnitAttr, "device functions carry it out, so that it is not decomposed; "
-        "planning for a GPU sets it">:$fused);
+    Arg<UnitAttr, "one call of the program carries it out, so that it is not "
+        "decomposed; planning sets it">:$fused);
   let results = (outs
     Res<MPT_FloatTensor, "[B, H, T, E]">:$result,
     Res<MPT_FloatTensor, "[B, H, T]; f32 (f64 for f64), saved for the gradient">:$log_sum_exp);

@@ -1,4 +1,4 @@
-//===- FusedAttention.h - Attention that a GPU does as a whole -*- C++ -*-===//
+//===- FusedAttention.h - Attention as one call -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -10,6 +10,9 @@
 #define MPT_DIALECT_MPT_TRANSFORMS_FUSEDATTENTION_H
 
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Support/Remarks.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mpt {
 
@@ -17,11 +20,17 @@ namespace mpt {
 /// They take operands that are all f16 or all bf16 (the log-sum-exp f32, the mask i1), of
 /// static shape, one shape for key and value, and head sizes that are multiples of 16
 /// from 32 to 128.
-std::string explainUnfusedAttention(mlir::Operation *op);
+std::string explainUnfusedOnGPU(mlir::Operation *op);
 
-/// Sets `fused` on all that can be fused, and emits the remark
-/// mpt.cuda.attention-decomposed for all that cannot.
-void markFusedAttention(mlir::Operation *root);
+/// Why the CPU's runtime does not carry out an attention or its gradient as a whole; ""
+/// if it does. It takes f32, f16 and bf16 of static shape, with sums in f32, where it is
+/// faster than matmuls and kernels.
+std::string explainUnfusedOnCPU(mlir::Operation *op);
+
+/// Sets `fused` on each attention and gradient for which `explain` returns "", and emits
+/// the remark `id` with its answer for the others.
+void markFusedAttention(mlir::Operation *root, RemarkId id,
+                        llvm::function_ref<std::string(mlir::Operation *)> explain);
 
 } // namespace mpt
 

@@ -68,4 +68,15 @@ def UnrollScanPass : Pass<"mpt-unroll-scan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def FuseAttentionPass : Pass<"mpt-fuse-attention", "::mlir::ModuleOp"> {
+  let summary = "Keep attention that the CPU's runtime carries out as a whole";
+  let description = [{
+    Sets `fused` on `mpt.attention` and `mpt.attention_grad`, so that they become calls of
+    the program instead of matmuls and kernels. The matrix of scores is then never in
+    memory. The remark mpt.cpu.attention-decomposed names what stays as it is, and why:
+    element types, unknown shapes, or so few scores that kernels are faster.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 #endif // MPT_DIALECT_MPT_TRANSFORMS_PASSES_TD

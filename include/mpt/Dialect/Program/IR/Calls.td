@@ -403,4 +403,71 @@ def Program_RandomBitsOp : Program_CallOp<"random_bits", 16> {
   let inputs = TwoInputs<"seed", "attempt">.format;
 }
 
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// `scale` multiplies the query. `seed`, `attempt`, `dropout` and `stream` are those of
+/// `mpt.attention`; without dropout there are no seed and attempt.
+class Program_AttentionBase<string mnemonic, int id, dag buffers>
+    : Program_CallOp<mnemonic, id, [AttrSizedOperandSegments]> {
+  let arguments = !con(buffers, (ins UnitAttr:$causal, F64Attr:$scale,
+    DefaultValuedAttr<F64Attr, "0.0">:$dropout,
+    DefaultValuedAttr<I64Attr, "0">:$stream));
+  string options = Group<"mask">.format # Group<"bias">.format # Group<"seed">.format #
+                   Group<"attempt">.format;
+}
+
+def Program_AttentionOp : Program_AttentionBase<"attention", 17,
+    (ins In:$query, In:$key, In:$value, OptionalIn:$mask, OptionalIn:$bias,
+     OptionalIn:$seed, OptionalIn:$attempt, Out:$result, Out:$log_sum_exp,
+     Workspace:$workspace)> {
+  let summary = "attention without its matrix of scores in memory";
+  let description = [{
+    As `mpt.attention`, for blocks of queries and keys, with the softmax's statistics
+    updated from block to block (Dao et al. 2022). Sums are f32. Probabilities are rounded
+    before they are divided by their sum (GPUs) or not at all (CPUs). On GPUs, device
+    functions replace the op.
+
+    Example:
+
+    ```mlir
+    mpt_program.attention ins(%q, %k, %v : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>,
+        memref<2x4x16x32xf16>) outs(%y, %lse : memref<2x4x16x32xf16>, memref<2x4x16xf32>)
+        {causal, scale = 0.125 : f64}
+    ```
+  }];
+  let inputs = "`ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` " #
+               "type($value) `)` " # options;
+  let outputs = "`outs` `(` $result `,` $log_sum_exp `:` type($result) `,` " #
+                "type($log_sum_exp) `)`";
+}
+
+def Program_AttentionGradOp : Program_AttentionBase<"attention_grad", 18,
+    (ins In:$dy, In:$query, In:$key, In:$value, In:$result, In:$log_sum_exp,
+     OptionalIn:$mask, OptionalIn:$bias, OptionalIn:$seed, OptionalIn:$attempt,
+     Out:$dquery, Out:$dkey, Out:$dvalue, OptionalOut:$dbias, Workspace:$workspace)> {
+  let summary = "the gradient of attention";
+  let description = [{
+    As `mpt.attention_grad`. Computes the probabilities of a block again from query, key and
+    log_sum_exp.
+
+    Example:
+
+    ```mlir
+    mpt_program.attention_grad ins(%dy, %q, %k, %v, %y, %lse : memref<2x4x16x32xf16>,
+        memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>,
+        memref<2x4x16x32xf16>, memref<2x4x16xf32>)
+        outs(%dq, %dk, %dv : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>,
+        memref<2x4x16x32xf16>) workspace(%w : memref<512xi8>)
+        {causal, scale = 0.125 : f64}
+    ```
+  }];
+  let inputs = "`ins` `(` $dy `,` $query `,` $key `,` $value `,` $result `,` " #
+               "$log_sum_exp `:` type($dy) `,` type($query) `,` type($key) `,` " #
+               "type($value) `,` type($result) `,` type($log_sum_exp) `)` " # options;
+  let outputs = "`outs` `(` $dquery `,` $dkey `,` $dvalue `:` type($dquery) `,` " #
+                "type($dkey) `,` type($dvalue) `)` " # Group<"dbias">.format;
+}
+
 #endif // MPT_DIALECT_PROGRAM_IR_CALLS_TD

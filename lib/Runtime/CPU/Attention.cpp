@@ -1,0 +1,939 @@
+//===- Attention.cpp - Attention in blocks of queries and keys ---*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Attention and its gradient without the matrix of scores (Dao et al. 2022). A block of
+/// queries lies with one query in each lane, [width][64]; so do its scores, [key][64].
+/// The statistics of the softmax are then sums over rows of vectors, and keys and values
+/// are read as they are stored, one number for all lanes. All is f32; operands in half
+/// types are widened block by block. The same source is compiled for plain x86-64, AVX2
+/// and AVX-512. The last two give the same bits; plain x86-64 lacks fused multiply-adds.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Call.h"
+#include "Convert.h"
+#include "Parallel.h"
+#include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/Support/Philox.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#define MPT_INLINE inline __attribute__((always_inline))
+
+using namespace mpt::rt;
+
+namespace {
+
+/// 64 bytes of numbers; compilers split it where registers are narrower.
+using Vector = float __attribute__((vector_size(64)));
+using Integers = int32_t __attribute__((vector_size(64)));
+constexpr int64_t kLanes = 16;
+constexpr int64_t kBlock = AttentionPlan::queryBlock, kKeys = AttentionPlan::keyBlock;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+MPT_INLINE void load(const float *from, Vector &to) {
+  __builtin_memcpy(&to, from, sizeof(to));
+}
+MPT_INLINE void store(float *to, const Vector &from) {
+  __builtin_memcpy(to, &from, sizeof(from));
+}
+
+/// e^x within 2 units in the last place; 0 below 2^-126.
+MPT_INLINE void exponential(const Vector &x, Vector &result) {
+  // x = n log(2) + r, with log(2) in two parts. A NaN stays one.
+  constexpr float toInteger = 12582912.0f; // 1.5 * 2^23
+  const Vector limited = x > 89.0f ? Vector{} + 89.0f : x;
+  const Vector shifted = limited * 1.44269504f + toInteger;
+  const Vector n = shifted - toInteger;
+  Vector r = limited - n * 0.693359375f;
+  r = r - n * -2.12194440e-4f;
+  Vector p = Vector{} + 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * (r * r) + r;
+  p = p + 1.0f;
+  Integers bits;
+  __builtin_memcpy(&bits, &shifted, sizeof(bits));
+  bits = (bits + 127) << 23;
+  Vector power;
+  __builtin_memcpy(&power, &bits, sizeof(power));
+  p = p * power;
+  result = x < -87.3365447f ? Vector{} : p;
+}
+
+/// log(x) within 2 units in the last place, for normal numbers from 1 on; a NaN or
+/// infinity stays one.
+MPT_INLINE void logarithm(const Vector &x, Vector &result) {
+  // x = 2^n (1 + r) with 1 + r between the square roots of 1/2 and 2.
+  Integers bits;
+  __builtin_memcpy(&bits, &x, sizeof(bits));
+  Integers n = (bits - 0x3f3504f3) >> 23;
+  bits = bits - (n << 23);
+  Vector r;
+  __builtin_memcpy(&r, &bits, sizeof(r));
+  r = r - 1.0f;
+  const Vector exponent = __builtin_convertvector(n, Vector);
+  const Vector square = r * r;
+  Vector p = Vector{} + 7.0376836292e-2f;
+  p = p * r + -1.1514610310e-1f;
+  p = p * r + 1.1676998740e-1f;
+  p = p * r + -1.2420140846e-1f;
+  p = p * r + 1.4249322787e-1f;
+  p = p * r + -1.6668057665e-1f;
+  p = p * r + 2.0000714765e-1f;
+  p = p * r + -2.4999993993e-1f;
+  p = p * r + 3.3333331174e-1f;
+  p = p * r * square + exponent * -2.12194440e-4f;
+  p = p - square * 0.5f;
+  p = r + p + exponent * 0.693359375f;
+  result = x < kInfinity ? p : x;
+}
+
+/// 16 rows of 16 numbers, `fromStep` apart, as columns.
+MPT_INLINE void transposeTile(const float *from, int64_t fromStep, float *to,
+                              int64_t toStep) {
+  Vector a[kLanes], b[kLanes];
+  for (int64_t i = 0; i < kLanes; ++i)
+    load(from + i * fromStep, a[i]);
+  // Each round rotates the bits of (row, column) by one.
+  auto shuffle = [](const Vector *in, Vector *out) __attribute__((always_inline)) {
+    for (int64_t i = 0; i < kLanes / 2; ++i) {
+      out[2 * i] = __builtin_shufflevector(in[i], in[i + 8], 0, 16, 1, 17, 2, 18, 3, 19,
+                                           4, 20, 5, 21, 6, 22, 7, 23);
+      out[2 * i + 1] = __builtin_shufflevector(in[i], in[i + 8], 8, 24, 9, 25, 10, 26, 11,
+                                               27, 12, 28, 13, 29, 14, 30, 15, 31);
+    }
+  };
+  shuffle(a, b);
+  shuffle(b, a);
+  shuffle(a, b);
+  shuffle(b, a);
+  for (int64_t i = 0; i < kLanes; ++i)
+    store(to + i * toStep, a[i]);
+}
+
+/// The matrix from[rows][columns] as to[columns][rows].
+MPT_INLINE void transpose(const float *from, int64_t fromStep, int64_t rows,
+                          int64_t columns, float *to, int64_t toStep) {
+  const int64_t wholeRows = rows / kLanes * kLanes,
+                wholeColumns = columns / kLanes * kLanes;
+  for (int64_t i = 0; i < wholeRows; i += kLanes)
+    for (int64_t j = 0; j < wholeColumns; j += kLanes)
+      transposeTile(from + i * fromStep + j, fromStep, to + j * toStep + i, toStep);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = i < wholeRows ? wholeColumns : 0; j < columns; ++j)
+      to[j * toStep + i] = from[i * fromStep + j];
+}
+
+//===----------------------------------------------------------------------===//
+// Small matmuls
+//===----------------------------------------------------------------------===//
+
+/// A left side whose numbers are read one at a time: that of row i and position k of the
+/// sum is data[i * row + k * step].
+struct Left {
+  const float *data;
+  int64_t row, step;
+};
+/// A right side or a result, of whole vectors `step` floats apart.
+struct Rows {
+  float *data;
+  int64_t step;
+};
+/// What a result begins with: zeros, itself, or itself times a number per column.
+enum class Begin { Zeros, Itself, Scaled };
+
+template <int rows, int vectors>
+MPT_INLINE void multiplyTile(const Left &a, const float *b, int64_t bStep, int64_t length,
+                             float *c, int64_t cStep, Begin begin, const float *factors) {
+  Vector sums[rows][vectors];
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < vectors; ++j) {
+      if (begin == Begin::Zeros) {
+        sums[i][j] = Vector{};
+        continue;
+      }
+      load(c + i * cStep + j * kLanes, sums[i][j]);
+      if (begin == Begin::Scaled) {
+        Vector factor;
+        load(factors + j * kLanes, factor);
+        sums[i][j] *= factor;
+      }
+    }
+  const float *left = a.data;
+  for (int64_t k = 0; k < length; ++k, left += a.step, b += bStep) {
+    Vector right[vectors];
+    for (int j = 0; j < vectors; ++j)
+      load(b + j * kLanes, right[j]);
+    for (int i = 0; i < rows; ++i) {
+      const Vector number = Vector{} + left[i * a.row];
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = sums[i][j] + number * right[j];
+    }
+  }
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < vectors; ++j)
+      store(c + i * cStep + j * kLanes, sums[i][j]);
+}
+
+template <int rows, int vectors>
+MPT_INLINE void multiplyRows(const Left &a, const Rows &b, int64_t length, const Rows &c,
+                             int64_t m, Begin begin, const float *factors) {
+  int64_t i = 0;
+  auto at = [&](int64_t row) __attribute__((always_inline)) {
+    return Left{a.data + row * a.row, a.row, a.step};
+  };
+  for (; i + rows <= m; i += rows)
+    multiplyTile<rows, vectors>(at(i), b.data, b.step, length, c.data + i * c.step,
+                                c.step, begin, factors);
+  if constexpr (rows > 4)
+    for (; i + 4 <= m; i += 4)
+      multiplyTile<4, vectors>(at(i), b.data, b.step, length, c.data + i * c.step, c.step,
+                               begin, factors);
+  if constexpr (rows > 2)
+    for (; i + 2 <= m; i += 2)
+      multiplyTile<2, vectors>(at(i), b.data, b.step, length, c.data + i * c.step, c.step,
+                               begin, factors);
+  for (; i < m; ++i)
+    multiplyTile<1, vectors>(at(i), b.data, b.step, length, c.data + i * c.step, c.step,
+                             begin, factors);
+}
+
+/// c = a b for `m` rows and `n` vectors. A tile of `rows` x `vectors` sums stays in
+/// registers.
+template <int rows, int vectors>
+MPT_INLINE void multiply(const Left &a, const Rows &b, int64_t length, const Rows &c,
+                         int64_t m, int64_t n, Begin begin,
+                         const float *factors = nullptr) {
+  auto run = [&](int64_t j, auto count) __attribute__((always_inline)) {
+    multiplyRows<rows, count>(a, {b.data + j * kLanes, b.step}, length,
+                              {c.data + j * kLanes, c.step}, m, begin,
+                              factors ? factors + j * kLanes : nullptr);
+  };
+  int64_t j = 0;
+  for (; j + vectors <= n; j += vectors)
+    run(j, std::integral_constant<int, vectors>());
+  if constexpr (vectors > 2)
+    for (; j + 2 <= n; j += 2)
+      run(j, std::integral_constant<int, 2>());
+  for (; j < n; ++j)
+    run(j, std::integral_constant<int, 1>());
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+int64_t roundUp(int64_t size) { return (size + kLanes - 1) / kLanes * kLanes; }
+
+/// A tensor of the call.
+struct Operand {
+  DataType type = DataType::F32;
+  char *data = nullptr;
+
+  bool isWide() const { return type == DataType::F32; }
+  float *floats() const { return reinterpret_cast<float *>(data); }
+};
+
+/// A tensor that has a size of 1 where it is the same for all scores.
+struct PerScore : Operand {
+  /// Of [B, H, T, S].
+  int64_t strides[4] = {};
+
+  void init(const BufferRef &ref, void *buffer) {
+    type = ref.type;
+    data = static_cast<char *>(buffer);
+    int64_t stride = 1;
+    for (int d = 3; d >= 0; --d) {
+      strides[d] = ref.dims[d] == 1 ? 0 : stride;
+      stride *= ref.dims[d];
+    }
+  }
+  int64_t at(int64_t batch, int64_t head, int64_t query, int64_t key) const {
+    return batch * strides[0] + head * strides[1] + query * strides[2] + key * strides[3];
+  }
+};
+
+/// Parts of a thread's workspace, one after another.
+struct Allocator {
+  float *next;
+  float *take(int64_t floats) {
+    float *taken = next;
+    next += floats;
+    return taken;
+  }
+};
+
+/// The call, as tasks see it.
+struct Attention {
+  AttentionPlan plan;
+  Operand dy, query, key, value, result, dquery, dkey, dvalue, dbias;
+  float *lse;
+  PerScore mask, bias;
+  uint64_t seed = 0, attempt = 0;
+  uint32_t threshold = 0;
+  /// Of a bias's gradient.
+  int64_t biasSizes[4] = {1, 1, 1, 1};
+  char *workspace = nullptr;
+  float *sums = nullptr;
+
+  Attention(const Instruction &instruction, void **buffers, int threads) {
+    planAttention(instruction, plan);
+    size_t next = 0;
+    auto take = [&] {
+      Operand operand = {instruction.refs[next].type, static_cast<char *>(buffers[next])};
+      ++next;
+      return operand;
+    };
+    auto takePerScore = [&](PerScore &operand) {
+      operand.init(instruction.refs[next], buffers[next]);
+      ++next;
+    };
+    if (plan.isGrad)
+      dy = take();
+    query = take();
+    key = take();
+    value = take();
+    if (plan.isGrad) {
+      result = take();
+      lse = take().floats();
+    }
+    if (plan.hasMask)
+      takePerScore(mask);
+    if (plan.hasBias) {
+      std::copy_n(instruction.refs[next].dims.begin(), 4, biasSizes);
+      takePerScore(bias);
+    }
+    if (plan.hasDropout) {
+      std::memcpy(&seed, buffers[next], 8);
+      std::memcpy(&attempt, buffers[next + 1], 8);
+      threshold = mpt::dropoutThreshold(plan.dropout);
+      next += 2;
+    }
+    if (plan.isGrad) {
+      dquery = take();
+      dkey = take();
+      dvalue = take();
+      if (plan.hasBiasGrad)
+        dbias = take();
+    } else {
+      result = take();
+      lse = take().floats();
+    }
+    if (plan.workspaceBytes(threads) > 0) {
+      workspace = static_cast<char *>(buffers[next]);
+      sums = reinterpret_cast<float *>(workspace + threads * plan.threadBytes);
+    }
+  }
+
+  bool hasTile() const { return plan.hasMask || plan.hasBias; }
+  int64_t groupSize() const { return plan.heads / plan.groups; }
+  /// The keys that the queries before `end` see.
+  int64_t keysSeen(int64_t end) const {
+    return plan.causal ? end + plan.keys - plan.queries : plan.keys;
+  }
+};
+
+/// One block of queries of a head, and what it needs of the keys.
+template <int rows, int vectors>
+struct Block {
+  const Attention &call;
+  const AttentionPlan &plan;
+  float *scores, *gradients = nullptr;
+  /// Queries with one a lane, and of the gradient also dy, both as rows, too.
+  float *query, *dy = nullptr, *queryRows = nullptr, *dyRows = nullptr;
+  /// The result or the gradient of the query, with one query a lane.
+  float *sums;
+  /// Widened keys and values.
+  float *wideKeys, *wideValues;
+  /// Numbers of queries: log-sum-exp and dy times the result, or the largest score and
+  /// the sum of powers; and factors of one step.
+  float *first, *second, *factors;
+  /// What is added to scores, and factors of probabilities.
+  float *tile = nullptr, *kept = nullptr, *rowTile = nullptr;
+
+  int64_t batch = 0, head = 0, group = 0, start = 0, count = 0, lanes = 0;
+
+  MPT_INLINE Block(const Attention &call, int thread) : call(call), plan(call.plan) {
+    Allocator allocator{reinterpret_cast<float *>(
+        call.workspace + static_cast<int64_t>(thread) * plan.threadBytes)};
+    scores = allocator.take(kKeys * kBlock);
+    first = allocator.take(kBlock);
+    second = allocator.take(kBlock);
+    factors = allocator.take(kBlock);
+    query = allocator.take(kBlock * plan.width);
+    wideKeys = allocator.take(kKeys * plan.width);
+    wideValues = allocator.take(kKeys * plan.valueWidth);
+    if (plan.isGrad) {
+      gradients = allocator.take(kKeys * kBlock);
+      queryRows = allocator.take(kBlock * roundUp(plan.width));
+      dyRows = allocator.take(kBlock * roundUp(plan.valueWidth));
+      dy = allocator.take(kBlock * plan.valueWidth);
+      sums = allocator.take(kBlock * plan.width);
+    } else {
+      sums = allocator.take(kBlock * plan.valueWidth);
+      queryRows = wideKeys;
+    }
+    if (call.hasTile())
+      tile = allocator.take(kKeys * kBlock);
+    if (plan.hasDropout)
+      kept = allocator.take(kKeys * kBlock);
+    if (tile || kept)
+      rowTile = allocator.take(kKeys * kBlock);
+    if (plan.hasBiasGrad)
+      biasSums = allocator.take(kKeys * kBlock + kBlock);
+  }
+  float *biasSums = nullptr;
+
+  /// The queries from `begin` on, at most a block.
+  MPT_INLINE void enter(int64_t batch, int64_t head, int64_t begin) {
+    this->batch = batch;
+    this->head = head;
+    group = head / call.groupSize();
+    start = begin;
+    count = std::min(kBlock, plan.queries - begin);
+    lanes = (count + kLanes - 1) / kLanes;
+    const int64_t width = plan.width, step = plan.isGrad ? roundUp(width) : width;
+    copyRows(call.query, width, queryRows, step);
+    // The scaled query is rounded to its type, as the op says.
+    const auto scale = static_cast<float>(plan.scale);
+    for (int64_t i = 0; i < count * step; ++i)
+      queryRows[i] *= scale;
+    roundTo(call.query.type, queryRows, count * step);
+    putInLanes(queryRows, step, width, query);
+    if (!plan.isGrad)
+      return;
+    const int64_t values = plan.valueWidth, valueStep = roundUp(values);
+    copyRows(call.dy, values, dyRows, valueStep);
+    putInLanes(dyRows, valueStep, values, dy);
+    // The keys' values are not in use yet.
+    const float *resultRows =
+        getRows(call.result, rowOfBlock(), count, values, wideValues);
+    static_assert(kKeys >= kBlock, "there is room for a block of queries");
+    for (int64_t i = 0; i < count; ++i) {
+      first[i] = call.lse[rowOfBlock() + i];
+      // Such a row sees nothing; e^(s - inf) is 0.
+      if (first[i] == -kInfinity)
+        first[i] = kInfinity;
+      second[i] = sumProducts(dyRows + i * valueStep, resultRows + i * values, values);
+    }
+    for (int64_t i = count; i < lanes * kLanes; ++i) {
+      first[i] = kInfinity;
+      second[i] = 0;
+    }
+  }
+  int64_t rowOfBlock() const {
+    return (batch * plan.heads + head) * plan.queries + start;
+  }
+
+  /// The first row, in the tensors of keys, of those of this head.
+  int64_t keyRow(int64_t first) const {
+    return (batch * plan.groups + group) * plan.keys + first;
+  }
+  MPT_INLINE const float *getKeys(int64_t begin, int64_t keys) {
+    return getRows(call.key, keyRow(begin), keys, plan.width, wideKeys);
+  }
+  MPT_INLINE const float *getValues(int64_t begin, int64_t keys) {
+    return getRows(call.value, keyRow(begin), keys, plan.valueWidth, wideValues);
+  }
+
+  /// The scores of these keys, hidden ones -inf.
+  MPT_INLINE void score(const float *keyRows, int64_t begin, int64_t keys) {
+    multiply<rows, vectors>({keyRows, plan.width, 1}, {query, kBlock}, plan.width,
+                            {scores, kBlock}, keys, lanes, Begin::Zeros);
+    if (tile)
+      addTile(begin, keys);
+    // The last key that query i sees is i + start + keys - queries.
+    const int64_t hiddenFrom = start + plan.keys - plan.queries + 1;
+    if (plan.causal && begin + keys > hiddenFrom) {
+      Integers lane;
+      for (int i = 0; i < kLanes; ++i)
+        lane[i] = i;
+      for (int64_t s = std::max<int64_t>(hiddenFrom - begin, 0); s < keys; ++s)
+        for (int64_t j = 0; j < lanes; ++j) {
+          const auto seenFrom =
+              static_cast<int32_t>(begin + s - hiddenFrom + 1 - j * kLanes);
+          Vector value;
+          load(scores + s * kBlock + j * kLanes, value);
+          store(scores + s * kBlock + j * kLanes,
+                lane >= seenFrom ? value : Vector{} - kInfinity);
+        }
+    }
+    if (kept)
+      drawKept(begin, keys);
+  }
+
+private:
+  /// Rows of a tensor as f32.
+  MPT_INLINE static const float *getRows(const Operand &operand, int64_t row,
+                                         int64_t count, int64_t width, float *wide) {
+    if (operand.isWide())
+      return operand.floats() + row * width;
+    widen(operand.type, operand.data, row * width, wide, count * width);
+    return wide;
+  }
+  /// The rows of this block as f32, `step` apart, with zeros after each.
+  MPT_INLINE void copyRows(const Operand &operand, int64_t width, float *to,
+                           int64_t step) {
+    const int64_t first = rowOfBlock() * width;
+    if (step == width)
+      return widen(operand.type, operand.data, first, to, count * width);
+    for (int64_t i = 0; i < count; ++i) {
+      widen(operand.type, operand.data, first + i * width, to + i * step, width);
+      std::fill(to + i * step + width, to + (i + 1) * step, 0.0f);
+    }
+  }
+  MPT_INLINE static void roundTo(DataType type, float *numbers, int64_t count) {
+    if (type == DataType::F32)
+      return;
+    uint16_t halves[kLanes * 16];
+    for (int64_t i = 0; i < count; i += kLanes * 16) {
+      const int64_t some = std::min(kLanes * 16, count - i);
+      narrow(type, numbers + i, halves, 0, some);
+      widen(type, halves, 0, numbers + i, some);
+    }
+  }
+  MPT_INLINE static float sumProducts(const float *a, const float *b, int64_t count) {
+    Vector sum = {};
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      Vector left, right;
+      load(a + i, left);
+      load(b + i, right);
+      sum = sum + left * right;
+    }
+    float total = 0;
+    for (int lane = 0; lane < kLanes; ++lane)
+      total += sum[lane];
+    for (; i < count; ++i)
+      total += a[i] * b[i];
+    return total;
+  }
+  /// Rows of queries with one in each lane, zeros in the lanes that are left.
+  MPT_INLINE void putInLanes(const float *from, int64_t step, int64_t width, float *to) {
+    transpose(from, step, count, width, to, kBlock);
+    for (int64_t d = 0; count % kLanes != 0 && d < width; ++d)
+      std::fill(to + d * kBlock + count, to + d * kBlock + lanes * kLanes, 0.0f);
+  }
+
+  MPT_INLINE void addTile(int64_t begin, int64_t keys) {
+    // One row for all queries, or one for each.
+    const bool isShared = (!plan.hasMask || call.mask.strides[2] == 0) &&
+                          (!plan.hasBias || call.bias.strides[2] == 0);
+    const int64_t tileRows = isShared ? 1 : count;
+    for (int64_t i = 0; i < tileRows; ++i) {
+      float *row = rowTile + i * kKeys;
+      if (!plan.hasBias)
+        std::fill_n(row, keys, 0.0f);
+      else if (call.bias.strides[3] != 0)
+        widen(call.bias.type, call.bias.data, call.bias.at(batch, head, start + i, begin),
+              row, keys);
+      else
+        std::fill_n(row, keys,
+                    toF32(call.bias.type, call.bias.data,
+                          call.bias.at(batch, head, start + i, 0)));
+      if (plan.hasMask) {
+        const char *seen = call.mask.data + call.mask.at(batch, head, start + i, begin);
+        const int64_t step = call.mask.strides[3];
+        for (int64_t s = 0; s < keys; ++s)
+          row[s] = seen[s * step] ? row[s] : -kInfinity;
+      }
+    }
+    if (!isShared)
+      transpose(rowTile, kKeys, count, keys, tile, kBlock);
+    for (int64_t s = 0; s < keys; ++s)
+      for (int64_t j = 0; j < lanes; ++j) {
+        float *at = scores + s * kBlock + j * kLanes;
+        Vector value, added = Vector{} + rowTile[s];
+        load(at, value);
+        if (!isShared)
+          load(tile + s * kBlock + j * kLanes, added);
+        store(at, added == -kInfinity ? added : value + added);
+      }
+  }
+
+  /// The factors by which dropout multiplies probabilities.
+  MPT_INLINE void drawKept(int64_t begin, int64_t keys) {
+    const auto factor = static_cast<float>(1.0 / (1.0 - plan.dropout));
+    uint32_t words[4 * (kKeys / 4 + 1)];
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t element = (rowOfBlock() + i) * plan.keys + begin;
+      const int64_t firstBlock = element / 4;
+      drawWords(firstBlock, (element + keys - 1) / 4 - firstBlock + 1, words);
+      const uint32_t *mine = words + element % 4;
+      for (int64_t s = 0; s < keys; ++s)
+        rowTile[i * kKeys + s] = mine[s] >= call.threshold ? factor : 0.0f;
+    }
+    transpose(rowTile, kKeys, count, keys, kept, kBlock);
+    for (int64_t s = 0; count % kLanes != 0 && s < keys; ++s)
+      std::fill(kept + s * kBlock + count, kept + s * kBlock + lanes * kLanes, 0.0f);
+  }
+  MPT_INLINE void drawWords(int64_t firstBlock, int64_t blocks, uint32_t *words) {
+    for (int64_t b = 0; b < blocks; b += kLanes) {
+      // Sixteen blocks side by side cost as much as a few one by one.
+      uint32_t lanes[4][kLanes];
+      const auto first = static_cast<uint64_t>(firstBlock + b);
+      const int64_t some = std::min(kLanes, blocks - b);
+      if (some > 2)
+        mpt::philoxBlocks(call.seed, static_cast<uint32_t>(plan.stream), call.attempt,
+                          first, lanes);
+      for (int64_t i = 0; i < some; ++i) {
+        if (some <= 2) {
+          const std::array<uint32_t, 4> four = mpt::philoxBlock(
+              call.seed, static_cast<uint32_t>(plan.stream), call.attempt, first + i);
+          std::copy(four.begin(), four.end(), words + 4 * (b + i));
+          continue;
+        }
+        for (int w = 0; w < 4; ++w)
+          words[4 * (b + i) + w] = lanes[w][i];
+      }
+    }
+  }
+};
+
+/// Forward: a block of queries of a head.
+template <int rows, int vectors>
+MPT_INLINE void runForward(const Attention &call, int64_t task, int thread) {
+  const AttentionPlan &plan = call.plan;
+  Block<rows, vectors> block(call, thread);
+  const int64_t blocks = plan.queryBlocks(), head = task / blocks;
+  block.enter(head / plan.heads, head % plan.heads, task % blocks * kBlock);
+  const int64_t lanes = block.lanes, width = plan.valueWidth;
+  const float lowest = std::numeric_limits<float>::lowest();
+  std::fill_n(block.first, kBlock, lowest);
+  std::fill_n(block.second, kBlock, 0.0f);
+  std::fill_n(block.sums, kBlock * width, 0.0f);
+  const int64_t end = call.keysSeen(block.start + block.count);
+  for (int64_t begin = 0; begin < end; begin += kKeys) {
+    const int64_t keys = std::min(kKeys, end - begin);
+    block.score(block.getKeys(begin, keys), begin, keys);
+    for (int64_t j = 0; j < lanes; ++j) {
+      float *scores = block.scores + j * kLanes;
+      // A row of which nothing is seen yet has the lowest finite number.
+      Vector before, largest, sum, factor;
+      load(block.first + j * kLanes, before);
+      load(block.second + j * kLanes, sum);
+      largest = before;
+      for (int64_t s = 0; s < keys; ++s) {
+        Vector score;
+        load(scores + s * kBlock, score);
+        largest = score > largest ? score : largest;
+      }
+      exponential(before - largest, factor);
+      sum *= factor;
+      for (int64_t s = 0; s < keys; ++s) {
+        Vector score, power;
+        load(scores + s * kBlock, score);
+        exponential(score - largest, power);
+        sum += power;
+        if (block.kept) {
+          Vector kept;
+          load(block.kept + s * kBlock + j * kLanes, kept);
+          power *= kept;
+        }
+        store(scores + s * kBlock, power);
+      }
+      store(block.first + j * kLanes, largest);
+      store(block.second + j * kLanes, sum);
+      store(block.factors + j * kLanes, factor);
+    }
+    multiply<rows, vectors>({block.getValues(begin, keys), 1, width},
+                            {block.scores, kBlock}, keys, {block.sums, kBlock}, width,
+                            lanes, Begin::Scaled, block.factors);
+  }
+  for (int64_t j = 0; j < lanes; ++j) {
+    Vector sum, largest, lse;
+    load(block.second + j * kLanes, sum);
+    load(block.first + j * kLanes, largest);
+    logarithm(sum, lse);
+    // A row that saw nothing has a sum of 0, and its result is 0.
+    lse = sum == 0.0f ? Vector{} - kInfinity : lse + largest;
+    const Vector factor = 1.0f / (sum == 0.0f ? Vector{} + 1.0f : sum);
+    store(block.first + j * kLanes, lse);
+    for (int64_t e = 0; e < width; ++e) {
+      Vector result;
+      load(block.sums + e * kBlock + j * kLanes, result);
+      store(block.sums + e * kBlock + j * kLanes, result * factor);
+    }
+  }
+  std::copy_n(block.first, block.count, call.lse + block.rowOfBlock());
+  const int64_t at = block.rowOfBlock() * width;
+  if (call.result.isWide())
+    return transpose(block.sums, kBlock, width, block.count, call.result.floats() + at,
+                     width);
+  // The queries are not read any more.
+  float *wide = block.wideValues;
+  static_assert(kKeys >= kBlock, "there is room for a block of queries");
+  transpose(block.sums, kBlock, width, block.count, wide, width);
+  narrow(call.result.type, wide, call.result.data, at, block.count * width);
+}
+
+/// Scores of a block of keys become the probabilities that the values were multiplied
+/// by, and `gradients` those of the scores.
+template <int rows, int vectors>
+MPT_INLINE void makeGradients(Block<rows, vectors> &block, const float *keyRows,
+                              const float *valueRows, int64_t begin, int64_t keys) {
+  const AttentionPlan &plan = block.plan;
+  block.score(keyRows, begin, keys);
+  multiply<rows, vectors>({valueRows, plan.valueWidth, 1}, {block.dy, kBlock},
+                          plan.valueWidth, {block.gradients, kBlock}, keys, block.lanes,
+                          Begin::Zeros);
+  for (int64_t j = 0; j < block.lanes; ++j) {
+    Vector lse, dot;
+    load(block.first + j * kLanes, lse);
+    load(block.second + j * kLanes, dot);
+    for (int64_t s = 0; s < keys; ++s) {
+      const int64_t at = s * kBlock + j * kLanes;
+      Vector score, probability, gradient;
+      load(block.scores + at, score);
+      load(block.gradients + at, gradient);
+      exponential(score - lse, probability);
+      Vector used = probability;
+      if (block.kept) {
+        Vector kept;
+        load(block.kept + at, kept);
+        used *= kept;
+        gradient = kept == 0.0f ? Vector{} : gradient * kept;
+      }
+      store(block.scores + at, used);
+      store(block.gradients + at, probability * (gradient - dot));
+    }
+  }
+}
+
+/// Gradients: a head of keys, or a part of the blocks of queries that read it. The sums
+/// of keys and values are at `dkey` and `dvalue`, rows of whole vectors.
+template <int rows, int vectors>
+MPT_INLINE void runBackward(const Attention &call, int64_t task, int thread) {
+  const AttentionPlan &plan = call.plan;
+  const int64_t groupOfKeys = task / plan.parts, part = task % plan.parts;
+  const int64_t width = roundUp(plan.width), valueWidth = roundUp(plan.valueWidth);
+  float *dkey, *dvalue;
+  if (plan.copiesSums) {
+    dkey = call.sums + (plan.parts > 1 ? task : thread) * plan.sumFloats;
+    dvalue = dkey + plan.keys * width;
+  } else {
+    dkey = call.dkey.floats() + groupOfKeys * plan.keys * width;
+    dvalue = call.dvalue.floats() + groupOfKeys * plan.keys * valueWidth;
+  }
+  std::fill_n(dkey, plan.keys * width, 0.0f);
+  std::fill_n(dvalue, plan.keys * valueWidth, 0.0f);
+  Block<rows, vectors> block(call, thread);
+  const int64_t blocks = plan.queryBlocks(), groupSize = call.groupSize();
+  const int64_t batch = groupOfKeys / plan.groups,
+                firstHead = groupOfKeys % plan.groups * groupSize;
+  for (int64_t index = part; index < groupSize * blocks; index += plan.parts) {
+    block.enter(batch, firstHead + index / blocks, index % blocks * kBlock);
+    std::fill_n(block.sums, kBlock * plan.width, 0.0f);
+    const int64_t end = call.keysSeen(block.start + block.count);
+    for (int64_t begin = 0; begin < end; begin += kKeys) {
+      const int64_t keys = std::min(kKeys, end - begin);
+      const float *keyRows = block.getKeys(begin, keys);
+      makeGradients(block, keyRows, block.getValues(begin, keys), begin, keys);
+      multiply<rows, vectors>({block.scores, kBlock, 1}, {block.dyRows, valueWidth},
+                              block.count, {dvalue + begin * valueWidth, valueWidth},
+                              keys, valueWidth / kLanes, Begin::Itself);
+      multiply<rows, vectors>({block.gradients, kBlock, 1}, {block.queryRows, width},
+                              block.count, {dkey + begin * width, width}, keys,
+                              width / kLanes, Begin::Itself);
+      multiply<rows, vectors>({keyRows, 1, plan.width}, {block.gradients, kBlock}, keys,
+                              {block.sums, kBlock}, plan.width, block.lanes,
+                              Begin::Itself);
+    }
+    const auto scale = static_cast<float>(plan.scale);
+    float *wide = block.query;
+    transpose(block.sums, kBlock, plan.width, block.count, wide, plan.width);
+    for (int64_t i = 0; i < block.count * plan.width; ++i)
+      wide[i] *= scale;
+    narrow(call.dquery.type, wide, call.dquery.data, block.rowOfBlock() * plan.width,
+           block.count * plan.width);
+  }
+}
+
+/// The sums of `parts` parts, `step` floats apart, in order, as rows of the result.
+void writeSums(const float *sums, int64_t parts, int64_t step, int64_t rows,
+               int64_t rowStep, int64_t width, const Operand &result, int64_t row) {
+  float piece[4 * kLanes];
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < width; j += 4 * kLanes) {
+      const int64_t count = std::min(4 * kLanes, width - j);
+      const float *from = sums + i * rowStep + j;
+      std::copy_n(from, count, piece);
+      for (int64_t p = 1; p < parts; ++p)
+        for (int64_t e = 0; e < count; ++e)
+          piece[e] += from[p * step + e];
+      narrow(result.type, piece, result.data, (row + i) * width + j, count);
+    }
+}
+
+/// The rows of the gradients of keys and values of one head of keys from `begin` on.
+void writeKeyGradients(const Attention &call, int64_t group, const float *sums,
+                       int64_t begin, int64_t count) {
+  const AttentionPlan &plan = call.plan;
+  const int64_t width = roundUp(plan.width), valueWidth = roundUp(plan.valueWidth);
+  const int64_t row = group * plan.keys + begin;
+  writeSums(sums + begin * width, plan.parts, plan.sumFloats, count, width, plan.width,
+            call.dkey, row);
+  writeSums(sums + plan.keys * width + begin * valueWidth, plan.parts, plan.sumFloats,
+            count, valueWidth, plan.valueWidth, call.dvalue, row);
+}
+
+/// The gradient of the bias: a task has the blocks of queries that share rows of it, for
+/// each batch entry and head that share it, too.
+template <int rows, int vectors>
+MPT_INLINE void runBiasGradient(const Attention &call, int64_t task, int thread) {
+  const AttentionPlan &plan = call.plan;
+  const int64_t *sizes = call.biasSizes;
+  const bool sumsQueries = sizes[2] == 1, sumsKeys = sizes[3] == 1;
+  const int64_t blocks = plan.queryBlocks();
+  const int64_t biasBlocks = sumsQueries ? 1 : blocks;
+  const int64_t place = task / biasBlocks, biasBlock = task % biasBlocks;
+  auto getRange = [](int64_t size, int64_t index, int64_t all) {
+    return size == 1 ? std::pair<int64_t, int64_t>(0, all)
+                     : std::pair<int64_t, int64_t>(index, index + 1);
+  };
+  const auto batches = getRange(sizes[0], place / sizes[1], plan.batch);
+  const auto heads = getRange(sizes[1], place % sizes[1], plan.heads);
+  const auto queries = getRange(sumsQueries ? 1 : 2, biasBlock, blocks);
+  Block<rows, vectors> block(call, thread);
+  float *sums = block.biasSums, *rowSums = sums + kKeys * kBlock;
+  std::fill_n(rowSums, kBlock, 0.0f);
+  auto write = [&](int64_t query, int64_t key, const float *from, int64_t count) {
+    narrow(call.dbias.type, from, call.dbias.data,
+           (place * sizes[2] + query) * sizes[3] + key, count);
+  };
+  const int64_t first = biasBlock * kBlock;
+  const int64_t count = std::min(kBlock, plan.queries - first);
+  for (int64_t begin = 0; begin < plan.keys; begin += kKeys) {
+    const int64_t keys = std::min(kKeys, plan.keys - begin);
+    std::fill_n(sums, kKeys * kBlock, 0.0f);
+    for (int64_t batch = batches.first; batch < batches.second; ++batch)
+      for (int64_t head = heads.first; head < heads.second; ++head)
+        for (int64_t i = queries.first; i < queries.second; ++i) {
+          if (begin >= call.keysSeen(std::min((i + 1) * kBlock, plan.queries)))
+            continue;
+          block.enter(batch, head, i * kBlock);
+          const float *keyRows = block.getKeys(begin, keys);
+          makeGradients(block, keyRows, block.getValues(begin, keys), begin, keys);
+          for (int64_t s = 0; s < keys; ++s)
+            for (int64_t j = 0; j < block.lanes * kLanes; ++j)
+              sums[s * kBlock + j] += block.gradients[s * kBlock + j];
+        }
+    if (sumsKeys) {
+      for (int64_t s = 0; s < keys; ++s)
+        for (int64_t j = 0; j < kBlock; ++j)
+          rowSums[j] += sums[s * kBlock + j];
+    } else if (sumsQueries) {
+      for (int64_t s = 0; s < keys; ++s) {
+        float total = 0;
+        for (int64_t j = 0; j < kBlock; ++j)
+          total += sums[s * kBlock + j];
+        block.scores[s] = total;
+      }
+      write(0, begin, block.scores, keys);
+    } else {
+      transpose(sums, kBlock, keys, count, block.scores, kKeys);
+      for (int64_t i = 0; i < count; ++i)
+        write(first + i, begin, block.scores + i * kKeys, keys);
+    }
+  }
+  if (!sumsKeys)
+    return;
+  if (sumsQueries) {
+    float total = 0;
+    for (int64_t j = 0; j < kBlock; ++j)
+      total += rowSums[j];
+    return write(0, 0, &total, 1);
+  }
+  for (int64_t i = 0; i < count; ++i)
+    write(first + i, 0, rowSums + i, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Which code runs
+//===----------------------------------------------------------------------===//
+
+using TaskFn = void (*)(const Attention &, int64_t, int);
+/// The forward pass, the gradient, and that of the bias.
+struct Tasks {
+  TaskFn forward, backward, biasGradient;
+};
+
+#define MPT_TASKS(name, rows, vectors, ...)                                              \
+  __VA_ARGS__ void forward##name(const Attention &call, int64_t task, int thread) {      \
+    runForward<rows, vectors>(call, task, thread);                                       \
+  }                                                                                      \
+  __VA_ARGS__ void backward##name(const Attention &call, int64_t task, int thread) {     \
+    runBackward<rows, vectors>(call, task, thread);                                      \
+  }                                                                                      \
+  __VA_ARGS__ void biasGradient##name(const Attention &call, int64_t task, int thread) { \
+    runBiasGradient<rows, vectors>(call, task, thread);                                  \
+  }                                                                                      \
+  constexpr Tasks tasks##name = {forward##name, backward##name, biasGradient##name};
+
+// Tiles of sums take about 24 of 32 registers, or 12 of 16 with AVX2.
+MPT_TASKS(Plain, 2, 1)
+#if defined(__x86_64__)
+MPT_TASKS(AVX2, 6, 1, __attribute__((target("avx2,f16c,fma"))))
+MPT_TASKS(AVX512, 6, 4,
+          __attribute__((target("avx2,f16c,fma,avx512f,avx512bw,avx512dq,avx512vl"))))
+#endif
+#undef MPT_TASKS
+
+const Tasks &getTasks(VectorSet set) {
+#if defined(__x86_64__)
+  static const bool multipliesAndAdds = __builtin_cpu_supports("fma");
+  if (set == VectorSet::AVX512)
+    return tasksAVX512;
+  if (set == VectorSet::AVX2 && multipliesAndAdds)
+    return tasksAVX2;
+#endif
+  return tasksPlain;
+}
+
+} // namespace
+
+void mpt::rt::runAttention(const Instruction &instruction, void **buffers,
+                           ThreadTeam &team, VectorSet set) {
+  const Attention call(instruction, buffers, team.size());
+  const AttentionPlan &plan = call.plan;
+  const Tasks &tasks = getTasks(set);
+  if (plan.batch == 0 || plan.heads == 0)
+    return;
+  if (!plan.isGrad) {
+    parallelFor(plan.batch * plan.heads * plan.queryBlocks(), team,
+                [&](int64_t task, int thread) { tasks.forward(call, task, thread); });
+    return;
+  }
+  const int64_t groups = plan.batch * plan.groups;
+  parallelFor(groups * plan.parts, team, [&](int64_t task, int thread) {
+    tasks.backward(call, task, thread);
+    if (plan.copiesSums && plan.parts == 1)
+      writeKeyGradients(call, task, call.sums + thread * plan.sumFloats, 0, plan.keys);
+  });
+  if (plan.parts > 1) {
+    const int64_t pieces = (plan.keys + kKeys - 1) / kKeys;
+    parallelFor(groups * pieces, team, [&](int64_t task, int) {
+      const int64_t group = task / pieces, begin = task % pieces * kKeys;
+      writeKeyGradients(call, group, call.sums + group * plan.parts * plan.sumFloats,
+                        begin, std::min(kKeys, plan.keys - begin));
+    });
+  }
+  if (!plan.hasBiasGrad)
+    return;
+  const int64_t places = call.biasSizes[0] * call.biasSizes[1];
+  parallelFor(places * (call.biasSizes[2] == 1 ? 1 : plan.queryBlocks()), team,
+              [&](int64_t task, int thread) { tasks.biasGradient(call, task, thread); });
+}

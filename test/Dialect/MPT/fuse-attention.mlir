@@ -1,0 +1,42 @@
+// The CPU's runtime carries out attention as a whole, from 256 x 256 scores on; the rest is
+// decomposed, and a remark says why.
+// RUN: mpt-opt %s --mpt-fuse-attention --split-input-file | FileCheck %s
+// RUN: mpt-opt %s --mpt-plan-step --split-input-file | FileCheck %s --check-prefix=PROGRAM
+// RUN: mpt-opt %s --mpt-plan-step=fused-attention=false --split-input-file | FileCheck %s --check-prefix=NONE
+// RUN: mpt-opt %s --mpt-fuse-attention --split-input-file --remarks-filter=mpt.cpu -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// NONE-NOT: mpt_program.attention
+
+// CHECK-LABEL: func.func @forward(
+// CHECK: mpt.attention %{{.*}} {causal, fused, scale = 5.000000e-01 : f64} :
+// PROGRAM-LABEL: mpt_program.program @forward
+// PROGRAM-NOT: matmul
+// PROGRAM: mpt_program.attention ins({{.*}} : memref<1x4x256x32xf32>, memref<1x2x256x32xf32>, memref<1x2x256x16xbf16>) outs({{.*}} : memref<1x4x256x16xbf16>, memref<1x4x256xf32>) workspace({{.*}}) {causal, scale = 5.000000e-01 : f64}
+// PROGRAM-NOT: matmul
+func.func @forward(%q: tensor<1x4x256x32xf32> {mpt.name = "q", mpt.role = "input"}, %k: tensor<1x2x256x32xf32> {mpt.name = "k", mpt.role = "input"}, %v: tensor<1x2x256x16xbf16> {mpt.name = "v", mpt.role = "input"}) -> (tensor<1x4x256x16xbf16> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %k, %v {causal, scale = 0.5 : f64} : (tensor<1x4x256x32xf32>, tensor<1x2x256x32xf32>, tensor<1x2x256x16xbf16>) -> (tensor<1x4x256x16xbf16>, tensor<1x4x256xf32>)
+  return %y : tensor<1x4x256x16xbf16>
+}
+
+// -----
+
+// A gradient of the bias that nothing reads is not computed.
+// CHECK-LABEL: func.func @gradient(
+// CHECK: mpt.attention_grad {{.*}} {fused} :
+// PROGRAM-LABEL: mpt_program.program @gradient
+// PROGRAM: mpt_program.attention_grad ins({{.*}}) mask({{.*}}) bias({{.*}}) outs({{.*}}) workspace({{.*}}) {scale = 0.17677669529663687 : f64}
+func.func @gradient(%q: tensor<1x4x256x32xf32> {mpt.name = "q", mpt.role = "input"}, %l: tensor<1x4x256xf32> {mpt.name = "l", mpt.role = "input"}, %m: tensor<1x1x1x256xi1> {mpt.name = "m", mpt.role = "input"}, %b: tensor<1x4x256x256xf32> {mpt.name = "b", mpt.role = "input"}) -> (tensor<1x4x256x32xf32> {mpt.name = "dq"}, tensor<1x4x256x32xf32> {mpt.name = "dk"}) {
+  %dq, %dk, %dv, %db = mpt.attention_grad %q, %q, %q, %q, %q, %l, %m bias(%b) : (tensor<1x4x256x32xf32>, tensor<1x4x256x32xf32>, tensor<1x4x256x32xf32>, tensor<1x4x256x32xf32>, tensor<1x4x256x32xf32>, tensor<1x4x256xf32>, tensor<1x1x1x256xi1>, tensor<1x4x256x256xf32>) -> (tensor<1x4x256x32xf32>, tensor<1x4x256x32xf32>, tensor<1x4x256x32xf32>, tensor<1x4x256x256xf32>)
+  return %dq, %dk : tensor<1x4x256x32xf32>, tensor<1x4x256x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @few(
+// CHECK-NOT: fused
+// PROGRAM-LABEL: mpt_program.program @few
+// PROGRAM-NOT: mpt_program.attention
+// REMARK: remark: [Missed] mpt.cpu.attention-decomposed {{.*}}a head has 256 x 255 scores; kernels are faster below 65536 scores
+func.func @few(%q: tensor<1x4x256x32xf32> {mpt.name = "q", mpt.role = "input"}, %k: tensor<1x4x255x32xf32> {mpt.name = "k", mpt.role = "input"}) -> (tensor<1x4x256x32xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %k, %k : (tensor<1x4x256x32xf32>, tensor<1x4x255x32xf32>, tensor<1x4x255x32xf32>) -> (tensor<1x4x256x32xf32>, tensor<1x4x256xf32>)
+  return %y : tensor<1x4x256x32xf32>
+}
