@@ -82,12 +82,16 @@ void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
   auto *sums = static_cast<float *>(isWide ? buffers[2] : buffers[3]);
   int64_t row = table.dims[0] ? table.count() / table.dims[0] : 0;
   int64_t count = indices.count();
+  const int64_t elements = table.count(), perPiece = 65536;
+  const int64_t pieces = (elements + perPiece - 1) / perPiece;
+  parallelFor(pieces, team, [&](int64_t piece, int) {
+    std::fill_n(sums + piece * perPiece, std::min(perPiece, elements - piece * perPiece),
+                0.0f);
+  });
   // Tasks own columns, so every sum is in the order of the indices.
   int64_t perTask = std::max<int64_t>(16, (row + 15) / 16);
   parallelFor((row + perTask - 1) / perTask, team, [&](int64_t task, int) {
     int64_t first = task * perTask, width = std::min(perTask, row - first);
-    for (int64_t r = 0; r < table.dims[0]; ++r)
-      std::fill_n(sums + r * row + first, width, 0.0f);
     float piece[64];
     for (int64_t i = 0; i < count; ++i) {
       float *target = sums + readIndex(indices, buffers[0], i) * row + first;
@@ -99,8 +103,13 @@ void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
       }
     }
   });
-  if (!isWide)
-    narrow(table.type, sums, buffers[2], 0, table.count());
+  if (isWide)
+    return;
+  parallelFor(pieces, team, [&](int64_t piece, int) {
+    const int64_t first = piece * perPiece;
+    narrow(table.type, sums + first, buffers[2], first,
+           std::min(perPiece, elements - first));
+  });
 }
 
 /// Calls body with an unsigned integer of `size` bytes, as all element types have.
