@@ -40,8 +40,8 @@ bool mpt::rt::setRounding(LibraryCall &call, Rounding rounding) {
 
 /// Floats of a thread's panels: half of a 512 KiB second-level cache.
 static constexpr int64_t panelFloats = 65536;
-/// Floats of a panel of columns.
-static constexpr int64_t columnFloats = 131072;
+/// Floats of a panel of columns, and of those of the rows that are multiplied by it.
+static constexpr int64_t columnFloats = 131072, rowFloats = 32768;
 /// Columns that a matmul wants at least and at most at a time.
 static constexpr int64_t fewestColumns = 64, mostColumns = 256;
 /// Tasks that a matmul wants at least.
@@ -84,10 +84,10 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     plan.partialBytes = alignUp(s.m * s.n * 4) * plan.chunks;
     return plan;
   }
-  auto chooseRows = [&](int64_t columns) {
-    int64_t rows = panelFloats / std::max<int64_t>(s.k + columns, 1);
-    plan.rowChunk =
-        std::min(std::clamp<int64_t>(rows / 16 * 16, 48, 512), std::max<int64_t>(s.m, 1));
+  auto chooseRows = [&](int64_t floats, int64_t columns, int64_t least, int64_t most) {
+    int64_t rows = floats / std::max<int64_t>(s.k + columns, 1);
+    plan.rowChunk = std::min(std::clamp<int64_t>(rows / 16 * 16, least, most),
+                             std::max<int64_t>(s.m, 1));
     plan.chunks = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowChunk);
   };
   // A copy of the right side would take more memory than halves save.
@@ -97,8 +97,11 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     columns = std::min(columns, ceilDiv(ceilDiv(n, matmulTasks), 16) * 16);
     plan.columnChunk = std::min(std::clamp(columns, fewestColumns, mostColumns), n);
     plan.columnChunks = ceilDiv(n, plan.columnChunk);
-    chooseRows(plan.columnChunk);
-    const int64_t groups = std::min(ceilDiv(matmulTasks, plan.columnChunks), plan.chunks);
+    // No more rows than a task has if there are to be enough tasks.
+    const int64_t wanted = ceilDiv(matmulTasks, plan.columnChunks);
+    const int64_t most = std::clamp<int64_t>(ceilDiv(s.m, 16 * wanted) * 16, 32, 512);
+    chooseRows(rowFloats, plan.columnChunk, 32, most);
+    const int64_t groups = std::min(wanted, plan.chunks);
     plan.rowGroup = ceilDiv(plan.chunks, groups) * plan.rowChunk;
     plan.rowGroups = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowGroup);
     plan.blocksRhs = !s.transposeLhs && s.n > 1;
@@ -110,7 +113,7 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
         alignUp(plan.rowChunk * plan.columnChunk * 4);
     return plan;
   }
-  chooseRows(s.n);
+  chooseRows(panelFloats, s.n, 48, 512);
   chooseLayout(s.sharedRhs ? s.batch * s.m : s.m, s.k);
   plan.gathersLhs = plan.chunks > 1 && s.transposeLhs;
   plan.rhsBytes = getRhsBytes(s.k);

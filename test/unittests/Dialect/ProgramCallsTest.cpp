@@ -75,6 +75,7 @@ void change(rt::LibraryCall &call) {
       rt::Overloaded{[](bool &field) { field = !field; },
                      [](rt::Epilogue &field) { field = rt::Epilogue::Gelu; },
                      [](rt::F32Matmuls &field) { field = rt::F32Matmuls::BF16x9; },
+                     [](rt::Rounding &field) { field = rt::Rounding::BF16; },
                      [](rt::ReduceKind &field) { field = rt::ReduceKind::Prod; },
                      [&](std::optional<int64_t> &field) { field = ++number; },
                      [&](std::vector<int64_t> &field) { field = {++number, -7}; },
