@@ -552,7 +552,7 @@ private:
       }
     }
     if (!isShared)
-      transpose(rowTile, kKeys, count, keys, tile, kBlock);
+      putInLanes(rowTile, kKeys, keys, tile);
     for (int64_t s = 0; s < keys; ++s)
       for (int64_t j = 0; j < lanes; ++j) {
         float *at = scores + s * kBlock + j * kLanes;
@@ -576,9 +576,7 @@ private:
       for (int64_t s = 0; s < keys; ++s)
         rowTile[i * kKeys + s] = mine[s] >= call.threshold ? factor : 0.0f;
     }
-    transpose(rowTile, kKeys, count, keys, kept, kBlock);
-    for (int64_t s = 0; count % kLanes != 0 && s < keys; ++s)
-      std::fill(kept + s * kBlock + count, kept + s * kBlock + lanes * kLanes, 0.0f);
+    putInLanes(rowTile, kKeys, keys, kept);
   }
   MPT_INLINE void drawWords(int64_t firstBlock, int64_t blocks, uint32_t *words) {
     for (int64_t b = 0; b < blocks; b += kLanes) {

@@ -86,7 +86,8 @@ void run(const LibraryCall &libraryCall, const std::vector<Tensor *> &inputs,
         buffers.push_back(call.hasScratch ? scratch.data() : nullptr);
         for (Tensor *output : outputs)
           std::memset(output->data(), 0x7f, output->ref.bytes());
-        std::memset(scratch.data(), 0x7f, scratch.ref.bytes());
+        // NaNs.
+        std::memset(scratch.data(), 0xff, scratch.ref.bytes());
         ThreadTeam team(threads);
         runAttention(call, buffers.data(), team, set);
         for (const auto *list : {&inputs, &outputs})
@@ -287,6 +288,10 @@ TEST(Attention, Biases) {
                      {2, 3, 1, 1}})
     for (bool causal : {false, true})
       check({2, 3, 3, 70, 80, 16, 16, F32, causal, {}, bias});
+}
+
+TEST(Attention, MaskOfRowsAndBiasOfColumns) {
+  check({2, 3, 3, 20, 80, 16, 16, F32, false, {2, 3, 20, 80}, {1, 3, 1, 80}});
 }
 
 TEST(Attention, Dropout) {
