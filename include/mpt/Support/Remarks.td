@@ -257,6 +257,11 @@ def AttentionOnCPU : Remark<"AttentionOnCPU", 72, "attention-decomposed", "misse
   "",
   "It becomes matmuls and kernels, with the scores in memory. `Reason` says what is not "
   "supported, and what is.", "mpt.cpu">;
+def Raised : Remark<"Raised", 73, "raised", "passed",
+  "ops spelled its formula", "",
+  "`--mpt-raise-ops`, which the import of StableHLO runs, replaced ops by the one that "
+  "`Reason` names.",
+  "mpt.raise">;
 def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
@@ -267,7 +272,7 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,
     EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape,
     AttentionDecomposed, GroupedConvolution,
-    AttentionOnCPU], 8> {
+    AttentionOnCPU, Raised], 8> {
   let cppNamespace = "::mpt";
 }
 

@@ -20,7 +20,7 @@
 #include "mpt/Import/StableHLO/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace mpt {
@@ -192,6 +192,20 @@ static void dropUnusedInputs(func::FuncOp function) {
   });
 }
 
+/// What is the same in all iterations of a loop is computed once, as XLA does: cells of
+/// flax join their weights in each time step.
+static void hoistInvariants(func::FuncOp function) {
+  function.walk([](ScanOp scan) {
+    moveLoopInvariantCode(
+        &scan.getBody(),
+        [&](Value value, Region *) {
+          return !scan.getBody().isAncestor(value.getParentRegion());
+        },
+        [](Operation *, Region *) { return true; },
+        [&](Operation *op, Region *) { op->moveBefore(scan); });
+  });
+}
+
 static LogicalResult convertFunction(func::FuncOp source, StringRef parameters,
                                      unsigned state, int64_t &numOps) {
   if (!source.getBody().hasOneBlock())
@@ -228,13 +242,8 @@ static LogicalResult convertFunction(func::FuncOp source, StringRef parameters,
   func::ReturnOp::create(builder, terminator.getLoc(), values);
   if (failed(addStepInterface(function, parameters, state)))
     return failure();
-  // Activations that the model spells as formulas. Constants stay as they are.
-  RewritePatternSet patterns(source.getContext());
-  populateRaiseActivationsPatterns(patterns);
-  GreedyRewriteConfig config;
-  config.enableFolding(false).enableConstantCSE(false).setRegionSimplificationLevel(
-      GreedySimplifyRegionLevel::Disabled);
-  (void)applyPatternsGreedily(function, std::move(patterns), config);
+  hoistInvariants(function);
+  raiseOps(cast<FunctionOpInterface>(function.getOperation()));
   // Broadcasts that ops do by themselves, and filters that were reversed.
   IRRewriter rewriter(source.getContext());
   (void)runRegionDCE(rewriter, function.getBody());

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "mpt/Dialect/MPT/Transforms/Patterns.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -73,7 +74,13 @@ static Value difference(Lowering &l, Value a, Value b) {
   return l.sub(a, b);
 }
 
+/// A maximum with 0 is relu, whose gradient at 0 is that of `jax.nn.relu`.
 static Value larger(Lowering &l, Value a, Value b) {
+  if (isFloat(a) && (l.getConstant(0) == 0.0 || l.getConstant(1) == 0.0)) {
+    Value x = l.getConstant(0) == 0.0 ? b : a;
+    if (getShape(x) == l.resultShape())
+      return l.unary<ReluOp>(x);
+  }
   if (l.isUnsigned(0))
     return select(l, l.compare(ComparePredicate::GT, l.flipSign(a), l.flipSign(b)), a, b);
   return l.combine("maximum", a, b);
@@ -179,15 +186,12 @@ static Value tangent(Lowering &l, Value x) {
 
 /// erfc x = 1 - erf x; for x above 0.5 by the continued fraction's fit of Numerical
 /// Recipes (erfccheb's shorter form, relative error 1.2e-7), so that small values keep
-/// their digits.
+/// their digits. `--mpt-raise-activations` knows this form.
 static Value erfc(Lowering &l, Value x) {
   Value size = l.abs(x);
   Value t = l.unary<ReciprocalOp>(l.add(l.mul(size, 0.5), 1.0));
-  constexpr double coefficients[] = {0.17087277, -0.82215223, 1.48851587, -1.13520398,
-                                     0.27886807, -0.18628806, 0.09678418, 0.37409196,
-                                     1.00002368, -1.26551223};
-  Value sum = l.number(x, coefficients[0]);
-  for (double next : ArrayRef(coefficients).drop_front())
+  Value sum = l.number(x, erfcCoefficients[0]);
+  for (double next : ArrayRef(erfcCoefficients).drop_front())
     sum = l.add(l.mul(sum, t), next);
   Value tail = l.mul(t, l.unary<ExpOp>(l.sub(sum, l.square(size))));
   Value one = l.number(x, 1);

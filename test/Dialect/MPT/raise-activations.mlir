@@ -68,6 +68,132 @@ func.func @silu(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %1 : tensor<4xf32>
 }
 
+// x / 2 erfc(-x / sqrt(2)), as the import of jax.nn.gelu spells it.
+// CHECK-LABEL: func.func @gelu_erfc
+//  CHECK-NEXT:   mpt.gelu %arg0 : (tensor<4xf32>) -> tensor<4xf32>
+func.func @gelu_erfc(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %one = mpt.constant dense<1.0> : tensor<f32>
+  %half = mpt.constant dense<0.5> : tensor<f32>
+  %root = mpt.constant dense<0.707106769> : tensor<f32>
+  %xh = mpt.mul %x, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %neg = mpt.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+  %z = mpt.mul %neg, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %size = mpt.abs %z : (tensor<4xf32>) -> tensor<4xf32>
+  %a = mpt.mul %size, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = mpt.add %a, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %t = mpt.reciprocal %b : (tensor<4xf32>) -> tensor<4xf32>
+  %c0 = mpt.constant dense<0.17087277> : tensor<f32>
+  %c1 = mpt.constant dense<-0.82215223> : tensor<f32>
+  %m1 = mpt.mul %c0, %t : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %s1 = mpt.add %m1, %c1 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c2 = mpt.constant dense<1.48851587> : tensor<f32>
+  %m2 = mpt.mul %s1, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s2 = mpt.add %m2, %c2 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c3 = mpt.constant dense<-1.13520398> : tensor<f32>
+  %m3 = mpt.mul %s2, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s3 = mpt.add %m3, %c3 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c4 = mpt.constant dense<0.27886807> : tensor<f32>
+  %m4 = mpt.mul %s3, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s4 = mpt.add %m4, %c4 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c5 = mpt.constant dense<-0.18628806> : tensor<f32>
+  %m5 = mpt.mul %s4, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s5 = mpt.add %m5, %c5 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c6 = mpt.constant dense<0.09678418> : tensor<f32>
+  %m6 = mpt.mul %s5, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s6 = mpt.add %m6, %c6 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c7 = mpt.constant dense<0.37409196> : tensor<f32>
+  %m7 = mpt.mul %s6, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s7 = mpt.add %m7, %c7 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c8 = mpt.constant dense<1.00002368> : tensor<f32>
+  %m8 = mpt.mul %s7, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s8 = mpt.add %m8, %c8 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c9 = mpt.constant dense<-1.26551223> : tensor<f32>
+  %m9 = mpt.mul %s8, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s9 = mpt.add %m9, %c9 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %square = mpt.mul %size, %size : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %exponent = mpt.sub %s9, %square : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %exp = mpt.exp %exponent : (tensor<4xf32>) -> tensor<4xf32>
+  %tail = mpt.mul %t, %exp : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %erf = mpt.erf %z : (tensor<4xf32>) -> tensor<4xf32>
+  %near = mpt.sub %one, %erf : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %far = mpt.compare %z, %half {predicate = #mpt.predicate<gt>} : (tensor<4xf32>, tensor<f32>) -> tensor<4xi1>
+  %erfc = mpt.where %far, %tail, %near : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = mpt.mul %xh, %erfc : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// Another coefficient.
+// CHECK-LABEL: func.func @kept_erfc
+//   CHECK-NOT:   mpt.gelu
+//       CHECK:   return
+func.func @kept_erfc(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %one = mpt.constant dense<1.0> : tensor<f32>
+  %half = mpt.constant dense<0.5> : tensor<f32>
+  %root = mpt.constant dense<0.707106769> : tensor<f32>
+  %xh = mpt.mul %x, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %neg = mpt.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+  %z = mpt.mul %neg, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %size = mpt.abs %z : (tensor<4xf32>) -> tensor<4xf32>
+  %a = mpt.mul %size, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = mpt.add %a, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %t = mpt.reciprocal %b : (tensor<4xf32>) -> tensor<4xf32>
+  %c0 = mpt.constant dense<0.17087277> : tensor<f32>
+  %c1 = mpt.constant dense<-0.82215223> : tensor<f32>
+  %m1 = mpt.mul %c0, %t : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %s1 = mpt.add %m1, %c1 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c2 = mpt.constant dense<1.48851587> : tensor<f32>
+  %m2 = mpt.mul %s1, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s2 = mpt.add %m2, %c2 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c3 = mpt.constant dense<-1.13520398> : tensor<f32>
+  %m3 = mpt.mul %s2, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s3 = mpt.add %m3, %c3 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c4 = mpt.constant dense<0.3> : tensor<f32>
+  %m4 = mpt.mul %s3, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s4 = mpt.add %m4, %c4 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c5 = mpt.constant dense<-0.18628806> : tensor<f32>
+  %m5 = mpt.mul %s4, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s5 = mpt.add %m5, %c5 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c6 = mpt.constant dense<0.09678418> : tensor<f32>
+  %m6 = mpt.mul %s5, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s6 = mpt.add %m6, %c6 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c7 = mpt.constant dense<0.37409196> : tensor<f32>
+  %m7 = mpt.mul %s6, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s7 = mpt.add %m7, %c7 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c8 = mpt.constant dense<1.00002368> : tensor<f32>
+  %m8 = mpt.mul %s7, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s8 = mpt.add %m8, %c8 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c9 = mpt.constant dense<-1.26551223> : tensor<f32>
+  %m9 = mpt.mul %s8, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %s9 = mpt.add %m9, %c9 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %square = mpt.mul %size, %size : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %exponent = mpt.sub %s9, %square : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %exp = mpt.exp %exponent : (tensor<4xf32>) -> tensor<4xf32>
+  %tail = mpt.mul %t, %exp : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %erf = mpt.erf %z : (tensor<4xf32>) -> tensor<4xf32>
+  %near = mpt.sub %one, %erf : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %far = mpt.compare %z, %half {predicate = #mpt.predicate<gt>} : (tensor<4xf32>, tensor<f32>) -> tensor<4xi1>
+  %erfc = mpt.where %far, %tail, %near : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = mpt.mul %xh, %erfc : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// 1 / (1 + e^-x), and its reciprocal.
+// CHECK-LABEL: func.func @sigmoid
+//       CHECK:   %[[Y:.*]] = mpt.sigmoid %arg0 : (tensor<4xf32>) -> tensor<4xf32>
+//       CHECK:   %[[Z:.*]] = mpt.div
+//  CHECK-NEXT:   return %[[Y]], %[[Z]]
+func.func @sigmoid(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %one = mpt.constant dense<1.0> : tensor<f32>
+  %0 = mpt.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = mpt.exp %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = mpt.add %1, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = mpt.div %one, %2 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = mpt.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = mpt.add %4, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %6 = mpt.div %one, %5 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  return %3, %6 : tensor<4xf32>, tensor<4xf32>
+}
+
 // Not: another number in the argument, without the half, of another x, a gate of another
 // value, a swish with a number, an x that is repeated.
 // CHECK-LABEL: func.func @kept

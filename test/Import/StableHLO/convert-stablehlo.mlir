@@ -9,10 +9,8 @@
 // CHECK-SAME: %[[X:.*]]: tensor<2x4xf32> {mpt.name = "x", mpt.role = "input"}
 // CHECK-SAME: %{{.*}}: tensor<2xi32> {mpt.name = "arg3", mpt.role = "input"}
 // CHECK-SAME: -> (tensor<f32> {jax.result_info = "result", mpt.name = "loss"})
-// CHECK: %[[Y:.*]] = mpt.matmul %[[X]], %[[W]] : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
-// The addition broadcasts by itself.
-// CHECK: %[[ROW:.*]] = mpt.reshape %[[B]]
-// CHECK: %[[Z:.*]] = mpt.add %[[Y]], %[[ROW]] : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32>
+// A dense layer is found in its formula.
+// CHECK: %[[Z:.*]] = mpt.linear %[[X]], %[[W]], %[[B]] : (tensor<2x4xf32>, tensor<4x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
 // CHECK: mpt.reduce %[[Z]] {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>}
 "func.func"() <{function_type = (tensor<4x3xf32>, tensor<3xf32>, tensor<2x4xf32>, tensor<2xui32>) -> tensor<f32>, res_attrs = [{jax.result_info = "result"}], sym_name = "main"}> ({
 ^bb0(%w: tensor<4x3xf32> loc("params['dense'].kernel"), %b: tensor<3xf32> loc("params['dense'].bias[0]"), %x: tensor<2x4xf32> loc("x"), %unused: tensor<2xui32>):

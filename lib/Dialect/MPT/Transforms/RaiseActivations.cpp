@@ -18,6 +18,7 @@
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
 
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include <array>
 #include <cmath>
@@ -98,6 +99,13 @@ std::optional<Polynomial> getPolynomial(Value value, Value x, unsigned depth = 0
   if (std::optional<double> number = getNumber(value))
     return Polynomial{*number, 0, 0, 0};
   Operation *op = value.getDefiningOp();
+  if (auto neg = dyn_cast_or_null<NegOp>(op); neg && depth < maxDepth) {
+    std::optional<Polynomial> result = getPolynomial(neg.getX(), x, depth + 1);
+    if (result)
+      for (double &coefficient : *result)
+        coefficient = -coefficient;
+    return result;
+  }
   if (!op || depth == maxDepth || !isa<AddOp, SubOp, MulOp, DivOp, PowOp>(op))
     return std::nullopt;
   auto left = getPolynomial(op->getOperand(0), x, depth + 1);
@@ -158,6 +166,60 @@ Value getAddendOfOne(Value value) {
   return getNumber(add.getRhs()) == 1.0 ? add.getLhs() : Value();
 }
 
+/// z if `value` is erfc z as the import of StableHLO spells it: 1 - erf z, and for z
+/// above 0.5 the form of `erfcCoefficients`.
+Value getErfcArgument(Value value) {
+  auto where = value.getDefiningOp<WhereOp>();
+  auto compare = where ? where.getCondition().getDefiningOp<CompareOp>() : CompareOp();
+  if (!compare || compare.getPredicate() != ComparePredicate::GT ||
+      getNumber(compare.getRhs()) != 0.5)
+    return Value();
+  Value z = compare.getLhs();
+  auto isSize = [&](Value size) {
+    auto abs = size.getDefiningOp<AbsOp>();
+    return abs && abs.getX() == z;
+  };
+  auto near = where.getOnFalse().getDefiningOp<SubOp>();
+  auto erf = near ? near.getRhs().getDefiningOp<ErfOp>() : ErfOp();
+  auto tail = where.getOnTrue().getDefiningOp<MulOp>();
+  auto exp = tail ? tail.getRhs().getDefiningOp<ExpOp>() : ExpOp();
+  auto exponent = exp ? exp.getX().getDefiningOp<SubOp>() : SubOp();
+  auto square = exponent ? exponent.getRhs().getDefiningOp<MulOp>() : MulOp();
+  if (!erf || erf.getX() != z || getNumber(near.getLhs()) != 1.0 || !square ||
+      !isSize(square.getLhs()) || !isSize(square.getRhs()))
+    return Value();
+  Value t = tail.getLhs(), sum = exponent.getLhs();
+  auto reciprocal = t.getDefiningOp<ReciprocalOp>();
+  auto addend = reciprocal ? getAddendOfOne(reciprocal.getX()) : Value();
+  auto half = addend ? addend.getDefiningOp<MulOp>() : MulOp();
+  if (!half || !isSize(half.getLhs()) || getNumber(half.getRhs()) != 0.5)
+    return Value();
+  Type type = getElementTypeOrSelf(value);
+  auto isCoefficient = [&](Value found, double wanted) {
+    std::optional<double> number = getNumber(found);
+    return number && isNear(*number, wanted, type);
+  };
+  for (double wanted : llvm::reverse(ArrayRef(erfcCoefficients).drop_front())) {
+    auto add = sum.getDefiningOp<AddOp>();
+    auto mul = add ? add.getLhs().getDefiningOp<MulOp>() : MulOp();
+    if (!mul || mul.getRhs() != t || !isCoefficient(add.getRhs(), wanted))
+      return Value();
+    sum = mul.getLhs();
+  }
+  return isCoefficient(sum, erfcCoefficients[0]) ? z : Value();
+}
+
+/// 1 / (1 + e^-x).
+LogicalResult raiseSigmoid(DivOp op, PatternRewriter &rewriter) {
+  Value exponential = getAddendOfOne(op.getRhs());
+  auto exp = exponential ? exponential.getDefiningOp<ExpOp>() : ExpOp();
+  auto neg = exp ? exp.getX().getDefiningOp<NegOp>() : NegOp();
+  if (!neg || getNumber(op.getLhs()) != 1.0 || neg.getX().getType() != op.getType())
+    return rewriter.notifyMatchFailure(op, "not the formula of sigmoid");
+  rewriter.replaceOpWithNewOp<SigmoidOp>(op, op.getType(), neg.getX());
+  return success();
+}
+
 /// y = x 1/2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), y = x 1/2 (1 + erf(x /
 /// sqrt(2))) and y = x sigmoid(x).
 template <typename Root>
@@ -182,6 +244,13 @@ struct RaiseActivation : OpRewritePattern<Root> {
         rewriter.replaceOpWithNewOp<SiluOp>(op, type, x);
         return success();
       }
+      const double inverse = std::sqrt(0.5);
+      if (Value z = getErfcArgument(other);
+          z && product->number == 0.5 &&
+          isPolynomial(z, x, {0, -inverse, 0, 0}, type.getElementType())) {
+        rewriter.replaceOpWithNewOp<GeluOp>(op, type, x, GeluApproximation::Erf);
+        return success();
+      }
       Value function = getAddendOfOne(other);
       if (!function || function.getType() != type || product->number != 0.5)
         continue;
@@ -192,8 +261,8 @@ struct RaiseActivation : OpRewritePattern<Root> {
                                type.getElementType()))
         form = GeluApproximation::Tanh;
       else if (auto erf = function.template getDefiningOp<ErfOp>();
-               erf && isPolynomial(erf.getX(), x, {0, std::sqrt(0.5), 0, 0},
-                                   type.getElementType()))
+               erf &&
+               isPolynomial(erf.getX(), x, {0, inverse, 0, 0}, type.getElementType()))
         form = GeluApproximation::Erf;
       if (!form)
         continue;
@@ -229,4 +298,5 @@ struct RaiseActivationsPass : mpt::impl::RaiseActivationsPassBase<RaiseActivatio
 
 void mpt::populateRaiseActivationsPatterns(RewritePatternSet &patterns) {
   patterns.add<RaiseActivation<MulOp>, RaiseActivation<DivOp>>(patterns.getContext());
+  addPatterns(patterns, raiseSigmoid);
 }

@@ -33,11 +33,37 @@ def RaiseActivationsPass : Pass<"mpt-raise-activations", "::mlir::ModuleOp"> {
   let summary = "Find GELU and SiLU in their formulas";
   let description = [{
     x 1/2 (1 + erf(x / sqrt(2))) and x 1/2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
-    become `mpt.gelu`, x sigmoid(x) becomes `mpt.silu`, whatever the order and grouping of
-    the products. An op keeps x alone for its gradient where the formula keeps each value
+    become `mpt.gelu`, x sigmoid(x) becomes `mpt.silu` and 1 / (1 + e^-x) `mpt.sigmoid`,
+    whatever the order and grouping of the products. An op keeps x alone for its gradient where the formula keeps each value
     in between. Numbers must be those of the formula to the precision of the element type
     (2^-20 for f32 and f64). The result is rounded once instead of after each op of the
     formula.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def RaiseOpsPass : Pass<"mpt-raise-ops", "::mlir::ModuleOp"> {
+  let summary = "Find softmax, norms, losses, attention and other ops in their formulas";
+  let description = [{
+    In addition to what `--mpt-raise-activations` finds:
+
+    - e^(x - m) / sum e^(x - m) and x - m - log(sum e^(x - m)) over the last dimension become
+      `mpt.softmax` and `mpt.log_softmax`; m is the maximum of x or left out;
+    - (x - mean) rstd gamma + beta becomes `mpt.layer_norm` over the last dimension and
+      `mpt.batch_norm` over all others, and x rstd gamma `mpt.rms_norm`, in any grouping of
+      the sums and products, with the variance as the mean of (x - mean)^2 or as that of
+      x^2 minus mean^2;
+    - the sum or mean over rows of log(sum e^x) - x[label] becomes `mpt.cross_entropy`, which
+      refuses labels that are out of range when the program runs, where the formula gives NaN;
+    - a matmul or convolution and its bias become `mpt.linear` and `mpt.conv2d`;
+    - softmax(scale q k^T) v becomes `mpt.attention`, with its causal mask, masks that set
+      scores to -1e9 or less, and what is added to the scores;
+    - sigmoid(z_o) tanh(c) with c = sigmoid(z_f) c' + sigmoid(z_i) tanh(z_g) becomes
+      `mpt.lstm_cell`, if the z are the quarters of x W + h U + b in the order i, f, g, o.
+
+    Formulas over other dimensions, with large intermediate values that other ops read, or with
+    other numbers stay as they are. Ops keep less for their gradients than formulas do, and
+    round once. The remark `mpt.raise.raised` names each op that was found.
   }];
   let dependentDialects = ["::mpt::MPTDialect"];
 }

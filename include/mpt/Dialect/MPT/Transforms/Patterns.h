@@ -10,6 +10,7 @@
 #define MPT_DIALECT_MPT_TRANSFORMS_PATTERNS_H
 
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mpt {
 
@@ -36,8 +37,17 @@ void populateDecomposeTrainingPatterns(mlir::RewritePatternSet &patterns);
 /// that changes no bit of the result (gelu: but for how the back end computes
 /// the tangent).
 void populateFuseEpiloguesPatterns(mlir::RewritePatternSet &patterns);
-/// `mpt.gelu` and `mpt.silu` from their formulas, in any spelling.
+/// erfc x = t e^(p(t) - x^2) with t = 1 / (1 + x / 2) for x above 0.5, where p has these
+/// coefficients, that of the highest power first (erfccheb's shorter form in Numerical
+/// Recipes, relative error 1.2e-7).
+inline constexpr double erfcCoefficients[] = {
+    0.17087277,  -0.82215223, 1.48851587, -1.13520398, 0.27886807,
+    -0.18628806, 0.09678418,  0.37409196, 1.00002368,  -1.26551223};
+
+/// `mpt.gelu`, `mpt.silu` and `mpt.sigmoid` from their formulas, in any spelling.
 void populateRaiseActivationsPatterns(mlir::RewritePatternSet &patterns);
+/// What `--mpt-raise-ops` does, for one function.
+void raiseOps(mlir::FunctionOpInterface function);
 
 } // namespace mpt
 

@@ -1,0 +1,365 @@
+// RUN: mpt-opt %s --mpt-raise-ops | FileCheck %s
+// RUN: mpt-opt %s --mpt-raise-ops --remarks-filter="mpt\.raise" 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+
+// REMARK-DAG: raise-ops.mlir:[[#@LINE+10]]:8: remark: [Passed] mpt.raise.raised | Category:mpt.raise | Function=softmax | Reason=mpt.softmax
+
+// CHECK-LABEL: func.func @softmax
+//  CHECK-NEXT:   %[[Y:.*]] = mpt.softmax %arg0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+//  CHECK-NEXT:   return %[[Y]]
+func.func @softmax(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %0 = mpt.reduce %x {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<max>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %1 = mpt.sub %x, %0 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %2 = mpt.exp %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %3 = mpt.reduce %2 {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %4 = mpt.div %2, %3 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  return %4 : tensor<2x4xf32>
+}
+
+// Over the other dimension, of another sum, with e^x for others, with a shift by the maximum
+// of another value.
+// CHECK-LABEL: func.func @not_softmax
+//   CHECK-NOT:   mpt.softmax
+//       CHECK:   return
+func.func @not_softmax(%x: tensor<4x4xf32>, %z: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  %e = mpt.exp %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %f = mpt.exp %z : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g = mpt.exp %e : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0 = mpt.reduce %f {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<4x4xf32>) -> tensor<4xf32>
+  %1 = mpt.div %f, %0 : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  %2 = mpt.reduce %f {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %3 = mpt.div %g, %2 : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %4 = mpt.reduce %e {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %5 = mpt.div %e, %4 : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  // Each column by the sum of a row.
+  %6 = mpt.reduce %f {axes = array<i64: 1>, kind = #mpt.reduce_kind<sum>} : (tensor<4x4xf32>) -> tensor<4xf32>
+  %7 = mpt.div %f, %6 : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  return %1, %3, %5, %g, %7 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// A maximum that is made finite, and the logarithm of a sum of e^x.
+// CHECK-LABEL: func.func @log_softmax
+//  CHECK-NEXT:   %[[Y:.*]] = mpt.log_softmax %arg0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+//  CHECK-NEXT:   return %[[Y]]
+func.func @log_softmax(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %low = mpt.constant dense<0xFF800000> : tensor<f32>
+  %0 = mpt.reduce %x {axes = array<i64: 1>, kind = #mpt.reduce_kind<max>} : (tensor<2x4xf32>) -> tensor<2xf32>
+  %1 = mpt.maximum %low, %0 : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
+  %2 = mpt.reshape %1 : (tensor<2xf32>) -> tensor<2x1xf32>
+  %3 = mpt.sub %x, %2 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %4 = mpt.exp %3 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %5 = mpt.reduce %4 {axes = array<i64: 1>, kind = #mpt.reduce_kind<sum>} : (tensor<2x4xf32>) -> tensor<2xf32>
+  %6 = mpt.reshape %5 : (tensor<2xf32>) -> tensor<2x1xf32>
+  %7 = mpt.log %6 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %8 = mpt.sub %3, %7 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  return %8 : tensor<2x4xf32>
+}
+
+// x a + (beta - mean a) with a = gamma rstd, of x that is a sum itself.
+// CHECK-LABEL: func.func @layer_norm
+//  CHECK-NEXT:   %[[X:.*]] = mpt.add %arg0, %arg0
+//  CHECK-NEXT:   %[[Y:.*]], %{{.*}}, %{{.*}} = mpt.layer_norm %[[X]], %arg1, %arg2 {eps = 5.000000e-01 : f64}
+//  CHECK-NEXT:   return %[[Y]]
+func.func @layer_norm(%source: tensor<2x4xf32>, %gamma: tensor<4xf32>, %beta: tensor<4xf32>) -> tensor<2x4xf32> {
+  %n = mpt.constant dense<4.0> : tensor<f32>
+  %eps = mpt.constant dense<0.5> : tensor<f32>
+  %x = mpt.add %source, %source : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %mean = mpt.reduce %x {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<mean>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %0 = mpt.sub %x, %mean : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %1 = mpt.mul %0, %0 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = mpt.reduce %1 {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %var = mpt.div %2, %n : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %3 = mpt.add %var, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %rstd = mpt.rsqrt %3 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %a = mpt.mul %rstd, %gamma : (tensor<2x1xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %4 = mpt.mul %mean, %a : (tensor<2x1xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %5 = mpt.sub %beta, %4 : (tensor<4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %6 = mpt.mul %x, %a : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %7 = mpt.add %6, %5 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %7 : tensor<2x4xf32>
+}
+
+// (x - mean) / sqrt(E x^2 - mean^2 + eps) over all dimensions but the last.
+// CHECK-LABEL: func.func @batch_norm
+//       CHECK:   mpt.batch_norm %arg0, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {eps = 5.000000e-01 : f64, momentum = 1.000000e+00 : f64}
+//   CHECK-NOT:   mpt.sqrt
+//       CHECK:   return
+func.func @batch_norm(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  %zero = mpt.constant dense<0.0> : tensor<f32>
+  %eps = mpt.constant dense<0.5> : tensor<f32>
+  %mean = mpt.reduce %x {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x4xf32>) -> tensor<4xf32>
+  %0 = mpt.mul %x, %x : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %1 = mpt.reduce %0 {axes = array<i64: 1, 0>, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x4xf32>) -> tensor<4xf32>
+  %2 = mpt.mul %mean, %mean : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = mpt.sub %1, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %var = mpt.maximum %3, %zero : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %4 = mpt.add %eps, %var : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = mpt.sqrt %4 : (tensor<4xf32>) -> tensor<4xf32>
+  %6 = mpt.sub %x, %mean : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+  %7 = mpt.div %6, %5 : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+  return %7 : tensor<2x3x4xf32>
+}
+
+// gamma = 1 + w, as in Gemma.
+// CHECK-LABEL: func.func @rms_norm
+//       CHECK:   %[[G:.*]] = mpt.add %arg1
+//  CHECK-NEXT:   mpt.rms_norm %arg0, %[[G]] {eps = 5.000000e-01 : f64}
+func.func @rms_norm(%x: tensor<2x4xf32>, %w: tensor<4xf32>) -> tensor<2x4xf32> {
+  %one = mpt.constant dense<1.0> : tensor<f32>
+  %two = mpt.constant dense<2.0> : tensor<f32>
+  %eps = mpt.constant dense<0.5> : tensor<f32>
+  %0 = mpt.pow %x, %two : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %1 = mpt.reduce %0 {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<mean>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %2 = mpt.add %1, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %3 = mpt.rsqrt %2 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %4 = mpt.mul %x, %3 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %5 = mpt.add %w, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %6 = mpt.mul %4, %5 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return %6 : tensor<2x4xf32>
+}
+
+// The variance of n - 1 numbers, that of another value, over a dimension in the middle,
+// x - mean that is returned.
+// CHECK-LABEL: func.func @not_norm
+//   CHECK-NOT:   mpt.layer_norm
+//   CHECK-NOT:   mpt.rms_norm
+//   CHECK-NOT:   mpt.batch_norm
+//       CHECK:   return
+func.func @not_norm(%x: tensor<2x3x4xf32>, %z: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) {
+  %three = mpt.constant dense<3.0> : tensor<f32>
+  %four = mpt.constant dense<4.0> : tensor<f32>
+  %0 = mpt.mul %x, %x : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %1 = mpt.reduce %0 {axes = array<i64: 2>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<2x3x4xf32>) -> tensor<2x3x1xf32>
+  %2 = mpt.div %1, %three : (tensor<2x3x1xf32>, tensor<f32>) -> tensor<2x3x1xf32>
+  %3 = mpt.rsqrt %2 : (tensor<2x3x1xf32>) -> tensor<2x3x1xf32>
+  %4 = mpt.mul %x, %3 : (tensor<2x3x4xf32>, tensor<2x3x1xf32>) -> tensor<2x3x4xf32>
+  %5 = mpt.div %1, %four : (tensor<2x3x1xf32>, tensor<f32>) -> tensor<2x3x1xf32>
+  %6 = mpt.rsqrt %5 : (tensor<2x3x1xf32>) -> tensor<2x3x1xf32>
+  %7 = mpt.mul %z, %6 : (tensor<2x3x4xf32>, tensor<2x3x1xf32>) -> tensor<2x3x4xf32>
+  %8 = mpt.reduce %0 {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x4xf32>) -> tensor<2x1x4xf32>
+  %9 = mpt.rsqrt %8 : (tensor<2x1x4xf32>) -> tensor<2x1x4xf32>
+  %10 = mpt.mul %x, %9 : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32>
+  %mean = mpt.reduce %z {axes = array<i64: 2>, keep_dims, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x4xf32>) -> tensor<2x3x1xf32>
+  %11 = mpt.sub %z, %mean : (tensor<2x3x4xf32>, tensor<2x3x1xf32>) -> tensor<2x3x4xf32>
+  %12 = mpt.mul %11, %11 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %13 = mpt.reduce %12 {axes = array<i64: 2>, keep_dims, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x4xf32>) -> tensor<2x3x1xf32>
+  %14 = mpt.rsqrt %13 : (tensor<2x3x1xf32>) -> tensor<2x3x1xf32>
+  %15 = mpt.mul %11, %14 : (tensor<2x3x4xf32>, tensor<2x3x1xf32>) -> tensor<2x3x4xf32>
+  return %4, %7, %10, %11, %15 : tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>
+}
+
+// The bias of three heads of two.
+// CHECK-LABEL: func.func @linear
+//       CHECK:   %[[B:.*]] = mpt.reshape %arg2 : (tensor<3x2xf32>) -> tensor<6xf32>
+//  CHECK-NEXT:   %[[Y:.*]] = mpt.linear %arg0, %arg1, %[[B]] : (tensor<2x4x5xf32>, tensor<5x6xf32>, tensor<6xf32>) -> tensor<2x4x6xf32>
+//  CHECK-NEXT:   mpt.reshape %[[Y]] : (tensor<2x4x6xf32>) -> tensor<2x4x3x2xf32>
+func.func @linear(%x: tensor<2x4x5xf32>, %w: tensor<5x6xf32>, %b: tensor<3x2xf32>) -> tensor<2x4x3x2xf32> {
+  %0 = mpt.reshape %x : (tensor<2x4x5xf32>) -> tensor<8x5xf32>
+  %1 = mpt.matmul %0, %w : (tensor<8x5xf32>, tensor<5x6xf32>) -> tensor<8x6xf32>
+  %2 = mpt.reshape %1 : (tensor<8x6xf32>) -> tensor<2x4x3x2xf32>
+  %3 = mpt.reshape %b : (tensor<3x2xf32>) -> tensor<1x1x3x2xf32>
+  %4 = mpt.add %2, %3 : (tensor<2x4x3x2xf32>, tensor<1x1x3x2xf32>) -> tensor<2x4x3x2xf32>
+  return %4 : tensor<2x4x3x2xf32>
+}
+
+// CHECK-LABEL: func.func @conv
+//       CHECK:   mpt.conv2d %arg0, %arg1, %arg2 {padding = array<i64: 1, 1, 1, 1>}
+func.func @conv(%x: tensor<1x4x4x2xf32>, %f: tensor<3x3x2x5xf32>, %b: tensor<5xf32>) -> tensor<1x4x4x5xf32> {
+  %0 = mpt.conv2d %x, %f {padding = array<i64: 1, 1, 1, 1>} : (tensor<1x4x4x2xf32>, tensor<3x3x2x5xf32>) -> tensor<1x4x4x5xf32>
+  %1 = mpt.add %0, %b : (tensor<1x4x4x5xf32>, tensor<5xf32>) -> tensor<1x4x4x5xf32>
+  return %1 : tensor<1x4x4x5xf32>
+}
+
+// A bias for each row, a bias for each element, a matmul that others read, two batches.
+// CHECK-LABEL: func.func @not_linear
+//   CHECK-NOT:   mpt.linear
+//       CHECK:   return
+func.func @not_linear(%x: tensor<4x5xf32>, %w: tensor<5x4xf32>, %c: tensor<4x1xf32>, %d: tensor<4x4xf32>, %b: tensor<4xf32>, %v: tensor<2x5x4xf32>, %u: tensor<2x4x5xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<2x4x4xf32>) {
+  %0 = mpt.matmul %x, %w : (tensor<4x5xf32>, tensor<5x4xf32>) -> tensor<4x4xf32>
+  %1 = mpt.add %0, %c : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %2 = mpt.matmul %x, %w : (tensor<4x5xf32>, tensor<5x4xf32>) -> tensor<4x4xf32>
+  %3 = mpt.add %2, %d : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %4 = mpt.matmul %x, %w : (tensor<4x5xf32>, tensor<5x4xf32>) -> tensor<4x4xf32>
+  %5 = mpt.add %4, %b : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  %6 = mpt.matmul %u, %v : (tensor<2x4x5xf32>, tensor<2x5x4xf32>) -> tensor<2x4x4xf32>
+  %7 = mpt.add %6, %b : (tensor<2x4x4xf32>, tensor<4xf32>) -> tensor<2x4x4xf32>
+  return %1, %3, %4, %5, %7 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<2x4x4xf32>
+}
+
+// Scaled queries, a causal mask, and values in the first place.
+// CHECK-LABEL: func.func @attention
+//       CHECK:   %[[V:.*]] = mpt.transpose %arg2 {permutation = array<i64: 0, 1, 3, 2>}
+//       CHECK:   %[[Y:.*]], %{{.*}} = mpt.attention %arg0, %arg1, %[[V]] {causal, scale = 5.000000e-01 : f64}
+//  CHECK-NEXT:   mpt.transpose %[[Y]] {permutation = array<i64: 0, 2, 1, 3>}
+func.func @attention(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>, %v: tensor<1x2x4x3xf32>) -> tensor<1x3x2x4xf32> {
+  %low = mpt.constant dense<-1.0e30> : tensor<f32>
+  %two = mpt.constant dense<2.0> : tensor<f32>
+  %rows = mpt.iota {axis = 0 : i64} : () -> tensor<3x3xi32>
+  %columns = mpt.iota {axis = 1 : i64} : () -> tensor<3x3xi32>
+  %seen = mpt.compare %columns, %rows {predicate = #mpt.predicate<le>} : (tensor<3x3xi32>, tensor<3x3xi32>) -> tensor<3x3xi1>
+  %0 = mpt.div %q, %two : (tensor<1x2x3x4xf32>, tensor<f32>) -> tensor<1x2x3x4xf32>
+  %1 = mpt.matmul %0, %k {transpose_rhs} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x3xf32>
+  %2 = mpt.where %seen, %1, %low : (tensor<3x3xi1>, tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  %3 = mpt.softmax %2 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %4 = mpt.matmul %v, %3 {transpose_rhs} : (tensor<1x2x4x3xf32>, tensor<1x2x3x3xf32>) -> tensor<1x2x4x3xf32>
+  %5 = mpt.transpose %4 {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x2x4x3xf32>) -> tensor<1x3x2x4xf32>
+  return %5 : tensor<1x3x2x4xf32>
+}
+
+// A causal mask as a constant; another one stays a mask.
+// CHECK-LABEL: func.func @constant_masks
+//       CHECK:   mpt.attention %arg0, %arg1, %arg2 {causal, scale = 1.000000e+00 : f64}
+//       CHECK:   %[[MASK:.*]] = mpt.reshape %{{.*}} : (tensor<2x2xi1>) -> tensor<1x1x2x2xi1>
+//       CHECK:   mpt.attention %arg0, %arg1, %arg2, %[[MASK]] {scale = 1.000000e+00 : f64}
+func.func @constant_masks(%q: tensor<1x2x2x4xf32>, %k: tensor<1x2x2x4xf32>, %v: tensor<1x2x2x4xf32>) -> (tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>) {
+  %low = mpt.constant dense<0xFF800000> : tensor<f32>
+  %lower = mpt.constant dense<[[true, false], [true, true]]> : tensor<2x2xi1>
+  %other = mpt.constant dense<[[true, true], [true, false]]> : tensor<2x2xi1>
+  %0 = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>) -> tensor<1x2x2x2xf32>
+  %1 = mpt.where %lower, %0, %low : (tensor<2x2xi1>, tensor<1x2x2x2xf32>, tensor<f32>) -> tensor<1x2x2x2xf32>
+  %2 = mpt.softmax %1 : (tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  %3 = mpt.matmul %2, %v : (tensor<1x2x2x2xf32>, tensor<1x2x2x4xf32>) -> tensor<1x2x2x4xf32>
+  %4 = mpt.where %other, %0, %low : (tensor<2x2xi1>, tensor<1x2x2x2xf32>, tensor<f32>) -> tensor<1x2x2x2xf32>
+  %5 = mpt.softmax %4 : (tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  %6 = mpt.matmul %5, %v : (tensor<1x2x2x2xf32>, tensor<1x2x2x4xf32>) -> tensor<1x2x2x4xf32>
+  return %3, %6 : tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>
+}
+
+// With a finite number, a row that sees nothing sees everything, with a query of zeros; with
+// -inf it stays as it is. Scores are scaled, and a bias is added.
+// CHECK-LABEL: func.func @masks
+//       CHECK:   %[[ANY:.*]] = mpt.cast %{{.*}} : (tensor<1x1x1x1xi32>) -> tensor<1x1x1x1xi1>
+//       CHECK:   %[[NONE:.*]] = mpt.not %[[ANY]]
+//       CHECK:   %[[MASK:.*]] = mpt.or %arg3, %[[NONE]]
+//       CHECK:   %[[Q:.*]] = mpt.where %[[ANY]], %arg0, %{{.*}} : (tensor<1x1x1x1xi1>, tensor<1x2x3x4xf32>, tensor<f32>) -> tensor<1x2x3x4xf32>
+//       CHECK:   mpt.attention %[[Q]], %arg1, %arg2, %[[MASK]] {scale = 2.000000e+00 : f64}
+//       CHECK:   mpt.attention %arg0, %arg1, %arg2, %arg3 bias(%arg4) {scale = 1.000000e+00 : f64}
+func.func @masks(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>, %v: tensor<1x2x3x4xf32>, %m: tensor<1x1x1x3xi1>, %b: tensor<1x2x3x3xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) {
+  %low = mpt.constant dense<-1.0e30> : tensor<f32>
+  %lowest = mpt.constant dense<0xFF800000> : tensor<f32>
+  %two = mpt.constant dense<2.0> : tensor<f32>
+  %1 = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x3xf32>
+  %2 = mpt.mul %1, %two : (tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  %3 = mpt.where %m, %2, %low : (tensor<1x1x1x3xi1>, tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  %4 = mpt.softmax %3 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %5 = mpt.matmul %4, %v : (tensor<1x2x3x3xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  %6 = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x3xf32>
+  %7 = mpt.add %6, %b : (tensor<1x2x3x3xf32>, tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %8 = mpt.where %m, %7, %lowest : (tensor<1x1x1x3xi1>, tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  %9 = mpt.softmax %8 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %10 = mpt.matmul %9, %v : (tensor<1x2x3x3xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  return %5, %10 : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>
+}
+
+// A number that hides little, probabilities that are returned.
+// CHECK-LABEL: func.func @not_attention
+//   CHECK-NOT:   mpt.attention
+//       CHECK:   return
+func.func @not_attention(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>, %v: tensor<1x2x3x4xf32>, %m: tensor<1x1x1x3xi1>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x3xf32>) {
+  %low = mpt.constant dense<-10.0> : tensor<f32>
+  %0 = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x3xf32>
+  %1 = mpt.where %m, %0, %low : (tensor<1x1x1x3xi1>, tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  %2 = mpt.softmax %1 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %3 = mpt.matmul %2, %v : (tensor<1x2x3x3xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  %4 = mpt.softmax %0 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %5 = mpt.matmul %4, %v : (tensor<1x2x3x3xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  return %3, %5, %4 : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x3xf32>
+}
+
+// CHECK-LABEL: func.func @cross_entropy
+//       CHECK:   %[[Y:.*]] = mpt.reshape %arg1 : (tensor<4x1xi64>) -> tensor<4xi64>
+//  CHECK-NEXT:   %[[L:.*]], %{{.*}} = mpt.cross_entropy %arg0, %[[Y]] : (tensor<4x5xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>)
+//  CHECK-NEXT:   return %[[L]]
+func.func @cross_entropy(%x: tensor<4x5xf32>, %y: tensor<4x1xi64>) -> tensor<f32> {
+  %zero = mpt.constant dense<0> : tensor<i64>
+  %last = mpt.constant dense<4> : tensor<i64>
+  %width = mpt.constant dense<5> : tensor<i64>
+  %count = mpt.constant dense<4.0> : tensor<f32>
+  %rows = mpt.iota {axis = 0 : i64} : () -> tensor<4x1xi64>
+  %0 = mpt.maximum %y, %zero : (tensor<4x1xi64>, tensor<i64>) -> tensor<4x1xi64>
+  %1 = mpt.minimum %0, %last : (tensor<4x1xi64>, tensor<i64>) -> tensor<4x1xi64>
+  %2 = mpt.mul %rows, %width : (tensor<4x1xi64>, tensor<i64>) -> tensor<4x1xi64>
+  %3 = mpt.add %1, %2 : (tensor<4x1xi64>, tensor<4x1xi64>) -> tensor<4x1xi64>
+  %4 = mpt.log_softmax %x : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  %5 = mpt.reshape %4 : (tensor<4x5xf32>) -> tensor<20xf32>
+  %6 = mpt.gather %5, %3 : (tensor<20xf32>, tensor<4x1xi64>) -> tensor<4x1xf32>
+  %7 = mpt.reduce %6 {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>} : (tensor<4x1xf32>) -> tensor<f32>
+  %8 = mpt.div %7, %count : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %9 = mpt.neg %8 : (tensor<f32>) -> tensor<f32>
+  return %9 : tensor<f32>
+}
+
+// Rows of another width, labels that may leave their row, rows that are weighed.
+// CHECK-LABEL: func.func @not_cross_entropy
+//   CHECK-NOT:   mpt.cross_entropy
+//       CHECK:   return
+func.func @not_cross_entropy(%x: tensor<4x5xf32>, %y: tensor<4xi64>, %w: tensor<4xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>) {
+  %zero = mpt.constant dense<0> : tensor<i64>
+  %last = mpt.constant dense<4> : tensor<i64>
+  %width = mpt.constant dense<5> : tensor<i64>
+  %less = mpt.constant dense<4> : tensor<i64>
+  %rows = mpt.iota {axis = 0 : i64} : () -> tensor<4xi64>
+  %0 = mpt.maximum %y, %zero : (tensor<4xi64>, tensor<i64>) -> tensor<4xi64>
+  %1 = mpt.minimum %0, %last : (tensor<4xi64>, tensor<i64>) -> tensor<4xi64>
+  %2 = mpt.mul %rows, %width : (tensor<4xi64>, tensor<i64>) -> tensor<4xi64>
+  %3 = mpt.mul %rows, %less : (tensor<4xi64>, tensor<i64>) -> tensor<4xi64>
+  %4 = mpt.log_softmax %x : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  %5 = mpt.reshape %4 : (tensor<4x5xf32>) -> tensor<20xf32>
+  %6 = mpt.add %1, %3 : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+  %7 = mpt.gather %5, %6 : (tensor<20xf32>, tensor<4xi64>) -> tensor<4xf32>
+  %8 = mpt.reduce %7 {axes = array<i64: 0>, kind = #mpt.reduce_kind<mean>} : (tensor<4xf32>) -> tensor<f32>
+  %9 = mpt.add %y, %2 : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+  %10 = mpt.gather %5, %9 : (tensor<20xf32>, tensor<4xi64>) -> tensor<4xf32>
+  %11 = mpt.reduce %10 {axes = array<i64: 0>, kind = #mpt.reduce_kind<mean>} : (tensor<4xf32>) -> tensor<f32>
+  %12 = mpt.add %1, %2 : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+  %13 = mpt.gather %5, %12 : (tensor<20xf32>, tensor<4xi64>) -> tensor<4xf32>
+  %14 = mpt.mul %13, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %15 = mpt.reduce %14 {axes = array<i64: 0>, kind = #mpt.reduce_kind<mean>} : (tensor<4xf32>) -> tensor<f32>
+  return %8, %11, %15 : tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// CHECK-LABEL: func.func @lstm_cell
+//  CHECK-NEXT:   %[[H:.*]], %[[C:.*]], %{{.*}} = mpt.lstm_cell %arg0, %arg1, %arg2, %arg3, %arg4, %arg5
+//  CHECK-NEXT:   return %[[H]], %[[C]]
+func.func @lstm_cell(%x: tensor<2x3xf32>, %h: tensor<2x4xf32>, %c: tensor<2x4xf32>, %w: tensor<3x16xf32>, %u: tensor<4x16xf32>, %b: tensor<16xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %a = mpt.linear %h, %u, %b : (tensor<2x4xf32>, tensor<4x16xf32>, tensor<16xf32>) -> tensor<2x16xf32>
+  %d = mpt.matmul %x, %w : (tensor<2x3xf32>, tensor<3x16xf32>) -> tensor<2x16xf32>
+  %z = mpt.add %a, %d : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x16xf32>
+  %zi = mpt.slice %z {offsets = array<i64: 0, 0>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %zf = mpt.slice %z {offsets = array<i64: 0, 4>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %zg = mpt.slice %z {offsets = array<i64: 0, 8>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %zo = mpt.slice %z {offsets = array<i64: 0, 12>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %i = mpt.sigmoid %zi : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %f = mpt.sigmoid %zf : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %o = mpt.sigmoid %zo : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %g = mpt.tanh %zg : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %fc = mpt.mul %f, %c : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %ig = mpt.mul %i, %g : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %newc = mpt.add %fc, %ig : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %t = mpt.tanh %newc : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %newh = mpt.mul %o, %t : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %newh, %newc : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// Gates in another order.
+// CHECK-LABEL: func.func @not_lstm_cell
+//   CHECK-NOT:   mpt.lstm_cell
+//       CHECK:   return
+func.func @not_lstm_cell(%x: tensor<2x3xf32>, %h: tensor<2x4xf32>, %c: tensor<2x4xf32>, %w: tensor<3x16xf32>, %u: tensor<4x16xf32>, %b: tensor<16xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %a = mpt.linear %h, %u, %b : (tensor<2x4xf32>, tensor<4x16xf32>, tensor<16xf32>) -> tensor<2x16xf32>
+  %d = mpt.matmul %x, %w : (tensor<2x3xf32>, tensor<3x16xf32>) -> tensor<2x16xf32>
+  %z = mpt.add %a, %d : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x16xf32>
+  %zi = mpt.slice %z {offsets = array<i64: 0, 0>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %zf = mpt.slice %z {offsets = array<i64: 0, 8>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %zg = mpt.slice %z {offsets = array<i64: 0, 4>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %zo = mpt.slice %z {offsets = array<i64: 0, 12>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %i = mpt.sigmoid %zi : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %f = mpt.sigmoid %zf : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %o = mpt.sigmoid %zo : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %g = mpt.tanh %zg : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %fc = mpt.mul %f, %c : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %ig = mpt.mul %i, %g : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %newc = mpt.add %fc, %ig : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %t = mpt.tanh %newc : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %newh = mpt.mul %o, %t : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %newh, %newc : tensor<2x4xf32>, tensor<2x4xf32>
+}
