@@ -363,3 +363,27 @@ func.func @not_lstm_cell(%x: tensor<2x3xf32>, %h: tensor<2x4xf32>, %c: tensor<2x
   %newh = mpt.mul %o, %t : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   return %newh, %newc : tensor<2x4xf32>, tensor<2x4xf32>
 }
+
+// A gate that is returned.
+// CHECK-LABEL: func.func @read_gate
+//   CHECK-NOT:   mpt.lstm_cell
+//       CHECK:   return
+func.func @read_gate(%x: tensor<2x3xf32>, %h: tensor<2x4xf32>, %c: tensor<2x4xf32>, %w: tensor<3x16xf32>, %u: tensor<4x16xf32>, %b: tensor<16xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
+  %a = mpt.linear %h, %u, %b : (tensor<2x4xf32>, tensor<4x16xf32>, tensor<16xf32>) -> tensor<2x16xf32>
+  %d = mpt.matmul %x, %w : (tensor<2x3xf32>, tensor<3x16xf32>) -> tensor<2x16xf32>
+  %z = mpt.add %a, %d : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x16xf32>
+  %zi = mpt.slice %z {offsets = array<i64: 0, 0>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %zf = mpt.slice %z {offsets = array<i64: 0, 4>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %zg = mpt.slice %z {offsets = array<i64: 0, 8>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %zo = mpt.slice %z {offsets = array<i64: 0, 12>, sizes = array<i64: 2, 4>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<2x4xf32>
+  %i = mpt.sigmoid %zi : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %f = mpt.sigmoid %zf : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %o = mpt.sigmoid %zo : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %g = mpt.tanh %zg : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %fc = mpt.mul %f, %c : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %ig = mpt.mul %i, %g : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %newc = mpt.add %fc, %ig : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %t = mpt.tanh %newc : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %newh = mpt.mul %o, %t : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %newh, %newc, %f : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+}

@@ -357,7 +357,8 @@ static Value getLogSumExp(const View &view, int64_t rank) {
   if (!getOp<LogOp>(log))
     return Value();
   ExpOp exp = getSumOfExp(skipAbs(getOperand(log, 0)), rank);
-  if (!exp)
+  // Where others read e^x, as gradients do, it is computed in any case.
+  if (!exp || !exp.getResult().hasOneUse())
     return Value();
   if (!max.base)
     return exp.getX();
@@ -849,7 +850,7 @@ std::optional<CrossEntropy> formulas::matchCrossEntropy(Operation *sum) {
   } else {
     picked = getPicked(rows);
     auto log = picked ? picked->table.getDefiningOp<LogSoftmaxOp>() : LogSoftmaxOp();
-    if (!log)
+    if (!log || !log.getResult().hasOneUse())
       return std::nullopt;
     logits = log.getX();
     factor = -factor;
@@ -1232,7 +1233,8 @@ std::optional<LSTMCell> formulas::matchLSTMCell(Operation *root) {
   Value gates[] = {sigmoidI, sigmoidF, tanhG, sigmoidO};
   for (auto [index, gate] : llvm::enumerate(gates)) {
     std::optional<Gate> found = getGate(argument(gate));
-    if (!found || found->begin != int64_t(index) * width ||
+    // Gates that others read, as gradients do, have to be computed in any case.
+    if (!found || !gate.hasOneUse() || found->begin != int64_t(index) * width ||
         (index && (found->first != first || found->second != second)))
       return std::nullopt;
     first = found->first;
