@@ -25,6 +25,7 @@
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/Dialect/Program/Transforms/Passes.h"
+#include "mpt/Export/StableHLO/Passes.h"
 #include "mpt/Import/StableHLO/Passes.h"
 #include "mpt/Import/Torch/Passes.h"
 #include "mpt/Memory/Passes.h"
@@ -51,6 +52,7 @@ inline void registerAllPasses() {
   registerMPTKernelTransformsPasses();
   registerMPTDialectTransformsPasses();
   registerMPTProgramTransformsPasses();
+  registerMPTExportStableHLOPasses();
   registerMPTImportStableHLOPasses();
   registerMPTImportTorchPasses();
   registerMPTMemoryPasses();

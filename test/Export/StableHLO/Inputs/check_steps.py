@@ -1,0 +1,96 @@
+"""Trains examples for some steps in XLA and on MPT's CPU from the same state.
+
+  check_steps.py BUILD NAME..
+
+Both read the same data, and each goes on from its own state.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[4]
+sys.path.insert(0, str(ROOT / "test/Import/StableHLO/Inputs"))
+
+import programs
+
+programs.jax.config.update("jax_enable_x64", True)
+STEPS = 5
+# Example, options of the pipeline, batch.
+CASES = {
+    "digits": ("digits", "type=f16 optimizer=adamw", 8),
+    "lstm": ("lstm", "type=f16 optimizer=adamw clip-norm=1.0", 2),
+    "gpt": ("gpt", "type=bf16 optimizer=adamw master-weights=split16", 2),
+}
+
+
+def make_step(example, options, batch):
+    """The step as mpt and as StableHLO."""
+    source = (ROOT / "docs/examples" / example / f"{example}.mlir").read_text()
+    # Of the functions the first is the loss.
+    source = re.split(r"(?m)^}$", source, maxsplit=1)[0] + "}\n"
+    step = programs.run("mpt-opt", source, "-", f"--mpt-specialize=batch={batch}",
+                        f"--mpt-mixed-precision={options}")
+    module = programs.run("mpt-opt", step, "-", "--allow-unregistered-dialect",
+                          "--mpt-convert-to-stablehlo=donate=false")
+    return step, module
+
+
+def first_values(step, rng):
+    """One array for each argument; data is drawn anew by `draw`."""
+    signature = re.search(r"func\.func @.*", step)[0].split(") -> ")[0]
+    values = {}
+    for part in re.split(r"%arg\d+: ", signature)[1:]:
+        shape, type = re.match(r"tensor<((?:\d+x)*)(\w+)>", part).groups()
+        shape = tuple(map(int, shape.split("x")[:-1]))
+        name = re.search(r'mpt\.name = "([^"]*)"', part)[1]
+        kind = re.search(r'kind = "(\w+)"', part)
+        number = re.search(r"value = ([-+.e\d]+)", part)
+        if 'role = "input"' in part or 'role = "target"' in part:
+            value = (rng.integers(0, 10, shape) if type.startswith("i")
+                     else rng.uniform(0.0, 1.0, shape))
+        elif kind is None or kind[1] == "zeros":
+            value = np.zeros(shape)
+        elif kind[1] == "ones":
+            value = np.ones(shape)
+        elif kind[1] == "constant":
+            value = np.full(shape, float(number[1]))
+        else:
+            value = rng.normal(0.0, 0.1, shape)
+        values[name] = np.asarray(value).astype(programs.TYPES[type])
+    return values
+
+
+def train(name):
+    example, options, batch = CASES[name]
+    step, module = make_step(example, options, batch)
+    mine, theirs = programs.Program(step), programs.XLA(module)
+    values = first_values(step, np.random.default_rng(0))
+    states = [dict(values), dict(values)]
+    worst, losses = 0.0, [[], []]
+    for _ in range(STEPS):
+        for state, run, found in zip(states, (mine, theirs), losses):
+            results = dict(zip(mine.results, run(*(state[each] for each in mine.arguments))))
+            found.append(float(results["loss"]))
+            state.update({mine.updates[key]: value for key, value in results.items()
+                          if key in mine.updates})
+    worst_loss = max(abs(a - b) / abs(a) for a, b in zip(*losses))
+    exact = [key for key in mine.updates.values() if key in ("step", "attempt", "loss_scale")]
+    same = all(np.array_equal(states[0][key], states[1][key]) for key in exact)
+    parameters = [key for key in mine.updates.values()
+                  if states[0][key].dtype.kind in "fV" and states[0][key].size > 1]
+    change = {key: programs.difference(states[0][key], states[1][key]) for key in parameters}
+    key = max(change, key=change.get)
+    print(f"{name}: losses {losses[1][0]:.4f} .. {losses[1][-1]:.4f}, differ by {worst_loss:.1e}; "
+          f"worst state {key} {change[key]:.1e}; counters {'equal' if same else 'DIFFER'}")
+    return worst_loss < 2e-3 and same
+
+
+if __name__ == "__main__":
+    programs.use(sys.argv[1])
+    passed = [train(name) for name in sys.argv[2:] or CASES]
+    print(f"{sum(passed)} of {len(passed)} steps train alike")
+    sys.exit(not all(passed))

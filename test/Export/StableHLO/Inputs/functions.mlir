@@ -1,0 +1,6 @@
+func.func @a(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+func.func @b(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
