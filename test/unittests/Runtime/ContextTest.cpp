@@ -65,6 +65,12 @@ ProgramBuilder makeLarge() {
   b.call(RandomMaskCall{3, 0.5}, {seed, attempt}, b.arena(DataType::I1, {9}));
   b.call(CheckIndicesCall{5, 2}, {indices}, b.arena(I32, {3}));
   b.call(RandomBitsCall{3}, {seed, attempt}, b.arena(DataType::I16, {9}));
+  BufferRef head = b.arena(F32, {1, 2, 4, 8}), rows = b.arena(F32, {1, 2, 4});
+  b.call(AttentionCall{}, {head, head, head},
+         {b.arena(F32, {1, 2, 4, 8}), b.arena(F32, {1, 2, 4})});
+  b.call(AttentionGradCall{}, {head, head, head, head, head, rows},
+         {b.arena(F32, {1, 2, 4, 8}), b.arena(F32, {1, 2, 4, 8}),
+          b.arena(F32, {1, 2, 4, 8})});
   return b;
 }
 

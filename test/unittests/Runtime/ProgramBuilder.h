@@ -58,7 +58,13 @@ public:
   }
   void call(const LibraryCall &libraryCall, const std::vector<BufferRef> &in,
             const BufferRef &out) {
-    Instruction call = makeInstruction(libraryCall, in, out);
+    this->call(libraryCall, in, std::vector<BufferRef>{out});
+  }
+  void call(const LibraryCall &libraryCall, const std::vector<BufferRef> &in,
+            const std::vector<BufferRef> &out) {
+    Instruction call = makeInstruction(libraryCall, in, out.front());
+    call.refs.insert(call.refs.end(), out.begin() + 1, out.end());
+    call.numOutputs = out.size();
     if (int64_t bytes = getCallWorkspace(call, program.maxThreads)) {
       call.hasScratch = true;
       call.refs.push_back(arena(DataType::I8, {bytes}));
