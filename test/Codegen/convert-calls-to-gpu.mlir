@@ -55,7 +55,7 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   // CHECK-NEXT: mpt_program.matmul
   mpt_program.matmul ins(%a, %c : memref<32x16xf16>, memref<16x16xf16>) outs(%d : memref<32x16xf16>)
   // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_attention_1 blocks [1, 1] threads 128
-  mpt_program.attention ins(%s, %s, %s : memref<1x1x16x32xf16>, memref<1x1x16x32xf16>, memref<1x1x16x32xf16>) outs(%s, %l : memref<1x1x16x32xf16>, memref<1x1x16xf32>) {causal}
+  mpt_program.attention ins(%s, %s, %s : memref<1x1x16x32xf16>, memref<1x1x16x32xf16>, memref<1x1x16x32xf16>) outs(%s, %l : memref<1x1x16x32xf16>, memref<1x1x16xf32>) {causal, scale = 1.0 : f64}
   // Only of f32.
   // TF32-COUNT-1: f32_matmuls = #mpt_program.f32_matmuls<tf32>
   // TF32-NOT: f32_matmuls

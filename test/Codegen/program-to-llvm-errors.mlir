@@ -91,5 +91,5 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   %s = mpt_program.buffer <arena> 0 : memref<1x1x16x32xf16>
   %l = mpt_program.buffer <arena> 2048 : memref<1x1x16xf32>
   // expected-error @+1 {{'mpt_program.attention' op is not expanded to launches; run --mpt-convert-calls-to-gpu first}}
-  mpt_program.attention ins(%s, %s, %s : memref<1x1x16x32xf16>, memref<1x1x16x32xf16>, memref<1x1x16x32xf16>) outs(%s, %l : memref<1x1x16x32xf16>, memref<1x1x16xf32>)
+  mpt_program.attention ins(%s, %s, %s : memref<1x1x16x32xf16>, memref<1x1x16x32xf16>, memref<1x1x16x32xf16>) outs(%s, %l : memref<1x1x16x32xf16>, memref<1x1x16xf32>) {scale = 1.0 : f64}
 }

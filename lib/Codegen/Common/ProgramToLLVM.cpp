@@ -298,8 +298,10 @@ LogicalResult ProgramEncoder::addOp(Operation &inner) {
     return addDeviceLaunch(launch);
   if (auto alternatives = dyn_cast<program::AlternativesOp>(inner))
     return addAlternatives(alternatives);
+  // Device functions do attention on a GPU.
   auto call = dyn_cast<program::LibraryCallOpInterface>(inner);
-  if (!call)
+  if (!call || (op.getTarget().isCuda() &&
+                isa<program::AttentionOp, program::AttentionGradOp>(inner)))
     return inner.emitOpError(
         "is not expanded to launches; run --mpt-convert-calls-to-gpu "
         "first");

@@ -125,8 +125,8 @@ MPT_INLINE void transposeTile(const float *from, int64_t fromStep, float *to,
 }
 
 /// The matrix from[rows][columns] as to[columns][rows].
-MPT_INLINE void transpose(const float *from, int64_t fromStep, int64_t rows,
-                          int64_t columns, float *to, int64_t toStep) {
+MPT_INLINE void transposeInTiles(const float *from, int64_t fromStep, int64_t rows,
+                                 int64_t columns, float *to, int64_t toStep) {
   const int64_t wholeRows = rows / kLanes * kLanes,
                 wholeColumns = columns / kLanes * kLanes;
   for (int64_t i = 0; i < wholeRows; i += kLanes)
@@ -214,9 +214,9 @@ MPT_INLINE void multiplyRows(const Left &a, const Rows &b, int64_t length, const
 /// c = a b for `m` rows and `n` vectors. A tile of `rows` x `vectors` sums stays in
 /// registers.
 template <int rows, int vectors>
-MPT_INLINE void multiply(const Left &a, const Rows &b, int64_t length, const Rows &c,
-                         int64_t m, int64_t n, Begin begin,
-                         const float *factors = nullptr) {
+MPT_INLINE void multiplyInTiles(const Left &a, const Rows &b, int64_t length,
+                                const Rows &c, int64_t m, int64_t n, Begin begin,
+                                const float *factors) {
   auto run = [&](int64_t j, auto count) __attribute__((always_inline)) {
     multiplyRows<rows, count>(a, {b.data + j * kLanes, b.step}, length,
                               {c.data + j * kLanes, c.step}, m, begin,
@@ -347,7 +347,7 @@ struct Attention {
 };
 
 /// One block of queries of a head, and what it needs of the keys.
-template <int rows, int vectors>
+template <typename Kernels>
 struct Block {
   const Attention &call;
   const AttentionPlan &plan;
@@ -451,8 +451,8 @@ struct Block {
 
   /// The scores of these keys, hidden ones -inf.
   MPT_INLINE void score(const float *keyRows, int64_t begin, int64_t keys) {
-    multiply<rows, vectors>({keyRows, plan.width, 1}, {query, kBlock}, plan.width,
-                            {scores, kBlock}, keys, lanes, Begin::Zeros);
+    Kernels::multiply({keyRows, plan.width, 1}, {query, kBlock}, plan.width,
+                      {scores, kBlock}, keys, lanes, Begin::Zeros);
     if (tile)
       addTile(begin, keys);
     // The last key that query i sees is i + start + keys - queries.
@@ -523,7 +523,7 @@ private:
   }
   /// Rows of queries with one in each lane, zeros in the lanes that are left.
   MPT_INLINE void putInLanes(const float *from, int64_t step, int64_t width, float *to) {
-    transpose(from, step, count, width, to, kBlock);
+    Kernels::transpose(from, step, count, width, to, kBlock);
     for (int64_t d = 0; count % kLanes != 0 && d < width; ++d)
       std::fill(to + d * kBlock + count, to + d * kBlock + lanes * kLanes, 0.0f);
   }
@@ -602,12 +602,12 @@ private:
 };
 
 /// Forward: a block of queries of a head.
-template <int rows, int vectors>
+template <typename Kernels>
 MPT_INLINE void runForward(const Attention &call, int64_t task, int thread) {
   const AttentionPlan &plan = call.plan;
-  Block<rows, vectors> block(call, thread);
+  Block<Kernels> block(call, thread);
   const int64_t blocks = plan.queryBlocks(), head = task / blocks;
-  block.enter(head / plan.heads, head % plan.heads, task % blocks * kBlock);
+  Kernels::enter(block, head / plan.heads, head % plan.heads, task % blocks * kBlock);
   const int64_t lanes = block.lanes, width = plan.valueWidth;
   const float lowest = std::numeric_limits<float>::lowest();
   std::fill_n(block.first, kBlock, lowest);
@@ -616,7 +616,7 @@ MPT_INLINE void runForward(const Attention &call, int64_t task, int thread) {
   const int64_t end = call.keysSeen(block.start + block.count);
   for (int64_t begin = 0; begin < end; begin += kKeys) {
     const int64_t keys = std::min(kKeys, end - begin);
-    block.score(block.getKeys(begin, keys), begin, keys);
+    Kernels::score(block, block.getKeys(begin, keys), begin, keys);
     for (int64_t j = 0; j < lanes; ++j) {
       float *scores = block.scores + j * kLanes;
       // A row of which nothing is seen yet has the lowest finite number.
@@ -647,9 +647,9 @@ MPT_INLINE void runForward(const Attention &call, int64_t task, int thread) {
       store(block.second + j * kLanes, sum);
       store(block.factors + j * kLanes, factor);
     }
-    multiply<rows, vectors>({block.getValues(begin, keys), 1, width},
-                            {block.scores, kBlock}, keys, {block.sums, kBlock}, width,
-                            lanes, Begin::Scaled, block.factors);
+    Kernels::multiply({block.getValues(begin, keys), 1, width}, {block.scores, kBlock},
+                      keys, {block.sums, kBlock}, width, lanes, Begin::Scaled,
+                      block.factors);
   }
   for (int64_t j = 0; j < lanes; ++j) {
     Vector sum, largest, lse;
@@ -669,25 +669,24 @@ MPT_INLINE void runForward(const Attention &call, int64_t task, int thread) {
   std::copy_n(block.first, block.count, call.lse + block.rowOfBlock());
   const int64_t at = block.rowOfBlock() * width;
   if (call.result.isWide())
-    return transpose(block.sums, kBlock, width, block.count, call.result.floats() + at,
-                     width);
+    return Kernels::transpose(block.sums, kBlock, width, block.count,
+                              call.result.floats() + at, width);
   // The queries are not read any more.
   float *wide = block.wideValues;
   static_assert(kKeys >= kBlock, "there is room for a block of queries");
-  transpose(block.sums, kBlock, width, block.count, wide, width);
+  Kernels::transpose(block.sums, kBlock, width, block.count, wide, width);
   narrow(call.result.type, wide, call.result.data, at, block.count * width);
 }
 
 /// Scores of a block of keys become the probabilities that the values were multiplied
 /// by, and `gradients` those of the scores.
-template <int rows, int vectors>
-MPT_INLINE void makeGradients(Block<rows, vectors> &block, const float *keyRows,
+template <typename Kernels>
+MPT_INLINE void makeGradients(Block<Kernels> &block, const float *keyRows,
                               const float *valueRows, int64_t begin, int64_t keys) {
   const AttentionPlan &plan = block.plan;
-  block.score(keyRows, begin, keys);
-  multiply<rows, vectors>({valueRows, plan.valueWidth, 1}, {block.dy, kBlock},
-                          plan.valueWidth, {block.gradients, kBlock}, keys, block.lanes,
-                          Begin::Zeros);
+  Kernels::score(block, keyRows, begin, keys);
+  Kernels::multiply({valueRows, plan.valueWidth, 1}, {block.dy, kBlock}, plan.valueWidth,
+                    {block.gradients, kBlock}, keys, block.lanes, Begin::Zeros);
   for (int64_t j = 0; j < block.lanes; ++j) {
     Vector lse, dot;
     load(block.first + j * kLanes, lse);
@@ -713,7 +712,7 @@ MPT_INLINE void makeGradients(Block<rows, vectors> &block, const float *keyRows,
 
 /// Gradients: a head of keys, or a part of the blocks of queries that read it. The sums
 /// of keys and values are at `dkey` and `dvalue`, rows of whole vectors.
-template <int rows, int vectors>
+template <typename Kernels>
 MPT_INLINE void runBackward(const Attention &call, int64_t task, int thread) {
   const AttentionPlan &plan = call.plan;
   const int64_t groupOfKeys = task / plan.parts, part = task % plan.parts;
@@ -728,31 +727,30 @@ MPT_INLINE void runBackward(const Attention &call, int64_t task, int thread) {
   }
   std::fill_n(dkey, plan.keys * width, 0.0f);
   std::fill_n(dvalue, plan.keys * valueWidth, 0.0f);
-  Block<rows, vectors> block(call, thread);
+  Block<Kernels> block(call, thread);
   const int64_t blocks = plan.queryBlocks(), groupSize = call.groupSize();
   const int64_t batch = groupOfKeys / plan.groups,
                 firstHead = groupOfKeys % plan.groups * groupSize;
   for (int64_t index = part; index < groupSize * blocks; index += plan.parts) {
-    block.enter(batch, firstHead + index / blocks, index % blocks * kBlock);
+    Kernels::enter(block, batch, firstHead + index / blocks, index % blocks * kBlock);
     std::fill_n(block.sums, kBlock * plan.width, 0.0f);
     const int64_t end = call.keysSeen(block.start + block.count);
     for (int64_t begin = 0; begin < end; begin += kKeys) {
       const int64_t keys = std::min(kKeys, end - begin);
       const float *keyRows = block.getKeys(begin, keys);
-      makeGradients(block, keyRows, block.getValues(begin, keys), begin, keys);
-      multiply<rows, vectors>({block.scores, kBlock, 1}, {block.dyRows, valueWidth},
-                              block.count, {dvalue + begin * valueWidth, valueWidth},
-                              keys, valueWidth / kLanes, Begin::Itself);
-      multiply<rows, vectors>({block.gradients, kBlock, 1}, {block.queryRows, width},
-                              block.count, {dkey + begin * width, width}, keys,
-                              width / kLanes, Begin::Itself);
-      multiply<rows, vectors>({keyRows, 1, plan.width}, {block.gradients, kBlock}, keys,
-                              {block.sums, kBlock}, plan.width, block.lanes,
-                              Begin::Itself);
+      Kernels::makeGradients(block, keyRows, block.getValues(begin, keys), begin, keys);
+      Kernels::multiply({block.scores, kBlock, 1}, {block.dyRows, valueWidth},
+                        block.count, {dvalue + begin * valueWidth, valueWidth}, keys,
+                        valueWidth / kLanes, Begin::Itself);
+      Kernels::multiply({block.gradients, kBlock, 1}, {block.queryRows, width},
+                        block.count, {dkey + begin * width, width}, keys, width / kLanes,
+                        Begin::Itself);
+      Kernels::multiply({keyRows, 1, plan.width}, {block.gradients, kBlock}, keys,
+                        {block.sums, kBlock}, plan.width, block.lanes, Begin::Itself);
     }
     const auto scale = static_cast<float>(plan.scale);
     float *wide = block.query;
-    transpose(block.sums, kBlock, plan.width, block.count, wide, plan.width);
+    Kernels::transpose(block.sums, kBlock, plan.width, block.count, wide, plan.width);
     for (int64_t i = 0; i < block.count * plan.width; ++i)
       wide[i] *= scale;
     narrow(call.dquery.type, wide, call.dquery.data, block.rowOfBlock() * plan.width,
@@ -790,7 +788,7 @@ void writeKeyGradients(const Attention &call, int64_t group, const float *sums,
 
 /// The gradient of the bias: a task has the blocks of queries that share rows of it, for
 /// each batch entry and head that share it, too.
-template <int rows, int vectors>
+template <typename Kernels>
 MPT_INLINE void runBiasGradient(const Attention &call, int64_t task, int thread) {
   const AttentionPlan &plan = call.plan;
   const int64_t *sizes = call.biasSizes;
@@ -805,7 +803,7 @@ MPT_INLINE void runBiasGradient(const Attention &call, int64_t task, int thread)
   const auto batches = getRange(sizes[0], place / sizes[1], plan.batch);
   const auto heads = getRange(sizes[1], place % sizes[1], plan.heads);
   const auto queries = getRange(sumsQueries ? 1 : 2, biasBlock, blocks);
-  Block<rows, vectors> block(call, thread);
+  Block<Kernels> block(call, thread);
   float *sums = block.biasSums, *rowSums = sums + kKeys * kBlock;
   std::fill_n(rowSums, kBlock, 0.0f);
   auto write = [&](int64_t query, int64_t key, const float *from, int64_t count) {
@@ -822,9 +820,10 @@ MPT_INLINE void runBiasGradient(const Attention &call, int64_t task, int thread)
         for (int64_t i = queries.first; i < queries.second; ++i) {
           if (begin >= call.keysSeen(std::min((i + 1) * kBlock, plan.queries)))
             continue;
-          block.enter(batch, head, i * kBlock);
+          Kernels::enter(block, batch, head, i * kBlock);
           const float *keyRows = block.getKeys(begin, keys);
-          makeGradients(block, keyRows, block.getValues(begin, keys), begin, keys);
+          Kernels::makeGradients(block, keyRows, block.getValues(begin, keys), begin,
+                                 keys);
           for (int64_t s = 0; s < keys; ++s)
             for (int64_t j = 0; j < block.lanes * kLanes; ++j)
               sums[s * kBlock + j] += block.gradients[s * kBlock + j];
@@ -842,7 +841,7 @@ MPT_INLINE void runBiasGradient(const Attention &call, int64_t task, int thread)
       }
       write(0, begin, block.scores, keys);
     } else {
-      transpose(sums, kBlock, keys, count, block.scores, kKeys);
+      Kernels::transpose(sums, kBlock, keys, count, block.scores, kKeys);
       for (int64_t i = 0; i < count; ++i)
         write(first + i, begin, block.scores + i * kKeys, keys);
     }
@@ -869,24 +868,54 @@ struct Tasks {
   TaskFn forward, backward, biasGradient;
 };
 
+/// What is called from several places is compiled once for each set of instructions.
 #define MPT_TASKS(name, rows, vectors, ...)                                              \
+  struct Kernels##name {                                                                 \
+    __VA_ARGS__ __attribute__((noinline)) static void                                    \
+    multiply(const Left &a, const Rows &b, int64_t length, const Rows &c, int64_t m,     \
+             int64_t n, Begin begin, const float *factors = nullptr) {                   \
+      multiplyInTiles<rows, vectors>(a, b, length, c, m, n, begin, factors);             \
+    }                                                                                    \
+    __VA_ARGS__ __attribute__((noinline)) static void                                    \
+    transpose(const float *from, int64_t fromStep, int64_t rowCount, int64_t columns,    \
+              float *to, int64_t toStep) {                                               \
+      transposeInTiles(from, fromStep, rowCount, columns, to, toStep);                   \
+    }                                                                                    \
+    using BlockOfQueries = Block<Kernels##name>;                                         \
+    __VA_ARGS__ __attribute__((noinline)) static void                                    \
+    enter(BlockOfQueries &block, int64_t batch, int64_t head, int64_t begin) {           \
+      block.enter(batch, head, begin);                                                   \
+    }                                                                                    \
+    __VA_ARGS__ __attribute__((noinline)) static void                                    \
+    score(BlockOfQueries &block, const float *keyRows, int64_t begin, int64_t keys) {    \
+      block.score(keyRows, begin, keys);                                                 \
+    }                                                                                    \
+    __VA_ARGS__ __attribute__((noinline)) static void                                    \
+    makeGradients(BlockOfQueries &block, const float *keyRows, const float *valueRows,   \
+                  int64_t begin, int64_t keys) {                                         \
+      ::makeGradients(block, keyRows, valueRows, begin, keys);                           \
+    }                                                                                    \
+  };                                                                                     \
   __VA_ARGS__ void forward##name(const Attention &call, int64_t task, int thread) {      \
-    runForward<rows, vectors>(call, task, thread);                                       \
+    runForward<Kernels##name>(call, task, thread);                                       \
   }                                                                                      \
   __VA_ARGS__ void backward##name(const Attention &call, int64_t task, int thread) {     \
-    runBackward<rows, vectors>(call, task, thread);                                      \
+    runBackward<Kernels##name>(call, task, thread);                                      \
   }                                                                                      \
   __VA_ARGS__ void biasGradient##name(const Attention &call, int64_t task, int thread) { \
-    runBiasGradient<rows, vectors>(call, task, thread);                                  \
+    runBiasGradient<Kernels##name>(call, task, thread);                                  \
   }                                                                                      \
   constexpr Tasks tasks##name = {forward##name, backward##name, biasGradient##name};
 
 // Tiles of sums take about 24 of 32 registers, or 12 of 16 with AVX2.
-MPT_TASKS(Plain, 2, 1)
 #if defined(__x86_64__)
+// For processors before AVX2, as small code.
+MPT_TASKS(Plain, 2, 1, __attribute__((cold)))
 MPT_TASKS(AVX2, 6, 1, __attribute__((target("avx2,f16c,fma"))))
 MPT_TASKS(AVX512, 6, 4,
           __attribute__((target("avx2,f16c,fma,avx512f,avx512bw,avx512dq,avx512vl"))))
+#else
+MPT_TASKS(Plain, 2, 1)
 #endif
 #undef MPT_TASKS
 

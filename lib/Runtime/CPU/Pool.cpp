@@ -418,8 +418,16 @@ private:
 // Which code runs
 //===----------------------------------------------------------------------===//
 
+// x86-64 has it for processors before AVX2, as small code.
+#if defined(__x86_64__)
+#define MPT_PLAIN __attribute__((cold))
+#else
+#define MPT_PLAIN
+#endif
+
 template <typename Task>
-void runPlain(const Task &task, int64_t image, int64_t begin, int64_t end, int thread) {
+MPT_PLAIN void runPlain(const Task &task, int64_t image, int64_t begin, int64_t end,
+                        int thread) {
   task.run(image, begin, end, thread);
 }
 #if defined(__x86_64__)
