@@ -28,6 +28,7 @@ from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, make_memor
 
 __all__ = ["StepResult", "TrainStep", "autocast", "train_step"]
 
+_FLOATS = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
 
 
@@ -74,15 +75,18 @@ def _name_leaves(tree, prefix: str, taken) -> "list[str]":
     return names
 
 
-def _spell_array(value, dtype) -> numpy.ndarray:
-    """In C order, unsigned integers as the signless ones that MPT has."""
+def _to_array(value) -> numpy.ndarray:
+    """With the type that JAX gives it: without jax_enable_x64 numbers have 32 bits."""
     array = numpy.asarray(value)
-    if array.dtype != dtype:
-        raise Error(f"expected elements of {dtype} as in the example, found {array.dtype}; "
-                    f"convert them with .astype({dtype.name!r})")
-    shape, array = array.shape, numpy.ascontiguousarray(array)
-    if dtype.kind == "u":
-        array = array.view(f"i{dtype.itemsize}")
+    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
+
+
+def _spell_array(array: numpy.ndarray) -> numpy.ndarray:
+    """In C order, unsigned integers as the signless ones that MPT has."""
+    shape = array.shape
+    array = numpy.ascontiguousarray(array)
+    if array.dtype.kind == "u":
+        array = array.view(f"i{array.dtype.itemsize}")
     return array.reshape(shape)
 
 
@@ -99,7 +103,7 @@ class _Compiled:
         self.module = module
         self.program = program
         self.scalars = ScalarReader(program, jax.dlpack.from_dlpack)
-        self.known = {t.name for t in program.tensors}
+        self.types = {t.name: t.type for t in program.tensors}
 
 
 class TrainStep:
@@ -138,7 +142,7 @@ class TrainStep:
         taken: "set[str]" = set()
         self._names = _name_leaves(params, "", taken) + _name_leaves(
             state if self._has_state else (), "state", taken)
-        self._values = [numpy.asarray(value) for value in leaves]
+        self._values = [_to_array(value) for value in leaves]
         for name, value in zip(self._names[:self._num_params], self._values):
             if value.dtype.kind != "f" and value.dtype.name != "bfloat16":
                 raise Error(f"params: {name}: expected floating-point numbers, found "
@@ -160,9 +164,12 @@ class TrainStep:
         self._first: Optional[_Compiled] = None
         self._first = self._find(parts, batch)
         for name, value in zip(self._names, self._values):
-            if name in self._first.known:
-                self._first.program.write(name, _spell_array(value, value.dtype))
-        if "seed" in self._first.known:
+            if name in self._first.types:
+                # Parameters of 16 bits have masters of 32. NumPy hands over no bf16.
+                kept = _FLOATS.get(self._first.types[name], value.dtype)
+                self._first.program.write(
+                    name, jax.numpy.asarray(_spell_array(value.astype(kept))))
+        if "seed" in self._first.types:
             self._first.program.write("seed", numpy.array(
                 seed, dtype=numpy.asarray(self._read("seed")).dtype))
 
@@ -183,12 +190,7 @@ class TrainStep:
 
     @staticmethod
     def _flatten(batch):
-        parts = []
-        for value in jax.tree.leaves(_strip_keys(batch)):
-            # Python's numbers have the types that JAX gives them.
-            parts.append(value if hasattr(value, "dtype") else numpy.asarray(
-                value, jax.dtypes.canonicalize_dtype(numpy.asarray(value).dtype)))
-        return [numpy.asarray(part) for part in parts]
+        return [_to_array(value) for value in jax.tree.leaves(_strip_keys(batch))]
 
     # Compilation.
 
@@ -296,11 +298,12 @@ class TrainStep:
         compiled = self._find(parts, batch)
         program = compiled.program
         for name, part, dtype in zip(self._inputs, parts, self._dtypes):
-            if name in compiled.known:
-                try:
-                    program.bind(name, _spell_array(part, dtype))
-                except Error as error:
-                    raise Error(f"'{name}': {error}") from None
+            if part.dtype != dtype:
+                raise Error(f"'{name}': expected elements of {dtype} as in the example, found "
+                            f"{part.dtype}; convert them with .astype({dtype.name!r})")
+            if name in compiled.types:
+                array = _spell_array(part)
+                program.bind_address(name, array.ctypes.data, array.nbytes, array)
         if callable(self._lr):
             self._write_rate(self._lr(self._count))
         elif self._count == 0:
@@ -317,7 +320,7 @@ class TrainStep:
                           compiled.scalars.read("loss_scale", 1.0), outputs)
 
     def _write_rate(self, rate) -> None:
-        if "lr" in self._first.known:
+        if "lr" in self._first.types:
             self._first.program.write("lr", numpy.asarray(float(rate), "float32"))
 
     @property
@@ -340,8 +343,8 @@ class TrainStep:
     def _held(self, suffix=""):
         leaves = []
         for name, value in zip(self._names, self._values):
-            present = name + suffix if name + suffix in self._first.known else name
-            if present not in self._first.known:
+            present = name + suffix if name + suffix in self._first.types else name
+            if present not in self._first.types:
                 leaves.append(jax.numpy.asarray(value))
                 continue
             array = self._read(present)

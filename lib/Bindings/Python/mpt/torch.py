@@ -750,6 +750,13 @@ class _Printer:
         values = list(zip(output.args[0], program.graph_signature.output_specs))
         user = [(v, s) for v, s in values if s.kind == OutputKind.USER_OUTPUT]
         state = [(v, s) for v, s in values if s.kind == OutputKind.BUFFER_MUTATION]
+        changed = [s.target.removeprefix("model.") for _, s in values
+                   if s.kind.name == "PARAMETER_MUTATION"]
+        if changed:
+            raise ExportError(
+                f"the function changes {len(changed)} of the model's parameters in place "
+                f"({', '.join(changed[:3])}{', ..' if len(changed) > 3 else ''}); register what "
+                "the optimizer does not train with register_buffer")
         other = [s.kind.name for _, s in values
                  if s.kind not in (OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION)]
         if other:
@@ -802,8 +809,10 @@ class _Printer:
         spec = self.program.call_spec.out_spec
         if spec is not None and spec.type is dict:
             keys = [str(k) for k in spec.context]
-            if len(keys) != count:
-                raise ExportError("the loss function's dictionary: expected tensors only")
+            nested = [key for key, child in zip(keys, spec.children()) if not child.is_leaf()]
+            if nested or len(keys) != count:
+                raise ExportError("the loss function's dictionary: expected tensors only"
+                                  + (f", found more under {', '.join(nested)}" if nested else ""))
             if self.is_loss and "loss" not in keys:
                 raise ExportError("the loss function's dictionary: expected the key \"loss\", "
                                   f"found {', '.join(keys)}")

@@ -120,6 +120,19 @@ def train_step():
     step({"image": x, "label": y})
     print("lr:", step.lr, numpy.array_equal(before, step.params["w"]))
 
+    # Parameters and batches of 16 bits; NumPy's numbers of 64 bits are JAX's of 32.
+    def narrow(params, x, y):
+        logits = (x.reshape(len(x), -1) @ params["w"]).astype(jnp.float32)
+        return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean()
+
+    for type in jnp.bfloat16, jnp.float16, numpy.float64:
+        weights = {"w": numpy.asarray(rng.normal(size=(64, 10)) / 8, type)}
+        batch = (numpy.asarray(x, type), y.astype("int64"))
+        step = mpt.jax.train_step(narrow, weights, batch, "sgd", lr=0.1)
+        # bf16 has 8 bits: XLA may round each logit in another place.
+        bound = 2e-2 if type is jnp.bfloat16 else 1e-3
+        print(step.params["w"].dtype, abs(step(*batch).loss - narrow(weights, *batch)) < bound)
+
     # Losses and results of 16 bits.
     rows = numpy.arange(12, dtype="f").reshape(4, 3) - 4
     for dtype in jnp.bfloat16, jnp.float16:
