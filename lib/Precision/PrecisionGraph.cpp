@@ -654,7 +654,9 @@ void PrecisionGraphBuilder::joinRegions(Operation *op, const OpRecord &record) {
   // Slices of its inputs are block arguments, but no results.
   if (auto scan = dyn_cast<ScanOp>(op))
     carried = scan.getNumCarried();
-  if (carries && (carried < 0 || carried > op->getNumOperands()))
+  // Each value that a loop carries is a result.
+  if (carries &&
+      (carried < 0 || carried > op->getNumOperands() || carried > op->getNumResults()))
     return;
   MutableArrayRef<OpOperand> operands;
   if (first[0] <= op->getNumOperands())

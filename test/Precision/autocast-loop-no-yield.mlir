@@ -33,3 +33,13 @@ func.func @nested(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %zero: tensor<8x8xf3
   return %y : tensor<8x8xf32>
 }
 
+// This loop has two operands, no body, and one result: no value is carried that we know.
+// CHECK-LABEL: @no_body
+// CHECK: "stablehlo.while"(%{{.*}}, %{{.*}}) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+func.func @no_body(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %p = "stablehlo.dot"(%x, %w) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %a = "stablehlo.add"(%x, %p) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %y = "stablehlo.while"(%p, %p) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  "stablehlo.add"(%y, %a) : (tensor<8x8xf32>, tensor<8x8xf32>) -> ()
+  return %y : tensor<8x8xf32>
+}
