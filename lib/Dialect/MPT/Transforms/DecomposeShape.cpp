@@ -8,8 +8,9 @@
 ///
 /// \file
 /// Ops that move elements become moves within one element type and a cast.
-/// Reductions become those that kernels can do, over the last axis or over all
-/// but the last, where a reshape (which is free) is enough for that.
+/// Sums of neighboring pads become concatenations. Reductions become those that kernels
+/// can do, over the last axis or over all but the last, where a reshape (which is free)
+/// is enough for that.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -80,6 +81,95 @@ LogicalResult inlineCheckpoint(CheckpointOp op, PatternRewriter &rewriter) {
   rewriter.inlineBlockBefore(&body, op);
   rewriter.replaceOp(op, results);
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of pads
+//===----------------------------------------------------------------------===//
+
+/// The dimension along which `value` is zero before and after some other tensor, if it
+/// is a pad of that along this dimension alone, and nothing else reads it.
+std::optional<unsigned> getPaddedDimension(Value value) {
+  auto pad = value.getDefiningOp<PadOp>();
+  if (!pad || !pad->hasOneUse() || !pad.getValue().isZero() || pad.getInterior() ||
+      !DecomposeBuilder::typeOf(value).hasStaticShape() ||
+      elementOf(pad.getX()) != elementOf(value))
+    return std::nullopt;
+  std::optional<unsigned> found;
+  for (auto [i, low, high] : llvm::enumerate(pad.getLow(), pad.getHigh())) {
+    if (low == 0 && high == 0)
+      continue;
+    if (found)
+      return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+/// The sum of two pads, or no value unless one begins where the other ends.
+Value addNeighbors(Value a, Value b, PatternRewriter &rewriter, Location loc) {
+  std::optional<unsigned> dim = getPaddedDimension(a);
+  if (!dim || getPaddedDimension(b) != dim || a.getType() != b.getType())
+    return {};
+  auto first = a.getDefiningOp<PadOp>(), second = b.getDefiningOp<PadOp>();
+  if (first.getLow()[*dim] > second.getLow()[*dim])
+    std::swap(first, second);
+  auto type = DecomposeBuilder::typeOf(first.getX());
+  const int64_t end = first.getLow()[*dim] + type.getDimSize(*dim);
+  if (end != second.getLow()[*dim])
+    return {};
+  // Concatenations of concatenations are one.
+  SmallVector<Value> parts;
+  for (Value part : {first.getX(), second.getX()}) {
+    auto concat = part.getDefiningOp<ConcatOp>();
+    if (concat && concat->hasOneUse() && concat.getAxis() == *dim &&
+        llvm::all_of(concat.getInputs(), [&](Value input) {
+          return elementOf(input) == type.getElementType();
+        }))
+      llvm::append_range(parts, concat.getInputs());
+    else
+      parts.push_back(part);
+  }
+  SmallVector<int64_t> shape(type.getShape());
+  shape[*dim] += DecomposeBuilder::typeOf(second.getX()).getDimSize(*dim);
+  Value joined = ConcatOp::create(rewriter, loc, type.clone(shape), parts, *dim);
+  return rewriter.createOrFold<PadOp>(loc, a.getType(), joined, first.getLowAttr(),
+                                      second.getHighAttr(), DenseI64ArrayAttr(),
+                                      first.getValueAttr());
+}
+
+/// Gradients of neighboring slices of one tensor are pads that are added: each element is
+/// zero in all of them but one. Their sum is a concatenation. a + (b + c) counts, too, if
+/// a and b, or a and c, are such pads. Zeros that are added may lose their sign.
+LogicalResult concatNeighbors(AddOp op, PatternRewriter &rewriter) {
+  auto type = DecomposeBuilder::typeOf(op.getResult());
+  auto replace = [&](Value value) {
+    if (value.getType() == type)
+      rewriter.replaceOp(op, value);
+    else
+      rewriter.replaceOpWithNewOp<CastOp>(op, type, value);
+    return success();
+  };
+  Value sides[] = {op.getLhs(), op.getRhs()};
+  if (DecomposeBuilder::typeOf(sides[0]).getShape() != type.getShape())
+    return failure();
+  if (Value sum = addNeighbors(sides[0], sides[1], rewriter, op.getLoc()))
+    return replace(sum);
+  for (auto [pad, other] : {std::pair(sides[0], sides[1]), {sides[1], sides[0]}}) {
+    auto inner = other.getDefiningOp<AddOp>();
+    if (!inner || !inner->hasOneUse() || pad.getType() != type)
+      continue;
+    Value terms[] = {inner.getLhs(), inner.getRhs()};
+    if (inner.getType() != type || terms[0].getType() != type ||
+        terms[1].getType() != type)
+      continue;
+    for (auto [term, rest] : {std::pair(terms[0], terms[1]), {terms[1], terms[0]}})
+      if (Value sum = addNeighbors(pad, term, rewriter, op.getLoc())) {
+        rewriter.replaceOpWithNewOp<AddOp>(op, type, rest, sum);
+        return success();
+      }
+  }
+  return failure();
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,5 +278,5 @@ void mpt::populateDecomposeShapePatterns(RewritePatternSet &patterns) {
   addPatterns(patterns, roundBeforeMove<TransposeOp>, roundBeforeMove<SliceOp>,
               roundBeforeMove<ConcatOp>, roundBeforeMove<PadOp>,
               roundBeforeMove<BarrierOp>, roundAfterGather, inlineCheckpoint,
-              decomposeReduce);
+              concatNeighbors, decomposeReduce);
 }
