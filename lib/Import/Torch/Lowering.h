@@ -153,6 +153,53 @@ public:
 mlir::Value scanLast(Lowering &l, mlir::Value last, double neutral,
                      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
+//===----------------------------------------------------------------------===//
+// Pooling
+//===----------------------------------------------------------------------===//
+
+/// The windows of a pooling along one dimension. By default one, of one element.
+struct PoolWindows {
+  int64_t kernel = 1, stride = 1, dilation = 1;
+  /// Elements before the first and after the last.
+  int64_t padding = 0;
+  /// How many windows there are, and how far the last reaches over the padding.
+  int64_t count = 1, overhang = 0;
+
+  /// From the first element of a window to after its last.
+  int64_t getReach() const { return dilation * (kernel - 1) + 1; }
+};
+
+/// What an average divides by: the elements of the whole window, those in the image and
+/// its padding, or those in the image.
+enum class PoolCount { Window, Padding, Image };
+
+/// Reads the windows along dimensions of `sizes` from operands 1 to 3, the kernel, stride
+/// and padding. With `ceil`, a window that begins in the image or the padding before it
+/// counts though it ends after the padding. An empty `dilation` is 1. Refuses the op, and
+/// returns none, if a number is out of range.
+std::optional<llvm::SmallVector<PoolWindows>> readPool(Lowering &l,
+                                                       llvm::ArrayRef<int64_t> sizes,
+                                                       bool ceil,
+                                                       llvm::ArrayRef<int64_t> dilation);
+
+/// Reads count_include_pad and divisor_override from operands 5 and 6. Returns what an
+/// average divides by, and a factor for the average.
+std::pair<PoolCount, double> readPoolCount(Lowering &l,
+                                           llvm::ArrayRef<PoolWindows> windows);
+
+/// The largest elements, or the averages, of windows along H and W of x [N, H, W, C]. The
+/// first of equal elements, in the order of H and W, has the gradient.
+mlir::Value maxPool(Lowering &l, mlir::Value x, const PoolWindows &h,
+                    const PoolWindows &w);
+mlir::Value avgPool(Lowering &l, mlir::Value x, const PoolWindows &h,
+                    const PoolWindows &w, PoolCount count);
+
+/// x [N, H, W, C] as [N, height, width, C], by torch's adaptive pooling: along a
+/// dimension, window i of n begins at floor(i size / n) and ends at ceil((i + 1) size /
+/// n).
+mlir::Value adaptiveMaxPool(Lowering &l, mlir::Value x, int64_t height, int64_t width);
+mlir::Value adaptiveAvgPool(Lowering &l, mlir::Value x, int64_t height, int64_t width);
+
 /// How an op is converted.
 struct Conversion {
   std::function<void(Lowering &)> lower;

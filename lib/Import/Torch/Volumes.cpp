@@ -14,8 +14,6 @@
 
 #include "Lowering.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::torch;
@@ -170,85 +168,78 @@ static void convTranspose(Lowering &l) {
   convolve(l, x, filter, getBias(l), w);
 }
 
-/// Kernel, stride and padding from operands 1 to 3.
-static Window3 readPool(Lowering &l) {
-  Window3 w;
-  w.kernel = l.integers(1, 3, 1);
-  w.stride = l.integers(2).empty() ? w.kernel : l.integers(2, 3, 1);
-  w.low = w.high = l.integers(3, 3, 0);
-  return w;
+/// Pools the images of [D, N, H, W, C] by `images`, then the depths, as [1, D, N H W, C],
+/// by `depths`.
+static Value poolVolume(Lowering &l, Value x, function_ref<Value(Value)> images,
+                        function_ref<Value(Value)> depths) {
+  Shape s(getShape(x));
+  x = images(l.reshape(x, {s[0] * s[1], s[2], s[3], s[4]}));
+  s[2] = getShape(x)[1];
+  s[3] = getShape(x)[2];
+  x = depths(l.reshape(x, {1, s[0], s[1] * s[2] * s[3], s[4]}));
+  s[0] = getShape(x)[1];
+  return l.reshape(x, s);
 }
 
-/// Pools the images, then along D with `combine`.
-template <typename Op, typename... Args>
-static Value poolVolume(Lowering &l, Value x, const Window3 &w, double padding,
-                        function_ref<Value(Value, Value)> combine, Args... args) {
-  ArrayRef<int64_t> xs = getShape(x);
-  int64_t depth = w.count(xs[0], 0), height = w.count(xs[2], 1),
-          width = w.count(xs[3], 2);
-  Value images = l.reshape(x, {xs[0] * xs[1], xs[2], xs[3], xs[4]});
-  Value pooled = Op::create(
-      l.builder, l.loc, getType(x).clone({xs[0] * xs[1], height, width, xs[4]}), images,
-      w.flat(w.kernel), w.flat(w.stride), w.flatPadding(), args...);
-  pooled = padDepth(l, l.reshape(pooled, {xs[0], xs[1], height, width, xs[4]}), w.low[0],
-                    w.high[0], padding);
-  Value all;
-  for (int64_t k = 0; k < w.kernel[0]; ++k) {
-    Value part = l.slice(pooled, 0, k, depth, w.stride[0]);
-    all = all ? combine(all, part) : part;
-  }
-  return all;
+/// One window for each of the `count` elements, those between the depths.
+static PoolWindows getElements(int64_t count) {
+  PoolWindows windows;
+  windows.count = count;
+  return windows;
 }
 
-static void maxPool(Lowering &l) {
+static std::optional<SmallVector<PoolWindows>>
+readVolumePool(Lowering &l, Value x, bool ceil, ArrayRef<int64_t> dilation) {
+  ArrayRef<int64_t> s = getShape(x);
+  auto pool = readPool(l, {s[0], s[2], s[3]}, ceil, dilation);
+  return l.refusal.empty() ? pool : std::nullopt;
+}
+
+static bool requireNoIndices(Lowering &l) {
+  return l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
+                   "indices of the largest elements");
+}
+
+static void convertMaxPool(Lowering &l) {
   Value x = getVolume(l);
-  Window3 w = readPool(l);
-  if (!l.require(l.integers(4, 3, 1) == Shape({1, 1, 1}), "a dilated window") ||
-      !l.require(!l.flag(5), "ceil_mode") || !check(l, w, getShape(x)) ||
-      !l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
-                 "indices of the largest elements"))
+  auto pool = readVolumePool(l, x, l.flag(5), l.integers(4, 3, 1));
+  if (!requireNoIndices(l) || !pool)
     return;
   // The first of equal elements has the gradient, as in torch.
-  setVolume(l, poolVolume<MaxPoolOp>(l, x, w, -std::numeric_limits<double>::infinity(),
-                                     [&](Value a, Value b) {
-                                       return l.where(
-                                           l.compare(ComparePredicate::GT, b, a), b, a);
-                                     }));
+  ArrayRef<PoolWindows> w = *pool;
+  setVolume(
+      l, poolVolume(
+             l, x, [&](Value y) { return maxPool(l, y, w[1], w[2]); },
+             [&](Value y) { return maxPool(l, y, w[0], getElements(getShape(y)[2])); }));
 }
 
-static void avgPool(Lowering &l) {
+static void convertAvgPool(Lowering &l) {
   Value x = getVolume(l);
-  Window3 w = readPool(l);
-  bool include = l.flag(5, true);
-  if (!l.require(!l.flag(4), "ceil_mode") || !check(l, w, getShape(x)) ||
-      !l.require(include || w.low == Shape({0, 0, 0}), "padding that is not counted"))
+  auto pool = readVolumePool(l, x, l.flag(4), {});
+  if (!pool)
     return;
-  Value sum = poolVolume<AvgPoolOp>(
-      l, x, w, 0, [&](Value a, Value b) { return l.add(a, b); }, true);
-  double factor = 1.0 / w.kernel[0];
-  if (!l.isNone(6))
-    factor = static_cast<double>(w.kernel[1] * w.kernel[2]) / l.number(6, 1);
-  setVolume(l, l.mul(sum, factor));
+  ArrayRef<PoolWindows> w = *pool;
+  // The number of elements in a window is the product of those along D, H and W.
+  auto [count, factor] = readPoolCount(l, w);
+  Value y = poolVolume(
+      l, x, [&, count = count](Value y) { return avgPool(l, y, w[1], w[2], count); },
+      [&, count = count](Value y) {
+        return avgPool(l, y, w[0], getElements(getShape(y)[2]), count);
+      });
+  setVolume(l, l.mul(y, factor));
 }
 
-/// Averages, or the largest, of parts of equal size.
-static std::function<void(Lowering &)> adaptivePool(bool max) {
+static std::function<void(Lowering &)> adaptivePool(Value (*pool)(Lowering &, Value,
+                                                                  int64_t, int64_t)) {
   return [=](Lowering &l) {
     Value x = getVolume(l);
     RankedTensorType type = l.resultType();
-    if (!l.refusal.empty() ||
-        !l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
-                   "indices of the largest elements"))
+    if (!l.refusal.empty() || !requireNoIndices(l))
       return;
-    ArrayRef<int64_t> s = getShape(x), out = type.getShape().take_back(3);
-    Shape sizes{s[0], s[2], s[3]};
-    for (int i = 0; i < 3; ++i)
-      if (!l.require(out[i] > 0 && sizes[i] % out[i] == 0,
-                     "sizes that do not divide the volume"))
-        return;
-    Value parts = l.reshape(x, {out[0], s[0] / out[0], s[1], out[1], s[2] / out[1],
-                                out[2], s[3] / out[2], s[4]});
-    setVolume(l, l.reduce(max ? ReduceKind::Max : ReduceKind::Mean, parts, {1, 4, 6}));
+    ArrayRef<int64_t> out = type.getShape().take_back(3);
+    setVolume(l, poolVolume(
+                     l, x, [&](Value y) { return pool(l, y, out[1], out[2]); },
+                     [&](Value y) { return pool(l, y, out[0], getShape(y)[2]); }));
   };
 }
 
@@ -256,8 +247,8 @@ void mpt::torch::populateVolumes(Table &t) {
   t.add({"conv3d"}, convolution(false));
   t.add({"conv3d.padding"}, convolution(true));
   t.add({"conv_transpose3d.input"}, convTranspose);
-  t.add({"max_pool3d", "max_pool3d_with_indices"}, maxPool);
-  t.add({"avg_pool3d"}, avgPool);
-  t.add({"adaptive_avg_pool3d", "_adaptive_avg_pool3d"}, adaptivePool(false));
-  t.add({"adaptive_max_pool3d"}, adaptivePool(true));
+  t.add({"max_pool3d", "max_pool3d_with_indices"}, convertMaxPool);
+  t.add({"avg_pool3d"}, convertAvgPool);
+  t.add({"adaptive_avg_pool3d", "_adaptive_avg_pool3d"}, adaptivePool(adaptiveAvgPool));
+  t.add({"adaptive_max_pool3d"}, adaptivePool(adaptiveMaxPool));
 }

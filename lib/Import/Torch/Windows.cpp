@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace mpt;
@@ -191,108 +192,126 @@ static void anyConvolution(Lowering &l) {
 // Pooling
 //===----------------------------------------------------------------------===//
 
-/// Reads kernel, stride and padding from operands 1 to 3. With `ceil`, windows that begin
-/// in the image or its padding before count though they end outside.
-static std::optional<Window> readPool(Lowering &l, Value x, bool oneD, bool ceil,
-                                      Shape &kernel, Shape &result) {
-  Window w;
-  kernel = readPair(l, 1, oneD, 1);
-  w.stride = l.integers(2).empty() ? kernel : readPair(l, 2, oneD, 1);
-  w.low = w.high = readPair(l, 3, oneD, 0);
-  ArrayRef<int64_t> xs = getShape(x);
-  result = Shape(xs);
-  for (int i = 0; i < 2; ++i) {
-    int64_t size = xs[1 + i];
-    if (!l.require(!ShapedType::isDynamic(size) && kernel[i] >= 1 && w.stride[i] >= 1 &&
-                       w.low[i] >= 0 && 2 * w.low[i] <= kernel[i] &&
-                       size + 2 * w.low[i] >= kernel[i],
+static constexpr PoolWindows kOneByOne;
+
+std::optional<SmallVector<PoolWindows>> mpt::torch::readPool(Lowering &l,
+                                                             ArrayRef<int64_t> sizes,
+                                                             bool ceil,
+                                                             ArrayRef<int64_t> dilation) {
+  const unsigned dims = sizes.size();
+  Shape kernel = l.integers(1, dims, 1);
+  Shape stride = l.integers(2).empty() ? kernel : l.integers(2, dims, 1);
+  Shape padding = l.integers(3, dims, 0);
+  SmallVector<PoolWindows> pool;
+  for (unsigned i = 0; i < dims; ++i) {
+    PoolWindows w{kernel[i], stride[i], dilation.empty() ? 1 : dilation[i], padding[i]};
+    if (!l.require(!ShapedType::isDynamic(sizes[i]) && w.kernel >= 1 && w.stride >= 1 &&
+                       w.dilation >= 1 && w.padding >= 0 &&
+                       2 * w.padding <= w.getReach() && sizes[i] >= 1,
                    "a window, stride or padding out of range"))
       return std::nullopt;
-    int64_t count = windowCount(size, w.low[i], w.high[i], kernel[i], w.stride[i], 1);
-    int64_t rest = (size + 2 * w.low[i] - kernel[i]) % w.stride[i];
-    // One more window, if it begins in the image or the padding before it.
-    if (ceil && rest != 0 && count * w.stride[i] < size + w.low[i]) {
-      w.high[i] += w.stride[i] - rest;
-      ++count;
-    }
-    result[1 + i] = count;
+    // How far the first window can move.
+    const int64_t room = sizes[i] + 2 * w.padding - w.getReach();
+    w.count = 1 + (ceil ? llvm::divideCeilSigned(room, w.stride)
+                        : llvm::divideFloorSigned(room, w.stride));
+    if (ceil && (w.count - 1) * w.stride >= sizes[i] + w.padding)
+      --w.count;
+    if (!l.require(w.count >= 1, "a window that is larger than the image"))
+      return std::nullopt;
+    w.overhang = std::max<int64_t>(0, (w.count - 1) * w.stride - room);
+    pool.push_back(w);
   }
-  return w;
+  return pool;
 }
 
-/// The largest of a window with gaps: of as many slices as it has elements, the first of
-/// equal ones.
-static void dilatedMaxPool(Lowering &l, Value x, bool oneD, const Shape &dilation) {
-  Window w;
-  Shape kernel = readPair(l, 1, oneD, 1);
-  w.stride = l.integers(2).empty() ? kernel : readPair(l, 2, oneD, 1);
-  w.low = w.high = readPair(l, 3, oneD, 0);
-  if (!l.require(!l.flag(5), "ceil_mode with a dilated window"))
-    return;
-  Shape count(2);
-  for (int i = 0; i < 2; ++i) {
-    int64_t size = getShape(x)[1 + i];
-    if (!l.require(!ShapedType::isDynamic(size) && kernel[i] >= 1 && w.stride[i] >= 1 &&
-                       dilation[i] >= 1 && w.low[i] >= 0 &&
-                       size + 2 * w.low[i] > dilation[i] * (kernel[i] - 1),
-                   "a window, stride or padding out of range"))
-      return;
-    count[i] =
-        windowCount(size, w.low[i], w.high[i], kernel[i], w.stride[i], dilation[i]);
-  }
-  if (w.low != Shape({0, 0}))
-    x = l.pad(x, {0, w.low[0], w.low[1], 0}, {0, w.high[0], w.high[1], 0},
+/// The type of [N, H, W, C] after pooling.
+static RankedTensorType getPooledType(Value x, const PoolWindows &h,
+                                      const PoolWindows &w) {
+  Shape shape(getShape(x));
+  shape[1] = h.count;
+  shape[2] = w.count;
+  return getType(x).clone(shape);
+}
+
+Value mpt::torch::maxPool(Lowering &l, Value x, const PoolWindows &h,
+                          const PoolWindows &w) {
+  RankedTensorType type = getPooledType(x, h, w);
+  if (h.kernel == 1 && w.kernel == 1 && type == x.getType())
+    return x;
+  if (h.dilation == 1 && w.dilation == 1)
+    return MaxPoolOp::create(
+        l.builder, l.loc, type, x, Shape{h.kernel, w.kernel}, Shape{h.stride, w.stride},
+        Shape{h.padding, h.padding + h.overhang, w.padding, w.padding + w.overhang});
+  // With gaps, of as many slices as a window has elements, the first of equal ones.
+  if (h.padding + h.overhang + w.padding + w.overhang > 0)
+    x = l.pad(x, {0, h.padding, w.padding, 0},
+              {0, h.padding + h.overhang, w.padding + w.overhang, 0},
               -std::numeric_limits<double>::infinity());
   Value largest;
-  for (int64_t i = 0; i < kernel[0]; ++i)
-    for (int64_t j = 0; j < kernel[1]; ++j) {
-      Value part = l.slice(x, 1, i * dilation[0], count[0], w.stride[0]);
-      part = l.slice(part, 2, j * dilation[1], count[1], w.stride[1]);
+  for (int64_t i = 0; i < h.kernel; ++i)
+    for (int64_t j = 0; j < w.kernel; ++j) {
+      Value part = l.slice(x, 1, i * h.dilation, h.count, h.stride);
+      part = l.slice(part, 2, j * w.dilation, w.count, w.stride);
       largest =
           largest ? l.where(l.compare(ComparePredicate::GT, part, largest), part, largest)
                   : part;
     }
-  setImage(l, largest, oneD);
+  return largest;
 }
 
-static std::function<void(Lowering &)> maxPool(bool oneD) {
+Value mpt::torch::avgPool(Lowering &l, Value x, const PoolWindows &h,
+                          const PoolWindows &w, PoolCount count) {
+  bool overhangs = h.overhang + w.overhang > 0;
+  Shape padding{h.padding, h.padding + h.overhang, w.padding, w.padding + w.overhang};
+  if (count == PoolCount::Padding && overhangs) {
+    // The padding becomes part of the image; what reaches over it is not counted.
+    x = l.pad(x, {0, h.padding, w.padding, 0}, {0, h.padding, w.padding, 0}, 0);
+    padding = {0, h.overhang, 0, w.overhang};
+  }
+  bool whole = count == PoolCount::Window || (count == PoolCount::Padding && !overhangs);
+  return AvgPoolOp::create(l.builder, l.loc, getPooledType(x, h, w), x,
+                           Shape{h.kernel, w.kernel}, Shape{h.stride, w.stride}, padding,
+                           whole);
+}
+
+std::pair<PoolCount, double> mpt::torch::readPoolCount(Lowering &l,
+                                                       ArrayRef<PoolWindows> windows) {
+  if (l.isNone(6))
+    return {l.flag(5, true) ? PoolCount::Padding : PoolCount::Image, 1};
+  double elements = 1;
+  for (const PoolWindows &w : windows)
+    elements *= w.kernel;
+  double divisor = l.number(6, 1);
+  l.require(divisor != 0, "a divisor_override of 0");
+  return {PoolCount::Window, elements / divisor};
+}
+
+/// Operand 0 as [N, H, W, C], and its windows along H and W.
+static std::optional<std::pair<PoolWindows, PoolWindows>>
+readImagePool(Lowering &l, Value x, bool oneD, bool ceil, ArrayRef<int64_t> dilation) {
+  std::optional<SmallVector<PoolWindows>> pool =
+      readPool(l, getShape(x).slice(oneD ? 2 : 1, oneD ? 1 : 2), ceil, dilation);
+  if (!pool || !l.refusal.empty())
+    return std::nullopt;
+  return std::pair(oneD ? kOneByOne : pool->front(), pool->back());
+}
+
+static std::function<void(Lowering &)> convertMaxPool(bool oneD) {
   return [=](Lowering &l) {
     Value x = getImage(l, oneD);
-    Shape kernel, result;
-    if (Shape dilation = readPair(l, 4, oneD, 1); dilation != Shape({1, 1}))
-      return dilatedMaxPool(l, x, oneD, dilation);
-    std::optional<Window> w = readPool(l, x, oneD, l.flag(5), kernel, result);
-    if (w)
-      setImage(l,
-               MaxPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, kernel,
-                                 w->stride, w->getPadding()),
-               oneD);
+    if (auto pool = readImagePool(l, x, oneD, l.flag(5), l.integers(4, oneD ? 1 : 2, 1)))
+      setImage(l, maxPool(l, x, pool->first, pool->second), oneD);
   };
 }
 
-static std::function<void(Lowering &)> avgPool(bool oneD) {
+static std::function<void(Lowering &)> convertAvgPool(bool oneD) {
   return [=](Lowering &l) {
     Value x = getImage(l, oneD);
-    Shape kernel, result, floored;
-    bool include = l.flag(5, true);
-    std::optional<Window> w = readPool(l, x, oneD, l.flag(4), kernel, result);
-    if (!w || !readPool(l, x, oneD, false, kernel, floored) ||
-        !l.require(result == floored || !include || w->low == Shape({0, 0}),
-                   "ceil_mode that counts padding"))
+    auto pool = readImagePool(l, x, oneD, l.flag(4), {});
+    if (!pool)
       return;
-    // Without padding at the front, elements that ceil_mode adds are never counted.
-    bool counted = include && result == floored;
-    double factor = 1;
-    if (!l.isNone(6)) {
-      factor = static_cast<double>(kernel[0] * kernel[1]) / l.number(6, 1);
-      if (!l.require(counted || w->high == Shape({0, 0}),
-                     "divisor_override of this form"))
-        return;
-      counted = true;
-    }
-    Value y = AvgPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, kernel,
-                                w->stride, w->getPadding(), counted);
-    setImage(l, l.mul(y, factor), oneD);
+    auto [count, factor] = readPoolCount(l, {pool->first, pool->second});
+    setImage(l, l.mul(avgPool(l, x, pool->first, pool->second, count), factor), oneD);
   };
 }
 
@@ -320,57 +339,82 @@ static Value adaptiveMatrix(Lowering &l, int64_t in, int64_t out, Type element) 
   return l.floats(values, element, {out, in});
 }
 
-static std::function<void(Lowering &)> adaptiveAvgPool(bool oneD) {
-  return [=](Lowering &l) {
-    Value x = getImage(l, oneD);
-    Shape shape = oneD ? Shape{1, l.resultType().getShape().back()}
-                       : Shape(l.resultType().getShape().take_back(2));
-    int64_t h = getShape(x)[1], w = getShape(x)[2];
-    if (!l.refusal.empty() ||
-        !l.require(!ShapedType::isDynamic(h) && !ShapedType::isDynamic(w) && h > 0 &&
-                       w > 0 && shape.size() == 2 && shape[0] > 0 && shape[1] > 0,
-                   "an image of open size"))
-      return;
-    Value y = x;
-    if (shape == Shape({1, 1})) {
-      y = l.reduce(ReduceKind::Mean, x, {1, 2}, true);
-    } else if (h % shape[0] == 0 && w % shape[1] == 0) {
-      Shape window{h / shape[0], w / shape[1]}, result(getShape(x));
-      result[1] = shape[0];
-      result[2] = shape[1];
-      if (window != Shape({1, 1}))
-        y = AvgPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, window,
-                              window);
-    } else {
-      Type element = getElement(x);
-      y = applyAlong(l, y, adaptiveMatrix(l, h, shape[0], element), 1);
-      y = applyAlong(l, y, adaptiveMatrix(l, w, shape[1], element), 2);
-    }
-    setImage(l, y, oneD);
-  };
+/// Windows that divide `in` elements into `out` equal parts.
+static PoolWindows getParts(int64_t in, int64_t out) {
+  PoolWindows parts;
+  parts.kernel = parts.stride = in / out;
+  parts.count = out;
+  return parts;
 }
 
-static std::function<void(Lowering &)> adaptiveMaxPool(bool oneD) {
+Value mpt::torch::adaptiveAvgPool(Lowering &l, Value x, int64_t height, int64_t width) {
+  int64_t h = getShape(x)[1], w = getShape(x)[2];
+  if (!l.require(!ShapedType::isDynamic(h) && !ShapedType::isDynamic(w) && h > 0 &&
+                     w > 0 && height > 0 && width > 0,
+                 "an image of open size"))
+    return x;
+  if (h == height && w == width)
+    return x;
+  if (height == 1 && width == 1)
+    return l.reduce(ReduceKind::Mean, x, {1, 2}, true);
+  if (h % height == 0 && w % width == 0)
+    return avgPool(l, x, getParts(h, height), getParts(w, width), PoolCount::Window);
+  Type element = getElement(x);
+  if (h != height)
+    x = applyAlong(l, x, adaptiveMatrix(l, h, height, element), 1);
+  if (w != width)
+    x = applyAlong(l, x, adaptiveMatrix(l, w, width, element), 2);
+  return x;
+}
+
+/// The largest of `out` windows along H (1) or W (2) of [N, H, W, C]. Window i begins at
+/// floor(i in / out) and ends at ceil((i + 1) in / out), so windows repeat after
+/// in / gcd(in, out) elements: each of those before that is one pooling of all that
+/// follow it at this distance.
+static Value adaptiveMaxAlong(Lowering &l, Value x, int64_t dim, int64_t out) {
+  const int64_t in = getShape(x)[dim], periods = std::gcd(in, out);
+  if (in == out)
+    return x;
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < out / periods; ++i) {
+    int64_t begin = i * in / out, end = ((i + 1) * in + out - 1) / out;
+    PoolWindows windows;
+    windows.kernel = end - begin;
+    windows.stride = in / periods;
+    windows.count = periods;
+    Value part = l.slice(x, dim, begin, (periods - 1) * windows.stride + windows.kernel);
+    PoolWindows others = getParts(getShape(x)[3 - dim], getShape(x)[3 - dim]);
+    part = maxPool(l, part, dim == 1 ? windows : others, dim == 1 ? others : windows);
+    Shape shape(getShape(part));
+    shape.insert(shape.begin() + dim + 1, 1);
+    parts.push_back(l.reshape(part, shape));
+  }
+  Shape shape(getShape(x));
+  shape[dim] = out;
+  return l.reshape(l.concat(parts, dim + 1), shape);
+}
+
+Value mpt::torch::adaptiveMaxPool(Lowering &l, Value x, int64_t height, int64_t width) {
+  int64_t h = getShape(x)[1], w = getShape(x)[2];
+  if (!l.require(!ShapedType::isDynamic(h) && !ShapedType::isDynamic(w) && h > 0 &&
+                     w > 0 && height > 0 && width > 0,
+                 "an image of open size"))
+    return x;
+  if (h % height == 0 && w % width == 0)
+    return maxPool(l, x, getParts(h, height), getParts(w, width));
+  // W first: the first row with the largest element has the gradient, as in torch.
+  return adaptiveMaxAlong(l, adaptiveMaxAlong(l, x, 2, width), 1, height);
+}
+
+static std::function<void(Lowering &)>
+adaptivePool(bool oneD, Value (*pool)(Lowering &, Value, int64_t, int64_t)) {
   return [=](Lowering &l) {
     Value x = getImage(l, oneD);
-    RankedTensorType type = l.resultType();
-    Shape shape =
-        oneD ? Shape{1, type.getShape().back()} : Shape(type.getShape().take_back(2));
-    int64_t h = getShape(x)[1], w = getShape(x)[2];
-    if (!l.refusal.empty() ||
-        !l.require(shape.size() == 2 && shape[0] > 0 && shape[1] > 0 &&
-                       h % shape[0] == 0 && w % shape[1] == 0,
-                   "sizes that do not divide the image") ||
-        !l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
-                   "indices of the largest elements"))
-      return;
-    Shape window{h / shape[0], w / shape[1]}, result(getShape(x));
-    result[1] = shape[0];
-    result[2] = shape[1];
-    setImage(
-        l,
-        MaxPoolOp::create(l.builder, l.loc, getType(x).clone(result), x, window, window),
-        oneD);
+    ArrayRef<int64_t> shape = l.resultType().getShape();
+    if (l.refusal.empty() &&
+        l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
+                  "indices of the largest elements"))
+      setImage(l, pool(l, x, oneD ? 1 : shape[shape.size() - 2], shape.back()), oneD);
   };
 }
 
@@ -378,7 +422,7 @@ static std::function<void(Lowering &)> maxPoolWithIndices(bool oneD) {
   return [=](Lowering &l) {
     if (l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
                   "indices of the largest elements"))
-      maxPool(oneD)(l);
+      convertMaxPool(oneD)(l);
   };
 }
 
@@ -739,16 +783,17 @@ void mpt::torch::populateWindows(Table &t) {
   t.add({"convolution"}, anyConvolution);
   t.add({"conv_transpose1d"}, convTranspose(true));
   t.add({"conv_transpose2d.input"}, convTranspose(false));
-  t.add({"max_pool1d"}, maxPool(true));
-  t.add({"max_pool2d"}, maxPool(false));
+  t.add({"max_pool1d"}, convertMaxPool(true));
+  t.add({"max_pool2d"}, convertMaxPool(false));
   t.add({"max_pool1d_with_indices"}, maxPoolWithIndices(true));
   t.add({"max_pool2d_with_indices"}, maxPoolWithIndices(false));
-  t.add({"avg_pool1d"}, avgPool(true));
-  t.add({"avg_pool2d"}, avgPool(false));
-  t.add({"adaptive_avg_pool1d"}, adaptiveAvgPool(true));
-  t.add({"adaptive_avg_pool2d", "_adaptive_avg_pool2d"}, adaptiveAvgPool(false));
-  t.add({"adaptive_max_pool1d"}, adaptiveMaxPool(true));
-  t.add({"adaptive_max_pool2d"}, adaptiveMaxPool(false));
+  t.add({"avg_pool1d"}, convertAvgPool(true));
+  t.add({"avg_pool2d"}, convertAvgPool(false));
+  t.add({"adaptive_avg_pool1d"}, adaptivePool(true, adaptiveAvgPool));
+  t.add({"adaptive_avg_pool2d", "_adaptive_avg_pool2d"},
+        adaptivePool(false, adaptiveAvgPool));
+  t.add({"adaptive_max_pool1d"}, adaptivePool(true, adaptiveMaxPool));
+  t.add({"adaptive_max_pool2d"}, adaptivePool(false, adaptiveMaxPool));
   for (bool listed : {false, true}) {
     auto name = [listed](const char *prefix, int dims) {
       return std::string(prefix) + std::to_string(dims) + (listed ? "d.vec" : "d");

@@ -46,7 +46,7 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: aten.transpose.int, 1 time: dimension 5 of a tensor of rank 2
 // CHECK: aten.relu, 1 time: its result is tensor<2x3xf32> where the graph says tensor<3x2xf32>
 // CHECK: aten.sum.dim_IntList, 1 time: a dimension that is named twice
-// CHECK: aten.max_pool2d, 1 time: ceil_mode with a dilated window
+// CHECK: aten.max_pool2d, 1 time: a window, stride or padding out of range
 // CHECK: aten.lstm.input, 1 time: operand 1: expected a list of tensors that the graph builds
 // CHECK: aten.embedding, 1 time: scale_grad_by_freq, or sparse gradients
 // CHECK: aten.index.Tensor, 1 time: a mask as index, whose result has no fixed shape; use torch.where
@@ -73,7 +73,7 @@ func.func @operands(%x: !torch.vtensor<[2,3],f32>, %i: !torch.vtensor<[2],si64>,
   %c = "torch.aten.transpose.int"(%x, %0, %5) : (!torch.vtensor<[2,3],f32>, !torch.int, !torch.int) -> !torch.vtensor<[3,2],f32>
   %d = "torch.aten.relu"(%x) : (!torch.vtensor<[2,3],f32>) -> !torch.vtensor<[3,2],f32>
   %e = "torch.aten.sum.dim_IntList"(%x, %ones, %false, %none) : (!torch.vtensor<[2,3],f32>, !torch.list<int>, !torch.bool, !torch.none) -> !torch.vtensor<[2],f32>
-  %f = "torch.aten.max_pool2d"(%image, %twos, %ones, %zeros, %twos, %true) : (!torch.vtensor<[1,2,4,4],f32>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool) -> !torch.vtensor<[1,2,2,2],f32>
+  %f = "torch.aten.max_pool2d"(%image, %twos, %ones, %twos, %twos, %true) : (!torch.vtensor<[1,2,4,4],f32>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool) -> !torch.vtensor<[1,2,2,2],f32>
   %g:3 = "torch.aten.lstm.input"(%image, %x, %mask, %false, %1, %p, %false, %false, %false) : (!torch.vtensor<[1,2,4,4],f32>, !torch.vtensor<[2,3],f32>, !torch.list<optional<vtensor>>, !torch.bool, !torch.int, !torch.float, !torch.bool, !torch.bool, !torch.bool) -> (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>)
   %h = "torch.aten.embedding"(%x, %i, %1, %true, %false) : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2],si64>, !torch.int, !torch.bool, !torch.bool) -> !torch.vtensor<[2,3],f32>
   %j = "torch.aten.index.Tensor"(%x, %mask) : (!torch.vtensor<[2,3],f32>, !torch.list<optional<vtensor>>) -> !torch.vtensor<[2,3],f32>
