@@ -85,15 +85,16 @@ static void rmsNorm(Lowering &l) {
   l.set(l.reshape(norm.getY(), getShape(x)));
 }
 
-/// Groups of channels, each with all places, have mean 0 and variance 1.
-static void groupNormOf(Lowering &l, Value x, int64_t groups, Value gamma, Value beta,
-                        double eps) {
+/// Groups of channels, each with all places, have mean 0 and variance 1. Sets the result
+/// and returns what normalizes the groups [N groups, ..]; null if the op is refused.
+static LayerNormOp groupNormOf(Lowering &l, Value x, int64_t groups, Value gamma,
+                               Value beta, double eps) {
   ArrayRef<int64_t> s = getShape(x);
   if (!l.require(eps >= 0, "an eps below 0") ||
       !l.require(getType(x).hasStaticShape() && getRank(x) >= 2 && groups >= 1 &&
                      s[1] % groups == 0 && getType(x).getNumElements() > 0,
                  "groups that do not divide the channels, or an open shape"))
-    return;
+    return {};
   int64_t rows = s[0] * groups, count = getType(x).getNumElements() / rows;
   Type element = getElement(x);
   auto norm = normalize(l, l.reshape(x, {rows, count}), l.constant(1, element, {count}),
@@ -106,6 +107,7 @@ static void groupNormOf(Lowering &l, Value x, int64_t groups, Value gamma, Value
   if (beta)
     y = l.add(y, l.reshape(beta, channels));
   l.set(y);
+  return norm;
 }
 
 static void groupNorm(Lowering &l) {
@@ -118,14 +120,6 @@ static void nativeGroupNorm(Lowering &l) {
                              [](Value result) { return result.use_empty(); });
   if (l.require(unused, "the groups' mean and deviation"))
     groupNormOf(l, l.get(0), l.integer(6), l.isNone(1) ? Value() : l.get(1),
-                l.isNone(2) ? Value() : l.get(2), l.number(7, 1e-5));
-}
-
-static void instanceNorm(Lowering &l) {
-  Value x = l.get(0);
-  if (l.require(getRank(x) >= 3, "a tensor of fewer than 3 dimensions") &&
-      l.require(l.flag(5, true) && l.isNone(3), "running statistics of instances"))
-    groupNormOf(l, x, getShape(x)[1], l.isNone(1) ? Value() : l.get(1),
                 l.isNone(2) ? Value() : l.get(2), l.number(7, 1e-5));
 }
 
@@ -191,6 +185,37 @@ static std::function<void(Lowering &)> batchNorm(bool statistics, bool functiona
     else
       l.set(l.moveFromLast(y, 1));
   };
+}
+
+/// Operands: x, weight, bias, running mean, running variance, whether the input's
+/// statistics normalize it, momentum, eps.
+static void instanceNorm(Lowering &l) {
+  Value x = l.get(0);
+  if (!l.require(getRank(x) >= 3, "a tensor of fewer than 3 dimensions"))
+    return;
+  if (!l.flag(5, true)) // The operands are those of batch_norm.
+    return batchNorm(false, false)(l);
+  LayerNormOp norm = groupNormOf(l, x, getShape(x)[1], l.isNone(1) ? Value() : l.get(1),
+                                 l.isNone(2) ? Value() : l.get(2), l.number(7, 1e-5));
+  if (!norm || l.isNone(3))
+    return;
+  // The running statistics move by the average of all instances.
+  const int64_t n = getShape(x)[0], c = getShape(x)[1],
+                count = getShape(norm.getX()).back();
+  if (!l.require(count > 1, "running statistics of channels with one element"))
+    return;
+  Value mean = norm.getMean();
+  Value deviation =
+      l.sub(l.cast(norm.getX(), getElement(mean)), l.reshape(mean, {n * c, 1}));
+  Value variance =
+      l.mul(l.reduceLast(ReduceKind::Sum, l.square(deviation)), 1.0 / (count - 1));
+  const double momentum = l.number(6, 0.1);
+  for (auto [operand, value] : {std::pair(3u, mean), std::pair(4u, variance)}) {
+    Value running = l.get(operand);
+    Value average = l.reduce(ReduceKind::Mean, l.reshape(value, {n, c}), {0});
+    l.update(operand, l.add(l.mul(running, 1 - momentum),
+                            l.mul(l.cast(average, getElement(running)), momentum)));
+  }
 }
 
 /// With given statistics: x, weight, bias, mean, variance, momentum, eps.

@@ -13,9 +13,10 @@ using namespace mpt;
 using namespace mpt::torch;
 
 namespace {
-/// The four tensors of one layer and direction; the biases may be null.
+/// The tensors of one layer and direction; the biases may be null, and so is what an LSTM
+/// with `proj_size` projects its hidden state by, [projected, hidden], in other layers.
 struct Layer {
-  Value weightIh, weightHh, biasIh, biasHh;
+  Value weightIh, weightHh, biasIh, biasHh, projection;
 };
 
 /// How a layer runs: what is done for all time steps at once, and one step.
@@ -56,6 +57,18 @@ static void runLSTM(Lowering &l, const Layer &layer, Value x,
   states[1] = cell.getNewC();
 }
 
+/// An LSTM whose hidden state is the projection of what another's is (Sak et al. 2014).
+static void runProjectedLSTM(Lowering &l, const Layer &layer, Value fromX,
+                             SmallVectorImpl<Value> &states) {
+  int64_t hidden = getShape(states[1])[1];
+  Value gates = l.add(fromX, l.linear(states[0], layer.weightHh, Value()));
+  auto gate = [&](int64_t index) { return l.slice(gates, 1, index * hidden, hidden); };
+  Value input = l.unary<SigmoidOp>(gate(0)), forget = l.unary<SigmoidOp>(gate(1)),
+        candidate = l.unary<TanhOp>(gate(2)), output = l.unary<SigmoidOp>(gate(3));
+  states[1] = l.add(l.mul(forget, states[1]), l.mul(input, candidate));
+  states[0] = l.linear(l.mul(output, l.unary<TanhOp>(states[1])), layer.projection, {});
+}
+
 static void runGRU(Lowering &l, const Layer &layer, Value fromX,
                    SmallVectorImpl<Value> &states) {
   Value h = states[0];
@@ -78,6 +91,7 @@ static void runSimple(Lowering &l, const Layer &layer, Value fromX,
 }
 
 static constexpr Cell lstm = {sumBiases, keepInput, runLSTM};
+static constexpr Cell projectedLstm = {sumBiases, projectInput, runProjectedLSTM};
 static constexpr Cell gru = {keepLayer, projectInput, runGRU};
 static constexpr Cell tanhCell = {keepLayer, projectInput, runSimple<TanhOp>};
 static constexpr Cell reluCell = {keepLayer, projectInput, runSimple<ReluOp>};
@@ -135,11 +149,15 @@ static void recurrent(Lowering &l, bool isLSTM, const Cell &cell) {
   bool biases = l.flag(3), train = l.flag(6), both = l.flag(7), batchFirst = l.flag(8);
   int64_t layers = l.integer(4), directions = both ? 2 : 1;
   double p = l.number(5);
-  size_t each = biases ? 4 : 2;
+  // Only a projected state is narrower than the cell's.
+  bool projected = isLSTM && states.size() == 2 && getRank(states[0]) == 3 &&
+                   getRank(states[1]) == 3 &&
+                   getShape(states[0])[2] != getShape(states[1])[2];
+  size_t each = (biases ? 4 : 2) + (projected ? 1 : 0);
   if (!l.refusal.empty() || !l.require(getRank(input) == 3, "an input without a batch") ||
       !l.require(states.size() == (isLSTM ? 2 : 1), "states of another number") ||
       !l.require(layers >= 1 && parameters.size() == each * layers * directions,
-                 "projections, or parameters of another number"))
+                 "parameters of another number"))
     return;
   Value sequence = batchFirst ? l.transpose(input, {1, 0, 2}) : input; // [T, B, I]
   int64_t steps = getShape(sequence)[0], batch = getShape(sequence)[1];
@@ -158,13 +176,21 @@ static void recurrent(Lowering &l, bool isLSTM, const Cell &cell) {
       int64_t index = layer * directions + direction;
       ArrayRef<Value> mine = ArrayRef(parameters).slice(index * each, each);
       Layer weights{mine[0], mine[1], biases ? mine[2] : Value(),
-                    biases ? mine[3] : Value()};
+                    biases ? mine[3] : Value(), projected ? mine.back() : Value()};
       if (!requireFit(l, weights, sequence, states[0]))
         return;
       SmallVector<Value> now;
       for (Value state : states)
         now.push_back(take(state, index));
-      outputs.push_back(runOverTime(l, cell, weights, sequence, direction == 1, now));
+      if (projected &&
+          !l.require(getShape(weights.weightIh)[0] == 4 * getShape(now[1])[1] &&
+                         getShape(weights.weightHh)[0] == 4 * getShape(now[1])[1] &&
+                         getShape(weights.projection) ==
+                             ArrayRef({getShape(now[0])[1], getShape(now[1])[1]}),
+                     "weights that do not fit"))
+        return;
+      outputs.push_back(runOverTime(l, projected ? projectedLstm : cell, weights,
+                                    sequence, direction == 1, now));
       for (auto [list, state] : llvm::zip_equal(last, now)) {
         Shape shape(getShape(state));
         shape.insert(shape.begin(), 1);
@@ -189,7 +215,7 @@ static void oneCell(Lowering &l, bool isLSTM, const Cell &cell) {
       !l.require(getRank(x) == 2, "an input without a batch"))
     return;
   Layer layer{l.get(2), l.get(3), l.isNone(4) ? Value() : l.get(4),
-              l.isNone(5) ? Value() : l.get(5)};
+              l.isNone(5) ? Value() : l.get(5), Value()};
   if (!l.require(!layer.biasIh == !layer.biasHh, "one of two biases") ||
       !requireFit(l, layer, x, states[0]))
     return;

@@ -206,7 +206,8 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     module = _LossModule(model, loss)
     module.training = model.training
     try:
-        with _mark_checkpoints(), _refuse_what_tracing_loses(), _keep_recurrent_layers():
+        with (_mark_checkpoints(), _refuse_what_tracing_loses(), _keep_recurrent_layers(),
+              _trace_cumulative_averages()):
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
             _mark_stopped_gradients(program.graph_module)
@@ -313,6 +314,33 @@ def _keep_recurrent_layers():
     finally:
         for name, original, _ in calls:
             setattr(torch._VF, name, original)
+
+
+@contextlib.contextmanager
+def _trace_cumulative_averages():
+    """While it lasts, batch normalization with `momentum=None` divides by its number of
+    batches in the graph. PyTorch's own takes that number out of a tensor, which cannot be
+    traced."""
+    norm = torch.nn.modules.batchnorm._BatchNorm
+    original = norm.forward
+
+    def forward(self, input):
+        if self.momentum is not None or not self.training or self.running_mean is None:
+            return original(self, input)
+        self._check_input_dim(input)
+        with torch.no_grad():
+            self.num_batches_tracked.add_(1)
+            variance, mean = torch.var_mean(input, [0, *range(2, input.dim())])
+            for running, value in (self.running_mean, mean), (self.running_var, variance):
+                running.add_((value - running) / self.num_batches_tracked)
+        return torch.nn.functional.batch_norm(input, None, None, self.weight, self.bias, True,
+                                              0.0, self.eps)
+
+    norm.forward = forward
+    try:
+        yield
+    finally:
+        norm.forward = original
 
 
 @contextlib.contextmanager

@@ -31,6 +31,36 @@ def cnn():
     return model, classify, images()
 
 
+class Statistics(nn.Module):
+    """Running statistics of instances, which move by the average of a batch's, and of batches,
+    which are averages of all batches without a momentum."""
+
+    def __init__(self):
+        super().__init__()
+        self.images = nn.Sequential(nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6, momentum=None), nn.ELU(),
+                                    nn.InstanceNorm2d(6, affine=True, track_running_stats=True),
+                                    nn.AdaptiveMaxPool2d((4, 3)))
+        self.rows = nn.Sequential(nn.Linear(12, 12),
+                                  nn.BatchNorm1d(6, momentum=None, affine=False), nn.ELU(),
+                                  nn.InstanceNorm1d(6, momentum=0.3, track_running_stats=True))
+        self.head = nn.Linear(72, 10)
+        self.fixed = nn.InstanceNorm1d(6, track_running_stats=True)
+        with torch.no_grad():
+            self.fixed.running_mean.uniform_(-1, 1)
+            self.fixed.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        self.fixed.eval()
+        return self.head(self.fixed(self.rows(self.images(x).flatten(2))).flatten(1))
+
+
+def statistics():
+    # Called twice: the second changes what the first has left.
+    def loss(model, x, y):
+        return classify(model, x, y) + model(x * 2 + 1).square().mean()
+    return Statistics(), loss, images(12)
+
+
 class UNet(nn.Module):
     def __init__(self):
         super().__init__()
@@ -83,6 +113,11 @@ class Recurrent(nn.Module):
 
 def recurrent(kind):
     layer = kind(8, 16, 2, batch_first=True, bidirectional=True)
+    return Recurrent(layer), classify, (torch.randn(3, 4, 8), torch.randint(0, 10, (3,)))
+
+
+def projected():
+    layer = nn.LSTM(8, 24, 2, batch_first=True, bidirectional=True, proj_size=16)
     return Recurrent(layer), classify, (torch.randn(3, 4, 8), torch.randint(0, 10, (3,)))
 
 
@@ -258,6 +293,7 @@ MODELS = {
     "mlp": mlp, "cnn": cnn, "unet": unet, "encoder": encoder,
     "lstm": lambda: recurrent(nn.LSTM), "gru": lambda: recurrent(nn.GRU),
     "graph": graph, "experts": experts, "contrast": contrast, "odd": odd, "critic": critic,
+    "statistics": statistics, "projected": projected,
     "gpt2": gpt2, "bert": bert, "llama": llama, "mixtral": mixtral, "t5": t5, "vit": vit,
     "resnet18": lambda: vision("resnet18"),
     "mobilenet_v3_small": lambda: vision("mobilenet_v3_small", dropout=0.0),

@@ -78,6 +78,10 @@ class Draw:
     def bools(self, shape):
         return torch.rand(shape, generator=self.torch) < 0.5
 
+    def few(self, shape):
+        """Few different numbers, so that many are equal."""
+        return self.ints(shape, 0, 4).float()
+
     def distinct(self, shape):
         count = 1
         for size in shape:
@@ -992,9 +996,13 @@ def _(d):
             lambda op, x: op(x, [kernel] * 2, [stride] * 2, [padding] * 2, False, include))
 
 
-@case("avg_pool2d")
+@case("avg_pool2d", "avg_pool2d", "avg_pool2d")
 def _(d):
-    return [d.float([2, 3, 7, 6])], lambda op, x: op(x, [2, 2], [2, 2], [0, 0], True)
+    # Windows that begin in the image and end outside, and what is then counted.
+    kernel, stride = d.choice([[2, 3], [3, 2], [4, 4]]), d.choice([[2, 2], [3, 2], [1, 3]])
+    padding, include, divisor = d.int(0, 1), d.bool(), d.choice([None, None, 3, -2])
+    return ([d.float([2, 3, 8, 6])],
+            lambda op, x: op(x, kernel, stride, [padding] * 2, True, include, divisor))
 
 
 @case("avg_pool1d")
@@ -1013,9 +1021,11 @@ def _(d):
     return [d.float([2, 3, 6])], lambda op, x: op(x, [d.choice([1, 2, 4])])
 
 
-@case("adaptive_max_pool2d")
+@case("adaptive_max_pool2d", "adaptive_max_pool2d", "adaptive_max_pool2d",
+      "adaptive_max_pool2d")
 def _(d):
-    return [d.distinct([2, 3, 6, 4])], lambda op, x: op(x, [3, 2])[0]
+    size = d.choice([[3, 2], [4, 3], [7, 7], [4, 4], [5, 1], [1, 6]])
+    return [d.few([2, 3, 6, d.choice([1, 4, 10])])], lambda op, x: op(x, size)[0]
 
 
 @case("upsample_nearest2d.vec")
@@ -1067,6 +1077,14 @@ def _(d):
 
 @case("instance_norm")
 def _(d):
+    shape = d.choice([[2, 4, 5], [2, 4, 3, 2], [2, 4, 2, 3, 2]])
+    return ([d.float(shape), d.float([4]), d.float([4]), d.float([4]), d.float([4], 0.5, 2)],
+            lambda op, x, w, b, m, v: op(x, w, b, m.detach(), v.detach(), False, 0.1, 1e-3,
+                                         False))
+
+
+@case("instance_norm")
+def _(d):
     return ([d.float([2, 4, 3, 3]), d.float([4]), d.float([4])],
             lambda op, x, w, b: op(x, w, b, None, None, True, 0.1, 1e-3, False))
 
@@ -1087,6 +1105,22 @@ def _(d):
     return ([d.float([2, 3, 4]), d.float([1, 3, 5]), d.float([1, 3, 5]), d.float([20, 4]),
              d.float([20, 5]), d.float([20]), d.float([20])],
             lambda op, x, h, c, *w: op(x, [h, c], list(w), True, 1, 0.0, False, False, False))
+
+
+@case("lstm.input", "lstm.input")
+def _(d):
+    # The hidden state is narrower than the cell's.
+    layers, both, biases, first = d.int(1, 2), d.bool(), d.bool(), d.bool()
+    directions = 2 if both else 1
+    weights = []
+    for layer in range(layers):
+        width = 4 if layer == 0 else 3 * directions
+        weights += ([[20, width], [20, 3]] + [[20], [20]] * biases + [[3, 5]]) * directions
+    count = layers * directions
+    return ([d.float([2, 3, 4]), d.float([count, 2 if first else 3, 3]),
+             d.float([count, 2 if first else 3, 5])] + [d.float(s) for s in weights],
+            lambda op, x, h, c, *w: op(x, [h, c], list(w), biases, layers, 0.0, False, both,
+                                       first))
 
 
 @case("gru.input")
@@ -1194,9 +1228,9 @@ def _(d):
 
 
 # Forms of ops above.
-@case("adaptive_max_pool1d")
+@case("adaptive_max_pool1d", "adaptive_max_pool1d")
 def _(d):
-    return [d.distinct([2, 3, 6])], lambda op, x: op(x, [3])[0]
+    return [d.few([2, 3, 6])], lambda op, x: op(x, [d.choice([3, 4, 5, 8])])[0]
 
 
 @case("max_pool1d_with_indices")
@@ -1767,11 +1801,12 @@ def _(d):
             lambda op, x, w, b: op(x, w, b, [stride] * 3, [padding] * 3, [extra] * 3, groups))
 
 
-@case("max_pool3d")
+@case("max_pool3d", "max_pool3d", "max_pool3d")
 def _(d):
-    stride, padding = d.choice([[], [1, 2, 2]]), d.choice([0, 1])
-    return ([d.distinct([1, 2, 5, 6, 5])],
-            lambda op, x: op(x, [2, 2, 3], stride, [padding] * 3))
+    stride, padding, ceil = d.choice([[], [1, 2, 2], [3, 2, 1]]), d.choice([0, 1]), d.bool()
+    dilation = d.choice([[1, 1, 1], [1, 1, 1], [2, 1, 2]])
+    return ([d.few([1, 2, 5, 6, 5])],
+            lambda op, x: op(x, [2, 2, 3], stride, [padding] * 3, dilation, ceil))
 
 
 @case("max_pool3d_with_indices")
@@ -1779,28 +1814,32 @@ def _(d):
     return [d.distinct([2, 4, 4, 4])], lambda op, x: op(x, 2)[0]
 
 
-@case("avg_pool3d")
+@case("avg_pool3d", "avg_pool3d", "avg_pool3d", "avg_pool3d")
 def _(d):
-    divisor, padding = d.choice([None, 5]), d.choice([0, 1])
+    divisor, padding, stride = d.choice([None, None, 5]), d.choice([0, 1]), d.int(1, 3)
+    ceil, include = d.bool(), d.bool()
     return ([d.float([1, 2, 5, 6, 5])],
-            lambda op, x: op(x, [2, 2, 3], [1, 2, 2], [padding] * 3, divisor_override=divisor))
+            lambda op, x: op(x, [2, 2, 3], [stride, 2, 2], [padding] * 3, ceil, include,
+                             divisor))
 
 
-@case("adaptive_avg_pool3d", "_adaptive_avg_pool3d")
+@case("adaptive_avg_pool3d", "_adaptive_avg_pool3d", "adaptive_avg_pool3d")
 def _(d):
-    return [d.float([2, 3, 4, 6, 4])], lambda op, x: op(x, d.choice([[1, 1, 1], [2, 3, 1]]))
+    return [d.float([2, 3, 4, 6, 4])], lambda op, x: op(
+        x, d.choice([[1, 1, 1], [2, 3, 1], [3, 6, 4], [4, 4, 3], [3, 4, 7]]))
 
 
-@case("adaptive_max_pool3d")
+@case("adaptive_max_pool3d", "adaptive_max_pool3d", "adaptive_max_pool3d")
 def _(d):
-    return [d.distinct([1, 2, 4, 6, 4])], lambda op, x: op(x, [2, 3, 1])[0]
+    return [d.few([1, 2, 4, 6, 4])], lambda op, x: op(
+        x, d.choice([[2, 3, 1], [3, 6, 4], [4, 4, 3], [3, 4, 7]]))[0]
 
 
-@case("max_pool2d")
+@case("max_pool2d", "max_pool2d")
 def _(d):
-    padding, dilation = d.int(0, 1), d.choice([[2, 2], [1, 3]])
-    return ([d.distinct([2, 2, 8, 9])],
-            lambda op, x: op(x, [2, 3], [2, 1], [padding] * 2, dilation))
+    padding, dilation, ceil = d.int(0, 1), d.choice([[2, 2], [1, 3]]), d.bool()
+    return ([d.few([2, 2, 8, 9])],
+            lambda op, x: op(x, [2, 3], [2, 2], [padding] * 2, dilation, ceil))
 
 
 @case("upsample_nearest1d", "upsample_linear1d")
