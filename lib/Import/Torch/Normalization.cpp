@@ -142,6 +142,9 @@ static std::function<void(Lowering &)> batchNorm(bool statistics, bool functiona
     double momentum = l.number(6, 0.1), eps = l.number(7, 1e-5);
     if (!l.require(!ShapedType::isDynamic(channels[0]), "channels of open number") ||
         !l.require(training || !l.isNone(3), "statistics that are not there") ||
+        !l.require(!training || !getType(x).hasStaticShape() ||
+                       getType(x).getNumElements() > 0,
+                   "the statistics of a batch without elements") ||
         !l.require(momentum >= 0 && momentum <= 1, "a momentum outside of [0, 1]"))
       return;
     Value gamma = affine(l, 1, 1, channels, parameter);

@@ -40,7 +40,7 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // Operands that are not what the op takes, and results that are not what it gives.
-// CHECK: error: mpt-convert-torch: 12 ops of @operands have no counterpart
+// CHECK: error: mpt-convert-torch: 13 ops of @operands have no counterpart
 // CHECK-NEXT: aten.mm, 1 time: a matmul of matrices that do not fit
 // CHECK: aten.add.Tensor, 1 time: operands whose shapes do not broadcast
 // CHECK: aten.transpose.int, 1 time: dimension 5 of a tensor of rank 2
@@ -53,9 +53,11 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: aten.conv2d, 1 time: an image of open size, or a filter that does not fit
 // CHECK: aten.softmax.int, 1 time: operand 1: expected a constant integer
 // CHECK: aten.masked_scatter, 1 time: a source of another type, or without elements
+// CHECK: aten.batch_norm, 1 time: the statistics of a batch without elements
 func.func @operands(%x: !torch.vtensor<[2,3],f32>, %i: !torch.vtensor<[2],si64>,
     %m: !torch.vtensor<[2],i1>, %image: !torch.vtensor<[1,2,4,4],f32>,
-    %w: !torch.vtensor<[2,3,1,1],f32>) -> !torch.vtensor<[2,3],f32> {
+    %w: !torch.vtensor<[2,3,1,1],f32>, %empty: !torch.vtensor<[0,3],f32>)
+    -> !torch.vtensor<[2,3],f32> {
   %none = "torch.constant.none"() : () -> !torch.none
   %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
   %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
@@ -81,6 +83,7 @@ func.func @operands(%x: !torch.vtensor<[2,3],f32>, %i: !torch.vtensor<[2],si64>,
   %l = "torch.aten.softmax.int"(%x, %x, %none) : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !torch.none) -> !torch.vtensor<[2,3],f32>
   %nan = "torch.aten.isnan"(%x) : (!torch.vtensor<[2,3],f32>) -> !torch.vtensor<[2,3],i1>
   %n = "torch.aten.masked_scatter"(%x, %nan, %i) : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],i1>, !torch.vtensor<[2],si64>) -> !torch.vtensor<[2,3],f32>
+  %o = "torch.aten.batch_norm"(%empty, %none, %none, %none, %none, %true, %p, %p, %false) : (!torch.vtensor<[0,3],f32>, !torch.none, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.float, !torch.float, !torch.bool) -> !torch.vtensor<[0,3],f32>
   return %l : !torch.vtensor<[2,3],f32>
 }
 
