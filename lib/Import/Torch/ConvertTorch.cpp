@@ -318,6 +318,7 @@ LogicalResult Converter::run() {
     return failure();
   OpBuilder builder = OpBuilder::atBlockEnd(&graph.function.front());
   convertBlock(source.front(), builder);
+  graph.function->removeDiscardableAttr(kCheckpointScansAttr);
   if (failed(refusals.report(source, "mpt-convert-torch",
                              "`mpt-opt --mpt-torch-ops` lists the ops that have one")))
     return failure();

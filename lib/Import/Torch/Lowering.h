@@ -28,6 +28,10 @@
 
 namespace mpt::torch {
 
+/// Of a function: the backward pass of its recurrent layers runs groups of iterations
+/// again instead of keeping what they compute.
+inline constexpr llvm::StringLiteral kCheckpointScansAttr = "torch.checkpoint_scans";
+
 /// A tensor of the torch graph in the mpt dialect. With `channelsLast` the value has the
 /// dimensions [N, H, W, C] of what torch calls [N, C, H, W].
 struct Tensor {

@@ -96,6 +96,21 @@ static constexpr Cell gru = {keepLayer, projectInput, runGRU};
 static constexpr Cell tanhCell = {keepLayer, projectInput, runSimple<TanhOp>};
 static constexpr Cell reluCell = {keepLayer, projectInput, runSimple<ReluOp>};
 
+/// After how many of `steps` iterations the backward pass keeps what is carried, if the
+/// function asks for it: the divisor with which that, and what a group of iterations
+/// keeps, takes least. An iteration of an LSTM keeps some four times what it carries.
+static IntegerAttr getCheckpointEvery(Lowering &l, int64_t steps) {
+  // Planning unrolls up to 16 iterations, and repeats each as it needs.
+  if (!l.graph.function->hasAttr(kCheckpointScansAttr) || steps <= 16)
+    return {};
+  int64_t best = 1;
+  auto cost = [&](int64_t every) { return steps / every + 4 * every; };
+  for (int64_t every = 1; every <= steps; ++every)
+    if (steps % every == 0 && cost(every) < cost(best))
+      best = every;
+  return l.builder.getI64IntegerAttr(best);
+}
+
 /// Runs `cell` over `sequence` [T, B, I], from the last step to the first with
 /// `reverse`. Replaces the states and returns the hidden states [T, B, H].
 static Value runOverTime(Lowering &l, const Cell &cell, const Layer &given,
@@ -111,7 +126,7 @@ static Value runOverTime(Lowering &l, const Cell &cell, const Layer &given,
   hidden.insert(hidden.begin(), steps);
   types.push_back(getType(states[0]).clone(hidden));
   auto scan = ScanOp::create(l.builder, l.loc, types, uint64_t(steps), reverse, states,
-                             sequence, IntegerAttr());
+                             sequence, getCheckpointEvery(l, steps));
   Block &body = scan.getBody().emplaceBlock();
   for (Value state : states)
     body.addArgument(state.getType(), l.loc);

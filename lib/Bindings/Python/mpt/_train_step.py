@@ -7,6 +7,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
+import re
 import tempfile
 import warnings
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
@@ -112,7 +113,8 @@ class TrainStep:
     precision: f32, f16 or bf16: the type of the heavy arithmetic. Parameters stay as they
         are.
     memory_budget: "512MB", "4GiB", "0.5x" or "min": what temporary values may take, by
-        computing some of them again (docs/Rematerialization.md).
+        computing some of them again (docs/Rematerialization.md). If they cannot fit
+        otherwise, recurrent layers compute groups of iterations again.
     device: "cpu", "cuda" or "cuda:N", or a torch.device.
     accumulate: cut each batch into so many parts, and update by the mean gradient.
     clip_norm: clip gradients to this global L2 norm.
@@ -182,6 +184,11 @@ class TrainStep:
                       for key, value in model.state_dict(keep_vars=True).items()
                       if isinstance(value, torch.Tensor)}
         self._reader = OptimizerReader(optimizer, self._ids)
+        for name, parameter in model.named_parameters():
+            if parameter.dtype == torch.float64:
+                raise Error(f"model: expected parameters of float32, float16 or bfloat16, found "
+                            f"{name} of float64; convert the model before the optimizer is "
+                            "made, and the batches: model.float(), x.float()")
         self._rates = self._reader.rate_names()
         self._written: "list[Optional[float]]" = [None] * len(self._rates)
         self._skipped = 0
@@ -237,6 +244,10 @@ class TrainStep:
         return passes + ["mpt-validate-loss-scale"]
 
     def _export(self, batch) -> Exported:
+        if not any(t.numel() for t in batch):
+            raise Error(f"expected a batch with elements, found tensors of the shapes "
+                        f"{[list(t.shape) for t in batch]}: the mean loss of nothing is NaN; "
+                        "leave out batches without rows")
         part = batch
         if self._accumulate > 1:
             rows = batch[0].shape[0] if batch[0].dim() else 0
@@ -252,10 +263,39 @@ class TrainStep:
 
     def _compile(self, exported: Exported, batch) -> _Compiled:
         self._batch.names = exported.names
+        budget = self._memory_budget
+        if budget is None or not re.search(r'"torch\.aten\.(lstm|gru|rnn_\w+)\.input"',
+                                           exported.text):
+            return self._build(exported, batch, budget)
+        if budget.strip() != "min":
+            try:
+                return self._build(exported, batch, budget)
+            except Error as error:
+                if not any(d.message.startswith("mpt-rematerialize: ")
+                           for d in error.diagnostics):
+                    raise
+            # Planning repeats a loop as a whole or not at all, so its iterations are grouped
+            # before. A part of the whole means that of the loop as it was.
+            part = re.fullmatch(r"\s*([\d.]+)\s*(x|%)\s*", budget)
+            if part:
+                whole = self._build(exported, batch, None).program.arena_bytes
+                scale = 1 if part[2] == "x" else 100
+                budget = str(int(whole * float(part[1]) / scale))
+        try:
+            return self._build(exported, batch, budget, checkpoint_scans=True)
+        except Error as error:
+            raise Error(f"{error}\nThe backward pass of recurrent layers computes groups of "
+                        "iterations again already: raise memory_budget, or pass shorter "
+                        "sequences or smaller batches", error.diagnostics) from None
+
+    def _build(self, exported: Exported, batch, budget: Optional[str],
+               checkpoint_scans: bool = False) -> _Compiled:
+        attributes = ["torch.checkpoint_scans"] if checkpoint_scans else []
+        if budget is not None:
+            attributes.append(f"mpt.memory_budget = {_quote(budget)}")
         text = exported.text
-        if self._memory_budget is not None:
-            budget = f"attributes {{mpt.memory_budget = {_quote(self._memory_budget)}}}"
-            text = text.replace(") {\n", f") {budget} {{\n", 1)
+        if attributes:
+            text = text.replace(") {\n", f") attributes {{{', '.join(attributes)}}} {{\n", 1)
         module = Module(text, "loss")
         passes = self._pipeline(exported.names, batch)
         if self._precision != "f32":

@@ -279,6 +279,26 @@ def main():
                                    example=example, **options)
 
     print("budget:", low.arena_bytes < build(precision="bf16").arena_bytes)
+
+    # A loop of recurrent layers within a budget: the same numbers in fewer bytes.
+    rows, classes = torch.randn(40, 2, 4), torch.randint(0, 6, (2,))
+
+    def recurrent(budget):
+        torch.manual_seed(0)
+        lstm = nn.LSTM(4, 6)
+        step = build(adam(lstm), lstm, lambda m, x, y: F.cross_entropy(m(x)[0][-1], y),
+                     (rows, classes), memory_budget=budget)
+        results = [step(rows, classes) for _ in range(2)]
+        return [(r.loss, r.grad_norm) for r in results], step.arena_bytes
+
+    (losses, whole), (again, half) = recurrent(None), recurrent("0.5x")
+    print("loop:", losses == again, half <= whole // 2)
+    try:
+        recurrent("1000")
+    except mpt.Error as error:
+        print(str(error).splitlines()[-1])
+    refused(step, a[:0], b[:0])
+    refused(build, net=copy.deepcopy(model).double())
     refused(build, torch.optim.RMSprop(model.parameters()))
     refused(build, 0.1)
     refused(build, net=model.forward, optimizer=adam(model))
