@@ -57,7 +57,7 @@ static llvm::Expected<OwningOpRef<ModuleOp>> readModule(llvm::StringRef path,
 
 /// No output may cost the user an input or another output.
 static llvm::Error checkFiles(const CompileCommand &options) {
-  for (const std::string &path : {options.output, options.remarksFile})
+  for (const std::string &path : {options.output, options.remarksFile, options.report})
     if (!path.empty())
       if (llvm::Error error = checkWritable(path))
         return error;
@@ -67,7 +67,28 @@ static llvm::Error checkFiles(const CompileCommand &options) {
                              {"--state", options.state},
                              {"--autotune", options.autotune, /*isOutput=*/true},
                              {"--remarks-output-file", options.remarksFile, true},
+                             {"--report", options.report, true},
                              {"-o", options.output, true}});
+}
+
+/// Writes what a step of the program in `options.output` costs.
+static llvm::Error writeReport(const CompileCommand &options) {
+  auto program = readDeviceProgram(options.output);
+  if (!program)
+    return program.takeError();
+  auto estimate = estimateProgram(*program, *options.reportChip);
+  if (!estimate)
+    return createFileMessage("--report", llvm::toString(estimate.takeError()));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::StringRef path = options.report;
+  if (path.ends_with(".json"))
+    printEstimateJSON(*estimate, os);
+  else if (path.ends_with(".html"))
+    printEstimatePage(*estimate, os);
+  else
+    printEstimate(*estimate, os);
+  return writeFileAtomically(path, text);
 }
 
 /// Compiles; LLVM writes remarks to `remarksFile` if it is not empty.
@@ -88,6 +109,9 @@ static int compile(const CompileCommand &options, llvm::StringRef remarksFile) {
     return fail(llvm::toString(module.takeError()));
   if (llvm::Error error = compileStep(**module, options, options.output))
     return fail(llvm::toString(std::move(error)));
+  if (!options.report.empty())
+    if (llvm::Error error = writeReport(options))
+      return fail(llvm::toString(std::move(error)));
   return 0;
 }
 

@@ -154,6 +154,37 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
   return llvm::Error::success();
 }
 
+/// Reads what says which report to write.
+static llvm::Error readReport(const InputArgList &args, CompileCommand &command) {
+  if (llvm::Error error = parseText(args, OPT_report, command.report))
+    return error;
+  const Arg *chip = args.getLastArg(OPT_report_chip);
+  if (command.report.empty())
+    return chip ? llvm::createStringError("--report-chip goes with --report")
+                : llvm::Error::success();
+  if (!command.isCuda)
+    return llvm::createStringError("--report goes with --target=cuda");
+  std::vector<llvm::StringRef> names;
+  for (const GpuChip &known : getGpuChips())
+    names.push_back(known.name);
+  const std::string all = llvm::join(names, ", ");
+  if (chip) {
+    command.reportChip = findGpuChip(llvm::StringRef(chip->getValue()));
+    if (!command.reportChip)
+      return llvm::createStringError("--report-chip: expected one of " + all +
+                                     ", found '" + chip->getValue() + "'");
+    return llvm::Error::success();
+  }
+  int architecture = 0;
+  llvm::StringRef(command.chips.front()).drop_front(3).consumeInteger(10, architecture);
+  command.reportChip = findGpuChip(architecture);
+  if (!command.reportChip)
+    return llvm::createStringError("--report: no rates of a GPU with " +
+                                   command.chips.front() +
+                                   " are known; name one with --report-chip: " + all);
+  return llvm::Error::success();
+}
+
 /// Parses `arguments`; fails on options that there are not and on values that are
 /// missing.
 static llvm::Expected<InputArgList> parse(const CompileOptTable &table,
@@ -194,6 +225,8 @@ mpt::parseCompileCommand(llvm::ArrayRef<const char *> arguments) {
     return std::move(error);
   if (llvm::Error error = parseText(*args, OPT_remarks_output_file, command.remarksFile))
     return std::move(error);
+  if (llvm::Error error = readReport(*args, command))
+    return std::move(error);
   if (!command.remarksFile.empty() && !command.missedRemarks &&
       command.remarksFilter.empty())
     return llvm::createStringError(
@@ -210,7 +243,7 @@ mpt::parseCompileOptionList(llvm::ArrayRef<const char *> arguments) {
   for (const Arg *arg : *args)
     if (unsigned id = arg->getOption().getUnaliasedOption().getID();
         id == OPT_INPUT || id == OPT_o || id == OPT_remarks_output_file ||
-        id == OPT_help || id == OPT_version)
+        id == OPT_report || id == OPT_report_chip || id == OPT_help || id == OPT_version)
       return llvm::createStringError(
           "'" + arg->getAsString(*args) +
           "' belongs on mpt-compile's command line; expected options that say how to "

@@ -9,6 +9,7 @@
 #ifndef MPT_LIB_TOOLS_MPT_COMPILE_OPTIONS_H
 #define MPT_LIB_TOOLS_MPT_COMPILE_OPTIONS_H
 
+#include "mpt/Codegen/CUDA/CostModel.h"
 #include "mpt/Tools/CompileStep.h"
 
 namespace mpt {
@@ -18,6 +19,9 @@ struct CompileCommand : CompileOptions {
   std::string input, output;
   /// Where remarks go; empty: to standard error.
   std::string remarksFile;
+  /// Where the estimated cost of a step goes, or empty, and the GPU that it is for.
+  std::string report;
+  const GpuChip *reportChip = nullptr;
   bool help = false, version = false;
 };
 

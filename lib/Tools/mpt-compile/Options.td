@@ -65,6 +65,12 @@ def remarks : Flag<["--"], "remarks">,
   HelpText<"Report missed fusions and matmuls that do not use tensor cores, with reasons">;
 defm remarks_filter : Eq<"remarks-filter", "REGEX",
   "Print all remarks of matching categories, including what was done; mpt-opt has the same option">;
+defm report : Eq<"report", "FILE",
+  "With --target=cuda: estimate what each launch and call of a step costs, and write a "
+  "table of it to this file: text, or JSON (.json) or a page (.html) by its name">;
+defm report_chip : Eq<"report-chip", "NAME",
+  "With --report: the GPU to estimate for: a100, h100, h200 or b200 (default: that of "
+  "the first --chip)">;
 defm remarks_output_file : Eq<"remarks-output-file", "FILE",
   "With one of these: write the remarks to this file, as LLVM's YAML">;
 defm mcpu : Eq<"mcpu", "CPU",

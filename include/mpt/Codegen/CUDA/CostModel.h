@@ -1,0 +1,163 @@
+//===- CostModel.h - What a program costs on a GPU --------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Estimates, without a GPU, what each launch and call of a program for GPUs reads,
+/// writes and computes, how long that takes, and which limit of the chip it meets first.
+/// The work of launches is counted in their PTX (DeviceTrace.h), that of library calls
+/// follows from their shapes. docs/CUDA.md tells how times follow from work.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_CODEGEN_CUDA_COSTMODEL_H
+#define MPT_CODEGEN_CUDA_COSTMODEL_H
+
+#include "mpt/Codegen/CUDA/DeviceTrace.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <map>
+
+namespace mpt {
+
+/// A GPU as numbers. Rates are what good programs reach, not peaks, and per second unless
+/// they are per clock.
+struct GpuChip {
+  /// "h100", and NVIDIA's name.
+  const char *name, *fullName;
+  /// 90: sm_90.
+  int architecture;
+  double processors, clock;
+  /// Bytes: of memory per second, and of the second-level cache per second and in all.
+  double memoryRate, cacheRate, cacheBytes;
+  /// Of a multiprocessor: bytes of first-level cache and shared memory together, of
+  /// shared memory alone, registers, warps and blocks.
+  double localBytes, sharedBytes, registers, maxWarps, maxBlocks;
+  /// Lanes of f32 and of f64 that a multiprocessor executes per clock.
+  double floatLanes, doubleLanes;
+  /// FLOPs that mma instructions of a kernel make per clock and multiprocessor.
+  double mmaRate;
+  /// FLOPs of matmuls by cuBLASLt, by the type of operands: bf16 and f16, 8-bit floats,
+  /// tf32, f32 and f64.
+  double matmulLow, matmulF8, matmulTF32, matmulF32, matmulF64;
+  /// FLOPs of convolutions of f16 and bf16 by cuDNN.
+  double convolutionLow;
+  /// Seconds from one node of a graph to the next, and until a load from memory and from
+  /// the second-level cache returns.
+  double nodeGap, memoryLatency, cacheLatency;
+  /// Warps of a scheduler with which the busiest unit works half of the time.
+  double halfWarps;
+};
+
+/// All chips, and the one of that name or architecture (null: none).
+llvm::ArrayRef<GpuChip> getGpuChips();
+const GpuChip *findGpuChip(llvm::StringRef name);
+const GpuChip *findGpuChip(int architecture);
+
+/// What takes longest in a launch or call.
+enum class CostBound {
+  Memory,
+  Cache,
+  TensorCores,
+  IssueSlots,
+  Arithmetic,
+  SpecialUnits,
+  SharedMemory,
+  Latency,
+  Gap
+};
+/// "DRAM", "L2", "tensor cores", "issue slots", "arithmetic", "special units",
+/// "shared memory", "latency" or "launch".
+llvm::StringRef getName(CostBound bound);
+
+/// One instruction of a program, in all iterations of the loops around it.
+struct InstructionEstimate {
+  /// "matmul", "kernel", "attention_dquery": what it does.
+  std::string kind;
+  /// Of a launch; "" for a call.
+  std::string function;
+  std::string location;
+  /// Times that it runs.
+  double runs = 1;
+  /// Bytes of device memory, and bytes between processors and the second-level cache.
+  double bytesRead = 0, bytesWritten = 0, cacheBytes = 0;
+  /// On tensor cores, and the type of the operands; on other units.
+  double tensorFlops = 0;
+  std::string tensorType;
+  double floatFlops = 0, doubleFlops = 0, specialOps = 0;
+  /// Instructions of warps; 0 for a call, as all that follows.
+  double instructions = 0;
+  CubinKernel cubin;
+  uint64_t blocks[2] = {0, 0}, threads = 0;
+  /// Blocks that a multiprocessor has at once, and how often all processors are filled.
+  double blocksAtOnce = 0, waves = 0;
+  /// Of one run and of all, with the gap before it.
+  double seconds = 0;
+  CostBound bound = CostBound::Memory;
+  bool isCut = false;
+
+  double getBytes() const { return bytesRead + bytesWritten; }
+  double getFlops() const { return tensorFlops + floatFlops + doubleFlops; }
+};
+
+/// A program for GPUs as its file has it.
+struct DeviceProgram {
+  struct Kernel {
+    std::string name;
+    uint64_t blocks[2] = {1, 1}, threads = 0, bound = 0;
+  };
+  rt::Program program;
+  std::vector<Kernel> kernels;
+  std::string ptx;
+  /// Machine code by architecture.
+  std::map<int, std::string> cubins;
+};
+
+/// Reads a file that mpt-compile wrote. Fails if it is no program for GPUs.
+llvm::Expected<DeviceProgram> readDeviceProgram(llvm::StringRef path);
+
+struct ProgramEstimate {
+  std::string name;
+  const GpuChip *chip = nullptr;
+  /// In the order in which they run. Of alternatives those that run where the libraries
+  /// do what they are asked for.
+  std::vector<InstructionEstimate> instructions;
+  /// What the counts leave out.
+  std::vector<std::string> notes;
+};
+
+/// The cost of one step on `chip`. Fails, with the remedy, if the program has no machine
+/// code for it.
+llvm::Expected<ProgramEstimate> estimateProgram(const DeviceProgram &program,
+                                                const GpuChip &chip);
+
+/// A launch's time and bound on `chip`, from its work: fills in what follows from it.
+void estimateLaunch(const LaunchTrace &trace, const GpuChip &chip,
+                    InstructionEstimate &estimate);
+
+/// Instructions with one name, added up, longest first.
+struct EstimateGroup {
+  std::string name;
+  double nodes = 0, seconds = 0, bytesRead = 0, bytesWritten = 0, tensorFlops = 0,
+         otherFlops = 0, instructions = 0;
+  /// Seconds by bound.
+  std::map<CostBound, double> bounds;
+};
+std::vector<EstimateGroup> groupEstimates(const ProgramEstimate &estimate,
+                                          std::string InstructionEstimate::*name);
+
+/// As text; of functions and sources those that take longest.
+void printEstimate(const ProgramEstimate &estimate, llvm::raw_ostream &os);
+/// One object; docs/CUDA.md describes it.
+void printEstimateJSON(const ProgramEstimate &estimate, llvm::raw_ostream &os);
+/// One page, with the roofline.
+void printEstimatePage(const ProgramEstimate &estimate, llvm::raw_ostream &os);
+
+} // namespace mpt
+
+#endif // MPT_CODEGEN_CUDA_COSTMODEL_H

@@ -1,0 +1,485 @@
+//===- CostModel.cpp - What a program costs on a GPU ------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Codegen/CUDA/CostModel.h"
+#include "mpt/ProgramABI/CudaProgram.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
+#include "mpt/ProgramABI/InstructionCost.h"
+#include "mpt/ProgramABI/ProgramFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cmath>
+#include <dlfcn.h>
+#include <unistd.h>
+
+using namespace mpt;
+
+//===----------------------------------------------------------------------===//
+// Chips
+//===----------------------------------------------------------------------===//
+
+// Peaks, memory, processors and clocks are those of NVIDIA's datasheets (A100 80 GB SXM,
+// H100 SXM5, H200 SXM, DGX B200; dense FLOPs). Registers, warps, blocks and shared memory
+// are those of the CUDA C++ Programming Guide, "Compute Capabilities"; lanes per clock
+// those of its table of arithmetic throughput.
+//
+// No rate has been measured by MPT. Of memory's peak 0.866 is reached: copies on an H100
+// were seen at 3.0 of 3.35 TB/s. Of the peak of tensor cores 0.627 is: cuBLASLt's bf16
+// matmuls with sums of length 768 at 620 of 989 TFLOP/s. Both shares are taken to be the
+// same on all chips. The second-level cache delivers 5120 bytes a clock (NVIDIA A100
+// Tensor Core GPU Architecture), of which 0.65 is taken to be reached. mma.sync reaches
+// 5/8 of Hopper's tensor cores, which only wgmma fills, and is taken to be as fast on
+// Blackwell. `halfWarps` makes the attention kernels as slow as hand estimates from their
+// machine code.
+static constexpr double kMemoryShare = 0.866, kTensorShare = 0.627, kCacheShare = 0.65;
+static constexpr double kFloatShare = 0.75, kConvolutionShare = 0.35;
+
+static constexpr GpuChip
+makeChip(const char *name, const char *fullName, int architecture, double processors,
+         double clock, double memory, double cacheBytes, double localBytes,
+         double sharedBytes, double floatLanes, double doubleLanes, double mmaRate,
+         double peakLow, double peakF8, double peakTF32, double peakF32, double peakF64) {
+  GpuChip chip{};
+  chip.name = name;
+  chip.fullName = fullName;
+  chip.architecture = architecture;
+  chip.processors = processors;
+  chip.clock = clock;
+  chip.memoryRate = kMemoryShare * memory;
+  chip.cacheRate = kCacheShare * 5120 * clock;
+  chip.cacheBytes = cacheBytes;
+  chip.localBytes = localBytes;
+  chip.sharedBytes = sharedBytes;
+  chip.registers = 65536;
+  chip.maxWarps = 64;
+  chip.maxBlocks = 32;
+  chip.floatLanes = floatLanes;
+  chip.doubleLanes = doubleLanes;
+  chip.mmaRate = mmaRate;
+  chip.matmulLow = kTensorShare * peakLow;
+  chip.matmulF8 = kTensorShare * peakF8;
+  chip.matmulTF32 = kTensorShare * peakTF32;
+  chip.matmulF32 = kFloatShare * peakF32;
+  chip.matmulF64 = kFloatShare * peakF64;
+  chip.convolutionLow = kConvolutionShare * peakLow;
+  chip.nodeGap = 1.5e-6;
+  chip.memoryLatency = 520e-9;
+  chip.cacheLatency = 280e-9;
+  chip.halfWarps = 2.6;
+  return chip;
+}
+
+static constexpr double kKB = 1024, kMB = 1024 * kKB;
+static constexpr GpuChip chips[] = {
+    makeChip("a100", "NVIDIA A100 80 GB SXM", 80, 108, 1.41e9, 2.039e12, 40 * kMB,
+             192 * kKB, 164 * kKB, 64, 32, 2048, 312e12, 312e12, 156e12, 19.5e12,
+             19.5e12),
+    makeChip("h100", "NVIDIA H100 SXM", 90, 132, 1.7e9, 3.35e12, 50 * kMB, 256 * kKB,
+             228 * kKB, 128, 64, 2560, 989e12, 1979e12, 494e12, 67e12, 67e12),
+    makeChip("h200", "NVIDIA H200 SXM", 90, 132, 1.7e9, 4.8e12, 50 * kMB, 256 * kKB,
+             228 * kKB, 128, 64, 2560, 989e12, 1979e12, 494e12, 67e12, 67e12),
+    makeChip("b200", "NVIDIA B200", 100, 148, 1.85e9, 8e12, 126 * kMB, 256 * kKB,
+             228 * kKB, 128, 64, 2560, 2250e12, 4500e12, 1125e12, 75e12, 37e12),
+};
+
+llvm::ArrayRef<GpuChip> mpt::getGpuChips() { return chips; }
+const GpuChip *mpt::findGpuChip(llvm::StringRef name) {
+  for (const GpuChip &chip : chips)
+    if (name == chip.name)
+      return &chip;
+  return nullptr;
+}
+const GpuChip *mpt::findGpuChip(int architecture) {
+  for (const GpuChip &chip : chips)
+    if (chip.architecture == architecture)
+      return &chip;
+  return nullptr;
+}
+
+llvm::StringRef mpt::getName(CostBound bound) {
+  switch (bound) {
+  case CostBound::Memory:
+    return "DRAM";
+  case CostBound::Cache:
+    return "L2";
+  case CostBound::TensorCores:
+    return "tensor cores";
+  case CostBound::IssueSlots:
+    return "issue slots";
+  case CostBound::Arithmetic:
+    return "arithmetic";
+  case CostBound::SpecialUnits:
+    return "special units";
+  case CostBound::SharedMemory:
+    return "shared memory";
+  case CostBound::Latency:
+    return "latency";
+  case CostBound::Gap:
+    return "launch";
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// Blocks of a kernel that a multiprocessor has room for.
+static double getBlocksAtOnce(const CubinKernel &kernel, uint64_t threads,
+                              const GpuChip &chip) {
+  double warps = double(llvm::divideCeil(threads, 32));
+  double most = std::min(chip.maxBlocks, std::floor(chip.maxWarps / warps));
+  // Registers are given to warps in units of 256, in each of four parts of a processor.
+  if (kernel.registers) {
+    double perWarp = double(llvm::alignTo(kernel.registers * 32, 256));
+    most =
+        std::min(most, std::floor(4 * std::floor(chip.registers / 4 / perWarp) / warps));
+  }
+  // CUDA keeps 1 KiB of each block for itself.
+  if (kernel.sharedBytes)
+    most =
+        std::min(most, std::floor(chip.sharedBytes / (double(kernel.sharedBytes) + kKB)));
+  return std::max(most, 1.0);
+}
+
+namespace {
+/// The longest of several times.
+struct Longest {
+  double seconds = 0;
+  CostBound bound = CostBound::Gap;
+  void add(CostBound what, double time) {
+    if (time > seconds) {
+      seconds = time;
+      bound = what;
+    }
+  }
+};
+} // namespace
+
+void mpt::estimateLaunch(const LaunchTrace &trace, const GpuChip &chip,
+                         InstructionEstimate &estimate) {
+  const double blocks = double(estimate.blocks[0]) * double(estimate.blocks[1]);
+  estimate.blocksAtOnce = getBlocksAtOnce(estimate.cubin, estimate.threads, chip);
+  estimate.waves = blocks / (estimate.blocksAtOnce * chip.processors);
+  const double processors = std::min(chip.processors, std::max(blocks, 1.0));
+  const double warpsPerBlock = double(llvm::divideCeil(estimate.threads, 32));
+  // Warps that run at once, on one processor and in all.
+  const double local =
+      std::min(estimate.blocksAtOnce, std::ceil(blocks / chip.processors)) *
+      warpsPerBlock;
+  const double atOnce = std::min(local * processors, trace.warps);
+
+  // What other warps access in the meantime pushes a sector out, too. Three quarters of a
+  // cache are taken to be of use.
+  const double localCache =
+      std::max(0.0, chip.localBytes - estimate.blocksAtOnce * estimate.cubin.sharedBytes);
+  const double nearDistance = 0.75 * localCache / std::max(local, 1.0);
+  const double farDistance = 0.75 * chip.cacheBytes / std::max(atOnce, 1.0);
+  estimate.bytesRead = trace.uniqueLoads + trace.reloads.getBeyond(farDistance);
+  estimate.bytesWritten = trace.uniqueStores + trace.restores.getBeyond(farDistance);
+  const double hits = trace.reloads.getBeyond(0) - trace.reloads.getBeyond(nearDistance);
+  estimate.cacheBytes = trace.loadBytes - hits + trace.storeBytes;
+  estimate.floatFlops = trace.floatFlops;
+  estimate.doubleFlops = trace.doubleFlops;
+  estimate.specialOps = trace.specialOps;
+  estimate.tensorFlops = trace.tensorFlops;
+  estimate.instructions = trace.instructions;
+  estimate.isCut = trace.isCut;
+
+  // Few warps leave units idle while they wait for results.
+  const double perScheduler = std::max(atOnce / processors / 4, 0.25);
+  const double busy = perScheduler / (perScheduler + chip.halfWarps);
+  const double clocks = processors * chip.clock * busy;
+  using Unit = LaunchTrace::Unit;
+  Longest longest;
+  longest.add(CostBound::Memory, estimate.getBytes() / chip.memoryRate);
+  longest.add(CostBound::Cache, estimate.cacheBytes / chip.cacheRate);
+  longest.add(CostBound::IssueSlots, trace.instructions / 4 / clocks);
+  longest.add(CostBound::Arithmetic,
+              std::max(trace.byUnit[Unit::Float] * 32 / chip.floatLanes,
+                       std::max(trace.byUnit[Unit::Double] * 32 / chip.doubleLanes,
+                                // 64 lanes of integers.
+                                trace.byUnit[Unit::Integer] / 2)) /
+                  clocks);
+  // 16 lanes.
+  longest.add(CostBound::SpecialUnits, trace.byUnit[Unit::Special] * 2 / clocks);
+  longest.add(CostBound::SharedMemory, trace.sharedWavefronts / clocks);
+  longest.add(CostBound::TensorCores, trace.tensorFlops / chip.mmaRate / clocks);
+  // One warp after the other in the same place.
+  const double fromMemory = estimate.cacheBytes > 0
+                                ? std::min(1.0, estimate.bytesRead / estimate.cacheBytes)
+                                : 0;
+  const double latency =
+      chip.cacheLatency + fromMemory * (chip.memoryLatency - chip.cacheLatency);
+  longest.add(CostBound::Latency, std::ceil(estimate.waves) * trace.waits * latency);
+  estimate.bound = longest.seconds > chip.nodeGap ? longest.bound : CostBound::Gap;
+  estimate.seconds = chip.nodeGap + longest.seconds;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<DeviceProgram> mpt::readDeviceProgram(llvm::StringRef path) {
+  std::string error;
+  int file = rt::openProgramFile(path.str(), error);
+  if (file < 0)
+    return llvm::createStringError(error);
+  // A copy in memory, whose hash was checked.
+  void *library =
+      dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  ::close(file);
+  if (!library)
+    return llvm::createStringError(path + ": cannot load: " + dlerror());
+  llvm::scope_exit unload([&] { dlclose(library); });
+  auto *desc = static_cast<const mpt_program_desc *>(dlsym(library, "mpt_program"));
+  if (!desc)
+    return llvm::createStringError(path +
+                                   ": no symbol mpt_program; compile the step again");
+  if (!desc->cuda)
+    return llvm::createStringError(
+        path + ": expected a program for GPUs, found one for the CPU; compile the step "
+               "with --target=cuda");
+  DeviceProgram result;
+  std::string why;
+  if (!rt::readProgram(desc->table, desc->table_size, desc->num_kernels, result.program,
+                       why))
+    return llvm::createStringError(path + ": " + why);
+  for (uint64_t i = 0; i < desc->num_kernels; ++i) {
+    const mpt_cuda_kernel &kernel = desc->cuda->kernels[i];
+    result.kernels.push_back({kernel.name,
+                              {kernel.blocks[0], kernel.blocks[1]},
+                              kernel.threads,
+                              kernel.bound});
+  }
+  for (uint64_t i = 0; i < desc->cuda->num_images; ++i) {
+    const mpt_cuda_image &image = desc->cuda->images[i];
+    std::string bytes(static_cast<const char *>(image.data), image.size);
+    if (image.is_ptx)
+      result.ptx = std::move(bytes);
+    else
+      result.cubins[int(image.architecture)] = std::move(bytes);
+  }
+  return result;
+}
+
+/// Where a buffer lies in the addresses of the trace: spaces are far apart.
+static TraceBuffer getBuffer(const rt::BufferRef &ref) {
+  constexpr uint64_t kSpace = uint64_t(1) << 52, kObject = uint64_t(1) << 42;
+  uint64_t base = (uint64_t(ref.space) + 1) * kSpace;
+  bool isNumbered = ref.space == rt::SpaceId::Input || ref.space == rt::SpaceId::Constant;
+  base += isNumbered ? uint64_t(ref.offset) % 1024 * kObject + ref.start : ref.offset;
+  return {base, uint64_t(ref.bytes())};
+}
+
+/// "mpt_attention_dquery_3" does attention_dquery, "loss_kernel_12_combine" is the second
+/// stage of a kernel.
+static std::string getKind(llvm::StringRef function) {
+  llvm::StringRef suffix;
+  if (function.consume_back("_combine"))
+    suffix = " (combine)";
+  llvm::StringRef name = function;
+  if (name.consume_front("mpt_"))
+    return name.rtrim("0123456789").rtrim('_').str() + suffix.str();
+  if (name.contains("_group"))
+    return "kernels in one launch";
+  if (name.contains("_batch"))
+    return "reductions in one launch";
+  return "kernel" + suffix.str();
+}
+
+/// A library call: what it computes against what it moves.
+static void estimateCall(const rt::Instruction &call, const GpuChip &chip,
+                         InstructionEstimate &estimate) {
+  const rt::InstructionCost cost = rt::getCost(call);
+  for (unsigned i = 0; i < call.refs.size() && i < call.numInputs + call.numOutputs; ++i)
+    (i < call.numInputs ? estimate.bytesRead : estimate.bytesWritten) +=
+        double(call.refs[i].bytes());
+  const auto *matmul = call.getCall<rt::MatmulCall>();
+  if (matmul && matmul->accumulate)
+    estimate.bytesRead += double(call.refs[call.numInputs].bytes());
+  estimate.cacheBytes = estimate.getBytes();
+  estimate.kind =
+      std::visit([](const auto &c) { return std::string(c.name); }, *call.call);
+  double rate = 0;
+  auto isLow = [](rt::DataType type) {
+    return type == rt::DataType::F16 || type == rt::DataType::BF16;
+  };
+  bool isTensor = true;
+  switch (cost.type) {
+  case rt::DataType::F16:
+  case rt::DataType::BF16:
+    rate = chip.matmulLow;
+    estimate.tensorType = cost.type == rt::DataType::F16 ? "f16" : "bf16";
+    break;
+  case rt::DataType::F8E4M3FN:
+  case rt::DataType::F8E5M2:
+    rate = chip.matmulF8;
+    estimate.tensorType = "f8";
+    break;
+  case rt::DataType::F64:
+    rate = chip.matmulF64;
+    isTensor = false;
+    break;
+  default:
+    if (matmul && matmul->f32Matmuls == rt::F32Matmuls::TF32) {
+      rate = chip.matmulTF32;
+      estimate.tensorType = "tf32";
+    } else if (matmul && matmul->f32Matmuls == rt::F32Matmuls::BF16x9) {
+      rate = chip.matmulLow / 9;
+      estimate.tensorType = "bf16x9";
+    } else {
+      rate = chip.matmulF32;
+      isTensor = false;
+    }
+  }
+  if (!matmul && isLow(cost.type))
+    rate = chip.convolutionLow;
+  if (isTensor)
+    estimate.tensorFlops = cost.flops;
+  else
+    (cost.type == rt::DataType::F64 ? estimate.doubleFlops : estimate.floatFlops) =
+        cost.flops;
+  if (cost.flops == 0)
+    estimate.tensorType.clear();
+  Longest longest;
+  longest.add(CostBound::Memory, estimate.getBytes() / chip.memoryRate);
+  longest.add(isTensor ? CostBound::TensorCores : CostBound::Arithmetic,
+              cost.flops / rate);
+  estimate.bound = longest.seconds > chip.nodeGap ? longest.bound : CostBound::Gap;
+  estimate.seconds = chip.nodeGap + longest.seconds;
+}
+
+/// Multiplies what is of one run.
+static void repeat(InstructionEstimate &estimate, double runs) {
+  estimate.runs = runs;
+  for (double *amount :
+       {&estimate.bytesRead, &estimate.bytesWritten, &estimate.cacheBytes,
+        &estimate.tensorFlops, &estimate.floatFlops, &estimate.doubleFlops,
+        &estimate.specialOps, &estimate.instructions, &estimate.seconds})
+    *amount *= runs;
+}
+
+llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device,
+                                                     const GpuChip &chip) {
+  ProgramEstimate result;
+  result.name = device.program.name;
+  result.chip = &chip;
+  // Machine code runs on chips of its own generation that are not older.
+  const std::string *cubin = nullptr;
+  std::string found;
+  for (const auto &[architecture, bytes] : device.cubins) {
+    found += (found.empty() ? "sm_" : ", sm_") + std::to_string(architecture);
+    if (architecture / 10 == chip.architecture / 10 && architecture <= chip.architecture)
+      cubin = &bytes;
+  }
+  std::string wanted = "sm_" + std::to_string(chip.architecture);
+  if (!cubin && !device.kernels.empty())
+    return llvm::createStringError("expected machine code for " + wanted + " (" +
+                                   chip.name + "), found that for " + found +
+                                   "; compile the step with --chip=" + wanted);
+  llvm::StringMap<CubinKernel> machineCode;
+  if (cubin) {
+    auto read = readCubin(*cubin);
+    if (!read)
+      return read.takeError();
+    machineCode = std::move(*read);
+  }
+  auto code = DeviceCode::parse(llvm::StringRef(device.ptx).rtrim('\0'));
+  if (!code)
+    return code.takeError();
+
+  const rt::Program &program = device.program;
+  std::map<uint32_t, LaunchTrace> traces;
+  unsigned cuts = 0;
+  size_t fallbackBegin = 0, fallbackEnd = 0;
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const rt::Instruction &instruction = program.instructions[i];
+    if (instruction.parts.fallback > 0) {
+      fallbackBegin = i + instruction.parts.after + 1;
+      fallbackEnd = fallbackBegin + instruction.parts.fallback;
+    }
+    // What runs only where a library refuses a call.
+    if (instruction.replacesEpilogue || (i >= fallbackBegin && i < fallbackEnd))
+      continue;
+    InstructionEstimate estimate;
+    estimate.location = instruction.location;
+    if (instruction.isCall()) {
+      estimateCall(instruction, chip, estimate);
+    } else {
+      const DeviceProgram::Kernel &kernel = device.kernels[instruction.kernel];
+      estimate.function = kernel.name;
+      estimate.kind = getKind(kernel.name);
+      estimate.blocks[0] = kernel.blocks[0];
+      estimate.blocks[1] = kernel.blocks[1];
+      estimate.threads = kernel.threads;
+      auto known = machineCode.find(kernel.name);
+      if (known != machineCode.end())
+        estimate.cubin = known->second;
+      // All launches of a function do the same in other places.
+      auto [place, isNew] = traces.try_emplace(instruction.kernel);
+      if (isNew) {
+        TraceLaunch launch{kernel.name,
+                           {kernel.blocks[0], kernel.blocks[1]},
+                           kernel.threads,
+                           kernel.bound,
+                           {}};
+        for (const rt::BufferRef &ref : instruction.refs)
+          launch.buffers.push_back(getBuffer(ref));
+        auto traced = code->trace(launch, &estimate.cubin);
+        if (!traced)
+          return traced.takeError();
+        place->second = std::move(*traced);
+      }
+      estimateLaunch(place->second, chip, estimate);
+      if (estimate.tensorFlops > 0)
+        estimate.tensorType = "f16 or bf16";
+      cuts += estimate.isCut && isNew;
+    }
+    repeat(estimate, double(rt::countIterations(program, i)));
+    result.instructions.push_back(std::move(estimate));
+  }
+  if (!code->getUnknownOpcodes().empty())
+    result.notes.push_back("counted as one instruction each: " +
+                           llvm::join(code->getUnknownOpcodes(), ", "));
+  if (cuts)
+    result.notes.push_back(std::to_string(cuts) +
+                           " kernels run too long to be counted in full: their numbers "
+                           "are too low");
+  return result;
+}
+
+std::vector<EstimateGroup> mpt::groupEstimates(const ProgramEstimate &estimate,
+                                               std::string InstructionEstimate::*name) {
+  std::map<std::string, EstimateGroup> groups;
+  for (const InstructionEstimate &one : estimate.instructions) {
+    EstimateGroup &group = groups[one.*name];
+    group.nodes += one.runs;
+    group.seconds += one.seconds;
+    group.bytesRead += one.bytesRead;
+    group.bytesWritten += one.bytesWritten;
+    group.tensorFlops += one.tensorFlops;
+    group.otherFlops += one.floatFlops + one.doubleFlops;
+    group.instructions += one.instructions;
+    group.bounds[one.bound] += one.seconds;
+  }
+  std::vector<EstimateGroup> result;
+  for (auto &[key, group] : groups) {
+    group.name = key;
+    result.push_back(std::move(group));
+  }
+  llvm::sort(result, [](const EstimateGroup &a, const EstimateGroup &b) {
+    return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
+  });
+  return result;
+}
