@@ -119,6 +119,7 @@ void addNorms(OpTable &table);
 void addLosses(OpTable &table);
 void addTraining(OpTable &table);
 void addHalves(OpTable &table);
+void addBlockScale(OpTable &table);
 void addScalars(OpTable &table);
 void addKernels(OpTable &table);
 

@@ -338,6 +338,7 @@ const OpTable &OpTable::get() {
     addLosses(all);
     addTraining(all);
     addHalves(all);
+    addBlockScale(all);
     addScalars(all);
     addKernels(all);
     all.add<func::CallOp>(evaluateCall);

@@ -21,6 +21,7 @@ PYTORCH = ("torch.", "Tensor.", "F.", "nn.", "optim.", "amp.")
 # How constraints are spelled in MLIR.
 TYPES = {
     "bfloat16 type": "bf16", "f8E4M3FN type": "f8E4M3FN", "f8E5M2 type": "f8E5M2",
+    "f8E8M0FNU type": "f8E8M0FNU",
     **{f"{n}-bit float": f"f{n}" for n in (16, 32, 64)},
     **{f"{n}-bit signless integer": f"i{n}" for n in (1, 8, 16, 32, 64)},
 }
@@ -118,6 +119,8 @@ class Op:
             return "any type" + suffix
         if set(types) == set(FLOATS):
             return "float" + suffix
+        if set(types) == set(FLOATS + INTEGERS + ["f8E8M0FNU"]):
+            return "any, f8E8M0FNU" + suffix
         return ("any" if set(types) == set(FLOATS + INTEGERS) else join(types)) + suffix
 
     def spell_attribute(self, record):

@@ -76,14 +76,43 @@ struct Format {
   }
 };
 
+/// f8E8M0FNU is f32's exponent. Its first number, 2^-127, is a subnormal f32, and its
+/// last is NaN.
+Value extendExponent(OpBuilder &b, Location loc, Value value) {
+  Shaped s{b, loc, value.getType()};
+  Value code = arith::ExtUIOp::create(b, loc, s.typeOf(b.getI32Type()), value);
+  Value bits = arith::ShLIOp::create(b, loc, code, s.bits(23));
+  bits = s.select(s.compare(arith::CmpIPredicate::eq, code, 0), s.bits(0x00400000), bits);
+  bits =
+      s.select(s.compare(arith::CmpIPredicate::eq, code, 0xff), s.bits(0x7fc00000), bits);
+  return s.asFloat(bits);
+}
+
+/// The magnitude's nearest power of two, the larger one of two; what is too large, and
+/// infinity, is NaN.
+Value truncateToExponent(OpBuilder &b, Location loc, Value value) {
+  Shaped s{b, loc, value.getType()};
+  Value magnitude = arith::AndIOp::create(b, loc, s.asBits(value), s.bits(0x7fffffff));
+  Value code = arith::ShRUIOp::create(
+      b, loc, arith::AddIOp::create(b, loc, magnitude, s.bits(0x00400000)), s.bits(23));
+  // Halfway between 2^-127 and 2^-126.
+  code = s.select(s.compare(arith::CmpIPredicate::ult, magnitude, 0x00600000), s.bits(0),
+                  code);
+  code = s.select(s.compare(arith::CmpIPredicate::ugt, magnitude, 0x7f800000),
+                  s.bits(0xff), code);
+  return arith::TruncIOp::create(b, loc, s.typeOf(b.getI8Type()), code);
+}
+
 } // namespace
 
 bool mpt::detail::isEightBitFloat(Type type) {
-  return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float8E8M0FNUType>(type);
 }
 
 Value mpt::detail::extendEightBitFloat(OpBuilder &b, Location loc, Value value,
                                        Type type) {
+  if (isa<Float8E8M0FNUType>(type))
+    return extendExponent(b, loc, value);
   Format format(type);
   Shaped s{b, loc, value.getType()};
   Value bits = arith::ExtUIOp::create(b, loc, s.typeOf(b.getI32Type()), value);
@@ -107,6 +136,8 @@ Value mpt::detail::extendEightBitFloat(OpBuilder &b, Location loc, Value value,
 
 Value mpt::detail::truncateToEightBitFloat(OpBuilder &b, Location loc, Value value,
                                            Type type) {
+  if (isa<Float8E8M0FNUType>(type))
+    return truncateToExponent(b, loc, value);
   Format format(type);
   Shaped s{b, loc, value.getType()};
   int dropped = 23 - format.mantissaBits;

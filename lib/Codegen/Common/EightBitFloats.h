@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// No CPU and no upstream lowering knows f8E4M3FN and f8E5M2, so kernels hold
-/// them as their bits and convert here, vector or scalar alike.
+/// No CPU and no upstream lowering knows f8E4M3FN, f8E5M2 and f8E8M0FNU, so kernels
+/// hold them as their bits and convert here, vector or scalar alike.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace mpt::detail {
 
-/// f8E4M3FN or f8E5M2.
+/// f8E4M3FN, f8E5M2 or f8E8M0FNU.
 bool isEightBitFloat(mlir::Type type);
 
 /// The f32 that `bits` (i8 or a vector of it) stand for in `format`. Exact.
@@ -27,7 +27,8 @@ mlir::Value extendEightBitFloat(mlir::OpBuilder &builder, mlir::Location loc,
                                 mlir::Value bits, mlir::Type format);
 
 /// The bits of `value` (f32 or a vector of it) in `format`, rounded to nearest
-/// even. Too large values become infinity, or NaN in f8E4M3FN; NaN is quiet.
+/// even. Too large values become infinity, or NaN where there is none; NaN is quiet.
+/// f8E8M0FNU has no sign and no zero: it takes the magnitude, and 2^-127 for zero.
 mlir::Value truncateToEightBitFloat(mlir::OpBuilder &builder, mlir::Location loc,
                                     mlir::Value value, mlir::Type format);
 

@@ -23,7 +23,7 @@ STRUCTURE = {"checkpoint", "scan", "yield"}
 def check_coverage(directory, cases):
     """Every op that the dialect's files define has a case."""
     names = set()
-    for group in ("Pointwise", "Linalg", "Shape", "NN", "Training", "Gemm"):
+    for group in ("Pointwise", "Linalg", "Shape", "NN", "Training", "Gemm", "BlockScale"):
         text = (Path(directory) / f"MPTOps{group}.td").read_text()
         names |= set(re.findall(r'^def MPT_\w+\s*:\s*MPT_\w+<\s*"(\w+)"', text, re.M))
     assert len(names) > 80, names

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from block_scale_cases import block_scale_cases, scaled_matmul_cases
 from case import INF, NAN, Case, Random, f64, i64s
 from nn_cases import nn_cases
 from matmul_cases import contraction_cases
@@ -302,6 +303,6 @@ def all_cases():
     makers = [unary_cases, activation_grad_cases, binary_cases, cast_cases, shape_cases, random_cases]
     cases = []
     with np.errstate(all="ignore"):
-        for maker in makers + [contraction_cases, nn_cases, training_cases]:
+        for maker in makers + [contraction_cases, nn_cases, training_cases, block_scale_cases, scaled_matmul_cases]:
             cases += list(maker(random))
     return cases

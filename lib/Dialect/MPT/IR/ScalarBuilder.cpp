@@ -193,6 +193,29 @@ Value ScalarBuilder::isFinite(Value x) {
                  ComparePredicate::LT);
 }
 
+Value ScalarBuilder::blockScale(Value amax, ScaleRule rule, Type format) {
+  const llvm::fltSemantics &semantics = mlir::cast<FloatType>(format).getFloatSemantics();
+  const double largest = llvm::APFloat::getLargest(semantics).convertToDouble();
+  Type i32 = builder.getI32Type();
+  // The exponent alone is a power of two. Adding ones in all other places rounds up.
+  auto keepExponent = [&](Value bits) -> Value {
+    return arith::BitcastOp::create(builder, loc, builder.getF32Type(),
+                                    bitAnd(bits, integer(i32, 0x7f800000)));
+  };
+  Value scale;
+  if (rule == ScaleRule::OcpMX) {
+    Value floor = keepExponent(bitsOf(amax));
+    scale = max(mul(floor, number(std::ldexp(1.0, -std::ilogb(largest)))),
+                number(std::ldexp(1.0, -127)));
+  } else {
+    scale = max(div(amax, number(largest)), number(std::ldexp(1.0, -126)));
+    if (rule == ScaleRule::PowerOfTwo)
+      scale = keepExponent(add(bitsOf(scale), integer(i32, 0x007fffff)));
+  }
+  scale = select(greater(amax, number(0.0)), scale, number(1.0));
+  return select(isFinite(amax), scale, number(std::numeric_limits<double>::quiet_NaN()));
+}
+
 Value ScalarBuilder::where(Value condition, Value x, Value y) {
   if (x.getType() == resultType && y.getType() == resultType)
     return select(condition, x, y);

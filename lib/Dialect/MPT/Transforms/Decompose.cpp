@@ -39,6 +39,7 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
     populateDecomposeAttentionPatterns(set);
+    populateDecomposeBlockScalePatterns(set);
     populateDecomposeLSTMPatterns(set);
     populateDecomposeNNPatterns(set);
     populateDecomposeShapePatterns(set);

@@ -498,6 +498,8 @@ LogicalResult Scheduler::visit(Operation *op) {
         return success();
       })
       .Case<CastOp>([&](CastOp cast) -> LogicalResult {
+        if (isEmpty(cast))
+          return fillResults(cast);
         if (isForGPU || !isRoundedOnRead(cast))
           return cast.emitError(
               "'mpt.cast' is neither in a kernel nor of a parameter that "

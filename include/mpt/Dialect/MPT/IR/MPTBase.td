@@ -77,6 +77,13 @@ def MPT_BoolTensor : RankedTensorOf<[I1]>;
 def MPT_Tensor
     : RankedTensorOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2,
                       I1, I8, I16, I32, I64]>;
+/// Scales of blocks. f8E8M0FNU holds powers of two and NaN, and neither sign nor zero,
+/// so no op but these computes in it.
+def MPT_ScaleTensor : RankedTensorOf<[F32, F8E8M0FNU]>;
+/// What may be converted or held back: everything that is stored.
+def MPT_StoredTensor
+    : RankedTensorOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, F8E8M0FNU,
+                      I1, I8, I16, I32, I64]>;
 
 //===----------------------------------------------------------------------===//
 // Enums
@@ -119,6 +126,13 @@ def MPT_LossReduction : MPT_EnumAttr<MPT_LossReductionEnum, "loss_reduction">;
 def MPT_GeluKindEnum : MPT_Enum<"GeluApproximation", "GELU's formula", [
   I32EnumAttrCase<"Erf", 0, "none">, I32EnumAttrCase<"Tanh", 1, "tanh">]>;
 def MPT_GeluKind : MPT_EnumAttr<MPT_GeluKindEnum, "gelu">;
+
+def MPT_ScaleRuleEnum : MPT_Enum<"ScaleRule", "how the scale of a block follows from "
+    "its largest magnitude", [
+  I32EnumAttrCase<"Largest", 0, "largest">,
+  I32EnumAttrCase<"PowerOfTwo", 1, "power_of_two">,
+  I32EnumAttrCase<"OcpMX", 2, "ocp_mx">]>;
+def MPT_ScaleRule : MPT_EnumAttr<MPT_ScaleRuleEnum, "scale_rule">;
 
 //===----------------------------------------------------------------------===//
 // Targets
@@ -240,6 +254,8 @@ def MPT_StepDocs : MPT_DocGroup<7, "The training step",
   "written by hand may have them, too.">;
 def MPT_ProgramDocs : MPT_DocGroup<8, "Matmuls of GPU libraries",
   "Planning for a GPU makes these.">;
+def MPT_BlockScaleDocs : MPT_DocGroup<9, "8-bit floats with a scale for each block",
+  "`--mpt-fp8` makes these for the recipes with block scales ([FP8](FP8.md)).">;
 
 /// Refuses discardable attributes without a dialect's prefix: no pass reads them,
 /// so they are slips, such as `axis` for `axes`.

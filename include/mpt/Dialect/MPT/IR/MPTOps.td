@@ -15,5 +15,6 @@ include "mpt/Dialect/MPT/IR/MPTOpsShape.td"
 include "mpt/Dialect/MPT/IR/MPTOpsNN.td"
 include "mpt/Dialect/MPT/IR/MPTOpsTraining.td"
 include "mpt/Dialect/MPT/IR/MPTOpsGemm.td"
+include "mpt/Dialect/MPT/IR/MPTOpsBlockScale.td"
 
 #endif // MPT_DIALECT_MPT_IR_MPTOPS_TD

@@ -86,7 +86,7 @@ def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
     ```
   }];
   let arguments = (ins
-    Arg<MPT_Tensor, "any shape">:$x,
+    Arg<MPT_StoredTensor, "any shape">:$x,
     Arg<UnitAttr, "marks a cast that MPT made, which alone MPT may fold away">:$autocast);
   let results = (outs
     Res<MPT_Tensor, "x's shape, any element type">:$y);

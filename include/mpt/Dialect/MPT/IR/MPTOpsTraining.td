@@ -605,9 +605,9 @@ def MPT_BarrierOp : MPT_InferredOp<"barrier", "Clear", "Clear", [MPT_Differentia
     ```
   }];
   let arguments = (ins
-    Arg<Variadic<MPT_Tensor>, "tensors of any shape">:$inputs);
+    Arg<Variadic<MPT_StoredTensor>, "tensors of any shape">:$inputs);
   let results = (outs
-    Res<Variadic<MPT_Tensor>, "the operands' shapes", [MemAlloc]>:$outputs);
+    Res<Variadic<MPT_StoredTensor>, "the operands' shapes", [MemAlloc]>:$outputs);
   let gradient = [{
     for (auto [i, resultGrad] : llvm::enumerate(resultGrads))
       if (needed[i])

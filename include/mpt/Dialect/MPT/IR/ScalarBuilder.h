@@ -117,6 +117,9 @@ public:
     return compare(x, y, ComparePredicate::GT);
   }
   mlir::Value isFinite(mlir::Value x);
+  /// The scale of a block of `format` whose largest magnitude is the f32 `amax`, as
+  /// mpt.block_scale says, in f32.
+  mlir::Value blockScale(mlir::Value amax, ScaleRule rule, mlir::Type format);
   /// `x` or `y` as an element of the op's result. What has its type already keeps
   /// its bits, payloads of NaN among them.
   mlir::Value where(mlir::Value condition, mlir::Value x, mlir::Value y);

@@ -26,6 +26,9 @@ void addPatterns(mlir::RewritePatternSet &patterns,
 void populateDecomposeNNPatterns(mlir::RewritePatternSet &patterns);
 /// Attention and dropout and their gradients as matmuls, masks and softmax.
 void populateDecomposeAttentionPatterns(mlir::RewritePatternSet &patterns);
+/// 8-bit floats scaled by blocks: reductions and elementwise ops over blocks, and matmuls
+/// of the segments of K.
+void populateDecomposeBlockScalePatterns(mlir::RewritePatternSet &patterns);
 /// LSTM cells.
 void populateDecomposeLSTMPatterns(mlir::RewritePatternSet &patterns);
 /// Moves that round as moves and casts; checkpoint regions inlined; reductions

@@ -1,0 +1,230 @@
+//===- DecomposeBlockScale.cpp - 8-bit floats scaled by blocks -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Tensors become [P, rows, Q, columns], where P by Q blocks have rows by columns
+/// elements each, or [P Q, columns] for blocks of one row, so that a block is a row of a
+/// kernel. What is missing of the last blocks is zeros. A matmul becomes one for
+/// each segment of K, whose results are scaled and added.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/DecomposeBuilder.h"
+#include "mpt/Dialect/MPT/Transforms/Patterns.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+/// The blocks of a tensor [.., R, C].
+class BlockView {
+public:
+  BlockView(DecomposeBuilder &b, RankedTensorType type, ArrayRef<int64_t> block)
+      : b(b), shape(type.getShape()), rows(block[0]), columns(block[1]) {
+    batch = ShapedType::getNumElements(shape.drop_back(2));
+    blockRows = llvm::divideCeil(shape[shape.size() - 2], rows);
+    blockColumns = llvm::divideCeil(shape.back(), columns);
+  }
+
+  /// `x` [.., R, C] cut into blocks.
+  Value split(Value x) {
+    const int64_t height = shape[shape.size() - 2], width = shape.back();
+    const int64_t missingRows = blockRows * rows - height;
+    const int64_t missingColumns = blockColumns * columns - width;
+    if (missingRows != 0 || missingColumns != 0) {
+      x = b.reshape(x, {batch, height, width});
+      x = PadOp::create(b.builder, b.loc,
+                        DecomposeBuilder::typeOf(x).clone(
+                            {batch, height + missingRows, width + missingColumns}),
+                        x, b.builder.getDenseI64ArrayAttr({0, 0, 0}),
+                        b.builder.getDenseI64ArrayAttr({0, missingRows, missingColumns}),
+                        DenseI64ArrayAttr(), b.builder.getF64FloatAttr(0.0));
+    }
+    if (rows == 1)
+      return b.reshape(x, {batch * blockRows * blockColumns, columns});
+    return b.reshape(x, {batch * blockRows, rows, blockColumns, columns});
+  }
+  /// The dimensions of `split` that a block has.
+  SmallVector<int64_t> getAxes() const {
+    return rows == 1 ? SmallVector<int64_t>{1} : SmallVector<int64_t>{1, 3};
+  }
+
+  /// `x`, which `split` has made, as [.., R, C].
+  Value join(Value x) {
+    SmallVector<int64_t> padded = {batch, blockRows * rows, blockColumns * columns};
+    SmallVector<int64_t> sizes = {batch, shape[shape.size() - 2], shape.back()};
+    if (padded != sizes) {
+      x = b.reshape(x, padded);
+      x = SliceOp::create(b.builder, b.loc, x, ArrayRef<int64_t>{0, 0, 0}, sizes,
+                          ArrayRef<int64_t>{1, 1, 1});
+    }
+    return b.reshape(x, shape);
+  }
+
+  /// One number for each block, [.., P, Q], that broadcasts to what `split` makes.
+  Value splitScales(Value scales) {
+    if (rows == 1)
+      return b.reshape(scales, {batch * blockRows * blockColumns, 1});
+    return b.reshape(scales, {batch * blockRows, 1, blockColumns, 1});
+  }
+
+private:
+  DecomposeBuilder &b;
+  ArrayRef<int64_t> shape;
+  int64_t rows, columns, batch, blockRows, blockColumns;
+};
+
+double getLargest(Type format) {
+  return llvm::APFloat::getLargest(cast<FloatType>(format).getFloatSemantics())
+      .convertToDouble();
+}
+
+LogicalResult decomposeQuantize(QuantizeOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), rewriter.getF32Type());
+  BlockView view(b, DecomposeBuilder::typeOf(op.getX()), op.getBlock());
+  auto scalesType = DecomposeBuilder::typeOf(op.getScales());
+  Type format = getElementTypeOrSelf(op.getQ().getType());
+  Value x = view.split(b.widen(op.getX()));
+  auto type = DecomposeBuilder::typeOf(x);
+  Value amax = AbsOp::create(rewriter, op.getLoc(), type, x);
+  amax = b.reduce(ReduceKind::Max, amax, view.getAxes(), /*keepDims=*/true);
+  auto scale = [&](Value of, Type element) -> Value {
+    return BlockScaleOp::create(rewriter, op.getLoc(),
+                                DecomposeBuilder::typeOf(of).clone(element), of,
+                                TypeAttr::get(format), op.getRuleAttr());
+  };
+  Value factor = scale(amax, b.element);
+  Value q = b.div(x, factor);
+  const double largest = getLargest(format);
+  q = MinimumOp::create(rewriter, op.getLoc(), type, q, b.scalar(largest));
+  q = MaximumOp::create(rewriter, op.getLoc(), type, q, b.scalar(-largest));
+  q = CastOp::create(rewriter, op.getLoc(), type.clone(format), q);
+  // Scales of another type are computed for themselves: f8E8M0FNU is not moved.
+  Value scales =
+      scalesType.getElementType() == b.element
+          ? b.reshape(factor, scalesType.getShape())
+          : scale(b.reshape(amax, scalesType.getShape()), scalesType.getElementType());
+  rewriter.replaceOp(op, {view.join(q), scales});
+  return success();
+}
+
+/// The f32 numbers that `q` stands for.
+Value dequantize(DecomposeBuilder &b, Value q, Value scales, ArrayRef<int64_t> block) {
+  BlockView view(b, DecomposeBuilder::typeOf(q), block);
+  return view.join(b.mul(view.split(b.widen(q)), view.splitScales(b.widen(scales))));
+}
+
+LogicalResult decomposeDequantize(DequantizeOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), rewriter.getF32Type());
+  Value y = dequantize(b, op.getQ(), op.getScales(), op.getBlock());
+  rewriter.replaceOp(op, b.round(y, op.getY().getType()));
+  return success();
+}
+
+/// `size` elements of matrix `x` from `offset` on, in dimension `dim`.
+Value slice(DecomposeBuilder &b, Value x, unsigned dim, int64_t offset, int64_t size) {
+  SmallVector<int64_t> sizes(DecomposeBuilder::typeOf(x).getShape());
+  if (sizes[dim] == size)
+    return x;
+  SmallVector<int64_t> offsets(sizes.size(), 0), ones(sizes.size(), 1);
+  offsets[dim] = offset;
+  sizes[dim] = size;
+  return SliceOp::create(b.builder, b.loc, x, offsets, sizes, ones);
+}
+
+/// An operand of a scaled matmul, as its segments read it.
+struct Operand {
+  /// The matrix, and the f32 scales of segments; null if the matrix is dequantized.
+  Value matrix, scales;
+  /// The dimension of K, and of rows (lhs) or columns (rhs).
+  unsigned sumDim, outerDim;
+  /// Elements of a block along both.
+  int64_t sumBlock, outerBlock;
+
+  Operand(DecomposeBuilder &b, Value q, Value scales, ArrayRef<int64_t> block,
+          unsigned sumDim, int64_t segment)
+      : matrix(q), scales(b.widen(scales)), sumDim(sumDim), outerDim(1 - sumDim),
+        sumBlock(block[sumDim]), outerBlock(block[1 - sumDim]) {
+    if (sumBlock % segment == 0 || sumBlock >= getType().getDimSize(sumDim))
+      return;
+    matrix = dequantize(b, q, scales, block);
+    this->scales = Value();
+  }
+
+  RankedTensorType getType() const { return DecomposeBuilder::typeOf(matrix); }
+
+  /// The factors of the segment at `begin`, [M, 1] or [1, N]; null if there are none.
+  Value getFactors(DecomposeBuilder &b, int64_t begin, bool isLhs) const {
+    if (!scales)
+      return {};
+    const int64_t size = getType().getDimSize(outerDim);
+    Value factors = slice(b, scales, sumDim, begin / sumBlock, 1);
+    const int64_t blocks = DecomposeBuilder::typeOf(factors).getDimSize(outerDim);
+    if (outerBlock != 1) {
+      factors = b.reshape(factors, {blocks, 1});
+      factors = BroadcastOp::create(
+          b.builder, b.loc, DecomposeBuilder::typeOf(factors).clone({blocks, outerBlock}),
+          factors);
+      factors = slice(b, b.reshape(factors, {blocks * outerBlock, 1}), 0, 0, size);
+    }
+    return isLhs ? b.reshape(factors, {size, 1}) : b.reshape(factors, {1, size});
+  }
+};
+
+LogicalResult decomposeScaledMatmul(ScaledMatmulOp op, PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), rewriter.getF32Type());
+  auto type = DecomposeBuilder::typeOf(op.getResult());
+  auto wide = type.clone(b.element);
+  const int64_t sumSize = op.getSumSize(), segment = op.getSegmentSize();
+  if (sumSize == 0) {
+    Value zero = ConstantOp::create(
+        rewriter, op.getLoc(), DenseElementsAttr::get(wide, rewriter.getF32FloatAttr(0)));
+    rewriter.replaceOp(op, b.round(zero, type));
+    return success();
+  }
+  Operand lhs(b, op.getLhs(), op.getLhsScales(), op.getLhsBlock(),
+              op.getTransposeLhs() ? 0 : 1, segment);
+  Operand rhs(b, op.getRhs(), op.getRhsScales(), op.getRhsBlock(),
+              op.getTransposeRhs() ? 1 : 0, segment);
+  // Matmuls have operands of 8 bits both or of f32 both.
+  if (!lhs.scales || !rhs.scales) {
+    lhs.matrix = b.widen(lhs.matrix);
+    rhs.matrix = b.widen(rhs.matrix);
+  }
+  Value sum;
+  for (int64_t begin = 0; begin < sumSize; begin += segment) {
+    const int64_t size = std::min(segment, sumSize - begin);
+    Value term = MatmulOp::create(rewriter, op.getLoc(), wide,
+                                  slice(b, lhs.matrix, lhs.sumDim, begin, size),
+                                  slice(b, rhs.matrix, rhs.sumDim, begin, size),
+                                  op.getTransposeLhs(), op.getTransposeRhs(),
+                                  /*acc_type=*/TypeAttr());
+    Value factors = lhs.getFactors(b, begin, /*isLhs=*/true);
+    Value others = rhs.getFactors(b, begin, /*isLhs=*/false);
+    if (factors && others)
+      factors = b.mul(factors, others);
+    else if (others)
+      factors = others;
+    if (factors)
+      term = b.mul(term, factors);
+    sum = sum ? b.add(sum, term) : term;
+  }
+  rewriter.replaceOp(op, b.round(sum, type));
+  return success();
+}
+
+} // namespace
+
+void mpt::populateDecomposeBlockScalePatterns(RewritePatternSet &patterns) {
+  addPatterns(patterns, decomposeQuantize, decomposeDequantize, decomposeScaledMatmul);
+}

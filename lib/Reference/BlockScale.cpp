@@ -1,0 +1,183 @@
+//===- BlockScale.cpp - 8-bit floats scaled by blocks -----------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Every number that the ops define as rounded to f32 is rounded here, so that scales
+/// and 8-bit floats have the bits of the compiled path.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Evaluator.h"
+#include "mlir/IR/TypeUtilities.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::reference;
+
+namespace {
+
+/// How a tensor [.., rows, columns] is cut.
+struct Blocks {
+  int64_t batch, rows, columns, blockRows, blockColumns;
+
+  Blocks(ArrayRef<int64_t> shape, ArrayRef<int64_t> block)
+      : batch(product(shape.drop_back(2))), rows(shape[shape.size() - 2]),
+        columns(shape.back()), blockRows(block[0]), blockColumns(block[1]) {}
+
+  int64_t countRows() const { return (rows + blockRows - 1) / blockRows; }
+  int64_t countColumns() const { return (columns + blockColumns - 1) / blockColumns; }
+  int64_t count() const { return batch * countRows() * countColumns(); }
+  /// The block of element `index`.
+  int64_t find(int64_t index) const {
+    const int64_t column = index % columns, row = index / columns % rows;
+    return (index / (rows * columns) * countRows() + row / blockRows) * countColumns() +
+           column / blockColumns;
+  }
+};
+
+double getLargest(Type format) {
+  return llvm::APFloat::getLargest(cast<FloatType>(format).getFloatSemantics())
+      .convertToDouble();
+}
+
+double getScale(double amax, ScaleRule rule, Type format, const Frame &frame) {
+  if (!std::isfinite(amax))
+    return std::numeric_limits<double>::quiet_NaN();
+  if (amax <= 0)
+    return 1;
+  const double largest = getLargest(format);
+  if (rule == ScaleRule::OcpMX)
+    return std::ldexp(1.0, std::max(std::ilogb(amax) - std::ilogb(largest), -127));
+  const double quotient =
+      std::max(frame.round(amax / largest, Float32Type::get(format.getContext())),
+               std::ldexp(1.0, -126));
+  if (rule == ScaleRule::Largest)
+    return quotient;
+  int exponent = 0;
+  const double fraction = std::frexp(quotient, &exponent);
+  return std::ldexp(1.0, fraction == 0.5 ? exponent - 1 : exponent);
+}
+
+LogicalResult evaluateBlockScale(BlockScaleOp op, Frame &frame) {
+  std::vector<double> scales = frame.floats(op.getAmax());
+  for (double &scale : scales)
+    scale = getScale(scale, op.getRule(), op.getFormat(), frame);
+  frame.set(op.getScale(), std::move(scales));
+  return success();
+}
+
+LogicalResult evaluateQuantize(QuantizeOp op, Frame &frame) {
+  const Tensor &x = frame.get(op.getX());
+  const Blocks blocks(x.shape, op.getBlock());
+  Type format = getElementTypeOrSelf(op.getQ().getType());
+  Type f32 = Float32Type::get(op.getContext());
+  std::vector<double> scales(blocks.count(), 0.0);
+  for (auto [i, element] : llvm::enumerate(x.floats)) {
+    double &amax = scales[blocks.find(i)];
+    if (!std::isfinite(element))
+      amax = std::numeric_limits<double>::quiet_NaN();
+    else if (!std::isnan(amax))
+      amax = std::max(amax, std::fabs(element));
+  }
+  for (double &scale : scales)
+    scale = getScale(scale, op.getRule(), format, frame);
+  const double largest = getLargest(format);
+  std::vector<double> q = x.floats;
+  for (auto [i, element] : llvm::enumerate(q)) {
+    element = frame.round(element / scales[blocks.find(i)], f32);
+    if (!std::isnan(element))
+      element = std::clamp(element, -largest, largest);
+  }
+  frame.set(op.getQ(), std::move(q));
+  frame.set(op.getScales(), std::move(scales));
+  return success();
+}
+
+/// The numbers that `q` stands for, in f32.
+std::vector<double> dequantize(const Tensor &q, const std::vector<double> &scales,
+                               ArrayRef<int64_t> block, const Frame &frame, Type f32) {
+  const Blocks blocks(q.shape, block);
+  std::vector<double> numbers = q.floats;
+  for (auto [i, number] : llvm::enumerate(numbers))
+    number = frame.round(number * scales[blocks.find(i)], f32);
+  return numbers;
+}
+
+LogicalResult evaluateDequantize(DequantizeOp op, Frame &frame) {
+  frame.set(op.getY(),
+            dequantize(frame.get(op.getQ()), frame.floats(op.getScales()), op.getBlock(),
+                       frame, Float32Type::get(op.getContext())));
+  return success();
+}
+
+LogicalResult evaluateScaledMatmul(ScaledMatmulOp op, Frame &frame) {
+  Type f32 = Float32Type::get(op.getContext());
+  SmallVector<int64_t, 4> shape = frame.getShape(op.getResult());
+  const int64_t rows = shape[0], columns = shape[1], segment = op.getSegmentSize();
+
+  /// An operand as a segment reads it: an element and the factor of the segment's sum.
+  struct Operand {
+    const std::vector<double> &scales;
+    Blocks blocks;
+    bool transposed, hasFactors;
+    int64_t sumSize;
+    std::vector<double> elements;
+
+    Operand(const Tensor &q, const std::vector<double> &scales, ArrayRef<int64_t> block,
+            bool isLhs, bool isTransposed, int64_t segment, const Frame &frame, Type f32)
+        : scales(scales), blocks(q.shape, block), transposed(isTransposed == isLhs) {
+      const unsigned dim = transposed ? 0 : 1;
+      sumSize = q.shape[dim];
+      hasFactors = block[dim] % segment == 0 || block[dim] >= sumSize;
+      elements = hasFactors ? q.floats : dequantize(q, scales, block, frame, f32);
+    }
+    /// Of the row (lhs) or column (rhs) `outer` and place `k` of the sum.
+    int64_t locate(int64_t outer, int64_t k) const {
+      return transposed ? k * blocks.columns + outer : outer * blocks.columns + k;
+    }
+    double getElement(int64_t outer, int64_t k) const {
+      return elements[locate(outer, k)];
+    }
+    double getFactor(int64_t outer, int64_t k) const {
+      return hasFactors ? scales[blocks.find(locate(outer, k))] : 1.0;
+    }
+  };
+  const Operand lhs(frame.get(op.getLhs()), frame.floats(op.getLhsScales()),
+                    op.getLhsBlock(), true, op.getTransposeLhs(), segment, frame, f32);
+  const Operand rhs(frame.get(op.getRhs()), frame.floats(op.getRhsScales()),
+                    op.getRhsBlock(), false, op.getTransposeRhs(), segment, frame, f32);
+
+  std::vector<double> result = frame.zeros(op.getResult());
+  for (int64_t m = 0; m < rows; ++m)
+    for (int64_t n = 0; n < columns; ++n) {
+      double &sum = result[m * columns + n];
+      for (int64_t begin = 0; begin < lhs.sumSize; begin += segment) {
+        double partial = 0;
+        for (int64_t k = begin, end = std::min(begin + segment, lhs.sumSize); k < end;
+             ++k)
+          partial += lhs.getElement(m, k) * rhs.getElement(n, k);
+        const double factor =
+            frame.round(lhs.getFactor(m, begin) * rhs.getFactor(n, begin), f32);
+        partial = frame.round(frame.round(partial, f32) * factor, f32);
+        sum = begin == 0 ? partial : frame.round(sum + partial, f32);
+      }
+    }
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
+} // namespace
+
+void mpt::reference::addBlockScale(OpTable &table) {
+  table.add<BlockScaleOp>(evaluateBlockScale);
+  table.add<QuantizeOp>(evaluateQuantize);
+  table.add<DequantizeOp>(evaluateDequantize);
+  table.add<ScaledMatmulOp>(evaluateScaledMatmul);
+}

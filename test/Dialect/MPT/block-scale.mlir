@@ -1,0 +1,71 @@
+// 8-bit floats scaled by blocks: the syntax, and what they are decomposed into.
+// RUN: mpt-opt %s | mpt-opt | FileCheck %s --check-prefix=SYNTAX
+// RUN: mpt-opt %s --mpt-decompose --cse | FileCheck %s
+
+// SYNTAX-LABEL: func.func @rows
+// SYNTAX: mpt.quantize %{{.*}} {block = array<i64: 1, 128>} : (tensor<16x256xf32>) -> (tensor<16x256xf8E4M3FN>, tensor<16x2xf32>)
+// SYNTAX: mpt.dequantize %{{.*}} {block = array<i64: 1, 128>} : (tensor<16x256xf8E4M3FN>, tensor<16x2xf32>) -> tensor<16x256xbf16>
+
+// One pass over rows of blocks; q saturates; the division and the scale are f32.
+// CHECK-LABEL: func.func @rows
+//   CHECK-DAG:   %[[M:.*]] = mpt.constant dense<4.480000e+02>
+//   CHECK-DAG:   %[[N:.*]] = mpt.constant dense<-4.480000e+02>
+//       CHECK:   %[[X:.*]] = mpt.reshape %arg0 : (tensor<16x256xf32>) -> tensor<32x128xf32>
+//       CHECK:   %[[A:.*]] = mpt.abs %[[X]]
+//       CHECK:   mpt.reduce %[[A]] {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<max>}
+//       CHECK:   %[[S:.*]] = mpt.block_scale {{.*}} {format = f8E4M3FN} : (tensor<32x1xf32>) -> tensor<32x1xf32>
+//       CHECK:   %[[Q:.*]] = mpt.div %[[X]], %[[S]]
+//       CHECK:   mpt.minimum %[[Q]], %[[M]]
+//       CHECK:   mpt.maximum %{{.*}}, %[[N]]
+//       CHECK:   mpt.cast {{.*}} -> tensor<32x128xf8E4M3FN>
+//   CHECK-NOT:   mpt.quantize
+//   CHECK-NOT:   mpt.dequantize
+//       CHECK:   mpt.cast {{.*}} -> tensor<16x256xbf16>
+func.func @rows(%x: tensor<16x256xf32>) -> tensor<16x256xbf16> {
+  %q, %s = mpt.quantize %x {block = array<i64: 1, 128>} : (tensor<16x256xf32>) -> (tensor<16x256xf8E4M3FN>, tensor<16x2xf32>)
+  %y = mpt.dequantize %q, %s {block = array<i64: 1, 128>} : (tensor<16x256xf8E4M3FN>, tensor<16x2xf32>) -> tensor<16x256xbf16>
+  return %y : tensor<16x256xbf16>
+}
+
+// The last blocks are smaller; scales of f8E8M0FNU are converted and not moved.
+// CHECK-LABEL: func.func @edges
+//       CHECK:   mpt.pad {{.*}} -> tensor<1x12x40xf32>
+//       CHECK:   mpt.reshape {{.*}} -> tensor<3x4x5x8xf32>
+//   CHECK-DAG:   mpt.block_scale {{.*}} : (tensor<3x1x5x1xf32>) -> tensor<3x1x5x1xf32>
+//   CHECK-DAG:   %[[S:.*]] = mpt.block_scale {{.*}} : (tensor<3x5xf32>) -> tensor<3x5xf8E8M0FNU>
+//       CHECK:   mpt.cast %[[S]] : (tensor<3x5xf8E8M0FNU>) -> tensor<3x5xf32>
+//       CHECK:   mpt.slice {{.*}} -> tensor<1x10x33xf32>
+func.func @edges(%x: tensor<10x33xf32>) -> tensor<10x33xf32> {
+  %q, %s = mpt.quantize %x {block = array<i64: 4, 8>, rule = #mpt.scale_rule<ocp_mx>} : (tensor<10x33xf32>) -> (tensor<10x33xf8E5M2>, tensor<3x5xf8E8M0FNU>)
+  %y = mpt.dequantize %q, %s {block = array<i64: 4, 8>} : (tensor<10x33xf8E5M2>, tensor<3x5xf8E8M0FNU>) -> tensor<10x33xf32>
+  return %y : tensor<10x33xf32>
+}
+
+// Three segments of K, the last one smaller, whose sums are scaled and added in order.
+// CHECK-LABEL: func.func @segments
+//       CHECK:   %[[A0:.*]] = mpt.slice %arg0 {{.*}} -> tensor<16x128xf8E4M3FN>
+//       CHECK:   %[[P0:.*]] = mpt.matmul %[[A0]], {{.*}} {transpose_rhs} : (tensor<16x128xf8E4M3FN>, tensor<48x128xf8E4M3FN>) -> tensor<16x48xf32>
+//       CHECK:   %[[F0:.*]] = mpt.mul {{.*}} : (tensor<16x1xf32>, tensor<1x48xf32>) -> tensor<16x48xf32>
+//       CHECK:   %[[T0:.*]] = mpt.mul %[[P0]], %[[F0]]
+//       CHECK:   %[[P1:.*]] = mpt.matmul
+//       CHECK:   %[[T1:.*]] = mpt.mul %[[P1]],
+//       CHECK:   %[[S1:.*]] = mpt.add %[[T0]], %[[T1]]
+//       CHECK:   %[[P2:.*]] = mpt.matmul {{.*}} : (tensor<16x44xf8E4M3FN>, tensor<48x44xf8E4M3FN>)
+//       CHECK:   %[[T2:.*]] = mpt.mul %[[P2]],
+//       CHECK:   %[[S2:.*]] = mpt.add %[[S1]], %[[T2]]
+//       CHECK:   mpt.cast %[[S2]] : (tensor<16x48xf32>) -> tensor<16x48xbf16>
+func.func @segments(%a: tensor<16x300xf8E4M3FN>, %s: tensor<16x3xf32>, %b: tensor<48x300xf8E4M3FN>, %t: tensor<1x3xf32>) -> tensor<16x48xbf16> {
+  %y = mpt.scaled_matmul %a, %s, %b, %t {lhs_block = array<i64: 1, 128>, rhs_block = array<i64: 128, 128>, transpose_rhs}
+      : (tensor<16x300xf8E4M3FN>, tensor<16x3xf32>, tensor<48x300xf8E4M3FN>, tensor<1x3xf32>) -> tensor<16x48xbf16>
+  return %y : tensor<16x48xbf16>
+}
+
+// Blocks that are smaller than a segment: a matmul of the numbers that they stand for.
+// CHECK-LABEL: func.func @fine
+//       CHECK:   %[[Y:.*]] = mpt.matmul %{{.*}}, %{{.*}} : (tensor<16x64xf32>, tensor<64x48xf32>) -> tensor<16x48xf32>
+//  CHECK-NEXT:   return %[[Y]]
+func.func @fine(%a: tensor<16x64xf8E4M3FN>, %s: tensor<16x2xf8E8M0FNU>, %b: tensor<64x48xf8E4M3FN>, %t: tensor<2x48xf8E8M0FNU>) -> tensor<16x48xf32> {
+  %y = mpt.scaled_matmul %a, %s, %b, %t {lhs_block = array<i64: 1, 32>, rhs_block = array<i64: 32, 1>, promotion = 0 : i64}
+      : (tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>, tensor<64x48xf8E4M3FN>, tensor<2x48xf8E8M0FNU>) -> tensor<16x48xf32>
+  return %y : tensor<16x48xf32>
+}

@@ -1,0 +1,127 @@
+"""Cases of 8-bit floats scaled by blocks, computed in f32 as the ops say."""
+
+import numpy as np
+
+from case import INF, NAN, Case, i64s
+from storage import TYPES
+
+LARGEST = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0}
+RULES = ("largest", "power_of_two", "ocp_mx")
+
+
+def scale_of(amax, rule, format):
+    """What mpt.block_scale gives, in f32."""
+    amax, largest = np.asarray(amax, np.float32), np.float32(LARGEST[format])
+    if rule == "ocp_mx":
+        _, exponent = np.frexp(amax.astype(np.float64))
+        _, top = np.frexp(np.float64(largest))
+        scale = np.ldexp(1.0, np.maximum(exponent - top, -127))
+    else:
+        scale = np.maximum(amax / largest, np.float32(2.0**-126)).astype(np.float64)
+        if rule == "power_of_two":
+            fraction, exponent = np.frexp(scale)
+            scale = np.ldexp(1.0, np.where(fraction == 0.5, exponent - 1, exponent))
+    return np.where(np.isfinite(amax), np.where(amax > 0, scale, 1.0), np.nan).astype(np.float32)
+
+
+def spread(scales, block, shape):
+    """The scale of each element of a tensor of that shape."""
+    wide = np.repeat(np.repeat(scales, block[0], -2), block[1], -1)
+    return wide[..., : shape[-2], : shape[-1]]
+
+
+def quantize(x, block, rule, format):
+    """(q, scales); q is not yet rounded to its type."""
+    x = np.asarray(x, np.float32)
+    (rows, columns), (height, width) = block, x.shape[-2:]
+    p, q = -(-height // rows), -(-width // columns)
+    padded = np.zeros(x.shape[:-2] + (p * rows, q * columns), np.float32)
+    padded[..., :height, :width] = abs(x)
+    amax = padded.reshape(x.shape[:-2] + (p, rows, q, columns)).max((-3, -1), initial=0)
+    scales = scale_of(np.where(np.isfinite(amax), amax, np.nan), rule, format)
+    scaled = x / spread(scales, block, x.shape)
+    return np.clip(scaled, -LARGEST[format], LARGEST[format]), scales
+
+
+def name(rule):
+    return f"rule = #mpt.scale_rule<{rule}>"
+
+
+def wild(random, shape):
+    """Numbers of many magnitudes, some zero."""
+    x = random("f32", shape)[1] * np.exp2(random("f32", shape)[1] * 12)
+    return np.float32(np.where(random.bools(shape)[1], x, 0) if np.size(x) else x)
+
+
+def block_scale_cases(random):
+    amax = np.float32([0, 1, 2, 3, 448, 449, 447.99, 256, 511, 57344, 6e4, 3e38, 1e-38, 2.0**-120,
+                       2.0**-126, 1e-44, 1.75 * 2.0**-118, 1.76 * 2.0**-118, INF, NAN])
+    for format in LARGEST:
+        for rule in RULES:
+            yield Case("block_scale", [("f32", amax)], [("f32", scale_of(amax, rule, format))],
+                       f"format = {format}, {name(rule)}", error=0)
+    blocks = (1, 4), (4, 1), (4, 4), (1, 1), (3, 5), (1, 128), (128, 128)
+    special = wild(random, (9, 11))
+    special[0, 0], special[4, 5], special[8] = NAN, -INF, 0
+    inputs = [wild(random, (8, 12)), wild(random, (2, 3, 5, 7)), special]
+    for format in LARGEST:
+        for rule in RULES:
+            for block in blocks if format == "f8E4M3FN" else ((1, 4), (3, 5)):
+                for x in inputs:
+                    q, scales = quantize(x, block, rule, format)
+                    attributes = f"block = {i64s(list(block))}"
+                    yield Case("quantize", [("f32", x)], [(format, q), ("f32", scales)],
+                               attributes + ", " + name(rule), error=0)
+                    q = TYPES[format].round(q)
+                    y = np.float32(q) * spread(scales, block, x.shape)
+                    yield Case("dequantize", [(format, q), ("f32", scales)], [("f32", y)], attributes, error=0)
+    for type in "bf16", "f16":
+        x = TYPES[type].round(random(type, (6, 10))[1])
+        q, scales = quantize(x, (1, 4), "power_of_two", "f8E4M3FN")
+        yield Case("quantize", [(type, x)], [("f8E4M3FN", q), ("f32", scales)],
+                   "block = array<i64: 1, 4>, " + name("power_of_two"), error=0)
+        q = TYPES["f8E4M3FN"].round(q)
+        y = np.float32(q) * spread(scales, (1, 4), x.shape)
+        yield Case("dequantize", [("f8E4M3FN", q), ("f32", scales)], [(type, y)], "block = array<i64: 1, 4>", error=0)
+    for shape in (0, 8), (8, 0):
+        x = np.zeros(shape, np.float32)
+        q, scales = quantize(x, (4, 4), "largest", "f8E4M3FN")
+        yield Case("quantize", [("f32", x)], [("f8E4M3FN", q), ("f32", scales)], "block = array<i64: 4, 4>", error=0)
+
+
+def scaled_matmul_cases(random):
+    def operand(rows, columns, block, format):
+        shape = (-(-rows // block[0]), -(-columns // block[1]))
+        return random(format, (rows, columns)), ("f32", np.float32(np.exp2(random("f32", shape)[1] * 4)))
+
+    m, k, n = 5, 11, 7
+    for tl in (False, True):
+        for tr in (False, True):
+            for lhs, rhs, promotion in (
+                ((1, 4), (4, 4), 4), ((1, 4), (1, 4), 4), ((1, 2), (4, 4), 4), ((1, 2), (1, 2), 4), ((1, 8), (8, 8), 4),
+                ((1, 4), (4, 4), 0), ((1, 16), (3, 16), 0), ((1, 16), (3, 16), 16), ((1, 1), (1, 1), 1),
+            ):
+                # The second number of a block lies along K.
+                lhs_block, rhs_block = lhs[:: -1 if tl else 1], rhs[:: 1 if tr else -1]
+                a, sa = operand(*((k, m) if tl else (m, k)), lhs_block, "f8E4M3FN")
+                b, sb = operand(*((n, k) if tr else (k, n)), rhs_block, "f8E5M2" if promotion == 1 else "f8E4M3FN")
+                left = a[1] * spread(sa[1], lhs_block, a[1].shape).astype(np.float64)
+                right = b[1] * spread(sb[1], rhs_block, b[1].shape).astype(np.float64)
+                left, right = left.T if tl else left, right.T if tr else right
+                flags = "".join(f", {f}" for f, on in (("transpose_lhs", tl), ("transpose_rhs", tr)) if on)
+                attributes = (f"lhs_block = {i64s(list(lhs_block))}, rhs_block = {i64s(list(rhs_block))}, "
+                              f"promotion = {promotion} : i64{flags}")
+                case = Case("scaled_matmul", [a, sa, b, sb], [("f32", left @ right)], attributes,
+                            error=(k + 4) * (abs(left) @ abs(right)))
+                # The reference rounds each segment's sum.
+                case.scale = lambda i, case=case: case.error(i) * 2.0**-24 / 1e-13
+                yield case
+    # Sums in ascending order of K lose the one; the exact sum, or another order, has it.
+    ones, signs = ("f8E4M3FN", np.ones((1, 3))), ("f8E4M3FN", np.array([[1.0], [1.0], [-1.0]]))
+    scales, units = ("f32", np.float32([[2.0**25, 1, 2.0**25]])), ("f32", np.ones((3, 1), np.float32))
+    attributes = "lhs_block = array<i64: 1, 1>, rhs_block = array<i64: 1, 1>, promotion = 1 : i64"
+    yield Case("scaled_matmul", [ones, scales, signs, units], [("f32", np.zeros((1, 1)))], attributes, error=0)
+    a, b = ("f8E4M3FN", np.zeros((3, 0))), ("f8E4M3FN", np.zeros((0, 4)))
+    sa, sb = ("f32", np.zeros((3, 0), np.float32)), ("f32", np.zeros((0, 4), np.float32))
+    yield Case("scaled_matmul", [a, sa, b, sb], [("f32", np.zeros((3, 4)))],
+               "lhs_block = array<i64: 1, 2>, rhs_block = array<i64: 2, 1>", error=0)
