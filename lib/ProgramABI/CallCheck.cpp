@@ -57,6 +57,11 @@ public:
   const char *check(const AttentionGradCall &attention) const {
     return checkAttention(attention);
   }
+  const char *check(const AllReduceCall &reduction) const;
+  const char *check(const ReduceScatterCall &reduction) const;
+  const char *check(const AllGatherCall &gather) const;
+  const char *check(const BroadcastCall &broadcast) const;
+  const char *check(const RankCall &rank) const;
 
 private:
   const BufferRef &in(size_t index) const { return call.refs[index]; }
@@ -76,6 +81,8 @@ private:
   const char *checkPool(const Pool &pool) const;
   template <typename Attention>
   const char *checkAttention(const Attention &attention) const;
+  template <typename Reduction>
+  const char *checkReduction(const Reduction &reduction) const;
   /// A seed and an attempt come first.
   bool hasRandomState(size_t first = 0) const {
     return in(first).type == DataType::I64 && in(first + 1).type == DataType::I64 &&
@@ -334,6 +341,103 @@ const char *Check::check(const CheckIndicesCall &) const {
   return isIndex(in(0)) && out().type == in(0).type && out().count() == in(0).count()
              ? nullptr
              : "the operands of a check_indices do not fit together";
+}
+
+//===----------------------------------------------------------------------===//
+// Calls of several processes
+//===----------------------------------------------------------------------===//
+
+const char *const kRanksOutOfRange = "the number of ranks is not in [1, 65536]";
+
+bool isNumberOfRanks(int64_t ranks) { return ranks >= 1 && ranks <= kMaxRanks; }
+
+/// Whether `large` has `ranks` times as many elements as `small`.
+bool isMultiple(const BufferRef &large, const BufferRef &small, int64_t ranks) {
+  int64_t all;
+  return !__builtin_mul_overflow(small.count(), ranks, &all) && large.count() == all;
+}
+
+/// Types that are reduced in f32.
+bool isReducedInF32(DataType type) {
+  return type == DataType::F32 || type == DataType::F16 || type == DataType::BF16;
+}
+
+template <typename Reduction>
+const char *Check::checkReduction(const Reduction &reduction) const {
+  if (!isNumberOfRanks(reduction.ranks))
+    return kRanksOutOfRange;
+  const DataType type = in(0).type, result = out().type;
+  for (uint32_t i = 0; i < call.numInputs + call.numOutputs; ++i)
+    if (call.refs[i].type != (i < call.numInputs ? type : result))
+      return "the tensors that are reduced over ranks do not have one element type, or "
+             "their results do not";
+  const bool isInF32 = isReducedInF32(type);
+  if (isInF32 ? !isReducedInF32(result) : result != type)
+    return "what is reduced over ranks cannot have this result type";
+  if (isFloat(in(0)) && !isInF32 && type != DataType::F64)
+    return "a reduction over ranks of this element type is not supported; use f64, f32, "
+           "bf16, f16 or integers";
+  const ReduceKind kind = reduction.kind;
+  if (kind != ReduceKind::Sum && kind != ReduceKind::Mean && kind != ReduceKind::Max &&
+      kind != ReduceKind::Min)
+    return "ranks are reduced by sum, mean, max or min";
+  if (kind == ReduceKind::Mean && !isFloat(in(0)))
+    return "integers have no mean over ranks; use sum";
+  if (kind == ReduceKind::Sum && type == DataType::I1)
+    return "i1 has no sum over ranks; use max or min";
+  if (reduction.rounding != Rounding::None && type != DataType::F32)
+    return "only values of f32 are rounded before they travel";
+  return nullptr;
+}
+
+const char *Check::check(const AllReduceCall &reduction) const {
+  // The numbers of buffers are compared after 32 bits of these.
+  if (reduction.numXs < 1 || reduction.numXs != call.numInputs ||
+      reduction.numSums != reduction.numXs)
+    return "an all_reduce needs at least one tensor, and a result for each";
+  if (const char *why = checkReduction(reduction))
+    return why;
+  int64_t elements = 0;
+  for (uint32_t i = 0; i < call.numInputs; ++i) {
+    if (call.refs[call.numInputs + i].dims != dims(i))
+      return "the result of an all_reduce does not have the shape of its tensor";
+    if (__builtin_add_overflow(elements, in(i).count(), &elements))
+      return "the tensors of an all_reduce have more than 2^63 elements";
+  }
+  return nullptr;
+}
+
+const char *Check::check(const ReduceScatterCall &reduction) const {
+  if (const char *why = checkReduction(reduction))
+    return why;
+  return isMultiple(in(0), out(), reduction.ranks)
+             ? nullptr
+             : "the operand of a reduce_scatter is not a result for each rank";
+}
+
+const char *Check::check(const AllGatherCall &gather) const {
+  if (!isNumberOfRanks(gather.ranks))
+    return kRanksOutOfRange;
+  return in(0).type == out().type && isMultiple(out(), in(0), gather.ranks)
+             ? nullptr
+             : "the result of an all_gather is not an operand of each rank";
+}
+
+const char *Check::check(const BroadcastCall &broadcast) const {
+  if (!isNumberOfRanks(broadcast.ranks))
+    return kRanksOutOfRange;
+  if (broadcast.root < 0 || broadcast.root >= broadcast.ranks)
+    return "the root of a broadcast is no rank";
+  return in(0).type == out().type && dims(0) == out().dims
+             ? nullptr
+             : "the operands of a broadcast do not fit together";
+}
+
+const char *Check::check(const RankCall &rank) const {
+  if (!isNumberOfRanks(rank.ranks))
+    return kRanksOutOfRange;
+  return isIndex(out()) && out().count() == 1 ? nullptr
+                                              : "a rank is one number of i64 or i32";
 }
 
 } // namespace

@@ -476,6 +476,53 @@ bool mpt::rt::planAttention(const Instruction &instruction, AttentionPlan &plan)
   return false;
 }
 
+int64_t mpt::rt::getRanks(const LibraryCall &call) {
+  return std::visit(Overloaded{[](const AllReduceCall &one) { return one.ranks; },
+                               [](const ReduceScatterCall &one) { return one.ranks; },
+                               [](const AllGatherCall &one) { return one.ranks; },
+                               [](const BroadcastCall &one) { return one.ranks; },
+                               [](const RankCall &one) { return one.ranks; },
+                               [](const auto &) { return int64_t(0); }},
+                    call);
+}
+
+/// Elements of a segment of a reduction, about: enough to hide how long a message is
+/// under way, few enough to stay in the cache between the two exchanges.
+static constexpr int64_t segmentElements = 1 << 18;
+
+template <typename Reduction>
+static bool makeReductionPlan(const Reduction &call, const Instruction &instruction,
+                              ReductionPlan &plan) {
+  plan = ReductionPlan();
+  const size_t inputs = instruction.numInputs, outputs = instruction.numOutputs;
+  if (inputs == 0 || outputs == 0 || instruction.refs.size() < inputs + outputs ||
+      call.ranks < 1 || call.ranks > kMaxRanks)
+    return false;
+  plan.isScatter = Reduction::id == CallId::ReduceScatter;
+  plan.kind = call.kind;
+  plan.ranks = call.ranks;
+  plan.type = instruction.refs[0].type;
+  plan.wire = getRounded(plan.type, call.rounding);
+  plan.result = instruction.refs[inputs].type;
+  for (size_t i = 0; i < outputs; ++i)
+    if (__builtin_add_overflow(plan.elements, instruction.refs[inputs + i].count(),
+                               &plan.elements))
+      return false;
+  // Whole vectors and lines of the cache, but no more than there is.
+  const int64_t most = roundTo16(ceilDiv(segmentElements, call.ranks));
+  const int64_t all = plan.isScatter ? plan.elements : ceilDiv(plan.elements, call.ranks);
+  plan.part = std::min(most, all);
+  return true;
+}
+
+bool mpt::rt::planReduction(const Instruction &instruction, ReductionPlan &plan) {
+  if (const auto *reduction = instruction.getCall<AllReduceCall>())
+    return makeReductionPlan(*reduction, instruction, plan);
+  if (const auto *reduction = instruction.getCall<ReduceScatterCall>())
+    return makeReductionPlan(*reduction, instruction, plan);
+  return false;
+}
+
 int64_t mpt::rt::getCallWorkspace(const Instruction &call, int64_t maxThreads) {
   MatmulShape shape;
   if (getMatmulShape(call, shape))
@@ -486,6 +533,8 @@ int64_t mpt::rt::getCallWorkspace(const Instruction &call, int64_t maxThreads) {
     return planPool(call).threadBytes * std::max<int64_t>(maxThreads, 1);
   if (AttentionPlan attention; planAttention(call, attention))
     return attention.workspaceBytes(std::max<int64_t>(maxThreads, 1));
+  if (ReductionPlan reduction; planReduction(call, reduction))
+    return reduction.workspaceBytes();
   // f32 sums of a narrow table.
   if (call.getCall<ScatterAddCall>() && call.refs[call.numInputs].type != DataType::F32)
     return alignUp(call.refs[call.numInputs].count() * 4);

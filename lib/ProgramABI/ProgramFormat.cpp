@@ -577,13 +577,18 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
       if (instruction.refs[at].space == SpaceId::Input ||
           instruction.refs[at].space == SpaceId::Constant)
         return fail(where + " writes an input or a constant");
-    // Kernels may work in place; of calls a matmul may that adds to its last input.
+    // Kernels may work in place; of calls a matmul may that adds to its last input, and
+    // an all_reduce, tensor by tensor.
     const auto *matmul = instruction.getCall<MatmulCall>();
-    bool isSum = matmul && matmul->hasAddend;
+    const bool isSum = matmul && matmul->hasAddend,
+               isAllReduce = instruction.getCall<AllReduceCall>() != nullptr;
     auto isInPlace = [&](size_t output, size_t input) {
       const BufferRef &to = instruction.refs[output], &from = instruction.refs[input];
-      return isSum && output == instruction.numInputs && input + 1 == output &&
-             to.offset == from.offset && to.bytes() == from.bytes() &&
+      const bool isPair =
+          isAllReduce ? output < 2 * size_t(instruction.numInputs) &&
+                            output - input == instruction.numInputs
+                      : isSum && output == instruction.numInputs && input + 1 == output;
+      return isPair && to.offset == from.offset && to.bytes() == from.bytes() &&
              to.strides == from.strides;
     };
     for (size_t at = instruction.numInputs;

@@ -14,7 +14,9 @@ the conversions between the ops of mpt_program and those structs.
 import json
 import sys
 
-BUFFERS = ("In", "OptionalIn", "Out", "OptionalOut", "Workspace")
+BUFFERS = ("In", "OptionalIn", "VariadicIn", "Out", "OptionalOut", "VariadicOut", "Workspace")
+# As optional buffers and lists of buffers begin.
+PREFIXES = "Optional", "Variadic"
 TYPES = {"UnitAttr": "bool", "I64Attr": "int64_t", "F64Attr": "double",
          "DenseI64ArrayAttr": "std::vector<int64_t>"}
 
@@ -23,6 +25,13 @@ def camel(name, capital=False):
     words = name.split("_")
     rest = "".join(word.capitalize() for word in words[1:])
     return (words[0].capitalize() if capital else words[0]) + rest
+
+
+def without_prefix(kind):
+    """In, Out or Workspace."""
+    for prefix in PREFIXES:
+        kind = kind.removeprefix(prefix)
+    return kind
 
 
 class Records:
@@ -102,7 +111,7 @@ class Call:
                 self.buffers.append((kind, name))
             else:
                 self.attributes.append(Field(records, reference, name, record_name))
-        kinds = [kind.replace("Optional", "") for kind, _ in self.buffers]
+        kinds = [without_prefix(kind) for kind, _ in self.buffers]
         if kinds != sorted(kinds, key=BUFFERS.index) or kinds[-1] != "Workspace":
             sys.exit("Calls.td: %s: expected inputs, outputs, and the workspace, in that "
                      "order" % record_name)
@@ -113,10 +122,15 @@ class Call:
     def count(self, kind):
         """The number of inputs or outputs, as an expression."""
         fixed = sum(k == kind for k, _ in self.buffers)
-        return " + ".join([str(fixed)] + self.optional(kind))
+        lists = ["static_cast<uint32_t>(num%s)" % camel(name, True)
+                 for k, name in self.buffers if k == "Variadic" + kind]
+        return " + ".join([str(fixed)] + self.optional(kind) + lists)
 
     def flags(self):
         return [name for kind, name in self.buffers if kind.startswith("Optional")]
+
+    def lists(self):
+        return [name for kind, name in self.buffers if kind.startswith("Variadic")]
 
 
 def write_abi(records, out):
@@ -135,6 +149,7 @@ def write_abi(records, out):
     for call in records.calls:
         fields = [(field.wire, field.name) for field in call.attributes]
         fields += [("has_" + flag, "has" + camel(flag, True)) for flag in call.flags()]
+        fields += [("num_" + name, "num" + camel(name, True)) for name in call.lists()]
         out("/// %s: %s." % (call.mnemonic, call.summary))
         out("struct %sCall {" % call.name)
         out("  static constexpr CallId id = CallId::%s;" % call.name)
@@ -144,6 +159,8 @@ def write_abi(records, out):
                                 " = " + field.default if field.default else ""))
         for flag in call.flags():
             out("  bool has%s = false;" % camel(flag, True))
+        for name in call.lists():
+            out("  int64_t num%s = 0;" % camel(name, True))
         out("  uint32_t numInputs() const { return %s; }" % call.count("In"))
         out("  uint32_t numOutputs() const { return %s; }" % call.count("Out"))
         out("  /// Calls visit(name, field) for each field, in the table's order.")
@@ -162,7 +179,7 @@ def write_abi(records, out):
 
 def write_ops(records, out):
     for call in records.calls:
-        kinds = [kind.replace("Optional", "") for kind, _ in call.buffers]
+        kinds = [without_prefix(kind) for kind, _ in call.buffers]
         op, outputs, workspace = call.name + "Op", kinds.index("Out"), kinds.index("Workspace")
         out("OperandRange %s::getInputs() {" % op)
         out("  return getOperands().take_front(getODSOperandIndexAndLength(%d).first);\n}"
@@ -180,20 +197,26 @@ def write_ops(records, out):
             out("  convert(%s(), call.%s);" % (field.getter, field.name))
         for flag in call.flags():
             out("  call.has%s = get%s() != nullptr;" % ((camel(flag, True),) * 2))
+        for name in call.lists():
+            out("  call.num%s = get%s().size();" % ((camel(name, True),) * 2))
         out("  return call;\n}")
         out("static LibraryCallOpInterface build(OpBuilder &b, Location loc, "
             "[[maybe_unused]] const rt::%sCall &call, [[maybe_unused]] Buffers in, "
             "Buffers out, Value workspace) {" % call.name)
         arguments = []
         for kind, name in call.buffers:
-            if kind != "Workspace":
+            if kind.startswith("Variadic"):
+                out("  ValueRange %s = %s.next(call.num%s);"
+                    % (name + "Buffers", without_prefix(kind).lower(), camel(name, True)))
+                arguments.append(name + "Buffers")
+            elif kind != "Workspace":
                 present = "call.has" + camel(name, True) if kind[:8] == "Optional" else "true"
                 out("  Value %s = %s.next(%s);"
-                    % (name + "Buffer", kind.replace("Optional", "").lower(), present))
+                    % (name + "Buffer", without_prefix(kind).lower(), present))
                 arguments.append(name + "Buffer")
         arguments.append("workspace")
         for field in call.attributes:
-            own = ("F32Matmuls", "Rounding")
+            own = ("F32Matmuls", "Rounding", "SumOrder")
             ods = "::mpt::" if field.enum and field.enum[0] not in own else ""
             arguments.append("static_cast<%s%s>(call.%s)" % (ods, field.enum[0], field.name)
                              if field.enum else "attribute(b, call.%s)" % field.name)

@@ -24,6 +24,8 @@ using namespace mpt::rt;
 /// More kernels than a test's program has.
 static constexpr uint64_t kKernels = 64;
 /// What is larger takes time and memory, and is not wrong.
+/// Numbers of calls that are tried: those there are, and one that is not.
+static constexpr int kCallIds = std::variant_size_v<LibraryCall> + 1;
 static constexpr int64_t kMostBytes = 1 << 22, kMostWork = 1 << 24;
 
 static void doNothing(void **, int64_t, int64_t) {}
@@ -229,7 +231,7 @@ static void mutateProgram(Program &program, Random &random) {
   switch (draw(random, 8)) {
   case 0:
     if (instruction.call)
-      instruction.call = createCall(draw(random, 20));
+      instruction.call = createCall(draw(random, kCallIds));
     else
       instruction.kernel = draw(random, 20);
     break;
@@ -237,7 +239,7 @@ static void mutateProgram(Program &program, Random &random) {
     if (instruction.call)
       instruction.call.reset();
     else
-      instruction.call = createCall(draw(random, 20));
+      instruction.call = createCall(draw(random, kCallIds));
     break;
   case 2:
     instruction.tasks = number(instruction.tasks);

@@ -194,6 +194,45 @@ struct AttentionPlan {
 /// False if `instruction` is no attention or its buffers do not fit together.
 bool planAttention(const Instruction &instruction, AttentionPlan &plan);
 
+/// Most processes that run one program.
+inline constexpr int64_t kMaxRanks = 1 << 16;
+
+/// In how many processes a program with this call runs; 0 if the call is for one alone.
+int64_t getRanks(const LibraryCall &call);
+
+/// A reduction over ranks, and how it is run. Elements are exchanged in segments, of
+/// which each rank reduces a part: its own values and what the others sent. The workspace
+/// holds a segment's values as they are sent, one part a rank, then those that were
+/// received, then, unless each rank keeps its part, the reduced ones.
+struct ReductionPlan {
+  bool isScatter = false;
+  ReduceKind kind = ReduceKind::Sum;
+  int64_t ranks = 1;
+  /// Of the values, as they travel, and of the result.
+  DataType type = DataType::F32, wire = DataType::F32, result = DataType::F32;
+  /// Elements of all tensors, or of the result of a reduce_scatter.
+  int64_t elements = 0;
+  /// Elements of the largest part.
+  int64_t part = 0;
+
+  /// Bytes of what is sent or received of one segment, and of what is reduced.
+  int64_t wireBytes() const { return alignToLine(ranks * part * getSize(wire)); }
+  int64_t resultBytes() const {
+    return isScatter ? 0 : alignToLine(ranks * part * getSize(result));
+  }
+  int64_t workspaceBytes() const { return 2 * wireBytes() + resultBytes(); }
+  /// Elements of one rank's part of a segment with `count` elements left.
+  int64_t getPart(int64_t count) const {
+    const int64_t mine = isScatter ? count : (count + ranks - 1) / ranks;
+    return mine < part ? mine : part;
+  }
+
+private:
+  static int64_t alignToLine(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+};
+/// False if `instruction` is no such call or has other buffers than it says.
+bool planReduction(const Instruction &instruction, ReductionPlan &plan);
+
 /// Bytes that `instruction` (a call without its scratch) may use at most.
 int64_t getCallWorkspace(const Instruction &instruction, int64_t maxThreads);
 

@@ -44,7 +44,9 @@ enum mpt_rt_status {
   MPT_RT_INVALID_PROGRAM = 2,  /* not a program, another version, damaged */
   MPT_RT_UNSUPPORTED = 3,      /* this machine or build cannot run it */
   MPT_RT_OUT_OF_MEMORY = 4,
-  MPT_RT_RUN_FAILED = 5 /* the data made a step fail (an index out of range) */
+  MPT_RT_RUN_FAILED = 5, /* the data made a step fail (an index out of range) */
+  MPT_RT_COMMUNICATION_FAILED =
+      6 /* a rank did not answer in time, or its messages fail */
 };
 
 /* A tensor that has a name. `role` is "parameter", "optimizer_state",
@@ -201,6 +203,94 @@ MPT_RT_EXPORT int mpt_rt_get_profile(const mpt_rt_context *context, int32_t inde
  * operands and results. Nonzero if there is no such number. */
 MPT_RT_EXPORT int mpt_rt_get_cost(const mpt_rt_context *context, int32_t index,
                                   double *flops, const char **type, double *bytes);
+
+/* Several processes that run one program together, each on data of its own, are ranks,
+ * numbered from 0. A communicator is what one of them knows the others by. Its program
+ * was compiled for that number of ranks (--mpt-data-parallel), and every rank makes the
+ * same calls of the functions below, and the same runs, in the same order.
+ *
+ * A communicator belongs to one thread at a time. No function waits for another rank
+ * longer than the deadline: then it fails with MPT_RT_COMMUNICATION_FAILED and says for
+ * which rank and on which host it waited. So does every later call, since messages may be
+ * lost. The host then prints what it wants, and calls mpt_rt_abort, which ends the ranks
+ * that still wait. */
+typedef struct mpt_rt_communicator mpt_rt_communicator;
+
+/* Bytes that one rank sends to another. */
+typedef struct mpt_rt_message {
+  void *data;
+  size_t bytes;
+} mpt_rt_message;
+
+/* What carries messages between ranks, for hosts that bring their own. Functions return
+ * 0, or another number after which `describe` says why. Messages from one rank to another
+ * arrive in the order in which they were posted. */
+typedef struct mpt_rt_transport {
+  /* sizeof(mpt_rt_transport): later versions add functions at the end. */
+  size_t struct_bytes;
+  void *data;
+  int32_t rank, ranks;
+  /* The name of this rank's machine; at most 255 bytes are kept. */
+  const char *host;
+  /* Begins to send send[i] to rank i, and to receive what rank i sends to this one into
+   * receive[i], for each other rank i. Messages have at most 2^30 bytes; those of 0 bytes
+   * are not sent. Memory, but not the two arrays, stays as it is until `test` says that
+   * all is done. Sets *request. */
+  int (*post)(void *data, const mpt_rt_message *send, const mpt_rt_message *receive,
+              void **request);
+  /* Sets *done to whether all messages of `request` are sent and received; the request is
+   * then over. Else sets *missing to a rank that they wait for. Does not wait. */
+  int (*test)(void *data, void *request, int32_t *done, int32_t *missing);
+  /* Why the last function failed. Lives until the next call. */
+  const char *(*describe)(void *data);
+  /* Ends all ranks, this one, too, with this exit status. May return if it cannot. */
+  void (*abort)(void *data, int32_t status);
+  /* The last call: nothing is under way, unless messages have failed (`failed`). */
+  void (*close)(void *data, int32_t failed);
+} mpt_rt_transport;
+
+/* NULL if there is no memory. `deadline` in seconds; 0: 60. */
+MPT_RT_EXPORT mpt_rt_communicator *mpt_rt_create_communicator(double deadline);
+/* After the contexts that use it. */
+MPT_RT_EXPORT void mpt_rt_destroy_communicator(mpt_rt_communicator *communicator);
+/* The message of the last failure; "" if there was none. */
+MPT_RT_EXPORT const char *
+mpt_rt_communicator_error(const mpt_rt_communicator *communicator);
+
+/* Makes this process a rank of the job that mpirun (or srun --mpi=pmix) started it in.
+ * `library`: OpenMPI's libmpi by path or name; NULL: libmpi.so.40. MPI that the host has
+ * initialized itself is used and not finalized. MPT_RT_UNSUPPORTED if there is no such
+ * library, it is of another MPI, or this process was not started so. */
+MPT_RT_EXPORT int mpt_rt_connect_mpi(mpt_rt_communicator *communicator,
+                                     const char *library);
+/* The same over a transport of the host's, which is copied and closed with the
+ * communicator, or at once if this fails. */
+MPT_RT_EXPORT int mpt_rt_connect(mpt_rt_communicator *communicator,
+                                 const mpt_rt_transport *transport);
+
+/* This rank and the number of ranks; 0 and 1 before it is connected. */
+MPT_RT_EXPORT int32_t mpt_rt_get_rank(const mpt_rt_communicator *communicator);
+MPT_RT_EXPORT int32_t mpt_rt_get_ranks(const mpt_rt_communicator *communicator);
+/* The host that a rank runs on, as long as the communicator lives; "" for no rank. */
+MPT_RT_EXPORT const char *mpt_rt_get_rank_host(const mpt_rt_communicator *communicator,
+                                               int32_t rank);
+/* From now on; in seconds, more than 0. */
+MPT_RT_EXPORT int mpt_rt_set_deadline(mpt_rt_communicator *communicator, double deadline);
+/* `bytes` bytes of each rank, in the order of ranks: `all` has room for ranks * bytes. A
+ * barrier, too. */
+MPT_RT_EXPORT int mpt_rt_gather(mpt_rt_communicator *communicator, const void *data,
+                                size_t bytes, void *all);
+/* Bytes of messages that this rank has sent so far. */
+MPT_RT_EXPORT uint64_t mpt_rt_get_sent_bytes(const mpt_rt_communicator *communicator);
+/* Ends all ranks that can be reached, and this process, with this exit status. */
+MPT_RT_EXPORT void mpt_rt_abort(mpt_rt_communicator *communicator, int32_t status);
+
+/* The ranks that the program of `context` exchanges data with. Before its first run;
+ * NULL: none. A program that was compiled for one process needs none. */
+MPT_RT_EXPORT int mpt_rt_set_communicator(mpt_rt_context *context,
+                                          mpt_rt_communicator *communicator);
+/* The number of ranks that the open program was compiled for; 1 for most. */
+MPT_RT_EXPORT int32_t mpt_rt_get_program_ranks(const mpt_rt_context *context);
 
 #ifdef __cplusplus
 }

@@ -361,6 +361,9 @@ FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op
   if (call->getCall<rt::AttentionCall>() || call->getCall<rt::AttentionGradCall>())
     return op->emitError("GPUs have no such call; expected the launches that "
                          "--mpt-convert-calls-to-gpu makes of it");
+  if (rt::getRanks(*call->call) > 0)
+    return op->emitError("programs for GPUs run in one process; compile a step that "
+                         "exchanges data between ranks for the CPU");
   auto [place, isNew] = emitted.try_emplace(keyOf(*call));
   if (!isNew)
     return place->second;
@@ -380,6 +383,11 @@ FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op
                      [&](const rt::Conv2DFilterGradCall &one) { return isDone(one); },
                      [&](const rt::AttentionCall &one) { return isDone(one); },
                      [&](const rt::AttentionGradCall &one) { return isDone(one); },
+                     [&](const rt::AllReduceCall &one) { return isDone(one); },
+                     [&](const rt::ReduceScatterCall &one) { return isDone(one); },
+                     [&](const rt::AllGatherCall &one) { return isDone(one); },
+                     [&](const rt::BroadcastCall &one) { return isDone(one); },
+                     [&](const rt::RankCall &one) { return isDone(one); },
                      // A call without an emitCall does not compile.
                      [&](const auto &one) { return emitCall(one, site); }},
       *call->call);

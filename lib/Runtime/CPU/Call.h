@@ -16,6 +16,8 @@
 #include <optional>
 #include <string>
 
+struct mpt_rt_communicator;
+
 namespace mpt::rt {
 
 class ThreadTeam;
@@ -29,6 +31,9 @@ public:
   /// made for. On failure returns false and sets
   /// `error`.
   virtual bool run(void **buffers, ThreadTeam &team, std::string &error) = 0;
+
+  /// The ranks that a call of several processes exchanges data with; null: none.
+  virtual void setCommunicator(mpt_rt_communicator *) {}
 
   /// Of the last run, if that is why it failed.
   std::optional<BadIndex> badIndex;
@@ -48,6 +53,18 @@ std::unique_ptr<Call> makeMatmul(const Instruction &instruction, int64_t maxThre
                                  bool fastBF16, std::string &error);
 std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThreads,
                                bool fastBF16, std::string &error);
+/// Calls of several processes.
+std::unique_ptr<Call> makeCollective(const AllReduceCall &call,
+                                     const Instruction &instruction);
+std::unique_ptr<Call> makeCollective(const ReduceScatterCall &call,
+                                     const Instruction &instruction);
+std::unique_ptr<Call> makeCollective(const AllGatherCall &call,
+                                     const Instruction &instruction);
+std::unique_ptr<Call> makeCollective(const BroadcastCall &call,
+                                     const Instruction &instruction);
+std::unique_ptr<Call> makeCollective(const RankCall &call,
+                                     const Instruction &instruction);
+
 /// Vector instructions that code is compiled for. All give the same bits.
 enum class VectorSet { Plain, AVX2, AVX512 };
 /// The largest set that this CPU has.

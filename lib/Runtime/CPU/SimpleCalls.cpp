@@ -445,6 +445,11 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
                  [&](const Conv2DCall &one) { return convolution(one); },
                  [&](const Conv2DInputGradCall &one) { return convolution(one); },
                  [&](const Conv2DFilterGradCall &one) { return convolution(one); },
+                 [&](const AllReduceCall &one) { return makeCollective(one, call); },
+                 [&](const ReduceScatterCall &one) { return makeCollective(one, call); },
+                 [&](const AllGatherCall &one) { return makeCollective(one, call); },
+                 [&](const BroadcastCall &one) { return makeCollective(one, call); },
+                 [&](const RankCall &one) { return makeCollective(one, call); },
                  // Plain loops: a call without a runCall does not compile.
                  [&](const auto &one) -> std::unique_ptr<Call> {
                    using Attributes = std::decay_t<decltype(one)>;

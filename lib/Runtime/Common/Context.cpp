@@ -9,6 +9,8 @@
 #include "../CPU/Call.h"
 #include "../CPU/Parallel.h"
 #include "../CUDA/CudaExecutable.h"
+#include "../Comm/Communicator.h"
+#include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/InitialValues.h"
 #include "mpt/ProgramABI/InstructionCost.h"
 #include "mpt/ProgramABI/ProgramFile.h"
@@ -134,6 +136,9 @@ struct mpt_rt_context {
   std::unique_ptr<cuda::CudaExecutable> cuda;
   std::string cudart, cublasLt, cudnn;
   int device = 0;
+  /// The other ranks, and the number of ranks that the program is for.
+  mpt_rt_communicator *communicator = nullptr;
+  int64_t ranks = 1;
   /// What state begins with that the program holds values of, by the tensor's number.
   std::vector<StateValue> stateValues;
   /// Of the library that is open; null: none.
@@ -173,10 +178,14 @@ struct mpt_rt_context {
   int initialize(uint64_t seed, bool onlyConstant);
   /// Fails if there is state that must be written before the first run and was not.
   int checkState();
+  /// Fails if there are other ranks than the program is for.
+  int checkRanks();
 
 private:
   int load(const mpt_program_desc *desc);
   void findInputs();
+  /// Learns how many ranks the program is for.
+  int findRanks();
   /// Says where each state tensor lies, once there is memory for those of the program.
   void placeState();
   int initialize(const NamedTensor &tensor, const NamedTensor *low, uint64_t seed);
@@ -193,6 +202,37 @@ void mpt_rt_context::findInputs() {
     }
   }
   inputs.resize(inputTensors.size(), nullptr);
+}
+
+int mpt_rt_context::findRanks() {
+  ranks = 1;
+  for (const Instruction &instruction : program.instructions) {
+    const int64_t found = instruction.call ? getRanks(*instruction.call) : 0;
+    if (found < 0 || found > kMaxRanks || (found > 1 && ranks > 1 && found != ranks))
+      return fail(MPT_RT_INVALID_PROGRAM,
+                  instruction.location + ": the call is for " + std::to_string(found) +
+                      " ranks, others of the program for " + std::to_string(ranks));
+    ranks = std::max(ranks, found);
+  }
+  return MPT_RT_OK;
+}
+
+int mpt_rt_context::checkRanks() {
+  if (ranks == 1)
+    return MPT_RT_OK;
+  const std::string number = std::to_string(ranks);
+  if (!communicator || !communicator->isConnected)
+    return fail(MPT_RT_INVALID_ARGUMENT,
+                "the program was compiled for " + number +
+                    " ranks and this process knows of no others; start it with 'mpirun "
+                    "-n " +
+                    number + " ..' and give the context a communicator");
+  if (communicator->ranks != ranks)
+    return fail(MPT_RT_INVALID_ARGUMENT,
+                "the program was compiled for " + number + " ranks, found " +
+                    std::to_string(communicator->ranks) + "; start it with 'mpirun -n " +
+                    number + " ..', or compile it for as many ranks as there are");
+  return MPT_RT_OK;
 }
 
 void mpt_rt_context::placeState() {
@@ -337,6 +377,7 @@ int mpt_rt_context::open(const mpt_program_desc *desc) {
   if (!isOpen) {
     cuda.reset();
     program = Program();
+    ranks = 1;
     arena = AlignedBlock();
     output = AlignedBlock();
     state.reset();
@@ -409,6 +450,8 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
     return fail(MPT_RT_INVALID_PROGRAM, "the program was compiled by MPT " +
                                             program.version + " but this runtime is of " +
                                             mpt::kVersion + "; compile it again");
+  if (int status = findRanks())
+    return status;
   const std::vector<int64_t> constantBytes = getConstantBytes(program);
   // Of a program for GPUs, state and outputs are here, too.
   int64_t arenaBytes = 0, allConstants = 0;
@@ -430,6 +473,12 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                     "; compile it for a smaller batch or with a memory budget");
   state = std::make_shared<StateBlock>();
   if (desc->cuda) {
+    for (const Instruction &instruction : program.instructions)
+      if (instruction.call && getRanks(*instruction.call) != 0)
+        return fail(MPT_RT_UNSUPPORTED, instruction.location +
+                                            ": programs for several ranks run on the CPU "
+                                            "only, this one is for '" +
+                                            program.target + "'");
     if (!shared.empty())
       return fail(MPT_RT_UNSUPPORTED,
                   "programs share state on the CPU only, this one is for '" +
@@ -480,6 +529,7 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
       step.call = makeCall(instruction, program.maxThreads, why);
       if (!step.call)
         return fail(MPT_RT_UNSUPPORTED, instruction.location + ": " + why);
+      step.call->setCommunicator(communicator);
     } else {
       step.kernel = desc->kernels[instruction.kernel];
       step.tasks = instruction.tasks;
@@ -767,6 +817,8 @@ int mpt_rt_run(mpt_rt_context *context) {
   context->badIndex.reset();
   if (int status = context->checkState())
     return status;
+  if (int status = context->checkRanks())
+    return status;
   for (size_t i = 0; i < context->inputs.size(); ++i)
     if (!context->inputs[i])
       return context->fail(MPT_RT_INVALID_ARGUMENT,
@@ -806,7 +858,8 @@ int mpt_rt_run(mpt_rt_context *context) {
           std::string why;
           if (!step.call->run(step.buffers.data(), *context->team, why)) {
             context->badIndex = step.call->badIndex;
-            return context->fail(MPT_RT_RUN_FAILED,
+            const bool isLost = context->communicator && context->communicator->hasFailed;
+            return context->fail(isLost ? MPT_RT_COMMUNICATION_FAILED : MPT_RT_RUN_FAILED,
                                  context->program.instructions[i].location + ": " + why);
           }
         }
@@ -875,6 +928,22 @@ int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index, const char 
   *milliseconds = context->cuda ? context->cuda->getMilliseconds(index)
                                 : context->steps[index].milliseconds;
   return MPT_RT_OK;
+}
+
+int mpt_rt_set_communicator(mpt_rt_context *context, mpt_rt_communicator *communicator) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (context->hasRun)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "the program has run already");
+  context->communicator = communicator;
+  for (BoundInstruction &step : context->steps)
+    if (step.call)
+      step.call->setCommunicator(communicator);
+  return MPT_RT_OK;
+}
+
+int32_t mpt_rt_get_program_ranks(const mpt_rt_context *context) {
+  return context ? static_cast<int32_t>(context->ranks) : 1;
 }
 
 int mpt_rt_get_cost(const mpt_rt_context *context, int32_t index, double *flops,

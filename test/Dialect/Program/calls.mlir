@@ -41,4 +41,17 @@ mpt_program.program @calls attributes {target = #mpt.target<cpu>, max_threads = 
   %p = mpt_program.buffer <arena> 6656 : memref<1x2x4x4xf32>
   // CHECK: mpt_program.attention_grad ins({{.*}}) mask(%{{.*}} : memref<1x1x4x4xi1>) bias(%{{.*}} : memref<1x2x4x4xf32>) seed(%{{.*}} : memref<i64>) attempt(%{{.*}} : memref<i64>) outs(%{{.*}}, %{{.*}}, %{{.*}} : memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>) dbias(%{{.*}} : memref<1x2x4x4xf32>) workspace(%{{.*}} : memref<64xi8>) {dropout = 1.000000e-01 : f64, scale = 5.000000e-01 : f64, stream = 2 : i64}
   mpt_program.attention_grad ins(%q, %q, %q, %q, %q, %l : memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4xf32>) mask(%m : memref<1x1x4x4xi1>) bias(%p : memref<1x2x4x4xf32>) seed(%i : memref<i64>) attempt(%i : memref<i64>) outs(%q, %q, %q : memref<1x2x4x8xf32>, memref<1x2x4x8xf32>, memref<1x2x4x8xf32>) dbias(%p : memref<1x2x4x4xf32>) workspace(%w : memref<64xi8>) {dropout = 0.1 : f64, scale = 0.5 : f64, stream = 2 : i64}
+  %r = mpt_program.buffer <arena> 7168 : memref<i32>
+  // CHECK: mpt_program.all_reduce ins(%{{.*}}, %{{.*}} : memref<4x8xf32>, memref<16xf32>) outs(%{{.*}}, %{{.*}} : memref<4x8xf32>, memref<16xf32>) workspace(%{{.*}} : memref<64xi8>) {kind = #mpt.reduce_kind<mean>, ranks = 4 : i64}
+  mpt_program.all_reduce ins(%a, %bias : memref<4x8xf32>, memref<16xf32>) outs(%a, %bias : memref<4x8xf32>, memref<16xf32>) workspace(%w : memref<64xi8>) {kind = #mpt.reduce_kind<mean>, order = #mpt_program.sum_order<rank>, ranks = 4 : i64}
+  // CHECK: mpt_program.all_reduce ins(%{{.*}} : memref<16xf32>) outs(%{{.*}} : memref<16xf32>) {kind = #mpt.reduce_kind<sum>, order = #mpt_program.sum_order<library>, ranks = 4 : i64, rounding = #mpt_program.rounding<bf16>}
+  mpt_program.all_reduce ins(%bias : memref<16xf32>) outs(%bias : memref<16xf32>) {kind = #mpt.reduce_kind<sum>, order = #mpt_program.sum_order<library>, ranks = 4 : i64, rounding = #mpt_program.rounding<bf16>}
+  // CHECK: mpt_program.reduce_scatter ins(%{{.*}} : memref<4x16xf32>) outs(%{{.*}} : memref<16xf32>) {kind = #mpt.reduce_kind<sum>, ranks = 4 : i64}
+  mpt_program.reduce_scatter ins(%c : memref<4x16xf32>) outs(%bias : memref<16xf32>) {kind = #mpt.reduce_kind<sum>, ranks = 4 : i64}
+  // CHECK: mpt_program.all_gather ins(%{{.*}} : memref<16xf32>) outs(%{{.*}} : memref<4x16xf32>) {ranks = 4 : i64}
+  mpt_program.all_gather ins(%bias : memref<16xf32>) outs(%c : memref<4x16xf32>) {ranks = 4 : i64}
+  // CHECK: mpt_program.broadcast ins(%{{.*}} : memref<4x16xf32>) outs(%{{.*}} : memref<4x16xf32>) {ranks = 4 : i64, root = 3 : i64}
+  mpt_program.broadcast ins(%c : memref<4x16xf32>) outs(%c : memref<4x16xf32>) {ranks = 4 : i64, root = 3 : i64}
+  // CHECK: mpt_program.rank outs(%{{.*}} : memref<i32>) {ranks = 4 : i64}
+  mpt_program.rank outs(%r : memref<i32>) {ranks = 4 : i64}
 }

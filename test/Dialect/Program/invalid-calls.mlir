@@ -29,3 +29,11 @@ mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : 
   // expected-error @+1 {{'mpt_program.fill' op requires attribute 'value'}}
   mpt_program.fill outs(%s : memref<4xf32>)
 }
+
+// -----
+
+mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %s = mpt_program.buffer <arena> 0 : memref<4xf32>
+  // expected-error @+1 {{'mpt_program.all_reduce' op requires attribute 'ranks'}}
+  mpt_program.all_reduce ins(%s : memref<4xf32>) outs(%s : memref<4xf32>) {kind = #mpt.reduce_kind<sum>}
+}

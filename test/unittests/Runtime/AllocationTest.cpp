@@ -331,6 +331,21 @@ TEST(AllocationTest, Attention) {
     }
 }
 
+/// Of one rank: what transports take is theirs.
+TEST(AllocationTest, Reductions) {
+  for (DataType type : {F32, BF16}) {
+    ProgramBuilder b;
+    AllReduceCall all;
+    ReduceScatterCall scatter;
+    all.ranks = scatter.ranks = 1;
+    all.numXs = all.numSums = 2;
+    b.call(all, {b.input("x", type, {90000}), b.input("y", type, {300000})},
+           {b.output("a", F32, {90000}), b.output("b", F32, {300000})});
+    b.call(scatter, {b.input("z", type, {300000})}, b.output("c", type, {300000}));
+    expectNoTensorMemory(b, 0);
+  }
+}
+
 TEST(AllocationTest, Launches) {
   ProgramBuilder b;
   BufferRef x = b.input("x", F32, {5000}), h = b.arena(F32, {5000});

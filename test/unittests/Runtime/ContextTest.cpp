@@ -71,6 +71,20 @@ ProgramBuilder makeLarge() {
   b.call(AttentionGradCall{}, {head, head, head, head, head, rows},
          {b.arena(F32, {1, 2, 4, 8}), b.arena(F32, {1, 2, 4, 8}),
           b.arena(F32, {1, 2, 4, 8})});
+  // Of one rank, since this is one process.
+  AllReduceCall allReduce;
+  ReduceScatterCall reduceScatter;
+  AllGatherCall allGather;
+  BroadcastCall broadcast;
+  RankCall rank;
+  allReduce.ranks = reduceScatter.ranks = allGather.ranks = broadcast.ranks = rank.ranks =
+      1;
+  allReduce.numXs = allReduce.numSums = 2;
+  b.call(allReduce, {w, y}, {b.arena(F32, {6, 4}), b.arena(F32, {5, 4})});
+  b.call(reduceScatter, {w}, b.arena(F32, {24}));
+  b.call(allGather, {w}, b.arena(F16, {6, 4}));
+  b.call(broadcast, {w}, b.arena(F16, {6, 4}));
+  b.call(rank, {}, b.arena(I32, {}));
   return b;
 }
 
@@ -657,6 +671,7 @@ TEST(ProgramTest, CallsRoundTrip) {
                    [](F32Matmuls &field) { field = F32Matmuls::BF16x9; },
                    [](Rounding &field) { field = Rounding::BF16; },
                    [](ReduceKind &field) { field = ReduceKind::Prod; },
+                   [](SumOrder &field) { field = SumOrder::Library; },
                    [&](std::optional<int64_t> &field) { field = --number - 10; },
                    [&](std::vector<int64_t> &field) { field = {++number, -7}; },
                    [&](double &field) { field = ++number / 2.0; },

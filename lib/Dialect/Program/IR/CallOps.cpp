@@ -27,6 +27,13 @@ public:
     left = left.drop_front();
     return buffer;
   }
+  /// The next `count`, or as many as there are.
+  ValueRange next(int64_t count) {
+    ValueRange buffers =
+        left.take_front(std::clamp<int64_t>(count, 0, static_cast<int64_t>(left.size())));
+    left = left.drop_front(buffers.size());
+    return buffers;
+  }
 
 private:
   ValueRange left;

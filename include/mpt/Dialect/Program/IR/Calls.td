@@ -13,7 +13,8 @@
 /// the number of buffers it expects, and the conversions between op and struct.
 ///
 /// Arguments come in this order: inputs, outputs, the workspace, attributes. Each
-/// optional buffer becomes a field `has_<name>` of the struct.
+/// optional buffer becomes a field `has_<name>` of the struct, each list of buffers a field
+/// `num_<name>`.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +32,10 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 
 def In : Arg<Program_Buffer, "", [MemRead]>;
 def OptionalIn : Arg<Optional<Program_Buffer>, "", [MemRead]>;
+def VariadicIn : Arg<Variadic<Program_Buffer>, "", [MemRead]>;
 def Out : Arg<Program_Buffer, "", [MemWrite]>;
 def OptionalOut : Arg<Optional<Program_Buffer>, "", [MemWrite]>;
+def VariadicOut : Arg<Variadic<Program_Buffer>, "", [MemWrite]>;
 def Workspace : Arg<Optional<Program_Buffer>, "memory that the call may use as it likes",
                     [MemWrite]>;
 
@@ -468,6 +471,118 @@ def Program_AttentionGradOp : Program_AttentionBase<"attention_grad", 18,
                "type($value) `,` type($result) `,` type($log_sum_exp) `)` " # options;
   let outputs = "`outs` `(` $dquery `,` $dkey `,` $dvalue `:` type($dquery) `,` " #
                 "type($dkey) `,` type($dvalue) `)` " # Group<"dbias">.format;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls of several processes
+//===----------------------------------------------------------------------===//
+
+// The program runs in `ranks` processes, numbered from 0. All of them run the same calls
+// in the same order. With `ranks` = 1 nothing is exchanged. Only CPUs support these calls.
+//
+// `kind` is sum, mean, max or min. The values of floats of at most 32 bits are reduced in
+// f32, those of other types in their own. With `order` = rank the sum is
+// ((x0 + x1) + x2) + .., rounded after each addition; the mean is that sum divided by the
+// number of ranks, rounded again: as mpt.accumulate of the same values, bit for bit. With
+// `order` = library what carries the messages may choose another order. A NaN is the
+// largest and the smallest value. Integers take no mean; i1 takes max (any) and min (all).
+//
+// Each rank sends each other rank the part that this one reduces, and gets the reduced
+// part back. Values travel in their own type, those of f32 with `rounding` in f16 or bf16;
+// what is reduced travels in the type of the result. Where both are of the same size this
+// is 2 (ranks - 1) / ranks of the bytes.
+
+def Program_AllReduceOp : Program_CallOp<"all_reduce", 19, [AttrSizedOperandSegments]> {
+  let summary = "tensors reduced over all ranks";
+  let description = [{
+    sums[i] is xs[i] reduced over the ranks, for all i: one exchange for a list (a bucket)
+    of tensors, which may lie anywhere. All xs have one element type, and all sums one: the
+    xs's type or, of f32, f16 and bf16, another of these three. sums[i] has the shape of
+    xs[i] and may be the same buffer. The workspace does not grow with the tensors.
+
+    Example:
+
+    ```mlir
+    mpt_program.all_reduce ins(%g, %h : memref<4x8xbf16>, memref<8xbf16>)
+        outs(%s, %t : memref<4x8xf32>, memref<8xf32>) workspace(%w : memref<512xi8>)
+        {kind = #mpt.reduce_kind<mean>, ranks = 4 : i64}
+    ```
+  }];
+  let arguments = (ins VariadicIn:$xs, VariadicOut:$sums, Workspace:$workspace,
+    MPT_ReduceKind:$kind,
+    DefaultValuedAttr<Program_SumOrder, "::mpt::program::SumOrder::Rank">:$order,
+    DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding,
+    I64Attr:$ranks);
+  let inputs = "`ins` `(` $xs `:` type($xs) `)`";
+  let outputs = "`outs` `(` $sums `:` type($sums) `)`";
+}
+
+def Program_ReduceScatterOp : Program_CallOp<"reduce_scatter", 20> {
+  let summary = "a tensor reduced over all ranks, a part for each";
+  let description = [{
+    x has `ranks` times as many elements as the result: rank r gets elements
+    [r n, (r + 1) n) of the reduced x, with n those of the result. Types are those of
+    `mpt_program.all_reduce`.
+
+    Example:
+
+    ```mlir
+    mpt_program.reduce_scatter ins(%x : memref<8x4xf32>) outs(%y : memref<2x4xf32>)
+        workspace(%w : memref<256xi8>) {kind = #mpt.reduce_kind<sum>, ranks = 4 : i64}
+    ```
+  }];
+  let arguments = (ins In:$x, Out:$result, Workspace:$workspace, MPT_ReduceKind:$kind,
+    DefaultValuedAttr<Program_SumOrder, "::mpt::program::SumOrder::Rank">:$order,
+    DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding,
+    I64Attr:$ranks);
+  let inputs = OneInput<"x">.format;
+}
+
+def Program_AllGatherOp : Program_CallOp<"all_gather", 21> {
+  let summary = "the tensors of all ranks, one after the other";
+  let description = [{
+    Elements [r n, (r + 1) n) of the result are the n elements of rank r's x. Any type.
+
+    Example:
+
+    ```mlir
+    mpt_program.all_gather ins(%x : memref<2x4xf32>) outs(%y : memref<8x4xf32>)
+        {ranks = 4 : i64}
+    ```
+  }];
+  let arguments = (ins In:$x, Out:$result, Workspace:$workspace, I64Attr:$ranks);
+  let inputs = OneInput<"x">.format;
+}
+
+def Program_BroadcastOp : Program_CallOp<"broadcast", 22> {
+  let summary = "the tensor of one rank, for all";
+  let description = [{
+    The result is x of rank `root`. x of other ranks is not read. Any type.
+
+    Example:
+
+    ```mlir
+    mpt_program.broadcast ins(%x : memref<2x4xf32>) outs(%y : memref<2x4xf32>)
+        {ranks = 4 : i64, root = 0 : i64}
+    ```
+  }];
+  let arguments = (ins In:$x, Out:$result, Workspace:$workspace, I64Attr:$root,
+    I64Attr:$ranks);
+  let inputs = OneInput<"x">.format;
+}
+
+def Program_RankOp : Program_CallOp<"rank", 23> {
+  let summary = "the number of the process that runs the program";
+  let description = [{
+    One i64 or i32 in [0, ranks).
+
+    Example:
+
+    ```mlir
+    mpt_program.rank outs(%r : memref<i64>) {ranks = 4 : i64}
+    ```
+  }];
+  let arguments = (ins Out:$result, Workspace:$workspace, I64Attr:$ranks);
 }
 
 #endif // MPT_DIALECT_PROGRAM_IR_CALLS_TD

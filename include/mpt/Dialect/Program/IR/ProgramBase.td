@@ -72,4 +72,17 @@ def Program_Rounding : EnumAttr<Program_Dialect, Program_RoundingEnum, "rounding
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Program_SumOrderEnum : I32EnumAttr<"SumOrder",
+    "in which order a call reduces the values of ranks", [
+  // ((x0 + x1) + x2) + .., the same bits whatever carries the messages.
+  I32EnumAttrCase<"Rank", 0, "rank">,
+  // As the library that carries the messages likes.
+  I32EnumAttrCase<"Library", 1, "library">]> {
+  let cppNamespace = "::mpt::program";
+  let genSpecializedAttr = 0;
+}
+def Program_SumOrder : EnumAttr<Program_Dialect, Program_SumOrderEnum, "sum_order"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 #endif // MPT_DIALECT_PROGRAM_IR_PROGRAMBASE_TD

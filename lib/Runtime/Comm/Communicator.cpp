@@ -1,0 +1,273 @@
+//===- Communicator.cpp - The other ranks -----------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Communicator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <sched.h>
+#include <time.h>
+
+using namespace mpt::rt;
+
+/// Seconds that a rank is waited for unless the host says otherwise.
+static constexpr double kDefaultDeadline = 60;
+/// Most bytes of a message: transports may count them in an int.
+static constexpr size_t kMostBytes = size_t(1) << 30;
+/// Bytes of a host's name as ranks tell each other.
+static constexpr size_t kHostBytes = 256;
+static constexpr int32_t kMostRanks = 1 << 16;
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+
+std::string mpt_rt_communicator::describeRank(int32_t other) const {
+  std::string text = "rank " + std::to_string(other);
+  if (other >= 0 && other < static_cast<int32_t>(hosts.size()) && !hosts[other].empty())
+    text += " (on " + hosts[other] + ")";
+  return text;
+}
+
+bool mpt_rt_communicator::failExchange(std::string message) {
+  hasFailed = true;
+  error = std::move(message);
+  return false;
+}
+
+/// As few digits as say it: "60", "0.5".
+static std::string describeSeconds(double seconds) {
+  std::string text = std::to_string(seconds);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.')
+    text.pop_back();
+  return text;
+}
+
+bool mpt_rt_communicator::wait(void *request) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  // Messages within a machine take microseconds. Later, others may want the core.
+  constexpr double kSpinning = 2e-4;
+  for (;;) {
+    int32_t done = 0, missing = -1;
+    if (transport.test(transport.data, request, &done, &missing))
+      return failExchange("the messages to or from " + describeRank(missing) +
+                          " fail: " + transport.describe(transport.data));
+    if (done)
+      return true;
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (seconds > deadline)
+      return failExchange(
+          describeRank(missing) + " has not answered for " + describeSeconds(deadline) +
+          " s: it has ended, stands still or takes longer than that for its part of a "
+          "step; start all ranks again, with a longer deadline if it is only slow");
+    if (seconds < kSpinning) {
+      sched_yield();
+    } else {
+      timespec pause = {0, 50'000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+}
+
+bool mpt_rt_communicator::exchangePieces(const mpt_rt_message *send,
+                                         const mpt_rt_message *receive) {
+  void *request = nullptr;
+  if (transport.post(transport.data, send, receive, &request))
+    return failExchange(std::string("messages cannot be sent: ") +
+                        transport.describe(transport.data));
+  for (int32_t i = 0; i < ranks; ++i)
+    if (i != rank)
+      sentBytes += send[i].bytes;
+  return wait(request);
+}
+
+bool mpt_rt_communicator::exchange(const mpt_rt_message *send,
+                                   const mpt_rt_message *receive) {
+  if (hasFailed)
+    return false;
+  if (send[rank].data != receive[rank].data && receive[rank].bytes > 0)
+    std::memcpy(receive[rank].data, send[rank].data, receive[rank].bytes);
+  if (ranks == 1)
+    return true;
+  size_t most = 0;
+  for (int32_t i = 0; i < ranks; ++i)
+    if (i != rank)
+      most = std::max({most, send[i].bytes, receive[i].bytes});
+  if (most <= kMostBytes)
+    return exchangePieces(send, receive);
+  for (size_t at = 0; at < most; at += kMostBytes) {
+    auto cut = [&](const mpt_rt_message &message) {
+      const size_t left = message.bytes > at ? message.bytes - at : 0;
+      return mpt_rt_message{static_cast<char *>(message.data) + (left ? at : 0),
+                            std::min(left, kMostBytes)};
+    };
+    std::transform(send, send + ranks, sendPieces.begin(), cut);
+    std::transform(receive, receive + ranks, receivePieces.begin(), cut);
+    if (!exchangePieces(sendPieces.data(), receivePieces.data()))
+      return false;
+  }
+  return true;
+}
+
+bool mpt_rt_communicator::gather(const void *data, size_t bytes, void *all) {
+  for (int32_t i = 0; i < ranks; ++i) {
+    sends[i] = {const_cast<void *>(data), bytes};
+    receives[i] = {static_cast<char *>(all) + i * bytes, bytes};
+  }
+  return exchange(sends.data(), receives.data());
+}
+
+//===----------------------------------------------------------------------===//
+// Beginning and end
+//===----------------------------------------------------------------------===//
+
+int mpt_rt_communicator::connect(const mpt_rt_transport &given) {
+  transport = given;
+  isConnected = true;
+  rank = given.rank;
+  ranks = given.ranks;
+  for (auto *messages : {&sends, &receives, &sendPieces, &receivePieces})
+    messages->resize(ranks);
+  std::vector<char> names(kHostBytes * ranks);
+  char own[kHostBytes] = {};
+  if (given.host)
+    std::strncpy(own, given.host, kHostBytes - 1);
+  hosts.assign(ranks, "");
+  if (!gather(own, kHostBytes, names.data())) {
+    close();
+    return MPT_RT_COMMUNICATION_FAILED;
+  }
+  for (int32_t i = 0; i < ranks; ++i) {
+    names[kHostBytes * (i + 1) - 1] = 0;
+    hosts[i] = &names[kHostBytes * i];
+  }
+  return MPT_RT_OK;
+}
+
+void mpt_rt_communicator::abort(int32_t status) {
+  hasFailed = true;
+  if (isConnected)
+    transport.abort(transport.data, status);
+  std::_Exit(status);
+}
+
+void mpt_rt_communicator::close() {
+  if (!isConnected)
+    return;
+  isConnected = false;
+  transport.close(transport.data, hasFailed);
+}
+
+//===----------------------------------------------------------------------===//
+// The C ABI
+//===----------------------------------------------------------------------===//
+
+static bool isDeadline(double seconds) { return seconds > 0 && seconds < 1e9; }
+
+mpt_rt_communicator *mpt_rt_create_communicator(double deadline) {
+  return new (std::nothrow)
+      mpt_rt_communicator(isDeadline(deadline) ? deadline : kDefaultDeadline);
+}
+
+void mpt_rt_destroy_communicator(mpt_rt_communicator *communicator) {
+  delete communicator;
+}
+
+const char *mpt_rt_communicator_error(const mpt_rt_communicator *communicator) {
+  return communicator ? communicator->error.c_str() : "no communicator";
+}
+
+/// Whether it can be connected.
+static int checkFree(mpt_rt_communicator *communicator) {
+  if (!communicator)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (communicator->isConnected || communicator->hasFailed)
+    return communicator->fail(MPT_RT_INVALID_ARGUMENT,
+                              "this communicator has been connected already");
+  return MPT_RT_OK;
+}
+
+int mpt_rt_connect_mpi(mpt_rt_communicator *communicator, const char *library) {
+  if (int status = checkFree(communicator))
+    return status;
+  mpt_rt_transport transport = {};
+  if (int status =
+          createMpiTransport(library ? library : "", transport, communicator->error))
+    return status;
+  return communicator->connect(transport);
+}
+
+int mpt_rt_connect(mpt_rt_communicator *communicator, const mpt_rt_transport *transport) {
+  if (int status = checkFree(communicator))
+    return status;
+  if (!transport || transport->struct_bytes != sizeof(mpt_rt_transport))
+    return communicator->fail(MPT_RT_INVALID_ARGUMENT,
+                              "no transport, or one of another version of MPT");
+  if (!transport->post || !transport->test || !transport->describe || !transport->abort ||
+      !transport->close)
+    return communicator->fail(MPT_RT_INVALID_ARGUMENT, "the transport lacks functions");
+  if (transport->ranks < 1 || transport->ranks > kMostRanks || transport->rank < 0 ||
+      transport->rank >= transport->ranks)
+    return communicator->fail(MPT_RT_INVALID_ARGUMENT,
+                              "the transport is rank " + std::to_string(transport->rank) +
+                                  " of " + std::to_string(transport->ranks) +
+                                  "; expected 1 to 65536 ranks, numbered from 0");
+  return communicator->connect(*transport);
+}
+
+int32_t mpt_rt_get_rank(const mpt_rt_communicator *communicator) {
+  return communicator ? communicator->rank : 0;
+}
+
+int32_t mpt_rt_get_ranks(const mpt_rt_communicator *communicator) {
+  return communicator ? communicator->ranks : 1;
+}
+
+const char *mpt_rt_get_rank_host(const mpt_rt_communicator *communicator, int32_t rank) {
+  if (!communicator || rank < 0 ||
+      rank >= static_cast<int32_t>(communicator->hosts.size()))
+    return "";
+  return communicator->hosts[rank].c_str();
+}
+
+int mpt_rt_set_deadline(mpt_rt_communicator *communicator, double deadline) {
+  if (!communicator)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!isDeadline(deadline))
+    return communicator->fail(MPT_RT_INVALID_ARGUMENT,
+                              "a deadline is a number of seconds above 0, found " +
+                                  std::to_string(deadline));
+  communicator->deadline = deadline;
+  return MPT_RT_OK;
+}
+
+int mpt_rt_gather(mpt_rt_communicator *communicator, const void *data, size_t bytes,
+                  void *all) {
+  if (!communicator)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!communicator->isConnected || (bytes > 0 && (!data || !all)))
+    return communicator->fail(MPT_RT_INVALID_ARGUMENT,
+                              communicator->isConnected
+                                  ? "no data, or no room for that of all ranks"
+                                  : "the communicator is not connected");
+  return communicator->gather(data, bytes, all) ? MPT_RT_OK : MPT_RT_COMMUNICATION_FAILED;
+}
+
+uint64_t mpt_rt_get_sent_bytes(const mpt_rt_communicator *communicator) {
+  return communicator ? communicator->sentBytes : 0;
+}
+
+void mpt_rt_abort(mpt_rt_communicator *communicator, int32_t status) {
+  if (communicator)
+    communicator->abort(status);
+}

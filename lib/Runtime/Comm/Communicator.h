@@ -1,0 +1,79 @@
+//===- Communicator.h - The other ranks -------------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Messages between ranks over any transport, with a deadline.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_RUNTIME_COMM_COMMUNICATOR_H
+#define MPT_LIB_RUNTIME_COMM_COMMUNICATOR_H
+
+#include "mpt/Runtime/Runtime.h"
+
+#include <string>
+#include <vector>
+
+/// A rank's view of all ranks. After a failure every exchange fails.
+struct mpt_rt_communicator {
+  explicit mpt_rt_communicator(double deadline) : deadline(deadline) {}
+  ~mpt_rt_communicator() { close(); }
+  mpt_rt_communicator(const mpt_rt_communicator &) = delete;
+  mpt_rt_communicator &operator=(const mpt_rt_communicator &) = delete;
+
+  /// Takes `transport` and learns the hosts of all ranks. Returns a status.
+  int connect(const mpt_rt_transport &transport);
+
+  /// Sends send[i] to rank i and receives receive[i] from it, for all ranks i; what this
+  /// rank sends to itself is copied, unless it lies there. Rank i receives as many bytes
+  /// from this one as are sent to it. False, with `error` set, if a rank does not answer
+  /// in time. Allocates nothing.
+  bool exchange(const mpt_rt_message *send, const mpt_rt_message *receive);
+
+  /// `data` of all ranks, in order. Allocates nothing.
+  bool gather(const void *data, size_t bytes, void *all);
+
+  /// Room for an exchange of the caller's.
+  std::vector<mpt_rt_message> sends, receives;
+
+  std::string error;
+  int32_t rank = 0, ranks = 1;
+  /// Of all ranks.
+  std::vector<std::string> hosts;
+  double deadline;
+  uint64_t sentBytes = 0;
+  bool isConnected = false, hasFailed = false;
+
+  int fail(int status, std::string message) {
+    error = std::move(message);
+    return status;
+  }
+  void abort(int32_t status);
+
+private:
+  bool exchangePieces(const mpt_rt_message *send, const mpt_rt_message *receive);
+  bool wait(void *request);
+  bool failExchange(std::string message);
+  /// "rank 2 (on node7)".
+  std::string describeRank(int32_t rank) const;
+  void close();
+
+  mpt_rt_transport transport = {};
+  std::vector<mpt_rt_message> sendPieces, receivePieces;
+};
+
+namespace mpt::rt {
+
+/// The transport of OpenMPI's libmpi, by path or name ("": where the loader finds it).
+/// Returns a status, and with it what is wrong in `error`.
+int createMpiTransport(const std::string &library, mpt_rt_transport &transport,
+                       std::string &error);
+
+} // namespace mpt::rt
+
+#endif // MPT_LIB_RUNTIME_COMM_COMMUNICATOR_H
