@@ -385,8 +385,8 @@ const char *Check::checkReduction(const Reduction &reduction) const {
     return "integers have no mean over ranks; use sum";
   if (kind == ReduceKind::Sum && type == DataType::I1)
     return "i1 has no sum over ranks; use max or min";
-  if (reduction.rounding != Rounding::None && type != DataType::F32)
-    return "only values of f32 are rounded before they travel";
+  if (reduction.rounding != Rounding::None && !isInF32)
+    return "only values of f32, f16 and bf16 are rounded before they travel";
   return nullptr;
 }
 

@@ -504,6 +504,7 @@ static bool makeReductionPlan(const Reduction &call, const Instruction &instruct
   plan.type = instruction.refs[0].type;
   plan.wire = getRounded(plan.type, call.rounding);
   plan.result = instruction.refs[inputs].type;
+  plan.back = plan.isScatter ? plan.result : getRounded(plan.result, call.rounding);
   for (size_t i = 0; i < outputs; ++i)
     if (__builtin_add_overflow(plan.elements, instruction.refs[inputs + i].count(),
                                &plan.elements))

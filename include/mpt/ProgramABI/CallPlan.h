@@ -208,8 +208,9 @@ struct ReductionPlan {
   bool isScatter = false;
   ReduceKind kind = ReduceKind::Sum;
   int64_t ranks = 1;
-  /// Of the values, as they travel, and of the result.
-  DataType type = DataType::F32, wire = DataType::F32, result = DataType::F32;
+  /// Of the values, as they travel there, as they travel back, and of the result.
+  DataType type = DataType::F32, wire = DataType::F32, back = DataType::F32,
+           result = DataType::F32;
   /// Elements of all tensors, or of the result of a reduce_scatter.
   int64_t elements = 0;
   /// Elements of the largest part.
@@ -218,7 +219,7 @@ struct ReductionPlan {
   /// Bytes of what is sent or received of one segment, and of what is reduced.
   int64_t wireBytes() const { return alignToLine(ranks * part * getSize(wire)); }
   int64_t resultBytes() const {
-    return isScatter ? 0 : alignToLine(ranks * part * getSize(result));
+    return isScatter ? 0 : alignToLine(ranks * part * getSize(back));
   }
   int64_t workspaceBytes() const { return 2 * wireBytes() + resultBytes(); }
   /// Elements of one rank's part of a segment with `count` elements left.

@@ -177,37 +177,45 @@ void Reduction::forEachPiece(int64_t begin, int64_t end, Body &&body) const {
   }
 }
 
+/// `count` elements of `type` to those of `targetType`, from these indices on.
+static void convert(DataType type, const void *source, int64_t index, DataType targetType,
+                    char *target, int64_t targetIndex, int64_t count) {
+  const int64_t size = getSize(type);
+  if (type == targetType) {
+    std::memcpy(target + targetIndex * size,
+                static_cast<const char *>(source) + index * size, count * size);
+    return;
+  }
+  float values[kTogether];
+  for (int64_t at = 0; at < count; at += kTogether) {
+    const int64_t length = std::min(kTogether, count - at);
+    widen(type, source, index + at, values, length);
+    narrow(targetType, values, target, targetIndex + at, length);
+  }
+}
+
 void Reduction::pack(void **buffers, int64_t begin, int64_t count, char *target,
                      ThreadTeam &team) const {
   parallelFor(countTasks(count), team, [&](int64_t task, int) {
     const int64_t from = task * kTaskElements, to = std::min(count, from + kTaskElements);
-    forEachPiece(
-        begin + from, begin + to,
-        [&](size_t tensor, int64_t first, int64_t length, int64_t offset) {
-          const int64_t size = getSize(plan.type);
-          if (plan.wire == plan.type)
-            std::memcpy(target + (from + offset) * size,
-                        static_cast<const char *>(buffers[tensor]) + first * size,
-                        length * size);
-          else
-            narrow(plan.wire, static_cast<const float *>(buffers[tensor]) + first, target,
-                   from + offset, length);
-        });
+    forEachPiece(begin + from, begin + to,
+                 [&](size_t tensor, int64_t first, int64_t length, int64_t offset) {
+                   convert(plan.type, buffers[tensor], first, plan.wire, target,
+                           from + offset, length);
+                 });
   });
 }
 
 void Reduction::unpack(void **buffers, int64_t begin, int64_t count, const char *source,
                        ThreadTeam &team) const {
-  const int64_t size = getSize(plan.result);
   parallelFor(countTasks(count), team, [&](int64_t task, int) {
     const int64_t from = task * kTaskElements, to = std::min(count, from + kTaskElements);
-    forEachPiece(begin + from, begin + to,
-                 [&](size_t tensor, int64_t first, int64_t length, int64_t offset) {
-                   std::memcpy(
-                       static_cast<char *>(buffers[instruction.numInputs + tensor]) +
-                           first * size,
-                       source + (from + offset) * size, length * size);
-                 });
+    forEachPiece(
+        begin + from, begin + to,
+        [&](size_t tensor, int64_t first, int64_t length, int64_t offset) {
+          auto *result = static_cast<char *>(buffers[instruction.numInputs + tensor]);
+          convert(plan.back, source, from + offset, plan.result, result, first, length);
+        });
   });
 }
 
@@ -231,7 +239,7 @@ void Reduction::reduceTo(const char *own, const char *received, int64_t stride,
         if (plan.kind == ReduceKind::Mean && plan.ranks > 1)
           for (int64_t c = 0; c < length; ++c)
             totals[c] /= static_cast<T>(plan.ranks);
-      store(plan.result, totals, target, first + at, length);
+      store(plan.back, totals, target, first + at, length);
     }
   });
 }
@@ -251,7 +259,7 @@ bool Reduction::run(void **buffers, ThreadTeam &team, std::string &error) {
   if (!check(plan.ranks, error))
     return false;
   const int64_t ranks = plan.ranks, rank = getRank(), wire = getSize(plan.wire),
-                size = getSize(plan.result);
+                size = getSize(plan.back);
   char *sent =
       static_cast<char *>(buffers[instruction.numInputs + instruction.numOutputs]);
   char *received = sent + plan.wireBytes(), *reduced = received + plan.wireBytes();

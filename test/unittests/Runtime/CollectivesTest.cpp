@@ -122,15 +122,16 @@ void checkAllReduce(int ranks, ReduceKind kind, DataType type, DataType result,
   call.ranks = ranks;
   call.numXs = call.numSums = shapes.size();
   auto found = runRanks(ranks, call, inputs, result, shapes);
-  const DataType wire = getRounded(type, rounding);
+  const DataType wire = getRounded(type, rounding), back = getRounded(result, rounding);
   for (size_t i = 0; i < shapes.size(); ++i) {
-    Tensor expected(result, shapes[i]);
+    Tensor travels(back, shapes[i]);
     std::vector<double> values(ranks);
-    for (int64_t at = 0; at < expected.count(); ++at) {
+    for (int64_t at = 0; at < travels.count(); ++at) {
       for (int rank = 0; rank < ranks; ++rank)
         values[rank] = inputs[rank][i][at];
-      expected.set(at, reduceElement(kind, type, wire, values));
+      travels.set(at, reduceElement(kind, type, wire, values));
     }
+    const Tensor expected = castTensor(travels, result);
     for (int rank = 0; rank < ranks; ++rank) {
       ASSERT_EQ(found[rank].size(), shapes.size());
       EXPECT_TRUE(found[rank][i].bytes() == expected.bytes())
@@ -166,8 +167,9 @@ TEST(CollectivesTest, AllReduceOfIntegers) {
 
 TEST(CollectivesTest, ValuesAreRoundedBeforeTheyTravel) {
   for (Rounding rounding : {Rounding::BF16, Rounding::F16})
-    for (DataType result : {F32, BF16})
-      checkAllReduce(3, ReduceKind::Mean, F32, result, bucket, rounding);
+    for (DataType type : {F32, F16, BF16})
+      for (DataType result : {F32, BF16})
+        checkAllReduce(3, ReduceKind::Mean, type, result, bucket, rounding);
 }
 
 /// More than a segment, and more ranks than elements.
@@ -218,8 +220,8 @@ TEST(CollectivesTest, BytesOnTheWire) {
       for (int rank = 0; rank < ranks; ++rank)
         inputs.push_back(makeTensors(F32, shapes, rank));
       uint64_t sent = 0;
-      const DataType type = rounding == Rounding::None ? F32 : BF16;
-      runRanks(ranks, call, inputs, type, shapes, &sent);
+      const DataType type = getRounded(F32, rounding);
+      runRanks(ranks, call, inputs, F32, shapes, &sent);
       const double bytes = (4096 + (1 << 19)) * getSize(type);
       EXPECT_NEAR(sent, 2.0 * (ranks - 1) / ranks * bytes, 0.01 * bytes);
     }
@@ -425,8 +427,8 @@ TEST(CollectivesTest, BuffersThatDoNotFit) {
   EXPECT_EQ(check(with([](auto &call) { call.kind = ReduceKind::Mean; }), {i}, {i}),
             "integers have no mean over ranks; use sum");
   EXPECT_EQ(check(reduce, {b}, {b}), "i1 has no sum over ranks; use max or min");
-  EXPECT_EQ(check(with([](auto &call) { call.rounding = Rounding::BF16; }), {h}, {h}),
-            "only values of f32 are rounded before they travel");
+  EXPECT_EQ(check(with([](auto &call) { call.rounding = Rounding::BF16; }), {i}, {i}),
+            "only values of f32, f16 and bf16 are rounded before they travel");
   ReduceScatterCall scatter;
   scatter.ranks = 2;
   EXPECT_EQ(check(scatter, {f}, {ref(F32, {3})}),

@@ -488,9 +488,11 @@ def Program_AttentionGradOp : Program_AttentionBase<"attention_grad", 18,
 // largest and the smallest value. Integers take no mean; i1 takes max (any) and min (all).
 //
 // Each rank sends each other rank the part that this one reduces, and gets the reduced
-// part back. Values travel in their own type, those of f32 with `rounding` in f16 or bf16;
-// what is reduced travels in the type of the result. Where both are of the same size this
-// is 2 (ranks - 1) / ranks of the bytes.
+// part back. Values travel in their own type, what is reduced in the type of the result.
+// With `rounding` both travel in f16 or bf16 instead, and are rounded to it before, also
+// what a rank has itself, so that all ranks have the same bits; in between they are f32.
+// Where what travels there and back is of one size, this is 2 (ranks - 1) / ranks of the
+// tensors' bytes.
 
 def Program_AllReduceOp : Program_CallOp<"all_reduce", 19, [AttrSizedOperandSegments]> {
   let summary = "tensors reduced over all ranks";
@@ -522,7 +524,8 @@ def Program_ReduceScatterOp : Program_CallOp<"reduce_scatter", 20> {
   let description = [{
     x has `ranks` times as many elements as the result: rank r gets elements
     [r n, (r + 1) n) of the reduced x, with n those of the result. Types are those of
-    `mpt_program.all_reduce`.
+    `mpt_program.all_reduce`. What is reduced does not travel, and is not rounded to
+    `rounding`.
 
     Example:
 
