@@ -26,11 +26,12 @@ class Frame {
 public:
   /// `domain` is the shape of scalars: none in a function, a kernel's domain in
   /// its body, where one scalar stands for one value per point. `depth` counts
-  /// the calls above. `badIndex`, which may be null, is for `checkIndex`.
+  /// the calls above. `badIndex`, which may be null, is for `checkIndex`. `rank` is
+  /// the number of the rank that runs, among all of the mesh.
   Frame(const OpTable &table, Mode mode, std::optional<BadIndex> *badIndex,
-        llvm::ArrayRef<int64_t> domain = {}, unsigned depth = 0)
+        llvm::ArrayRef<int64_t> domain = {}, unsigned depth = 0, int64_t rank = 0)
       : table(table), mode(mode), badIndex(badIndex),
-        domain(domain.begin(), domain.end()), depth(depth) {}
+        domain(domain.begin(), domain.end()), depth(depth), rank(rank) {}
 
   /// Stays valid while ops are evaluated until the value's last use is over.
   const Tensor &get(mlir::Value value) const { return *values.find(value)->second; }
@@ -56,6 +57,10 @@ public:
   /// Runs the ops of `block` but its terminator. Values without further uses
   /// are dropped on the way.
   mlir::LogicalResult runBlock(mlir::Block &block);
+  /// Runs one op, and drops what has no further uses.
+  mlir::LogicalResult run(mlir::Operation &op);
+  /// Drops values that have no uses after `op`, which has run.
+  void release(mlir::Operation &op);
   /// Keeps the values from above that ops in `block` use until it has run `times` times.
   void keepForRuns(mlir::Block &block, int64_t times);
 
@@ -68,6 +73,7 @@ public:
   Mode getMode() const { return mode; }
   llvm::ArrayRef<int64_t> getDomain() const { return domain; }
   unsigned getDepth() const { return depth; }
+  int64_t getRank() const { return rank; }
 
 private:
   mlir::LogicalResult runOp(mlir::Operation &op);
@@ -78,6 +84,7 @@ private:
   std::optional<BadIndex> *badIndex;
   llvm::SmallVector<int64_t, 4> domain;
   unsigned depth;
+  int64_t rank;
   llvm::DenseMap<mlir::Value, std::unique_ptr<Tensor>> values;
   llvm::DenseMap<mlir::Value, int64_t> usesLeft;
 };
@@ -122,6 +129,12 @@ void addHalves(OpTable &table);
 void addBlockScale(OpTable &table);
 void addScalars(OpTable &table);
 void addKernels(OpTable &table);
+void addCollectives(OpTable &table);
+
+/// Evaluates a collective on all ranks of the mesh of its module: `frames[r]` is that of
+/// rank r. Fails after an error if there are not as many.
+mlir::LogicalResult evaluateCollective(mlir::Operation *op,
+                                       llvm::ArrayRef<Frame *> frames);
 
 /// Fails after an error if `type` is no scalar or tensor that can be held.
 mlir::LogicalResult checkType(mlir::Type type,

@@ -9,6 +9,7 @@
 #include "Evaluator.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -226,19 +227,28 @@ LogicalResult Frame::runOp(Operation &op) {
   return (*evaluate)(&op, *this);
 }
 
-LogicalResult Frame::runBlock(Block &block) {
-  for (Operation &op : block.without_terminator()) {
-    if (failed(runOp(op)))
-      return failure();
-    for (Value operand : op.getOperands()) {
-      auto it = usesLeft.find(operand);
-      if (it != usesLeft.end() && --it->second == 0)
-        values.erase(operand);
-    }
-    for (Value result : op.getResults())
-      if (result.use_empty())
-        values.erase(result);
+void Frame::release(Operation &op) {
+  for (Value operand : op.getOperands()) {
+    auto it = usesLeft.find(operand);
+    if (it != usesLeft.end() && --it->second == 0)
+      values.erase(operand);
   }
+  for (Value result : op.getResults())
+    if (result.use_empty())
+      values.erase(result);
+}
+
+LogicalResult Frame::run(Operation &op) {
+  if (failed(runOp(op)))
+    return failure();
+  release(op);
+  return success();
+}
+
+LogicalResult Frame::runBlock(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(run(op)))
+      return failure();
   return success();
 }
 
@@ -257,10 +267,9 @@ void Frame::keepForRuns(Block &block, int64_t times) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-static FailureOr<std::vector<Tensor>> runFunction(func::FuncOp function,
-                                                  ArrayRef<Tensor> arguments, Mode mode,
-                                                  unsigned depth, const OpTable &table,
-                                                  std::optional<BadIndex> *badIndex) {
+/// Gives `frame` the arguments of `function`, after checks of both.
+static LogicalResult enterFunction(func::FuncOp function, ArrayRef<Tensor> arguments,
+                                   Frame &frame) {
   if (function.isExternal())
     return function.emitOpError("cannot be interpreted: it has no body; give the "
                                 "module that defines it");
@@ -272,7 +281,6 @@ static FailureOr<std::vector<Tensor>> runFunction(func::FuncOp function,
   if (arguments.size() != block.getNumArguments())
     return function.emitOpError("expected ")
            << block.getNumArguments() << " arguments, found " << arguments.size();
-  Frame frame(table, mode, badIndex, {}, depth);
   for (BlockArgument argument : block.getArguments()) {
     auto emitError = [&] {
       return function.emitOpError() << "argument " << argument.getArgNumber() << " ";
@@ -288,16 +296,29 @@ static FailureOr<std::vector<Tensor>> runFunction(func::FuncOp function,
                          << value.elementType;
     frame.set(argument, value);
   }
-  if (failed(frame.runBlock(block)))
-    return failure();
-  auto terminator = dyn_cast<func::ReturnOp>(block.getTerminator());
-  if (!terminator)
-    return block.getTerminator()->emitOpError(
-        "cannot be interpreted: expected func.return");
+  return success();
+}
+
+/// What `function` returns once its ops have run in `frame`.
+static FailureOr<std::vector<Tensor>> leaveFunction(func::FuncOp function,
+                                                    const Frame &frame) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  if (!isa<func::ReturnOp>(terminator))
+    return terminator->emitOpError("cannot be interpreted: expected func.return");
   std::vector<Tensor> results;
-  for (Value value : terminator.getOperands())
+  for (Value value : terminator->getOperands())
     results.push_back(frame.get(value));
   return results;
+}
+
+static FailureOr<std::vector<Tensor>>
+runFunction(func::FuncOp function, ArrayRef<Tensor> arguments, Mode mode, unsigned depth,
+            const OpTable &table, std::optional<BadIndex> *badIndex, int64_t rank = 0) {
+  Frame frame(table, mode, badIndex, {}, depth, rank);
+  if (failed(enterFunction(function, arguments, frame)) ||
+      failed(frame.runBlock(function.getBody().front())))
+    return failure();
+  return leaveFunction(function, frame);
 }
 
 static LogicalResult evaluateCall(func::CallOp op, Frame &frame) {
@@ -315,7 +336,7 @@ static LogicalResult evaluateCall(func::CallOp op, Frame &frame) {
     arguments.push_back(frame.get(operand));
   FailureOr<std::vector<Tensor>> results =
       runFunction(callee, arguments, frame.getMode(), frame.getDepth() + 1,
-                  frame.getTable(), frame.getBadIndex());
+                  frame.getTable(), frame.getBadIndex(), frame.getRank());
   if (failed(results))
     return failure();
   for (auto [value, result] : llvm::zip_equal(op.getResults(), *results))
@@ -341,6 +362,7 @@ const OpTable &OpTable::get() {
     addBlockScale(all);
     addScalars(all);
     addKernels(all);
+    addCollectives(all);
     all.add<func::CallOp>(evaluateCall);
     return all;
   }();
@@ -351,6 +373,44 @@ FailureOr<std::vector<Tensor>>
 mpt::reference::interpret(func::FuncOp function, ArrayRef<Tensor> arguments, Mode mode,
                           std::optional<BadIndex> *badIndex) {
   return runFunction(function, arguments, mode, 0, OpTable::get(), badIndex);
+}
+
+FailureOr<std::vector<std::vector<Tensor>>>
+mpt::reference::interpretRanks(func::FuncOp function,
+                               ArrayRef<std::vector<Tensor>> arguments, Mode mode) {
+  MeshAttr mesh = getMesh(function);
+  const size_t ranks = mesh ? mesh.getNumRanks() : 1;
+  if (arguments.size() != ranks)
+    return function.emitOpError("expected arguments for each of the ")
+           << ranks << " ranks of the mesh, found those of " << arguments.size();
+  std::vector<std::unique_ptr<Frame>> owners;
+  SmallVector<Frame *> frames;
+  for (const std::vector<Tensor> &own : arguments) {
+    owners.push_back(std::make_unique<Frame>(OpTable::get(), mode, nullptr,
+                                             ArrayRef<int64_t>(), 0, frames.size()));
+    frames.push_back(owners.back().get());
+    if (failed(enterFunction(function, own, *frames.back())))
+      return failure();
+  }
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    const bool meets = isCollective(&op);
+    if (meets && failed(evaluateCollective(&op, frames)))
+      return failure();
+    for (Frame *frame : frames) {
+      if (meets)
+        frame->release(op);
+      else if (failed(frame->run(op)))
+        return failure();
+    }
+  }
+  std::vector<std::vector<Tensor>> results;
+  for (Frame *frame : frames) {
+    FailureOr<std::vector<Tensor>> own = leaveFunction(function, *frame);
+    if (failed(own))
+      return failure();
+    results.push_back(std::move(*own));
+  }
+  return results;
 }
 
 namespace {

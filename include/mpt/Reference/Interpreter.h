@@ -74,6 +74,14 @@ mlir::FailureOr<std::vector<Tensor>>
 interpret(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> arguments, Mode mode,
           std::optional<BadIndex> *badIndex = nullptr);
 
+/// As `interpret`, on all ranks of the mesh of `function`'s module: `arguments[r]` and
+/// element r of the result are those of rank r. The ranks run in one thread and meet at
+/// each collective. Emits an error and fails on a collective that is not in the
+/// function's own block (in a loop or a called function).
+mlir::FailureOr<std::vector<std::vector<Tensor>>>
+interpretRanks(mlir::func::FuncOp function, llvm::ArrayRef<std::vector<Tensor>> arguments,
+               Mode mode);
+
 /// About the most bytes that `interpret` needs for `function`: eight for each element
 /// that is alive at a time (in a kernel, for each scalar and point), and as much again
 /// for the operands and results of the op that runs. Stops at the largest int64_t.

@@ -62,14 +62,16 @@ std::string buildLoss(const GradientCase &test) {
                           ? llvm::StringRef(test.type).rsplit('x').first.str() + "x"
                           : "") +
                      "f64>";
-  return "func.func @loss(" + arguments + "%weights: " + wide +
+  // A mesh of one rank, for collectives; of several, see CollectivesTest.
+  return "module attributes {mpt.mesh = #mpt.mesh<data = 1>} {\nfunc.func @loss(" +
+         arguments + "%weights: " + wide +
          " {mpt.name = \"weights\", mpt.role = \"input\"}) -> (tensor<f64> "
          "{mpt.name = \"loss\"}) {\n" +
          test.body + "\n%weighted = mpt.mul %y, %weights : (" + y + ", " + wide +
          ") -> " + wide +
          "\n%loss = mpt.reduce %weighted {kind = #mpt.reduce_kind<sum>, axes = " +
          getAxes(test.type) + "} : (" + wide +
-         ") -> tensor<f64>\nreturn %loss : tensor<f64>\n}";
+         ") -> tensor<f64>\nreturn %loss : tensor<f64>\n}\n}";
 }
 
 class FiniteDifferenceTest : public ModelTest {

@@ -429,6 +429,15 @@ void addScans(Cases &c) {
          "2xf64");
 }
 
+void addCollectives(Cases &c) {
+  const std::string axis = "axis = \"data\"";
+  c.add("all_reduce", {{"x", "2x3xf64"}}, axis, "2x3xf64");
+  c.add("reduce_scatter", {{"x", "2x3xf64"}},
+        axis + ", kind = #mpt.collective_kind<mean>", "2x3xf64");
+  c.add("all_gather", {{"x", "2x3xf64"}}, axis, "2x3xf64");
+  c.add("broadcast_from", {{"x", "2x3xf64"}}, axis + ", root = 0 : i64", "2x3xf64");
+}
+
 } // namespace
 
 std::vector<GradientCase> mpt::test::getGradientCases() {
@@ -442,5 +451,6 @@ std::vector<GradientCase> mpt::test::getGradientCases() {
   addPooling(c);
   addLosses(c);
   addScans(c);
+  addCollectives(c);
   return std::move(c.cases);
 }

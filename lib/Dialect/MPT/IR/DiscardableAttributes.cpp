@@ -46,6 +46,7 @@ static bool isTextArray(Attribute value) {
   auto array = dyn_cast<ArrayAttr>(value);
   return array && llvm::all_of(array, llvm::IsaPred<StringAttr>);
 }
+static bool isMesh(Attribute value) { return isa<MeshAttr>(value); }
 static bool isRecords(Attribute value) {
   auto dictionary = dyn_cast<DictionaryAttr>(value);
   if (!dictionary || dictionary.size() != 2)
@@ -121,6 +122,8 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
        "mpt-autocast"},
       {kTargetAttr, Op, modules, isOneOf<kTargetNames>, "a machine, such as \"sm_90\"",
        "mpt-autocast, mpt-pad-tensor-cores"},
+      {kMeshAttr, Op, modules, isMesh, "a mesh, such as #mpt.mesh<data = 4>",
+       "mpt-data-parallel, mpt-assign-buffers"},
 
       {kRecordAttr, Op, {}, isUnit, "no value", "mpt-instrument"},
       {kRecordAttr, Result, {}, isDictionary, "a dictionary", "mpt-run"},

@@ -168,6 +168,71 @@ std::string TargetAttr::getText() const {
   return text;
 }
 
+//===----------------------------------------------------------------------===//
+// Meshes
+//===----------------------------------------------------------------------===//
+
+LogicalResult MeshAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes) {
+  constexpr int64_t mostRanks = int64_t(1) << 20;
+  if (names.empty() || names.size() != sizes.size())
+    return emitError() << "expected a mesh of one or more axes with a size each, found "
+                       << names.size() << " axes and " << sizes.size() << " sizes";
+  int64_t ranks = 1;
+  for (auto [i, name, size] : llvm::enumerate(names, sizes)) {
+    if (llvm::is_contained(names.take_front(i), name))
+      return emitError() << "expected axes of different names, found " << name
+                         << " twice";
+    if (size < 1 || size > mostRanks || (ranks *= size) > mostRanks)
+      return emitError() << "expected at least one rank along the axis " << name
+                         << " and at most " << mostRanks << " in all, found " << size;
+  }
+  return success();
+}
+
+Attribute MeshAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseAxis = [&]() -> ParseResult {
+    std::string name;
+    if (parser.parseKeywordOrString(&name) || parser.parseEqual() ||
+        parser.parseInteger(sizes.emplace_back()))
+      return failure();
+    names.push_back(StringAttr::get(parser.getContext(), name));
+    return success();
+  };
+  if (failed(
+          parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseAxis)))
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), names,
+                    sizes);
+}
+
+void MeshAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  llvm::interleaveComma(llvm::zip_equal(getNames(), getSizes()), printer, [&](auto axis) {
+    auto [name, size] = axis;
+    printer.printKeywordOrString(name.getValue());
+    printer << " = " << size;
+  });
+  printer << ">";
+}
+
+std::optional<int64_t> MeshAttr::getSize(StringRef axis) const {
+  for (auto [name, size] : llvm::zip_equal(getNames(), getSizes()))
+    if (name.getValue() == axis)
+      return size;
+  return std::nullopt;
+}
+
+int64_t MeshAttr::getNumRanks() const {
+  int64_t ranks = 1;
+  for (int64_t size : getSizes())
+    ranks *= size;
+  return ranks;
+}
+
 Operation *MPTDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
                                            Location loc) {
   auto elements = dyn_cast<ElementsAttr>(value);

@@ -8,6 +8,7 @@
 
 #include "GradientBuilder.h"
 #include "TypeInference.h"
+#include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
 

@@ -60,6 +60,8 @@ inline constexpr llvm::StringLiteral kPaintedOverheadAttr =
     "mpt.autocast_painted_overhead";
 /// On a module: the name of the target of all its functions.
 inline constexpr llvm::StringLiteral kTargetAttr = "mpt.target";
+/// On a module: the ranks that run its functions, a `#mpt.mesh`.
+inline constexpr llvm::StringLiteral kMeshAttr = "mpt.mesh";
 
 /// On ops that `--mpt-instrument` made (unit), and on results that hold records: a
 /// dictionary with `id`, `op`, `location`, `result`, `type`, `elements`, `phase`,

@@ -123,6 +123,18 @@ def MPT_LossReductionEnum : MPT_Enum<"LossReduction", "how rows of a loss "
   I32EnumAttrCase<"Mean", 0, "mean">, I32EnumAttrCase<"Sum", 1, "sum">]>;
 def MPT_LossReduction : MPT_EnumAttr<MPT_LossReductionEnum, "loss_reduction">;
 
+def MPT_CollectiveKindEnum : MPT_Enum<"CollectiveKind", "what ranks compute of their "
+    "values", [
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">,
+  I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">,
+  I32EnumAttrCase<"Any", 4, "any">]>;
+def MPT_CollectiveKind : MPT_EnumAttr<MPT_CollectiveKindEnum, "collective_kind">;
+
+def MPT_CollectiveOrderEnum : MPT_Enum<"CollectiveOrder", "the order in which values of "
+    "ranks are added", [
+  I32EnumAttrCase<"Rank", 0, "rank">, I32EnumAttrCase<"Library", 1, "library">]>;
+def MPT_CollectiveOrder : MPT_EnumAttr<MPT_CollectiveOrderEnum, "collective_order">;
+
 def MPT_GeluKindEnum : MPT_Enum<"GeluApproximation", "GELU's formula", [
   I32EnumAttrCase<"Erf", 0, "none">, I32EnumAttrCase<"Tanh", 1, "tanh">]>;
 def MPT_GeluKind : MPT_EnumAttr<MPT_GeluKindEnum, "gelu">;
@@ -162,6 +174,33 @@ def MPT_Target : AttrDef<MPT_Dialect, "Target"> {
     /// The words of fromText.
     std::string getText() const;
     bool isCuda() const { return getMachine() == "cuda"; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Meshes
+//===----------------------------------------------------------------------===//
+
+def MPT_Mesh : AttrDef<MPT_Dialect, "Mesh"> {
+  let mnemonic = "mesh";
+  let summary = "the ranks that run a module, as a grid with named axes";
+  let description = [{
+    The attribute `mpt.mesh` of a module. Each rank runs the module's functions on data of
+    its own; collectives name the axis along which ranks exchange values. Ranks are
+    numbered in row-major order of the axes: the last axis changes fastest. A name is that
+    of an identifier, a size is at least 1, and there are at most 2^20 ranks.
+
+    Example: `#mpt.mesh<data = 4>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names,
+                        ArrayRefParameter<"int64_t">:$sizes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The number of ranks along `axis`; nullopt if the mesh has no such axis.
+    std::optional<int64_t> getSize(::llvm::StringRef axis) const;
+    /// The number of all ranks.
+    int64_t getNumRanks() const;
   }];
 }
 
@@ -252,7 +291,12 @@ def MPT_GradientDocs : MPT_DocGroup<6, "Gradients of ops",
 def MPT_StepDocs : MPT_DocGroup<7, "The training step",
   "The passes that make a step and its loss scale write these; a step that is "
   "written by hand may have them, too.">;
-def MPT_ProgramDocs : MPT_DocGroup<8, "Matmuls of GPU libraries",
+def MPT_CollectiveDocs : MPT_DocGroup<8, "Many ranks",
+  "Every rank runs the same step on data of its own, and these ops exchange values between "
+  "them. The attribute `mpt.mesh` of the module, such as `#mpt.mesh<data = 4>`, says how "
+  "many ranks there are. Sums are f32 in mixed precision, too, and no pass repeats, removes "
+  "or reorders an exchange.">;
+def MPT_ProgramDocs : MPT_DocGroup<9, "Matmuls of GPU libraries",
   "Planning for a GPU makes these.">;
 def MPT_BlockScaleDocs : MPT_DocGroup<9, "8-bit floats with a scale for each block",
   "`--mpt-fp8` makes these for the recipes with block scales ([FP8](FP8.md)).">;

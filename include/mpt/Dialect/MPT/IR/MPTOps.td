@@ -14,6 +14,7 @@ include "mpt/Dialect/MPT/IR/MPTOpsLinalg.td"
 include "mpt/Dialect/MPT/IR/MPTOpsShape.td"
 include "mpt/Dialect/MPT/IR/MPTOpsNN.td"
 include "mpt/Dialect/MPT/IR/MPTOpsTraining.td"
+include "mpt/Dialect/MPT/IR/MPTOpsCollectives.td"
 include "mpt/Dialect/MPT/IR/MPTOpsGemm.td"
 include "mpt/Dialect/MPT/IR/MPTOpsBlockScale.td"
 
