@@ -29,6 +29,7 @@
 #include "mpt/Import/StableHLO/Passes.h"
 #include "mpt/Import/Torch/Passes.h"
 #include "mpt/Memory/Passes.h"
+#include "mpt/Parallel/Passes.h"
 #include "mpt/Pipelines/Pipelines.h"
 #include "mpt/Precision/Passes.h"
 #include "mpt/Support/SymbolNotes.h"
@@ -56,6 +57,7 @@ inline void registerAllPasses() {
   registerMPTImportStableHLOPasses();
   registerMPTImportTorchPasses();
   registerMPTMemoryPasses();
+  registerMPTParallelPasses();
   registerMPTPrecisionPasses();
   registerMPTTrainingPasses();
   registerPipelines();

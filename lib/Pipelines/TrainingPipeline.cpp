@@ -59,6 +59,11 @@ LogicalResult mpt::buildTrainingPipeline(OpPassManager &passes,
       if (failed(add([](auto o) { return createAccumulatePass(o); }, *accumulate)))
         return failure();
     }
+    if (auto parallel = options.dataParallel) {
+      parallel->options.function = options.function;
+      if (failed(add([](auto o) { return createDataParallelPass(o); }, *parallel)))
+        return failure();
+    }
     auto trainStep = options.trainStep;
     trainStep.options.function = options.function;
     if (failed(add([](auto o) { return createTrainStepPass(o); }, trainStep)))

@@ -16,6 +16,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Training/Passes.h"
@@ -109,6 +110,10 @@ LogicalResult Accumulator::check() {
     if (isa<AccumulateOp>(op))
       return op.emitError("mpt-accumulate: the gradients are accumulated already; give "
                           "all micro-batches in steps");
+    if (isCollective(&op))
+      return op.emitError("mpt-accumulate: expected a step of one rank, found '")
+             << op.getName() << "', which each micro-batch would repeat; run "
+             << "--mpt-accumulate before --mpt-data-parallel";
     if (failed(checkStaticShapes(&op, "mpt-accumulate")))
       return failure();
   }

@@ -242,6 +242,16 @@ void Fp8Rewriter::updateState() {
   }
   Value last = ConcatOp::create(builder, loc, typed({count, 1}), newest,
                                 builder.getI64IntegerAttr(0));
+  // Ranks have data of their own, and one state.
+  for (auto exchange : function.getBody().front().getOps<AllReduceOp>()) {
+    last = AllReduceOp::create(
+               builder, loc, last.getType(), last, exchange.getAxisAttr(),
+               CollectiveKindAttr::get(builder.getContext(), CollectiveKind::Max),
+               exchange.getOrderAttr(), TypeAttr())
+               .getOutputs()
+               .front();
+    break;
+  }
   // One that is not finite says nothing of the next step.
   last = WhereOp::create(builder, loc, typed({count, 1}), isFinite(builder, loc, last),
                          last, makeSplat(builder, loc, last, 0.0f));

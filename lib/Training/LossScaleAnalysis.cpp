@@ -10,7 +10,7 @@
 
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 
 using namespace mlir;
@@ -100,7 +100,7 @@ LossScaleAnalysis::visitOperation(Operation *op,
     all = LossScaling::join(all, operand->getValue());
   }
   // Gradients of several parameters pass side by side.
-  const bool sideBySide = isa<GradientsOp, ClipByGlobalNormOp>(op);
+  const bool sideBySide = isa<GradientsOp, ClipByGlobalNormOp>(op) || isCollective(op);
   for (auto [i, result] : llvm::enumerate(results)) {
     const bool isFloat =
         isa<FloatType>(getElementTypeOrSelf(result->getAnchor().getType()));

@@ -16,6 +16,7 @@
 #ifndef MPT_PIPELINES_TRAININGOPTIONS_H
 #define MPT_PIPELINES_TRAININGOPTIONS_H
 
+#include "mpt/Parallel/Passes.h"
 #include "mpt/Precision/Passes.h"
 #include "mpt/Training/Passes.h"
 
@@ -46,6 +47,8 @@ struct TrainingOptions {
   std::optional<CastParametersPassOptions> castParameters;
   /// Micro-batches per step; nullopt: one.
   std::optional<PassSettings<AccumulatePassOptions>> accumulate;
+  /// The ranks that train together; nullopt: one.
+  std::optional<PassSettings<DataParallelPassOptions>> dataParallel;
   PassSettings<TrainStepPassOptions> trainStep;
   /// nullopt: the default kind.
   std::optional<PassSettings<MasterWeightsPassOptions>> masterWeights;

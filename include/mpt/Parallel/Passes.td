@@ -1,0 +1,54 @@
+//===- Passes.td - Steps of many ranks -*- tablegen -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_PARALLEL_PASSES_TD
+#define MPT_PARALLEL_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DataParallelPass : Pass<"mpt-data-parallel", "::mlir::ModuleOp"> {
+  let summary = "Average the gradients of many ranks, which train on data of their own";
+  let description = [{
+    The input is a function that `--mpt-autodiff` made for one micro-batch, or
+    `--mpt-accumulate` for several. In the result, each of `size` ranks runs that on data of
+    its own, and the step is that of the whole batch: rank r has micro-batch r. The module
+    gets the attribute `mpt.mesh`.
+
+    - Gradients are averaged over the ranks by `mpt.all_reduce`, in f32 for narrower types.
+      They go in buckets, in the order in which they are computed; a bucket is exchanged
+      as soon as its last gradient is there.
+    - Results: floating scalars are means, integers sums, flags are joined by "or", tensors
+      are joined along dimension 0. What does not depend on data stays as it is.
+    - State that one micro-batch hands to the next, such as running statistics: what each
+      rank adds to it is exchanged, and every rank applies all of it in the order of the
+      ranks. State that other results or gradients read is an error.
+    - Rank r draws its random numbers as attempt * size + r.
+
+    With `order=rank` and no `wire` these are, bit for bit, the gradients, results and state
+    of `--mpt-accumulate=steps=SIZE` in one process. All are equal on all ranks, so whatever
+    a step decides by them (clipping, loss scale, a step that is skipped) is decided alike.
+    Run before `--mpt-train-step`. `size=1` changes nothing.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"",
+           "Name of the differentiated function">,
+    Option<"axis", "axis", "std::string", "\"data\"", "The axis of the mesh">,
+    Option<"size", "size", "int64_t", "1", "Ranks along the axis">,
+    Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400",
+           "Gradients of up to so many bytes are one exchange; a larger gradient is one by "
+           "itself">,
+    Option<"order", "order", "std::string", "\"rank\"",
+           "The order in which ranks are added: rank, or library: what MPI or NCCL choose">,
+    Option<"wire", "wire", "std::string", "\"\"",
+           "f32, bf16 or f16: the type in which gradients travel; by default their own">,
+    ListOption<"shared", "shared", "std::string",
+               "Names of data arguments that are the same on every rank">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
+#endif // MPT_PARALLEL_PASSES_TD
