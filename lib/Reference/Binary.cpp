@@ -110,6 +110,23 @@ static void addLogical(OpTable &table, int64_t (*f)(int64_t, int64_t)) {
   addBinaryOp<OpTy>(table, nullptr, f);
 }
 
+/// By an unsigned number.
+template <typename OpTy>
+static void addShift(OpTable &table,
+                     llvm::APInt (*f)(const llvm::APInt &, const llvm::APInt &)) {
+  table.add<OpTy>([f](OpTy op, Frame &frame) {
+    auto [lhs, rhs] = spread(op, op.getLhs(), op.getRhs(), frame);
+    unsigned width = getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth();
+    auto bits = [&](int64_t value) {
+      return llvm::APInt(width, value, /*isSigned=*/true, /*implicitTrunc=*/true);
+    };
+    for (auto [a, n] : llvm::zip_equal(lhs.ints, rhs.ints))
+      a = f(bits(a), bits(n)).getSExtValue();
+    frame.set(op.getResult(), std::move(lhs));
+    return success();
+  });
+}
+
 void mpt::reference::addBinary(OpTable &table) {
   addBinaryOp<AddOp>(
       table, [](double a, double b) { return a + b; },
@@ -128,6 +145,13 @@ void mpt::reference::addBinary(OpTable &table) {
   addBinaryOp<PowOp>(table, [](double a, double b) { return std::pow(a, b); }, nullptr);
   addLogical<AndOp>(table, [](int64_t a, int64_t b) { return a & b; });
   addLogical<OrOp>(table, [](int64_t a, int64_t b) { return a | b; });
+  addLogical<XorOp>(table, [](int64_t a, int64_t b) { return a ^ b; });
+  using llvm::APInt;
+  addShift<ShiftLeftOp>(table, [](const APInt &a, const APInt &n) { return a.shl(n); });
+  addShift<ShiftRightLogicalOp>(
+      table, [](const APInt &a, const APInt &n) { return a.lshr(n); });
+  addShift<ShiftRightArithmeticOp>(
+      table, [](const APInt &a, const APInt &n) { return a.ashr(n); });
   table.add<CompareOp>(evaluateCompare);
   table.add<WhereOp>(evaluateWhere);
 }

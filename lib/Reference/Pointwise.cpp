@@ -108,7 +108,7 @@ static LogicalResult evaluateIsFinite(IsFiniteOp op, Frame &frame) {
 static LogicalResult evaluateNot(NotOp op, Frame &frame) {
   std::vector<int64_t> y = frame.ints(op.getX());
   for (int64_t &value : y)
-    value = !value;
+    value = ~value;
   frame.set(op.getY(), std::move(y));
   return success();
 }

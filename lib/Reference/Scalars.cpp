@@ -256,13 +256,14 @@ static void addIntToInt(OpTable &table, bool isSigned) {
 
 /// Between floats and integers of one width. A float that its type does not hold
 /// (nothing is rounded in Float64 mode) is rounded first.
-static LogicalResult evaluateBitcast(arith::BitcastOp op, Frame &frame) {
-  Type from = getElementTypeOrSelf(op.getIn().getType());
-  Type to = getElementTypeOrSelf(op.getType());
+static LogicalResult evaluateBitcast(Operation *op, Frame &frame) {
+  Value x = op->getOperand(0), result = op->getResult(0);
+  Type from = getElementTypeOrSelf(x.getType());
+  Type to = getElementTypeOrSelf(result.getType());
   unsigned width = from.getIntOrFloatBitWidth();
   std::vector<llvm::APInt> bits;
   if (auto type = dyn_cast<FloatType>(from)) {
-    for (double value : frame.floats(op.getIn())) {
+    for (double value : frame.floats(x)) {
       llvm::APFloat number(value);
       bool losesInfo;
       number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
@@ -270,19 +271,19 @@ static LogicalResult evaluateBitcast(arith::BitcastOp op, Frame &frame) {
       bits.push_back(number.bitcastToAPInt());
     }
   } else {
-    for (int64_t value : frame.ints(op.getIn()))
-      bits.push_back(llvm::APInt(width, asUnsigned(value, op.getIn())));
+    for (int64_t value : frame.ints(x))
+      bits.push_back(llvm::APInt(width, asUnsigned(value, x)));
   }
   if (auto type = dyn_cast<FloatType>(to)) {
     std::vector<double> y;
     for (const llvm::APInt &each : bits)
       y.push_back(llvm::APFloat(type.getFloatSemantics(), each).convertToDouble());
-    frame.set(op.getResult(), std::move(y));
+    frame.set(result, std::move(y));
   } else {
     std::vector<int64_t> y;
     for (const llvm::APInt &each : bits)
       y.push_back(each.getSExtValue());
-    frame.set(op.getResult(), std::move(y));
+    frame.set(result, std::move(y));
   }
   return success();
 }
@@ -297,6 +298,19 @@ static void addShift(OpTable &table, uint64_t (*f)(uint64_t, uint64_t)) {
       uint64_t by = asUnsigned(b, op->getOperand(1));
       a = by < getWidth(lhs) ? wrapped(f(asUnsigned(a, lhs), by)) : 0;
     }
+    frame.set(op->getResult(0), std::move(y));
+    return success();
+  });
+}
+
+/// result = f(bits of the operand).
+template <typename OpTy>
+static void addBits(OpTable &table, unsigned (*f)(const llvm::APInt &)) {
+  table.add<OpTy>([f](OpTy op, Frame &frame) {
+    Value x = op->getOperand(0);
+    std::vector<int64_t> y = frame.ints(x);
+    for (int64_t &value : y)
+      value = f(llvm::APInt(getWidth(x), asUnsigned(value, x)));
     frame.set(op->getResult(0), std::move(y));
     return success();
   });
@@ -356,7 +370,17 @@ void mpt::reference::addScalars(OpTable &table) {
 
   addShift<arith::ShLIOp>(table, [](uint64_t a, uint64_t b) { return a << b; });
   addShift<arith::ShRUIOp>(table, [](uint64_t a, uint64_t b) { return a >> b; });
+  addInt2<arith::ShRSIOp>(
+      table, [](int64_t a, int64_t b) { return a >> std::clamp<int64_t>(b, 0, 63); });
+  auto countOnes = [](const llvm::APInt &x) { return x.popcount(); };
+  auto countZeros = [](const llvm::APInt &x) { return x.countl_zero(); };
+  addBits<math::CtPopOp>(table, countOnes);
+  addBits<math::CountLeadingZerosOp>(table, countZeros);
+  // The same on tensors.
   table.add<arith::BitcastOp>(evaluateBitcast);
+  table.add<BitcastOp>(evaluateBitcast);
+  addBits<PopulationCountOp>(table, countOnes);
+  addBits<CountLeadingZerosOp>(table, countZeros);
 
   table.add<arith::CmpFOp>(evaluateCmpF);
   table.add<arith::CmpIOp>(evaluateCmpI);

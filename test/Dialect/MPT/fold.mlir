@@ -116,6 +116,60 @@ func.func @double_negation(%x: tensor<4xf32>, %c: tensor<?xi1>) -> (tensor<4xf32
   return %b, %e : tensor<4xf32>, tensor<?xi1>
 }
 
+// CHECK-LABEL: func @bits_that_stay
+//  CHECK-SAME: (%[[X:.*]]: tensor<4xi32>)
+//  CHECK-NEXT: return %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]]
+func.func @bits_that_stay(%x: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) {
+  %ones = mpt.constant dense<-1> : tensor<i32>
+  %zero = mpt.constant dense<0> : tensor<i32>
+  %a = mpt.and %x, %ones : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  %b = mpt.or %zero, %x : (tensor<i32>, tensor<4xi32>) -> tensor<4xi32>
+  %c = mpt.xor %x, %zero : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  %d = mpt.shift_left %x, %zero : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  %e = mpt.and %x, %x : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %f = mpt.not %x : (tensor<4xi32>) -> tensor<4xi32>
+  %g = mpt.not %f : (tensor<4xi32>) -> tensor<4xi32>
+  %h = mpt.bitcast %x : (tensor<4xi32>) -> tensor<4xi32>
+  return %a, %b, %c, %d, %e, %g, %h : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+}
+
+// A shift of 0 is shifted, all bits of `or` are, and the result is wider than %x.
+// CHECK-LABEL: func @bits_that_change
+// CHECK: mpt.shift_right_logical
+// CHECK: mpt.or
+// CHECK: mpt.and
+func.func @bits_that_change(%x: tensor<i32>) -> (tensor<i32>, tensor<i32>, tensor<4xi32>) {
+  %ones = mpt.constant dense<-1> : tensor<i32>
+  %zero = mpt.constant dense<0> : tensor<i32>
+  %wide = mpt.constant dense<-1> : tensor<4xi32>
+  %a = mpt.shift_right_logical %zero, %x : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %b = mpt.or %x, %ones : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %c = mpt.and %x, %wide : (tensor<i32>, tensor<4xi32>) -> tensor<4xi32>
+  return %a, %b, %c : tensor<i32>, tensor<i32>, tensor<4xi32>
+}
+
+// Arithmetic on a few integers that are known.
+// CHECK-LABEL: func @known_integers
+//   CHECK-DAG: %[[A:.*]] = mpt.constant dense<19> : tensor<i32>
+//   CHECK-DAG: %[[B:.*]] = mpt.constant dense<[-2147483648, 8]> : tensor<2xi32>
+//   CHECK-DAG: %[[C:.*]] = mpt.constant dense<0> : tensor<i32>
+//   CHECK-DAG: %[[D:.*]] = mpt.constant dense<-1> : tensor<i32>
+//       CHECK: return %[[A]], %[[B]], %[[C]], %[[D]]
+func.func @known_integers() -> (tensor<i32>, tensor<2xi32>, tensor<i32>, tensor<i32>) {
+  %rotations = mpt.constant dense<[13, 15, 26, 6]> : tensor<4xi32>
+  %width = mpt.constant dense<32> : tensor<i32>
+  %low = mpt.constant dense<-3> : tensor<i32>
+  %two = mpt.constant dense<[31, 3]> : tensor<2xi32>
+  %ones = mpt.constant dense<1> : tensor<2xi32>
+  %r = mpt.slice %rotations {offsets = array<i64: 0>, sizes = array<i64: 1>, strides = array<i64: 1>} : (tensor<4xi32>) -> tensor<1xi32>
+  %s = mpt.reshape %r : (tensor<1xi32>) -> tensor<i32>
+  %a = mpt.sub %width, %s : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %b = mpt.shift_left %ones, %two : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  %c = mpt.shift_right_logical %low, %width : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %d = mpt.shift_right_arithmetic %low, %width : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  return %a, %b, %c, %d : tensor<i32>, tensor<2xi32>, tensor<i32>, tensor<i32>
+}
+
 // The value in between was rounded.
 // CHECK-LABEL: func @rounded_negation
 // CHECK-COUNT-2: mpt.neg

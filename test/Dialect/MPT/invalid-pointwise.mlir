@@ -117,7 +117,7 @@ func.func @integer_widths(%x: tensor<4xi64>, %y: tensor<4xi32>) {
 // -----
 
 func.func @boolean(%x: tensor<4xi1>) {
-  // expected-error @+2 {{expected floats or integers of at least 8 bits, found 'i1'; use mpt.and, mpt.or or mpt.not, or convert with mpt.cast}}
+  // expected-error @+2 {{expected floats or integers of at least 8 bits, found 'i1'; use mpt.and, mpt.or, mpt.xor or mpt.not, or convert with mpt.cast}}
   // expected-error @+1 {{'mpt.maximum' op failed to infer returned types}}
   %z = mpt.maximum %x, %x : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
   return
@@ -168,7 +168,7 @@ func.func @gelu_keyword(%x: tensor<4xf32>) {
 // -----
 
 func.func @logical(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'mpt.and' op operand #0 must be ranked tensor of 1-bit signless integer values, but got 'tensor<4xf32>'}}
+  // expected-error @+1 {{'mpt.and' op operand #0 must be ranked tensor of 1-bit signless integer or 8-bit signless integer or 16-bit signless integer or 32-bit signless integer or 64-bit signless integer values, but got 'tensor<4xf32>'}}
   %z = mpt.and %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
   return
 }
@@ -291,5 +291,38 @@ func.func @not(%x: tensor<4xi1>) {
   // expected-error @+2 {{inferred type(s) 'tensor<4xi1>' are incompatible with return type(s) of operation 'tensor<4x1xi1>'}}
   // expected-error @+1 {{'mpt.not' op failed to infer returned types}}
   %m = mpt.not %x : (tensor<4xi1>) -> tensor<4x1xi1>
+  return
+}
+
+// -----
+
+func.func @bits_of_two_types(%x: tensor<4xi32>, %y: tensor<4xi1>) {
+  // expected-error @+2 {{expected two floats or two equal integer types, found 'i32' and 'i1'; convert one with mpt.cast}}
+  // expected-error @+1 {{'mpt.xor' op failed to infer returned types}}
+  %z = mpt.xor %x, %y : (tensor<4xi32>, tensor<4xi1>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @shifted_truth(%x: tensor<4xi1>) {
+  // expected-error @+1 {{'mpt.shift_left' op operand #0 must be ranked tensor of 8-bit signless integer or 16-bit signless integer or 32-bit signless integer or 64-bit signless integer values, but got 'tensor<4xi1>'}}
+  %z = mpt.shift_left %x, %x : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @bitcast_width(%x: tensor<4xi32>) {
+  // expected-error @+1 {{'mpt.bitcast' op expected a result with elements of the operand's 32 bits, found 'f16'; mpt.cast converts values}}
+  %z = mpt.bitcast %x : (tensor<4xi32>) -> tensor<4xf16>
+  return
+}
+
+// -----
+
+func.func @bitcast_shape(%x: tensor<4xi32>) {
+  // expected-error @+1 {{'mpt.bitcast' op expected result of the shape of the operand, 4, found 5}}
+  %z = mpt.bitcast %x : (tensor<4xi32>) -> tensor<5xf32>
   return
 }

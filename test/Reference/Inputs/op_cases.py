@@ -159,6 +159,7 @@ def binary_cases(random):
             yield Case("compare", [a, b], [("i1", want)], f"predicate = #mpt.predicate<{predicate}>")
     yield Case("and", [p, q], [("i1", p[1] & q[1])])
     yield Case("or", [p, q], [("i1", p[1] | q[1])])
+    yield Case("xor", [p, q], [("i1", p[1] ^ q[1])])
     c, a, b = random.bools((3, 1)), random("f32", (3, 4)), random("f32", ())
     yield Case("where", [c, a, b], [("f32", np.where(c[1], a[1], b[1]))])
     c, a, b = random.bools((2, 3, 4)), random("bf16", (4,)), random("f32", (3, 1))
@@ -167,6 +168,44 @@ def binary_cases(random):
     yield Case("where", [c, a, b], [("i32", np.where(c[1], a[1], b[1]))])
     yield Case("where", [("i1", np.array([1, 0])), ("f32", np.array([1, NAN])), ("f32", np.array([NAN, 2]))],
                [("f32", np.array([1.0, 2.0]))])
+
+
+def signed(bits, width):
+    """Numbers from 0 to 2^width - 1 in two's complement."""
+    return np.array([int(b) - (2**width if int(b) >> (width - 1) else 0) for b in bits.ravel()]).reshape(bits.shape)
+
+
+def bit_cases(random):
+    for type in ("i8", "i16", "i32", "i64"):
+        width = TYPES[type].width
+        top = 2 ** (width - 1)
+        x = (type, np.array([[0, 1, -1, top - 1], [-top, 5, -6, 90]]))
+        y = (type, np.array([3, -1, -top, 77]))
+        bits = np.array([[int(v) % 2**width for v in row] for row in x[1]], dtype=object)
+        yield Case("and", [x, y], [(type, x[1] & y[1])])
+        yield Case("or", [x, y], [(type, x[1] | y[1])])
+        yield Case("xor", [x, y], [(type, x[1] ^ y[1])])
+        yield Case("not", [x], [(type, ~x[1])])
+        count = np.vectorize(lambda v: v.bit_count(), otypes=[int])
+        yield Case("population_count", [x], [(type, count(bits))])
+        zeros = np.vectorize(lambda v: width - v.bit_length(), otypes=[int])
+        yield Case("count_leading_zeros", [x], [(type, zeros(bits))])
+        # From the width on, and negative amounts, which are large ones.
+        for n in (0, 1, 3, width - 1, width, width + 1, top - 1, -1, -top):
+            amount = n % 2**width
+            left = np.vectorize(lambda v: (v << min(amount, width)) % 2**width, otypes=[object])
+            right = np.vectorize(lambda v: v >> min(amount, width), otypes=[object])
+            n = (type, np.array(n))
+            yield Case("shift_left", [x, n], [(type, signed(left(bits), width))])
+            yield Case("shift_right_logical", [x, n], [(type, signed(right(bits), width))])
+            yield Case("shift_right_arithmetic", [x, n], [(type, right(x[1].astype(object)).astype(int))])
+    n = ("i32", np.array([[0], [31], [32]]))
+    yield Case("shift_left", [("i32", np.array([1, -2])), n], [("i32", np.array([[1, -2], [-(2**31), 0], [0, 0]]))])
+    for float, integer in (("f64", "i64"), ("f32", "i32"), ("f16", "i16"), ("bf16", "i16")):
+        x = (float, TYPES[float].round(np.array([0.0, 1.0, -1.5, 1 / 3, 1e-5, -3e4, INF, -INF])))
+        bits = np.frombuffer(TYPES[float].encode(x[1]), f"<i{TYPES[integer].width // 8}")
+        yield Case("bitcast", [x], [(integer, bits)])
+        yield Case("bitcast", [(integer, bits)], [x])
 
 
 def cast_cases(random):
@@ -300,7 +339,7 @@ def random_cases(random):
 
 def all_cases():
     random = Random(20240601)
-    makers = [unary_cases, activation_grad_cases, binary_cases, cast_cases, shape_cases, random_cases]
+    makers = [unary_cases, activation_grad_cases, binary_cases, bit_cases, cast_cases, shape_cases, random_cases]
     cases = []
     with np.errstate(all="ignore"):
         for maker in makers + [contraction_cases, nn_cases, training_cases, block_scale_cases, scaled_matmul_cases]:

@@ -8,6 +8,7 @@
 
 #include "TypeInference.h"
 
+#include "mlir/Dialect/CommonFolders.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 
@@ -28,18 +29,19 @@ FailureOr<Type> mpt::detail::inferArithmeticType(std::optional<Location> locatio
 }
 
 LogicalResult mpt::detail::inferBinary(std::optional<Location> location, Value lhs,
-                                       Value rhs, SmallVectorImpl<Type> &types) {
+                                       Value rhs, SmallVectorImpl<Type> &types,
+                                       bool allowsBool) {
   FailureOr<Shape> shape = inferBroadcast(location, {lhs, rhs});
   FailureOr<Type> type = inferArithmeticType(location, lhs, rhs);
   if (failed(shape) || failed(type))
     return failure();
-  if ((*type).isInteger(1))
+  if ((*type).isInteger(1) && !allowsBool)
     return emitOptionalError(location,
                              "expected floats or integers of at least "
                              "8 bits, found ",
                              *type,
-                             "; use mpt.and, mpt.or or mpt.not, or convert with "
-                             "mpt.cast");
+                             "; use mpt.and, mpt.or, mpt.xor or mpt.not, or convert "
+                             "with mpt.cast");
   types.push_back(RankedTensorType::get(*shape, *type));
   return success();
 }
@@ -103,6 +105,24 @@ static OpFoldResult standIn(Operation *op, Value value) {
   return value;
 }
 
+/// What integer arithmetic makes of two small constants of the result's type: amounts of
+/// shifts and the like, which unrolled loops leave.
+template <typename Function>
+static OpFoldResult foldIntegers(Operation *op, ArrayRef<Attribute> operands,
+                                 Function compute) {
+  constexpr int64_t maxElements = 16;
+  auto type = getTensor(op->getResult(0));
+  if (!isa<IntegerType>(type.getElementType()) || !type.hasStaticShape() ||
+      type.getNumElements() > maxElements)
+    return {};
+  for (Attribute operand : operands) {
+    auto elements = dyn_cast_or_null<DenseElementsAttr>(operand);
+    if (!elements || elements.getType() != type)
+      return {};
+  }
+  return constFoldBinaryOp<IntegerAttr>(operands, type, compute);
+}
+
 OpFoldResult NegOp::fold(FoldAdaptor) {
   auto previous = getX().getDefiningOp<NegOp>();
   bool isExact = previous && previous.getX().getType() == getY().getType() &&
@@ -123,11 +143,15 @@ OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
     return standIn(*this, getLhs());
   if (isSplat(adaptor.getLhs(), 0.0, isFloat))
     return standIn(*this, getRhs());
-  return {};
+  return foldIntegers(*this, adaptor.getOperands(),
+                      [](const APInt &a, const APInt &b) { return a + b; });
 }
 
 OpFoldResult SubOp::fold(FoldAdaptor adaptor) {
-  return isSplat(adaptor.getRhs(), 0.0) ? standIn(*this, getLhs()) : OpFoldResult();
+  if (isSplat(adaptor.getRhs(), 0.0))
+    return standIn(*this, getLhs());
+  return foldIntegers(*this, adaptor.getOperands(),
+                      [](const APInt &a, const APInt &b) { return a - b; });
 }
 
 OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
@@ -135,11 +159,70 @@ OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
     return standIn(*this, getLhs());
   if (isSplat(adaptor.getLhs(), 1.0))
     return standIn(*this, getRhs());
-  return {};
+  return foldIntegers(*this, adaptor.getOperands(),
+                      [](const APInt &a, const APInt &b) { return a * b; });
 }
 
 OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
   return isSplat(adaptor.getRhs(), 1.0) ? standIn(*this, getLhs()) : OpFoldResult();
+}
+
+/// Whether all elements are integers of which each bit is `bit`.
+static bool isBits(Attribute attribute, bool bit) {
+  auto elements = dyn_cast_or_null<SplatElementsAttr>(attribute);
+  if (!elements || !isa<IntegerType>(elements.getElementType()))
+    return false;
+  auto number = elements.getSplatValue<APInt>();
+  return bit ? number.isAllOnes() : number.isZero();
+}
+
+/// A bitwise op of two constants, or the operand that it leaves as it is because each bit
+/// of the other is `neutral`.
+template <typename Op, typename Function>
+static OpFoldResult foldBitwise(Op op, typename Op::FoldAdaptor adaptor, bool neutral,
+                                Function compute) {
+  if (isBits(adaptor.getRhs(), neutral))
+    return standIn(op, op.getLhs());
+  if (isBits(adaptor.getLhs(), neutral))
+    return standIn(op, op.getRhs());
+  return foldIntegers(op, adaptor.getOperands(), compute);
+}
+
+OpFoldResult AndOp::fold(FoldAdaptor adaptor) {
+  if (getLhs() == getRhs())
+    return standIn(*this, getLhs());
+  return foldBitwise(*this, adaptor, true,
+                     [](const APInt &a, const APInt &b) { return a & b; });
+}
+OpFoldResult OrOp::fold(FoldAdaptor adaptor) {
+  if (getLhs() == getRhs())
+    return standIn(*this, getLhs());
+  return foldBitwise(*this, adaptor, false,
+                     [](const APInt &a, const APInt &b) { return a | b; });
+}
+OpFoldResult XorOp::fold(FoldAdaptor adaptor) {
+  return foldBitwise(*this, adaptor, false,
+                     [](const APInt &a, const APInt &b) { return a ^ b; });
+}
+
+template <typename Op, typename Function>
+static OpFoldResult foldShift(Op op, typename Op::FoldAdaptor adaptor, Function compute) {
+  if (isBits(adaptor.getRhs(), false))
+    return standIn(op, op.getLhs());
+  return foldIntegers(op, adaptor.getOperands(), compute);
+}
+
+OpFoldResult ShiftLeftOp::fold(FoldAdaptor adaptor) {
+  return foldShift(*this, adaptor,
+                   [](const APInt &a, const APInt &n) { return a.shl(n); });
+}
+OpFoldResult ShiftRightLogicalOp::fold(FoldAdaptor adaptor) {
+  return foldShift(*this, adaptor,
+                   [](const APInt &a, const APInt &n) { return a.lshr(n); });
+}
+OpFoldResult ShiftRightArithmeticOp::fold(FoldAdaptor adaptor) {
+  return foldShift(*this, adaptor,
+                   [](const APInt &a, const APInt &n) { return a.ashr(n); });
 }
 
 OpFoldResult WhereOp::fold(FoldAdaptor adaptor) {

@@ -216,6 +216,37 @@ Value ScalarBuilder::blockScale(Value amax, ScaleRule rule, Type format) {
   return select(isFinite(amax), scale, number(std::numeric_limits<double>::quiet_NaN()));
 }
 
+Value ScalarBuilder::isBitPosition(Value n) {
+  Type type = n.getType();
+  // Widths are powers of two.
+  Value above = bitAnd(n, integer(type, -int64_t(type.getIntOrFloatBitWidth())));
+  return compare(above, integer(type, 0), ComparePredicate::EQ);
+}
+
+Value ScalarBuilder::toBitPosition(Value n) {
+  Type type = n.getType();
+  return bitAnd(n, integer(type, type.getIntOrFloatBitWidth() - 1));
+}
+
+Value ScalarBuilder::shiftLeft(Value x, Value n) {
+  return select(isBitPosition(n), create<arith::ShLIOp>(x, toBitPosition(n)),
+                integer(x.getType(), 0));
+}
+
+Value ScalarBuilder::shiftRightLogical(Value x, Value n) {
+  return select(isBitPosition(n), create<arith::ShRUIOp>(x, toBitPosition(n)),
+                integer(x.getType(), 0));
+}
+
+Value ScalarBuilder::shiftRightArithmetic(Value x, Value n) {
+  Value largest = integer(x.getType(), x.getType().getIntOrFloatBitWidth() - 1);
+  return create<arith::ShRSIOp>(x, select(isBitPosition(n), n, largest));
+}
+
+Value ScalarBuilder::bitcast(Value x, Type to) {
+  return arith::BitcastOp::create(builder, loc, to, x);
+}
+
 Value ScalarBuilder::where(Value condition, Value x, Value y) {
   if (x.getType() == resultType && y.getType() == resultType)
     return select(condition, x, y);

@@ -52,6 +52,20 @@ LogicalResult CastOp::verify() {
                         "the operand");
 }
 
+LogicalResult BitcastOp::verify() {
+  Type from = getTensor(getX()).getElementType(), to = getTensor(getY()).getElementType();
+  if (from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+    return emitOpError("expected a result with elements of the operand's ")
+           << from.getIntOrFloatBitWidth() << " bits, found " << to
+           << "; mpt.cast converts values";
+  return checkSameShape(*this, getY(), "result", getTensor(getX()).getShape(),
+                        "the operand");
+}
+
+OpFoldResult BitcastOp::fold(FoldAdaptor) {
+  return getX().getType() == getY().getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+
 /// True if every value of `from` is a value of `to`.
 static bool isExactWidening(Type from, Type to) {
   auto a = dyn_cast<FloatType>(from), b = dyn_cast<FloatType>(to);
@@ -242,10 +256,34 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *context,
 
 LogicalResult SliceOp::verify() { return success(); }
 
+/// Elements of a constant. Few only: a constant that is read in parts would be stored
+/// twice.
+static OpFoldResult foldSlice(SliceOp op, Attribute x) {
+  constexpr int64_t maxElements = 16;
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(x);
+  RankedTensorType from = getTensor(op.getX()), to = getTensor(op.getY());
+  if (!elements || !to.hasStaticShape() || to.getNumElements() > maxElements ||
+      from.getElementType() != to.getElementType() || elements.getType() != from)
+    return {};
+  SmallVector<int64_t> fromStrides = computeStrides(from.getShape()),
+                       toStrides = computeStrides(to.getShape());
+  SmallVector<Attribute> kept;
+  auto all = elements.getValues<Attribute>();
+  for (int64_t position : llvm::seq(to.getNumElements())) {
+    int64_t index = 0;
+    for (auto [dim, at] : llvm::enumerate(delinearize(position, toStrides)))
+      index += (op.getOffsets()[dim] + at * op.getStrides()[dim]) * fromStrides[dim];
+    kept.push_back(all[index]);
+  }
+  return DenseElementsAttr::get(to, kept);
+}
+
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   if (getX().getType() == getY().getType() && getTensor(getX()).hasStaticShape())
     return getX();
-  return foldSplat(adaptor.getX(), getTensor(getY()));
+  if (OpFoldResult splat = foldSplat(adaptor.getX(), getTensor(getY())))
+    return splat;
+  return foldSlice(*this, adaptor.getX());
 }
 
 /// Whether a reshape to `type` says which sizes the result has.

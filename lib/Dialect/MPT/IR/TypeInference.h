@@ -32,11 +32,11 @@ mlir::FailureOr<Shape> inferBroadcast(std::optional<mlir::Location> location,
 mlir::FailureOr<mlir::Type> inferArithmeticType(std::optional<mlir::Location> location,
                                                 mlir::Value lhs, mlir::Value rhs);
 /// The result types of ops with one result, for `inferReturnTypes`: of arithmetic
-/// with broadcasting (not of i1), of an op that returns i1 for its broadcast
-/// operands, and `dy`'s type if `other` has its shape.
+/// with broadcasting (of i1 only if `allowsBool`), of an op that returns i1 for its
+/// broadcast operands, and `dy`'s type if `other` has its shape.
 mlir::LogicalResult inferBinary(std::optional<mlir::Location> location, mlir::Value lhs,
-                                mlir::Value rhs,
-                                llvm::SmallVectorImpl<mlir::Type> &types);
+                                mlir::Value rhs, llvm::SmallVectorImpl<mlir::Type> &types,
+                                bool allowsBool = false);
 mlir::LogicalResult inferBool(std::optional<mlir::Location> location,
                               mlir::ValueRange operands, mlir::MLIRContext *context,
                               llvm::SmallVectorImpl<mlir::Type> &types);

@@ -81,8 +81,9 @@ static std::optional<double> getNumber(Value value, unsigned depth) {
                ? get(0)
                : std::nullopt;
   bool isFloat = isa<FloatType>(type.getElementType());
-  if (op->getNumOperands() != 2 ||
-      !(isa<CompareOp, AndOp>(op) || (isFloat && isa<AddOp, SubOp, MulOp, DivOp>(op))))
+  bool isTruth = type.getElementType().isInteger(1);
+  if (op->getNumOperands() != 2 || !(isa<CompareOp>(op) || (isTruth && isa<AndOp>(op)) ||
+                                     (isFloat && isa<AddOp, SubOp, MulOp, DivOp>(op))))
     return std::nullopt;
   std::optional<double> a = get(0), b = get(1);
   if (!a || !b)
@@ -1113,11 +1114,13 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root) {
     attention.hidden = *hidden;
     View mask = getOperand(scores, 0), truth = skipTruth(mask);
     attention.mask = mask;
+    auto both = getOp<AndOp>(truth);
+    bool isLogical = both && getElementTypeOrSelf(both.getType()).isInteger(1);
     if (takeCausal(mask))
       attention.mask = {};
-    else if (getOp<AndOp>(truth) && takeCausal(getOperand(truth, 0)))
+    else if (isLogical && takeCausal(getOperand(truth, 0)))
       attention.mask = getOperand(truth, 1);
-    else if (getOp<AndOp>(truth) && takeCausal(getOperand(truth, 1)))
+    else if (isLogical && takeCausal(getOperand(truth, 1)))
       attention.mask = getOperand(truth, 0);
     scores = getOperand(scores, 1);
   }

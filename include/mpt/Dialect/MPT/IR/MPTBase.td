@@ -72,6 +72,8 @@ def MPT_Float : AnyTypeOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2]>;
 def MPT_Int : AnyTypeOf<[I1, I8, I16, I32, I64]>;
 def MPT_FloatTensor : RankedTensorOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2]>;
 def MPT_IntTensor : RankedTensorOf<[I1, I8, I16, I32, I64]>;
+def MPT_WideIntTensor : RankedTensorOf<[I8, I16, I32, I64]>;
+def MPT_BitsTensor : RankedTensorOf<[F64, F32, F16, BF16, I8, I16, I32, I64]>;
 def MPT_IndexTensor : RankedTensorOf<[I32, I64]>;
 def MPT_BoolTensor : RankedTensorOf<[I1]>;
 def MPT_Tensor

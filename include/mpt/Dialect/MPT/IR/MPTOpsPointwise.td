@@ -29,6 +29,12 @@ def MPT_Arithmetic : MPT_Types<[{
   return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types);
 }]>;
 
+/// As MPT_Arithmetic, of integers, i1 among them.
+def MPT_Bitwise : MPT_Types<[{
+  return inferBinary(location, adaptor.getLhs(), adaptor.getRhs(), types,
+                     /*allowsBool=*/true);
+}]>;
+
 //===----------------------------------------------------------------------===//
 // Unary
 //===----------------------------------------------------------------------===//
@@ -417,10 +423,11 @@ def MPT_IsFiniteOp : MPT_InferredOp<"is_finite", "Clear", "Clear", [MPT_Elementw
 }
 
 def MPT_NotOp : MPT_InferredOp<"not", "Clear", "Clear", [MPT_Elementwise]> {
-  let summary = "logical negation, elementwise";
+  let summary = "not of each bit, elementwise; logical negation for i1";
   let otherNames = [OtherName<"torch.logical_not">, OtherName<"torch.bitwise_not">];
   let description = [{
-    y is true where x is false.
+    Each bit of y is 1 where the bit of x is 0. For i1, y is true where x is
+    false; for wider integers, y = -1 - x.
 
     Example:
 
@@ -429,12 +436,52 @@ def MPT_NotOp : MPT_InferredOp<"not", "Clear", "Clear", [MPT_Elementwise]> {
     ```
   }];
   let arguments = (ins
-    Arg<MPT_BoolTensor, "any shape">:$x);
+    Arg<MPT_IntTensor, "any shape">:$x);
   let results = (outs
-    Res<MPT_BoolTensor, "x's shape">:$y);
+    Res<MPT_IntTensor, "x's shape">:$y);
   let hasFolder = 1;
   let inferTypes = MPT_LikeFirst.body;
-  let scalar = [{ return b.bitXor(x, b.integer(x.getType(), 1)); }];
+  let scalar = [{ return b.bitXor(x, b.integer(x.getType(), -1)); }];
+}
+
+class MPT_CountBitsOp<string mnemonic, string compute>
+    : MPT_InferredOp<mnemonic, "Clear", "Clear", [MPT_Elementwise]> {
+  let arguments = (ins
+    Arg<MPT_WideIntTensor, "any shape">:$x);
+  let results = (outs
+    Res<MPT_WideIntTensor, "x's shape">:$y);
+  let inferTypes = MPT_LikeFirst.body;
+  let scalar = "return b." # compute # "(x);";
+}
+
+def MPT_PopulationCountOp : MPT_CountBitsOp<"population_count", "populationCount"> {
+  let summary = "number of bits that are 1, elementwise";
+  let otherNames = [OtherName<"popcnt">, OtherName<"popcount">, OtherName<"bit_count">];
+  let description = [{
+    y is how many bits of x are 1, in two's complement.
+
+    Example:
+
+    ```mlir
+    %y = mpt.population_count %x : (tensor<4xi32>) -> tensor<4xi32>
+    ```
+  }];
+}
+
+def MPT_CountLeadingZerosOp
+    : MPT_CountBitsOp<"count_leading_zeros", "countLeadingZeros"> {
+  let summary = "number of zeros above the highest bit that is 1, elementwise";
+  let otherNames = [OtherName<"clz">, OtherName<"ctlz">];
+  let description = [{
+    y is the width of x's type, less the position of the highest bit that is 1
+    (the lowest bit has position 1). For x = 0 it is the width.
+
+    Example:
+
+    ```mlir
+    %y = mpt.count_leading_zeros %x : (tensor<4xi32>) -> tensor<4xi32>
+    ```
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -775,12 +822,13 @@ def MPT_CompareOp : MPT_InferredOp<"compare", "Clear", "Clear", [MPT_Elementwise
   let scalar = [{ return b.compare(lhs, rhs, getPredicate()); }];
 }
 
-class MPT_LogicalOp<string mnemonic, string which, string compute>
+class MPT_BitwiseOp<string mnemonic, string which, string compute>
     : MPT_InferredOp<mnemonic, "Clear", "Clear", [MPT_Elementwise, Commutative]> {
-  let summary = "logical " # mnemonic # ", elementwise with broadcasting";
+  let summary = mnemonic # " of each bit, elementwise with broadcasting; logical "
+                # mnemonic # " for i1";
   let description = [{
-    The result is true where }] # which # [{ true. Shapes broadcast as in
-    `mpt.add`.
+    Each bit of the result is 1 where }] # which # [{. Both operands have one
+    integer type; i1 is true or false. Shapes broadcast as in `mpt.add`.
 
     Example:
 
@@ -789,18 +837,64 @@ class MPT_LogicalOp<string mnemonic, string which, string compute>
     ```
   }];
   let arguments = (ins
-    Arg<MPT_BoolTensor, "any shape">:$lhs,
-    Arg<MPT_BoolTensor, "broadcasts with lhs">:$rhs);
+    Arg<MPT_IntTensor, "any shape">:$lhs,
+    Arg<MPT_IntTensor, "broadcasts with lhs">:$rhs);
   let results = (outs
-    Res<MPT_BoolTensor, "the broadcast shape">:$result);
-  let inferTypes = MPT_BoolBroadcast.body;
+    Res<MPT_IntTensor, "the broadcast shape">:$result);
+  let hasFolder = 1;
+  let inferTypes = MPT_Bitwise.body;
   let scalar = "return b." # compute # "(lhs, rhs);";
 }
-def MPT_AndOp : MPT_LogicalOp<"and", "both operands are", "bitAnd"> {
+def MPT_AndOp : MPT_BitwiseOp<"and", "the bits of both operands are 1", "bitAnd"> {
   let otherNames = [OtherName<"torch.logical_and">, OtherName<"torch.bitwise_and">];
 }
-def MPT_OrOp : MPT_LogicalOp<"or", "an operand is", "bitOr"> {
+def MPT_OrOp : MPT_BitwiseOp<"or", "the bit of an operand is 1", "bitOr"> {
   let otherNames = [OtherName<"torch.logical_or">, OtherName<"torch.bitwise_or">];
+}
+def MPT_XorOp : MPT_BitwiseOp<"xor", "the bits of the operands differ", "bitXor"> {
+  let otherNames = [OtherName<"torch.logical_xor">, OtherName<"torch.bitwise_xor">];
+}
+
+class MPT_ShiftOp<string mnemonic, string how, string compute>
+    : MPT_InferredOp<mnemonic, "Clear", "Clear", [MPT_Elementwise]> {
+  let description = how # [{ The amount is an unsigned number. Both operands have
+    one integer type. Shapes broadcast as in `mpt.add`.
+
+    Example:
+
+    ```mlir
+    %y = mpt.}] # mnemonic # [{ %x, %n : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+    ```
+  }];
+  let arguments = (ins
+    Arg<MPT_WideIntTensor, "any shape; what is shifted">:$lhs,
+    Arg<MPT_WideIntTensor, "broadcasts with lhs; by how many bits">:$rhs);
+  let results = (outs
+    Res<MPT_WideIntTensor, "the broadcast shape">:$result);
+  let hasFolder = 1;
+  let inferTypes = MPT_Arithmetic.body;
+  let scalar = "return b." # compute # "(lhs, rhs);";
+}
+def MPT_ShiftLeftOp : MPT_ShiftOp<"shift_left", [{
+    The bits of lhs move up by rhs places, and zeros follow. From the width of
+    the type on, the result is 0.}], "shiftLeft"> {
+  let summary = "shift of bits to the left, elementwise with broadcasting";
+  let otherNames = [OtherName<"torch.bitwise_left_shift">, OtherName<"shl">];
+}
+def MPT_ShiftRightLogicalOp : MPT_ShiftOp<"shift_right_logical", [{
+    The bits of lhs move down by rhs places, and zeros follow. From the width of
+    the type on, the result is 0.}], "shiftRightLogical"> {
+  let summary = "shift of bits to the right with zeros, elementwise with broadcasting";
+  let otherNames = [OtherName<"shrui">, OtherName<"lshr">];
+}
+def MPT_ShiftRightArithmeticOp : MPT_ShiftOp<"shift_right_arithmetic", [{
+    The bits of lhs move down by rhs places, and copies of the sign follow: lhs
+    divided by 2^rhs, rounded down. From the width of the type on, the result is
+    0, or -1 for a negative lhs.}], "shiftRightArithmetic"> {
+  let summary =
+    "shift of bits to the right with the sign, elementwise with broadcasting";
+  let otherNames = [
+    OtherName<"torch.bitwise_right_shift">, OtherName<"shrsi">, OtherName<"ashr">];
 }
 
 def MPT_WhereOp : MPT_InferredOp<"where", "Clear", "Clear", [MPT_Elementwise, MPT_Differentiable]> {

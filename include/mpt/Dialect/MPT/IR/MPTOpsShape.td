@@ -100,6 +100,32 @@ def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
   let gradients = ["dy"];
 }
 
+def MPT_BitcastOp : MPT_TensorOp<"bitcast", "Clear", "Clear", [MPT_Elementwise]> {
+  let summary = "the same bits as another element type of the same width";
+  let otherNames = [OtherName<"bitcast_convert">, OtherName<"bitcast_convert_type">];
+  let description = [{
+    Element i of y has the bits of element i of x. Floats have the bits of their
+    IEEE format (bf16: the upper half of f32). NaNs keep their payloads where the
+    machine does. It has no gradient.
+
+    Example:
+
+    ```mlir
+    %y = mpt.bitcast %x : (tensor<4xi32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins
+    Arg<MPT_BitsTensor, "any shape">:$x);
+  let results = (outs
+    Res<MPT_BitsTensor, "x's shape, an element type of the same width">:$y);
+  let fixedOperands = "true";
+  let fixedResults = "true";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let scalarWidens = 0;
+  let scalar = [{ return b.bitcast(x, getTensor(getY()).getElementType()); }];
+}
+
 def MPT_ReshapeOp : MPT_TensorOp<"reshape", "Clear", "Clear", [MPT_Differentiable]> {
   let summary = "the same elements, row-major, in another shape";
   let otherNames = [

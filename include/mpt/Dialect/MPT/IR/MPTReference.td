@@ -143,7 +143,6 @@ def : MPT_Recipe<["torch.addcdiv"], "add(x, mul(value, div(y, z)))">;
 def : MPT_Recipe<["torch.isnan"], "compare(x, x, ne)">;
 def : MPT_Recipe<["torch.isinf"], "compare(abs(x), inf, eq)",
   "with inf = `dense<0x7F800000> : tensor<f32>`">;
-def : MPT_Recipe<["torch.logical_xor"], "compare(x, y, ne)">;
 
 // Reductions.
 def : MPT_Recipe<["torch.var"], "div(reduce(mul(d, d), sum), count)",

@@ -105,6 +105,17 @@ public:
   mlir::Value bitXor(mlir::Value x, mlir::Value y) {
     return create<mlir::arith::XOrIOp>(x, y);
   }
+  /// By an unsigned number `n`: from the width on, all bits are 0, or copies of the sign.
+  mlir::Value shiftLeft(mlir::Value x, mlir::Value n);
+  mlir::Value shiftRightLogical(mlir::Value x, mlir::Value n);
+  mlir::Value shiftRightArithmetic(mlir::Value x, mlir::Value n);
+  mlir::Value populationCount(mlir::Value x) { return create<mlir::math::CtPopOp>(x); }
+  /// The width for 0.
+  mlir::Value countLeadingZeros(mlir::Value x) {
+    return create<mlir::math::CountLeadingZerosOp>(x);
+  }
+  /// The bits of `x` in type `to` of the same width.
+  mlir::Value bitcast(mlir::Value x, mlir::Type to);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y) {
     return create<mlir::arith::SelectOp>(condition, x, y);
   }
@@ -148,6 +159,9 @@ private:
   mlir::Value convert(mlir::Value value, mlir::Type type) {
     return convertFloat(builder, loc, value, type);
   }
+  /// Whether `n` is a position of a bit of its type; `n` modulo the number of bits.
+  mlir::Value isBitPosition(mlir::Value n);
+  mlir::Value toBitPosition(mlir::Value n);
   /// The bits of an f32, and the bf16 that is the upper half of such bits.
   mlir::Value bitsOf(mlir::Value x);
   mlir::Value upperHalf(mlir::Value bits);
