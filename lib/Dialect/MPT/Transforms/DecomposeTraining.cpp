@@ -204,11 +204,52 @@ LogicalResult decomposeStopGradient(StopGradientOp op, PatternRewriter &rewriter
   return success();
 }
 
+/// A reduction over ranks between casts to and from the types that its call takes: f64 if
+/// it adds in that, f32, f16, bf16 and integers.
+template <typename Op>
+LogicalResult decomposeRankReduction(Op op, PatternRewriter &rewriter) {
+  auto getReduced = [&](Type element, bool isWide) -> Type {
+    if (isWide)
+      return rewriter.getF64Type();
+    const bool isNarrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 16;
+    return isNarrow ? rewriter.getF32Type() : element;
+  };
+  auto convert = [&](Value value, Type element) -> Value {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getElementType() == element)
+      return value;
+    return CastOp::create(rewriter, op.getLoc(), type.clone(element), value,
+                          /*autocast=*/false);
+  };
+  SmallVector<Value> inputs;
+  SmallVector<Type> types;
+  bool changes = false;
+  for (auto [input, output] : llvm::zip_equal(op.getInputs(), op.getOutputs())) {
+    const Type from = getElementTypeOrSelf(input), to = getElementTypeOrSelf(output);
+    const bool isWide = from.isF64() || to.isF64();
+    const Type taken = getReduced(from, isWide), given = getReduced(to, isWide);
+    changes |= taken != from || given != to;
+    inputs.push_back(convert(input, taken));
+    types.push_back(cast<RankedTensorType>(output.getType()).clone(given));
+  }
+  if (!changes)
+    return failure();
+  auto made = Op::create(rewriter, op.getLoc(), types, inputs, op.getAxisAttr(),
+                         op.getKindAttr(), op.getOrderAttr(), op.getWireAttr());
+  SmallVector<Value> results;
+  for (auto [result, output] : llvm::zip_equal(made.getOutputs(), op.getOutputs()))
+    results.push_back(convert(result, getElementTypeOrSelf(output)));
+  rewriter.replaceOp(op, results);
+  return success();
+}
+
 } // namespace
 
 void mpt::populateDecomposeTrainingPatterns(RewritePatternSet &patterns) {
   addPatterns(patterns, decomposeAdam<AdamOp>, decomposeAdam<AdamWOp>, decomposeSGD,
               decomposeUnscale, decomposeAllFinite, decomposeUpdateLossScale,
               decomposeClipByGlobalNorm, decomposeSelectState, decomposeScaleLoss,
-              decomposeGradSeed, decomposeGradients, decomposeStopGradient);
+              decomposeGradSeed, decomposeGradients, decomposeStopGradient,
+              decomposeRankReduction<AllReduceOp>,
+              decomposeRankReduction<ReduceScatterOp>);
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Program/Transforms/BufferAssignment.h"
+#include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 
@@ -111,11 +112,18 @@ void Planner::buildGraph() {
   // Arguments that nothing reads take memory too.
   for (BlockArgument argument : function.getArguments())
     getBuffer(argument);
+  // Ranks meet at collectives, in one order for all.
+  std::optional<unsigned> lastMeeting;
   for (auto [i, instruction] : llvm::enumerate(schedule.instructions)) {
     if (graph.ops.empty() || graph.ops.back().op != instruction.op) {
       graph.ops.emplace_back();
       graph.ops.back().op = instruction.op;
       graph.ops.back().repeatable = isMemoryEffectFree(instruction.op);
+      if (isCollective(instruction.op)) {
+        if (lastMeeting)
+          graph.ops.back().after.push_back(*lastMeeting);
+        lastMeeting = graph.ops.size() - 1;
+      }
     }
     MemoryOp &op = graph.ops.back();
     auto add = [](SmallVectorImpl<unsigned> &ids, unsigned id) {
@@ -162,6 +170,13 @@ bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value
     return index == 0 && gemm.getAddend() && instruction.inputs.back().value == old &&
            llvm::none_of(ArrayRef(instruction.inputs).drop_back(),
                          [&](const BufferView &input) { return input.value == old; });
+  // Each tensor of an all_reduce may be reduced where it is.
+  if (auto reduce = dyn_cast<AllReduceOp>(instruction.op))
+    return instruction.inputs[index].value == old &&
+           instruction.inputs[index].type == instruction.outputs[index].type &&
+           llvm::count_if(reduce.getInputs(), [&](Value input) {
+             return schedule.getOwner(input) == old;
+           }) == 1;
   kernel::KernelOp kernel = instruction.kernel;
   if (!kernel)
     return false;

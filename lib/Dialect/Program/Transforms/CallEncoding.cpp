@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/ProgramABI/CallPlan.h"
 
@@ -186,7 +187,72 @@ rt::LibraryCall getCall(AttentionGradOp op) {
   return call;
 }
 
+rt::ReduceKind convert(CollectiveKind kind) {
+  switch (kind) {
+  case CollectiveKind::Sum:
+    return rt::ReduceKind::Sum;
+  case CollectiveKind::Mean:
+    return rt::ReduceKind::Mean;
+  case CollectiveKind::Max:
+  // Of i1, the largest.
+  case CollectiveKind::Any:
+    return rt::ReduceKind::Max;
+  case CollectiveKind::Min:
+    return rt::ReduceKind::Min;
+  }
+  return rt::ReduceKind::Sum;
+}
+/// What all_reduce and reduce_scatter have in common.
+template <typename Call, typename Op>
+Call getReductionCall(Op op, int64_t ranks) {
+  Call call;
+  call.kind = convert(op.getKind());
+  call.order =
+      op.getOrder() == CollectiveOrder::Rank ? rt::SumOrder::Rank : rt::SumOrder::Library;
+  call.ranks = ranks;
+  // f32 has all values of narrower types, which travel as they are.
+  if (std::optional<Type> wire = op.getWire(); wire && !wire->isF32())
+    call.rounding = wire->isBF16() ? rt::Rounding::BF16 : rt::Rounding::F16;
+  return call;
+}
+
 } // namespace
+
+FailureOr<int64_t> mpt::getProgramRanks(Operation *op) {
+  MeshAttr mesh = getMesh(op);
+  if (!mesh)
+    return op->emitError("'")
+           << op->getName() << "' is in a loop, where it cannot be planned; unroll the "
+           << "loop with --mpt-unroll-scan, or exchange what the loop returns";
+  std::optional<int64_t> size =
+      mesh.getSize(op->getAttrOfType<StringAttr>("axis").getValue());
+  if (size && *size == mesh.getNumRanks())
+    return *size;
+  return op->emitError("'")
+         << op->getName() << "' cannot be planned: expected a mesh with one axis of more "
+         << "than one rank, found " << mesh;
+}
+
+rt::LibraryCall mpt::getCollectiveCall(Operation *op, int64_t ranks, int64_t tensors) {
+  if (auto reduce = dyn_cast<AllReduceOp>(op)) {
+    auto call = getReductionCall<rt::AllReduceCall>(reduce, ranks);
+    call.numXs = call.numSums = tensors;
+    return call;
+  }
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+    return getReductionCall<rt::ReduceScatterCall>(scatter, ranks);
+  if (auto broadcast = dyn_cast<BroadcastFromOp>(op)) {
+    rt::BroadcastCall call;
+    call.root = static_cast<int64_t>(broadcast.getRoot());
+    call.ranks = ranks;
+    return call;
+  }
+  auto getPlain = [&](auto call) -> rt::LibraryCall {
+    call.ranks = ranks;
+    return call;
+  };
+  return isa<RankOp>(op) ? getPlain(rt::RankCall()) : getPlain(rt::AllGatherCall());
+}
 
 std::optional<rt::LibraryCall> mpt::getLibraryCall(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<rt::LibraryCall>>(op)

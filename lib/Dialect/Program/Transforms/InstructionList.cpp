@@ -20,6 +20,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -191,6 +192,7 @@ private:
   LogicalResult visitKernel(kernel::KernelOp op);
   LogicalResult visitAttention(Operation *op);
   LogicalResult visitScan(ScanOp op);
+  LogicalResult visitCollective(Operation *op);
 
   func::FuncOp function;
   int64_t maxThreads;
@@ -487,6 +489,34 @@ LogicalResult Scheduler::visitScan(ScanOp op) {
   return success();
 }
 
+/// One call for each tensor; of an all_reduce one for each pair of element types, as its
+/// call takes a list.
+LogicalResult Scheduler::visitCollective(Operation *op) {
+  FailureOr<int64_t> ranks = getProgramRanks(op);
+  if (failed(ranks))
+    return failure();
+  if (isa<RankOp>(op))
+    return call(op, getCollectiveCall(op, *ranks, 1));
+  // By types, in the order of the op.
+  llvm::MapVector<std::pair<Type, Type>, SmallVector<unsigned>> groups;
+  for (auto [i, operand, result] : llvm::enumerate(op->getOperands(), op->getResults()))
+    groups[{getElementTypeOrSelf(operand), getElementTypeOrSelf(result)}].push_back(i);
+  for (auto &[types, numbers] : groups) {
+    const size_t atOnce = isa<AllReduceOp>(op) ? numbers.size() : 1;
+    for (ArrayRef<unsigned> rest = numbers; !rest.empty();
+         rest = rest.drop_front(atOnce)) {
+      SmallVector<BufferView> inputs, outputs;
+      for (unsigned number : rest.take_front(atOnce)) {
+        inputs.push_back(view(op->getOperand(number)));
+        outputs.push_back(view(op->getResult(number)));
+      }
+      if (failed(call(op, getCollectiveCall(op, *ranks, atOnce), inputs, outputs)))
+        return failure();
+    }
+  }
+  return success();
+}
+
 LogicalResult Scheduler::visit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<kernel::KernelOp>(
@@ -517,6 +547,8 @@ LogicalResult Scheduler::visit(Operation *op) {
       .Case<MatmulOp>([&](MatmulOp matmul) { return visitMatmul(matmul); })
       .Case<LinearOp>([&](LinearOp linear) { return visitLinear(linear); })
       .Case<GemmOp>([&](GemmOp gemm) { return visitGemm(gemm); })
+      .Case<AllReduceOp, ReduceScatterOp, AllGatherOp, BroadcastFromOp, RankOp>(
+          [&](Operation *collective) { return visitCollective(collective); })
       .Case<TransposeOp, SliceOp, BroadcastOp, ConcatOp, PadOp>(
           [&](Operation *copyLike) { return visitCopyLike(copyLike); })
       .Case<AttentionOp, AttentionGradOp>([&](auto attention) -> LogicalResult {

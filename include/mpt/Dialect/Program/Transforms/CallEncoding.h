@@ -28,6 +28,16 @@ std::optional<rt::DataType> encodeElementType(mlir::Type type);
 /// op's operands, its outputs the op's results. Nullopt if no single call does.
 std::optional<rt::LibraryCall> getLibraryCall(mlir::Operation *op);
 
+/// In how many ranks a program with `op`, a collective or mpt.rank, runs: those of the
+/// mesh of its module. Fails with an error if there is no mesh (`op` is in a function of
+/// its own, the body of a loop) or if ranks that do not meet at `op` run the program,
+/// too.
+mlir::FailureOr<int64_t> getProgramRanks(mlir::Operation *op);
+
+/// The call that does the collective or mpt.rank `op`, for `tensors` of its operands:
+/// one, or several of an all_reduce.
+rt::LibraryCall getCollectiveCall(mlir::Operation *op, int64_t ranks, int64_t tensors);
+
 /// `call` on packed buffers of the given shaped types. Places (space and offset) are left
 /// at their defaults. Fails with an error at `loc`.
 mlir::FailureOr<rt::Instruction> encodeCall(mlir::Location loc,
