@@ -136,6 +136,7 @@ LogicalResult MemoryReportPass::reportPareto(ModuleOp module,
     // Planned on copies, as in reportStep.
     OpBuilder builder(module.getBody(), module.getBody()->end());
     ModuleOp copy = ModuleOp::create(builder, function.getLoc());
+    copy->setDiscardableAttrs(module->getDiscardableAttrDictionary());
     OwningOpRef<ModuleOp> holder;
     func::FuncOp clone = function.clone();
     // What the function itself asks for is one point of the curve.
@@ -181,6 +182,7 @@ FailureOr<MemoryReport> MemoryReportPass::reportStep(ModuleOp module,
   if (!isFused(function)) {
     OpBuilder builder(module.getBody(), module.getBody()->end());
     ModuleOp copy = ModuleOp::create(builder, function.getLoc());
+    copy->setDiscardableAttrs(module->getDiscardableAttrDictionary());
     step = function.clone();
     copy.push_back(step);
     OpPassManager passes(ModuleOp::getOperationName());

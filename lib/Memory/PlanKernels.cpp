@@ -70,6 +70,9 @@ private:
 FailureOr<Variant> KernelPlanner::makeVariant(func::FuncOp function, bool onlyMarked) {
   Variant variant;
   variant.module = ModuleOp::create(function.getLoc());
+  // Such as the mesh of a step of several ranks.
+  if (auto module = function->getParentOfType<ModuleOp>())
+    variant.module.get()->setDiscardableAttrs(module->getDiscardableAttrDictionary());
   variant.function = function.clone();
   variant.module->push_back(variant.function);
   FailureOr<SmallVector<RepeatedOp>> repeated =

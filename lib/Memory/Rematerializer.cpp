@@ -9,7 +9,6 @@
 #include "Rematerializer.h"
 
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
-#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -103,8 +102,12 @@ LogicalResult Rematerializer::takeBestOrder() {
 }
 
 FailureOr<int64_t> Rematerializer::measurePlan(const RematPlan &plan, int64_t most) {
+  // In a module that says what the function's own does, such as its mesh of ranks.
+  OwningOpRef<ModuleOp> holder = ModuleOp::create(function.getLoc());
+  if (auto module = function->getParentOfType<ModuleOp>())
+    holder.get()->setDiscardableAttrs(module->getDiscardableAttrDictionary());
   func::FuncOp trial = function.clone();
-  llvm::scope_exit discard([&] { trial.erase(); });
+  holder->push_back(trial);
   RematFunctionOptions plain = build;
   FailureOr<RematFunction> copy = buildRematFunction(trial, plain);
   if (failed(copy))
