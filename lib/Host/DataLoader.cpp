@@ -87,6 +87,16 @@ llvm::Error DataLoader::setPosition(const DataPosition &value) {
   return llvm::Error::success();
 }
 
+llvm::Error DataLoader::setPart(int64_t newPart, int64_t newParts) {
+  if (newParts < 1 || newPart < 0 || newPart >= newParts || batch % newParts != 0)
+    return llvm::createStringError("a batch of " + llvm::Twine(batch) +
+                                   " rows has no part " + llvm::Twine(newPart) + " of " +
+                                   llvm::Twine(newParts) + " of equal size");
+  part = newPart;
+  parts = newParts;
+  return llvm::Error::success();
+}
+
 /// Fills the buffers with the rows named by `order` and points `views` at them.
 void DataLoader::gather(llvm::ArrayRef<int64_t> order) {
   views.clear();
@@ -157,7 +167,8 @@ const llvm::StringMap<const HostTensor *> &DataLoader::next() {
     }
     orderEpoch = position.epoch;
   }
-  gather(llvm::ArrayRef(order).slice(position.index, batch));
+  gather(
+      llvm::ArrayRef(order).slice(position.index + batch / parts * part, batch / parts));
   position.index += batch;
   if (position.index + batch > rows || batch == 0)
     position = {position.epoch + 1, 0};

@@ -48,6 +48,7 @@ llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
                                 orNull(options.cublasLt)) ||
       mpt_rt_set_cudnn_library(context, orNull(options.cudnn)) ||
       mpt_rt_set_cuda_device(context, options.device) ||
+      mpt_rt_set_communicator(context, options.communicator) ||
       (options.sharedState && mpt_rt_share_state(context, options.sharedState->context)))
     return lastError("");
   return llvm::Error::success();
@@ -322,6 +323,8 @@ size_t RuntimeEngine::arenaBytes() const { return mpt_rt_arena_bytes(context); }
 size_t RuntimeEngine::stateBytes() const { return mpt_rt_state_bytes(context); }
 
 std::string RuntimeEngine::notes() const { return mpt_rt_notes(context); }
+
+int64_t RuntimeEngine::getNumRanks() const { return mpt_rt_get_program_ranks(context); }
 
 void RuntimeEngine::addToProfile() {
   if (runs++ == 1) {

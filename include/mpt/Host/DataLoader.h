@@ -66,6 +66,11 @@ public:
   /// since then only the order of summation could change.
   const llvm::StringMap<const HostTensor *> &next();
 
+  /// From now on `next` gives part `part` of `parts` of each batch: the rows of that
+  /// micro-batch, in the order of the batch. Which batches there are stays the same.
+  /// Fails unless `parts` divides the batch.
+  llvm::Error setPart(int64_t part, int64_t parts);
+
   const DataPosition &getPosition() const { return position; }
   /// Fails if no batch begins there.
   llvm::Error setPosition(const DataPosition &position);
@@ -88,6 +93,7 @@ private:
   std::vector<HostTensor> buffers;
   llvm::StringMap<const HostTensor *> views;
   int64_t rows = 0, batch = 0;
+  int64_t part = 0, parts = 1;
   uint64_t seed = 0;
   DataPosition position;
   /// The epoch that `order` belongs to.

@@ -20,6 +20,7 @@
 #include <memory>
 
 struct mpt_program_desc;
+struct mpt_rt_communicator;
 struct mpt_rt_context;
 
 namespace mpt {
@@ -36,6 +37,8 @@ struct RuntimeOptions {
   /// State of this engine's name, type and shape is shared with it; it must be alive
   /// while the new one is opened, and neither runs while the other does. On the CPU.
   const class RuntimeEngine *sharedState = nullptr;
+  /// The ranks that a program of several exchanges data with; outlives the engine.
+  mpt_rt_communicator *communicator = nullptr;
 };
 
 class RuntimeEngine : public StepEngine {
@@ -69,6 +72,7 @@ public:
   size_t stateBytes() const override;
   StepProfile profile() const override;
   std::string notes() const override;
+  int64_t getNumRanks() const override;
 
   // Without copies: `run` is these.
 

@@ -123,6 +123,8 @@ public:
   /// What was decided when the function first ran, a line each: what a GPU's libraries
   /// refused, say.
   virtual std::string notes() const { return ""; }
+  /// The number of processes that the function was compiled for.
+  virtual int64_t getNumRanks() const { return 1; }
 };
 
 } // namespace mpt

@@ -124,6 +124,33 @@ TEST(DataLoaderTest, ContinuesFromAnyPosition) {
   }
 }
 
+/// Parts one after the other are the batch, and the next batch is the same in all.
+TEST(DataLoaderTest, PartsOfABatch) {
+  for (int64_t count : {12, 23}) {
+    DataLoader whole = makeLoader(count, 12);
+    std::vector<DataLoader> parts;
+    for (int64_t part = 0; part < 3; ++part) {
+      parts.push_back(makeLoader(count, 12));
+      ASSERT_FALSE(bool(parts.back().setPart(part, 3)));
+    }
+    for (int step = 0; step < 4; ++step) {
+      std::vector<int64_t> joined;
+      for (DataLoader &part : parts) {
+        std::vector<int64_t> mine = nextRows(part);
+        EXPECT_EQ(mine.size(), 4u);
+        joined.insert(joined.end(), mine.begin(), mine.end());
+      }
+      EXPECT_EQ(joined, nextRows(whole));
+      EXPECT_TRUE(parts[2].getPosition() == whole.getPosition());
+    }
+  }
+  DataLoader loader = makeLoader(12, 6);
+  EXPECT_EQ(message(loader.setPart(0, 4)),
+            "a batch of 6 rows has no part 0 of 4 of equal size");
+  EXPECT_EQ(message(loader.setPart(2, 2)),
+            "a batch of 6 rows has no part 2 of 2 of equal size");
+}
+
 TEST(DataLoaderTest, RangesKeepTheOrder) {
   DataLoader loader = makeLoader(25, 10);
   const HostTensor &tail = *loader.getRange(20, 5).lookup("x");

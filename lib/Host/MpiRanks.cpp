@@ -1,0 +1,80 @@
+//===- MpiRanks.cpp - Ranks that mpirun started -----------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Host/MpiRanks.h"
+#include "mpt/Runtime/Runtime.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cstdlib>
+
+using namespace mpt;
+
+namespace {
+
+class MpiRanks : public RankGroup {
+public:
+  explicit MpiRanks(mpt_rt_communicator *communicator) : communicator(communicator) {}
+  ~MpiRanks() override { mpt_rt_destroy_communicator(communicator); }
+
+  int64_t getRank() const override { return mpt_rt_get_rank(communicator); }
+  int64_t getNumRanks() const override { return mpt_rt_get_ranks(communicator); }
+  std::string getHost(int64_t rank) const override {
+    return mpt_rt_get_rank_host(communicator, static_cast<int32_t>(rank));
+  }
+  void setDeadline(double seconds) override {
+    mpt_rt_set_deadline(communicator, seconds);
+  }
+  llvm::Expected<std::vector<std::string>> gather(llvm::StringRef text) override;
+  bool hasFailed() const override { return isLost; }
+  void abort(int status) override {
+    mpt_rt_abort(communicator, status);
+    std::_Exit(status);
+  }
+  mpt_rt_communicator *getCommunicator() const override { return communicator; }
+
+  llvm::Error lastError() const {
+    return llvm::createStringError(mpt_rt_communicator_error(communicator));
+  }
+
+private:
+  llvm::Error failGather() {
+    isLost = true;
+    return lastError();
+  }
+
+  mpt_rt_communicator *communicator;
+  bool isLost = false;
+};
+
+} // namespace
+
+llvm::Expected<std::vector<std::string>> MpiRanks::gather(llvm::StringRef text) {
+  const auto count = static_cast<size_t>(getNumRanks());
+  std::vector<uint64_t> sizes(count);
+  const uint64_t size = text.size();
+  if (mpt_rt_gather(communicator, &size, sizeof(size), sizes.data()))
+    return failGather();
+  // All send as much as the longest needs.
+  const uint64_t most = *llvm::max_element(sizes);
+  std::string padded = text.str(), all(most * count, '\0');
+  padded.resize(most);
+  if (mpt_rt_gather(communicator, padded.data(), most, all.data()))
+    return failGather();
+  std::vector<std::string> texts;
+  for (size_t rank = 0; rank < count; ++rank)
+    texts.push_back(all.substr(rank * most, sizes[rank]));
+  return texts;
+}
+
+llvm::Expected<std::unique_ptr<RankGroup>> mpt::connectMpiRanks(double deadline) {
+  auto ranks = std::make_unique<MpiRanks>(mpt_rt_create_communicator(deadline));
+  if (!ranks->getCommunicator())
+    return llvm::createStringError("no memory for a communicator");
+  if (mpt_rt_connect_mpi(ranks->getCommunicator(), /*library=*/nullptr))
+    return ranks->lastError();
+  return std::move(ranks);
+}

@@ -1,0 +1,73 @@
+//===- RankGroup.cpp - The processes that train together --------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Host/RankGroup.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace mpt;
+
+RankGroup::~RankGroup() = default;
+
+std::string RankGroup::describe(int64_t rank) const {
+  return "rank " + std::to_string(rank) + " (on " + getHost(rank) + ")";
+}
+
+int64_t RankGroup::countNeighbors() const {
+  int64_t count = 0;
+  for (int64_t rank = 0; rank < getNumRanks(); ++rank)
+    count += getHost(rank) == getHost(getRank());
+  return count;
+}
+
+llvm::Error RankGroup::agree(llvm::Error own) {
+  auto messages = gather(llvm::toString(std::move(own)));
+  if (!messages)
+    return messages.takeError();
+  std::string all;
+  for (auto [rank, message] : llvm::enumerate(*messages)) {
+    // What every rank says is said once.
+    if (message.empty() || (rank > 0 && message == messages->front()))
+      continue;
+    if (!all.empty())
+      all += "; ";
+    all += rank == 0 ? message : describe(rank) + ": " + message;
+  }
+  return all.empty() ? llvm::Error::success() : llvm::createStringError(all);
+}
+
+llvm::Error RankGroup::checkSame(llvm::StringRef what, llvm::StringRef text) {
+  auto texts = gather(text);
+  if (!texts)
+    return texts.takeError();
+  for (auto [rank, other] : llvm::enumerate(*texts)) {
+    if (other == texts->front())
+      continue;
+    llvm::SmallVector<llvm::StringRef> expected, found;
+    llvm::StringRef(texts->front()).split(expected, '\n');
+    llvm::StringRef(other).split(found, '\n');
+    size_t line = 0;
+    while (line < expected.size() && line < found.size() && expected[line] == found[line])
+      ++line;
+    auto quote = [&](llvm::ArrayRef<llvm::StringRef> lines) {
+      return line < lines.size() ? "'" + lines[line].str() + "'" : "nothing";
+    };
+    return llvm::createStringError("all ranks need the same " + what + ": expected " +
+                                   quote(expected) + " as on " + describe(0) +
+                                   ", found " + quote(found) + " on " + describe(rank));
+  }
+  return llvm::Error::success();
+}
+
+bool RankGroup::isAnywhere(bool own) {
+  auto all = gather(own ? "1" : "0");
+  if (all)
+    return llvm::is_contained(*all, "1");
+  llvm::consumeError(all.takeError());
+  return false;
+}
