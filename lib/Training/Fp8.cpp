@@ -10,10 +10,12 @@
 /// `--mpt-fp8`: matmuls read f8E4M3FN and f8E5M2, each tensor with a scale that
 /// follows its largest magnitude. Fp8Plan.h says which matmuls. The rule of the
 /// scales is that of NVIDIA's Transformer Engine (DelayedScaling and
-/// Float8CurrentScaling). Everything is made of ops that are there anyway.
+/// Float8CurrentScaling). Everything is made of ops that are there anyway. Recipes with
+/// scales for blocks are made of mpt.quantize and mpt.scaled_matmul (Fp8Blocks.h).
 ///
 //===----------------------------------------------------------------------===//
 
+#include "Fp8Blocks.h"
 #include "mlir/IR/IRMapping.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
@@ -22,6 +24,7 @@
 #include "mpt/Support/Remarks.h"
 #include "mpt/Training/Fp8Plan.h"
 #include "mpt/Training/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Regex.h"
 #include <cfloat>
 #include <cmath>
@@ -38,7 +41,7 @@ using namespace mpt::detail;
 namespace {
 
 /// The rule that makes scales.
-struct ScaleRule {
+struct StateRule {
   bool delayed;
   /// Steps that the history holds, the present one included.
   int64_t history;
@@ -51,7 +54,7 @@ struct ScaleRule {
 /// Rewrites one function after a plan.
 class Fp8Rewriter {
 public:
-  Fp8Rewriter(func::FuncOp function, const Fp8Plan &plan, const ScaleRule &rule)
+  Fp8Rewriter(func::FuncOp function, const Fp8Plan &plan, const StateRule &rule)
       : function(function), plan(plan), rule(rule), editor(function, "mpt-fp8"),
         f32(Float32Type::get(function.getContext())) {}
 
@@ -89,7 +92,7 @@ private:
 
   func::FuncOp function;
   const Fp8Plan &plan;
-  const ScaleRule &rule;
+  const StateRule &rule;
   StepEditor editor;
   Type f32;
   SmallVector<Quantized> tensors;
@@ -304,24 +307,28 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
     func::FuncOp step = findStepFunction(module, function, "mpt-fp8");
     if (!step)
       return signalPassFailure();
-    if (StepView(step).findArgument(kFp8ScaleState)) {
+    if (StepView(step).findArgument(kFp8ScaleState) ||
+        !step.getBody().front().getOps<ScaledMatmulOp>().empty()) {
       step.emitError("mpt-fp8: @")
           << step.getName() << " has scales of 8-bit floats already; run this pass once";
       return signalPassFailure();
     }
+    auto isKept = [&](Operation *op) {
+      if (patterns.empty())
+        return false;
+      std::string place = describePlace(op);
+      return llvm::any_of(
+          patterns, [&](const llvm::Regex &pattern) { return pattern.match(place); });
+    };
+    if (hasBlocks())
+      return runOnBlocks(step, isKept);
     if (!step.getBody().front().getOps<UnscaleOp>().empty()) {
       step.emitError("mpt-fp8: the loss of @")
           << step.getName() << " is scaled already, so a step that is skipped would not "
           << "keep the scales of 8-bit floats; run --mpt-loss-scale after this pass";
       return signalPassFailure();
     }
-    Fp8Plan plan = planFp8(step, {format == "hybrid", alignment}, [&](Operation *op) {
-      if (patterns.empty())
-        return false;
-      std::string place = describePlace(op);
-      return llvm::any_of(
-          patterns, [&](const llvm::Regex &pattern) { return pattern.match(place); });
-    });
+    Fp8Plan plan = planFp8(step, {format == "hybrid", alignment}, isKept);
     for (auto &[op, reason] : plan.kept)
       emitRemark(RemarkId::Fp8Kept, op->getLoc(), "") << remark::reason("{0}", reason);
     for (const Fp8Matmul &planned : plan.matmuls)
@@ -329,10 +336,8 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
           << remark::reason("{0} by {1}", getName(plan.tensors[planned.lhs].format),
                             getName(plan.tensors[planned.rhs].format));
     if (plan.matmuls.empty())
-      return warnOfNothingToDo(module, getArgument(),
-                               "no matmul that can take 8-bit floats in @" +
-                                   step.getName());
-    ScaleRule rule{recipe == "delayed", history, amax == "max", margin};
+      return warnOfNoMatmul(step);
+    StateRule rule{recipe == "delayed", history, amax == "max", margin};
     if (failed(Fp8Rewriter(step, plan, rule).run()))
       signalPassFailure();
   }
@@ -340,6 +345,55 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
 private:
   static StringRef getName(Fp8Format format) {
     return format == Fp8Format::E4M3 ? "f8E4M3FN" : "f8E5M2";
+  }
+
+  bool hasBlocks() const { return recipe == "deepseek" || recipe == "mxfp8"; }
+
+  void warnOfNoMatmul(func::FuncOp step) {
+    warnOfNothingToDo(getOperation(), getArgument(),
+                      "no matmul that can take 8-bit floats in @" + step.getName());
+  }
+
+  void runOnBlocks(func::FuncOp step, llvm::function_ref<bool(Operation *)> isKept) {
+    Fp8BlockRecipe blocks;
+    Fp8BlockScales blockScales;
+    blocks.quantizeHead = quantizeHead;
+    if (recipe == "deepseek") {
+      blocks.fromSaved = saved == "quantized";
+      blockScales.rule = scales == "f32" ? ScaleRule::Largest : ScaleRule::PowerOfTwo;
+      blockScales.promotion = promotion;
+    } else {
+      blocks.length = 32;
+      blocks.squareParameters = blocks.fromSaved = false;
+      blockScales.areE8M0 = true;
+      blockScales.promotion = 0;
+    }
+    Fp8BlockPlan plan = planFp8Blocks(step, blocks, alignment, isKept);
+    for (auto &[op, reason] : plan.kept)
+      emitRemark(RemarkId::Fp8Kept, op->getLoc(), "") << remark::reason("{0}", reason);
+    auto describe = [&](unsigned number) {
+      const Fp8BlockTensor &tensor = plan.tensors[number];
+      return llvm::formatv("f8E4M3FN in blocks of {0}x{1}{2}", tensor.block[0],
+                           tensor.block[1],
+                           tensor.from ? ", made from the 8-bit copy" : "")
+          .str();
+    };
+    for (const Fp8BlockMatmul &planned : plan.matmuls)
+      emitRemark(RemarkId::Fp8Matmul, planned.op->getLoc(), "")
+          << remark::reason("{0} by {1}", describe(planned.lhs), describe(planned.rhs));
+    if (plan.matmuls.empty())
+      return warnOfNoMatmul(step);
+    rewriteFp8Blocks(step, plan, blockScales);
+  }
+
+  /// An option that `recipe` does not read must not have a value.
+  LogicalResult checkUnused(bool isRead, StringRef option, bool isDefault,
+                            StringRef recipes) {
+    if (isRead || isDefault)
+      return success();
+    return mlir::emitError(getOperation().getLoc(), "mpt-fp8: ")
+           << option << " is an option of " << recipes << ", and the recipe is "
+           << std::string(recipe) << "; leave it out";
   }
 
   LogicalResult readOptions(ModuleOp module, SmallVector<llvm::Regex> &patterns) {
@@ -350,10 +404,33 @@ private:
       return mlir::emitError(module.getLoc(), "mpt-fp8: unknown ")
              << option << " '" << value << "'; expected " << one << " or " << other;
     };
-    if (failed(expectOne("recipe", recipe, "delayed", "current")) ||
-        failed(expectOne("format", format, "hybrid", "e4m3")) ||
-        failed(expectOne("amax", amax, "max", "most_recent")))
+    if (!hasBlocks() && recipe != "delayed" && recipe != "current")
+      return mlir::emitError(module.getLoc(), "mpt-fp8: unknown recipe '")
+             << std::string(recipe) << "'; expected delayed, current, deepseek or mxfp8";
+    if (failed(expectOne("format", format, "hybrid", "e4m3")) ||
+        failed(expectOne("amax", amax, "max", "most_recent")) ||
+        failed(expectOne("scales", scales, "power_of_two", "f32")) ||
+        failed(expectOne("saved", saved, "quantized", "original")))
       return failure();
+    const StringRef perTensor = "recipe=delayed and recipe=current";
+    const StringRef perBlock = "recipe=deepseek and recipe=mxfp8";
+    const bool isDeepSeek = recipe == "deepseek";
+    if (failed(checkUnused(!hasBlocks(), "format", format == "hybrid", perTensor)) ||
+        failed(checkUnused(!hasBlocks(), "margin", margin == 0, perTensor)) ||
+        failed(checkUnused(!hasBlocks(), "history", history == 1024, "recipe=delayed")) ||
+        failed(checkUnused(!hasBlocks(), "amax", amax == "max", "recipe=delayed")) ||
+        failed(checkUnused(isDeepSeek, "scales", scales == "power_of_two",
+                           "recipe=deepseek")) ||
+        failed(
+            checkUnused(isDeepSeek, "promotion", promotion == 128, "recipe=deepseek")) ||
+        failed(
+            checkUnused(isDeepSeek, "saved", saved == "quantized", "recipe=deepseek")) ||
+        failed(checkUnused(hasBlocks(), "quantize-head", !quantizeHead, perBlock)))
+      return failure();
+    if (promotion < 0 || promotion % 128 != 0)
+      return mlir::emitError(module.getLoc(), "mpt-fp8: expected a promotion that is a "
+                                              "multiple of 128, or 0, found ")
+             << int64_t(promotion);
     if (history < 1 || history > 65536 || margin < 0 || margin > 30 || alignment < 1)
       return mlir::emitError(module.getLoc(),
                              "mpt-fp8: expected a history of 1 to 65536 steps, a margin "

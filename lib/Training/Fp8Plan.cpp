@@ -9,6 +9,7 @@
 #include "mpt/Training/Fp8Plan.h"
 
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -105,4 +106,175 @@ Fp8Plan mpt::planFp8(func::FuncOp function, const Fp8Options &options,
     plan.matmuls.push_back({&op, left, getTensor(rhs)});
   }
   return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// Scales of blocks
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A matrix, or the transpose of one whose rows are all dimensions but the last.
+struct MatrixView {
+  Value source;
+  bool isTransposed = false;
+
+  explicit MatrixView(Value value) : source(value) {
+    auto getColumns = [](Value value) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+      return shape.empty() ? 1 : shape.back();
+    };
+    while (Operation *op = source.getDefiningOp()) {
+      if (auto reshape = dyn_cast<ReshapeOp>(op);
+          reshape && getColumns(reshape.getX()) == getColumns(source)) {
+        source = reshape.getX();
+      } else if (auto transpose = dyn_cast<TransposeOp>(op);
+                 transpose && transpose.getPermutation() == ArrayRef<int64_t>{1, 0}) {
+        source = transpose.getX();
+        isTransposed = !isTransposed;
+      } else {
+        return;
+      }
+    }
+  }
+};
+
+/// Whether the elements of `value` are those of a parameter, perhaps rounded.
+bool isParameter(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<ReshapeOp, TransposeOp, CastOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return StepView::get(value).role == Role::Parameter;
+}
+
+/// Whether a loss reads `value`, perhaps reshaped, converted or with a bias.
+bool isReadByLoss(Value value) {
+  SmallVector<Value> queue = {value};
+  for (size_t i = 0; i < queue.size(); ++i)
+    for (Operation *user : queue[i].getUsers()) {
+      if (isa<CrossEntropyOp, MSELossOp>(user))
+        return true;
+      const bool addsBias =
+          isa<AddOp>(user) && llvm::any_of(user->getOperands(), isParameter);
+      if ((addsBias || isa<ReshapeOp, CastOp>(user)) &&
+          !llvm::is_contained(queue, user->getResult(0)))
+        queue.push_back(user->getResult(0));
+    }
+  return false;
+}
+
+/// Chooses the matmuls that take part. Those of a layer's backward pass follow the
+/// layer: the input's gradient by the parameter, the parameter's by the input.
+class BlockPlanner {
+public:
+  BlockPlanner(func::FuncOp function, const Fp8BlockRecipe &recipe, int64_t alignment,
+               llvm::function_ref<bool(Operation *)> isKept)
+      : block(function.getBody().front()), recipe(recipe), alignment(alignment),
+        isKept(isKept), gradients(findGradients(block)) {}
+
+  Fp8BlockPlan run() {
+    for (Operation &op : block)
+      if (isa<MatmulOp, LinearOp>(op))
+        place(&op);
+    return std::move(plan);
+  }
+
+private:
+  bool isGradient(Value value) const { return gradients.contains(value); }
+  void place(Operation *op);
+  std::string findRoleObstacle(Operation *op, Value lhs, Value rhs);
+  unsigned getTensor(Value source, unsigned sumDim);
+
+  Block &block;
+  const Fp8BlockRecipe &recipe;
+  int64_t alignment;
+  llvm::function_ref<bool(Operation *)> isKept;
+  DenseSet<Value> gradients;
+  /// Of the layers that take part.
+  DenseSet<Value> parameters, inputs;
+  /// Gradients of the results of layers that do not.
+  DenseSet<Value> keptGradients;
+  Fp8BlockPlan plan;
+};
+
+std::string BlockPlanner::findRoleObstacle(Operation *op, Value lhs, Value rhs) {
+  const bool isLhsParameter = isParameter(lhs), isRhsParameter = isParameter(rhs);
+  Value parameter = isLhsParameter ? lhs : rhs, other = isLhsParameter ? rhs : lhs;
+  if (isLhsParameter != isRhsParameter && !isGradient(other)) {
+    if (!recipe.quantizeHead && isReadByLoss(op->getResult(0)))
+      return "a loss reads its result; quantize-head lets it take part";
+    parameters.insert(parameter);
+    inputs.insert(other);
+    return {};
+  }
+  if (isLhsParameter != isRhsParameter) {
+    if (parameters.contains(parameter))
+      return {};
+    return "the layer whose gradient it computes keeps its types";
+  }
+  if (isLhsParameter || isGradient(lhs) == isGradient(rhs))
+    return "its operands are not those of a linear layer or of its gradients";
+  Value gradient = isGradient(lhs) ? lhs : rhs, input = isGradient(lhs) ? rhs : lhs;
+  if (!inputs.contains(input) || keptGradients.contains(gradient))
+    return "the layer whose gradient it computes keeps its types";
+  return {};
+}
+
+unsigned BlockPlanner::getTensor(Value source, unsigned sumDim) {
+  std::array<int64_t, 2> shape = {1, 1};
+  shape[sumDim] = recipe.length;
+  const bool parameter = isParameter(source);
+  if (parameter && recipe.squareParameters)
+    shape = {recipe.length, recipe.length};
+  std::optional<unsigned> from;
+  for (auto [number, tensor] : llvm::enumerate(plan.tensors)) {
+    if (tensor.source != source)
+      continue;
+    if (tensor.block == shape)
+      return number;
+    if (!parameter && !isGradient(source) && recipe.fromSaved && !tensor.from)
+      from = number;
+  }
+  plan.tensors.push_back({source, shape, from});
+  return plan.tensors.size() - 1;
+}
+
+void BlockPlanner::place(Operation *op) {
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  auto matmul = dyn_cast<MatmulOp>(op);
+  const bool transposesLhs = matmul && matmul.getTransposeLhs();
+  const bool transposesRhs =
+      matmul ? matmul.getTransposeRhs() : cast<LinearOp>(op).getTransposeWeight();
+  const MatrixView left(lhs), right(rhs);
+  std::string obstacle =
+      isKept(op) ? "keep= names it" : findObstacle(op, lhs, rhs, alignment);
+  if (obstacle.empty() && transposesLhs &&
+      cast<RankedTensorType>(lhs.getType()).getRank() > 2)
+    obstacle = "its first operand is a batch of transposed matrices";
+  if (obstacle.empty())
+    obstacle = findRoleObstacle(op, left.source, right.source);
+  if (!obstacle.empty()) {
+    // The gradient of what a layer computes keeps its type as the layer does.
+    if (isParameter(right.source) && isGradient(left.source))
+      keptGradients.insert(left.source);
+    if (isParameter(left.source) && isGradient(right.source))
+      keptGradients.insert(right.source);
+    plan.kept.push_back({op, std::move(obstacle)});
+    return;
+  }
+  const bool transposeLhs = transposesLhs != left.isTransposed;
+  const bool transposeRhs = transposesRhs != right.isTransposed;
+  const unsigned lhsNumber = getTensor(left.source, transposeLhs ? 0 : 1);
+  const unsigned rhsNumber = getTensor(right.source, transposeRhs ? 1 : 0);
+  plan.matmuls.push_back({op, lhsNumber, rhsNumber, transposeLhs, transposeRhs});
+}
+
+} // namespace
+
+Fp8BlockPlan mpt::planFp8Blocks(func::FuncOp function, const Fp8BlockRecipe &recipe,
+                                int64_t alignment,
+                                llvm::function_ref<bool(Operation *)> isKept) {
+  return BlockPlanner(function, recipe, alignment, isKept).run();
 }

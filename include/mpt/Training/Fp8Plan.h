@@ -8,7 +8,8 @@
 ///
 /// \file
 /// Decides which matmuls of a step take operands of f8E4M3FN and f8E5M2, and which
-/// tensors are quantized for them. Pure: the function is not changed.
+/// tensors are quantized for them, with a scale each or with one for each block. Pure:
+/// the function is not changed.
 ///
 /// The choice of formats is that of Micikevicius et al., "FP8 Formats for Deep
 /// Learning" (2022) and of NVIDIA's Transformer Engine (`Format.HYBRID`): activations
@@ -21,6 +22,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SmallVector.h"
+#include <array>
+#include <optional>
 #include <string>
 
 namespace mpt {
@@ -71,6 +74,59 @@ struct Fp8Options {
 /// returns false for it. A value that depends on an mpt.grad_seed is a gradient.
 Fp8Plan planFp8(mlir::func::FuncOp function, const Fp8Options &options,
                 llvm::function_ref<bool(mlir::Operation *)> isKept);
+
+//===----------------------------------------------------------------------===//
+// Scales of blocks
+//===----------------------------------------------------------------------===//
+
+/// Which blocks the operands of linear layers have. All elements are f8E4M3FN.
+struct Fp8BlockRecipe {
+  /// Elements of a block along K, for activations and gradients.
+  int64_t length = 128;
+  /// Blocks of parameters are squares of that size, which serve a matmul and its
+  /// gradient alike; else they are as all others.
+  bool squareParameters = true;
+  /// The operand of a weight's gradient that the forward pass has read is made from its
+  /// 8-bit copy; else from the original tensor.
+  bool fromSaved = true;
+  /// The layer whose result a loss reads takes part.
+  bool quantizeHead = false;
+};
+
+/// A matrix that is quantized once for all matmuls that read it in these blocks.
+struct Fp8BlockTensor {
+  /// The value itself; all dimensions but the last are rows.
+  mlir::Value source;
+  /// Rows and columns of a block.
+  std::array<int64_t, 2> block;
+  /// The tensor of the plan from whose 8-bit copy it is made, instead of from `source`.
+  std::optional<unsigned> from;
+};
+
+struct Fp8BlockMatmul {
+  /// An mpt.matmul, or an mpt.linear without an epilogue.
+  mlir::Operation *op;
+  /// Numbers of the plan's tensors, and whether the matmul reads their transposes.
+  unsigned lhs, rhs;
+  bool transposeLhs, transposeRhs;
+};
+
+struct Fp8BlockPlan {
+  /// In program order.
+  llvm::SmallVector<Fp8BlockMatmul> matmuls;
+  /// In the order in which matmuls first read them; `from` is an earlier one.
+  llvm::SmallVector<Fp8BlockTensor> tensors;
+  /// Matmuls that keep their types, each with the reason.
+  llvm::SmallVector<std::pair<mlir::Operation *, std::string>> kept;
+};
+
+/// Plans the linear layers of `function`, whose body is one block: matmuls of an
+/// activation with a parameter, those of a gradient with a parameter that such a matmul
+/// reads, and those of an activation that such a matmul reads with a gradient. What
+/// planFp8 says of types, sizes and `isKept` holds here, too.
+Fp8BlockPlan planFp8Blocks(mlir::func::FuncOp function, const Fp8BlockRecipe &recipe,
+                           int64_t alignment,
+                           llvm::function_ref<bool(mlir::Operation *)> isKept);
 
 } // namespace mpt
 

@@ -132,7 +132,7 @@ def LearningRatePass : Pass<"mpt-learning-rate", "::mlir::ModuleOp"> {
 }
 
 def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
-  let summary = "Let matmuls of a step read 8-bit floats, with a scale for each tensor";
+  let summary = "Let matmuls of a step read 8-bit floats, with scales for tensors or blocks";
   let description = [{
     The matmuls of a step (`mpt.matmul`, `mpt.linear`; not those inside
     attention) read f8E4M3FN and, for gradients, f8E5M2. They sum in f32, and their
@@ -147,12 +147,25 @@ def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
     state of the step with role `running_stat`: `fp8.amax_history` [tensors, history] and
     `fp8.scale` [tensors], initially 0 and 1. The rule is Transformer Engine's.
 
+    `recipe=deepseek` and `recipe=mxfp8` have a scale for each block of a tensor
+    (`mpt.quantize`, `mpt.scaled_matmul`), chosen by the block's own amax, so there is no
+    state. All operands are f8E4M3FN. They apply to linear layers: matmuls of an
+    activation with a parameter, and the two matmuls of their backward pass.
+
+    `deepseek` (DeepSeek-V3, arXiv 2412.19437, section 3.3) has blocks of 128 by 128 for
+    parameters and of 128 elements along K for activations and gradients, and adds sums of
+    `promotion` products in f32. The input of a layer is kept for the backward pass in 8
+    bits only; the operand of the weight's gradient is made from them. `mxfp8` has
+    blocks of 32 elements along K with scales of f8E8M0FNU for all operands, each made
+    from the original tensor.
+
     Run it after `--mpt-train-step` and before `--mpt-loss-scale`, which keeps the state
     of a step that is skipped.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"loss\"", "The step">,
-    Option<"recipe", "recipe", "std::string", "\"delayed\"", "delayed or current">,
+    Option<"recipe", "recipe", "std::string", "\"delayed\"", "delayed or current (a scale for each tensor), deepseek or mxfp8 (for each "
+           "block)">,
     Option<"format", "format", "std::string", "\"hybrid\"",
            "hybrid (gradients f8E5M2, all else f8E4M3FN) or e4m3 (all)">,
     Option<"history", "history", "int64_t", "1024", "Steps that delayed looks back">,
@@ -161,6 +174,16 @@ def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
     Option<"margin", "margin", "int64_t", "0", "Powers of two left free">,
     Option<"alignment", "alignment", "int64_t", "16",
            "Matmuls whose sizes are not multiples of this keep their types">,
+    Option<"scales", "scales", "std::string", "\"power_of_two\"",
+           "power_of_two or f32: the scales of deepseek">,
+    Option<"promotion", "promotion", "int64_t", "128",
+           "Products that deepseek sums before it adds the sum in f32; a multiple of "
+           "128, or 0: all">,
+    Option<"saved", "saved", "std::string", "\"quantized\"",
+           "quantized or original: from which of them deepseek makes the operand of a "
+           "weight's gradient">,
+    Option<"quantizeHead", "quantize-head", "bool", "false",
+           "Let the layer that the loss reads take part with deepseek and mxfp8">,
     ListOption<"keep", "keep", "std::string",
                "Regular expressions of op names, locations (file:line, name) or "
                "functions (@name) whose matmuls keep their types">];

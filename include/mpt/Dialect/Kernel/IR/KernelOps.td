@@ -62,7 +62,7 @@ def Kernel_KernelOp : Kernel_Op<"kernel", [Pure, IsolatedFromAbove,
     ```
   }];
   let arguments = (ins
-    Arg<Variadic<MPT_Tensor>, "tensors of static shape">:$inputs,
+    Arg<Variadic<MPT_StoredTensor>, "tensors of static shape">:$inputs,
     Arg<Kernel_Kind, "`pointwise`, `row` or `column`">:$kind,
     Arg<DenseI64ArrayAttr, "the domain's static sizes">:$domain,
     Arg<I64Attr, "rows for each task, at least 1">:$chunk_rows,
@@ -71,7 +71,7 @@ def Kernel_KernelOp : Kernel_Op<"kernel", [Pure, IsolatedFromAbove,
     Arg<AffineMapArrayAttr,
         "one map for each result, from a point to an index">:$result_maps);
   let results = (outs
-    Res<Variadic<MPT_Tensor>, "tensors of static shape">:$outputs);
+    Res<Variadic<MPT_StoredTensor>, "tensors of static shape">:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $kind `(` $inputs `)` `domain` $domain `chunk_rows` $chunk_rows
