@@ -207,7 +207,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     module.training = model.training
     try:
         with (_mark_checkpoints(), _refuse_what_tracing_loses(), _keep_recurrent_layers(),
-              _trace_cumulative_averages()):
+              _trace_cumulative_averages(), _drop_checks_of_values()):
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
             _mark_stopped_gradients(program.graph_module)
@@ -341,6 +341,38 @@ def _trace_cumulative_averages():
         yield
     finally:
         norm.forward = original
+
+
+def _gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """PyTorch's, without the question whether a variance is below 0: it asks for values, which
+    a traced graph does not have."""
+    if isinstance(var, float):
+        var = var * torch.ones_like(input)
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif input.dim() != var.dim() or \
+                [b for a, b in zip(input.size(), var.size()) if a != b] != [1]:
+            raise ValueError("var is of incorrect size")
+    # PyTorch raises variances in place without gradients, so theirs pass on.
+    var = var + (var.clamp(min=eps) - var).detach()
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
+
+
+@contextlib.contextmanager
+def _drop_checks_of_values():
+    functional = torch.nn.functional
+    original = functional.gaussian_nll_loss
+    functional.gaussian_nll_loss = _gaussian_nll_loss
+    try:
+        yield
+    finally:
+        functional.gaussian_nll_loss = original
 
 
 @contextlib.contextmanager

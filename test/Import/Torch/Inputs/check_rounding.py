@@ -6,7 +6,8 @@ Prints how far loss and gradient norm are from those of PyTorch in f64: of MPT, 
 PyTorch with images stored as channels_last (both f32), and of PyTorch in f64 where one number
 before a ReLU has the other sign, for the numbers nearest to 0, in parts of the root mean
 square of its layer. A gradient norm that changes with the sign of such a number is not
-determined by f32.
+determined by f32. The last line is PyTorch in f64 with the signs that MPT's numbers before
+ReLUs have, and how many of them are others, and how large.
 """
 import argparse
 import copy
@@ -55,6 +56,40 @@ def flip(model, x, y, show):
         show(f"f64, {size:.0e} at {name} negated:", run(other, x, y))
 
 
+def take_signs(model, x, y):
+    """MPT's loss and gradient norm in a program that also returns the numbers before ReLUs,
+    PyTorch's in f64 with their signs, how many are others, and the largest of these."""
+    def record(model, store):
+        relus = [m for m in model.modules() if isinstance(m, torch.nn.ReLU)]
+        return [relu.register_forward_pre_hook(
+            lambda _, values, index=index: store(index, values[0]))
+            for index, relu in enumerate(relus)]
+
+    def with_numbers(model, x, y):
+        numbers = {}
+        hooks = record(model, lambda index, value: numbers.__setitem__(
+            f"relu{index}", value.clone()))
+        result = {"loss": loss(model, x, y), **numbers}
+        for hook in hooks:
+            hook.remove()
+        return result
+
+    mine = mpt.torch.TrainStep(model, with_numbers, torch.optim.SGD(model.parameters(), 0.1),
+                               (x, y))(x, y)
+    sizes = []
+
+    def change(index, value):
+        number = value.detach()
+        others = (mine[f"relu{index}"] > 0) != (number > 0)
+        sizes.extend((number[others].abs() / number.square().mean().sqrt()).tolist())
+        return (value - 2 * torch.where(others, number, 0),)
+
+    exact = copy.deepcopy(model).double()
+    record(exact, change)
+    return ((mine.loss, mine.grad_norm), run(exact, x.double(), y), len(sizes),
+            max(sizes, default=0))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -85,6 +120,9 @@ def main():
     show("PyTorch, channels_last:", run(copy.deepcopy(model).to(memory_format=last),
                                         x.contiguous(memory_format=last), y))
     flip(copy.deepcopy(model).double(), x.double(), y, show)
+    mine, theirs, count, largest = take_signs(copy.deepcopy(model), x, y)
+    show("MPT, returning the numbers before ReLUs:", mine)
+    show(f"f64 with MPT's signs of these, {count} of them others, up to {largest:.0e}:", theirs)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,15 @@ def mlp():
     return model, classify, (torch.randn(4, 8), torch.randint(0, 10, (4,)))
 
 
+def gaussian():
+    """A loss whose arguments PyTorch checks, some variances below what it takes as the least."""
+    def loss(model, x, y):
+        mean, variance = model(x).chunk(2, 1)
+        return nn.GaussianNLLLoss(eps=0.5)(mean, y, F.softplus(variance))
+    model = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 4))
+    return model, loss, (torch.randn(16, 8), torch.randn(16, 2))
+
+
 def cnn():
     model = nn.Sequential(
         nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(inplace=True),
@@ -293,7 +302,7 @@ MODELS = {
     "mlp": mlp, "cnn": cnn, "unet": unet, "encoder": encoder,
     "lstm": lambda: recurrent(nn.LSTM), "gru": lambda: recurrent(nn.GRU),
     "graph": graph, "experts": experts, "contrast": contrast, "odd": odd, "critic": critic,
-    "statistics": statistics, "projected": projected,
+    "statistics": statistics, "gaussian": gaussian, "projected": projected,
     "gpt2": gpt2, "bert": bert, "llama": llama, "mixtral": mixtral, "t5": t5, "vit": vit,
     "resnet18": lambda: vision("resnet18"),
     "mobilenet_v3_small": lambda: vision("mobilenet_v3_small", dropout=0.0),
