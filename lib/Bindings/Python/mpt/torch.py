@@ -210,7 +210,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
               _trace_cumulative_averages(), _drop_checks_of_values()):
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
-            _mark_stopped_gradients(program.graph_module)
+            _mark_stopped_gradients(program)
             program = program.run_decompositions({})
             _drop_assertions(program.graph_module)
     except ExportError:
@@ -419,10 +419,28 @@ def _writes(node: torch.fx.Node, value: torch.fx.Node) -> bool:
          *((a, node.kwargs.get(a.name)) for a in schema.arguments)])
 
 
-def _mark_stopped_gradients(graph_module: torch.fx.GraphModule) -> None:
+def _follows_from(node: torch.fx.Node, sources: "Collection[torch.fx.Node]",
+                  ends: Callable[[torch.fx.Node], bool]) -> bool:
+    """Whether `node` is computed from one of `sources`, on a way past none that `ends`."""
+    waiting, seen = [node], {node}
+    while waiting:
+        node = waiting.pop()
+        if node in sources:
+            return True
+        if not ends(node):
+            waiting += [n for n in node.all_input_nodes if n not in seen]
+            seen.update(node.all_input_nodes)
+    return False
+
+
+def _mark_stopped_gradients(program: torch.export.ExportedProgram) -> None:
     """Puts `mpt::stop_gradient` where autograd would stop."""
     stop = torch.ops.mpt.stop_gradient.default
-    for module in graph_module.modules():
+    parameters = program.graph_signature.inputs_to_parameters
+    trained = {n for n in program.graph_module.graph.find_nodes(op="placeholder")
+               if n.name in parameters
+               and program.state_dict[parameters[n.name]].requires_grad}
+    for module in program.graph_module.modules():
         if not isinstance(module, torch.fx.GraphModule):
             continue
 
@@ -446,6 +464,15 @@ def _mark_stopped_gradients(graph_module: torch.fx.GraphModule) -> None:
             body = body_of(node)
             if body is None:
                 continue
+            for value in node.args[2:]:
+                # PyTorch goes on with the gradient of what the value was.
+                if isinstance(value, torch.fx.Node) and value not in trained \
+                        and is_changed_by(value, node) and _follows_from(
+                            value, trained, lambda n: n.target is stop or body_of(n)):
+                    raise ExportError(
+                        "%s:%s: torch.no_grad() changes a value in place that has a gradient; "
+                        "write `y = y + (f(y) - y).detach()` for `y = f(y)`"
+                        % (_line_of(value) or (value.name, 0)))
             output = next(n for n in body.graph.nodes if n.op == "output")
             # What a later region changes in place, as spectral_norm does when its module is
             # called again, may be a buffer: the others that read it get a copy instead.
@@ -817,11 +844,13 @@ class _Printer:
                 f"the function changes {len(changed)} of the model's parameters in place "
                 f"({', '.join(changed[:3])}{', ..' if len(changed) > 3 else ''}); register what "
                 "the optimizer does not train with register_buffer")
-        other = [s.kind.name for _, s in values
-                 if s.kind not in (OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION)]
-        if other:
-            raise ExportError(f"the function changes one of its inputs ({', '.join(other)}); "
-                              "return the new value instead")
+        given = dict(zip((n for n, s in specs.items() if s.kind == InputKind.USER_INPUT),
+                         self.names))
+        for _, spec in values:
+            if spec.kind not in (OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION):
+                name = given.get(spec.target, spec.target)
+                raise ExportError(f"the function changes its input {name} in place; pass it a "
+                                  f"copy, {name}.clone()")
         labels = self.output_names(len(user))
         stateful = set(owner.values())
         taken = {*self.names, *stateful}

@@ -52,6 +52,21 @@ def inner_gradient():
     return Net(), loss, make()[2]
 
 
+def clamped():
+    def loss(model, x, y):
+        z = model(x)
+        with torch.no_grad():
+            z.clamp_(min=0)  # PyTorch's gradient passes on where z was below.
+        return F.cross_entropy(z, y)
+    return Net(), loss, make()[2]
+
+
+def changed():
+    def loss(model, x, y):
+        return F.cross_entropy(model(x), y.clamp_(0, 2))
+    return Net(), loss, make()[2]
+
+
 def packed():
     def loss(model, x, y):
         lengths = torch.tensor([8] * 8)
