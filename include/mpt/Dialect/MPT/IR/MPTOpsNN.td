@@ -62,10 +62,10 @@ def MPT_ReduceOp : MPT_InferredOp<"reduce", "Deny", "Stable", [MPT_Differentiabl
              "with `kind = #mpt.reduce_kind<mean>` and `axes = array<i64: 1, 2>`">,
     OtherName<"product", "with `kind = #mpt.reduce_kind<prod>`">];
   let description = [{
-    Floats are reduced in `acc_type` and rounded once to the result's type;
-    integers (not i1) wrap around. `mean` takes floats only. `max` and `min`
-    return NaN if an element is NaN, and need at least one element. All axes
-    give a scalar, and `axes = array<i64>` reduces nothing.
+    Floats are reduced in `acc_type`, or in f64 where that costs nothing, and
+    rounded once to the result's type; integers (not i1) wrap around. `mean` takes
+    floats only. `max` and `min` return NaN if an element is NaN, and need at least
+    one element. All axes give a scalar, and `axes = array<i64>` reduces nothing.
 
     Example:
 
