@@ -271,8 +271,7 @@ class TrainStep:
             try:
                 return self._build(exported, batch, budget)
             except Error as error:
-                if not any(d.message.startswith("mpt-rematerialize: ")
-                           for d in error.diagnostics):
+                if not _is_too_large(error):
                     raise
             # Planning repeats a loop as a whole or not at all, so its iterations are grouped
             # before. A part of the whole means that of the loop as it was.
@@ -284,6 +283,8 @@ class TrainStep:
         try:
             return self._build(exported, batch, budget, checkpoint_scans=True)
         except Error as error:
+            if not _is_too_large(error):
+                raise
             raise Error(f"{error}\nThe backward pass of recurrent layers computes groups of "
                         "iterations again already: raise memory_budget, or pass shorter "
                         "sequences or smaller batches", error.diagnostics) from None
@@ -604,6 +605,11 @@ class TrainStep:
     def state_bytes(self) -> int:
         """Memory of parameters, buffers and the optimizer's state."""
         return self._first.program.state_bytes
+
+
+def _is_too_large(error: Error) -> bool:
+    """Whether the step does not fit its memory budget."""
+    return any(d.message.startswith("mpt-rematerialize: ") for d in error.diagnostics)
 
 
 def _refuse(name, value, dtype):
