@@ -5,75 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-///
-/// \file
-/// Each element's place is the number of elements before it: n comparisons for each of n.
-///
-//===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
 #include "ScalarRegion.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::stablehlo;
-
-/// The index of the element that comes at each place of the last dimension, in i64. Equal
-/// elements keep their order; NaN is larger than all.
-static Value sortedIndices(Lowering &l, Value last, bool descending) {
-  int64_t size = getShape(last).back();
-  Type i64 = l.builder.getI64Type();
-  if (!l.require(size <= 8192, "sorting more than 8192 elements"))
-    return l.constant(0, i64, getShape(last));
-  if (getElement(last).isInteger(1))
-    last = l.cast(last, l.builder.getI8Type());
-  bool floats = isa<FloatType>(getElement(last));
-  if (floats)
-    last = l.unary<StopGradientOp>(last);
-  Shape across(getShape(last)), down(getShape(last));
-  across.insert(across.end() - 1, 1); // [.., 1, n]: the others
-  down.push_back(1);                  // [.., n, 1]: the element
-  Value other = l.reshape(last, across), mine = l.reshape(last, down);
-  Value before =
-      l.compare(descending ? ComparePredicate::GT : ComparePredicate::LT, other, mine);
-  Value equal = l.compare(ComparePredicate::EQ, other, mine);
-  if (floats) {
-    auto isNaN = [&](Value x) { return l.compare(ComparePredicate::NE, x, x); };
-    auto isNumber = [&](Value x) { return l.compare(ComparePredicate::EQ, x, x); };
-    Value first = descending ? other : mine, second = descending ? mine : other;
-    before = l.binary<OrOp>(before, l.binary<AndOp>(isNaN(first), isNumber(second)));
-    equal = l.binary<OrOp>(equal, l.binary<AndOp>(isNaN(mine), isNaN(other)));
-  }
-  Value earlier = l.compare(ComparePredicate::LT, l.iota({1, size}, 1, i64),
-                            l.iota({size, 1}, 0, i64));
-  before = l.binary<OrOp>(before, l.binary<AndOp>(equal, earlier));
-  Value place = l.reduceLast(ReduceKind::Sum, l.cast(before, i64));
-  // The inverse permutation: at place k the one element whose place is k.
-  Value at = l.compare(ComparePredicate::EQ, l.reshape(place, across),
-                       l.iota({size, 1}, 0, i64));
-  Value zero = l.constant(0, i64);
-  return l.reduceLast(ReduceKind::Sum, l.where(at, l.iota({1, size}, 1, i64), zero));
-}
-
-/// Elements of `last` at `indices` of its last dimension.
-static Value takeLast(Lowering &l, Value last, Value indices) {
-  Type element = getElement(last);
-  if (element.isInteger(1))
-    return l.cast(takeLast(l, l.cast(last, l.builder.getI8Type()), indices), element);
-  SmallVector<Value> coordinates;
-  Type i64 = l.builder.getI64Type();
-  int64_t rank = getRank(last);
-  for (int64_t dim : llvm::seq<int64_t>(0, rank - 1)) {
-    Shape shape(rank, 1);
-    shape[dim] = getShape(last)[dim];
-    coordinates.push_back(l.iota(shape, dim, i64));
-  }
-  coordinates.push_back(indices);
-  Value flat = l.reshape(last, {getType(last).getNumElements()});
-  return l.gather(flat, l.linearize(coordinates, getShape(last)));
-}
 
 /// Does the comparator order its operands by the first two arguments alone? Nothing if
 /// not; else whether the order is descending.
@@ -115,13 +53,13 @@ static void sort(Lowering &l) {
     return;
   std::optional<bool> descending = getOrder(l.op->getRegion(0).front());
   if (!l.require(descending.has_value(),
-                 "a comparator other than the order of the first operand") ||
-      !l.require(!l.isUnsigned(0), "an order of unsigned integers"))
+                 "a comparator other than the order of the first operand"))
     return;
-  Value indices = sortedIndices(l, l.moveToLast(values[0], dim), *descending);
+  Value keys = l.isUnsigned(0) ? l.flipSign(values[0]) : values[0];
+  Value indices = l.sortedIndices(l.moveToLast(keys, dim), *descending);
   for (auto [i, value] : llvm::enumerate(values))
     if (l.refusal.empty())
-      l.set(l.moveFromLast(takeLast(l, l.moveToLast(value, dim), indices), dim), i);
+      l.set(l.moveFromLast(l.takeLast(l.moveToLast(value, dim), indices), dim), i);
 }
 
 static void topK(Lowering &l) {
@@ -131,10 +69,11 @@ static void topK(Lowering &l) {
                      l.op->getNumResults() == 2,
                  "expected k elements of the last dimension"))
     return;
-  Value indices = l.slice(sortedIndices(l, x, /*descending=*/true), rank - 1, 0, k);
+  Value keys = l.isUnsigned(0) ? l.flipSign(x) : x;
+  Value indices = l.slice(l.sortedIndices(keys, /*descending=*/true), rank - 1, 0, k);
   if (!l.refusal.empty())
     return;
-  l.set(takeLast(l, x, indices), 0);
+  l.set(l.takeLast(x, indices), 0);
   l.set(l.cast(indices, l.resultType(1).getElementType()), 1);
 }
 

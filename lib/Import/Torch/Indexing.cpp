@@ -126,27 +126,15 @@ static void indexSelect(Lowering &l) {
   l.set(l.transpose(rows, inverse));
 }
 
-/// The position, in x's elements in order, of what index i of dimension `dim` names.
-static Value flatPosition(Lowering &l, ArrayRef<int64_t> shape, Value indices,
-                          int64_t dim) {
-  Value position;
-  int64_t stride = 1;
-  for (int64_t i = shape.size(); i-- > 0; stride *= shape[i]) {
-    Value along = i == dim ? indices : l.iota(getShape(indices), i, getElement(indices));
-    along = l.mul(along, static_cast<double>(stride));
-    position = position ? l.add(position, along) : along;
-  }
-  return position;
-}
-
-/// As `flatPosition`, for indices of torch: checked, and from the end where negative.
+/// As `ImportBuilder::flatPosition`, for indices of torch: checked, and from the end
+/// where negative.
 static Value elementPosition(Lowering &l, Value x, Value indices, int64_t dim) {
   indices = l.wrap(l.cast(indices, l.builder.getI64Type()), getShape(x)[dim]);
   if (getRank(x) > 1)
     indices = CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
                                      l.builder.getI64IntegerAttr(getShape(x)[dim]),
                                      IntegerAttr());
-  return flatPosition(l, getShape(x), indices, dim);
+  return l.flatPosition(getShape(x), indices, dim);
 }
 
 static void gatherAlong(Lowering &l, Value x, Value indices, int64_t dim) {
@@ -625,54 +613,6 @@ static void indexPut(Lowering &l) {
 // Sorting
 //===----------------------------------------------------------------------===//
 
-/// The index of the element that comes at each place of the last dimension, in i64. Each
-/// element's place is the number of elements before it: n comparisons for each of n.
-/// Equal elements keep their order, NaN is larger than all.
-static Value sortedIndices(Lowering &l, Value last, bool descending) {
-  int64_t rank = getRank(last), size = getShape(last).back();
-  Type i64 = l.builder.getI64Type();
-  if (!l.require(getType(last).hasStaticShape(), "sorting an open dimension") ||
-      !l.require(size <= 8192, "sorting more than 8192 elements"))
-    return l.constant(0, i64, getShape(last));
-  if (getElement(last).isInteger(1))
-    last = l.cast(last, l.builder.getI8Type());
-  if (isa<FloatType>(getElement(last)))
-    last = l.unary<StopGradientOp>(last);
-  Shape across(getShape(last)), down(getShape(last));
-  across.insert(across.end() - 1, 1); // [.., 1, n]: the others
-  down.push_back(1);                  // [.., n, 1]: the element
-  Value other = l.reshape(last, across), mine = l.reshape(last, down);
-  Value before =
-      l.compare(descending ? ComparePredicate::GT : ComparePredicate::LT, other, mine);
-  Value equal = l.compare(ComparePredicate::EQ, other, mine);
-  if (isa<FloatType>(getElement(last))) {
-    auto isNaN = [&](Value x) { return l.compare(ComparePredicate::NE, x, x); };
-    auto isNumber = [&](Value x) { return l.compare(ComparePredicate::EQ, x, x); };
-    Value first = descending ? other : mine, second = descending ? mine : other;
-    before = l.binary<OrOp>(before, l.binary<AndOp>(isNaN(first), isNumber(second)));
-    equal = l.binary<OrOp>(equal, l.binary<AndOp>(isNaN(mine), isNaN(other)));
-  }
-  Value earlier = l.compare(ComparePredicate::LT, l.iota({1, size}, 1, i64),
-                            l.iota({size, 1}, 0, i64));
-  before = l.binary<OrOp>(before, l.binary<AndOp>(equal, earlier));
-  Value place = l.reduceLast(ReduceKind::Sum, l.cast(before, i64));
-  // The inverse permutation.
-  Value index = l.iota(getShape(last), rank - 1, l.builder.getF32Type());
-  int64_t count = getType(last).getNumElements();
-  Value sorted =
-      scatterRows(l, flatPosition(l, getShape(last), place, rank - 1), index, count);
-  return l.cast(l.reshape(sorted, getShape(last)), i64);
-}
-
-/// Elements of `last` at `indices` of its last dimension.
-static Value takeLast(Lowering &l, Value last, Value indices) {
-  if (getElement(last).isInteger(1))
-    return l.cast(takeLast(l, l.cast(last, l.builder.getI8Type()), indices),
-                  l.builder.getI1Type());
-  Value flat = l.reshape(last, {getType(last).getNumElements()});
-  return l.gather(flat, flatPosition(l, getShape(last), indices, getRank(last) - 1));
-}
-
 namespace {
 struct Sorted {
   Value values, indices; // along the last dimension
@@ -680,8 +620,8 @@ struct Sorted {
 } // namespace
 
 static Sorted sortLast(Lowering &l, Value last, bool descending) {
-  Value indices = sortedIndices(l, last, descending);
-  return {l.refusal.empty() ? takeLast(l, last, indices) : last, indices};
+  Value indices = l.sortedIndices(last, descending);
+  return {l.refusal.empty() ? l.takeLast(last, indices) : last, indices};
 }
 
 /// Results: values if `withValues`, then indices if `withIndices`.

@@ -125,6 +125,16 @@ public:
   /// `size` elements.
   mlir::Value oneHot(mlir::Value x, int64_t size);
   mlir::Value gather(mlir::Value table, mlir::Value indices);
+  /// Of a tensor of shape `shape`, the row-major position of what `indices` (i64, of the
+  /// same rank) name along dimension `dim`.
+  mlir::Value flatPosition(llvm::ArrayRef<int64_t> shape, mlir::Value indices,
+                           int64_t dim);
+  /// The index of the element that comes at each place of the last dimension, in i64.
+  /// Equal elements keep their order; NaN is larger than all. Refuses more than 8192
+  /// elements: each is compared with each.
+  mlir::Value sortedIndices(mlir::Value last, bool descending);
+  /// Elements of `last` at `indices` of its last dimension.
+  mlir::Value takeLast(mlir::Value last, mlir::Value indices);
   /// Indices from the end, which are negative, as indices from the beginning.
   mlir::Value wrap(mlir::Value indices, int64_t size);
   mlir::FloatAttr f64(double value) { return builder.getF64FloatAttr(value); }
