@@ -36,6 +36,7 @@ static constexpr StringLiteral passName = "mpt-convert-to-stablehlo";
 static const Table &getTable() {
   static const Table table = [] {
     Table table;
+    populatePointwise(table);
     populateShapes(table);
     populateReductions(table);
     populateWindows(table);

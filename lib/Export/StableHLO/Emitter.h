@@ -176,6 +176,7 @@ private:
 
 /// Any op that is computed element by element.
 void convertElementwise(Emitter &emitter);
+void populatePointwise(Table &table);
 void populateShapes(Table &table);
 void populateReductions(Table &table);
 void populateWindows(Table &table);

@@ -36,6 +36,7 @@ static StringRef getName(Operation *scalar) {
       .Case("arith.ori", "or")
       .Case("arith.xori", "xor")
       .Case("arith.shli", "shift_left")
+      .Case("arith.shrsi", "shift_right_arithmetic")
       .Case("arith.shrui", "shift_right_logical")
       .Case("arith.select", "select")
       .Case("arith.bitcast", "bitcast_convert")
@@ -43,6 +44,8 @@ static StringRef getName(Operation *scalar) {
       .Cases({"arith.trunci", "arith.uitofp"}, "convert")
       .Case("math.absf", "abs")
       .Case("math.cos", "cosine")
+      .Case("math.ctlz", "count_leading_zeros")
+      .Case("math.ctpop", "popcnt")
       .Case("math.erf", "chlo.erf")
       .Case("math.exp", "exponential")
       .Case("math.floor", "floor")
@@ -172,4 +175,19 @@ void mpt::tostablehlo::convertElementwise(Emitter &e) {
     tensors.map(scalar.getResult(0), value);
   }
   e.set(tensors.lookup(result));
+}
+
+/// The op that shifts by any amount, as the scalar ones do not.
+template <typename Op>
+static void convertShift(Op op, Emitter &e) {
+  ArrayRef<int64_t> shape = e.resultType().getShape();
+  StringRef name = op->getName().stripDialect();
+  e.set(e.binary(name, e.broadcast(e.get(op.getLhs()), shape),
+                 e.broadcast(e.get(op.getRhs()), shape)));
+}
+
+void mpt::tostablehlo::populatePointwise(Table &table) {
+  table.add(convertShift<ShiftLeftOp>);
+  table.add(convertShift<ShiftRightLogicalOp>);
+  table.add(convertShift<ShiftRightArithmeticOp>);
 }

@@ -36,6 +36,7 @@ static const Table &getTable() {
   static const Table table = [] {
     Table table;
     populatePointwise(table);
+    populateRandom(table);
     populateShapes(table);
     populateReductions(table);
     populateWindows(table);
@@ -79,19 +80,26 @@ static void refuse(Graph &graph, Operation *op, StringRef reason, OpBuilder &bui
 /// Why an op that StableHLO has is not in the table.
 static StringRef getReason(Operation *op) {
   StringRef name = op->getName().getStringRef();
+  if (name.starts_with("stablehlo.dynamic_") || name == "stablehlo.real_dynamic_slice" ||
+      name == "stablehlo.set_dimension_size")
+    return "a shape that is known only when the program runs";
   return llvm::StringSwitch<StringRef>(name)
       .Cases({"stablehlo.fft", "stablehlo.complex", "stablehlo.real", "stablehlo.imag"},
              "complex numbers")
       .Cases({"stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter",
-              "stablehlo.all_to_all", "stablehlo.collective_permute",
-              "stablehlo.partition_id", "stablehlo.replica_id"},
+              "stablehlo.all_to_all", "stablehlo.collective_broadcast",
+              "stablehlo.collective_permute", "stablehlo.partition_id",
+              "stablehlo.replica_id"},
              "a step of several devices; lower it for one")
-      .Cases({"stablehlo.shift_left", "stablehlo.shift_right_logical",
-              "stablehlo.shift_right_arithmetic", "stablehlo.popcnt",
-              "stablehlo.count_leading_zeros"},
-             "bits of integers")
-      .Cases({"stablehlo.rng_bit_generator", "stablehlo.rng"},
-             "random numbers of a generator that XLA chooses")
+      .Cases({"stablehlo.cholesky", "stablehlo.triangular_solve"},
+             "a factorization of matrices or its solution")
+      .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv",
+              "stablehlo.after_all", "stablehlo.create_token"},
+             "data that passes between host and device while the step runs")
+      .Cases({"stablehlo.uniform_quantize", "stablehlo.uniform_dequantize"},
+             "quantized types")
+      .Cases({"stablehlo.tuple", "stablehlo.get_tuple_element"}, "tuples")
+      .Case("stablehlo.rng", "random numbers of a generator that XLA chooses")
       .Default("");
 }
 

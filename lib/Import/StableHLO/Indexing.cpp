@@ -353,9 +353,9 @@ static void scatter(Lowering &l) {
       block.back().getOperand(0) == block.getArgument(1))
     body = "set";
   if (!l.require(!body.empty(),
-                 "a body other than add, multiply, maximum, minimum, and, or, "
+                 "a body other than add, multiply, maximum, minimum, and, or, xor, "
                  "or the update itself") ||
-      !l.require(!l.isUnsigned(0) || body == "add" || body == "set",
+      !l.require(!l.isUnsigned(0) || (body != "maximum" && body != "minimum"),
                  "the largest of unsigned integers"))
     return;
   int64_t rank = getRank(operand);

@@ -17,6 +17,9 @@
 ///   is a stacked result;
 /// - everything else is carried.
 ///
+/// A few iterations on integers alone, such as the rounds of a random number generator,
+/// are written out: what depends on counters is constant there.
+///
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
@@ -52,6 +55,8 @@ private:
                 ArrayRef<int64_t> sizes) const;
   Value yielded(unsigned i) { return body.back().getOperand(i); }
   Value reverseRows(Value x);
+  bool isWrittenOut() const;
+  void writeOut(SmallVector<Value> values);
 
   Lowering &l;
   Block &condition, &body;
@@ -166,6 +171,39 @@ void WhileConverter::classify() {
 
 Value WhileConverter::reverseRows(Value x) { return l.reverseDimension(x, 0); }
 
+bool WhileConverter::isWrittenOut() const {
+  constexpr int64_t maxWrittenTrips = 8, maxOps = 128;
+  auto isInteger = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa<IntegerType>(tensor.getElementType());
+  };
+  return trips <= maxWrittenTrips && llvm::range_size(body) <= maxOps &&
+         llvm::all_of(body.getArgumentTypes(), isInteger) &&
+         llvm::none_of(body, [](Operation &op) { return op.getNumRegions() > 0; });
+}
+
+void WhileConverter::writeOut(SmallVector<Value> values) {
+  for (int64_t trip : llvm::seq(trips)) {
+    for (auto [i, value] : llvm::enumerate(values)) {
+      auto known = counters.find(i);
+      l.graph.values[body.getArgument(i)] =
+          known == counters.end()
+              ? value
+              : l.constants({known->second[trip]}, getElement(value), getShape(value));
+    }
+    convertBlock(l.graph, body, l.builder);
+    for (auto [i, value] : llvm::enumerate(values)) {
+      Value next = l.graph.values.lookup(yielded(i));
+      if (!l.require(next && next.getType() == value.getType(),
+                     "a body whose values do not fit"))
+        return;
+      value = next;
+    }
+  }
+  for (auto [i, value] : llvm::enumerate(values))
+    l.set(value, i);
+}
+
 void WhileConverter::run() {
   unsigned count = body.getNumArguments();
   if (!runCounters())
@@ -178,6 +216,8 @@ void WhileConverter::run() {
       l.set(value, i);
     return;
   }
+  if (isWrittenOut())
+    return writeOut(std::move(operands));
   classify();
   // Slices that are read: of what does not change, or comes from above the loop.
   auto sourceOf = [&](Value tensor) -> Value {

@@ -205,7 +205,8 @@ StringRef Lowering::bodyOf(unsigned index, unsigned result) {
   Value x = inner->getOperand(0), y = inner->getOperand(1);
   StringRef name = inner->getName().getStringRef();
   if (!((x == a && y == b) || (x == b && y == a)) || !name.consume_front("stablehlo.") ||
-      !llvm::is_contained({"add", "multiply", "maximum", "minimum", "and", "or"}, name))
+      !llvm::is_contained({"add", "multiply", "maximum", "minimum", "and", "or", "xor"},
+                          name))
     return {};
   return name;
 }
@@ -266,34 +267,37 @@ Value Lowering::constants(ArrayRef<int64_t> values, Type element,
       DenseElementsAttr::get(RankedTensorType::get(shape, element), numbers));
 }
 
-Value Lowering::zeroExtend(Value x) {
+Value Lowering::bitcast(Value x, Type element) {
+  if (getElement(x) == element)
+    return x;
+  return BitcastOp::create(builder, loc, getType(x).clone(element), x);
+}
+
+Value Lowering::zeroExtend(Value x, Type element) {
   unsigned width = getElement(x).getIntOrFloatBitWidth();
-  Type i64 = builder.getI64Type();
-  Value wide = cast(x, i64);
-  if (width == 1)
-    return wide;
-  if (!require(width < 64, "an unsigned integer of 64 bits as a number"))
-    return wide;
-  Value above = constants({int64_t(1) << width}, i64, {});
-  return where(compare(ComparePredicate::LT, wide, 0.0), add(wide, above), wide);
+  if (width == element.getIntOrFloatBitWidth())
+    return x;
+  Value wide = cast(x, element);
+  return width == 1 ? wide : bitAnd(wide, (int64_t(1) << width) - 1);
 }
 
 Value Lowering::flipSign(Value x) {
   unsigned width = getElement(x).getIntOrFloatBitWidth();
   if (width == 1)
     return x;
-  return add(x, constants({static_cast<int64_t>(uint64_t(1) << (width - 1))},
-                          getElement(x), {}));
+  return binary<XorOp>(x, constants({static_cast<int64_t>(uint64_t(1) << (width - 1))},
+                                    getElement(x), {}));
 }
 
 Value Lowering::combine(StringRef body, Value a, Value b) {
-  bool truth = getElement(a).isInteger(1);
-  if (body == "and" || body == "or") {
-    if (!require(truth, "`" + body + "` of integers in a reduction"))
+  if (body == "and" || body == "or" || body == "xor") {
+    if (!require(isa<IntegerType>(getElement(a)), "the bits of floats"))
       return a;
-    return body == "and" ? binary<AndOp>(a, b) : binary<OrOp>(a, b);
+    return body == "and"  ? binary<AndOp>(a, b)
+           : body == "or" ? binary<OrOp>(a, b)
+                          : binary<XorOp>(a, b);
   }
-  if (truth) // A sum of truth values is `or`, a product `and`.
+  if (getElement(a).isInteger(1)) // A sum of truth values is `or`, a product `and`.
     return body == "add" || body == "maximum" ? binary<OrOp>(a, b) : binary<AndOp>(a, b);
   if (body == "add")
     return add(a, b);
@@ -318,7 +322,7 @@ Value Lowering::neutral(StringRef body, Type element) {
                             : APInt::getSignedMaxValue(width).getSExtValue()},
                      element, {});
   }
-  return constant(body == "multiply", element);
+  return constant(body == "multiply" ? 1 : body == "and" ? -1 : 0, element);
 }
 
 bool Lowering::isNeutral(StringRef body, Value value) {
@@ -346,6 +350,26 @@ bool Lowering::isNeutral(StringRef body, Value value) {
   return found.getSplatValue<APInt>() == expected.getSplatValue<APInt>();
 }
 
+Value Lowering::reduceBits(StringRef body, Value x, ArrayRef<int64_t> axes) {
+  Shape shape;
+  for (auto [dim, size] : llvm::enumerate(getShape(x)))
+    if (!llvm::is_contained(axes, dim))
+      shape.push_back(size);
+  for (int64_t axis : axes) {
+    Value odd;
+    for (int64_t size = getShape(x)[axis]; size > 1; size /= 2) {
+      if (size % 2) {
+        Value last = slice(x, axis, size - 1, 1);
+        odd = odd ? combine(body, odd, last) : last;
+      }
+      x = combine(body, slice(x, axis, 0, size / 2), slice(x, axis, size / 2, size / 2));
+    }
+    if (odd)
+      x = combine(body, x, odd);
+  }
+  return reshape(x, shape);
+}
+
 Value Lowering::reduceBy(StringRef body, Value x, ArrayRef<int64_t> axes) {
   if (axes.empty())
     return x;
@@ -360,14 +384,16 @@ Value Lowering::reduceBy(StringRef body, Value x, ArrayRef<int64_t> axes) {
     return broadcast(neutral(body, getElement(x)), shape);
   }
   if (getElement(x).isInteger(1)) {
+    if (body == "xor")
+      return cast(reduceBits(body, cast(x, builder.getI8Type()), axes),
+                  builder.getI1Type());
     bool any = body == "or" || body == "add" || body == "maximum";
     Value numbers = cast(x, builder.getI32Type());
     return cast(reduce(any ? ReduceKind::Max : ReduceKind::Min, numbers, axes),
                 builder.getI1Type());
   }
-  if (!require(body != "and" && body != "or",
-               "`" + body + "` of integers in a reduction"))
-    return x;
+  if (body == "and" || body == "or" || body == "xor")
+    return reduceBits(body, x, axes);
   return reduce(body == "add"        ? ReduceKind::Sum
                 : body == "multiply" ? ReduceKind::Prod
                 : body == "maximum"  ? ReduceKind::Max

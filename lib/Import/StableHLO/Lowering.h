@@ -112,13 +112,33 @@ public:
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
   mlir::Value constants(llvm::ArrayRef<int64_t> values, mlir::Type element,
                         llvm::ArrayRef<int64_t> shape);
-  /// An unsigned integer of up to 32 bits as an i64 of the same value.
-  mlir::Value zeroExtend(mlir::Value x);
+  /// The bits of integers `x` that are 1 in `mask`; shifts, which fill with zeros.
+  mlir::Value bitAnd(mlir::Value x, int64_t mask) {
+    return binary<AndOp>(x, constants({mask}, getElement(x), {}));
+  }
+  mlir::Value shiftLeft(mlir::Value x, int64_t n) {
+    return n ? binary<ShiftLeftOp>(x, constants({n}, getElement(x), {})) : x;
+  }
+  mlir::Value shiftRight(mlir::Value x, int64_t n) {
+    return n ? binary<ShiftRightLogicalOp>(x, constants({n}, getElement(x), {})) : x;
+  }
+  mlir::Value bitcast(mlir::Value x, mlir::Type element);
+  /// Integers as wider ones, with zeros above their bits.
+  mlir::Value zeroExtend(mlir::Value x, mlir::Type element);
+  /// Unsigned integers of up to 32 bits as i64 of the same values.
+  mlir::Value zeroExtend(mlir::Value x) { return zeroExtend(x, builder.getI64Type()); }
   /// For unsigned integers: numbers whose signed order is the order of `x`.
   mlir::Value flipSign(mlir::Value x);
   mlir::Value logicalNot(mlir::Value x) { return unary<NotOp>(x); }
+  /// Unsigned integers compared by their values.
+  mlir::Value compareUnsigned(ComparePredicate predicate, mlir::Value a, mlir::Value b) {
+    return compare(predicate, flipSign(a), flipSign(b));
+  }
   /// `kind` over `axes` of truth values or numbers: "add", "maximum", "and", ..
   mlir::Value reduceBy(llvm::StringRef body, mlir::Value x, llvm::ArrayRef<int64_t> axes);
+  /// The same for and, or and xor of integers: halves are combined until one is left.
+  mlir::Value reduceBits(llvm::StringRef body, mlir::Value x,
+                         llvm::ArrayRef<int64_t> axes);
   /// `a` and `b` by the op `body`.
   mlir::Value combine(llvm::StringRef body, mlir::Value a, mlir::Value b);
   /// The number that changes nothing in `combine`.
@@ -162,6 +182,7 @@ private:
 };
 
 void populatePointwise(Table &table);
+void populateRandom(Table &table);
 void populateShapes(Table &table);
 void populateReductions(Table &table);
 void populateWindows(Table &table);

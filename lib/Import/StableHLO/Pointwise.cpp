@@ -82,21 +82,38 @@ static Value larger(Lowering &l, Value a, Value b) {
       return l.unary<ReluOp>(x);
   }
   if (l.isUnsigned(0))
-    return select(l, l.compare(ComparePredicate::GT, l.flipSign(a), l.flipSign(b)), a, b);
+    return select(l, l.compareUnsigned(ComparePredicate::GT, a, b), a, b);
   return l.combine("maximum", a, b);
 }
 static Value smaller(Lowering &l, Value a, Value b) {
   if (l.isUnsigned(0))
-    return select(l, l.compare(ComparePredicate::LT, l.flipSign(a), l.flipSign(b)), a, b);
+    return select(l, l.compareUnsigned(ComparePredicate::LT, a, b), a, b);
   return l.combine("minimum", a, b);
+}
+
+/// The quotient of i64 as unsigned numbers: twice that of half of `a` is right or 1 too
+/// small. A divisor from 2^63 on goes at most once. By zero it is 0.
+static Value divideWide(Lowering &l, Value a, Value b) {
+  Value twice = l.shiftLeft(l.div(l.shiftRight(a, 1), b), 1);
+  Value rest = l.sub(a, l.mul(twice, b));
+  Value more = l.cast(l.compareUnsigned(ComparePredicate::GE, rest, b), getElement(a));
+  Value once = l.cast(l.compareUnsigned(ComparePredicate::GE, a, b), getElement(a));
+  Value quotient =
+      l.where(l.compare(ComparePredicate::LT, b, 0.0), once, l.add(twice, more));
+  return l.where(l.compare(ComparePredicate::EQ, b, 0.0), l.number(a, 0), quotient);
+}
+
+static Value divideUnsigned(Lowering &l, Value a, Value b) {
+  Type element = getElement(a);
+  if (element.isInteger(64))
+    return divideWide(l, a, b);
+  return l.cast(l.div(l.zeroExtend(a), l.zeroExtend(b)), element);
 }
 
 static Value quotient(Lowering &l, Value a, Value b) {
   if (!l.require(!isTruth(a), "a quotient of truth values"))
     return a;
-  if (!l.isUnsigned(0))
-    return l.div(a, b);
-  return l.cast(l.div(l.zeroExtend(a), l.zeroExtend(b)), getElement(a));
+  return l.isUnsigned(0) ? divideUnsigned(l, a, b) : l.div(a, b);
 }
 
 static Value truncate(Lowering &l, Value x) {
@@ -109,12 +126,7 @@ static Value remainder(Lowering &l, Value a, Value b) {
     return a;
   if (isFloat(a))
     return l.sub(a, l.mul(truncate(l, l.div(a, b)), b));
-  Type element = getElement(a);
-  if (l.isUnsigned(0)) {
-    a = l.zeroExtend(a);
-    b = l.zeroExtend(b);
-  }
-  return l.cast(l.sub(a, l.mul(l.div(a, b), b)), element);
+  return l.sub(a, l.mul(quotient(l, a, b), b));
 }
 
 static Value power(Lowering &l, Value a, Value b) {
@@ -147,9 +159,11 @@ static Value absolute(Lowering &l, Value x) {
 static Value sign(Lowering &l, Value x) {
   if (isFloat(x))
     return l.unary<SignOp>(x);
-  if (!l.require(!l.isUnsigned(0) && !isTruth(x), "the sign of unsigned integers"))
+  if (!l.require(!isTruth(x), "the sign of truth values"))
     return x;
   Value one = l.number(x, 1), zero = l.number(x, 0);
+  if (l.isUnsigned(0))
+    return l.where(l.compare(ComparePredicate::NE, x, zero), one, zero);
   Value positive = l.compare(ComparePredicate::GT, x, zero);
   Value negative = l.compare(ComparePredicate::LT, x, zero);
   return l.where(positive, one, l.where(negative, l.number(x, -1), zero));
@@ -224,27 +238,76 @@ static Value erfInv(Lowering &l, Value x) {
 }
 
 //===----------------------------------------------------------------------===//
-// Logic, choice, types
+// Bits
 //===----------------------------------------------------------------------===//
 
-static Value logicalAnd(Lowering &l, Value a, Value b) {
-  if (!l.require(isTruth(a), "bits of integers"))
-    return a;
-  return l.binary<AndOp>(a, b);
-}
-static Value logicalOr(Lowering &l, Value a, Value b) {
-  if (!l.require(isTruth(a), "bits of integers"))
-    return a;
-  return l.binary<OrOp>(a, b);
-}
-static Value exclusiveOr(Lowering &l, Value a, Value b) {
-  if (!l.require(isTruth(a), "bits of integers"))
-    return a;
-  return l.compare(ComparePredicate::NE, a, b);
+static Value conjunction(Lowering &l, Value a, Value b) { return l.combine("and", a, b); }
+static Value disjunction(Lowering &l, Value a, Value b) { return l.combine("or", a, b); }
+static Value exclusiveOr(Lowering &l, Value a, Value b) { return l.combine("xor", a, b); }
+
+static bool requireBits(Lowering &l, Value x) {
+  return l.require(isa<IntegerType>(getElement(x)) && !isTruth(x),
+                   "elements that are not integers of at least 8 bits");
 }
 static Value complement(Lowering &l, Value x) {
-  return isTruth(x) ? l.logicalNot(x) : l.sub(l.number(x, -1), x);
+  if (!l.require(isa<IntegerType>(getElement(x)), "the bits of floats"))
+    return x;
+  return l.unary<NotOp>(x);
 }
+template <typename Op>
+static Value shift(Lowering &l, Value x, Value n) {
+  return requireBits(l, x) ? l.binary<Op>(x, n) : x;
+}
+template <typename Op>
+static Value countBits(Lowering &l, Value x) {
+  return requireBits(l, x) ? l.unary<Op>(x) : x;
+}
+
+/// Bits as another type. Elements of a narrower type are the last dimension of the
+/// result, or of the operand; the lowest bits are the first.
+static void bitcastConvert(Lowering &l) {
+  Value x = l.get(0);
+  RankedTensorType type = l.resultType();
+  unsigned from = getElement(x).getIntOrFloatBitWidth(),
+           to = type.getElementType().getIntOrFloatBitWidth();
+  if (from == to && getElement(x) == type.getElementType())
+    return l.set(x);
+  auto isNarrowFloat = [](Type element) {
+    return isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
+  };
+  if (!l.require(from > 1 && to > 1, "the bits of truth values") ||
+      !l.require(!isNarrowFloat(getElement(x)) && !isNarrowFloat(type.getElementType()),
+                 "the bits of floats of 8 bits"))
+    return;
+  x = l.bitcast(x, l.builder.getIntegerType(from));
+  Type whole = l.builder.getIntegerType(to);
+  if (from > to) {
+    Shape column(getShape(x));
+    column.push_back(1);
+    SmallVector<Value> parts;
+    for (unsigned bit = 0; bit < from; bit += to)
+      parts.push_back(l.reshape(l.cast(l.shiftRight(x, bit), whole), column));
+    x = l.concat(parts, column.size() - 1);
+  } else if (from < to) {
+    int64_t last = getRank(x) - 1, count = to / from;
+    if (!l.require(last >= 0 && getShape(x)[last] == count,
+                   "a last dimension that does not make up one element"))
+      return;
+    Shape shape(getShape(x).drop_back());
+    Value sum;
+    for (int64_t i : llvm::seq(count)) {
+      Value part = l.zeroExtend(l.reshape(l.slice(x, last, i, 1), shape), whole);
+      part = l.shiftLeft(part, i * from);
+      sum = sum ? l.binary<OrOp>(sum, part) : part;
+    }
+    x = sum;
+  }
+  l.set(l.bitcast(x, type.getElementType()));
+}
+
+//===----------------------------------------------------------------------===//
+// Choice, types
+//===----------------------------------------------------------------------===//
 
 static void comparison(Lowering &l) {
   if (l.size() != 2)
@@ -285,10 +348,9 @@ static void choice(Lowering &l) {
 static void clamp(Lowering &l) {
   if (l.size() != 3)
     return l.refuse("expected 3 operands");
-  if (!l.require(!l.isUnsigned(1), "clamped unsigned integers"))
-    return;
-  Value low = l.combine("maximum", l.get(1), l.getNarrow(0));
-  setElementwise(l, l.combine("minimum", low, l.getNarrow(2)));
+  auto toOrder = [&](Value x) { return l.isUnsigned(1) ? l.flipSign(x) : x; };
+  Value low = l.combine("maximum", toOrder(l.get(1)), toOrder(l.getNarrow(0)));
+  setElementwise(l, toOrder(l.combine("minimum", low, toOrder(l.getNarrow(2)))));
 }
 
 static void convert(Lowering &l) {
@@ -300,15 +362,28 @@ static void convert(Lowering &l) {
     if (from < 64) {
       x = l.zeroExtend(x);
     } else {
-      Value number = l.cast(x, element);
+      // Half of a number from 2^63 on, whose lowest bit stands for both that it has.
+      Value half = l.binary<OrOp>(l.shiftRight(x, 1), l.bitAnd(x, 1));
       Value negative = l.compare(ComparePredicate::LT, x, 0.0);
-      return l.set(l.where(negative, l.add(number, 18446744073709551616.0), number));
+      return l.set(
+          l.where(negative, l.mul(l.cast(half, element), 2.0), l.cast(x, element)));
     }
   }
   auto type = dyn_cast<RankedTensorType>(l.op->getResult(0).getType());
   bool toUnsigned = type && type.getElementType().isUnsignedInteger();
-  if (toUnsigned && isFloat(x) && element.getIntOrFloatBitWidth() < 64)
-    x = l.cast(x, l.builder.getI64Type());
+  if (toUnsigned && isFloat(x)) {
+    Type i64 = l.builder.getI64Type();
+    Value number = l.cast(x, i64);
+    if (element == i64) {
+      // f16 has no 2^63.
+      Value wide =
+          isa<Float64Type>(getElement(x)) ? x : l.cast(x, l.builder.getF32Type());
+      Value above = l.cast(l.add(wide, -0x1p63), i64);
+      number = l.where(l.compare(ComparePredicate::GE, wide, 0x1p63), l.flipSign(above),
+                       number);
+    }
+    x = number;
+  }
   l.set(l.cast(x, element));
 }
 
@@ -370,10 +445,16 @@ void mpt::stablehlo::populatePointwise(Table &t) {
   t.add({"chlo.erf_inv"}, map(erfInv));
   t.add({"chlo.square"}, map([](Lowering &l, Value x) { return l.square(x); }));
 
-  t.add({"stablehlo.and"}, combine(logicalAnd));
-  t.add({"stablehlo.or"}, combine(logicalOr));
+  t.add({"stablehlo.and"}, combine(conjunction));
+  t.add({"stablehlo.or"}, combine(disjunction));
   t.add({"stablehlo.xor"}, combine(exclusiveOr));
   t.add({"stablehlo.not"}, map(complement));
+  t.add({"stablehlo.shift_left"}, combine(shift<ShiftLeftOp>));
+  t.add({"stablehlo.shift_right_logical"}, combine(shift<ShiftRightLogicalOp>));
+  t.add({"stablehlo.shift_right_arithmetic"}, combine(shift<ShiftRightArithmeticOp>));
+  t.add({"stablehlo.popcnt"}, map(countBits<PopulationCountOp>));
+  t.add({"stablehlo.count_leading_zeros"}, map(countBits<CountLeadingZerosOp>));
+  t.add({"stablehlo.bitcast_convert"}, bitcastConvert);
   t.add({"stablehlo.compare"}, comparison);
   t.add({"stablehlo.select"}, choice);
   t.add({"stablehlo.clamp"}, clamp);

@@ -50,9 +50,10 @@ static void argExtreme(Lowering &l, ArrayRef<int64_t> axes, bool largest) {
                  "positions that are not an iota along the reduced dimension"))
     return;
   bool floats = isa<FloatType>(getElement(x));
-  if (!l.require(!l.isUnsigned(0) && !getElement(x).isInteger(1),
-                 "the largest of unsigned integers"))
+  if (!l.require(!getElement(x).isInteger(1), "the largest of truth values"))
     return;
+  auto toOrder = [&](Value value) { return l.isUnsigned(0) ? l.flipSign(value) : value; };
+  x = toOrder(x);
   Type element = getElement(positions);
   Value best = l.reduce(largest ? ReduceKind::Max : ReduceKind::Min, x, {axis});
   if (floats) {
@@ -69,7 +70,7 @@ static void argExtreme(Lowering &l, ArrayRef<int64_t> axes, bool largest) {
   Value equal = l.compare(ComparePredicate::EQ, x, l.reshape(best, kept));
   int64_t size = getShape(x)[axis];
   Value candidates = l.where(equal, positions, l.constants({size}, element, {}));
-  l.set(best, 0);
+  l.set(toOrder(best), 0);
   l.set(l.reduce(ReduceKind::Min, candidates, {axis}), 1);
 }
 
@@ -98,16 +99,15 @@ static void reduce(Lowering &l) {
     StringRef kind = l.bodyOf(0, index);
     if (!l.require(!kind.empty(),
                    "a body other than add, multiply, maximum, minimum, and, "
-                   "or, or the position of the largest or smallest"))
+                   "or, xor, or the position of the largest or smallest"))
       return;
-    if (!l.require(!l.isUnsigned(index) || (kind != "maximum" && kind != "minimum"),
-                   "the largest of unsigned integers"))
-      return;
+    bool flips = l.isUnsigned(index) && (kind == "maximum" || kind == "minimum");
+    auto toOrder = [&](Value value) { return flips ? l.flipSign(value) : value; };
     Value first = l.get(count + index);
-    Value value = l.reduceBy(kind, l.get(index), axes);
-    if (!l.isNeutral(kind, first))
-      value = l.combine(kind, value, first);
-    l.set(value, index);
+    Value value = l.reduceBy(kind, toOrder(l.get(index)), axes);
+    if (flips || !l.isNeutral(kind, first))
+      value = l.combine(kind, value, toOrder(first));
+    l.set(toOrder(value), index);
   }
 }
 

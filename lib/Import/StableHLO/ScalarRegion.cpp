@@ -47,6 +47,9 @@ mpt::stablehlo::evaluateScalars(Block &block, ArrayRef<double> arguments) {
     StringRef name = op.getName().getStringRef();
     if (!name.consume_front("stablehlo.") || op.getNumResults() != 1)
       return std::nullopt;
+    // `and`, `or` and `not` of truth values; not of the bits of integers.
+    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    bool isTruth = type && type.getElementType().isInteger(1);
     double result;
     if (name == "constant") {
       auto value = dyn_cast_or_null<DenseElementsAttr>(getAttribute(&op, "value"));
@@ -62,11 +65,11 @@ mpt::stablehlo::evaluateScalars(Block &block, ArrayRef<double> arguments) {
       result = compareBy(getDirection(&op), in[0], in[1]);
     } else if (name == "select" && in.size() == 3) {
       result = in[0] != 0 ? in[1] : in[2];
-    } else if (name == "and" && in.size() == 2) {
+    } else if (name == "and" && isTruth && in.size() == 2) {
       result = in[0] != 0 && in[1] != 0;
-    } else if (name == "or" && in.size() == 2) {
+    } else if (name == "or" && isTruth && in.size() == 2) {
       result = in[0] != 0 || in[1] != 0;
-    } else if (name == "not" && in.size() == 1) {
+    } else if (name == "not" && isTruth && in.size() == 1) {
       result = in[0] == 0;
     } else if (name == "minimum" && in.size() == 2) {
       result = std::min(in[0], in[1]);

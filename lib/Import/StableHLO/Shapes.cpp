@@ -145,16 +145,6 @@ static void barrier(Lowering &l) {
     l.set(value, i);
 }
 
-/// Bits of a float that are put together from a mantissa: a number from 1 to 2 (JAX's
-/// random numbers).
-static void bitcast(Lowering &l) {
-  Value x = l.get(0);
-  RankedTensorType type = l.resultType();
-  if (getElement(x) == type.getElementType())
-    return l.set(l.reshape(x, type.getShape()));
-  l.refuse("the bits of a number as another type");
-}
-
 void mpt::stablehlo::populateShapes(Table &t) {
   t.add({"stablehlo.constant", "chlo.constant"}, constant);
   t.add({"stablehlo.iota"}, iota);
@@ -167,5 +157,4 @@ void mpt::stablehlo::populateShapes(Table &t) {
   t.add({"stablehlo.concatenate"}, concatenate);
   t.add({"stablehlo.reverse"}, reverse);
   t.add({"stablehlo.optimization_barrier"}, barrier);
-  t.add({"stablehlo.bitcast_convert"}, bitcast);
 }

@@ -156,12 +156,18 @@ static std::function<void(Lowering &)> logical(Value (*f)(Lowering &, Value, Val
 static std::function<void(Lowering &)> bitwise(Value (*f)(Lowering &, Value, Value)) {
   return [f](Lowering &l) {
     Type element = l.promote({0, 1});
-    if (l.require(element.isInteger(1), "bits of integers"))
+    if (l.require(isa<IntegerType>(element), "bits of floats"))
       l.set(f(l, l.get(0, element), l.get(1, element)));
   };
 }
-static Value exclusiveOr(Lowering &l, Value a, Value b) {
-  return l.compare(ComparePredicate::NE, a, b);
+/// Amounts that are negative or at least the width shift all bits out.
+static std::function<void(Lowering &)> shift(Value (*f)(Lowering &, Value, Value)) {
+  return [f](Lowering &l) {
+    Type element = l.promote({0, 1});
+    if (l.require(isa<IntegerType>(element) && !element.isInteger(1),
+                  "shifts of what is not integers"))
+      l.set(f(l, l.get(0, element), l.get(1, element)));
+  };
 }
 
 /// self + alpha other, or other - alpha self and so on.
@@ -688,21 +694,28 @@ void mpt::torch::populatePointwise(Table &t) {
                   compare(predicate));
   t.elementwise({"logical_and"}, logical(apply<AndOp>));
   t.elementwise({"logical_or"}, logical(apply<OrOp>));
-  t.elementwise({"logical_xor"}, logical(exclusiveOr));
+  t.elementwise({"logical_xor"}, logical(apply<XorOp>));
   t.elementwise(
       {"bitwise_and.Tensor", "bitwise_and.Scalar", "__and__.Tensor", "__and__.Scalar"},
       bitwise(apply<AndOp>));
   t.elementwise(
       {"bitwise_or.Tensor", "bitwise_or.Scalar", "__or__.Tensor", "__or__.Scalar"},
       bitwise(apply<OrOp>));
-  t.elementwise({"bitwise_xor.Tensor", "__xor__.Tensor"}, bitwise(exclusiveOr));
+  t.elementwise(
+      {"bitwise_xor.Tensor", "bitwise_xor.Scalar", "__xor__.Tensor", "__xor__.Scalar"},
+      bitwise(apply<XorOp>));
+  t.elementwise({"bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar",
+                 "__lshift__.Tensor", "__lshift__.Scalar"},
+                shift(apply<ShiftLeftOp>));
+  t.elementwise({"bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar",
+                 "__rshift__.Tensor", "__rshift__.Scalar"},
+                shift(apply<ShiftRightArithmeticOp>));
   t.elementwise({"logical_not"},
                 [](Lowering &l) { l.set(l.unary<NotOp>(toBool(l, l.get(0)))); });
   t.elementwise({"bitwise_not"}, [](Lowering &l) {
     Value x = l.get(0);
-    if (getElement(x).isInteger(1))
-      return l.set(l.unary<NotOp>(x));
-    l.set(l.sub(l.number(x, -1), x));
+    if (l.require(isa<IntegerType>(getElement(x)), "bits of floats"))
+      l.set(l.unary<NotOp>(x));
   });
   t.elementwise({"isnan"}, [](Lowering &l) { l.set(isNan(l, l.get(0))); });
   t.elementwise({"isinf"}, [](Lowering &l) {

@@ -3,27 +3,27 @@
 // RUN: not mpt-opt %s --allow-unregistered-dialect --mpt-convert-stablehlo --split-input-file 2>&1 | FileCheck %s
 
 // CHECK: error: mpt-convert-stablehlo: 6 ops of @all have no counterpart in the mpt dialect:
-// CHECK-NEXT: stablehlo.shift_left, 1 time: bits of integers
+// CHECK-NEXT: stablehlo.shift_left, 1 time: elements that are not integers of at least 8 bits
 // CHECK-NEXT: at {{.*}}.mlir:[[#@LINE+13]]
 // CHECK-NEXT: stablehlo.custom_call @my_kernel, 2 times
 // CHECK-NEXT: at net.py:3
 // CHECK-NEXT: at net.py:4
 // CHECK-NEXT: stablehlo.all_reduce, 1 time: a step of several devices; lower it for one
 // CHECK-NEXT: at {{.*}}
-// CHECK-NEXT: stablehlo.xor, 1 time: bits of integers
+// CHECK-NEXT: stablehlo.xor, 1 time: the bits of floats
 // CHECK-NEXT: at {{.*}}
 // CHECK-NEXT: stablehlo.while, 1 time: a condition that depends on more than constants and counters: the trip count is not constant
 // CHECK-NEXT: at {{.*}}
 // CHECK-NEXT: `mpt-opt --mpt-stablehlo-ops` lists the ops that have one
-"func.func"() <{function_type = (tensor<4xi32>, tensor<4xf32>) -> (tensor<4xi32>, tensor<4xf32>), sym_name = "all"}> ({
-^bb0(%i: tensor<4xi32>, %x: tensor<4xf32>):
-  %0 = "stablehlo.shift_left"(%i, %i) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+"func.func"() <{function_type = (tensor<4xi1>, tensor<4xf32>) -> (tensor<4xi1>, tensor<4xf32>), sym_name = "all"}> ({
+^bb0(%i: tensor<4xi1>, %x: tensor<4xf32>):
+  %0 = "stablehlo.shift_left"(%i, %i) : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
   // What follows is checked, too.
   %1 = "stablehlo.custom_call"(%x) <{call_target_name = "my_kernel"}> : (tensor<4xf32>) -> tensor<4xf32> loc("net.py":3:1)
   %2 = "stablehlo.custom_call"(%1) <{call_target_name = "my_kernel"}> : (tensor<4xf32>) -> tensor<4xf32> loc("net.py":4:1)
   %3 = "stablehlo.all_reduce"(%2) : (tensor<4xf32>) -> tensor<4xf32>
-  %4 = "stablehlo.xor"(%0, %i) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
-  %5 = "stablehlo.while"(%3) ({
+  %4 = "stablehlo.xor"(%3, %3) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = "stablehlo.while"(%4) ({
   ^bb0(%a: tensor<4xf32>):
     %p = "stablehlo.is_finite"(%a) : (tensor<4xf32>) -> tensor<4xi1>
     %q = "stablehlo.reshape"(%p) : (tensor<4xi1>) -> tensor<i1>
@@ -33,7 +33,7 @@
     %b = "stablehlo.tanh"(%a) : (tensor<4xf32>) -> tensor<4xf32>
     "stablehlo.return"(%b) : (tensor<4xf32>) -> ()
   }) : (tensor<4xf32>) -> tensor<4xf32>
-  "func.return"(%4, %5) : (tensor<4xi32>, tensor<4xf32>) -> ()
+  "func.return"(%0, %5) : (tensor<4xi1>, tensor<4xf32>) -> ()
 }) : () -> ()
 
 // -----
@@ -66,7 +66,7 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: stablehlo.transpose, 1 time: a permutation that leaves out a dimension
 // CHECK: stablehlo.slice, 1 time: attribute limit_indices: expected 2 integers, found 1
 // CHECK: stablehlo.tanh, 1 time: a broadcast to a shape that does not fit
-// CHECK: stablehlo.reduce, 1 time: a body other than add, multiply, maximum, minimum, and, or, or the position of the largest or smallest
+// CHECK: stablehlo.reduce, 1 time: a body other than add, multiply, maximum, minimum, and, or, xor, or the position of the largest or smallest
 // CHECK: stablehlo.convolution, 1 time: attribute dimension_numbers: expected #stablehlo.conv<[..]x[..]->[..]>
 // CHECK: stablehlo.compare, 1 time: the total order of floats
 // CHECK: test.use, 1 time

@@ -1,7 +1,8 @@
 """Compares functions of JAX, converted and compiled by MPT, with XLA.
 
 check_ops.py BUILD [--seed=N] [--part=I/N] [--only=REGEX]: many functions go into one
-program. The last line counts them; a difference or a refusal is a line of its own.
+program; those called "x64 .." have numbers of 64 bits. The last line counts them; a
+difference or a refusal is a line of its own.
 """
 import argparse
 import re
@@ -45,6 +46,22 @@ def check(group):
                     yield f"  found {a.tolist()}\n  expected {b.tolist()}"
 
 
+def report(group):
+    """Prints the differences, and returns their number."""
+    try:
+        lines = list(check(group))
+    except programs.Refused:
+        lines = []
+        for name, case in group.items():  # one by one, to say which
+            try:
+                lines += check({name: case})
+            except programs.Refused as refused:
+                lines.append(f"{name}: refused: {str(refused)[:600]}")
+    for line in lines:
+        print(line, flush=True)
+    return sum(not line.startswith("  ") for line in lines)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
@@ -57,21 +74,12 @@ def main():
     cases = {name: case for name, case in op_cases.cases(op_cases.Draw(arguments.seed)).items()
              if re.search(arguments.only, name)
              and zlib.crc32(name.encode()) % parts == part % parts}
-    names, differences = list(cases), 0
-    for start in range(0, len(names), GROUP):
-        group = {name: cases[name] for name in names[start:start + GROUP]}
-        try:
-            lines = list(check(group))
-        except programs.Refused as refused:
-            lines = []
-            for name, case in group.items():  # one by one, to say which
-                try:
-                    lines += check({name: case})
-                except programs.Refused as refused:
-                    lines.append(f"{name}: refused: {str(refused)[:600]}")
-        for line in lines:
-            print(line, flush=True)
-        differences += sum(not line.startswith("  ") for line in lines)
+    differences = 0
+    for wide in False, True:
+        names = [name for name in cases if name.startswith("x64 ") == wide]
+        jax.config.update("jax_enable_x64", wide)
+        for start in range(0, len(names), GROUP):
+            differences += report({name: cases[name] for name in names[start:start + GROUP]})
     print(f"{len(cases)} functions, {differences} differences")
 
 

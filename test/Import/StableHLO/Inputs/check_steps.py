@@ -13,7 +13,8 @@ import programs
 
 
 def first_values(text, state, seed):
-    """Numbers for the arguments of @main: slots of optimizers are zeros."""
+    """Numbers for the arguments of @main, by their names: weights are He's, scales and
+    variances ones, biases, means and slots of optimizers zeros."""
     types = re.search(r"function_type = \((.*?)\) ->", text)[1]
     infos = re.findall(r'jax\.result_info = "([^"]*)"', text)
     rng = numpy.random.default_rng(seed)
@@ -21,13 +22,17 @@ def first_values(text, state, seed):
     for index, (shape, element) in enumerate(
             re.findall(r"tensor<((?:\d+x)*)(\w+)>", types)):
         shape = tuple(int(n) for n in shape.split("x")[:-1])
-        slot = index < state and index < len(infos) and re.search(
-            r"trace|\.mu|\.nu|count|mean", infos[index])
+        info = infos[index] if index < min(state, len(infos)) else ""
         if element == "f32":
-            value = numpy.zeros(shape) if slot else rng.normal(size=shape)
-            if index < state and not slot:
-                fan = int(numpy.prod(shape[:-1])) if len(shape) > 1 else 100
-                value = value / fan ** 0.5 + (len(shape) <= 1)
+            value = rng.normal(size=shape)
+            if re.search(r"trace|\.mu|\.nu|count|mean|bias|\['b\d*'\]", info):
+                value = numpy.zeros(shape)
+            elif re.search(r"scale|var|\['g'\]", info):
+                value = numpy.ones(shape)
+            elif index < state and len(shape) > 1:
+                value *= (2 / numpy.prod(shape[:-1])) ** 0.5
+            elif index < state:
+                value = value / 10 + 1
             values.append(value.astype(numpy.float32))
         elif element == "i1":
             values.append(rng.random(shape) < 0.9)

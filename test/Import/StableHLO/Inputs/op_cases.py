@@ -91,6 +91,9 @@ def cases(d):
         add(f"uint {name}", getattr(jnp, name), u, v)
     add("uint div", lax.div, u, v >> 20)
     add("uint rem", lax.rem, u, v)
+    for name in ("max", "min", "argmax", "argmin", "sort", "argsort", "sign"):
+        add(f"uint {name}", lambda a, f=getattr(jnp, name): f(a) if f is jnp.sign else f(a, 1), u)
+    add("uint clip", lambda a: lax.clamp(numpy.uint32(5), a, numpy.uint32(2 ** 31 + 7)), u)
     add("uint to float", lambda a: a.astype(jnp.float32), u)
     add("float to uint", lambda a: a.astype(jnp.uint32), numpy.abs(x) * 1e9)
     add("float to int", lambda a: a.astype(jnp.int32), x * 100)
@@ -100,6 +103,81 @@ def cases(d):
     add("int8", lambda a: (a.astype(jnp.int8) * 5).astype(jnp.int32), i)
     add("bf16", lambda a: (a.astype(jnp.bfloat16) * 3).astype(jnp.float32), x)
     add("reduce_precision", lambda a: lax.reduce_precision(a, 8, 7), x)
+    # Bits.
+    amounts = d.i(40, 3, 5)
+    for name, a, b in (("int", i, j), ("uint", u, v), ("bool", d.b(3, 5), d.b(3, 5))):
+        for operation in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+            add(f"{name} {operation}", getattr(jnp, operation), a, b)
+            add(f"{name} {operation} of rows",
+                lambda c, f=getattr(lax, "reduce_" + operation.split("_")[1]): f(c, (0,)), a)
+        add(f"{name} bitwise_not", jnp.bitwise_not, a)
+    for name, a, n in (("int", i, amounts), ("uint", u, amounts.astype("u4")),
+                       ("int8", i.astype("i1"), amounts.astype("i1")),
+                       ("uint16", u.astype("u2"), amounts.astype("u2"))):
+        for operation in ("shift_left", "shift_right_logical", "shift_right_arithmetic"):
+            add(f"{name} {operation}", getattr(lax, operation), a, n)
+        add(f"{name} population_count", lax.population_count, a)
+        add(f"{name} clz", lax.clz, a)
+    for name, a, to in (("float to int", x, "i4"), ("int to float", x.view("i4"), "f4"),
+                        ("float to bytes", x, "u1"), ("bytes to float", x.view("u1").reshape(3, 5, 4), "f4"),
+                        ("half to int", x.astype("f2"), "u2"), ("uint to int", u, "i4"),
+                        ("uint to halves", x.astype("f2").view("u2")[:, :4].copy().view("u4"), "f2")):
+        add(f"bitcast {name}", lambda b, t=to: lax.bitcast_convert_type(b, jnp.dtype(t)), a)
+    add("bitcast bfloat16", lambda a: lax.bitcast_convert_type(a.astype(jnp.bfloat16), jnp.int16), x)
+    add("fast inverse root", lambda a: lax.bitcast_convert_type(
+        0x5f3759df - (lax.bitcast_convert_type(a, jnp.int32) >> 1), jnp.float32), positive)
+    # 64 bits, which JAX has with enable_x64.
+    p, q = (d.rng.integers(0, 2 ** 64, size=(3, 40), dtype=numpy.uint64) >> d.rng.integers(
+        0, 60, size=(3, 40)).astype("u8") for _ in range(2))
+    q |= numpy.uint64(1)
+    add("x64 uint div", lax.div, p, q)
+    add("x64 uint rem", lax.rem, p, q)
+    add("x64 uint less", jnp.less, p, q)
+    add("x64 uint max", lambda a: a.max(1), p)
+    add("x64 uint to float", lambda a: a.astype(jnp.float32), p)
+    add("x64 uint to double", lambda a: a.astype(jnp.float64), p)
+    add("x64 float to uint", lambda a: a.astype(jnp.uint64),
+        numpy.array([0.5, 1e9, 2.0 ** 63, 1.7e19, 9.3e18]))
+    add("x64 bitcast", lambda a: lax.bitcast_convert_type(a, jnp.uint32), p)
+    add("x64 bitcast back", lambda a: lax.bitcast_convert_type(a, jnp.float64),
+        d.rng.normal(size=(3, 5)).view("u4").reshape(3, 5, 2))
+    # Random numbers: the bits of a key.
+    key = d.rng.integers(0, 2 ** 32, size=2, dtype=numpy.uint32)
+    random = jax.random
+
+    def draw(name, function, implementation="threefry2x32", bits=key):
+        add(f"random {name}", lambda k: function(random.wrap_key_data(k, impl=implementation)), bits)
+
+    draw("split", lambda k: random.key_data(random.split(k, 3)))
+    draw("fold_in", lambda k: random.key_data(random.fold_in(k, 7)))
+    add("random key", lambda n: random.key_data(random.key(n)), numpy.int32(-5))
+    for dtype in ("uint8", "uint16", "uint32"):
+        draw(f"bits {dtype}", lambda k, t=dtype: random.bits(k, (3, 5), t))
+        draw(f"rbg bits {dtype}", lambda k, t=dtype: random.bits(k, (3, 5), t), "rbg",
+             numpy.tile(key, 2))
+    draw("uniform", lambda k: random.uniform(k, (3, 5), minval=-2, maxval=3))
+    draw("normal", lambda k: random.normal(k, (3, 5)))
+    draw("bernoulli", lambda k: random.bernoulli(k, 0.3, (3, 5)))
+    draw("randint", lambda k: random.randint(k, (3, 5), -7, 50))
+    draw("categorical", lambda k: random.categorical(k, x))
+    draw("permutation", lambda k: random.permutation(k, 12))
+    draw("choice", lambda k: random.choice(k, 9, (4,)))
+    draw("exponential", lambda k: random.exponential(k, (7,)))
+    draw("rbg split", lambda k: random.key_data(random.split(k)), "rbg", numpy.tile(key, 2))
+    draw("rbg uniform", lambda k: random.uniform(k, (7, 3)), "rbg", numpy.tile(key, 2))
+    for algorithm in ("DEFAULT", "PHILOX", "THREE_FRY"):
+        for shape in ((3, 5), (4, 6), (7,), ()):
+            add(f"rng_bit_generator {algorithm} {shape}", lambda k, s=shape, a=algorithm:
+                lax.rng_bit_generator(k, s, algorithm=getattr(lax.RandomAlgorithm, "RNG_" + a)),
+                d.rng.integers(0, 2 ** 32, size=4, dtype=numpy.uint32))
+            add(f"x64 rng_bit_generator {algorithm} {shape}", lambda k, s=shape, a=algorithm:
+                lax.rng_bit_generator(k, s, jnp.uint64,
+                                      getattr(lax.RandomAlgorithm, "RNG_" + a)),
+                d.rng.integers(0, 2 ** 64, size=2, dtype=numpy.uint64))
+    # The counter's lower half runs over.
+    add("x64 rng_bit_generator carry", lambda k: lax.rng_bit_generator(
+        k, (9,), algorithm=lax.RandomAlgorithm.RNG_PHILOX),
+        numpy.array([7, 2 ** 64 - 1], numpy.uint64))
     # Shapes.
     add("broadcast", lambda a: jnp.broadcast_to(a[:, None, :], (3, 4, 5)) * 1, x)
     add("broadcast_in_dim", lambda a: lax.broadcast_in_dim(a, (2, 3, 5, 1), (1, 2)), x)

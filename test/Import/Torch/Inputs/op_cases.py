@@ -306,9 +306,32 @@ def _(d):
     return [d.bools(d.shape())], lambda op, x: op(x, True)
 
 
+@case("bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "__and__.Tensor",
+      "__or__.Tensor", "__xor__.Tensor", "bitwise_left_shift.Tensor", "__lshift__.Tensor",
+      "bitwise_right_shift.Tensor", "__rshift__.Tensor")
+def _(d):
+    # Amounts of shifts may be anything.
+    shape, types = d.shape(), [torch.int64, torch.int32, torch.int16, torch.int8]
+    x = d.ints(shape, -100, 100).to(d.choice(types))
+    return [x, d.ints(d.like(shape), -9, 70).to(x.dtype)], lambda op, x, y: op(x, y)
+
+
+@case("bitwise_and.Scalar", "bitwise_or.Scalar", "bitwise_xor.Scalar", "__and__.Scalar",
+      "__or__.Scalar", "__xor__.Scalar", "bitwise_left_shift.Tensor_Scalar", "__lshift__.Scalar",
+      "bitwise_right_shift.Tensor_Scalar", "__rshift__.Scalar")
+def _(d):
+    n = d.int(0, 12)
+    return [d.ints(d.shape(), -100, 100)], lambda op, x: op(x, n)
+
+
+@case("bitwise_not")
+def _(d):
+    return [d.ints(d.shape(), -100, 100)], lambda op, x: op(x)
+
+
 @case("bitwise_not", "logical_not")
 def _(d):
-    return [d.bools(d.shape()) if d.bool() else d.bools(d.shape())], lambda op, x: op(x)
+    return [d.bools(d.shape())], lambda op, x: op(x)
 
 
 @case("where.self")

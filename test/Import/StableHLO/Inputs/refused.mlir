@@ -1,0 +1,97 @@
+// One op for each row of the table of docs/StableHLO.md, "What is refused".
+
+"func.func"() <{function_type = (tensor<4xf32>, tensor<4x4xf32>, tensor<4xi32>, tensor<4xi1>, tensor<i32>) -> tensor<4xf32>, sym_name = "no_counterpart"}> ({
+^bb0(%x: tensor<4xf32>, %m: tensor<4x4xf32>, %i: tensor<4xi32>, %t: tensor<4xi1>, %n: tensor<i32>):
+  %0 = "stablehlo.fft"(%x) : (tensor<4xf32>) -> tensor<3xcomplex<f32>>
+  %1 = "stablehlo.complex"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
+  %2 = "stablehlo.real"(%1) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  %3 = "stablehlo.imag"(%1) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  "test.use"(%0, %2, %3) : (tensor<3xcomplex<f32>>, tensor<4xf32>, tensor<4xf32>) -> ()
+
+  %10 = "stablehlo.all_reduce"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %11 = "stablehlo.all_gather"(%x) : (tensor<4xf32>) -> tensor<8xf32>
+  %12 = "stablehlo.reduce_scatter"(%x) : (tensor<4xf32>) -> tensor<2xf32>
+  %13 = "stablehlo.all_to_all"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %14 = "stablehlo.collective_broadcast"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %15 = "stablehlo.collective_permute"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %16 = "stablehlo.partition_id"() : () -> tensor<ui32>
+  %17 = "stablehlo.replica_id"() : () -> tensor<ui32>
+  "test.use"(%10, %11, %12, %13, %14, %15, %16, %17) : (tensor<4xf32>, tensor<8xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<ui32>, tensor<ui32>) -> ()
+
+  %20 = "stablehlo.dynamic_reshape"(%x, %i) : (tensor<4xf32>, tensor<4xi32>) -> tensor<?xf32>
+  %21 = "stablehlo.dynamic_broadcast_in_dim"(%x, %i) : (tensor<4xf32>, tensor<4xi32>) -> tensor<?x4xf32>
+  %22 = "stablehlo.dynamic_iota"(%i) : (tensor<4xi32>) -> tensor<?xf32>
+  %23 = "stablehlo.dynamic_gather"(%x, %i, %i) : (tensor<4xf32>, tensor<4xi32>, tensor<4xi32>) -> tensor<?xf32>
+  %24 = "stablehlo.dynamic_pad"(%x, %n, %i, %i, %i) : (tensor<4xf32>, tensor<i32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<?xf32>
+  %25 = "stablehlo.real_dynamic_slice"(%x, %i, %i, %i) : (tensor<4xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<?xf32>
+  %26 = "stablehlo.set_dimension_size"(%x, %n) : (tensor<4xf32>, tensor<i32>) -> tensor<4xf32>
+  "test.use"(%20, %21, %22, %23, %24, %25, %26) : (tensor<?xf32>, tensor<?x4xf32>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<4xf32>) -> ()
+
+  %30 = "stablehlo.after_all"() : () -> !stablehlo.token
+  %31:2 = "stablehlo.infeed"(%30) : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
+  %32 = "stablehlo.outfeed"(%x, %30) : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
+  %33 = "stablehlo.send"(%x, %30) : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
+  %34:2 = "stablehlo.recv"(%30) : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
+  "test.use"(%31#0, %32, %33, %34#0) : (tensor<4xf32>, !stablehlo.token, !stablehlo.token, tensor<4xf32>) -> ()
+
+  %40 = "stablehlo.cholesky"(%m) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %41 = "stablehlo.triangular_solve"(%m, %m) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %42 = "stablehlo.uniform_quantize"(%x) : (tensor<4xf32>) -> tensor<4xi8>
+  %43 = "stablehlo.uniform_dequantize"(%42) : (tensor<4xi8>) -> tensor<4xf32>
+  %44 = "stablehlo.tuple"(%x, %i) : (tensor<4xf32>, tensor<4xi32>) -> tuple<tensor<4xf32>, tensor<4xi32>>
+  %45 = "stablehlo.get_tuple_element"(%44) <{index = 0 : i32}> : (tuple<tensor<4xf32>, tensor<4xi32>>) -> tensor<4xf32>
+  %46 = "stablehlo.rng"(%n, %n, %i) : (tensor<i32>, tensor<i32>, tensor<4xi32>) -> tensor<4xi32>
+  %47 = "stablehlo.custom_call"(%x) <{call_target_name = "my_kernel"}> : (tensor<4xf32>) -> tensor<4xf32>
+  "test.use"(%40, %41, %43, %45, %46, %47) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xf32>) -> ()
+
+  %50 = "stablehlo.shift_left"(%t, %t) : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  %51 = "stablehlo.power"(%i, %i) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %52 = "stablehlo.bitcast_convert"(%t) : (tensor<4xi1>) -> tensor<4xi8>
+  %53 = "stablehlo.compare"(%x, %x) <{compare_type = #stablehlo<comparison_type TOTALORDER>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %54 = "stablehlo.reduce_precision"(%x) <{exponent_bits = 4 : i32, mantissa_bits = 3 : i32}> : (tensor<4xf32>) -> tensor<4xf32>
+  "test.use"(%50, %51, %52, %53, %54) : (tensor<4xi1>, tensor<4xi32>, tensor<4xi8>, tensor<4xi1>, tensor<4xf32>) -> ()
+  "func.return"(%x) : (tensor<4xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+"func.func"() <{function_type = (tensor<4xf32>, tensor<9000xf32>, tensor<4xi64>) -> tensor<4xf32>, sym_name = "bodies"}> ({
+^bb0(%x: tensor<4xf32>, %long: tensor<9000xf32>, %ids: tensor<4xi64>):
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  // As long as a value is finite.
+  %0 = "stablehlo.while"(%zero) ({
+  ^bb0(%a: tensor<f32>):
+    %p = "stablehlo.is_finite"(%a) : (tensor<f32>) -> tensor<i1>
+    "stablehlo.return"(%p) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<f32>):
+    %b = "stablehlo.exponential"(%a) : (tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%b) : (tensor<f32>) -> ()
+  }) : (tensor<f32>) -> tensor<f32>
+  // A product of powers.
+  %1 = "stablehlo.reduce"(%x, %zero) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = "stablehlo.power"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  %2 = "stablehlo.scatter"(%x, %ids, %x) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = "stablehlo.power"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<4xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = "stablehlo.sort"(%long) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    "stablehlo.return"(%s) : (tensor<i1>) -> ()
+  }) : (tensor<9000xf32>) -> tensor<9000xf32>
+  // By size, whatever the sign.
+  %4 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.abs"(%a) : (tensor<f32>) -> tensor<f32>
+    %d = "stablehlo.abs"(%b) : (tensor<f32>) -> tensor<f32>
+    %s = "stablehlo.compare"(%c, %d) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    "stablehlo.return"(%s) : (tensor<i1>) -> ()
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  "test.use"(%0, %1, %2, %3, %4) : (tensor<f32>, tensor<f32>, tensor<4xf32>, tensor<9000xf32>, tensor<4xf32>) -> ()
+  "func.return"(%x) : (tensor<4xf32>) -> ()
+}) : () -> ()
