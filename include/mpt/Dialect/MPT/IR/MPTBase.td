@@ -296,8 +296,8 @@ def MPT_StepDocs : MPT_DocGroup<7, "The training step",
 def MPT_CollectiveDocs : MPT_DocGroup<8, "Many ranks",
   "Every rank runs the same step on data of its own, and these ops exchange values between "
   "them. The attribute `mpt.mesh` of the module, such as `#mpt.mesh<data = 4>`, says how "
-  "many ranks there are. Sums are f32 in mixed precision, too, and no pass repeats, removes "
-  "or reorders an exchange.">;
+  "many ranks there are. Sums are f32 in mixed precision, too. No pass repeats or removes "
+  "an exchange, and all ranks run one program, so they meet in one order.">;
 def MPT_ProgramDocs : MPT_DocGroup<9, "Matmuls of GPU libraries",
   "Planning for a GPU makes these.">;
 def MPT_BlockScaleDocs : MPT_DocGroup<9, "8-bit floats with a scale for each block",
