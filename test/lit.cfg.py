@@ -66,6 +66,11 @@ config.substitutions.append(("%preload", preload))
 config.substitutions.append(("%cc", config.c_compiler))
 if os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
+# Processes that train together, more than there may be cores, also as root.
+if shutil.which("mpirun"):
+    config.available_features.add("mpirun")
+config.substitutions.append(("%mpirun", "env OMPI_ALLOW_RUN_AS_ROOT=1 "
+                             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe"))
 # What `apt-get update` writes.
 if glob.glob("/var/lib/apt/lists/*_Packages*"):
     config.available_features.add("apt-package-lists")

@@ -29,6 +29,7 @@ public:
     mpt_rt_set_deadline(communicator, seconds);
   }
   llvm::Expected<std::vector<std::string>> gather(llvm::StringRef text) override;
+  bool isAnywhere(bool own) override;
   bool hasFailed() const override { return isLost; }
   void abort(int status) override {
     mpt_rt_abort(communicator, status);
@@ -68,6 +69,17 @@ llvm::Expected<std::vector<std::string>> MpiRanks::gather(llvm::StringRef text) 
   for (size_t rank = 0; rank < count; ++rank)
     texts.push_back(all.substr(rank * most, sizes[rank]));
   return texts;
+}
+
+/// One message, since every step asks.
+bool MpiRanks::isAnywhere(bool own) {
+  std::vector<char> all(static_cast<size_t>(getNumRanks()));
+  const char byte = own;
+  if (mpt_rt_gather(communicator, &byte, sizeof(byte), all.data())) {
+    isLost = true;
+    return false;
+  }
+  return llvm::is_contained(all, 1);
 }
 
 llvm::Expected<std::unique_ptr<RankGroup>> mpt::connectMpiRanks(double deadline) {

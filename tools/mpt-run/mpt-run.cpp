@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/Passes.h"
 #include "mpt/Host/JITEngine.h"
+#include "mpt/Host/MpiRanks.h"
 #include "mpt/InitAll.h"
 #include "mpt/Reference/ReferenceEngine.h"
 #include "mpt/Tools/MPTRunMain.h"
@@ -27,6 +28,7 @@ static mpt::JITOptions getJITOptions(const mpt::EngineOptions &options) {
   jit.isCuda = options.isCuda;
   jit.toolkit = options.toolkit;
   jit.emulatedKernels = options.emulatedKernels;
+  jit.communicator = options.communicator;
   return jit;
 }
 
@@ -66,7 +68,8 @@ int main(int argc, char **argv) {
   mpt::registerAllPasses();
   mlir::registerTransformsPasses(); // for --pipeline
   const mpt::EngineFactory engines[] = {
-      {"compiled", createCompiled, /*hasExactState=*/true, openCompiled, "cpu"},
+      {"compiled", createCompiled, /*hasExactState=*/true, openCompiled, "cpu",
+       mpt::connectMpiRanks},
       {"reference", createInterpreter<mpt::reference::Mode::Storage>},
       {"reference-f64", createInterpreter<mpt::reference::Mode::Float64>,
        /*hasExactState=*/false}};

@@ -60,7 +60,7 @@ public:
   llvm::Error checkSame(llvm::StringRef what, llvm::StringRef text);
   /// True if it is on any rank; false if a rank does not answer, which the next exchange
   /// reports.
-  bool isAnywhere(bool own);
+  virtual bool isAnywhere(bool own);
 };
 
 } // namespace mpt

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mpt/Host/RankGroup.h"
 #include "mpt/Host/StepEngine.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <functional>
@@ -34,6 +35,8 @@ struct EngineOptions {
   /// To compile for a GPU, as mpt-compile's options of these names.
   std::string toolkit;
   bool emulatedKernels = false;
+  /// What the runtime knows the other ranks by, with --parallel; else null.
+  mpt_rt_communicator *communicator = nullptr;
 };
 
 /// A program that mpt-compile wrote, ready to run.
@@ -66,6 +69,10 @@ struct EngineFactory {
       open = nullptr;
   /// Another name.
   std::string alias = {};
+  /// Makes this process one of several that train together; unset if the engine runs in
+  /// one alone. `deadline` is in seconds.
+  std::function<llvm::Expected<std::unique_ptr<RankGroup>>(double deadline)> connect =
+      nullptr;
 };
 
 /// Runs mpt-run with the arguments after the program's name; dialects of the

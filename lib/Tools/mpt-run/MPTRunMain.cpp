@@ -33,7 +33,9 @@
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <fcntl.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace mlir;
@@ -46,15 +48,35 @@ using namespace mpt;
 namespace {
 class Run {
 public:
-  Run(const RunOptions &options, MLIRContext &context,
+  /// `arguments` are those of the command line.
+  Run(RunOptions options, llvm::ArrayRef<const char *> arguments, MLIRContext &context,
       llvm::ArrayRef<EngineFactory> engines)
-      : options(options), context(context), engines(engines) {}
+      : options(std::move(options)), arguments(arguments), context(context),
+        engines(engines) {}
   llvm::Error execute();
   /// Training ended before its last step because a signal came.
   bool wasInterrupted() const { return interrupted; }
+  /// Another rank prints what there is to say.
+  bool isQuiet() const { return options.isQuiet; }
+  /// Prints the error of `execute`; with several ranks, one of them does. Ends the others
+  /// if they do not know of it. Returns the exit status.
+  int fail(llvm::Error error);
 
 private:
   llvm::Error chooseEngine();
+  /// Finds the other ranks.
+  llvm::Error connect();
+  /// With several ranks: `own`, or what went wrong on another.
+  llvm::Error agree(llvm::Error own);
+  /// Model, data and checkpoint.
+  llvm::Error prepare();
+  llvm::Error trainPrepared();
+  /// Fails if the step is for another number of ranks than there are.
+  llvm::Error checkRanks(const StepEngine &step) const;
+  /// With several ranks: fails unless all are about to do the same.
+  llvm::Error beginTraining(const DataLoader &data, llvm::StringRef digest);
+  /// Whether a signal came, on any rank.
+  bool shouldStop();
   EngineOptions getEngineOptions() const;
   llvm::Expected<std::unique_ptr<StepEngine>> createEngine(PreparedFunction prepared);
   llvm::Error readModel();
@@ -80,10 +102,15 @@ private:
   /// A line for each network whose loss ends as no finite number.
   void warnOfDivergence() const;
 
-  const RunOptions &options;
+  RunOptions options;
+  llvm::ArrayRef<const char *> arguments;
   MLIRContext &context;
   llvm::ArrayRef<EngineFactory> engines;
   const EngineFactory *engine = nullptr;
+  /// Null without --parallel.
+  std::unique_ptr<RankGroup> ranks;
+  /// All ranks know how it went so far; and nothing trains, so that they can agree.
+  bool hasAgreed = false, isSettingUp = true;
   /// A compiled step, and the compiled function that evaluates it, or a module with both.
   OpenedProgram program, evalProgram;
   OwningOpRef<ModuleOp> module;
@@ -97,6 +124,8 @@ private:
   /// Data that every micro-batch reads whole.
   std::vector<std::string> shared;
   int64_t batch = 0, steps = 0;
+  /// Micro-batches of a batch: of each rank, as many as it accumulates.
+  int64_t parts = 1;
   std::optional<DataLoader> evalData;
   std::optional<Checkpoint> resume;
   std::string resumePath;
@@ -143,7 +172,92 @@ EngineOptions Run::getEngineOptions() const {
   result.cudnn = options.cudnn;
   result.toolkit = options.toolkit;
   result.emulatedKernels = options.emulatedKernels;
+  result.communicator = ranks ? ranks->getCommunicator() : nullptr;
   return result;
+}
+
+/// Most seconds that ranks wait for each other while they compile, if the user asks for
+/// no more.
+static constexpr double kSetUpDeadline = 600;
+
+llvm::Error Run::connect() {
+  if (options.parallel.empty())
+    return llvm::Error::success();
+  if (!engine->connect)
+    return llvm::createStringError("--engine=" + engine->name +
+                                   " runs in one process; leave --parallel out");
+  auto connected = engine->connect(options.parallelTimeout);
+  if (!connected)
+    return llvm::createStringError("--parallel: " +
+                                   llvm::toString(connected.takeError()));
+  ranks = std::move(*connected);
+  options.numRanks = ranks->getNumRanks();
+  // Rank 0 alone writes. What the others read, they read as it does.
+  if (ranks->getRank() != 0) {
+    options.isQuiet = true;
+    options.progress = "none";
+    options.dumpPipeline = options.profile = false;
+    for (std::string *path : {&options.metrics, &options.tensorboard, &options.plot,
+                              &options.profileJson, &options.profileHtml})
+      path->clear();
+  }
+  if (options.threads == 0) {
+    const int64_t cores = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+    options.threads = std::max<int64_t>(cores / ranks->countNeighbors(), 1);
+  }
+  std::string text = std::string("MPT ") + kVersion;
+  for (const char *argument : arguments)
+    (text += '\n') += argument;
+  llvm::Error error = ranks->checkSame("version and command line", text);
+  hasAgreed = true;
+  ranks->setDeadline(std::max(options.parallelTimeout, kSetUpDeadline));
+  return error;
+}
+
+llvm::Error Run::agree(llvm::Error own) {
+  if (!ranks)
+    return own;
+  hasAgreed = false;
+  llvm::Error error = ranks->agree(std::move(own));
+  hasAgreed = true;
+  return error;
+}
+
+llvm::Error Run::beginTraining(const DataLoader &data, llvm::StringRef digest) {
+  if (!ranks)
+    return llvm::Error::success();
+  const std::string text =
+      "step " + digest.str() + "\ndata of " + std::to_string(data.getNumRows()) +
+      " rows in batches of " + std::to_string(data.getBatch()) + "\n" +
+      (resume ? "a checkpoint of step " + std::to_string(resume->attempt)
+              : "no checkpoint");
+  if (llvm::Error error = ranks->checkSame("model, data and checkpoint", text))
+    return error;
+  hasAgreed = false;
+  ranks->setDeadline(options.parallelTimeout);
+  return llvm::Error::success();
+}
+
+bool Run::shouldStop() {
+  const bool own = getDeferredInterrupt() != 0;
+  return ranks ? ranks->isAnywhere(own) : own;
+}
+
+llvm::Error Run::checkRanks(const StepEngine &step) const {
+  const int64_t made = step.getNumRanks(), there = options.numRanks;
+  if (made == there)
+    return llvm::Error::success();
+  if (made == 1)
+    return llvm::createStringError(
+        "--parallel: " + name + " exchanges nothing between ranks, found " +
+        llvm::Twine(there) +
+        " ranks; give mpt-run its loss function, or make the step with "
+        "--mpt-data-parallel=size=" +
+        llvm::Twine(there));
+  return llvm::createStringError(name + " is a step of " + llvm::Twine(made) +
+                                 " ranks, found " + llvm::Twine(there) +
+                                 "; start it with 'mpirun -n " + llvm::Twine(made) +
+                                 " mpt-run .. --parallel=data'");
 }
 
 llvm::Expected<std::unique_ptr<StepEngine>> Run::createEngine(PreparedFunction prepared) {
@@ -322,8 +436,18 @@ llvm::Error Run::readFunctions() {
 
 llvm::Error Run::readData() {
   // The function is for one micro-batch.
+  const char *cutter = options.numRanks == 1     ? "--accumulate"
+                       : options.accumulate == 1 ? "--parallel"
+                                                 : "--parallel with --accumulate";
+  if (llvm::MulOverflow(options.accumulate, options.numRanks, parts))
+    return llvm::createStringError(llvm::Twine(cutter) +
+                                   ": more than 2^63 micro-batches; use fewer");
+  if (options.batch % parts != 0)
+    return llvm::createStringError(
+        llvm::Twine(cutter) + ": cannot cut --batch=" + llvm::Twine(options.batch) +
+        " into " + llvm::Twine(parts) + " parts of one size; give a multiple");
   auto bound = bindData(signature.arguments, "--data", options.data,
-                        options.batch / options.accumulate, options.whole);
+                        options.batch / parts, options.whole);
   if (!bound)
     return bound.takeError();
   fields = std::move(bound->fields);
@@ -337,17 +461,17 @@ llvm::Error Run::readData() {
                                    name +
                                    " reads its data whole; leave the option out, or the "
                                    "batch open (?)");
-  if (options.accumulate > 1) {
+  if (parts > 1) {
     bool isAll = signature.isDynamic() && !options.batch;
-    if (batch == 0 || (isAll && batch % options.accumulate != 0))
+    if (batch == 0 || (isAll && batch % parts != 0))
       return llvm::createStringError(
-          "--accumulate: cannot cut " +
+          cutter + std::string(": cannot cut ") +
           (batch ? "a batch of " + std::to_string(batch) + " rows" : "fixed tensors") +
-          " into " + std::to_string(options.accumulate) +
-          "; give --batch, and leave the batch of " + name + " open (?)");
-    if (!isAll && llvm::MulOverflow(batch, options.accumulate, batch))
+          " into " + std::to_string(parts) + "; give --batch, and leave the batch of " +
+          name + " open (?)");
+    if (!isAll && llvm::MulOverflow(batch, parts, batch))
       return llvm::createStringError(
-          "--accumulate: " + std::to_string(options.accumulate) +
+          cutter + std::string(": ") + std::to_string(parts) +
           " micro-batches of this function have more than 2^63 "
           "rows; use fewer");
     for (const DataLoader::Field &field : fields)
@@ -592,7 +716,7 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
   trainer.checkpointEvery = options.checkpointEvery;
   trainer.evalEvery = options.evalEvery;
   trainer.label = options.compare ? precision.str() : "";
-  trainer.shouldStop = [] { return getDeferredInterrupt() != 0; };
+  trainer.shouldStop = [this] { return shouldStop(); };
   if (llvm::Error error = applyLearningRate(engine))
     return error;
 
@@ -617,6 +741,8 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
   auto loader = DataLoader::create(fields, batch, options.seed);
   if (!loader)
     return loader.takeError();
+  if (llvm::Error error = loader->setPart(ranks ? ranks->getRank() : 0, options.numRanks))
+    return error;
   // From here on there is something to lose, and files are written.
   DeferInterrupts deferred;
   if (llvm::Error error = openMetrics())
@@ -631,7 +757,8 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
   if (options.progress != "none")
     trainer.progress = &progress;
   trainer.warn = [&](llvm::StringRef text) {
-    progress.note(("mpt-run: warning: " + text).str());
+    if (!options.isQuiet)
+      progress.note(("mpt-run: warning: " + text).str());
   };
   if (recorder)
     trainer.observe = [&](const llvm::StringMap<HostTensor> &results, int64_t attempt,
@@ -642,15 +769,23 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
         return recorder->writeHistograms(*trainer.events, results, attempt);
       return llvm::Error::success();
     };
+  isSettingUp = false;
+  if (llvm::Error error = agree(llvm::Error::success()))
+    return error;
+  if (llvm::Error error = beginTraining(*loader, digest))
+    return error;
   auto summary = train(engine, *loader, trainer, resume, resumePath);
   progress.finish();
   llvm::SmallVector<llvm::StringRef> notes;
   const std::string noted = engine.notes();
   llvm::SplitString(noted, notes, "\n");
-  for (llvm::StringRef note : notes)
+  for (llvm::StringRef note : options.isQuiet ? llvm::ArrayRef<llvm::StringRef>() : notes)
     llvm::errs() << "mpt-run: note: " << note << '\n';
   if (!summary)
     return summary.takeError();
+  isSettingUp = true;
+  if (ranks)
+    ranks->setDeadline(std::max(options.parallelTimeout, kSetUpDeadline));
   if (recorder)
     if (llvm::Error error = reportRanges(*recorder))
       return error;
@@ -726,7 +861,18 @@ llvm::Error Run::report() {
 llvm::Error Run::execute() {
   if (llvm::Error error = chooseEngine())
     return error;
-  if (llvm::Error error = claimOutputs())
+  if (llvm::Error error = connect())
+    return error;
+  if (llvm::Error error = agree(prepare()))
+    return error;
+  if (llvm::Error error = trainPrepared())
+    return isSettingUp ? agree(std::move(error)) : std::move(error);
+  DeferInterrupts deferred;
+  return agree(options.isQuiet ? llvm::Error::success() : report());
+}
+
+llvm::Error Run::prepare() {
+  if (llvm::Error error = options.isQuiet ? llvm::Error::success() : claimOutputs())
     return error;
   if (llvm::Error error = readModel())
     return error;
@@ -736,15 +882,34 @@ llvm::Error Run::execute() {
     return error;
   if (llvm::Error error = readCheckpoint())
     return error;
-  if (program.engine) {
-    std::optional<RangeRecorder> none;
-    if (llvm::Error error = trainOne("as given", *program.engine, program.digest, none))
-      return error;
-  } else if (llvm::Error error = trainFunctions()) {
+  // It was read; rank 0 writes it.
+  if (options.isQuiet)
+    options.checkpoint.clear();
+  return llvm::Error::success();
+}
+
+llvm::Error Run::trainPrepared() {
+  if (!program.engine)
+    return trainFunctions();
+  if (llvm::Error error = checkRanks(*program.engine))
     return error;
-  }
-  DeferInterrupts deferred;
-  return report();
+  std::optional<RangeRecorder> none;
+  return trainOne("as given", *program.engine, program.digest, none);
+}
+
+int Run::fail(llvm::Error error) {
+  const std::string text = llvm::toString(std::move(error));
+  if (!ranks || !options.isQuiet)
+    llvm::errs() << "mpt-run: " << text << '\n';
+  else if (!hasAgreed || ranks->hasFailed())
+    llvm::errs() << "mpt-run: " << ranks->describe(ranks->getRank()) << ": " << text
+                 << '\n';
+  if (!ranks || (hasAgreed && !ranks->hasFailed()))
+    return 1;
+  // The others wait for this rank.
+  llvm::outs().flush();
+  llvm::errs().flush();
+  ranks->abort(1);
 }
 
 llvm::Error Run::trainFunctions() {
@@ -756,8 +921,8 @@ llvm::Error Run::trainFunctions() {
   // Build every step before the first one runs.
   std::vector<PreparedFunction> prepared;
   for (const std::string &precision : precisions) {
-    auto step = buildStep(function, signature.isStep(), batch / options.accumulate,
-                          shared, steps, precision, options);
+    auto step = buildStep(function, signature.isStep(), batch / parts, shared, steps,
+                          precision, options);
     if (!step)
       return step.takeError();
     prepared.push_back(std::move(*step));
@@ -776,6 +941,8 @@ llvm::Error Run::trainFunctions() {
     auto engine = createEngine(std::move(step));
     if (!engine)
       return engine.takeError();
+    if (llvm::Error error = checkRanks(**engine))
+      return error;
     if (llvm::Error error = trainOne(precision, **engine, digest, *recorder))
       return error;
   }
@@ -825,18 +992,21 @@ static int runTool(llvm::ArrayRef<const char *> arguments, DialectRegistry &regi
   MLIRContext context(registry);
   // Whoever trains wants the place and the remedy, not a print of the module.
   context.printOpOnDiagnostic(false);
-  Run run(*options, context, engines);
+  const std::string checkpoint = options->checkpoint;
+  Run run(std::move(*options), arguments, context, engines);
   if (llvm::Error error = run.execute())
-    return fail(std::move(error));
+    return run.fail(std::move(error));
   if (!run.wasInterrupted())
     return 0;
-  llvm::errs() << "mpt-run: interrupted"
-               << (options->checkpoint.empty()
-                       ? ""
-                       : "; the state is in " + options->checkpoint +
-                             ", go on with --resume")
-               << '\n';
-  return 128 + getDeferredInterrupt();
+  if (!run.isQuiet())
+    llvm::errs() << "mpt-run: interrupted"
+                 << (checkpoint.empty()
+                         ? ""
+                         : "; the state is in " + checkpoint + ", go on with --resume")
+                 << '\n';
+  // The signal may have come to another rank.
+  const int signal = getDeferredInterrupt();
+  return 128 + (signal ? signal : SIGTERM);
 }
 
 int mpt::mptRunMain(llvm::ArrayRef<const char *> arguments, DialectRegistry &registry,

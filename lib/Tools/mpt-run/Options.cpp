@@ -208,6 +208,11 @@ static llvm::Error checkCombination(const RunOptions &options) {
   if (options.device == "cpu" &&
       !(options.cudart + options.cublasLt + options.cudnn).empty())
     return fail("--cudart, --cublaslt and --cudnn have no meaning with --device=cpu");
+  if (!options.parallel.empty() && options.device == "cuda")
+    return fail("--parallel is for --device=cpu; leave one of the two out");
+  if (!options.parallel.empty() && options.recordsRanges())
+    return fail("--parallel: --ranges, --ranges-html and --instrument record the values "
+                "of one process; leave them or --parallel out");
   if (options.batch % options.accumulate != 0)
     return fail("--accumulate must divide --batch");
   return llvm::Error::success();
@@ -309,6 +314,18 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
        {std::pair(OPT_lr_final, &lrFinal), std::pair(OPT_lr_gamma, &lrGamma)})
     if (llvm::Error error = parseNumber(args, id, *value))
       return std::move(error);
+  if (llvm::Error error = parseChoice(args, OPT_parallel, {"data"}, options.parallel))
+    return std::move(error);
+  if (llvm::Error error =
+          parseNumber(args, OPT_parallel_timeout, options.parallelTimeout))
+    return std::move(error);
+  if (const Arg *arg = args.getLastArg(OPT_parallel_timeout)) {
+    if (options.parallelTimeout == 0)
+      return createOptionError(*arg, "expected a number of seconds above 0, found '" +
+                                         llvm::Twine(arg->getValue()) + "'");
+    if (options.parallel.empty())
+      return createOptionError(*arg, "needs --parallel=data");
+  }
   std::string kind = "constant";
   if (llvm::Error error = parseChoice(args, OPT_lr_schedule,
                                       {"constant", "linear", "cosine", "step"}, kind))

@@ -57,6 +57,14 @@ struct RunOptions {
   /// It is one that ends, and needs total-steps.
   bool scheduleEnds = false;
   uint64_t seed = 0;
+  /// data, or empty: one process.
+  std::string parallel;
+  /// Seconds.
+  double parallelTimeout = 60;
+  /// The processes that train together, and whether this is not the first of them, which
+  /// alone prints and writes.
+  int64_t numRanks = 1;
+  bool isQuiet = false;
 
   std::string checkpoint;
   int64_t checkpointEvery = 0;

@@ -115,6 +115,11 @@ defm lr_gamma : Eq<"lr-gamma", g_training, "X",
   "Factor of each fall (default: 0.1)">;
 defm warmup : Eq<"warmup", g_training, "N",
   "Steps over which the learning rate rises to --lr">;
+defm parallel : Eq<"parallel", g_training, "KIND",
+  "data: each process of 'mpirun -n N mpt-run ..' trains on its part of each batch, and "
+  "gradients are averaged">;
+defm parallel_timeout : Eq<"parallel-timeout", g_training, "SECONDS",
+  "With --parallel: end when a process has not answered for so long (default: 60)">;
 defm seed : Eq<"seed", g_training, "N",
   "Seed of initial values, shuffles and dropout (default: 0)">;
 

@@ -32,14 +32,19 @@ llvm::Expected<StepSignature> mpt::readSignature(func::FuncOp function) {
 /// A module that holds a copy of `function` and nothing else.
 static OwningOpRef<ModuleOp> isolate(func::FuncOp function) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(function.getLoc());
+  // Such as the mesh of a step of several ranks.
+  if (auto parent = function->getParentOfType<ModuleOp>())
+    module.get()->setDiscardableAttrs(parent->getDiscardableAttrDictionary());
   module->push_back(function.clone());
   return module;
 }
 
-/// Runs `passes`; warnings and remarks are printed, the first error is the message.
-static llvm::Error run(PassManager &passes, ModuleOp module) {
-  ScopedDiagnosticHandler others(module.getContext(), [](Diagnostic &diagnostic) {
-    printDiagnostic(diagnostic, "mpt-run");
+/// Runs `passes`; warnings and remarks are printed, unless `isQuiet`, the first error is
+/// the message.
+static llvm::Error run(PassManager &passes, ModuleOp module, bool isQuiet) {
+  ScopedDiagnosticHandler others(module.getContext(), [&](Diagnostic &diagnostic) {
+    if (!isQuiet)
+      printDiagnostic(diagnostic, "mpt-run");
     return success();
   });
   DiagnosticCapture error(module.getContext());
@@ -67,7 +72,7 @@ static llvm::Error runPipeline(ModuleOp module, const RunOptions &options,
     passes.dump();
     llvm::errs() << "\n";
   }
-  return run(passes, module);
+  return run(passes, module, options.isQuiet);
 }
 
 /// Notes the memory budget and order on what `prepare` made, and adds records unless it
@@ -295,6 +300,11 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
     settings.options.steps = options.accumulate;
     settings.options.shared.assign(shared.begin(), shared.end());
   }
+  if (options.numRanks > 1) {
+    auto &settings = training.dataParallel.emplace();
+    settings.options.size = options.numRanks;
+    settings.options.shared.assign(shared.begin(), shared.end());
+  }
   auto optimizer = splitKind("--optimizer", "sgd, momentum, adam or adamw",
                              "sgd momentum=0.9", options.optimizer.value_or("adamw"));
   if (!optimizer)
@@ -362,7 +372,7 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function, bool isSt
   auto prepared = prepare(function, batch, options, build);
   if (!prepared)
     return prepared.takeError();
-  if (options.pipeline && !prepared->signature.isStep())
+  if (options.pipeline && !prepared->signature.isStep() && !options.isQuiet)
     llvm::errs()
         << "mpt-run: warning: --pipeline: the step that the passes made updates no "
            "parameter, so nothing is trained\n";
