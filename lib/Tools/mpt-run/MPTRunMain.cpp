@@ -898,6 +898,10 @@ llvm::Error Run::trainPrepared() {
 }
 
 int Run::fail(llvm::Error error) {
+  // When one rank has failed, mpirun ends the others by a signal, which is no news.
+  if (ranks) {
+    static DeferInterrupts untilExit;
+  }
   const std::string text = llvm::toString(std::move(error));
   if (!ranks || !options.isQuiet)
     llvm::errs() << "mpt-run: " << text << '\n';
