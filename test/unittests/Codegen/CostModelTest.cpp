@@ -198,6 +198,10 @@ TEST(DeviceTraceTest, RefusesOtherText) {
             "PTX, line 18: expected a label, found '$L_none'");
   EXPECT_EQ(parseError(makeKernel("\tadd.s32 %r1, %r1, what;\n")),
             "PTX, line 17: expected an operand, found 'what'");
+  EXPECT_EQ(parseError(makeKernel("\tshfl.sync.bfly.b32 %r1, %r2;\n")),
+            "PTX, line 17: expected more operands of 'shfl.sync.bfly.b32'");
+  EXPECT_EQ(parseError(makeKernel("\tst.global.b32;\n")),
+            "PTX, line 17: expected more operands of 'st.global.b32'");
   EXPECT_EQ(parseError("hello"), "PTX, line 1: expected a semicolon, found the end");
   auto code = DeviceCode::parse(addPtx(1));
   ASSERT_TRUE(bool(code));

@@ -161,7 +161,8 @@ void Warp::compute(const PtxInstruction &instruction, uint32_t lanes, Body body)
   auto get = [&](unsigned i) -> const Lanes & {
     return i < sources.size() ? registers[sources[i]] : zeros;
   };
-  const Lanes a = get(0), b = get(1), c = get(2);
+  // The result may be one of them: lanes do not mix.
+  const Lanes &a = get(0), &b = get(1), &c = get(2);
   if (instruction.results.empty())
     return;
   Lanes &result = registers[instruction.results.front()];

@@ -500,6 +500,8 @@ void Parser::parseInstruction(StringRef statement) {
     } else if (operands.size() > 1) {
       made.op = PtxOp::Load;
       parseAddress(operands[1], made);
+    } else {
+      return fail("expected more operands of '" + opcode + "'");
     }
   } else if (root == "st") {
     made.unit = LaunchTrace::Memory;
@@ -510,6 +512,8 @@ void Parser::parseInstruction(StringRef statement) {
       made.op = PtxOp::Store;
       parseAddress(operands[0], made);
       addSources(1);
+    } else {
+      return fail("expected more operands of '" + opcode + "'");
     }
   } else if (root == "atom" || root == "red") {
     made.op = PtxOp::Atomic;
@@ -672,6 +676,26 @@ void Parser::parseInstruction(StringRef statement) {
     // A warp's addresses are often one 32-bit instruction with a 64-bit result.
     made.issue = made.onUnit = words;
   }
+  size_t sources = made.op == PtxOp::Shuffle ? 2 : 1, results = 1;
+  switch (made.op) {
+  case PtxOp::Store:
+  case PtxOp::Atomic:
+    results = 0;
+    break;
+  case PtxOp::LoadParameter:
+    sources = 0;
+    break;
+  case PtxOp::Load:
+  case PtxOp::Matrices:
+  case PtxOp::Shuffle:
+  case PtxOp::Ballot:
+  case PtxOp::Pack:
+    break;
+  default:
+    sources = results = 0;
+  }
+  if (made.sources.size() < sources || made.results.size() < results)
+    return fail("expected more operands of '" + opcode + "'");
   kernel.loads += made.op == PtxOp::Load && made.space == PtxSpace::Global;
   kernel.instructions.push_back(std::move(made));
 }
