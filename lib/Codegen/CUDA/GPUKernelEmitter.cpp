@@ -623,11 +623,16 @@ void GPUKernelEmitter::chooseGroups() {
     }
   combineThreads = kWarp;
   if (storesColumns) {
+    // A scalar that one block stores may take the place of one that all blocks read.
+    bool sharesScalars =
+        storesScalars && llvm::any_of(body.getArguments(), [&](auto it) {
+          return llvm::all_of(buffers[it.getArgNumber()].strides,
+                              [](int64_t stride) { return stride == 0; });
+        });
     combineThreads = std::min(
-        storesScalars ? kBlock : kBlock / 2,
+        sharesScalars ? kBlock : kBlock / 2,
         static_cast<int64_t>(llvm::alignTo(std::max<int64_t>(columns, 1), kWarp)));
-    // All blocks may read the scalars that one stores.
-    if (!storesScalars) {
+    if (!sharesScalars) {
       if (tasks >= kCombineGroups) {
         combineThreads = kWarp;
         combineGroups = kCombineGroups;
@@ -785,8 +790,10 @@ void GPUKernelEmitter::emitCombineStage(OpBuilder &b) {
     inGroup = arith::AddIOp::create(
         b, loc, inBlockRow,
         arith::MulIOp::create(b, loc, block, constant32(b, combineThreads)));
-  isFirst =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup, constant32(b, 0));
+  isFirst = both(
+      b,
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup, constant32(b, 0)),
+      combineMask);
   emitCombine(b);
   isCombining = false;
 }
