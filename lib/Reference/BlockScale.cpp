@@ -14,6 +14,7 @@
 
 #include "Evaluator.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <limits>
 
@@ -31,8 +32,8 @@ struct Blocks {
       : batch(product(shape.drop_back(2))), rows(shape[shape.size() - 2]),
         columns(shape.back()), blockRows(block[0]), blockColumns(block[1]) {}
 
-  int64_t countRows() const { return (rows + blockRows - 1) / blockRows; }
-  int64_t countColumns() const { return (columns + blockColumns - 1) / blockColumns; }
+  int64_t countRows() const { return llvm::divideCeil(rows, blockRows); }
+  int64_t countColumns() const { return llvm::divideCeil(columns, blockColumns); }
   int64_t count() const { return batch * countRows() * countColumns(); }
   /// The block of element `index`.
   int64_t find(int64_t index) const {

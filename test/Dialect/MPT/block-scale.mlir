@@ -69,3 +69,14 @@ func.func @fine(%a: tensor<16x64xf8E4M3FN>, %s: tensor<16x2xf8E8M0FNU>, %b: tens
       : (tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>, tensor<64x48xf8E4M3FN>, tensor<2x48xf8E8M0FNU>) -> tensor<16x48xf32>
   return %y : tensor<16x48xf32>
 }
+
+// Blocks that are larger than the tensor need no zeros.
+// CHECK-LABEL: func.func @large
+//   CHECK-NOT:   mpt.pad
+//       CHECK:   mpt.block_scale
+//   CHECK-NOT:   mpt.pad
+//       CHECK:   return
+func.func @large(%x: tensor<4x8xf32>) -> (tensor<4x8xf8E4M3FN>, tensor<1x1xf32>) {
+  %q, %s = mpt.quantize %x {block = array<i64: 128, 4611686018427387904>} : (tensor<4x8xf32>) -> (tensor<4x8xf8E4M3FN>, tensor<1x1xf32>)
+  return %q, %s : tensor<4x8xf8E4M3FN>, tensor<1x1xf32>
+}

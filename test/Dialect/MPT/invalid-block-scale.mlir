@@ -123,6 +123,15 @@ func.func @matmul_negative(%a: tensor<4x8xf8E4M3FN>, %s: tensor<4x2xf32>, %b: te
 
 // -----
 
+func.func @matmul_segments(%a: tensor<1x4097xf8E4M3FN>, %s: tensor<1x1xf32>, %b: tensor<4097x1xf8E4M3FN>, %t: tensor<1x1xf32>) {
+  // expected-error @+1 {{'mpt.scaled_matmul' op expected at most 4096 segments of K, found 4097 elements with a promotion of 1; give it a larger promotion}}
+  %y = mpt.scaled_matmul %a, %s, %b, %t {lhs_block = array<i64: 1, 4097>, rhs_block = array<i64: 4097, 1>, promotion = 1 : i64}
+      : (tensor<1x4097xf8E4M3FN>, tensor<1x1xf32>, tensor<4097x1xf8E4M3FN>, tensor<1x1xf32>) -> tensor<1x1xf32>
+  return
+}
+
+// -----
+
 // Nothing computes in f8E8M0FNU.
 func.func @scales_are_no_numbers(%s: tensor<4xf8E8M0FNU>) {
   // expected-error @+1 {{'mpt.neg' op operand #0 must be ranked tensor of}}

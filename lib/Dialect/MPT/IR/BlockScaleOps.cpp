@@ -16,6 +16,9 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
+/// Each segment of a matmul is a matmul of its own.
+static constexpr int64_t mostSegments = 4096;
+
 /// "[1, 128]" for messages.
 static std::string describeBlock(ArrayRef<int64_t> block) {
   return "[" +
@@ -152,6 +155,12 @@ LogicalResult ScaledMatmulOp::verify() {
            << promotion;
   if (promotion == 0)
     return success();
+  if (!ShapedType::isDynamic(getSumSize()) &&
+      llvm::divideCeil(getSumSize(), promotion) > mostSegments)
+    return emitOpError("expected at most ")
+           << mostSegments << " segments of K, found " << getSumSize()
+           << " elements with a promotion of " << promotion
+           << "; give it a larger promotion";
   const std::pair<StringRef, int64_t> blocks[] = {
       {"lhs", getLhsBlock()[getTransposeLhs() ? 0 : 1]},
       {"rhs", getRhsBlock()[getTransposeRhs() ? 1 : 0]}};

@@ -30,7 +30,13 @@ namespace {
 class BlockView {
 public:
   BlockView(DecomposeBuilder &b, RankedTensorType type, ArrayRef<int64_t> block)
-      : b(b), shape(type.getShape()), rows(block[0]), columns(block[1]) {
+      : b(b), shape(type.getShape()) {
+    // A block that is larger than the tensor is the tensor.
+    auto clamp = [](int64_t length, int64_t size) {
+      return std::max<int64_t>(std::min(length, size), 1);
+    };
+    rows = clamp(block[0], shape[shape.size() - 2]);
+    columns = clamp(block[1], shape.back());
     batch = ShapedType::getNumElements(shape.drop_back(2));
     blockRows = llvm::divideCeil(shape[shape.size() - 2], rows);
     blockColumns = llvm::divideCeil(shape.back(), columns);
@@ -170,12 +176,13 @@ struct Operand {
     const int64_t size = getType().getDimSize(outerDim);
     Value factors = slice(b, scales, sumDim, begin / sumBlock, 1);
     const int64_t blocks = DecomposeBuilder::typeOf(factors).getDimSize(outerDim);
-    if (outerBlock != 1) {
+    const int64_t repeats = std::max<int64_t>(std::min(outerBlock, size), 1);
+    if (repeats != 1) {
       factors = b.reshape(factors, {blocks, 1});
       factors = BroadcastOp::create(
-          b.builder, b.loc, DecomposeBuilder::typeOf(factors).clone({blocks, outerBlock}),
+          b.builder, b.loc, DecomposeBuilder::typeOf(factors).clone({blocks, repeats}),
           factors);
-      factors = slice(b, b.reshape(factors, {blocks * outerBlock, 1}), 0, 0, size);
+      factors = slice(b, b.reshape(factors, {blocks * repeats, 1}), 0, 0, size);
     }
     return isLhs ? b.reshape(factors, {size, 1}) : b.reshape(factors, {1, size});
   }
