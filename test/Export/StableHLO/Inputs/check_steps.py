@@ -1,6 +1,6 @@
-"""Trains examples for some steps in XLA and on MPT's CPU from the same state.
+"""Trains examples for some steps in XLA, or in IREE, and on MPT's CPU from the same state.
 
-  check_steps.py BUILD NAME..
+  check_steps.py BUILD [--iree] NAME..
 
 Both read the same data, and each goes on from its own state.
 """
@@ -25,6 +25,25 @@ CASES = {
     "lstm": ("lstm", "type=f16 optimizer=adamw clip-norm=1.0", 2),
     "gpt": ("gpt", "type=bf16 optimizer=adamw master-weights=split16", 2),
 }
+
+
+class IREE:
+    """A module of StableHLO that IREE compiles for the CPU."""
+
+    def __init__(self, text):
+        import iree.compiler
+        import iree.runtime
+
+        binary = iree.compiler.compile_str(
+            text, input_type="stablehlo", target_backends=["llvm-cpu"],
+            extra_args=["--iree-llvmcpu-target-cpu=host"])
+        context = iree.runtime.SystemContext(config=iree.runtime.Config("local-task"))
+        module = iree.runtime.VmModule.copy_buffer(context.instance, binary)
+        context.add_vm_module(module)
+        self.main = context.modules[module.name]["main"]
+
+    def __call__(self, *leaves):
+        return [np.asarray(result) for result in self.main(*leaves)]
 
 
 def make_step(example, options, batch):
@@ -64,10 +83,10 @@ def first_values(step, rng):
     return values
 
 
-def train(name):
+def train(name, engine):
     example, options, batch = CASES[name]
     step, module = make_step(example, options, batch)
-    mine, theirs = programs.Program(step), programs.XLA(module)
+    mine, theirs = programs.Program(step), engine(module)
     values = first_values(step, np.random.default_rng(0))
     states = [dict(values), dict(values)]
     worst, losses = 0.0, [[], []]
@@ -90,7 +109,9 @@ def train(name):
 
 
 if __name__ == "__main__":
-    programs.use(sys.argv[1])
-    passed = [train(name) for name in sys.argv[2:] or CASES]
+    build, *names = sys.argv[1:]
+    engine = IREE if "--iree" in names else programs.XLA
+    programs.use(build)
+    passed = [train(name, engine) for name in names if name != "--iree"]
     print(f"{sum(passed)} of {len(passed)} steps train alike")
     sys.exit(not all(passed))
