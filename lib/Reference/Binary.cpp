@@ -148,8 +148,8 @@ void mpt::reference::addBinary(OpTable &table) {
   addLogical<XorOp>(table, [](int64_t a, int64_t b) { return a ^ b; });
   using llvm::APInt;
   addShift<ShiftLeftOp>(table, [](const APInt &a, const APInt &n) { return a.shl(n); });
-  addShift<ShiftRightLogicalOp>(
-      table, [](const APInt &a, const APInt &n) { return a.lshr(n); });
+  addShift<ShiftRightLogicalOp>(table,
+                                [](const APInt &a, const APInt &n) { return a.lshr(n); });
   addShift<ShiftRightArithmeticOp>(
       table, [](const APInt &a, const APInt &n) { return a.ashr(n); });
   table.add<CompareOp>(evaluateCompare);
