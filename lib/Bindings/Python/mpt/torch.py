@@ -419,6 +419,19 @@ def _writes(node: torch.fx.Node, value: torch.fx.Node) -> bool:
          *((a, node.kwargs.get(a.name)) for a in schema.arguments)])
 
 
+def _is_written(value: torch.fx.Node) -> bool:
+    """Whether a user of `value` changes it in place, or a view of it."""
+    def is_view(node):
+        schema = getattr(node.target, "_schema", None)
+        return schema is not None and any(
+            operand is value and argument.alias_info is not None
+            for argument, operand in zip(schema.arguments, node.args)) \
+            and any(result.alias_info is not None for result in schema.returns)
+
+    return any(_writes(user, value) or is_view(user) and _is_written(user)
+               for user in value.users)
+
+
 def _follows_from(node: torch.fx.Node, sources: "Collection[torch.fx.Node]",
                   ends: Callable[[torch.fx.Node], bool]) -> bool:
     """Whether `node` is computed from one of `sources`, on a way past none that `ends`."""
@@ -454,7 +467,7 @@ def _mark_stopped_gradients(program: torch.export.ExportedProgram) -> None:
         def is_changed_by(value, node):
             body = body_of(node)
             return body is not None and any(
-                operand is value and any(_writes(user, inner) for user in inner.users)
+                operand is value and _is_written(inner)
                 for operand, inner in
                 zip(node.args[2:], body.graph.find_nodes(op="placeholder")))
 
