@@ -77,6 +77,7 @@ void change(rt::LibraryCall &call) {
                      [](rt::F32Matmuls &field) { field = rt::F32Matmuls::BF16x9; },
                      [](rt::Rounding &field) { field = rt::Rounding::BF16; },
                      [](rt::ReduceKind &field) { field = rt::ReduceKind::Prod; },
+                     [](rt::SumOrder &field) { field = rt::SumOrder::Library; },
                      [&](std::optional<int64_t> &field) { field = ++number; },
                      [&](std::vector<int64_t> &field) { field = {++number, -7}; },
                      [&](double &field) { field = ++number / 2.0; },
