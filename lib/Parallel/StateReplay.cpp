@@ -53,8 +53,10 @@ static void splitStatistic(BatchNormOp op, OpOperand &running, OpResult next) {
 
 StateReplay::StateReplay(func::FuncOp function) : function(function), step(function) {
   Block &block = function.getBody().front();
+  // What stays as it is, such as a seed, every rank may read.
+  ValueRange results = block.getTerminator()->getOperands();
   for (auto [i, result] : llvm::enumerate(step.getResults()))
-    if (result.updates)
+    if (result.updates && results[i] != block.getArgument(*result.updates))
       states.insert({i, block.getArgument(*result.updates)});
   // Statistics that another batch_norm has updated are state, too, and so on: after the
   // first is split, the next reads a sum.
