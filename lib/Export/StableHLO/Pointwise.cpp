@@ -186,7 +186,23 @@ static void convertShift(Op op, Emitter &e) {
                  e.broadcast(e.get(op.getRhs()), shape)));
 }
 
+/// The scalar ops' formula of log(1 + x) has (1 + x) - 1, which compilers of StableHLO
+/// may take for x. These have an op for it.
+static void convertLog1p(Log1pOp op, Emitter &e) {
+  e.set(e.unary("log_plus_one", e.widen(e.get(op.getX()))));
+}
+
+/// max(x, 0) + log(1 + exp(-|x|)).
+static void convertSoftplus(SoftplusOp op, Emitter &e) {
+  Value x = e.widen(e.get(op.getX()));
+  Value zero = e.splat(getElement(x), e.resultType().getShape(), 0.0);
+  Value small = e.unary("exponential", e.unary("negate", e.unary("abs", x)));
+  e.set(e.binary("add", e.binary("maximum", x, zero), e.unary("log_plus_one", small)));
+}
+
 void mpt::tostablehlo::populatePointwise(Table &table) {
+  table.add(convertLog1p);
+  table.add(convertSoftplus);
   table.add(convertShift<ShiftLeftOp>);
   table.add(convertShift<ShiftRightLogicalOp>);
   table.add(convertShift<ShiftRightArithmeticOp>);

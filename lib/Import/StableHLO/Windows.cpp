@@ -197,7 +197,7 @@ static void reduceWindow(Lowering &l) {
   }
 }
 
-/// The gradient of max pooling: select is GE, scatter is add.
+/// The gradient of max pooling: select is GE (or NaN), scatter is add.
 static void selectAndScatter(Lowering &l) {
   Value x = l.get(0), source = l.get(1);
   unsigned rank = getRank(x);
@@ -209,11 +209,21 @@ static void selectAndScatter(Lowering &l) {
   Operation *choice = select.empty() || select.back().getNumOperands() != 1
                           ? nullptr
                           : select.back().getOperand(0).getDefiningOp();
-  bool isGreater = choice && isOp(choice, "compare") &&
-                   llvm::equal(choice->getOperands(), select.getArguments());
-  StringRef direction =
-      isGreater ? getText(getAttribute(choice, "comparison_direction")) : StringRef();
-  if (!l.require(direction.ends_with(" GE") && l.bodyOf(1) == "add",
+  auto isComparison = [](Operation *op, StringRef direction, Value lhs, Value rhs) {
+    return op && isOp(op, "compare") && op->getNumOperands() == 2 &&
+           op->getOperand(0) == lhs && op->getOperand(1) == rhs &&
+           getText(getAttribute(op, "comparison_direction")).ends_with(direction);
+  };
+  bool isLargest = false;
+  if (select.getNumArguments() == 2) {
+    Value selected = select.getArgument(0), other = select.getArgument(1);
+    // "or it is NaN", as MPT's max pooling has it, too.
+    if (choice && isOp(choice, "or") && choice->getNumOperands() == 2 &&
+        isComparison(choice->getOperand(1).getDefiningOp(), " NE", selected, selected))
+      choice = choice->getOperand(0).getDefiningOp();
+    isLargest = isComparison(choice, " GE", selected, other);
+  }
+  if (!l.require(isLargest && l.bodyOf(1) == "add",
                  "a selection other than GE, or a scatter other than add"))
     return;
   SmallVector<unsigned> dims = w.touched();

@@ -111,9 +111,14 @@ private:
                           << ", and a program has at most 2^46; use smaller shapes";
   }
 
+  /// The cast that the readers of `value` do. An empty one has nothing to round.
+  static CastOp getRoundedOnRead(Value value) {
+    auto cast = value.getDefiningOp<CastOp>();
+    return cast && !isEmpty(cast) ? cast : CastOp();
+  }
   BufferView view(Value value) {
     // What is rounded on read lies there as it was.
-    if (auto cast = value.getDefiningOp<CastOp>())
+    if (CastOp cast = getRoundedOnRead(value))
       value = cast.getX();
     return {schedule.getOwner(value), dyn_cast<RankedTensorType>(value.getType())};
   }
@@ -134,7 +139,7 @@ private:
           views, [](const BufferView &view) -> Type { return view.type; });
     };
     for (Value operand : op->getOperands())
-      if (auto cast = operand.getDefiningOp<CastOp>())
+      if (CastOp cast = getRoundedOnRead(operand))
         rt::setRounding(*instruction.call, getElementTypeOrSelf(cast.getY()).isBF16()
                                                ? rt::Rounding::BF16
                                                : rt::Rounding::F16);
