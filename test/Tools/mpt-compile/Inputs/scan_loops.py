@@ -111,6 +111,8 @@ def makeCases(T):
                         f"strides = array<i64: 1, 1>}} : ({H}) -> tensor<2x3xf32>\nmpt.yield %q : tensor<2x3xf32>")
 
 
+# What is loaded for sanitizers is not for the tools.
+os.environ.pop("LD_PRELOAD", None)
 runtime = ctypes.CDLL(library)
 runtime.mpt_rt_create.restype = ctypes.c_void_p
 runtime.mpt_rt_last_error.restype = ctypes.c_char_p
