@@ -132,6 +132,8 @@ void expectNoTensorMemory(const ProgramBuilder &b, int64_t executions) {
   }
 }
 
+/// Primitives that a matmul runs. On CPUs that multiply bf16 each right side is repacked
+/// by one more.
 int64_t executionsOf(const std::vector<int64_t> &lhs, const std::vector<int64_t> &rhs,
                      DataType type, DataType out, bool transposeLhs = false) {
   MatmulShape shape;
@@ -144,7 +146,8 @@ int64_t executionsOf(const std::vector<int64_t> &lhs, const std::vector<int64_t>
   shape.transposeLhs = transposeLhs;
   shape.lhs = shape.rhs = type;
   shape.out = out;
-  return planMatmul(shape).chunks * shape.batch;
+  int64_t repackings = type != BF16 ? 0 : shape.sharedRhs ? 1 : shape.batch;
+  return planMatmul(shape).chunks * shape.batch + repackings;
 }
 
 /// What the counter is for.
