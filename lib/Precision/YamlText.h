@@ -9,6 +9,8 @@
 #ifndef MPT_LIB_PRECISION_YAMLTEXT_H
 #define MPT_LIB_PRECISION_YAMLTEXT_H
 
+#include "YamlDepth.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/STLExtras.h"
@@ -59,40 +61,6 @@ inline void emitYamlError(const llvm::SMDiagnostic &diagnostic, void *opaque) {
   if (!context.key.empty() && !message.contains(" key '"))
     error << context.key << ": ";
   error << message;
-}
-
-/// How deep lists and mappings may nest in a file: LLVM's reader is recursive.
-inline constexpr unsigned kMaxYamlDepth = 64;
-
-/// Whether neither the brackets of `yaml` nor its indented lines nest deeper. Brackets
-/// within quotes count too: what is a quote is the reader's decision.
-inline bool isShallowYaml(llvm::StringRef yaml) {
-  unsigned depth = 0;
-  for (char letter : yaml) {
-    depth += letter == '[' || letter == '{';
-    depth -= depth != 0 && (letter == ']' || letter == '}');
-    if (depth > kMaxYamlDepth)
-      return false;
-  }
-  // Columns at which lists and mappings begin that are open; "- - a" opens two.
-  llvm::SmallVector<size_t> columns;
-  for (llvm::StringRef line : llvm::split(yaml, '\n')) {
-    llvm::StringRef rest = line.ltrim(' ');
-    if (rest.empty())
-      continue;
-    while (true) {
-      size_t column = line.size() - rest.size();
-      while (!columns.empty() && columns.back() >= column)
-        columns.pop_back();
-      columns.push_back(column);
-      if (columns.size() > kMaxYamlDepth)
-        return false;
-      if (!rest.starts_with("- ") && !rest.starts_with("? "))
-        break;
-      rest = rest.drop_front().ltrim(' ');
-    }
-  }
-  return true;
 }
 
 /// The documents of `yaml`, or failure after errors that name `source`.
