@@ -352,7 +352,9 @@ def write_programs(out, mpt_opt, mpt_compile):
     if mpt_opt:
         steps += [["--mpt-autodiff", "--mpt-train-step=optimizer=adam"],
                   ["--mpt-mixed-precision=type=f16 optimizer=sgd"]]
-    library, step = (out / "program.so").resolve(), out / "step.mlir"
+    step = out / "step.mlir"
+    # The loader takes another file of the same name for the one that it has.
+    names = (out.resolve() / f"program{number}.so" for number in itertools.count())
     for path in sorted((SOURCE / "test/Tools").rglob("*.mlir")):
         for passes in steps:
             source = path
@@ -361,6 +363,7 @@ def write_programs(out, mpt_opt, mpt_compile):
                 command = [mpt_opt, str(path), *passes, "-o", str(step)]
                 if subprocess.run(command, capture_output=True).returncode != 0:
                     continue
+            library = next(names)
             command = [mpt_compile, str(source), "--mcpu=x86-64-v3", "-o", str(library)]
             if subprocess.run(command, capture_output=True).returncode != 0:
                 continue
@@ -369,9 +372,7 @@ def write_programs(out, mpt_opt, mpt_compile):
             data = library.read_bytes()
             if len(data) < 64000:
                 (files.folder / hashlib.sha1(data).hexdigest()).write_bytes(data)
-            # The loader would take the next one of this name for this one.
             library.unlink()
-            library = library.with_name(f"program{len(list(tables.folder.iterdir()))}.so")
     step.unlink(missing_ok=True)
 
 
