@@ -1,14 +1,15 @@
 """Opens a program that was cut short or damaged in many ways: each is refused with one
 line that begins with its path.
 
-  damage_program.py LIB_DIR PROGRAM.so FOLDER
+  damage_program.py LIB_DIR PROGRAM.so FOLDER [SEED]
 """
 import ctypes
 import os
 import random
 import sys
 
-lib_dir, path, folder = sys.argv[1:]
+lib_dir, path, folder = sys.argv[1:4]
+random.seed(int(sys.argv[4]) if len(sys.argv) > 4 else 7)
 libraries = [ctypes.CDLL(os.path.join(lib_dir, name))
              for name in ("libMPTRuntime.so", "libMPTRuntimeCuda.so")]
 for library in libraries:
@@ -33,13 +34,14 @@ def attempt(library, data):
     return ""
 
 
-random.seed(7)
 for library in libraries:
     for i in range(60):
         length = len(whole) * i // 60
         assert attempt(library, whole[:length]), length
     # Where pages, headers and the last byte end.
     for length in (1, 63, 64, 4095, 4096, 8192, len(whole) - 1):
+        if length >= len(whole):
+            continue
         assert attempt(library, whole[:length]), length
     for bit in random.sample(range(8 * len(whole)), 80):
         data = bytearray(whole)
