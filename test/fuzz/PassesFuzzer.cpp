@@ -136,8 +136,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                          pipeline + ")'\n" + StringRef(input))
                             .str());
   };
+  // Blocks that nothing reaches may use what comes after them, which MLIR's clone does
+  // not find in the copy: that is another module.
   OwningOpRef<ModuleOp> copy(module->clone());
   std::string before = print(*module);
+  if (failed(verify(*copy)) || print(*copy) != before)
+    return -1;
   errors = 0;
   if (failed(pm.run(*module))) {
     if (errors == 0)
@@ -150,7 +154,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   recordFeature(pipeline);
   recordOps(*module);
   if (failed(pm.run(*copy)))
-    fail("fails on what it did");
+    fail("fails on what it did: " + last);
   if (print(*copy) != print(*module))
     fail("makes another module of it the second time");
   // A change, which shows that passes ran, and f64 where no seed has it: in a kernel that
