@@ -61,8 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!readProgram(data, size, kKernels, program, error)) {
     if (error.empty())
       reportFinding("a table is refused without an error");
-    recordMessage(error);
-    return 0;
+    return recordMessage(error) ? 0 : -1;
   }
   std::string table = writeProgram(program);
   Program again;
@@ -81,11 +80,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                     std::to_string(static_cast<int>(instruction.refs[i].type)) + "." +
                     std::to_string(instruction.refs[i].dims.size()));
   }
-  bool isPlanted = false;
+  bool hasHalf = false, hasRank = false;
   for (const Instruction &instruction : program.instructions)
-    isPlanted |= !instruction.refs.empty() &&
-                 instruction.refs[0].type == DataType::BF16 &&
-                 instruction.refs[0].dims.size() >= 3;
+    for (const BufferRef &ref : instruction.refs) {
+      hasHalf |= ref.type == DataType::BF16;
+      hasRank |= ref.dims.size() >= 3;
+    }
 
   std::vector<mpt_kernel_fn> kernels(kKernels, doNothing);
   mpt_program_desc desc = {
@@ -98,8 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     std::string why = mpt_rt_last_error(context.get());
     if (why.empty())
       reportFinding("a program is refused without an error");
-    recordMessage(why);
-    return 0;
+    return recordMessage(why) ? 0 : -1;
   }
   std::vector<std::unique_ptr<char[]>> inputs;
   for (int32_t i = 0; i < mpt_rt_num_tensors(context.get()); ++i) {
@@ -117,10 +116,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       std::string why = mpt_rt_last_error(context.get());
       if (why.empty())
         reportFinding("a run fails without an error");
-      recordMessage(why);
-      return 0;
+      return recordMessage(why) ? 0 : -1;
     }
-  checkPlantedBug(isPlanted);
+  checkPlantedBug(hasHalf && hasRank);
   return 0;
 }
 
