@@ -9,6 +9,7 @@
 #include "mpt/Precision/PolicyFile.h"
 #include "PolicyText.h"
 #include "YamlText.h"
+#include "mpt/Precision/ClientProfile.h"
 
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/SmallString.h"
@@ -158,6 +159,8 @@ FailureOr<PolicySettings> mpt::loadPolicy(Location loc, StringRef name) {
   unsigned layer = 0;
   for (const Source &source : llvm::reverse(chain))
     apply(source, layer++, settings);
+  settings.mixedResults =
+      stringifyMixedResults(*symbolizeMixedResults(settings.mixedResults));
   if (isPath(chain.front().origin))
     settings.file = chain.front().origin;
   return settings;

@@ -80,8 +80,26 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
         << type << ", which run as in f32; low precision saves memory alone";
   PrecisionPolicy policy(low, settings->names);
   settings->types = {type.str()};
-  settings->mixedResults &= options.mixedResults;
-  policy.setMixedResults(settings->mixedResults);
+  const ClientProfile *client = nullptr;
+  if (!options.client.empty() && !(client = findClient(options.client))) {
+    mlir::emitError(module.getLoc())
+        << options.pass << ": unknown client '" << options.client << "'; expected one of "
+        << llvm::join(getClients(), ", ");
+    return std::nullopt;
+  }
+  std::optional<MixedResults> mixed = symbolizeMixedResults(options.mixedResults);
+  if (!mixed && !options.mixedResults.empty()) {
+    mlir::emitError(module.getLoc())
+        << options.pass << ": unknown mixed-results '" << options.mixedResults
+        << "'; expected all, matmuls or none";
+    return std::nullopt;
+  }
+  // An option goes before the client's profile; the policy may permit less.
+  if (!mixed)
+    mixed = client ? client->mixedResults : MixedResults::All;
+  mixed = std::max(*mixed, *symbolizeMixedResults(settings->mixedResults));
+  settings->mixedResults = stringifyMixedResults(*mixed);
+  policy.setMixedResults(*mixed);
   for (const std::string &file : settings->rules)
     if (failed(policy.getRules().addFile(policyLoc, file)))
       return std::nullopt;
@@ -90,6 +108,14 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
       return std::nullopt;
   llvm::append_range(settings->rules, options.rules);
   const unsigned layer = settings->names.size();
+  if (client && !client->deny.empty()) {
+    PolicyMove move;
+    move.precisionClass = PrecisionClass::Deny;
+    move.ops.assign(client->deny.begin(), client->deny.end());
+    move.origin = ("client " + client->name).str();
+    move.layer = layer;
+    settings->moves.push_back(std::move(move));
+  }
   auto add = [&](PrecisionClass precisionClass, ArrayRef<std::string> ops) {
     PolicyMove move;
     move.precisionClass = precisionClass;

@@ -33,13 +33,13 @@ struct PatternText {
   unsigned line = 0;
 };
 struct PolicyText {
-  std::string policy, extends, strategy, attentionPv, target;
+  std::string policy, extends, strategy, mixedResults, attentionPv, target;
   std::optional<std::vector<std::string>> types;
   std::vector<PatternText> keep;
   std::vector<std::string> rules, probabilities, attention;
   std::string unmatched;
-  std::optional<bool> mixedResults, checkConstants, foldConstants, castArguments,
-      keepFirstLast, costGate;
+  std::optional<bool> checkConstants, foldConstants, castArguments, keepFirstLast,
+      costGate;
   std::optional<uint64_t> f16ReductionLimit, bf16ReductionLimit;
   std::vector<MoveText> moves;
 
@@ -53,7 +53,8 @@ struct PolicyText {
     using Settings = PolicySettings;
     visit("strategy", &Text::strategy, &Settings::strategy, "mincut", "paint", "promote",
           "none");
-    visit("mixed-results", &Text::mixedResults, &Settings::mixedResults);
+    visit("mixed-results", &Text::mixedResults, &Settings::mixedResults, "all", "matmuls",
+          "none", "true", "false");
     visit("check-constants", &Text::checkConstants, &Settings::checkConstants);
     visit("fold-constants", &Text::foldConstants, &Settings::foldConstants);
     visit("cast-arguments", &Text::castArguments, &Settings::castArguments);

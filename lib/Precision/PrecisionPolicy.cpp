@@ -352,10 +352,14 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
     record.readsAny = false;
     record.results = ResultForm::Same;
   }
-  record.readsLoosely = record.hasElementRegion && !record.rule && mixedResults &&
+  record.readsLoosely = record.hasElementRegion && !record.rule &&
+                        mixedResults != MixedResults::None &&
                         record.results == ResultForm::Same &&
                         record.precisionClass != PrecisionClass::Allow;
-  if (!mixedResults) {
+  if (mixedResults == MixedResults::Matmuls && record.results == ResultForm::Wide)
+    record.results = ResultForm::F32;
+  if (mixedResults == MixedResults::None ||
+      (mixedResults == MixedResults::Matmuls && record.rule)) {
     const bool readAny = record.readsAny;
     record.readsAny &= record.isCast(op);
     if (record.results == ResultForm::Wide || (readAny && !record.readsAny))

@@ -57,7 +57,9 @@
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/single.yaml" 2>&1 | FileCheck %s --check-prefix=SINGLE
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/empty.yaml" 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/keep-regex.yaml" 2>&1 | FileCheck %s --check-prefix=KEEPREGEX
-// FLAG: flag.yaml:2:16: error: policy: mixed-results: expected true or false, found 'maybe'
+// RUN: not mpt-opt %t/in.mlir --mpt-autocast="policy=%t/mixed.yaml" 2>&1 | FileCheck %s --check-prefix=MIXED
+// MIXED: mixed.yaml:1:1: error: policy: unknown mixed-results 'maybe'; expected one of all, matmuls, none, true, false
+// FLAG: flag.yaml:2:17: error: policy: fold-constants: expected true or false, found 'maybe'
 // COUNT: count.yaml:2:22: error: policy: f16-reduction-limit: expected a number from 0, found '-3'
 // LIST: list.yaml:2:7: error: policy: keep: expected a list: [...]
 // SINGLE: single.yaml:3:12: error: policy: class: expected a single value
@@ -196,9 +198,12 @@ moves:
 policy: p
 moves:
 - {class: deny}
-//--- flag.yaml
+//--- mixed.yaml
 policy: p
 mixed-results: maybe
+//--- flag.yaml
+policy: p
+fold-constants: maybe
 //--- count.yaml
 policy: p
 f16-reduction-limit: -3

@@ -57,7 +57,7 @@ static std::string chooseOptions(uint8_t choice) {
   if (hasBit(choice, 2))
     options += " specialize-calls=true";
   if (hasBit(choice, 3))
-    options += " mixed-results=false";
+    options += hasBit(choice, 0) ? " mixed-results=none" : " client=iree";
   if (hasBit(choice, 4))
     options += " fold-constants=false";
   return options;

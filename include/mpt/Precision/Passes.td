@@ -37,9 +37,14 @@ class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
     ListOption<"keep", "keep", "std::string",
                "Regular expressions: ops whose location (file:line, name) "
                "or function (@name) matches stay f32">,
-    Option<"mixedResults", "mixed-results", "bool", "true",
-           "Let a contraction of low operands return f32 if only f32 ops read it, and "
-           "let f32 sums read low operands, if the dialect permits">,
+    Option<"client", "client", "std::string", "\"\"",
+           "Compiler that reads the result: generic, iree, torch-mlir, xla-cpu or "
+           "xla-gpu; sets mixed-results and keeps in f32 what it would sum too coarsely">,
+    Option<"mixedResults", "mixed-results", "std::string", "\"\"",
+           "all (default): a contraction of low operands returns f32 if only f32 ops "
+           "read it, and f32 sums read low operands, if the dialect permits; matmuls: "
+           "every contraction returns f32, and no sum reads what it does not return; "
+           "none: no op has two types. true and false mean all and none">,
     Option<"keepFirstLast", "keep-first-last", "bool", "false",
            "Keep the contractions of the first and the last layers in f32">,
     Option<"attentionPV", "attention-pv", "std::string", "\"\"",

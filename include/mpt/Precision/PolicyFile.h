@@ -71,7 +71,9 @@ struct PolicySettings {
   /// The low types that it is for ("f16", "bf16"), the default one first.
   std::vector<std::string> types;
   std::string strategy;
-  bool mixedResults = true, checkConstants = true, foldConstants = true;
+  /// One of kMixedResultsWords.
+  std::string mixedResults = "all";
+  bool checkConstants = true, foldConstants = true;
   /// What a function gets is low for strategy `promote`: the model was cast.
   bool castArguments = false;
   /// Contractions of the first and last layers stay f32.

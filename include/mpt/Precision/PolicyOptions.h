@@ -18,8 +18,8 @@ namespace mpt {
 
 /// The options of PrecisionPass in Passes.td.
 struct PolicyOptions {
-  llvm::StringRef pass, policy, type;
-  bool mixedResults, keepFirstLast, costGate;
+  llvm::StringRef pass, policy, type, client, mixedResults;
+  bool keepFirstLast, costGate;
   llvm::StringRef attentionPV, target;
   int64_t reductionLimit;
   llvm::ArrayRef<std::string> rules, allow, deny, infer, clear, stable, remove, keep;
@@ -57,11 +57,12 @@ struct PolicyPass : PassBase {
   using PassBase::PassBase;
 
   std::optional<PolicyAndSettings> makePolicy(mlir::ModuleOp module) {
-    return mpt::makePolicy(
-        module, {this->getArgument(), this->policy, this->type, this->mixedResults,
-                 this->keepFirstLast, this->costGate, this->attentionPV, this->target,
-                 this->reductionLimit, *this->rules, *this->allow, *this->deny,
-                 *this->infer, *this->clear, *this->stable, *this->remove, *this->keep});
+    return mpt::makePolicy(module,
+                           {this->getArgument(), this->policy, this->type, this->client,
+                            this->mixedResults, this->keepFirstLast, this->costGate,
+                            this->attentionPV, this->target, this->reductionLimit,
+                            *this->rules, *this->allow, *this->deny, *this->infer,
+                            *this->clear, *this->stable, *this->remove, *this->keep});
   }
 };
 

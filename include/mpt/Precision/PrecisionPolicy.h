@@ -21,6 +21,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Dialect/MPT/Interfaces/PrecisionOpInterface.h"
+#include "mpt/Precision/ClientProfile.h"
 #include "mpt/Precision/OpLists.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -129,9 +130,10 @@ public:
   /// patterns of places (`keep`, `in`) that match no op, and operands and results
   /// that rows of the user's tables name and no op has. Messages begin with `pass`.
   void warnOfUnused(mlir::Operation *module, llvm::StringRef pass) const;
-  /// False takes mixed forms out of all records: contractions return the type that
-  /// they read, and no op reads either type.
-  void setMixedResults(bool enable) { mixedResults = enable; }
+  /// Takes mixed forms out of records. `None`: contractions return the type that they
+  /// read, and no op reads either type; `Matmuls`: contractions return f32, and of the
+  /// other ops only those that say in a region how they sum (linalg) read either type.
+  void setMixedResults(MixedResults mixed) { mixedResults = mixed; }
 
   /// The record of `op`. Loads the built-in table of the op's dialect. Emits an
   /// error, once, if the op's attribute is neither "f32" nor "low".
@@ -171,7 +173,7 @@ private:
     bool matched = false;
   };
   std::vector<KeptScope> keptScopes;
-  bool mixedResults = true;
+  MixedResults mixedResults = MixedResults::All;
   OpLists lists;
   llvm::SmallPtrSet<mlir::Operation *, 1> reported;
   /// By op name: the row, or null if there is none.

@@ -548,9 +548,8 @@ def autocast(function: Callable[..., Any], type: str = "bf16", *,
         if exported.in_tree != tree:
             raise Error("autocast: expected arrays as arguments, found static ones; bind them "
                         "with functools.partial before jax.jit")
-        # XLA's CPU client has no matmul of two bf16 tensors into f32.
-        mixed = "" if any(p != "cpu" for p in exported.platforms) else "mixed-results=false "
-        cast = _cast(exported, f"mpt-autocast{{type={type} {mixed}{options}}}")
+        client = "xla-gpu" if any(p != "cpu" for p in exported.platforms) else "xla-cpu"
+        cast = _cast(exported, f"mpt-autocast{{type={type} client={client} {options}}}")
         infos = jax.tree.leaves(jitted.lower(*args, **kwargs).args_info,
                                 is_leaf=lambda info: hasattr(info, "donated"))
         donated = [i for i, info in enumerate(infos) if info.donated]
