@@ -94,7 +94,11 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
   if (s.batch == 1 && widenRhs) {
     const int64_t n = std::max<int64_t>(s.n, 1);
     int64_t columns = columnFloats / std::max<int64_t>(s.k, 1) / 16 * 16;
-    columns = std::min(columns, ceilDiv(ceilDiv(n, matmulTasks), 16) * 16);
+    // Rows that are copied are copied for each chunk of columns. Where there are many,
+    // few chunks and more groups of rows move less.
+    const int64_t parts =
+        s.transposeLhs ? std::clamp<int64_t>(s.m / 1024, 1, matmulTasks) : 1;
+    columns = std::min(columns, ceilDiv(ceilDiv(n * parts, matmulTasks), 16) * 16);
     plan.columnChunk = std::min(std::clamp(columns, fewestColumns, mostColumns), n);
     plan.columnChunks = ceilDiv(n, plan.columnChunk);
     // No more rows than a task has if there are to be enough tasks.

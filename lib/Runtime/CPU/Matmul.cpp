@@ -84,6 +84,10 @@ private:
 };
 
 class Matmul : public Call {
+  /// Most rows that are multiplied by a panel of columns at a time, so that they stay in
+  /// the cache.
+  static constexpr int64_t mostRows = 256;
+
 public:
   void init(const Instruction &instruction, int64_t maxThreads, bool fastBF16) {
     getMatmulShape(instruction, s);
@@ -132,7 +136,7 @@ public:
   bool prepare() {
     if (s.m == 0 || s.n == 0 || s.k == 0 || s.batch == 0)
       return true;
-    static const bool wantsDense = wantsDenseMatrices(dnnl_get_effective_cpu_isa());
+    wantsDense = wantsDenseMatrices(dnnl_get_effective_cpu_isa());
     gathersLhs = wantsDense && plan.gathersLhs;
     gathersRhs = wantsDense && plan.gathersRhs;
     if (plan.columnChunk)
@@ -209,6 +213,21 @@ private:
   bool prepareColumnPanels() {
     primitives.clear();
     columnPacks.clear();
+    // Planned is room for rows of f32; where they are narrower or not copied, for more.
+    const int64_t room = plan.threadBytes - plan.columnBytes - 128;
+    auto countRows = [&] {
+      const int64_t rowBytes =
+          (copiesLhs() ? getSize(operands) * s.k : 0) + 4 * plan.columnChunk;
+      return std::clamp(std::min(room / rowBytes / 16 * 16, mostRows), plan.rowChunk,
+                        plan.rowGroup);
+    };
+    // All rows are dense as they are stored.
+    gathersLhs = false;
+    rowStep = countRows();
+    if (wantsDense && plan.gathersLhs && rowStep < s.m) {
+      gathersLhs = true;
+      rowStep = countRows();
+    }
     for (int64_t columns : {plan.columnChunk, getColumns(plan.columnChunks - 1)}) {
       const dnnl_memory_desc_t *layout = nullptr;
       dnnl_memory_desc_t packed;
@@ -219,23 +238,27 @@ private:
             !makeDesc(plain, {s.k, columns},
                       {s.transposeRhs ? 1 : lead, s.transposeRhs ? lead : 1}, operands) ||
             !makeColumns(dense, columns) ||
-            !preparePrimitive(plan.rowChunk, s.k, &any, columns))
+            !preparePrimitive(rowStep, s.k, &any, columns))
           return false;
-        packed = primitives.at({plan.rowChunk, columns}).getRhs();
+        packed = primitives.at({rowStep, columns}).getRhs();
         layout = &packed;
-        Primitive &pack = columnPacks[columns];
         if (dnnl_memory_desc_equal(&packed, &dense) ||
             !fits(packed, plan.columnBytes, s.k * columns))
           return false;
-        if (!pack.isReady() &&
-            (!pack.initReorder(plain, packed) ||
-             !pack.setArguments({{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}},
-                                threads)))
+        pairs[columns] = s.transposeRhs ? 0 : getPairedColumns(packed);
+        if (pairs[columns] == 0 && !columnPacks[columns].isReady() &&
+            (!columnPacks[columns].initReorder(plain, packed) ||
+             !columnPacks[columns].setArguments(
+                 {{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}}, threads)))
           return false;
       }
-      for (int64_t rows : {plan.rowChunk, s.m - plan.rowChunk * (plan.chunks - 1)})
-        if (!preparePrimitive(rows, s.k, layout, columns))
-          return false;
+      // All groups of rows but the last have the same steps.
+      for (int64_t group : {int64_t(0), plan.rowGroups - 1}) {
+        const int64_t rows = std::min(plan.rowGroup, s.m - group * plan.rowGroup);
+        for (int64_t step : {std::min(rowStep, rows), rows % rowStep})
+          if (step > 0 && !preparePrimitive(step, s.k, layout, columns))
+            return false;
+      }
     }
     return true;
   }
@@ -483,6 +506,11 @@ private:
                  wideRows[thread].data());
       return panel;
     }
+    if (const int64_t block = packs ? pairs.at(columns) : 0) {
+      packPairs({storedRhs, source, begin, s.n, s.k, columns, s.rounding}, block,
+                reinterpret_cast<uint16_t *>(panel));
+      return panel;
+    }
     char *from = elements(source, storedRhs, begin);
     if (convertsRhs() || (!packs && !s.transposeRhs)) {
       char *copy = panel;
@@ -511,9 +539,9 @@ private:
       char *panel = scratch + plan.threadBytes * thread;
       const void *rhs = getColumnPanel(buffers[1], firstColumn, columns, panel, thread);
       auto *result = reinterpret_cast<float *>(panel + plan.columnBytes);
-      float *rowPanel = result + alignUp(plan.rowChunk * plan.columnChunk * 4) / 4;
-      for (int64_t first = begin; first < end; first += plan.rowChunk) {
-        const int64_t rows = std::min(plan.rowChunk, end - first);
+      float *rowPanel = result + alignUp(rowStep * plan.columnChunk * 4) / 4;
+      for (int64_t first = begin; first < end; first += rowStep) {
+        const int64_t rows = std::min(rowStep, end - first);
         const void *lhs =
             elements(buffers[0], s.lhs, s.transposeLhs ? first : first * s.k);
         if (copiesLhs()) {
@@ -610,6 +638,8 @@ private:
   MatmulShape s;
   MatmulPlan plan;
   DataType storedRhs = DataType::F32;
+  /// Rows of a matmul by a panel of columns.
+  int64_t rowStep = 0;
   /// What both sides are multiplied in, and whether `pack` repacks the right one.
   DataType operands = DataType::F32;
   bool packs = false;
@@ -618,7 +648,7 @@ private:
   /// Whether the left side is transposed.
   bool turns = false, hasBias = false;
   /// Whether chunks of a side that is not widened are copied, so that they are dense.
-  bool gathersLhs = false, gathersRhs = false;
+  bool gathersLhs = false, gathersRhs = false, wantsDense = false;
   Epilogue epilogue = Epilogue::None;
   int64_t threads = 1;
   BufferRef bias;
@@ -631,6 +661,8 @@ private:
   Primitive pack;
   /// By columns.
   std::map<int64_t, Primitive> columnPacks;
+  /// By columns: those of a block of pairs of rows, or 0 if oneDNN packs them.
+  std::map<int64_t, int64_t> pairs;
   std::atomic<bool> failed{false};
 };
 

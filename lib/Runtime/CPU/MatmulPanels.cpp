@@ -80,6 +80,50 @@ void mpt::rt::packBlocks(const StoredRows &rhs, bool isTransposed, int64_t begin
   }
 }
 
+/// Rows of a block of pairs, and most columns of one.
+static constexpr int64_t pairedRows = 32, mostPairedColumns = 64;
+
+int64_t mpt::rt::getPairedColumns(const dnnl_memory_desc_t &desc) {
+  const dnnl_blocking_desc_t &layout = desc.format_desc.blocking;
+  const int64_t columns = layout.inner_blks[1];
+  const bool isPaired =
+      desc.format_kind == dnnl_blocked && desc.data_type == dnnl_bf16 &&
+      desc.ndims == 2 && desc.offset0 == 0 && desc.extra.flags == 0 &&
+      layout.inner_nblks == 3 && layout.inner_blks[0] == pairedRows / 2 &&
+      layout.inner_blks[2] == 2 && layout.inner_idxs[0] == 0 &&
+      layout.inner_idxs[1] == 1 && layout.inner_idxs[2] == 0 && columns > 0 &&
+      columns <= mostPairedColumns && layout.strides[0] == pairedRows * columns &&
+      layout.strides[1] == desc.padded_dims[0] * columns;
+  return isPaired ? columns : 0;
+}
+
+void mpt::rt::packPairs(const StoredRows &rhs, int64_t block, uint16_t *target) {
+  const int64_t pairs = (rhs.rows + pairedRows - 1) / pairedRows * (pairedRows / 2);
+  uint16_t rounded[2][mostPairedColumns];
+  for (int64_t column = 0; column < rhs.length; column += block) {
+    const int64_t count = std::min(block, rhs.length - column);
+    for (int64_t pair = 0; pair < pairs; ++pair, target += 2 * block) {
+      const uint16_t *row[2];
+      for (int64_t i = 0; i < 2; ++i) {
+        const int64_t index = 2 * pair + i, from = rhs.first + index * rhs.lead + column;
+        row[i] = rounded[i];
+        if (index >= rhs.rows)
+          std::fill_n(rounded[i], count, uint16_t(0));
+        else if (rhs.type == DataType::BF16)
+          row[i] = static_cast<const uint16_t *>(rhs.data) + from;
+        else
+          narrow(DataType::BF16, static_cast<const float *>(rhs.data) + from, rounded[i],
+                 0, count);
+      }
+      for (int64_t i = 0; i < count; ++i) {
+        target[2 * i] = row[0][i];
+        target[2 * i + 1] = row[1][i];
+      }
+      std::fill_n(target + 2 * count, 2 * (block - count), uint16_t(0));
+    }
+  }
+}
+
 void mpt::rt::transpose(const StoredRows &matrix, float *target, float *buffer) {
   for (int64_t index = 0; index < matrix.rows; index += block) {
     const int64_t count = std::min(block, matrix.rows - index);

@@ -43,6 +43,15 @@ bool isBlockedRhs(const dnnl_memory_desc_t &desc, int64_t k, int64_t n);
 void packBlocks(const StoredRows &rhs, bool isTransposed, int64_t begin, int64_t end,
                 float *target, float *buffer);
 
+/// If `desc`, a right side of bf16, has the layout of oneDNN's matmuls with AVX512_BF16
+/// (BA16a64b2a and such): the columns of a block, else 0. Two rows alternate, element by
+/// element, and the pairs of rows of a block follow each other.
+int64_t getPairedColumns(const dnnl_memory_desc_t &desc);
+
+/// Writes all of a right side of f32 that is rounded, or of bf16, in that layout, in
+/// blocks of `block` columns. Rows and columns beyond the last are zeros.
+void packPairs(const StoredRows &rhs, int64_t block, uint16_t *target);
+
 /// Writes the transposed matrix: `length` rows of `rows` floats. `buffer` as above.
 void transpose(const StoredRows &matrix, float *target, float *buffer);
 

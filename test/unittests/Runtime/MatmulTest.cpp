@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MatmulPanels.h"
 #include "OneDnn.h"
 #include "TestHelpers.h"
 
@@ -275,7 +276,8 @@ TEST(MatmulTest, BF16Operands) {
                              {17, 15, 33},
                              {1, 1, 31},
                              {70, 50, 97},
-                             {600, 64, 40}})
+                             {600, 64, 40},
+                             {1100, 200, 70}})
         for (DataType out : {F32, BF16})
           check({1, m, n, k, BF16, BF16, out, transposeLhs, transposeRhs,
                  /*sharedRhs=*/false, /*epilogue=*/1, /*bias=*/true,
@@ -284,6 +286,43 @@ TEST(MatmulTest, BF16Operands) {
   for (bool sharedRhs : {false, true})
     check({3, 70, 50, 97, BF16, BF16, BF16, false, false, sharedRhs, 0, false, true});
   check({1, 12, 10, 9001, BF16, BF16, F32, true, false, false, 0, false, true});
+}
+
+/// Element (row, column) of a right side is where oneDNN's layout has it, on any CPU.
+TEST(MatmulTest, PairsOfRows) {
+  for (auto [tag, block] : {std::pair{dnnl_BA16a16b2a, 16}, {dnnl_BA16a64b2a, 64}})
+    for (auto [k, n] : {std::array<int64_t, 2>{1, 1}, {32, 64}, {33, 65}, {70, 50}})
+      for (DataType type : {F32, BF16}) {
+        const dnnl_dim_t dims[] = {k, n};
+        dnnl_memory_desc_t desc;
+        ASSERT_EQ(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_bf16, tag),
+                  dnnl_success);
+        ASSERT_EQ(getPairedColumns(desc), block);
+        // The right side is a part of the stored matrix.
+        Tensor stored = randomTensor(type, {k, n + 5}, 1);
+        Tensor packed(BF16, {static_cast<int64_t>(dnnl_memory_desc_get_size(&desc)) / 2});
+        packPairs({type, stored.data(), 3, n + 5, k, n,
+                   type == F32 ? Rounding::BF16 : Rounding::None},
+                  block, static_cast<uint16_t *>(packed.data()));
+        EXPECT_TRUE(packed.isIntact());
+        Tensor rounded = castTensor(stored, BF16);
+        const int64_t rows = (k + 31) / 32 * 32,
+                      columns = (n + block - 1) / block * block;
+        ASSERT_EQ(packed.count(), rows * columns);
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t j = 0; j < columns; ++j) {
+            const int64_t at =
+                j / block * rows * block + i / 2 * 2 * block + j % block * 2 + i % 2;
+            EXPECT_EQ(packed[at], i < k && j < n ? rounded[i * (n + 5) + 3 + j] : 0.0)
+                << i << " " << j;
+          }
+      }
+  const dnnl_dim_t dims[] = {64, 64};
+  for (dnnl_format_tag_t tag : {dnnl_ab, dnnl_ba, dnnl_BA16a64b4a}) {
+    dnnl_memory_desc_t desc;
+    ASSERT_EQ(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_bf16, tag), dnnl_success);
+    EXPECT_EQ(getPairedColumns(desc), 0);
+  }
 }
 
 /// The way of CPUs without bf16, wherever this runs.
