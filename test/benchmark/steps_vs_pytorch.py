@@ -1,7 +1,7 @@
 """Time and memory of a training step, MPT against PyTorch on the CPU.
 
     steps_vs_pytorch.py BUILD_DIR [--threads 2] [--rounds 5] [--steps 20]
-                        [--only sincos,digits,gpt] [--no-compile]
+                        [--only sincos,digits,gpt] [--no-compile] [--processor-time]
 
 Both train networks of docs/examples, or those of networks.py that --only names,
 with the same batch and optimizer; PyTorch has the images of the latter in
@@ -9,8 +9,10 @@ channels_last. Rounds are interleaved, so that noise of the machine meets all;
 the figures are the median and the least over rounds of the round's median time
 of a step. Memory of PyTorch is the most that its allocator held at once during
 two steps, parameters and optimizer state included; that of MPT is arena plus
-state, also of an f32 step under a memory budget. Needs torch, numpy and
-scikit-learn from PyPI.
+state, also of an f32 step under a memory budget. With --processor-time, for busy
+machines, the times are processor time of one thread: of PyTorch the least step, of MPT
+the difference between runs of 3n and n steps. Needs torch, numpy and scikit-learn from
+PyPI.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import json
 import multiprocessing
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -260,13 +263,14 @@ class TorchStep:
         self.optimizer.step()
         return loss.item()
 
-    def time(self, steps):
+    def time(self, steps, processor_time=False):
+        clock = time.process_time if processor_time else time.perf_counter
         times = []
         for _ in range(steps):
-            start = time.perf_counter()
+            start = clock()
             self()
-            times.append(time.perf_counter() - start)
-        return 1e3 * statistics.median(times)
+            times.append(clock() - start)
+        return 1e3 * (min(times) if processor_time else statistics.median(times))
 
 
 def torch_peak_bytes(name, precision):
@@ -301,6 +305,17 @@ def mpt_run(build, case, files, precision, threads, steps, budget=None):
     return float(row[3]), int(row[4])
 
 
+def mpt_processor_time(build, case, files, precision, steps):
+    """Milliseconds of a step on one thread, and the step's bytes."""
+    totals = []
+    for count in (steps, 3 * steps):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        _, peak = mpt_run(build, case, files, precision, 1, count)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        totals.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return 1e3 * (totals[1] - totals[0]) / (2 * steps), peak
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build")
@@ -309,7 +324,10 @@ def main():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--only", default="sincos,digits,gpt")
     parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--processor-time", action="store_true")
     options = parser.parse_args()
+    if options.processor_time:
+        options.threads = 1
     torch.set_num_threads(options.threads)
     print(f"torch {torch.__version__}, {options.threads} threads")
     print("network       step                 median ms  least ms       bytes")
@@ -329,8 +347,15 @@ def main():
             peaks[f"torch {precision} eager"] = peak
         for _ in range(options.rounds):
             for label, step in contenders.items():
-                times.setdefault(label, []).append(step.time(options.steps))
+                times.setdefault(label, []).append(
+                    step.time(options.steps, options.processor_time))
             budgets = [case["budget"]] if "budget" in case else []
+            if options.processor_time:
+                for precision in ("f32", "f16", "bf16"):
+                    ms, peaks[f"mpt {precision}"] = mpt_processor_time(
+                        options.build, case, files, precision, options.steps)
+                    times.setdefault(f"mpt {precision}", []).append(ms)
+                continue
             for precision, budget in [("f32", None), *(("f32", one) for one in budgets),
                                       ("f16", None), ("bf16", None)]:
                 label = f"mpt {precision}" + (f" in {budget}" if budget else "")
