@@ -338,6 +338,17 @@ static llvm::Error checkProgramOptions(const RunOptions &options) {
   return llvm::Error::success();
 }
 
+/// Fails on libraries of GPUs for `path`, which runs on the CPU unless `remedy` is
+/// followed.
+static llvm::Error checkNoCudaLibraries(const RunOptions &options, llvm::StringRef path,
+                                        llvm::StringRef remedy) {
+  if (options.namesCudaLibraries())
+    return createFileMessage(path, "runs on the CPU, where --cudart, --cublaslt and "
+                                   "--cudnn have no meaning; leave them out, or " +
+                                       remedy);
+  return llvm::Error::success();
+}
+
 llvm::Expected<OpenedProgram> Run::openProgram(llvm::StringRef path,
                                                StepSignature &into) {
   auto opened = engine->open(path, getEngineOptions());
@@ -349,6 +360,10 @@ llvm::Expected<OpenedProgram> Run::openProgram(llvm::StringRef path,
         path, "compiled for " + llvm::Twine(opened->isCuda ? "GPUs" : "CPUs") +
                   "; leave --device=" + options.device +
                   " out, or compile the step with --target=" + options.device);
+  if (!opened->isCuda)
+    if (llvm::Error error =
+            checkNoCudaLibraries(options, path, "compile the step with --target=cuda"))
+      return std::move(error);
   into.arguments = opened->engine->getArguments().vec();
   into.results = opened->engine->getResults().vec();
   return opened;
@@ -393,6 +408,10 @@ llvm::Error Run::readProgram() {
 }
 
 llvm::Error Run::readFunctions() {
+  if (options.device != "cuda")
+    if (llvm::Error error =
+            checkNoCudaLibraries(options, options.model, "give --device=cuda"))
+      return error;
   if (!options.evalProgram.empty())
     return llvm::createStringError("--eval-program is for a compiled step; " +
                                    options.model +

@@ -205,8 +205,7 @@ static llvm::Error checkCombination(const RunOptions &options) {
         "--memory-limit is for --device=cpu; on a GPU its own memory is the limit");
   if (options.device != "cuda" && (!options.toolkit.empty() || options.emulatedKernels))
     return fail("--cuda-toolkit and --emulated-kernels need --device=cuda");
-  if (options.device == "cpu" &&
-      !(options.cudart + options.cublasLt + options.cudnn).empty())
+  if (options.device == "cpu" && options.namesCudaLibraries())
     return fail("--cudart, --cublaslt and --cudnn have no meaning with --device=cpu");
   if (!options.parallel.empty() && options.device == "cuda")
     return fail("--parallel is for --device=cpu; leave one of the two out");

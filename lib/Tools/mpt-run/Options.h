@@ -38,6 +38,9 @@ struct RunOptions {
   std::string device;
   int deviceNumber = 0;
   std::string cudart, cublasLt, cudnn, toolkit;
+  bool namesCudaLibraries() const {
+    return !cudart.empty() || !cublasLt.empty() || !cudnn.empty();
+  }
   bool emulatedKernels = false;
 
   std::vector<DataSpec> data, evalData;
