@@ -9,6 +9,7 @@
 #include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 using namespace mpt::rt;
@@ -49,6 +50,12 @@ static constexpr int64_t matmulTasks = 16;
 /// Sums at least this long, and four times longer than the result is wide, are
 /// cut.
 static constexpr int64_t longSum = 2048;
+
+/// Rows and columns of the square tasks that a matmul is cut into, a multiple of 16.
+static int64_t getSquareTask(int64_t m, int64_t n) {
+  const double area = static_cast<double>(m) * static_cast<double>(n);
+  return ceilDiv(static_cast<int64_t>(std::sqrt(area / matmulTasks)), 16) * 16;
+}
 
 MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
   MatmulPlan plan;
@@ -94,11 +101,15 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
   if (s.batch == 1 && widenRhs) {
     const int64_t n = std::max<int64_t>(s.n, 1);
     int64_t columns = columnFloats / std::max<int64_t>(s.k, 1) / 16 * 16;
-    // Rows that are copied are copied for each chunk of columns. Where there are many,
-    // few chunks and more groups of rows move less.
-    const int64_t parts =
-        s.transposeLhs ? std::clamp<int64_t>(s.m / 1024, 1, matmulTasks) : 1;
-    columns = std::min(columns, ceilDiv(ceilDiv(n * parts, matmulTasks), 16) * 16);
+    if (isF8(s.lhs)) { // Both sides are widened for each task, least often if it is square.
+      columns = std::min(columns, getSquareTask(s.m, n));
+    } else {
+      // Rows that are copied are copied for each chunk of columns. Where there are many,
+      // few chunks and more groups of rows move less.
+      const int64_t parts =
+          s.transposeLhs ? std::clamp<int64_t>(s.m / 1024, 1, matmulTasks) : 1;
+      columns = std::min(columns, ceilDiv(ceilDiv(n * parts, matmulTasks), 16) * 16);
+    }
     plan.columnChunk = std::min(std::clamp(columns, fewestColumns, mostColumns), n);
     plan.columnChunks = ceilDiv(n, plan.columnChunk);
     // No more rows than a task has if there are to be enough tasks.

@@ -16,10 +16,6 @@
 
 using namespace mpt::rt;
 
-static bool isF8(DataType type) {
-  return type == DataType::F8E4M3FN || type == DataType::F8E5M2;
-}
-
 static const char *nameOf(DataType type) {
   static const char *const names[] = {"f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2",
                                       "i64", "i32", "i16", "i8",   "i1"};

@@ -33,6 +33,10 @@ struct MatmulShape {
   Rounding rounding = Rounding::None;
 };
 
+inline bool isF8(DataType type) {
+  return type == DataType::F8E4M3FN || type == DataType::F8E5M2;
+}
+
 /// The type in which an operand stored as `type` is multiplied.
 inline DataType getRounded(DataType type, Rounding rounding) {
   return rounding == Rounding::None  ? type

@@ -162,6 +162,72 @@ __attribute__((target("avx2"))) int64_t narrowBF16Vector(const float *source,
   }
   return i;
 }
+
+/// Without f32 subnormals on the way, so that no mode of the CPU changes a bit.
+__attribute__((target("avx2"))) int64_t widenE4M3Vector(const uint8_t *source,
+                                                        float *target, int64_t count) {
+  const __m256i fields = _mm256_set1_epi32(0x7f), smallestNormal = _mm256_set1_epi32(8);
+  const __m256i bias = _mm256_set1_epi32((127 - 7) << 23);
+  const __m256i nan = _mm256_set1_epi32(0x7ff00000);
+  const __m256 unit = _mm256_set1_ps(0x1p-9f);
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    __m256i bits = _mm256_cvtepu8_epi32(
+        _mm_loadl_epi64(reinterpret_cast<const __m128i *>(source + i)));
+    __m256i magnitude = _mm256_and_si256(bits, fields);
+    __m256i sign = _mm256_slli_epi32(_mm256_andnot_si256(fields, bits), 24);
+    __m256i value = _mm256_add_epi32(_mm256_slli_epi32(magnitude, 20), bias);
+    __m256i subnormal =
+        _mm256_castps_si256(_mm256_mul_ps(_mm256_cvtepi32_ps(magnitude), unit));
+    value = _mm256_blendv_epi8(value, subnormal,
+                               _mm256_cmpgt_epi32(smallestNormal, magnitude));
+    value = _mm256_blendv_epi8(value, nan, _mm256_cmpeq_epi32(magnitude, fields));
+    _mm256_storeu_ps(target + i, _mm256_castsi256_ps(_mm256_or_si256(value, sign)));
+  }
+  return i;
+}
+
+__attribute__((target("avx2"))) int64_t widenE4M3ToBF16Vector(const uint8_t *source,
+                                                              uint16_t *target,
+                                                              int64_t count) {
+  const __m256i fields = _mm256_set1_epi16(0x7f), smallestNormal = _mm256_set1_epi16(8);
+  const __m256i bias = _mm256_set1_epi16((127 - 7) << 7);
+  const __m256i nan = _mm256_set1_epi16(0x7ff0);
+  // The low bytes of 0 to 7 times 2^-9, then the high bytes.
+  const __m256i subnormals = _mm256_broadcastsi128_si256(
+      _mm_setr_epi8(0x00, 0x00, char(0x80), char(0xc0), 0x00, 0x20, 0x40, 0x60, 0x00,
+                    0x3b, 0x3b, 0x3b, 0x3c, 0x3c, 0x3c, 0x3c));
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    __m256i bits = _mm256_cvtepu8_epi16(
+        _mm_loadu_si128(reinterpret_cast<const __m128i *>(source + i)));
+    __m256i magnitude = _mm256_and_si256(bits, fields);
+    __m256i sign = _mm256_slli_epi16(_mm256_andnot_si256(fields, bits), 8);
+    __m256i value = _mm256_add_epi16(_mm256_slli_epi16(magnitude, 4), bias);
+    __m256i places =
+        _mm256_or_si256(_mm256_or_si256(magnitude, _mm256_slli_epi16(magnitude, 8)),
+                        _mm256_set1_epi16(0x0800));
+    value = _mm256_blendv_epi8(value, _mm256_shuffle_epi8(subnormals, places),
+                               _mm256_cmpgt_epi16(smallestNormal, magnitude));
+    value = _mm256_blendv_epi8(value, nan, _mm256_cmpeq_epi16(magnitude, fields));
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(target + i),
+                        _mm256_or_si256(value, sign));
+  }
+  return i;
+}
+
+/// Its bits are the first eight of an f16.
+__attribute__((target("avx2,f16c"))) int64_t widenE5M2Vector(const uint8_t *source,
+                                                             float *target,
+                                                             int64_t count) {
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(source + i));
+    _mm256_storeu_ps(target + i,
+                     _mm256_cvtph_ps(_mm_unpacklo_epi8(_mm_setzero_si128(), bytes)));
+  }
+  return i;
+}
 #endif
 
 } // namespace
@@ -219,9 +285,26 @@ void mpt::rt::widen(DataType type, const void *source, int64_t index, float *tar
     return widenBF16Vector(halves, target, count);
   if (type == DataType::F16 && hasF16C())
     i = widenF16Vector(halves, target, count);
+  auto *bytes = static_cast<const uint8_t *>(source) + index;
+  if (type == DataType::F8E4M3FN && hasF16C())
+    i = widenE4M3Vector(bytes, target, count);
+  if (type == DataType::F8E5M2 && hasF16C())
+    i = widenE5M2Vector(bytes, target, count);
 #endif
   for (; i < count; ++i)
     target[i] = toF32(type, source, index + i);
+}
+
+void mpt::rt::widenF8ToBF16(DataType type, const void *source, int64_t index,
+                            uint16_t *target, int64_t count) {
+  int64_t i = 0;
+#if defined(__x86_64__)
+  if (type == DataType::F8E4M3FN && hasF16C())
+    i = widenE4M3ToBF16Vector(static_cast<const uint8_t *>(source) + index, target,
+                              count);
+#endif
+  for (; i < count; ++i)
+    target[i] = toBF16(toF32(type, source, index + i));
 }
 
 void mpt::rt::round(Rounding rounding, const float *source, float *target,

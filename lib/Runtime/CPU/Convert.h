@@ -27,6 +27,9 @@ void fromF32(DataType type, void *data, int64_t index, float value);
 /// `count` elements of `source`, starting at element `index`.
 void widen(DataType type, const void *source, int64_t index, float *target,
            int64_t count);
+/// ... of an 8-bit float, all of whose numbers bf16 has.
+void widenF8ToBF16(DataType type, const void *source, int64_t index, uint16_t *target,
+                   int64_t count);
 /// Rounds `count` floats to values of f16 or bf16. `target` may be `source`.
 void round(Rounding rounding, const float *source, float *target, int64_t count);
 /// Widens, and rounds f32.

@@ -11,7 +11,8 @@
 /// cuts them. Operands in half types are widened to f32 in panels that stay in
 /// the cache; parts of rows are copied there if the CPU's matmul wants them dense.
 /// Two of bf16 are multiplied as they are where the CPU does that faster, the right one
-/// repacked into the layout that oneDNN likes. A right side of f32 that is to be rounded
+/// repacked into the layout that oneDNN likes; 8-bit floats, which all are numbers of
+/// bf16, become bf16 there. A right side of f32 that is to be rounded
 /// is rounded on its way into a panel.
 /// Two of f32 are multiplied as a convolution of 1x1 where the CPU does that
 /// faster, the right one, its filter, in blocks; or, where that takes too much room,
@@ -36,6 +37,9 @@ using namespace mpt::rt;
 namespace {
 
 int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// bf16 for 8-bit floats, all of which it holds, and other types as they are.
+DataType getExactType(DataType type) { return isF8(type) ? DataType::BF16 : type; }
 
 /// C = A B, C in f32, on one thread.
 class MatmulPrimitive {
@@ -93,7 +97,7 @@ public:
     getMatmulShape(instruction, s);
     plan = planMatmul(s);
     storedRhs = instruction.refs[1].type;
-    operands = getMatmulType(s.lhs, s.rhs, fastBF16);
+    operands = getMatmulType(getExactType(s.lhs), getExactType(s.rhs), fastBF16);
     const auto &call = *instruction.getCall<MatmulCall>();
     hasBias = call.hasBias;
     epilogue = call.epilogue;
@@ -361,6 +365,9 @@ private:
       const int64_t size = getSize(operands);
       std::memcpy(static_cast<char *>(target) + at * size,
                   static_cast<const char *>(source) + index * size, count * size);
+    } else if (operands == DataType::BF16 && isF8(stored.type)) {
+      widenF8ToBF16(stored.type, source, index, static_cast<uint16_t *>(target) + at,
+                    count);
     } else if (operands == DataType::BF16) {
       narrow(DataType::BF16, static_cast<const float *>(source) + index, target, at,
              count);

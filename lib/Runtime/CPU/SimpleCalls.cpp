@@ -191,6 +191,18 @@ void runCall(const FillCall &fill, const Instruction &call, void **buffers,
   });
 }
 
+/// The larger or smaller of `values` and `extremes`, in `extremes`. NaN stays.
+void takeExtremes(const float *values, bool isMax, float *extremes, int64_t count) {
+  if (isMax)
+    for (int64_t i = 0; i < count; ++i)
+      extremes[i] =
+          values[i] != values[i] || values[i] > extremes[i] ? values[i] : extremes[i];
+  else
+    for (int64_t i = 0; i < count; ++i)
+      extremes[i] =
+          values[i] != values[i] || values[i] < extremes[i] ? values[i] : extremes[i];
+}
+
 void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
              ThreadTeam &team) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
@@ -246,6 +258,7 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
   const int64_t columns = kept.empty() || kept.back() != rank - 1 ? 1 : x.dims.back();
   constexpr int64_t mostTogether = 256;
   const int64_t perRow = (columns + mostTogether - 1) / mostTogether;
+  const bool isExtreme = kind == ReduceKind::Max || kind == ReduceKind::Min;
   const double start = kind == ReduceKind::Prod ? 1.0
                        : kind == ReduceKind::Max
                            ? -std::numeric_limits<double>::infinity()
@@ -259,11 +272,28 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
                 int64_t base = offsetOf(out, kept);
                 double totals[mostTogether];
                 float row[mostTogether];
+                if (isExtreme && x.type != DataType::F64) {
+                  float extremes[mostTogether];
+                  std::fill_n(extremes, count, static_cast<float>(start));
+                  for (int64_t i = 0; i < length; ++i) {
+                    const int64_t at = base + offsetOf(i, reduced);
+                    const float *values = row;
+                    if (x.type == DataType::F32)
+                      values = static_cast<const float *>(buffers[0]) + at;
+                    else
+                      widen(x.type, buffers[0], at, row, count);
+                    takeExtremes(values, kind == ReduceKind::Max, extremes, count);
+                  }
+                  for (int64_t c = 0; c < count; ++c)
+                    fromF32(y.type, buffers[1], out + c,
+                            extremes[c] != extremes[c] ? NAN : extremes[c]);
+                  return;
+                }
                 std::fill_n(totals, count, start);
                 auto add = [&](const auto *values) {
                   for (int64_t c = 0; c < count; ++c) {
                     double value = values[c], &total = totals[c];
-                    if (kind == ReduceKind::Max || kind == ReduceKind::Min)
+                    if (isExtreme)
                       total = value != value || total != total ? NAN
                               : kind == ReduceKind::Max        ? std::max(total, value)
                                                                : std::min(total, value);

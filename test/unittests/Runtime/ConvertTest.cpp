@@ -10,6 +10,7 @@
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/bit.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <random>
@@ -100,6 +101,33 @@ TEST_P(ConvertTest, WidensEveryPattern) {
       ASSERT_EQ(llvm::bit_cast<uint32_t>(one), llvm::bit_cast<uint32_t>(expectedWide(i)))
           << i;
     }
+  }
+}
+
+/// In runs of each length below two vectors, from each place on.
+TEST(WidenF8ToBF16, KeepsEveryNumber) {
+  std::vector<uint8_t> stored(256);
+  for (uint32_t i = 0; i < 256; ++i)
+    stored[i] = static_cast<uint8_t>(i);
+  for (DataType type : {DataType::F8E4M3FN, DataType::F8E5M2}) {
+    const auto &semantics =
+        type == DataType::F8E4M3FN ? APFloat::Float8E4M3FN() : APFloat::Float8E5M2();
+    for (int64_t first = 0; first < 256; ++first)
+      for (int64_t count = 0; count <= std::min<int64_t>(32, 256 - first); ++count) {
+        std::vector<uint16_t> found(count + 1, 0x1234);
+        widenF8ToBF16(type, stored.data(), first, found.data(), count);
+        ASSERT_EQ(found[count], 0x1234);
+        for (int64_t i = 0; i < count; ++i) {
+          APFloat value(semantics, APInt(8, first + i));
+          APFloat wide(APFloat::BFloat(), APInt(16, found[i]));
+          bool losesInfo;
+          value.convert(APFloat::BFloat(), APFloat::rmNearestTiesToEven, &losesInfo);
+          if (value.isNaN())
+            ASSERT_TRUE(wide.isNaN() && wide.isNegative() == value.isNegative());
+          else
+            ASSERT_TRUE(wide.bitwiseIsEqual(value)) << first + i;
+        }
+      }
   }
 }
 

@@ -325,6 +325,26 @@ TEST(MatmulTest, PairsOfRows) {
   }
 }
 
+/// 8-bit floats, widened to bf16 or to f32: by columns, in chunks of the sum, in batches.
+TEST(MatmulTest, F8Operands) {
+  const bool hasBF16 = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) ==
+                       dnnl_cpu_isa_avx512_core;
+  for (bool fastBF16 : {false, true}) {
+    if (fastBF16 && !hasBF16)
+      continue;
+    for (bool transposeLhs : {false, true})
+      for (bool transposeRhs : {false, true}) {
+        check({1, 70, 50, 97, E4M3, E5M2, BF16, transposeLhs, transposeRhs, false, 1,
+               true, fastBF16});
+        check({1, 300, 530, 128, E4M3, E4M3, F32, transposeLhs, transposeRhs, false, 0,
+               false, fastBF16});
+      }
+    check({1, 70, 50, 97, E4M3, BF16, F32, false, true, false, 0, false, fastBF16});
+    check({1, 12, 10, 9001, E5M2, E4M3, F32, true, false, false, 0, false, fastBF16});
+    check({3, 70, 50, 97, E4M3, E4M3, BF16, false, false, false, 0, false, fastBF16});
+  }
+}
+
 /// The way of CPUs without bf16, wherever this runs.
 TEST(MatmulTest, WidenedBF16) {
   for (bool transposed : {false, true})

@@ -60,9 +60,17 @@ public:
       return b.reshape(x, {batch * blockRows * blockColumns, columns});
     return b.reshape(x, {batch * blockRows, rows, blockColumns, columns});
   }
-  /// The dimensions of `split` that a block has.
-  SmallVector<int64_t> getAxes() const {
-    return rows == 1 ? SmallVector<int64_t>{1} : SmallVector<int64_t>{1, 3};
+  /// The largest number of each block of what `split` has made, as `splitScales` gives
+  /// it: of columns first, then of rows, which kernels make.
+  Value reduceMax(Value x) {
+    if (rows != 1) {
+      x = b.reshape(x, {batch * blockRows, rows, blockColumns * columns});
+      x = b.reduce(ReduceKind::Max, x, {1}, /*keepDims=*/false);
+      x = b.reshape(x, {batch * blockRows * blockColumns, columns});
+    }
+    if (columns != 1)
+      x = b.reduce(ReduceKind::Max, x, {1}, /*keepDims=*/true);
+    return splitScales(x);
   }
 
   /// `x`, which `split` has made, as [.., R, C].
@@ -103,7 +111,7 @@ LogicalResult decomposeQuantize(QuantizeOp op, PatternRewriter &rewriter) {
   Value x = view.split(b.widen(op.getX()));
   auto type = DecomposeBuilder::typeOf(x);
   Value amax = AbsOp::create(rewriter, op.getLoc(), type, x);
-  amax = b.reduce(ReduceKind::Max, amax, view.getAxes(), /*keepDims=*/true);
+  amax = view.reduceMax(amax);
   auto scale = [&](Value of, Type element) -> Value {
     return BlockScaleOp::create(rewriter, op.getLoc(),
                                 DecomposeBuilder::typeOf(of).clone(element), of,
