@@ -11,6 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Codegen/CUDA/EightBitMatmuls.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Codegen/CUDA/WidenMatmuls.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
@@ -88,7 +89,11 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
       if (chip.consume_front("sm_") && !chip.consumeInteger(10, number))
         architectures.push_back(number);
     }
+    if (failed(checkBlockScales(getOperation(), architectures)))
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
+    if (llvm::any_of(architectures, [](int64_t number) { return number < 100; }))
+      populateEightBitMatmulPatterns(patterns);
     patterns.add(transposeFilter<Conv2DOp>);
     patterns.add(transposeFilter<Conv2DInputGradOp>);
     patterns.add(transposeFilterGrad);

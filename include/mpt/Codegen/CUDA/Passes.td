@@ -128,7 +128,9 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
     Matmuls that cuBLASLt can only do with an f32 result on one of `chip` get that and a
     cast (mpt/Codegen/CUDA/WidenMatmuls.h). Attention that device functions support is
     marked, so that it is not decomposed; the remark mpt.cuda.attention-decomposed names
-    the rest. Filters [O, C / groups, KH, KW] (`oihw`) are transposed, and so are their
+    the rest. Matmuls of 8-bit floats get operands whose last dimension is summed, unless
+    all of `chip` are sm_100 or newer; scales of blocks that one of them does not have are
+    an error. Filters [O, C / groups, KH, KW] (`oihw`) are transposed, and so are their
     gradients. `mpt.scan` of few iterations is unrolled before.
   }];
   let options = [
