@@ -12,6 +12,7 @@
 
 #include "mlir-c/IR.h"
 #include "mpt-c/Error.h"
+#include "mpt-c/Ranks.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -93,6 +94,11 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaCompiler(MptStepOptions options
  * the step is made. Neither may run while the other does. On the CPU. */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetSharedState(MptStepOptions options,
                                                          MptStep other);
+
+/* The ranks that a step of several (--mpt-data-parallel) exchanges values with. They must
+ * not be destroyed while the step runs. */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsSetRanks(MptStepOptions options,
+                                                   MptRanks ranks);
 
 /* ---- Steps ---- */
 

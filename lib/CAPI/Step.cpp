@@ -8,6 +8,7 @@
 
 #include "mpt-c/Step.h"
 #include "Common.h"
+#include "Ranks.h"
 #include "mpt/Host/Checkpoint.h"
 #include "mpt/Host/JITEngine.h"
 #include "mpt/Host/StateValues.h"
@@ -103,6 +104,13 @@ MptError mptStepOptionsSetSharedState(MptStepOptions options, MptStep other) {
   if (!options.ptr || !other.ptr)
     return fail("mptStepOptionsSetSharedState: expected options and a step");
   unwrap(options)->sharedState = unwrap(other)->engine.get();
+  return success();
+}
+
+MptError mptStepOptionsSetRanks(MptStepOptions options, MptRanks ranks) {
+  if (!options.ptr || !ranks.ptr)
+    return fail("mptStepOptionsSetRanks: expected options and ranks");
+  unwrap(options)->communicator = unwrap(ranks)->getCommunicator();
   return success();
 }
 

@@ -29,7 +29,7 @@ public:
     mpt_rt_set_deadline(communicator, seconds);
   }
   llvm::Expected<std::vector<std::string>> gather(llvm::StringRef text) override;
-  bool isAnywhere(bool own) override;
+  llvm::Error gatherNumber(uint64_t number, uint64_t *all) override;
   bool hasFailed() const override { return isLost; }
   void abort(int status) override {
     mpt_rt_abort(communicator, status);
@@ -71,15 +71,10 @@ llvm::Expected<std::vector<std::string>> MpiRanks::gather(llvm::StringRef text) 
   return texts;
 }
 
-/// One message, since every step asks.
-bool MpiRanks::isAnywhere(bool own) {
-  std::vector<char> all(static_cast<size_t>(getNumRanks()));
-  const char byte = own;
-  if (mpt_rt_gather(communicator, &byte, sizeof(byte), all.data())) {
-    isLost = true;
-    return false;
-  }
-  return llvm::is_contained(all, 1);
+llvm::Error MpiRanks::gatherNumber(uint64_t number, uint64_t *all) {
+  if (mpt_rt_gather(communicator, &number, sizeof(number), all))
+    return failGather();
+  return llvm::Error::success();
 }
 
 llvm::Expected<std::unique_ptr<RankGroup>> mpt::connectMpiRanks(double deadline) {

@@ -65,9 +65,10 @@ llvm::Error RankGroup::checkSame(llvm::StringRef what, llvm::StringRef text) {
 }
 
 bool RankGroup::isAnywhere(bool own) {
-  auto all = gather(own ? "1" : "0");
-  if (all)
-    return llvm::is_contained(*all, "1");
-  llvm::consumeError(all.takeError());
-  return false;
+  std::vector<uint64_t> all(static_cast<size_t>(getNumRanks()));
+  if (llvm::Error error = gatherNumber(own, all.data())) {
+    llvm::consumeError(std::move(error));
+    return false;
+  }
+  return llvm::is_contained(all, 1U);
 }

@@ -40,6 +40,8 @@ public:
   /// A text of each rank, in order. Fails if a rank does not answer in time, and always
   /// after that.
   virtual llvm::Expected<std::vector<std::string>> gather(llvm::StringRef text) = 0;
+  /// A number of each rank, in order, into `all`: one message, since every step asks.
+  virtual llvm::Error gatherNumber(uint64_t number, uint64_t *all) = 0;
   /// Whether a rank did not answer in time.
   virtual bool hasFailed() const = 0;
   /// Ends all ranks and this process.
@@ -60,7 +62,7 @@ public:
   llvm::Error checkSame(llvm::StringRef what, llvm::StringRef text);
   /// True if it is on any rank; false if a rank does not answer, which the next exchange
   /// reports.
-  virtual bool isAnywhere(bool own);
+  bool isAnywhere(bool own);
 };
 
 } // namespace mpt

@@ -27,6 +27,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -542,11 +544,66 @@ private:
   std::mutex mutex;
 };
 
+/// The processes that mpirun started. There is one for the whole process, which ends with
+/// it: MPI starts once.
+class Ranks {
+public:
+  /// At the first call, finds the other ranks.
+  static Ranks &connect(double deadline) {
+    static Ranks ranks;
+    if (ranks.ranks.ptr)
+      ranks.setDeadline(deadline);
+    else
+      ranks.start(deadline);
+    return ranks;
+  }
+
+  MptRanks getHandle() const { return ranks; }
+  int64_t getRank() const { return mptRanksGetRank(ranks); }
+  int64_t getCount() const { return mptRanksGetCount(ranks); }
+  int64_t getNumNeighbors() const { return mptRanksGetNumNeighbors(ranks); }
+  void setDeadline(double seconds) { check(mptRanksSetDeadline(ranks, seconds)); }
+  void checkSame(std::string_view what, std::string_view text) {
+    call([&] { return mptRanksCheckSame(ranks, toRef(what), toRef(text)); });
+  }
+  bool isSame(uint64_t number) {
+    std::vector<uint64_t> all(static_cast<size_t>(getCount()));
+    call([&] { return mptRanksGather(ranks, number, all.data()); });
+    return std::all_of(all.begin(), all.end(),
+                       [&](uint64_t other) { return other == all.front(); });
+  }
+
+private:
+  template <typename Function>
+  static void call(Function &&function) {
+    MptError error;
+    {
+      nb::gil_scoped_release release;
+      error = function();
+    }
+    check(error);
+  }
+
+  void start(double deadline) {
+    call([&] { return mptRanksConnect(deadline, &ranks); });
+    // A rank that is done waits for the others. One that fails does not, whatever ends it
+    // (an exception, sys.exit): mpirun sees its status, and ends them.
+    on_exit(
+        [](int status, void *pointer) {
+          if (status == 0)
+            mptRanksDestroy({pointer});
+        },
+        ranks.ptr);
+  }
+
+  MptRanks ranks = {nullptr};
+};
+
 /// The options of a step, freed at the end.
 class Options {
 public:
   Options(int64_t threads, std::string_view device, int64_t memoryLimit,
-          const Program *share, const nb::dict &cuda) {
+          const Program *share, const nb::dict &cuda, const Ranks *ranks) {
     try {
       setCuda(cuda);
       check(mptStepOptionsSetThreads(options, threads));
@@ -554,6 +611,8 @@ public:
       check(mptStepOptionsSetMemoryLimit(options, memoryLimit));
       if (share)
         check(mptStepOptionsSetSharedState(options, share->getStep()));
+      if (ranks)
+        check(mptStepOptionsSetRanks(options, ranks->getHandle()));
     } catch (...) {
       mptStepOptionsDestroy(options);
       throw;
@@ -601,9 +660,9 @@ int getDeviceNumber(std::string_view device) {
 
 Program *createProgram(Module &module, std::string_view function, int64_t threads,
                        std::string_view device, int64_t memoryLimit, const Program *share,
-                       const nb::dict &cuda) {
+                       const nb::dict &cuda, const Ranks *ranks) {
   module.checkWhole();
-  Options options(threads, device, memoryLimit, share, cuda);
+  Options options(threads, device, memoryLimit, share, cuda, ranks);
   MptStep step;
   check(module.run([&] {
     return mptStepCreate(module.module, toRef(function), options.options, &step);
@@ -612,8 +671,9 @@ Program *createProgram(Module &module, std::string_view function, int64_t thread
 }
 
 Program *openProgram(std::string_view path, int64_t threads, std::string_view device,
-                     int64_t memoryLimit, const Program *share, const nb::dict &cuda) {
-  Options options(threads, device, memoryLimit, share, cuda);
+                     int64_t memoryLimit, const Program *share, const nb::dict &cuda,
+                     const Ranks *ranks) {
+  Options options(threads, device, memoryLimit, share, cuda, ranks);
   MptStep step;
   MptError error;
   {
@@ -647,12 +707,13 @@ NB_MODULE(_core, m) {
            "with `options`. Returns the warnings and remarks.")
       .def("program", createProgram, "function"_a = "", "threads"_a = 0,
            "device"_a = "cpu", "memory_limit"_a = 0, "share"_a = nb::none(),
-           "cuda"_a = nb::dict(),
+           "cuda"_a = nb::dict(), "ranks"_a = nb::none(),
            "Compiles a function (the only one, else `loss`) in this process. State that "
            "the program `share` has too, by name, type and shape, is the same memory. "
            "`cuda` may name CUDA's libraries by path (\"cudart\", \"cublaslt\", "
            "\"cudnn\"), the folder of its compiler (\"toolkit\"), and ask for kernels "
-           "that run on the stand-in for CUDA of MPT's tests (\"emulated_kernels\").");
+           "that run on the stand-in for CUDA of MPT's tests (\"emulated_kernels\"). A "
+           "step of several processes exchanges values with `ranks`.");
 
   nb::class_<TensorInfo>(m, "TensorInfo", "What a program knows of a tensor.")
       .def_ro("name", &TensorInfo::name)
@@ -667,13 +728,31 @@ NB_MODULE(_core, m) {
         return self.name + ": " + self.role + " " + self.description;
       });
 
+  nb::class_<Ranks>(m, "Ranks",
+                    "The processes that mpirun started, of which this is one. All call "
+                    "the same methods in the same order.")
+      .def_static("connect", &Ranks::connect, "deadline"_a = 60.0,
+                  nb::rv_policy::reference,
+                  "Finds the others; once more, the same object. A rank that has not "
+                  "answered for `deadline` seconds is an error.")
+      .def_prop_ro("rank", &Ranks::getRank, "The number of this process, from 0.")
+      .def_prop_ro("count", &Ranks::getCount, "How many there are.")
+      .def_prop_ro("neighbors", &Ranks::getNumNeighbors,
+                   "How many there are on this machine.")
+      .def("set_deadline", &Ranks::setDeadline, "seconds"_a)
+      .def("check_same", &Ranks::checkSame, "what"_a, "text"_a,
+           "Raises, on every rank, unless `text` is the same on all.")
+      .def("is_same", &Ranks::isSame, "number"_a,
+           "Whether a number of 64 bits is the same on all ranks.");
+
   nb::class_<Program>(m, "Program",
                       "A compiled function with its state. Not for two threads at once: "
                       "a lock makes the second one wait.")
       .def_static("open", openProgram, "path"_a, "threads"_a = 0, "device"_a = "cpu",
                   "memory_limit"_a = 0, "share"_a = nb::none(), "cuda"_a = nb::dict(),
+                  "ranks"_a = nb::none(),
                   "Opens a file that mpt-compile or Module.compile wrote. This runs code "
-                  "of the file. `cuda` is as in Module.program.")
+                  "of the file. `cuda` and `ranks` are as in Module.program.")
       .def_prop_ro("tensors", &Program::tensors,
                    "State and inputs in the order of the function's arguments, then "
                    "outputs: a list of TensorInfo.")

@@ -70,6 +70,7 @@ int main(int argc, char **argv) {
   MlirContext noContext = {NULL};
   MptStep noStep = {NULL}, step = {NULL};
   MptStepOptions noOptions = {NULL}, options;
+  MptRanks noRanks = {NULL};
   MptError noError = {NULL};
   MptTrainingPosition position = {0, 0, 0, 0, 0, 0, 0};
   float data[3] = {1, 2, 3};
@@ -109,6 +110,13 @@ int main(int argc, char **argv) {
   show("compiler null", mptStepOptionsSetCudaCompiler(noOptions, text(""), false));
   show("share null", mptStepOptionsSetSharedState(noOptions, noStep));
   show("data null", mptStepGetData(noStep, 0, NULL));
+  show("ranks null", mptStepOptionsSetRanks(noOptions, noRanks));
+  show("connect null", mptRanksConnect(60, NULL));
+  show("deadline null", mptRanksSetDeadline(noRanks, 60));
+  show("same null", mptRanksCheckSame(noRanks, text(""), text("")));
+  show("gather null", mptRanksGather(noRanks, 0, NULL));
+  show("connect", mptRanksConnect(-1, &noRanks));
+  mptRanksDestroy(noRanks);
   show("order null", mptGetShuffledOrder(4, 0, 0, NULL));
   show("order", mptGetShuffledOrder(-1, 0, 0, order));
   OK(mptGetShuffledOrder(0, 0, 0, NULL));

@@ -32,6 +32,14 @@ public:
     texts[rank] = text.str();
     return texts;
   }
+  llvm::Error gatherNumber(uint64_t number, uint64_t *all) override {
+    auto gathered = gather(std::to_string(number));
+    if (!gathered)
+      return gathered.takeError();
+    for (const std::string &text : *gathered)
+      *all++ = std::stoull(text);
+    return llvm::Error::success();
+  }
   bool hasFailed() const override { return isLost; }
   void abort(int status) override { std::_Exit(status); }
   mpt_rt_communicator *getCommunicator() const override { return nullptr; }

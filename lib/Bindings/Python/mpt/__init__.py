@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from mpt._diagnostics import Diagnostic, Error
 
 if TYPE_CHECKING:
-    from mpt._core import Module, Program, TensorInfo, version
+    from mpt._core import Module, Program, Ranks, TensorInfo, version
 
-__all__ = ["Diagnostic", "Error", "Module", "Program", "TensorInfo", "version"]
+__all__ = ["Diagnostic", "Error", "Module", "Program", "Ranks", "TensorInfo", "version"]
 
 
 def __getattr__(name):
     # On first use: export works without the library.
-    if name in ("Module", "Program", "TensorInfo", "version"):
+    if name in ("Module", "Program", "Ranks", "TensorInfo", "version"):
         try:
             from mpt import _core
         except ImportError as error:

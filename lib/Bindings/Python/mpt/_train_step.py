@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import ctypes
+import hashlib
 import os
 import re
 import tempfile
@@ -14,7 +16,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequenc
 
 import torch
 
-from mpt import Module, Program
+from mpt import Module, Program, Ranks
 from mpt._diagnostics import Error, Explanation, MemoryReport
 from mpt._optimizers import OptimizerReader
 from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, make_memory_report,
@@ -25,6 +27,8 @@ _TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
           "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
           "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "i1": torch.bool}
 _CONVERT = "mpt-convert-torch,canonicalize,cse"
+# Seconds that ranks wait for each other while they compile, if the user asks for no more.
+_SET_UP_DEADLINE = 600
 
 
 class _Batch:
@@ -116,6 +120,9 @@ class TrainStep:
         computing some of them again (docs/Rematerialization.md). If they cannot fit
         otherwise, recurrent layers compute groups of iterations again.
     device: "cpu", "cuda" or "cuda:N", or a torch.device.
+    parallel: "data" in processes that mpirun started: each passes its own part of a batch,
+        and all train by the mean gradient (docs/Python.md, "Several processes").
+    parallel_timeout: seconds after which a process that does not answer is an error.
     accumulate: cut each batch into so many parts, and update by the mean gradient.
     clip_norm: clip gradients to this global L2 norm.
     ema: keep averages of the parameters with this decay (`ema_state_dict`).
@@ -131,16 +138,23 @@ class TrainStep:
     def __init__(self, model: torch.nn.Module, loss: Callable[..., Any],
                  optimizer: torch.optim.Optimizer, example: Any, *, precision: str = "f32",
                  memory_budget: Optional[str] = None,
-                 device: "Union[str, torch.device]" = "cpu", parallel: None = None, accumulate: int = 1,
+                 device: "Union[str, torch.device]" = "cpu",
+                 parallel: Optional[str] = None, parallel_timeout: float = 60,
+                 accumulate: int = 1,
                  clip_norm: Optional[float] = None, ema: Optional[float] = None,
                  seed: int = 0, loss_scale: "Union[None, str, float]" = None,
                  threads: int = 0, max_programs: int = 8,
                  cuda: "Optional[Mapping[str, Any]]" = None):
         if precision not in PRECISIONS:
             raise Error(f"precision: expected {', '.join(PRECISIONS)}, found {precision!r}")
-        if parallel is not None:
-            raise Error(f"parallel: expected None, found {parallel!r}; a step runs on one "
-                        "device")
+        if parallel not in (None, "data"):
+            raise Error(f"parallel: expected None or 'data', found {parallel!r}")
+        if parallel and str(device) != "cpu":
+            raise Error(f"parallel={parallel!r}: expected device=\"cpu\", found \"{device}\"; "
+                        "several processes train on CPUs")
+        if not parallel_timeout > 0:
+            raise Error("parallel_timeout: expected a number of seconds above 0, found "
+                        f"{parallel_timeout!r}")
         if accumulate < 1:
             raise Error(f"accumulate: expected at least 1, found {accumulate}")
         if max_programs < 1:
@@ -165,7 +179,14 @@ class TrainStep:
         self._clip_norm = clip_norm
         self._ema = ema
         self._loss_scale = spell_loss_scale(loss_scale, precision)
+        self._timeout = parallel_timeout
+        self._ranks = Ranks.connect(max(parallel_timeout, _SET_UP_DEADLINE)) if parallel else None
+        if self._ranks and threads == 0:
+            threads = max(1, min(len(os.sched_getaffinity(0)),
+                                 (os.cpu_count() or 1) // self._ranks.neighbors))
         self._threads = threads
+        # Whether state has come from outside since the ranks last compared it.
+        self._is_compared = True
         self._max_programs = max_programs
         self._modes = [(m, m.training) for m in model.modules()]
         if not isinstance(optimizer, torch.optim.Optimizer):
@@ -210,6 +231,8 @@ class TrainStep:
             self._write_optimizer_state(optimizer.state_dict())
         # The example has served its purpose.
         self._batch.example = ()
+        if self._ranks:
+            self._compare_steps()
 
     # Compilation.
 
@@ -233,6 +256,8 @@ class TrainStep:
             shared = [n for n, t in zip(names, batch) if not t.dim() or t.shape[0] != rows]
             passes.append(f"mpt-accumulate{{steps={self._accumulate}"
                           + (f" shared={','.join(shared)}" if shared else "") + "}")
+        if self.num_ranks > 1:
+            passes.append(f"mpt-data-parallel{{size={self.num_ranks}}}")
         options = self._reader.pass_options() + ["grad-norm=true"]
         if self._clip_norm is not None:
             options.append(f"clip-norm={float(self._clip_norm)!r}")
@@ -304,7 +329,7 @@ class TrainStep:
         module.run(",".join(passes))
         program = module.program(
             "loss", threads=self._threads, device=self._device, cuda=self._cuda,
-            share=self._first.program if self._first else None)
+            share=self._first.program if self._first else None, ranks=self._ranks)
         return _Compiled(exported, module, program)
 
     def _find(self, values) -> _Compiled:
@@ -330,6 +355,8 @@ class TrainStep:
                                 f"example, found {tensor.dim()} of {tensor.dtype}")
             batch = tuple(t.detach().cpu() for t in batch)
             compiled = self._compile(self._export(batch), batch)
+            if self._ranks:
+                self._wait_for_ranks()
             if len(self._programs) >= self._max_programs:
                 old, _ = self._programs.popitem(last=False)
                 warnings.warn(
@@ -348,6 +375,8 @@ class TrainStep:
     def __call__(self, *batch, **named) -> StepResult:
         """One step of training on a batch."""
         values = self._batch.values(batch, named)
+        if self._ranks:
+            self._compare_calls(values)
         compiled = self._find(values)
         program = compiled.program
         for (name, size), value, dtype in zip(compiled.inputs, values, self._batch.dtypes):
@@ -405,6 +434,8 @@ class TrainStep:
             from tqdm.auto import tqdm
         except ImportError as error:
             raise Error("progress: expected the package tqdm; run `pip install tqdm`") from error
+        if self.rank:
+            options["disable"] = True
         return self._show_progress(tqdm(batches, **options))
 
     def _show_progress(self, bar):
@@ -419,6 +450,59 @@ class TrainStep:
                 if self._skipped:
                     shown["skipped"] = self._skipped
                 bar.set_postfix(shown, refresh=False)
+
+    # Several processes.
+
+    @property
+    def rank(self) -> int:
+        """The number of this process among those that train together, from 0."""
+        return self._ranks.rank if self._ranks else 0
+
+    @property
+    def num_ranks(self) -> int:
+        """How many processes train together."""
+        return self._ranks.count if self._ranks else 1
+
+    def _describe_state(self) -> str:
+        """A line for each tensor of the state, with a checksum."""
+        lines = []
+        for name, tensor in self._state.items():
+            value = self._read(name)
+            data = (ctypes.c_char * tensor.bytes).from_address(value.data_ptr()) \
+                if tensor.bytes else b""
+            lines.append(f"{name} {hashlib.blake2b(data, digest_size=8).hexdigest()}")
+        return "\n".join(lines)
+
+    def _compare_steps(self):
+        """Raises, on every rank, unless all have the same step in the same state."""
+        self._ranks.check_same("step and batch shapes",
+                               "\n".join([f"the step {self._first.program.digest}",
+                                          f"parallel_timeout={self._timeout}"]))
+        try:
+            self._ranks.check_same("state", self._describe_state())
+        except Error as error:
+            raise Error(f"{error}; make the model alike on every rank: call "
+                        "torch.manual_seed with one seed before, or load one file") from None
+        self._ranks.set_deadline(self._timeout)
+
+    def _compare_calls(self, values):
+        """Raises, on every rank, unless all are about to do the same step."""
+        shapes = ", ".join(str(list(getattr(v, "shape", ()))) for v in values)
+        rates = ", ".join(repr(float(g["lr"])) for g in self.optimizer.param_groups)
+        text = f"a batch of {shapes}\nlr {rates}"
+        if not self._is_compared:
+            text += f"\n{self._describe_state()}"
+        # One number for each step, and the text only where it differs.
+        number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+        if not self._ranks.is_same(number):
+            self._ranks.check_same("batch shapes, learning rates and loaded state", text)
+        self._is_compared = True
+
+    def _wait_for_ranks(self):
+        """Until all have compiled what they are about to run."""
+        self._ranks.set_deadline(max(self._timeout, _SET_UP_DEADLINE))
+        self._ranks.is_same(0)
+        self._ranks.set_deadline(self._timeout)
 
     # State.
 
@@ -456,6 +540,7 @@ class TrainStep:
             if name in self._state and list(value.shape) != list(self._state[name].shape):
                 raise Error(f"load_state_dict: {key}: expected the shape "
                             f"{list(self._state[name].shape)}, found {list(value.shape)}")
+        self._is_compared = False
         for key, value in state_dict.items():
             if self._keys.get(key) in self._state:
                 self._write(self._keys[key], value)
@@ -492,6 +577,7 @@ class TrainStep:
 
     def load_optimizer_state_dict(self, state_dict: "Mapping[str, Any]") -> None:
         """Goes on from the `state_dict()` of an optimizer of the same kind and groups."""
+        self._is_compared = False
         self.optimizer.load_state_dict(state_dict)
         self._write_optimizer_state(self.optimizer.state_dict())
         self.optimizer.state.clear()
@@ -519,12 +605,15 @@ class TrainStep:
 
     def save(self, path: "Union[str, os.PathLike]") -> None:
         """Writes all state, the optimizer's too, to a .safetensors file that `load`
-        and mpt-run read."""
+        and mpt-run read. Of several processes, rank 0 writes."""
+        if self.rank:
+            return
         self._first.program.save(os.fspath(path), attempt=int(self._read("attempt")),
                                  skipped=self._skipped, seed=self._seed)
 
     def load(self, path: "Union[str, os.PathLike]") -> None:
         """Goes on from what `save` wrote: the same step, or an error."""
+        self._is_compared = False
         position = self._first.program.load(os.fspath(path))
         self._skipped = position["skipped"]
         # The checkpoint's rates are as old as it is; those of the optimizer count.
@@ -535,9 +624,11 @@ class TrainStep:
         """Writes the step for batches of the example's shape as one file that runs
         without Python: by mpt-run, from C, or as mpt.Program. It holds the present state,
         and its first run is the step that would be next here. `options` are
-        mpt-compile's. Without `state` the file has none; `save` writes it. Returns the
-        path."""
+        mpt-compile's. Without `state` the file has none; `save` writes it. Of several
+        processes, rank 0 writes. Returns the path."""
         path = os.fspath(path)
+        if self.rank:
+            return path
         options = ["--function=loss", *self._target_options(options), *options]
         with tempfile.TemporaryDirectory() as folder:
             if state:
